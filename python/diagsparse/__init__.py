@@ -1,0 +1,53 @@
+"""diagsparse: sparse matrices whose structure pays, stored by diagonals and multiplied at memory speed."""
+
+import logging as _logging
+
+from . import gallery
+from ._array import formats, issparse
+from ._backend import (
+    CudaError,
+    CudaUnavailable,
+    cuda_available,
+    get_num_threads,
+    set_num_threads,
+    show_config,
+)
+from ._construct import array
+from ._products import matmul, plan_matmul, plan_matvec, syr2k, syrk
+from ._forecast import forecast, memory_report
+from ._formats import *  # noqa: F403
+from ._formats import __all__ as _classes
+from .io import read, write
+
+__version__ = "0.1.0"
+
+
+class ConversionWarning(UserWarning):
+    """A matrix was converted behind the scenes where the caller may not expect it."""
+
+
+_logging.getLogger("diagsparse").addHandler(_logging.NullHandler())
+
+__all__ = [
+    "ConversionWarning",
+    "CudaError",
+    "CudaUnavailable",
+    "array",
+    "cuda_available",
+    "forecast",
+    "formats",
+    "gallery",
+    "get_num_threads",
+    "issparse",
+    "matmul",
+    "memory_report",
+    "plan_matmul",
+    "plan_matvec",
+    "read",
+    "set_num_threads",
+    "show_config",
+    "syr2k",
+    "syrk",
+    "write",
+    *_classes,
+]

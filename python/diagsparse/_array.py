@@ -1,0 +1,452 @@
+"""The base of every matrix class: attributes, views, products with dense operands, conversions.
+
+From ``A @ x`` to the loop are three hops: `SparseArray.matvec` here, ``find_matvec`` in
+``src/cpp/core/kernels.cpp`` (the table of names), and the kernel in ``src/cpp/kernels``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator
+
+from . import _display
+from ._backend import core
+from ._elementwise import Elementwise
+from ._types import VALUE_TYPES, product_dtypes
+
+_TRANSPOSED, _CONJUGATED = 1, 2  # the bits of SparseArray._op
+
+FORMATS: dict[str, type[SparseArray]] = {}  # filled as the classes are defined
+
+
+class SparseArray(Elementwise, LinearOperator):
+    """What all formats share. `A.T`, `A.H` and `A.conj()` are views: no value moves.
+
+    A matrix is also a `scipy.sparse.linalg.LinearOperator`, so SciPy's solvers take it as it is.
+    """
+
+    format: ClassVar[str]
+    ndim: ClassVar[int] = 2
+    __array_ufunc__ = None  # NumPy leaves `x @ A` and `x * A` to us
+    __array_priority__ = 11.0
+
+    _matrix: Any  # the C++ matrix
+    _op: int  # what this view does with it
+    shape: tuple[int, int]
+    dtype: np.dtype
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "format" in cls.__dict__:
+            FORMATS[cls.format] = cls
+
+    def __init__(
+        self,
+        arg: Any,
+        /,
+        shape: tuple[int, int] | None = None,
+        dtype: Any = None,
+        *,
+        copy: bool = False,
+        device: str | None = None,
+        max_bytes: int | None = None,
+    ) -> None:
+        from ._construct import build
+
+        core(device)  # raises where the device cannot be used
+        made = build(type(self), arg, shape, dtype, copy, max_bytes)
+        self._matrix, self._op, self.shape, self.dtype = made._matrix, made._op, made.shape, made.dtype
+
+    @classmethod
+    def _wrap(cls, matrix: Any, op: int = 0) -> SparseArray:
+        """Return a view of a C++ matrix. The class follows from the matrix's format."""
+        self = object.__new__(FORMATS[matrix.format])
+        self._matrix = matrix
+        self.dtype = np.dtype(matrix.dtype)
+        self._op = op if self.dtype.kind == "c" else op & _TRANSPOSED
+        self.shape = (matrix.cols, matrix.rows) if op & _TRANSPOSED else (matrix.rows, matrix.cols)
+        return self
+
+    # ---- attributes -------------------------------------------------------------------------------
+    @property
+    def nnz(self) -> int:
+        """Count of stored values that lie in the matrix, explicit zeros included."""
+        return self._matrix.stored
+
+    @property
+    def size(self) -> int:
+        """The same as `nnz`, as in SciPy."""
+        return self.nnz
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all parts. A view shares the parts of its origin."""
+        return self._matrix.nbytes
+
+    @property
+    def device(self) -> str:
+        """Where the values live: ``"cpu"``."""
+        return "cpu"
+
+    def parts(self) -> dict[str, np.ndarray]:
+        """Return every array of the layout by name, as zero-copy NumPy arrays.
+
+        Raises
+        ------
+        ValueError
+            For a view (`A.T`, `A.H`, `A.conj()`): it has no layout of its own; ``A.T.copy()`` makes one.
+        """
+        self._require_plain("parts")
+        return self._matrix.parts()
+
+    @property
+    def values(self) -> np.ndarray:
+        """The stored values, zero-copy; writing to them changes the matrix."""
+        self._require_plain("values")
+        return self._matrix.values
+
+    def _require_plain(self, what: str) -> None:
+        if self._op:
+            view = {1: "transposed", 2: "conjugated", 3: "adjoint"}[self._op]
+            raise ValueError(f"{what}: this {self.format}_array is a {view} view and has no parts of its own; .copy() it")
+
+    @property
+    def T(self) -> SparseArray:
+        """The transpose, as a view."""
+        return self._wrap(self._matrix, self._op ^ _TRANSPOSED)
+
+    mT = T
+
+    @property
+    def H(self) -> SparseArray:
+        """The conjugate transpose, as a view."""
+        return self.T.conj()
+
+    def transpose(self, axes: tuple[int, int] | None = None, copy: bool = False) -> SparseArray:
+        """Return `A.T`; ``copy=True`` lays it out anew."""
+        if axes not in (None, (1, 0), (-1, -2), (1, -2), (-1, 0)):
+            raise ValueError(f"transpose: axes {axes}: expected None or (1, 0)")
+        return self.T.copy() if copy else self.T
+
+    def adjoint(self) -> SparseArray:
+        """Return `A.H`."""
+        return self.H
+
+    _transpose, _adjoint = transpose, adjoint
+
+    def conj(self, copy: bool = False) -> SparseArray:
+        """Return the complex conjugate, as a view unless ``copy=True``."""
+        view = self._wrap(self._matrix, self._op ^ _CONJUGATED)
+        return view.copy() if copy else view
+
+    conjugate = conj
+
+    # ---- products with dense operands -------------------------------------------------------------
+    def matvec(
+        self,
+        x: Any,
+        *,
+        out: np.ndarray | None = None,
+        alpha: complex = 1,
+        beta: complex = 0,
+        kernel: str | None = None,
+        stream: Any = None,
+    ) -> np.ndarray:
+        """Return ``alpha A x + beta out`` for a vector or a dense block.
+
+        Parameters
+        ----------
+        x : array_like, shape (n,) or (n, k)
+            C order, F order, or strided.
+        out : ndarray, shape (m,) or (m, k), optional
+            Receives the result and is returned. It may be `x` itself.
+        alpha, beta : scalar
+            ``beta`` other than 0 needs `out`.
+        kernel : str, optional
+            A name from ``A.kernels("matvec")``; by default the first.
+        stream : None
+            For CUDA arrays; there is none on the CPU.
+
+        Returns
+        -------
+        ndarray
+            Of NumPy's result type of A and x, and in the order (C or F) of `x`.
+
+        Raises
+        ------
+        ValueError
+            Shapes that do not fit, an unknown kernel, ``beta`` without `out`.
+        TypeError
+            Values that are no numbers, `out` of another dtype.
+
+        Notes
+        -----
+        Reads A once: the cost is ``A.nbytes`` over the memory bandwidth. The bits of the result do
+        not depend on the number of threads.
+        """
+        return self._apply(self._op, self.shape, x, out, alpha, beta, kernel, "matvec")
+
+    def rmatvec(
+        self,
+        x: Any,
+        *,
+        out: np.ndarray | None = None,
+        alpha: complex = 1,
+        beta: complex = 0,
+        kernel: str | None = None,
+        stream: Any = None,
+    ) -> np.ndarray:
+        """Return ``alpha A.H x + beta out``: the adjoint, as in `scipy.sparse.linalg.LinearOperator`."""
+        op = self._op ^ (_TRANSPOSED | _CONJUGATED)
+        return self._apply(op, self.shape[::-1], x, out, alpha, beta, kernel, "rmatvec")
+
+    matmat = _matvec = _matmat = matvec
+    rmatmat = _rmatvec = _rmatmat = rmatvec
+
+    def _apply(
+        self,
+        op: int,
+        shape: tuple[int, int],
+        x: Any,
+        out: np.ndarray | None,
+        alpha: complex,
+        beta: complex,
+        kernel: str | None,
+        who: str,
+    ) -> np.ndarray:
+        if type(x) is not np.ndarray:
+            x = np.asarray(x)
+        if x.ndim not in (1, 2) or x.shape[0] != shape[1]:
+            given = f"{x.shape[0]} elements" if x.ndim == 1 else f"shape {x.shape}"
+            which = "A" if who == "matvec" else "the adjoint of A"
+            raise ValueError(f"{who}: x has {given}, but {which} is {shape[0]} x {shape[1]} and needs {shape[1]}")
+        if x.dtype is self.dtype:
+            result = x.dtype
+        else:
+            wanted, result = product_dtypes(self.dtype, x.dtype)
+            if x.dtype is not wanted:
+                x = x.astype(wanted)
+        if x.ndim == 1:
+            x = x if x.flags.forc else np.ascontiguousarray(x)
+            order = "C"
+        else:
+            order = "F" if x.flags.f_contiguous and not x.flags.c_contiguous else "C"
+        if out is None:
+            if beta != 0:
+                raise ValueError(f"{who}: beta={beta} scales out, but no out was given")
+            y = np.empty((shape[0], *x.shape[1:]), result, order)
+        else:
+            y, x = _output(out, (shape[0], *x.shape[1:]), result, beta, x, who)
+        if x.ndim == 2 and not _same_order(x, y):
+            x = np.asarray(x, order="C" if y.strides[1] == y.itemsize else "F")
+        self._core.matvec(self._matrix, op, x, y, alpha, beta, kernel or "")
+        if out is not None and y is not out:
+            out[...] = y
+            return out
+        return y
+
+    _core = core("cpu")
+
+    def __matmul__(self, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            if other.ndim == 0:
+                raise ValueError("matmul: a scalar is no matrix; A * s scales A")
+            return self.matvec(other)
+        if isinstance(other, SparseArray):
+            return self.matmul(other)
+        from ._construct import as_sparse, is_dense
+
+        if (sparse := as_sparse(other)) is not None:
+            return self.matmul(sparse)
+        if isinstance(other, LinearOperator):
+            return LinearOperator.__matmul__(self, other)
+        if np.isscalar(other):
+            raise ValueError("matmul: a scalar is no matrix; A * s scales A")
+        return self.matvec(other) if is_dense(other) else NotImplemented
+
+    def __rmatmul__(self, other: Any) -> Any:
+        from ._construct import as_sparse, is_dense
+
+        if (sparse := as_sparse(other)) is not None:
+            return sparse.matmul(self)
+        if np.isscalar(other):
+            raise ValueError("matmul: a scalar is no matrix; A * s scales A")
+        if not is_dense(other):
+            return NotImplemented
+        x = np.asarray(other)
+        if x.ndim not in (1, 2) or x.shape[-1] != self.shape[0]:
+            raise ValueError(
+                f"matmul: x has shape {x.shape}, but A is {self.shape[0]} x {self.shape[1]} and "
+                f"x @ A needs {self.shape[0]} columns"
+            )
+        y = self.T.matvec(x.T)
+        return y.T
+
+    def dot(self, other: Any) -> Any:
+        """Return ``A @ other``, or ``other * A`` for a scalar."""
+        return self * other if np.isscalar(other) else self @ other
+
+    def matmul(
+        self,
+        other: SparseArray,
+        *,
+        format: str | None = None,
+        kernel: str | None = None,
+        out: SparseArray | None = None,
+        max_bytes: int | None = None,
+        profile: bool = False,
+        stream: Any = None,
+    ) -> Any:
+        """Return the sparse product ``A @ other``; see `diagsparse.matmul` for all that it can do.
+
+        ``profile=True`` returns ``(result, stages)`` with the seconds of each stage.
+        """
+        from ._products import matmul, profiled_matmul
+
+        run = profiled_matmul if profile else matmul
+        return run(self, other, format=format, kernel=kernel, out=out, max_bytes=max_bytes)
+
+    def kernels(self, operation: str = "matvec") -> list[str]:
+        """Return the names of the kernels of ``"matvec"`` or ``"matmul"`` on this device, the default first."""
+        names = self._core.kernels(self.format)
+        if operation not in names:
+            raise ValueError(f'kernels: no operation {operation!r}; there are "matvec" and "matmul"')
+        return names[operation]
+
+    # ---- conversions ------------------------------------------------------------------------------
+    def asformat(self, format: str | None, copy: bool = False, *, max_bytes: int | None = None) -> SparseArray:
+        """Return this matrix in another format (itself in its own, unless ``copy=True``).
+
+        Raises
+        ------
+        ValueError
+            For an unknown format, or one that cannot hold this shape.
+        MemoryError
+            With the bytes, when the result exceeds `max_bytes` or the free memory.
+        """
+        from ._construct import convert
+
+        if format is None or format == self.format:
+            return self.copy() if copy else self
+        return convert(self, format, max_bytes)
+
+    def to(self, device: str) -> SparseArray:
+        """Return this matrix on a device: itself where it is there already."""
+        core(device)
+        return self
+
+    def astype(self, dtype: Any, copy: bool = True) -> SparseArray:
+        """Return this matrix with values of another dtype.
+
+        Raises
+        ------
+        TypeError
+            For a dtype that no kernel handles, and from complex to real.
+        """
+        from ._types import value_dtype
+
+        wanted = value_dtype(self.dtype, dtype, f"{self.format}_array.astype")
+        if wanted == self.dtype:
+            return self.copy() if copy else self
+        return self._wrap(self._matrix.with_values(self._matrix.values.astype(wanted)), self._op)
+
+    def copy(self) -> SparseArray:
+        """Return an independent matrix; a view is laid out anew."""
+        raise NotImplementedError
+
+    def to_scipy(self, format: str | None = None) -> Any:
+        """Return a SciPy sparse array: the nearest class, or the one named.
+
+        csr, csc and coo share their values with it; the diagonal formats become `dia_array`
+        (column aligned, so a copy).
+        """
+        raise NotImplementedError
+
+    def toarray(self, order: str | None = None, out: np.ndarray | None = None) -> np.ndarray:
+        """Return a dense array, shape (m, n); `out` is overwritten where given."""
+        raise NotImplementedError
+
+    def todense(self, order: str | None = None, out: np.ndarray | None = None) -> np.ndarray:
+        """The same as `toarray`."""
+        return self.toarray(order, out)
+
+    # ---- Python's protocols -----------------------------------------------------------------------
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickle, (self.format, self._matrix.parts(), (self._matrix.rows, self._matrix.cols), self._op)
+
+    def __copy__(self) -> SparseArray:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SparseArray:
+        return self.copy()
+
+    def __bool__(self) -> bool:
+        if self.shape == (1, 1):
+            return bool(self.toarray()[0, 0])
+        raise ValueError("the truth value of a matrix with more than one element is ambiguous")
+
+    def __len__(self) -> int:
+        raise TypeError("the length of a sparse matrix is ambiguous; use A.shape[0] or A.nnz")
+
+    def __iter__(self) -> Any:
+        raise TypeError("a sparse matrix has no rows to iterate over; use A.to_scipy()")
+
+    def __repr__(self) -> str:
+        return _display.text(self)
+
+    def _repr_html_(self) -> str:
+        return _display.html(self)
+
+
+def _same_order(x: np.ndarray, y: np.ndarray) -> bool:
+    """Whether one axis is contiguous in both, so that a kernel can walk them together."""
+    item_x, item_y = x.itemsize, y.itemsize
+    by_rows = x.strides[1] == item_x and y.strides[1] == item_y
+    by_columns = x.strides[0] == item_x and y.strides[0] == item_y
+    return by_rows or by_columns
+
+
+def _output(
+    out: Any, shape: tuple[int, ...], dtype: np.dtype, beta: complex, x: np.ndarray, who: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Check `out`; return the array that a kernel may write, and an x that it does not overlap."""
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"{who}: out is {type(out).__name__}, expected a NumPy array")
+    if out.shape != shape or out.dtype != dtype:
+        raise (ValueError if out.shape != shape else TypeError)(
+            f"{who}: out is {out.dtype} of shape {out.shape}, expected {dtype} of shape {shape}"
+        )
+    if not out.flags.writeable:
+        raise ValueError(f"{who}: out is read-only")
+    if np.may_share_memory(out, x):
+        x = x.copy()
+    contiguous = out.flags.forc if out.ndim == 1 else out.itemsize in out.strides and min(out.strides) > 0
+    if contiguous:
+        return out, x
+    return (out.copy(order="C") if beta != 0 else np.empty(shape, dtype)), x
+
+
+def from_parts(format: str, parts: dict[str, np.ndarray], shape: tuple[int, int]) -> SparseArray:
+    """Rebuild a matrix from what `SparseArray.parts` gave."""
+    if format not in FORMATS:
+        raise ValueError(f'no format "{format}"; there are {", ".join(FORMATS)}')
+    return FORMATS[format]._from_parts(parts, shape)
+
+
+def _unpickle(format: str, parts: dict[str, np.ndarray], shape: tuple[int, int], op: int) -> SparseArray:
+    return SparseArray._wrap(from_parts(format, parts, shape)._matrix, op)
+
+
+def issparse(x: Any) -> bool:
+    """Whether `x` is one of this library's matrices."""
+    return isinstance(x, SparseArray)
+
+
+def formats() -> list[str]:
+    """Return the names of all formats."""
+    return list(FORMATS)
+
+
+__all__ = ["FORMATS", "VALUE_TYPES", "SparseArray", "formats", "from_parts", "issparse"]

@@ -1,0 +1,169 @@
+"""What `dia`, `hm` and `cdm` share: everything but where a diagonal starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from . import _memory
+from ._array import SparseArray
+from ._types import value_dtype
+
+
+def diagonal_length(shape: tuple[int, int], offset: int) -> int:
+    """Return the length of a diagonal of a matrix of this shape (0 outside it)."""
+    m, n = shape
+    return max(0, min(m, n - offset) if offset >= 0 else min(m + offset, n))
+
+
+def integer_labels(labels: Any, who: str, what: str) -> list[int]:
+    """Return offsets (or row indices) as a list of ints, or say why not."""
+    given = np.atleast_1d(np.asarray(labels))
+    if given.size == 0:
+        return []
+    if given.ndim != 1:
+        raise ValueError(f"{who}: {what} has shape {given.shape}, expected a list of integers")
+    if given.dtype.kind == "f" and not np.isfinite(given).all():
+        raise ValueError(f"{who}: {what} {given.tolist()[:8]} holds values that are not finite")
+    if given.dtype.kind not in "iu":
+        raise TypeError(f"{who}: {what} is of type {given.dtype}, expected integers")
+    return given.tolist()
+
+
+class DiagonalArray(SparseArray):
+    """A matrix stored by diagonals. Every stored diagonal is one contiguous run of values."""
+
+    _labels = "offsets"  # how the format names its diagonals
+
+    # ---- making -----------------------------------------------------------------------------------
+    @classmethod
+    def _from_parts(cls, parts: dict[str, np.ndarray], shape: tuple[int, int]) -> SparseArray:
+        labels, values = parts[cls._labels], np.ascontiguousarray(parts["values"])
+        return cls._wrap(cls._core.diagonal_matrix(cls.format, *shape, labels.tolist(), values, ""))
+
+    @classmethod
+    def _from_tuple(
+        cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool
+    ) -> SparseArray:
+        """Build from ``(values, offsets)`` in this format's own layout."""
+        who = f"{cls.format}_array"
+        if len(arg) != 2:
+            raise ValueError(f"{who}: got {len(arg)} parts, expected (values, {cls._labels})")
+        labels = integer_labels(arg[1], who, cls._labels)
+        values = np.asarray(arg[0])
+        kept = value_dtype(values.dtype, dtype, who)
+        values = cls._shape_values(values, labels)
+        if shape is None:
+            shape = cls._infer_shape(values)
+        values = np.array(values, kept, order="C", copy=True if copy else None)
+        return cls._wrap(cls._core.diagonal_matrix(cls.format, *shape, labels, values, ""))
+
+    @classmethod
+    def _shape_values(cls, values: np.ndarray, labels: list[int]) -> np.ndarray:
+        """Bring the values of one diagonal, or of none, to the format's number of dimensions."""
+        if values.ndim == 1 and len(labels) == 1:
+            return values[np.newaxis, :]
+        if values.ndim != 2:
+            raise ValueError(
+                f"{cls.format}_array: values of shape {values.shape}, expected a row for each of "
+                f"{len(labels)} {cls._labels}"
+            )
+        return values
+
+    @classmethod
+    def _infer_shape(cls, values: np.ndarray) -> tuple[int, int]:
+        raise ValueError(f"{cls.format}_array: (values, {cls._labels}) do not tell the shape; pass shape=(m, n)")
+
+    @classmethod
+    def _empty(cls, shape: tuple[int, int], dtype: np.dtype, offsets: list[int]) -> DiagonalArray:
+        """Return a matrix of zeros that stores these diagonals (ascending)."""
+        labels = cls._core.labels_for(cls.format, *shape, offsets)
+        return cls._wrap(cls._core.diagonal_matrix(cls.format, *shape, labels, None, dtype.name))
+
+    @classmethod
+    def _forecast(cls, shape: tuple[int, int], itemsize: int, offsets: np.ndarray, nnz: int) -> int:
+        """Return the bytes of a matrix that stores these diagonals."""
+        raise NotImplementedError
+
+    # ---- attributes -------------------------------------------------------------------------------
+    @property
+    def offsets(self) -> np.ndarray:
+        """The offsets of the stored diagonals: as stored; of a view, those of the view."""
+        stored = self._matrix.parts()["offsets"]
+        return -stored if self._op & 1 else stored
+
+    def _spans(self) -> np.ndarray:
+        """Return (offset, first row, length, start in values) of every diagonal, ascending, as this view sees it."""
+        return self._matrix.spans(self._op)
+
+    def _diagonals(self) -> Iterator[tuple[int, int, np.ndarray]]:
+        """Yield (offset, first row, values) of every diagonal; the values as stored, not conjugated."""
+        flat = self._matrix.values.reshape(-1)
+        for offset, row, length, start in self._spans().tolist():
+            yield offset, row, flat[start : start + length]
+
+    def _seen(self, values: np.ndarray) -> np.ndarray:
+        return values.conj() if self._op & 2 else values
+
+    def diagonal(self, k: int = 0) -> np.ndarray:
+        """Return a copy of diagonal `k` (0: the main one), of its true length; zeros where none is stored."""
+        for offset, _, values in self._diagonals():
+            if offset == k:
+                return self._seen(values.copy())
+        return np.zeros(diagonal_length(self.shape, k), self.dtype)
+
+    def count_nonzero(self) -> int:
+        """Count the stored values that are not zero."""
+        return sum(int(np.count_nonzero(values)) for _, _, values in self._diagonals())
+
+    def eliminate_zeros(self) -> None:
+        """Drop, in place, the diagonals that hold nothing but zeros (zeros inside a diagonal stay)."""
+        full = [offset for offset, _, values in self._diagonals() if values.any()]
+        if len(full) < len(self._spans()):
+            self._matrix = self._laid_out(type(self), full, self.dtype)._matrix
+            self._op = 0
+
+    # ---- conversions ------------------------------------------------------------------------------
+    def _laid_out(self, cls: type[DiagonalArray], offsets: list[int], dtype: np.dtype) -> DiagonalArray:
+        """Return these diagonals of this view in the layout of `cls`."""
+        made = cls._empty(self.shape, dtype, offsets)
+        self._core.add_diagonals(1.0, self._matrix, self._op, made._matrix, False)
+        return made
+
+    def copy(self) -> SparseArray:
+        """Return an independent matrix; a view is laid out anew."""
+        if not self._op:
+            return self._wrap(self._matrix.with_values(self._matrix.values.copy()))
+        return self._laid_out(type(self), self._spans()[:, 0].tolist(), self.dtype)
+
+    def to_scipy(self, format: str | None = None) -> Any:
+        """Return `scipy.sparse.dia_array` (aligned by column, so a copy), or the class that `format` names."""
+        if format not in (None, "dia"):
+            return self.asformat("csr").to_scipy().asformat(format)
+        spans = self._spans()
+        _memory.require(len(spans) * self.shape[1] * self.dtype.itemsize, None, "to_scipy: dia_array's data")
+        data = np.zeros((len(spans), self.shape[1]), self.dtype)
+        for row, (offset, first, values) in zip(data, self._diagonals(), strict=True):
+            row[first + offset : first + offset + len(values)] = self._seen(values)
+        return sp.dia_array((data, spans[:, 0]), shape=self.shape)
+
+    def toarray(self, order: str | None = None, out: np.ndarray | None = None) -> np.ndarray:
+        """Return a dense array, shape (m, n); `out` is overwritten where given."""
+        m, n = self.shape
+        if out is None:
+            _memory.require(m * n * self.dtype.itemsize, None, f"toarray: a dense {m} x {n} array")
+            dense = np.zeros((m, n), self.dtype, order or "C")
+        else:
+            dense = out
+            if dense.shape != (m, n) or dense.dtype != self.dtype:
+                raise ValueError(
+                    f"toarray: out is {dense.dtype} of shape {dense.shape}, expected {self.dtype} of shape {(m, n)}"
+                )
+            dense[...] = 0
+        for offset, row, values in self._diagonals():
+            rows = np.arange(row, row + len(values))
+            dense[rows, rows + offset] = self._seen(values)
+        return dense

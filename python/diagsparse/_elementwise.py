@@ -1,0 +1,177 @@
+"""``+ - * / **`` and sums: element by element, on the stored values where that is possible.
+
+Diagonal formats work on whole diagonals and stay diagonal; csr, csc and coo hand the work to SciPy on
+the same memory. The result has the left operand's format. Cancellation leaves explicit zeros stored.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator
+
+if TYPE_CHECKING:
+    from ._array import SparseArray
+
+
+class Elementwise:
+    """Operators of a matrix; mixed into the base class."""
+
+    def _with(self: SparseArray, values: np.ndarray) -> SparseArray:
+        """Return this view with other stored values."""
+        from ._types import value_dtype
+
+        kept = value_dtype(values.dtype, None, f"{self.format}_array")
+        return self._wrap(self._matrix.with_values(np.ascontiguousarray(values, kept)), self._op)
+
+    def _scaled(self: SparseArray, factor: Any) -> SparseArray:
+        return self._with(self._matrix.values * (np.conj(factor) if self._op & 2 else factor))
+
+    def __neg__(self: SparseArray) -> SparseArray:
+        return self._with(-self._matrix.values)
+
+    def __abs__(self: SparseArray) -> SparseArray:
+        return self._with(np.abs(self._matrix.values))
+
+    def __pow__(self: SparseArray, power: Any) -> SparseArray:
+        if not np.isscalar(power) or np.iscomplexobj(power) or not power > 0:
+            raise ValueError(f"** works element by element and takes a positive number, got {power!r}")
+        plain = self.copy() if self._op & 2 else self
+        return plain._with(plain._matrix.values**power)
+
+    def __truediv__(self: SparseArray, other: Any) -> Any:
+        if not np.isscalar(other):
+            return NotImplemented
+        return self._scaled(np.true_divide(1, other)) if np.iscomplexobj(other) else self._with(self._matrix.values / other)
+
+    def __mul__(self: SparseArray, other: Any) -> Any:
+        if np.isscalar(other) or (isinstance(other, np.ndarray) and other.ndim == 0):
+            return self._scaled(other)
+        return self.multiply(other)
+
+    __rmul__ = __mul__
+
+    def multiply(self: SparseArray, other: Any) -> Any:
+        """Return the element-wise product with a scalar, a sparse matrix, or a dense array.
+
+        A dense array broadcasts as in NumPy: shape (n,) or (1, n) scales the columns, (m, 1) the
+        rows. The result is sparse, in this matrix's format.
+        """
+        from ._construct import as_sparse, is_dense
+
+        if np.isscalar(other):
+            return self._scaled(other)
+        sparse = as_sparse(other)
+        if sparse is not None:
+            self._require_shape(sparse.shape, "multiply")
+            return _multiply_sparse(self, sparse)
+        if not is_dense(other):
+            return NotImplemented
+        dense = np.asarray(other)
+        try:
+            dense = np.broadcast_to(dense, self.shape)
+        except ValueError:
+            raise ValueError(
+                f"multiply: shape {dense.shape} does not broadcast to {self.shape[0]} x {self.shape[1]}"
+            ) from None
+        return _multiply_dense(self, dense)
+
+    def __add__(self: SparseArray, other: Any) -> Any:
+        return self._sum(other, 1, 1)
+
+    def __radd__(self: SparseArray, other: Any) -> Any:
+        return self._sum(other, 1, 1)
+
+    def __sub__(self: SparseArray, other: Any) -> Any:
+        return self._sum(other, 1, -1)
+
+    def __rsub__(self: SparseArray, other: Any) -> Any:
+        return self._sum(other, -1, 1)
+
+    def _sum(self: SparseArray, other: Any, alpha: int, beta: int) -> Any:
+        """Return ``alpha self + beta other``."""
+        from ._construct import as_sparse, is_dense
+
+        sparse = as_sparse(other)
+        if sparse is not None:
+            self._require_shape(sparse.shape, "+")
+            return _add_sparse(self, sparse, alpha, beta)
+        if np.isscalar(other):
+            if other == 0:
+                return self if alpha == 1 else -self
+            raise NotImplementedError(
+                f"adding {other!r} to every element would fill the matrix; add a diagonal, "
+                "A + s * scipy.sparse.eye_array(n), or use A.toarray()"
+            )
+        if isinstance(other, LinearOperator):
+            left = LinearOperator.__add__(self, other if beta == 1 else -other)
+            return left if alpha == 1 else -left
+        if not is_dense(other):
+            return NotImplemented
+        dense = np.asarray(other)
+        self._require_shape(dense.shape, "+")
+        return alpha * self.toarray() + beta * dense
+
+    def _require_shape(self: SparseArray, shape: tuple[int, ...], who: str) -> None:
+        if tuple(shape) != self.shape:
+            words = " x ".join(map(str, shape))
+            raise ValueError(f"{who}: A is {self.shape[0]} x {self.shape[1]}, the other operand {words}")
+
+    def sum(self: SparseArray, axis: int | None = None) -> Any:
+        """Return the sum of all elements, or of each column (``axis=0``) or row (``axis=1``)."""
+        if axis not in (None, 0, 1, -1, -2):
+            raise ValueError(f"sum: axis {axis!r}: expected None, 0 or 1")
+        if axis is None:
+            return (self @ np.ones(self.shape[1], self.dtype)).sum()
+        view = self.T if axis in (0, -2) else self
+        return view @ np.ones(view.shape[1], self.dtype)
+
+    def trace(self: SparseArray, offset: int = 0) -> Any:
+        """Return the sum of diagonal `offset`."""
+        return self.diagonal(offset).sum()
+
+
+def _multiply_sparse(a: SparseArray, b: SparseArray) -> SparseArray:
+    from ._diagonal import DiagonalArray
+
+    if not isinstance(a, DiagonalArray):
+        return a._on_scipy(a.to_scipy().multiply(b.to_scipy()).tocsr())
+    if not isinstance(b, DiagonalArray):
+        return a.asformat("csr").multiply(b).asformat(a.format)
+    dtype = np.result_type(a.dtype, b.dtype)
+    a, b = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
+    shared = np.intersect1d(a._spans()[:, 0], b._spans()[:, 0])
+    made = type(a)._empty(a.shape, dtype, shared.tolist())
+    plan = a._core.plan_elementwise(a._matrix, a._op, b._matrix, b._op, made._matrix)
+    plan.run(a._matrix, b._matrix, made._matrix, 1.0, 0.0, "", dtype.name)
+    return made
+
+
+def _multiply_dense(a: SparseArray, dense: np.ndarray) -> SparseArray:
+    from ._diagonal import DiagonalArray
+
+    if not isinstance(a, DiagonalArray):
+        return a._on_scipy(a.to_scipy().multiply(dense).tocsr())
+    dtype = np.result_type(a.dtype, dense.dtype)
+    made = a._laid_out(type(a), a._spans()[:, 0].tolist(), dtype)
+    for offset, row, values in made._diagonals():
+        rows = np.arange(row, row + len(values))
+        values *= dense[rows, rows + offset]
+    return made
+
+
+def _add_sparse(a: SparseArray, b: SparseArray, alpha: int, beta: int) -> SparseArray:
+    from . import _construct
+    from ._diagonal import DiagonalArray
+
+    dtype = np.result_type(a.dtype, b.dtype)
+    if not isinstance(a, DiagonalArray):
+        return a._on_scipy(alpha * a.to_scipy() + beta * b.to_scipy())
+    if not isinstance(b, DiagonalArray):
+        b = b.asformat(a.format)
+    offsets = np.union1d(a._spans()[:, 0], b._spans()[:, 0])
+    _construct.require_layout(type(a), a.shape, dtype.itemsize, offsets, a.nnz + b.nnz, None)
+    made = a._laid_out(type(a), offsets.tolist(), dtype) if alpha == 1 else (-a)._laid_out(type(a), offsets.tolist(), dtype)
+    a._core.add_diagonals(beta, b._matrix, b._op, made._matrix, True)
+    return made

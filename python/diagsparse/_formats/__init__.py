@@ -1,0 +1,11 @@
+# ruff: noqa: I001  (the order of import is the order in which formats are listed)
+"""The matrix classes, one file for each format."""
+
+from .dia import dia_array
+from .hm import hm_array
+from .cdm import cdm_array
+from .csr import csr_array
+from .csc import csc_array
+from .coo import coo_array
+
+__all__ = ["cdm_array", "coo_array", "csc_array", "csr_array", "dia_array", "hm_array"]

@@ -1,0 +1,66 @@
+"""Compact diagonals: superdiagonal k stacked on subdiagonal n - k."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._diagonal import DiagonalArray
+
+
+class cdm_array(DiagonalArray):
+    """Compact diagonals: superdiagonal k stacked on subdiagonal n - k, so every row is n long. Square only.
+
+    ``values[r, i] = A[i, (i + rows[r]) mod n]``; the missing half of a band's row is zero. ::
+
+        | 1  5  .  . |         rows   = [ 0  1  3 ]
+        | 9  2  6  . |         values = [[ 1  2  3  4 ]     the main diagonal
+        | . 10  3  7 |                   [ 5  6  7  0 ]     superdiagonal 1, subdiagonal -3
+        | .  . 11  4 |                   [ 0  9 10 11 ]]    superdiagonal 3, subdiagonal -1
+
+    Parameters
+    ----------
+    arg : sparse matrix (ours or SciPy's), dense 2-D array, shape (n, n), or ``(values, rows)``
+        `values` of shape (R, n), `rows` R distinct integers from 0 to n - 1 in any order.
+    shape, dtype, copy, device, max_bytes
+        As for `dia_array`; the shape follows from `values`.
+
+    Raises
+    ------
+    ValueError, TypeError, MemoryError
+        As for `dia_array`; ValueError for a matrix that is not square.
+
+    Notes
+    -----
+    Bytes: ``R (n itemsize + 8)``. Haque, Parvez, Hossain, Algorithms 17(1):31, 2024, section 3.2.
+
+    Examples
+    --------
+    >>> import numpy as np, diagsparse as ds
+    >>> A = ds.cdm_array((np.array([[1.0, 2, 3], [4, 5, 6]]), [0, 1]))
+    >>> A.toarray()
+    array([[1., 4., 0.],
+           [0., 2., 5.],
+           [6., 0., 3.]])
+    """
+
+    format = "cdm"
+    _labels = "rows"
+
+    @classmethod
+    def _infer_shape(cls, values: np.ndarray) -> tuple[int, int]:
+        return values.shape[1], values.shape[1]
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The index k of each stored row: superdiagonal k, subdiagonal n - k below it."""
+        return self.parts()["rows"]
+
+    @property
+    def offsets(self) -> np.ndarray:
+        """The offsets of all diagonals that the rows hold, ascending."""
+        return self._spans()[:, 0]
+
+    @classmethod
+    def _forecast(cls, shape: tuple[int, int], itemsize: int, offsets: np.ndarray, nnz: int) -> int:
+        rows = np.unique(np.asarray(offsets, dtype=np.int64) % max(1, shape[0]))
+        return len(rows) * (shape[0] * itemsize + 8)

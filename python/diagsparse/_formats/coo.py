@@ -1,0 +1,68 @@
+"""Coordinates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._array import SparseArray
+from .._indexed import IndexedArray
+
+
+class coo_array(IndexedArray):
+    """Coordinates: ``A[row[e], col[e]] = values[e]``, sorted row by row, no duplicates.
+
+    Parameters
+    ----------
+    arg : sparse matrix (ours or SciPy's), dense 2-D array, shape (m, n), or ``(values, (row, col))``
+    shape, dtype, copy, device, max_bytes
+        As for `csr_array`.
+
+    Notes
+    -----
+    Bytes: ``nnz (itemsize + 8)``: row and col are int32.
+
+    Examples
+    --------
+    >>> import numpy as np, diagsparse as ds
+    >>> A = ds.coo_array((np.array([5.0, 1.0]), (np.array([1, 0]), np.array([0, 1]))), shape=(2, 2))
+    >>> A.row
+    array([0, 1], dtype=int32)
+    """
+
+    format = "coo"
+    _scipy = sp.coo_array
+    _structure = ("row", "col")
+
+    @property
+    def row(self) -> np.ndarray:
+        """Row of every entry, int32, zero-copy."""
+        return self.parts()["row"]
+
+    @property
+    def col(self) -> np.ndarray:
+        """Column of every entry, int32, zero-copy."""
+        return self.parts()["col"]
+
+    @classmethod
+    def _tuple(cls, parts: dict[str, np.ndarray]) -> tuple[Any, ...]:
+        return parts["values"], (parts["row"], parts["col"])
+
+    @classmethod
+    def _canonical(cls, a: Any) -> Any:
+        row, col = a.coords
+        ahead = (row[1:] > row[:-1]) | ((row[1:] == row[:-1]) & (col[1:] > col[:-1]))
+        return a if ahead.all() else sp.csr_array(a).tocoo()
+
+    @property
+    def T(self) -> SparseArray:
+        """The transpose, as a view."""
+        return SparseArray.T.fget(self)
+
+    mT = T
+
+    @classmethod
+    def _forecast(cls, shape: tuple[int, int], itemsize: int, offsets: Any, nnz: int) -> int:
+        return nnz * (itemsize + 8)

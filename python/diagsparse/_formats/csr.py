@@ -1,0 +1,58 @@
+"""Compressed sparse rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._indexed import IndexedArray
+
+
+class csr_array(IndexedArray):
+    """Compressed sparse rows: row i holds ``values[indptr[i]:indptr[i + 1]]`` in columns ``indices[...]``.
+
+    Parameters
+    ----------
+    arg : sparse matrix (ours or SciPy's), dense 2-D array, shape (m, n), or ``(values, indices, indptr)``
+        Or ``(values, (row, col))``, as in SciPy. Unsorted or duplicate entries are sorted and summed
+        in a copy; canonical arrays are shared.
+    shape, dtype, copy, device, max_bytes
+        As for `dia_array`; the shape may be left out as in SciPy.
+
+    Raises
+    ------
+    ValueError, TypeError, MemoryError
+        For indices outside the shape, arrays that do not fit each other, n >= 2^31.
+
+    Notes
+    -----
+    Bytes: ``nnz (itemsize + 4) + 8 (m + 1)``: indices are int32, indptr is int64.
+
+    Examples
+    --------
+    >>> import numpy as np, diagsparse as ds
+    >>> A = ds.csr_array((np.array([1.0, 2.0]), np.array([0, 1]), np.array([0, 1, 2])))
+    >>> A @ np.array([3.0, 4.0])
+    array([3., 8.])
+    """
+
+    format = "csr"
+    _scipy = sp.csr_array
+    _dual = "csc"
+    _structure = ("indices", "indptr")
+
+    @property
+    def indices(self) -> np.ndarray:
+        """Column of every entry, int32, zero-copy."""
+        return self.parts()["indices"]
+
+    @property
+    def indptr(self) -> np.ndarray:
+        """Where each row starts, int64 (m + 1), zero-copy."""
+        return self.parts()["indptr"]
+
+    @classmethod
+    def _forecast(cls, shape: tuple[int, int], itemsize: int, offsets: Any, nnz: int) -> int:
+        return nnz * (itemsize + 4) + 8 * (shape[0] + 1)

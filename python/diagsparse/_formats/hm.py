@@ -1,0 +1,64 @@
+"""Hossain-Mahmud: diagonals at their true length."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._diagonal import DiagonalArray
+
+
+class hm_array(DiagonalArray):
+    """Hossain-Mahmud: every stored diagonal at its true length, one after another, no padding.
+
+    Element (i, j) is at position ``min(i, j)`` of diagonal ``j - i``. ::
+
+        | 1  5  .  .  . |      offsets = [ 0        1        -1      ]
+        | 9  2  6  .  . |      values  = [ 1 2 3 4  5 6 7 8  9 10 11 ]
+        | . 10  3  7  . |      starts  = [ 0        4        8       11 ]
+        | .  . 11  4  8 |
+
+    Parameters
+    ----------
+    arg : sparse matrix (ours or SciPy's), dense 2-D array, shape (m, n), or ``(values, offsets)``
+        `values` flat, the diagonals one after another; `offsets` in the format's order: 0 first
+        when stored, then superdiagonals ascending, then subdiagonals descending.
+    shape : (int, int), optional
+        Needed with ``(values, offsets)``.
+    dtype, copy, device, max_bytes
+        As for `dia_array`.
+
+    Raises
+    ------
+    ValueError, TypeError, MemoryError
+        As for `dia_array`.
+
+    Notes
+    -----
+    Bytes: ``itemsize * (sum of the lengths) + 16 D + 8``; a full band (kl, ku) of order n holds
+    ``n (kl + ku + 1) - ku (ku + 1) / 2 - kl (kl + 1) / 2`` values. Haque, Parvez, Hossain,
+    Algorithms 17(1):31, 2024, after Hossain and Mahmud (HPEC 2019).
+
+    Examples
+    --------
+    >>> import numpy as np, diagsparse as ds
+    >>> A = ds.hm_array((np.array([1.0, 2, 3, 4, 5]), [0, 1]), shape=(3, 3))
+    >>> A.toarray()
+    array([[1., 4., 0.],
+           [0., 2., 5.],
+           [0., 0., 3.]])
+    """
+
+    format = "hm"
+
+    @classmethod
+    def _shape_values(cls, values: np.ndarray, labels: list[int]) -> np.ndarray:
+        if values.ndim != 1:
+            raise ValueError(f"hm_array: values of shape {values.shape}, expected one flat array of all diagonals")
+        return values
+
+    @classmethod
+    def _forecast(cls, shape: tuple[int, int], itemsize: int, offsets: np.ndarray, nnz: int) -> int:
+        m, n = shape
+        k = np.asarray(offsets, dtype=np.int64)
+        lengths = np.minimum(m + np.minimum(k, 0), n - np.maximum(k, 0))
+        return int(lengths.sum()) * itemsize + 16 * len(k) + 8

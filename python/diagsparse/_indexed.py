@@ -1,0 +1,138 @@
+"""What `csr`, `csc` and `coo` share: SciPy's own arrays underneath, canonical, without a copy of the values.
+
+Products run on this library's kernels. Element-wise work is SciPy's, on the same memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from . import _memory
+from ._array import SparseArray
+from ._types import value_dtype
+
+_INDEX_LIMIT = 2**31 - 1
+
+
+class IndexedArray(SparseArray):
+    """A matrix stored entry by entry. Canonical: sorted, no duplicates (other input is copied and brought to it)."""
+
+    _scipy: type  # the SciPy class of the same format
+    _dual: str  # the format that the transpose has on the same memory
+    _structure: tuple[str, ...]  # its index arrays, in the order of the C++ header
+
+    # ---- making -----------------------------------------------------------------------------------
+    @classmethod
+    def _from_scipy(cls, a: Any, dtype: Any, copy: bool) -> SparseArray:
+        """Build from a SciPy sparse array of any format, sharing its values where they are canonical."""
+        who = f"{cls.format}_array"
+        kept = value_dtype(a.dtype, dtype, who)
+        if max(a.shape) > _INDEX_LIMIT:
+            raise ValueError(f"{who}: {a.shape[0]} x {a.shape[1]}: column indices are 32 bits wide (n < 2^31)")
+        a = cls._canonical(cls._scipy(a, copy=copy))
+        values = np.ascontiguousarray(a.data, dtype=kept)
+        indices = [(name, cls._index(a, name)) for name in cls._structure]
+        return cls._wrap(cls._core.indexed_matrix(cls.format, *a.shape, values, indices))
+
+    @classmethod
+    def _canonical(cls, a: Any) -> Any:
+        if not a.has_canonical_format:
+            a = a.copy()
+            a.sum_duplicates()
+        return a
+
+    @classmethod
+    def _index(cls, a: Any, name: str) -> np.ndarray:
+        return np.ascontiguousarray(getattr(a, name), dtype=np.int64 if name == "indptr" else np.int32)
+
+    @classmethod
+    def _from_parts(cls, parts: dict[str, np.ndarray], shape: tuple[int, int]) -> SparseArray:
+        return cls._from_tuple(cls._tuple(parts), shape, None, False)
+
+    @classmethod
+    def _tuple(cls, parts: dict[str, np.ndarray]) -> tuple[Any, ...]:
+        return parts["values"], parts["indices"], parts["indptr"]
+
+    @classmethod
+    def _from_tuple(
+        cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool
+    ) -> SparseArray:
+        try:
+            made = cls._scipy(arg, shape=shape)
+            if hasattr(made, "check_format"):
+                made.check_format(full_check=True)
+        except (ValueError, TypeError, IndexError) as error:
+            raise ValueError(f"{cls.format}_array: {error}") from None
+        return cls._from_scipy(made, dtype, copy)
+
+    @classmethod
+    def _empty(cls, shape: tuple[int, int], dtype: np.dtype) -> SparseArray:
+        return cls._from_scipy(cls._scipy(shape, dtype=dtype), None, False)
+
+    @classmethod
+    def _forecast(cls, shape: tuple[int, int], itemsize: int, offsets: np.ndarray, nnz: int) -> int:
+        """Return the bytes of a matrix with `nnz` entries."""
+        raise NotImplementedError
+
+    # ---- SciPy's view of the same memory ------------------------------------------------------------
+    def _as_scipy(self) -> Any:
+        """Return the stored matrix (not the view) as a SciPy array over the same values."""
+        parts = self._matrix.parts()
+        made = self._scipy(self._tuple(parts), shape=(self._matrix.rows, self._matrix.cols), copy=False)
+        made.has_canonical_format = True
+        return made
+
+    def to_scipy(self, format: str | None = None) -> Any:
+        """Return the SciPy array of this format over the same values, or of the one that `format` names."""
+        made = self._as_scipy()
+        if self._op & 1:
+            made = made.T.asformat(self.format)
+        if self._op & 2:
+            made = made.conj()
+        return made.asformat(format) if format else made
+
+    @property
+    def T(self) -> SparseArray:
+        """The transpose, on the same memory: csr and csc change roles."""
+        parts = self._matrix.parts()
+        structure = [(name, parts[name]) for name in self._structure]
+        rows, cols = self._matrix.rows, self._matrix.cols
+        return self._wrap(self._core.indexed_matrix(self._dual, cols, rows, parts["values"], structure), self._op)
+
+    mT = T
+
+    def _on_scipy(self, made: Any) -> SparseArray:
+        """Wrap the result of SciPy's work in this format."""
+        return type(self)._from_scipy(made.asformat(self.format), None, False)
+
+    # ---- attributes and conversions -----------------------------------------------------------------
+    def copy(self) -> SparseArray:
+        """Return an independent matrix; a view is laid out anew."""
+        made = self.to_scipy()
+        return self._from_scipy(made if self._op else made.copy(), None, False)
+
+    def toarray(self, order: str | None = None, out: np.ndarray | None = None) -> np.ndarray:
+        """Return a dense array, shape (m, n); `out` is overwritten where given."""
+        m, n = self.shape
+        if out is None:
+            _memory.require(m * n * self.dtype.itemsize, None, f"toarray: a dense {m} x {n} array")
+        return self.to_scipy().toarray(order=order, out=out)
+
+    def diagonal(self, k: int = 0) -> np.ndarray:
+        """Return a copy of diagonal `k` (0: the main one), of its true length."""
+        if not -self.shape[0] < k < self.shape[1]:
+            return np.zeros(0, self.dtype)
+        return self.to_scipy().diagonal(k)
+
+    def count_nonzero(self) -> int:
+        """Count the stored values that are not zero."""
+        return int(np.count_nonzero(self._matrix.values))
+
+    def eliminate_zeros(self) -> None:
+        """Drop the stored zeros, in place."""
+        made = self.to_scipy().copy()
+        made.eliminate_zeros()
+        self._matrix, self._op = self._on_scipy(made)._matrix, 0

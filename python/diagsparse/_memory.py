@@ -1,0 +1,59 @@
+"""How much memory there is, and the door that a large allocation has to pass."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_SMALL = 1 << 26  # below this nobody asks the system
+
+
+def human(nbytes: int) -> str:
+    """Return a count of bytes as people write it: ``40.0 MB`` (powers of 1000)."""
+    size = float(nbytes)
+    for unit in ("B", "KB", "MB", "GB", "TB"):
+        if size < 1000 or unit == "TB":
+            return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}" if size < 100 else f"{size:.0f} {unit}"
+        size /= 1000
+    raise AssertionError
+
+
+def available_bytes() -> int:
+    """Return the bytes of host memory that can be taken now: the system's, or the container's limit."""
+    free = _system_bytes()
+    group = Path("/sys/fs/cgroup")
+    try:
+        limit = (group / "memory.max").read_text().strip()
+        if limit != "max":
+            free = min(free, max(0, int(limit) - int((group / "memory.current").read_text())))
+    except (OSError, ValueError):
+        pass
+    return free
+
+
+def _system_bytes() -> int:
+    try:
+        with open("/proc/meminfo") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def require(nbytes: int, max_bytes: int | None, what: str, otherwise: str = "") -> None:
+    """Raise MemoryError when `nbytes` exceed the user's limit, or without one what is free.
+
+    `what` says what would be allocated, `otherwise` what would fit.
+    """
+    if max_bytes is None:
+        if nbytes < _SMALL or nbytes <= (free := available_bytes()):
+            return
+        limit = f"{human(free)} are free"
+    else:
+        if nbytes <= max_bytes:
+            return
+        limit = f"the limit is {human(max_bytes)}"
+    tail = f"; {otherwise}, or pass max_bytes=" if otherwise else "; pass max_bytes= to change the limit"
+    raise MemoryError(f"{what} would take {human(nbytes)}, {limit}{tail}")

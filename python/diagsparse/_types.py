@@ -1,0 +1,59 @@
+"""Value types, and what a product of two of them gives."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+VALUE_TYPES = tuple(np.dtype(t) for t in (np.float32, np.float64, np.complex64, np.complex128))
+_NAMES = "float32, float64, complex64 or complex128"
+
+
+def value_dtype(given: Any, requested: Any, who: str) -> np.dtype:
+    """Return the dtype in which values of dtype `given` are stored, `requested` by the user or None.
+
+    Raises
+    ------
+    TypeError
+        For integers, bools and other types that were not asked to be converted, for a requested
+        type that no kernel handles, and where imaginary parts would be lost.
+    """
+    given = np.dtype(given)
+    if requested is None:
+        if given in VALUE_TYPES:
+            return given.newbyteorder("=")
+        if given.kind in "iub":
+            hint = "pass dtype=np.float64 (or another) to convert"
+        elif given.kind in "fc":
+            hint = "pass dtype= to convert"
+        else:
+            hint = "the values must be numbers"
+        raise TypeError(f"{who}: got {given} values, expected {_NAMES}; {hint}")
+    wanted = np.dtype(requested)
+    if wanted not in VALUE_TYPES:
+        raise TypeError(f"{who}: dtype {wanted}: expected {_NAMES}")
+    if given.kind not in "iubfc":
+        raise TypeError(f"{who}: got {given} values, expected numbers")
+    if given.kind == "c" and wanted.kind != "c":
+        raise TypeError(f"{who}: {given} values do not fit {wanted}; the imaginary parts would be lost")
+    return wanted.newbyteorder("=")
+
+
+@lru_cache(maxsize=256)
+def product_dtypes(a: np.dtype, x: np.dtype) -> tuple[np.dtype, np.dtype]:
+    """Return the dtype that the right operand is brought to, and that of the product with dtype `a`.
+
+    The result is NumPy's ``result_type``. The left operand is used as it is stored; the right one
+    is widened to at least its precision and keeps its kind (a real block stays real).
+    """
+    if x.kind not in "iubfc":
+        raise TypeError(f"cannot multiply {a} by {x} values")
+    result = np.result_type(a, x)
+    if result not in VALUE_TYPES:
+        raise TypeError(f"cannot multiply {a} by {x}: no kernel computes in {result}")
+    double = result in (np.float64, np.complex128)
+    if x.kind == "c":
+        return np.dtype(np.complex128 if double else np.complex64), result
+    return np.dtype(np.float64 if double else np.float32), result

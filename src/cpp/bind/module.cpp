@@ -1,0 +1,196 @@
+// The Python side of the C++ core. No format is named here; every call takes plain arguments that
+// python/diagsparse/_array.py has checked in the user's words.
+#include <pybind11/complex.h>
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "bind/arrays.hpp"
+#include "core/convert.hpp"
+#include "core/matrix.hpp"
+#include "core/measure.hpp"
+#include "core/parallel.hpp"
+
+namespace py = pybind11;
+using namespace diagsparse;
+
+namespace {
+
+Op op_from(int bits) { return {(bits & 1) != 0, (bits & 2) != 0}; }
+
+DType dtype_from_name(const std::string& name) {
+  for (DType t : {DType::f32, DType::f64, DType::c64, DType::c128}) {
+    if (name == dtype_name(t)) return t;
+  }
+  throw py::type_error("values of type " + name);
+}
+
+py::dict parts(const Matrix& m) {
+  py::dict out;
+  for (const Part& part : m.parts()) out[py::str(part.first)] = to_python(part.second);
+  return out;
+}
+
+// A diagonal of `spans(op)`: offset, first row, length, start in the value array.
+py::array spans(const Matrix& m, int op) {
+  const std::vector<Span> all = spans_of(*m.layout, op_from(op));
+  py::array_t<int64> out({static_cast<py::ssize_t>(all.size()), py::ssize_t{4}});
+  static_assert(sizeof(Span) == 4 * sizeof(int64));
+  std::memcpy(out.mutable_data(), all.data(), all.size() * sizeof(Span));
+  return out;
+}
+
+Matrix diagonal_matrix(const std::string& format, int64 rows, int64 cols, std::vector<int64> labels,
+                       py::object values, const std::string& dtype) {
+  const DiagonalFormat& f = diagonal_format(format);
+  const auto layout = std::make_shared<const Layout>(f.place(rows, cols, std::move(labels)));
+  if (values.is_none()) return make_diagonal(f, layout, Array::zeros(dtype_from_name(dtype), layout->values_shape));
+  Array array = array_from(values);
+  const Shape expected = layout->values_shape;
+  if (array.shape.rows != expected.rows || array.shape.cols != expected.cols) {
+    const auto words = [](Shape s) {
+      return std::to_string(s.rows) + (s.cols < 0 ? " values" : " x " + std::to_string(s.cols) + " values");
+    };
+    throw std::invalid_argument(format + "_array: values hold " + words(array.shape) + ", but " +
+                                std::to_string(layout->labels.size()) + " " + f.labels_name + " of a " +
+                                std::to_string(rows) + " x " + std::to_string(cols) + " matrix need " +
+                                words(expected));
+  }
+  return make_diagonal(f, layout, std::move(array));
+}
+
+// A matrix of a format that is no diagonal one; `structure` in the order of the format's header.
+Matrix indexed_matrix(const std::string& format, int64 rows, int64 cols, py::object values,
+                      const std::vector<std::pair<std::string, py::object>>& structure) {
+  Matrix m;
+  m.format = format;
+  m.rows = rows;
+  m.cols = cols;
+  m.values = array_from(values);
+  m.dtype = m.values.dtype;
+  for (const auto& [name, array] : structure) m.structure.emplace_back(name, array_from(array));
+  return m;
+}
+
+Matrix with_values(const Matrix& m, py::object values) {
+  Matrix out = m;
+  out.values = array_from(values);
+  out.dtype = out.values.dtype;
+  return out;
+}
+
+void matvec(const Matrix& a, int op, py::handle x, py::handle y, Scalar alpha, Scalar beta, const std::string& kernel) {
+  const Dense in = dense_from(x), out = dense_from(y);
+  const MatvecKernel run = find_matvec(a, in.dtype, kernel);
+  if (run == nullptr) {
+    throw py::type_error(std::string("matvec: no kernel for ") + dtype_name(a.dtype) + " times " + dtype_name(in.dtype));
+  }
+  py::gil_scoped_release unlocked;
+  run(a, op_from(op), alpha, in, beta, out);
+}
+
+Matrix run_plan(const Plan& plan, const Matrix& a, const Matrix& b, const Matrix* out, Scalar alpha, Scalar beta,
+                const std::string& kernel, const std::string& dtype) {
+  const MatmulKernel run = find_matmul(plan.format, a.dtype, b.dtype, kernel);
+  if (run == nullptr) {
+    throw py::type_error(std::string("matmul: no kernel for ") + dtype_name(a.dtype) + " times " + dtype_name(b.dtype));
+  }
+  py::gil_scoped_release unlocked;
+  plan.check(a, b, out);
+  Matrix c = out ? *out : plan.result(dtype_from_name(dtype), beta != 0.0);
+  run(plan, a, b, alpha, beta, c);
+  return c;
+}
+
+py::dict kernel_names(const std::string& format) {
+  py::list vec, mat;
+  for (const auto& row : kernels(format).matvec) vec.append(row.first);
+  for (const auto& row : kernels(format).matmul) mat.append(row.first);
+  py::dict out;
+  out["matvec"] = vec;
+  out["matmul"] = mat;
+  return out;
+}
+
+Triangle triangle_from(int which) { return static_cast<Triangle>(which); }
+
+}  // namespace
+
+PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
+  py::class_<Matrix>(m, "Matrix", py::module_local())
+      .def_readonly("format", &Matrix::format)
+      .def_readonly("rows", &Matrix::rows)
+      .def_readonly("cols", &Matrix::cols)
+      .def_property_readonly("dtype", [](const Matrix& a) { return dtype_name(a.dtype); })
+      .def_property_readonly("stored", [](const Matrix& a) { return a.layout ? a.layout->stored() : a.values.size(); })
+      .def_property_readonly("nbytes", &Matrix::nbytes)
+      .def_property_readonly("values", [](const Matrix& a) { return to_python(a.values); })
+      .def("parts", &parts)
+      .def("spans", &spans)
+      .def("same_structure", [](const Matrix& a, const Matrix& b) { return a.layout && a.layout == b.layout; })
+      .def("with_values", &with_values);
+
+  py::class_<Plan>(m, "Plan", py::module_local())
+      .def_readonly("format", &Plan::format)
+      .def_readonly("rows", &Plan::rows)
+      .def_readonly("cols", &Plan::cols)
+      .def_property_readonly("stored", [](const Plan& p) { return p.c ? p.c->stored() : p.indices.size(); })
+      .def_property_readonly("work", [](const Plan& p) { return p.sums.work; })
+      .def_property_readonly("workspace_nbytes", &Plan::workspace_nbytes)
+      .def("nbytes", [](const Plan& p, const std::string& dtype) { return p.nbytes(dtype_from_name(dtype)); })
+      .def_property_readonly("offsets", [](const Plan& p) {
+        std::vector<int64> out;
+        if (p.c) for (const Span& s : p.c->spans) out.push_back(s.offset);
+        return out;
+      })
+      .def("result", [](const Plan& p, const std::string& dtype) { return p.result(dtype_from_name(dtype), true); })
+      .def("run", &run_plan);
+
+  m.def("diagonal_matrix", &diagonal_matrix);
+  m.def("indexed_matrix", &indexed_matrix);
+  m.def("matvec", &matvec);
+  m.def("plan_diagonal", [](const Matrix& a, int op_a, const Matrix& b, int op_b, const std::string& format,
+                            int triangle, const std::vector<int64>& extra) {
+    py::gil_scoped_release unlocked;
+    return plan_diagonal(a, op_from(op_a), b, op_from(op_b), format, triangle_from(triangle), extra);
+  });
+  m.def("plan_csr", &plan_csr, py::call_guard<py::gil_scoped_release>());
+  m.def("plan_elementwise", [](const Matrix& a, int op_a, const Matrix& b, int op_b, const Matrix& c) {
+    return plan_elementwise(a, op_from(op_a), b, op_from(op_b), c.layout, c.format);
+  });
+  m.def("product_offsets", [](const Matrix& a, int op_a, const Matrix& b, int op_b, int64 rows, int64 cols,
+                              int triangle) {
+    return offset_sumset(spans_of(*a.layout, op_from(op_a)), spans_of(*b.layout, op_from(op_b)), rows, cols,
+                         triangle_from(triangle));
+  });
+  m.def("labels_for", [](const std::string& format, int64 rows, int64 cols, const std::vector<int64>& offsets) {
+    return diagonal_format(format).labels_for(rows, cols, offsets);
+  });
+  m.def("add_diagonals", [](Scalar alpha, const Matrix& from, int op, Matrix& to, bool accumulate) {
+    py::gil_scoped_release unlocked;
+    add_diagonals(alpha, from, op_from(op), to, accumulate);
+  });
+  m.def("occupied_diagonals", [](const Matrix& csr) {
+    const Occupied o = occupied_diagonals(csr);
+    return std::make_pair(o.offsets, o.counts);
+  });
+  m.def("diagonals_from_csr", [](const Matrix& csr, const std::string& format, const std::vector<int64>& offsets) {
+    py::gil_scoped_release unlocked;
+    return diagonals_from_csr(csr, diagonal_format(format), offsets);
+  });
+  m.def("csr_from_diagonals", [](const Matrix& a, int op) {
+    py::gil_scoped_release unlocked;
+    return csr_from_diagonals(a, op_from(op));
+  });
+
+  m.def("kernels", &kernel_names);
+  m.def("instruction_set", &instruction_set);
+  m.def("get_num_threads", &thread_count);
+  m.def("set_num_threads", &set_thread_count);
+  m.def("read", [](py::array_t<double, py::array::c_style> data) {
+    const double* p = data.data();
+    const int64 n = data.size();
+    py::gil_scoped_release unlocked;
+    return reader()(p, n);
+  });
+}

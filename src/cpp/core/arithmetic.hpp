@@ -1,0 +1,61 @@
+// Scalar arithmetic over the value types, the same for real and complex operands.
+#pragma once
+
+#include "core/types.hpp"
+
+namespace diagsparse {
+
+template <class T, class S>
+inline T convert(S s) {
+  if constexpr (is_complex<S>) {
+    static_assert(is_complex<T>, "a complex value does not narrow to a real one");
+    return {static_cast<Real<T>>(s.re), static_cast<Real<T>>(s.im)};
+  } else if constexpr (is_complex<T>) {
+    return {static_cast<Real<T>>(s), Real<T>(0)};
+  } else {
+    return static_cast<T>(s);
+  }
+}
+
+template <class T>
+inline T from_scalar(Scalar s) {
+  if constexpr (is_complex<T>) return {static_cast<Real<T>>(s.real()), static_cast<Real<T>>(s.imag())};
+  else return static_cast<T>(s.real());
+}
+
+template <class T>
+inline T conjugate_if(bool yes, T v) {
+  if constexpr (is_complex<T>) return {v.re, yes ? -v.im : v.im};
+  else return v;
+}
+
+template <class T>
+inline bool is_zero(T v) {
+  if constexpr (is_complex<T>) return v.re == 0 && v.im == 0;
+  else return v == 0;
+}
+
+template <class R>
+inline Complex<R> operator+(Complex<R> a, Complex<R> b) { return {a.re + b.re, a.im + b.im}; }
+template <class R>
+inline Complex<R>& operator+=(Complex<R>& a, Complex<R> b) { return a = a + b; }
+template <class R>
+inline Complex<R> operator*(Complex<R> a, Complex<R> b) {
+  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+template <class R>
+inline Complex<R> operator*(R a, Complex<R> b) { return {a * b.re, a * b.im}; }
+template <class R>
+inline Complex<R> operator*(Complex<R> a, R b) { return {a.re * b, a.im * b}; }
+
+// u * v in the product's type.
+template <class U, class V>
+inline Product<U, V> multiply(U u, V v) {
+  using R = Wider<U, V>;
+  if constexpr (is_complex<U> && is_complex<V>) return convert<Complex<R>>(u) * convert<Complex<R>>(v);
+  else if constexpr (is_complex<U>) return convert<Complex<R>>(u) * static_cast<R>(v);
+  else if constexpr (is_complex<V>) return static_cast<R>(u) * convert<Complex<R>>(v);
+  else return static_cast<R>(u) * static_cast<R>(v);
+}
+
+}  // namespace diagsparse

@@ -1,0 +1,147 @@
+#include "core/convert.hpp"
+
+#include <algorithm>
+
+#include "core/arithmetic.hpp"
+#include "core/parallel.hpp"
+#include "formats/csr.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+constexpr int64 kRows = 16384;  // rows a task
+
+struct Move {
+  int64 from, to, length;
+};
+
+template <class S, class T>
+void move_values(const std::vector<Move>& moves, const S* from, T* to, Scalar alpha, bool conj, bool accumulate,
+                 int64 work) {
+  const T scale = from_scalar<T>(alpha);
+  const bool plain = alpha == 1.0 && !accumulate;
+  parallel_for(static_cast<int64>(moves.size()), work, [&](int64 m) {
+    const S* in = from + moves[m].from;
+    T* out = to + moves[m].to;
+    const int64 n = moves[m].length;
+    if (plain) {
+      for (int64 i = 0; i < n; ++i) out[i] = convert<T>(conjugate_if(conj, in[i]));
+    } else if (accumulate) {
+      for (int64 i = 0; i < n; ++i) out[i] += scale * convert<T>(conjugate_if(conj, in[i]));
+    } else {
+      for (int64 i = 0; i < n; ++i) out[i] = scale * convert<T>(conjugate_if(conj, in[i]));
+    }
+  });
+}
+
+}  // namespace
+
+void add_diagonals(Scalar alpha, const Matrix& from, Op op, Matrix& to, bool accumulate) {
+  std::vector<Move> moves;
+  int64 work = 0;
+  auto target = to.layout->spans.begin();
+  for (const Span& s : spans_of(*from.layout, op)) {
+    while (target != to.layout->spans.end() && target->offset < s.offset) ++target;
+    if (target == to.layout->spans.end()) break;
+    if (target->offset != s.offset) continue;
+    for (int64 t = 0; t < s.length; t += kRows) {
+      moves.push_back({s.start + t, target->start + t, std::min(kRows, s.length - t)});
+    }
+    work += s.length;
+  }
+  with_value_type(from.dtype, [&](auto s) {
+    with_value_type(to.dtype, [&](auto t) {
+      using S = decltype(s);
+      using T = decltype(t);
+      if constexpr (is_complex<T> || !is_complex<S>) {
+        move_values(moves, from.values.as<S>(), to.values.as<T>(), alpha, op.conjugated, accumulate, work);
+      } else {
+        throw std::invalid_argument(std::string("astype: ") + dtype_name(from.dtype) + " values do not fit " +
+                                    dtype_name(to.dtype) + "; the imaginary parts would be lost");
+      }
+    });
+  });
+}
+
+Occupied occupied_diagonals(const Matrix& csr) {
+  const Csr<float> a{csr.rows, csr.cols, csr.index("indptr").as<int64>(), csr.index("indices").as<std::int32_t>(),
+                     nullptr};
+  std::vector<int64> count(std::max<int64>(0, a.rows + a.cols - 1), 0);
+  for (int64 i = 0; i < a.rows; ++i) {
+    for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) ++count[a.indices[e] - i + a.rows - 1];
+  }
+  Occupied out;
+  for (int64 d = 0; d < static_cast<int64>(count.size()); ++d) {
+    if (count[d] == 0) continue;
+    out.offsets.push_back(d - a.rows + 1);
+    out.counts.push_back(count[d]);
+  }
+  return out;
+}
+
+Matrix diagonals_from_csr(const Matrix& csr, const DiagonalFormat& format, const std::vector<int64>& offsets) {
+  auto layout = std::make_shared<const Layout>(
+      format.place(csr.rows, csr.cols, format.labels_for(csr.rows, csr.cols, offsets)));
+  Matrix out = make_diagonal(format, layout, Array::zeros(csr.dtype, layout->values_shape));
+  if (csr.rows == 0 || csr.cols == 0) return out;
+  std::vector<int64> base(csr.rows + csr.cols - 1, -1);  // where row 0 of each diagonal would be stored
+  for (const Span& s : layout->spans) base[s.offset + csr.rows - 1] = s.start - s.row;
+  with_value_type(csr.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const Csr<T> a = Csr<T>::of(csr);
+    T* values = out.values.as<T>();
+    parallel_for((a.rows + kRows - 1) / kRows, a.indptr[a.rows], [&](int64 task) {
+      for (int64 i = task * kRows; i < std::min(a.rows, (task + 1) * kRows); ++i) {
+        for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
+          values[base[a.indices[e] - i + a.rows - 1] + i] = a.values[e];
+        }
+      }
+    });
+  });
+  return out;
+}
+
+Matrix csr_from_diagonals(const Matrix& a, Op op) {
+  const std::vector<Span> spans = spans_of(*a.layout, op);
+  Matrix out;
+  out.format = "csr";
+  out.dtype = a.dtype;
+  out.rows = op.transposed ? a.cols : a.rows;
+  out.cols = op.transposed ? a.rows : a.cols;
+  Array indptr = Array::zeros(DType::i64, {out.rows + 1});
+  int64* start = indptr.as<int64>();
+  const int64 tasks = (out.rows + kRows - 1) / kRows, work = a.layout->stored();
+  with_value_type(a.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const T* values = a.values.as<T>();
+    // Calls f(row, column, value) for the nonzeros of a task's rows, diagonal by diagonal.
+    const auto visit = [&](int64 task, const auto& f) {
+      const int64 first = task * kRows, last = std::min(out.rows, first + kRows);
+      for (const Span& s : spans) {
+        for (int64 i = std::max(first, s.row); i < std::min(last, s.row + s.length); ++i) {
+          const T v = values[s.start + i - s.row];
+          if (!is_zero(v)) f(i, i + s.offset, v);
+        }
+      }
+    };
+    parallel_for(tasks, work, [&](int64 task) { visit(task, [&](int64 i, int64, T) { ++start[i + 1]; }); });
+    for (int64 i = 0; i < out.rows; ++i) start[i + 1] += start[i];
+    out.values = Array::empty(a.dtype, {start[out.rows]});
+    Array indices = Array::empty(DType::i32, {start[out.rows]});
+    T* data = out.values.as<T>();
+    std::int32_t* columns = indices.as<std::int32_t>();
+    parallel_for(tasks, work, [&](int64 task) {
+      std::vector<int64> next(start + task * kRows, start + std::min(out.rows, (task + 1) * kRows));
+      visit(task, [&](int64 i, int64 j, T v) {
+        const int64 e = next[i - task * kRows]++;
+        columns[e] = static_cast<std::int32_t>(j);
+        data[e] = conjugate_if(op.conjugated, v);
+      });
+    });
+    out.structure = {{"indices", indices}, {"indptr", indptr}};
+  });
+  return out;
+}
+
+}  // namespace diagsparse

@@ -1,0 +1,177 @@
+#include "core/diagonals.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+namespace diagsparse {
+
+std::vector<Span> spans_of(const Layout& layout, Op op) {
+  std::vector<Span> spans = layout.spans;
+  if (op.transposed) {
+    std::reverse(spans.begin(), spans.end());
+    for (Span& s : spans) s = {-s.offset, s.row + s.offset, s.length, s.start};
+  }
+  return spans;
+}
+
+int64 checked_product(int64 a, int64 b) {
+  int64 c;
+  if (__builtin_mul_overflow(a, b, &c)) {
+    throw std::length_error(std::to_string(a) + " x " + std::to_string(b) + " values do not fit 63 bits");
+  }
+  return c;
+}
+
+void sort_spans(Layout& layout) {
+  const auto by_offset = [](const Span& a, const Span& b) { return a.offset < b.offset; };
+  if (!std::is_sorted(layout.spans.begin(), layout.spans.end(), by_offset)) {
+    std::sort(layout.spans.begin(), layout.spans.end(), by_offset);
+  }
+}
+
+void check_labels(const char* format, const char* what, const std::vector<int64>& labels, int64 low, int64 high,
+                  int64 rows, int64 cols) {
+  const auto fail = [&](int64 label, const std::string& why) {
+    std::ostringstream m;
+    m << format << "_array: " << what << " [";
+    for (std::size_t i = 0; i < labels.size() && i < 8; ++i) m << (i ? ", " : "") << labels[i];
+    m << (labels.size() > 8 ? ", ...] " : "] ") << why << " " << label;
+    return std::invalid_argument(m.str());
+  };
+  for (int64 k : labels) {
+    if (k < low || k > high) {
+      throw std::invalid_argument(fail(k, "hold").what() + std::string(", outside ") + std::to_string(low) + ".." +
+                                  std::to_string(high) + " of a " + std::to_string(rows) + " x " +
+                                  std::to_string(cols) + " matrix");
+    }
+  }
+  std::vector<int64> sorted;
+  if (!std::is_sorted(labels.begin(), labels.end())) {
+    sorted = labels;
+    std::sort(sorted.begin(), sorted.end());
+  }
+  const std::vector<int64>& s = sorted.empty() ? labels : sorted;
+  const auto twice = std::adjacent_find(s.begin(), s.end());
+  if (twice != s.end()) {
+    throw std::invalid_argument(fail(*twice, "repeat").what() + std::string("; each diagonal may be given once"));
+  }
+}
+
+Sums matvec_sums(const std::vector<Span>& a, int64 rows) {
+  Sums out;
+  out.terms.reserve(a.size());
+  for (const Span& s : a) {
+    out.terms.push_back({s.start - s.row, s.offset, s.row, s.row + s.length});
+    out.work += s.length;
+  }
+  out.sums.push_back({0, 0, rows, 0, static_cast<int64>(a.size())});
+  return out;
+}
+
+std::vector<int64> offset_sumset(const std::vector<Span>& a, const std::vector<Span>& b, int64 rows, int64 cols,
+                                 Triangle triangle) {
+  std::vector<int64> sums;
+  if (a.empty() || b.empty() || rows == 0 || cols == 0) return sums;
+  const int64 low = std::max(a.front().offset + b.front().offset, triangle == Triangle::upper ? 0 : 1 - rows);
+  const int64 high = std::min(a.back().offset + b.back().offset, triangle == Triangle::lower ? 0 : cols - 1);
+  if (low > high) return sums;
+  const int64 pairs = checked_product(a.size(), b.size());
+  if (high - low < 8 * pairs + 64) {  // a table over the reach is smaller than the list of pairs
+    std::vector<char> seen(high - low + 1, 0);
+    for (const Span& s : a) {
+      for (const Span& t : b) {
+        const int64 c = s.offset + t.offset;
+        if (c >= low && c <= high) seen[c - low] = 1;
+      }
+    }
+    for (int64 c = low; c <= high; ++c) {
+      if (seen[c - low]) sums.push_back(c);
+    }
+    return sums;
+  }
+  sums.reserve(pairs);
+  for (const Span& s : a) {
+    for (const Span& t : b) {
+      const int64 c = s.offset + t.offset;
+      if (c >= low && c <= high) sums.push_back(c);
+    }
+  }
+  std::sort(sums.begin(), sums.end());
+  sums.erase(std::unique(sums.begin(), sums.end()), sums.end());
+  return sums;
+}
+
+namespace {
+
+// The rows of C's diagonal that a's and b's diagonals reach together; empty if first >= last.
+Term meet(const Span& a, const Span& b, const Span& c) {
+  const int64 first = std::max({a.row, b.row - a.offset, c.row});
+  const int64 last = std::min({a.row + a.length, b.row - a.offset + b.length, c.row + c.length});
+  return {a.start - a.row, b.start - b.row + a.offset, first, last};
+}
+
+void finish(Sums& out, const Span& c, int64 terms) {
+  out.sums.push_back({c.start - c.row, c.row, c.row + c.length, terms, static_cast<int64>(out.terms.size())});
+  for (int64 t = terms; t < static_cast<int64>(out.terms.size()); ++t) {
+    out.work += out.terms[t].last - out.terms[t].first;
+  }
+}
+
+}  // namespace
+
+Sums product_sums(const std::vector<Span>& a, const std::vector<Span>& b, const Layout& c) {
+  Sums out;
+  out.sums.reserve(c.spans.size());
+  if (a.empty() || b.empty()) {
+    for (const Span& s : c.spans) finish(out, s, 0);
+    return out;
+  }
+  // For each diagonal of C, walk a upwards and b downwards: at most |a| + |b| steps, or |a| look-ups
+  // in a table of b when b's reach is small.
+  const int64 low = b.front().offset, reach = b.back().offset - low + 1;
+  std::vector<std::int32_t> table;
+  if (reach <= 64 * static_cast<int64>(b.size()) + 1024) {
+    table.assign(reach, -1);
+    for (std::size_t i = 0; i < b.size(); ++i) table[b[i].offset - low] = static_cast<std::int32_t>(i);
+  }
+  for (const Span& s : c.spans) {
+    const int64 begin = static_cast<int64>(out.terms.size());
+    const auto consider = [&](const Span& x, const Span& y) {
+      const Term t = meet(x, y, s);
+      if (t.first < t.last) out.terms.push_back(t);
+    };
+    if (!table.empty()) {
+      for (const Span& x : a) {
+        const int64 k = s.offset - x.offset - low;
+        if (k >= 0 && k < reach && table[k] >= 0) consider(x, b[table[k]]);
+      }
+    } else {
+      std::size_t i = 0, j = b.size();
+      while (i < a.size() && j > 0) {
+        const int64 sum = a[i].offset + b[j - 1].offset;
+        if (sum == s.offset) consider(a[i], b[j - 1]);
+        if (sum <= s.offset) ++i;
+        if (sum >= s.offset) --j;
+      }
+    }
+    finish(out, s, begin);
+  }
+  return out;
+}
+
+Sums elementwise_sums(const std::vector<Span>& a, const std::vector<Span>& b, const Layout& c) {
+  Sums out;
+  std::size_t i = 0, j = 0;
+  for (const Span& s : c.spans) {
+    const int64 begin = static_cast<int64>(out.terms.size());
+    while (i < a.size() && a[i].offset < s.offset) ++i;
+    while (j < b.size() && b[j].offset < s.offset) ++j;
+    if (i < a.size() && j < b.size() && a[i].offset == s.offset && b[j].offset == s.offset) {
+      out.terms.push_back({a[i].start - a[i].row, b[j].start - b[j].row, s.row, s.row + s.length});
+    }
+    finish(out, s, begin);
+  }
+  return out;
+}
+
+}  // namespace diagsparse

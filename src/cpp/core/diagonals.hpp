@@ -1,0 +1,103 @@
+// Where the diagonals of a matrix lie: the one idea behind `dia`, `hm` and `cdm`.
+//
+// A diagonal is a contiguous run of stored values. The three formats differ only in the order of
+// the runs and in where each one starts:
+//
+//       matrix A (4 x 5)         dia: one row of 4 a diagonal    hm: true lengths, packed
+//     | 1  5  .  .  . |          [ 5  6  7  8 ]   offset  1      [ 1 2 3 4 | 5 6 7 8 | 9 10 11 ]
+//     | 9  2  6  .  . |          [ 1  2  3  4 ]   offset  0        offset 0     1        -1
+//     | . 10  3  7  . |          [ *  9 10 11 ]   offset -1
+//     | .  . 11  4  8 |
+//
+// Everything else (products, sums, conversions, transposes) is written once over the list of runs.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/array.hpp"
+
+namespace diagsparse {
+
+// values[start + t] == A[row + t, row + t + offset] for 0 <= t < length
+struct Span {
+  int64 offset, row, length, start;
+};
+
+inline int64 first_row(int64 offset) { return offset < 0 ? -offset : 0; }
+inline int64 diagonal_length(int64 rows, int64 cols, int64 offset) {
+  const int64 below = rows - first_row(offset), right = cols - (offset > 0 ? offset : 0);
+  const int64 n = below < right ? below : right;
+  return n > 0 ? n : 0;
+}
+
+struct Layout {
+  int64 rows, cols;
+  std::vector<int64> labels;  // as stored: the offsets (dia, hm) or the row indices (cdm)
+  std::vector<int64> starts;  // hm: where each diagonal starts, and the end
+  Shape values_shape;         // of the value array
+  std::vector<Span> spans;    // every stored diagonal, by ascending offset
+
+  int64 stored() const {
+    int64 n = 0;
+    for (const Span& s : spans) n += s.length;
+    return n;
+  }
+  bool same_as(const Layout& other) const {
+    return rows == other.rows && cols == other.cols && labels == other.labels && starts == other.starts &&
+           values_shape.rows == other.values_shape.rows && values_shape.cols == other.values_shape.cols;
+  }
+};
+using LayoutPtr = std::shared_ptr<const Layout>;
+
+// op(A)'s spans, by ascending offset: a transpose is a relabelling, no value moves.
+std::vector<Span> spans_of(const Layout& layout, Op op);
+
+// A format of the family: how it names its diagonals and where each one starts.
+struct DiagonalFormat {
+  const char* name;
+  const char* labels_name;  // "offsets" or "rows"
+  // The labels under which `offsets` (ascending, distinct) are stored.
+  std::vector<int64> (*labels_for)(int64 rows, int64 cols, const std::vector<int64>& offsets);
+  // Places the diagonals of `labels`, in that order; checks them.
+  Layout (*place)(int64 rows, int64 cols, std::vector<int64> labels);
+};
+
+// Shared by the formats' own place(): refuses repeated or outlying labels in the words of the user.
+void check_labels(const char* format, const char* what, const std::vector<int64>& labels, int64 low, int64 high,
+                  int64 rows, int64 cols);
+// a * b, or std::length_error when it does not fit 63 bits.
+int64 checked_product(int64 a, int64 b);
+void sort_spans(Layout& layout);
+
+// ---- Sums of products of two streams ------------------------------------------------------------
+// Every operation of the family that does arithmetic is a list of such sums:
+//     out[s.out + i] = sum over the terms t of s of  u[t.u + i] * v[t.v + i],   t.first <= i < t.last
+// y = A x: one sum, u = A's values, v = x.   C = A B: a sum for each diagonal of C, v = B's values.
+// Terms of one sum are ordered so that `first` and `last` never increase.
+struct Term {
+  int64 u, v, first, last;
+};
+struct Sum {
+  int64 out, first, last;    // rows of C on this diagonal
+  int64 terms, terms_end;    // its terms
+};
+struct Sums {
+  std::vector<Sum> sums;
+  std::vector<Term> terms;
+  int64 work = 0;  // multiply-adds
+};
+
+Sums matvec_sums(const std::vector<Span>& a, int64 rows);
+
+enum class Triangle { both, lower, upper };
+
+// The distinct offsets a + b that lie in a rows x cols matrix and in the triangle, ascending.
+std::vector<int64> offset_sumset(const std::vector<Span>& a, const std::vector<Span>& b, int64 rows, int64 cols,
+                                 Triangle triangle);
+Sums product_sums(const std::vector<Span>& a, const std::vector<Span>& b, const Layout& c);
+// C = A .* B on the diagonals that both store.
+Sums elementwise_sums(const std::vector<Span>& a, const std::vector<Span>& b, const Layout& c);
+
+}  // namespace diagsparse

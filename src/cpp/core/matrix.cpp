@@ -1,0 +1,168 @@
+#include "core/matrix.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "formats/all.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+// The layout's own vector as an array: read-only, since every matrix on the layout shares it.
+Array shared_labels(const LayoutPtr& layout, const std::vector<int64>& labels) {
+  Array a;
+  a.data = const_cast<int64*>(labels.data());
+  a.dtype = DType::i64;
+  a.shape.rows = static_cast<int64>(labels.size());
+  a.owner = layout;
+  a.writeable = false;
+  return a;
+}
+
+}  // namespace
+
+std::vector<Part> Matrix::parts() const {
+  std::vector<Part> all{{"values", values}};
+  if (layout) {
+    all.emplace_back(diagonal_format(format).labels_name, shared_labels(layout, layout->labels));
+    if (!layout->starts.empty()) all.emplace_back("starts", shared_labels(layout, layout->starts));
+  }
+  all.insert(all.end(), structure.begin(), structure.end());
+  return all;
+}
+
+int64 Matrix::nbytes() const {
+  int64 n = 0;
+  for (const Part& part : parts()) n += part.second.nbytes();
+  return n;
+}
+
+const Array& Matrix::index(const char* name) const {
+  for (const Part& part : structure) {
+    if (part.first == name) return part.second;
+  }
+  throw std::logic_error(format + " has no array " + name);
+}
+
+const DiagonalFormat* find_diagonal_format(const std::string& name) {
+  for (const DiagonalFormat* f : {&dia, &hm, &cdm}) {
+    if (name == f->name) return f;
+  }
+  return nullptr;
+}
+
+const DiagonalFormat& diagonal_format(const std::string& name) {
+  if (const DiagonalFormat* f = find_diagonal_format(name)) return *f;
+  throw std::invalid_argument("format " + name + " does not store diagonals; dia, hm and cdm do");
+}
+
+Matrix make_diagonal(const DiagonalFormat& format, LayoutPtr layout, Array values) {
+  Matrix m;
+  m.format = format.name;
+  m.dtype = values.dtype;
+  m.rows = layout->rows;
+  m.cols = layout->cols;
+  m.values = std::move(values);
+  m.layout = std::move(layout);
+  return m;
+}
+
+int64 Plan::values_size() const {
+  if (!c) return indices.size();
+  return c->values_shape.size();
+}
+
+int64 Plan::nbytes(DType dtype) const {
+  const int64 structure =
+      c ? 8 * static_cast<int64>(c->labels.size() + c->starts.size()) : indptr.nbytes() + indices.nbytes();
+  return values_size() * item_size(dtype) + structure;
+}
+
+int64 Plan::workspace_nbytes() const {
+  return static_cast<int64>(sums.sums.size() * sizeof(Sum) + sums.terms.size() * sizeof(Term));
+}
+
+namespace {
+
+bool same_structure(const std::vector<Part>& planned, const std::vector<Part>& given) {
+  if (planned.size() != given.size()) return false;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const Array &p = planned[i].second, &g = given[i].second;
+    if (p.size() != g.size() || (p.data != g.data && std::memcmp(p.data, g.data, p.nbytes()) != 0)) return false;
+  }
+  return true;
+}
+
+void check_operand(const char* name, const Matrix& m, const LayoutPtr& layout, const std::vector<Part>& structure) {
+  const bool same = layout ? m.layout == layout || (m.layout && m.layout->same_as(*layout))
+                           : !m.layout && same_structure(structure, m.structure);
+  if (!same) {
+    throw std::invalid_argument(std::string("plan: ") + name + " is " + m.format + " " + std::to_string(m.rows) +
+                                " x " + std::to_string(m.cols) +
+                                " with another structure than the plan was made for; make a new plan");
+  }
+}
+
+}  // namespace
+
+void Plan::check(const Matrix& left, const Matrix& right, const Matrix* out) const {
+  check_operand("A", left, a, a_structure);
+  check_operand("B", right, b, b_structure);
+  if (out) check_operand("out", *out, c, {{"indices", indices}, {"indptr", indptr}});
+}
+
+Matrix Plan::result(DType dtype, bool zero) const {
+  if (c) {
+    Array values = zero ? Array::zeros(dtype, c->values_shape) : Array::empty(dtype, c->values_shape);
+    return make_diagonal(diagonal_format(format), c, std::move(values));
+  }
+  Matrix m;
+  m.format = format;
+  m.dtype = dtype;
+  m.rows = rows;
+  m.cols = cols;
+  m.values = Array::empty(dtype, {indices.size()});
+  m.structure = {{"indices", indices}, {"indptr", indptr}};
+  return m;
+}
+
+Plan plan_diagonal(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const std::string& format, Triangle triangle,
+                   const std::vector<int64>& extra) {
+  const DiagonalFormat& target = diagonal_format(format);
+  Plan plan;
+  plan.format = format;
+  plan.op_a = op_a;
+  plan.op_b = op_b;
+  plan.rows = op_a.transposed ? a.cols : a.rows;
+  plan.cols = op_b.transposed ? b.rows : b.cols;
+  plan.a = a.layout;
+  plan.b = b.layout;
+  const std::vector<Span> spans_a = spans_of(*a.layout, op_a), spans_b = spans_of(*b.layout, op_b);
+  std::vector<int64> offsets = offset_sumset(spans_a, spans_b, plan.rows, plan.cols, triangle);
+  if (!extra.empty()) {
+    offsets.insert(offsets.end(), extra.begin(), extra.end());
+    std::sort(offsets.begin(), offsets.end());
+    offsets.erase(std::unique(offsets.begin(), offsets.end()), offsets.end());
+  }
+  plan.c = std::make_shared<const Layout>(
+      target.place(plan.rows, plan.cols, target.labels_for(plan.rows, plan.cols, offsets)));
+  plan.sums = product_sums(spans_a, spans_b, *plan.c);
+  return plan;
+}
+
+Plan plan_elementwise(const Matrix& a, Op op_a, const Matrix& b, Op op_b, LayoutPtr c, const std::string& format) {
+  Plan plan;
+  plan.format = format;
+  plan.op_a = op_a;
+  plan.op_b = op_b;
+  plan.rows = c->rows;
+  plan.cols = c->cols;
+  plan.a = a.layout;
+  plan.b = b.layout;
+  plan.sums = elementwise_sums(spans_of(*a.layout, op_a), spans_of(*b.layout, op_b), *c);
+  plan.c = std::move(c);
+  return plan;
+}
+
+}  // namespace diagsparse

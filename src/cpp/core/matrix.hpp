@@ -1,0 +1,101 @@
+// The only owner class: a matrix of any format is named arrays, a shape and a dtype.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/array.hpp"
+#include "core/diagonals.hpp"
+
+namespace diagsparse {
+
+using Part = std::pair<std::string, Array>;
+
+struct Matrix {
+  std::string format;
+  DType dtype = DType::f64;
+  int64 rows = 0, cols = 0;
+  Array values;
+  LayoutPtr layout;              // the diagonal family: where each diagonal lies
+  std::vector<Part> structure;   // the other formats: their index arrays, as their headers name them
+
+  std::vector<Part> parts() const;  // every array by name, the values first
+  int64 nbytes() const;
+  const Array& index(const char* name) const;
+};
+
+// ---- The diagonal family ------------------------------------------------------------------------
+const DiagonalFormat* find_diagonal_format(const std::string& name);  // nullptr when it is none
+const DiagonalFormat& diagonal_format(const std::string& name);
+// A matrix over this layout; `values` may be shared with the caller.
+Matrix make_diagonal(const DiagonalFormat& format, LayoutPtr layout, Array values);
+
+// ---- Kernels ------------------------------------------------------------------------------------
+// y = alpha op(A) x + beta y, for a vector or a dense block.
+using MatvecKernel = void (*)(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y);
+
+// C = alpha op(A) op(B) + beta C, with C's structure fixed by a plan.
+struct Plan;
+using MatmulKernel = void (*)(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c);
+
+// A kernel for every pair of value types that it supports (nullptr elsewhere).
+template <class Function>
+struct Typed {
+  Function at[kValueTypes][kValueTypes] = {};
+
+  Function operator()(DType a, DType b) const { return at[static_cast<int>(a)][static_cast<int>(b)]; }
+};
+
+template <class Function>
+using KernelTable = std::vector<std::pair<std::string, Typed<Function>>>;  // the first row is the default
+
+struct FormatKernels {
+  KernelTable<MatvecKernel> matvec;
+  KernelTable<MatmulKernel> matmul;
+};
+
+// Kernel files are compiled once for each instruction set and register one table for each; the
+// best that this processor has is used.  DIAGSPARSE_ISA=portable|avx2|avx512 asks for another.
+struct RegisterKernels {
+  RegisterKernels(const char* format, int isa, FormatKernels kernels);
+};
+const FormatKernels& kernels(const std::string& format);
+std::string instruction_set();
+
+// The function for these types, under this name ("" = the default); std::invalid_argument lists
+// the names there are.
+MatvecKernel find_matvec(const Matrix& a, DType x, const std::string& kernel);
+MatmulKernel find_matmul(const std::string& format, DType a, DType b, const std::string& kernel);
+
+// ---- Products -----------------------------------------------------------------------------------
+// What C = op(A) op(B) looks like, and how its values come about, for any values on these structures.
+struct Plan {
+  std::string format, kernel;  // of C; as chosen
+  int64 rows = 0, cols = 0;
+  Op op_a, op_b;
+  LayoutPtr a, b;              // diagonal family: the layouts that it was made for
+  LayoutPtr c;
+  Sums sums;
+  std::vector<Part> a_structure, b_structure;  // csr: the structures that it was made for
+  Array indptr, indices;                       // csr: C's structure, shared by every result
+
+  // Throws std::invalid_argument unless A, B (and C) have the structures that it was made for.
+  void check(const Matrix& a, const Matrix& b, const Matrix* c) const;
+
+  int64 values_size() const;
+  int64 nbytes(DType dtype) const;            // of one result
+  int64 workspace_nbytes() const;             // of the plan itself
+  Matrix result(DType dtype, bool zero) const;
+};
+
+// Plans the product into `format`, with the diagonals in `extra` added to C (for beta C, SYR2K).
+Plan plan_diagonal(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const std::string& format, Triangle triangle,
+                   const std::vector<int64>& extra);
+Plan plan_csr(const Matrix& a, const Matrix& b);
+
+// C .* values of A and B on C's diagonals (element-wise product): same kernel as the product.
+Plan plan_elementwise(const Matrix& a, Op op_a, const Matrix& b, Op op_b, LayoutPtr c, const std::string& format);
+
+}  // namespace diagsparse

@@ -1,0 +1,94 @@
+// The one list of value and index types, and the step from a run-time dtype to a C++ type.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+namespace diagsparse {
+
+using int64 = std::int64_t;
+
+// A complex value with NumPy's bits. std::complex is avoided in kernels: its product checks for NaN.
+template <class R>
+struct Complex {
+  R re, im;
+};
+
+enum class DType : std::uint8_t { f32, f64, c64, c128, i32, i64 };
+constexpr int kValueTypes = 4;  // the first four are matrix values; the last two are indices
+
+template <class T>
+constexpr DType dtype_of();
+template <>
+constexpr DType dtype_of<float>() { return DType::f32; }
+template <>
+constexpr DType dtype_of<double>() { return DType::f64; }
+template <>
+constexpr DType dtype_of<Complex<float>>() { return DType::c64; }
+template <>
+constexpr DType dtype_of<Complex<double>>() { return DType::c128; }
+template <>
+constexpr DType dtype_of<std::int32_t>() { return DType::i32; }
+template <>
+constexpr DType dtype_of<std::int64_t>() { return DType::i64; }
+
+inline int item_size(DType t) {
+  constexpr int sizes[] = {4, 8, 8, 16, 4, 8};
+  return sizes[static_cast<int>(t)];
+}
+
+inline const char* dtype_name(DType t) {
+  constexpr const char* names[] = {"float32", "float64", "complex64", "complex128", "int32", "int64"};
+  return names[static_cast<int>(t)];
+}
+
+// Calls f(T{}) with the value type that `t` names.
+template <class F>
+decltype(auto) with_value_type(DType t, F&& f) {
+  switch (t) {
+    case DType::f32: return f(float{});
+    case DType::f64: return f(double{});
+    case DType::c64: return f(Complex<float>{});
+    case DType::c128: return f(Complex<double>{});
+    default: throw std::invalid_argument(std::string("values of type ") + dtype_name(t));
+  }
+}
+
+template <class T>
+struct RealOf {
+  using type = T;
+};
+template <class R>
+struct RealOf<Complex<R>> {
+  using type = R;
+};
+template <class T>
+using Real = typename RealOf<T>::type;
+template <class T>
+constexpr bool is_complex = !std::is_same_v<T, Real<T>>;
+
+// The type of a product of the two: the wider precision, complex if either is.
+template <class U, class V>
+using Wider = std::conditional_t<(sizeof(Real<U>) > sizeof(Real<V>)), Real<U>, Real<V>>;
+template <class U, class V>
+using Product = std::conditional_t<is_complex<U> || is_complex<V>, Complex<Wider<U, V>>, Wider<U, V>>;
+
+// alpha and beta cross the binding in the widest type.
+using Scalar = std::complex<double>;
+
+// op(A): the operand as it is, transposed, conjugated, or both (the adjoint).
+struct Op {
+  bool transposed = false;
+  bool conjugated = false;
+};
+
+// Kernels in which not every pair of value types makes sense are found by this list: equal types,
+// one real side, or one side in the narrower precision.
+template <class U, class V>
+constexpr bool pair_supported = std::is_same_v<U, V> || std::is_same_v<Real<U>, Real<V>> ||
+                                (sizeof(Real<U>) < sizeof(Real<V>) && is_complex<U> == is_complex<V>);
+
+}  // namespace diagsparse

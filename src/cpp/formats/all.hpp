@@ -1,0 +1,9 @@
+// Every format, a line each.
+#pragma once
+
+#include "formats/cdm.hpp"
+#include "formats/coo.hpp"
+#include "formats/csc.hpp"
+#include "formats/csr.hpp"
+#include "formats/dia.hpp"
+#include "formats/hm.hpp"

@@ -1,0 +1,48 @@
+// The kernel of coo on the CPU.
+#include "formats/coo.hpp"
+
+#include <algorithm>
+
+#include "core/parallel.hpp"
+#include "kernels/diagonal_kernels.hpp"
+
+namespace diagsparse::DIAGSPARSE_ISA {
+
+namespace {
+
+// Kernel "entry": y = alpha op(A) x + beta y, entry after entry. Entries lie row by row, so for op = N tasks are
+// runs of whole rows; for op = T they are ranges of columns, and every task reads all entries. Each y[i] sums in
+// the order of the entries, whatever the number of threads.
+template <class U, class V>
+struct CooMatvec {
+  using T = Product<U, V>;
+
+  static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    const Coo<U> a = Coo<U>::of(m);
+    const std::int32_t *to = op.transposed ? a.col : a.row, *from = op.transposed ? a.row : a.col;
+    const int64 tasks = a.count * x.cols < kSerialWork ? 1 : thread_count();
+    const T scale = from_scalar<T>(alpha);
+    const Update<T> update(0.0, beta);
+    parallel_for(tasks, a.count * x.cols, [&](int64 task) {
+      const int64 low = y.rows * task / tasks, high = y.rows * (task + 1) / tasks;
+      const int64 begin = op.transposed ? 0 : std::lower_bound(to, to + a.count, low) - to;
+      const int64 end = op.transposed ? a.count : std::lower_bound(to, to + a.count, high) - to;
+      for (int64 c = 0; c < x.cols; ++c) {
+        T* out = y.as<T>() + c * y.col_stride;
+        const V* in = x.as<V>() + c * x.col_stride;
+        for (int64 i = low; i < high; ++i) update.one(out + i * y.row_stride, T{});
+        for (int64 e = begin; e < end; ++e) {
+          if (to[e] < low || to[e] >= high) continue;
+          const U value = conjugate_if(op.conjugated, a.values[e]);
+          out[to[e] * y.row_stride] += scale * multiply(value, in[from[e] * x.row_stride]);
+        }
+      }
+    });
+  }
+};
+
+const RegisterKernels registered("coo", kIsa, {{{"entry", every_pair<CooMatvec, MatvecKernel>()}}, {}});
+
+}  // namespace
+
+}  // namespace diagsparse::DIAGSPARSE_ISA

@@ -1,0 +1,21 @@
+// The kernels of csc on the CPU: those of csr on the transpose.
+#include "formats/csc.hpp"
+
+#include "kernels/csr_rows.hpp"
+
+namespace diagsparse::DIAGSPARSE_ISA {
+
+namespace {
+
+template <class U, class V>
+struct CscMatvec {
+  static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    CsrMatvec<U, V>::run(transposed_csr(a), {!op.transposed, op.conjugated}, alpha, x, beta, y);
+  }
+};
+
+const RegisterKernels registered("csc", kIsa, {{{"column", every_pair<CscMatvec, MatvecKernel>()}}, {}});
+
+}  // namespace
+
+}  // namespace diagsparse::DIAGSPARSE_ISA

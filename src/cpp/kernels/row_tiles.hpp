@@ -1,0 +1,159 @@
+// The inner loop of the diagonal family: a sum of products of streams, for a tile of rows held in
+// registers.  out[i] = sum over terms of u[t.u + i] * v[t.v + i]   (see core/diagonals.hpp).
+//
+// The terms of a sum are ordered so that those which hold a whole tile are neighbours: the tile takes
+// them in vectors, and adds the few that begin or end inside it value by value. Where such a border
+// falls into a large tile, a tile of one vector is taken instead.
+#pragma once
+
+#include <algorithm>
+
+#include "core/diagonals.hpp"
+#include "kernels/vec.hpp"
+
+namespace diagsparse::DIAGSPARSE_ISA {
+
+// The operands of one sum; v and out may be blocks of columns, `v_stride` and `out_stride` apart.
+template <class U, class V>
+struct Streams {
+  using M = Mac<U, V>;
+  using T = typename M::T;
+  const U* u;
+  const V* v;
+  T* out;
+  int64 v_stride, out_stride;
+  bool conj_u, conj_v;
+  typename M::Signs signs;
+  Update<T> update;
+
+  Streams(const U* u, bool conj_u, const V* v, bool conj_v, T* out, Update<T> update)
+      : u(u), v(v), out(out), v_stride(0), out_stride(0), conj_u(conj_u), conj_v(conj_v),
+        signs(M::signs(conj_u, conj_v)), update(update) {}
+
+  T product(int64 u_at, int64 v_at) const {
+    return multiply(conjugate_if(conj_u, u[u_at]), conjugate_if(conj_v, v[v_at]));
+  }
+};
+
+// Which terms meet the rows [i, i + n), and which hold all of them. Moves with the tile.
+class Window {
+ public:
+  Window(const Term* begin, const Term* end)
+      : begin_(begin), end_(end), some(begin), whole(begin), whole_end(end), some_end(end) {}
+
+  void move(int64 i, int64 n) {
+    while (some < end_ && some->first >= i + n) ++some;
+    while (some > begin_ && some[-1].first < i + n) --some;
+    while (whole < end_ && whole->first > i) ++whole;
+    while (whole > begin_ && whole[-1].first <= i) --whole;
+    while (some_end > begin_ && some_end[-1].last <= i) --some_end;
+    while (whole_end > begin_ && whole_end[-1].last < i + n) --whole_end;
+    while (whole_end < end_ && whole_end->last >= i + n) ++whole_end;
+  }
+  bool ragged() const { return some < whole || whole_end < some_end; }
+
+ private:
+  const Term *begin_, *end_;
+
+ public:
+  const Term *some, *whole, *whole_end, *some_end;
+};
+
+template <class U, class V, int K>
+class RowTiles {
+  using S = Streams<U, V>;
+  using M = typename S::M;
+  using T = typename S::T;
+  static constexpr int step = M::step;
+  // As many accumulators as the registers hold beside the operands: 8, shared by K columns and,
+  // for complex x complex, by the two sums.
+  static constexpr int N = std::max(1, 8 / (K * (M::both ? 2 : 1)));
+
+ public:
+  // The rows [first, last) of the sum over [begin, end).
+  static void run(const S& s, const Term* begin, const Term* end, int64 first, int64 last) {
+    Window w(begin, end);
+    for (int64 i = first; i < last;) {
+      int64 n = std::min<int64>(last - i, N * step);
+      w.move(i, n);
+      if (n == N * step && !w.ragged()) {
+        tile<N>(s, w, i);
+      } else if (n >= step) {
+        n = step;
+        w.move(i, n);
+        tile<1>(s, w, i);
+      } else {
+        T sums[K][step] = {};
+        ragged_terms(s, w.some, w.some_end, i, n, sums);
+        write(s, i, n, sums);
+      }
+      i += n;
+    }
+  }
+
+ private:
+  template <int Vectors>
+  static void tile(const S& s, const Window& w, int64 i) {
+    typename M::Acc acc[K][Vectors];
+    for (const Term* t = w.whole; t < w.whole_end; ++t) {
+      const U* u = s.u + (t->u + i);
+      const V* v = s.v + (t->v + i);
+#pragma GCC unroll 8
+      for (int j = 0; j < Vectors; ++j) {
+        const auto left = M::left(u + j * step);
+#pragma GCC unroll 4
+        for (int k = 0; k < K; ++k) M::add(acc[k][j], left, M::right(v + k * s.v_stride + j * step));
+      }
+    }
+    if (w.ragged()) {
+      static_assert(N * step <= 1024);
+      T sums[K][Vectors * step];
+      for (int k = 0; k < K; ++k) {
+        for (int j = 0; j < Vectors; ++j) store(raw(&sums[k][j * step]), M::total(acc[k][j], s.signs));
+      }
+      ragged_terms(s, w.some, std::min(w.whole, w.some_end), i, Vectors * step, sums);
+      ragged_terms(s, std::max({w.whole, w.whole_end, w.some}), w.some_end, i, Vectors * step, sums);
+      write(s, i, Vectors * step, sums);
+      return;
+    }
+#pragma GCC unroll 4
+    for (int k = 0; k < K; ++k) {
+#pragma GCC unroll 8
+      for (int j = 0; j < Vectors; ++j) {
+        T* out = s.out + k * s.out_stride + i + j * step;
+        const auto sum = M::total(acc[k][j], s.signs);
+        if (s.update.plain) {
+          store(raw(out), sum);
+        } else if (s.update.add) {
+          store(raw(out), sum + load<typename M::R, M::lanes>(raw(out)));
+        } else {
+          T sums[step];
+          store(raw(sums), sum);
+          for (int r = 0; r < step; ++r) s.update.one(out + r, sums[r]);
+        }
+      }
+    }
+  }
+
+  template <int Rows>
+  static void ragged_terms(const S& s, const Term* begin, const Term* end, int64 i, int64 n, T (&sums)[K][Rows]) {
+    for (const Term* t = begin; t < end; ++t) {
+      const int64 last = std::min(i + n, t->last);
+      for (int64 r = std::max(i, t->first); r < last; ++r) {
+        for (int k = 0; k < K; ++k) sums[k][r - i] += s.product(t->u + r, t->v + r + k * s.v_stride);
+      }
+    }
+  }
+
+  template <int Rows>
+  static void write(const S& s, int64 i, int64 n, const T (&sums)[K][Rows]) {
+    for (int k = 0; k < K; ++k) {
+      T* out = s.out + k * s.out_stride + i;
+      for (int64 r = 0; r < n; ++r) s.update.one(out + r, sums[k][r]);
+    }
+  }
+
+  static typename M::R* raw(T* p) { return reinterpret_cast<typename M::R*>(p); }
+};
+
+}  // namespace diagsparse::DIAGSPARSE_ISA

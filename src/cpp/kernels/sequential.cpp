@@ -1,0 +1,57 @@
+// Kernels "sequential" of dia, hm and cdm: the plain loops over diagonals, one thread, one value at a time.
+// The CPU column of paper 000's tables (Haque, Parvez, Hossain 2024), and the slow, obvious reference.
+#include "kernels/diagonal_kernels.hpp"
+
+namespace diagsparse::DIAGSPARSE_ISA {
+
+namespace {
+
+template <class U, class V>
+struct MatvecSequential {
+  using T = Product<U, V>;
+
+  static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    const Sums sums = matvec_sums(spans_of(*a.layout, op), y.rows);
+    const T scale = from_scalar<T>(alpha);
+    for (int64 c = 0; c < x.cols; ++c) {
+      const V* in = x.as<V>() + c * x.col_stride;
+      T* out = y.as<T>() + c * y.col_stride;
+      for (int64 i = 0; i < y.rows; ++i) Update<T>(0.0, beta).one(out + i * y.row_stride, T{});
+      for (const Term& t : sums.terms) {
+        for (int64 i = t.first; i < t.last; ++i) {
+          const U value = conjugate_if(op.conjugated, a.values.as<U>()[t.u + i]);
+          out[i * y.row_stride] += scale * multiply(value, in[(t.v + i) * x.row_stride]);
+        }
+      }
+    }
+  }
+};
+
+template <class U, class V>
+struct MatmulSequential {
+  using T = Product<U, V>;
+
+  static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
+    const U* u = a.values.as<U>();
+    const V* v = b.values.as<V>();
+    T* out = c.values.as<T>();
+    const T scale = from_scalar<T>(alpha);
+    for (const Sum& s : plan.sums.sums) {
+      for (int64 i = s.first; i < s.last; ++i) Update<T>(0.0, beta).one(out + s.out + i, T{});
+      for (int64 t = s.terms; t < s.terms_end; ++t) {
+        const Term& term = plan.sums.terms[t];
+        for (int64 i = term.first; i < term.last; ++i) {
+          out[s.out + i] += scale * multiply(conjugate_if(plan.op_a.conjugated, u[term.u + i]),
+                                             conjugate_if(plan.op_b.conjugated, v[term.v + i]));
+        }
+      }
+    }
+  }
+};
+
+}  // namespace
+
+Typed<MatvecKernel> matvec_sequential() { return every_pair<MatvecSequential, MatvecKernel>(); }
+Typed<MatmulKernel> matmul_sequential() { return every_pair<MatmulSequential, MatmulKernel>(); }
+
+}  // namespace diagsparse::DIAGSPARSE_ISA

@@ -1,0 +1,138 @@
+// Vectors of the instruction set that this file is being compiled for, and the one arithmetic step
+// of the diagonal kernels on them: a multiply-accumulate over any pair of value types.
+//
+// Written with the compilers' vector extensions (GCC 12, Clang), so the same lines serve SSE2, AVX2,
+// AVX-512 and NEON. Everything here has a name of its own in each instruction set.
+#pragma once
+
+#include <cstring>
+#include <utility>
+
+#include "core/arithmetic.hpp"
+
+#if defined(__AVX512F__)
+#define DIAGSPARSE_ISA avx512
+#elif defined(__AVX2__)
+#define DIAGSPARSE_ISA avx2
+#else
+#define DIAGSPARSE_ISA portable
+#endif
+
+namespace diagsparse::DIAGSPARSE_ISA {
+
+#if defined(__AVX512F__)
+constexpr int kIsa = 2, kVectorBytes = 64;
+#elif defined(__AVX2__)
+constexpr int kIsa = 1, kVectorBytes = 32;
+#else
+constexpr int kIsa = 0, kVectorBytes = 16;
+#endif
+
+template <class R, int Lanes>
+struct VectorOf {
+  typedef R type __attribute__((vector_size(Lanes * sizeof(R))));
+};
+template <class R, int Lanes>
+using Vector = typename VectorOf<R, Lanes>::type;
+
+template <class R, int Lanes>
+inline Vector<R, Lanes> load(const R* p) {
+  Vector<R, Lanes> v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+template <class V, class R>
+inline void store(R* p, V v) {
+  std::memcpy(p, &v, sizeof v);
+}
+
+// Loads `Lanes` values and widens them to R.
+template <class R, int Lanes, class S>
+inline Vector<R, Lanes> load_as(const S* p) {
+  const auto narrow = load<S, Lanes>(p);
+  if constexpr (std::is_same_v<R, S>) return narrow;
+  else return __builtin_convertvector(narrow, Vector<R, Lanes>);
+}
+
+// (a0, b0, a1, b1, ...) -> (a0, a0, a1, a1, ...), (b0, b0, b1, b1, ...), (b0, a0, b1, a1, ...)
+template <class V, std::size_t... I>
+inline V pick_real(V v, std::index_sequence<I...>) { return __builtin_shufflevector(v, v, static_cast<int>(I & ~1ul)...); }
+template <class V, std::size_t... I>
+inline V pick_imag(V v, std::index_sequence<I...>) { return __builtin_shufflevector(v, v, static_cast<int>(I | 1ul)...); }
+template <class V, std::size_t... I>
+inline V swap_pairs(V v, std::index_sequence<I...>) { return __builtin_shufflevector(v, v, static_cast<int>(I ^ 1ul)...); }
+// (a0, a1, ...) -> (a0, a0, a1, a1, ...)
+template <class W, class V, std::size_t... I>
+inline W twice(V v, std::index_sequence<I...>) { return __builtin_shufflevector(v, v, static_cast<int>(I / 2)...); }
+
+// acc += u * v for `step` neighbouring pairs of values. A complex product is kept as two real sums,
+//     p = u * (re v, re v),   q = u * (im v, im v),
+// and put together once at the end, so that the loop holds no swap; conj(u), conj(v) are signs there.
+template <class U, class V>
+struct Mac {
+  using T = Product<U, V>;
+  using R = Real<T>;
+  static constexpr int lanes = kVectorBytes / static_cast<int>(sizeof(R));
+  static constexpr int step = is_complex<T> ? lanes / 2 : lanes;
+  static constexpr bool both = is_complex<U> && is_complex<V>;
+  using Vec = Vector<R, lanes>;
+  using Index = std::make_index_sequence<lanes>;
+
+  struct Acc {
+    Vec p = {}, q = {};
+  };
+  struct Signs {
+    Vec p, q;
+  };
+
+  static const Real<U>* raw(const U* u) { return reinterpret_cast<const Real<U>*>(u); }
+
+  // A vector of one operand, ready to be used with many of the other.
+  static Vec left(const U* u) {
+    if constexpr (!is_complex<U> && is_complex<V>) return twice<Vec>(load_as<R, lanes / 2>(u), Index{});
+    else return load_as<R, lanes>(reinterpret_cast<const Real<U>*>(u));
+  }
+  static Vec right(const V* v) {
+    if constexpr (is_complex<U> && !is_complex<V>) return twice<Vec>(load_as<R, lanes / 2>(v), Index{});
+    else return load_as<R, lanes>(reinterpret_cast<const Real<V>*>(v));
+  }
+  static void add(Acc& acc, Vec u, Vec v) {
+    if constexpr (both) {
+      acc.p += u * pick_real(v, Index{});
+      acc.q += u * pick_imag(v, Index{});
+    } else {
+      acc.p += u * v;
+    }
+  }
+
+  static Signs signs(bool conj_u, bool conj_v) {
+    Signs s;
+    const R p_im = both ? (conj_u ? -1 : 1) : (is_complex<U> ? conj_u : conj_v) ? -1 : 1;
+    for (int i = 0; i < lanes; ++i) {
+      s.p[i] = is_complex<T> && i % 2 ? p_im : R(1);
+      s.q[i] = i % 2 ? (conj_v ? R(-1) : R(1)) : (conj_u == conj_v ? R(-1) : R(1));
+    }
+    return s;
+  }
+  static Vec total(const Acc& acc, const Signs& s) {
+    if constexpr (both) return acc.p * s.p + swap_pairs(acc.q, Index{}) * s.q;
+    else if constexpr (is_complex<T>) return acc.p * s.p;
+    else return acc.p;
+  }
+};
+
+// out = alpha * sum + beta * out, with the common cases known beforehand.
+template <class T>
+struct Update {
+  T alpha, beta;
+  bool plain, add;  // alpha == 1 and beta == 0; alpha == 1 and beta == 1
+  bool reads;       // beta != 0: out is read
+
+  Update(Scalar a, Scalar b)
+      : alpha(from_scalar<T>(a)), beta(from_scalar<T>(b)), plain(a == 1.0 && b == 0.0), add(a == 1.0 && b == 1.0),
+        reads(b != 0.0) {}
+
+  void one(T* out, T sum) const { *out = reads ? alpha * sum + beta * *out : alpha * sum; }
+};
+
+}  // namespace diagsparse::DIAGSPARSE_ISA

@@ -13,15 +13,14 @@ from scipy.sparse.linalg import LinearOperator
 
 from . import _display
 from ._backend import core
-from ._elementwise import Elementwise
-from ._types import VALUE_TYPES, product_dtypes
+from ._types import VALUE_TYPES, product_dtypes, value_dtype
 
 _TRANSPOSED, _CONJUGATED = 1, 2  # the bits of SparseArray._op
 
 FORMATS: dict[str, type[SparseArray]] = {}  # filled as the classes are defined
 
 
-class SparseArray(Elementwise, LinearOperator):
+class SparseArray(LinearOperator):
     """What all formats share. `A.T`, `A.H` and `A.conj()` are views: no value moves.
 
     A matrix is also a `scipy.sparse.linalg.LinearOperator`, so SciPy's solvers take it as it is.
@@ -53,19 +52,17 @@ class SparseArray(Elementwise, LinearOperator):
         device: str | None = None,
         max_bytes: int | None = None,
     ) -> None:
-        from ._construct import build
-
         core(device)  # raises where the device cannot be used
-        made = build(type(self), arg, shape, dtype, copy, max_bytes)
+        made = _construct.build(type(self), arg, shape, dtype, copy, max_bytes)
         self._matrix, self._op, self.shape, self.dtype = made._matrix, made._op, made.shape, made.dtype
 
-    @classmethod
-    def _wrap(cls, matrix: Any, op: int = 0) -> SparseArray:
+    @staticmethod
+    def _wrap(matrix: Any, op: int = 0) -> SparseArray:
         """Return a view of a C++ matrix. The class follows from the matrix's format."""
         self = object.__new__(FORMATS[matrix.format])
         self._matrix = matrix
-        self.dtype = np.dtype(matrix.dtype)
-        self._op = op if self.dtype.kind == "c" else op & _TRANSPOSED
+        self.dtype = dtype = VALUE_TYPES[matrix.dtype]
+        self._op = op if dtype.kind == "c" else op & _TRANSPOSED
         self.shape = (matrix.cols, matrix.rows) if op & _TRANSPOSED else (matrix.rows, matrix.cols)
         return self
 
@@ -256,24 +253,20 @@ class SparseArray(Elementwise, LinearOperator):
             return self.matvec(other)
         if isinstance(other, SparseArray):
             return self.matmul(other)
-        from ._construct import as_sparse, is_dense
-
-        if (sparse := as_sparse(other)) is not None:
+        if (sparse := _construct.as_sparse(other)) is not None:
             return self.matmul(sparse)
         if isinstance(other, LinearOperator):
             return LinearOperator.__matmul__(self, other)
         if np.isscalar(other):
             raise ValueError("matmul: a scalar is no matrix; A * s scales A")
-        return self.matvec(other) if is_dense(other) else NotImplemented
+        return self.matvec(other) if _construct.is_dense(other) else NotImplemented
 
     def __rmatmul__(self, other: Any) -> Any:
-        from ._construct import as_sparse, is_dense
-
-        if (sparse := as_sparse(other)) is not None:
+        if (sparse := _construct.as_sparse(other)) is not None:
             return sparse.matmul(self)
         if np.isscalar(other):
             raise ValueError("matmul: a scalar is no matrix; A * s scales A")
-        if not is_dense(other):
+        if not _construct.is_dense(other):
             return NotImplemented
         x = np.asarray(other)
         if x.ndim not in (1, 2) or x.shape[-1] != self.shape[0]:
@@ -303,10 +296,11 @@ class SparseArray(Elementwise, LinearOperator):
 
         ``profile=True`` returns ``(result, stages)`` with the seconds of each stage.
         """
-        from ._products import matmul, profiled_matmul
-
-        run = profiled_matmul if profile else matmul
-        return run(self, other, format=format, kernel=kernel, out=out, max_bytes=max_bytes)
+        if not isinstance(other, SparseArray) and (other := _construct.as_sparse(given := other)) is None:
+            raise TypeError(f"matmul: B is {type(given).__name__}, expected a sparse matrix (ours or SciPy's)")
+        if profile:
+            return _products.profiled(self, other, out, format=format, kernel=kernel, max_bytes=max_bytes)
+        return _plan.MatmulPlan(self, other, format, kernel, max_bytes)(out=out)
 
     def kernels(self, operation: str = "matvec") -> list[str]:
         """Return the names of the kernels of ``"matvec"`` or ``"matmul"`` on this device, the default first."""
@@ -326,11 +320,9 @@ class SparseArray(Elementwise, LinearOperator):
         MemoryError
             With the bytes, when the result exceeds `max_bytes` or the free memory.
         """
-        from ._construct import convert
-
         if format is None or format == self.format:
             return self.copy() if copy else self
-        return convert(self, format, max_bytes)
+        return _construct.convert(self, format, max_bytes)
 
     def to(self, device: str) -> SparseArray:
         """Return this matrix on a device: itself where it is there already."""
@@ -345,8 +337,6 @@ class SparseArray(Elementwise, LinearOperator):
         TypeError
             For a dtype that no kernel handles, and from complex to real.
         """
-        from ._types import value_dtype
-
         wanted = value_dtype(self.dtype, dtype, f"{self.format}_array.astype")
         if wanted == self.dtype:
             return self.copy() if copy else self
@@ -449,4 +439,5 @@ def formats() -> list[str]:
     return list(FORMATS)
 
 
-__all__ = ["FORMATS", "VALUE_TYPES", "SparseArray", "formats", "from_parts", "issparse"]
+# Last, because these modules need the class above; its methods use them when called.
+from . import _construct, _plan, _products  # noqa: E402

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from . import _memory
 from ._array import SparseArray
+from ._elementwise import Elementwise
 from ._types import value_dtype
 
 
@@ -33,7 +34,7 @@ def integer_labels(labels: Any, who: str, what: str) -> list[int]:
     return given.tolist()
 
 
-class DiagonalArray(SparseArray):
+class DiagonalArray(Elementwise, SparseArray):
     """A matrix stored by diagonals. Every stored diagonal is one contiguous run of values."""
 
     _labels = "offsets"  # how the format names its diagonals

@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
+from . import _construct, _diagonal
+from ._types import value_dtype
+
 if TYPE_CHECKING:
     from ._array import SparseArray
 
 
 class Elementwise:
-    """Operators of a matrix; mixed into the base class."""
+    """Operators of a matrix; mixed into the classes of both families."""
 
     def _with(self: SparseArray, values: np.ndarray) -> SparseArray:
         """Return this view with other stored values."""
-        from ._types import value_dtype
-
         kept = value_dtype(values.dtype, None, f"{self.format}_array")
         return self._wrap(self._matrix.with_values(np.ascontiguousarray(values, kept)), self._op)
 
@@ -58,15 +59,13 @@ class Elementwise:
         A dense array broadcasts as in NumPy: shape (n,) or (1, n) scales the columns, (m, 1) the
         rows. The result is sparse, in this matrix's format.
         """
-        from ._construct import as_sparse, is_dense
-
         if np.isscalar(other):
             return self._scaled(other)
-        sparse = as_sparse(other)
+        sparse = _construct.as_sparse(other)
         if sparse is not None:
             self._require_shape(sparse.shape, "multiply")
             return _multiply_sparse(self, sparse)
-        if not is_dense(other):
+        if not _construct.is_dense(other):
             return NotImplemented
         dense = np.asarray(other)
         try:
@@ -91,9 +90,7 @@ class Elementwise:
 
     def _sum(self: SparseArray, other: Any, alpha: int, beta: int) -> Any:
         """Return ``alpha self + beta other``."""
-        from ._construct import as_sparse, is_dense
-
-        sparse = as_sparse(other)
+        sparse = _construct.as_sparse(other)
         if sparse is not None:
             self._require_shape(sparse.shape, "+")
             return _add_sparse(self, sparse, alpha, beta)
@@ -107,7 +104,7 @@ class Elementwise:
         if isinstance(other, LinearOperator):
             left = LinearOperator.__add__(self, other if beta == 1 else -other)
             return left if alpha == 1 else -left
-        if not is_dense(other):
+        if not _construct.is_dense(other):
             return NotImplemented
         dense = np.asarray(other)
         self._require_shape(dense.shape, "+")
@@ -133,25 +130,21 @@ class Elementwise:
 
 
 def _multiply_sparse(a: SparseArray, b: SparseArray) -> SparseArray:
-    from ._diagonal import DiagonalArray
-
-    if not isinstance(a, DiagonalArray):
+    if not isinstance(a, _diagonal.DiagonalArray):
         return a._on_scipy(a.to_scipy().multiply(b.to_scipy()).tocsr())
-    if not isinstance(b, DiagonalArray):
+    if not isinstance(b, _diagonal.DiagonalArray):
         return a.asformat("csr").multiply(b).asformat(a.format)
     dtype = np.result_type(a.dtype, b.dtype)
     a, b = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
     shared = np.intersect1d(a._spans()[:, 0], b._spans()[:, 0])
     made = type(a)._empty(a.shape, dtype, shared.tolist())
     plan = a._core.plan_elementwise(a._matrix, a._op, b._matrix, b._op, made._matrix)
-    plan.run(a._matrix, b._matrix, made._matrix, 1.0, 0.0, "", dtype.name)
+    plan.run_into(a._matrix, b._matrix, made._matrix, 1, 0)
     return made
 
 
 def _multiply_dense(a: SparseArray, dense: np.ndarray) -> SparseArray:
-    from ._diagonal import DiagonalArray
-
-    if not isinstance(a, DiagonalArray):
+    if not isinstance(a, _diagonal.DiagonalArray):
         return a._on_scipy(a.to_scipy().multiply(dense).tocsr())
     dtype = np.result_type(a.dtype, dense.dtype)
     made = a._laid_out(type(a), a._spans()[:, 0].tolist(), dtype)
@@ -162,13 +155,10 @@ def _multiply_dense(a: SparseArray, dense: np.ndarray) -> SparseArray:
 
 
 def _add_sparse(a: SparseArray, b: SparseArray, alpha: int, beta: int) -> SparseArray:
-    from . import _construct
-    from ._diagonal import DiagonalArray
-
     dtype = np.result_type(a.dtype, b.dtype)
-    if not isinstance(a, DiagonalArray):
+    if not isinstance(a, _diagonal.DiagonalArray):
         return a._on_scipy(alpha * a.to_scipy() + beta * b.to_scipy())
-    if not isinstance(b, DiagonalArray):
+    if not isinstance(b, _diagonal.DiagonalArray):
         b = b.asformat(a.format)
     offsets = np.union1d(a._spans()[:, 0], b._spans()[:, 0])
     _construct.require_layout(type(a), a.shape, dtype.itemsize, offsets, a.nnz + b.nnz, None)

@@ -12,12 +12,13 @@ import scipy.sparse as sp
 
 from . import _memory
 from ._array import SparseArray
+from ._elementwise import Elementwise
 from ._types import value_dtype
 
 _INDEX_LIMIT = 2**31 - 1
 
 
-class IndexedArray(SparseArray):
+class IndexedArray(Elementwise, SparseArray):
     """A matrix stored entry by entry. Canonical: sorted, no duplicates (other input is copied and brought to it)."""
 
     _scipy: type  # the SciPy class of the same format

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-_SMALL = 1 << 26  # below this nobody asks the system
+SMALL = 1 << 26  # bytes; below this nobody asks the system
 
 
 def human(nbytes: int) -> str:
@@ -48,7 +48,7 @@ def require(nbytes: int, max_bytes: int | None, what: str, otherwise: str = "") 
     `what` says what would be allocated, `otherwise` what would fit.
     """
     if max_bytes is None:
-        if nbytes < _SMALL or nbytes <= (free := available_bytes()):
+        if nbytes < SMALL or nbytes <= (free := available_bytes()):
             return
         limit = f"{human(free)} are free"
     else:

@@ -16,7 +16,9 @@ using namespace diagsparse;
 
 namespace {
 
-Op op_from(int bits) { return {(bits & 1) != 0, (bits & 2) != 0}; }
+Op op_from(int bits) {
+  return {(bits & 1) != 0, (bits & 2) != 0};
+}
 
 DType dtype_from_name(const std::string& name) {
   for (DType t : {DType::f32, DType::f64, DType::c64, DType::c128}) {
@@ -40,8 +42,8 @@ py::array spans(const Matrix& m, int op) {
   return out;
 }
 
-Matrix diagonal_matrix(const std::string& format, int64 rows, int64 cols, std::vector<int64> labels,
-                       py::object values, const std::string& dtype) {
+Matrix diagonal_matrix(const std::string& format, int64 rows, int64 cols, std::vector<int64> labels, py::object values,
+                       const std::string& dtype) {
   const DiagonalFormat& f = diagonal_format(format);
   const auto layout = std::make_shared<const Layout>(f.place(rows, cols, std::move(labels)));
   if (values.is_none()) return make_diagonal(f, layout, Array::zeros(dtype_from_name(dtype), layout->values_shape));
@@ -82,24 +84,18 @@ Matrix with_values(const Matrix& m, py::object values) {
 void matvec(const Matrix& a, int op, py::handle x, py::handle y, Scalar alpha, Scalar beta, const std::string& kernel) {
   const Dense in = dense_from(x), out = dense_from(y);
   const MatvecKernel run = find_matvec(a, in.dtype, kernel);
-  if (run == nullptr) {
-    throw py::type_error(std::string("matvec: no kernel for ") + dtype_name(a.dtype) + " times " + dtype_name(in.dtype));
-  }
   py::gil_scoped_release unlocked;
   run(a, op_from(op), alpha, in, beta, out);
 }
 
-Matrix run_plan(const Plan& plan, const Matrix& a, const Matrix& b, const Matrix* out, Scalar alpha, Scalar beta,
-                const std::string& kernel, const std::string& dtype) {
-  const MatmulKernel run = find_matmul(plan.format, a.dtype, b.dtype, kernel);
-  if (run == nullptr) {
-    throw py::type_error(std::string("matmul: no kernel for ") + dtype_name(a.dtype) + " times " + dtype_name(b.dtype));
-  }
+Matrix run_plan(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha) {
   py::gil_scoped_release unlocked;
-  plan.check(a, b, out);
-  Matrix c = out ? *out : plan.result(dtype_from_name(dtype), beta != 0.0);
-  run(plan, a, b, alpha, beta, c);
-  return c;
+  return plan.run(a, b, alpha);
+}
+
+void run_plan_into(const Plan& plan, const Matrix& a, const Matrix& b, Matrix& out, Scalar alpha, Scalar beta) {
+  py::gil_scoped_release unlocked;
+  plan.run_into(a, b, alpha, beta, out);
 }
 
 py::dict kernel_names(const std::string& format) {
@@ -112,7 +108,9 @@ py::dict kernel_names(const std::string& format) {
   return out;
 }
 
-Triangle triangle_from(int which) { return static_cast<Triangle>(which); }
+Triangle triangle_from(int which) {
+  return static_cast<Triangle>(which);
+}
 
 }  // namespace
 
@@ -121,13 +119,13 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
       .def_readonly("format", &Matrix::format)
       .def_readonly("rows", &Matrix::rows)
       .def_readonly("cols", &Matrix::cols)
-      .def_property_readonly("dtype", [](const Matrix& a) { return dtype_name(a.dtype); })
+      .def_property_readonly("dtype", [](const Matrix& a) { return static_cast<int>(a.dtype); })
       .def_property_readonly("stored", [](const Matrix& a) { return a.layout ? a.layout->stored() : a.values.size(); })
+      .def_property_readonly("diagonals", [](const Matrix& a) { return a.layout ? a.layout->spans.size() : 0; })
       .def_property_readonly("nbytes", &Matrix::nbytes)
       .def_property_readonly("values", [](const Matrix& a) { return to_python(a.values); })
       .def("parts", &parts)
       .def("spans", &spans)
-      .def("same_structure", [](const Matrix& a, const Matrix& b) { return a.layout && a.layout == b.layout; })
       .def("with_values", &with_values);
 
   py::class_<Plan>(m, "Plan", py::module_local())
@@ -137,32 +135,40 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
       .def_property_readonly("stored", [](const Plan& p) { return p.c ? p.c->stored() : p.indices.size(); })
       .def_property_readonly("work", [](const Plan& p) { return p.sums.work; })
       .def_property_readonly("workspace_nbytes", &Plan::workspace_nbytes)
-      .def("nbytes", [](const Plan& p, const std::string& dtype) { return p.nbytes(dtype_from_name(dtype)); })
-      .def_property_readonly("offsets", [](const Plan& p) {
-        std::vector<int64> out;
-        if (p.c) for (const Span& s : p.c->spans) out.push_back(s.offset);
-        return out;
-      })
+      .def_property_readonly("nbytes", &Plan::nbytes)
+      .def_readonly("kernel", &Plan::kernel)
+      .def_property_readonly("offsets",
+                             [](const Plan& p) {
+                               std::vector<int64> out;
+                               if (p.c)
+                                 for (const Span& s : p.c->spans) out.push_back(s.offset);
+                               return out;
+                             })
       .def("result", [](const Plan& p, const std::string& dtype) { return p.result(dtype_from_name(dtype), true); })
-      .def("run", &run_plan);
+      .def("run", &run_plan, py::arg(), py::arg(), py::arg("alpha") = 1.0)
+      .def("run_into", &run_plan_into, py::arg(), py::arg(), py::arg(), py::arg("alpha") = 1.0, py::arg("beta") = 0.0);
 
   m.def("diagonal_matrix", &diagonal_matrix);
   m.def("indexed_matrix", &indexed_matrix);
   m.def("matvec", &matvec);
-  m.def("plan_diagonal", [](const Matrix& a, int op_a, const Matrix& b, int op_b, const std::string& format,
-                            int triangle, const std::vector<int64>& extra) {
-    py::gil_scoped_release unlocked;
-    return plan_diagonal(a, op_from(op_a), b, op_from(op_b), format, triangle_from(triangle), extra);
-  });
+  m.def(
+      "plan_diagonal",
+      [](const Matrix& a, int op_a, const Matrix& b, int op_b, const std::string& format, const std::string& kernel,
+         int triangle, const std::vector<int64>& extra) {
+        py::gil_scoped_release unlocked;
+        return plan_diagonal(a, op_from(op_a), b, op_from(op_b), format, triangle_from(triangle), extra, kernel);
+      },
+      py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg("triangle") = 0,
+      py::arg("extra") = std::vector<int64>());
   m.def("plan_csr", &plan_csr, py::call_guard<py::gil_scoped_release>());
   m.def("plan_elementwise", [](const Matrix& a, int op_a, const Matrix& b, int op_b, const Matrix& c) {
     return plan_elementwise(a, op_from(op_a), b, op_from(op_b), c.layout, c.format);
   });
-  m.def("product_offsets", [](const Matrix& a, int op_a, const Matrix& b, int op_b, int64 rows, int64 cols,
-                              int triangle) {
-    return offset_sumset(spans_of(*a.layout, op_from(op_a)), spans_of(*b.layout, op_from(op_b)), rows, cols,
-                         triangle_from(triangle));
-  });
+  m.def("product_offsets",
+        [](const Matrix& a, int op_a, const Matrix& b, int op_b, int64 rows, int64 cols, int triangle) {
+          return offset_sumset(spans_of(*a.layout, op_from(op_a)), spans_of(*b.layout, op_from(op_b)), rows, cols,
+                               triangle_from(triangle));
+        });
   m.def("labels_for", [](const std::string& format, int64 rows, int64 cols, const std::vector<int64>& offsets) {
     return diagonal_format(format).labels_for(rows, cols, offsets);
   });

@@ -36,17 +36,25 @@ inline bool is_zero(T v) {
 }
 
 template <class R>
-inline Complex<R> operator+(Complex<R> a, Complex<R> b) { return {a.re + b.re, a.im + b.im}; }
+inline Complex<R> operator+(Complex<R> a, Complex<R> b) {
+  return {a.re + b.re, a.im + b.im};
+}
 template <class R>
-inline Complex<R>& operator+=(Complex<R>& a, Complex<R> b) { return a = a + b; }
+inline Complex<R>& operator+=(Complex<R>& a, Complex<R> b) {
+  return a = a + b;
+}
 template <class R>
 inline Complex<R> operator*(Complex<R> a, Complex<R> b) {
   return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 template <class R>
-inline Complex<R> operator*(R a, Complex<R> b) { return {a * b.re, a * b.im}; }
+inline Complex<R> operator*(R a, Complex<R> b) {
+  return {a * b.re, a * b.im};
+}
 template <class R>
-inline Complex<R> operator*(Complex<R> a, R b) { return {a.re * b, a.im * b}; }
+inline Complex<R> operator*(Complex<R> a, R b) {
+  return {a.re * b, a.im * b};
+}
 
 // u * v in the product's type.
 template <class U, class V>

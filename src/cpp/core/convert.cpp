@@ -81,8 +81,8 @@ Occupied occupied_diagonals(const Matrix& csr) {
 }
 
 Matrix diagonals_from_csr(const Matrix& csr, const DiagonalFormat& format, const std::vector<int64>& offsets) {
-  auto layout = std::make_shared<const Layout>(
-      format.place(csr.rows, csr.cols, format.labels_for(csr.rows, csr.cols, offsets)));
+  auto layout =
+      std::make_shared<const Layout>(format.place(csr.rows, csr.cols, format.labels_for(csr.rows, csr.cols, offsets)));
   Matrix out = make_diagonal(format, layout, Array::zeros(csr.dtype, layout->values_shape));
   if (csr.rows == 0 || csr.cols == 0) return out;
   std::vector<int64> base(csr.rows + csr.cols - 1, -1);  // where row 0 of each diagonal would be stored

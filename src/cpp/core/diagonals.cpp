@@ -61,7 +61,7 @@ Sums matvec_sums(const std::vector<Span>& a, int64 rows) {
   Sums out;
   out.terms.reserve(a.size());
   for (const Span& s : a) {
-    out.terms.push_back({s.start - s.row, s.offset, s.row, s.row + s.length});
+    out.terms.push_back({s.start - s.row, s.offset, s.row, s.row + s.length, s.offset});
     out.work += s.length;
   }
   out.sums.push_back({0, 0, rows, 0, static_cast<int64>(a.size())});
@@ -107,7 +107,7 @@ namespace {
 Term meet(const Span& a, const Span& b, const Span& c) {
   const int64 first = std::max({a.row, b.row - a.offset, c.row});
   const int64 last = std::min({a.row + a.length, b.row - a.offset + b.length, c.row + c.length});
-  return {a.start - a.row, b.start - b.row + a.offset, first, last};
+  return {a.start - a.row, b.start - b.row + a.offset, first, last, a.offset};
 }
 
 void finish(Sums& out, const Span& c, int64 terms) {
@@ -167,7 +167,7 @@ Sums elementwise_sums(const std::vector<Span>& a, const std::vector<Span>& b, co
     while (i < a.size() && a[i].offset < s.offset) ++i;
     while (j < b.size() && b[j].offset < s.offset) ++j;
     if (i < a.size() && j < b.size() && a[i].offset == s.offset && b[j].offset == s.offset) {
-      out.terms.push_back({a[i].start - a[i].row, b[j].start - b[j].row, s.row, s.row + s.length});
+      out.terms.push_back({a[i].start - a[i].row, b[j].start - b[j].row, s.row, s.row + s.length, a[i].offset});
     }
     finish(out, s, begin);
   }

@@ -25,7 +25,9 @@ struct Span {
   int64 offset, row, length, start;
 };
 
-inline int64 first_row(int64 offset) { return offset < 0 ? -offset : 0; }
+inline int64 first_row(int64 offset) {
+  return offset < 0 ? -offset : 0;
+}
 inline int64 diagonal_length(int64 rows, int64 cols, int64 offset) {
   const int64 below = rows - first_row(offset), right = cols - (offset > 0 ? offset : 0);
   const int64 n = below < right ? below : right;
@@ -33,6 +35,7 @@ inline int64 diagonal_length(int64 rows, int64 cols, int64 offset) {
 }
 
 struct Layout {
+  const char* format;
   int64 rows, cols;
   std::vector<int64> labels;  // as stored: the offsets (dia, hm) or the row indices (cdm)
   std::vector<int64> starts;  // hm: where each diagonal starts, and the end
@@ -45,8 +48,9 @@ struct Layout {
     return n;
   }
   bool same_as(const Layout& other) const {
-    return rows == other.rows && cols == other.cols && labels == other.labels && starts == other.starts &&
-           values_shape.rows == other.values_shape.rows && values_shape.cols == other.values_shape.cols;
+    return format == other.format && rows == other.rows && cols == other.cols && labels == other.labels &&
+           starts == other.starts && values_shape.rows == other.values_shape.rows &&
+           values_shape.cols == other.values_shape.cols;
   }
 };
 using LayoutPtr = std::shared_ptr<const Layout>;
@@ -78,10 +82,11 @@ void sort_spans(Layout& layout);
 // Terms of one sum are ordered so that `first` and `last` never increase.
 struct Term {
   int64 u, v, first, last;
+  int64 key;  // the same for terms that read the same stream u
 };
 struct Sum {
-  int64 out, first, last;    // rows of C on this diagonal
-  int64 terms, terms_end;    // its terms
+  int64 out, first, last;  // rows of C on this diagonal
+  int64 terms, terms_end;  // its terms
 };
 struct Sums {
   std::vector<Sum> sums;

@@ -1,5 +1,6 @@
 // The kernel tables: one for each format and instruction set, the best one in use.
 #include <cstdlib>
+#include <iterator>
 #include <map>
 
 #include "core/matrix.hpp"
@@ -11,9 +12,9 @@ namespace {
 
 constexpr const char* isa_names[] = {"portable", "avx2", "avx512"};
 
-using Tables = std::map<std::string, std::map<int, FormatKernels>>;
-Tables& tables() {
-  static Tables all;
+using Makers = std::map<std::string, std::map<int, FormatKernels (*)()>>;
+Makers& makers() {
+  static Makers all;
   return all;
 }
 
@@ -43,28 +44,30 @@ int chosen_isa() {
 template <class Function>
 const Typed<Function>& find_row(const KernelTable<Function>& table, const std::string& kernel,
                                 const std::string& format, const char* operation) {
-  if (!table.empty() && kernel.empty()) return table.front().second;
   std::string names;
   for (const auto& [name, typed] : table) {
-    if (name == kernel) return typed;
+    if (kernel.empty() || name == kernel) return typed;
     names += (names.empty() ? "\"" : ", \"") + name + "\"";
   }
-  if (table.empty()) throw std::invalid_argument(std::string(operation) + ": " + format + " has no kernel on cpu");
-  throw std::invalid_argument(std::string(operation) + ": no kernel \"" + kernel + "\" for " + format +
-                              " on cpu; there are " + names);
+  throw std::invalid_argument(std::string(operation) + ": no kernel \"" + kernel + "\" for " + format + " on cpu; " +
+                              (names.empty() ? "there is none" : "there are " + names));
 }
 
 }  // namespace
 
-RegisterKernels::RegisterKernels(const char* format, int isa, FormatKernels kernels) {
-  tables()[format][isa] = std::move(kernels);
+RegisterKernels::RegisterKernels(const char* format, int isa, FormatKernels (*make)()) {
+  makers()[format][isa] = make;
 }
 
 const FormatKernels& kernels(const std::string& format) {
-  const auto found = tables().find(format);
-  if (found == tables().end()) throw std::invalid_argument("no kernels for format " + format);
-  auto best = found->second.upper_bound(chosen_isa());
-  return (--best)->second;
+  static const auto tables = [] {
+    std::map<std::string, FormatKernels> made;
+    for (const auto& [name, by_isa] : makers()) made[name] = std::prev(by_isa.upper_bound(chosen_isa()))->second();
+    return made;
+  }();
+  const auto found = tables.find(format);
+  if (found == tables.end()) throw std::invalid_argument("no kernels for format " + format);
+  return found->second;
 }
 
 namespace {
@@ -76,20 +79,25 @@ std::map<int, Reader>& readers() {
 
 }  // namespace
 
-RegisterReader::RegisterReader(int isa, Reader reader) { readers()[isa] = reader; }
+RegisterReader::RegisterReader(int isa, Reader reader) {
+  readers()[isa] = reader;
+}
 Reader reader() {
-  auto best = readers().upper_bound(chosen_isa());
-  return (--best)->second;
+  return std::prev(readers().upper_bound(chosen_isa()))->second;
 }
 
-std::string instruction_set() { return isa_names[chosen_isa()]; }
+std::string instruction_set() {
+  return isa_names[chosen_isa()];
+}
 
 MatvecKernel find_matvec(const Matrix& a, DType x, const std::string& kernel) {
-  return find_row(kernels(a.format).matvec, kernel, a.format, "matvec")(a.dtype, x);
+  if (const MatvecKernel f = find_row(kernels(a.format).matvec, kernel, a.format, "matvec")(a.dtype, x)) return f;
+  throw std::invalid_argument(std::string("matvec: no kernel multiplies ") + dtype_name(a.dtype) + " by " +
+                              dtype_name(x));
 }
 
-MatmulKernel find_matmul(const std::string& format, DType a, DType b, const std::string& kernel) {
-  return find_row(kernels(format).matmul, kernel, format, "matmul")(a, b);
+const Typed<MatmulKernel>& find_matmul(const std::string& format, const std::string& kernel) {
+  return find_row(kernels(format).matmul, kernel, format, "matmul");
 }
 
 }  // namespace diagsparse

@@ -73,7 +73,7 @@ int64 Plan::values_size() const {
   return c->values_shape.size();
 }
 
-int64 Plan::nbytes(DType dtype) const {
+int64 Plan::nbytes() const {
   const int64 structure =
       c ? 8 * static_cast<int64>(c->labels.size() + c->starts.size()) : indptr.nbytes() + indices.nbytes();
   return values_size() * item_size(dtype) + structure;
@@ -94,22 +94,48 @@ bool same_structure(const std::vector<Part>& planned, const std::vector<Part>& g
   return true;
 }
 
-void check_operand(const char* name, const Matrix& m, const LayoutPtr& layout, const std::vector<Part>& structure) {
-  const bool same = layout ? m.layout == layout || (m.layout && m.layout->same_as(*layout))
-                           : !m.layout && same_structure(structure, m.structure);
-  if (!same) {
-    throw std::invalid_argument(std::string("plan: ") + name + " is " + m.format + " " + std::to_string(m.rows) +
-                                " x " + std::to_string(m.cols) +
-                                " with another structure than the plan was made for; make a new plan");
-  }
+bool overlap(const Array& x, const Array& y) {
+  const auto* a = x.as<char>();
+  const auto* b = y.as<char>();
+  return a < b + y.nbytes() && b < a + x.nbytes();
 }
 
 }  // namespace
 
-void Plan::check(const Matrix& left, const Matrix& right, const Matrix* out) const {
-  check_operand("A", left, a, a_structure);
-  check_operand("B", right, b, b_structure);
-  if (out) check_operand("out", *out, c, {{"indices", indices}, {"indptr", indptr}});
+bool Plan::made_for(const Matrix& m, const LayoutPtr& layout, const std::vector<Part>& structure) const {
+  if (!layout) return !m.layout && m.format == "csr" && same_structure(structure, m.structure);
+  return m.layout == layout || (m.layout && m.layout->same_as(*layout));
+}
+
+void Plan::require(bool holds, const char* name, const Matrix& m) const {
+  if (holds) return;
+  throw std::invalid_argument(std::string("plan: ") + name + " is " + m.format + " " + std::to_string(m.rows) + " x " +
+                              std::to_string(m.cols) +
+                              " with another structure than the plan was made for; make a new plan");
+}
+
+Matrix Plan::run(const Matrix& left, const Matrix& right, Scalar alpha) const {
+  require(made_for(left, a, a_structure), "A", left);
+  require(made_for(right, b, b_structure), "B", right);
+  Matrix made = result(product_dtype(left.dtype, right.dtype), false);
+  multiply(left.dtype, right.dtype)(*this, left, right, alpha, 0.0, made);
+  return made;
+}
+
+void Plan::run_into(const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& out) const {
+  require(made_for(left, a, a_structure), "A", left);
+  require(made_for(right, b, b_structure), "B", right);
+  require(c ? made_for(out, c, {}) : made_for(out, c, {{"indices", indices}, {"indptr", indptr}}), "out", out);
+  const DType type = product_dtype(left.dtype, right.dtype);
+  if (out.dtype != type) {
+    throw std::invalid_argument(std::string("plan: out holds ") + dtype_name(out.dtype) + " values, the product is " +
+                                dtype_name(type));
+  }
+  if (!out.values.writeable) throw std::invalid_argument("plan: the values of out are read-only");
+  if (overlap(out.values, left.values) || overlap(out.values, right.values)) {
+    throw std::invalid_argument("plan: out is one of the operands");
+  }
+  multiply(left.dtype, right.dtype)(*this, left, right, alpha, beta, out);
 }
 
 Matrix Plan::result(DType dtype, bool zero) const {
@@ -128,10 +154,13 @@ Matrix Plan::result(DType dtype, bool zero) const {
 }
 
 Plan plan_diagonal(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const std::string& format, Triangle triangle,
-                   const std::vector<int64>& extra) {
+                   const std::vector<int64>& extra, const std::string& kernel) {
   const DiagonalFormat& target = diagonal_format(format);
   Plan plan;
   plan.format = format;
+  plan.kernel = kernel;
+  plan.dtype = product_dtype(a.dtype, b.dtype);
+  plan.multiply = find_matmul(format, kernel);
   plan.op_a = op_a;
   plan.op_b = op_b;
   plan.rows = op_a.transposed ? a.cols : a.rows;
@@ -154,6 +183,8 @@ Plan plan_diagonal(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const std
 Plan plan_elementwise(const Matrix& a, Op op_a, const Matrix& b, Op op_b, LayoutPtr c, const std::string& format) {
   Plan plan;
   plan.format = format;
+  plan.multiply = find_matmul(format, "");
+  plan.dtype = product_dtype(a.dtype, b.dtype);
   plan.op_a = op_a;
   plan.op_b = op_b;
   plan.rows = c->rows;

@@ -18,8 +18,8 @@ struct Matrix {
   DType dtype = DType::f64;
   int64 rows = 0, cols = 0;
   Array values;
-  LayoutPtr layout;              // the diagonal family: where each diagonal lies
-  std::vector<Part> structure;   // the other formats: their index arrays, as their headers name them
+  LayoutPtr layout;             // the diagonal family: where each diagonal lies
+  std::vector<Part> structure;  // the other formats: their index arrays, as their headers name them
 
   std::vector<Part> parts() const;  // every array by name, the values first
   int64 nbytes() const;
@@ -56,10 +56,11 @@ struct FormatKernels {
   KernelTable<MatmulKernel> matmul;
 };
 
-// Kernel files are compiled once for each instruction set and register one table for each; the
-// best that this processor has is used.  DIAGSPARSE_ISA=portable|avx2|avx512 asks for another.
+// Kernel files are compiled once for each instruction set, and register for each the function that makes their
+// table; only the best that this processor has is ever called. (So nothing else in those files may run at start.)
+// DIAGSPARSE_ISA=portable|avx2|avx512 asks for another.
 struct RegisterKernels {
-  RegisterKernels(const char* format, int isa, FormatKernels kernels);
+  RegisterKernels(const char* format, int isa, FormatKernels (*make)());
 };
 const FormatKernels& kernels(const std::string& format);
 std::string instruction_set();
@@ -67,33 +68,42 @@ std::string instruction_set();
 // The function for these types, under this name ("" = the default); std::invalid_argument lists
 // the names there are.
 MatvecKernel find_matvec(const Matrix& a, DType x, const std::string& kernel);
-MatmulKernel find_matmul(const std::string& format, DType a, DType b, const std::string& kernel);
+const Typed<MatmulKernel>& find_matmul(const std::string& format, const std::string& kernel);
 
 // ---- Products -----------------------------------------------------------------------------------
 // What C = op(A) op(B) looks like, and how its values come about, for any values on these structures.
 struct Plan {
-  std::string format, kernel;  // of C; as chosen
+  std::string format;  // of C
+  std::string kernel;  // its name, "" = the default
+  Typed<MatmulKernel> multiply;
+  DType dtype = DType::f64;  // of C, for the planned operands
   int64 rows = 0, cols = 0;
   Op op_a, op_b;
-  LayoutPtr a, b;              // diagonal family: the layouts that it was made for
+  LayoutPtr a, b;  // diagonal family: the layouts that it was made for
   LayoutPtr c;
   Sums sums;
   std::vector<Part> a_structure, b_structure;  // csr: the structures that it was made for
   Array indptr, indices;                       // csr: C's structure, shared by every result
 
-  // Throws std::invalid_argument unless A, B (and C) have the structures that it was made for.
-  void check(const Matrix& a, const Matrix& b, const Matrix* c) const;
+  // C = alpha op(A) op(B), as a new matrix, and with + beta C, into `out`. Throws std::invalid_argument, with
+  // nothing written, unless A, B and out have the structures that the plan was made for.
+  Matrix run(const Matrix& a, const Matrix& b, Scalar alpha) const;
+  void run_into(const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& out) const;
 
   int64 values_size() const;
-  int64 nbytes(DType dtype) const;            // of one result
-  int64 workspace_nbytes() const;             // of the plan itself
+  int64 nbytes() const;            // of one result
+  int64 workspace_nbytes() const;  // of the plan itself
   Matrix result(DType dtype, bool zero) const;
+
+ private:
+  bool made_for(const Matrix& m, const LayoutPtr& layout, const std::vector<Part>& structure) const;
+  void require(bool holds, const char* name, const Matrix& m) const;
 };
 
 // Plans the product into `format`, with the diagonals in `extra` added to C (for beta C, SYR2K).
 Plan plan_diagonal(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const std::string& format, Triangle triangle,
-                   const std::vector<int64>& extra);
-Plan plan_csr(const Matrix& a, const Matrix& b);
+                   const std::vector<int64>& extra, const std::string& kernel);
+Plan plan_csr(const Matrix& a, const Matrix& b, const std::string& kernel);
 
 // C .* values of A and B on C's diagonals (element-wise product): same kernel as the product.
 Plan plan_elementwise(const Matrix& a, Op op_a, const Matrix& b, Op op_b, LayoutPtr c, const std::string& format);

@@ -1,18 +1,90 @@
-// Host memory: aligned to a cache line, released to the system when its last user is gone.
+// Host memory: aligned to a cache line. Large blocks lie on huge pages, and a few that were freed are kept for
+// the next result of the same size: asking the system for fresh pages costs several times the writing of them.
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <new>
 
 #include "core/array.hpp"
 
 namespace diagsparse {
 
+namespace {
+
+constexpr int64 kPage = 1 << 21;      // of huge pages
+constexpr int64 kLarge = 2 * kPage;   // from here on a block has pages of its own
+constexpr int64 kKeep = 256ll << 20;  // bytes of freed blocks kept at most
+
+int64 round_up(int64 bytes, int64 unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+// Fresh pages of the system's own, aligned to a huge page (what malloc returns may lie on old small pages).
+void* map_pages(int64 bytes) {
+  void* p = mmap(nullptr, bytes + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED) throw std::bad_alloc();
+  char* start = static_cast<char*>(p);
+  const int64 before = (kPage - reinterpret_cast<std::uintptr_t>(start) % kPage) % kPage;
+  if (before > 0) munmap(start, before);
+  if (before < kPage) munmap(start + before + bytes, kPage - before);
+#ifdef MADV_HUGEPAGE
+  madvise(start + before, bytes, MADV_HUGEPAGE);
+#endif
+  return start + before;
+}
+
+class FreedBlocks {
+ public:
+  void* find(int64 bytes) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = blocks_.find(bytes);
+    if (found == blocks_.end()) return nullptr;
+    void* p = found->second;
+    blocks_.erase(found);
+    held_ -= bytes;
+    return p;
+  }
+  void keep(void* p, int64 bytes) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (held_ + bytes <= kKeep) {
+        blocks_.emplace(bytes, p);
+        held_ += bytes;
+        return;
+      }
+    }
+    munmap(p, bytes);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::multimap<int64, void*> blocks_;
+  int64 held_ = 0;
+};
+
+// Never destroyed: arrays may outlive every static object of this module.
+FreedBlocks& freed() {
+  static auto* blocks = new FreedBlocks;
+  return *blocks;
+}
+
+}  // namespace
+
 std::shared_ptr<void> allocate(int64 bytes) {
-  constexpr int64 line = 64;
-  const int64 rounded = (bytes + line - 1) / line * line;
-  void* p = std::aligned_alloc(line, rounded > 0 ? rounded : line);
-  if (p == nullptr) throw std::bad_alloc();
-  return std::shared_ptr<void>(p, std::free);
+  if (bytes < kLarge) {
+    constexpr int64 line = 64;
+    void* p = std::aligned_alloc(line, std::max(line, round_up(bytes, line)));
+    if (p == nullptr) throw std::bad_alloc();
+    return std::shared_ptr<void>(p, std::free);
+  }
+  const int64 size = round_up(bytes, kPage);
+  void* p = freed().find(size);
+  if (p == nullptr) p = map_pages(size);
+  return std::shared_ptr<void>(p, [size](void* block) { freed().keep(block, size); });
 }
 
 void fill_zero(void* data, int64 bytes) {

@@ -5,7 +5,7 @@
 
 namespace diagsparse {
 
-int thread_count();           // for the calling thread's next kernel
+int thread_count();  // for the calling thread's next kernel
 void set_thread_count(int n);
 
 constexpr int64 kSerialWork = 1 << 15;  // multiply-adds under which waking threads costs more than it gains

@@ -7,9 +7,12 @@
 
 namespace diagsparse {
 
-Plan plan_csr(const Matrix& left, const Matrix& right) {
+Plan plan_csr(const Matrix& left, const Matrix& right, const std::string& kernel) {
   Plan plan;
   plan.format = "csr";
+  plan.kernel = kernel;
+  plan.dtype = product_dtype(left.dtype, right.dtype);
+  plan.multiply = find_matmul("csr", kernel);
   plan.rows = left.rows;
   plan.cols = right.cols;
   plan.a_structure = left.structure;

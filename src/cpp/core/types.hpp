@@ -23,17 +23,29 @@ constexpr int kValueTypes = 4;  // the first four are matrix values; the last tw
 template <class T>
 constexpr DType dtype_of();
 template <>
-constexpr DType dtype_of<float>() { return DType::f32; }
+constexpr DType dtype_of<float>() {
+  return DType::f32;
+}
 template <>
-constexpr DType dtype_of<double>() { return DType::f64; }
+constexpr DType dtype_of<double>() {
+  return DType::f64;
+}
 template <>
-constexpr DType dtype_of<Complex<float>>() { return DType::c64; }
+constexpr DType dtype_of<Complex<float>>() {
+  return DType::c64;
+}
 template <>
-constexpr DType dtype_of<Complex<double>>() { return DType::c128; }
+constexpr DType dtype_of<Complex<double>>() {
+  return DType::c128;
+}
 template <>
-constexpr DType dtype_of<std::int32_t>() { return DType::i32; }
+constexpr DType dtype_of<std::int32_t>() {
+  return DType::i32;
+}
 template <>
-constexpr DType dtype_of<std::int64_t>() { return DType::i64; }
+constexpr DType dtype_of<std::int64_t>() {
+  return DType::i64;
+}
 
 inline int item_size(DType t) {
   constexpr int sizes[] = {4, 8, 8, 16, 4, 8};
@@ -49,11 +61,16 @@ inline const char* dtype_name(DType t) {
 template <class F>
 decltype(auto) with_value_type(DType t, F&& f) {
   switch (t) {
-    case DType::f32: return f(float{});
-    case DType::f64: return f(double{});
-    case DType::c64: return f(Complex<float>{});
-    case DType::c128: return f(Complex<double>{});
-    default: throw std::invalid_argument(std::string("values of type ") + dtype_name(t));
+    case DType::f32:
+      return f(float{});
+    case DType::f64:
+      return f(double{});
+    case DType::c64:
+      return f(Complex<float>{});
+    case DType::c128:
+      return f(Complex<double>{});
+    default:
+      throw std::invalid_argument(std::string("values of type ") + dtype_name(t));
   }
 }
 
@@ -76,6 +93,12 @@ using Wider = std::conditional_t<(sizeof(Real<U>) > sizeof(Real<V>)), Real<U>, R
 template <class U, class V>
 using Product = std::conditional_t<is_complex<U> || is_complex<V>, Complex<Wider<U, V>>, Wider<U, V>>;
 
+inline DType product_dtype(DType a, DType b) {
+  const bool wide = a == DType::f64 || a == DType::c128 || b == DType::f64 || b == DType::c128;
+  const bool complex = a == DType::c64 || a == DType::c128 || b == DType::c64 || b == DType::c128;
+  return complex ? (wide ? DType::c128 : DType::c64) : (wide ? DType::f64 : DType::f32);
+}
+
 // alpha and beta cross the binding in the widest type.
 using Scalar = std::complex<double>;
 
@@ -85,10 +108,8 @@ struct Op {
   bool conjugated = false;
 };
 
-// Kernels in which not every pair of value types makes sense are found by this list: equal types,
-// one real side, or one side in the narrower precision.
+// Kernels take a left operand in the same precision as the right one, or in a narrower one.
 template <class U, class V>
-constexpr bool pair_supported = std::is_same_v<U, V> || std::is_same_v<Real<U>, Real<V>> ||
-                                (sizeof(Real<U>) < sizeof(Real<V>) && is_complex<U> == is_complex<V>);
+constexpr bool pair_supported = sizeof(Real<U>) <= sizeof(Real<V>);
 
 }  // namespace diagsparse

@@ -21,8 +21,9 @@ struct Coo {
   const T* values;
 
   static Coo of(const Matrix& m) {
-    return {m.rows, m.cols, m.values.size(), m.index("row").as<std::int32_t>(), m.index("col").as<std::int32_t>(),
-            m.values.as<T>()};
+    return {
+        m.rows,          m.cols, m.values.size(), m.index("row").as<std::int32_t>(), m.index("col").as<std::int32_t>(),
+        m.values.as<T>()};
   }
 };
 

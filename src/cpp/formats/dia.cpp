@@ -4,11 +4,13 @@ namespace diagsparse {
 
 namespace {
 
-std::vector<int64> labels_for(int64, int64, const std::vector<int64>& offsets) { return offsets; }
+std::vector<int64> labels_for(int64, int64, const std::vector<int64>& offsets) {
+  return offsets;
+}
 
 Layout place(int64 rows, int64 cols, std::vector<int64> labels) {
   check_labels("dia", "offsets", labels, 1 - rows, cols - 1, rows, cols);
-  Layout out{rows, cols, std::move(labels), {}, {}, {}};
+  Layout out{dia.name, rows, cols, std::move(labels), {}, {}, {}};
   const int64 count = static_cast<int64>(out.labels.size());
   checked_product(count, rows);
   out.values_shape = {count, rows};

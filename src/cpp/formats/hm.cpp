@@ -25,7 +25,7 @@ Layout place(int64 rows, int64 cols, std::vector<int64> labels) {
         "hm_array: offsets are not in the order of the format: 0 first, then superdiagonals ascending, then "
         "subdiagonals descending");
   }
-  Layout out{rows, cols, std::move(labels), {}, {}, {}};
+  Layout out{hm.name, rows, cols, std::move(labels), {}, {}, {}};
   int64 start = 0;
   out.spans.reserve(out.labels.size());
   out.starts.reserve(out.labels.size() + 1);

@@ -41,7 +41,10 @@ struct CooMatvec {
   }
 };
 
-const RegisterKernels registered("coo", kIsa, {{{"entry", every_pair<CooMatvec, MatvecKernel>()}}, {}});
+FormatKernels make() {
+  return {{{"entry", every_pair<CooMatvec, MatvecKernel>()}}, {}};
+}
+const RegisterKernels registered("coo", kIsa, make);
 
 }  // namespace
 

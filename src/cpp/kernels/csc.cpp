@@ -14,7 +14,10 @@ struct CscMatvec {
   }
 };
 
-const RegisterKernels registered("csc", kIsa, {{{"column", every_pair<CscMatvec, MatvecKernel>()}}, {}});
+FormatKernels make() {
+  return {{{"column", every_pair<CscMatvec, MatvecKernel>()}}, {}};
+}
+const RegisterKernels registered("csc", kIsa, make);
 
 }  // namespace
 

@@ -37,9 +37,10 @@ struct CsrMatmul {
   }
 };
 
-const RegisterKernels registered("csr", kIsa,
-                                 {{{"row", every_pair<CsrMatvec, MatvecKernel>()}},
-                                  {{"row", every_pair<CsrMatmul, MatmulKernel>()}}});
+FormatKernels make() {
+  return {{{"row", every_pair<CsrMatvec, MatvecKernel>()}}, {{"row", every_pair<CsrMatmul, MatmulKernel>()}}};
+}
+const RegisterKernels registered("csr", kIsa, make);
 
 }  // namespace
 

@@ -5,8 +5,10 @@
 
 namespace diagsparse::DIAGSPARSE_ISA {
 
-static const RegisterKernels registered("hm", kIsa,
-                                        {{{"row_tiles", matvec_row_tiles()}, {"sequential", matvec_sequential()}},
-                                         {{"row_tiles", matmul_row_tiles()}, {"sequential", matmul_sequential()}}});
+static FormatKernels make() {
+  return {{{"row_tiles", matvec_row_tiles()}, {"sequential", matvec_sequential()}},
+          {{"row_tiles", matmul_row_tiles()}, {"sequential", matmul_sequential()}}};
+}
+static const RegisterKernels registered("hm", kIsa, make);
 
 }  // namespace diagsparse::DIAGSPARSE_ISA

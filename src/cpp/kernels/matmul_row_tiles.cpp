@@ -4,17 +4,20 @@
 //   Bytes at least: A + B + C, once each.
 //
 // A thread takes a block of rows and computes it on every diagonal of C: the rows of A and the window of B
-// that the block needs stay in cache, and each value of C is summed in a register and written once.
-// The same bits for any number of threads.
+// that the block needs stay in cache, and each value of C is summed in a register and written once. Bands are
+// taken four diagonals at a time (band_tiles.hpp). The same bits for any number of threads.
 #include "core/parallel.hpp"
+#include "kernels/band_tiles.hpp"
 #include "kernels/diagonal_kernels.hpp"
-#include "kernels/row_tiles.hpp"
 
 namespace diagsparse::DIAGSPARSE_ISA {
 
 namespace {
 
-constexpr int64 kBlockRows = 256;
+// Rows in a block, so that a block of A and its window of B stay in the first-level cache for bands, and the
+// search for a block's terms is shared by many rows where diagonals are scattered.
+constexpr int64 kBandRows = 64;
+constexpr int64 kScatteredRows = 256;
 constexpr int64 kSumsPerTask = 256;
 
 template <class U, class V>
@@ -22,28 +25,64 @@ struct MatmulRowTiles {
   using T = Product<U, V>;
 
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
-    const Sums& sums = plan.sums;
-    const Streams<U, V> streams(a.values.as<U>(), plan.op_a.conjugated, b.values.as<V>(), plan.op_b.conjugated,
-                                c.values.as<T>(), Update<T>(alpha, beta));
-    const int64 count = static_cast<int64>(sums.sums.size());
-    const int64 blocks = (plan.rows + kBlockRows - 1) / kBlockRows;
+    const Streams<U, V> s(a.values.as<U>(), plan.op_a.conjugated, b.values.as<V>(), plan.op_b.conjugated,
+                          c.values.as<T>(), Update<T>(alpha, beta));
+    if (plan.rows >= 4 * kBandRows && plan.sums.sums.size() >= kQuad) {
+      const QuadPlan quads(plan.sums);
+      if (!quads.quads.empty()) return band(plan, quads, s);
+    }
+    scattered(plan, s);
+  }
+
+ private:
+  static void one_sum(const Plan& plan, const Streams<U, V>& s, const Sum& sum, int64 first, int64 last) {
+    first = std::max(first, sum.first);
+    last = std::min(last, sum.last);
+    if (first >= last) return;
+    Streams<U, V> on_diagonal = s;
+    on_diagonal.out += sum.out;
+    const Term* terms = plan.sums.terms.data();
+    RowTiles<U, V, 1>::run(on_diagonal, terms + sum.terms, terms + sum.terms_end, first, last);
+  }
+
+  static void scattered(const Plan& plan, const Streams<U, V>& s) {
+    const int64 count = static_cast<int64>(plan.sums.sums.size());
+    const int64 blocks = (plan.rows + kScatteredRows - 1) / kScatteredRows;
     const int64 chunks = (count + kSumsPerTask - 1) / kSumsPerTask;
-    parallel_for(blocks * chunks, sums.work, [&](int64 task) {
-      const int64 first = task / chunks * kBlockRows, last = first + kBlockRows;
+    parallel_for(blocks * chunks, plan.sums.work, [&](int64 task) {
+      const int64 first = task / chunks * kScatteredRows;
       const int64 begin = task % chunks * kSumsPerTask, end = std::min(count, begin + kSumsPerTask);
-      Streams<U, V> s = streams;
-      for (int64 d = begin; d < end; ++d) {
-        const Sum& sum = sums.sums[d];
-        s.out = streams.out + sum.out;
-        RowTiles<U, V, 1>::run(s, sums.terms.data() + sum.terms, sums.terms.data() + sum.terms_end,
-                               std::max(first, sum.first), std::min(last, sum.last));
+      for (int64 d = begin; d < end; ++d) one_sum(plan, s, plan.sums.sums[d], first, first + kScatteredRows);
+    });
+  }
+
+  static void band(const Plan& plan, const QuadPlan& quads, const Streams<U, V>& s) {
+    using Tiles = BandTiles<U, V>;
+    const Prefetch<U, V> ahead(plan, s, kBandRows);
+    const int64 pieces = static_cast<int64>(quads.quads.size());
+    const Sum *rest = quads.quads.back().sums + kQuad, *end = plan.sums.sums.data() + plan.sums.sums.size();
+    parallel_for((plan.rows + kBandRows - 1) / kBandRows, plan.sums.work, [&](int64 block) {
+      const int64 first = block * kBandRows, last = first + kBandRows;
+      for (const Quad& q : quads.quads) {
+        ahead.piece(&q - quads.quads.data(), pieces, last);
+        int64 i = std::max(first, q.first);
+        const int64 begin = std::min(i, last);  // before it, and from i on, terms are ragged
+        for (; i + Tiles::rows <= std::min(last, q.last); i += Tiles::rows) Tiles::tile(s, quads, q, i);
+        if (begin == first && i >= last) continue;
+        for (int k = 0; k < kQuad; ++k) {
+          one_sum(plan, s, q.sums[k], first, begin);
+          one_sum(plan, s, q.sums[k], std::min(i, last), last);
+        }
       }
+      for (const Sum* sum = rest; sum < end; ++sum) one_sum(plan, s, *sum, first, last);
     });
   }
 };
 
 }  // namespace
 
-Typed<MatmulKernel> matmul_row_tiles() { return every_pair<MatmulRowTiles, MatmulKernel>(); }
+Typed<MatmulKernel> matmul_row_tiles() {
+  return every_pair<MatmulRowTiles, MatmulKernel>();
+}
 
 }  // namespace diagsparse::DIAGSPARSE_ISA

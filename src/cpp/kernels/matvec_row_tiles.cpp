@@ -71,8 +71,8 @@ struct MatvecRowTiles {
   }
 
   template <int K>
-  static void run_columns(Streams<U, V>& s, const Dense& x, const Dense& y, int64 c, const Term* begin,
-                          const Term* end, int64 first, int64 last) {
+  static void run_columns(Streams<U, V>& s, const Dense& x, const Dense& y, int64 c, const Term* begin, const Term* end,
+                          int64 first, int64 last) {
     s.v = x.as<V>() + c * x.col_stride;
     s.out = y.as<T>() + c * y.col_stride;
     RowTiles<U, V, K>::run(s, begin, end, first, last);
@@ -89,6 +89,8 @@ struct MatvecRowTiles {
 
 }  // namespace
 
-Typed<MatvecKernel> matvec_row_tiles() { return every_pair<MatvecRowTiles, MatvecKernel>(); }
+Typed<MatvecKernel> matvec_row_tiles() {
+  return every_pair<MatvecRowTiles, MatvecKernel>();
+}
 
 }  // namespace diagsparse::DIAGSPARSE_ISA

@@ -3,7 +3,7 @@
 //
 // The terms of a sum are ordered so that those which hold a whole tile are neighbours: the tile takes
 // them in vectors, and adds the few that begin or end inside it value by value. Where such a border
-// falls into a large tile, a tile of one vector is taken instead.
+// falls into a tile, a narrower one is taken, down to one vector.
 #pragma once
 
 #include <algorithm>
@@ -27,13 +27,35 @@ struct Streams {
   Update<T> update;
 
   Streams(const U* u, bool conj_u, const V* v, bool conj_v, T* out, Update<T> update)
-      : u(u), v(v), out(out), v_stride(0), out_stride(0), conj_u(conj_u), conj_v(conj_v),
-        signs(M::signs(conj_u, conj_v)), update(update) {}
+      : u(u),
+        v(v),
+        out(out),
+        v_stride(0),
+        out_stride(0),
+        conj_u(conj_u),
+        conj_v(conj_v),
+        signs(M::signs(conj_u, conj_v)),
+        update(update) {}
 
   T product(int64 u_at, int64 v_at) const {
     return multiply(conjugate_if(conj_u, u[u_at]), conjugate_if(conj_v, v[v_at]));
   }
 };
+
+// out = alpha * sum + beta * out for one vector of sums.
+template <class M>
+inline void put_vector(const Update<typename M::T>& update, typename M::T* out, typename M::Vec sum) {
+  using R = typename M::R;
+  if (update.plain) {
+    store(reinterpret_cast<R*>(out), sum);
+  } else if (update.add) {
+    store(reinterpret_cast<R*>(out), sum + load<R, M::lanes>(reinterpret_cast<R*>(out)));
+  } else {
+    typename M::T sums[M::step];
+    store(reinterpret_cast<R*>(sums), sum);
+    for (int r = 0; r < M::step; ++r) update.one(out + r, sums[r]);
+  }
+}
 
 // Which terms meet the rows [i, i + n), and which hold all of them. Moves with the tile.
 class Window {
@@ -74,24 +96,33 @@ class RowTiles {
   static void run(const S& s, const Term* begin, const Term* end, int64 first, int64 last) {
     Window w(begin, end);
     for (int64 i = first; i < last;) {
-      int64 n = std::min<int64>(last - i, N * step);
-      w.move(i, n);
-      if (n == N * step && !w.ragged()) {
-        tile<N>(s, w, i);
-      } else if (n >= step) {
-        n = step;
-        w.move(i, n);
-        tile<1>(s, w, i);
-      } else {
+      const int64 rest = last - i;
+      if (rest < step) {
+        w.move(i, rest);
         T sums[K][step] = {};
-        ragged_terms(s, w.some, w.some_end, i, n, sums);
-        write(s, i, n, sums);
+        ragged_terms(s, w.some, w.some_end, i, rest, sums);
+        write(s, i, rest, sums);
+        return;
       }
-      i += n;
+      i += step * widest<N>(s, w, i, rest);
     }
   }
 
  private:
+  // Takes the widest tile that fits and that no term begins or ends in; returns its vectors.
+  template <int Vectors>
+  static int widest(const S& s, Window& w, int64 i, int64 rest) {
+    if (Vectors * step <= rest) {
+      w.move(i, Vectors * step);
+      if (Vectors == 1 || !w.ragged()) {
+        tile<Vectors>(s, w, i);
+        return Vectors;
+      }
+    }
+    if constexpr (Vectors > 1) return widest<Vectors / 2>(s, w, i, rest);
+    else return 0;
+  }
+
   template <int Vectors>
   static void tile(const S& s, const Window& w, int64 i) {
     typename M::Acc acc[K][Vectors];
@@ -120,17 +151,7 @@ class RowTiles {
     for (int k = 0; k < K; ++k) {
 #pragma GCC unroll 8
       for (int j = 0; j < Vectors; ++j) {
-        T* out = s.out + k * s.out_stride + i + j * step;
-        const auto sum = M::total(acc[k][j], s.signs);
-        if (s.update.plain) {
-          store(raw(out), sum);
-        } else if (s.update.add) {
-          store(raw(out), sum + load<typename M::R, M::lanes>(raw(out)));
-        } else {
-          T sums[step];
-          store(raw(sums), sum);
-          for (int r = 0; r < step; ++r) s.update.one(out + r, sums[r]);
-        }
+        put_vector<M>(s.update, s.out + k * s.out_stride + i + j * step, M::total(acc[k][j], s.signs));
       }
     }
   }

@@ -51,7 +51,11 @@ struct MatmulSequential {
 
 }  // namespace
 
-Typed<MatvecKernel> matvec_sequential() { return every_pair<MatvecSequential, MatvecKernel>(); }
-Typed<MatmulKernel> matmul_sequential() { return every_pair<MatmulSequential, MatmulKernel>(); }
+Typed<MatvecKernel> matvec_sequential() {
+  return every_pair<MatvecSequential, MatvecKernel>();
+}
+Typed<MatmulKernel> matmul_sequential() {
+  return every_pair<MatmulSequential, MatmulKernel>();
+}
 
 }  // namespace diagsparse::DIAGSPARSE_ISA

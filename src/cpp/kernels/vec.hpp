@@ -56,14 +56,22 @@ inline Vector<R, Lanes> load_as(const S* p) {
 
 // (a0, b0, a1, b1, ...) -> (a0, a0, a1, a1, ...), (b0, b0, b1, b1, ...), (b0, a0, b1, a1, ...)
 template <class V, std::size_t... I>
-inline V pick_real(V v, std::index_sequence<I...>) { return __builtin_shufflevector(v, v, static_cast<int>(I & ~1ul)...); }
+inline V pick_real(V v, std::index_sequence<I...>) {
+  return __builtin_shufflevector(v, v, static_cast<int>(I & ~1ul)...);
+}
 template <class V, std::size_t... I>
-inline V pick_imag(V v, std::index_sequence<I...>) { return __builtin_shufflevector(v, v, static_cast<int>(I | 1ul)...); }
+inline V pick_imag(V v, std::index_sequence<I...>) {
+  return __builtin_shufflevector(v, v, static_cast<int>(I | 1ul)...);
+}
 template <class V, std::size_t... I>
-inline V swap_pairs(V v, std::index_sequence<I...>) { return __builtin_shufflevector(v, v, static_cast<int>(I ^ 1ul)...); }
+inline V swap_pairs(V v, std::index_sequence<I...>) {
+  return __builtin_shufflevector(v, v, static_cast<int>(I ^ 1ul)...);
+}
 // (a0, a1, ...) -> (a0, a0, a1, a1, ...)
 template <class W, class V, std::size_t... I>
-inline W twice(V v, std::index_sequence<I...>) { return __builtin_shufflevector(v, v, static_cast<int>(I / 2)...); }
+inline W twice(V v, std::index_sequence<I...>) {
+  return __builtin_shufflevector(v, v, static_cast<int>(I / 2)...);
+}
 
 // acc += u * v for `step` neighbouring pairs of values. A complex product is kept as two real sums,
 //     p = u * (re v, re v),   q = u * (im v, im v),
@@ -106,7 +114,7 @@ struct Mac {
   }
 
   static Signs signs(bool conj_u, bool conj_v) {
-    Signs s;
+    Signs s = {};
     const R p_im = both ? (conj_u ? -1 : 1) : (is_complex<U> ? conj_u : conj_v) ? -1 : 1;
     for (int i = 0; i < lanes; ++i) {
       s.p[i] = is_complex<T> && i % 2 ? p_im : R(1);
@@ -129,7 +137,10 @@ struct Update {
   bool reads;       // beta != 0: out is read
 
   Update(Scalar a, Scalar b)
-      : alpha(from_scalar<T>(a)), beta(from_scalar<T>(b)), plain(a == 1.0 && b == 0.0), add(a == 1.0 && b == 1.0),
+      : alpha(from_scalar<T>(a)),
+        beta(from_scalar<T>(b)),
+        plain(a == 1.0 && b == 0.0),
+        add(a == 1.0 && b == 1.0),
         reads(b != 0.0) {}
 
   void one(T* out, T sum) const { *out = reads ? alpha * sum + beta * *out : alpha * sum; }

@@ -1,0 +1,115 @@
+"""The benchmark's report as text for a terminal and as Markdown for the docs; both read the same JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from statistics import median
+from typing import Any
+
+from . import _text
+from ._comparison import TITLES
+
+_OPS = TITLES | {"matmul": "C = A B"}
+_RATIOS = {"vs_scipy_dia": "vs SciPy dia", "vs_scipy_csr": "vs SciPy csr", "vs_mkl_csr": "vs MKL csr"}
+
+
+def text(report: dict[str, Any]) -> str:
+    """Return a table for each case and number of threads, the fastest first."""
+    blocks = [machine(report)]
+    for _, rows in _groups(report["rows"]):
+        first = rows[0]
+        reads = f", reads {_rate(first['read_bandwidth'])}" if first["read_bandwidth"] else ""
+        m, n = first["shape"]
+        matrix = f"{first['what']}, {m} x {n}, {first['diagonals']} diagonals"
+        title = f"{first['case']}   {_OPS[first['op']]}   {matrix}   {_threads(first['threads'])}{reads}"
+        cells = [["", "kernel", "time", *_RATIOS.values(), "of bandwidth", "of same size", "error / bound"]]
+        for row in sorted(rows, key=lambda row: row["seconds"]):
+            cells.append(
+                [
+                    label(row, plain=True),
+                    row["kernel"],
+                    _text.seconds(row["seconds"]),
+                    *(_ratio(row[key]) for key in _RATIOS),
+                    _share(row["fraction"]),
+                    _share(row["fraction_same_size"]),
+                    _text.error(row["error"]) + ("" if row["ok"] else "  FAILED"),
+                ]
+            )
+        blocks.append("\n".join([title, *_text.columns(cells, "<<>>>>>>>")]))
+    return "\n\n".join(blocks)
+
+
+def markdown(report: dict[str, Any]) -> str:
+    """Return a Markdown table for each operation: a line for each case and number of threads."""
+    parts = [machine(report) + "."]
+    for op, title in _OPS.items():
+        rows = [row for row in report["rows"] if row["op"] == op]
+        if not rows:
+            continue
+        labels = list(dict.fromkeys(map(label, rows)))
+        head = ["case", "matrix", "threads", *labels, *(f"hm {name}" for name in _RATIOS.values())]
+        head += ["of read bandwidth", "of same-size reads"]
+        lines = [head, ["---", "---", *["---:"] * (len(head) - 2)]]
+        for _, group in _groups(rows):
+            first, by_label = group[0], {label(row): row for row in group}
+            hm = next(row for row in group if row["format"] == "hm")
+            times = (_text.seconds(by_label[name]["seconds"]) if name in by_label else "" for name in labels)
+            matrix = f"{first['what']}, n = {first['shape'][0]}, {first['diagonals']} diagonals"
+            lines.append(
+                [
+                    first["case"], matrix, str(first["threads"]), *times, *(_ratio(hm[key]) for key in _RATIOS),
+                    _share(hm["fraction"]), _share(hm["fraction_same_size"]),
+                ]
+            )  # fmt: skip
+        parts.append("\n".join([f"**{title}**", "", *("| " + " | ".join(line) + " |" for line in lines)]))
+    return "\n\n".join(parts) + "\n"
+
+
+def machine(report: dict[str, Any]) -> str:
+    """Return one line: processor, versions, precision, bandwidth, date."""
+    h, v = report["hardware"], report["versions"]
+    libraries = ["diagsparse", "scipy", "numpy", "mkl"]
+    named = {"diagsparse": "diagsparse", "scipy": "SciPy", "numpy": "NumPy", "mkl": "MKL"}
+    read: dict[int, list[float]] = {}
+    for row in report["rows"]:
+        if row["read_bandwidth"]:
+            read.setdefault(row["threads"], []).append(row["read_bandwidth"])
+    return "; ".join(
+        [
+            f"{h['cpu']}, {h['cores']} cores, {h['instruction_set']}",
+            ", ".join(f"{named[name]} {v[name]}" for name in libraries if v[name]),
+            report["dtype"] + ", small sizes (--quick)" * report["quick"],
+            *(f"{_threads(count)} read{'s' * (count == 1)} {_rate(median(rates))}" for count, rates in read.items()),
+            report["date"],
+            *filter(None, [report["warning"]]),
+        ]
+    )
+
+
+def label(row: dict[str, Any], plain: bool = False) -> str:
+    """Return ``hm``, ``hm planned``, ``SciPy dia``, ``MKL csr``: the column of a row."""
+    library = {"diagsparse": "", "scipy": "SciPy ", "mkl": "MKL "}[row["library"]]
+    special = {"planned, out=": " planned", "sequential": " sequential"}.get(row["kernel"], "")
+    return f"{library}{row['format']}{'' if plain else special}"
+
+
+def _groups(rows: list[dict[str, Any]]) -> Iterator[tuple[Any, list[dict[str, Any]]]]:
+    for key, group in groupby(rows, lambda row: (row["case"], row["threads"])):
+        yield key, list(group)
+
+
+def _threads(count: int) -> str:
+    return f"{count} thread{'s' * (count > 1)}"
+
+
+def _rate(bandwidth: float) -> str:
+    return f"{_text.digits(bandwidth / 1e9)} GB/s"
+
+
+def _ratio(value: float | None) -> str:
+    return "" if value is None else f"{_text.digits(value)}x"
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else _text.digits(value)

@@ -1,0 +1,36 @@
+"""Numbers with their units, and columns that line up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def seconds(value: float) -> str:
+    """Return a time with three digits: ``9.80 us``, ``12.3 ms``, ``1.20 s``."""
+    for unit, scale in (("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3)):
+        if value < 999.5 * scale:
+            return f"{digits(value / scale)} {unit}"
+    return f"{digits(value)} s"
+
+
+def digits(value: float) -> str:
+    """Return a number from 0 up with three digits: ``1.23``, ``12.3``, ``123``."""
+    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
+
+
+def error(value: float | None) -> str:
+    """Return an error over its bound: ``0.02``, ``< 0.01``; None stands for one that is infinite."""
+    if value is None or value == float("inf"):
+        return "inf"
+    return "0" if value == 0 else "< 0.01" if value < 0.01 else digits(value)
+
+
+def columns(rows: Sequence[Sequence[str]], align: str) -> list[str]:
+    """Return the rows as lines; ``align`` has a ``<`` or ``>`` for each column.
+
+    >>> columns([["a", "1.0"], ["bc", "10.0"]], "<>")
+    ['a     1.0', 'bc   10.0']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = ("   ".join(f"{cell:{a}{w}}" for cell, a, w in zip(row, align, widths, strict=True)) for row in rows)
+    return [line.rstrip() for line in lines]

@@ -13,10 +13,11 @@ from ._backend import (
     show_config,
 )
 from ._construct import array
-from ._products import matmul, plan_matmul, plan_matvec, syr2k, syrk
 from ._forecast import forecast, memory_report
 from ._formats import *  # noqa: F403
 from ._formats import __all__ as _classes
+from ._products import matmul, plan_matmul, plan_matvec, syr2k, syrk
+from .compare import compare
 from .io import read, write
 
 __version__ = "0.1.0"
@@ -33,6 +34,7 @@ __all__ = [
     "CudaError",
     "CudaUnavailable",
     "array",
+    "compare",
     "cuda_available",
     "forecast",
     "formats",

@@ -13,7 +13,8 @@ from scipy.sparse.linalg import LinearOperator
 
 from . import _display
 from ._backend import core
-from ._types import VALUE_TYPES, product_dtypes, value_dtype
+from ._dense import operands
+from ._types import VALUE_TYPES, check_scalars, product_dtypes
 
 _TRANSPOSED, _CONJUGATED = 1, 2  # the bits of SparseArray._op
 
@@ -40,6 +41,7 @@ class SparseArray(LinearOperator):
         super().__init_subclass__(**kwargs)
         if "format" in cls.__dict__:
             FORMATS[cls.format] = cls
+            setattr(SparseArray, f"to{cls.format}", _converter(cls.format))
 
     def __init__(
         self,
@@ -104,10 +106,16 @@ class SparseArray(LinearOperator):
         self._require_plain("values")
         return self._matrix.values
 
+    @values.setter
+    def values(self, new: Any) -> None:
+        self.values[...] = new
+
     def _require_plain(self, what: str) -> None:
         if self._op:
             view = {1: "transposed", 2: "conjugated", 3: "adjoint"}[self._op]
-            raise ValueError(f"{what}: this {self.format}_array is a {view} view and has no parts of its own; .copy() it")
+            raise ValueError(
+                f"{what}: this {self.format}_array is a {view} view and has no parts of its own; .copy() it"
+            )
 
     @property
     def T(self) -> SparseArray:
@@ -225,20 +233,13 @@ class SparseArray(LinearOperator):
             wanted, result = product_dtypes(self.dtype, x.dtype)
             if x.dtype is not wanted:
                 x = x.astype(wanted)
-        if x.ndim == 1:
-            x = x if x.flags.forc else np.ascontiguousarray(x)
-            order = "C"
+        if type(alpha) is not int or type(beta) is not int:
+            check_scalars(result, alpha, beta, who)
+        x, y = operands(x, shape[0], result, out, beta, who)
+        if x.size:
+            self._core.matvec(self._matrix, op, x, y, alpha, beta, kernel or "")
         else:
-            order = "F" if x.flags.f_contiguous and not x.flags.c_contiguous else "C"
-        if out is None:
-            if beta != 0:
-                raise ValueError(f"{who}: beta={beta} scales out, but no out was given")
-            y = np.empty((shape[0], *x.shape[1:]), result, order)
-        else:
-            y, x = _output(out, (shape[0], *x.shape[1:]), result, beta, x, who)
-        if x.ndim == 2 and not _same_order(x, y):
-            x = np.asarray(x, order="C" if y.strides[1] == y.itemsize else "F")
-        self._core.matvec(self._matrix, op, x, y, alpha, beta, kernel or "")
+            y[...] = beta * y if beta != 0 else 0
         if out is not None and y is not out:
             out[...] = y
             return out
@@ -279,7 +280,7 @@ class SparseArray(LinearOperator):
 
     def dot(self, other: Any) -> Any:
         """Return ``A @ other``, or ``other * A`` for a scalar."""
-        return self * other if np.isscalar(other) else self @ other
+        return self * other if np.ndim(other) == 0 and not isinstance(other, LinearOperator) else self @ other
 
     def matmul(
         self,
@@ -307,60 +308,7 @@ class SparseArray(LinearOperator):
         names = self._core.kernels(self.format)
         if operation not in names:
             raise ValueError(f'kernels: no operation {operation!r}; there are "matvec" and "matmul"')
-        return names[operation]
-
-    # ---- conversions ------------------------------------------------------------------------------
-    def asformat(self, format: str | None, copy: bool = False, *, max_bytes: int | None = None) -> SparseArray:
-        """Return this matrix in another format (itself in its own, unless ``copy=True``).
-
-        Raises
-        ------
-        ValueError
-            For an unknown format, or one that cannot hold this shape.
-        MemoryError
-            With the bytes, when the result exceeds `max_bytes` or the free memory.
-        """
-        if format is None or format == self.format:
-            return self.copy() if copy else self
-        return _construct.convert(self, format, max_bytes)
-
-    def to(self, device: str) -> SparseArray:
-        """Return this matrix on a device: itself where it is there already."""
-        core(device)
-        return self
-
-    def astype(self, dtype: Any, copy: bool = True) -> SparseArray:
-        """Return this matrix with values of another dtype.
-
-        Raises
-        ------
-        TypeError
-            For a dtype that no kernel handles, and from complex to real.
-        """
-        wanted = value_dtype(self.dtype, dtype, f"{self.format}_array.astype")
-        if wanted == self.dtype:
-            return self.copy() if copy else self
-        return self._wrap(self._matrix.with_values(self._matrix.values.astype(wanted)), self._op)
-
-    def copy(self) -> SparseArray:
-        """Return an independent matrix; a view is laid out anew."""
-        raise NotImplementedError
-
-    def to_scipy(self, format: str | None = None) -> Any:
-        """Return a SciPy sparse array: the nearest class, or the one named.
-
-        csr, csc and coo share their values with it; the diagonal formats become `dia_array`
-        (column aligned, so a copy).
-        """
-        raise NotImplementedError
-
-    def toarray(self, order: str | None = None, out: np.ndarray | None = None) -> np.ndarray:
-        """Return a dense array, shape (m, n); `out` is overwritten where given."""
-        raise NotImplementedError
-
-    def todense(self, order: str | None = None, out: np.ndarray | None = None) -> np.ndarray:
-        """The same as `toarray`."""
-        return self.toarray(order, out)
+        return names[operation] or self._core.kernels("csr")[operation]  # csc and coo multiply as csr
 
     # ---- Python's protocols -----------------------------------------------------------------------
     def __reduce__(self) -> tuple[Any, ...]:
@@ -390,32 +338,15 @@ class SparseArray(LinearOperator):
         return _display.html(self)
 
 
-def _same_order(x: np.ndarray, y: np.ndarray) -> bool:
-    """Whether one axis is contiguous in both, so that a kernel can walk them together."""
-    item_x, item_y = x.itemsize, y.itemsize
-    by_rows = x.strides[1] == item_x and y.strides[1] == item_y
-    by_columns = x.strides[0] == item_x and y.strides[0] == item_y
-    return by_rows or by_columns
+def _converter(format: str) -> Any:
+    """Return the method ``to<format>()``."""
 
+    def convert(self: SparseArray, copy: bool = False, *, max_bytes: int | None = None) -> SparseArray:
+        return self.asformat(format, copy, max_bytes=max_bytes)
 
-def _output(
-    out: Any, shape: tuple[int, ...], dtype: np.dtype, beta: complex, x: np.ndarray, who: str
-) -> tuple[np.ndarray, np.ndarray]:
-    """Check `out`; return the array that a kernel may write, and an x that it does not overlap."""
-    if not isinstance(out, np.ndarray):
-        raise TypeError(f"{who}: out is {type(out).__name__}, expected a NumPy array")
-    if out.shape != shape or out.dtype != dtype:
-        raise (ValueError if out.shape != shape else TypeError)(
-            f"{who}: out is {out.dtype} of shape {out.shape}, expected {dtype} of shape {shape}"
-        )
-    if not out.flags.writeable:
-        raise ValueError(f"{who}: out is read-only")
-    if np.may_share_memory(out, x):
-        x = x.copy()
-    contiguous = out.flags.forc if out.ndim == 1 else out.itemsize in out.strides and min(out.strides) > 0
-    if contiguous:
-        return out, x
-    return (out.copy(order="C") if beta != 0 else np.empty(shape, dtype)), x
+    convert.__name__ = f"to{format}"
+    convert.__doc__ = f"Return this matrix as `{format}_array`; see `asformat`."
+    return convert
 
 
 def from_parts(format: str, parts: dict[str, np.ndarray], shape: tuple[int, int]) -> SparseArray:

@@ -3,11 +3,31 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import platform
 import sys
+from operator import index
 from types import ModuleType
 
-from . import _core
+
+def _import_core() -> ModuleType:
+    """Import the CPU module with OpenMP's threads told not to spin for long at a barrier.
+
+    By default GNU's OpenMP spins, and where other work shares the processors it then waits on itself. Whoever
+    sets OMP_WAIT_POLICY or GOMP_SPINCOUNT decides otherwise; the variable is read once, when the library loads.
+    """
+    if "OMP_WAIT_POLICY" in os.environ or "GOMP_SPINCOUNT" in os.environ:
+        from . import _core
+    else:
+        os.environ["GOMP_SPINCOUNT"] = "10000"
+        try:
+            from . import _core
+        finally:
+            del os.environ["GOMP_SPINCOUNT"]
+    return _core
+
+
+_core = _import_core()
 
 
 class CudaUnavailable(RuntimeError):
@@ -22,6 +42,8 @@ def core(device: str | None) -> ModuleType:
     """Return the module for a device name: ``"cpu"`` (or None) or ``"cuda"``, ``"cuda:1"``, ..."""
     if device is None or device == "cpu":
         return _core
+    if not isinstance(device, str):
+        raise TypeError(f'device {device!r}: expected "cpu", "cuda" or "cuda:0", "cuda:1", ...')
     if device != "cuda" and not device.startswith("cuda:"):
         raise ValueError(f'device {device!r}: expected "cpu", "cuda" or "cuda:0", "cuda:1", ...')
     raise CudaUnavailable(_missing())
@@ -32,10 +54,7 @@ def _missing() -> str:
     try:
         ctypes.CDLL("libcuda.so.1")
     except OSError:
-        return (
-            "no CUDA driver on this machine (libcuda.so.1 not found); "
-            'install the NVIDIA driver, or use device="cpu"'
-        )
+        return 'no CUDA driver on this machine (libcuda.so.1 not found); install the NVIDIA driver, or use device="cpu"'
     return 'this build of diagsparse has no CUDA module; use device="cpu"'
 
 
@@ -50,14 +69,18 @@ def set_num_threads(n: int) -> None:
     Parameters
     ----------
     n : int
-        At least 1. The start value is OpenMP's: ``OMP_NUM_THREADS`` if set, else the processors.
-        The results have the same bits for every count.
+        At least 1; a kernel starts no more than it has tasks. The start value is OpenMP's:
+        ``OMP_NUM_THREADS`` if set, else the processors. The results have the same bits for every count.
     """
-    if not isinstance(n, int) or isinstance(n, bool):
-        raise TypeError(f"set_num_threads: got {n!r}, expected an int")
-    if n < 1:
-        raise ValueError(f"set_num_threads: got {n}, expected at least 1")
-    _core.set_num_threads(n)
+    try:
+        if isinstance(n, bool):
+            raise TypeError
+        count = index(n)
+    except TypeError:
+        raise TypeError(f"set_num_threads: got {n!r}, expected an integer") from None
+    if not 1 <= count < 2**31:
+        raise ValueError(f"set_num_threads: got {n}, expected at least 1 (and less than 2^31)")
+    _core.set_num_threads(count)
 
 
 def get_num_threads() -> int:

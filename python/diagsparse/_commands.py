@@ -81,7 +81,7 @@ def _common(command: Callable[..., bool | None]) -> Callable[..., None]:
 
 _max_bytes = click.option("--max-bytes", type=_Bytes(), help="Limit for each matrix, as in 500MB or 8G.")
 _budget = click.option(
-    "--budget", type=click.FloatRange(min=0, min_open=True), default=1.0, help="Seconds of timing per operation."
+    "--budget", type=click.FloatRange(min=0, min_open=True), default=0.7, help="Seconds of timing per operation."
 )
 
 
@@ -139,7 +139,7 @@ def demo(terminal: Terminal, budget: float) -> bool:
     from .plot import plot_comparisons
 
     matrices = {
-        "stencil-5": gallery.stencil(5, (700, 700)),
+        "stencil-5": gallery.stencil(5, (600, 600)),
         "band-41": gallery.banded(60_000, 20, 20, seed=0),
     }
     results: list[Comparison] = []

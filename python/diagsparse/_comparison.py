@@ -74,15 +74,23 @@ class Comparison:
         """Return the rows of one operation, the fastest first."""
         return sorted((row for row in self.rows if row.op == op), key=lambda row: row.seconds)
 
+    def best(self, op: str) -> Row | None:
+        """Return the fastest row of this library; of those within 5 percent the one with the fewest bytes."""
+        ours = [row for row in self.of(op) if row.format != "scipy" and row.ok]
+        return min(
+            (row for row in ours if row.seconds <= ours[0].seconds * _TIE), key=lambda row: row.nbytes, default=None
+        )
+
     @property
     def advice(self) -> dict[str, Any] | None:
-        """The format that multiplies a vector fastest, what it stores, and when its conversion has paid."""
-        rows = self.of("matvec")
-        csr = next((row for row in rows if (row.format, row.kernel) == ("scipy", "csr")), None)
-        ours = [row for row in rows if row.format != "scipy" and row.ok]
-        if csr is None or not ours:
+        """The fastest format for y = A x, what it stores, when its conversion has paid; the fastest for C = A A."""
+        best, product = self.best("matvec"), self.best("matmul")
+        if best and product:  # one format for both, where that costs little
+            same = [r for r in self.of("matmul") if r.format == best.format and r.seconds < 1.25 * product.seconds]
+            product = same[0] if same else product
+        csr = next((row for row in self.of("matvec") if (row.format, row.kernel) == ("scipy", "csr")), None)
+        if csr is None or best is None:
             return None
-        best = min((row for row in ours if row.seconds <= ours[0].seconds * _TIE), key=lambda row: row.nbytes)
         saved = csr.seconds - best.seconds
         return {
             "format": best.format,
@@ -91,6 +99,8 @@ class Comparison:
             "bytes_per_nonzero": best.nbytes / max(1, self.nnz),
             "csr_bytes_per_nonzero": csr.nbytes / max(1, self.nnz),
             "products_to_pay": max(1, ceil(best.conversion / saved)) if saved > 0 else None,
+            "matmul_format": product.format if product else None,
+            "matmul_ratio": product.ratio if product else None,
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -150,13 +160,16 @@ class Comparison:
 
     def _advice(self) -> str:
         a = self.advice or {}
+        product = f"{a['matmul_format']}, {_text.digits(a['matmul_ratio'])}x" if (a["matmul_ratio"] or 0) > 1 else ""
         if a["products_to_pay"] is None:
-            return (
+            text = (
                 f"Advice: stay with SciPy's csr; the best here, {a['format']}, is {_text.digits(a['ratio'])}x as fast."
             )
+            return f"{text} For C = A A: {product}." if product else text
         per = f"{a['bytes_per_nonzero']:.1f} bytes a nonzero against {a['csr_bytes_per_nonzero']:.1f} for SciPy's csr"
         products = f"{a['products_to_pay']} product{'s' * (a['products_to_pay'] > 1)}"
-        return f"Advice: {a['format']}. {per}; pays for its conversion after {products}."
+        text = f"Advice: {a['format']}. {per}; pays for its conversion after {products}."
+        return f"{text} For C = A A: {product}." if product and a["matmul_format"] != a["format"] else text
 
 
 def finite(value: float) -> float | None:

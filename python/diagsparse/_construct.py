@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from . import _memory
 from ._array import FORMATS, SparseArray
+from ._backend import core
 from ._diagonal import DiagonalArray, diagonal_length
 from ._types import value_dtype
 
@@ -38,8 +39,9 @@ def array(arg: Any, format: str | None = None, *, op: str = "matvec", device: st
     """
     if op not in ("matvec", "matmul"):
         raise ValueError(f'array: op is {op!r}, expected "matvec" or "matmul"')
+    core(device)  # raises where the device cannot be used
     if format is not None:
-        return _class(format)(arg, device=device)
+        return format_class(format)(arg, device=device)
     if isinstance(arg, SparseArray):
         return arg
     csr = arg if sp.issparse(arg) and arg.format == "csr" else sp.csr_array(arg)
@@ -49,7 +51,8 @@ def array(arg: Any, format: str | None = None, *, op: str = "matvec", device: st
     return ours.asformat("hm") if hm <= ours.nbytes else ours
 
 
-def _class(format: str) -> type[SparseArray]:
+def format_class(format: str) -> type[SparseArray]:
+    """Return the class of a format by its name."""
     if format not in FORMATS:
         raise ValueError(f'no format "{format}"; there are {", ".join(FORMATS)}')
     return FORMATS[format]
@@ -74,9 +77,7 @@ def as_sparse(x: Any) -> SparseArray | None:
 
 
 # ---- constructors ---------------------------------------------------------------------------------
-def build(
-    cls: type[SparseArray], arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int | None
-) -> SparseArray:
+def build(cls: type[SparseArray], arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int | None) -> SparseArray:
     """Do the work of ``cls(arg, shape, dtype, copy=, max_bytes=)``."""
     who = f"{cls.format}_array"
     if shape is not None:
@@ -132,6 +133,8 @@ def _same_shape(given: tuple[int, ...], wanted: tuple[int, int] | None, who: str
 def _from_scipy(cls: type[SparseArray], a: Any, dtype: Any, copy: bool, max_bytes: int | None) -> SparseArray:
     kept = value_dtype(a.dtype, dtype, f"{cls.format}_array")
     if not issubclass(cls, DiagonalArray):
+        if a.format != cls.format:
+            _require_entries(cls, a, kept, max_bytes)
         return cls._from_scipy(a, dtype, copy)
     if a.format == "dia":
         return _from_scipy_dia(cls, a, kept, max_bytes)
@@ -154,16 +157,16 @@ def _from_scipy_dia(cls: type[DiagonalArray], a: Any, dtype: np.dtype, max_bytes
 # ---- conversions ----------------------------------------------------------------------------------
 def convert(a: SparseArray, format: str, max_bytes: int | None = None) -> SparseArray:
     """Return `a` in another format (itself in its own)."""
-    cls = _class(format)
+    cls = format_class(format)
     if format == a.format:
         return a
     if not issubclass(cls, DiagonalArray):
         if isinstance(a, DiagonalArray):
-            _memory.require(
-                FORMATS["csr"]._forecast(a.shape, a.dtype.itemsize, None, a.nnz), max_bytes, f"{format}_array"
-            )
+            _require_entries(cls, a, a.dtype, max_bytes)
+            _require_entries(FORMATS["csr"], a, a.dtype, None)  # on the way
             csr = a._wrap(a._core.csr_from_diagonals(a._matrix, a._op))
             return csr if format == "csr" else convert(csr, format, max_bytes)
+        _require_entries(cls, a, a.dtype, max_bytes)
         return cls._from_scipy(a.to_scipy(), None, False)
     if isinstance(a, DiagonalArray):
         offsets = a._spans()[:, 0]
@@ -178,6 +181,12 @@ def _from_csr(csr: SparseArray, cls: type[DiagonalArray], max_bytes: int | None)
     offsets = csr._core.occupied_diagonals(csr._matrix)[0]
     require_layout(cls, csr.shape, csr.dtype.itemsize, np.array(offsets, np.int64), csr.nnz, max_bytes)
     return cls._wrap(csr._core.diagonals_from_csr(csr._matrix, cls.format, offsets))
+
+
+def _require_entries(cls: type[SparseArray], a: Any, dtype: np.dtype, max_bytes: int | None) -> None:
+    """Raise when the entries of `a`, in csr, csc or coo, exceed the limit."""
+    what = f"{cls.format}_array: {a.nnz} entries of a {a.shape[0]} x {a.shape[1]} matrix"
+    _memory.require(cls._forecast(a.shape, dtype.itemsize, None, a.nnz), max_bytes, what)
 
 
 def require_layout(

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from . import _memory
 from ._array import SparseArray
+from ._conversions import Conversions
 from ._elementwise import Elementwise
 from ._types import value_dtype
 
@@ -31,10 +32,12 @@ def integer_labels(labels: Any, who: str, what: str) -> list[int]:
         raise ValueError(f"{who}: {what} {given.tolist()[:8]} holds values that are not finite")
     if given.dtype.kind not in "iu":
         raise TypeError(f"{who}: {what} is of type {given.dtype}, expected integers")
+    if given.min() <= -(2**62) or given.max() >= 2**62:
+        raise ValueError(f"{who}: {what} {given.tolist()[:8]} hold values beyond 2^62")
     return given.tolist()
 
 
-class DiagonalArray(Elementwise, SparseArray):
+class DiagonalArray(Elementwise, Conversions, SparseArray):
     """A matrix stored by diagonals. Every stored diagonal is one contiguous run of values."""
 
     _labels = "offsets"  # how the format names its diagonals
@@ -46,9 +49,7 @@ class DiagonalArray(Elementwise, SparseArray):
         return cls._wrap(cls._core.diagonal_matrix(cls.format, *shape, labels.tolist(), values, ""))
 
     @classmethod
-    def _from_tuple(
-        cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool
-    ) -> SparseArray:
+    def _from_tuple(cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool) -> SparseArray:
         """Build from ``(values, offsets)`` in this format's own layout."""
         who = f"{cls.format}_array"
         if len(arg) != 2:
@@ -153,17 +154,7 @@ class DiagonalArray(Elementwise, SparseArray):
 
     def toarray(self, order: str | None = None, out: np.ndarray | None = None) -> np.ndarray:
         """Return a dense array, shape (m, n); `out` is overwritten where given."""
-        m, n = self.shape
-        if out is None:
-            _memory.require(m * n * self.dtype.itemsize, None, f"toarray: a dense {m} x {n} array")
-            dense = np.zeros((m, n), self.dtype, order or "C")
-        else:
-            dense = out
-            if dense.shape != (m, n) or dense.dtype != self.dtype:
-                raise ValueError(
-                    f"toarray: out is {dense.dtype} of shape {dense.shape}, expected {self.dtype} of shape {(m, n)}"
-                )
-            dense[...] = 0
+        dense = self._dense_output(order, out)
         for offset, row, values in self._diagonals():
             rows = np.arange(row, row + len(values))
             dense[rows, rows + offset] = self._seen(values)

@@ -1,11 +1,13 @@
 """``+ - * / **`` and sums: element by element, on the stored values where that is possible.
 
 Diagonal formats work on whole diagonals and stay diagonal; csr, csc and coo hand the work to SciPy on
-the same memory. The result has the left operand's format. Cancellation leaves explicit zeros stored.
+the same memory. The result has the left operand's format. Cancellation leaves explicit zeros stored in the
+diagonal formats; SciPy drops them from the others.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,36 +20,46 @@ if TYPE_CHECKING:
     from ._array import SparseArray
 
 
+def _is_scalar(x: Any) -> bool:
+    return np.isscalar(x) or (isinstance(x, np.ndarray) and x.ndim == 0)
+
+
 class Elementwise:
     """Operators of a matrix; mixed into the classes of both families."""
 
-    def _with(self: SparseArray, values: np.ndarray) -> SparseArray:
-        """Return this view with other stored values."""
+    def _with(self: SparseArray, change: Callable[[np.ndarray], np.ndarray]) -> SparseArray:
+        """Return this view with its stored values changed. Padding is changed with them, so nothing warns."""
+        with np.errstate(all="ignore"):
+            values = change(self._matrix.values)
         kept = value_dtype(values.dtype, None, f"{self.format}_array")
         return self._wrap(self._matrix.with_values(np.ascontiguousarray(values, kept)), self._op)
 
+    def _stored(self: SparseArray, factor: Any) -> Any:
+        """Return the factor for stored values that acts as `factor` on the values of this view."""
+        return factor.conjugate() if self._op & 2 else factor
+
     def _scaled(self: SparseArray, factor: Any) -> SparseArray:
-        return self._with(self._matrix.values * (np.conj(factor) if self._op & 2 else factor))
+        return self._with(lambda values: values * self._stored(factor))
 
     def __neg__(self: SparseArray) -> SparseArray:
-        return self._with(-self._matrix.values)
+        return self._with(np.negative)
 
     def __abs__(self: SparseArray) -> SparseArray:
-        return self._with(np.abs(self._matrix.values))
+        return self._with(np.abs)
 
     def __pow__(self: SparseArray, power: Any) -> SparseArray:
-        if not np.isscalar(power) or np.iscomplexobj(power) or not power > 0:
+        if not _is_scalar(power) or np.iscomplexobj(power) or not power > 0:
             raise ValueError(f"** works element by element and takes a positive number, got {power!r}")
         plain = self.copy() if self._op & 2 else self
-        return plain._with(plain._matrix.values**power)
+        return plain._with(lambda values: values**power)
 
     def __truediv__(self: SparseArray, other: Any) -> Any:
-        if not np.isscalar(other):
+        if not _is_scalar(other):
             return NotImplemented
-        return self._scaled(np.true_divide(1, other)) if np.iscomplexobj(other) else self._with(self._matrix.values / other)
+        return self._with(lambda values: values / self._stored(other))
 
     def __mul__(self: SparseArray, other: Any) -> Any:
-        if np.isscalar(other) or (isinstance(other, np.ndarray) and other.ndim == 0):
+        if _is_scalar(other):
             return self._scaled(other)
         return self.multiply(other)
 
@@ -59,7 +71,7 @@ class Elementwise:
         A dense array broadcasts as in NumPy: shape (n,) or (1, n) scales the columns, (m, 1) the
         rows. The result is sparse, in this matrix's format.
         """
-        if np.isscalar(other):
+        if _is_scalar(other):
             return self._scaled(other)
         sparse = _construct.as_sparse(other)
         if sparse is not None:
@@ -94,9 +106,9 @@ class Elementwise:
         if sparse is not None:
             self._require_shape(sparse.shape, "+")
             return _add_sparse(self, sparse, alpha, beta)
-        if np.isscalar(other):
+        if _is_scalar(other):
             if other == 0:
-                return self if alpha == 1 else -self
+                return self.copy() if alpha == 1 else -self
             raise NotImplementedError(
                 f"adding {other!r} to every element would fill the matrix; add a diagonal, "
                 "A + s * scipy.sparse.eye_array(n), or use A.toarray()"
@@ -108,7 +120,13 @@ class Elementwise:
             return NotImplemented
         dense = np.asarray(other)
         self._require_shape(dense.shape, "+")
-        return alpha * self.toarray() + beta * dense
+        return (
+            self.toarray() + dense
+            if alpha == beta
+            else self.toarray() - dense
+            if alpha == 1
+            else dense - self.toarray()
+        )
 
     def _require_shape(self: SparseArray, shape: tuple[int, ...], who: str) -> None:
         if tuple(shape) != self.shape:
@@ -120,13 +138,18 @@ class Elementwise:
         if axis not in (None, 0, 1, -1, -2):
             raise ValueError(f"sum: axis {axis!r}: expected None, 0 or 1")
         if axis is None:
-            return (self @ np.ones(self.shape[1], self.dtype)).sum()
+            return self.sum(axis=1).sum()
         view = self.T if axis in (0, -2) else self
-        return view @ np.ones(view.shape[1], self.dtype)
+        return view @ np.ones(view.shape[1], self.dtype.char.lower())  # real: 1 + 0j would spoil infinities
 
     def trace(self: SparseArray, offset: int = 0) -> Any:
         """Return the sum of diagonal `offset`."""
         return self.diagonal(offset).sum()
+
+
+def _combine(a: Any, b: Any, alpha: int, beta: int) -> Any:
+    """Return ``alpha a + beta b`` for signs: a product with -1 + 0i would spoil infinities."""
+    return a + b if alpha == beta else a - b if alpha == 1 else b - a
 
 
 def _multiply_sparse(a: SparseArray, b: SparseArray) -> SparseArray:
@@ -157,11 +180,16 @@ def _multiply_dense(a: SparseArray, dense: np.ndarray) -> SparseArray:
 def _add_sparse(a: SparseArray, b: SparseArray, alpha: int, beta: int) -> SparseArray:
     dtype = np.result_type(a.dtype, b.dtype)
     if not isinstance(a, _diagonal.DiagonalArray):
-        return a._on_scipy(alpha * a.to_scipy() + beta * b.to_scipy())
+        left, right = a.to_scipy("csr"), b.to_scipy("csr")
+        return a._on_scipy(_combine(left, right, alpha, beta))
     if not isinstance(b, _diagonal.DiagonalArray):
         b = b.asformat(a.format)
     offsets = np.union1d(a._spans()[:, 0], b._spans()[:, 0])
     _construct.require_layout(type(a), a.shape, dtype.itemsize, offsets, a.nnz + b.nnz, None)
-    made = a._laid_out(type(a), offsets.tolist(), dtype) if alpha == 1 else (-a)._laid_out(type(a), offsets.tolist(), dtype)
+    made = (
+        a._laid_out(type(a), offsets.tolist(), dtype)
+        if alpha == 1
+        else (-a)._laid_out(type(a), offsets.tolist(), dtype)
+    )
     a._core.add_diagonals(beta, b._matrix, b._op, made._matrix, True)
     return made

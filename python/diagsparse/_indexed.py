@@ -8,17 +8,32 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from . import _memory
 from ._array import SparseArray
+from ._conversions import Conversions
 from ._elementwise import Elementwise
 from ._types import value_dtype
 
 _INDEX_LIMIT = 2**31 - 1
 
 
-class IndexedArray(Elementwise, SparseArray):
+def _check_indices(a: Any, who: str) -> None:
+    """Raise where SciPy's arrays were written to after they were checked: kernels do not look again."""
+    if a.format in ("csr", "csc"):
+        try:
+            a.check_format(full_check=True)
+        except ValueError as error:
+            raise ValueError(f"{who}: {error}") from None
+    elif a.format == "coo":
+        for axis, index in enumerate(a.coords):
+            if index.size and (index.min() < 0 or index.max() >= a.shape[axis]):
+                raise ValueError(
+                    f"{who}: coordinates from {index.min()} to {index.max()} of axis {axis} "
+                    f"do not lie in a {a.shape[0]} x {a.shape[1]} matrix"
+                )
+
+
+class IndexedArray(Elementwise, Conversions, SparseArray):
     """A matrix stored entry by entry. Canonical: sorted, no duplicates (other input is copied and brought to it)."""
 
     _scipy: type  # the SciPy class of the same format
@@ -33,6 +48,7 @@ class IndexedArray(Elementwise, SparseArray):
         kept = value_dtype(a.dtype, dtype, who)
         if max(a.shape) > _INDEX_LIMIT:
             raise ValueError(f"{who}: {a.shape[0]} x {a.shape[1]}: column indices are 32 bits wide (n < 2^31)")
+        _check_indices(a, who)
         a = cls._canonical(cls._scipy(a, copy=copy))
         values = np.ascontiguousarray(a.data, dtype=kept)
         indices = [(name, cls._index(a, name)) for name in cls._structure]
@@ -58,9 +74,8 @@ class IndexedArray(Elementwise, SparseArray):
         return parts["values"], parts["indices"], parts["indptr"]
 
     @classmethod
-    def _from_tuple(
-        cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool
-    ) -> SparseArray:
+    def _from_tuple(cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool) -> SparseArray:
+        cls._check_tuple(arg)
         try:
             made = cls._scipy(arg, shape=shape)
             if hasattr(made, "check_format"):
@@ -68,6 +83,16 @@ class IndexedArray(Elementwise, SparseArray):
         except (ValueError, TypeError, IndexError) as error:
             raise ValueError(f"{cls.format}_array: {error}") from None
         return cls._from_scipy(made, dtype, copy)
+
+    @classmethod
+    def _check_tuple(cls, arg: tuple[Any, ...]) -> None:
+        """Raise for parts that SciPy would take as something else, or truncate."""
+        indices = arg[1:] if len(arg) == 3 else arg[1] if len(arg) == 2 else ()
+        if len(indices) != 2:
+            raise ValueError(f"{cls.format}_array: got {len(arg)} parts, expected (values, ...) as in SciPy")
+        for array in map(np.asarray, indices):
+            if array.dtype.kind not in "iu" and array.size:
+                raise TypeError(f"{cls.format}_array: indices are of type {array.dtype}, expected integers")
 
     @classmethod
     def _empty(cls, shape: tuple[int, int], dtype: np.dtype) -> SparseArray:
@@ -82,6 +107,8 @@ class IndexedArray(Elementwise, SparseArray):
     def _as_scipy(self) -> Any:
         """Return the stored matrix (not the view) as a SciPy array over the same values."""
         parts = self._matrix.parts()
+        if "indptr" in parts and self.nnz <= _INDEX_LIMIT:  # SciPy wants one type for both, and would widen indices
+            parts["indptr"] = parts["indptr"].astype(np.int32)
         made = self._scipy(self._tuple(parts), shape=(self._matrix.rows, self._matrix.cols), copy=False)
         made.has_canonical_format = True
         return made
@@ -117,10 +144,9 @@ class IndexedArray(Elementwise, SparseArray):
 
     def toarray(self, order: str | None = None, out: np.ndarray | None = None) -> np.ndarray:
         """Return a dense array, shape (m, n); `out` is overwritten where given."""
-        m, n = self.shape
-        if out is None:
-            _memory.require(m * n * self.dtype.itemsize, None, f"toarray: a dense {m} x {n} array")
-        return self.to_scipy().toarray(order=order, out=out)
+        dense = self._dense_output(order, out)
+        self.to_scipy().toarray(out=dense)
+        return dense
 
     def diagonal(self, k: int = 0) -> np.ndarray:
         """Return a copy of diagonal `k` (0: the main one), of its true length."""

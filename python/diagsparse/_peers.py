@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import scipy
-import scipy.sparse as sp
 
 from ._backend import _core
 
@@ -29,12 +28,6 @@ def mkl() -> Any | None:
         return importlib.import_module("sparse_dot_mkl")
     except ImportError:
         return None
-
-
-def csr32(A: Any) -> Any:
-    """Return SciPy's csr with 32-bit indices, which MKL wants."""
-    csr = sp.csr_array(A)
-    return sp.csr_array((csr.data, csr.indices.astype(np.int32), csr.indptr.astype(np.int32)), shape=csr.shape)
 
 
 def hardware() -> dict[str, Any]:

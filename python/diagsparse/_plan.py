@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from . import _display, _memory
 from ._array import FORMATS, SparseArray
-from ._construct import convert
+from ._construct import convert, format_class
 from ._diagonal import DiagonalArray
-from ._types import product_dtypes
+from ._types import check_scalars, product_dtypes
 
 _BOTH, _LOWER, _UPPER = 0, 1, 2
+OPERATIONS: dict[str, Callable[[SparseArray], SparseArray]] = {
+    "N": lambda a: a,
+    "T": lambda a: a.T,
+    "H": lambda a: a.H,
+}
 TRIANGLES = {None: _BOTH, "lower": _LOWER, "upper": _UPPER}
+
+
+def default_format(a: SparseArray, b: SparseArray) -> str:
+    """Return the format of a product: the left operand's, but csr where only that one is diagonal."""
+    return "csr" if isinstance(a, DiagonalArray) and not isinstance(b, DiagonalArray) else a.format
 
 
 class MatmulPlan:
@@ -34,29 +44,32 @@ class MatmulPlan:
         max_bytes: int | None = None,
         triangle: int = _BOTH,
         extra: Sequence[int] = (),
+        trans: tuple[str, str] = ("N", "N"),
     ) -> None:
+        self._given = a, b  # before any conversion
         if a.shape[1] != b.shape[0]:
             raise ValueError(
                 f"matmul: A is {_display.operand(a)} and B is {_display.operand(b)}: "
                 f"A has {a.shape[1]} columns, B has {b.shape[0]} rows"
             )
-        if format is not None and format not in FORMATS:
-            raise ValueError(f'matmul: no format "{format}"; there are {", ".join(FORMATS)}')
+        if format is not None:
+            format_class(format)  # raises for an unknown name
         if isinstance(a, DiagonalArray) and isinstance(b, DiagonalArray):
             work = format if format is not None and issubclass(FORMATS[format], DiagonalArray) else a.format
             self._require_pairs(a, b, max_bytes)
             self._plan = a._core.plan_diagonal(a._matrix, a._op, b._matrix, b._op, work, kernel or "", triangle, extra)
-            self.format = format or work
+            self.format = format or default_format(a, b)
         else:
-            self.format = format or ("csr" if isinstance(a, DiagonalArray) else a.format)
+            self.format = format or default_format(a, b)
             a, b = _plain_csr(a), _plain_csr(b)
             self._plan = a._core.plan_csr(a._matrix, b._matrix, kernel or "")
+        self._trans = trans
         self._a, self._b = a, b
         self.dtype = a.dtype if a.dtype is b.dtype else product_dtypes(a.dtype, b.dtype)[1]
         nbytes = self._plan.nbytes
         if nbytes > _memory.SMALL or max_bytes is not None:
             what = f"matmul: {_display.operand(a)} times {_display.operand(b)}: the result"
-            _memory.require(nbytes, max_bytes, what)
+            _memory.require(max(nbytes, self.nbytes), max_bytes, what)
 
     @staticmethod
     def _require_pairs(a: SparseArray, b: SparseArray, max_bytes: int | None) -> None:
@@ -86,7 +99,13 @@ class MatmulPlan:
         """Bytes of one result, exactly (a diagonal product asked for as csr, csc or coo: at most)."""
         if self.format == self._plan.format:
             return self._plan.nbytes
-        return FORMATS[self.format]._forecast(self.shape, self.dtype.itemsize, self.offsets, self.nnz)
+        return FORMATS[self.format]._forecast(self.shape, self.dtype.itemsize, self._occupied(), self.nnz)
+
+    def _occupied(self) -> np.ndarray:
+        if self._plan.format != "csr":
+            return self.offsets
+        core = self._a._core
+        return np.array(core.occupied_diagonals(self._plan.result("float32"))[0], dtype=np.int64)
 
     @property
     def workspace_nbytes(self) -> int:
@@ -112,7 +131,8 @@ class MatmulPlan:
         Parameters
         ----------
         a2, b2 : sparse matrix, optional
-            Of the same format, shape, transposition and structure as the planned operands.
+            Like the operands that the plan was made with: same format, shape and structure. A
+            transposition that the plan was asked for is applied to them too.
         out : sparse matrix, optional
             Of the planned structure and the product's dtype; overwritten (or updated, with `beta`)
             and returned.
@@ -126,28 +146,50 @@ class MatmulPlan:
         """
         a, b = self._a, self._b
         if a2 is not None and a2 is not a:
-            a = _like(a2, a, "A")
+            a = _like(a2, a, "A", self._trans[0])
         if b2 is not None and b2 is not b:
-            b = _like(b2, b, "B")
+            b = _like(b2, b, "B", self._trans[1])
         dtype = self.dtype
         if a.dtype is not b.dtype:
             wanted, dtype = product_dtypes(a.dtype, b.dtype)
             b = b.astype(wanted, copy=False)
         elif a.dtype is not dtype:
             dtype = a.dtype
-        if out is not None:
-            if not isinstance(out, SparseArray):
-                raise TypeError(f"plan: out is {type(out).__name__}, expected a {self._plan.format}_array")
-            if out._op:
-                raise ValueError(f"plan: out is {out!r}, a view; expected a plain {self._plan.format}_array of {dtype}")
+        if type(alpha) is not int or type(beta) is not int:
+            check_scalars(dtype, alpha, beta, "plan")
+        if out is not None and self.format == self._plan.format:
+            self._check_plain(out)
             self._plan.run_into(a._matrix, b._matrix, out._matrix, alpha, beta)
             return out
-        if beta != 0:
+        if out is None and beta != 0:
             raise ValueError(f"plan: beta={beta} scales out, but no out was given")
         made = object.__new__(FORMATS[self._plan.format])
         made._matrix = self._plan.run(a._matrix, b._matrix, alpha)
         made._op, made.dtype, made.shape = 0, dtype, (a.shape[0], b.shape[1])
-        return made if made.format == self.format else convert(made, self.format)
+        if made.format != self.format:
+            made = convert(made, self.format)
+        return made if out is None else self._update(out, made, beta)
+
+    def _update(self, out: SparseArray, made: SparseArray, beta: complex) -> SparseArray:
+        """Bring a result that was made in another format into `out`."""
+        self._check_plain(out)
+        if not _same_structure(out, made):
+            raise ValueError(f"plan: out is {out!r} with another structure than the result {made!r}")
+        if any(np.may_share_memory(out.values, operand._matrix.values) for operand in self._given):
+            raise ValueError("plan: out is one of the operands")
+        out.values[...] = made.values if beta == 0 else made.values + beta * out.values
+        return out
+
+    def check_out(self, out: Any) -> None:
+        """Raise unless `out` can take the product of the planned operands."""
+        self._check_plain(out)
+        self._plan.check_into(self._a._matrix, self._b._matrix, out._matrix)
+
+    def _check_plain(self, out: Any) -> None:
+        if not isinstance(out, SparseArray):
+            raise TypeError(f"plan: out is {type(out).__name__}, expected a {self._plan.format}_array")
+        if out._op:
+            raise ValueError(f"plan: out is {out!r}; expected a {self._plan.format}_array that is no view")
 
     def __enter__(self) -> MatmulPlan:
         return self
@@ -159,17 +201,25 @@ class MatmulPlan:
         return _display.plan(self)
 
 
+def _same_structure(x: SparseArray, y: SparseArray) -> bool:
+    if (x.format, x.shape, x.dtype) != (y.format, y.shape, y.dtype):
+        return False
+    theirs = y.parts()
+    return all(name == "values" or np.array_equal(part, theirs[name]) for name, part in x.parts().items())
+
+
 def _plain_csr(x: SparseArray) -> SparseArray:
     x = convert(x, "csr")
     return x.copy() if x._op else x
 
 
-def _like(given: Any, planned: SparseArray, name: str) -> SparseArray:
-    """Return `given` if it can stand in for `planned`."""
+def _like(given: Any, planned: SparseArray, name: str, trans: str) -> SparseArray:
+    """Return op(given) if it can stand in for `planned`."""
     if not isinstance(given, SparseArray):
         raise TypeError(f"plan: {name} is {type(given).__name__}, expected a {planned.format}_array")
-    if planned.format == "csr" and given.format != "csr" or given._op and not planned._op:
-        given = _plain_csr(given) if planned.format == "csr" else given
+    given = OPERATIONS[trans](given)
+    if planned.format == "csr":
+        given = _plain_csr(given)
     if given.format != planned.format or given._op != planned._op or given.shape != planned.shape:
         raise ValueError(f"plan: {name} is {given!r}, the plan was made for {planned!r}")
     return given
@@ -197,9 +247,7 @@ class MatvecPlan:
         """Bytes that one product reads and writes at least: the matrix, x and y."""
         return self.matrix.nbytes + sum(self.shape) * self.matrix.dtype.itemsize
 
-    def __call__(
-        self, x: Any, *, out: np.ndarray | None = None, alpha: complex = 1, beta: complex = 0
-    ) -> np.ndarray:
+    def __call__(self, x: Any, *, out: np.ndarray | None = None, alpha: complex = 1, beta: complex = 0) -> np.ndarray:
         """Return ``alpha A x + beta out``."""
         return self.matrix.matvec(x, out=out, alpha=alpha, beta=beta, kernel=self.kernel)
 

@@ -9,12 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import _display
-from ._array import SparseArray
-from ._construct import as_sparse
+from ._array import FORMATS, SparseArray
+from ._construct import as_sparse, format_class
 from ._diagonal import DiagonalArray
-from ._plan import TRIANGLES, MatmulPlan, MatvecPlan
-
-_TRANS = {"N": lambda a: a, "T": lambda a: a.T, "H": lambda a: a.H}
+from ._plan import OPERATIONS, TRIANGLES, MatmulPlan, MatvecPlan, default_format
+from ._types import check_scalars
 
 
 def _view(x: Any, trans: str, who: str, name: str) -> SparseArray:
@@ -22,9 +21,9 @@ def _view(x: Any, trans: str, who: str, name: str) -> SparseArray:
     made = as_sparse(x)
     if made is None:
         raise TypeError(f"{who}: {name} is {type(x).__name__}, expected a sparse matrix (ours or SciPy's)")
-    if trans not in _TRANS:
+    if trans not in OPERATIONS:
         raise ValueError(f'{who}: trans={trans!r} for {name}: expected "N", "T" or "H"')
-    return _TRANS[trans](made)
+    return OPERATIONS[trans](made)
 
 
 def plan_matmul(
@@ -43,7 +42,7 @@ def plan_matmul(
     Parameters
     ----------
     a, b : sparse matrix
-        Ours or SciPy's. Mixed diagonal formats give the left one's; with any other format: csr.
+        Ours or SciPy's. The result has the left one's format (csr where only the left is diagonal).
     trans_a, trans_b : {"N", "T", "H"}
         As it is, transposed, adjoint; no data moves.
     format : str, optional
@@ -77,7 +76,7 @@ def plan_matmul(
     (array([-2, -1,  0,  1,  2]), 40040)
     """
     a, b = _view(a, trans_a, "plan_matmul", "A"), _view(b, trans_b, "plan_matmul", "B")
-    return MatmulPlan(a, b, format, kernel, max_bytes)
+    return MatmulPlan(a, b, format, kernel, max_bytes, trans=(trans_a, trans_b))
 
 
 def plan_matvec(a: Any, /, *, kernel: str | None = None) -> MatvecPlan:
@@ -106,7 +105,7 @@ def matmul(
     Parameters
     ----------
     a, b : sparse matrix
-        Ours or SciPy's. Mixed diagonal formats give the left one's; with any other format: csr.
+        Ours or SciPy's. The result has the left one's format (csr where only the left is diagonal).
     c : sparse matrix, optional
         Added, scaled by `beta`; the result stores its diagonals as well. It is not changed.
     alpha, beta : scalar
@@ -215,9 +214,9 @@ def syr2k(
 
 
 def _rank_pair(who: str, a: SparseArray, b: SparseArray, trans: str) -> tuple[SparseArray, SparseArray]:
-    if trans not in _TRANS:
+    if trans not in OPERATIONS:
         raise ValueError(f'{who}: trans={trans!r}: expected "N", "T" or "H"')
-    return (a, b.T) if trans == "N" else (_TRANS[trans](a), b)
+    return (a, b.T) if trans == "N" else (OPERATIONS[trans](a), b)
 
 
 def _no_beta(who: str, beta: complex | None) -> None:
@@ -247,29 +246,33 @@ def _sum_of_products(
         c, beta = _view(c, "N", who, "C"), 1 if beta is None else beta
         if c.shape != shape:
             raise ValueError(f"{who}: C is {_display.operand(c)}, but the product is {shape[0]} x {shape[1]}")
-    format = format or pairs[0][0].format
+    format = default_format(*pairs[0]) if format is None else format_class(format).format
+    dtype = np.result_type(*(x for a, b in pairs for x in (a.dtype, b.dtype)), *([] if c is None else [c.dtype]))
+    check_scalars(dtype, alpha, beta or 0, who)
+    pairs = [(a.astype(dtype, copy=False), b.astype(dtype, copy=False)) for a, b in pairs]
     if not all(isinstance(x, DiagonalArray) for pair in pairs for x in pair):
         if out is not None:
             raise ValueError(f"{who}: out= together with C is for the diagonal formats")
         return _sum_in_csr(pairs, c, alpha, beta, triangle, kernel, max_bytes).asformat(format)
 
-    dtype = np.result_type(*(x for a, b in pairs for x in (a.dtype, b.dtype)), *([] if c is None else [c.dtype]))
     extra: set[int] = set()  # the diagonals of C beside those of the first product
     if c is not None:
-        c = c if isinstance(c, DiagonalArray) else c.asformat(pairs[0][0].format)
-        extra.update(o for o in c._spans()[:, 0].tolist() if o * {None: 0, "lower": 1, "upper": -1}[triangle] <= 0)
+        c = c if isinstance(c, DiagonalArray) else c.asformat("hm")
+        if triangle is not None:
+            side = 1 if triangle == "lower" else -1
+            c = c._laid_out(FORMATS["hm"], [o for o in c._spans()[:, 0].tolist() if o * side <= 0], c.dtype)
+        extra.update(c._spans()[:, 0].tolist())
     for a, b in pairs:
         extra.update(a._core.product_offsets(a._matrix, a._op, b._matrix, b._op, *shape, TRIANGLES[triangle]))
-    plans = [
-        MatmulPlan(
-            a.astype(dtype, copy=False), b.astype(dtype, copy=False), format, kernel, max_bytes,
-            TRIANGLES[triangle], sorted(extra),
-        )  # fmt: skip
-        for a, b in pairs
-    ]
-    made = SparseArray._wrap(plans[0]._plan.result(dtype.name)) if out is None else out
+    work = format if issubclass(FORMATS[format], DiagonalArray) else pairs[0][0].format
+    plans = [MatmulPlan(a, b, work, kernel, max_bytes, TRIANGLES[triangle], sorted(extra)) for a, b in pairs]
+    if out is None:
+        made = SparseArray._wrap(plans[0]._plan.result(dtype.name))
+    else:
+        plans[0].check_out(made := out)
     if c is not None:
-        plans[0](out=made, alpha=0)  # checks out; the values follow
+        if np.may_share_memory(c._matrix.values, made._matrix.values):
+            c = c.copy()
         made._matrix.values[...] = 0
         made._core.add_diagonals(beta, c._matrix, c._op, made._matrix, False)
     for i, plan in enumerate(plans):
@@ -297,7 +300,9 @@ def _sum_in_csr(
     return made
 
 
-def profiled(a: SparseArray, b: SparseArray, out: SparseArray | None, **options: Any) -> tuple[SparseArray, dict[str, float]]:
+def profiled(
+    a: SparseArray, b: SparseArray, out: SparseArray | None, **options: Any
+) -> tuple[SparseArray, dict[str, float]]:
     """Return the product and the seconds of its stages: the plan, the arithmetic."""
     start = time.perf_counter()
     plan = plan_matmul(a, b, **options)

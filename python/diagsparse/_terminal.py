@@ -86,7 +86,7 @@ class Terminal:
 
             def report(share: float, what: str) -> None:
                 nonlocal drawn
-                if time.monotonic() - drawn > 0.1:
+                if time.monotonic() - drawn > 0.25:
                     bar.update(task, completed=share, description=f"{what:<36}", refresh=True)
                     drawn = time.monotonic()
 

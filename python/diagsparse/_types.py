@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,10 @@ def value_dtype(given: Any, requested: Any, who: str) -> np.dtype:
         For integers, bools and other types that were not asked to be converted, for a requested
         type that no kernel handles, and where imaginary parts would be lost.
     """
-    given = np.dtype(given)
+    given = np.dtype(given).newbyteorder("=")
     if requested is None:
         if given in VALUE_TYPES:
-            return given.newbyteorder("=")
+            return given
         if given.kind in "iub":
             hint = "pass dtype=np.float64 (or another) to convert"
         elif given.kind in "fc":
@@ -31,14 +32,14 @@ def value_dtype(given: Any, requested: Any, who: str) -> np.dtype:
         else:
             hint = "the values must be numbers"
         raise TypeError(f"{who}: got {given} values, expected {_NAMES}; {hint}")
-    wanted = np.dtype(requested)
+    wanted = np.dtype(requested).newbyteorder("=")
     if wanted not in VALUE_TYPES:
         raise TypeError(f"{who}: dtype {wanted}: expected {_NAMES}")
     if given.kind not in "iubfc":
         raise TypeError(f"{who}: got {given} values, expected numbers")
     if given.kind == "c" and wanted.kind != "c":
         raise TypeError(f"{who}: {given} values do not fit {wanted}; the imaginary parts would be lost")
-    return wanted.newbyteorder("=")
+    return wanted
 
 
 @lru_cache(maxsize=256)
@@ -57,3 +58,14 @@ def product_dtypes(a: np.dtype, x: np.dtype) -> tuple[np.dtype, np.dtype]:
     if x.kind == "c":
         return np.dtype(np.complex128 if double else np.complex64), result
     return np.dtype(np.float64 if double else np.float32), result
+
+
+def check_scalars(dtype: np.dtype, alpha: complex, beta: complex, who: str) -> None:
+    """Raise TypeError for factors that are no numbers, and when a complex one meets a real product."""
+    for name, factor in (("alpha", alpha), ("beta", beta)):
+        if not isinstance(factor, Number) and not (isinstance(factor, np.ndarray) and factor.ndim == 0):
+            raise TypeError(f"{who}: {name}={factor!r}: expected a number")
+        if factor.imag and dtype.kind != "c":
+            raise TypeError(
+                f"{who}: {name}={factor} is complex, but the product is {dtype}; .astype(complex) an operand"
+            )

@@ -6,12 +6,11 @@ import gzip
 import logging
 import os
 import secrets
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
 from typing import IO, Any
+from zipfile import is_zipfile
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -21,10 +20,6 @@ _LOGGER = logging.getLogger("diagsparse")
 _SUFFIXES = ".mtx", ".mtx.gz", ".npz"
 _SCIPY_FORMATS = {"dia", "csr", "csc", "coo"}
 _TAG, _VERSION = "diagsparse.", 1
-_LAYOUTS = "coordinate", "array"
-_FIELDS = {"real": ["value"], "integer": ["value"], "unsigned-integer": ["value"], "double": ["value"],
-           "complex": ["real", "imaginary"], "pattern": []}  # fmt: skip
-_SYMMETRIES = "general", "symmetric", "skew-symmetric", "hermitian"
 
 
 def read(path: str | os.PathLike[str], *, format: str | None = None, dtype: DTypeLike | None = None) -> Any:
@@ -68,16 +63,16 @@ def read(path: str | os.PathLike[str], *, format: str | None = None, dtype: DTyp
     >>> ds.read(path, format="hm").shape
     (900, 900)
     """
-    from . import array
+    from . import _matrix_market, array
 
     path = Path(path)
-    loaded = _read_npz(path) if _suffix("read", path) == ".npz" else _read_matrix_market(path)
+    archive = _suffix("read", path) == ".npz"
+    loaded = _read_npz(path) if archive else _matrix_market.read(path)
     if sparse.issparse(loaded):
         if loaded.dtype.kind in "biu":
             _LOGGER.info("%s: %s values become float64", path.name, loaded.dtype)
             loaded = loaded.astype(np.float64)
-        native = "csr" if _suffix("read", path) != ".npz" or loaded.format == "bsr" else loaded.format
-        loaded = array(loaded, native)
+        loaded = array(loaded, loaded.format if archive and loaded.format in _SCIPY_FORMATS else "csr")
     if dtype is not None:
         loaded = loaded.astype(dtype, copy=False)
     return loaded if format is None else loaded.asformat(format)
@@ -110,7 +105,7 @@ def write(path: str | os.PathLike[str], A: Any) -> None:
     >>> ds.read(path).format
     'hm'
     """
-    from . import issparse
+    from . import _matrix_market, issparse
 
     path = Path(path)
     suffix = _suffix("write", path)
@@ -120,10 +115,10 @@ def write(path: str | os.PathLike[str], A: Any) -> None:
         if suffix == ".npz":
             _write_npz(file, A)
         elif suffix == ".mtx":
-            _write_matrix_market(file, A)
+            _matrix_market.write(file, A)
         else:
-            with gzip.GzipFile(path.with_suffix("").name, "wb", fileobj=file) as packed:
-                _write_matrix_market(packed, A)
+            with gzip.GzipFile(path.stem, "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
+                _matrix_market.write(packed, A)
 
 
 def _suffix(who: str, path: Path) -> str:
@@ -146,9 +141,6 @@ def _replacing(path: Path) -> Iterator[IO[bytes]]:
         raise
 
 
-# ---- NumPy archives --------------------------------------------------------------------------------------------------
-
-
 def _write_npz(file: IO[bytes], A: Any) -> None:
     if sparse.issparse(A):
         sparse.save_npz(file, A if A.format in _SCIPY_FORMATS | {"bsr"} else A.tocsr(), compressed=False)
@@ -165,15 +157,18 @@ def _read_npz(path: Path) -> Any:
 
     with path.open("rb") as file:
         try:
+            if not is_zipfile(file):
+                raise ValueError("no zip archive, or cut off")
+            file.seek(0)
             with np.load(file, allow_pickle=False) as archive:
                 tag = bytes(archive["format"].item()).decode()
                 if tag.startswith(_TAG):
                     parts = {name: archive[name] for name in archive.files}
                     del parts["format"]
-                    shape, version = tuple(map(int, parts.pop("shape"))), int(parts.pop("version"))
-                    if version > _VERSION:
+                    m, n = map(int, parts.pop("shape"))
+                    if (version := int(parts.pop("version"))) > _VERSION:
                         raise ValueError(f"written by a later version of diagsparse (file version {version})")
-                    return from_parts(tag.removeprefix(_TAG), parts, shape)
+                    return from_parts(tag.removeprefix(_TAG), parts, (m, n))
             file.seek(0)
             return sparse.load_npz(file)
         except MemoryError:
@@ -181,100 +176,3 @@ def _read_npz(path: Path) -> Any:
         except Exception as error:
             reason = error.args[0] if error.args else type(error).__name__
             raise ValueError(f"{path.name}: no matrix that diagsparse or SciPy wrote: {reason}") from error
-
-
-# ---- Matrix Market ---------------------------------------------------------------------------------------------------
-
-
-def _matrix_market() -> ModuleType:
-    try:
-        import fast_matrix_market as module
-    except ImportError:
-        import scipy.io as module
-    return module
-
-
-def _write_matrix_market(file: IO[bytes], A: Any) -> None:
-    plain = A if sparse.issparse(A) else A.asformat("csr").to_scipy()
-    plain = plain.astype(np.int8) if plain.dtype == bool else plain
-    _matrix_market().mmwrite(file, plain, symmetry="general")
-
-
-def _read_matrix_market(path: Path) -> Any:
-    """Return a SciPy sparse array."""
-    module = _matrix_market()
-    _LOGGER.info("%s: reading with %s", path.name, module.__name__)
-    with _open(path) as file:
-        try:
-            if b"pattern" in file.readline().lower():
-                _LOGGER.info("%s: pattern entries become float64 ones", path.name)
-            file.seek(0)
-            return sparse.coo_array(module.mmread(file))
-        except Exception as error:
-            complaint = _complaint(path)
-            if complaint is None and isinstance(error, MemoryError | OSError):
-                raise
-            raise ValueError(f"{path.name}: {complaint or error}") from error
-
-
-def _open(path: Path) -> IO[bytes]:
-    return gzip.open(path, "rb") if path.name.lower().endswith(".gz") else path.open("rb")  # type: ignore[return-value]
-
-
-def _complaint(path: Path) -> str | None:
-    """Find the first error in a Matrix Market file that a reader has refused, with its line; None if there is none."""
-    number = 0
-
-    def lines() -> Iterator[list[str]]:
-        nonlocal number
-        for line in file:
-            number += 1
-            yield line.decode(errors="replace").split()
-
-    with _open(path) as file:
-        try:
-            complaint = _check(lines())
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            number, complaint = number + 1, f"the compressed data is damaged or cut off: {error}"
-    return complaint and f"line {max(number, 1)}: {complaint}"
-
-
-def _check(lines: Iterator[list[str]]) -> str | None:
-    banner = next(lines, [])
-    words = [word.lower() for word in banner]
-    if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"] or words[2] not in _LAYOUTS:
-        return f"expected a banner like '%%MatrixMarket matrix coordinate real general', got {_quoted(banner)}"
-    layout, field, symmetry = words[2:]
-    if field not in _FIELDS or symmetry not in _SYMMETRIES:
-        return f"expected one of {', '.join(_FIELDS)} and one of {', '.join(_SYMMETRIES)}, got {_quoted(banner[3:])}"
-    names = ["rows", "columns", "entries"] if layout == "coordinate" else ["rows", "columns"]
-    sizes = next((line for line in lines if line and not line[0].startswith("%")), [])
-    if len(sizes) != len(names) or not all(size.isdigit() for size in sizes):
-        return f"expected the sizes '{' '.join(names)}', got {_quoted(sizes)}"
-    m, n = int(sizes[0]), int(sizes[1])
-    if symmetry != "general" and m != n:
-        return f"expected a square matrix, being {symmetry}, got {m} x {n}"
-    half = {"general": m * n, "skew-symmetric": m * (m - 1) // 2}.get(symmetry, m * (m + 1) // 2)
-    expected = int(sizes[2]) if layout == "coordinate" else half
-    names = (["row", "column"] if layout == "coordinate" else []) + _FIELDS[field]
-    count = 0
-    for line in filter(None, lines):
-        if count == expected:
-            return f"expected {expected} entries, more follow"
-        if len(line) < len(names) or not _are_numbers(line, layout):
-            return f"expected '{' '.join(names)}', got {_quoted(line)}"
-        if layout == "coordinate" and not (1 <= int(line[0]) <= m and 1 <= int(line[1]) <= n):
-            return f"expected row and column from 1 to {m} and {n}, got {_quoted(line[:2])}"
-        count += 1
-    return None if count == expected else f"expected {expected} entries, the file ends after {count}"
-
-
-def _are_numbers(line: list[str], layout: str) -> bool:
-    try:
-        return all((int if layout == "coordinate" and i < 2 else float)(word) or True for i, word in enumerate(line))
-    except ValueError:
-        return False
-
-
-def _quoted(words: list[str]) -> str:
-    return f"'{' '.join(words)[:60]}'" if words else "nothing"

@@ -16,9 +16,7 @@ using namespace diagsparse;
 
 namespace {
 
-Op op_from(int bits) {
-  return {(bits & 1) != 0, (bits & 2) != 0};
-}
+Op op_from(int bits) { return {(bits & 1) != 0, (bits & 2) != 0}; }
 
 DType dtype_from_name(const std::string& name) {
   for (DType t : {DType::f32, DType::f64, DType::c64, DType::c128}) {
@@ -108,9 +106,7 @@ py::dict kernel_names(const std::string& format) {
   return out;
 }
 
-Triangle triangle_from(int which) {
-  return static_cast<Triangle>(which);
-}
+Triangle triangle_from(int which) { return static_cast<Triangle>(which); }
 
 }  // namespace
 
@@ -145,6 +141,7 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
                                return out;
                              })
       .def("result", [](const Plan& p, const std::string& dtype) { return p.result(dtype_from_name(dtype), true); })
+      .def("check_into", &Plan::check_into)
       .def("run", &run_plan, py::arg(), py::arg(), py::arg("alpha") = 1.0)
       .def("run_into", &run_plan_into, py::arg(), py::arg(), py::arg(), py::arg("alpha") = 1.0, py::arg("beta") = 0.0);
 

@@ -66,4 +66,21 @@ inline Product<U, V> multiply(U u, V v) {
   else return static_cast<R>(u) * static_cast<R>(v);
 }
 
+// alpha or beta. A real factor stays real: (1 + 0i) times an infinity would hold a NaN.
+template <class T>
+class Factor {
+ public:
+  explicit Factor(Scalar s) : value_(from_scalar<T>(s)), real_(s.imag() == 0), one_(s == 1.0) {}
+
+  T operator*(T x) const {
+    if (one_) return x;
+    if constexpr (is_complex<T>) return real_ ? value_.re * x : value_ * x;
+    else return value_ * x;
+  }
+
+ private:
+  T value_;
+  bool real_, one_;
+};
+
 }  // namespace diagsparse

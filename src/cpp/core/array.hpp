@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <new>
 
 #include "core/types.hpp"
 
@@ -37,7 +38,9 @@ struct Array {
     Array a;
     a.dtype = dtype;
     a.shape = shape;
-    const std::shared_ptr<void> memory = allocate(a.nbytes());
+    int64 bytes = 0;
+    if (__builtin_mul_overflow(a.size(), item_size(dtype), &bytes)) throw std::bad_alloc();
+    const std::shared_ptr<void> memory = allocate(bytes);
     a.data = memory.get();
     a.owner = memory;
     return a;

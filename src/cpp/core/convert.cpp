@@ -19,18 +19,18 @@ struct Move {
 template <class S, class T>
 void move_values(const std::vector<Move>& moves, const S* from, T* to, Scalar alpha, bool conj, bool accumulate,
                  int64 work) {
-  const T scale = from_scalar<T>(alpha);
-  const bool plain = alpha == 1.0 && !accumulate;
+  const Factor<T> scale(alpha);
   parallel_for(static_cast<int64>(moves.size()), work, [&](int64 m) {
     const S* in = from + moves[m].from;
     T* out = to + moves[m].to;
-    const int64 n = moves[m].length;
-    if (plain) {
-      for (int64 i = 0; i < n; ++i) out[i] = convert<T>(conjugate_if(conj, in[i]));
-    } else if (accumulate) {
-      for (int64 i = 0; i < n; ++i) out[i] += scale * convert<T>(conjugate_if(conj, in[i]));
-    } else {
-      for (int64 i = 0; i < n; ++i) out[i] = scale * convert<T>(conjugate_if(conj, in[i]));
+    constexpr int64 piece = 256;
+    T values[piece];
+    for (int64 i = 0; i < moves[m].length; i += piece) {
+      const int64 n = std::min(piece, moves[m].length - i);
+      T* made = alpha == 1.0 && !accumulate ? out + i : values;
+      for (int64 t = 0; t < n; ++t) made[t] = convert<T>(conjugate_if(conj, in[i + t]));
+      if (made != values) continue;
+      for (int64 t = 0; t < n; ++t) out[i + t] = accumulate ? out[i + t] + scale * values[t] : scale * values[t];
     }
   });
 }

@@ -38,8 +38,9 @@ void check_labels(const char* format, const char* what, const std::vector<int64>
     m << (labels.size() > 8 ? ", ...] " : "] ") << why << " " << label;
     return std::invalid_argument(m.str());
   };
+  const bool empty = rows == 0 || cols == 0;  // no diagonal lies in it
   for (int64 k : labels) {
-    if (k < low || k > high) {
+    if (k < low || k > high || empty) {
       throw std::invalid_argument(fail(k, "hold").what() + std::string(", outside ") + std::to_string(low) + ".." +
                                   std::to_string(high) + " of a " + std::to_string(rows) + " x " +
                                   std::to_string(cols) + " matrix");
@@ -119,7 +120,7 @@ void finish(Sums& out, const Span& c, int64 terms) {
 
 }  // namespace
 
-Sums product_sums(const std::vector<Span>& a, const std::vector<Span>& b, const Layout& c) {
+Sums product_sums(const std::vector<Span>& a, const std::vector<Span>& b, const Layout& c, Triangle triangle) {
   Sums out;
   out.sums.reserve(c.spans.size());
   if (a.empty() || b.empty()) {
@@ -140,7 +141,8 @@ Sums product_sums(const std::vector<Span>& a, const std::vector<Span>& b, const 
       const Term t = meet(x, y, s);
       if (t.first < t.last) out.terms.push_back(t);
     };
-    if (!table.empty()) {
+    if ((triangle == Triangle::lower && s.offset > 0) || (triangle == Triangle::upper && s.offset < 0)) {
+    } else if (!table.empty()) {
       for (const Span& x : a) {
         const int64 k = s.offset - x.offset - low;
         if (k >= 0 && k < reach && table[k] >= 0) consider(x, b[table[k]]);

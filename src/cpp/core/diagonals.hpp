@@ -25,9 +25,7 @@ struct Span {
   int64 offset, row, length, start;
 };
 
-inline int64 first_row(int64 offset) {
-  return offset < 0 ? -offset : 0;
-}
+inline int64 first_row(int64 offset) { return offset < 0 ? -offset : 0; }
 inline int64 diagonal_length(int64 rows, int64 cols, int64 offset) {
   const int64 below = rows - first_row(offset), right = cols - (offset > 0 ? offset : 0);
   const int64 n = below < right ? below : right;
@@ -101,7 +99,8 @@ enum class Triangle { both, lower, upper };
 // The distinct offsets a + b that lie in a rows x cols matrix and in the triangle, ascending.
 std::vector<int64> offset_sumset(const std::vector<Span>& a, const std::vector<Span>& b, int64 rows, int64 cols,
                                  Triangle triangle);
-Sums product_sums(const std::vector<Span>& a, const std::vector<Span>& b, const Layout& c);
+// Diagonals of C outside the triangle get no terms.
+Sums product_sums(const std::vector<Span>& a, const std::vector<Span>& b, const Layout& c, Triangle triangle);
 // C = A .* B on the diagonals that both store.
 Sums elementwise_sums(const std::vector<Span>& a, const std::vector<Span>& b, const Layout& c);
 

@@ -55,9 +55,7 @@ const Typed<Function>& find_row(const KernelTable<Function>& table, const std::s
 
 }  // namespace
 
-RegisterKernels::RegisterKernels(const char* format, int isa, FormatKernels (*make)()) {
-  makers()[format][isa] = make;
-}
+RegisterKernels::RegisterKernels(const char* format, int isa, FormatKernels (*make)()) { makers()[format][isa] = make; }
 
 const FormatKernels& kernels(const std::string& format) {
   static const auto tables = [] {
@@ -79,16 +77,10 @@ std::map<int, Reader>& readers() {
 
 }  // namespace
 
-RegisterReader::RegisterReader(int isa, Reader reader) {
-  readers()[isa] = reader;
-}
-Reader reader() {
-  return std::prev(readers().upper_bound(chosen_isa()))->second;
-}
+RegisterReader::RegisterReader(int isa, Reader reader) { readers()[isa] = reader; }
+Reader reader() { return std::prev(readers().upper_bound(chosen_isa()))->second; }
 
-std::string instruction_set() {
-  return isa_names[chosen_isa()];
-}
+std::string instruction_set() { return isa_names[chosen_isa()]; }
 
 MatvecKernel find_matvec(const Matrix& a, DType x, const std::string& kernel) {
   if (const MatvecKernel f = find_row(kernels(a.format).matvec, kernel, a.format, "matvec")(a.dtype, x)) return f;

@@ -122,10 +122,11 @@ Matrix Plan::run(const Matrix& left, const Matrix& right, Scalar alpha) const {
   return made;
 }
 
-void Plan::run_into(const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& out) const {
+void Plan::check_into(const Matrix& left, const Matrix& right, const Matrix& out) const {
   require(made_for(left, a, a_structure), "A", left);
   require(made_for(right, b, b_structure), "B", right);
-  require(c ? made_for(out, c, {}) : made_for(out, c, {{"indices", indices}, {"indptr", indptr}}), "out", out);
+  const bool fits = c ? made_for(out, c, {}) : made_for(out, c, {{"indices", indices}, {"indptr", indptr}});
+  require(fits && out.rows == rows && out.cols == cols, "out", out);
   const DType type = product_dtype(left.dtype, right.dtype);
   if (out.dtype != type) {
     throw std::invalid_argument(std::string("plan: out holds ") + dtype_name(out.dtype) + " values, the product is " +
@@ -135,12 +136,35 @@ void Plan::run_into(const Matrix& left, const Matrix& right, Scalar alpha, Scala
   if (overlap(out.values, left.values) || overlap(out.values, right.values)) {
     throw std::invalid_argument("plan: out is one of the operands");
   }
+}
+
+void Plan::run_into(const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& out) const {
+  check_into(left, right, out);
   multiply(left.dtype, right.dtype)(*this, left, right, alpha, beta, out);
 }
 
+namespace {
+
+// Zeroes what lies between the diagonals of a layout whose spans start in ascending order.
+void clear_padding(const Layout& layout, Array& values) {
+  if (layout.stored() == values.size()) return;
+  const int64 item = item_size(values.dtype);
+  char* data = values.as<char>();
+  int64 end = 0;
+  for (const Span& s : layout.spans) {
+    fill_zero(data + end * item, (s.start - end) * item);
+    end = s.start + s.length;
+  }
+  fill_zero(data + end * item, (values.size() - end) * item);
+}
+
+}  // namespace
+
 Matrix Plan::result(DType dtype, bool zero) const {
   if (c) {
-    Array values = zero ? Array::zeros(dtype, c->values_shape) : Array::empty(dtype, c->values_shape);
+    if (zero) return make_diagonal(diagonal_format(format), c, Array::zeros(dtype, c->values_shape));
+    Array values = Array::empty(dtype, c->values_shape);
+    clear_padding(*c, values);
     return make_diagonal(diagonal_format(format), c, std::move(values));
   }
   Matrix m;
@@ -176,7 +200,7 @@ Plan plan_diagonal(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const std
   }
   plan.c = std::make_shared<const Layout>(
       target.place(plan.rows, plan.cols, target.labels_for(plan.rows, plan.cols, offsets)));
-  plan.sums = product_sums(spans_a, spans_b, *plan.c);
+  plan.sums = product_sums(spans_a, spans_b, *plan.c, triangle);
   return plan;
 }
 

@@ -88,6 +88,7 @@ struct Plan {
   // C = alpha op(A) op(B), as a new matrix, and with + beta C, into `out`. Throws std::invalid_argument, with
   // nothing written, unless A, B and out have the structures that the plan was made for.
   Matrix run(const Matrix& a, const Matrix& b, Scalar alpha) const;
+  void check_into(const Matrix& a, const Matrix& b, const Matrix& out) const;
   void run_into(const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& out) const;
 
   int64 values_size() const;

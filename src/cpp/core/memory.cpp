@@ -19,9 +19,7 @@ constexpr int64 kPage = 1 << 21;      // of huge pages
 constexpr int64 kLarge = 2 * kPage;   // from here on a block has pages of its own
 constexpr int64 kKeep = 256ll << 20;  // bytes of freed blocks kept at most
 
-int64 round_up(int64 bytes, int64 unit) {
-  return (bytes + unit - 1) / unit * unit;
-}
+int64 round_up(int64 bytes, int64 unit) { return (bytes + unit - 1) / unit * unit; }
 
 // Fresh pages of the system's own, aligned to a huge page (what malloc returns may lie on old small pages).
 void* map_pages(int64 bytes) {

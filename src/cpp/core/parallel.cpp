@@ -23,8 +23,6 @@ int thread_count() {
   return n > 0 ? n : omp_get_max_threads();
 }
 
-void set_thread_count(int n) {
-  threads = n;
-}
+void set_thread_count(int n) { threads = n; }
 
 }  // namespace diagsparse

@@ -1,5 +1,6 @@
 // The structure of C = A B for csr: each row's columns, found once and used for any values.
 #include <algorithm>
+#include <vector>
 
 #include "core/matrix.hpp"
 #include "core/parallel.hpp"
@@ -23,33 +24,29 @@ Plan plan_csr(const Matrix& left, const Matrix& right, const std::string& kernel
   plan.indptr = Array::zeros(DType::i64, {plan.rows + 1});
   int64* start = plan.indptr.as<int64>();
   const int64 tasks = std::min<int64>(plan.rows, 16 * thread_count()), work = 4 * a_ptr[plan.rows];
-  // Calls f(row, columns) with the distinct columns of each of the task's rows.
-  const auto visit = [&](int64 task, const auto& f) {
-    std::vector<int64> seen(plan.cols, -1);
-    std::vector<std::int32_t> columns;
-    for (int64 i = plan.rows * task / tasks; i < plan.rows * (task + 1) / tasks; ++i) {
-      columns.clear();
+  std::vector<std::vector<std::int32_t>> found(tasks);  // the columns of each task's rows, row after row
+  parallel_for(tasks, work, [&](int64 task) {
+    std::vector<std::int32_t>& columns = found[task];
+    std::vector<std::int32_t> seen(plan.cols, -1);  // the last row (of this task) that had this column
+    const int64 first = plan.rows * task / tasks;
+    for (int64 i = first; i < plan.rows * (task + 1) / tasks; ++i) {
+      const std::size_t begin = columns.size();
       for (int64 e = a_ptr[i]; e < a_ptr[i + 1]; ++e) {
         for (int64 g = b_ptr[a_col[e]]; g < b_ptr[a_col[e] + 1]; ++g) {
-          if (seen[b_col[g]] == i) continue;
-          seen[b_col[g]] = i;
+          if (seen[b_col[g]] == i - first) continue;
+          seen[b_col[g]] = static_cast<std::int32_t>(i - first);
           columns.push_back(b_col[g]);
         }
       }
-      f(i, columns);
+      if (!std::is_sorted(columns.begin() + begin, columns.end())) std::sort(columns.begin() + begin, columns.end());
+      start[i + 1] = static_cast<int64>(columns.size() - begin);
     }
-  };
-  parallel_for(tasks, work, [&](int64 task) {
-    visit(task, [&](int64 i, const auto& columns) { start[i + 1] = static_cast<int64>(columns.size()); });
   });
   for (int64 i = 0; i < plan.rows; ++i) start[i + 1] += start[i];
   plan.indices = Array::empty(DType::i32, {start[plan.rows]});
   std::int32_t* indices = plan.indices.as<std::int32_t>();
   parallel_for(tasks, work, [&](int64 task) {
-    visit(task, [&](int64 i, auto& columns) {
-      std::sort(columns.begin(), columns.end());
-      std::copy(columns.begin(), columns.end(), indices + start[i]);
-    });
+    std::copy(found[task].begin(), found[task].end(), indices + start[plan.rows * task / tasks]);
   });
   return plan;
 }

@@ -61,16 +61,11 @@ inline const char* dtype_name(DType t) {
 template <class F>
 decltype(auto) with_value_type(DType t, F&& f) {
   switch (t) {
-    case DType::f32:
-      return f(float{});
-    case DType::f64:
-      return f(double{});
-    case DType::c64:
-      return f(Complex<float>{});
-    case DType::c128:
-      return f(Complex<double>{});
-    default:
-      throw std::invalid_argument(std::string("values of type ") + dtype_name(t));
+    case DType::f32: return f(float{});
+    case DType::f64: return f(double{});
+    case DType::c64: return f(Complex<float>{});
+    case DType::c128: return f(Complex<double>{});
+    default: throw std::invalid_argument(std::string("values of type ") + dtype_name(t));
   }
 }
 

@@ -4,9 +4,7 @@ namespace diagsparse {
 
 namespace {
 
-std::vector<int64> labels_for(int64, int64, const std::vector<int64>& offsets) {
-  return offsets;
-}
+std::vector<int64> labels_for(int64, int64, const std::vector<int64>& offsets) { return offsets; }
 
 Layout place(int64 rows, int64 cols, std::vector<int64> labels) {
   check_labels("dia", "offsets", labels, 1 - rows, cols - 1, rows, cols);

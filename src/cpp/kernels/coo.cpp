@@ -21,8 +21,9 @@ struct CooMatvec {
     const Coo<U> a = Coo<U>::of(m);
     const std::int32_t *to = op.transposed ? a.col : a.row, *from = op.transposed ? a.row : a.col;
     const int64 tasks = a.count * x.cols < kSerialWork ? 1 : thread_count();
-    const T scale = from_scalar<T>(alpha);
+    const Factor<T> scale(alpha);
     const Update<T> update(0.0, beta);
+    const bool plain = alpha == 1.0 && !op.conjugated && x.row_stride == 1 && y.row_stride == 1;
     parallel_for(tasks, a.count * x.cols, [&](int64 task) {
       const int64 low = y.rows * task / tasks, high = y.rows * (task + 1) / tasks;
       const int64 begin = op.transposed ? 0 : std::lower_bound(to, to + a.count, low) - to;
@@ -32,18 +33,20 @@ struct CooMatvec {
         const V* in = x.as<V>() + c * x.col_stride;
         for (int64 i = low; i < high; ++i) update.one(out + i * y.row_stride, T{});
         for (int64 e = begin; e < end; ++e) {
-          if (to[e] < low || to[e] >= high) continue;
-          const U value = conjugate_if(op.conjugated, a.values[e]);
-          out[to[e] * y.row_stride] += scale * multiply(value, in[from[e] * x.row_stride]);
+          if (op.transposed && (to[e] < low || to[e] >= high)) continue;
+          if (plain) {
+            out[to[e]] += multiply(a.values[e], in[from[e]]);
+          } else {
+            const U value = conjugate_if(op.conjugated, a.values[e]);
+            out[to[e] * y.row_stride] += scale * multiply(value, in[from[e] * x.row_stride]);
+          }
         }
       }
     });
   }
 };
 
-FormatKernels make() {
-  return {{{"entry", every_pair<CooMatvec, MatvecKernel>()}}, {}};
-}
+FormatKernels make() { return {{{"entry", every_pair<CooMatvec, MatvecKernel>()}}, {}}; }
 const RegisterKernels registered("coo", kIsa, make);
 
 }  // namespace

@@ -14,9 +14,7 @@ struct CscMatvec {
   }
 };
 
-FormatKernels make() {
-  return {{{"column", every_pair<CscMatvec, MatvecKernel>()}}, {}};
-}
+FormatKernels make() { return {{{"column", every_pair<CscMatvec, MatvecKernel>()}}, {}}; }
 const RegisterKernels registered("csc", kIsa, make);
 
 }  // namespace

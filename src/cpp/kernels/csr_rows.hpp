@@ -19,24 +19,35 @@ struct CsrMatvec {
 
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const Csr<U> a = Csr<U>::of(m);
-    if (op.transposed) scatter(a, op.conjugated, alpha, x, beta, y);
-    else gather(a, op.conjugated, alpha, x, beta, y);
+    // The common case, neighbouring elements and no conjugate, as a loop of its own.
+    if (x.row_stride == 1 && y.row_stride == 1 && !op.conjugated) choose<true>(a, op, alpha, x, beta, y);
+    else choose<false>(a, op, alpha, x, beta, y);
   }
 
  private:
+  template <bool Plain>
+  static void choose(const Csr<U>& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    if (op.transposed) scatter<Plain>(a, op.conjugated, alpha, x, beta, y);
+    else gather<Plain>(a, op.conjugated, alpha, x, beta, y);
+  }
+
+  template <bool Plain>
   static void gather(const Csr<U>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const Update<T> update(alpha, beta);
-    const int64 nnz = a.indptr[a.rows];
+    const int64 nnz = a.indptr[a.rows], x_step = Plain ? 1 : x.row_stride, y_step = Plain ? 1 : y.row_stride;
     const int64 tasks = std::max<int64>(1, std::min<int64>((nnz + a.rows) / 8192, 1024));
     parallel_for(tasks, (nnz + a.rows) * x.cols, [&](int64 task) {
-      for (int64 i = border(a, nnz, tasks, task), end = border(a, nnz, tasks, task + 1); i < end; ++i) {
-        for (int64 c = 0; c < x.cols; ++c) {
-          const V* in = x.as<V>() + c * x.col_stride;
+      const int64 begin = border(a, nnz, tasks, task), end = border(a, nnz, tasks, task + 1);
+      for (int64 c = 0; c < x.cols; ++c) {
+        const V* in = x.as<V>() + c * x.col_stride;
+        T* out = y.as<T>() + c * y.col_stride;
+        for (int64 i = begin, e = a.indptr[begin]; i < end; ++i) {
           T sum{};
-          for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
-            sum += multiply(conjugate_if(conj, a.values[e]), in[a.indices[e] * x.row_stride]);
+          for (const int64 last = a.indptr[i + 1]; e < last; ++e) {
+            const U value = Plain ? a.values[e] : conjugate_if(conj, a.values[e]);
+            sum += multiply(value, in[a.indices[e] * x_step]);
           }
-          update.one(y.as<T>() + i * y.row_stride + c * y.col_stride, sum);
+          update.one(out + i * y_step, sum);
         }
       }
     });
@@ -55,22 +66,27 @@ struct CsrMatvec {
     return low;
   }
 
+  template <bool Plain>
   static void scatter(const Csr<U>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    const int64 nnz = a.indptr[a.rows];
+    const int64 nnz = a.indptr[a.rows], x_step = Plain ? 1 : x.row_stride, y_step = Plain ? 1 : y.row_stride;
     const int64 tasks = nnz * x.cols < kSerialWork ? 1 : thread_count();
-    const T scale = from_scalar<T>(alpha);
+    const Factor<T> scale(alpha);
     const Update<T> update(0.0, beta);
     parallel_for(tasks, nnz * x.cols, [&](int64 task) {
       const int64 low = a.cols * task / tasks, high = a.cols * (task + 1) / tasks;
       for (int64 c = 0; c < x.cols; ++c) {
         T* out = y.as<T>() + c * y.col_stride;
-        for (int64 j = low; j < high; ++j) update.one(out + j * y.row_stride, T{});
+        for (int64 j = low; j < high; ++j) update.one(out + j * y_step, T{});
         for (int64 i = 0; i < a.rows; ++i) {
-          const T factor = multiply(scale, x.as<V>()[i * x.row_stride + c * x.col_stride]);
-          const std::int32_t *row = a.indices + a.indptr[i], *end = a.indices + a.indptr[i + 1];
-          if (low > 0) row = std::lower_bound(row, end, low);
-          for (; row < end && *row < high; ++row) {
-            out[*row * y.row_stride] += multiply(conjugate_if(conj, a.values[row - a.indices]), factor);
+          const V factor = x.as<V>()[i * x_step + c * x.col_stride];
+          const std::int32_t *j = a.indices + a.indptr[i], *end = a.indices + a.indptr[i + 1];
+          if (low > 0) j = std::lower_bound(j, end, low);
+          if (high < a.cols) end = std::lower_bound(j, end, high);
+          const U* value = a.values + (j - a.indices);
+          if (Plain && alpha == 1.0) {
+            for (; j < end; ++j, ++value) out[*j] += multiply(*value, factor);
+          } else {
+            for (; j < end; ++j, ++value) out[*j * y_step] += scale * multiply(conjugate_if(conj, *value), factor);
           }
         }
       }

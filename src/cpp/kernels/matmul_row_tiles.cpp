@@ -14,10 +14,13 @@ namespace diagsparse::DIAGSPARSE_ISA {
 
 namespace {
 
-// Rows in a block, so that a block of A and its window of B stay in the first-level cache for bands, and the
-// search for a block's terms is shared by many rows where diagonals are scattered.
+// Rows in a block. Bands: a block of A and its window of B stay in the first-level cache. Scattered diagonals: the
+// search for a block's terms is shared by many rows, and A's rows stay in the second-level cache; but where most
+// of the work is writing C (few terms a sum), long runs along each diagonal.
 constexpr int64 kBandRows = 64;
 constexpr int64 kScatteredRows = 256;
+constexpr int64 kWritingRows = 4096;
+constexpr int64 kFewTerms = 4;
 constexpr int64 kSumsPerTask = 256;
 
 template <class U, class V>
@@ -47,12 +50,14 @@ struct MatmulRowTiles {
 
   static void scattered(const Plan& plan, const Streams<U, V>& s) {
     const int64 count = static_cast<int64>(plan.sums.sums.size());
-    const int64 blocks = (plan.rows + kScatteredRows - 1) / kScatteredRows;
+    const bool few = static_cast<int64>(plan.sums.terms.size()) < kFewTerms * count;
+    const int64 rows = few ? kWritingRows : kScatteredRows;
+    const int64 blocks = (plan.rows + rows - 1) / rows;
     const int64 chunks = (count + kSumsPerTask - 1) / kSumsPerTask;
     parallel_for(blocks * chunks, plan.sums.work, [&](int64 task) {
-      const int64 first = task / chunks * kScatteredRows;
+      const int64 first = task / chunks * rows;
       const int64 begin = task % chunks * kSumsPerTask, end = std::min(count, begin + kSumsPerTask);
-      for (int64 d = begin; d < end; ++d) one_sum(plan, s, plan.sums.sums[d], first, first + kScatteredRows);
+      for (int64 d = begin; d < end; ++d) one_sum(plan, s, plan.sums.sums[d], first, first + rows);
     });
   }
 
@@ -81,8 +86,6 @@ struct MatmulRowTiles {
 
 }  // namespace
 
-Typed<MatmulKernel> matmul_row_tiles() {
-  return every_pair<MatmulRowTiles, MatmulKernel>();
-}
+Typed<MatmulKernel> matmul_row_tiles() { return every_pair<MatmulRowTiles, MatmulKernel>(); }
 
 }  // namespace diagsparse::DIAGSPARSE_ISA

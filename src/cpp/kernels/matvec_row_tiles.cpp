@@ -35,7 +35,7 @@ struct MatvecRowTiles {
 
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const Sums sums = matvec_sums(spans_of(*a.layout, op), y.rows);
-    if (x.cols > 1 && x.col_stride == 1 && y.col_stride == 1) {
+    if (y.cols > 1 && x.col_stride == 1 && y.col_stride == 1) {
       row_major(sums, a.values.as<U>(), op.conjugated, alpha, x, beta, y);
     } else {
       columns(sums, a.values.as<U>(), op.conjugated, alpha, x, beta, y);
@@ -89,8 +89,6 @@ struct MatvecRowTiles {
 
 }  // namespace
 
-Typed<MatvecKernel> matvec_row_tiles() {
-  return every_pair<MatvecRowTiles, MatvecKernel>();
-}
+Typed<MatvecKernel> matvec_row_tiles() { return every_pair<MatvecRowTiles, MatvecKernel>(); }
 
 }  // namespace diagsparse::DIAGSPARSE_ISA

@@ -12,7 +12,7 @@ struct MatvecSequential {
 
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const Sums sums = matvec_sums(spans_of(*a.layout, op), y.rows);
-    const T scale = from_scalar<T>(alpha);
+    const Factor<T> scale(alpha);
     for (int64 c = 0; c < x.cols; ++c) {
       const V* in = x.as<V>() + c * x.col_stride;
       T* out = y.as<T>() + c * y.col_stride;
@@ -35,7 +35,7 @@ struct MatmulSequential {
     const U* u = a.values.as<U>();
     const V* v = b.values.as<V>();
     T* out = c.values.as<T>();
-    const T scale = from_scalar<T>(alpha);
+    const Factor<T> scale(alpha);
     for (const Sum& s : plan.sums.sums) {
       for (int64 i = s.first; i < s.last; ++i) Update<T>(0.0, beta).one(out + s.out + i, T{});
       for (int64 t = s.terms; t < s.terms_end; ++t) {
@@ -51,11 +51,7 @@ struct MatmulSequential {
 
 }  // namespace
 
-Typed<MatvecKernel> matvec_sequential() {
-  return every_pair<MatvecSequential, MatvecKernel>();
-}
-Typed<MatmulKernel> matmul_sequential() {
-  return every_pair<MatmulSequential, MatmulKernel>();
-}
+Typed<MatvecKernel> matvec_sequential() { return every_pair<MatvecSequential, MatvecKernel>(); }
+Typed<MatmulKernel> matmul_sequential() { return every_pair<MatmulSequential, MatmulKernel>(); }
 
 }  // namespace diagsparse::DIAGSPARSE_ISA

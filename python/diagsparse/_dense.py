@@ -1,0 +1,66 @@
+"""Dense operands: brought to a layout that the kernels walk, without a copy where they have one.
+
+A kernel takes a vector with neighbouring elements, or a block in which x and y are both contiguous along the
+same axis (C order or F order, rows or columns as far apart as they like). Anything else is gathered first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def _walkable(a: np.ndarray, axis: int) -> bool:
+    """Whether neighbours along `axis` are neighbours in memory, and the other axis moves by whole elements."""
+    if not a.flags.aligned:
+        return False
+    if a.ndim == 1:
+        return a.strides[0] == a.itemsize or a.size <= 1
+    return a.strides[axis] == a.itemsize and a.strides[1 - axis] % a.itemsize == 0
+
+
+def _axis(a: np.ndarray) -> int:
+    """Return the axis along which the kernel will walk `a`: 1 for C order, 0 for F order and single columns."""
+    return 0 if a.ndim == 1 or a.shape[1] == 1 or (not _walkable(a, 1) and _walkable(a, 0)) else 1
+
+
+def _gather(a: np.ndarray, axis: int) -> np.ndarray:
+    return np.array(a, order="C" if axis else "F")
+
+
+def operands(
+    x: np.ndarray, rows: int, dtype: np.dtype, out: Any, beta: complex, who: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return x and y for a kernel; y is `out`, or what is to be copied into it afterwards."""
+    if out is None:
+        if beta != 0:
+            raise ValueError(f"{who}: beta={beta} scales out, but no out was given")
+        if x.ndim == 1:
+            return (x if _walkable(x, 0) else np.ascontiguousarray(x)), np.empty(rows, dtype)
+        axis = _axis(x)
+        y = np.empty((rows, x.shape[1]), dtype, "C" if _walkable(x, 1) or axis else "F")
+    else:
+        y = _checked_output(out, (rows, *x.shape[1:]), dtype, who)
+        axis = _axis(y)
+        if not _walkable(y, axis) or _overlaps_itself(y):
+            y, axis = _gather(y, axis), axis
+        if np.may_share_memory(out, x):
+            x = _gather(x, axis)
+    return (x if _walkable(x, axis) else _gather(x, axis)), y
+
+
+def _overlaps_itself(a: np.ndarray) -> bool:
+    return a.ndim == 2 and a.size > 1 and min(a.strides[i] for i in range(2) if a.shape[i] > 1) < a.itemsize
+
+
+def _checked_output(out: Any, shape: tuple[int, ...], dtype: np.dtype, who: str) -> np.ndarray:
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"{who}: out is {type(out).__name__}, expected a NumPy array")
+    if out.shape != shape:
+        raise ValueError(f"{who}: out has shape {out.shape}, expected {shape}")
+    if out.dtype != dtype:
+        raise TypeError(f"{who}: out is {out.dtype}, but the product is {dtype}")
+    if not out.flags.writeable:
+        raise ValueError(f"{who}: out is read-only")
+    return out

@@ -1,0 +1,269 @@
+"""One matrix in every format that suits: run, checked against SciPy, timed."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import exactness, measure
+from ._array import FORMATS, SparseArray
+from ._backend import core, get_num_threads
+from ._comparison import TITLES, Comparison, Row, Skipped
+from ._construct import array
+from ._forecast import convert_nbytes
+from ._memory import available_bytes, human
+from ._products import plan_matmul
+from .measure import Progress, portion
+from .structure import analyze_structure
+
+__all__ = ["Comparison", "Row", "Skipped", "compare"]
+
+_WASTE = 20  # a format may store, or multiply, this many times what csr does
+_SMALL = 20_000_000  # bytes that are never too many
+_RATE = 2e8  # multiply-adds a second that every format reaches
+
+
+def compare(
+    A: Any,
+    *,
+    formats: Sequence[str] | None = None,
+    ops: Sequence[str] = ("matvec", "matmul"),
+    kernels: str | Sequence[str] | None = None,
+    max_bytes: int | None = None,
+    budget: float = 0.7,
+    device: str | None = None,
+    progress: Progress | None = None,
+    name: str = "",
+) -> Comparison:
+    """Run y = A x and C = A A in every format that suits, check each against SciPy, and time them in turns.
+
+    Parameters
+    ----------
+    A : sparse matrix (ours or SciPy's), or the path of a file that `diagsparse.read` reads
+        Integer and bool values become float64.
+    formats : list of str, optional
+        By default all of `diagsparse.formats`. Those that cannot hold A, or would store far more than
+        its nonzeros, are left out; the result says why.
+    ops : list of {"matvec", "matmul"}
+        C = A A needs a square matrix.
+    kernels : "all" or list of str, optional
+        By default each format's default kernel.
+    max_bytes : int, optional
+        Limit of each matrix; by default 20 times the bytes in csr, but at least 20 MB.
+    budget : float
+        Seconds of timing for each operation. Products that take much longer are left out.
+    device : str, optional
+        ``"cpu"`` or ``"cuda"``.
+    progress : callable, optional
+        Receives the share that is done, and what is being done.
+    name : str
+        A name for the matrix; by default that of the file.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ValueError, TypeError, OSError
+        For names that do not exist, values that are no numbers or not finite, files that cannot be read.
+
+    Examples
+    --------
+    >>> import diagsparse as ds
+    >>> from diagsparse.compare import compare
+    >>> result = compare(ds.gallery.stencil(5, 30), formats=["hm", "csr"], ops=["matvec"], budget=0.01)
+    >>> result.ok, len(result.rows)
+    (True, 3)
+    """
+    core(device)
+    names = _chosen("format", formats, list(FORMATS))
+    ops = _chosen("operation", ops, list(TITLES))
+    csr, name = _csr(A, name)
+    report, crowd = progress or measure.silent, measure.Crowd()
+    base = array(csr, "csr", device=device)
+    result = Comparison(
+        name=name or "matrix",
+        shape=base.shape,
+        dtype=str(base.dtype),
+        nnz=base.nnz,
+        device=base.device,
+        threads=get_num_threads(),
+        bandwidth=measure.read_bandwidth(),
+        structure=analyze_structure(csr, rcm=False),
+    )
+    held: dict[str, tuple[Any, float]] = {}
+    for i, format in enumerate(names):
+        report(0.2 * i / len(names), f"convert to {format}")
+        try:
+            held[format] = _convert(base, format, max_bytes)
+        except (ValueError, MemoryError) as error:
+            result.skipped.append(Skipped("convert", format, _reason(error, format)))
+    there = {kernel: None for A, _ in held.values() for op in ops for kernel in A.kernels(op)}
+    kernels = None if kernels is None else _chosen("kernel", kernels, [*there, "all"])
+    for i, op in enumerate(ops):
+        part = portion(report, 0.2 + 0.8 * i / len(ops), 0.8 / len(ops))
+        if op == "matvec":
+            _run_matvec(result, csr, held, kernels, budget, part)
+        else:
+            _run_matmul(result, csr, held, kernels, budget, max_bytes, part)
+    result.warning = crowd.warning()
+    report(1.0, "done")
+    return result
+
+
+def _chosen(what: str, given: Sequence[str] | None, known: list[str]) -> list[str]:
+    given = known if given is None else [given] if isinstance(given, str) else list(given)
+    for one in given:
+        if one not in known:
+            raise ValueError(f'compare: no {what} "{one}"; there are {", ".join(known)}')
+    return given
+
+
+def _csr(A: Any, name: str) -> tuple[Any, str]:
+    """Return A as SciPy's csr with values that the kernels take, and its name."""
+    if isinstance(A, (str, os.PathLike)):
+        from .io import read
+
+        name = name or Path(A).name.removesuffix(".gz").removesuffix(".mtx").removesuffix(".npz")
+        A = read(A)
+    csr = measure.csr32(A.to_scipy("csr") if isinstance(A, SparseArray) else A)
+    if csr.dtype.kind in "iub":
+        csr = csr.astype(np.float64)
+    if not csr.has_canonical_format:
+        csr = csr.copy()
+        csr.sum_duplicates()
+    if not np.isfinite(csr.data).all():
+        raise ValueError(
+            f"compare: {name or 'the matrix'} holds values that are NaN or infinite; no result can be checked"
+        )
+    return csr, name
+
+
+# ---- what suits ---------------------------------------------------------------------------------------------------
+def _convert(base: SparseArray, format: str, max_bytes: int | None) -> tuple[Any, float]:
+    """Return A in a format and the seconds that this takes (best of a few), or raise with the reason why not."""
+    _limit(convert_nbytes(base, format), base.nbytes, max_bytes, "would store", base.nnz * base.dtype.itemsize)
+    made, taken = base, [0.0]
+    while format != base.format and sum(taken) < 0.05 and len(taken) < 4:
+        start = time.perf_counter()
+        made = base.asformat(format)
+        taken.append(time.perf_counter() - start)
+    return made, min(taken[1:], default=0.0)
+
+
+def _limit(nbytes: int, csr_nbytes: int, max_bytes: int | None, what: str, useful: int) -> None:
+    limit = max(_WASTE * csr_nbytes, _SMALL) if max_bytes is None else max_bytes
+    if nbytes > limit:
+        times = nbytes / max(1, useful)
+        raise MemoryError(f"{what} {human(nbytes)}, {times:.0f}x the nonzeros (limit {human(limit)}; --max-bytes)")
+    if nbytes > (free := available_bytes()):
+        raise MemoryError(f"{what} {human(nbytes)}, {human(free)} are free")
+
+
+def _reason(error: Exception, format: str) -> str:
+    return str(error).removeprefix(f"{format}_array: ").split(";")[0] if isinstance(error, ValueError) else str(error)
+
+
+def _products_that_suit(
+    result: Comparison, csr: Any, held: dict[str, tuple[Any, float]], budget: float, max_bytes: int | None
+) -> Iterator[str]:
+    """Yield the formats in which C = A A stays within time and memory; note the reason for the others."""
+    m, n = csr.shape
+    useful = float(np.diff(csr.indptr)[csr.indices].sum()) if m == n else 0.0
+    if m != n:
+        result.skipped.append(Skipped("matmul", "all", f"needs a square matrix, got {m} x {n}"))
+        return
+    if useful > 2 * budget * _RATE:
+        reason = f"{useful / 1e9:.2g} G multiply-adds would exceed the time budget of {budget:g} s (--budget)"
+        result.skipped.append(Skipped("matmul", "all", reason))
+        return
+    least = plan_matmul(held["csr"][0], held["csr"][0], max_bytes=1 << 62) if "csr" in held else None
+    for format, (A, _) in held.items():
+        try:
+            if not A.kernels("matmul"):
+                raise ValueError("no product of its own (it multiplies as csr)")
+            work = A.nnz**2 / max(1, n) if hasattr(A, "offsets") else useful
+            if work > max(_WASTE * useful, budget * _RATE / 2):
+                raise ValueError(
+                    f"would do {work / 1e9:.2g} G multiply-adds, {work / max(1, useful):.0f}x the useful ones"
+                )
+            plan = least if format == "csr" and least else plan_matmul(A, A, max_bytes=1 << 62)
+            kept = least or plan
+            _limit(plan.nbytes, kept.nbytes, max_bytes, "the result would store", kept.nnz * csr.dtype.itemsize)
+            yield format
+        except (ValueError, MemoryError) as error:
+            result.skipped.append(Skipped("matmul", format, str(error)))
+
+
+def _kernels(A: Any, op: str, kernels: list[str] | None) -> list[str]:
+    there = A.kernels(op)
+    if kernels is None:
+        return there[:1]
+    return there if "all" in kernels else [name for name in there if name in kernels]
+
+
+# ---- the two operations -------------------------------------------------------------------------------------------
+def _run_matvec(
+    result: Comparison, csr: Any, held: dict[str, Any], kernels: Any, budget: float, report: Progress
+) -> None:
+    x = exactness.vector(csr.shape[1], csr.dtype)
+    contenders = [measure.by_kernel(A, x, k) for A, _ in held.values() for k in _kernels(A, "matvec", kernels)]
+    contenders += [measure.by_operator("scipy", a, x) for a in _peers(csr, held)]
+    _measure(result, "matvec", contenders, exactness.MatvecCheck(csr, x), held, budget, report)
+
+
+def _run_matmul(
+    result: Comparison, csr: Any, held: dict[str, Any], kernels: Any, budget: float, max_bytes: Any, report: Progress
+) -> None:
+    suits = {format: held[format] for format in _products_that_suit(result, csr, held, budget, max_bytes)}
+    if not suits:
+        return
+    contenders = [measure.by_kernel(A, A, k) for A, _ in suits.values() for k in _kernels(A, "matmul", kernels)]
+    contenders += [measure.by_operator("scipy", a, a) for a in _peers(csr, suits)]
+    _measure(result, "matmul", contenders, exactness.MatmulCheck(csr, csr), held, budget, report)
+
+
+def _peers(csr: Any, held: dict[str, tuple[Any, float]]) -> list[Any]:
+    """Return A as SciPy stores it: csr, and dia where ours is among the formats (SciPy's fails without diagonals)."""
+    return [csr, held["dia"][0].to_scipy("dia")] if "dia" in held and csr.nnz else [csr]
+
+
+def _measure(
+    result: Comparison,
+    op: str,
+    contenders: list[measure.Contender],
+    check: Callable[[Any], float],
+    held: dict[str, tuple[Any, float]],
+    budget: float,
+    report: Progress,
+) -> None:
+    """Run each contender once for its check, then all in turns for their times."""
+
+    def named(share: float, what: str) -> None:
+        report(share, f"{TITLES[op]}: {what}")
+
+    outcomes = measure.run_once(contenders, check, portion(named, 0.0, 0.4))
+    times = measure.time_calls({c.name: c.call for c in contenders}, budget=budget, progress=portion(named, 0.4, 0.6))
+    for c in contenders:
+        outcome, taken = outcomes[c.name], times[c.name]
+        ours = c.library == "diagsparse"
+        row = Row(
+            op=op,
+            format=c.format if ours else c.library,
+            kernel=c.kernel if ours else c.format,
+            seconds=taken.median,
+            best=taken.best,
+            ratio=times["scipy csr"].median / taken.median,
+            nbytes=measure.nbytes(c.operands[0]) if op == "matvec" else outcome.result_nbytes,
+            floor_nbytes=outcome.floor_nbytes,
+            fraction=outcome.floor_nbytes / taken.median / result.bandwidth,
+            error=outcome.error,
+            conversion=held[c.format][1] if ours else 0.0,
+        )
+        result.rows.append(row)

@@ -1,0 +1,251 @@
+"""How long calls take and how fast memory is read: the one harness of `compare` and `bench`."""
+
+from __future__ import annotations
+
+import gc
+import operator
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import repeat
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ._array import SparseArray
+from ._backend import _core, get_num_threads, set_num_threads
+from ._memory import available_bytes
+
+Progress = Callable[[float, str], None]  #: receives the share that is done, and what is being done
+_STREAM = 1 << 29  # bytes read to measure the memory: well beyond the caches that one process gets
+_bandwidths: dict[int, float] = {}
+
+
+# ---- time ---------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Timing:
+    """Seconds of one call."""
+
+    median: float
+    best: float
+    samples: int
+
+
+def time_call(call: Callable[[], Any], *, budget: float = 0.2, sample: float = 1e-3) -> Timing:
+    """Time one call; see `time_calls`."""
+    return time_calls({"": call}, budget=budget, sample=sample)[""]
+
+
+def time_calls(
+    calls: Mapping[str, Callable[[], Any]],
+    *,
+    budget: float = 1.0,
+    sample: float = 1e-3,
+    pause: float = 0.0,
+    progress: Progress | None = None,
+) -> dict[str, Timing]:
+    """Time calls in turns, so that whatever else the machine does hits all of them alike.
+
+    Parameters
+    ----------
+    calls : dict of name -> callable without arguments
+        A `functools.partial` of the function itself adds the least of Python's own time.
+    budget : float
+        Seconds for all of them together. There are at least three rounds, unless these take more
+        than four times the budget.
+    sample : float
+        Seconds that one sample lasts at least. Shorter calls are repeated in it, after one call that
+        is not timed (it finds the caches as the others left them).
+    pause : float
+        Seconds before each sample, for the waiting threads of another library to go to sleep.
+    progress : callable, optional
+        Receives the share that is done, and ``time <name>``.
+
+    Returns
+    -------
+    dict of name -> Timing
+        The median over the rounds, and the best.
+    """
+    report = progress or silent
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        repeats = {}
+        for name, call in calls.items():
+            report(0.0, f"time {name}")
+            time.sleep(pause)
+            repeats[name] = _repeats(call, sample)
+        seconds: dict[str, list[float]] = {name: [] for name in calls}
+        start, spent, rounds = time.perf_counter(), 0.0, 0
+        while calls and (rounds == 0 or spent < budget or (rounds < 3 and spent < 4 * budget)):
+            for name, call in calls.items():
+                report(min(1.0, spent / max(budget, 1e-9)), f"time {name}")
+                time.sleep(pause)
+                seconds[name].append(_sample(call, repeats[name]))
+            spent, rounds = time.perf_counter() - start, rounds + 1
+    finally:
+        if collecting:
+            gc.enable()
+    return {name: Timing(median(taken), min(taken), len(taken)) for name, taken in seconds.items()}
+
+
+def _repeats(call: Callable[[], Any], sample: float) -> int:
+    count = 1
+    while _sample(call, count) * count < sample:
+        count *= 2
+    return count
+
+
+def _sample(call: Callable[[], Any], count: int) -> float:
+    """Return the mean seconds of `count` calls in a row."""
+    if count > 1:
+        call()
+    start = time.perf_counter()
+    for _ in repeat(None, count):
+        call()
+    return (time.perf_counter() - start) / count
+
+
+def silent(share: float, what: str) -> None:
+    """Report no progress."""
+
+
+def portion(report: Progress, start: float, width: float) -> Progress:
+    """Return what reports the progress of a part, from the share `start` of the whole on."""
+    return lambda share, what: report(start + width * share, what)
+
+
+# ---- contenders ---------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Contender:
+    """One way to compute a product."""
+
+    library: str  #: "diagsparse", "scipy" or "mkl"
+    format: str
+    kernel: str  #: of this library; "" in others
+    call: Callable[[], Any]
+    operands: tuple[Any, Any]
+
+    @property
+    def name(self) -> str:
+        """``hm row_tiles`` for one of ours, ``scipy csr`` for others."""
+        return f"{self.format} {self.kernel}" if self.library == "diagsparse" else f"{self.library} {self.format}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one call of a contender gave."""
+
+    result_nbytes: int
+    floor_nbytes: int  #: that the call moves at least
+    error: float  #: the largest over its bound
+
+
+def by_operator(library: str, A: Any, right: Any) -> Contender:
+    """Return ``A @ right`` as a contender: what a user types, in any library that has the operator."""
+    kernel = A.kernels("matvec" if isinstance(right, np.ndarray) else "matmul")[0] if library == "diagsparse" else ""
+    return Contender(library, A.format, kernel, partial(operator.matmul, A, right), (A, right))
+
+
+def by_kernel(A: SparseArray, right: Any, kernel: str) -> Contender:
+    """Return the same product by one kernel of ours."""
+    multiply = A.matvec if isinstance(right, np.ndarray) else A.matmul
+    return Contender("diagsparse", A.format, kernel, partial(multiply, right, kernel=kernel), (A, right))
+
+
+def run_once(
+    contenders: Sequence[Contender], check: Callable[[Any], float], report: Progress = silent
+) -> dict[str, Outcome]:
+    """Run each contender once and check what it gives."""
+    outcomes = {}
+    for i, c in enumerate(contenders):
+        report(i / len(contenders), f"check {c.name}")
+        made = c.call()
+        outcomes[c.name] = Outcome(nbytes(made), floor_nbytes(*c.operands, made), check(made))
+        del made
+    return outcomes
+
+
+# ---- memory -------------------------------------------------------------------------------------------------------
+@contextmanager
+def using_threads(count: int) -> Iterator[None]:
+    """Let the kernels use `count` threads for a while."""
+    before = get_num_threads()
+    set_num_threads(count)
+    try:
+        yield
+    finally:
+        set_num_threads(before)
+
+
+def reader(nbytes: int = _STREAM) -> partial[float]:
+    """Return a call that sums an array of about `nbytes` bytes with all threads; ``.args[0]`` is the array."""
+    return partial(_core.read, np.ones(max(1, min(nbytes, available_bytes() // 8) // 2**19) * 2**16))
+
+
+def read_bandwidth(threads: int | None = None) -> float:
+    """Return the bytes a second that `threads` threads (by default those set) read from main memory.
+
+    Measured once in a process for each count: the median time to sum an array of 512 MB, or of an
+    eighth of the free memory.
+    """
+    threads = threads or get_num_threads()
+    if threads not in _bandwidths:
+        read = reader()
+        with using_threads(threads):
+            _bandwidths[threads] = read.args[0].nbytes / time_call(read, budget=0.25).median
+    return _bandwidths[threads]
+
+
+def nbytes(A: Any) -> int:
+    """Return the bytes that an operand takes: a matrix of ours or SciPy's (dia, csr, csc, coo), or a NumPy array."""
+    if isinstance(A, (SparseArray, np.ndarray)):
+        return A.nbytes
+    parts = [getattr(A, name, None) for name in ("data", "indices", "indptr", "offsets")]
+    return sum(part.nbytes for part in (*parts, *getattr(A, "coords", ())) if isinstance(part, np.ndarray))
+
+
+def csr32(A: Any) -> Any:
+    """Return SciPy's csr with 32-bit indices: its fastest, and what MKL takes (64 bits from 2^31 values on)."""
+    csr = sp.csr_array(A)
+    if csr.indptr.dtype == csr.indices.dtype == np.int32 or csr.nnz >= 1 << 31:
+        return csr
+    return sp.csr_array((csr.data, csr.indices.astype(np.int32), csr.indptr.astype(np.int32)), shape=csr.shape)
+
+
+def floor_nbytes(*operands: Any) -> int:
+    """Return the bytes that an operation moves at least: each operand and result once, also where it is given twice.
+
+    For y = A x these are A, x and y; for C = A B: A, B and C; for C = A A: A and C.
+    """
+    return sum(nbytes(one) for one in {id(one): one for one in operands}.values())
+
+
+class Crowd:
+    """Notices other work on the processors: how long this process's threads wait for one (known on Linux only)."""
+
+    def __init__(self) -> None:
+        self._start, self._waited = time.perf_counter(), _waited()
+
+    def warning(self) -> str:
+        """Return what to think of the times measured since the start, "" if nothing."""
+        passed, waited = time.perf_counter() - self._start, _waited() - self._waited
+        if waited < 0.1 * passed:
+            return ""
+        return (
+            f"other work kept the processors busy (waited {waited:.1f} s for one in {passed:.1f} s): "
+            "times of several threads mean little"
+        )
+
+
+def _waited() -> float:
+    try:
+        tasks = Path("/proc/self/task").glob("*/schedstat")
+        return sum(int(task.read_text().split()[1]) for task in tasks) / 1e9
+    except (OSError, IndexError, ValueError):
+        return 0.0

@@ -1,0 +1,209 @@
+"""Pictures: times of a comparison, occupancy of the diagonals, results of the benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _text
+from ._comparison import TITLES
+
+if TYPE_CHECKING:
+    from ._comparison import Comparison
+    from .structure import Structure
+
+# Okabe and Ito: told apart by colour-blind readers; in print the markers help.
+BLUE, ORANGE, GREEN, PURPLE, YELLOW, SKY, GREY = (
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#9a9a9a",
+)  # fmt: skip
+_UNITS = ((1e-6, "us"), (1e-3, "ms"), (1.0, "s"))
+_MARKS = 5000  # diagonals drawn at most
+_NEAR = 40  # offsets up to which the axis of diagonals is linear
+
+
+def _figure(width: float, height: float) -> Any:
+    try:
+        from matplotlib.figure import Figure  # no pyplot: no display is asked for, no state is left
+    except ImportError as error:
+        raise ImportError('pictures need matplotlib: pip install "diagsparse[cli]"') from error
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _save(figure: Any, path: str | Path) -> Path:
+    path = Path(path)
+    figure.savefig(path, dpi=150)
+    return path
+
+
+# ---- comparisons --------------------------------------------------------------------------------------------------
+def plot_comparisons(comparisons: Sequence[Comparison], path: str | Path) -> Path:
+    """Save one row of panels for each comparison: times of both operations, and the diagonals.
+
+    Parameters
+    ----------
+    comparisons : list of Comparison
+    path : str or path
+        The suffix chooses the kind of file: `.png` (150 dpi), `.svg`, `.pdf`.
+
+    Returns
+    -------
+    Path
+        Of the file written.
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    """
+    bars = [max([3, *(len(c.of(op)) for op in TITLES)]) for c in comparisons]
+    figure = _figure(13, sum(1.6 + 0.27 * n for n in bars))
+    rows = figure.subfigures(len(comparisons), 1, height_ratios=[1.6 + 0.27 * n for n in bars], squeeze=False)
+    for c, row in zip(comparisons, rows[:, 0]):
+        row.suptitle(
+            f"{c.name}: {c.shape[0]} x {c.shape[1]}, {c.nnz} nonzeros, {c.dtype}"
+            f"  ({c.device}, {c.threads} thread{'s' * (c.threads > 1)}, reads {c.bandwidth / 1e9:.3g} GB/s)",
+            fontsize=10, fontweight="bold", x=0.01, ha="left",
+        )  # fmt: skip
+        *times, diagonals = row.subplots(1, 3, width_ratios=[1, 1, 0.9])
+        for axes, op in zip(times, TITLES):
+            _draw_times(axes, c, op)
+        _draw_occupancy(diagonals, c.structure)
+    return _save(figure, path)
+
+
+def _draw_times(axes: Any, c: Comparison, op: str) -> None:
+    """Draw a bar for each format and kernel, the fastest on top, with the floor of each as a line."""
+    rows = c.of(op)
+    axes.set_title(TITLES[op], fontsize=10, loc="left")
+    axes.spines[["top", "right"]].set_visible(False)
+    if not rows:
+        reasons = [s.reason for s in c.skipped if s.op == op] or ["not run"]
+        axes.text(0.02, 0.9, _wrap(reasons[0], 40), va="top", fontsize=8, transform=axes.transAxes, color="#444444")
+        axes.set(xticks=[], yticks=[])
+        return
+    scale, unit = _unit(rows[-1].seconds)
+    places = np.arange(len(rows))[::-1]
+    colors = [GREY if row.format == "scipy" else BLUE for row in rows]
+    axes.barh(places, [row.seconds / scale for row in rows], color=colors, height=0.7)
+    for place, row in zip(places, rows):
+        floor = row.floor_nbytes / c.bandwidth / scale
+        axes.plot([floor, floor], [place - 0.35, place + 0.35], color=ORANGE, lw=2, solid_capstyle="butt")
+        label = f" {_text.seconds(row.seconds)}   {_text.digits(row.ratio)}x"
+        axes.text(max(row.seconds / scale, floor * (row.fraction > 1)), place, label, va="center", fontsize=8)
+    reach = max(rows[-1].seconds, *(row.floor_nbytes / c.bandwidth for row in rows)) / scale
+    axes.annotate(
+        "| time to read the bytes once from memory", (0, 0), (0, places[-1] - 0.75), fontsize=7, color=ORANGE,
+        va="center",
+    )  # fmt: skip
+    axes.set_yticks(places, [f"{row.format} {row.kernel}" for row in rows], fontsize=8)
+    axes.set_xlim(0, reach * 1.42)
+    axes.set_ylim(-1.0, len(rows) - 0.4)
+    axes.set_xlabel(f"time of one call ({unit}), and how many times as fast as SciPy's csr", fontsize=8)
+    axes.tick_params(labelsize=8, length=0, axis="y")
+    axes.tick_params(labelsize=8, axis="x")
+
+
+def _unit(seconds: float) -> tuple[float, str]:
+    return next(((scale, unit) for scale, unit in _UNITS if seconds < 1000 * scale), _UNITS[-1])
+
+
+def _wrap(text: str, width: int) -> str:
+    import textwrap
+
+    return textwrap.fill(text, width)
+
+
+def _draw_occupancy(axes: Any, s: Structure) -> None:
+    """Draw a mark per diagonal: where it lies, how full it is, how many nonzeros it holds."""
+    axes.set_title(f"{len(s.offsets)} occupied diagonal{'s' * (len(s.offsets) != 1)}", fontsize=10, loc="left")
+    axes.spines[["top", "right"]].set_visible(False)
+    chosen = np.argsort(-s.counts, kind="stable")[:_MARKS]
+    size = 8 + 60 * s.counts[chosen] / max(1, s.counts.max(initial=1))
+    axes.scatter(
+        s.offsets[chosen], 100 * s.filled[chosen], size, color=BLUE, alpha=0.7 if len(chosen) < 200 else 0.3,
+        edgecolor="none", clip_on=False, zorder=3,
+    )  # fmt: skip
+    reach = max(1, int(abs(s.offsets).max(initial=1)))
+    if reach > _NEAR:  # near diagonals apart, far ones in reach
+        axes.set_xscale("symlog", linthresh=2, linscale=0.5)
+        powers = [10**p for p in range(1, len(str(reach)))]
+        ticks = powers[:: -(-len(powers) // 3)]
+        ticks = [-tick for tick in ticks] + [0] + ticks
+        axes.set_xticks(
+            ticks, [f"{tick:.0e}".replace("e+0", "e") if abs(tick) > 99999 else str(tick) for tick in ticks]
+        )
+        axes.minorticks_off()
+    axes.set(xlim=(-1.3 * reach, 1.3 * reach), ylim=(0, 105))
+    axes.axvline(0, color="#cccccc", lw=0.8, zorder=0)
+    axes.set_xlabel("offset (column - row)" + ", logarithmic" * (reach > _NEAR), fontsize=8)
+    axes.set_ylabel("filled (%), area: nonzeros", fontsize=8)
+    axes.tick_params(labelsize=8)
+
+
+# ---- benchmark ----------------------------------------------------------------------------------------------------
+_MARKS_OF = {  # label: colour, marker
+    "hm": (BLUE, "o"), "dia": (SKY, "s"), "cdm": (GREEN, "^"), "csr": (PURPLE, "D"), "csc": (PURPLE, "v"),
+    "coo": (PURPLE, "."), "hm planned": (ORANGE, "*"),
+    "hm sequential": (BLUE, "x"), "SciPy dia": (GREY, "s"), "SciPy csr": (GREY, "D"), "MKL csr": (YELLOW, "D"),
+}  # fmt: skip
+
+
+def plot_bench(report: dict[str, Any], path: str | Path) -> Path:
+    """Save how fast each contender of the benchmark is, beside how fast this machine reads memory.
+
+    One panel for each number of threads, one line for each case. Speed is in bytes a second, for all
+    contenders of a case the bytes of the format that needs the fewest: so distances are ratios of
+    times. Small cases, where a call is all that counts, have their times in a panel of their own.
+    """
+    rows = report["rows"]
+    large = [row for row in rows if row["fraction"] is not None]
+    small = [row for row in rows if row["fraction"] is None]
+    panels: list[tuple[list[dict[str, Any]], int]] = [
+        ([row for row in part if row["threads"] == count], count)
+        for part in (large, small)
+        for count in dict.fromkeys(row["threads"] for row in part)
+    ]
+    heights = [1.0 + 0.32 * len({row["case"] for row in part}) for part in (large, small) if part]
+    columns = max(1, len(panels) // max(1, len(heights)))
+    figure = _figure(6.2 * columns, sum(heights) + 0.7)
+    grid = figure.subplots(len(heights), columns, squeeze=False, height_ratios=heights)
+    for axes, (part, count) in zip(grid.flat, panels):
+        _draw_cases(axes, part, count)
+    handles = {name: handle for axes in grid.flat for handle, name in zip(*axes.get_legend_handles_labels())}
+    across = min(len(handles), 6 * columns)
+    figure.legend(handles.values(), handles, loc="outside upper center", ncols=across, fontsize=8, frameon=False)
+    return _save(figure, path)
+
+
+def _draw_cases(axes: Any, rows: list[dict[str, Any]], threads: int) -> None:
+    from ._bench_tables import label
+
+    names = list(dict.fromkeys(row["case"] for row in rows))
+    large = rows[0]["fraction"] is not None
+    least = {name: min(row["floor_nbytes"] for row in rows if row["case"] == name) for name in names}
+    for name in dict.fromkeys(map(label, rows)):
+        color, marker = _MARKS_OF.get(name, (GREY, "."))
+        mine = [row for row in rows if label(row) == name]
+        values = [least[row["case"]] / row["seconds"] / 1e9 if large else row["seconds"] * 1e6 for row in mine]
+        places = [-names.index(row["case"]) for row in mine]
+        axes.plot(values, places, marker, color=color, label=name, ms=8 if marker == "*" else 6, alpha=0.9)
+    title = f"{threads} thread{'s' * (threads > 1)}"
+    if large:
+        for place, name in enumerate(names):
+            row = next(row for row in rows if row["case"] == name)
+            for key, style in (("read_bandwidth", "-"), ("read_bandwidth_same_size", ":")):
+                axes.plot([row[key] / 1e9] * 2, [-place - 0.4, -place + 0.4], style, color="black", lw=1.2)
+        title += "   (lines: reads from memory; dotted: from an array of this size)"
+    axes.set_title(title, fontsize=8.5, loc="left")
+    axes.set_xscale("log")
+    axes.set_yticks([-i for i in range(len(names))], names, fontsize=8)
+    axes.set_ylim(-len(names) + 0.4, 0.6)
+    axes.grid(axis="y", color="#eeeeee")
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_xlabel("fewest bytes that a format moves / time (GB/s)" if large else "time of one call (us)", fontsize=8)
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.tick_params(labelsize=8)

@@ -1,0 +1,207 @@
+"""y = A x for dense blocks and in every memory layout: C, F, strided, reversed, overlapping; and what out= may be."""
+
+import numpy as np
+import pytest
+from cases import DTYPES, MEDIUM, VIEWS, cells, holding, kernel_of, matrix, ours, random, to_device, to_host
+from oracle import check_matvec
+
+import diagsparse as ds
+
+CELLS = pytest.mark.parametrize("device, format, kernel", cells("matvec"))
+WIDTHS = (0, 1, 2, 3, 4, 5, 8, 17, 33)
+SHAPES = ("banded 64", "wide 20 x 70", "tall 70 x 20", "empty rows", "7x1", "1x7")
+
+
+def spread(array, *steps):
+    """Return a view with these values whose elements lie `steps` apart in a larger array of NaN."""
+    extents = [max(1, n) * abs(step) for n, step in zip(array.shape, steps, strict=True)]
+    view = np.full(extents, np.nan, array.dtype)[tuple(slice(None, None, step) for step in steps)]
+    view = view[tuple(slice(0, n) for n in array.shape)]
+    view[...] = array
+    return view
+
+
+def unaligned(array):
+    """Return a view whose strides are no multiple of the element's size: a field of records."""
+    records = np.zeros(array.shape[:1], [("key", np.int32), ("x", array.dtype, array.shape[1:])])
+    records["x"] = array
+    return records["x"]
+
+
+LAYOUTS = {
+    "C": np.ascontiguousarray,
+    "F": np.asfortranarray,
+    "every second row": lambda x: spread(x, 2, *([1] * (x.ndim - 1))),
+    "reversed rows": lambda x: spread(x, -1, *([1] * (x.ndim - 1))),
+    "columns apart": lambda x: spread(x, 1, 3) if x.ndim == 2 else x[...],
+    "F, columns apart": lambda x: spread(x.T, 2, 1).T if x.ndim == 2 else x[...],
+    "both apart": lambda x: spread(x, 3, 2) if x.ndim == 2 else spread(x, 3),
+    "F, rows apart": lambda x: spread(x.T, 1, 2).T if x.ndim == 2 else spread(x, 2),
+    "reversed columns": lambda x: spread(x, 1, -1) if x.ndim == 2 else spread(x, -1),
+    "slice of a wider block": lambda x: np.pad(x, [(1, 2), (2, 3)])[1:-2, 2:-3] if x.ndim == 2 else np.pad(x, 2)[2:-2],
+    "records": unaligned,
+}
+
+
+@CELLS
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_widths(device, format, kernel, dtype):
+    for name in holding(format, MEDIUM):
+        for op in VIEWS:
+            V = VIEWS[op](ours(name, format, dtype, device))
+            for k in WIDTHS:
+                for order in "CF":
+                    x = np.asarray(random((V.shape[1], k), dtype, name), order=order)
+                    y = to_host(V.matvec(to_device(x, device), kernel=kernel_of(V, kernel)))
+                    check_matvec(y, name, dtype, op, x, f"{name}: {op}(A) times {x.shape} in {order} order")
+
+
+@CELLS
+def test_blocks_across_tasks(device, format, kernel):
+    for dtype, k in (("float32", 3), ("float64", 8), ("complex64", 2), ("complex128", 5)):
+        for op in "NH":
+            V = VIEWS[op](ours("big 20000", format, dtype, device))
+            for order in "CF":
+                x = np.asarray(random((V.shape[1], k), dtype, "big"), order=order)
+                y = to_host(V.matvec(to_device(x, device), kernel=kernel_of(V, kernel)))
+                check_matvec(y, "big 20000", dtype, op, x, f"{op}(A) times {x.shape} in {order} order")
+
+
+@CELLS
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts_of_x(device, format, kernel, layout):
+    for dtype in ("float32", "complex128"):
+        for name in holding(format, SHAPES):
+            for op in "NT":
+                V = VIEWS[op](ours(name, format, dtype, device))
+                for k in (None, 1, 2, 5):
+                    dense = random((V.shape[1],) if k is None else (V.shape[1], k), dtype, "x")
+                    x = LAYOUTS[layout](dense)
+                    assert np.array_equal(x, dense) and x.dtype == dtype
+                    y = to_host(V.matvec(to_device(x, device), kernel=kernel_of(V, kernel)))
+                    check_matvec(y, name, dtype, op, dense, f"{name}: {op}(A) times k={k}, {layout}")
+
+
+@CELLS
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts_of_out(device, format, kernel, layout):
+    """Every element of out is written, and nothing around it."""
+    if layout == "F" and device != "cpu":
+        return
+    for dtype in ("float64", "complex64"):
+        for name in holding(format, SHAPES):
+            for op in "NT":
+                V = VIEWS[op](ours(name, format, dtype, device))
+                for k in (None, 1, 2, 5):
+                    x = random((V.shape[1],) if k is None else (V.shape[1], k), dtype, "x")
+                    y0 = random((V.shape[0],) if k is None else (V.shape[0], k), dtype, "y")
+                    for order in "CF":
+                        for beta in (0, -0.5):
+                            out = LAYOUTS[layout](y0.copy())
+                            whole = base_of(out)
+                            before = whole.copy()
+                            given = np.asarray(x, order=order)
+                            what = f"{name}: {op}(A) times k={k} in {order} order, out {layout}, beta={beta}"
+                            y = V.matvec(given, out=out, beta=beta, kernel=kernel_of(V, kernel))
+                            assert y is out, what
+                            check_matvec(out, name, dtype, op, x, what, 1, beta, y0)
+                            out[...] = y0
+                            assert whole.tobytes() == before.tobytes(), f"{what}: wrote outside of out"
+
+
+def base_of(array):
+    """Return the whole allocation behind a view."""
+    while array.base is not None:
+        array = array.base
+    return array
+
+
+@CELLS
+def test_default_order_of_the_result_is_that_of_x(device, format, kernel):
+    A = ours("banded 64", format, "float64", device)
+    for order in "CF":
+        x = to_device(np.asarray(random((64, 5), "float64"), order=order), device)
+        y = A.matvec(x, kernel=kernel)
+        assert y.flags.c_contiguous == (order == "C") and y.flags.f_contiguous == (order == "F")
+
+
+@CELLS
+def test_blocks_from_the_left(device, format, kernel):
+    for name in holding(format, SHAPES):
+        for op in VIEWS:
+            V = VIEWS[op](ours(name, format, "complex64", device))
+            if kernel != V.kernels("matvec")[0]:
+                continue  # operators run the default kernel
+            transpose = {"N": "T", "T": "N", "C": "H", "H": "C"}[op]
+            for k in (0, 1, 5):
+                dense = random((k, V.shape[0]), "complex64", "left")
+                for layout in LAYOUTS.values():
+                    y = to_host(to_device(layout(dense), device) @ V)
+                    check_matvec(y.T, name, "complex64", transpose, dense.T, f"{name}: {dense.shape} @ {op}(A)")
+
+
+@CELLS
+def test_out_may_be_x(device, format, kernel):
+    for name in holding(format, ("banded 64", "random diagonals 127", "dense 9", "periodic stencil")):
+        for dtype in DTYPES:
+            for op in VIEWS:
+                V = VIEWS[op](ours(name, format, dtype, device))
+                n = V.shape[0]
+                for size in (n, (n, 3)):
+                    for order in "CF":
+                        x = np.asarray(random(size, dtype, "x"), order=order)
+                        for alpha, beta in ((1, 0), (2, -1)):
+                            buffer = to_device(x.copy(order="K"), device)
+                            V.matvec(buffer, out=buffer, alpha=alpha, beta=beta, kernel=kernel_of(V, kernel))
+                            what = f"{name} {op} {size} {order} {alpha} {beta}"
+                            check_matvec(to_host(buffer), name, dtype, op, x, what, alpha, beta, x)
+
+
+@CELLS
+def test_out_may_overlap_x(device, format, kernel):
+    if device != "cpu":
+        return
+    A, n = ours("random diagonals 127", format, "float64"), 127
+    for shift in (1, 5, 64):
+        for x_first in (True, False):
+            whole = random(n + shift, "float64", shift)
+            x, out = (whole[:n], whole[shift:]) if x_first else (whole[shift:], whole[:n])
+            kept = x.copy()
+            A.matvec(x, out=out, kernel=kernel)
+            check_matvec(out, "random diagonals 127", "float64", "N", kept, f"out overlaps x by {n - shift}")
+
+
+@CELLS
+def test_out_may_be_the_transpose_of_x(device, format, kernel):
+    if device != "cpu":
+        return
+    A = ours("banded 9", format, "float64")
+    x = random((9, 9), "float64")
+    kept = x.copy()
+    A.matvec(x, out=x.T, kernel=kernel)
+    check_matvec(x.T.copy(), "banded 9", "float64", "N", kept, "out is x.T")
+
+
+@CELLS
+def test_out_that_overlaps_the_matrix_is_refused_or_right(device, format, kernel):
+    """Values that are read and written in one product: an error, or the product of the values as they were."""
+    if device != "cpu" or format not in ("dia", "hm", "cdm"):
+        return
+    n = 200
+    values = random(n, "float64") if format == "hm" else random((1, n), "float64")
+    A = getattr(ds, f"{format}_array")((values.copy(), [0]), shape=(n, n))
+    x = random(n, "float64", "x")
+    expected = A @ x
+    try:
+        A.matvec(x, out=A.values.reshape(-1)[::-1], kernel=kernel)
+    except ValueError as error:
+        assert "out" in str(error) and np.array_equal(A.values, values)
+    else:
+        assert np.array_equal(A.values.reshape(-1)[::-1], expected)
+
+
+def test_the_matrix_is_not_copied_for_strided_input():
+    A = ds.hm_array(matrix("banded 200"))
+    address = A.values.__array_interface__["data"]
+    A.matvec(random((200, 6), "float64")[:, ::2])
+    assert A.values.__array_interface__["data"] == address

@@ -1,0 +1,221 @@
+"""The command line: what it prints, what it saves, how it ends."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("click")
+
+from click.testing import CliRunner
+
+import diagsparse as ds
+from diagsparse import _commands, bench, exactness, measure
+from diagsparse.cli import main
+
+FAST = ["--budget", "0.01"]
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch, tmp_path):
+    """Measure no bandwidth, write nowhere else."""
+    monkeypatch.setattr(measure, "read_bandwidth", lambda threads=None: 10e9)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "poisson.mtx.gz"
+    ds.write(path, ds.gallery.stencil(5, 12))
+    return str(path)
+
+
+def call(*arguments, status=0):
+    result = CliRunner().invoke(main, list(map(str, arguments)))
+    assert result.exit_code == status, result.output + repr(result.exception)
+    return result
+
+
+# ---- compare ------------------------------------------------------------------------------------------------------
+def test_compare_prints_a_table_and_saves_it(file, tmp_path):
+    out = call("compare", file, *FAST).stdout
+    assert out.startswith("y = A x   poisson  float64   cpu, ")
+    assert "Advice: " in out and "\x1b" not in out
+    assert out.endswith("Saved poisson-compare.png, poisson-compare.json\n")
+    assert (tmp_path / "poisson-compare.png").stat().st_size > 10_000
+    assert json.loads((tmp_path / "poisson-compare.json").read_text())["ok"] is True
+
+
+def test_json_is_one_object_and_nothing_else(file, tmp_path):
+    result = call("compare", file, "--json", "--out", tmp_path / "new" / "folder", *FAST)
+    read = json.loads(result.stdout)
+    assert result.stderr == ""
+    assert read["name"] == "poisson" and read["shape"] == [144, 144]
+    assert all(Path(path).exists() for path in read["saved"])
+
+
+def test_compare_options_choose(file):
+    options = ["--format", "hm", "--format", "csr", "--op", "matvec", "--kernel", "all", "--threads", "1"]
+    read = json.loads(call("compare", file, "--json", *options, *FAST).stdout)
+    assert {row["format"] for row in read["rows"]} == {"hm", "csr", "scipy"}
+    assert {row["op"] for row in read["rows"]} == {"matvec"}
+    assert {row["kernel"] for row in read["rows"] if row["format"] == "hm"} == set(
+        ds.array(ds.gallery.tridiagonal(3), "hm").kernels("matvec")
+    )
+    assert read["threads"] == 1
+
+
+@pytest.mark.parametrize(("text", "bytes_"), [("3000", 3000), ("3KB", 3000), ("0.003m", 3000)])
+def test_max_bytes_takes_units(file, text, bytes_):
+    read = json.loads(call("compare", file, "--json", "--max-bytes", text, *FAST).stdout)
+    assert {s["format"] for s in read["skipped"] if s["op"] == "convert"} == set(ds.formats())
+    assert "(limit 3.0 KB; --max-bytes)" in read["skipped"][0]["reason"]
+
+
+def test_quiet_prints_nothing(file):
+    result = call("compare", file, "--quiet", *FAST)
+    assert result.output == ""
+
+
+def test_a_failed_check_exits_with_1(file, monkeypatch):
+    class Wrong(exactness.MatvecCheck):
+        def __call__(self, y):
+            return 1.5
+
+    monkeypatch.setattr(exactness, "MatvecCheck", Wrong)
+    assert "FAILED" in call("compare", file, *FAST, status=1).stdout
+
+
+# ---- errors -------------------------------------------------------------------------------------------------------
+def test_a_broken_file_is_one_line_on_standard_error(tmp_path):
+    (tmp_path / "broken.mtx").write_text("%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1.0\n")
+    for command in (["compare", "broken.mtx"], ["info", "broken.mtx"], ["convert", "broken.mtx", "a.npz"]):
+        result = call(*command, status=2)
+        assert result.stdout == ""
+        assert result.stderr.startswith("diagsparse: error: broken.mtx: line ")
+        assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["compare", "missing.mtx"], "diagsparse: error: missing.mtx: No such file or directory"),
+        (["info", "matrix.txt"], "matrix.txt: unknown suffix"),
+        (["convert", "FILE", "a.npz", "--format", "nope"], 'no format "nope"; there are dia, hm'),
+        (["convert", "FILE", "a.npz", "--format", "hm", "--max-bytes", "10"], "the limit is 10 B"),
+        (["compare", "FILE", "--format", "nope"], 'no format "nope"'),
+        (["compare", "FILE", "--kernel", "nope"], 'no kernel "nope"'),
+        (["compare", "FILE", "--device", "tpu"], "device 'tpu'"),
+        (["compare", "FILE", "--max-bytes", "much"], "expected bytes as in 8000000, 500MB or 8G"),
+        (["compare", "FILE", "--threads", "0"], "--threads"),
+        (["compare", "FILE", "--op", "inverse"], "'inverse' is not one of"),
+        (["compare"], "Missing argument 'FILE'"),
+        (["bench", "nope"], 'bench: no case "nope"; there are the groups spmv'),
+        (["nope"], "No such command 'nope'"),
+    ],
+)
+def test_bad_usage_exits_with_2(file, arguments, message):
+    result = call(*(file if a == "FILE" else a for a in arguments), status=2)
+    assert message in result.stderr and result.stdout == ""
+
+
+@pytest.mark.skipif(ds.cuda_available(), reason="there is a GPU")
+def test_no_gpu_is_said(file):
+    assert 'device="cpu"' in call("compare", file, "--device", "cuda", status=2).stderr
+
+
+# ---- the other commands -------------------------------------------------------------------------------------------
+def test_info_tells_structure_and_bytes(file):
+    out = call("info", file).stdout
+    assert out.splitlines()[0].startswith("poisson")
+    assert "diagonals" in out and "hm " in out and "suits" in out
+    read = json.loads(call("info", file, "--json").stdout)
+    assert set(read["bytes"]) == set(ds.formats()) and read["nnz"] == 672
+
+
+def test_convert_keeps_the_matrix(file, tmp_path):
+    assert "<hm_array 144 x 144" in call("convert", file, "a.npz", "--format", "hm").stdout
+    read = json.loads(call("convert", "a.npz", "b.mtx", "--json", "--out", tmp_path).stdout)
+    assert read["format"] == "hm" and Path(read["saved"][0]) == tmp_path / "b.mtx"
+    assert (ds.read(tmp_path / "b.mtx").toarray() == ds.read(file).toarray()).all()
+
+
+def test_config_lists_versions():
+    assert "instruction" in call("config").stdout or "cpu kernels" in call("config").stdout
+    assert json.loads(call("config", "--json").stdout)["diagsparse"] == ds.__version__
+
+
+def test_demo_shows_structure_and_tables(monkeypatch, tmp_path):
+    stencil, banded = ds.gallery.stencil, ds.gallery.banded
+    monkeypatch.setattr(_commands.gallery, "stencil", lambda points, shape: stencil(points, (20, 20)))
+    monkeypatch.setattr(_commands.gallery, "banded", lambda n, kl, ku, seed: banded(200, kl, ku, seed=seed))
+    out = call("demo", *FAST).stdout
+    assert out.count("C = A A   ") == 2 and out.count("diagonals") >= 2
+    assert json.loads((tmp_path / "diagsparse-demo.json").read_text())["ok"] is True
+    assert (tmp_path / "diagsparse-demo.png").stat().st_size > 10_000
+
+
+def test_help_names_every_command():
+    out = call("--help").stdout
+    assert all(name in out for name in ("demo", "compare", "info", "convert", "bench", "config"))
+    assert call("--version").stdout.startswith("diagsparse, version ")
+
+
+# ---- bench --------------------------------------------------------------------------------------------------------
+@pytest.fixture
+def no_mkl(monkeypatch):
+    monkeypatch.setattr(bench._peers, "mkl", lambda: None)
+
+
+def test_bench_writes_figures_and_its_table(tmp_path, no_mkl):
+    out = call("bench", "small", "--quick", "--dtype", "complex64").stdout
+    assert "small-product" in out and "vs SciPy dia" in out
+    report = json.loads((tmp_path / "diagsparse-bench-small.json").read_text())
+    assert report["dtype"] == "complex64" and report["ok"] and report["quick"]
+    assert {"cpu", "cores", "instruction_set"} <= set(report["hardware"])
+    kernels = {(row["library"], row["format"], row["kernel"]) for row in report["rows"] if row["op"] == "matmul"}
+    assert ("diagsparse", "hm", "planned, out=") in kernels and ("scipy", "dia", "") in kernels
+    table = call("bench", "--table", "diagsparse-bench-small.json").stdout
+    assert table.count("| small-product |") == len({row["threads"] for row in report["rows"]})
+
+
+def test_bench_measures_bandwidth_in_the_same_run(no_mkl):
+    read = json.loads(call("bench", "random-109", "--quick", "--json", "--threads", "1").stdout)
+    rows = read["rows"]
+    assert {row["threads"] for row in rows} == {1}
+    assert {row["kernel"] for row in rows if row["library"] == "diagsparse"} >= {"sequential", "planned, out="}
+    for row in rows:
+        assert row["fraction"] == pytest.approx(row["floor_nbytes"] / row["seconds"] / row["read_bandwidth"])
+        assert row["ok"]
+
+
+def test_every_case_of_the_benchmark_has_a_name_and_a_group():
+    names = [case.name for case in bench.CASES]
+    assert len(set(names)) == len(names)
+    assert bench.cases("spmv") == [case for case in bench.CASES if case.group == "spmv"]
+    assert [case.name for case in bench.cases("stencil-27")] == ["stencil-27"]
+
+
+# ---- outside of this process --------------------------------------------------------------------------------------
+def python(*arguments, **options):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **options}
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, env=environment)
+
+
+def test_the_module_runs(file):
+    done = python("-m", "diagsparse", "info", file)
+    assert done.returncode == 0 and done.stdout.startswith("poisson") and done.stderr == ""
+
+
+def test_without_click_it_says_what_to_install():
+    done = python("-c", "import sys; sys.modules['click'] = None; from diagsparse.cli import main; main()")
+    assert done.returncode == 2
+    assert done.stderr == 'diagsparse: error: the command line needs click: pip install "diagsparse[cli]"\n'
+
+
+def test_without_matplotlib_it_says_what_to_install(file, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert 'pip install "diagsparse[cli]"' in call("compare", file, *FAST, status=2).stderr

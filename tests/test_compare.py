@@ -1,0 +1,182 @@
+"""`compare`: the table, what it leaves out and why, JSON, pictures."""
+
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import diagsparse as ds
+from diagsparse import exactness, measure
+from diagsparse.compare import compare
+from diagsparse.plot import plot_comparisons
+
+FAST = {"budget": 0.01}
+
+
+@pytest.fixture(autouse=True)
+def quick_bandwidth(monkeypatch):
+    monkeypatch.setattr(measure, "read_bandwidth", lambda threads=None: 10e9)
+
+
+@pytest.fixture(scope="module")
+def stencil():
+    return compare(ds.gallery.stencil(5, 30), name="stencil", budget=0.01, kernels="all")
+
+
+def test_every_format_and_kernel_is_run_and_checked(stencil):
+    assert stencil.ok
+    for op in ("matvec", "matmul"):
+        ran = {(row.format, row.kernel) for row in stencil.of(op)}
+        for format in ds.formats():
+            kernels = ds.array(ds.gallery.tridiagonal(4), format).kernels(op)
+            assert {(format, kernel) for kernel in kernels} <= ran
+        assert {("scipy", "csr"), ("scipy", "dia")} <= ran
+        seconds = [row.seconds for row in stencil.of(op)]
+        assert seconds == sorted(seconds)
+
+
+def test_rows_hold_bytes_ratio_and_fraction(stencil):
+    A = ds.hm_array(ds.gallery.stencil(5, 30))
+    row = next(row for row in stencil.of("matvec") if row.format == "hm")
+    csr = next(row for row in stencil.of("matvec") if (row.format, row.kernel) == ("scipy", "csr"))
+    assert row.nbytes == A.nbytes
+    assert row.floor_nbytes == A.nbytes + 2 * 900 * 8
+    assert row.ratio == pytest.approx(csr.seconds / row.seconds)
+    assert row.fraction == pytest.approx(row.floor_nbytes / row.seconds / stencil.bandwidth)
+    product = next(row for row in stencil.of("matmul") if row.format == "hm")
+    assert product.nbytes == (A @ A).nbytes
+    assert product.floor_nbytes == A.nbytes + (A @ A).nbytes
+
+
+def test_the_table_says_it_all(stencil):
+    text = str(stencil)
+    for part in ("y = A x   stencil", "C = A A   stencil", "vs SciPy csr", "of bandwidth", "error / bound", "Advice: "):
+        assert part in text
+    assert all(len(line) < 125 for line in text.splitlines() if not line.startswith("Note"))
+
+
+def test_json_and_text_carry_the_same_rows(stencil, tmp_path):
+    read = json.loads(stencil.save(tmp_path / "a.json").read_text())
+    assert read == json.loads(json.dumps(stencil.to_dict()))
+    assert read["ok"] is True and read["shape"] == [900, 900] and len(read["rows"]) == len(stencil.rows)
+    assert {"format", "kernel", "seconds", "ratio", "nbytes", "fraction", "error", "ok"} <= set(read["rows"][0])
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg"])
+def test_pictures_are_drawn(stencil, tmp_path, suffix):
+    pytest.importorskip("matplotlib")
+    one = stencil.plot(tmp_path / f"a.{suffix}")
+    two = plot_comparisons([stencil, compare(sp.csr_array((3, 5)), **FAST)], tmp_path / f"b.{suffix}")
+    assert one.stat().st_size > 10_000 and two.stat().st_size > one.stat().st_size
+
+
+# ---- what suits ---------------------------------------------------------------------------------------------------
+def test_a_rectangular_matrix_has_no_cdm_and_no_square():
+    result = compare(ds.gallery.banded(40, 1, 1, seed=0).tocsr()[:, :30], **FAST)
+    assert result.ok and not result.of("matmul")
+    reasons = {skipped.format: skipped.reason for skipped in result.skipped}
+    assert reasons["cdm"] == "CDM holds square matrices only, got 40 x 30"
+    assert reasons["all"] == "needs a square matrix, got 40 x 30"
+
+
+def test_a_format_that_wastes_memory_is_left_out_with_the_numbers():
+    rng = np.random.default_rng(0)
+    A = sp.random_array((20_000, 20_000), density=2e-5, rng=rng)
+    result = compare(A, **FAST)
+    reasons = {skipped.format: skipped.reason for skipped in result.skipped if skipped.op == "convert"}
+    assert set(reasons) == {"dia", "hm", "cdm"}
+    assert "x the nonzeros (limit 20.0 MB; --max-bytes)" in reasons["hm"]
+    assert result.ok and {row.format for row in result.rows} == {"csr", "csc", "coo", "scipy"}
+
+
+def test_max_bytes_replaces_the_limit():
+    A = ds.gallery.tridiagonal(1000)
+    result = compare(A, max_bytes=25_000, formats=["hm", "csr"], **FAST)
+    assert [(s.op, s.format) for s in result.skipped] == [("convert", "csr"), ("matmul", "hm")]
+    assert "the result would store" in result.skipped[1].reason
+
+
+def test_a_product_that_would_take_too_long_is_left_out():
+    A = ds.gallery.random_diagonals(3000, 100, seed=0)
+    result = compare(A, ops=["matmul"], budget=1e-6)
+    assert not result.rows
+    assert "G multiply-adds would exceed the time budget of 1e-06 s" in result.skipped[0].reason
+
+
+def test_a_product_of_mostly_empty_diagonals_is_left_out():
+    A = sp.csr_array(ds.gallery.arrow(300, seed=0))
+    A = sp.block_diag([A, sp.eye_array(2000)], format="csr")
+    result = compare(A, ops=["matmul"], formats=["hm", "csr"], budget=1e-3)
+    assert [s.format for s in result.skipped] == ["hm"] and "x the useful ones" in result.skipped[0].reason
+    assert result.ok and result.of("matmul")
+
+
+# ---- what goes in -------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("dtype", ["float32", "complex64", "complex128", "int32", "bool"])
+def test_every_dtype_goes_through(dtype):
+    given = ds.gallery.tridiagonal(50)
+    A = (given * (1 + 1j) if dtype.startswith("complex") else given).astype(dtype)
+    result = compare(A, **FAST)
+    assert result.ok and result.dtype == (dtype if dtype[0] in "fc" else "float64")
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 4), (4, 0), (1, 1), (5, 5)])
+def test_empty_matrices_go_through(shape):
+    result = compare(sp.csr_array(shape), **FAST)
+    assert result.ok and result.of("matvec")
+    assert str(result)
+
+
+def test_files_ours_and_scipy_are_taken(tmp_path):
+    A = ds.hm_array(ds.gallery.tridiagonal(30))
+    ds.write(tmp_path / "tri.mtx.gz", A)
+    for given in (A, A.T, A.to_scipy(), tmp_path / "tri.mtx.gz", str(tmp_path / "tri.mtx.gz")):
+        assert compare(given, formats="hm", ops=["matvec"], **FAST).ok
+    assert compare(tmp_path / "tri.mtx.gz", formats="hm", **FAST).name == "tri"
+
+
+def test_duplicates_are_summed():
+    A = sp.coo_array((np.ones(4), ([0, 0, 1, 1], [1, 1, 0, 0])), shape=(2, 2))
+    csr = sp.csr_array((np.ones(4), np.array([1, 1, 0, 0]), np.array([0, 2, 4])), shape=(2, 2))
+    assert compare(A, **FAST).ok and compare(csr, **FAST).nnz == 2
+    assert csr.nnz == 4  # the user's own is left alone
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"formats": ["nope"]}, 'no format "nope"; there are dia, hm'),
+        ({"ops": ["inverse"]}, 'no operation "inverse"; there are matvec, matmul'),
+        ({"device": "tpu"}, "device 'tpu'"),
+        ({"kernels": ["nope"]}, 'no kernel "nope"'),
+    ],
+)
+def test_unknown_names_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        compare(ds.gallery.tridiagonal(5), **options, **FAST)
+
+
+def test_values_that_cannot_be_checked_are_refused():
+    with pytest.raises(ValueError, match="thing holds values that are NaN or infinite"):
+        compare(sp.csr_array(np.diag([1.0, np.nan])), name="thing", **FAST)
+    with pytest.raises(TypeError):
+        compare(sp.csr_array(np.eye(2)).astype(np.longdouble), **FAST)
+
+
+def test_a_failed_check_is_shown(monkeypatch):
+    class Wrong(exactness.MatvecCheck):
+        def __call__(self, y):
+            return 2.0 if y.sum() else float("inf")
+
+    monkeypatch.setattr(exactness, "MatvecCheck", Wrong)
+    result = compare(ds.gallery.tridiagonal(20), ops=["matvec"], formats=["hm"], **FAST)
+    assert not result.ok and "CHECK FAILED: hm" in str(result) and "FAILED" in str(result)
+    assert result.advice is None and json.loads(json.dumps(result.to_dict()))["ok"] is False
+
+
+def test_progress_ends_at_one():
+    told = []
+    compare(ds.gallery.tridiagonal(20), progress=lambda share, what: told.append((share, what)), **FAST)
+    assert told[-1] == (1.0, "done") and all(-1e-9 <= share <= 1 + 1e-9 for share, _ in told)
+    assert any(what == "C = A A: time scipy csr" for _, what in told)

@@ -1,0 +1,297 @@
+"""The docs are true: every example runs, every path exists, every table and formula is that of the code."""
+
+import doctest
+import importlib
+import inspect
+import os
+import pkgutil
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import diagsparse as ds
+
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+PAGES = {path.stem: path for path in sorted((ROOT / "docs" / "formats").glob("*.md"))}
+TEXTS = [README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+MODULES = sorted(
+    name
+    for _, name, _ in pkgutil.walk_packages(ds.__path__, "diagsparse.")
+    if not name.endswith(("__main__", "._core", "._cuda"))
+)
+EXTRAS = {"click", "rich", "matplotlib"}  # of diagsparse[cli]
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+every_text = pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
+every_page = pytest.mark.parametrize("format", ds.formats())
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(monkeypatch, tmp_path):
+    """What an example writes is written here."""
+    monkeypatch.chdir(tmp_path)
+
+
+def text_of(path):
+    if not path.exists():
+        pytest.skip(f"{path.name} is not written yet")
+    return path.read_text()
+
+
+def without_fences(text):
+    """Return Markdown with an empty line for each fence, so that an example ends there; lines keep their numbers."""
+    return "\n".join("" if line.lstrip().startswith("```") else line for line in text.splitlines()) + "\n"
+
+
+def blocks(text, *languages):
+    """Return the contents of the fenced blocks of these languages."""
+    return [
+        body for language, body in re.findall(r"^```(\w*)[^\n]*\n(.*?)^```", text, re.M | re.S) if language in languages
+    ]
+
+
+def run_examples(test):
+    """Run the examples of a `doctest.DocTest`; what they print beside the expected is the message of the failure."""
+    report = []
+    runner = doctest.DocTestRunner(optionflags=FLAGS)
+    runner.run(test, out=report.append)
+    assert runner.failures == 0, "".join(report)
+    return runner.tries
+
+
+# ---- examples -----------------------------------------------------------------------------------------------------
+@every_text
+def test_examples_of_the_pages_run(path):
+    text = text_of(path)
+    tries = run_examples(doctest.DocTestParser().get_doctest(without_fences(text), {}, path.name, str(path), 0))
+    assert tries or (path.parent.name != "formats" and path != README), f"{path.name} has no >>> example"
+
+
+def import_module(name):
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        if error.name in EXTRAS:
+            pytest.skip(f"{name} needs {error.name}, which is not installed")
+        raise
+
+
+@pytest.mark.parametrize("name", ["diagsparse", *MODULES])
+def test_examples_of_the_docstrings_run(name):
+    for test in doctest.DocTestFinder().find(import_module(name)):
+        run_examples(test)
+
+
+def public_objects():
+    """Yield name and object of all that a user finds: `ds.__all__`, the public modules, the classes' members."""
+    for name in ds.__all__:
+        yield name, getattr(ds, name)
+    for module in map(import_module, MODULES):
+        if not any(part.startswith("_") for part in module.__name__.split(".")):
+            yield module.__name__, module
+            for name, thing in vars(module).items():
+                if not name.startswith("_") and getattr(thing, "__module__", "") == module.__name__:
+                    yield f"{module.__name__}.{name}", thing
+    for cls in (getattr(ds, f"{format}_array") for format in ds.formats()):
+        for name, _ in inspect.getmembers(cls):
+            owner = next(base for base in cls.__mro__ if name in vars(base))
+            if not name.startswith("_") and owner.__module__.startswith("diagsparse."):
+                yield f"{cls.__name__}.{name}", inspect.getattr_static(cls, name)
+
+
+def test_public_names_have_docstrings():
+    missing = []
+    for name, thing in public_objects():
+        if not callable(thing) and not inspect.ismodule(thing) and not isinstance(thing, (property, staticmethod)):
+            continue  # a constant: its module or class tells
+        doc = inspect.getdoc(thing) or ""
+        if len(doc.split()) < 2:
+            missing.append(f"{name}: {doc!r}")
+        if re.search(r"^Examples\n-+$", doc, re.M) and ">>>" not in doc:
+            missing.append(f"{name}: an Examples section without examples")
+    assert not missing, "\n".join(missing)
+
+
+# ---- paths --------------------------------------------------------------------------------------------------------
+def anchors(path):
+    """Return the anchors that GitHub gives the headings of a page."""
+    headings = re.findall(r"^#+ +(.+)$", without_fences(path.read_text()), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@every_text
+def test_links_lead_somewhere(path):
+    text = re.sub(r"^```.*?^```", "", text_of(path), flags=re.M | re.S)
+    targets = re.findall(r"\]\(\s*<?([^)>\s]+)", text) + re.findall(r"\b(?:src|href)=[\"']([^\"']+)", text)
+    for target in targets:
+        if re.match(r"[a-z]+:", target):
+            continue
+        file, _, anchor = target.partition("#")
+        there = (path.parent / file).resolve() if file else path
+        assert there.exists(), f"{path.name}: no {target}"
+        assert not anchor or there.suffix != ".md" or anchor in anchors(there), f"{path.name}: no heading {target}"
+
+
+@every_text
+def test_paths_that_are_named_exist(path):
+    named = re.findall(r"`((?:src|python|tests|docs|notebooks|benchmarks|\.ci)/[^`\s]*)`", text_of(path))
+    for name in named:
+        meant = [re.sub(r"<f>|<format>", format, name) for format in ds.formats()] if "<" in name else [name]
+        assert any(any(ROOT.glob(one.rstrip("/"))) for one in meant), f"{path.name}: no {name}"
+
+
+# ---- the pages of the formats -------------------------------------------------------------------------------------
+def tables(text):
+    """Return the tables of a page: lists of rows, each a list of cells, the header first."""
+    found = []
+    for lines in re.findall(r"(?:^\|.*\|[ ]*\n)+", text, re.M):
+        rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines.splitlines()]
+        found.append([row for row in rows if not all(re.fullmatch(r":?-+:?", cell) for cell in row)])
+    return found
+
+
+def table(text, *header):
+    """Return the rows of the one table with this header, backticks taken off."""
+    rows = [rows[1:] for rows in tables(text) if rows[0] == list(header)]
+    assert len(rows) == 1, f"{len(rows)} tables with the header {header}"
+    return [[cell.strip("`") for cell in row] for row in rows[0]]
+
+
+def numbers(line):
+    """Return the numbers of a drawn line up to the first word; * and . stand for what is not stored."""
+    found = []
+    for token in line.replace("|", " ").replace("[", " ").replace("]", " ").split():
+        if not re.fullmatch(r"-?\d+|[*.]", token):
+            break
+        found.append(np.nan if token == "*" else 0 if token == "." else int(token))
+    return found
+
+
+def drawn(text):
+    """Return the dense matrix that a page draws, and the numbers of each of its arrays."""
+    drawing = next(body for body in blocks(text, "") if "row 0" in body)
+    matrix, layout = drawing.split("\n\n")
+    dense = np.array([numbers(row) for row in re.findall(r"^row +\d+ +(\[.*)$", matrix, re.M)], dtype=float)
+    arrays = {}
+    for name, row in re.findall(r"^(\w+)(?:\[\d+\])? +([-*\d].*)$", layout, re.M):
+        arrays.setdefault(name, []).extend(numbers(row))
+    return dense, {name: np.array(row, dtype=float) for name, row in arrays.items()}
+
+
+def sizes(A):
+    """Return what the letters of the pages stand for."""
+    parts = A.parts()
+    labels = len(parts.get("offsets", parts.get("rows", ())))
+    m, n = A.shape
+    return {"m": m, "n": n, "nnz": A.nnz, "D": labels, "R": labels, "S": A.values.size, "itemsize": A.dtype.itemsize}
+
+
+def examples(format):
+    """Yield matrices of a format: the one that its page draws, a band, one with empty rows, no rows at all."""
+    dense, _ = drawn(PAGES[format].read_text())
+    square = [dense, ds.gallery.banded(40, 3, 7, seed=0), np.diag([1.0, 0, 0, 2]), np.zeros((0, 0))]
+    for given in square if format == "cdm" else [*square, np.eye(3, 9), np.eye(9, 3), np.zeros((0, 5))]:
+        for dtype in ("float32", "float64", "complex64", "complex128"):
+            yield getattr(ds, f"{format}_array")(given, dtype=dtype)
+
+
+def test_there_is_a_page_for_every_format():
+    assert set(PAGES) == set(ds.formats())
+
+
+@every_page
+def test_drawing(format):
+    dense, arrays = drawn(PAGES[format].read_text())
+    parts = getattr(ds, f"{format}_array")(dense).parts()
+    for name, expected in parts.items():
+        flat, given = expected.ravel(), arrays[name]
+        assert given.shape == flat.shape, name
+        assert np.array_equal(given[~np.isnan(given)], flat[~np.isnan(given)]), name
+
+
+@every_page
+def test_table_of_arrays(format):
+    rows = table(PAGES[format].read_text(), "array", "shape", "dtype", "holds")
+    for A in examples(format):
+        parts = A.parts()
+        assert [row[0] for row in rows] == list(parts)
+        for name, shape, dtype, _ in rows:
+            assert parts[name].shape == eval(shape, {}, sizes(A)), (name, A)
+            assert parts[name].dtype == (A.dtype if dtype == "T" else dtype), (name, A)
+
+
+@every_page
+def test_bytes_formula(format):
+    formulas = [body for body in blocks(PAGES[format].read_text(), "") if body.startswith("bytes = ")]
+    assert len(formulas) == 1
+    for A in examples(format):
+        assert eval(formulas[0].removeprefix("bytes = "), {}, sizes(A)) == A.nbytes, A
+
+
+@every_page
+def test_table_of_kernels(format):
+    rows = table(PAGES[format].read_text(), "kernel", "operation", "what it does")
+    A = getattr(ds, f"{format}_array")(np.eye(3))
+    operations = ("matvec", "matmul")
+    assert {row[1] for row in rows} <= set(operations)
+    for operation in operations:
+        assert [row[0] for row in rows if row[1] == operation] == A.kernels(operation), operation
+
+
+def test_table_of_formats_in_the_readme():
+    found = [rows[1:] for rows in tables(text_of(README)) if rows[0][0].lower() == "format"]
+    named = [[re.sub(r"\[?`?(\w+).*", r"\1", row[0]) for row in rows] for rows in found]
+    assert any(sorted(names) == sorted(ds.formats()) for names in named), f"tables headed `format` list {named}"
+
+
+# ---- the commands -------------------------------------------------------------------------------------------------
+QUICK = {  # what is added where the README does not say it
+    "demo": ["--budget=0.02"],
+    "compare": ["--budget=0.02"],
+    "bench": ["--budget=0.02", "--quick"],
+}
+
+
+def readme_commands():
+    """Return the `diagsparse` commands in the README's shell blocks, without what follows in a pipe or list."""
+    text = README.read_text() if README.exists() else ""
+    lines = [line for body in blocks(text, "bash", "sh", "console") for line in body.replace("\\\n", " ").splitlines()]
+    parts = [part.strip().removeprefix("$ ") for line in lines for part in re.split(r"&&|[|;>]", line)]
+    return list(dict.fromkeys(part for part in parts if part.startswith("diagsparse ")))
+
+
+def prepared(command, folder):
+    """Return the arguments of a command made quick, with a matrix under every file name that it reads."""
+    arguments = shlex.split(command, comments=True)[1:]
+    files = [i for i, word in enumerate(arguments) if re.search(r"\.(mtx|mtx\.gz|npz)$|^FILE$", word)]
+    for i in files[:1] if arguments[0] == "convert" else files:
+        if (ROOT / arguments[i]).exists():
+            arguments[i] = str(ROOT / arguments[i])
+        else:
+            arguments[i] = str(folder / ("matrix.mtx" if arguments[i] == "FILE" else Path(arguments[i]).name))
+            ds.write(arguments[i], ds.gallery.stencil(5, 20))
+    added = [
+        word for word in QUICK.get(arguments[0], []) if word.split("=")[0] not in command and "--table" not in command
+    ]
+    return [*arguments, *added]
+
+
+@pytest.mark.parametrize("command", readme_commands() or [None])
+def test_commands_of_the_readme_run(command, tmp_path):
+    if command is None:
+        assert not README.exists(), "README.md shows no `diagsparse` command in a bash block"
+        pytest.skip("README.md is not written yet")
+    pytest.importorskip("click")
+    pytest.importorskip("rich")
+    arguments = prepared(command, tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "diagsparse", *arguments],
+        cwd=tmp_path, env=os.environ | {"NO_COLOR": "1"}, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, f"{shlex.join(arguments)}: exit status {done.returncode}\n{done.stderr[-2000:]}"

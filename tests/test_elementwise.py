@@ -1,0 +1,190 @@
+"""+ - * / **, sums, traces, diagonals, dtypes and zeros: element by element, against dense NumPy arrays."""
+
+import operator
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cases import DIAGONAL, DTYPES, SMALL, VIEWS, holding, matrix, ours, random
+from oracle import assert_within, long, seen
+
+import diagsparse as ds
+
+FORMATS = pytest.mark.parametrize("format", ds.formats())
+SQUARE = ("0x0", "1x1", "banded 9", "corners 65", "stencil 27", "nothing stored", "explicit zeros", "arrow 33")
+WIDE = ("wide 20 x 70", "0x5", "5x0", "1x7", "empty rows")
+
+
+def close(C, ref, what, dtype=None):
+    """Assert equality up to one rounding of each element (complex products: of each part)."""
+    got = C.toarray() if ds.issparse(C) else C
+    assert_within(got, long(np.asarray(ref)), abs(long(np.asarray(ref))), -2, what, dtype)
+
+
+def partner(name, dtype):
+    """Return a matrix of the same shape on a structure that overlaps in part."""
+    m, n = matrix(name).shape
+    rows, columns = np.nonzero(np.isin(np.arange(n)[None, :] - np.arange(m)[:, None], [-7, -1, 0, 2, 5, n - 1]))
+    return sp.csr_array((random(len(rows), dtype, name, "partner"), (rows, columns)), shape=(m, n))
+
+
+@FORMATS
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_scalars(format, dtype):
+    scalars = [2, -0.5, 0, True, np.float32(3), np.float64(-1.5), np.int64(4), np.array(2.0), 1 + 2j, np.complex64(1j)]
+    for name in holding(format, ("0x0", "banded 9", "corners 65", *WIDE)):
+        for op in VIEWS:
+            A, a = VIEWS[op](ours(name, format, dtype)), seen(matrix(name, dtype), op).toarray()
+            for s in scalars:
+                for made, expected in ((A * s, a * s), (s * A, s * a), (A.multiply(s), a * s)):
+                    assert made.format == A.format
+                    close(made, expected, f"{name} {op} times {s!r}", expected.dtype)
+                if s != 0:
+                    close(A / s, a / s, f"{name} {op} over {s!r}", (a / s).dtype)
+            powers = ((A**1, a), (A**2, a**2), (A**3, a**3))
+            for made, expected in ((-A, -a), (A.dot(2), 2 * a), (abs(A), abs(a)), *powers):
+                assert made.format == A.format
+                close(made, expected, f"{name} {op}", expected.dtype)
+            assert np.array_equal(A.toarray(), a), "A was changed"
+    A, a = ours("banded 9", format, dtype), matrix("banded 9", dtype).toarray()
+    close(abs(A) ** 0.5, abs(a) ** 0.5, "square root")
+
+
+@FORMATS
+@pytest.mark.parametrize("right", ds.formats())
+def test_sparse_with_sparse(format, right):
+    operators = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+    for name in holding(right, holding(format, (*SQUARE, "wide 20 x 70", "0x5", "empty rows"))):
+        for dtype_a, dtype_b in (("float64", "float32"), ("complex64", "float64")):
+            a, b = matrix(name, dtype_a), partner(name, dtype_b)
+            for op_a, op_b in (("N", "N"), ("H", "T"), ("C", "N")):
+                A, B = VIEWS[op_a](ours(name, format, dtype_a)), VIEWS[op_b](ds.array(b, right))
+                dense_a, dense_b = seen(a, op_a).toarray(), seen(b, op_b).toarray()
+                for sign, function in operators.items():
+                    C = function(A, B)
+                    assert C.format == A.format and C.shape == A.shape
+                    expected = function(dense_a, dense_b)
+                    close(C, expected, f"{name}: {op_a}({dtype_a}) {sign} {op_b}({dtype_b})", expected.dtype)
+                close(A.multiply(B), dense_a * dense_b, f"{name} multiply")
+            assert np.array_equal(ours(name, format, dtype_a).toarray(), a.toarray()), "A was changed"
+
+
+@FORMATS
+def test_sparse_with_scipy(format):
+    for cls in (sp.csr_array, sp.csr_matrix, sp.dia_array, sp.coo_array):
+        a, b = matrix("banded 9", "complex64"), partner("banded 9", "complex64")
+        A, B = ds.array(a, format), cls(b)
+        for made, expected in ((A + B, a + b), (A - B, a - b), (A.multiply(B), a.multiply(b))):
+            assert made.format == format
+            close(made, expected.toarray(), f"{format} and {cls.__name__}")
+        for made, expected in ((B + A, a + b), (B - A, b - a)):
+            close(made, expected.toarray(), f"{cls.__name__} and {format}")
+
+
+@FORMATS
+def test_sums_store_the_union_and_products_the_intersection(format):
+    if format not in ("dia", "hm"):
+        return
+    A = ds.array(sp.diags_array([1.0, 2, 3], offsets=[-1, 0, 4], shape=(9, 9)), format)
+    B = ds.array(sp.diags_array([1.0, -2, 3], offsets=[-2, 0, 4], shape=(9, 9)), format)
+    assert sorted((A + B).offsets) == [-2, -1, 0, 4] and sorted((A * B).offsets) == [0, 4]
+    assert sorted((A - A).offsets) == [-1, 0, 4] and (A - A).count_nonzero() == 0  # zeros stay stored
+    assert sorted((A + B).offsets) == [-2, -1, 0, 4] and np.array_equal((A + B).diagonal(), np.zeros(9))
+
+
+@FORMATS
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_dense_operands(format, dtype):
+    for name in holding(format, ("0x0", "banded 9", "corners 65", "wide 20 x 70", "0x5", "1x7", "empty rows")):
+        for op in "NH":
+            A, a = VIEWS[op](ours(name, format, dtype)), seen(matrix(name, dtype), op).toarray()
+            m, n = a.shape
+            for other in {dtype, "complex64", "int32"}:
+                d = (5 * random((m, n), "float64", name)).astype(other)
+                for shaped in (d, d[:1, :], d[:, :1], d[0] if m else np.ones(n, other)):
+                    for made in (A * shaped, shaped * A):
+                        assert ds.issparse(made) and made.format == A.format
+                        close(made, a * shaped, f"{name} {op} times {shaped.shape} {other}", (a * shaped).dtype)
+                for made, expected in ((A + d, a + d), (d + A, d + a), (A - d, a - d), (d - A, d - a)):
+                    assert isinstance(made, np.ndarray)
+                    close(made, expected, f"{name} {op} and dense {other}", expected.dtype)
+
+
+@FORMATS
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_sum_trace_diagonal(format, dtype):
+    for name in holding(format, (*SQUARE, *WIDE, "tall 70 x 20")):
+        for op in VIEWS:
+            A, a = VIEWS[op](ours(name, format, dtype)), seen(matrix(name, dtype), op).toarray()
+            ref, magnitude, (m, n) = long(a), abs(long(a)), a.shape
+            for axis in (None, 0, 1, -1, -2):
+                total = np.asarray(A.sum(axis=axis) if axis is not None else A.sum())
+                assert_within(total, np.asarray(ref.sum(axis=axis)), np.asarray(magnitude.sum(axis=axis)), m * n + 1,
+                              f"{name} {op} sum over {axis}", a.dtype)  # fmt: skip
+            for k in {-m - 1, -m, 1 - m, -5, -2, -1, 0, 1, 2, 3, n - 1, n, n + 1}:
+                d = A.diagonal(k)
+                expected = a.diagonal(k) if -m < k < n else np.zeros(0, dtype)
+                assert d.dtype == dtype and np.array_equal(d, expected), f"{name} {op} diagonal {k}"
+                assert d.flags.writeable and not (d.size and not A._op and np.shares_memory(d, A.values))
+            for k in (0, 1, -2):
+                expected, size = ref.diagonal(k).sum() if -m < k < n else 0, magnitude.sum()
+                assert_within(np.asarray(A.trace(k)), np.asarray(expected), np.asarray(size), m + n, f"{name} trace")
+
+
+@FORMATS
+def test_astype_and_conj(format):
+    for name in holding(format, ("banded 9", "wide 20 x 70", "0x5", "explicit zeros")):
+        for dtype in DTYPES:
+            for op in VIEWS:
+                A, a = VIEWS[op](ours(name, format, dtype)), seen(matrix(name, dtype), op).toarray()
+                for target in DTYPES:
+                    if "complex" in dtype and "float" in target:
+                        with pytest.raises(TypeError, match=f"{dtype}.*{target}"):
+                            A.astype(target)
+                        continue
+                    B = A.astype(target)
+                    assert (B.dtype, B.format, B.shape) == (target, A.format, A.shape)
+                    assert np.array_equal(B.toarray(), a.astype(target)), f"{name} {op} {dtype} to {target}"
+                assert A.astype(dtype, copy=False) is A and A.astype(dtype) is not A
+                assert np.array_equal(A.conj().toarray(), a.conj())
+                assert np.array_equal(A.conj(copy=True).parts()["values"].shape, A.copy().values.shape)
+                assert np.array_equal(A.conjugate().toarray(), a.conj())
+
+
+@FORMATS
+def test_count_nonzero_and_eliminate_zeros(format):
+    for name in holding(format, SMALL):
+        a = matrix(name)
+        for view in (lambda A: A, lambda A: A.T):
+            A = view(ds.array(a, format).copy())
+            dense, same = A.toarray(), A.T
+            assert A.count_nonzero() == np.count_nonzero(dense), name
+            A.eliminate_zeros()
+            assert np.array_equal(A.toarray(), dense) and np.array_equal(same.toarray(), dense.T), name
+            assert A.count_nonzero() == np.count_nonzero(dense)
+            if format in DIAGONAL:
+                empty = [k for k in A.offsets if not A.diagonal(k).any()]
+                assert not empty or format == "cdm", f"{name}: diagonals {empty} are zero"
+            else:
+                assert A.nnz == np.count_nonzero(dense), name
+    A = ds.array(sp.csr_array(matrix("banded 9")), format).copy()
+    A.values[...] = 0
+    A.eliminate_zeros()
+    assert A.nnz == 0 and A.shape == (9, 9) and np.array_equal(A @ np.ones(9), np.zeros(9))
+
+
+@FORMATS
+def test_nan_and_inf(format):
+    """They stay in their element; the real part of a complex infinity does not spoil the imaginary one."""
+    dense = np.diag([np.inf, 1.0, -np.inf, np.nan]) + np.diag([2.0, 3.0, 4.0], 1)
+    for dtype in DTYPES:
+        a = dense.astype(dtype)
+        A, B = ds.array(a, format), ds.array(sp.csr_array(np.eye(4, k=1, dtype=dtype)), format)
+        for made, expected in ((A + B, a + B.toarray()), (A - B, a - B.toarray()), (B - A, B.toarray() - a), (-A, -a),
+                               (A.conj(), a.conj()), (abs(A), abs(a)), (A.T.copy(), a.T)):  # fmt: skip
+            assert np.array_equal(made.toarray(), expected, equal_nan=True), dtype
+        a[3, 3] = 5
+        A = ds.array(a, format)
+        for axis in (0, 1):
+            assert np.array_equal(A.sum(axis=axis), a.sum(axis=axis), equal_nan=True), (dtype, axis)
+        assert np.array_equal(A.diagonal(), a.diagonal()) and A.count_nonzero() == 7

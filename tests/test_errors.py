@@ -1,0 +1,170 @@
+"""Bad input: the right exception, with what was given and what was expected, and nothing changed by it."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cases import DIAGONAL, make, raises
+
+import diagsparse as ds
+
+FORMATS = pytest.mark.parametrize("format", ds.formats())
+FAMILY = pytest.mark.parametrize("format", DIAGONAL)
+EYE = np.eye(3)
+
+
+def parts_of(format, count, n=4):
+    """Return values for `count` diagonals of a matrix of order n, each of full length."""
+    return np.ones(count * n) if format == "hm" else np.ones((count, n))
+
+
+# ---- offsets --------------------------------------------------------------------------------------
+@FAMILY
+def test_offsets_that_are_not_integers(format):
+    what = "rows" if format == "cdm" else "offsets"
+    for bad, kind, words in (
+        ([0, np.nan], ValueError, ["nan"]),
+        ([0, np.inf], ValueError, ["inf"]),
+        ([0.0, 1.0], TypeError, ["float64", "integers"]),
+        ([True, False], TypeError, ["bool", "integers"]),
+        (["0", "1"], TypeError, ["integers"]),
+        ([None, 1], TypeError, ["object", "integers"]),
+        ([0, 2**70], (TypeError, ValueError), []),
+        (np.array([0, 2**63], np.uint64), (TypeError, ValueError), []),
+        ([[0, 1]], ValueError, ["(1, 2)"]),
+        (0j, TypeError, ["complex128", "integers"]),
+    ):
+        with raises(kind, f"{format}_array", what, *words):
+            make(format, (parts_of(format, 2), bad), shape=(4, 4))
+
+
+@FAMILY
+def test_offsets_that_repeat_or_lie_outside(format):
+    what = "rows" if format == "cdm" else "offsets"
+    with raises(ValueError, f"{format}_array", what, "[1, 1]", "repeat 1", "may be given once"):
+        make(format, (parts_of(format, 2), [1, 1]), shape=(4, 4))
+    for bad in (4, -4 if format != "cdm" else -1, 10**9, -(10**12)):
+        with raises(ValueError, f"{format}_array", what, f"hold {bad}", "outside", "4 x 4"):
+            make(format, (parts_of(format, 2), [0, bad]), shape=(4, 4))
+    with raises(ValueError, f"{format}_array", "[7, 7, 7, 7, 7, 7, 7, 7, ...]"):
+        make(format, (parts_of(format, 20), [7] * 20), shape=(4, 4))
+
+
+def test_no_diagonal_lies_in_a_matrix_without_elements():
+    for shape, k in (((0, 5), 1), ((0, 5), 0), ((5, 0), -2), ((0, 0), 0)):
+        for format in ("dia", "hm"):
+            values = np.zeros(0) if format == "hm" else np.zeros((1, shape[0]))
+            with raises(ValueError, f"hold {k}", f"{shape[0]} x {shape[1]}"):
+                make(format, (values, [k]), shape=shape)
+
+
+def test_order_of_hm_offsets():
+    with raises(ValueError, "hm_array", "order", "superdiagonals ascending", "subdiagonals descending"):
+        ds.hm_array((np.ones(10), [-1, 0, 1]), shape=(4, 4))
+
+
+@FAMILY
+def test_values_of_another_size(format):
+    for count in (0, 1, 3):
+        with raises(ValueError, f"{format}_array", "2", "4 x 4"):
+            make(format, (parts_of(format, count, 4), [0, 1]), shape=(4, 4))
+    with raises(ValueError, f"{format}_array", "(2, 2, 2)"):
+        make(format, (np.ones((2, 2, 2)), [0, 1]), shape=(4, 4))
+    with raises(ValueError, f"{format}_array", "1 parts"):
+        make(format, (np.ones((2, 4)),), shape=(4, 4))
+    if format != "cdm":
+        with raises(ValueError, f"{format}_array", "shape=(m, n)"):
+            make(format, (parts_of(format, 1), [0]))
+
+
+# ---- shapes ---------------------------------------------------------------------------------------
+@FORMATS
+def test_bad_shapes(format):
+    for shape, kind, words in (
+        ((-1, 4), ValueError, ["(-1, 4)"]),
+        ((2**62, 2**62), ValueError, [str(2**62)]),
+        ((3, 4, 5), (TypeError, ValueError), []),
+        ((3.0, 4.0), (TypeError, ValueError), []),
+        ("ab", TypeError, ["ab"]),
+        (4, TypeError, ["4"]),
+    ):
+        with raises(kind, *words):
+            make(format, EYE, shape=shape)
+    with raises(ValueError, f"{format}_array", "(4, 3)", "3 x 3"):
+        make(format, EYE, shape=(4, 3))
+    with raises(ValueError, f"{format}_array", "(4, 3)", "3 x 3"):
+        make(format, sp.csr_array(EYE), shape=(4, 3))
+    with raises(ValueError, f"{format}_array", "(4, 3)", "3 x 3"):
+        make(format, ds.hm_array(EYE), shape=(4, 3))
+    for bad in (np.ones(3), np.ones((2, 2, 2)), np.float64(3), 3.5):
+        with raises(ValueError, f"{format}_array", str(np.shape(bad)), "two dimensions"):
+            make(format, bad)
+    with raises(ValueError, "two dimensions"):
+        make(format, sp.coo_array(np.ones(3)))
+
+
+def test_cdm_is_square():
+    for run in (
+        lambda: ds.cdm_array((3, 4)),
+        lambda: ds.cdm_array(np.ones((3, 4))),
+        lambda: ds.cdm_array(sp.coo_array((3, 4))),
+        lambda: ds.cdm_array(sp.dia_array((3, 4))),
+        lambda: ds.hm_array((3, 4)).asformat("cdm"),
+        lambda: ds.csr_array((3, 4)).asformat("cdm"),
+        lambda: ds.cdm_array((np.ones((1, 4)), [0]), shape=(3, 4)),
+        lambda: ds.forecast("convert", ds.hm_array((3, 4)), format="cdm"),
+        lambda: ds.cdm_array((3, 3)) @ ds.hm_array((3, 4)),
+        lambda: ds.hm_array((3, 4)).matmul(ds.hm_array((4, 5)), format="cdm"),
+    ):
+        with raises(ValueError, "CDM", "square", "3 x "):
+            run()
+
+
+@FORMATS
+def test_indices_outside(format):
+    one = [1.0]
+    cases = {
+        "csr": [(one, [3], [0, 1, 1, 1]), (one, [-1], [0, 1, 1, 1]), (one, [0], [0, 2, 1, 1]), (one, [0], [0, 1])],
+        "coo": [([1.0], ([0], [3])), ([1.0], ([-1], [0])), ([1.0, 2.0], ([0], [1])), ([1.0], ([0], [0], [0]))],
+    }
+    cases["csc"] = cases["csr"]
+    for parts in cases.get(format, []):
+        with raises(ValueError, f"{format}_array"):
+            make(format, tuple(map(np.array, parts)) if format != "coo" else parts, shape=(3, 3))
+    for index in ([0.5], [np.nan], ["a"]):
+        parts = {"csr": ([1.0], index, [0, 1, 1, 1]), "coo": ([1.0], ([0], index))}
+        parts["csc"] = parts["csr"]
+        if format in parts:
+            with raises((ValueError, TypeError), f"{format}_array"):
+                make(format, parts[format], shape=(3, 3))
+
+
+# ---- dtypes ---------------------------------------------------------------------------------------
+@FORMATS
+def test_dtypes_that_are_refused(format):
+    for dtype in ("int8", "int64", "uint16", "bool"):
+        for given in (EYE.astype(dtype), sp.csr_array(EYE.astype(dtype)), sp.dia_array(EYE.astype(dtype))):
+            with raises(TypeError, f"{format}_array", dtype, "float64", "dtype="):
+                make(format, given)
+    for given in (EYE.astype(np.longdouble), EYE.astype(np.clongdouble), EYE.astype(np.float16)):
+        with raises(TypeError, f"{format}_array", given.dtype, "complex128"):
+            make(format, given)
+    for given in (EYE.astype(object), EYE.astype(str), np.zeros((2, 2), "M8[s]"), None, object(), "text", {1: 2}):
+        with pytest.raises((TypeError, ValueError), match=f"{format}_array"):
+            make(format, given)
+    with raises(TypeError, f"{format}_array", "complex128", "float64", "imaginary"):
+        make(format, EYE * 1j, dtype=float)
+    for dtype in (int, bool, "float16", object, np.longdouble):
+        with raises(TypeError, np.dtype(dtype), "float32, float64, complex64 or complex128"):
+            make(format, EYE, dtype=dtype)
+        with raises(TypeError, np.dtype(dtype), "float32, float64, complex64 or complex128"):
+            make(format, EYE).astype(dtype)
+    with pytest.raises(TypeError):
+        make(format, EYE, dtype="nonsense")
+
+
+@FAMILY
+def test_dtypes_of_parts_that_are_refused(format):
+    labels = [0]
+    for dtype in ("int64", "bool", "float16", "object", "str"):
+        with raises(TypeError, f"{format}_array"):
+            make(format, (parts_of(format, 1).astype(dtype), labels), shape=(4, 4))

@@ -1,0 +1,149 @@
+"""Products that cannot be: shapes, names, outputs and dtypes, refused in the user's words, and nothing changed."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cases import make, matrix, ours, raises
+
+import diagsparse as ds
+
+FORMATS = pytest.mark.parametrize("format", ds.formats())
+EYE = np.eye(3)
+
+
+@FORMATS
+def test_operands_of_impossible_dtypes(format):
+    A = make(format, EYE)
+    for x in (np.ones(3, object), np.array(["a", "b", "c"]), np.ones(3, np.longdouble), np.ones(3, "M8[s]")):
+        with raises(TypeError, "float64"):
+            A.matvec(x)
+    with pytest.raises(TypeError):
+        A @ sp.csr_array(EYE.astype(int))
+    with raises(TypeError, "ndarray", "sparse"):
+        A.matmul(EYE)
+    with raises(TypeError, "ndarray", "sparse"):
+        ds.matmul(EYE, A)
+    with raises(TypeError, "ndarray"):
+        ds.matmul(A, A, EYE)
+    for run in (lambda: A.matvec(EYE[0], alpha="2"), lambda: A.matvec(EYE[0], alpha=None),
+                lambda: A.matvec(EYE[0], beta="1", out=np.zeros(3)), lambda: ds.matmul(A, A, alpha="2")):  # fmt: skip
+        with pytest.raises(TypeError):
+            run()
+
+
+@FORMATS
+def test_shapes_that_do_not_fit(format):
+    name = "banded 9" if format == "cdm" else "wide 20 x 70"
+    A = ours(name, format)
+    m, n = A.shape
+    for x in (np.ones(n - 1), np.ones(n + 1), np.ones(0)):
+        with raises(ValueError, "matvec", f"{len(x)} elements", f"{m} x {n}", f"needs {n}"):
+            A.matvec(x)
+        with raises(ValueError, f"{len(x)} elements", f"needs {n}"):
+            A @ x
+    with raises(ValueError, "rmatvec", f"{m + 1} elements", f"needs {m}"):
+        A.rmatvec(np.ones(m + 1))
+    with raises(ValueError, "matvec", (n + 1, 2), f"needs {n}"):
+        A @ np.ones((n + 1, 2))
+    with raises(ValueError, (n, 2, 2)):
+        A @ np.ones((n, 2, 2))
+    with raises(ValueError, (2, m + 1), f"{m} x {n}", f"needs {m}"):
+        np.ones((2, m + 1)) @ A
+    B = ours("1x7", "dia")
+    with raises(ValueError, "matmul", f"{m} x {n}", "1 x 7", n):
+        A @ B
+    with raises(ValueError, "3 x 3", f"{m} x {n}"):
+        A + sp.csr_array(EYE)
+    with raises(ValueError, "(3, 3)" if format == "x" else "3 x 3", f"{m} x {n}"):
+        A - EYE
+    with raises(ValueError, "3 x 3", f"{m} x {n}"):
+        A * sp.csr_array(EYE)
+    with raises(ValueError, "(3, 3)", f"{m} x {n}"):
+        A * EYE
+    with raises(ValueError, "C is", "3 x 3", f"{m} x {m}"):
+        ds.matmul(A, A.T, make("dia", EYE))
+    with raises(ValueError, "syr2k", f"{m} x {n}", "1 x 7"):
+        ds.syr2k(A, B)
+
+
+@FORMATS
+def test_unknown_names(format):
+    A, x = make(format, EYE), np.ones(3)
+    quoted = [f'"{kernel}"' for kernel in A.kernels("matvec")]
+    for run in (lambda: A.matvec(x, kernel="nope"), lambda: A.rmatvec(x, kernel="nope"),
+                lambda: ds.plan_matvec(A, kernel="nope")):  # fmt: skip
+        with raises(ValueError, "matvec", '"nope"', format, "cpu", *quoted):
+            run()
+    quoted = [f'"{kernel}"' for kernel in A.kernels("matmul")]
+    for run in (lambda: A.matmul(A, kernel="nope"), lambda: ds.matmul(A, A, kernel="nope"),
+                lambda: ds.plan_matmul(A, A, kernel="nope"), lambda: ds.syrk(A, kernel="nope")):  # fmt: skip
+        with raises(ValueError, "matmul", '"nope"', "cpu", *quoted):
+            run()
+    with raises(ValueError, "nope", "matvec", "matmul"):
+        A.kernels("nope")
+    for run in (lambda: A.asformat("nope"), lambda: ds.array(EYE, "nope"), lambda: A.matmul(A, format="nope"),
+                lambda: ds.forecast("convert", A, format="nope"),
+                lambda: ds.matmul(A, A, A, format="nope")):  # fmt: skip
+        with raises(ValueError, "nope", *ds.formats()):
+            run()
+    for run in (lambda: ds.matmul(A, A, trans_a="X"), lambda: ds.matmul(A, A, trans_b="n"),
+                lambda: ds.syrk(A, trans="C"), lambda: ds.syr2k(A, A, trans=0),
+                lambda: ds.plan_matmul(A, A, trans_a=None)):  # fmt: skip
+        with raises(ValueError, "trans", '"N", "T" or "H"'):
+            run()
+    for run in (lambda: ds.syrk(A, triangle="left"), lambda: ds.syr2k(A, A, triangle=0)):
+        with raises(ValueError, "triangle", '"lower" or "upper"'):
+            run()
+    with raises(ValueError, "nope", "matmul", "convert"):
+        ds.forecast("nope", A)
+    with raises(ValueError, "op", "nope", "matvec"):
+        ds.array(EYE, op="nope")
+    with raises(ValueError, "beta", "2"):
+        A.matvec(x, beta=2)
+    with raises(ValueError, "beta", "2"):
+        ds.matmul(A, A, beta=2)
+    with raises(ValueError, "axis", 5):
+        A.sum(axis=5)
+    with raises(ValueError, "axes", "(0, 1)"):
+        A.transpose((0, 1))
+
+
+@FORMATS
+def test_out_that_does_not_fit(format):
+    A, x = ours("banded 9", format), np.ones(9)
+    frozen = np.zeros(9)
+    frozen.flags.writeable = False
+    for out, kind, words in (
+        (np.zeros(8), ValueError, ["(8,)", "(9,)"]),
+        (np.zeros((9, 1)), ValueError, ["(9, 1)", "(9,)"]),
+        (np.zeros(9, "float32"), TypeError, ["float32", "float64"]),
+        (np.zeros(9, complex), TypeError, ["complex128", "float64"]),
+        (np.zeros(9, ">f8"), TypeError, [">f8", "float64"]),
+        (frozen, ValueError, ["read-only"]),
+        ([0.0] * 9, TypeError, ["list", "NumPy"]),
+    ):
+        for run in (A.matvec, A.rmatvec, ds.plan_matvec(A)):
+            with raises(kind, "out", *words):
+                run(x, out=out)
+        assert not np.any(out)
+    with raises(ValueError, "(8, 9)", "(9, 9)"):
+        A.toarray(out=np.zeros((8, 9)))
+    with raises((ValueError, TypeError), "float32", "float64"):
+        A.toarray(out=np.zeros((9, 9), "float32"))
+
+
+@FORMATS
+def test_nothing_changes_after_an_error(format):
+    a = matrix("banded 9")
+    A, B = ds.array(a.copy(), format), make(format, EYE)
+    C = A @ A
+    before, c = A.toarray(), C.toarray()
+    for run in (
+        lambda: A @ B, lambda: A + B, lambda: A.matvec(np.ones(8)), lambda: ds.matmul(A, A, B),
+        lambda: ds.matmul(A, A, out=B), lambda: ds.matmul(B, B, out=C), lambda: ds.matmul(A, A, B, out=C),
+        lambda: ds.matmul(A, A, A, out=B), lambda: A.astype(int), lambda: A.asformat("nope"),
+        lambda: ds.matmul(A, A, A, out=A.astype("complex64")), lambda: ds.matmul(A, A, A, out=np.zeros((9, 9))),
+    ):  # fmt: skip
+        with pytest.raises((ValueError, TypeError)):
+            run()
+    assert np.array_equal(A.toarray(), before) and np.array_equal(C.toarray(), c) and np.array_equal(B.toarray(), EYE)

@@ -1,0 +1,188 @@
+"""What the constructors take: SciPy in every state, dense arrays, shapes, ours, and the recommended format."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cases import DIAGONAL, DTYPES, SMALL, holding, make, matrix, random, rng_of
+
+import diagsparse as ds
+
+FORMATS = pytest.mark.parametrize("format", ds.formats())
+CLASSES = [f"{f}_{kind}" for f in ("dia", "csr", "csc", "coo", "bsr", "lil", "dok") for kind in ("array", "matrix")]
+
+
+@FORMATS
+@pytest.mark.parametrize("cls", CLASSES)
+def test_every_scipy_class(format, cls):
+    for name in ("0x0", "banded 8", "corners 65", "empty rows", "1x7"):
+        if name in holding(format, [name]) and not (cls.startswith("bsr") and name == "0x0"):
+            a = getattr(sp, cls)(matrix(name, "complex64"))
+            A = make(format, a)
+            assert A.dtype == "complex64" and np.array_equal(A.toarray(), matrix(name, "complex64").toarray()), name
+
+
+@FORMATS
+def test_dense_arrays(format):
+    for dtype in DTYPES:
+        for name in holding(format, SMALL):
+            dense = matrix(name, dtype).toarray()
+            for given in (dense, np.asfortranarray(dense), np.repeat(dense, 2, axis=1)[:, ::2]):
+                A = make(format, given)
+                assert A.dtype == dtype and np.array_equal(A.toarray(), dense), name
+    assert np.array_equal(make(format, [[1.0, 2.0], [0.0, 3.0]]).toarray(), [[1, 2], [0, 3]])
+    assert np.array_equal(make(format, [[1, 2], [0, 3]], dtype="float32").toarray(), [[1, 2], [0, 3]])
+
+
+@FORMATS
+def test_empty_of_a_shape(format):
+    for shape in ((0, 0), (3, 3), *([(0, 4), (5, 0), (2, 7)] if format != "cdm" else [])):
+        for dtype in (None, *DTYPES):
+            A = make(format, shape, dtype=dtype)
+            assert (A.shape, A.nnz, A.dtype) == (shape, 0, np.dtype(dtype or "float64"))
+            assert np.array_equal(A @ np.ones(shape[1], A.dtype), np.zeros(shape[0]))
+
+
+@FORMATS
+def test_dtype_on_request(format):
+    ints = sp.csr_array(np.array([[1, 0], [2, 3]]))
+    for given in (
+        ints,
+        ints.todia(),
+        ints.tocoo(),
+        ints.toarray(),
+        ints.astype(bool),
+        ints.toarray().astype(np.float16),
+    ):
+        for dtype in DTYPES:
+            A = make(format, given, dtype=dtype)
+            expected = given.toarray() if sp.issparse(given) else given
+            assert A.dtype == dtype and np.array_equal(A.toarray(), expected)
+    narrow = make(format, matrix("banded 9", "float64"), dtype=np.complex64)
+    assert narrow.dtype == np.complex64
+    assert np.array_equal(narrow.toarray(), matrix("banded 9", "float64").toarray().astype(np.complex64))
+    again = make(format, narrow, dtype=np.complex128)
+    assert again.dtype == np.complex128 and np.array_equal(again.toarray(), narrow.toarray())
+
+
+@FORMATS
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_unsorted_and_duplicate_entries(format, index):
+    rng, n = rng_of("duplicates"), 30
+    rows, columns = rng.integers(0, n, (2, 400)).astype(index)
+    values = rng.integers(-5, 6, 400).astype(float)  # sums of small integers are exact
+    coo = sp.coo_array((values, (rows, columns)), shape=(n, n))
+    order = np.argsort(rows, kind="stable")
+    indptr = np.searchsorted(rows[order], np.arange(n + 1)).astype(index)
+    csr = sp.csr_array((values[order], columns[order], indptr), shape=(n, n))
+    csc = sp.csc_array((values[order], columns[order], indptr), shape=(n, n)).T
+    for given in (coo, csr, csc.T.tocsc(), sp.coo_matrix(coo), sp.csr_matrix(csr)):
+        before = [part.copy() for part in (given.data, *(given.coords if given.format == "coo" else (given.indices,)))]
+        A = make(format, given)
+        assert np.array_equal(A.toarray(), given.toarray()), given.format
+        after = (given.data, *(given.coords if given.format == "coo" else (given.indices,)))
+        assert all(map(np.array_equal, before, after)), "the caller's arrays were changed"
+        x = rng.integers(-5, 6, n).astype(float)
+        assert np.array_equal(A @ x, given @ x) and np.array_equal(A.T @ x, given.T @ x)
+    if format in ("csr", "csc", "coo"):
+        A = make(format, coo)
+        assert A.nnz == len(set(zip(rows.tolist(), columns.tolist(), strict=True)))
+        for name, part in A.parts().items():
+            assert part.dtype == {"values": np.float64, "indptr": np.int64}.get(name, np.int32), name
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo"])
+def test_parts_unsorted_and_duplicate(format):
+    values, minor, major = np.array([1.0, 2, 4, 8, 16]), np.array([2, 0, 2, 1, 1]), np.array([0, 0, 0, 1, 1])
+    dense = np.array([[2.0, 0, 5], [0, 24, 0]])
+    if format == "csr":
+        A = ds.csr_array((values, minor, [0, 3, 5]), shape=(2, 3))
+    elif format == "csc":
+        A, dense = ds.csc_array((values, minor, [0, 3, 5]), shape=(3, 2)), dense.T
+    else:
+        A = ds.coo_array((values, (major, minor)), shape=(2, 3))
+    assert A.nnz == 3 and np.array_equal(A.toarray(), dense)
+    assert values.tolist() == [1, 2, 4, 8, 16] and minor.tolist() == [2, 0, 2, 1, 1]
+
+
+@FORMATS
+def test_scipy_dia_with_offsets_outside_and_short_or_long_data(format):
+    for shape in ((5, 5), *([(4, 9), (9, 4)] if format != "cdm" else [])):
+        for width in (1, 3, 5, 9, 12):
+            offsets = np.array([0, -20, 2, 30, -3, 9, -9])
+            data = random((len(offsets), width), "float64", shape)
+            a = sp.dia_array((data, offsets), shape=shape)
+            A = make(format, a)
+            expected = np.zeros(shape)
+            for k, row in zip(offsets, data, strict=True):
+                for j in range(min(width, shape[1])):
+                    if 0 <= j - k < shape[0]:
+                        expected[j - k, j] = row[j]
+            assert np.array_equal(A.toarray(), expected), (shape, width)
+            x = random(shape[1], "float64")
+            assert np.allclose(A @ x, expected @ x, rtol=1e-14, atol=1e-14)
+
+
+@FORMATS
+def test_nan_and_inf_survive_conversions(format):
+    dense = np.diag([np.nan, np.inf, 1, -np.inf, 0.0]) + np.diag([0, np.nan, 2, 0.0], 1)
+    for dtype in ("float32", "complex128"):
+        a = dense.astype(dtype)
+        for given in (a, sp.csr_array(a), sp.dia_array(a)):
+            A = make(format, given)
+            assert np.array_equal(A.toarray(), a, equal_nan=True)
+            for target in ds.formats():
+                assert np.array_equal(A.asformat(target).T.toarray(), a.T, equal_nan=True), target
+
+
+@pytest.mark.parametrize("format", DIAGONAL)
+def test_stored_values_of_parts_in_any_layout(format):
+    """Parts that are lists, F order, strided, of another byte order or narrower integers are brought to shape."""
+    n, labels = 6, {"dia": [-1, 0], "hm": [0, -1], "cdm": [0, 5]}[format]
+    count = 2 * n - 1 if format == "hm" else (2, n)
+    values = random(count, "float64", format)
+    reference = make(format, (values, labels), shape=(n, n)).toarray()
+    strided = np.repeat(values, 2, axis=-1)[..., ::2]
+    for given in (values.tolist(), np.asfortranarray(values), strided, values[..., ::-1].copy()[..., ::-1]):
+        assert np.array_equal(make(format, (given, labels), shape=(n, n)).toarray(), reference)
+    swapped = values.astype(values.dtype.newbyteorder())
+    A = make(format, (swapped, np.array(labels, np.int16)), shape=(n, n))
+    assert A.dtype == np.float64 and A.dtype.isnative and np.array_equal(A.toarray(), reference)
+
+
+@pytest.mark.parametrize("format", ["dia", "cdm"])
+def test_one_diagonal_may_be_flat(format):
+    A = make(format, (np.array([1.0, 2, 3]), [0]), shape=(3, 3))
+    assert np.array_equal(A.toarray(), np.diag([1.0, 2, 3]))
+
+
+@pytest.mark.parametrize("format", DIAGONAL)
+def test_no_diagonals_at_all(format):
+    values = np.zeros(0) if format == "hm" else np.zeros((0, 4))
+    A = make(format, (values, []), shape=(4, 4))
+    assert A.nnz == 0 and np.array_equal(A.toarray(), np.zeros((4, 4)))
+
+
+def test_array_recommends():
+    assert ds.array(ds.gallery.tridiagonal(50)).format == "hm"
+    assert ds.array(ds.gallery.arrow(50)).format == "csr"
+    A = ds.csc_array(matrix("banded 9"))
+    assert ds.array(A) is A
+    assert ds.array(matrix("banded 9", "complex64").todia()).dtype == "complex64"
+    assert ds.array(np.eye(3)).format == "hm"
+    for name in SMALL:
+        a = matrix(name)
+        assert np.array_equal(ds.array(a).toarray(), a.toarray()), name
+        assert ds.array(a).nbytes <= min(ds.array(a, "hm").nbytes, ds.array(a, "csr").nbytes), name
+    for format in ds.formats():
+        assert ds.array(matrix("banded 9"), format).format == format
+    assert ds.issparse(ds.array(np.eye(2))) and not ds.issparse(sp.eye_array(2)) and not ds.issparse(np.eye(2))
+
+
+@FORMATS
+def test_copy_of_ours(format):
+    A = make(format, matrix("banded 9"))
+    assert np.shares_memory(make(format, A).values, A.values)
+    assert not np.shares_memory(make(format, A, copy=True).values, A.values)
+    for view in (A.T, A.conj()):
+        B = make(format, view)
+        assert B.format == format and np.array_equal(B.toarray(), view.toarray())

@@ -1,0 +1,213 @@
+"""Files: round trips of every format, SciPy's files, what Matrix Market text means; test_io_damaged.py has the rest."""
+
+import logging
+
+import numpy as np
+import pytest
+from market_files import LIBRARIES, text
+from scipy import sparse
+
+import diagsparse as ds
+from diagsparse import _matrix_market, gallery
+
+DTYPES = [np.float32, np.float64, np.complex64, np.complex128]
+SUFFIXES = [".mtx", ".mtx.gz", ".npz"]
+
+
+@pytest.fixture(params=LIBRARIES)
+def library(request, monkeypatch):
+    """Both libraries that can parse the text."""
+    module = pytest.importorskip(request.param)
+    monkeypatch.setattr(_matrix_market, "_library", lambda: module)
+    return module
+
+
+def same(a, b):
+    return a.dtype == b.dtype and np.array_equal(a.toarray(), b.toarray())
+
+
+# ---- Round trips -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("format", ds.formats())
+def test_every_format_and_dtype(tmp_path, format, suffix, dtype):
+    A = ds.array(gallery.banded(20, 3, 2, dtype=dtype, seed=1), format)
+    ds.write(tmp_path / f"a{suffix}", A)
+    B = ds.read(tmp_path / f"a{suffix}", dtype=dtype)
+    assert B.format == (format if suffix == ".npz" else "csr")
+    assert same(A, B)
+    if suffix == ".npz":
+        assert ds.read(tmp_path / "a.npz").dtype == dtype
+        for name, part in A.parts().items():
+            assert np.array_equal(part, B.parts()[name]), name
+    assert [path.name for path in tmp_path.iterdir()] == [f"a{suffix}"]
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (4, 0), (1, 1), (3, 7), (7, 3)])
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("format", ds.formats())
+def test_every_shape(tmp_path, format, suffix, shape):
+    if format == "cdm" and shape[0] != shape[1]:
+        pytest.skip("CDM holds square matrices only")
+    A = ds.array(np.arange(shape[0] * shape[1], dtype=float).reshape(shape) - 3, format)
+    ds.write(str(tmp_path / f"a{suffix}"), A)
+    B = ds.read(str(tmp_path / f"a{suffix}"), format=format)
+    assert B.shape == shape and B.format == format and same(A, B)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("format", ds.formats())
+def test_views(tmp_path, format, suffix):
+    A = ds.array(gallery.banded(9, 3, 1, dtype=complex, seed=1), format)
+    for view in (A.T, A.H, A.conj()):
+        ds.write(tmp_path / f"a{suffix}", view)
+        assert same(view, ds.read(tmp_path / f"a{suffix}"))
+
+
+@pytest.mark.parametrize("format", ["dia", "csr", "csc", "coo"])
+def test_scipy_reads_our_archives(tmp_path, format):
+    A = ds.array(gallery.stencil(5, 6), format)
+    ds.write(tmp_path / "a.npz", A)
+    B = sparse.load_npz(tmp_path / "a.npz")
+    assert B.format == format and same(A, B)
+
+
+@pytest.mark.parametrize("container", ["dia", "csr", "csc", "coo", "bsr", "lil"])
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix])
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_scipy_matrices(tmp_path, suffix, kind, container):
+    A = kind(gallery.banded(12, 1, 2, seed=0)).asformat(container)
+    ds.write(tmp_path / f"a{suffix}", A)
+    B = ds.read(tmp_path / f"a{suffix}")
+    assert same(A, B)
+    assert B.format == (container if suffix == ".npz" and container in ds.formats() else "csr")
+
+
+def test_archives_of_scipy(tmp_path):
+    for compressed in (True, False):
+        sparse.save_npz(tmp_path / "a.npz", sparse.csc_matrix(np.eye(3)), compressed=compressed)
+        assert ds.read(tmp_path / "a.npz").format == "csc"
+        assert ds.read(tmp_path / "a.npz", format="hm").format == "hm"
+
+
+def test_values_keep_their_bits(tmp_path, library):
+    values = np.array([np.pi, 1e-310, -0.0, 1e308, 1 / 3, np.nan, np.inf, -np.inf, 5e-324])
+    A = ds.csr_array(sparse.csr_array(np.diag(np.ones(9))))
+    A.values[:] = values
+    ds.write(tmp_path / "a.mtx", A)
+    assert np.array_equal(ds.read(tmp_path / "a.mtx").values, values, equal_nan=True)
+    with np.errstate(over="ignore", under="ignore"):
+        A = A.astype(np.float32)
+    ds.write(tmp_path / "b.mtx", A)
+    assert np.array_equal(ds.read(tmp_path / "b.mtx", dtype=np.float32).values, A.values, equal_nan=True)
+
+
+def test_writing_is_repeatable_and_replaces(tmp_path):
+    A = gallery.stencil(5, 10)
+    for name in ("a.mtx.gz", "a.npz"):
+        ds.write(tmp_path / name, A)
+        first = (tmp_path / name).read_bytes()
+        ds.write(tmp_path / name, A)
+        assert (tmp_path / name).read_bytes() == first or name == "a.npz"
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+# ---- What Matrix Market text means -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["a.mtx", "a.mtx.gz", "A.MTX"])
+@pytest.mark.parametrize(
+    ("header", "body", "expected"),
+    [
+        ("coordinate real general", "2 3 2\n1 1 1.5\n2 3 -2", [[1.5, 0, 0], [0, 0, -2]]),
+        ("coordinate real general", "% a comment\n\n2 2 2\n\n1 1 1\n\n2 2 4\n\n", [[1, 0], [0, 4]]),
+        ("coordinate real general", "2 2 3\r\n1 1 1\r\n1 1 2\r\n2 2 4\r", [[3, 0], [0, 4]]),
+        ("coordinate integer symmetric", "2 2 2\n1 1 3\n2 1 4\n", [[3, 4], [4, 0]]),
+        ("coordinate real skew-symmetric", "2 2 1\n2 1 4\n", [[0, -4], [4, 0]]),
+        ("coordinate pattern general", "2 2 1\n2 1\n", [[0, 0], [1, 0]]),
+        ("coordinate complex hermitian", "2 2 2\n1 1 3 0\n2 1 4 5\n", [[3, 4 - 5j], [4 + 5j, 0]]),
+        ("array real general", "2 2\n1\n2\n3\n4\n", [[1, 3], [2, 4]]),
+        ("array integer symmetric", "2 2\n1\n2\n3\n", [[1, 2], [2, 3]]),
+        ("coordinate real general", "0 3 0\n", np.zeros((0, 3))),
+    ],
+)
+def test_matrix_market(tmp_path, library, header, body, expected, name):
+    A = ds.read(text(tmp_path, f"%%MatrixMarket matrix {header}\n{body}", name))
+    assert A.format == "csr" and A.dtype == (np.complex128 if "complex" in header else np.float64)
+    assert np.array_equal(A.toarray(), expected)
+
+
+def test_explicit_zeros_stay(tmp_path, library):
+    path = text(tmp_path, "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 0\n2 2 1\n")
+    A = ds.read(path)
+    assert A.nnz == 2
+    ds.write(tmp_path / "a.mtx", A)
+    assert ds.read(tmp_path / "a.mtx").nnz == 2
+
+
+def test_dtype_and_format(tmp_path, caplog):
+    path = text(tmp_path, "%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 3\n", "count.mtx")
+    with caplog.at_level(logging.INFO, "diagsparse"):
+        assert ds.read(path).dtype == np.float64
+    assert "count.mtx: int64 values become float64" in caplog.text and "count.mtx: reading with" in caplog.text
+    path = text(tmp_path, "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 1\n", "graph.mtx")
+    with caplog.at_level(logging.INFO, "diagsparse"):
+        A = ds.read(path, dtype=np.complex64, format="dia")
+    assert "graph.mtx: pattern entries become float64 ones" in caplog.text
+    assert A.dtype == np.complex64 and A.format == "dia"
+    ds.write(tmp_path / "c.mtx", gallery.tridiagonal(3, dtype=complex))
+    with pytest.raises(TypeError, match="complex128 values do not fit float64"):
+        ds.read(tmp_path / "c.mtx", dtype=float)
+    with pytest.raises(TypeError, match="dtype int64: expected float32"):
+        ds.read(tmp_path / "c.mtx", dtype=int)
+    with pytest.raises(ValueError, match='no format "best"'):
+        ds.read(tmp_path / "c.mtx", format="best")
+
+
+def test_integers_in_archives(tmp_path):
+    for dtype in (bool, np.int8, np.uint64):
+        sparse.save_npz(tmp_path / "a.npz", sparse.csr_array(np.eye(3, dtype=dtype)))
+        assert same(ds.read(tmp_path / "a.npz"), sparse.csr_array(np.eye(3)))
+        ds.write(tmp_path / "a.mtx", sparse.csr_array(np.eye(3, dtype=dtype)))
+        assert same(ds.read(tmp_path / "a.mtx"), sparse.csr_array(np.eye(3)))
+
+
+# ---- Mistakes --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_missing_files(tmp_path, suffix):
+    with pytest.raises(FileNotFoundError):
+        ds.read(tmp_path / f"nothing{suffix}")
+    with pytest.raises(FileNotFoundError):
+        ds.write(tmp_path / "nowhere" / f"a{suffix}", gallery.tridiagonal(3))
+
+
+def test_other_suffixes(tmp_path):
+    for name in ("a.txt", "a.mtx.bz2", "a", "mtx"):
+        with pytest.raises(ValueError, match=rf"read: {name}: unknown suffix, expected .mtx, .mtx.gz or .npz"):
+            ds.read(tmp_path / name)
+        with pytest.raises(ValueError, match=r"write: .* unknown suffix"):
+            ds.write(tmp_path / name, gallery.tridiagonal(3))
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_errors_leave_the_old_file(tmp_path, suffix, monkeypatch):
+    path = tmp_path / f"a{suffix}"
+    with pytest.raises(TypeError, match="write: A is a ndarray, expected a diagsparse matrix or a SciPy sparse array"):
+        ds.write(path, np.eye(3))
+    assert not list(tmp_path.iterdir())
+    ds.write(path, gallery.tridiagonal(3))
+
+    def fail(*args, **options):
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(_matrix_market, "_library", fail)
+    monkeypatch.setattr(sparse, "save_npz", fail)
+    with pytest.raises(OSError, match="the disk is full"):
+        ds.write(path, gallery.tridiagonal(4))
+    monkeypatch.undo()
+    assert [found.name for found in tmp_path.iterdir()] == [path.name]
+    assert ds.read(path).shape == (3, 3)

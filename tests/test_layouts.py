@@ -1,0 +1,286 @@
+"""The layouts: decoded independently, compared with the worked examples, counted to the byte, shared, copied."""
+
+import copy
+import html.parser
+import pickle
+import re
+
+import numpy as np
+import pytest
+from cases import DIAGONAL, DTYPES, MEDIUM, SMALL, fits, holding, make, matrix, ours, random
+from decoders import decode
+
+import diagsparse as ds
+
+EXAMPLE = np.array([[1.0, 5, 0, 0, 0], [9, 2, 6, 0, 0], [0, 10, 3, 7, 0], [0, 0, 11, 4, 8]])
+_INDICES = [0, 1, 0, 1, 2, 1, 2, 3, 2, 3, 4]
+_ROWS = [0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
+_BY_ROWS = [1.0, 5, 9, 2, 6, 10, 3, 7, 11, 4, 8]
+EXAMPLES = {  # what the headers of src/cpp/formats draw
+    "dia": {"offsets": [-1, 0, 1], "values": [[0.0, 9, 10, 11], [1, 2, 3, 4], [5, 6, 7, 8]]},
+    "hm": {"offsets": [0, 1, -1], "values": [1.0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11], "starts": [0, 4, 8, 11]},
+    "cdm": {"rows": [0, 1, 3], "values": [[1.0, 2, 3, 4], [5, 6, 7, 0], [0, 9, 10, 11]]},
+    "csr": {"indptr": [0, 2, 5, 8, 11], "indices": _INDICES, "values": _BY_ROWS},
+    "csc": {
+        "indptr": [0, 2, 5, 8, 10, 11],
+        "indices": [0, 1, 0, 1, 2, 1, 2, 3, 2, 3, 3],
+        "values": [1.0, 9, 5, 2, 10, 6, 3, 11, 7, 4, 8],
+    },
+    "coo": {"row": _ROWS, "col": _INDICES, "values": _BY_ROWS},
+}
+TUPLES = {
+    "dia": lambda p: (p["values"], p["offsets"]),
+    "hm": lambda p: (p["values"], p["offsets"]),
+    "cdm": lambda p: (p["values"], p["rows"]),
+    "csr": lambda p: (p["values"], p["indices"], p["indptr"]),
+    "csc": lambda p: (p["values"], p["indices"], p["indptr"]),
+    "coo": lambda p: (p["values"], (p["row"], p["col"])),
+}
+FORMATS = pytest.mark.parametrize("format", ds.formats())
+
+
+def example(format):
+    """Return the dense matrix that the header of a format draws."""
+    return EXAMPLE[:, :4] if format == "cdm" else EXAMPLE
+
+
+@FORMATS
+def test_worked_example(format):
+    parts = make(format, example(format)).parts()
+    assert parts.keys() == EXAMPLES[format].keys()
+    for name, expected in EXAMPLES[format].items():
+        if format == "dia" and name == "values":
+            inside = np.array(expected) != 0
+            assert np.array_equal(parts[name][inside], np.array(expected)[inside])
+        else:
+            assert np.array_equal(parts[name], expected), (name, parts[name], expected)
+
+
+@FORMATS
+def test_built_from_the_worked_example(format):
+    parts = {name: np.array(value) for name, value in EXAMPLES[format].items()}
+    A = make(format, TUPLES[format](parts), shape=example(format).shape)
+    assert np.array_equal(A.toarray(), example(format))
+    assert np.array_equal(decode(format, parts, A.shape), example(format))
+
+
+@FORMATS
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_decoder(format, dtype, device):
+    for name in holding(format, SMALL):
+        A, expected = ours(name, format, dtype, device), matrix(name, dtype).toarray()
+        assert A.dtype == dtype and A.shape == expected.shape and A.format == format
+        for view in (A, A.T.copy(), A.H.copy(), A.conj().copy()):
+            assert np.array_equal(decode(view.format, view.parts(), view.shape), view.toarray()), name
+        assert np.array_equal(A.toarray(), expected), name
+        assert np.array_equal(A.T.toarray(), expected.T), name
+        assert np.array_equal(A.H.toarray(), expected.conj().T), name
+        assert np.array_equal(A.conj().toarray(), expected.conj()), name
+
+
+def lengths(shape, offsets):
+    """Return the count of elements of each of these diagonals."""
+    return [np.eye(*shape, k=int(k)).sum() for k in offsets]
+
+
+@FORMATS
+def test_nbytes_and_nnz(format):
+    for name in holding(format, SMALL):
+        for dtype in ("float32", "complex128"):
+            a, A, item = matrix(name, dtype), ours(name, format, dtype), np.dtype(dtype).itemsize
+            (m, n), coo = a.shape, a.tocoo()
+            offsets = np.unique(coo.col - coo.row)
+            rows = len(np.unique(offsets % max(1, n)))
+            within = int(sum(lengths(a.shape, offsets)))
+            expected = {
+                "dia": (within, len(offsets) * (m * item + 8)),
+                "hm": (within, within * item + 16 * len(offsets) + 8),
+                "cdm": (rows * n, rows * (n * item + 8)),
+                "csr": (a.nnz, a.nnz * (item + 4) + 8 * (m + 1)),
+                "csc": (a.nnz, a.nnz * (item + 4) + 8 * (n + 1)),
+                "coo": (a.nnz, a.nnz * (item + 8)),
+            }
+            assert (A.nnz, A.nbytes) == expected[format], name
+            assert A.nbytes == sum(part.nbytes for part in A.parts().values()), name
+            assert A.size == A.nnz
+
+
+@pytest.mark.parametrize("n, kl, ku", [(1, 0, 0), (5, 1, 1), (5, 4, 4), (100, 3, 7), (1000, 0, 20), (64, 63, 0)])
+def test_hm_holds_a_full_band_without_padding(n, kl, ku):
+    A = ds.hm_array(ds.gallery.banded(n, kl, ku, seed=0))
+    assert A.nnz == A.values.size == n * (ku + kl + 1) - ku * (ku + 1) // 2 - kl * (kl + 1) // 2
+
+
+def test_hm_order_of_offsets():
+    A = ds.hm_array(matrix("wide 20 x 70"))
+    assert A.offsets.tolist() == [0, 1, 49, 50, 60, 69, -3, -19]
+
+
+@FORMATS
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_parts_are_shared(format, dtype):
+    parts = {name: np.array(value) for name, value in EXAMPLES[format].items()}
+    parts["values"] = parts["values"].astype(dtype)
+    A = make(format, TUPLES[format](parts), shape=example(format).shape)
+    assert np.shares_memory(A.values, parts["values"])
+    assert np.shares_memory(A.values, A.parts()["values"])
+    A.values[..., -1] = 77
+    assert (parts["values"] == 77).any() and (A.toarray() == 77).any()
+    for name, part in A.parts().items():
+        assert np.shares_memory(part, A.parts()[name]), name
+    copied = make(format, TUPLES[format](parts), shape=example(format).shape, copy=True)
+    assert not np.shares_memory(copied.values, parts["values"])
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo"])
+def test_scipy_values_are_shared_both_ways(format):
+    a = matrix("banded 64").asformat(format)
+    A = make(format, a)
+    assert np.shares_memory(A.values, a.data)
+    assert np.shares_memory(A.to_scipy().data, A.values)
+    if format != "coo":
+        assert np.shares_memory(A.indices, a.indices)
+        assert np.shares_memory(A.T.values, a.data)
+
+
+@FORMATS
+def test_parts_outlive_the_matrix(format):
+    def values():
+        return make(format, example(format)).parts()["values"]
+
+    kept = values()
+    junk = [np.full(kept.shape, 123.0) for _ in range(50)]  # would land in memory that was given back
+    assert kept.sum() == example(format).sum() and len(junk) == 50
+
+
+@FORMATS
+def test_a_view_has_no_parts_of_its_own(format):
+    views = [make(format, example(format).astype(complex)).conj()]
+    if format in (*DIAGONAL, "coo"):
+        views.append(make(format, example(format)).T)
+    for view in views:
+        for ask in (view.parts, lambda view=view: view.values):
+            with pytest.raises(ValueError, match=r"view.*copy"):
+                ask()
+
+
+@FORMATS
+@pytest.mark.parametrize("how", ["pickle", "copy", "deepcopy", "copy()"])
+def test_copies(format, how):
+    copied = {
+        "pickle": lambda A: pickle.loads(pickle.dumps(A)),
+        "copy": copy.copy,
+        "deepcopy": copy.deepcopy,
+        "copy()": lambda A: A.copy(),
+    }[how]
+    for name in holding(format, ("0x5", "1x7", "banded 9", "wide 20 x 70", "empty rows", "explicit zeros")):
+        A = ours(name, format, "complex64")
+        for view in (A, A.T, A.conj(), A.H):
+            B = copied(view)
+            assert (type(B), B.shape, B.dtype, B.nnz) == (type(view), view.shape, view.dtype, view.nnz), name
+            assert np.array_equal(B.toarray(), view.toarray()), name
+        B = copied(A)
+        for part, original in zip(B.parts().values(), A.parts().values(), strict=True):
+            assert np.array_equal(part, original) and part.dtype == original.dtype, name
+        assert B.nnz == 0 or not np.shares_memory(B.values, A.values), name
+
+
+@FORMATS
+def test_round_trip_through_scipy(format):
+    for dtype in ("float32", "complex128"):
+        for name in holding(format, SMALL):
+            a, A = matrix(name, dtype), ours(name, format, dtype)
+            for view, expected in ((A, a), (A.T, a.T), (A.H, a.T.conj())):
+                back = view.to_scipy()
+                assert back.dtype == a.dtype and back.shape == expected.shape
+                assert np.array_equal(back.toarray(), expected.toarray()), name
+                for scipy_format in ("csr", "dia", "coo"):
+                    there = view.to_scipy(scipy_format)
+                    assert there.format == scipy_format
+                    assert np.array_equal(there.toarray(), expected.toarray()), (name, scipy_format)
+                    again = make(view.format, there)
+                    assert np.array_equal(again.toarray(), expected.toarray()), (name, scipy_format)
+
+
+@FORMATS
+@pytest.mark.parametrize("target", ds.formats())
+def test_round_trip_among_formats(format, target):
+    for name in holding(target, holding(format, MEDIUM)):
+        A = ours(name, format, "complex64")
+        for view in (A, A.T, A.H, A.conj()):
+            for B in (view.asformat(target), make(target, view)):
+                assert (B.format, B.shape, B.dtype) == (target, view.shape, view.dtype)
+                assert np.array_equal(B.toarray(), view.toarray()), name
+        again = A.asformat(target).asformat(format)
+        assert np.array_equal(again.toarray(), A.toarray()), name
+
+
+@FORMATS
+def test_to_format_methods(format):
+    A = ours("banded 9", format)
+    for target in ds.formats():
+        B = getattr(A, f"to{target}")()
+        assert B.format == target and np.array_equal(B.toarray(), A.toarray())
+
+
+@FORMATS
+def test_asformat_of_its_own_format_shares_unless_asked(format):
+    A = make(format, example(format))
+    assert A.asformat(format) is A and A.asformat(None) is A
+    assert not np.shares_memory(A.asformat(format, copy=True).values, A.values)
+
+
+@FORMATS
+def test_repr(format):
+    A = ours("banded 9", format, "float32")
+    unit = f"{A.nbytes / 1000:.1f} KB" if A.nbytes >= 1000 else f"{A.nbytes} B"
+    what = f"{len(A.offsets)} diagonals from {min(A.offsets)} to {max(A.offsets)}, " if format in DIAGONAL else ""
+    assert repr(A) == f"<{format}_array 9 x 9 float32: {what}{A.nnz} stored, {unit}, cpu>"
+    if format in DIAGONAL:
+        assert repr(A.T).endswith("cpu, transposed view>")
+        assert f"from {min(A.T.offsets)} to {max(A.T.offsets)}" in repr(A.T)
+
+
+class Balanced(html.parser.HTMLParser):
+    """Checks that every tag is closed in order, and collects the text."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.text = [], ""
+
+    def handle_starttag(self, tag, attrs):
+        self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+@FORMATS
+def test_html(format):
+    for name in holding(format, ("0x0", "0x5", "1x1", "7x1", "banded 9", "banded 127", "scattered", "wide 20 x 70")):
+        for dtype in ("float32", "complex128"):
+            A = ours(name, format, dtype)
+            for view in (A, A.T):
+                drawn = view._repr_html_()
+                page = Balanced()
+                page.feed(drawn)
+                assert not page.open and "<script" not in drawn
+                assert repr(view) in page.text
+                assert not re.search(r"\b(nan|inf)\b", drawn), name
+            for part in A.parts():
+                assert f"<td>{part}</td>" in A._repr_html_()
+    small = make(format, example(format))._repr_html_()
+    for value in example(format)[example(format) != 0]:
+        assert f">{value:.0f}</text>" in small  # a small matrix is drawn with its values
+
+
+def test_values_of_random_matrices_keep_their_bits():
+    for format in DIAGONAL:
+        values = random((3, 50), "float64", format)
+        A = ds.cdm_array((values, [0, 7, 49]))
+        assert fits(format, A.shape)
+        for bits in (A.asformat(format).asformat("cdm"), A.T.asformat(format).T.asformat("cdm")):
+            assert np.array_equal(bits.values, values)

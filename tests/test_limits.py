@@ -1,0 +1,224 @@
+"""Huge shapes, devices that are not there, and the package without its optional halves."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from processes import python
+
+import diagsparse as ds
+
+FORMATS = pytest.mark.parametrize("format", ds.formats())
+EYE = np.eye(3)
+WITHOUT_CUDA = pytest.mark.skipif(ds.cuda_available(), reason="this machine has a CUDA device")
+
+
+HUGE = """
+    import numpy as np, scipy.sparse as sp, time
+    import diagsparse as ds
+    def refused(run):
+        start = time.perf_counter()
+        try:
+            made = run()
+        except (MemoryError, ValueError) as error:
+            assert str(error), "an empty message"
+            assert time.perf_counter() - start < 5
+            return
+        raise AssertionError(f"no error: {made!r}")
+"""
+
+
+@pytest.mark.parametrize("order", [2**31, 2**40, 2**61])
+def test_huge_shapes_are_refused_promptly(order):
+    """In a process of its own, which may not take more than 6 GB: no crash, and no long allocation."""
+    python(
+        HUGE
+        + f"""
+    n = {order}
+    sparse = ds.hm_array((n, n))
+    for format in ds.formats():
+        cls = getattr(ds, format + "_array")
+        refused(lambda: cls(np.eye(3), shape=(n, n)))
+        if format in ("dia", "hm", "cdm"):
+            refused(lambda: cls((np.ones(5) if format == "hm" else np.ones((1, 5)), [0]), shape=(n, n)))
+        else:
+            refused(lambda: sparse.asformat(format))
+            refused(lambda: cls((np.ones(1), ([n - 1], [n - 1])), shape=(n, n)))
+    refused(lambda: sparse.toarray())
+    refused(lambda: sparse @ np.ones(3))
+    refused(lambda: sparse.sum(axis=0))
+    refused(lambda: sparse + np.ones((3, 3)))
+    """,
+        memory=6 << 30,
+    )
+
+
+def test_huge_but_empty_matrices_cost_nothing():
+    python(
+        HUGE
+        + """
+    n = 2**40
+    for cls in (ds.dia_array, ds.hm_array, ds.cdm_array):
+        A = cls((n, n))
+        assert A.shape == (n, n) and A.nnz == 0 and A.nbytes < 100
+        assert (A @ A).nnz == 0 and (A + A).nnz == 0 and A.T.shape == (n, n) and A.copy().nnz == 0
+        assert A.diagonal(n).size == 0 and A.count_nonzero() == 0
+        assert ds.forecast("convert", A, format="hm").result_nbytes <= 8
+        assert str(n) in repr(A) and A._repr_html_()
+        refused(lambda: A.diagonal())
+    """,
+        memory=6 << 30,
+    )
+
+
+def test_one_entry_in_the_corner_of_a_huge_matrix():
+    """hm stores a diagonal of one element; what would need 2^40 elements is refused."""
+    python(
+        HUGE
+        + """
+    n = 2**40
+    A = ds.hm_array((np.array([2.0, 3.0]), [n - 1, 1 - n]), shape=(n, n))
+    assert A.nnz == 2 and A.diagonal(n - 1).tolist() == [2.0] and (A.T).diagonal(n - 1).tolist() == [3.0]
+    assert (A * 2).diagonal(1 - n).tolist() == [6.0] and A.trace(n - 1) == 2
+    assert ds.plan_matmul is not None
+    refused(lambda: A @ A)
+    refused(lambda: A.asformat("dia"))
+    refused(lambda: A.asformat("cdm"))
+    refused(lambda: A.asformat("coo"))
+    assert ds.memory_report(A)["hm"] == A.nbytes
+    assert ds.forecast("matmul", A, A).result_nbytes > 8 * n
+    """,
+        memory=6 << 30,
+    )
+
+
+@pytest.mark.parametrize("rows, cols", [(5, 2**31 - 2), (2**31 - 2, 5)])
+def test_long_thin_csr(rows, cols):
+    """A product, or a MemoryError when a thread's scratch space does not fit."""
+    python(
+        HUGE
+        + f"""
+    a = sp.coo_array((np.ones(3), ([0, 1, 4], [0, 3, 4])), shape=({rows}, {cols}))
+    b = sp.csr_array(np.eye(5))
+    try:
+        A = ds.csr_array(a)
+        C = ds.csr_array(b) @ A if A.shape[0] == 5 else A @ ds.csr_array(b)
+        assert C.nnz == 3 and C.shape == ({rows}, {cols}), C
+        H = A.asformat("hm")
+        assert H.nnz >= 3
+    except MemoryError:
+        pass
+    """,
+        memory=6 << 30,
+    )
+
+
+@pytest.mark.parametrize("family", ["csr", "diagonals"])
+def test_a_scipy_array_with_broken_indices(family):
+    """SciPy does not look again at indices that were written to after construction; we must not read outside."""
+    python(
+        HUGE
+        + f"""
+    for format in ("csr", "csc", "coo") if {family!r} == "csr" else ("dia", "hm", "cdm"):
+        cls = getattr(ds, format + "_array")
+        for index in (4, -5, 1 << 30):
+            for scipy_format in ("csr", "csc"):
+                broken = sp.eye_array(4, format=scipy_format)
+                broken.indices[2] = index
+                refused(lambda: cls(broken))
+            broken = sp.eye_array(4, format="coo")
+            broken.coords[1][2] = index
+            refused(lambda: cls(broken))
+    """
+    )
+
+
+def test_memory_that_runs_out_inside_a_kernel_is_an_error_not_an_abort():
+    """Enough work for several threads, each of which needs room for a row of 2^31 - 2 columns."""
+    python(
+        HUGE
+        + """
+    n, wide = 4000, 2**31 - 2
+    a = sp.diags_array([np.ones(n)] * 9, offsets=range(9), shape=(n, n), format="csr")
+    b = sp.csr_array((np.ones(n), np.arange(n, dtype=np.int32) * 100000, np.arange(n + 1)), shape=(n, wide))
+    A, B = ds.csr_array(a), ds.csr_array(b)
+    ds.set_num_threads(2)
+    try:
+        assert (A @ B).nnz == a.nnz
+    except MemoryError as error:
+        assert str(error)
+    """,
+        memory=6 << 30,
+    )
+
+
+def test_indices_are_32_bits_wide():
+    for cls in (ds.csr_array, ds.csc_array, ds.coo_array):
+        with pytest.raises((ValueError, MemoryError), match=r"2\^31|2147483648"):
+            cls(sp.coo_array((np.ones(1), ([0], [2**31 - 1])), shape=(1, 2**31)))
+
+
+@FORMATS
+def test_the_limit_names_the_numbers(format):
+    a = sp.coo_array((np.ones(400000), (np.arange(400000), (np.arange(400000) * 7919) % 400000)), shape=(400000,) * 2)
+    if format in ("dia", "cdm"):
+        told = rf"{format}_array: \d+ diagonals.*400000 x 400000.*[TG]B.*400000 nonzeros"
+        with pytest.raises(MemoryError, match=told):
+            getattr(ds, f"{format}_array")(a)
+    else:
+        assert ds.memory_report(a)["csr"] == 400000 * 12 + 8 * 400001
+
+
+# ---- devices --------------------------------------------------------------------------------------
+@WITHOUT_CUDA
+@FORMATS
+def test_cuda_is_unavailable_and_says_why(format):
+    A = ds.array(EYE, format)
+    for run in (
+        lambda: A.to("cuda"), lambda: A.to("cuda:1"), lambda: ds.array(EYE, format, device="cuda"),
+        lambda: ds.array(A, format, device="cuda"), lambda: ds.array(A, device="cuda"),
+        lambda: ds.array(EYE, device="cuda"),
+        lambda: getattr(ds, f"{format}_array")(A, device="cuda:0"), lambda: type(A)((3, 3), device="cuda"),
+    ):  # fmt: skip
+        with pytest.raises(ds.CudaUnavailable, match='device="cpu"'):
+            run()
+    assert issubclass(ds.CudaUnavailable, RuntimeError) and ds.cuda_available() is False
+
+
+@FORMATS
+def test_unknown_devices(format):
+    A = ds.array(EYE, format)
+    for name in ("gpu", "CUDA", "cpu:0", "", "cuda0"):
+        for run in (lambda n=name: A.to(n), lambda n=name: ds.array(EYE, format, device=n),
+                    lambda n=name: ds.array(A, device=n)):  # fmt: skip
+            with pytest.raises(ValueError, match="cuda"):
+                run()
+    for name in (5, object(), b"cpu"):
+        with pytest.raises((TypeError, ValueError), match="device"):
+            A.to(name)
+
+
+def test_import_without_the_cuda_module():
+    out = python("""
+    import sys
+    sys.modules["diagsparse._cuda"] = None  # importing it raises
+    import diagsparse as ds
+    A = ds.hm_array(ds.gallery.tridiagonal(5))
+    print(A @ [1.0, 1, 1, 1, 1], ds.cuda_available())
+    """)
+    assert out == "[1. 0. 0. 0. 1.] False\n"
+
+
+def test_import_loads_neither_the_cuda_module_nor_what_is_optional():
+    out = python("""
+    import sys, diagsparse
+    names = ("diagsparse._cuda", "cupy", "torch", "matplotlib", "rich", "click", "fast_matrix_market", "sparse_dot_mkl")
+    print([name for name in names if name in sys.modules])
+    """)
+    assert out == "[]\n"
+
+
+def test_show_config(capsys):
+    ds.show_config()
+    out = capsys.readouterr().out
+    for word in ("diagsparse", "numpy", "scipy", "threads", "cuda", ds.__version__):
+        assert word in out

@@ -1,0 +1,83 @@
+"""Every notebook runs from top to bottom, as a user runs it: in a kernel of its own, warnings being warnings."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("nbmake")
+pytest.importorskip("ipykernel")
+pytest.importorskip("matplotlib")
+
+NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "notebooks").glob("*.ipynb"))
+SECONDS = 240  # a notebook takes far less; a machine may be busy
+SHOWN = {  # what a reader must get to see
+    "01_first_product": [
+        "<hm_array 490000 x 490000 float64",
+        "diagsparse hm, 1 thread",
+        "symmetry symmetric",
+        "forecast: result",
+        "<plan hm x hm -> hm:",
+        "MemoryError: hm_array",
+        "transposed view",
+        "converged   residual",
+        "y = A x",
+        "C = A A",
+    ],
+}
+
+every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+
+
+def code_cells(path):
+    return [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
+
+
+def text_of(output):
+    """Return what a cell printed or showed as text."""
+    return "".join(output.get("text", output.get("data", {}).get("text/plain", [])))
+
+
+def executed(path, folder):
+    """Return the code cells, with outputs, of a copy that nbmake's plugin ran under none of this project's settings."""
+    copy = Path(shutil.copy(path, folder))
+    command = [sys.executable, "-m", "pytest", "--nbmake", "--overwrite", f"--nbmake-timeout={SECONDS}"]
+    done = subprocess.run(
+        [*command, "-p", "no:cacheprovider", copy.name],
+        cwd=folder, env={name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
+        capture_output=True, text=True, timeout=2 * SECONDS, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, (
+        f"{path.name}: exit status {done.returncode}\n{done.stdout[-4000:]}{done.stderr[-2000:]}"
+    )
+    return code_cells(copy)
+
+
+def test_there_are_notebooks():
+    assert set(SHOWN) <= {path.stem for path in NOTEBOOKS}
+
+
+@every_notebook
+def test_notebook_is_stored_without_outputs(path):
+    assert json.loads(path.read_text())["metadata"]["kernelspec"]["name"] == "python3"
+    for cell in code_cells(path):
+        assert cell["outputs"] == [] and cell["execution_count"] is None, "".join(cell["source"])
+
+
+@every_notebook
+def test_notebook_runs(path, tmp_path):
+    outputs = []
+    for cell in executed(path, tmp_path):
+        assert cell["execution_count"], "".join(cell["source"])
+        outputs += cell["outputs"]
+    for output in outputs:
+        assert output["output_type"] != "error" and output.get("name") != "stderr", text_of(output)  # no warning either
+    text = "\n".join(map(text_of, outputs))
+    for promised in SHOWN.get(path.stem, []):
+        assert promised in text, promised
+    assert "CHECK FAILED" not in text
+    assert {"text/html", "image/png"} <= {kind for output in outputs for kind in output.get("data", {})}

@@ -1,0 +1,163 @@
+"""The structure report against counts by brute force."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from diagsparse import gallery
+from diagsparse.structure import analyze_structure
+
+
+def brute_force(dense, pattern):
+    """All fields but the symmetry, entry by entry."""
+    m, n = pattern.shape
+    entries = [(i, j) for i in range(m) for j in range(n) if pattern[i, j]]
+    counts, constant, half_full, on_half_full = {}, 0, 0, 0
+    for i, j in entries:
+        counts[j - i] = counts.get(j - i, 0) + 1
+    for k, count in counts.items():
+        length = len(np.diagonal(dense, k))
+        constant += count == length and len(set(np.diagonal(dense, k).tolist())) == 1
+        half_full += 2 * count >= length
+        on_half_full += count * (2 * count >= length)
+    rows = pattern.sum(axis=1).tolist()
+    blocks = len({(i // 8, j // 8) for i, j in entries})
+    return {
+        "shape": [m, n],
+        "nnz": len(entries),
+        "offsets": sorted(counts),
+        "counts": [counts[k] for k in sorted(counts)],
+        "filled": [counts[k] / len(np.diagonal(dense, k)) for k in sorted(counts)],
+        "half_full": half_full,
+        "half_full_share": on_half_full / len(entries) if entries else 0.0,
+        "constant": constant,
+        "row_min": min(rows, default=0),
+        "row_max": max(rows, default=0),
+        "row_mean": len(entries) / m if m else 0.0,
+        "bandwidth": max(map(abs, counts), default=0),
+        "blocks": blocks,
+        "block_fill": len(entries) / (64 * blocks) if blocks else 0.0,
+        "density": len(entries) / (m * n) if m * n else 0.0,
+    }
+
+
+@st.composite
+def matrices(draw):
+    """A small matrix with few different values, so that constant diagonals and zeros occur, and its stored pattern."""
+    m, n = draw(st.integers(0, 20)), draw(st.integers(0, 20))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    pattern = rng.random((m, n)) < draw(st.sampled_from([0, 0.1, 0.6, 1]))
+    if draw(st.booleans()):
+        pattern &= abs(np.subtract.outer(np.arange(m), np.arange(n))) <= 2
+    values = rng.integers(0, draw(st.integers(1, 3)), (m, n)) + draw(st.integers(0, 1))
+    return np.where(pattern, values, 0).astype(draw(st.sampled_from(["float64", "int32", "complex64"]))), pattern
+
+
+@given(matrices())
+@settings(max_examples=150, deadline=None)
+def test_against_brute_force(matrix):
+    dense, pattern = matrix
+    rows, columns = np.nonzero(pattern)
+    A = sparse.coo_array((dense[rows, columns], (rows, columns)), shape=dense.shape)
+    report = analyze_structure(A).to_dict()
+    expected = brute_force(dense, pattern)
+    assert {name: report[name] for name in expected} == expected
+    assert report["dtype"] == str(dense.dtype)
+
+
+@pytest.mark.parametrize(
+    ("dense", "symmetry"),
+    [
+        ([[1, 2], [2, 3]], "symmetric"),
+        ([[1, 2], [3, 3]], "none"),
+        ([[0, 2], [-2, 0]], "skew-symmetric"),
+        ([[1, 2], [-2, 0]], "none"),
+        ([[1, 2 + 1j], [2 - 1j, 3]], "hermitian"),
+        ([[1j, 2 + 1j], [2 + 1j, 3]], "symmetric"),
+        ([[1j, 2 + 1j], [2 - 1j, 3]], "none"),
+        ([[0, 2 + 1j], [-2 - 1j, 0]], "skew-symmetric"),
+        ([[1 + 0j, 2], [2, 1]], "symmetric"),
+        ([[1, 0, 2], [0, 1, 0]], "none"),
+        ([[0, 1, 0], [0, 0, 0], [0, 1, 0]], "none"),
+        ([[np.nan]], "none"),
+        ([[0.0, 0.0], [0.0, 0.0]], "symmetric"),
+    ],
+)
+def test_symmetry(dense, symmetry):
+    assert analyze_structure(sparse.csr_array(np.array(dense))).symmetry == symmetry
+
+
+@pytest.mark.parametrize("dtype", [bool, np.uint8])
+def test_symmetry_of_unsigned_values(dtype):
+    assert analyze_structure(sparse.csr_array(np.array([[0, 1], [255, 0]], dtype))).symmetry in ("none", "symmetric")
+    assert analyze_structure(sparse.csr_array(np.array([[0, 1], [0, 0]], dtype))).symmetry == "none"
+
+
+def test_explicit_zeros_count_as_entries_but_not_for_symmetry():
+    A = sparse.csr_array((np.array([1.0, 0.0, 2.0]), ([0, 0, 1], [0, 1, 1])), shape=(2, 2))
+    report = analyze_structure(A)
+    assert report.nnz == 3 and report.offsets.tolist() == [0, 1] and report.symmetry == "symmetric"
+
+
+def test_duplicates_are_summed_in_a_copy():
+    A = sparse.csr_array((np.array([1.0, 2.0, 3.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
+    report = analyze_structure(A)
+    assert report.nnz == 2 and report.symmetry == "symmetric" and report.row_max == 1
+    assert A.data.tolist() == [1, 2, 3] and A.indices.tolist() == [1, 1, 0]
+
+
+@pytest.mark.parametrize("container", ["csr", "csc", "coo", "dia", "bsr", "lil", "dok"])
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix])
+def test_every_scipy_container(container, kind):
+    A = gallery.banded(30, 2, 1, seed=0)
+    report = analyze_structure(kind(A).asformat(container))
+    assert report.to_dict() == analyze_structure(A).to_dict()
+
+
+def test_reverse_cuthill_mckee():
+    order = np.random.default_rng(0).permutation(400)
+    A = gallery.stencil(5, 20).tocsr()[order][:, order]
+    assert analyze_structure(A).bandwidth > 300
+    assert analyze_structure(A).bandwidth_rcm < 40
+    assert analyze_structure(A, rcm=False).bandwidth_rcm is None
+    assert analyze_structure(A[:, :300]).bandwidth_rcm is None
+    skew = sparse.csr_array(np.triu(A.toarray(), 1) - np.tril(A.toarray(), -1))
+    assert analyze_structure(skew).bandwidth_rcm < 40
+
+
+@pytest.mark.parametrize("shape", [(10, 2_000_000_001), (2_000_003, 11)])
+def test_few_entries_in_a_huge_shape(shape):
+    A = sparse.coo_array(([1.0, 2.0], ([0, 7], [shape[1] - 1, 3])), shape=shape)
+    report = analyze_structure(A)
+    assert report.offsets.tolist() == sorted([shape[1] - 1, -4])
+    assert (report.counts.tolist(), report.blocks) == ([1, 1], 2)
+
+
+def test_constant_diagonals_and_fill():
+    report = analyze_structure(gallery.stencil(5, (30, 40)))
+    assert report.constant == 3 and report.half_full == 5 and report.half_full_share == 1
+    assert report.filled[[0, 2, 4]].tolist() == [1, 1, 1] and (report.filled[[1, 3]] < 1).all()
+    assert analyze_structure(gallery.tridiagonal(1000)).constant == 3
+
+
+def test_text_and_json():
+    report = analyze_structure(gallery.stencil(5, (30, 40)))
+    lines = report.describe("grid.mtx").splitlines()
+    assert lines[0] == "grid.mtx    1200 x 1200   float64   5860 nonzeros   0.41 % full"
+    assert lines[1].startswith("diagonals   5 occupied, from -40 to 40; 5 at least half full hold 100.0 %")
+    assert lines[2].index("bandwidth") == lines[3].index("symmetry")
+    assert str(report).splitlines()[1:] == lines[1:]
+    assert json.loads(json.dumps(report.to_dict()))["offsets"] == [-40, -1, 0, 1, 40]
+    assert all(line[20:] for line in report.describe("a name longer than the labels").splitlines())
+    assert "0 occupied;" in str(analyze_structure(sparse.csr_array((0, 3))))
+
+
+def test_mistakes_are_named():
+    with pytest.raises(TypeError, match="A is a ndarray, expected a SciPy sparse array"):
+        analyze_structure(np.eye(3))
+    with pytest.raises(ValueError, match="A has 1 dimensions, expected 2"):
+        analyze_structure(sparse.coo_array(np.ones(3)))

@@ -1,0 +1,184 @@
+"""Threads, forks, environment variables and instruction sets."""
+
+import multiprocessing
+import platform
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from cases import random
+from processes import python
+
+import diagsparse as ds
+
+FORMATS = pytest.mark.parametrize("format", ds.formats())
+BAND = ds.gallery.random_diagonals(3000, 20, seed=7)
+
+
+@FORMATS
+def test_several_threads_share_matrices_and_plans(format):
+    A = ds.array(BAND, format)
+    plan = ds.plan_matmul(A, A)
+    vectors = [random(3000, "float64", i) for i in range(8)]
+    blocks = [np.stack([x, -x], axis=1) for x in vectors]
+    expected = [(A @ x, A.T @ x, A @ X) for x, X in zip(vectors, blocks, strict=True)]
+    product, double = plan() @ vectors[0], (A + A) @ vectors[0]
+
+    def work(i):
+        for turn in range(4):
+            j = (i + turn) % len(vectors)
+            made = A @ vectors[j], A.T @ vectors[j], A @ blocks[j]
+            assert all(map(np.array_equal, made, expected[j])), f"thread {i}, turn {turn}"
+            if turn % 3 == 0:
+                assert np.array_equal(plan() @ vectors[0], product), f"thread {i}, turn {turn}: the plan"
+                assert np.array_equal((A + A) @ vectors[0], double), f"thread {i}, turn {turn}: the sum"
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(8)))
+
+
+def test_threads_that_change_the_thread_count():
+    A = ds.hm_array(BAND)
+    x = random(3000, "float64")
+    expected = A @ x
+
+    def work(i):
+        for turn in range(30):
+            ds.set_num_threads(1 + (i + turn) % 4)
+            assert np.array_equal(A @ x, expected)
+        return True
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(4)))
+
+
+def test_threads_that_convert_and_drop_matrices():
+    def work(i):
+        for turn in range(10):
+            A = ds.array(ds.gallery.banded(500, 2, 3, seed=i), ds.formats()[(i + turn) % 6])
+            parts = A.parts()
+            expected = A.toarray() @ np.ones(500)
+            del A
+            assert all(part.size for part in parts.values())
+            B = ds.array(ds.gallery.banded(500, 2, 3, seed=i), "csr")
+            assert np.allclose(B @ np.ones(500), expected)
+        return True
+
+    with ThreadPoolExecutor(6) as pool:
+        assert all(pool.map(work, range(6)))
+
+
+def large_products(queue):
+    """What a forked child does: enough work for several threads."""
+    A = ds.hm_array(BAND)
+    C = A @ A
+    queue.put((float(C.sum()), (A @ np.ones(3000)).tobytes()))
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_forked_child_does_not_hang():
+    ds.set_num_threads(2)
+    A = ds.hm_array(BAND)
+    C = A @ A  # the parent's threads run
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    children = [context.Process(target=large_products, args=(queue,)) for _ in range(2)]
+    for child in children:
+        child.start()
+    try:
+        for _ in children:
+            total, bits = queue.get(timeout=30)
+            assert total == float(C.sum()) and bits == (A @ np.ones(3000)).tobytes()
+        for child in children:
+            child.join(timeout=30)
+            assert child.exitcode == 0
+    finally:
+        for child in children:
+            child.kill()
+    assert np.array_equal((A @ A).toarray(), C.toarray())  # and the parent still works
+
+
+def test_set_num_threads():
+    for n in (1, 2, 3):
+        ds.set_num_threads(n)
+        assert ds.get_num_threads() == n
+    ds.set_num_threads(np.int64(2))
+    assert ds.get_num_threads() == 2
+    for bad in (0, -1, -(2**40)):
+        with pytest.raises(ValueError, match=rf"{bad}.*at least 1"):
+            ds.set_num_threads(bad)
+    for bad in (1.0, "2", None, True):
+        with pytest.raises(TypeError, match=f"{bad!r}.*int"):
+            ds.set_num_threads(bad)
+    with pytest.raises((ValueError, OverflowError), match="set_num_threads"):
+        ds.set_num_threads(2**40)
+    assert ds.get_num_threads() == 2
+
+
+def test_more_threads_than_the_system_gives():
+    """Asking for more threads than there is work, or than the system has, must not end the process."""
+    out = python(
+        """
+    import numpy as np
+    import diagsparse as ds
+    A = ds.hm_array(ds.gallery.banded(200000, 2, 2, seed=0))
+    expected = A @ np.ones(200000)
+    ds.set_num_threads(20000)
+    print(np.array_equal(A @ np.ones(200000), expected))
+    """,
+        memory=8 << 30,
+    )
+    assert out == "True\n"
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_omp_num_threads(count):
+    out = python("import diagsparse as ds; print(ds.get_num_threads())", OMP_NUM_THREADS=str(count))
+    assert out == f"{count}\n"
+
+
+ISA_CODE = """
+    import sys
+    import numpy as np, scipy.sparse as sp
+    import diagsparse as ds
+    sys.path.insert(0, {tests!r})
+    from cases import VIEWS, ours, random, holding
+    from oracle import check_matmul, check_matvec, seen
+    from cases import matrix
+    print(ds._backend.config()["cpu kernels"].split(",")[0])
+    for format in ds.formats():
+        for dtype in ("float32", "float64", "complex64", "complex128"):
+            for name in holding(format, ("random diagonals 127", "wide 20 x 70", "corners 65")):
+                for op in "NH":
+                    A = VIEWS[op](ours(name, format, dtype))
+                    for kernel in A.kernels("matvec"):
+                        for k in (None, 7, 33):
+                            for order in "CF":
+                                size = A.shape[1] if k is None else (A.shape[1], k)
+                                x = np.asarray(random(size, dtype, name), order=order)
+                                y = A.matvec(x, kernel=kernel)
+                                check_matvec(y, name, dtype, op, x, (format, name, op, kernel, k))
+                    a = seen(matrix(name, dtype), op)
+                    check_matmul(A @ A.T, a, a.T, (format, name, op))
+            A = ds.array(ds.gallery.random_diagonals(500, 40, seed=1, dtype=dtype), format)
+            x = random((500, 5), dtype, "threads")
+            made = set()
+            for threads in (1, 2, 3):
+                ds.set_num_threads(threads)
+                products = A @ x, (A @ A.H).toarray(), (A.T @ A.conj()).toarray()
+                made.add(b"".join(product.tobytes() for product in products))
+            assert len(made) == 1, (format, dtype)
+"""
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="one instruction set only on this processor")
+@pytest.mark.parametrize("isa", ["portable", "avx2", "avx512"])
+def test_instruction_sets(isa):
+    """Every set that this processor has gives results within the bound, and the same bits for any thread count."""
+    from pathlib import Path
+
+    out = python(ISA_CODE.replace("{tests!r}", repr(str(Path(__file__).parent))), DIAGSPARSE_ISA=isa, timeout=120)
+    if out != f"{isa}\n":
+        pytest.skip(f"this processor has no {isa}; {out.strip()} was used and checked instead")

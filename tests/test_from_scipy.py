@@ -137,7 +137,7 @@ def test_nan_and_inf_survive_conversions(format):
 @pytest.mark.parametrize("format", DIAGONAL)
 def test_stored_values_of_parts_in_any_layout(format):
     """Parts that are lists, F order, strided, of another byte order or narrower integers are brought to shape."""
-    n, labels = 6, {"dia": [-1, 0], "hm": [0, -1], "cdm": [0, 5]}[format]
+    n, labels = 6, {"hm": [0, -1], "cdm": [0, 5]}.get(format, [-1, 0])
     count = 2 * n - 1 if format == "hm" else (2, n)
     values = random(count, "float64", format)
     reference = make(format, (values, labels), shape=(n, n)).toarray()

@@ -5,16 +5,18 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from . import _drawing
 from ._backend import get_num_threads
 from ._memory import human
 
 if TYPE_CHECKING:
     from ._array import SparseArray
 
-_LABEL = 12  # matrices up to this size are drawn with their values
-_PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito
+# A notebook and a bare page show the table alike; the selectors outrank the notebook's own.
+_STYLE = (
+    "<style>.diagsparse table{border-collapse:collapse;margin:0}.diagsparse table th,.diagsparse table td"
+    "{padding:.1em .6em;text-align:right;white-space:nowrap}.diagsparse table :first-child{text-align:left}</style>"
+)
 
 
 def operand(a: SparseArray) -> str:
@@ -52,95 +54,25 @@ def plan(p: Any) -> str:
 
 
 def html(a: SparseArray) -> str:
-    """Return the HTML repr: the line, a drawing of the layout, the table of parts. No scripts."""
-    plain = a.copy() if a._op and a.nnz < 1 << 16 else a
+    """Return the HTML repr: the line, drawings of the matrix and of its layout, the table of parts. No scripts."""
+    drawings = "".join(
+        f"<div>{drawing}<div style='font-size:85%;opacity:.75;max-width:32em'>{escape(says)}</div></div>"
+        for drawing, says in (_drawing.matrix(a), _drawing.layout(a))
+        if drawing
+    )
+    return (
+        f"<div class='diagsparse'>{_STYLE}<code>{escape(text(a))}</code><div style='display:flex;flex-wrap:wrap;"
+        f"gap:1em 2em;align-items:flex-start;margin-top:.5em'>{drawings}{_parts(a)}</div></div>"
+    )
+
+
+def _parts(a: SparseArray) -> str:
+    """Return the table of parts."""
+    if a._op:
+        return "<div>view: no parts of its own</div>"
     rows = ""
-    if not plain._op:
-        for name, array in plain.parts().items():
-            shape = " x ".join(map(str, array.shape))
-            rows += f"<tr><td>{name}</td><td>{shape}</td><td>{array.dtype}</td><td>{human(array.nbytes)}</td></tr>"
-    table = (
-        "<table style='border-collapse:collapse'><thead><tr><th>part</th><th>shape</th><th>dtype</th>"
-        f"<th>bytes</th></tr></thead><tbody>{rows}</tbody></table>"
-    )
-    return (
-        f"<div><code>{escape(text(a))}</code><div style='display:flex;gap:2em;align-items:center;"
-        f"flex-wrap:wrap;margin-top:.5em'>{_draw(plain)}{table}</div></div>"
-    )
-
-
-def _draw(a: SparseArray) -> str:
-    """Return an SVG of the matrix: values for a small one, else the lines of its diagonals or a density map."""
-    m, n = a.shape
-    if m == 0 or n == 0:
-        return ""
-    scale = 220 / max(m, n)
-    width, height = max(6.0, n * scale), max(6.0, m * scale)
-    frame = f"<rect width='{width:.1f}' height='{height:.1f}' fill='none' stroke='currentColor' stroke-opacity='.5'/>"
-    if max(m, n) <= _LABEL:
-        body = _cells(a, scale)
-    elif hasattr(a, "_spans"):
-        body = _lines(a, scale)
-    else:
-        body = _density(a, width, height)
-    return (
-        f"<svg width='{width + 2:.0f}' height='{height + 2:.0f}' viewBox='-1 -1 {width + 2:.1f} {height + 2:.1f}' "
-        f"font-family='monospace' role='img' aria-label='layout of {a.format}'>{body}{frame}</svg>"
-    )
-
-
-def _color(index: int) -> str:
-    return _PALETTE[index % len(_PALETTE)]
-
-
-def _cells(a: SparseArray, size: float) -> str:
-    """Draw every stored element as a cell with its value, coloured by diagonal (diagonal formats) or row."""
-    out = []
-    if hasattr(a, "_spans"):
-        entries = [
-            (row + t, row + t + offset, value, d)
-            for d, (offset, row, values) in enumerate(a._diagonals())
-            for t, value in enumerate(a._seen(values).tolist())
-        ]
-    else:
-        coo = a.to_scipy("coo")
-        entries = [(i, j, v, 0) for i, j, v in zip(coo.row.tolist(), coo.col.tolist(), coo.data.tolist(), strict=True)]
-    for i, j, value, d in entries:
-        x, y = j * size, i * size
-        label = escape(f"{value:.3g}")
-        font = min(size * 0.45, 1.6 * size / max(1, len(label)))
-        out.append(
-            f"<rect x='{x:.1f}' y='{y:.1f}' width='{size:.1f}' height='{size:.1f}' fill='{_color(d)}' "
-            f"fill-opacity='.25'/><text x='{x + size / 2:.1f}' y='{y + size / 2:.1f}' fill='currentColor' "
-            f"font-size='{font:.1f}' text-anchor='middle' dominant-baseline='central'>{label}</text>"
-        )
-    return "".join(out)
-
-
-def _lines(a: Any, scale: float) -> str:
-    """Draw each stored diagonal as a line (at most 200 of them, evenly chosen)."""
-    spans = a._spans()
-    chosen = spans[np.linspace(0, len(spans) - 1, min(len(spans), 200)).astype(int)] if len(spans) else spans
-    width = max(0.8, min(6.0, scale))
-    return "".join(
-        f"<line x1='{(row + offset) * scale:.1f}' y1='{row * scale:.1f}' x2='{(row + offset + length) * scale:.1f}' "
-        f"y2='{(row + length) * scale:.1f}' stroke='{_color(d)}' stroke-width='{width:.1f}'/>"
-        for d, (offset, row, length, _) in enumerate(chosen.tolist())
-    )
-
-
-def _density(a: SparseArray, width: float, height: float) -> str:
-    """Draw how full each cell of a coarse grid is."""
-    cells = 40
-    coo = a.to_scipy("coo")
-    rows, cols = (max(1, min(cells, extent)) for extent in a.shape)
-    i = coo.row.astype(np.int64) * rows // a.shape[0]
-    j = coo.col.astype(np.int64) * cols // a.shape[1]
-    counts = np.bincount(i * cols + j, minlength=rows * cols)
-    top = max(1, counts.max(initial=0))
-    w, h = width / cols, height / rows
-    return "".join(
-        f"<rect x='{c % cols * w:.1f}' y='{c // cols * h:.1f}' width='{w:.1f}' height='{h:.1f}' "
-        f"fill='{_color(0)}' fill-opacity='{0.15 + 0.85 * counts[c] / top:.2f}'/>"
-        for c in np.flatnonzero(counts).tolist()
-    )
+    for name, array in a.parts().items():
+        shape = " x ".join(map(str, array.shape))
+        rows += f"<tr><td>{name}</td><td>{shape}</td><td>{array.dtype}</td><td>{human(array.nbytes)}</td></tr>"
+    head = "".join(f"<th>{title}</th>" for title in ("part", "shape", "dtype", "bytes"))
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"

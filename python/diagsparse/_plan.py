@@ -64,6 +64,7 @@ class MatmulPlan:
             a, b = _plain_csr(a), _plain_csr(b)
             self._plan = a._core.plan_csr(a._matrix, b._matrix, kernel or "")
         self._trans = trans
+        self._native = self.format == self._plan.format  # the kernel makes the format that was asked for
         self._a, self._b = a, b
         self.dtype = a.dtype if a.dtype is b.dtype else product_dtypes(a.dtype, b.dtype)[1]
         nbytes = self._plan.nbytes
@@ -97,7 +98,7 @@ class MatmulPlan:
     @property
     def nbytes(self) -> int:
         """Bytes of one result, exactly (a diagonal product asked for as csr, csc or coo: at most)."""
-        if self.format == self._plan.format:
+        if self._native:
             return self._plan.nbytes
         return FORMATS[self.format]._forecast(self.shape, self.dtype.itemsize, self._occupied(), self.nnz)
 
@@ -149,16 +150,15 @@ class MatmulPlan:
             a = _like(a2, a, "A", self._trans[0])
         if b2 is not None and b2 is not b:
             b = _like(b2, b, "B", self._trans[1])
-        dtype = self.dtype
-        if a.dtype is not b.dtype:
-            wanted, dtype = product_dtypes(a.dtype, b.dtype)
+        dtype = a.dtype
+        if dtype is not b.dtype:
+            wanted, dtype = product_dtypes(dtype, b.dtype)
             b = b.astype(wanted, copy=False)
-        elif a.dtype is not dtype:
-            dtype = a.dtype
         if type(alpha) is not int or type(beta) is not int:
             check_scalars(dtype, alpha, beta, "plan")
-        if out is not None and self.format == self._plan.format:
-            self._check_plain(out)
+        if out is not None and self._native:
+            if not isinstance(out, SparseArray) or out._op:
+                self._refuse(out)
             self._plan.run_into(a._matrix, b._matrix, out._matrix, alpha, beta)
             return out
         if out is None and beta != 0:
@@ -166,13 +166,14 @@ class MatmulPlan:
         made = object.__new__(FORMATS[self._plan.format])
         made._matrix = self._plan.run(a._matrix, b._matrix, alpha)
         made._op, made.dtype, made.shape = 0, dtype, (a.shape[0], b.shape[1])
-        if made.format != self.format:
+        if not self._native:
             made = convert(made, self.format)
         return made if out is None else self._update(out, made, beta)
 
     def _update(self, out: SparseArray, made: SparseArray, beta: complex) -> SparseArray:
         """Bring a result that was made in another format into `out`."""
-        self._check_plain(out)
+        if not isinstance(out, SparseArray) or out._op:
+            self._refuse(out)
         if not _same_structure(out, made):
             raise ValueError(f"plan: out is {out!r} with another structure than the result {made!r}")
         if any(np.may_share_memory(out.values, operand._matrix.values) for operand in self._given):
@@ -182,14 +183,14 @@ class MatmulPlan:
 
     def check_out(self, out: Any) -> None:
         """Raise unless `out` can take the product of the planned operands."""
-        self._check_plain(out)
+        if not isinstance(out, SparseArray) or out._op:
+            self._refuse(out)
         self._plan.check_into(self._a._matrix, self._b._matrix, out._matrix)
 
-    def _check_plain(self, out: Any) -> None:
+    def _refuse(self, out: Any) -> None:
         if not isinstance(out, SparseArray):
             raise TypeError(f"plan: out is {type(out).__name__}, expected a {self._plan.format}_array")
-        if out._op:
-            raise ValueError(f"plan: out is {out!r}; expected a {self._plan.format}_array that is no view")
+        raise ValueError(f"plan: out is {out!r}; expected a {self._plan.format}_array that is no view")
 
     def __enter__(self) -> MatmulPlan:
         return self

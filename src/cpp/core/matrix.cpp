@@ -46,7 +46,7 @@ const Array& Matrix::index(const char* name) const {
 }
 
 const DiagonalFormat* find_diagonal_format(const std::string& name) {
-  for (const DiagonalFormat* f : {&dia, &hm, &cdm}) {
+  for (const DiagonalFormat* f : diagonal_formats) {
     if (name == f->name) return f;
   }
   return nullptr;

@@ -7,3 +7,9 @@
 #include "formats/csr.hpp"
 #include "formats/dia.hpp"
 #include "formats/hm.hpp"
+
+namespace diagsparse {
+
+inline const DiagonalFormat* const diagonal_formats[] = {&dia, &hm, &cdm};
+
+}  // namespace diagsparse

@@ -253,7 +253,7 @@ class SparseArray(LinearOperator):
                 raise ValueError("matmul: a scalar is no matrix; A * s scales A")
             return self.matvec(other)
         if isinstance(other, SparseArray):
-            return self.matmul(other)
+            return _plan.MatmulPlan(self, other)()
         if (sparse := _construct.as_sparse(other)) is not None:
             return self.matmul(sparse)
         if isinstance(other, LinearOperator):

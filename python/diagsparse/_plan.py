@@ -55,30 +55,26 @@ class MatmulPlan:
         if format is not None:
             format_class(format)  # raises for an unknown name
         if isinstance(a, DiagonalArray) and isinstance(b, DiagonalArray):
-            work = format if format is not None and issubclass(FORMATS[format], DiagonalArray) else a.format
-            self._require_pairs(a, b, max_bytes)
-            self._plan = a._core.plan_diagonal(a._matrix, a._op, b._matrix, b._op, work, kernel or "", triangle, extra)
-            self.format = format or default_format(a, b)
+            self.format = format or a.format
+            self._work = self.format if issubclass(FORMATS[self.format], DiagonalArray) else a.format
+            pairs = a._matrix.diagonals * b._matrix.diagonals
+            if pairs > 1 << 20:
+                what = f"matmul: {_display.operand(a)} times {_display.operand(b)}: the plan of {pairs} pairs"
+                _memory.require(40 * pairs, max_bytes, what, "csr_array plans by rows")
+            more = (triangle, extra) if triangle or extra else ()
+            self._plan = a._core.plan_diagonal(a._matrix, a._op, b._matrix, b._op, self._work, kernel or "", *more)
         else:
-            self.format = format or default_format(a, b)
+            self.format, self._work = format or default_format(a, b), "csr"
             a, b = _plain_csr(a), _plain_csr(b)
             self._plan = a._core.plan_csr(a._matrix, b._matrix, kernel or "")
         self._trans = trans
-        self._native = self.format == self._plan.format  # the kernel makes the format that was asked for
+        self._native = self.format == self._work  # the kernel makes the format that was asked for
         self._a, self._b = a, b
         self.dtype = a.dtype if a.dtype is b.dtype else product_dtypes(a.dtype, b.dtype)[1]
         nbytes = self._plan.nbytes
         if nbytes > _memory.SMALL or max_bytes is not None:
             what = f"matmul: {_display.operand(a)} times {_display.operand(b)}: the result"
             _memory.require(max(nbytes, self.nbytes), max_bytes, what)
-
-    @staticmethod
-    def _require_pairs(a: SparseArray, b: SparseArray, max_bytes: int | None) -> None:
-        """Raise when the list of pairs of diagonals alone would not fit."""
-        if a._matrix.diagonals * b._matrix.diagonals > 1 << 20:
-            pairs = a._matrix.diagonals * b._matrix.diagonals
-            what = f"matmul: {_display.operand(a)} times {_display.operand(b)}: the plan of {pairs} pairs of diagonals"
-            _memory.require(32 * pairs, max_bytes, what, "csr_array plans by rows")
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -103,7 +99,7 @@ class MatmulPlan:
         return FORMATS[self.format]._forecast(self.shape, self.dtype.itemsize, self._occupied(), self.nnz)
 
     def _occupied(self) -> np.ndarray:
-        if self._plan.format != "csr":
+        if self._work != "csr":
             return self.offsets
         core = self._a._core
         return np.array(core.occupied_diagonals(self._plan.result("float32"))[0], dtype=np.int64)
@@ -116,7 +112,7 @@ class MatmulPlan:
     @property
     def kernel(self) -> str:
         """Name of the kernel that runs it."""
-        return self._plan.kernel or self._a._core.kernels(self._plan.format)["matmul"][0]
+        return self._plan.kernel or self._a._core.kernels(self._work)["matmul"][0]
 
     def __call__(
         self,
@@ -163,7 +159,7 @@ class MatmulPlan:
             return out
         if out is None and beta != 0:
             raise ValueError(f"plan: beta={beta} scales out, but no out was given")
-        made = object.__new__(FORMATS[self._plan.format])
+        made = object.__new__(FORMATS[self._work])
         made._matrix = self._plan.run(a._matrix, b._matrix, alpha)
         made._op, made.dtype, made.shape = 0, dtype, (a.shape[0], b.shape[1])
         if not self._native:
@@ -189,8 +185,8 @@ class MatmulPlan:
 
     def _refuse(self, out: Any) -> None:
         if not isinstance(out, SparseArray):
-            raise TypeError(f"plan: out is {type(out).__name__}, expected a {self._plan.format}_array")
-        raise ValueError(f"plan: out is {out!r}; expected a {self._plan.format}_array that is no view")
+            raise TypeError(f"plan: out is {type(out).__name__}, expected a {self._work}_array")
+        raise ValueError(f"plan: out is {out!r}; expected a {self._work}_array that is no view")
 
     def __enter__(self) -> MatmulPlan:
         return self

@@ -123,6 +123,7 @@ void finish(Sums& out, const Span& c, int64 terms) {
 Sums product_sums(const std::vector<Span>& a, const std::vector<Span>& b, const Layout& c, Triangle triangle) {
   Sums out;
   out.sums.reserve(c.spans.size());
+  out.terms.reserve(std::min<std::size_t>(a.size() * b.size(), 1 << 16));
   if (a.empty() || b.empty()) {
     for (const Span& s : c.spans) finish(out, s, 0);
     return out;

@@ -14,7 +14,10 @@ import diagsparse as ds
 FOLDER = matrix_folder()
 FILES = sorted(FOLDER.glob("*.mtx*")) if FOLDER else []
 LIMIT = 200_000_000  # bytes; a format that would take more does not suit
-pytestmark = pytest.mark.skipif(not FILES, reason="no folder of real matrices (set DIAGSPARSE_MATRICES)")
+pytestmark = [
+    pytest.mark.skipif(not FILES, reason="no folder of real matrices (set DIAGSPARSE_MATRICES)"),
+    pytest.mark.filterwarnings("ignore::diagsparse.ConversionWarning"),  # some hold integers
+]
 
 
 @pytest.fixture(scope="module", params=FILES, ids=lambda path: path.name.split(".")[0])

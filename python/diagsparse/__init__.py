@@ -17,14 +17,11 @@ from ._forecast import forecast, memory_report
 from ._formats import *  # noqa: F403
 from ._formats import __all__ as _classes
 from ._products import matmul, plan_matmul, plan_matvec, syr2k, syrk
+from ._types import ConversionWarning
 from .compare import compare
 from .io import read, write
 
 __version__ = "0.1.0"
-
-
-class ConversionWarning(UserWarning):
-    """A matrix was converted behind the scenes where the caller may not expect it."""
 
 
 _logging.getLogger("diagsparse").addHandler(_logging.NullHandler())

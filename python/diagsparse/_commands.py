@@ -24,7 +24,7 @@ from ._memory import human
 from ._terminal import Terminal
 from ._types import VALUE_TYPES
 from .compare import compare
-from .io import read, write
+from .io import read_floats, write
 from .measure import using_threads
 from .structure import analyze_structure
 
@@ -195,7 +195,7 @@ def bench(
 @_common
 def info(terminal: Terminal, file: Path) -> None:
     """Report the structure of the matrix in FILE, and what it would take in every format."""
-    A = read(file)
+    A = read_floats(file)
     structure = analyze_structure(A.to_scipy("csr"))
     sizes = memory_report(A)
     csr = max(1, sizes["csr"] or 1)
@@ -228,7 +228,7 @@ def _suits(format: str, nbytes: int | None, csr: int, A: Any) -> str:
 @_common
 def convert(terminal: Terminal, source: Path, target: Path, format: str | None, max_bytes: int | None) -> None:
     """Read a matrix from IN and write it to OUT (.mtx, .mtx.gz, .npz), in another format where asked."""
-    A = read(source).asformat(format, max_bytes=max_bytes)
+    A = read_floats(source).asformat(format, max_bytes=max_bytes)
     path = target if target.is_absolute() else terminal.path(str(target))
     write(path, A)
     terminal.show(f"Wrote {path}: {A!r}")

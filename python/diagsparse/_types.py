@@ -12,6 +12,10 @@ VALUE_TYPES = tuple(np.dtype(t) for t in (np.float32, np.float64, np.complex64, 
 _NAMES = "float32, float64, complex64 or complex128"
 
 
+class ConversionWarning(UserWarning):
+    """A matrix was converted behind the scenes where the caller may not expect it."""
+
+
 def value_dtype(given: Any, requested: Any, who: str) -> np.dtype:
     """Return the dtype in which values of dtype `given` are stored, `requested` by the user or None.
 

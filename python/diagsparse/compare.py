@@ -128,10 +128,10 @@ def _chosen(what: str, given: Sequence[str] | None, known: list[str]) -> list[st
 def _csr(A: Any, name: str) -> tuple[Any, str]:
     """Return A as SciPy's csr with values that the kernels take, and its name."""
     if isinstance(A, (str, os.PathLike)):
-        from .io import read
+        from .io import read_floats
 
         name = name or Path(A).name.removesuffix(".gz").removesuffix(".mtx").removesuffix(".npz")
-        A = read(A)
+        A = read_floats(A)
     csr = measure.csr32(A.to_scipy("csr") if isinstance(A, SparseArray) else A)
     if csr.dtype.kind in "iub":
         csr = csr.astype(np.float64)

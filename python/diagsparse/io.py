@@ -6,6 +6,7 @@ import gzip
 import logging
 import os
 import secrets
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,8 @@ from zipfile import is_zipfile
 import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
+
+from ._types import ConversionWarning
 
 _LOGGER = logging.getLogger("diagsparse")
 _SUFFIXES = ".mtx", ".mtx.gz", ".npz"
@@ -35,7 +38,7 @@ def read(path: str | os.PathLike[str], *, format: str | None = None, dtype: DTyp
         format of the file.
     dtype : dtype, optional
         float32, float64, complex64 or complex128.  By default that of the file; integer and pattern values become
-        float64, which is logged at INFO level.
+        float64 (integers with a `ConversionWarning`).
 
     Returns
     -------
@@ -70,12 +73,21 @@ def read(path: str | os.PathLike[str], *, format: str | None = None, dtype: DTyp
     loaded = _read_npz(path) if archive else _matrix_market.read(path)
     if sparse.issparse(loaded):
         if loaded.dtype.kind in "biu":
-            _LOGGER.info("%s: %s values become float64", path.name, loaded.dtype)
+            if dtype is None:
+                told = f"{path.name}: {loaded.dtype} values become float64; pass dtype= to choose"
+                warnings.warn(told, ConversionWarning, stacklevel=2)
             loaded = loaded.astype(np.float64)
         loaded = array(loaded, loaded.format if archive and loaded.format in _SCIPY_FORMATS else "csr")
     if dtype is not None:
         loaded = loaded.astype(dtype, copy=False)
     return loaded if format is None else loaded.asformat(format)
+
+
+def read_floats(path: str | os.PathLike[str]) -> Any:
+    """Read a matrix for a report: as `read`, but integers become float64 without a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConversionWarning)
+        return read(path)
 
 
 def write(path: str | os.PathLike[str], A: Any) -> None:

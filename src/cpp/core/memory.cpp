@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <map>
+#include <deque>
+#include <iterator>
 #include <mutex>
 #include <new>
+#include <utility>
 
 #include "core/array.hpp"
 
@@ -35,32 +37,35 @@ void* map_pages(int64 bytes) {
   return start + before;
 }
 
+// The blocks freed last, the oldest given back first.
 class FreedBlocks {
  public:
   void* find(int64 bytes) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    const auto found = blocks_.find(bytes);
-    if (found == blocks_.end()) return nullptr;
-    void* p = found->second;
-    blocks_.erase(found);
-    held_ -= bytes;
-    return p;
+    for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
+      if (block->second != bytes) continue;
+      void* p = block->first;
+      blocks_.erase(std::next(block).base());
+      held_ -= bytes;
+      return p;
+    }
+    return nullptr;
   }
   void keep(void* p, int64 bytes) {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      if (held_ + bytes <= kKeep) {
-        blocks_.emplace(bytes, p);
-        held_ += bytes;
-        return;
-      }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    blocks_.emplace_back(p, bytes);
+    held_ += bytes;
+    while (held_ > kKeep) {
+      const auto [oldest, size] = blocks_.front();
+      blocks_.pop_front();
+      held_ -= size;
+      munmap(oldest, size);
     }
-    munmap(p, bytes);
   }
 
  private:
   std::mutex mutex_;
-  std::multimap<int64, void*> blocks_;
+  std::deque<std::pair<void*, int64>> blocks_;
   int64 held_ = 0;
 };
 

@@ -179,7 +179,9 @@ def test_bench_writes_figures_and_its_table(tmp_path, no_mkl):
     kernels = {(row["library"], row["format"], row["kernel"]) for row in report["rows"] if row["op"] == "matmul"}
     assert ("diagsparse", "hm", "planned, out=") in kernels and ("scipy", "dia", "") in kernels
     table = call("bench", "--table", "diagsparse-bench-small.json").stdout
-    assert table.count("| small-product |") == len({row["threads"] for row in report["rows"]})
+    threads = len({row["threads"] for row in report["rows"]})
+    assert table.count("| C = A B | band, n = 50, 5 diagonals |") == threads  # in the summary
+    assert table.count("| band, n = 50, 5 diagonals |") == 4 * threads  # and a table for each of two operations
 
 
 def test_bench_measures_bandwidth_in_the_same_run(no_mkl):

@@ -171,6 +171,7 @@ def test_dtype_and_format(tmp_path, caplog):
         ds.read(tmp_path / "c.mtx", format="best")
 
 
+@pytest.mark.filterwarnings("ignore::diagsparse.ConversionWarning")
 def test_integers_in_archives(tmp_path):
     for dtype in (bool, np.int8, np.uint64):
         sparse.save_npz(tmp_path / "a.npz", sparse.csr_array(np.eye(3, dtype=dtype)))

@@ -41,29 +41,37 @@ def text(report: dict[str, Any]) -> str:
 
 
 def markdown(report: dict[str, Any]) -> str:
-    """Return a Markdown table for each operation: a line for each case and number of threads."""
-    parts = [machine(report) + "."]
+    """Return Markdown: the summary, then for each operation a line for each case and number of threads."""
+    parts = [summary(report)]
     for op, title in _OPS.items():
         rows = [row for row in report["rows"] if row["op"] == op]
-        if not rows:
-            continue
         labels = list(dict.fromkeys(map(label, rows)))
-        head = ["case", "matrix", "threads", *labels, *(f"hm {name}" for name in _RATIOS.values())]
-        head += ["of read bandwidth", "of same-size reads"]
-        lines = [head, ["---", "---", *["---:"] * (len(head) - 2)]]
-        for _, group in _groups(rows):
-            first, by_label = group[0], {label(row): row for row in group}
-            hm = next(row for row in group if row["format"] == "hm")
-            times = (_text.seconds(by_label[name]["seconds"]) if name in by_label else "" for name in labels)
-            matrix = f"{first['what']}, n = {first['shape'][0]}, {first['diagonals']} diagonals"
-            lines.append(
-                [
-                    first["case"], matrix, str(first["threads"]), *times, *(_ratio(hm[key]) for key in _RATIOS),
-                    _share(hm["fraction"]), _share(hm["fraction_same_size"]),
-                ]
-            )  # fmt: skip
-        parts.append("\n".join([f"**{title}**", "", *("| " + " | ".join(line) + " |" for line in lines)]))
+        if rows:
+            parts.append(f"**{title}**\n\n" + _table(rows, labels, ["of read bandwidth", "of same-size reads"]))
     return "\n\n".join(parts) + "\n"
+
+
+def summary(report: dict[str, Any]) -> str:
+    """Return one Markdown table of `hm` beside SciPy and MKL over all cases, with the machine above it."""
+    wanted = ["hm", "hm planned", "SciPy dia", "SciPy csr", "MKL csr"]
+    labels = [name for name in wanted if any(label(row) == name for row in report["rows"])]
+    return f"{machine(report)}.\n\n" + _table(report["rows"], labels, ["of read bandwidth"], with_operation=True)
+
+
+def _table(rows: list[dict[str, Any]], labels: list[str], shares: list[str], with_operation: bool = False) -> str:
+    """Return a Markdown table: the times of `labels`, and the ratios of `hm`."""
+    head = [*["operation"] * with_operation, "matrix", "threads", *labels]
+    head += [*(f"hm {name}" for name in _RATIOS.values()), *shares]
+    lines = [head, [*["---"] * (1 + with_operation), *["---:"] * (len(head) - 1 - with_operation)]]
+    for _, group in _groups(rows):
+        first, by_label = group[0], {label(row): row for row in group}
+        hm = next(row for row in group if row["format"] == "hm")
+        times = (_text.seconds(by_label[name]["seconds"]) if name in by_label else "" for name in labels)
+        matrix = f"{first['what']}, n = {first['shape'][0]}, {first['diagonals']} diagonals"
+        fractions = [_share(hm["fraction"]), _share(hm["fraction_same_size"])][: len(shares)]
+        operation = [_OPS[first["op"]]] * with_operation
+        lines.append([*operation, matrix, str(first["threads"]), *times, *(_ratio(hm[k]) for k in _RATIOS), *fractions])
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def machine(report: dict[str, Any]) -> str:

@@ -300,7 +300,7 @@ class SparseArray(LinearOperator):
         if not isinstance(other, SparseArray) and (other := _construct.as_sparse(given := other)) is None:
             raise TypeError(f"matmul: B is {type(given).__name__}, expected a sparse matrix (ours or SciPy's)")
         if profile:
-            return _products.profiled(self, other, out, format=format, kernel=kernel, max_bytes=max_bytes)
+            return _plan.profiled(self, other, out, format=format, kernel=kernel, max_bytes=max_bytes)
         return _plan.MatmulPlan(self, other, format, kernel, max_bytes)(out=out)
 
     def kernels(self, operation: str = "matvec") -> list[str]:
@@ -371,4 +371,4 @@ def formats() -> list[str]:
 
 
 # Last, because these modules need the class above; its methods use them when called.
-from . import _construct, _plan, _products  # noqa: E402
+from . import _construct, _plan  # noqa: E402

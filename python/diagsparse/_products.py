@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -298,14 +297,3 @@ def _sum_in_csr(
     made = as_sparse(sp.csr_array(total))
     assert made is not None
     return made
-
-
-def profiled(
-    a: SparseArray, b: SparseArray, out: SparseArray | None, **options: Any
-) -> tuple[SparseArray, dict[str, float]]:
-    """Return the product and the seconds of its stages: the plan, the arithmetic."""
-    start = time.perf_counter()
-    plan = plan_matmul(a, b, **options)
-    planned = time.perf_counter()
-    made = plan(out=out)
-    return made, {"plan": planned - start, "multiply": time.perf_counter() - planned}

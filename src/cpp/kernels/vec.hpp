@@ -1,7 +1,7 @@
 // Vectors of the instruction set that this file is being compiled for, and the one arithmetic step
 // of the diagonal kernels on them: a multiply-accumulate over any pair of value types.
 //
-// Written with the compilers' vector extensions (GCC 12, Clang), so the same lines serve SSE2, AVX2,
+// Written with the compiler's vector extensions (GCC 12 or later), so the same lines serve SSE2, AVX2,
 // AVX-512 and NEON. Everything here has a name of its own in each instruction set.
 #pragma once
 

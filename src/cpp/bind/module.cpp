@@ -5,11 +5,9 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include "bind/arrays.hpp"
+#include "bind/device.hpp"
 #include "core/convert.hpp"
 #include "core/matrix.hpp"
-#include "core/measure.hpp"
-#include "core/parallel.hpp"
 
 namespace py = pybind11;
 using namespace diagsparse;
@@ -41,10 +39,14 @@ py::array spans(const Matrix& m, int op) {
 }
 
 Matrix diagonal_matrix(const std::string& format, int64 rows, int64 cols, std::vector<int64> labels, py::object values,
-                       const std::string& dtype) {
+                       const std::string& dtype, int device) {
   const DiagonalFormat& f = diagonal_format(format);
   const auto layout = std::make_shared<const Layout>(f.place(rows, cols, std::move(labels)));
-  if (values.is_none()) return make_diagonal(f, layout, Array::zeros(dtype_from_name(dtype), layout->values_shape));
+  if (values.is_none()) {
+    const DType type = dtype_from_name(dtype);
+    const Entry entry(device);
+    return make_diagonal(f, layout, Array::zeros(type, layout->values_shape));
+  }
   Array array = array_from(values);
   const Shape expected = layout->values_shape;
   if (array.shape.rows != expected.rows || array.shape.cols != expected.cols) {
@@ -69,7 +71,16 @@ Matrix indexed_matrix(const std::string& format, int64 rows, int64 cols, py::obj
   m.values = array_from(values);
   m.dtype = m.values.dtype;
   for (const auto& [name, array] : structure) m.structure.emplace_back(name, array_from(array));
+  m.kept = std::make_shared<Kept>();
   return m;
+}
+
+// The transpose on the same memory, in the format that stores it so: csr for csc and the other way round.
+Matrix dual(const Matrix& m, const std::string& format) {
+  Matrix out = m;
+  out.format = format;
+  std::swap(out.rows, out.cols);
+  return out;
 }
 
 Matrix with_values(const Matrix& m, py::object values) {
@@ -81,25 +92,25 @@ Matrix with_values(const Matrix& m, py::object values) {
 
 void matvec(const Matrix& a, int op, py::handle x, py::handle y, Scalar alpha, Scalar beta, const std::string& kernel) {
   const Dense in = dense_from(x), out = dense_from(y);
-  const MatvecKernel run = find_matvec(a, in.dtype, kernel);
-  py::gil_scoped_release unlocked;
+  const MatvecKernel run = matvec_kernel(find_matvec(a.format, kernel), a.dtype, in.dtype);
+  const Entry entry(a.device(), {&a});
   run(a, op_from(op), alpha, in, beta, out);
 }
 
 Matrix run_plan(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha) {
-  py::gil_scoped_release unlocked;
+  const Entry entry(a.device(), {&a, &b});
   return plan.run(a, b, alpha);
 }
 
 void run_plan_into(const Plan& plan, const Matrix& a, const Matrix& b, Matrix& out, Scalar alpha, Scalar beta) {
-  py::gil_scoped_release unlocked;
+  const Entry entry(a.device(), {&a, &b, &out});
   plan.run_into(a, b, alpha, beta, out);
 }
 
 py::dict kernel_names(const std::string& format) {
   py::list vec, mat;
-  for (const auto& row : kernels(format).matvec) vec.append(row.first);
-  for (const auto& row : kernels(format).matmul) mat.append(row.first);
+  for (const auto& row : kernels(format).matvec) vec.append(row.name);
+  for (const auto& row : kernels(format).matmul) mat.append(row.name);
   py::dict out;
   out["matvec"] = vec;
   out["matmul"] = mat;
@@ -119,10 +130,12 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
       .def_property_readonly("stored", [](const Matrix& a) { return a.layout ? a.layout->stored() : a.values.size(); })
       .def_property_readonly("diagonals", [](const Matrix& a) { return a.layout ? a.layout->spans.size() : 0; })
       .def_property_readonly("nbytes", &Matrix::nbytes)
+      .def_property_readonly("device", &Matrix::device)
       .def_property_readonly("values", [](const Matrix& a) { return to_python(a.values); })
       .def("parts", &parts)
       .def("spans", &spans)
-      .def("with_values", &with_values);
+      .def("with_values", &with_values)
+      .def("dual", &dual);
 
   py::class_<Plan>(m, "Plan", py::module_local())
       .def_readonly("format", &Plan::format)
@@ -140,25 +153,45 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
                                  for (const Span& s : p.c->spans) out.push_back(s.offset);
                                return out;
                              })
-      .def("result", [](const Plan& p, const std::string& dtype) { return p.result(dtype_from_name(dtype), true); })
-      .def("check_into", &Plan::check_into)
+      .def_readonly("device", &Plan::device)
+      .def("result",
+           [](const Plan& p, const std::string& dtype) {
+             const DType type = dtype_from_name(dtype);
+             const Entry entry(p.device);
+             return p.result(type, true);
+           })
+      .def("check_into",
+           [](const Plan& p, const Matrix& a, const Matrix& b, const Matrix& out) {
+             const Entry entry(p.device);
+             p.check_into(a, b, out);
+           })
       .def("run", &run_plan, py::arg(), py::arg(), py::arg("alpha") = 1.0)
       .def("run_into", &run_plan_into, py::arg(), py::arg(), py::arg(), py::arg("alpha") = 1.0, py::arg("beta") = 0.0);
 
-  m.def("diagonal_matrix", &diagonal_matrix);
+  m.def("diagonal_matrix", &diagonal_matrix, py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(),
+        py::arg("device") = 0);
   m.def("indexed_matrix", &indexed_matrix);
   m.def("matvec", &matvec);
+  m.def("prepare_matvec", [](const Matrix& a, int op, const std::string& kernel) {
+    const MatvecRow& row = find_matvec(a.format, kernel);
+    const Entry entry(a.device(), {&a});
+    if (row.prepare) row.prepare(a, op_from(op));
+  });
   m.def(
       "plan_diagonal",
       [](const Matrix& a, int op_a, const Matrix& b, int op_b, const std::string& format, const std::string& kernel,
          int triangle, const std::vector<int64>& extra) {
-        py::gil_scoped_release unlocked;
+        const Entry entry(a.device(), {&a, &b});
         return plan_diagonal(a, op_from(op_a), b, op_from(op_b), format, triangle_from(triangle), extra, kernel);
       },
       py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg("triangle") = 0,
       py::arg("extra") = std::vector<int64>());
-  m.def("plan_csr", &plan_csr, py::call_guard<py::gil_scoped_release>());
+  m.def("plan_csr", [](const Matrix& a, const Matrix& b, const std::string& kernel) {
+    const Entry entry(a.device(), {&a, &b});
+    return plan_csr(a, b, kernel);
+  });
   m.def("plan_elementwise", [](const Matrix& a, int op_a, const Matrix& b, int op_b, const Matrix& c) {
+    const Entry entry(a.device(), {&a, &b});
     return plan_elementwise(a, op_from(op_a), b, op_from(op_b), c.layout, c.format);
   });
   m.def("product_offsets",
@@ -170,30 +203,27 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
     return diagonal_format(format).labels_for(rows, cols, offsets);
   });
   m.def("add_diagonals", [](Scalar alpha, const Matrix& from, int op, Matrix& to, bool accumulate) {
-    py::gil_scoped_release unlocked;
+    const Entry entry(from.device(), {&from, &to});
     add_diagonals(alpha, from, op_from(op), to, accumulate);
   });
   m.def("occupied_diagonals", [](const Matrix& csr) {
-    const Occupied o = occupied_diagonals(csr);
-    return std::make_pair(o.offsets, o.counts);
+    std::vector<int64> offsets;
+    {
+      const Entry entry(csr.device(), {&csr});
+      offsets = occupied_diagonals(csr);
+    }
+    return offsets;
   });
   m.def("diagonals_from_csr", [](const Matrix& csr, const std::string& format, const std::vector<int64>& offsets) {
-    py::gil_scoped_release unlocked;
+    const Entry entry(csr.device(), {&csr});
     return diagonals_from_csr(csr, diagonal_format(format), offsets);
   });
   m.def("csr_from_diagonals", [](const Matrix& a, int op) {
-    py::gil_scoped_release unlocked;
+    const Entry entry(a.device(), {&a});
     return csr_from_diagonals(a, op_from(op));
   });
 
   m.def("kernels", &kernel_names);
-  m.def("instruction_set", &instruction_set);
-  m.def("get_num_threads", &thread_count);
-  m.def("set_num_threads", &set_thread_count);
-  m.def("read", [](py::array_t<double, py::array::c_style> data) {
-    const double* p = data.data();
-    const int64 n = data.size();
-    py::gil_scoped_release unlocked;
-    return reader()(p, n);
-  });
+  m.def("overlap", [](py::handle x, py::handle y) { return overlap(dense_from(x), dense_from(y)); });
+  bind_device(m);
 }

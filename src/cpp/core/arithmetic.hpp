@@ -1,4 +1,5 @@
-// Scalar arithmetic over the value types, the same for real and complex operands.
+// Scalar arithmetic over the value types, the same for real and complex operands. constexpr, so that GPU kernels
+// may call it too (nvcc --expt-relaxed-constexpr).
 #pragma once
 
 #include "core/types.hpp"
@@ -6,7 +7,7 @@
 namespace diagsparse {
 
 template <class T, class S>
-inline T convert(S s) {
+constexpr T convert(S s) {
   if constexpr (is_complex<S>) {
     static_assert(is_complex<T>, "a complex value does not narrow to a real one");
     return {static_cast<Real<T>>(s.re), static_cast<Real<T>>(s.im)};
@@ -24,41 +25,41 @@ inline T from_scalar(Scalar s) {
 }
 
 template <class T>
-inline T conjugate_if(bool yes, T v) {
+constexpr T conjugate_if(bool yes, T v) {
   if constexpr (is_complex<T>) return {v.re, yes ? -v.im : v.im};
   else return v;
 }
 
 template <class T>
-inline bool is_zero(T v) {
+constexpr bool is_zero(T v) {
   if constexpr (is_complex<T>) return v.re == 0 && v.im == 0;
   else return v == 0;
 }
 
 template <class R>
-inline Complex<R> operator+(Complex<R> a, Complex<R> b) {
+constexpr Complex<R> operator+(Complex<R> a, Complex<R> b) {
   return {a.re + b.re, a.im + b.im};
 }
 template <class R>
-inline Complex<R>& operator+=(Complex<R>& a, Complex<R> b) {
+constexpr Complex<R>& operator+=(Complex<R>& a, Complex<R> b) {
   return a = a + b;
 }
 template <class R>
-inline Complex<R> operator*(Complex<R> a, Complex<R> b) {
+constexpr Complex<R> operator*(Complex<R> a, Complex<R> b) {
   return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 template <class R>
-inline Complex<R> operator*(R a, Complex<R> b) {
+constexpr Complex<R> operator*(R a, Complex<R> b) {
   return {a * b.re, a * b.im};
 }
 template <class R>
-inline Complex<R> operator*(Complex<R> a, R b) {
+constexpr Complex<R> operator*(Complex<R> a, R b) {
   return {a.re * b, a.im * b};
 }
 
 // u * v in the product's type.
 template <class U, class V>
-inline Product<U, V> multiply(U u, V v) {
+constexpr Product<U, V> multiply(U u, V v) {
   using R = Wider<U, V>;
   if constexpr (is_complex<U> && is_complex<V>) return convert<Complex<R>>(u) * convert<Complex<R>>(v);
   else if constexpr (is_complex<U>) return convert<Complex<R>>(u) * static_cast<R>(v);
@@ -72,7 +73,7 @@ class Factor {
  public:
   explicit Factor(Scalar s) : value_(from_scalar<T>(s)), real_(s.imag() == 0), one_(s == 1.0) {}
 
-  T operator*(T x) const {
+  constexpr T operator*(T x) const {
     if (one_) return x;
     if constexpr (is_complex<T>) return real_ ? value_.re * x : value_ * x;
     else return value_ * x;
@@ -81,6 +82,19 @@ class Factor {
  private:
   T value_;
   bool real_, one_;
+};
+
+// out = alpha * sum + beta * out, with the common cases known beforehand.
+template <class T>
+struct Update {
+  Factor<T> alpha, beta;
+  bool plain, add;  // alpha == 1 and beta == 0; alpha == 1 and beta == 1
+  bool reads;       // beta != 0: out is read
+
+  Update(Scalar a, Scalar b)
+      : alpha(a), beta(b), plain(a == 1.0 && b == 0.0), add(a == 1.0 && b == 1.0), reads(b != 0.0) {}
+
+  constexpr void one(T* out, T sum) const { *out = reads ? alpha * sum + beta * *out : alpha * sum; }
 };
 
 }  // namespace diagsparse

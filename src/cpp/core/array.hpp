@@ -4,13 +4,9 @@
 #include <memory>
 #include <new>
 
-#include "core/types.hpp"
+#include "core/backend.hpp"
 
 namespace diagsparse {
-
-// Memory of the device that this module serves; defined in memory.cpp (CPU) and memory.cu (CUDA).
-std::shared_ptr<void> allocate(int64 bytes);
-void fill_zero(void* data, int64 bytes);
 
 // One or two extents; columns == -1 marks a flat array.
 struct Shape {
@@ -25,6 +21,8 @@ struct Array {
   Shape shape;
   std::shared_ptr<const void> owner;  // the allocation, the layout, or the Python object whose memory this is
   bool writeable = true;
+  int device = 0;        // index of the GPU that the memory is on; 0 on the CPU
+  bool on_host = false;  // labels lie in host memory also where values are on a GPU
 
   int64 size() const { return shape.size(); }
   int64 nbytes() const { return size() * item_size(dtype); }
@@ -43,11 +41,12 @@ struct Array {
     const std::shared_ptr<void> memory = allocate(bytes);
     a.data = memory.get();
     a.owner = memory;
+    a.device = current_device();
     return a;
   }
   static Array zeros(DType dtype, Shape shape) {
     Array a = empty(dtype, shape);
-    fill_zero(a.data, a.nbytes());
+    fill_zero(a.data, {{0, a.nbytes()}});
     return a;
   }
 };
@@ -64,5 +63,8 @@ struct Dense {
     return static_cast<T*>(data);
   }
 };
+
+// Whether two blocks may share memory: the ranges from their first to their last element meet.
+bool overlap(const Dense& x, const Dense& y);
 
 }  // namespace diagsparse

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/array.hpp"
+#include "core/kept.hpp"
 
 namespace diagsparse {
 
@@ -39,6 +40,7 @@ struct Layout {
   std::vector<int64> starts;  // hm: where each diagonal starts, and the end
   Shape values_shape;         // of the value array
   std::vector<Span> spans;    // every stored diagonal, by ascending offset
+  Kept kept = {};             // what kernels keep with it
 
   int64 stored() const {
     int64 n = 0;

@@ -1,7 +1,6 @@
 #include "core/matrix.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "formats/all.hpp"
 
@@ -17,10 +16,24 @@ Array shared_labels(const LayoutPtr& layout, const std::vector<int64>& labels) {
   a.shape.rows = static_cast<int64>(labels.size());
   a.owner = layout;
   a.writeable = false;
+  a.on_host = true;
   return a;
 }
 
 }  // namespace
+
+bool overlap(const Dense& x, const Dense& y) {
+  if (x.rows == 0 || x.cols == 0 || y.rows == 0 || y.cols == 0) return false;
+  const auto range = [](const Dense& d) {
+    const int64 row = (d.rows - 1) * d.row_stride, col = (d.cols - 1) * d.col_stride, item = item_size(d.dtype);
+    const char* start = static_cast<const char*>(d.data);
+    return std::make_pair(start + item * (std::min<int64>(row, 0) + std::min<int64>(col, 0)),
+                          start + item * (std::max<int64>(row, 0) + std::max<int64>(col, 0) + 1));
+  };
+  const auto [x_first, x_last] = range(x);
+  const auto [y_first, y_last] = range(y);
+  return x_first < y_last && y_first < x_last;
+}
 
 std::vector<Part> Matrix::parts() const {
   std::vector<Part> all{{"values", values}};
@@ -89,15 +102,14 @@ bool same_structure(const std::vector<Part>& planned, const std::vector<Part>& g
   if (planned.size() != given.size()) return false;
   for (std::size_t i = 0; i < given.size(); ++i) {
     const Array &p = planned[i].second, &g = given[i].second;
-    if (p.size() != g.size() || (p.data != g.data && std::memcmp(p.data, g.data, p.nbytes()) != 0)) return false;
+    if (p.size() != g.size() || (p.data != g.data && !same_bytes(p.data, g.data, p.nbytes()))) return false;
   }
   return true;
 }
 
 bool overlap(const Array& x, const Array& y) {
-  const auto* a = x.as<char>();
-  const auto* b = y.as<char>();
-  return a < b + y.nbytes() && b < a + x.nbytes();
+  const auto flat = [](const Array& a) { return Dense{a.data, a.dtype, a.size(), 1, 1, 0}; };
+  return overlap(flat(x), flat(y));
 }
 
 }  // namespace
@@ -149,13 +161,14 @@ namespace {
 void clear_padding(const Layout& layout, Array& values) {
   if (layout.stored() == values.size()) return;
   const int64 item = item_size(values.dtype);
-  char* data = values.as<char>();
+  std::vector<Bytes> gaps;
   int64 end = 0;
   for (const Span& s : layout.spans) {
-    fill_zero(data + end * item, (s.start - end) * item);
+    if (end < s.start) gaps.push_back({end * item, s.start * item});
     end = s.start + s.length;
   }
-  fill_zero(data + end * item, (values.size() - end) * item);
+  if (end < values.size()) gaps.push_back({end * item, values.nbytes()});
+  fill_zero(values.data, gaps);
 }
 
 }  // namespace
@@ -173,6 +186,7 @@ Matrix Plan::result(DType dtype, bool zero) const {
   m.rows = rows;
   m.cols = cols;
   m.values = Array::empty(dtype, {indices.size()});
+  m.kept = std::make_shared<Kept>();
   m.structure = {{"indices", indices}, {"indptr", indptr}};
   return m;
 }
@@ -184,7 +198,9 @@ Plan plan_diagonal(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const std
   plan.format = format;
   plan.kernel = kernel;
   plan.dtype = product_dtype(a.dtype, b.dtype);
-  plan.multiply = find_matmul(format, kernel);
+  const MatmulRow& row = find_matmul(format, kernel);
+  plan.multiply = row.typed;
+  plan.device = a.device();
   plan.op_a = op_a;
   plan.op_b = op_b;
   plan.rows = op_a.transposed ? a.cols : a.rows;
@@ -198,17 +214,21 @@ Plan plan_diagonal(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const std
     std::sort(offsets.begin(), offsets.end());
     offsets.erase(std::unique(offsets.begin(), offsets.end()), offsets.end());
   }
+  plan.triangle = triangle;
   plan.c = std::make_shared<const Layout>(
       target.place(plan.rows, plan.cols, target.labels_for(plan.rows, plan.cols, offsets)));
   plan.sums = product_sums(spans_a, spans_b, *plan.c, triangle);
+  if (row.prepare) row.prepare(plan);
   return plan;
 }
 
 Plan plan_elementwise(const Matrix& a, Op op_a, const Matrix& b, Op op_b, LayoutPtr c, const std::string& format) {
   Plan plan;
   plan.format = format;
-  plan.multiply = find_matmul(format, "");
+  const MatmulRow& row = find_matmul(format, "");
+  plan.multiply = row.typed;
   plan.dtype = product_dtype(a.dtype, b.dtype);
+  plan.device = a.device();
   plan.op_a = op_a;
   plan.op_b = op_b;
   plan.rows = c->rows;
@@ -217,6 +237,7 @@ Plan plan_elementwise(const Matrix& a, Op op_a, const Matrix& b, Op op_b, Layout
   plan.b = b.layout;
   plan.sums = elementwise_sums(spans_of(*a.layout, op_a), spans_of(*b.layout, op_b), *c);
   plan.c = std::move(c);
+  if (row.prepare) row.prepare(plan);
   return plan;
 }
 

@@ -1,13 +1,15 @@
 // The only owner class: a matrix of any format is named arrays, a shape and a dtype.
 #pragma once
 
-#include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/array.hpp"
 #include "core/diagonals.hpp"
+#include "core/kept.hpp"
+#include "core/kernel_table.hpp"
 
 namespace diagsparse {
 
@@ -20,9 +22,11 @@ struct Matrix {
   Array values;
   LayoutPtr layout;             // the diagonal family: where each diagonal lies
   std::vector<Part> structure;  // the other formats: their index arrays, as their headers name them
+  std::shared_ptr<Kept> kept;   // the other formats: what kernels keep with this structure
 
   std::vector<Part> parts() const;  // every array by name, the values first
   int64 nbytes() const;
+  int device() const { return values.device; }
   const Array& index(const char* name) const;
 };
 
@@ -32,44 +36,6 @@ const DiagonalFormat& diagonal_format(const std::string& name);
 // A matrix over this layout; `values` may be shared with the caller.
 Matrix make_diagonal(const DiagonalFormat& format, LayoutPtr layout, Array values);
 
-// ---- Kernels ------------------------------------------------------------------------------------
-// y = alpha op(A) x + beta y, for a vector or a dense block.
-using MatvecKernel = void (*)(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y);
-
-// C = alpha op(A) op(B) + beta C, with C's structure fixed by a plan.
-struct Plan;
-using MatmulKernel = void (*)(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c);
-
-// A kernel for every pair of value types that it supports (nullptr elsewhere).
-template <class Function>
-struct Typed {
-  Function at[kValueTypes][kValueTypes] = {};
-
-  Function operator()(DType a, DType b) const { return at[static_cast<int>(a)][static_cast<int>(b)]; }
-};
-
-template <class Function>
-using KernelTable = std::vector<std::pair<std::string, Typed<Function>>>;  // the first row is the default
-
-struct FormatKernels {
-  KernelTable<MatvecKernel> matvec;
-  KernelTable<MatmulKernel> matmul;
-};
-
-// Kernel files are compiled once for each instruction set, and register for each the function that makes their
-// table; only the best that this processor has is ever called. (So nothing else in those files may run at start.)
-// DIAGSPARSE_ISA=portable|avx2|avx512 asks for another.
-struct RegisterKernels {
-  RegisterKernels(const char* format, int isa, FormatKernels (*make)());
-};
-const FormatKernels& kernels(const std::string& format);
-std::string instruction_set();
-
-// The function for these types, under this name ("" = the default); std::invalid_argument lists
-// the names there are.
-MatvecKernel find_matvec(const Matrix& a, DType x, const std::string& kernel);
-const Typed<MatmulKernel>& find_matmul(const std::string& format, const std::string& kernel);
-
 // ---- Products -----------------------------------------------------------------------------------
 // What C = op(A) op(B) looks like, and how its values come about, for any values on these structures.
 struct Plan {
@@ -78,12 +44,15 @@ struct Plan {
   Typed<MatmulKernel> multiply;
   DType dtype = DType::f64;  // of C, for the planned operands
   int64 rows = 0, cols = 0;
+  int device = 0;
   Op op_a, op_b;
-  LayoutPtr a, b;  // diagonal family: the layouts that it was made for
+  Triangle triangle = Triangle::both;  // the part of C that is computed
+  LayoutPtr a, b;                      // diagonal family: the layouts that it was made for
   LayoutPtr c;
   Sums sums;
   std::vector<Part> a_structure, b_structure;  // csr: the structures that it was made for
   Array indptr, indices;                       // csr: C's structure, shared by every result
+  Kept kept;                                   // what the kernel keeps with the plan
 
   // C = alpha op(A) op(B), as a new matrix, and with + beta C, into `out`. Throws std::invalid_argument, with
   // nothing written, unless A, B and out have the structures that the plan was made for.

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/parallel.hpp"
+#include "cpu/parallel.hpp"
 #include "kernels/diagonal_kernels.hpp"
 
 namespace diagsparse::DIAGSPARSE_ISA {

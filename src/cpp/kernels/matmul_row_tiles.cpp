@@ -6,7 +6,7 @@
 // A thread takes a block of rows and computes it on every diagonal of C: the rows of A and the window of B
 // that the block needs stay in cache, and each value of C is summed in a register and written once. Bands are
 // taken four diagonals at a time (band_tiles.hpp). The same bits for any number of threads.
-#include "core/parallel.hpp"
+#include "cpu/parallel.hpp"
 #include "kernels/band_tiles.hpp"
 #include "kernels/diagonal_kernels.hpp"
 

@@ -9,7 +9,7 @@
 // are gathered first.
 #include <vector>
 
-#include "core/parallel.hpp"
+#include "cpu/parallel.hpp"
 #include "kernels/diagonal_kernels.hpp"
 #include "kernels/row_major.hpp"
 #include "kernels/row_tiles.hpp"

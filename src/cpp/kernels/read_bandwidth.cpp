@@ -1,6 +1,6 @@
 // The yardstick: how fast this machine reads memory, with the same threads and vectors as the kernels.
-#include "core/measure.hpp"
-#include "core/parallel.hpp"
+#include "cpu/measure.hpp"
+#include "cpu/parallel.hpp"
 #include "kernels/vec.hpp"
 
 namespace diagsparse::DIAGSPARSE_ISA {

@@ -1,5 +1,5 @@
 // Kernels "sequential" of dia, hm and cdm: the plain loops over diagonals, one thread, one value at a time.
-// The CPU column of paper 000's tables (Haque, Parvez, Hossain 2024), and the slow, obvious reference.
+// The CPU column of the tables of Haque, Parvez and Hossain (2024), and the slow, obvious reference.
 #include "kernels/diagonal_kernels.hpp"
 
 namespace diagsparse::DIAGSPARSE_ISA {

@@ -129,17 +129,4 @@ struct Mac {
   }
 };
 
-// out = alpha * sum + beta * out, with the common cases known beforehand.
-template <class T>
-struct Update {
-  Factor<T> alpha, beta;
-  bool plain, add;  // alpha == 1 and beta == 0; alpha == 1 and beta == 1
-  bool reads;       // beta != 0: out is read
-
-  Update(Scalar a, Scalar b)
-      : alpha(a), beta(b), plain(a == 1.0 && b == 0.0), add(a == 1.0 && b == 1.0), reads(b != 0.0) {}
-
-  void one(T* out, T sum) const { *out = reads ? alpha * sum + beta * *out : alpha * sum; }
-};
-
 }  // namespace diagsparse::DIAGSPARSE_ISA

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "core/matrix.hpp"
-#include "core/parallel.hpp"
+#include "cpu/parallel.hpp"
 #include "formats/csr.hpp"
 
 namespace diagsparse {
@@ -13,7 +13,8 @@ Plan plan_csr(const Matrix& left, const Matrix& right, const std::string& kernel
   plan.format = "csr";
   plan.kernel = kernel;
   plan.dtype = product_dtype(left.dtype, right.dtype);
-  plan.multiply = find_matmul("csr", kernel);
+  plan.multiply = find_matmul("csr", kernel).typed;
+  plan.device = left.device();
   plan.rows = left.rows;
   plan.cols = right.cols;
   plan.a_structure = left.structure;

@@ -1,4 +1,4 @@
-#include "core/parallel.hpp"
+#include "cpu/parallel.hpp"
 
 #include <omp.h>
 #include <pthread.h>

@@ -1,6 +1,9 @@
+// The binding's side of the CPU: NumPy arrays in and out, threads, the memory-reading yardstick.
 #include <pybind11/numpy.h>
 
-#include "bind/arrays.hpp"
+#include "bind/device.hpp"
+#include "cpu/measure.hpp"
+#include "cpu/parallel.hpp"
 
 namespace py = pybind11;
 
@@ -60,15 +63,22 @@ Array array_from(py::handle object) {
   return out;
 }
 
-py::object to_python(const Array& array) {
-  static const char* formats[] = {"f4", "f8", "c8", "c16", "i4", "i8"};
-  const auto* owner = new std::shared_ptr<const void>(array.owner);
-  const py::capsule base(owner, [](void* p) { delete static_cast<std::shared_ptr<const void>*>(p); });
-  std::vector<py::ssize_t> shape{array.shape.rows};
-  if (array.shape.cols >= 0) shape.push_back(array.shape.cols);
-  py::array out(py::dtype(formats[static_cast<int>(array.dtype)]), shape, array.data, base);
-  if (!array.writeable) out.attr("flags").attr("writeable") = false;
-  return out;
+py::object to_python(const Array& array) { return to_numpy(array); }
+
+struct Entry::State {};
+Entry::Entry(int, std::initializer_list<const Matrix*>) {}
+Entry::~Entry() = default;
+
+void bind_device(py::module_& m) {
+  m.def("instruction_set", &instruction_set);
+  m.def("get_num_threads", &thread_count);
+  m.def("set_num_threads", &set_thread_count);
+  m.def("read", [](py::array_t<double, py::array::c_style> data) {
+    const double* p = data.data();
+    const int64 n = data.size();
+    py::gil_scoped_release unlocked;
+    return reader()(p, n);
+  });
 }
 
 }  // namespace diagsparse

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/arithmetic.hpp"
-#include "core/parallel.hpp"
+#include "cpu/parallel.hpp"
 #include "formats/csr.hpp"
 
 namespace diagsparse {
@@ -64,20 +64,18 @@ void add_diagonals(Scalar alpha, const Matrix& from, Op op, Matrix& to, bool acc
   });
 }
 
-Occupied occupied_diagonals(const Matrix& csr) {
+std::vector<int64> occupied_diagonals(const Matrix& csr) {
   const Csr<float> a{csr.rows, csr.cols, csr.index("indptr").as<int64>(), csr.index("indices").as<std::int32_t>(),
                      nullptr};
-  std::vector<int64> count(std::max<int64>(0, a.rows + a.cols - 1), 0);
+  std::vector<char> occupied(std::max<int64>(0, a.rows + a.cols - 1), 0);
   for (int64 i = 0; i < a.rows; ++i) {
-    for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) ++count[a.indices[e] - i + a.rows - 1];
+    for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) occupied[a.indices[e] - i + a.rows - 1] = 1;
   }
-  Occupied out;
-  for (int64 d = 0; d < static_cast<int64>(count.size()); ++d) {
-    if (count[d] == 0) continue;
-    out.offsets.push_back(d - a.rows + 1);
-    out.counts.push_back(count[d]);
+  std::vector<int64> offsets;
+  for (int64 d = 0; d < static_cast<int64>(occupied.size()); ++d) {
+    if (occupied[d]) offsets.push_back(d - a.rows + 1);
   }
-  return out;
+  return offsets;
 }
 
 Matrix diagonals_from_csr(const Matrix& csr, const DiagonalFormat& format, const std::vector<int64>& offsets) {

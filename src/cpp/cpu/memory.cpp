@@ -11,7 +11,7 @@
 #include <new>
 #include <utility>
 
-#include "core/array.hpp"
+#include "core/backend.hpp"
 
 namespace diagsparse {
 
@@ -90,8 +90,14 @@ std::shared_ptr<void> allocate(int64 bytes) {
   return std::shared_ptr<void>(p, [size](void* block) { freed().keep(block, size); });
 }
 
-void fill_zero(void* data, int64 bytes) {
-  if (bytes > 0) std::memset(data, 0, bytes);
+int current_device() { return 0; }
+
+void fill_zero(void* data, const std::vector<Bytes>& ranges) {
+  for (const Bytes& r : ranges) {
+    if (r.first < r.last) std::memset(static_cast<char*>(data) + r.first, 0, r.last - r.first);
+  }
 }
+
+bool same_bytes(const void* a, const void* b, int64 count) { return count == 0 || std::memcmp(a, b, count) == 0; }
 
 }  // namespace diagsparse

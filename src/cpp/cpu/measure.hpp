@@ -12,4 +12,6 @@ struct RegisterReader {
 };
 Reader reader();
 
+std::string instruction_set();  // the one in use: "portable", "avx2" or "avx512"
+
 }  // namespace diagsparse

@@ -11,7 +11,7 @@ namespace diagsparse {
 int thread_count();  // for the calling thread's next kernel
 void set_thread_count(int n);
 
-constexpr int64 kMostThreads = 1024;     // at once, whatever was asked for
+constexpr int64 kMostThreads = 1024;    // at once, whatever was asked for
 constexpr int64 kSerialWork = 1 << 17;  // multiply-adds under which waking threads costs more than it gains
 
 // Out of line, so that serial and threaded runs execute the very same instructions, and so round alike.

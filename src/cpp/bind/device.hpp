@@ -1,0 +1,34 @@
+// What the binding needs from its device: device_cpu.cpp for `_core`, ../cuda/bind for `_cuda`.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include "core/matrix.hpp"
+
+namespace diagsparse {
+
+// Between Python's arrays and ours, without a copy.
+Dense dense_from(pybind11::handle object);       // a vector or block that a kernel reads or writes
+Array array_from(pybind11::handle object);       // contiguous memory, kept alive by the result
+pybind11::object to_python(const Array& array);  // a view that keeps the memory alive
+
+// Host memory as a NumPy array, the same in both modules.
+pybind11::object to_numpy(const Array& array);
+
+// Lives while native code works: other Python threads run, and a GPU module works on this device and on the
+// caller's stream. The arrays of `used` stay whole until that work is done.
+class Entry {
+ public:
+  explicit Entry(int device, std::initializer_list<const Matrix*> used = {});
+  ~Entry();
+  Entry(const Entry&) = delete;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+  pybind11::gil_scoped_release unlocked_;
+};
+
+void bind_device(pybind11::module_& module);  // what one module has and the other has not
+
+}  // namespace diagsparse

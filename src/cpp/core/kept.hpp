@@ -1,0 +1,32 @@
+// What a kernel keeps with a structure from one call to the next: lists on the device, a library's descriptors.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace diagsparse {
+
+// Safe to share between threads. A copy or a moved-to one starts empty: what is kept can always be made again.
+class Kept {
+ public:
+  Kept() = default;
+  Kept(const Kept&) {}
+  Kept& operator=(const Kept&) { return *this; }
+
+  // The object under this key, made by make() -> std::shared_ptr<T> the first time.
+  template <class T, class Make>
+  std::shared_ptr<T> get(const std::string& key, const Make& make) const {
+    const std::lock_guard<std::recursive_mutex> lock(mutex_);
+    std::shared_ptr<void>& slot = objects_[key];
+    if (!slot) slot = make();
+    return std::static_pointer_cast<T>(slot);
+  }
+
+ private:
+  mutable std::recursive_mutex mutex_;  // make() may ask for another object
+  mutable std::map<std::string, std::shared_ptr<void>> objects_;
+};
+
+}  // namespace diagsparse

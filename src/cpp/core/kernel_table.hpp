@@ -1,0 +1,83 @@
+// The tables of kernels: named rows, the first one the default; each with a function for every pair of value types.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/arithmetic.hpp"
+#include "core/array.hpp"
+
+namespace diagsparse {
+
+struct Matrix;
+struct Plan;
+
+// y = alpha op(A) x + beta y, for a vector or a dense block.
+using MatvecKernel = void (*)(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y);
+
+// C = alpha op(A) op(B) + beta C, with C's structure fixed by a plan.
+using MatmulKernel = void (*)(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c);
+
+// A kernel for every pair of value types that it supports (nullptr elsewhere).
+template <class Function>
+struct Typed {
+  Function at[kValueTypes][kValueTypes] = {};
+
+  Function operator()(DType a, DType b) const { return at[static_cast<int>(a)][static_cast<int>(b)]; }
+};
+
+struct MatvecRow {
+  std::string name;
+  Typed<MatvecKernel> typed;
+  void (*prepare)(const Matrix& a, Op op) = nullptr;  // makes what the kernel keeps with A, before its first call
+};
+struct MatmulRow {
+  std::string name;
+  Typed<MatmulKernel> typed;
+  void (*prepare)(const Plan& plan) = nullptr;  // the same for a plan
+};
+
+struct FormatKernels {
+  std::vector<MatvecRow> matvec;
+  std::vector<MatmulRow> matmul;
+};
+
+// Kernel files register the function that makes their table; only the best set that this machine can run is ever
+// called. (So nothing else in those files may run at start.) The CPU's files are compiled once for each
+// instruction set, a set each; the GPU has one set.
+struct RegisterKernels {
+  RegisterKernels(const char* format, int set, FormatKernels (*make)());
+};
+const FormatKernels& kernels(const std::string& format);
+
+// The row under this name ("" = the default); std::invalid_argument lists the names there are.
+const MatvecRow& find_matvec(const std::string& format, const std::string& kernel);
+const MatmulRow& find_matmul(const std::string& format, const std::string& kernel);
+// Its function for these types.
+MatvecKernel matvec_kernel(const MatvecRow& row, DType a, DType x);
+
+// Fills a table of `Kernel<U, V>::run` over the supported pairs of value types.
+template <template <class, class> class Kernel, class U, class V, class Function>
+void fill_cell(Typed<Function>& typed) {
+  if constexpr (pair_supported<U, V>) {
+    typed.at[static_cast<int>(dtype_of<U>())][static_cast<int>(dtype_of<V>())] = &Kernel<U, V>::run;
+  }
+}
+template <template <class, class> class Kernel, class U, class Function>
+void fill_row(Typed<Function>& typed) {
+  fill_cell<Kernel, U, float>(typed);
+  fill_cell<Kernel, U, double>(typed);
+  fill_cell<Kernel, U, Complex<float>>(typed);
+  fill_cell<Kernel, U, Complex<double>>(typed);
+}
+template <template <class, class> class Kernel, class Function>
+Typed<Function> every_pair() {
+  Typed<Function> typed;
+  fill_row<Kernel, float>(typed);
+  fill_row<Kernel, double>(typed);
+  fill_row<Kernel, Complex<float>>(typed);
+  fill_row<Kernel, Complex<double>>(typed);
+  return typed;
+}
+
+}  // namespace diagsparse

@@ -1,0 +1,196 @@
+// The binding's side of the GPU: arrays in and out, the caller's stream, memory, what this machine has.
+#include <pybind11/complex.h>
+#include <pybind11/stl.h>
+
+#include "bind/device.hpp"
+#include "bind/exchange.hpp"
+#include "bind/python_array.hpp"
+#include "cusparse.hpp"
+#include "entries.hpp"
+
+namespace py = pybind11;
+
+namespace diagsparse {
+
+using namespace cuda;
+
+Dense dense_from(py::handle object) { return object.cast<const DeviceArray&>().dense(); }
+Array array_from(py::handle object) { return object.cast<const DeviceArray&>().array(); }
+py::object to_python(const Array& array) { return array.on_host ? to_numpy(array) : py::cast(DeviceArray::of(array)); }
+
+namespace {
+
+// A Python object, dropped on whatever thread its last user ends.
+std::shared_ptr<void> keep(py::object object) {
+  return std::shared_ptr<void>(object.release().ptr(), [](void* p) {
+    if (!Py_IsInitialized()) return;
+    py::gil_scoped_acquire gil;
+    Py_DECREF(static_cast<PyObject*>(p));
+  });
+}
+
+// The stream that the caller is on, as diagsparse/_streams.py sees it.
+StreamPtr callers_stream(int device) {
+  static const auto* streams = new py::module_(py::module_::import("diagsparse._streams"));
+  const auto pointer = streams->attr("current")(device).cast<std::uintptr_t>();
+  const auto handle = reinterpret_cast<cudaStream_t>(pointer);
+  if (StreamPtr known = find_stream(device, handle)) return known;
+  std::shared_ptr<void> owner;
+  if (pointer != 0) owner = keep(streams->attr("keep")(device, pointer));
+  return remember_stream(device, handle, std::move(owner));
+}
+
+}  // namespace
+
+struct Entry::State {
+  OnStream on;
+};
+
+Entry::Entry(int device, std::initializer_list<const Matrix*> used)
+    : state_(new State{OnStream(callers_stream(device))}) {
+  for (const Matrix* m : used) {
+    if (m->device() != device) {
+      throw std::invalid_argument("the operands are on different GPUs, " + std::to_string(device) + " and " +
+                                  std::to_string(m->device()));
+    }
+    used_on_this_stream(m->values);
+    for (const Part& part : m->structure) used_on_this_stream(part.second);
+  }
+}
+Entry::~Entry() = default;
+
+namespace {
+
+// fn(bytes, device, stream) -> (pointer, what keeps it)
+void use_allocator(const py::object& fn) {
+  if (fn.is_none()) return use_pool({});
+  use_pool([shared = keep(fn)](int64 bytes, int device, cudaStream_t on) -> std::shared_ptr<void> {
+    py::gil_scoped_acquire gil;
+    const py::handle call(static_cast<PyObject*>(shared.get()));
+    const py::tuple made = call(bytes, device, reinterpret_cast<std::uintptr_t>(on));
+    void* p = reinterpret_cast<void*>(made[0].cast<std::uintptr_t>());
+    const std::shared_ptr<void> owner = keep(made[1]);
+    return std::shared_ptr<void>(p, [owner](void*) {});
+  });
+}
+
+std::vector<EntryTerm> terms_from(const py::list& list) {
+  std::vector<EntryTerm> terms;
+  for (const py::handle item : list) {
+    const auto t = item.cast<py::tuple>();
+    const int op = t[1].cast<int>();
+    terms.push_back({&t[0].cast<const Matrix&>(), {(op & 1) != 0, (op & 2) != 0}, t[2].cast<Scalar>()});
+  }
+  return terms;
+}
+
+void bind_matrices(py::module_& m) {
+  m.def("count_nonzero", [](const Matrix& a) {
+    const Entry entry(a.device(), {&a});
+    return count_nonzero(a);
+  });
+  m.def("merged", [](const std::string& format, int64 rows, int64 cols, const py::list& list, const std::string& mode,
+                     const std::string& dtype, int device) {
+    const std::vector<EntryTerm> terms = terms_from(list);
+    const DType type = dtype_of_name(dtype);
+    const Merge how = mode == "sum" ? Merge::sum : mode == "product" ? Merge::product : Merge::nonzero;
+    const Entry entry(device);
+    return merged(format, rows, cols, terms, how, type);
+  });
+  m.def("entries", [](const std::string& format, int64 rows, int64 cols, const DeviceArray& values,
+                      const DeviceArray& first, const DeviceArray& second, const std::string& layout) {
+    const Entry entry(values.device);
+    return matrix_from_entries(format, rows, cols, values, first, second, layout);
+  });
+  m.def("realigned", [](const std::string& format, int64 rows, int64 cols, const DeviceArray& data,
+                        const std::vector<int64>& offsets) {
+    const Entry entry(data.device);
+    return realigned(diagonal_format(format), rows, cols, data, offsets);
+  });
+  m.def("scale_dense", [](const Matrix& a, int op, const DeviceArray& dense, Matrix& out) {
+    const Entry entry(a.device(), {&a, &out});
+    scale_dense(a, {(op & 1) != 0, (op & 2) != 0}, dense, out);
+  });
+  m.def("diagonal", [](const Matrix& a, int op, int64 k) {
+    const Entry entry(a.device(), {&a});
+    return diagonal(a, {(op & 1) != 0, (op & 2) != 0}, k);
+  });
+}
+
+}  // namespace
+
+// A moment on the caller's stream, for timing.
+class Event {
+ public:
+  explicit Event(int device) : device_(device) {
+    const Entry entry(device);
+    CUDA_CALL(cudaEventCreate(&event_));
+  }
+  Event(const Event&) = delete;
+  ~Event() { cudaEventDestroy(event_); }
+
+  void record() {
+    const Entry entry(device_);
+    CUDA_CALL(cudaEventRecord(event_, stream()));
+  }
+  // Seconds from `start` to this one, once both have passed.
+  double since(const Event& start) const {
+    const py::gil_scoped_release unlocked;
+    float milliseconds = 0;
+    CUDA_CALL(cudaEventSynchronize(event_));
+    CUDA_CALL(cudaEventElapsedTime(&milliseconds, start.event_, event_));
+    return milliseconds * 1e-3;
+  }
+
+ private:
+  int device_;
+  cudaEvent_t event_ = nullptr;
+};
+
+void bind_device(py::module_& m) {
+  py::class_<Event>(m, "Event", py::module_local())
+      .def(py::init<int>(), py::arg("device") = 0)
+      .def("record", &Event::record)
+      .def("since", &Event::since);
+  static const py::handle cuda_error =
+      py::object(py::module_::import("diagsparse._backend").attr("CudaError")).release();
+  py::register_local_exception_translator([](std::exception_ptr thrown) {
+    try {
+      if (thrown) std::rethrow_exception(thrown);
+    } catch (const Error& e) {
+      PyErr_SetString(cuda_error.ptr(), e.what());
+    }
+  });
+  bind_device_array(m);
+  bind_matrices(m);
+  m.def("device_count", &device_count);
+  m.def("device_name", [](int i) {
+    cudaDeviceProp props;
+    CUDA_CALL(cudaGetDeviceProperties(&props, i));
+    return std::string(props.name);
+  });
+  m.def("memory", [](int device) {
+    const Free f = memory(device);
+    return py::make_tuple(f.free, f.total);
+  });
+  m.def("used", &used);
+  m.def("trim", &trim, py::call_guard<py::gil_scoped_release>());
+  m.def("use_allocator", &use_allocator);
+  m.def("synchronize", [](int device) {
+    const Entry entry(device);
+    CUDA_CALL(cudaStreamSynchronize(stream()));
+  });
+  m.def("driver_version", [] {
+    int version = 0;
+    CUDA_CALL(cudaDriverGetVersion(&version));
+    return version;
+  });
+  m.def("runtime_version", [] {
+    int version = 0;
+    CUDA_CALL(cudaRuntimeGetVersion(&version));
+    return version;
+  });
+  m.def("cusparse_version", &cusparse_version);
+}
+
+}  // namespace diagsparse

@@ -1,0 +1,9 @@
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace diagsparse::cuda {
+
+void bind_device_array(pybind11::module_& m);
+
+}  // namespace diagsparse::cuda

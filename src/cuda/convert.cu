@@ -1,0 +1,177 @@
+// Between layouts on the device: copies of diagonals, csr -> diagonals, diagonals -> csr.
+#include "core/convert.hpp"
+#include "formats/csr.hpp"
+#include "launch.cuh"
+#include "memory.cuh"
+#include "sorted_keys.cuh"
+
+namespace diagsparse {
+
+namespace cuda {
+namespace {
+
+constexpr int kMoves = 64;  // of one launch; they travel as its argument
+struct Move {
+  int64 from, to, length;
+};
+struct Moves {
+  Move at[kMoves];
+};
+
+template <class S, class T>
+__global__ void __launch_bounds__(kBlock) move_runs(const __grid_constant__ Moves moves, const S* from, T* to,
+                                                    const Factor<T> alpha, bool conj, bool accumulate) {
+  const Move move = moves.at[blockIdx.y];
+  const int64 width = static_cast<int64>(gridDim.x) * blockDim.x;
+  for (int64 i = thread_index(); i < move.length; i += width) {
+    const T value = alpha * convert<T>(conjugate_if(conj, load_once(from + move.from + i)));
+    to[move.to + i] = accumulate ? to[move.to + i] + value : value;
+  }
+}
+
+// Marks the diagonals on which entries lie: a warp takes a row. Stores race, all with the same value.
+__global__ void __launch_bounds__(kBlock) mark_diagonals(const Csr<float> a, unsigned char* occupied) {
+  const int64 i = thread_index() / 32;
+  if (i >= a.rows) return;
+  for (int64 e = a.indptr[i] + threadIdx.x % 32; e < a.indptr[i + 1]; e += 32) {
+    unsigned char* mark = occupied + (a.indices[e] - i + a.rows - 1);
+    if (*mark == 0) *mark = 1;
+  }
+}
+
+// A warp takes a row and puts its entries where their diagonals are stored; base[d]: where row 0 of diagonal d would
+// be.
+template <class T>
+__global__ void __launch_bounds__(kBlock) scatter_rows(const Csr<T> a, const int64* base, T* values) {
+  const int64 i = thread_index() / 32;
+  if (i >= a.rows) return;
+  for (int64 e = a.indptr[i] + threadIdx.x % 32; e < a.indptr[i + 1]; e += 32) {
+    const int64 start = base[a.indices[e] - i + a.rows - 1];
+    values[start + i] = a.values[e];
+  }
+}
+
+// A thread takes a row: counts its nonzeros (out == nullptr) or writes them, by ascending column.
+template <class T>
+__global__ void __launch_bounds__(kBlock)
+    gather_row(const Span* spans, int64 count, const T* values, bool conj, int64 rows, std::int64_t* counts,
+               const std::int64_t* ends, std::int32_t* columns, T* out) {
+  const int64 i = thread_index();
+  if (i >= rows) return;
+  int64 n = 0;
+  const int64 begin = ends && i > 0 ? ends[i - 1] : 0;
+  for (int64 d = 0; d < count; ++d) {
+    const Span s = spans[d];
+    if (i < s.row || i >= s.row + s.length) continue;
+    const T value = values[s.start + i - s.row];
+    if (is_zero(value)) continue;
+    if (out) {
+      columns[begin + n] = static_cast<std::int32_t>(i + s.offset);
+      out[begin + n] = conjugate_if(conj, value);
+    }
+    ++n;
+  }
+  if (counts) counts[i] = n;
+}
+
+}  // namespace
+}  // namespace cuda
+
+using namespace cuda;
+
+void add_diagonals(Scalar alpha, const Matrix& from, Op op, Matrix& to, bool accumulate) {
+  std::vector<Move> all;
+  auto target = to.layout->spans.begin();
+  for (const Span& s : spans_of(*from.layout, op)) {
+    while (target != to.layout->spans.end() && target->offset < s.offset) ++target;
+    if (target == to.layout->spans.end()) break;
+    if (target->offset != s.offset) continue;
+    const int64 first = std::max(s.row, target->row), last = std::min(s.row + s.length, target->row + target->length);
+    all.push_back({s.start + first - s.row, target->start + first - target->row, last - first});
+  }
+  with_value_type(from.dtype, [&](auto s) {
+    with_value_type(to.dtype, [&](auto t) {
+      using S = decltype(s);
+      using T = decltype(t);
+      if constexpr (is_complex<T> || !is_complex<S>) {
+        for (std::size_t begin = 0; begin < all.size(); begin += kMoves) {
+          const std::size_t n = std::min<std::size_t>(kMoves, all.size() - begin);
+          Moves part = {};
+          int64 longest = 1;
+          for (std::size_t i = 0; i < n; ++i) {
+            part.at[i] = all[begin + i];
+            longest = std::max(longest, part.at[i].length);
+          }
+          const dim3 grid(blocks(longest, 4).x, static_cast<unsigned>(n));
+          launch("move diagonals", move_runs<S, T>, grid, dim3(kBlock), part, from.values.as<S>(), to.values.as<T>(),
+                 Factor<T>(alpha), op.conjugated, accumulate);
+        }
+      } else {
+        throw std::invalid_argument(std::string("astype: ") + dtype_name(from.dtype) + " values do not fit " +
+                                    dtype_name(to.dtype) + "; the imaginary parts would be lost");
+      }
+    });
+  });
+}
+
+std::vector<int64> occupied_diagonals(const Matrix& csr) {
+  const int64 count = csr.rows + csr.cols - 1;
+  std::vector<int64> offsets;
+  if (csr.rows == 0 || csr.cols == 0) return offsets;
+  const Csr<float> a{csr.rows, csr.cols, csr.index("indptr").as<int64>(), csr.index("indices").as<std::int32_t>(),
+                     nullptr};
+  const Scratch<unsigned char> marks(count);
+  CUDA_CALL(cudaMemsetAsync(marks.get(), 0, count, stream()));
+  launch("mark diagonals", mark_diagonals, blocks(a.rows * 32), dim3(kBlock), a, marks.get());
+  const std::vector<unsigned char> occupied = download(marks.get(), count);
+  for (int64 d = 0; d < count; ++d) {
+    if (occupied[d]) offsets.push_back(d - csr.rows + 1);
+  }
+  return offsets;
+}
+
+Matrix diagonals_from_csr(const Matrix& csr, const DiagonalFormat& format, const std::vector<int64>& offsets) {
+  const auto layout =
+      std::make_shared<const Layout>(format.place(csr.rows, csr.cols, format.labels_for(csr.rows, csr.cols, offsets)));
+  Matrix out = make_diagonal(format, layout, Array::zeros(csr.dtype, layout->values_shape));
+  if (csr.rows == 0 || csr.cols == 0) return out;
+  std::vector<int64> base(csr.rows + csr.cols - 1, 0);
+  for (const Span& s : layout->spans) base[s.offset + csr.rows - 1] = s.start - s.row;
+  const Array resident = upload(base);
+  with_value_type(csr.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    launch("csr to diagonals", scatter_rows<T>, blocks(csr.rows * 32), dim3(kBlock), Csr<T>::of(csr),
+           resident.as<const int64>(), out.values.as<T>());
+  });
+  return out;
+}
+
+Matrix csr_from_diagonals(const Matrix& a, Op op) {
+  const std::vector<Span> spans = spans_of(*a.layout, op);
+  Matrix out;
+  out.format = "csr";
+  out.dtype = a.dtype;
+  out.rows = op.transposed ? a.cols : a.rows;
+  out.cols = op.transposed ? a.rows : a.cols;
+  out.kept = std::make_shared<Kept>();
+  const int64 count = static_cast<int64>(spans.size());
+  const Array resident = upload(spans);
+  Array indptr = Array::zeros(DType::i64, {out.rows + 1});
+  auto* ends = indptr.as<std::int64_t>() + 1;
+  with_value_type(a.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const auto run = [&](std::int64_t* counts, const std::int64_t* at, std::int32_t* columns, T* values) {
+      launch("diagonals to csr", gather_row<T>, blocks(out.rows), dim3(kBlock), resident.as<const Span>(), count,
+             a.values.as<T>(), op.conjugated, out.rows, counts, at, columns, values);
+    };
+    run(ends, nullptr, nullptr, nullptr);
+    const int64 nnz = inclusive_sum(ends, ends, out.rows);
+    out.values = Array::empty(a.dtype, {nnz});
+    Array indices = Array::empty(DType::i32, {nnz});
+    if (nnz > 0) run(nullptr, ends, indices.as<std::int32_t>(), out.values.as<T>());
+    out.structure = {{"indices", indices}, {"indptr", indptr}};
+  });
+  return out;
+}
+
+}  // namespace diagsparse

@@ -1,0 +1,82 @@
+#include "kernels/band_lines.hpp"
+
+#include <algorithm>
+
+namespace diagsparse::cuda {
+
+namespace {
+
+constexpr int64 kWidest = 105;  // offsets of an operand
+
+bool is_cdm(const Layout& layout) { return std::string(layout.format) == "cdm"; }
+
+// The lines of op(A), one for each offset from the first to the last that is stored.
+Band lines_of(const std::vector<Span>& spans) {
+  Band band;
+  if (spans.empty()) return band;
+  const int64 width = spans.back().offset - spans.front().offset + 1;
+  if (width > 2 * kWidest) return band;
+  band.low = spans.front().offset;
+  band.lines.assign(width, Line{0, 0, 0});
+  for (const Span& s : spans) band.lines[s.offset - band.low] = {s.start - s.row, s.row, s.row + s.length};
+  return band;
+}
+
+// The same for cdm, where offsets k and k - n are one line around the border; offsets are taken nearest to 0.
+Band cyclic_lines_of(const Layout& layout, Op op) {
+  const int64 n = layout.rows;
+  std::vector<std::pair<int64, Line>> found;
+  for (std::size_t r = 0; r < layout.labels.size(); ++r) {
+    int64 k = layout.labels[r];
+    const int64 shift = op.transposed ? (n - k) % n : 0;
+    if (op.transposed) k = (n - k) % n;
+    if (2 * k > n) k -= n;
+    found.push_back({k, Line{static_cast<int64>(r) * n, shift, n}});
+  }
+  Band band;
+  band.cyclic = true;
+  if (found.empty()) return band;
+  const auto [low, high] =
+      std::minmax_element(found.begin(), found.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
+  const int64 width = high->first - low->first + 1;
+  if (width > 2 * kWidest) return band;
+  band.low = low->first;
+  band.lines.assign(width, Line{0, 0, 0});
+  for (const auto& [k, line] : found) band.lines[k - band.low] = line;
+  return band;
+}
+
+bool dense_enough(const Band& band) {
+  const auto stored =
+      std::count_if(band.lines.begin(), band.lines.end(), [](const Line& line) { return line.first < line.last; });
+  return band.width() > 0 && 5 * stored >= 3 * band.width();
+}
+
+}  // namespace
+
+bool find_bands(const Plan& plan, Band& a, Band& b, Band& c) {
+  if (plan.triangle != Triangle::both) return false;
+  if (is_cdm(*plan.a) && is_cdm(*plan.b) && is_cdm(*plan.c)) {
+    a = cyclic_lines_of(*plan.a, plan.op_a);
+    b = cyclic_lines_of(*plan.b, plan.op_b);
+    c = cyclic_lines_of(*plan.c, {});
+    if (2 * (a.width() + b.width()) >= plan.rows) return false;
+  } else {
+    a = lines_of(spans_of(*plan.a, plan.op_a));
+    b = lines_of(spans_of(*plan.b, plan.op_b));
+    c = lines_of(plan.c->spans);
+  }
+  if (!dense_enough(a) || !dense_enough(b) || a.width() > kWidest || b.width() > kWidest) return false;
+  // Every line of C lies in the range that the product reaches.
+  const int64 low = a.low + b.low, high = low + a.width() + b.width() - 1;
+  if (c.lines.empty() || c.low < low || c.low + c.width() > high) return false;
+  Band whole;
+  whole.low = low;
+  whole.cyclic = c.cyclic;
+  whole.lines.assign(high - low, Line{0, 0, 0});
+  std::copy(c.lines.begin(), c.lines.end(), whole.lines.begin() + (c.low - low));
+  c = std::move(whole);
+  return true;
+}
+
+}  // namespace diagsparse::cuda

@@ -1,0 +1,13 @@
+// The kernels of coo on the GPU, the default first.
+#include "formats/coo.hpp"
+
+#include "kernels/row_kernels.hpp"
+
+namespace diagsparse::cuda {
+
+static FormatKernels make() {
+  return {{gather_by_threads(), gather_by_warp(), scatter_entries(), matvec_cusparse()}, {}};
+}
+static const RegisterKernels registered("coo", 0, make);
+
+}  // namespace diagsparse::cuda

@@ -1,0 +1,11 @@
+// The kernels of dia on the GPU, the default first.
+#include "formats/dia.hpp"
+
+#include "kernels/diagonal_kernels.hpp"
+
+namespace diagsparse::cuda {
+
+static FormatKernels make() { return {{matvec_row()}, {matmul_row(), matmul_band(), matmul_entry()}}; }
+static const RegisterKernels registered("dia", 0, make);
+
+}  // namespace diagsparse::cuda

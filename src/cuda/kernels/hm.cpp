@@ -1,0 +1,13 @@
+// The kernels of hm on the GPU, the default first.
+#include "formats/hm.hpp"
+
+#include "kernels/diagonal_kernels.hpp"
+
+namespace diagsparse::cuda {
+
+static FormatKernels make() {
+  return {{matvec_row()}, {matmul_row(), matmul_band(), matmul_atomic(), matmul_atomic_split(), matmul_entry()}};
+}
+static const RegisterKernels registered("hm", 0, make);
+
+}  // namespace diagsparse::cuda

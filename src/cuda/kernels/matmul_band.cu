@@ -1,0 +1,369 @@
+// Kernel "band" of dia, hm and cdm: C = alpha op(A) op(B) + beta C of two bands, on the FP64 matrix units.
+//
+// A band is a row of dense tiles. A block takes 16 rows of C for each of its warps. It brings A's and B's lines for
+// these rows into shared memory as they are stored (asynchronous copies; the row stride keeps the skewed reads of the
+// fragments free of bank conflicts). A warp walks the rows k of B that its rows of A meet, 8 at a time: `Tiles` tiles
+// of 16 x 8 of C are open at once in registers, the first of them is complete after each step, and is put back into
+// diagonals through a ring in shared memory and written once.
+//
+//     rows i of C   | a a a a . . . .     The band of A times the band of B; tile t of C holds the columns
+//     (16 a warp)   | . a a a a . . .     8 t ... 8 t + 7, counted from the first that the rows reach.
+//                   | . . a a a a . .
+//
+// All types run in double precision, complex products as four real ones. Tiles also multiply what is not stored, as
+// zeros: so a warp that meets an infinity or a NaN does its rows again value by value, over stored pairs only.
+// The same bits on every run.
+#include <cuda_pipeline_primitives.h>
+
+#include "kernels/band_lines.hpp"
+#include "kernels/diagonal_kernels.hpp"
+#include "memory.cuh"
+#include "resident.cuh"
+
+namespace diagsparse::cuda {
+
+namespace {
+
+constexpr int kWarpRows = 16, kRing = 24, kRingStride = 18;
+
+struct Bands {
+  const Line *a, *b, *c;
+  int a_width, b_width;
+  int64 a_low;    // offset of A's first line
+  int64 rows, n;  // of C; of a cyclic line
+  bool cyclic;
+  int a_stride, b_stride;  // in shared memory, between lines
+};
+
+// Where element x of a line lies, -1: it is not stored.
+inline __device__ int64 find(const Line& line, int64 x, bool cyclic, int64 n) {
+  if (!cyclic) return x >= line.first && x < line.last ? line.base + x : -1;
+  if (line.last <= line.first) return -1;
+  x += line.first;
+  x = x < 0 ? x + n : x >= n ? x - n : x;
+  return line.base + (x >= n ? x - n : x);
+}
+
+// shared[0 ... count) = elements x0, x0 + 1, ... of the line, zeros where nothing is stored. One warp.
+template <class T>
+__device__ void fetch(T* shared, const T* values, const Line& line, int64 x0, int count, const Bands& bands) {
+  for (int t = threadIdx.x % 32; t < count; t += 32) {
+    const int64 at = find(line, x0 + t, bands.cyclic, bands.n);
+    if constexpr (sizeof(T) == 16) {
+      __pipeline_memcpy_async(shared + t, values + (at < 0 ? 0 : at), 16, at < 0 ? 16 : 0);
+    } else {
+      __pipeline_memcpy_async(shared + t, values + (at < 0 ? 0 : at), sizeof(T), at < 0 ? sizeof(T) : 0);
+    }
+  }
+}
+
+// c += a b on a 16 x 4, a 4 x 8 and a 16 x 8 tile spread over a warp.
+inline __device__ void multiply_tile(double (&c)[4], double a0, double a1, double b) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+               : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+               : "d"(a0), "d"(a1), "d"(b));
+#else
+  asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+               : "+d"(c[0]), "+d"(c[1])
+               : "d"(a0), "d"(b));
+  asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+               : "+d"(c[2]), "+d"(c[3])
+               : "d"(a1), "d"(b));
+#endif
+}
+
+inline __device__ bool finite(double v) { return (__double2hiint(v) & 0x7ff00000) != 0x7ff00000; }
+
+template <class T>
+__device__ double part(T v, int which) {
+  if constexpr (is_complex<T>) return which == 0 ? v.re : v.im;
+  else return v;
+}
+
+// 16 x 8 of C; im only where C is complex.
+template <class T>
+struct Tile {
+  double re[4] = {};
+  double im[is_complex<T> ? 4 : 1] = {};
+};
+
+template <class U, class V>
+struct BandProduct {
+  using T = Product<U, V>;
+
+  const Bands& bands;
+  const U* a;  // in shared memory: line d of A at a + d a_stride, from the warp's first row on
+  const V* b;  // line e of B at b + e b_stride, from the first row k that the warp meets
+  bool conj_a, conj_b;
+
+  // Column kk + (lane mod 4) of A's row `row`, counted from the first that the rows meet.
+  __device__ U left(int row, int column) const {
+    const int d = column - row;
+    return d >= 0 && d < bands.a_width ? conjugate_if(conj_a, a[d * bands.a_stride + row]) : U{};
+  }
+  __device__ V right(int k, int column) const {
+    const int e = column - k;
+    return e >= 0 && e < bands.b_width ? conjugate_if(conj_b, b[e * bands.b_stride + k]) : V{};
+  }
+
+  // Adds columns [k, k + 4) of A times these rows of B to the open tiles. Returns whether all was finite.
+  template <int Tiles>
+  __device__ bool step(Tile<T> (&tiles)[Tiles], int k, int first_column) const {
+    const int lane = threadIdx.x % 32, row = lane / 4, inner = lane % 4;
+    const U low = left(row, k + inner), high = left(row + 8, k + inner);
+    bool fine = finite(part(low, 0)) && finite(part(high, 0));
+    if constexpr (is_complex<U>) fine = fine && finite(low.im) && finite(high.im);
+#pragma unroll
+    for (int t = 0; t < Tiles; ++t) {
+      const V v = right(k + inner, first_column + 8 * t + row);
+      fine = fine && finite(part(v, 0));
+      multiply_tile(tiles[t].re, part(low, 0), part(high, 0), part(v, 0));
+      if constexpr (is_complex<V>) {
+        fine = fine && finite(v.im);
+        multiply_tile(tiles[t].im, part(low, 0), part(high, 0), v.im);
+      }
+      if constexpr (is_complex<U>) {
+        multiply_tile(tiles[t].im, low.im, high.im, part(v, 0));
+        if constexpr (is_complex<V>) multiply_tile(tiles[t].re, -low.im, -high.im, v.im);
+      }
+    }
+    return fine;
+  }
+
+  // Whether the warp's rows of A and the first `met` rows of B hold finite values only; each lane looks at some.
+  __device__ bool all_finite(int met) const {
+    bool fine = true;
+    const int lane = threadIdx.x % 32;
+    for (int d = 0; d < bands.a_width; ++d) {
+      const U v = lane < kWarpRows ? a[d * bands.a_stride + lane] : U{};
+      fine = fine && finite(part(v, 0)) && finite(part(v, 1));
+    }
+    for (int e = 0; e < bands.b_width; ++e) {
+      for (int k = lane; k < met; k += 32) {
+        const V v = b[e * bands.b_stride + k];
+        fine = fine && finite(part(v, 0)) && finite(part(v, 1));
+      }
+    }
+    return fine;
+  }
+
+  // C[row, row + offset] over the stored pairs, for `offset` counted from C's first; i: row's number in the matrix.
+  __device__ T alone(int row, int64 i, int offset) const {
+    T sum{};
+    for (int d = 0; d < bands.a_width; ++d) {
+      const int e = offset - d;
+      if (e < 0 || e >= bands.b_width) continue;
+      if (find(bands.a[d], i, bands.cyclic, bands.n) < 0) continue;
+      if (find(bands.b[e], i + bands.a_low + d, bands.cyclic, bands.n) < 0) continue;
+      sum += multiply(left(row, row + d), right(row + d, row + d + e));
+    }
+    return sum;
+  }
+};
+
+template <class T>
+__device__ T value_of(const Tile<T>& tile, int which) {
+  using R = Real<T>;
+  if constexpr (is_complex<T>) return {static_cast<R>(tile.re[which]), static_cast<R>(tile.im[which])};
+  else return static_cast<R>(tile.re[which]);
+}
+
+template <int Tiles, class U, class V>
+__global__ void __launch_bounds__(128)
+    band_tiles(const __grid_constant__ Bands bands, const U* a, bool conj_a, const V* b, bool conj_b, Product<U, V>* c,
+               const __grid_constant__ Update<Product<U, V>> update) {
+  using T = Product<U, V>;
+  extern __shared__ double2 memory[];
+  const int warps = blockDim.x / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int rows = warps * kWarpRows, inner_steps = (kWarpRows - 1 + bands.a_width + 7) / 8;
+  const int met = rows - kWarpRows + 8 * inner_steps;  // rows of B
+  U* a_lines = reinterpret_cast<U*>(memory);
+  V* b_lines = reinterpret_cast<V*>(reinterpret_cast<char*>(memory) +
+                                    (sizeof(U) * bands.a_width * bands.a_stride + 15) / 16 * 16);
+  T* ring = reinterpret_cast<T*>(reinterpret_cast<char*>(b_lines) +
+                                 (sizeof(V) * bands.b_width * bands.b_stride + 15) / 16 * 16) +
+            warp * kRing * kRingStride;
+  const int64 i0 = static_cast<int64>(blockIdx.x) * rows;
+  // The lines of A and B lie where the rings will be.
+  Line* a_table = reinterpret_cast<Line*>(ring - warp * kRing * kRingStride);
+  Line* b_table = a_table + bands.a_width;
+  for (int d = threadIdx.x; d < bands.a_width; d += blockDim.x) a_table[d] = bands.a[d];
+  for (int e = threadIdx.x; e < bands.b_width; e += blockDim.x) b_table[e] = bands.b[e];
+  __syncthreads();
+  const int mine = static_cast<int>(min(int64(rows), bands.rows - i0));
+  for (int d = warp; d < bands.a_width; d += warps) {
+    U* line = a_lines + d * bands.a_stride;
+    fetch(line, a, a_table[d], i0, mine, bands);
+    for (int t = mine + lane; t < rows; t += 32) line[t] = U{};
+  }
+  for (int e = warp; e < bands.b_width; e += warps) {
+    fetch(b_lines + e * bands.b_stride, b, b_table[e], i0 + bands.a_low, met, bands);
+  }
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  __syncthreads();
+
+  const int first = warp * kWarpRows;
+  const int64 i1 = i0 + first;
+  const BandProduct<U, V> product{bands, a_lines + first, b_lines + first, conj_a, conj_b};
+  const int c_width = bands.a_width + bands.b_width - 1;
+  const int row = lane / 4, column = lane % 4 * 2;
+  const int steps = (c_width + 14) / 8 + 1;
+  Tile<T> tiles[Tiles];
+  bool fine = !update.reads || product.all_finite(8 * inner_steps);
+  if (__all_sync(0xffffffffu, fine)) {
+    for (int g = 0; g < steps; ++g) {
+      // The lines that this step completes, one in each of the first eight lanes, asked for ahead of the arithmetic.
+      const int lines = 8 * g - 15, mine = lines + lane % 8;
+      const Line line = mine >= 0 && mine < c_width ? bands.c[mine] : Line{0, 0, 0};
+      if (g < inner_steps) {
+        fine &= product.step(tiles, 8 * g, 8 * g);
+        fine &= product.step(tiles, 8 * g + 4, 8 * g);
+      }
+      // The first tile is complete: to the ring, by diagonals.
+      const int base = g % 3 * 8;
+      __syncwarp();
+#pragma unroll
+      for (int v = 0; v < 4; ++v) {
+        const int r = row + (v < 2 ? 0 : 8), slot = base + column + v % 2 - r;
+        ring[(slot < 0 ? slot + kRing : slot) * kRingStride + r] = value_of(tiles[0], v);
+      }
+#pragma unroll
+      for (int t = 0; t + 1 < Tiles; ++t) tiles[t] = tiles[t + 1];
+      tiles[Tiles - 1] = Tile<T>{};
+      __syncwarp();
+      // Diagonals 8 g - 15 ... 8 g - 8 are complete for all of the warp's rows.
+      const int r = lane % 16;
+#pragma unroll
+      for (int q = 0; q < 4; ++q) {
+        const int which = 2 * q + lane / 16, slot = base - 15 + which;
+        const Line to{__shfl_sync(0xffffffffu, line.base, which), __shfl_sync(0xffffffffu, line.first, which),
+                      __shfl_sync(0xffffffffu, line.last, which)};
+        const int64 at = i1 + r < bands.rows ? find(to, i1 + r, bands.cyclic, bands.n) : -1;
+        if (at < 0) continue;
+        const T value = ring[(slot < 0 ? slot + kRing : slot) * kRingStride + r];
+        if (update.plain) store_once(c + at, value);
+        else update.one(c + at, value);
+      }
+    }
+  }
+  if (__all_sync(0xffffffffu, fine)) return;
+  // Something is infinite or no number. (With beta C this is known before C is written.)
+  __syncwarp();
+  for (int offset = lane / 16; offset < c_width; offset += 2) {
+    const int r = lane % 16;
+    if (i1 + r >= bands.rows) continue;
+    const int64 at = find(bands.c[offset], i1 + r, bands.cyclic, bands.n);
+    if (at >= 0) update.one(c + at, product.alone(r, i1 + r, offset));
+  }
+}
+
+struct Lists {
+  bool are_bands = false;
+  Array a, b, c;
+  int a_width = 0, b_width = 0;
+  int64 a_low = 0;
+  bool cyclic = false;
+
+  template <class F>
+  void visit(const F& f) const {
+    for (const Array* array : {&a, &b, &c}) f(*array);
+  }
+};
+
+std::shared_ptr<Lists> lists_of(const Plan& plan) {
+  return keep<Lists>(plan.kept, "band", [&] {
+    auto made = std::make_shared<Lists>();
+    Band a, b, c;
+    made->are_bands = find_bands(plan, a, b, c);
+    if (!made->are_bands) return made;
+    made->a = upload(a.lines);
+    made->b = upload(b.lines);
+    made->c = upload(c.lines);
+    made->a_width = a.width();
+    made->b_width = b.width();
+    made->a_low = a.low;
+    made->cyclic = a.cyclic;
+    return made;
+  });
+}
+
+// The next number from `least` on that is `rest` modulo `step`.
+int next(int least, int rest, int step) { return least + (rest - least % step + step) % step; }
+
+template <class U, class V>
+struct BandMatmul {
+  using T = Product<U, V>;
+  static constexpr int most_tiles = is_complex<T> ? 8 : 15;
+
+  static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
+    const auto lists = lists_of(plan);
+    const int tiles = (lists->b_width + 14) / 8;
+    Bands bands{lists->a.template as<const Line>(),
+                lists->b.template as<const Line>(),
+                lists->c.template as<const Line>(),
+                lists->a_width,
+                lists->b_width,
+                lists->a_low,
+                plan.rows,
+                plan.rows,
+                lists->cyclic,
+                0,
+                0};
+    int warps = plan.rows >= 1 << 16 ? 4 : plan.rows >= 1 << 14 ? 2 : 1, shared = 0;
+    for (; warps > 0 && (shared = shared_bytes(bands, warps)) > most_shared(); warps /= 2) {
+    }
+    if (!lists->are_bands || warps == 0 || tiles > most_tiles) {
+      return find_matmul(plan.format, "row").typed(a.dtype, b.dtype)(plan, a, b, alpha, beta, c);
+    }
+    const dim3 grid(static_cast<unsigned>(ceil_div(plan.rows, warps * kWarpRows)));
+    with_tiles<2>(tiles, [&](auto kernel) {
+      CUDA_CALL(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
+      launch_shared("matmul band", kernel, grid, dim3(32 * warps), shared, bands, a.values.as<U>(),
+                    plan.op_a.conjugated, b.values.as<V>(), plan.op_b.conjugated, c.values.as<T>(),
+                    Update<T>(alpha, beta));
+    });
+  }
+
+ private:
+  // Sets the strides too: free of bank conflicts for the skewed reads of A's and of B's fragments.
+  static int shared_bytes(Bands& bands, int warps) {
+    const int banks = sizeof(U) < 16 ? 64 / static_cast<int>(sizeof(U)) * 2 : 8, rows = warps * kWarpRows;
+    bands.a_stride = next(rows, banks / 4, banks);
+    bands.b_stride = next(rows - kWarpRows + (kWarpRows - 1 + bands.a_width + 7) / 8 * 8, 4, banks);
+    const auto round = [](std::size_t bytes) { return (bytes + 15) / 16 * 16; };
+    return static_cast<int>(
+        round(sizeof(U) * bands.a_width * bands.a_stride) + round(sizeof(V) * bands.b_width * bands.b_stride) +
+        std::max(sizeof(T) * warps * kRing * kRingStride, sizeof(Line) * (bands.a_width + bands.b_width)));
+  }
+
+  static int most_shared() {
+    int device = 0, bytes = 0;
+    CUDA_CALL(cudaGetDevice(&device));
+    CUDA_CALL(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    return bytes;
+  }
+
+  // Calls f with the kernel for at least this many open tiles.
+  template <int Tiles, class F>
+  static void with_tiles(int tiles, const F& f) {
+    if constexpr (Tiles >= most_tiles) {
+      f(band_tiles<most_tiles, U, V>);
+    } else if (tiles <= Tiles) {
+      f(band_tiles<Tiles, U, V>);
+    } else {
+      with_tiles<Tiles + (Tiles < 4 ? 1 : Tiles < 8 ? 2 : Tiles < 11 ? 3 : 4)>(tiles, f);
+    }
+  }
+};
+
+void prepare(const Plan& plan) {
+  if (!lists_of(plan)->are_bands) find_matmul(plan.format, "row").prepare(plan);
+}
+
+}  // namespace
+
+MatmulRow matmul_band() { return {"band", every_pair<BandMatmul, MatmulKernel>(), prepare}; }
+
+}  // namespace diagsparse::cuda

@@ -1,0 +1,23 @@
+// The kernels of csr, csc and coo on the GPU; each format's table names the ones it offers.
+#pragma once
+
+#include "core/matrix.hpp"
+
+namespace diagsparse::cuda {
+
+// y = alpha op(A) x + beta y. These gather the rows of op(A) and sum each in a fixed order: the same bits on every run.
+// Where A is stored by columns (csc, or a transposed csr or coo), the first call sorts an index of its rows and keeps
+// it with A: 12 bytes an entry.
+MatvecRow gather_by_threads();  // "threads_per_row": 2 to 32 threads take a row, by the mean length of the rows
+MatvecRow gather_by_row();      // "row": a thread takes a row
+MatvecRow gather_by_warp();     // "warp_per_row": a warp takes a row
+MatvecRow gather_by_one();      // "sequential": one thread takes all rows
+
+// This one walks the entries as they are stored and adds each product to y atomically: no index, but sums may differ in
+// their last bits from run to run.
+MatvecRow scatter_entries();  // "entry": a thread takes an entry
+
+MatvecRow matvec_cusparse();
+MatmulRow matmul_cusparse();  // csr only
+
+}  // namespace diagsparse::cuda

@@ -1,0 +1,45 @@
+// Reading and writing values: one access for a value of any type, and the hints for data that is used once.
+#pragma once
+
+#include "core/types.hpp"
+
+namespace diagsparse::cuda {
+
+template <class T>
+struct PackedAs {
+  using type = T;
+};
+template <>
+struct PackedAs<Complex<float>> {
+  using type = float2;
+};
+template <>
+struct PackedAs<Complex<double>> {
+  using type = double2;
+};
+template <class T>
+using Packed = typename PackedAs<T>::type;  // the same bits, as one access
+
+template <class T>
+inline __device__ T unpack(Packed<T> v) {
+  if constexpr (is_complex<T>) return {v.x, v.y};
+  else return v;
+}
+
+template <class T>
+inline __device__ T load(const T* p) {
+  return unpack<T>(__ldg(reinterpret_cast<const Packed<T>*>(p)));
+}
+// Read once: leaves the caches to what is read again.
+template <class T>
+inline __device__ T load_once(const T* p) {
+  return unpack<T>(__ldcs(reinterpret_cast<const Packed<T>*>(p)));
+}
+// Written once and not read soon.
+template <class T>
+inline __device__ void store_once(T* p, T v) {
+  if constexpr (is_complex<T>) __stcs(reinterpret_cast<Packed<T>*>(p), Packed<T>{v.re, v.im});
+  else __stcs(p, v);
+}
+
+}  // namespace diagsparse::cuda

@@ -1,0 +1,165 @@
+// Counting, scaling and reading the stored values of any format.
+#include "core/convert.hpp"
+#include "dense.cuh"
+#include "entries.hpp"
+#include "places.cuh"
+
+namespace diagsparse::cuda {
+
+namespace {
+
+struct Run {
+  int64 start, length;
+};
+constexpr int kRuns = 64;
+struct Runs {
+  Run at[kRuns];
+};
+
+template <class T>
+__global__ void __launch_bounds__(kBlock)
+    count_runs(const T* values, const __grid_constant__ Runs runs, unsigned long long* counts) {
+  const Run run = runs.at[blockIdx.y];
+  const int64 width = static_cast<int64>(gridDim.x) * blockDim.x;
+  unsigned long long mine = 0;
+  for (int64 i = thread_index(); i < run.length; i += width) mine += !is_zero(values[run.start + i]);
+  for (int step = 16; step > 0; step /= 2) mine += __shfl_down_sync(0xffffffffu, mine, step);
+  if (threadIdx.x % 32 == 0 && mine > 0) atomicAdd(counts + blockIdx.y, mine);
+}
+
+struct ScaledRun {
+  Span from, to;
+};
+constexpr int kScaled = 32;
+struct ScaledRuns {
+  ScaledRun at[kScaled];
+};
+
+template <class T>
+__global__ void __launch_bounds__(kBlock)
+    scale_runs(const T* from, bool conj, const __grid_constant__ ScaledRuns runs, const Block<const T> dense, T* to) {
+  const ScaledRun& run = runs.at[blockIdx.y];
+  const int64 width = static_cast<int64>(gridDim.x) * blockDim.x;
+  for (int64 t = thread_index(); t < run.to.length; t += width) {
+    const int64 i = run.to.row + t, j = i + run.to.offset;
+    to[run.to.start + t] = conjugate_if(conj, from[run.from.start + t]) * dense.data[i * dense.row + j * dense.col];
+  }
+}
+
+template <class T>
+__global__ void __launch_bounds__(kBlock)
+    scale_entries(const T* from, int64 count, bool conj, const Places places, const Block<const T> dense, T* to) {
+  const int64 e = thread_index();
+  if (e >= count) return;
+  const int64 i = places.row_of(e), j = places.col_of(e);
+  to[e] = conjugate_if(conj, from[e]) * dense.data[i * dense.row + j * dense.col];
+}
+
+template <class T>
+__global__ void __launch_bounds__(kBlock)
+    read_diagonal(const T* values, int64 count, bool conj, const Places places, int64 k, int64 first, T* out) {
+  const int64 e = thread_index();
+  if (e >= count) return;
+  const int64 i = places.row_of(e);
+  if (places.col_of(e) - i == k) out[i - first] = conjugate_if(conj, values[e]);
+}
+
+}  // namespace
+
+std::vector<int64> count_nonzero(const Matrix& a) {
+  std::vector<Run> all;
+  if (a.layout) {
+    for (const Span& s : a.layout->spans) all.push_back({s.start, s.length});
+  } else {
+    all.push_back({0, a.values.size()});
+  }
+  const Scratch<unsigned long long> counts(static_cast<int64>(all.size()));
+  CUDA_CALL(cudaMemsetAsync(counts.get(), 0, all.size() * sizeof(unsigned long long), stream()));
+  with_value_type(a.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    for (std::size_t begin = 0; begin < all.size(); begin += kRuns) {
+      const std::size_t n = std::min<std::size_t>(kRuns, all.size() - begin);
+      Runs part = {};
+      int64 longest = 1;
+      for (std::size_t i = 0; i < n; ++i) {
+        part.at[i] = all[begin + i];
+        longest = std::max(longest, part.at[i].length);
+      }
+      const dim3 grid(static_cast<unsigned>(std::min<int64>(ceil_div(longest, 4 * kBlock), 1024)),
+                      static_cast<unsigned>(n));
+      launch("count", count_runs<T>, grid, dim3(kBlock), a.values.as<T>(), part, counts.get() + begin);
+    }
+  });
+  const auto host = download(counts.get(), static_cast<int64>(all.size()));
+  return {host.begin(), host.end()};
+}
+
+Matrix realigned(const DiagonalFormat& format, int64 rows, int64 cols, const DeviceArray& data,
+                 const std::vector<int64>& offsets) {
+  if (data.ndim() != 2 || data.shape[0] != static_cast<int64>(offsets.size()) || !data.contiguous()) {
+    throw std::invalid_argument(std::string(format.name) + "_array: data needs a row for each offset");
+  }
+  // SciPy's layout is one more way to place runs, so the copy is that of any two layouts.
+  auto theirs = std::make_shared<Layout>(Layout{"scipy dia", rows, cols, {}, {}, {data.shape[0], data.shape[1]}, {}});
+  std::vector<int64> kept;
+  for (std::size_t d = 0; d < offsets.size(); ++d) {
+    const int64 k = offsets[d], row = first_row(k);
+    const int64 length = std::min(diagonal_length(rows, cols, k), data.shape[1] - row - k);
+    if (diagonal_length(rows, cols, k) == 0) continue;
+    kept.push_back(k);
+    if (length > 0) theirs->spans.push_back({k, row, length, static_cast<int64>(d) * data.shape[1] + row + k});
+  }
+  sort_spans(*theirs);
+  std::sort(kept.begin(), kept.end());
+  Matrix from;
+  from.format = "scipy dia";
+  from.dtype = data.dtype;
+  from.rows = rows;
+  from.cols = cols;
+  from.values = data.array();
+  from.layout = theirs;
+  const auto layout = std::make_shared<const Layout>(format.place(rows, cols, format.labels_for(rows, cols, kept)));
+  Matrix made = make_diagonal(format, layout, Array::zeros(data.dtype, layout->values_shape));
+  add_diagonals(1.0, from, {}, made, false);
+  return made;
+}
+
+void scale_dense(const Matrix& a, Op op, const DeviceArray& dense, Matrix& out) {
+  if (dense.dtype != a.dtype || out.dtype != a.dtype) throw std::logic_error("scale_dense: the types differ");
+  with_value_type(a.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const Block<const T> factors(dense.dense());
+    const T* values = a.values.as<T>();
+    if (!a.layout) {
+      launch("scale", scale_entries<T>, blocks(a.values.size()), dim3(kBlock), values, a.values.size(), op.conjugated,
+             Places::of(a, op), factors, out.values.as<T>());
+      return;
+    }
+    const std::vector<Span> from = spans_of(*a.layout, op), &to = out.layout->spans;
+    for (std::size_t begin = 0; begin < to.size(); begin += kScaled) {
+      const std::size_t n = std::min<std::size_t>(kScaled, to.size() - begin);
+      ScaledRuns part = {};
+      int64 longest = 1;
+      for (std::size_t i = 0; i < n; ++i) {
+        part.at[i] = {from[begin + i], to[begin + i]};
+        longest = std::max(longest, to[begin + i].length);
+      }
+      launch("scale", scale_runs<T>, dim3(blocks(longest, 4).x, static_cast<unsigned>(n)), dim3(kBlock), values,
+             op.conjugated, part, factors, out.values.as<T>());
+    }
+  });
+}
+
+DeviceArray diagonal(const Matrix& a, Op op, int64 k) {
+  const int64 rows = op.transposed ? a.cols : a.rows, cols = op.transposed ? a.rows : a.cols;
+  const Places places = Places::of(a, op);
+  DeviceArray out = DeviceArray::of(Array::zeros(a.dtype, {diagonal_length(rows, cols, k)}));
+  with_value_type(a.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    launch("diagonal", read_diagonal<T>, blocks(a.values.size()), dim3(kBlock), a.values.as<T>(), a.values.size(),
+           op.conjugated, places, k, first_row(k), reinterpret_cast<T*>(out.data));
+  });
+  return out;
+}
+
+}  // namespace diagsparse::cuda

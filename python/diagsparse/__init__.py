@@ -16,6 +16,7 @@ from ._construct import array
 from ._forecast import forecast, memory_report
 from ._formats import *  # noqa: F403
 from ._formats import __all__ as _classes
+from ._pools import set_memory_pool
 from ._products import matmul, plan_matmul, plan_matvec, syr2k, syrk
 from ._types import ConversionWarning
 from .compare import compare
@@ -43,6 +44,7 @@ __all__ = [
     "plan_matmul",
     "plan_matvec",
     "read",
+    "set_memory_pool",
     "set_num_threads",
     "show_config",
     "syr2k",

@@ -11,12 +11,13 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from . import _display
-from ._backend import core
-from ._dense import operands
+from . import _device_dense, _display, _owners, _streams
+from ._backend import CPU, Place, place_of
+from ._dense import check_operand, operands
 from ._types import VALUE_TYPES, check_scalars, product_dtypes
 
 _TRANSPOSED, _CONJUGATED = 1, 2  # the bits of SparseArray._op
+_CpuMatrix = CPU.core.Matrix
 
 FORMATS: dict[str, type[SparseArray]] = {}  # filled as the classes are defined
 
@@ -32,6 +33,8 @@ class SparseArray(LinearOperator):
     __array_ufunc__ = None  # NumPy leaves `x @ A` and `x * A` to us
     __array_priority__ = 11.0
 
+    _place: Place = CPU  # where it lives; of the instance on a GPU, as is the module that works there
+    _core: Any = CPU.core
     _matrix: Any  # the C++ matrix
     _op: int  # what this view does with it
     shape: tuple[int, int]
@@ -54,9 +57,14 @@ class SparseArray(LinearOperator):
         device: str | None = None,
         max_bytes: int | None = None,
     ) -> None:
-        core(device)  # raises where the device cannot be used
-        made = _construct.build(type(self), arg, shape, dtype, copy, max_bytes)
+        made = _construct.build(type(self), arg, shape, dtype, copy, max_bytes, device)
         self._matrix, self._op, self.shape, self.dtype = made._matrix, made._op, made.shape, made.dtype
+        self._settle(made._place)
+
+    def _settle(self, place: Place) -> None:
+        """Remember where the matrix lives; the class says it for the CPU."""
+        if place is not CPU:
+            self._place, self._core = place, place.core
 
     @staticmethod
     def _wrap(matrix: Any, op: int = 0) -> SparseArray:
@@ -66,6 +74,8 @@ class SparseArray(LinearOperator):
         self.dtype = dtype = VALUE_TYPES[matrix.dtype]
         self._op = op if dtype.kind == "c" else op & _TRANSPOSED
         self.shape = (matrix.cols, matrix.rows) if op & _TRANSPOSED else (matrix.rows, matrix.cols)
+        if type(matrix) is not _CpuMatrix:
+            self._settle(place_of(matrix))
         return self
 
     # ---- attributes -------------------------------------------------------------------------------
@@ -86,11 +96,14 @@ class SparseArray(LinearOperator):
 
     @property
     def device(self) -> str:
-        """Where the values live: ``"cpu"``."""
-        return "cpu"
+        """Where the values live: ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ..."""
+        return self._place.name
 
-    def parts(self) -> dict[str, np.ndarray]:
-        """Return every array of the layout by name, as zero-copy NumPy arrays.
+    def parts(self) -> dict[str, Any]:
+        """Return every array of the layout by name, zero-copy.
+
+        On a GPU the values, and the indices of csr, csc and coo, are `DeviceArray`s: CuPy, PyTorch and JAX take them by
+        ``from_dlpack``, ``.get()`` copies to NumPy. What describes diagonals is NumPy's everywhere.
 
         Raises
         ------
@@ -101,14 +114,20 @@ class SparseArray(LinearOperator):
         return self._matrix.parts()
 
     @property
-    def values(self) -> np.ndarray:
-        """The stored values, zero-copy; writing to them changes the matrix."""
+    def values(self) -> Any:
+        """The stored values, zero-copy; writing to them changes the matrix.
+
+        On a GPU a `DeviceArray`, as in `parts`. ``A.values = new`` takes a scalar or an array everywhere.
+        """
         self._require_plain("values")
         return self._matrix.values
 
     @values.setter
     def values(self, new: Any) -> None:
-        self.values[...] = new
+        if self._place is CPU:
+            self.values[...] = new
+        else:
+            _device_dense.write(self._place, self.values, new)
 
     def _require_plain(self, what: str) -> None:
         if self._op:
@@ -153,59 +172,63 @@ class SparseArray(LinearOperator):
         self,
         x: Any,
         *,
-        out: np.ndarray | None = None,
+        out: Any = None,
         alpha: complex = 1,
         beta: complex = 0,
         kernel: str | None = None,
         stream: Any = None,
-    ) -> np.ndarray:
+    ) -> Any:
         """Return ``alpha A x + beta out`` for a vector or a dense block.
 
         Parameters
         ----------
         x : array_like, shape (n,) or (n, k)
-            C order, F order, or strided.
-        out : ndarray, shape (m,) or (m, k), optional
-            Receives the result and is returned. It may be `x` itself.
+            C order, F order, or strided. For a matrix on a GPU also an array of CuPy, PyTorch or JAX there, or
+            any other with ``__dlpack__`` or ``__cuda_array_interface__``; NumPy's is copied to it.
+        out : array, shape (m,) or (m, k), optional
+            Receives the result and is returned. It may be `x` itself. NumPy's, or on the GPU CuPy's, PyTorch's, ours.
         alpha, beta : scalar
             ``beta`` other than 0 needs `out`.
         kernel : str, optional
             A name from ``A.kernels("matvec")``; by default the first.
-        stream : None
-            For CUDA arrays; there is none on the CPU.
+        stream : optional
+            For a matrix on a GPU: a CuPy or PyTorch stream, an object with ``__cuda_stream__``, or a pointer. By
+            default the current stream of the library that owns `x`.
 
         Returns
         -------
-        ndarray
-            Of NumPy's result type of A and x, and in the order (C or F) of `x`.
+        array
+            Of the library of `x`, of NumPy's result type of A and x, and in the order (C or F) of `x`. From a GPU
+            it comes before the work is done, in the order of the stream; NumPy's result is waited for.
 
         Raises
         ------
         ValueError
-            Shapes that do not fit, an unknown kernel, ``beta`` without `out`.
+            Shapes that do not fit, an unknown kernel, ``beta`` without `out`, `x` on another GPU than A, a `stream`
+            for a matrix on the cpu.
         TypeError
-            Values that are no numbers, `out` of another dtype.
+            Values that are no numbers, `out` of another dtype, an array on a GPU beside a matrix on the cpu.
 
         Notes
         -----
         Reads A once: the cost is ``A.nbytes`` over the memory bandwidth. The bits of the result do
         not depend on the number of threads.
         """
-        return self._apply(self._op, self.shape, x, out, alpha, beta, kernel, "matvec")
+        return self._apply(self._op, self.shape, x, out, alpha, beta, kernel, "matvec", stream)
 
     def rmatvec(
         self,
         x: Any,
         *,
-        out: np.ndarray | None = None,
+        out: Any = None,
         alpha: complex = 1,
         beta: complex = 0,
         kernel: str | None = None,
         stream: Any = None,
-    ) -> np.ndarray:
+    ) -> Any:
         """Return ``alpha A.H x + beta out``: the adjoint, as in `scipy.sparse.linalg.LinearOperator`."""
         op = self._op ^ (_TRANSPOSED | _CONJUGATED)
-        return self._apply(op, self.shape[::-1], x, out, alpha, beta, kernel, "rmatvec")
+        return self._apply(op, self.shape[::-1], x, out, alpha, beta, kernel, "rmatvec", stream)
 
     matmat = _matvec = _matmat = matvec
     rmatmat = _rmatvec = _rmatmat = rmatvec
@@ -215,18 +238,22 @@ class SparseArray(LinearOperator):
         op: int,
         shape: tuple[int, int],
         x: Any,
-        out: np.ndarray | None,
+        out: Any,
         alpha: complex,
         beta: complex,
         kernel: str | None,
         who: str,
-    ) -> np.ndarray:
+        stream: Any,
+    ) -> Any:
+        if self._place is not CPU:
+            return _device_dense.product(self, op, shape, x, out, alpha, beta, kernel, who, stream)
+        if stream is not None:
+            _streams.on(CPU, stream, who)  # raises
         if type(x) is not np.ndarray:
+            _owners.refuse_beside_cpu(x, CPU, who)
             x = np.asarray(x)
         if x.ndim not in (1, 2) or x.shape[0] != shape[1]:
-            given = f"{x.shape[0]} elements" if x.ndim == 1 else f"shape {x.shape}"
-            which = "A" if who == "matvec" else "the adjoint of A"
-            raise ValueError(f"{who}: x has {given}, but {which} is {shape[0]} x {shape[1]} and needs {shape[1]}")
+            check_operand(x.shape, shape, who)  # raises
         if x.dtype is self.dtype:
             result = x.dtype
         else:
@@ -245,8 +272,6 @@ class SparseArray(LinearOperator):
             return out
         return y
 
-    _core = core("cpu")
-
     def __matmul__(self, other: Any) -> Any:
         if isinstance(other, np.ndarray):
             if other.ndim == 0:
@@ -254,7 +279,7 @@ class SparseArray(LinearOperator):
             return self.matvec(other)
         if isinstance(other, SparseArray):
             return _plan.MatmulPlan(self, other)()
-        if (sparse := _construct.as_sparse(other)) is not None:
+        if (sparse := _construct.as_sparse(other, self._place)) is not None:
             return self.matmul(sparse)
         if isinstance(other, LinearOperator):
             return LinearOperator.__matmul__(self, other)
@@ -263,20 +288,19 @@ class SparseArray(LinearOperator):
         return self.matvec(other) if _construct.is_dense(other) else NotImplemented
 
     def __rmatmul__(self, other: Any) -> Any:
-        if (sparse := _construct.as_sparse(other)) is not None:
+        if (sparse := _construct.as_sparse(other, self._place)) is not None:
             return sparse.matmul(self)
         if np.isscalar(other):
             raise ValueError("matmul: a scalar is no matrix; A * s scales A")
         if not _construct.is_dense(other):
             return NotImplemented
-        x = np.asarray(other)
-        if x.ndim not in (1, 2) or x.shape[-1] != self.shape[0]:
+        x = _device_dense.operand(self, other)
+        if len(x.shape) not in (1, 2) or x.shape[-1] != self.shape[0]:
             raise ValueError(
-                f"matmul: x has shape {x.shape}, but A is {self.shape[0]} x {self.shape[1]} and "
+                f"matmul: x has shape {tuple(x.shape)}, but A is {self.shape[0]} x {self.shape[1]} and "
                 f"x @ A needs {self.shape[0]} columns"
             )
-        y = self.T.matvec(x.T)
-        return y.T
+        return self.T.matvec(x) if len(x.shape) == 1 else self.T.matvec(x.T).T
 
     def dot(self, other: Any) -> Any:
         """Return ``A @ other``, or ``other * A`` for a scalar."""
@@ -295,13 +319,14 @@ class SparseArray(LinearOperator):
     ) -> Any:
         """Return the sparse product ``A @ other``; see `diagsparse.matmul` for all that it can do.
 
-        ``profile=True`` returns ``(result, stages)`` with the seconds of each stage.
+        ``profile=True`` returns ``(result, stages)`` with the seconds of each stage, waiting for the GPU.
         """
-        if not isinstance(other, SparseArray) and (other := _construct.as_sparse(given := other)) is None:
-            raise TypeError(f"matmul: B is {type(given).__name__}, expected a sparse matrix (ours or SciPy's)")
-        if profile:
-            return _plan.profiled(self, other, out, format=format, kernel=kernel, max_bytes=max_bytes)
-        return _plan.MatmulPlan(self, other, format, kernel, max_bytes)(out=out)
+        if not isinstance(other, SparseArray) and (other := _construct.as_sparse(given := other, self._place)) is None:
+            raise TypeError(f"matmul: B is {type(given).__name__}, expected a sparse matrix (ours, SciPy's or CuPy's)")
+        with _streams.on(self._place, stream, "matmul"):
+            if profile:
+                return _plan.profiled(self, other, out, format=format, kernel=kernel, max_bytes=max_bytes)
+            return _plan.MatmulPlan(self, other, format, kernel, max_bytes)(out=out)
 
     def kernels(self, operation: str = "matvec") -> list[str]:
         """Return the names of the kernels of ``"matvec"`` or ``"matmul"`` on this device, the default first."""
@@ -312,7 +337,8 @@ class SparseArray(LinearOperator):
 
     # ---- Python's protocols -----------------------------------------------------------------------
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickle, (self.format, self._matrix.parts(), (self._matrix.rows, self._matrix.cols), self._op)
+        parts = {name: self._place.host(part) for name, part in self._matrix.parts().items()}  # unpickled on the cpu
+        return _unpickle, (self.format, parts, (self._matrix.rows, self._matrix.cols), self._op)
 
     def __copy__(self) -> SparseArray:
         return self.copy()
@@ -350,7 +376,7 @@ def _converter(format: str) -> Any:
 
 
 def from_parts(format: str, parts: dict[str, np.ndarray], shape: tuple[int, int]) -> SparseArray:
-    """Rebuild a matrix from what `SparseArray.parts` gave."""
+    """Rebuild a matrix on the cpu from what `SparseArray.parts` gave, in NumPy arrays."""
     if format not in FORMATS:
         raise ValueError(f'no format "{format}"; there are {", ".join(FORMATS)}')
     return FORMATS[format]._from_parts(parts, shape)

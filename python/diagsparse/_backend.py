@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import platform
 import sys
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib import import_module
+from importlib.util import find_spec
 from operator import index
 from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from . import _libraries
 
 
 def _import_core() -> ModuleType:
@@ -38,29 +46,107 @@ class CudaError(RuntimeError):
     """A CUDA call failed; the message names the call, the reason, file and line."""
 
 
-def core(device: str | None) -> ModuleType:
-    """Return the module for a device name: ``"cpu"`` (or None) or ``"cuda"``, ``"cuda:1"``, ..."""
-    if device is None or device == "cpu":
-        return _core
+@dataclass(frozen=True)
+class Place:
+    """Where a matrix lives: the module that computes there, and which of its devices. One object for each place."""
+
+    core: ModuleType
+    index: int
+
+    @cached_property
+    def name(self) -> str:
+        """``"cpu"``, ``"cuda"``, ``"cuda:1"``, ..."""
+        if self.core is _core:
+            return "cpu"
+        return f"cuda:{self.index}" if self.index else "cuda"
+
+    def host(self, array: Any) -> Any:
+        """Return an array that lies here as a NumPy array: itself, or a copy that waits for the GPU."""
+        return array if isinstance(array, np.ndarray) else array.get()
+
+
+CPU = Place(_core, 0)
+_EXPECTED = 'expected "cpu", "cuda" or "cuda:0", "cuda:1", ...'
+
+
+def place(device: str | None, default: Place = CPU) -> Place:
+    """Return the place that a device name means, `default` for None.
+
+    Raises
+    ------
+    CudaUnavailable
+        With what is missing, and what to install.
+    ValueError, TypeError
+        For what names no device.
+    """
+    if device is None:
+        return default
     if not isinstance(device, str):
-        raise TypeError(f'device {device!r}: expected "cpu", "cuda" or "cuda:0", "cuda:1", ...')
-    if device != "cuda" and not device.startswith("cuda:"):
-        raise ValueError(f'device {device!r}: expected "cpu", "cuda" or "cuda:0", "cuda:1", ...')
-    raise CudaUnavailable(_missing())
+        raise TypeError(f"device {device!r}: {_EXPECTED}")
+    if device == "cpu":
+        return CPU
+    number = device.removeprefix("cuda:") if device != "cuda" else "0"
+    if not (number.isascii() and number.isdigit()):
+        raise ValueError(f"device {device!r}: {_EXPECTED}")
+    return gpu(int(number))
 
 
-def _missing() -> str:
-    """Say what stands between this installation and a GPU."""
+@cache
+def gpu(index: int) -> Place:
+    """Return the place of a GPU."""
+    core = _cuda()
+    count = core.device_count()
+    if count == 0:
+        raise CudaUnavailable(f"the CUDA driver is installed, but no device answers; {_ON_THE_CPU}")
+    if index >= count:
+        names = "cuda:0" if count == 1 else f"cuda:0 to cuda:{count - 1}"
+        raise CudaUnavailable(f"device 'cuda:{index}': this machine has {names}; take one of these, or {_ON_THE_CPU}")
+    return Place(core, index)
+
+
+def place_of(matrix: Any) -> Place:
+    """Return where a C++ matrix lives."""
+    return CPU if isinstance(matrix, _core.Matrix) else gpu(matrix.device)
+
+
+_ON_THE_CPU = 'use device="cpu"'
+
+
+def _cuda() -> ModuleType:
+    """Import the CUDA module, with NVIDIA's wheels where the loader finds no cuSPARSE."""
+    name = f"{__package__}._cuda"
+    if not _libraries.driver_found():
+        told = "no CUDA driver on this machine (libcuda.so.1 not found); install the NVIDIA driver"
+        raise CudaUnavailable(f"{told}, or {_ON_THE_CPU}")
+    if find_spec(name) is None:
+        told = "this build of diagsparse has no CUDA module; reinstall it where a CUDA compiler (nvcc) is found"
+        raise CudaUnavailable(f"{told}, or {_ON_THE_CPU}")
     try:
-        ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return 'no CUDA driver on this machine (libcuda.so.1 not found); install the NVIDIA driver, or use device="cpu"'
-    return 'this build of diagsparse has no CUDA module; use device="cpu"'
+        return import_module(name)
+    except ImportError:
+        _libraries.preload()
+    try:
+        return import_module(name)
+    except ImportError as error:
+        told = f'the CUDA module of diagsparse does not load ({error}); pip install "diagsparse[cuda13]"'
+        raise CudaUnavailable(f"{told} brings NVIDIA's libraries, or {_ON_THE_CPU}") from error
+
+
+@cache
+def _missing() -> str:
+    """Say what stands between this installation and a GPU, "" where nothing does."""
+    try:
+        gpu(0)
+    except CudaUnavailable as error:
+        return str(error)
+    except Exception as error:  # a broken driver must not break a question
+        return f"{type(error).__name__}: {error}"
+    return ""
 
 
 def cuda_available() -> bool:
-    """Whether ``device="cuda"`` works here. Never raises."""
-    return False
+    """Whether ``device="cuda"`` works here: the CUDA module loads and a device answers. Never raises."""
+    return not _missing()
 
 
 def set_num_threads(n: int) -> None:
@@ -90,7 +176,6 @@ def get_num_threads() -> int:
 
 def config() -> dict[str, str]:
     """Return what `show_config` prints: versions, instruction set, threads, devices."""
-    import numpy
     import scipy
 
     from . import __version__
@@ -102,13 +187,36 @@ def config() -> dict[str, str]:
     return {
         "diagsparse": __version__,
         "python": platform.python_version(),
-        "numpy": numpy.__version__,
+        "numpy": np.__version__,
         "scipy": scipy.__version__,
         "machine": f"{platform.system()} {platform.machine()}",
         "cpu kernels": f"{_core.instruction_set()}, {_core.get_num_threads()} threads (OpenMP)",
-        "cuda": "available" if cuda_available() else _missing(),
+        **_devices(),
         **optional,
     }
+
+
+def _devices() -> dict[str, str]:
+    """Return the versions and the GPUs, or why there are none."""
+    if not cuda_available():
+        return {"cuda": _missing()}
+    from ._memory import human
+
+    cuda = gpu(0).core
+    sparse = cuda.cusparse_version()
+    told = {
+        "cuda": f"available, driver {_version(cuda.driver_version())}, runtime {_version(cuda.runtime_version())}, "
+        f"cuSPARSE {'not loaded' if sparse is None else sparse}"
+    }
+    for i in range(cuda.device_count()):
+        free, total = cuda.memory(i)
+        told[f"cuda:{i}"] = f"{cuda.device_name(i)}, {human(free)} of {human(total)} free"
+    return told
+
+
+def _version(number: Any) -> str:
+    """Return ``13.0`` for CUDA's 13000."""
+    return f"{number // 1000}.{number % 1000 // 10}" if isinstance(number, int) else str(number)
 
 
 def _installed(name: str) -> str:

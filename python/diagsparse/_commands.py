@@ -16,7 +16,7 @@ import click
 
 from . import __version__, _text, gallery
 from ._array import FORMATS
-from ._backend import CudaUnavailable, config, core
+from ._backend import CudaUnavailable, config, get_num_threads, place
 from ._comparison import TITLES, Comparison
 from ._diagonal import DiagonalArray
 from ._forecast import memory_report
@@ -70,8 +70,8 @@ def _common(command: Callable[..., bool | None]) -> Callable[..., None]:
     @click.option("--quiet", is_flag=True, help="Print errors only.")
     @wraps(command)
     def run(as_json: bool, out: Path, device: str, threads: int | None, quiet: bool, **options: Any) -> None:
-        backend = core(device)
-        with using_threads(threads or backend.get_num_threads()):
+        place(device)  # raises where the device cannot be used
+        with using_threads(threads or get_num_threads()):
             held = command(Terminal(as_json, out, device, quiet), **options)
         if held is False:
             click.get_current_context().exit(1)
@@ -170,19 +170,27 @@ def bench(
 ) -> bool | None:
     """Time the kernels against SciPy and MKL, on one thread and on all, and save a JSON file and a picture.
 
-    NAME is a group of cases (spmv, stencil, spgemm, small) or how their names start; by default all run.
+    With --device cuda: against cuSPARSE and CuPy. NAME is a group of cases (spmv, stencil, spgemm, small; on a GPU
+    spmv, spgemm, random, small) or how their names start; by default all run.
     """
-    from . import _bench_tables
+    from . import _bench_cuda_tables, _bench_tables, _plot_cuda, bench_cuda, plot
     from .bench import run
-    from .plot import plot_bench
 
     if table is not None:
-        terminal.show(_bench_tables.markdown(json.loads(table.read_text())))
+        report = json.loads(table.read_text())
+        tables = _bench_cuda_tables if report.get("device") == "cuda" else _bench_tables
+        terminal.show(tables.markdown(report))
         return None
+    options: dict[str, Any] = {"dtype": dtype, "quick": quick}
     with terminal.progress() as progress:
-        report = run(name, dtype=dtype, quick=quick, budget=budget, progress=progress)
-    terminal.show(_bench_tables.text(report) + "\n")
-    stem = "-".join(filter(None, ["diagsparse-bench", name]))
+        if terminal.device == "cpu":
+            report = run(name, budget=budget, progress=progress, **options)
+            tables, plot_bench = _bench_tables, plot.plot_bench
+        else:
+            report = bench_cuda.run(name, device=terminal.device, progress=progress, **options)
+            tables, plot_bench = _bench_cuda_tables, _plot_cuda.plot_bench
+    terminal.show(tables.text(report) + "\n")
+    stem = "-".join(filter(None, ["diagsparse-bench", *["cuda"] * (terminal.device != "cpu"), name]))
     paths = [plot_bench(report, terminal.path(f"{stem}.png")), terminal.write_json(f"{stem}.json", report)]
     terminal.saved(paths)
     terminal.emit(report | {"saved": list(map(str, paths))})

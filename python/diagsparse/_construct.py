@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from . import _memory
+from . import _memory, _merge, _owners
 from ._array import FORMATS, SparseArray
-from ._backend import core
+from ._backend import CPU, Place, gpu, place
 from ._diagonal import DiagonalArray, diagonal_length
 from ._types import value_dtype
 
@@ -22,14 +22,14 @@ def array(arg: Any, format: str | None = None, *, op: str = "matvec", device: st
 
     Parameters
     ----------
-    arg : sparse matrix (ours or SciPy's), dense 2-D array
+    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array
     format : str, optional
         One of `diagsparse.formats`. By default: a matrix of ours as it is; else the format with the
         fewest bytes among ``hm`` and ``csr`` (`hm` wins where the occupied diagonals are nearly full).
     op : {"matvec", "matmul"}
         What the matrix is for.
     device : str, optional
-        ``"cpu"`` or ``"cuda"``.
+        ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ...; by default where `arg` lies.
 
     Examples
     --------
@@ -39,14 +39,15 @@ def array(arg: Any, format: str | None = None, *, op: str = "matvec", device: st
     """
     if op not in ("matvec", "matmul"):
         raise ValueError(f'array: op is {op!r}, expected "matvec" or "matmul"')
-    core(device)  # raises where the device cannot be used
+    target = place(device)  # raises where the device cannot be used
     if format is not None:
         return format_class(format)(arg, device=device)
     if isinstance(arg, SparseArray):
-        return arg
-    csr = arg if sp.issparse(arg) and arg.format == "csr" else sp.csr_array(arg)
+        return arg if device is None else arg.to(target.name)
+    there = _cupy.issparse(arg) or _owners.owner_of(arg) is not None or (sp.issparse(arg) and arg.format == "csr")
+    csr = arg if there else sp.csr_array(arg)
     ours = FORMATS["csr"](csr, device=device)
-    offsets = np.array(ours._core.occupied_diagonals(ours._matrix)[0], dtype=np.int64)
+    offsets = np.array(ours._core.occupied_diagonals(ours._matrix), dtype=np.int64)
     hm = FORMATS["hm"]._forecast(ours.shape, ours.dtype.itemsize, offsets, ours.nnz)
     return ours.asformat("hm") if hm <= ours.nbytes else ours
 
@@ -59,45 +60,85 @@ def format_class(format: str) -> type[SparseArray]:
 
 
 def is_dense(x: Any) -> bool:
-    """Whether NumPy makes a numeric vector or block of `x`."""
-    if isinstance(x, np.ndarray):
+    """Whether `x` is a numeric vector or block: an array on a GPU, or what NumPy makes one of."""
+    if isinstance(x, np.ndarray) or _owners.owner_of(x) is not None:
         return True
     if isinstance(x, (list, tuple)) or hasattr(x, "__array__"):
         return np.asarray(x).dtype.kind in "iubfc"
     return False
 
 
-def as_sparse(x: Any) -> SparseArray | None:
-    """Return a SciPy sparse matrix as ours (diagonals stay diagonals, the rest is csr), None for anything else."""
+def as_sparse(x: Any, home: Place = CPU) -> SparseArray | None:
+    """Return a sparse matrix of SciPy or CuPy as ours (diagonals stay diagonals, the rest is csr), else None.
+
+    One of SciPy goes to `home`, where its partner lives; CuPy's stays on its GPU.
+    """
     if isinstance(x, SparseArray):
         return x
-    if not sp.issparse(x):
-        return None
-    return FORMATS["dia" if x.format == "dia" else "csr"](x)
+    if sp.issparse(x):
+        return FORMATS["dia" if x.format == "dia" else "csr"](x, device=home.name)
+    if _cupy.issparse(x):
+        return FORMATS["dia" if x.format == "dia" else "csr"](x)
+    return None
+
+
+def together(who: str, a: SparseArray, b: SparseArray, names: tuple[str, str] = ("A", "B")) -> None:
+    """Raise ValueError for operands that live on different devices."""
+    if a._place is not b._place:
+        raise ValueError(
+            f'{who}: {names[0]} is on {a.device} and {names[1]} on {b.device}; move one: {names[1]}.to("{a.device}")'
+        )
 
 
 # ---- constructors ---------------------------------------------------------------------------------
-def build(cls: type[SparseArray], arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int | None) -> SparseArray:
-    """Do the work of ``cls(arg, shape, dtype, copy=, max_bytes=)``."""
+def build(
+    cls: type[SparseArray], arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int | None, device: str | None
+) -> SparseArray:
+    """Do the work of ``cls(arg, shape, dtype, copy=, max_bytes=, device=)``."""
+    target = None if device is None else place(device)
+    made = _build(cls, arg, shape, dtype, copy, max_bytes, target)
+    return made if target is None else made.to(target.name)
+
+
+def _build(
+    cls: type[SparseArray], arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Place | None
+) -> SparseArray:
+    """Build where `arg` lies, or at `target` where that costs less."""
     who = f"{cls.format}_array"
     if shape is not None:
         shape = _shape(shape, who)
     if isinstance(arg, SparseArray):
         _same_shape(arg.shape, shape, who)
         value_dtype(arg.dtype, dtype, who)
+        if target not in (None, CPU):  # conversions are for the GPU
+            arg = arg.to(target.name)
         made = convert(arg, cls.format, max_bytes)
         made = made if dtype is None else made.astype(dtype, copy=False)
         return made.copy() if copy and made._matrix is arg._matrix else made
     if sp.issparse(arg):
         _same_shape(arg.shape, shape, who)
-        return _from_scipy(cls, arg, dtype, copy, max_bytes)
+        return _from_scipy(cls, arg, dtype, copy, max_bytes, target or CPU)
+    if _cupy.issparse(arg):
+        _same_shape(arg.shape, shape, who)
+        return _cupy.from_sparse(cls, arg, dtype, max_bytes)
     if isinstance(arg, tuple):
         if _is_shape(arg):
-            kept = value_dtype(np.float64, dtype, who)
-            given = _shape(arg, who)
-            return cls._empty(given, kept, []) if issubclass(cls, DiagonalArray) else cls._empty(given, kept)
+            kept, home = value_dtype(np.float64, dtype, who), target or CPU
+            given = (_shape(arg, who), kept, *([[]] if issubclass(cls, DiagonalArray) else []))
+            return cls._empty(*given, home)
+        if _devices.on_gpu(arg):
+            return _devices.from_parts(cls, arg, shape, dtype, copy)
         return cls._from_tuple(arg, shape, dtype, copy)
-    dense = np.asarray(arg)
+    if _owners.owner_of(arg) is not None:
+        return _from_device_dense(cls, arg, shape, dtype, max_bytes)
+    return _from_dense(cls, np.asarray(arg), arg, shape, dtype, max_bytes, target or CPU)
+
+
+def _from_dense(
+    cls: type[SparseArray], dense: np.ndarray, arg: Any, shape: Any, dtype: Any, max_bytes: int | None, target: Place
+) -> SparseArray:
+    """Build from what NumPy made of the user's `arg`."""
+    who = f"{cls.format}_array"
     if dense.dtype.kind not in "iubfc":
         raise TypeError(
             f"{who}: got {type(arg).__name__} of {dense.dtype} values; expected a sparse matrix, "
@@ -107,7 +148,22 @@ def build(cls: type[SparseArray], arg: Any, shape: Any, dtype: Any, copy: bool, 
         raise ValueError(f"{who}: got an array of shape {dense.shape}, expected two dimensions")
     _same_shape(dense.shape, shape, who)
     kept = value_dtype(dense.dtype, dtype, who)
-    return _from_scipy(cls, sp.csr_array(dense.astype(kept, copy=False)), None, False, max_bytes)
+    return _from_scipy(cls, sp.csr_array(dense.astype(kept, copy=False)), None, False, max_bytes, target)
+
+
+def _from_device_dense(cls: type[SparseArray], x: Any, shape: Any, dtype: Any, max_bytes: int | None) -> SparseArray:
+    """Build from a dense array on a GPU, on that GPU: CuPy's there, others by way of the host."""
+    who, owner = f"{cls.format}_array", _owners.owner_of(x)
+    assert owner is not None
+    if len(x.shape) != 2:
+        raise ValueError(f"{who}: got an array of shape {tuple(x.shape)}, expected two dimensions")
+    _same_shape(x.shape, shape, who)
+    kept, home = value_dtype(owner.dtype(x), dtype, who), gpu(owner.where(x))
+    if owner is _owners.CuPy:
+        return _cupy.from_dense(cls, x, kept, max_bytes)
+    fits = owner is _owners.Own or owner.dtype(x) == kept
+    dense = owner.view(home.core, x if fits else owner.cast(x, kept), home.index).get()
+    return _from_dense(cls, dense, x, shape, kept, max_bytes, home).to(home.name)
 
 
 def _is_shape(arg: tuple[Any, ...]) -> bool:
@@ -130,22 +186,25 @@ def _same_shape(given: tuple[int, ...], wanted: tuple[int, int] | None, who: str
         raise ValueError(f"{who}: shape={wanted}, but the matrix is {given[0]} x {given[1]}")
 
 
-def _from_scipy(cls: type[SparseArray], a: Any, dtype: Any, copy: bool, max_bytes: int | None) -> SparseArray:
+def _from_scipy(
+    cls: type[SparseArray], a: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Place
+) -> SparseArray:
+    """Build on the CPU, but lay out diagonals from csr at `target`: there it is done faster, and less is copied."""
     kept = value_dtype(a.dtype, dtype, f"{cls.format}_array")
     if not issubclass(cls, DiagonalArray):
         if a.format != cls.format:
-            _require_entries(cls, a, kept, max_bytes)
+            require_entries(cls, a, kept, max_bytes, CPU)
         return cls._from_scipy(a, dtype, copy)
     if a.format == "dia":
         return _from_scipy_dia(cls, a, kept, max_bytes)
-    return _from_csr(FORMATS["csr"]._from_scipy(a, kept, False), cls, max_bytes)
+    return _from_csr(FORMATS["csr"]._from_scipy(a, kept, False).to(target.name), cls, max_bytes)
 
 
 def _from_scipy_dia(cls: type[DiagonalArray], a: Any, dtype: np.dtype, max_bytes: int | None) -> DiagonalArray:
     """Realign SciPy's diagonals (``data[d, j] = A[j - offsets[d], j]``)."""
     rows = {int(k): row for k, row in zip(a.offsets, a.data, strict=True) if diagonal_length(a.shape, int(k))}
     offsets = sorted(rows)
-    require_layout(cls, a.shape, dtype.itemsize, np.array(offsets, np.int64), a.nnz, max_bytes)
+    require_layout(cls, a.shape, dtype.itemsize, np.array(offsets, np.int64), a.nnz, max_bytes, CPU)
     made = cls._empty(a.shape, dtype, offsets)
     for offset, first, values in made._diagonals():
         if offset in rows:  # cdm also holds the other half of a row
@@ -162,15 +221,15 @@ def convert(a: SparseArray, format: str, max_bytes: int | None = None) -> Sparse
         return a
     if not issubclass(cls, DiagonalArray):
         if isinstance(a, DiagonalArray):
-            _require_entries(cls, a, a.dtype, max_bytes)
-            _require_entries(FORMATS["csr"], a, a.dtype, None)  # on the way
+            require_entries(cls, a, a.dtype, max_bytes, a._place)
+            require_entries(FORMATS["csr"], a, a.dtype, None, a._place)  # on the way
             csr = a._wrap(a._core.csr_from_diagonals(a._matrix, a._op))
             return csr if format == "csr" else convert(csr, format, max_bytes)
-        _require_entries(cls, a, a.dtype, max_bytes)
-        return cls._from_scipy(a.to_scipy(), None, False)
+        require_entries(cls, a, a.dtype, max_bytes, a._place)
+        return cls._from_scipy(a.to_scipy(), None, False) if a._place is CPU else _merge.converted(a, format)
     if isinstance(a, DiagonalArray):
         offsets = a._spans()[:, 0]
-        require_layout(cls, a.shape, a.dtype.itemsize, offsets, a.nnz, max_bytes)
+        require_layout(cls, a.shape, a.dtype.itemsize, offsets, a.nnz, max_bytes, a._place)
         return a._laid_out(cls, offsets.tolist(), a.dtype)
     return _from_csr(convert(a, "csr"), cls, max_bytes)
 
@@ -178,15 +237,15 @@ def convert(a: SparseArray, format: str, max_bytes: int | None = None) -> Sparse
 def _from_csr(csr: SparseArray, cls: type[DiagonalArray], max_bytes: int | None) -> SparseArray:
     if csr._op:
         csr = csr.copy()
-    offsets = csr._core.occupied_diagonals(csr._matrix)[0]
-    require_layout(cls, csr.shape, csr.dtype.itemsize, np.array(offsets, np.int64), csr.nnz, max_bytes)
+    offsets = csr._core.occupied_diagonals(csr._matrix)
+    require_layout(cls, csr.shape, csr.dtype.itemsize, np.array(offsets, np.int64), csr.nnz, max_bytes, csr._place)
     return cls._wrap(csr._core.diagonals_from_csr(csr._matrix, cls.format, offsets))
 
 
-def _require_entries(cls: type[SparseArray], a: Any, dtype: np.dtype, max_bytes: int | None) -> None:
+def require_entries(cls: type[SparseArray], a: Any, dtype: np.dtype, max_bytes: int | None, place: Place) -> None:
     """Raise when the entries of `a`, in csr, csc or coo, exceed the limit."""
     what = f"{cls.format}_array: {a.nnz} entries of a {a.shape[0]} x {a.shape[1]} matrix"
-    _memory.require(cls._forecast(a.shape, dtype.itemsize, None, a.nnz), max_bytes, what)
+    _memory.require(cls._forecast(a.shape, dtype.itemsize, None, a.nnz), max_bytes, what, place=place)
 
 
 def require_layout(
@@ -196,13 +255,19 @@ def require_layout(
     offsets: np.ndarray,
     nnz: int,
     max_bytes: int | None,
+    place: Place,
 ) -> None:
     """Raise when this format cannot hold the shape, or its bytes exceed the limit."""
-    cls._core.labels_for(cls.format, *shape, [])  # cdm: square only
+    place.core.labels_for(cls.format, *shape, [])  # cdm: square only
     csr = FORMATS["csr"]._forecast(shape, itemsize, offsets, nnz)
     _memory.require(
         cls._forecast(shape, itemsize, offsets, nnz),
         max_bytes,
         f"{cls.format}_array: {len(offsets)} diagonals of a {shape[0]} x {shape[1]} matrix",
         f"{nnz} nonzeros take {_memory.human(csr)} as csr_array",
+        place,
     )
+
+
+# Last, because these modules need what stands above.
+from . import _cupy, _devices  # noqa: E402

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _construct, _memory
-from ._backend import core
+from ._backend import place
 from ._types import value_dtype
 
 if TYPE_CHECKING:
@@ -34,9 +34,44 @@ class Conversions:
         return _construct.convert(self, format, max_bytes)
 
     def to(self: SparseArray, device: str) -> SparseArray:
-        """Return this matrix on a device: itself where it is there already."""
-        core(device)
-        return self
+        """Return this matrix on a device: itself where it is there already, else a copy.
+
+        Parameters
+        ----------
+        device : {"cpu", "cuda", "cuda:1", ...}
+            A view (`A.T`, `A.H`) stays a view, of the copy.
+
+        Raises
+        ------
+        CudaUnavailable
+            With what is missing.
+        MemoryError
+            With the numbers, where it does not fit into the memory that is free there.
+        """
+        if device is None:
+            raise TypeError('to: device None: expected "cpu", "cuda" or "cuda:0", "cuda:1", ...')
+        from . import _devices  # not above: it needs the classes of both families
+
+        target = place(device)
+        return self if target is self._place else _devices.moved(self, target)
+
+    def to_cupy(self: SparseArray, format: str | None = None) -> Any:
+        """Return this matrix as `cupyx.scipy.sparse` has it, on the GPU (a matrix on the cpu is copied there).
+
+        Parameters
+        ----------
+        format : {"csr", "csc", "coo", "dia"}, optional
+            By default this format where CuPy has it, else ``"dia"``. Values and indices of csr, csc and coo are
+            shared, not copied; ``"dia"`` is aligned by column, so a copy.
+
+        Raises
+        ------
+        ImportError
+            Where CuPy is not installed.
+        """
+        from . import _cupy  # not above: it needs the classes of both families
+
+        return _cupy.to_cupy(self, format)
 
     def astype(self: SparseArray, dtype: Any, copy: bool = True) -> SparseArray:
         """Return this matrix with values of another dtype.

@@ -43,24 +43,43 @@ def operands(
     else:
         y = _checked_output(out, (rows, *x.shape[1:]), dtype, who)
         axis = _axis(y)
-        if not _walkable(y, axis) or _overlaps_itself(y):
+        if not _walkable(y, axis) or overlaps_itself(y):
             y, axis = _gather(y, axis), axis
         if np.may_share_memory(out, x):
             x = _gather(x, axis)
     return (x if _walkable(x, axis) else _gather(x, axis)), y
 
 
-def _overlaps_itself(a: np.ndarray) -> bool:
+def overlaps_itself(a: Any) -> bool:
+    """Whether elements of a block may share memory."""
     return a.ndim == 2 and a.size > 1 and min(a.strides[i] for i in range(2) if a.shape[i] > 1) < a.itemsize
+
+
+def check_operand(given: tuple[int, ...], shape: tuple[int, int], who: str) -> None:
+    """Raise unless a vector or block of this shape can be multiplied by a matrix of `shape`."""
+    if len(given) not in (1, 2) or given[0] != shape[1]:
+        words = f"{given[0]} elements" if len(given) == 1 else f"shape {given}"
+        which = "A" if who == "matvec" else "the adjoint of A"
+        raise ValueError(f"{who}: x has {words}, but {which} is {shape[0]} x {shape[1]} and needs {shape[1]}")
+
+
+def check_output(given: tuple[int, ...], given_dtype: Any, shape: tuple[int, ...], dtype: np.dtype, who: str) -> None:
+    """Raise unless out= has the shape and the dtype of the result."""
+    if given != shape:
+        raise ValueError(f"{who}: out has shape {given}, expected {shape}")
+    if given_dtype != dtype:
+        raise TypeError(f"{who}: out is {given_dtype}, but the product is {dtype}")
+
+
+def check_writeable(out: np.ndarray, who: str) -> None:
+    """Raise for an output that must not be written to."""
+    if not out.flags.writeable:
+        raise ValueError(f"{who}: out is read-only")
 
 
 def _checked_output(out: Any, shape: tuple[int, ...], dtype: np.dtype, who: str) -> np.ndarray:
     if not isinstance(out, np.ndarray):
         raise TypeError(f"{who}: out is {type(out).__name__}, expected a NumPy array")
-    if out.shape != shape:
-        raise ValueError(f"{who}: out has shape {out.shape}, expected {shape}")
-    if out.dtype != dtype:
-        raise TypeError(f"{who}: out is {out.dtype}, but the product is {dtype}")
-    if not out.flags.writeable:
-        raise ValueError(f"{who}: out is read-only")
+    check_output(out.shape, out.dtype, shape, dtype, who)
+    check_writeable(out, who)
     return out

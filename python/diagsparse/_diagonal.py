@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from . import _memory
 from ._array import SparseArray
+from ._backend import CPU, Place
 from ._conversions import Conversions
 from ._elementwise import Elementwise
 from ._types import value_dtype
@@ -46,7 +47,7 @@ class DiagonalArray(Elementwise, Conversions, SparseArray):
     @classmethod
     def _from_parts(cls, parts: dict[str, np.ndarray], shape: tuple[int, int]) -> SparseArray:
         labels, values = parts[cls._labels], np.ascontiguousarray(parts["values"])
-        return cls._wrap(cls._core.diagonal_matrix(cls.format, *shape, labels.tolist(), values, ""))
+        return cls._wrap(CPU.core.diagonal_matrix(cls.format, *shape, labels.tolist(), values, ""))
 
     @classmethod
     def _from_tuple(cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool) -> SparseArray:
@@ -61,7 +62,7 @@ class DiagonalArray(Elementwise, Conversions, SparseArray):
         if shape is None:
             shape = cls._infer_shape(values)
         values = np.array(values, kept, order="C", copy=True if copy else None)
-        return cls._wrap(cls._core.diagonal_matrix(cls.format, *shape, labels, values, ""))
+        return cls._wrap(CPU.core.diagonal_matrix(cls.format, *shape, labels, values, ""))
 
     @classmethod
     def _shape_values(cls, values: np.ndarray, labels: list[int]) -> np.ndarray:
@@ -80,10 +81,10 @@ class DiagonalArray(Elementwise, Conversions, SparseArray):
         raise ValueError(f"{cls.format}_array: (values, {cls._labels}) do not tell the shape; pass shape=(m, n)")
 
     @classmethod
-    def _empty(cls, shape: tuple[int, int], dtype: np.dtype, offsets: list[int]) -> DiagonalArray:
+    def _empty(cls, shape: tuple[int, int], dtype: np.dtype, offsets: list[int], place: Place = CPU) -> DiagonalArray:
         """Return a matrix of zeros that stores these diagonals (ascending)."""
-        labels = cls._core.labels_for(cls.format, *shape, offsets)
-        return cls._wrap(cls._core.diagonal_matrix(cls.format, *shape, labels, None, dtype.name))
+        labels = place.core.labels_for(cls.format, *shape, offsets)
+        return cls._wrap(place.core.diagonal_matrix(cls.format, *shape, labels, None, dtype.name, place.index))
 
     @classmethod
     def _forecast(cls, shape: tuple[int, int], itemsize: int, offsets: np.ndarray, nnz: int) -> int:
@@ -101,37 +102,45 @@ class DiagonalArray(Elementwise, Conversions, SparseArray):
         """Return (offset, first row, length, start in values) of every diagonal, ascending, as this view sees it."""
         return self._matrix.spans(self._op)
 
-    def _diagonals(self) -> Iterator[tuple[int, int, np.ndarray]]:
-        """Yield (offset, first row, values) of every diagonal; the values as stored, not conjugated."""
-        flat = self._matrix.values.reshape(-1)
+    def _diagonals(self) -> Iterator[tuple[int, int, Any]]:
+        """Yield (offset, first row, values) of every diagonal; the values as and where stored, not conjugated."""
+        flat = self._matrix.values.ravel()  # a view
         for offset, row, length, start in self._spans().tolist():
             yield offset, row, flat[start : start + length]
 
-    def _seen(self, values: np.ndarray) -> np.ndarray:
+    def _seen(self, values: Any) -> Any:
         return values.conj() if self._op & 2 else values
 
     def diagonal(self, k: int = 0) -> np.ndarray:
-        """Return a copy of diagonal `k` (0: the main one), of its true length; zeros where none is stored."""
+        """Return a copy of diagonal `k` (0: the main one) in NumPy, of its true length; zeros where none is stored."""
         for offset, _, values in self._diagonals():
             if offset == k:
-                return self._seen(values.copy())
+                return self._seen(self._place.host(values.copy()))
         return np.zeros(diagonal_length(self.shape, k), self.dtype)
 
     def count_nonzero(self) -> int:
         """Count the stored values that are not zero."""
-        return sum(int(np.count_nonzero(values)) for _, _, values in self._diagonals())
+        return sum(self._nonzeros())
+
+    def _nonzeros(self) -> list[int]:
+        """Count the values of each diagonal that are not zero, in the order of `_diagonals`."""
+        if self._place is not CPU:
+            stored = self._core.count_nonzero(self._matrix)
+            return stored[::-1] if self._op & 1 else stored  # transposed, the offsets run the other way
+        return [int(np.count_nonzero(values)) for _, _, values in self._diagonals()]
 
     def eliminate_zeros(self) -> None:
         """Drop, in place, the diagonals that hold nothing but zeros (zeros inside a diagonal stay)."""
-        full = [offset for offset, _, values in self._diagonals() if values.any()]
-        if len(full) < len(self._spans()):
+        spans = self._spans()[:, 0].tolist()
+        full = [offset for offset, count in zip(spans, self._nonzeros(), strict=True) if count]
+        if len(full) < len(spans):
             self._matrix = self._laid_out(type(self), full, self.dtype)._matrix
             self._op = 0
 
     # ---- conversions ------------------------------------------------------------------------------
     def _laid_out(self, cls: type[DiagonalArray], offsets: list[int], dtype: np.dtype) -> DiagonalArray:
         """Return these diagonals of this view in the layout of `cls`."""
-        made = cls._empty(self.shape, dtype, offsets)
+        made = cls._empty(self.shape, dtype, offsets, self._place)
         self._core.add_diagonals(1.0, self._matrix, self._op, made._matrix, False)
         return made
 
@@ -143,6 +152,8 @@ class DiagonalArray(Elementwise, Conversions, SparseArray):
 
     def to_scipy(self, format: str | None = None) -> Any:
         """Return `scipy.sparse.dia_array` (aligned by column, so a copy), or the class that `format` names."""
+        if self._place is not CPU:
+            return self.to("cpu").to_scipy(format)
         if format not in (None, "dia"):
             return self.asformat("csr").to_scipy().asformat(format)
         spans = self._spans()
@@ -153,8 +164,10 @@ class DiagonalArray(Elementwise, Conversions, SparseArray):
         return sp.dia_array((data, spans[:, 0]), shape=self.shape)
 
     def toarray(self, order: str | None = None, out: np.ndarray | None = None) -> np.ndarray:
-        """Return a dense array, shape (m, n); `out` is overwritten where given."""
+        """Return a dense NumPy array, shape (m, n); `out` is overwritten where given."""
         dense = self._dense_output(order, out)
+        if self._place is not CPU:
+            return self.to("cpu").toarray(out=dense)
         for offset, row, values in self._diagonals():
             rows = np.arange(row, row + len(values))
             dense[rows, rows + offset] = self._seen(values)

@@ -6,8 +6,8 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from . import _drawing
-from ._backend import get_num_threads
-from ._memory import human
+from ._backend import CPU, get_num_threads
+from ._memory import SMALL, human
 
 if TYPE_CHECKING:
     from ._array import SparseArray
@@ -24,8 +24,10 @@ def operand(a: SparseArray) -> str:
     return f"{a.format}_array {a.shape[0]} x {a.shape[1]} {a.dtype}"
 
 
-def where() -> str:
-    """Return ``cpu, 2 threads``."""
+def where(a: SparseArray) -> str:
+    """Return ``cpu, 2 threads``, or the GPU."""
+    if a._place is not CPU:
+        return a.device
     n = get_num_threads()
     return f"cpu, {n} thread{'s' * (n > 1)}"
 
@@ -50,20 +52,29 @@ def plan(p: Any) -> str:
     """Return the repr of a product's plan."""
     what = f"{diagonals(p.offsets)}, " if len(p.offsets) else ""
     names = f"{p._a.format} x {p._b.format} -> {p.format}: " if p._a is not None else f"{p.format}: "
-    return f'<plan {names}{what}{p.nnz} stored, {human(p.nbytes)}, kernel "{p.kernel}", {where()}>'
+    return f'<plan {names}{what}{p.nnz} stored, {human(p.nbytes)}, kernel "{p.kernel}", {where(p._a)}>'
 
 
 def html(a: SparseArray) -> str:
     """Return the HTML repr: the line, drawings of the matrix and of its layout, the table of parts. No scripts."""
     drawings = "".join(
         f"<div>{drawing}<div style='font-size:85%;opacity:.75;max-width:32em'>{escape(says)}</div></div>"
-        for drawing, says in (_drawing.matrix(a), _drawing.layout(a))
+        for drawing, says in _drawings(a)
         if drawing
     )
     return (
         f"<div class='diagsparse'>{_STYLE}<code>{escape(text(a))}</code><div style='display:flex;flex-wrap:wrap;"
         f"gap:1em 2em;align-items:flex-start;margin-top:.5em'>{drawings}{_parts(a)}</div></div>"
     )
+
+
+def _drawings(a: SparseArray) -> list[tuple[str, str]]:
+    """Return the drawings and what to say of them; none of a matrix on a GPU that takes long to copy to the host."""
+    if a._place is not CPU:
+        if a.nbytes > SMALL:
+            return []
+        a = a.to("cpu")
+    return [_drawing.matrix(a), _drawing.layout(a)]
 
 
 def _parts(a: SparseArray) -> str:

@@ -1,19 +1,21 @@
 """``+ - * / **`` and sums: element by element, on the stored values where that is possible.
 
 Diagonal formats work on whole diagonals and stay diagonal; csr, csc and coo hand the work to SciPy on
-the same memory. The result has the left operand's format. Cancellation leaves explicit zeros stored in the
-diagonal formats; SciPy drops them from the others.
+the same memory, or on a GPU to `_merge`. The result has the left operand's format and is where that one is.
+Cancellation leaves explicit zeros stored in the diagonal formats and on a GPU; SciPy drops them from the others.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from . import _construct, _diagonal
+from . import _construct, _diagonal, _merge, _owners
+from ._backend import CPU
 from ._types import value_dtype
 
 if TYPE_CHECKING:
@@ -27,29 +29,33 @@ def _is_scalar(x: Any) -> bool:
 class Elementwise:
     """Operators of a matrix; mixed into the classes of both families."""
 
-    def _with(self: SparseArray, change: Callable[[np.ndarray], np.ndarray]) -> SparseArray:
+    def _with(self: SparseArray, change: Callable[[Any], Any]) -> SparseArray:
         """Return this view with its stored values changed. Padding is changed with them, so nothing warns."""
         with np.errstate(all="ignore"):
             values = change(self._matrix.values)
         kept = value_dtype(values.dtype, None, f"{self.format}_array")
-        return self._wrap(self._matrix.with_values(np.ascontiguousarray(values, kept)), self._op)
+        if self._place is CPU:
+            values = np.ascontiguousarray(values, kept)
+        return self._wrap(self._matrix.with_values(values), self._op)
 
     def _stored(self: SparseArray, factor: Any) -> Any:
         """Return the factor for stored values that acts as `factor` on the values of this view."""
+        factor = factor[()] if isinstance(factor, np.ndarray) else factor
         return factor.conjugate() if self._op & 2 else factor
 
     def _scaled(self: SparseArray, factor: Any) -> SparseArray:
         return self._with(lambda values: values * self._stored(factor))
 
     def __neg__(self: SparseArray) -> SparseArray:
-        return self._with(np.negative)
+        return self._with(operator.neg)
 
     def __abs__(self: SparseArray) -> SparseArray:
-        return self._with(np.abs)
+        return self._with(abs)
 
     def __pow__(self: SparseArray, power: Any) -> SparseArray:
         if not _is_scalar(power) or np.iscomplexobj(power) or not power > 0:
             raise ValueError(f"** works element by element and takes a positive number, got {power!r}")
+        power = power[()] if isinstance(power, np.ndarray) else power
         plain = self.copy() if self._op & 2 else self
         return plain._with(lambda values: values**power)
 
@@ -68,25 +74,34 @@ class Elementwise:
     def multiply(self: SparseArray, other: Any) -> Any:
         """Return the element-wise product with a scalar, a sparse matrix, or a dense array.
 
-        A dense array broadcasts as in NumPy: shape (n,) or (1, n) scales the columns, (m, 1) the
-        rows. The result is sparse, in this matrix's format.
+        A dense array (on a GPU also CuPy's or PyTorch's) broadcasts as in NumPy: shape (n,) or (1, n)
+        scales the columns, (m, 1) the rows. The result is sparse, in this matrix's format and on its device.
         """
         if _is_scalar(other):
             return self._scaled(other)
-        sparse = _construct.as_sparse(other)
+        sparse = _construct.as_sparse(other, self._place)
         if sparse is not None:
+            _construct.together("multiply", self, sparse)
             self._require_shape(sparse.shape, "multiply")
             return _multiply_sparse(self, sparse)
         if not _construct.is_dense(other):
             return NotImplemented
-        dense = np.asarray(other)
+        dense = self._dense_operand(other, "multiply")
         try:
-            dense = np.broadcast_to(dense, self.shape)
+            if np.broadcast_shapes(tuple(dense.shape), self.shape) != self.shape:
+                raise ValueError
         except ValueError:
             raise ValueError(
-                f"multiply: shape {dense.shape} does not broadcast to {self.shape[0]} x {self.shape[1]}"
+                f"multiply: shape {tuple(dense.shape)} does not broadcast to {self.shape[0]} x {self.shape[1]}"
             ) from None
         return _multiply_dense(self, dense)
+
+    def _dense_operand(self: SparseArray, other: Any, who: str) -> Any:
+        """Return an array on a GPU as it is, where this matrix is on one too; anything else as a NumPy array."""
+        if _owners.owner_of(other) is None:
+            return np.asarray(other)
+        _owners.refuse_beside_cpu(other, self._place, who)
+        return other
 
     def __add__(self: SparseArray, other: Any) -> Any:
         return self._sum(other, 1, 1)
@@ -102,8 +117,9 @@ class Elementwise:
 
     def _sum(self: SparseArray, other: Any, alpha: int, beta: int) -> Any:
         """Return ``alpha self + beta other``."""
-        sparse = _construct.as_sparse(other)
+        sparse = _construct.as_sparse(other, self._place)
         if sparse is not None:
+            _construct.together("+", self, sparse)
             self._require_shape(sparse.shape, "+")
             return _add_sparse(self, sparse, alpha, beta)
         if _is_scalar(other):
@@ -118,15 +134,12 @@ class Elementwise:
             return left if alpha == 1 else -left
         if not _construct.is_dense(other):
             return NotImplemented
-        dense = np.asarray(other)
+        dense = self._dense_operand(other, "+")
         self._require_shape(dense.shape, "+")
-        return (
-            self.toarray() + dense
-            if alpha == beta
-            else self.toarray() - dense
-            if alpha == 1
-            else dense - self.toarray()
-        )
+        whole = self.toarray()
+        if (owner := _owners.owner_of(dense)) is not None:  # filled in on the host, added in its own library
+            whole = owner.give(self._place, _owners.upload(self._place, whole))
+        return _combine(whole, dense, alpha, beta)
 
     def _require_shape(self: SparseArray, shape: tuple[int, ...], who: str) -> None:
         if tuple(shape) != self.shape:
@@ -154,19 +167,24 @@ def _combine(a: Any, b: Any, alpha: int, beta: int) -> Any:
 
 def _multiply_sparse(a: SparseArray, b: SparseArray) -> SparseArray:
     if not isinstance(a, _diagonal.DiagonalArray):
+        if a._place is not CPU:
+            return _merge.multiplied(a, b if not isinstance(b, _diagonal.DiagonalArray) else b.asformat("csr"))
         return a._on_scipy(a.to_scipy().multiply(b.to_scipy()).tocsr())
     if not isinstance(b, _diagonal.DiagonalArray):
         return a.asformat("csr").multiply(b).asformat(a.format)
     dtype = np.result_type(a.dtype, b.dtype)
     a, b = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
     shared = np.intersect1d(a._spans()[:, 0], b._spans()[:, 0])
-    made = type(a)._empty(a.shape, dtype, shared.tolist())
+    made = type(a)._empty(a.shape, dtype, shared.tolist(), a._place)
     plan = a._core.plan_elementwise(a._matrix, a._op, b._matrix, b._op, made._matrix)
     plan.run_into(a._matrix, b._matrix, made._matrix, 1, 0)
     return made
 
 
-def _multiply_dense(a: SparseArray, dense: np.ndarray) -> SparseArray:
+def _multiply_dense(a: SparseArray, dense: Any) -> SparseArray:
+    if a._place is not CPU:
+        return _merge.scaled(a, dense)
+    dense = np.broadcast_to(dense, a.shape)
     if not isinstance(a, _diagonal.DiagonalArray):
         return a._on_scipy(a.to_scipy().multiply(dense).tocsr())
     dtype = np.result_type(a.dtype, dense.dtype)
@@ -180,12 +198,15 @@ def _multiply_dense(a: SparseArray, dense: np.ndarray) -> SparseArray:
 def _add_sparse(a: SparseArray, b: SparseArray, alpha: int, beta: int) -> SparseArray:
     dtype = np.result_type(a.dtype, b.dtype)
     if not isinstance(a, _diagonal.DiagonalArray):
+        if a._place is not CPU:
+            right = b.asformat("csr") if isinstance(b, _diagonal.DiagonalArray) else b
+            return _merge.added(a, right, alpha, beta)
         left, right = a.to_scipy("csr"), b.to_scipy("csr")
         return a._on_scipy(_combine(left, right, alpha, beta))
     if not isinstance(b, _diagonal.DiagonalArray):
         b = b.asformat(a.format)
     offsets = np.union1d(a._spans()[:, 0], b._spans()[:, 0])
-    _construct.require_layout(type(a), a.shape, dtype.itemsize, offsets, a.nnz + b.nnz, None)
+    _construct.require_layout(type(a), a.shape, dtype.itemsize, offsets, a.nnz + b.nnz, None, a._place)
     made = (
         a._laid_out(type(a), offsets.tolist(), dtype)
         if alpha == 1

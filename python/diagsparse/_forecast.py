@@ -85,7 +85,7 @@ def occupied_offsets(a: SparseArray) -> np.ndarray:
         return a._spans()[:, 0]
     csr = a.asformat("csr")
     csr = csr.copy() if csr._op else csr
-    return np.array(csr._core.occupied_diagonals(csr._matrix)[0], dtype=np.int64)
+    return np.array(csr._core.occupied_diagonals(csr._matrix), dtype=np.int64)
 
 
 def memory_report(a: Any) -> dict[str, int | None]:

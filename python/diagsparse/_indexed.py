@@ -1,6 +1,7 @@
 """What `csr`, `csc` and `coo` share: SciPy's own arrays underneath, canonical, without a copy of the values.
 
-Products run on this library's kernels. Element-wise work is SciPy's, on the same memory.
+Products run on this library's kernels. On the CPU, element-wise work is SciPy's, on the same memory; on a GPU it is
+done by `_merge`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from . import _merge
 from ._array import SparseArray
+from ._backend import CPU, Place
 from ._conversions import Conversions
 from ._elementwise import Elementwise
 from ._types import value_dtype
@@ -52,7 +55,7 @@ class IndexedArray(Elementwise, Conversions, SparseArray):
         a = cls._canonical(cls._scipy(a, copy=copy))
         values = np.ascontiguousarray(a.data, dtype=kept)
         indices = [(name, cls._index(a, name)) for name in cls._structure]
-        return cls._wrap(cls._core.indexed_matrix(cls.format, *a.shape, values, indices))
+        return cls._wrap(CPU.core.indexed_matrix(cls.format, *a.shape, values, indices))
 
     @classmethod
     def _canonical(cls, a: Any) -> Any:
@@ -95,8 +98,8 @@ class IndexedArray(Elementwise, Conversions, SparseArray):
                 raise TypeError(f"{cls.format}_array: indices are of type {array.dtype}, expected integers")
 
     @classmethod
-    def _empty(cls, shape: tuple[int, int], dtype: np.dtype) -> SparseArray:
-        return cls._from_scipy(cls._scipy(shape, dtype=dtype), None, False)
+    def _empty(cls, shape: tuple[int, int], dtype: np.dtype, place: Place = CPU) -> SparseArray:
+        return cls._from_scipy(cls._scipy(shape, dtype=dtype), None, False).to(place.name)
 
     @classmethod
     def _forecast(cls, shape: tuple[int, int], itemsize: int, offsets: np.ndarray, nnz: int) -> int:
@@ -105,7 +108,7 @@ class IndexedArray(Elementwise, Conversions, SparseArray):
 
     # ---- SciPy's view of the same memory ------------------------------------------------------------
     def _as_scipy(self) -> Any:
-        """Return the stored matrix (not the view) as a SciPy array over the same values."""
+        """Return the stored matrix (not the view) as a SciPy array over the same values; on the CPU."""
         parts = self._matrix.parts()
         if "indptr" in parts and self.nnz <= _INDEX_LIMIT:  # SciPy wants one type for both, and would widen indices
             parts["indptr"] = parts["indptr"].astype(np.int32)
@@ -114,7 +117,12 @@ class IndexedArray(Elementwise, Conversions, SparseArray):
         return made
 
     def to_scipy(self, format: str | None = None) -> Any:
-        """Return the SciPy array of this format over the same values, or of the one that `format` names."""
+        """Return the SciPy array of this format over the same values, or of the one that `format` names.
+
+        From a GPU the values are copied.
+        """
+        if self._place is not CPU:
+            return self.to("cpu").to_scipy(format)
         made = self._as_scipy()
         if self._op & 1:
             made = made.T.asformat(self.format)
@@ -125,10 +133,7 @@ class IndexedArray(Elementwise, Conversions, SparseArray):
     @property
     def T(self) -> SparseArray:
         """The transpose, on the same memory: csr and csc change roles."""
-        parts = self._matrix.parts()
-        structure = [(name, parts[name]) for name in self._structure]
-        rows, cols = self._matrix.rows, self._matrix.cols
-        return self._wrap(self._core.indexed_matrix(self._dual, cols, rows, parts["values"], structure), self._op)
+        return self._wrap(self._matrix.dual(self._dual), self._op)
 
     mT = T
 
@@ -139,27 +144,36 @@ class IndexedArray(Elementwise, Conversions, SparseArray):
     # ---- attributes and conversions -----------------------------------------------------------------
     def copy(self) -> SparseArray:
         """Return an independent matrix; a view is laid out anew."""
+        if self._place is not CPU:
+            return _merge.copied(self)
         made = self.to_scipy()
         return self._from_scipy(made if self._op else made.copy(), None, False)
 
     def toarray(self, order: str | None = None, out: np.ndarray | None = None) -> np.ndarray:
-        """Return a dense array, shape (m, n); `out` is overwritten where given."""
+        """Return a dense NumPy array, shape (m, n); `out` is overwritten where given."""
         dense = self._dense_output(order, out)
         self.to_scipy().toarray(out=dense)
         return dense
 
     def diagonal(self, k: int = 0) -> np.ndarray:
-        """Return a copy of diagonal `k` (0: the main one), of its true length."""
+        """Return a copy of diagonal `k` (0: the main one) in NumPy, of its true length."""
         if not -self.shape[0] < k < self.shape[1]:
             return np.zeros(0, self.dtype)
+        if self._place is not CPU:
+            return self._core.diagonal(self._matrix, self._op, k).get()
         return self.to_scipy().diagonal(k)
 
     def count_nonzero(self) -> int:
         """Count the stored values that are not zero."""
+        if self._place is not CPU:
+            return sum(self._core.count_nonzero(self._matrix))
         return int(np.count_nonzero(self._matrix.values))
 
     def eliminate_zeros(self) -> None:
         """Drop the stored zeros, in place."""
+        if self._place is not CPU:
+            self._matrix, self._op = _merge.without_zeros(self)._matrix, 0
+            return
         made = self.to_scipy().copy()
         made.eliminate_zeros()
         self._matrix, self._op = self._on_scipy(made)._matrix, 0

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from ._backend import CPU, Place
+
 SMALL = 1 << 26  # bytes; below this nobody asks the system
 
 
@@ -18,8 +20,10 @@ def human(nbytes: int) -> str:
     raise AssertionError
 
 
-def available_bytes() -> int:
-    """Return the bytes of host memory that can be taken now: the system's, or the container's limit."""
+def available_bytes(place: Place = CPU) -> int:
+    """Return the bytes that can be taken now: of a GPU, of the host, or of the container's limit."""
+    if place is not CPU:
+        return place.core.memory(place.index)[0]
     free = _system_bytes()
     group = Path("/sys/fs/cgroup")
     try:
@@ -42,15 +46,15 @@ def _system_bytes() -> int:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def require(nbytes: int, max_bytes: int | None, what: str, otherwise: str = "") -> None:
-    """Raise MemoryError when `nbytes` exceed the user's limit, or without one what is free.
+def require(nbytes: int, max_bytes: int | None, what: str, otherwise: str = "", place: Place = CPU) -> None:
+    """Raise MemoryError when `nbytes` exceed the user's limit, or without one what is free at `place`.
 
     `what` says what would be allocated, `otherwise` what would fit.
     """
     if max_bytes is None:
-        if nbytes < SMALL or nbytes <= (free := available_bytes()):
+        if nbytes < SMALL or nbytes <= (free := available_bytes(place)):
             return
-        limit = f"{human(free)} are free"
+        limit = f"{human(free)} are free" + ("" if place is CPU else f" on {place.name}")
     else:
         if nbytes <= max_bytes:
             return

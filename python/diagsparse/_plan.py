@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from . import _display, _memory
+from . import _display, _memory, _merge, _streams
 from ._array import FORMATS, SparseArray
-from ._construct import convert, format_class
+from ._backend import CPU
+from ._construct import convert, format_class, together
 from ._diagonal import DiagonalArray
 from ._types import check_scalars, product_dtypes
 
@@ -48,6 +49,9 @@ class MatmulPlan:
         trans: tuple[str, str] = ("N", "N"),
     ) -> None:
         self._given = a, b  # before any conversion
+        self._place = a._place
+        if a._place is not b._place:
+            together("matmul", a, b)  # raises
         if a.shape[1] != b.shape[0]:
             raise ValueError(
                 f"matmul: A is {_display.operand(a)} and B is {_display.operand(b)}: "
@@ -61,7 +65,7 @@ class MatmulPlan:
             pairs = a._matrix.diagonals * b._matrix.diagonals
             if pairs > 1 << 20:
                 what = f"matmul: {_display.operand(a)} times {_display.operand(b)}: the plan of {pairs} pairs"
-                _memory.require(40 * pairs, max_bytes, what, "csr_array plans by rows")
+                _memory.require(40 * pairs, max_bytes, what, "csr_array plans by rows")  # on the host
             more = (triangle, extra) if triangle or extra else ()
             self._plan = a._core.plan_diagonal(a._matrix, a._op, b._matrix, b._op, self._work, kernel or "", *more)
         else:
@@ -75,7 +79,7 @@ class MatmulPlan:
         nbytes = self._plan.nbytes
         if nbytes > _memory.SMALL or max_bytes is not None:
             what = f"matmul: {_display.operand(a)} times {_display.operand(b)}: the result"
-            _memory.require(max(nbytes, self.nbytes), max_bytes, what)
+            _memory.require(max(nbytes, self.nbytes), max_bytes, what, place=self._place)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -103,7 +107,7 @@ class MatmulPlan:
         if self._work != "csr":
             return self.offsets
         core = self._a._core
-        return np.array(core.occupied_diagonals(self._plan.result("float32"))[0], dtype=np.int64)
+        return np.array(core.occupied_diagonals(self._plan.result("float32")), dtype=np.int64)
 
     @property
     def workspace_nbytes(self) -> int:
@@ -123,6 +127,7 @@ class MatmulPlan:
         out: SparseArray | None = None,
         alpha: complex = 1,
         beta: complex = 0,
+        stream: Any = None,
     ) -> SparseArray:
         """Multiply, with the values of `a2` and `b2` where given.
 
@@ -136,12 +141,18 @@ class MatmulPlan:
             and returned.
         alpha, beta : scalar
             ``out = alpha A B + beta out``.
+        stream : optional
+            For matrices on a GPU, as in `SparseArray.matvec`; by default CuPy's or PyTorch's current stream. With
+            `out` nothing is allocated, so the call can be captured in a CUDA graph.
 
         Raises
         ------
         ValueError
             If a structure differs from the planned one; nothing is written.
         """
+        if stream is not None:
+            with _streams.on(self._place, stream, "plan"):
+                return self(a2, b2, out=out, alpha=alpha, beta=beta)
         a, b = self._a, self._b
         if a2 is not None and a2 is not a:
             a = _like(a2, a, "A", self._trans[0])
@@ -163,6 +174,8 @@ class MatmulPlan:
         made = object.__new__(FORMATS[self._work])
         made._matrix = self._plan.run(a._matrix, b._matrix, alpha)
         made._op, made.dtype, made.shape = 0, dtype, (a.shape[0], b.shape[1])
+        if self._place is not CPU:
+            made._settle(self._place)
         if not self._native:
             made = convert(made, self.format)
         return made if out is None else self._update(out, made, beta)
@@ -173,9 +186,12 @@ class MatmulPlan:
             self._refuse(out)
         if not _same_structure(out, made):
             raise ValueError(f"plan: out is {out!r} with another structure than the result {made!r}")
-        if any(np.may_share_memory(out.values, operand._matrix.values) for operand in self._given):
+        if any(made._core.overlap(out.values, operand._matrix.values) for operand in self._given):
             raise ValueError("plan: out is one of the operands")
-        out.values[...] = made.values if beta == 0 else made.values + beta * out.values
+        if self._place is not CPU:
+            _merge.update(out, made, beta)
+        else:
+            out.values[...] = made.values if beta == 0 else made.values + beta * out.values
         return out
 
     def check_out(self, out: Any) -> None:
@@ -200,10 +216,10 @@ class MatmulPlan:
 
 
 def _same_structure(x: SparseArray, y: SparseArray) -> bool:
-    if (x.format, x.shape, x.dtype) != (y.format, y.shape, y.dtype):
+    if (x.format, x.shape, x.dtype, x._place) != (y.format, y.shape, y.dtype, y._place):
         return False
-    theirs = y.parts()
-    return all(name == "values" or np.array_equal(part, theirs[name]) for name, part in x.parts().items())
+    theirs, host = y.parts(), x._place.host
+    return all(name == "values" or np.array_equal(host(part), host(theirs[name])) for name, part in x.parts().items())
 
 
 def _plain_csr(x: SparseArray) -> SparseArray:
@@ -215,6 +231,7 @@ def _like(given: Any, planned: SparseArray, name: str, trans: str) -> SparseArra
     """Return op(given) if it can stand in for `planned`."""
     if not isinstance(given, SparseArray):
         raise TypeError(f"plan: {name} is {type(given).__name__}, expected a {planned.format}_array")
+    together("plan", planned, given, ("the plan", name))
     given = OPERATIONS[trans](given)
     if planned.format == "csr":
         given = _plain_csr(given)
@@ -234,6 +251,8 @@ class MatvecPlan:
             listed = ", ".join(f'"{name}"' for name in names)
             raise ValueError(f'matvec: no kernel "{kernel}" for {a.format} on {a.device}; there are {listed}')
         self.matrix, self.kernel = a, kernel or names[0]
+        if a._place is not CPU:  # what the kernel keeps of the matrix is there before the first call
+            a._core.prepare_matvec(a._matrix, a._op, self.kernel)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -245,9 +264,9 @@ class MatvecPlan:
         """Bytes that one product reads and writes at least: the matrix, x and y."""
         return self.matrix.nbytes + sum(self.shape) * self.matrix.dtype.itemsize
 
-    def __call__(self, x: Any, *, out: np.ndarray | None = None, alpha: complex = 1, beta: complex = 0) -> np.ndarray:
-        """Return ``alpha A x + beta out``."""
-        return self.matrix.matvec(x, out=out, alpha=alpha, beta=beta, kernel=self.kernel)
+    def __call__(self, x: Any, *, out: Any = None, alpha: complex = 1, beta: complex = 0, stream: Any = None) -> Any:
+        """Return ``alpha A x + beta out``; see `SparseArray.matvec`."""
+        return self.matrix.matvec(x, out=out, alpha=alpha, beta=beta, kernel=self.kernel, stream=stream)
 
     def __enter__(self) -> MatvecPlan:
         return self
@@ -256,15 +275,22 @@ class MatvecPlan:
         pass
 
     def __repr__(self) -> str:
-        return f'<plan matvec {_display.operand(self.matrix)}, kernel "{self.kernel}", {_display.where()}>'
+        return f'<plan matvec {_display.operand(self.matrix)}, kernel "{self.kernel}", {_display.where(self.matrix)}>'
 
 
 def profiled(
     a: SparseArray, b: SparseArray, out: SparseArray | None, **options: Any
 ) -> tuple[SparseArray, dict[str, float]]:
     """Return the product and the seconds of its stages: the plan, the arithmetic."""
-    start = time.perf_counter()
+    start = _clock(a)
     plan = MatmulPlan(a, b, **options)
-    planned = time.perf_counter()
+    planned = _clock(a)
     made = plan(out=out)
-    return made, {"plan": planned - start, "multiply": time.perf_counter() - planned}
+    return made, {"plan": planned - start, "multiply": _clock(a) - planned}
+
+
+def _clock(a: SparseArray) -> float:
+    """Return the time, after all work on the matrix's device."""
+    if a._place is not CPU:
+        a._core.synchronize(a._place.index)
+    return time.perf_counter()

@@ -7,19 +7,30 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from . import _display
+from . import _cupy, _display, _merge, _streams
 from ._array import FORMATS, SparseArray
-from ._construct import as_sparse, format_class
+from ._backend import CPU, Place
+from ._construct import as_sparse, format_class, together
 from ._diagonal import DiagonalArray
 from ._plan import OPERATIONS, TRIANGLES, MatmulPlan, MatvecPlan, default_format
 from ._types import check_scalars
 
 
-def _view(x: Any, trans: str, who: str, name: str) -> SparseArray:
+def _home(*operands: Any) -> Place:
+    """Return where SciPy's operands go: to the first of the others, else they stay on the CPU."""
+    for x in operands:
+        if isinstance(x, SparseArray):
+            return x._place
+        if _cupy.issparse(x):
+            return _cupy.home(x)
+    return CPU
+
+
+def _view(x: Any, trans: str, who: str, name: str, home: Place = CPU) -> SparseArray:
     """Return op(x) as a view of one of our matrices."""
-    made = as_sparse(x)
+    made = as_sparse(x, home)
     if made is None:
-        raise TypeError(f"{who}: {name} is {type(x).__name__}, expected a sparse matrix (ours or SciPy's)")
+        raise TypeError(f"{who}: {name} is {type(x).__name__}, expected a sparse matrix (ours, SciPy's or CuPy's)")
     if trans not in OPERATIONS:
         raise ValueError(f'{who}: trans={trans!r} for {name}: expected "N", "T" or "H"')
     return OPERATIONS[trans](made)
@@ -41,7 +52,7 @@ def plan_matmul(
     Parameters
     ----------
     a, b : sparse matrix
-        Ours or SciPy's. The result has the left one's format (csr where only the left is diagonal).
+        Ours, SciPy's or CuPy's. The result has the left one's format (csr where only the left is diagonal).
     trans_a, trans_b : {"N", "T", "H"}
         As it is, transposed, adjoint; no data moves.
     format : str, optional
@@ -49,7 +60,7 @@ def plan_matmul(
     kernel : str, optional
         A name from ``A.kernels("matmul")``.
     max_bytes : int, optional
-        Limit for the result; by default what the machine has free.
+        Limit for the result; by default what the device has free.
 
     Returns
     -------
@@ -74,7 +85,8 @@ def plan_matmul(
     >>> plan.offsets, plan.nbytes
     (array([-2, -1,  0,  1,  2]), 40040)
     """
-    a, b = _view(a, trans_a, "plan_matmul", "A"), _view(b, trans_b, "plan_matmul", "B")
+    home = _home(a, b)
+    a, b = _view(a, trans_a, "plan_matmul", "A", home), _view(b, trans_b, "plan_matmul", "B", home)
     return MatmulPlan(a, b, format, kernel, max_bytes, trans=(trans_a, trans_b))
 
 
@@ -104,7 +116,8 @@ def matmul(
     Parameters
     ----------
     a, b : sparse matrix
-        Ours or SciPy's. The result has the left one's format (csr where only the left is diagonal).
+        Ours, SciPy's or CuPy's. The result has the left one's format (csr where only the left is
+        diagonal) and is on their device; SciPy's go to the device of the others.
     c : sparse matrix, optional
         Added, scaled by `beta`; the result stores its diagonals as well. It is not changed.
     alpha, beta : scalar
@@ -116,9 +129,9 @@ def matmul(
     out : sparse matrix, optional
         Of the result's exact structure; overwritten and returned (`plan_matmul` tells it).
     max_bytes : int, optional
-        Limit for the result; by default what the machine has free.
-    stream : None
-        For CUDA matrices.
+        Limit for the result; by default what the device has free.
+    stream : optional
+        For matrices on a GPU, as in `SparseArray.matvec`; by default CuPy's or PyTorch's current stream.
 
     Returns
     -------
@@ -128,7 +141,8 @@ def matmul(
     Raises
     ------
     ValueError, TypeError, MemoryError
-        Shapes, names or structures that do not fit; a result that does not fit the memory.
+        Shapes, names or structures that do not fit; operands on different devices; a result that does
+        not fit the memory of its device.
 
     Notes
     -----
@@ -142,11 +156,13 @@ def matmul(
     >>> ds.matmul(A, A, trans_b="T").offsets
     array([ 0,  1,  2, -1, -2])
     """
-    a, b = _view(a, trans_a, "matmul", "A"), _view(b, trans_b, "matmul", "B")
-    if c is None:
-        _no_beta("matmul", beta)
-        return MatmulPlan(a, b, format, kernel, max_bytes)(out=out, alpha=alpha)
-    return _sum_of_products("matmul", [(a, b)], c, alpha, beta, None, format, kernel, out, max_bytes)
+    home = _home(a, b, c)
+    a, b = _view(a, trans_a, "matmul", "A", home), _view(b, trans_b, "matmul", "B", home)
+    with _streams.on(a._place, stream, "matmul"):
+        if c is None:
+            _no_beta("matmul", beta)
+            return MatmulPlan(a, b, format, kernel, max_bytes)(out=out, alpha=alpha)
+        return _sum_of_products("matmul", [(a, b)], c, alpha, beta, None, format, kernel, out, max_bytes)
 
 
 def syrk(
@@ -185,7 +201,7 @@ def syrk(
     >>> ds.syrk(A, triangle="lower").offsets
     array([ 0, -1, -2])
     """
-    a = _view(a, "N", "syrk", "A")
+    a = _view(a, "N", "syrk", "A", _home(a, c))
     return _sum_of_products("syrk", [_rank_pair("syrk", a, a, trans)], c, alpha, beta, triangle, a.format, kernel)
 
 
@@ -205,7 +221,8 @@ def syr2k(
 
     Parameters and result as for `syrk`; A and B have the same shape.
     """
-    a, b = _view(a, "N", "syr2k", "A"), _view(b, "N", "syr2k", "B")
+    home = _home(a, b, c)
+    a, b = _view(a, "N", "syr2k", "A", home), _view(b, "N", "syr2k", "B", home)
     if a.shape != b.shape:
         raise ValueError(f"syr2k: A is {_display.operand(a)} and B is {_display.operand(b)}; the shapes must agree")
     pairs = [_rank_pair("syr2k", a, b, trans), _rank_pair("syr2k", b, a, trans)]
@@ -238,11 +255,14 @@ def _sum_of_products(
     """Return alpha times the sum of the products, plus beta c, in one structure that holds all of them."""
     if triangle not in TRIANGLES:
         raise ValueError(f'{who}: triangle={triangle!r}: expected None, "lower" or "upper"')
-    shape = pairs[0][0].shape[0], pairs[0][1].shape[1]
+    first = pairs[0][0]
+    shape = first.shape[0], pairs[0][1].shape[1]
+    together(who, *pairs[0])
     if c is None:
         _no_beta(who, beta)
     else:
-        c, beta = _view(c, "N", who, "C"), 1 if beta is None else beta
+        c, beta = _view(c, "N", who, "C", first._place), 1 if beta is None else beta
+        together(who, first, c, ("A", "C"))
         if c.shape != shape:
             raise ValueError(f"{who}: C is {_display.operand(c)}, but the product is {shape[0]} x {shape[1]}")
     format = default_format(*pairs[0]) if format is None else format_class(format).format
@@ -252,7 +272,9 @@ def _sum_of_products(
     if not all(isinstance(x, DiagonalArray) for pair in pairs for x in pair):
         if out is not None:
             raise ValueError(f"{who}: out= together with C is for the diagonal formats")
-        return _sum_in_csr(pairs, c, alpha, beta, triangle, kernel, max_bytes).asformat(format)
+        products = [MatmulPlan(a, b, "csr", kernel, max_bytes)(alpha=alpha) for a, b in pairs]
+        summed = _sum_in_csr if first._place is CPU else _merge.summed
+        return summed(who, products, c, beta or 0, triangle).asformat(format)
 
     extra: set[int] = set()  # the diagonals of C beside those of the first product
     if c is not None:
@@ -270,9 +292,9 @@ def _sum_of_products(
     else:
         plans[0].check_out(made := out)
     if c is not None:
-        if np.may_share_memory(c._matrix.values, made._matrix.values):
+        if made._core.overlap(c._matrix.values, made._matrix.values):
             c = c.copy()
-        made._matrix.values[...] = 0
+        made._matrix.values.fill(0)
         made._core.add_diagonals(beta, c._matrix, c._op, made._matrix, False)
     for i, plan in enumerate(plans):
         plan(out=made, alpha=alpha, beta=0 if i == 0 and c is None else 1)
@@ -280,16 +302,10 @@ def _sum_of_products(
 
 
 def _sum_in_csr(
-    pairs: list[tuple[SparseArray, SparseArray]],
-    c: SparseArray | None,
-    alpha: complex,
-    beta: complex | None,
-    triangle: str | None,
-    kernel: str | None,
-    max_bytes: int | None,
+    who: str, products: list[SparseArray], c: SparseArray | None, beta: complex, triangle: str | None
 ) -> SparseArray:
     """Do the same by rows, with SciPy's sum and triangle at the end."""
-    total = sum(MatmulPlan(a, b, "csr", kernel, max_bytes)(alpha=alpha).to_scipy() for a, b in pairs)
+    total = sum(product.to_scipy() for product in products)
     if c is not None:
         total = total + beta * c.to_scipy("csr")
     if triangle is not None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import exactness, measure
 from ._array import FORMATS, SparseArray
-from ._backend import core, get_num_threads
+from ._backend import get_num_threads, place
 from ._comparison import TITLES, Comparison, Row, Skipped
 from ._construct import array
 from ._forecast import convert_nbytes
@@ -81,7 +81,7 @@ def compare(
     >>> result.ok, len(result.rows)
     (True, 3)
     """
-    core(device)
+    place(device)
     names = _chosen("format", formats, list(FORMATS))
     ops = _chosen("operation", ops, list(TITLES))
     csr, name = _csr(A, name)

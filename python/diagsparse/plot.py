@@ -24,7 +24,8 @@ _MARKS = 5000  # diagonals drawn at most
 _NEAR = 40  # offsets up to which the axis of diagonals is linear
 
 
-def _figure(width: float, height: float) -> Any:
+def new_figure(width: float, height: float) -> Any:
+    """Return an empty figure of this size in inches."""
     try:
         from matplotlib.figure import Figure  # no pyplot: no display is asked for, no state is left
     except ImportError as error:
@@ -32,7 +33,8 @@ def _figure(width: float, height: float) -> Any:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def _save(figure: Any, path: str | Path) -> Path:
+def save(figure: Any, path: str | Path) -> Path:
+    """Write a figure and return where."""
     path = Path(path)
     figure.savefig(path, dpi=150)
     return path
@@ -59,7 +61,7 @@ def plot_comparisons(comparisons: Sequence[Comparison], path: str | Path) -> Pat
         Without matplotlib.
     """
     bars = [max([3, *(len(c.of(op)) for op in TITLES)]) for c in comparisons]
-    figure = _figure(13, sum(1.6 + 0.27 * n for n in bars))
+    figure = new_figure(13, sum(1.6 + 0.27 * n for n in bars))
     rows = figure.subfigures(len(comparisons), 1, height_ratios=[1.6 + 0.27 * n for n in bars], squeeze=False)
     for c, row in zip(comparisons, rows[:, 0]):
         row.suptitle(
@@ -71,7 +73,7 @@ def plot_comparisons(comparisons: Sequence[Comparison], path: str | Path) -> Pat
         for axes, op in zip(times, TITLES):
             _draw_times(axes, c, op)
         _draw_occupancy(diagonals, c.structure)
-    return _save(figure, path)
+    return save(figure, path)
 
 
 def _draw_times(axes: Any, c: Comparison, op: str) -> None:
@@ -168,14 +170,14 @@ def plot_bench(report: dict[str, Any], path: str | Path) -> Path:
     ]
     heights = [1.0 + 0.32 * len({row["case"] for row in part}) for part in (large, small) if part]
     columns = max(1, len(panels) // max(1, len(heights)))
-    figure = _figure(6.2 * columns, sum(heights) + 0.7)
+    figure = new_figure(6.2 * columns, sum(heights) + 0.7)
     grid = figure.subplots(len(heights), columns, squeeze=False, height_ratios=heights)
     for axes, (part, count) in zip(grid.flat, panels):
         _draw_cases(axes, part, count)
     handles = {name: handle for axes in grid.flat for handle, name in zip(*axes.get_legend_handles_labels())}
     across = min(len(handles), 6 * columns)
     figure.legend(handles.values(), handles, loc="outside upper center", ncols=across, fontsize=8, frameon=False)
-    return _save(figure, path)
+    return save(figure, path)
 
 
 def _draw_cases(axes: Any, rows: list[dict[str, Any]], threads: int) -> None:

@@ -19,7 +19,7 @@ class cdm_array(DiagonalArray):
 
     Parameters
     ----------
-    arg : sparse matrix (ours or SciPy's), dense 2-D array, shape (n, n), or ``(values, rows)``
+    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (n, n), or ``(values, rows)``
         `values` of shape (R, n), `rows` R distinct integers from 0 to n - 1 in any order.
     shape, dtype, copy, device, max_bytes
         As for `dia_array`; the shape follows from `values`.

@@ -16,7 +16,7 @@ class coo_array(IndexedArray):
 
     Parameters
     ----------
-    arg : sparse matrix (ours or SciPy's), dense 2-D array, shape (m, n), or ``(values, (row, col))``
+    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or ``(values, (row, col))``
     shape, dtype, copy, device, max_bytes
         As for `csr_array`.
 

@@ -15,7 +15,7 @@ class csc_array(IndexedArray):
 
     Parameters
     ----------
-    arg : sparse matrix (ours or SciPy's), dense 2-D array, shape (m, n), or ``(values, indices, indptr)``
+    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or ``(values, indices, indptr)``
     shape, dtype, copy, device, max_bytes
         As for `csr_array`.
 

@@ -15,7 +15,7 @@ class csr_array(IndexedArray):
 
     Parameters
     ----------
-    arg : sparse matrix (ours or SciPy's), dense 2-D array, shape (m, n), or ``(values, indices, indptr)``
+    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or ``(values, indices, indptr)``
         Or ``(values, (row, col))``, as in SciPy. Unsorted or duplicate entries are sorted and summed
         in a copy; canonical arrays are shared.
     shape, dtype, copy, device, max_bytes

@@ -20,7 +20,7 @@ class dia_array(DiagonalArray):
 
     Parameters
     ----------
-    arg : sparse matrix (ours or SciPy's), dense 2-D array, shape (m, n), or ``(values, offsets)``
+    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or ``(values, offsets)``
         `values` of shape (D, m), `offsets` D distinct integers in any order.
     shape : (int, int), optional
         Needed with ``(values, offsets)``.
@@ -29,7 +29,8 @@ class dia_array(DiagonalArray):
     copy : bool
         Whether `values` are copied; otherwise they are shared where their dtype and order allow.
     device : str, optional
-        ``"cpu"`` or ``"cuda"``.
+        ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ...; by default where `arg` lies. Parts may be arrays of CuPy,
+        PyTorch or JAX on a GPU, and are shared there.
     max_bytes : int, optional
         Limit of a conversion; by default what the machine has free.
 

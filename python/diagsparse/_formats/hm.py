@@ -19,7 +19,7 @@ class hm_array(DiagonalArray):
 
     Parameters
     ----------
-    arg : sparse matrix (ours or SciPy's), dense 2-D array, shape (m, n), or ``(values, offsets)``
+    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or ``(values, offsets)``
         `values` flat, the diagonals one after another; `offsets` in the format's order: 0 first
         when stored, then superdiagonals ascending, then subdiagonals descending.
     shape : (int, int), optional

@@ -1,0 +1,105 @@
+"""CuPy's sparse matrices in and out, on the GPU. CuPy is imported by the caller, or asked for by `to_cupy`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _construct, _devices, _memory, _owners
+from ._array import FORMATS
+from ._backend import CPU, Place, gpu
+from ._diagonal import DiagonalArray, diagonal_length
+from ._types import value_dtype
+
+if TYPE_CHECKING:
+    from ._array import SparseArray
+
+_ENTRIES = {"csr": ("indices", "indptr"), "csc": ("indices", "indptr"), "coo": ("row", "col")}
+
+
+def issparse(x: Any) -> bool:
+    """Whether `x` is one of CuPy's sparse matrices or arrays."""
+    theirs: Any = sys.modules.get("cupyx.scipy.sparse")
+    return theirs is not None and hasattr(theirs, "issparse") and bool(theirs.issparse(x))
+
+
+def home(x: Any) -> Place:
+    """Return the GPU on which a sparse matrix of CuPy lies."""
+    return gpu(int(x.data.device.id))
+
+
+def from_sparse(cls: type[SparseArray], a: Any, dtype: Any, max_bytes: int | None) -> SparseArray:
+    """Build from a sparse matrix of CuPy, on its GPU."""
+    kept = value_dtype(a.dtype, dtype, f"{cls.format}_array")
+    place = home(a)
+    if a.format == "dia":
+        return _from_dia(cls, a, kept, place, max_bytes)
+    a = a if a.format in _ENTRIES else a.tocsr()
+    format = "csr" if issubclass(cls, DiagonalArray) else cls.format
+    _construct.require_entries(FORMATS[format], a, kept, max_bytes if format == cls.format else None, place)
+    first, second = (_view(getattr(a, name), place) for name in _ENTRIES[a.format])
+    made = _devices.entries(format, a.shape, _view(a.data, place, kept), first, second, a.format, place)
+    return _construct.convert(made, cls.format, max_bytes)
+
+
+def _view(x: Any, place: Place, dtype: np.dtype | None = None) -> Any:
+    """Return an array of CuPy as a `DeviceArray`, of another type where one is given."""
+    return _owners.CuPy.view(place.core, x if dtype is None else x.astype(dtype, copy=False), place.index)
+
+
+def _from_dia(cls: type[SparseArray], a: Any, dtype: np.dtype, place: Place, max_bytes: int | None) -> SparseArray:
+    """Realign diagonals (``data[d, j] = A[j - offsets[d], j]``); entry by entry formats drop the zeros of padding."""
+    target = cls if issubclass(cls, DiagonalArray) else FORMATS["dia"]
+    offsets = a.offsets.get().tolist()
+    inside = np.array(sorted(k for k in offsets if diagonal_length(a.shape, k)), np.int64)
+    _construct.require_layout(target, a.shape, dtype.itemsize, inside, a.nnz, max_bytes, place)
+    view = _owners.contiguous(_view(a.data, place, dtype), dtype)
+    made = target._wrap(place.core.realigned(target.format, *a.shape, view, offsets))
+    return _construct.convert(made, cls.format, max_bytes)
+
+
+def from_dense(cls: type[SparseArray], x: Any, dtype: np.dtype, max_bytes: int | None) -> SparseArray:
+    """Build from a dense array of CuPy, on its GPU."""
+    from cupyx.scipy import sparse
+
+    with sys.modules["cupy"].cuda.Device(x.device.id):
+        return from_sparse(cls, sparse.csr_matrix(x.astype(dtype, copy=False)), None, max_bytes)
+
+
+# ---- out to CuPy ----------------------------------------------------------------------------------
+def to_cupy(a: SparseArray, format: str | None) -> Any:
+    """Return a matrix as `cupyx.scipy.sparse` has it; see `Conversions.to_cupy`."""
+    import cupy
+    from cupyx.scipy import sparse
+
+    a = a.to("cuda") if a._place is CPU else a
+    format = format or (a.format if a.format in _ENTRIES else "dia")
+    if format not in (*_ENTRIES, "dia"):
+        raise ValueError(f'to_cupy: format {format!r}: expected "csr", "csc", "coo" or "dia"')
+    with cupy.cuda.Device(a._place.index):
+        if format == "dia":
+            return _to_dia(a if isinstance(a, DiagonalArray) else a.asformat("hm"), cupy, sparse)
+        plain = a.asformat(format)
+        plain = plain.copy() if plain._op else plain
+        values, first, second = (cupy.from_dlpack(plain.parts()[name]) for name in ("values", *_ENTRIES[format]))
+        if format == "coo":
+            made = sparse.coo_matrix((values, (first, second)), shape=plain.shape)
+        else:
+            small = plain.nnz < 2**31  # CuPy wants one type for both
+            parts = (first, second.astype(np.int32)) if small else (first.astype(np.int64), second)
+            made = getattr(sparse, f"{format}_matrix")((values, *parts), shape=plain.shape)
+            made.has_canonical_format = True
+        return made
+
+
+def _to_dia(a: DiagonalArray, cupy: Any, sparse: Any) -> Any:
+    """Align the diagonals by column."""
+    spans = a._spans()
+    nbytes = len(spans) * a.shape[1] * a.dtype.itemsize
+    _memory.require(nbytes, None, "to_cupy: dia_matrix's data", place=a._place)
+    data = cupy.zeros((len(spans), a.shape[1]), a.dtype)
+    for row, (offset, first, values) in zip(data, a._diagonals(), strict=True):
+        row[first + offset : first + offset + values.size] = a._seen(cupy.from_dlpack(values))
+    return sparse.dia_matrix((data, cupy.asarray(spans[:, 0])), shape=a.shape)

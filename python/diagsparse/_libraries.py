@@ -1,0 +1,41 @@
+"""What the CUDA module needs from outside this package: the driver, and NVIDIA's libraries from their wheels."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+_CUSPARSE = "libcusparse.so.12"  # the name that CUDA 12 and 13 share
+_NEEDED_BY_IT = "libnvJitLink.so.*"
+
+
+def driver_found() -> bool:
+    """Whether NVIDIA's driver is installed."""
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return True
+
+
+def preload() -> None:
+    """Load cuSPARSE from NVIDIA's wheels, if they are installed: the loader does not look there by itself."""
+    for folders in _wheel_folders():
+        found = [path for name in (_NEEDED_BY_IT, _CUSPARSE) for folder in folders for path in folder.glob(name)]
+        try:
+            for path in found:
+                ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL)
+        except OSError:
+            continue
+        if found:
+            return
+
+
+def _wheel_folders() -> Iterator[list[Path]]:
+    """Yield the folders in which the wheels of one CUDA version put their libraries, the newest first."""
+    spec = find_spec("nvidia")  # a namespace, with a folder for each place that wheels are installed to
+    for root in map(Path, (spec.submodule_search_locations or ()) if spec else ()):
+        yield [root / "cu13" / "lib"]
+        yield [root / "nvjitlink" / "lib", root / "cusparse" / "lib"]

@@ -122,6 +122,11 @@ def ours(name, format, dtype="float64", device="cpu"):
     return ds.array(matrix(name, dtype), format, device=device)
 
 
+def on_gpu(name, format, dtype="float64"):
+    """Return a matrix of the gallery on the GPU."""
+    return ours(name, format, dtype, "cuda")
+
+
 def holding(format, names):
     """Return those of these cases that the format can hold."""
     return [name for name in names if fits(format, matrix(name).shape)]
@@ -158,14 +163,19 @@ def kernel_of(A, kernel, operation="matvec"):
 
 
 def to_device(x, device):
-    """Return a dense operand on a device."""
+    """Return a dense operand on a device, in CuPy's arrays; their bytes are always in the machine's own order."""
     if device == "cpu":
         return x
-    import cupy
+    from libraries import load
 
-    return cupy.asarray(x)
+    return load("cupy").asarray(x.astype(x.dtype.newbyteorder("="), copy=False))
 
 
 def to_host(y):
     """Return a dense result as a NumPy array."""
     return y if isinstance(y, np.ndarray) else y.get()
+
+
+def host(parts):
+    """Return the parts of a matrix as NumPy arrays."""
+    return {name: to_host(part) for name, part in parts.items()}

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import NO_CUDA, on_gpu
+from libraries import load
 
 import diagsparse as ds
 
@@ -27,9 +29,11 @@ MODULES = sorted(
 )
 EXTRAS = {"click", "rich", "matplotlib"}  # of diagsparse[cli]
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+GPU_BLOCK = re.compile(r"^```python gpu\n.*?^```", re.M | re.S)  # an example that needs a GPU, with CuPy
 
 every_text = pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
 every_page = pytest.mark.parametrize("format", ds.formats())
+needs_a_gpu = pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)
 
 
 @pytest.fixture(autouse=True)
@@ -47,6 +51,11 @@ def text_of(path):
 def without_fences(text):
     """Return Markdown with an empty line for each fence, so that an example ends there; lines keep their numbers."""
     return "\n".join("" if line.lstrip().startswith("```") else line for line in text.splitlines()) + "\n"
+
+
+def without_gpu_blocks(text):
+    """Return Markdown with empty lines for the examples that need a GPU; lines keep their numbers."""
+    return GPU_BLOCK.sub(lambda block: re.sub(r"[^\n]", "", block[0]), text)
 
 
 def blocks(text, *languages):
@@ -68,9 +77,18 @@ def run_examples(test):
 # ---- examples -----------------------------------------------------------------------------------------------------
 @every_text
 def test_examples_of_the_pages_run(path):
-    text = text_of(path)
+    text = without_gpu_blocks(text_of(path))
     tries = run_examples(doctest.DocTestParser().get_doctest(without_fences(text), {}, path.name, str(path), 0))
     assert tries or (path.parent.name != "formats" and path != README), f"{path.name} has no >>> example"
+
+
+@pytest.mark.gpu
+@needs_a_gpu
+@pytest.mark.parametrize("path", [path for path in TEXTS if GPU_BLOCK.search(path.read_text())], ids=lambda p: p.name)
+def test_examples_that_need_a_gpu_run(path):
+    load("cupy")
+    text = without_fences("\n".join(GPU_BLOCK.findall(path.read_text())))
+    assert run_examples(doctest.DocTestParser().get_doctest(text, {}, path.name, str(path), 0))
 
 
 def import_module(name):
@@ -242,6 +260,41 @@ def test_table_of_kernels(format):
     assert {row[1] for row in rows} <= set(operations)
     for operation in operations:
         assert [row[0] for row in rows if row[1] == operation] == A.kernels(operation), operation
+
+
+def gpu_kernels(format):
+    """Return the table of a format's kernels on a GPU: name, operation, what works on what, whether the bits repeat."""
+    return table(PAGES[format].read_text(), "kernel on a GPU", "operation", "what works on what", "bits repeat")
+
+
+def cuda_module():
+    """Return the CUDA module, whose tables can be read without a GPU."""
+    ds.cuda_available()  # where there is a driver, this finds NVIDIA's wheels
+    try:
+        return importlib.import_module("diagsparse._cuda")
+    except ImportError as error:
+        pytest.skip(f"no CUDA module in this build, or it does not load: {error}")
+
+
+@every_page
+def test_table_of_gpu_kernels(format):
+    rows, kernels = gpu_kernels(format), cuda_module().kernels(format)
+    assert {row[1] for row in rows} <= set(kernels) and {row[3] for row in rows} <= {"yes", "no", "not promised"}
+    for operation, names in kernels.items():
+        assert [row[0] for row in rows if row[1] == operation] == names, operation
+        assert [row[3] for row in rows if row[1] == operation][:1] in ([], ["yes"]), f"the default of {operation}"
+
+
+@pytest.mark.gpu
+@needs_a_gpu
+@every_page
+def test_bits_repeat_where_the_page_says_so(format):
+    A, x = on_gpu("random diagonals 1000", format, "float32"), np.linspace(0.5, 1.5, 1000, dtype="float32")
+    for kernel, operation, _, repeat in gpu_kernels(format):
+        if repeat == "yes":
+            made = [getattr(A, operation)(x if operation == "matvec" else A, kernel=kernel) for _ in range(5)]
+            bits = {(y if operation == "matvec" else y.values.get()).tobytes() for y in made}
+            assert len(bits) == 1, f"{operation} {kernel}"
 
 
 def test_table_of_formats_in_the_readme():

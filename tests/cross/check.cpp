@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "core/matrix.hpp"
-#include "core/parallel.hpp"
+#include "cpu/parallel.hpp"
 
 using namespace diagsparse;
 
@@ -34,7 +34,7 @@ double worst(const char* name) {
   std::vector<double> x(n), y(n);
   for (int64 i = 0; i < n; ++i) x[i] = std::cos(i);
   const Dense in{x.data(), DType::f64, n, 1, 1, n}, out{y.data(), DType::f64, n, 1, 1, n};
-  find_matvec(a, DType::f64, "")(a, Op{}, 1.0, in, 0.0, out);
+  matvec_kernel(find_matvec(name, ""), DType::f64, DType::f64)(a, Op{}, 1.0, in, 0.0, out);
   double error = 0;
   for (int64 i = 0; i < n; ++i) {
     double sum = 0;

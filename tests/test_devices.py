@@ -1,0 +1,237 @@
+"""Devices as the CPU sees them: what is missing is named, nothing is loaded early, streams are refused."""
+
+import sys
+import types
+
+import numpy as np
+import pytest
+from cases import raises
+from processes import python
+
+import diagsparse as ds
+from diagsparse import _backend, _libraries, _streams
+
+FORMATS = pytest.mark.parametrize("format", ds.formats())
+EYE = np.eye(3)
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """A machine with a driver and a CUDA module of two devices, parts of which a test takes away."""
+    cuda = types.SimpleNamespace(device_count=lambda: 2)
+    monkeypatch.setattr(_libraries, "driver_found", lambda: True)
+    monkeypatch.setattr(_libraries, "preload", lambda: None)
+    monkeypatch.setattr(_backend, "find_spec", lambda name: object())
+    monkeypatch.setattr(_backend, "import_module", lambda name: cuda)
+    _backend.gpu.cache_clear()
+    _backend._missing.cache_clear()
+    yield cuda
+    _backend.gpu.cache_clear()
+    _backend._missing.cache_clear()
+
+
+def test_places(machine):
+    assert ds.cuda_available()
+    assert [_backend.place(name).name for name in ("cpu", "cuda", "cuda:0", "cuda:1")] == [
+        "cpu",
+        "cuda",
+        "cuda",
+        "cuda:1",
+    ]
+    assert _backend.place("cuda") is _backend.place("cuda:0") is not _backend.place("cuda:1")
+    assert _backend.place(None) is _backend.CPU is _backend.place("cpu")
+    assert _backend.place(None, _backend.place("cuda")) is _backend.place("cuda")
+
+
+def test_no_driver(machine, monkeypatch):
+    monkeypatch.setattr(_libraries, "driver_found", lambda: False)
+    with raises(ds.CudaUnavailable, "driver", "libcuda.so.1", 'use device="cpu"'):
+        _backend.place("cuda")
+    assert not ds.cuda_available() and "driver" in _backend.config()["cuda"]
+
+
+def test_no_cuda_module(machine, monkeypatch):
+    monkeypatch.setattr(_backend, "find_spec", lambda name: None)
+    with raises(ds.CudaUnavailable, "no CUDA module", "nvcc", 'use device="cpu"'):
+        _backend.place("cuda")
+    assert not ds.cuda_available()
+
+
+def test_a_library_that_is_missing(machine, monkeypatch):
+    tried = []
+
+    def import_module(name):
+        tried.append(name)
+        raise ImportError("libcusparse.so.12: cannot open shared object file")
+
+    monkeypatch.setattr(_backend, "import_module", import_module)
+    with raises(ds.CudaUnavailable, "libcusparse.so.12", 'pip install "diagsparse[cuda13]"', 'use device="cpu"'):
+        _backend.place("cuda")
+    assert len(tried) == 2, "the wheels were not given a chance"
+    assert not ds.cuda_available()
+
+
+def test_the_wheels_are_loaded_before_the_second_try(machine, monkeypatch):
+    loaded = []
+
+    def import_module(name):
+        if not loaded:
+            raise ImportError("libcusparse.so.12: cannot open shared object file")
+        return machine
+
+    monkeypatch.setattr(_libraries, "preload", lambda: loaded.append(True))
+    monkeypatch.setattr(_backend, "import_module", import_module)
+    assert ds.cuda_available() and loaded == [True]
+
+
+def test_preload_takes_the_libraries_in_order(tmp_path, monkeypatch):
+    for name in ("cu13/lib/libcusparse.so.12", "cu13/lib/libnvJitLink.so.13", "cusparse/lib/libcusparse.so.12"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    loaded = []
+    monkeypatch.setattr(
+        _libraries, "find_spec", lambda name: types.SimpleNamespace(submodule_search_locations=[str(tmp_path)])
+    )
+    monkeypatch.setattr(_libraries.ctypes, "CDLL", lambda path, mode: loaded.append(path))
+    _libraries.preload()
+    assert [path.rsplit("/", 1)[1] for path in loaded] == ["libnvJitLink.so.13", "libcusparse.so.12"]
+    assert all("cu13" in path for path in loaded)
+
+
+def test_no_device_answers(machine):
+    machine.device_count = lambda: 0
+    with raises(ds.CudaUnavailable, "no device", 'use device="cpu"'):
+        _backend.place("cuda")
+    assert not ds.cuda_available()
+
+
+def test_a_device_beyond_the_last(machine):
+    with raises(ds.CudaUnavailable, "cuda:2", "cuda:0 to cuda:1", 'use device="cpu"'):
+        _backend.place("cuda:2")
+    machine.device_count = lambda: 1
+    with raises(ds.CudaUnavailable, "cuda:7", "cuda:0", 'use device="cpu"'):
+        _backend.place("cuda:7")
+
+
+def test_a_driver_that_breaks_does_not_break_the_question(machine):
+    def broken():
+        raise OSError("driver is in a bad state")
+
+    machine.device_count = broken
+    assert ds.cuda_available() is False and "bad state" in _backend.config()["cuda"]
+
+
+@pytest.mark.parametrize("name", ["cuda:", "cuda:-1", "cuda:x", "cuda:1.0", "cuda: 1", "cuda:0x1"])
+def test_names_that_are_no_device(name):
+    with raises(ValueError, name, '"cuda:1"'):
+        ds.array(EYE, "hm", device=name)
+
+
+def test_import_does_not_load_the_cuda_module():
+    out = python("""
+    import sys, diagsparse as ds
+    A = ds.hm_array(ds.gallery.tridiagonal(5))
+    B = (A @ A.T + A).to("cpu") * 2
+    B @ [1.0, 1, 1, 1, 1]
+    print("diagsparse._cuda" in sys.modules)
+    """)
+    assert out == "False\n"
+
+
+# ---- streams --------------------------------------------------------------------------------------
+@FORMATS
+def test_streams_are_refused_on_the_cpu(format):
+    A, x = ds.array(EYE, format, device="cpu"), np.ones(3)
+    plan = ds.plan_matmul(A, A)
+    for run in (
+        lambda: A.matvec(x, stream=0), lambda: A.rmatvec(x, stream=7), lambda: A.matmul(A, stream=0),
+        lambda: ds.matmul(A, A, stream=object.__new__(Pointed)), lambda: ds.matmul(A, A, A, stream=0),
+        lambda: plan(stream=0), lambda: ds.plan_matvec(A)(x, stream=0),
+    ):  # fmt: skip
+        with raises(ValueError, "stream=", "on the cpu"):
+            run()
+    assert np.array_equal(A.matvec(x, stream=None), x)
+
+
+class Pointed:
+    ptr = 11
+
+
+class Torchlike:
+    cuda_stream = 12
+
+
+class Protocol:
+    def __cuda_stream__(self):
+        return 0, 13
+
+
+def test_pointers_of_streams():
+    assert [_streams.pointer(s) for s in (0, 5, np.int64(6), Pointed(), Torchlike(), Protocol())] == [
+        0,
+        5,
+        6,
+        11,
+        12,
+        13,
+    ]
+    for thing in ("stream", 1.5, object()):
+        with raises(TypeError, "stream=", "CuPy or PyTorch"):
+            _streams.pointer(thing)
+
+
+def test_the_chosen_stream_comes_first_and_ends_with_its_block(monkeypatch):
+    theirs = types.SimpleNamespace(ptr=3)
+    monkeypatch.setitem(
+        sys.modules, "cupy", types.SimpleNamespace(cuda=types.SimpleNamespace(get_current_stream=lambda device: theirs))
+    )
+    assert _streams.current(0) == 3 and _streams.keep(0, 3) is theirs and _streams.keep(0, 4) is None
+    chosen = Pointed()
+    with _streams.using(chosen):
+        assert _streams.current(0) == 11 and _streams.keep(0, 11) is chosen
+        with _streams.using(None):
+            assert _streams.current(0) == 11
+        with pytest.raises(KeyError), _streams.using(0):
+            assert _streams.current(0) == 0
+            raise KeyError
+        assert _streams.current(0) == 11
+    assert _streams.current(0) == 3
+
+
+def test_current_stream_of_pytorch(monkeypatch):
+    initialized = [False]
+    torch = types.SimpleNamespace(
+        cuda=types.SimpleNamespace(is_initialized=lambda: initialized[0]),
+        _C=types.SimpleNamespace(_cuda_getCurrentRawStream=lambda device: 40 + device),
+    )
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.delitem(sys.modules, "cupy", raising=False)
+    assert _streams.current(1) == 0
+    initialized[0] = True
+    assert _streams.current(1) == 41 and _streams.keep(1, 41) is None
+
+
+def test_memory_pools_by_name():
+    with raises(ValueError, "'mine'", '"own", "cupy" or "torch"'):
+        ds.set_memory_pool("mine")
+    if not ds.cuda_available():
+        with raises(ds.CudaUnavailable, 'device="cpu"'):
+            ds.set_memory_pool("own")
+
+
+class OnTheGpu:
+    """What an array on a GPU looks like from outside."""
+
+    shape, ndim, dtype = (3,), 1, np.dtype(float)
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+
+@FORMATS
+def test_arrays_on_a_gpu_are_refused_beside_a_matrix_on_the_cpu(format):
+    A, x = ds.array(EYE, format, device="cpu"), OnTheGpu()
+    for run in (lambda: A.matvec(x), lambda: A @ x, lambda: x @ A, lambda: A * x, lambda: A + x):
+        with raises(TypeError, "on the cpu", "on cuda", 'A.to("cuda")'):
+            run()

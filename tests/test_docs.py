@@ -13,27 +13,32 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cases import NO_CUDA, on_gpu
-from libraries import load
+from pages import (
+    PAGES,
+    README,
+    ROOT,
+    TEXTS,
+    blocks,
+    every_page,
+    examples_of,
+    run_examples,
+    table,
+    tables,
+    text_of,
+    without_fences,
+    without_gpu_blocks,
+)
 
 import diagsparse as ds
 
-ROOT = Path(__file__).resolve().parents[1]
-README = ROOT / "README.md"
-PAGES = {path.stem: path for path in sorted((ROOT / "docs" / "formats").glob("*.md"))}
-TEXTS = [README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 MODULES = sorted(
     name
     for _, name, _ in pkgutil.walk_packages(ds.__path__, "diagsparse.")
     if not name.endswith(("__main__", "._core", "._cuda"))
 )
 EXTRAS = {"click", "rich", "matplotlib"}  # of diagsparse[cli]
-FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-GPU_BLOCK = re.compile(r"^```python gpu\n.*?^```", re.M | re.S)  # an example that needs a GPU, with CuPy
 
 every_text = pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
-every_page = pytest.mark.parametrize("format", ds.formats())
-needs_a_gpu = pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)
 
 
 @pytest.fixture(autouse=True)
@@ -42,53 +47,11 @@ def elsewhere(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
 
 
-def text_of(path):
-    if not path.exists():
-        pytest.skip(f"{path.name} is not written yet")
-    return path.read_text()
-
-
-def without_fences(text):
-    """Return Markdown with an empty line for each fence, so that an example ends there; lines keep their numbers."""
-    return "\n".join("" if line.lstrip().startswith("```") else line for line in text.splitlines()) + "\n"
-
-
-def without_gpu_blocks(text):
-    """Return Markdown with empty lines for the examples that need a GPU; lines keep their numbers."""
-    return GPU_BLOCK.sub(lambda block: re.sub(r"[^\n]", "", block[0]), text)
-
-
-def blocks(text, *languages):
-    """Return the contents of the fenced blocks of these languages."""
-    return [
-        body for language, body in re.findall(r"^```(\w*)[^\n]*\n(.*?)^```", text, re.M | re.S) if language in languages
-    ]
-
-
-def run_examples(test):
-    """Run the examples of a `doctest.DocTest`; what they print beside the expected is the message of the failure."""
-    report = []
-    runner = doctest.DocTestRunner(optionflags=FLAGS)
-    runner.run(test, out=report.append)
-    assert runner.failures == 0, "".join(report)
-    return runner.tries
-
-
 # ---- examples -----------------------------------------------------------------------------------------------------
 @every_text
 def test_examples_of_the_pages_run(path):
-    text = without_gpu_blocks(text_of(path))
-    tries = run_examples(doctest.DocTestParser().get_doctest(without_fences(text), {}, path.name, str(path), 0))
+    tries = run_examples(examples_of(without_gpu_blocks(text_of(path)), path))
     assert tries or (path.parent.name != "formats" and path != README), f"{path.name} has no >>> example"
-
-
-@pytest.mark.gpu
-@needs_a_gpu
-@pytest.mark.parametrize("path", [path for path in TEXTS if GPU_BLOCK.search(path.read_text())], ids=lambda p: p.name)
-def test_examples_that_need_a_gpu_run(path):
-    load("cupy")
-    text = without_fences("\n".join(GPU_BLOCK.findall(path.read_text())))
-    assert run_examples(doctest.DocTestParser().get_doctest(text, {}, path.name, str(path), 0))
 
 
 def import_module(name):
@@ -165,22 +128,6 @@ def test_paths_that_are_named_exist(path):
 
 
 # ---- the pages of the formats -------------------------------------------------------------------------------------
-def tables(text):
-    """Return the tables of a page: lists of rows, each a list of cells, the header first."""
-    found = []
-    for lines in re.findall(r"(?:^\|.*\|[ ]*\n)+", text, re.M):
-        rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines.splitlines()]
-        found.append([row for row in rows if not all(re.fullmatch(r":?-+:?", cell) for cell in row)])
-    return found
-
-
-def table(text, *header):
-    """Return the rows of the one table with this header, backticks taken off."""
-    rows = [rows[1:] for rows in tables(text) if rows[0] == list(header)]
-    assert len(rows) == 1, f"{len(rows)} tables with the header {header}"
-    return [[cell.strip("`") for cell in row] for row in rows[0]]
-
-
 def numbers(line):
     """Return the numbers of a drawn line up to the first word; * and . stand for what is not stored."""
     found = []
@@ -260,41 +207,6 @@ def test_table_of_kernels(format):
     assert {row[1] for row in rows} <= set(operations)
     for operation in operations:
         assert [row[0] for row in rows if row[1] == operation] == A.kernels(operation), operation
-
-
-def gpu_kernels(format):
-    """Return the table of a format's kernels on a GPU: name, operation, what works on what, whether the bits repeat."""
-    return table(PAGES[format].read_text(), "kernel on a GPU", "operation", "what works on what", "bits repeat")
-
-
-def cuda_module():
-    """Return the CUDA module, whose tables can be read without a GPU."""
-    ds.cuda_available()  # where there is a driver, this finds NVIDIA's wheels
-    try:
-        return importlib.import_module("diagsparse._cuda")
-    except ImportError as error:
-        pytest.skip(f"no CUDA module in this build, or it does not load: {error}")
-
-
-@every_page
-def test_table_of_gpu_kernels(format):
-    rows, kernels = gpu_kernels(format), cuda_module().kernels(format)
-    assert {row[1] for row in rows} <= set(kernels) and {row[3] for row in rows} <= {"yes", "no", "not promised"}
-    for operation, names in kernels.items():
-        assert [row[0] for row in rows if row[1] == operation] == names, operation
-        assert [row[3] for row in rows if row[1] == operation][:1] in ([], ["yes"]), f"the default of {operation}"
-
-
-@pytest.mark.gpu
-@needs_a_gpu
-@every_page
-def test_bits_repeat_where_the_page_says_so(format):
-    A, x = on_gpu("random diagonals 1000", format, "float32"), np.linspace(0.5, 1.5, 1000, dtype="float32")
-    for kernel, operation, _, repeat in gpu_kernels(format):
-        if repeat == "yes":
-            made = [getattr(A, operation)(x if operation == "matvec" else A, kernel=kernel) for _ in range(5)]
-            bits = {(y if operation == "matvec" else y.values.get()).tobytes() for y in made}
-            assert len(bits) == 1, f"{operation} {kernel}"
 
 
 def test_table_of_formats_in_the_readme():

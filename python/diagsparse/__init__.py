@@ -17,7 +17,8 @@ from ._forecast import forecast, memory_report
 from ._formats import *  # noqa: F403
 from ._formats import __all__ as _classes
 from ._pools import set_memory_pool
-from ._products import matmul, plan_matmul, plan_matvec, syr2k, syrk
+from ._products import matmul, plan_matmul, plan_matvec
+from ._sums import syr2k, syrk
 from ._types import ConversionWarning
 from .compare import compare
 from .io import read, write

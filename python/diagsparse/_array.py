@@ -1,4 +1,4 @@
-"""The base of every matrix class: attributes, views, products with dense operands, conversions.
+"""The base of every matrix class: attributes, and products from ``A @ x`` on.
 
 From ``A @ x`` to the loop are three hops: `SparseArray.matvec` here, ``find_matvec`` in
 ``src/cpp/core/kernels.cpp`` (the table of names), and the kernel in ``src/cpp/kernels``.
@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from . import _device_dense, _display, _owners, _streams
+from . import _device_dense, _owners, _streams
 from ._backend import CPU, Place, place_of
 from ._dense import check_operand, operands
 from ._types import VALUE_TYPES, check_scalars, product_dtypes
 
-_TRANSPOSED, _CONJUGATED = 1, 2  # the bits of SparseArray._op
+TRANSPOSED, CONJUGATED = 1, 2  # the bits of SparseArray._op
 _CpuMatrix = CPU.core.Matrix
 
 FORMATS: dict[str, type[SparseArray]] = {}  # filled as the classes are defined
@@ -72,8 +72,8 @@ class SparseArray(LinearOperator):
         self = object.__new__(FORMATS[matrix.format])
         self._matrix = matrix
         self.dtype = dtype = VALUE_TYPES[matrix.dtype]
-        self._op = op if dtype.kind == "c" else op & _TRANSPOSED
-        self.shape = (matrix.cols, matrix.rows) if op & _TRANSPOSED else (matrix.rows, matrix.cols)
+        self._op = op if dtype.kind == "c" else op & TRANSPOSED
+        self.shape = (matrix.cols, matrix.rows) if op & TRANSPOSED else (matrix.rows, matrix.cols)
         if type(matrix) is not _CpuMatrix:
             self._settle(place_of(matrix))
         return self
@@ -128,44 +128,6 @@ class SparseArray(LinearOperator):
             self.values[...] = new
         else:
             _device_dense.write(self._place, self.values, new)
-
-    def _require_plain(self, what: str) -> None:
-        if self._op:
-            view = {1: "transposed", 2: "conjugated", 3: "adjoint"}[self._op]
-            raise ValueError(
-                f"{what}: this {self.format}_array is a {view} view and has no parts of its own; .copy() it"
-            )
-
-    @property
-    def T(self) -> SparseArray:
-        """The transpose, as a view."""
-        return self._wrap(self._matrix, self._op ^ _TRANSPOSED)
-
-    mT = T
-
-    @property
-    def H(self) -> SparseArray:
-        """The conjugate transpose, as a view."""
-        return self.T.conj()
-
-    def transpose(self, axes: tuple[int, int] | None = None, copy: bool = False) -> SparseArray:
-        """Return `A.T`; ``copy=True`` lays it out anew."""
-        if axes not in (None, (1, 0), (-1, -2), (1, -2), (-1, 0)):
-            raise ValueError(f"transpose: axes {axes}: expected None or (1, 0)")
-        return self.T.copy() if copy else self.T
-
-    def adjoint(self) -> SparseArray:
-        """Return `A.H`."""
-        return self.H
-
-    _transpose, _adjoint = transpose, adjoint
-
-    def conj(self, copy: bool = False) -> SparseArray:
-        """Return the complex conjugate, as a view unless ``copy=True``."""
-        view = self._wrap(self._matrix, self._op ^ _CONJUGATED)
-        return view.copy() if copy else view
-
-    conjugate = conj
 
     # ---- products with dense operands -------------------------------------------------------------
     def matvec(
@@ -227,7 +189,7 @@ class SparseArray(LinearOperator):
         stream: Any = None,
     ) -> Any:
         """Return ``alpha A.H x + beta out``: the adjoint, as in `scipy.sparse.linalg.LinearOperator`."""
-        op = self._op ^ (_TRANSPOSED | _CONJUGATED)
+        op = self._op ^ (TRANSPOSED | CONJUGATED)
         return self._apply(op, self.shape[::-1], x, out, alpha, beta, kernel, "rmatvec", stream)
 
     matmat = _matvec = _matmat = matvec
@@ -321,8 +283,8 @@ class SparseArray(LinearOperator):
 
         ``profile=True`` returns ``(result, stages)`` with the seconds of each stage, waiting for the GPU.
         """
-        if not isinstance(other, SparseArray) and (other := _construct.as_sparse(given := other, self._place)) is None:
-            raise TypeError(f"matmul: B is {type(given).__name__}, expected a sparse matrix (ours, SciPy's or CuPy's)")
+        if not isinstance(other, SparseArray):
+            other = _construct.require_sparse(other, "matmul", "B", self._place)
         with _streams.on(self._place, stream, "matmul"):
             if profile:
                 return _plan.profiled(self, other, out, format=format, kernel=kernel, max_bytes=max_bytes)
@@ -335,34 +297,6 @@ class SparseArray(LinearOperator):
             raise ValueError(f'kernels: no operation {operation!r}; there are "matvec" and "matmul"')
         return names[operation] or self._core.kernels("csr")[operation]  # csc and coo multiply as csr
 
-    # ---- Python's protocols -----------------------------------------------------------------------
-    def __reduce__(self) -> tuple[Any, ...]:
-        parts = {name: self._place.host(part) for name, part in self._matrix.parts().items()}  # unpickled on the cpu
-        return _unpickle, (self.format, parts, (self._matrix.rows, self._matrix.cols), self._op)
-
-    def __copy__(self) -> SparseArray:
-        return self.copy()
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> SparseArray:
-        return self.copy()
-
-    def __bool__(self) -> bool:
-        if self.shape == (1, 1):
-            return bool(self.toarray()[0, 0])
-        raise ValueError("the truth value of a matrix with more than one element is ambiguous")
-
-    def __len__(self) -> int:
-        raise TypeError("the length of a sparse matrix is ambiguous; use A.shape[0] or A.nnz")
-
-    def __iter__(self) -> Any:
-        raise TypeError("a sparse matrix has no rows to iterate over; use A.to_scipy()")
-
-    def __repr__(self) -> str:
-        return _display.text(self)
-
-    def _repr_html_(self) -> str:
-        return _display.html(self)
-
 
 def _converter(format: str) -> Any:
     """Return the method ``to<format>()``."""
@@ -373,17 +307,6 @@ def _converter(format: str) -> Any:
     convert.__name__ = f"to{format}"
     convert.__doc__ = f"Return this matrix as `{format}_array`; see `asformat`."
     return convert
-
-
-def from_parts(format: str, parts: dict[str, np.ndarray], shape: tuple[int, int]) -> SparseArray:
-    """Rebuild a matrix on the cpu from what `SparseArray.parts` gave, in NumPy arrays."""
-    if format not in FORMATS:
-        raise ValueError(f'no format "{format}"; there are {", ".join(FORMATS)}')
-    return FORMATS[format]._from_parts(parts, shape)
-
-
-def _unpickle(format: str, parts: dict[str, np.ndarray], shape: tuple[int, int], op: int) -> SparseArray:
-    return SparseArray._wrap(from_parts(format, parts, shape)._matrix, op)
 
 
 def issparse(x: Any) -> bool:

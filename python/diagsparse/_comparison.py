@@ -166,7 +166,7 @@ class Comparison:
                 f"Advice: stay with SciPy's csr; the best here, {a['format']}, is {_text.digits(a['ratio'])}x as fast."
             )
             return f"{text} For C = A A: {product}." if product else text
-        per = f"{a['bytes_per_nonzero']:.1f} bytes a nonzero against {a['csr_bytes_per_nonzero']:.1f} for SciPy's csr"
+        per = f"{a['bytes_per_nonzero']:.1f} bytes a nonzero, SciPy's csr {a['csr_bytes_per_nonzero']:.1f}"
         products = f"{a['products_to_pay']} product{'s' * (a['products_to_pay'] > 1)}"
         text = f"Advice: {a['format']}. {per}; pays for its conversion after {products}."
         return f"{text} For C = A A: {product}." if product and a["matmul_format"] != a["format"] else text

@@ -82,6 +82,24 @@ def as_sparse(x: Any, home: Place = CPU) -> SparseArray | None:
     return None
 
 
+def require_sparse(x: Any, who: str, name: str, home: Place = CPU) -> SparseArray:
+    """Return a sparse matrix of SciPy or CuPy as ours, or say what else it is."""
+    made = as_sparse(x, home)
+    if made is None:
+        raise TypeError(f"{who}: {name} is {type(x).__name__}, expected a sparse matrix (ours, SciPy's or CuPy's)")
+    return made
+
+
+def home_of(*operands: Any) -> Place:
+    """Return where SciPy's operands go: to the first of the others, else they stay on the CPU."""
+    for x in operands:
+        if isinstance(x, SparseArray):
+            return x._place
+        if _cupy.issparse(x):
+            return _cupy.home(x)
+    return CPU
+
+
 def together(who: str, a: SparseArray, b: SparseArray, names: tuple[str, str] = ("A", "B")) -> None:
     """Raise ValueError for operands that live on different devices."""
     if a._place is not b._place:

@@ -13,7 +13,9 @@ from ._array import SparseArray
 from ._backend import CPU, Place
 from ._conversions import Conversions
 from ._elementwise import Elementwise
+from ._protocols import Protocols
 from ._types import value_dtype
+from ._views import Views
 
 
 def diagonal_length(shape: tuple[int, int], offset: int) -> int:
@@ -38,7 +40,7 @@ def integer_labels(labels: Any, who: str, what: str) -> list[int]:
     return given.tolist()
 
 
-class DiagonalArray(Elementwise, Conversions, SparseArray):
+class DiagonalArray(Elementwise, Conversions, Views, Protocols, SparseArray):
     """A matrix stored by diagonals. Every stored diagonal is one contiguous run of values."""
 
     _labels = "offsets"  # how the format names its diagonals

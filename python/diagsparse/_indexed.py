@@ -15,7 +15,9 @@ from ._array import SparseArray
 from ._backend import CPU, Place
 from ._conversions import Conversions
 from ._elementwise import Elementwise
+from ._protocols import Protocols
 from ._types import value_dtype
+from ._views import Views
 
 _INDEX_LIMIT = 2**31 - 1
 
@@ -36,7 +38,7 @@ def _check_indices(a: Any, who: str) -> None:
                 )
 
 
-class IndexedArray(Elementwise, Conversions, SparseArray):
+class IndexedArray(Elementwise, Conversions, Views, Protocols, SparseArray):
     """A matrix stored entry by entry. Canonical: sorted, no duplicates (other input is copied and brought to it)."""
 
     _scipy: type  # the SciPy class of the same format

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from .plot import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure, save
+from .plot import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure, save, set_up_cases
 
 _MARKS = {  # label: colour, marker
     "dia": (SKY, "s"), "hm": (BLUE, "o"), "cdm": (GREEN, "^"), "csr": (PURPLE, "D"), "cuSPARSE": (YELLOW, "D"),
@@ -36,14 +36,6 @@ def plot_bench(report: dict[str, Any], path: str | Path) -> Path:
             axes.plot(values, places, marker, color=color, label=label, ms=6, alpha=0.85)
     speed = report["copy_bandwidth"] / 1e9
     axes.axvline(speed, color="black", lw=1, ls="--", label="device-to-device copy")
-    axes.set_xscale("log")
-    axes.set_yticks([-i for i in range(len(names))], names, fontsize=8)
-    axes.set_ylim(-len(names) + 0.4, 0.6)
-    axes.grid(axis="y", color="#eeeeee")
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.set_xlabel("fewest bytes that the case moves / time (GB/s)", fontsize=8)
-    axes.xaxis.set_major_formatter("{x:g}")
-    axes.tick_params(labelsize=8)
+    set_up_cases(axes, names, "fewest bytes that the case moves / time (GB/s)")
     figure.legend(loc="outside upper center", ncols=5, fontsize=8, frameon=False)
     return save(figure, path)

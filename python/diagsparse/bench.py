@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
@@ -10,84 +10,50 @@ from typing import Any
 
 import numpy as np
 
-from . import _peers, exactness, gallery, measure
+from . import _bench_cases, _peers, exactness, measure
 from ._array import FORMATS
 from ._backend import get_num_threads
+from ._bench_cases import BaseCase, band, random, stencil
 from ._comparison import finite
 from ._construct import array
 from ._products import plan_matmul
 from .measure import Contender, Progress, portion
 
-Make = Callable[..., Any]
 PEERS = ("scipy dia", "scipy csr", "mkl csr")
 
 
 @dataclass(frozen=True)
-class Case:
-    """One product: how to make its operands, and in which formats to run it."""
+class Case(BaseCase):
+    """A case of the CPU's benchmark."""
 
-    name: str
-    group: str
-    op: str  #: "matvec" or "matmul"
-    what: str  #: in words
-    make: Make  #: (scale, seed, dtype) -> SciPy's dia_array; scale 1 or below
-    make_right: Make | None = None  #: the right operand of a product; by default as the left, other values
-    formats: tuple[str, ...] = ()  #: by default all that have a kernel for it
     kernels: tuple[str, ...] = ()  #: of hm, beside the default
     read: bool = True  #: whether memory bandwidth matters
 
 
-def _band(n: int, diagonals: int) -> Make:
-    half = diagonals // 2
-    return lambda scale, seed, dtype: gallery.banded(
-        max(50, round(n * scale)), half, diagonals - 1 - half, dtype=dtype, seed=seed
-    )
-
-
-def _stencil(points: int, side: int, dimensions: int) -> Make:
-    def make(scale: float, seed: int, dtype: Any) -> Any:
-        return gallery.stencil(points, (max(5, round(side * scale ** (1 / dimensions))),) * dimensions, dtype=dtype)
-
-    return make
-
-
-def _random(n: int, count: int) -> Make:
-    return lambda scale, seed, dtype: gallery.random_diagonals(
-        max(50, round(n * scale)), max(2, round(count * scale)), dtype=dtype, seed=seed
-    )
-
-
 CASES = (
     *(
-        Case(f"band-{d}", "spmv", "matvec", "band", _band(10**6, d))
+        Case(f"band-{d}", "spmv", "matvec", "band", band(10**6, d))
         for d in (5, 11, 41)
     ),
-    Case("stencil-5", "stencil", "matvec", "5-point stencil", _stencil(5, 1000, 2)),
-    Case("stencil-9", "stencil", "matvec", "9-point stencil", _stencil(9, 1000, 2)),
-    Case("stencil-7", "stencil", "matvec", "7-point stencil", _stencil(7, 100, 3)),
-    Case("stencil-27", "stencil", "matvec", "27-point stencil", _stencil(27, 60, 3)),
-    Case("band-41-squared", "spgemm", "matmul", "bands", _band(60_000, 41)),
-    Case("band-11-squared", "spgemm", "matmul", "bands", _band(250_000, 11)),
-    Case("random-200", "spgemm", "matmul", "random diagonals", _random(10_000, 200), formats=("hm",)),
+    Case("stencil-5", "stencil", "matvec", "5-point stencil", stencil(5, 1000, 1000)),
+    Case("stencil-9", "stencil", "matvec", "9-point stencil", stencil(9, 1000, 1000)),
+    Case("stencil-7", "stencil", "matvec", "7-point stencil", stencil(7, 100, 100, 100)),
+    Case("stencil-27", "stencil", "matvec", "27-point stencil", stencil(27, 60, 60, 60)),
+    Case("band-41-squared", "spgemm", "matmul", "bands", band(60_000, 41)),
+    Case("band-11-squared", "spgemm", "matmul", "bands", band(250_000, 11)),
+    Case("random-200", "spgemm", "matmul", "random diagonals", random(10_000, 200), formats=("hm",)),
     Case(
-        "random-109-35", "spgemm", "matmul", "random diagonals", _random(10_000, 109), _random(10_000, 35),
+        "random-109-35", "spgemm", "matmul", "random diagonals", random(10_000, 109), random(10_000, 35),
         formats=("hm",), kernels=("sequential",),
     ),
-    Case("small-vector", "small", "matvec", "band", _band(50, 5), read=False),
-    Case("small-product", "small", "matmul", "band", _band(50, 5), read=False),
+    Case("small-vector", "small", "matvec", "band", band(50, 5), read=False),
+    Case("small-product", "small", "matmul", "band", band(50, 5), read=False),
 )  # fmt: skip
-GROUPS = tuple(dict.fromkeys(case.group for case in CASES))
 
 
 def cases(name: str | None = None) -> list[Case]:
     """Return the cases of a group, or those whose names start so; all by default."""
-    chosen = [case for case in CASES if not name or case.group == name or case.name.startswith(name)]
-    if not chosen:
-        raise ValueError(
-            f'bench: no case "{name}"; there are the groups {", ".join(GROUPS)} and the cases '
-            + ", ".join(case.name for case in CASES)
-        )
-    return chosen
+    return _bench_cases.chosen(CASES, name)
 
 
 def run(

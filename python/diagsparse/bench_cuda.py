@@ -14,11 +14,11 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from . import _gpu_peers, gallery, measure
+from . import _bench_cases, _gpu_peers, measure
 from ._array import FORMATS, SparseArray
 from ._backend import Place, place
+from ._bench_cases import BaseCase, band, random, stencil
 from ._comparison import finite
 from ._construct import array
 from ._products import plan_matmul, plan_matvec
@@ -33,75 +33,38 @@ _SLOW_WORK = 1 << 20
 
 
 @dataclass(frozen=True)
-class Case:
-    """One product on the GPU: how to make its operands, and in which formats to run it."""
+class Case(BaseCase):
+    """A case of the GPU's benchmark."""
 
-    name: str
-    group: str
-    op: str  #: "matvec" or "matmul"
-    what: str  #: in words
-    make: Callable[[float, int, Any], Any]  #: (scale, seed, dtype) -> SciPy's dia_array
-    make_right: Callable[[float, int, Any], Any] | None = None
     formats: tuple[str, ...] = _FORMATS
 
 
-def _band(n: int, diagonals: int) -> Callable[..., Any]:
-    half = diagonals // 2
-
-    def make(scale: float, seed: int, dtype: Any) -> Any:
-        return gallery.banded(max(64, round(n * scale)), half, diagonals - 1 - half, dtype=dtype, seed=seed)
-
-    return make
-
-
-def _stencil(points: int, *shape: int) -> Callable[..., Any]:
-    def make(scale: float, seed: int, dtype: Any) -> Any:
-        sides = tuple(max(5, round(side * scale ** (1 / len(shape)))) for side in shape)
-        A = sp.dia_array(gallery.stencil(points, sides, dtype=dtype))
-        A.data *= np.random.default_rng(seed).uniform(0.5, 1.5, A.data.shape).astype(dtype)  # constants compress
-        return A
-
-    return make
-
-
-def _random(n: int, count: int) -> Callable[..., Any]:
-    def make(scale: float, seed: int, dtype: Any) -> Any:
-        return gallery.random_diagonals(max(64, round(n * scale)), max(2, round(count * scale)), dtype=dtype, seed=seed)
-
-    return make
-
+_stencil = partial(stencil, random_values=True)  # constants compress
 
 CASES = (
     Case("stencil-7-256", "spmv", "matvec", "7-point stencil 256^3", _stencil(7, 256, 256, 256)),
     Case("stencil-5-4096", "spmv", "matvec", "5-point stencil 4096^2", _stencil(5, 4096, 4096)),
     Case("stencil-27-192", "spmv", "matvec", "27-point stencil 192^3", _stencil(27, 192, 192, 192)),
-    Case("band-41", "spmv", "matvec", "band, n = 10^6", _band(10**6, 41)),
+    Case("band-41", "spmv", "matvec", "band, n = 10^6", band(10**6, 41)),
     Case("stencil-7-148", "spmv", "matvec", "7-point stencil 148 x 58 x 148", _stencil(7, 148, 58, 148)),
-    Case("band-11-10240-squared", "spgemm", "matmul", "bands, n = 10240", _band(10240, 11)),
-    Case("band-41-10240-squared", "spgemm", "matmul", "bands, n = 10240", _band(10240, 41)),
-    Case("band-11-squared", "spgemm", "matmul", "bands, n = 10^6", _band(10**6, 11)),
-    Case("band-41-squared", "spgemm", "matmul", "bands, n = 10^6", _band(10**6, 41)),
+    Case("band-11-10240-squared", "spgemm", "matmul", "bands, n = 10240", band(10240, 11)),
+    Case("band-41-10240-squared", "spgemm", "matmul", "bands, n = 10240", band(10240, 41)),
+    Case("band-11-squared", "spgemm", "matmul", "bands, n = 10^6", band(10**6, 11)),
+    Case("band-41-squared", "spgemm", "matmul", "bands, n = 10^6", band(10**6, 41)),
     Case("stencil-7-148-squared", "spgemm", "matmul", "7-point stencils 148 x 58 x 148", _stencil(7, 148, 58, 148)),
-    Case("random-109-35", "random", "matmul", "random diagonals, n = 10^4", _random(10_000, 109), _random(10_000, 35)),
+    Case("random-109-35", "random", "matmul", "random diagonals, n = 10^4", random(10_000, 109), random(10_000, 35)),
     *(
-        Case(f"random-{d}", "random", "matmul", "random diagonals, n = 10^4", _random(10_000, d))
+        Case(f"random-{d}", "random", "matmul", "random diagonals, n = 10^4", random(10_000, d))
         for d in (200, 300, 400, 600)
     ),
-    Case("small-vector", "small", "matvec", "band, n = 1000", _band(1000, 5)),
-    Case("small-product", "small", "matmul", "bands, n = 1000", _band(1000, 5)),
+    Case("small-vector", "small", "matvec", "band, n = 1000", band(1000, 5, least=64)),
+    Case("small-product", "small", "matmul", "bands, n = 1000", band(1000, 5, least=64)),
 )
-GROUPS = tuple(dict.fromkeys(case.group for case in CASES))
 
 
 def cases(name: str | None = None) -> list[Case]:
     """Return the cases of a group, or those whose names start so; all by default."""
-    chosen = [case for case in CASES if not name or case.group == name or case.name.startswith(name)]
-    if not chosen:
-        raise ValueError(
-            f'bench: no case "{name}" on a GPU; there are the groups {", ".join(GROUPS)} and the cases '
-            + ", ".join(case.name for case in CASES)
-        )
-    return chosen
+    return _bench_cases.chosen(CASES, name, " on a GPU")
 
 
 def run(

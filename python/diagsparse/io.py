@@ -165,7 +165,7 @@ def _write_npz(file: IO[bytes], A: Any) -> None:
 
 def _read_npz(path: Path) -> Any:
     """Return a SciPy sparse array, or a matrix of ours."""
-    from ._array import from_parts
+    from ._protocols import from_parts
 
     with path.open("rb") as file:
         try:

@@ -200,12 +200,17 @@ def _draw_cases(axes: Any, rows: list[dict[str, Any]], threads: int) -> None:
                 axes.plot([row[key] / 1e9] * 2, [-place - 0.4, -place + 0.4], style, color="black", lw=1.2)
         title += "   (lines: reads from memory; dotted: from an array of this size)"
     axes.set_title(title, fontsize=8.5, loc="left")
+    set_up_cases(axes, names, "fewest bytes that a format moves / time (GB/s)" if large else "time of one call (us)")
+
+
+def set_up_cases(axes: Any, names: Sequence[str], label: str) -> None:
+    """Give axes a line for each case, from 0 downwards, over a logarithmic scale with this label."""
     axes.set_xscale("log")
     axes.set_yticks([-i for i in range(len(names))], names, fontsize=8)
     axes.set_ylim(-len(names) + 0.4, 0.6)
     axes.grid(axis="y", color="#eeeeee")
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.set_xlabel("fewest bytes that a format moves / time (GB/s)" if large else "time of one call (us)", fontsize=8)
+    axes.set_xlabel(label, fontsize=8)
     axes.xaxis.set_major_formatter("{x:g}")
     axes.tick_params(labelsize=8)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._array import SparseArray
 from .._indexed import IndexedArray
+from .._views import Views
 
 
 class coo_array(IndexedArray):
@@ -56,12 +56,7 @@ class coo_array(IndexedArray):
         ahead = (row[1:] > row[:-1]) | ((row[1:] == row[:-1]) & (col[1:] > col[:-1]))
         return a if ahead.all() else sp.csr_array(a).tocoo()
 
-    @property
-    def T(self) -> SparseArray:
-        """The transpose, as a view."""
-        return SparseArray.T.fget(self)
-
-    mT = T
+    T = mT = Views.T  # a view, as of the diagonal formats: coo has no dual
 
     @classmethod
     def _forecast(cls, shape: tuple[int, int], itemsize: int, offsets: Any, nnz: int) -> int:

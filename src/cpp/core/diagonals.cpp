@@ -111,11 +111,39 @@ Term meet(const Span& a, const Span& b, const Span& c) {
   return {a.start - a.row, b.start - b.row + a.offset, first, last, a.offset};
 }
 
-void finish(Sums& out, const Span& c, int64 terms) {
-  out.sums.push_back({c.start - c.row, c.row, c.row + c.length, terms, static_cast<int64>(out.terms.size())});
-  for (int64 t = terms; t < static_cast<int64>(out.terms.size()); ++t) {
-    out.work += out.terms[t].last - out.terms[t].first;
+Sum sum_of(const Span& c) { return {c.start - c.row, c.row, c.row + c.length, 0, 0}; }
+
+// Finds spans by their offsets: in a table over their reach where it is small, else by bisection.
+class ByOffset {
+ public:
+  explicit ByOffset(const std::vector<Span>& spans) : spans_(spans) {
+    if (spans.empty()) return;
+    low_ = spans.front().offset;
+    const int64 reach = spans.back().offset - low_ + 1;
+    if (reach > 64 * static_cast<int64>(spans.size()) + 1024) return;
+    table_.assign(reach, -1);
+    for (std::size_t i = 0; i < spans.size(); ++i) table_[spans[i].offset - low_] = static_cast<std::int32_t>(i);
   }
+
+  // The number of the span, -1 when there is none.
+  int64 find(int64 offset) const {
+    if (!table_.empty()) {
+      const int64 at = offset - low_;
+      return at >= 0 && at < static_cast<int64>(table_.size()) ? table_[at] : -1;
+    }
+    const auto found = std::lower_bound(spans_.begin(), spans_.end(), offset,
+                                        [](const Span& s, int64 wanted) { return s.offset < wanted; });
+    return found != spans_.end() && found->offset == offset ? found - spans_.begin() : -1;
+  }
+
+ private:
+  const std::vector<Span>& spans_;
+  int64 low_ = 0;
+  std::vector<std::int32_t> table_;
+};
+
+bool inside(Triangle triangle, int64 offset) {
+  return triangle == Triangle::both || (triangle == Triangle::lower ? offset <= 0 : offset >= 0);
 }
 
 }  // namespace
@@ -123,42 +151,31 @@ void finish(Sums& out, const Span& c, int64 terms) {
 Sums product_sums(const std::vector<Span>& a, const std::vector<Span>& b, const Layout& c, Triangle triangle) {
   Sums out;
   out.sums.reserve(c.spans.size());
-  out.terms.reserve(std::min<std::size_t>(a.size() * b.size(), 1 << 16));
-  if (a.empty() || b.empty()) {
-    for (const Span& s : c.spans) finish(out, s, 0);
-    return out;
-  }
-  // For each diagonal of C, walk a upwards and b downwards: at most |a| + |b| steps, or |a| look-ups
-  // in a table of b when b's reach is small.
-  const int64 low = b.front().offset, reach = b.back().offset - low + 1;
-  std::vector<std::int32_t> table;
-  if (reach <= 64 * static_cast<int64>(b.size()) + 1024) {
-    table.assign(reach, -1);
-    for (std::size_t i = 0; i < b.size(); ++i) table[b[i].offset - low] = static_cast<std::int32_t>(i);
-  }
-  for (const Span& s : c.spans) {
-    const int64 begin = static_cast<int64>(out.terms.size());
-    const auto consider = [&](const Span& x, const Span& y) {
-      const Term t = meet(x, y, s);
-      if (t.first < t.last) out.terms.push_back(t);
-    };
-    if ((triangle == Triangle::lower && s.offset > 0) || (triangle == Triangle::upper && s.offset < 0)) {
-    } else if (!table.empty()) {
-      for (const Span& x : a) {
-        const int64 k = s.offset - x.offset - low;
-        if (k >= 0 && k < reach && table[k] >= 0) consider(x, b[table[k]]);
-      }
-    } else {
-      std::size_t i = 0, j = b.size();
-      while (i < a.size() && j > 0) {
-        const int64 sum = a[i].offset + b[j - 1].offset;
-        if (sum == s.offset) consider(a[i], b[j - 1]);
-        if (sum <= s.offset) ++i;
-        if (sum >= s.offset) --j;
+  for (const Span& s : c.spans) out.sums.push_back(sum_of(s));
+  const ByOffset place(c.spans);
+  // Every pair of diagonals once to count the terms of each sum at most, and once to put them there.
+  const auto for_each_pair = [&](const auto& f) {
+    for (const Span& x : a) {
+      for (const Span& y : b) {
+        const int64 offset = x.offset + y.offset, d = place.find(offset);
+        if (d >= 0 && inside(triangle, offset)) f(d, x, y);
       }
     }
-    finish(out, s, begin);
+  };
+  for_each_pair([&](int64 d, const Span&, const Span&) { ++out.sums[d].terms_end; });
+  int64 count = 0;
+  for (Sum& sum : out.sums) {
+    sum.terms = count;
+    count += sum.terms_end;
+    sum.terms_end = sum.terms;
   }
+  out.terms.resize(count);
+  for_each_pair([&](int64 d, const Span& x, const Span& y) {
+    const Term t = meet(x, y, c.spans[d]);
+    if (t.first >= t.last) return;
+    out.terms[out.sums[d].terms_end++] = t;
+    out.work += t.last - t.first;
+  });
   return out;
 }
 
@@ -166,13 +183,16 @@ Sums elementwise_sums(const std::vector<Span>& a, const std::vector<Span>& b, co
   Sums out;
   std::size_t i = 0, j = 0;
   for (const Span& s : c.spans) {
-    const int64 begin = static_cast<int64>(out.terms.size());
+    Sum sum = sum_of(s);
+    sum.terms = static_cast<int64>(out.terms.size());
     while (i < a.size() && a[i].offset < s.offset) ++i;
     while (j < b.size() && b[j].offset < s.offset) ++j;
     if (i < a.size() && j < b.size() && a[i].offset == s.offset && b[j].offset == s.offset) {
       out.terms.push_back({a[i].start - a[i].row, b[j].start - b[j].row, s.row, s.row + s.length, a[i].offset});
     }
-    finish(out, s, begin);
+    sum.terms_end = static_cast<int64>(out.terms.size());
+    if (sum.terms < sum.terms_end) out.work += s.length;
+    out.sums.push_back(sum);
   }
   return out;
 }

@@ -1,0 +1,52 @@
+"""Python's own protocols: pickling, copying, truth, length, iteration, and how a matrix is shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import _display
+from ._array import FORMATS, SparseArray
+
+
+class Protocols:
+    """Methods that Python and Jupyter call; mixed into the classes of both families."""
+
+    def __reduce__(self: SparseArray) -> tuple[Any, ...]:
+        parts = {name: self._place.host(part) for name, part in self._matrix.parts().items()}  # unpickled on the cpu
+        return _unpickle, (self.format, parts, (self._matrix.rows, self._matrix.cols), self._op)
+
+    def __copy__(self: SparseArray) -> SparseArray:
+        return self.copy()
+
+    def __deepcopy__(self: SparseArray, memo: dict[int, Any]) -> SparseArray:
+        return self.copy()
+
+    def __bool__(self: SparseArray) -> bool:
+        if self.shape == (1, 1):
+            return bool(self.toarray()[0, 0])
+        raise ValueError("the truth value of a matrix with more than one element is ambiguous")
+
+    def __len__(self: SparseArray) -> int:
+        raise TypeError("the length of a sparse matrix is ambiguous; use A.shape[0] or A.nnz")
+
+    def __iter__(self: SparseArray) -> Any:
+        raise TypeError("a sparse matrix has no rows to iterate over; use A.to_scipy()")
+
+    def __repr__(self: SparseArray) -> str:
+        return _display.text(self)
+
+    def _repr_html_(self: SparseArray) -> str:
+        return _display.html(self)
+
+
+def from_parts(format: str, parts: dict[str, np.ndarray], shape: tuple[int, int]) -> SparseArray:
+    """Rebuild a matrix on the cpu from what `SparseArray.parts` gave, in NumPy arrays."""
+    if format not in FORMATS:
+        raise ValueError(f'no format "{format}"; there are {", ".join(FORMATS)}')
+    return FORMATS[format]._from_parts(parts, shape)
+
+
+def _unpickle(format: str, parts: dict[str, np.ndarray], shape: tuple[int, int], op: int) -> SparseArray:
+    return SparseArray._wrap(from_parts(format, parts, shape)._matrix, op)

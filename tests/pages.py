@@ -1,0 +1,71 @@
+"""The texts of the docs, and what tests read off them: examples, fenced blocks, tables."""
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+import diagsparse as ds
+
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+PAGES = {path.stem: path for path in sorted((ROOT / "docs" / "formats").glob("*.md"))}
+TEXTS = [README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+GPU_BLOCK = re.compile(r"^```python gpu\n.*?^```", re.M | re.S)  # an example that needs a GPU, with CuPy
+
+every_page = pytest.mark.parametrize("format", ds.formats())
+
+
+def text_of(path):
+    if not path.exists():
+        pytest.skip(f"{path.name} is not written yet")
+    return path.read_text()
+
+
+def without_fences(text):
+    """Return Markdown with an empty line for each fence, so that an example ends there; lines keep their numbers."""
+    return "\n".join("" if line.lstrip().startswith("```") else line for line in text.splitlines()) + "\n"
+
+
+def without_gpu_blocks(text):
+    """Return Markdown with empty lines for the examples that need a GPU; lines keep their numbers."""
+    return GPU_BLOCK.sub(lambda block: re.sub(r"[^\n]", "", block[0]), text)
+
+
+def blocks(text, *languages):
+    """Return the contents of the fenced blocks of these languages."""
+    return [
+        body for language, body in re.findall(r"^```(\w*)[^\n]*\n(.*?)^```", text, re.M | re.S) if language in languages
+    ]
+
+
+def examples_of(text, path):
+    """Return the examples of a page's text as a `doctest.DocTest`."""
+    return doctest.DocTestParser().get_doctest(without_fences(text), {}, path.name, str(path), 0)
+
+
+def run_examples(test):
+    """Run the examples of a `doctest.DocTest`; what they print beside the expected is the message of the failure."""
+    report = []
+    runner = doctest.DocTestRunner(optionflags=FLAGS)
+    runner.run(test, out=report.append)
+    assert runner.failures == 0, "".join(report)
+    return runner.tries
+
+
+def tables(text):
+    """Return the tables of a page: lists of rows, each a list of cells, the header first."""
+    found = []
+    for lines in re.findall(r"(?:^\|.*\|[ ]*\n)+", text, re.M):
+        rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines.splitlines()]
+        found.append([row for row in rows if not all(re.fullmatch(r":?-+:?", cell) for cell in row)])
+    return found
+
+
+def table(text, *header):
+    """Return the rows of the one table with this header, backticks taken off."""
+    rows = [rows[1:] for rows in tables(text) if rows[0] == list(header)]
+    assert len(rows) == 1, f"{len(rows)} tables with the header {header}"
+    return [[cell.strip("`") for cell in row] for row in rows[0]]

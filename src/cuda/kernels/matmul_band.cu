@@ -298,6 +298,17 @@ struct BandMatmul {
   static constexpr int most_tiles = is_complex<T> ? 8 : 15;
 
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
+    // Pairs of different types are rare, and each would cost every installation a minute of compiling.
+    if constexpr (std::is_same_v<U, V>) tiled(plan, a, b, alpha, beta, c);
+    else rows(plan, a, b, alpha, beta, c);
+  }
+
+ private:
+  static void rows(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
+    find_matmul(plan.format, "row").typed(a.dtype, b.dtype)(plan, a, b, alpha, beta, c);
+  }
+
+  static void tiled(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
     const auto lists = lists_of(plan);
     const int tiles = (lists->b_width + 14) / 8;
     Bands bands{lists->a.template as<const Line>(),
@@ -314,9 +325,7 @@ struct BandMatmul {
     int warps = plan.rows >= 1 << 16 ? 4 : plan.rows >= 1 << 14 ? 2 : 1, shared = 0;
     for (; warps > 0 && (shared = shared_bytes(bands, warps)) > most_shared(); warps /= 2) {
     }
-    if (!lists->are_bands || warps == 0 || tiles > most_tiles) {
-      return find_matmul(plan.format, "row").typed(a.dtype, b.dtype)(plan, a, b, alpha, beta, c);
-    }
+    if (!lists->are_bands || warps == 0 || tiles > most_tiles) return rows(plan, a, b, alpha, beta, c);
     const dim3 grid(static_cast<unsigned>(ceil_div(plan.rows, warps * kWarpRows)));
     with_tiles<2>(tiles, [&](auto kernel) {
       CUDA_CALL(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
@@ -326,7 +335,6 @@ struct BandMatmul {
     });
   }
 
- private:
   // Sets the strides too: free of bank conflicts for the skewed reads of A's and of B's fragments.
   static int shared_bytes(Bands& bands, int warps) {
     const int banks = sizeof(U) < 16 ? 64 / static_cast<int>(sizeof(U)) * 2 : 8, rows = warps * kWarpRows;
@@ -359,7 +367,8 @@ struct BandMatmul {
 };
 
 void prepare(const Plan& plan) {
-  if (!lists_of(plan)->are_bands) find_matmul(plan.format, "row").prepare(plan);
+  lists_of(plan);
+  find_matmul(plan.format, "row").prepare(plan);  // for operands of other types than the planned ones too
 }
 
 }  // namespace

@@ -292,28 +292,28 @@ std::shared_ptr<Lists> lists_of(const Plan& plan) {
 // The next number from `least` on that is `rest` modulo `step`.
 int next(int least, int rest, int step) { return least + (rest - least % step + step) % step; }
 
+void run_row(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
+  find_matmul(plan.format, "row").typed(a.dtype, b.dtype)(plan, a, b, alpha, beta, c);
+}
+
+// Pairs of different types are rare, and each would cost every installation a minute of compiling.
 template <class U, class V>
 struct BandMatmul {
-  using T = Product<U, V>;
+  static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
+    run_row(plan, a, b, alpha, beta, c);
+  }
+};
+
+template <class T>
+struct BandMatmul<T, T> {
   static constexpr int most_tiles = is_complex<T> ? 8 : 15;
 
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
-    // Pairs of different types are rare, and each would cost every installation a minute of compiling.
-    if constexpr (std::is_same_v<U, V>) tiled(plan, a, b, alpha, beta, c);
-    else rows(plan, a, b, alpha, beta, c);
-  }
-
- private:
-  static void rows(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
-    find_matmul(plan.format, "row").typed(a.dtype, b.dtype)(plan, a, b, alpha, beta, c);
-  }
-
-  static void tiled(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
     const auto lists = lists_of(plan);
     const int tiles = (lists->b_width + 14) / 8;
-    Bands bands{lists->a.template as<const Line>(),
-                lists->b.template as<const Line>(),
-                lists->c.template as<const Line>(),
+    Bands bands{lists->a.as<const Line>(),
+                lists->b.as<const Line>(),
+                lists->c.as<const Line>(),
                 lists->a_width,
                 lists->b_width,
                 lists->a_low,
@@ -325,24 +325,25 @@ struct BandMatmul {
     int warps = plan.rows >= 1 << 16 ? 4 : plan.rows >= 1 << 14 ? 2 : 1, shared = 0;
     for (; warps > 0 && (shared = shared_bytes(bands, warps)) > most_shared(); warps /= 2) {
     }
-    if (!lists->are_bands || warps == 0 || tiles > most_tiles) return rows(plan, a, b, alpha, beta, c);
+    if (!lists->are_bands || warps == 0 || tiles > most_tiles) return run_row(plan, a, b, alpha, beta, c);
     const dim3 grid(static_cast<unsigned>(ceil_div(plan.rows, warps * kWarpRows)));
     with_tiles<2>(tiles, [&](auto kernel) {
       CUDA_CALL(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
-      launch_shared("matmul band", kernel, grid, dim3(32 * warps), shared, bands, a.values.as<U>(),
-                    plan.op_a.conjugated, b.values.as<V>(), plan.op_b.conjugated, c.values.as<T>(),
+      launch_shared("matmul band", kernel, grid, dim3(32 * warps), shared, bands, a.values.as<T>(),
+                    plan.op_a.conjugated, b.values.as<T>(), plan.op_b.conjugated, c.values.as<T>(),
                     Update<T>(alpha, beta));
     });
   }
 
+ private:
   // Sets the strides too: free of bank conflicts for the skewed reads of A's and of B's fragments.
   static int shared_bytes(Bands& bands, int warps) {
-    const int banks = sizeof(U) < 16 ? 64 / static_cast<int>(sizeof(U)) * 2 : 8, rows = warps * kWarpRows;
+    const int banks = sizeof(T) < 16 ? 64 / static_cast<int>(sizeof(T)) * 2 : 8, rows = warps * kWarpRows;
     bands.a_stride = next(rows, banks / 4, banks);
     bands.b_stride = next(rows - kWarpRows + (kWarpRows - 1 + bands.a_width + 7) / 8 * 8, 4, banks);
     const auto round = [](std::size_t bytes) { return (bytes + 15) / 16 * 16; };
     return static_cast<int>(
-        round(sizeof(U) * bands.a_width * bands.a_stride) + round(sizeof(V) * bands.b_width * bands.b_stride) +
+        round(sizeof(T) * bands.a_width * bands.a_stride) + round(sizeof(T) * bands.b_width * bands.b_stride) +
         std::max(sizeof(T) * warps * kRing * kRingStride, sizeof(Line) * (bands.a_width + bands.b_width)));
   }
 
@@ -357,9 +358,9 @@ struct BandMatmul {
   template <int Tiles, class F>
   static void with_tiles(int tiles, const F& f) {
     if constexpr (Tiles >= most_tiles) {
-      f(band_tiles<most_tiles, U, V>);
+      f(band_tiles<most_tiles, T, T>);
     } else if (tiles <= Tiles) {
-      f(band_tiles<Tiles, U, V>);
+      f(band_tiles<Tiles, T, T>);
     } else {
       with_tiles<Tiles + (Tiles < 4 ? 1 : Tiles < 8 ? 2 : Tiles < 11 ? 3 : 4)>(tiles, f);
     }

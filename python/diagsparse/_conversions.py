@@ -90,7 +90,7 @@ class Conversions:
         """Return zeros for `toarray` to fill: `out` after its check, or a new array where it fits."""
         m, n = self.shape
         if out is None:
-            _memory.require(m * n * self.dtype.itemsize, None, f"toarray: a dense {m} x {n} array")
+            _memory.require_free(m * n * self.dtype.itemsize, f"toarray: a dense {m} x {n} array")
             return np.zeros((m, n), self.dtype, order or "C")
         if order is not None:
             raise ValueError("toarray: order and out exclude each other")

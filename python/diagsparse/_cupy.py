@@ -98,7 +98,7 @@ def _to_dia(a: DiagonalArray, cupy: Any, sparse: Any) -> Any:
     """Align the diagonals by column."""
     spans = a._spans()
     nbytes = len(spans) * a.shape[1] * a.dtype.itemsize
-    _memory.require(nbytes, None, "to_cupy: dia_matrix's data", place=a._place)
+    _memory.require_free(nbytes, "to_cupy: dia_matrix's data", a._place)
     data = cupy.zeros((len(spans), a.shape[1]), a.dtype)
     for row, (offset, first, values) in zip(data, a._diagonals(), strict=True):
         row[first + offset : first + offset + values.size] = a._seen(cupy.from_dlpack(values))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def moved(a: SparseArray, target: Place) -> SparseArray:
     """Return a copy of `a` at another place; a view stays a view of the copy. Between GPUs by way of the host."""
     what = f"to: {a.format}_array {a.shape[0]} x {a.shape[1]} {a.dtype} on {target.name}"
-    _memory.require(a.nbytes, None, what, place=target)
+    _memory.require_free(a.nbytes, what, target)
     host = a._place.host
 
     def carry(part: Any) -> Any:

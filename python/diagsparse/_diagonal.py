@@ -159,7 +159,7 @@ class DiagonalArray(Elementwise, Conversions, Views, Protocols, SparseArray):
         if format not in (None, "dia"):
             return self.asformat("csr").to_scipy().asformat(format)
         spans = self._spans()
-        _memory.require(len(spans) * self.shape[1] * self.dtype.itemsize, None, "to_scipy: dia_array's data")
+        _memory.require_free(len(spans) * self.shape[1] * self.dtype.itemsize, "to_scipy: dia_array's data")
         data = np.zeros((len(spans), self.shape[1]), self.dtype)
         for row, (offset, first, values) in zip(data, self._diagonals(), strict=True):
             row[first + offset : first + offset + len(values)] = self._seen(values)

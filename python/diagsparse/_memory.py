@@ -46,18 +46,18 @@ def _system_bytes() -> int:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def require(nbytes: int, max_bytes: int | None, what: str, otherwise: str = "", place: Place = CPU) -> None:
-    """Raise MemoryError when `nbytes` exceed the user's limit, or without one what is free at `place`.
+def require_free(nbytes: int, what: str, place: Place = CPU, hint: str = "") -> None:
+    """Raise MemoryError when `nbytes` exceed what is free at `place`; `what` says what would be allocated."""
+    if nbytes < SMALL or nbytes <= (free := available_bytes(place)):
+        return
+    where = "" if place is CPU else f" on {place.name}"
+    raise MemoryError(f"{what} would take {human(nbytes)}, {human(free)} are free{where}{hint}")
 
-    `what` says what would be allocated, `otherwise` what would fit.
-    """
+
+def require(nbytes: int, max_bytes: int | None, what: str, otherwise: str = "", place: Place = CPU) -> None:
+    """Raise MemoryError when `nbytes` exceed the user's limit, or without one what is free; `otherwise` would fit."""
+    hint = f"; {otherwise}, or pass max_bytes=" if otherwise else "; pass max_bytes= to change the limit"
     if max_bytes is None:
-        if nbytes < SMALL or nbytes <= (free := available_bytes(place)):
-            return
-        limit = f"{human(free)} are free" + ("" if place is CPU else f" on {place.name}")
-    else:
-        if nbytes <= max_bytes:
-            return
-        limit = f"the limit is {human(max_bytes)}"
-    tail = f"; {otherwise}, or pass max_bytes=" if otherwise else "; pass max_bytes= to change the limit"
-    raise MemoryError(f"{what} would take {human(nbytes)}, {limit}{tail}")
+        require_free(nbytes, what, place, hint)
+    elif nbytes > max_bytes:
+        raise MemoryError(f"{what} would take {human(nbytes)}, the limit is {human(max_bytes)}{hint}")

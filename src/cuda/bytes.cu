@@ -1,25 +1,21 @@
 // Zeros and comparisons of raw memory.
-#include <algorithm>
-
 #include "core/backend.hpp"
-#include "launch.cuh"
+#include "runs.cuh"
 
 namespace diagsparse {
 
 namespace cuda {
 namespace {
 
-constexpr int kRanges = 64;  // of one launch; they travel as its argument
-struct Ranges {
-  Bytes at[kRanges];
+struct Words {
+  int64 first, length;
 };
 
-// Thread t of row y of the grid clears words t, t + width, ... of range y. Values are 4-byte words.
-__global__ void clear(char* data, const __grid_constant__ Ranges ranges) {
-  const Bytes range = ranges.at[blockIdx.y];
-  unsigned* words = reinterpret_cast<unsigned*>(data + range.first);
-  const int64 count = (range.last - range.first) / 4, width = static_cast<int64>(gridDim.x) * blockDim.x;
-  for (int64 i = thread_index(); i < count; i += width) words[i] = 0;
+// Values are 4-byte words.
+__global__ void __launch_bounds__(kBlock) clear(unsigned* data, const __grid_constant__ Runs<Words> runs) {
+  const Words run = runs.at[blockIdx.y];
+  const int64 width = static_cast<int64>(gridDim.x) * blockDim.x;
+  for (int64 i = thread_index(); i < run.length; i += width) data[run.first + i] = 0;
 }
 
 __global__ void compare(const unsigned* a, const unsigned* b, int64 count, int* differ) {
@@ -39,18 +35,11 @@ void fill_zero(void* data, const std::vector<Bytes>& ranges) {
     if (r.first < r.last) CUDA_CALL(cudaMemsetAsync(static_cast<char*>(data) + r.first, 0, r.last - r.first, stream()));
     return;
   }
-  for (std::size_t begin = 0; begin < ranges.size(); begin += kRanges) {
-    const std::size_t end = std::min(ranges.size(), begin + kRanges);
-    Ranges part;
-    int64 longest = 0;
-    for (std::size_t i = begin; i < end; ++i) {
-      part.at[i - begin] = ranges[i];
-      longest = std::max(longest, ranges[i].last - ranges[i].first);
-    }
-    const unsigned width = static_cast<unsigned>(std::clamp<int64>(ceil_div(longest / 4, kBlock), 1, 256));
-    launch("clear", clear, dim3(width, static_cast<unsigned>(end - begin)), dim3(kBlock), static_cast<char*>(data),
-           part);
-  }
+  std::vector<Words> all;
+  for (const Bytes& r : ranges) all.push_back({r.first / 4, (r.last - r.first) / 4});
+  in_launches(all, [&](dim3 grid, const Runs<Words>& part, std::size_t) {
+    launch("clear", clear, grid, dim3(kBlock), static_cast<unsigned*>(data), part);
+  });
 }
 
 // Waits for the answer.

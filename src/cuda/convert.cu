@@ -3,6 +3,7 @@
 #include "formats/csr.hpp"
 #include "launch.cuh"
 #include "memory.cuh"
+#include "runs.cuh"
 #include "sorted_keys.cuh"
 
 namespace diagsparse {
@@ -10,16 +11,12 @@ namespace diagsparse {
 namespace cuda {
 namespace {
 
-constexpr int kMoves = 64;  // of one launch; they travel as its argument
 struct Move {
   int64 from, to, length;
 };
-struct Moves {
-  Move at[kMoves];
-};
 
 template <class S, class T>
-__global__ void __launch_bounds__(kBlock) move_runs(const __grid_constant__ Moves moves, const S* from, T* to,
+__global__ void __launch_bounds__(kBlock) move_runs(const __grid_constant__ Runs<Move> moves, const S* from, T* to,
                                                     const Factor<T> alpha, bool conj, bool accumulate) {
   const Move move = moves.at[blockIdx.y];
   const int64 width = static_cast<int64>(gridDim.x) * blockDim.x;
@@ -94,18 +91,10 @@ void add_diagonals(Scalar alpha, const Matrix& from, Op op, Matrix& to, bool acc
       using S = decltype(s);
       using T = decltype(t);
       if constexpr (is_complex<T> || !is_complex<S>) {
-        for (std::size_t begin = 0; begin < all.size(); begin += kMoves) {
-          const std::size_t n = std::min<std::size_t>(kMoves, all.size() - begin);
-          Moves part = {};
-          int64 longest = 1;
-          for (std::size_t i = 0; i < n; ++i) {
-            part.at[i] = all[begin + i];
-            longest = std::max(longest, part.at[i].length);
-          }
-          const dim3 grid(blocks(longest, 4).x, static_cast<unsigned>(n));
+        in_launches(all, [&](dim3 grid, const Runs<Move>& part, std::size_t) {
           launch("move diagonals", move_runs<S, T>, grid, dim3(kBlock), part, from.values.as<S>(), to.values.as<T>(),
                  Factor<T>(alpha), op.conjugated, accumulate);
-        }
+        });
       } else {
         throw std::invalid_argument(std::string("astype: ") + dtype_name(from.dtype) + " values do not fit " +
                                     dtype_name(to.dtype) + "; the imaginary parts would be lost");

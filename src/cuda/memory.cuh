@@ -1,7 +1,7 @@
 // Reading and writing values: one access for a value of any type, and the hints for data that is used once.
 #pragma once
 
-#include "core/types.hpp"
+#include "core/arithmetic.hpp"
 
 namespace diagsparse::cuda {
 
@@ -40,6 +40,14 @@ template <class T>
 inline __device__ void store_once(T* p, T v) {
   if constexpr (is_complex<T>) __stcs(reinterpret_cast<Packed<T>*>(p), Packed<T>{v.re, v.im});
   else __stcs(p, v);
+}
+
+// Whether a value is a number and no infinity. Kernels that also multiply what is not stored, as zeros, ask this of their
+// sums: zero times an infinity is none of the product's terms.
+template <class T>
+inline __device__ bool finite(T v) {
+  if constexpr (is_complex<T>) return isfinite(v.re) && isfinite(v.im);
+  else return isfinite(v);
 }
 
 }  // namespace diagsparse::cuda

@@ -3,6 +3,7 @@
 #include "dense.cuh"
 #include "entries.hpp"
 #include "places.cuh"
+#include "runs.cuh"
 
 namespace diagsparse::cuda {
 
@@ -11,14 +12,9 @@ namespace {
 struct Run {
   int64 start, length;
 };
-constexpr int kRuns = 64;
-struct Runs {
-  Run at[kRuns];
-};
-
 template <class T>
 __global__ void __launch_bounds__(kBlock)
-    count_runs(const T* values, const __grid_constant__ Runs runs, unsigned long long* counts) {
+    count_runs(const T* values, const __grid_constant__ Runs<Run> runs, unsigned long long* counts) {
   const Run run = runs.at[blockIdx.y];
   const int64 width = static_cast<int64>(gridDim.x) * blockDim.x;
   unsigned long long mine = 0;
@@ -27,22 +23,20 @@ __global__ void __launch_bounds__(kBlock)
   if (threadIdx.x % 32 == 0 && mine > 0) atomicAdd(counts + blockIdx.y, mine);
 }
 
+// Element t of the run is A[row + t, row + t + offset].
 struct ScaledRun {
-  Span from, to;
-};
-constexpr int kScaled = 32;
-struct ScaledRuns {
-  ScaledRun at[kScaled];
+  int64 from, to, row, offset, length;
 };
 
 template <class T>
 __global__ void __launch_bounds__(kBlock)
-    scale_runs(const T* from, bool conj, const __grid_constant__ ScaledRuns runs, const Block<const T> dense, T* to) {
+    scale_runs(const T* from, bool conj, const __grid_constant__ Runs<ScaledRun> runs, const Block<const T> dense,
+               T* to) {
   const ScaledRun& run = runs.at[blockIdx.y];
   const int64 width = static_cast<int64>(gridDim.x) * blockDim.x;
-  for (int64 t = thread_index(); t < run.to.length; t += width) {
-    const int64 i = run.to.row + t, j = i + run.to.offset;
-    to[run.to.start + t] = conjugate_if(conj, from[run.from.start + t]) * dense.data[i * dense.row + j * dense.col];
+  for (int64 t = thread_index(); t < run.length; t += width) {
+    const int64 i = run.row + t, j = i + run.offset;
+    to[run.to + t] = conjugate_if(conj, from[run.from + t]) * dense.data[i * dense.row + j * dense.col];
   }
 }
 
@@ -77,18 +71,9 @@ std::vector<int64> count_nonzero(const Matrix& a) {
   CUDA_CALL(cudaMemsetAsync(counts.get(), 0, all.size() * sizeof(unsigned long long), stream()));
   with_value_type(a.dtype, [&](auto zero) {
     using T = decltype(zero);
-    for (std::size_t begin = 0; begin < all.size(); begin += kRuns) {
-      const std::size_t n = std::min<std::size_t>(kRuns, all.size() - begin);
-      Runs part = {};
-      int64 longest = 1;
-      for (std::size_t i = 0; i < n; ++i) {
-        part.at[i] = all[begin + i];
-        longest = std::max(longest, part.at[i].length);
-      }
-      const dim3 grid(static_cast<unsigned>(std::min<int64>(ceil_div(longest, 4 * kBlock), 1024)),
-                      static_cast<unsigned>(n));
-      launch("count", count_runs<T>, grid, dim3(kBlock), a.values.as<T>(), part, counts.get() + begin);
-    }
+    in_launches(all, [&](dim3 grid, const Runs<Run>& part, std::size_t first) {
+      launch("count", count_runs<T>, grid, dim3(kBlock), a.values.as<T>(), part, counts.get() + first);
+    });
   });
   const auto host = download(counts.get(), static_cast<int64>(all.size()));
   return {host.begin(), host.end()};
@@ -136,17 +121,13 @@ void scale_dense(const Matrix& a, Op op, const DeviceArray& dense, Matrix& out) 
       return;
     }
     const std::vector<Span> from = spans_of(*a.layout, op), &to = out.layout->spans;
-    for (std::size_t begin = 0; begin < to.size(); begin += kScaled) {
-      const std::size_t n = std::min<std::size_t>(kScaled, to.size() - begin);
-      ScaledRuns part = {};
-      int64 longest = 1;
-      for (std::size_t i = 0; i < n; ++i) {
-        part.at[i] = {from[begin + i], to[begin + i]};
-        longest = std::max(longest, to[begin + i].length);
-      }
-      launch("scale", scale_runs<T>, dim3(blocks(longest, 4).x, static_cast<unsigned>(n)), dim3(kBlock), values,
-             op.conjugated, part, factors, out.values.as<T>());
+    std::vector<ScaledRun> all;
+    for (std::size_t d = 0; d < to.size(); ++d) {
+      all.push_back({from[d].start, to[d].start, to[d].row, to[d].offset, to[d].length});
     }
+    in_launches(all, [&](dim3 grid, const Runs<ScaledRun>& part, std::size_t) {
+      launch("scale", scale_runs<T>, grid, dim3(kBlock), values, op.conjugated, part, factors, out.values.as<T>());
+    });
   });
 }
 

@@ -5,7 +5,9 @@
 
 namespace diagsparse::cuda {
 
-static FormatKernels make() { return {{matvec_row()}, {matmul_row(), matmul_band(), matmul_tiled(), matmul_entry()}}; }
+static FormatKernels make() {
+  return {{matvec_row()}, {matmul_row(), matmul_band(), matmul_group(), matmul_tiled(), matmul_entry()}};
+}
 static const RegisterKernels registered("cdm", 0, make);
 
 }  // namespace diagsparse::cuda

@@ -5,7 +5,7 @@
 
 namespace diagsparse::cuda {
 
-static FormatKernels make() { return {{matvec_row()}, {matmul_row(), matmul_band(), matmul_entry()}}; }
+static FormatKernels make() { return {{matvec_row()}, {matmul_row(), matmul_band(), matmul_group(), matmul_entry()}}; }
 static const RegisterKernels registered("dia", 0, make);
 
 }  // namespace diagsparse::cuda

@@ -10,6 +10,7 @@ MatvecRow matvec_row();
 
 // C = alpha op(A) op(B) + beta C
 MatmulRow matmul_row();           // a thread takes rows of a diagonal of C
+MatmulRow matmul_group();         // scattered diagonals: a block takes neighbouring diagonals of C
 MatmulRow matmul_band();          // bands of one type, on the matrix units; anything else goes to "row"
 MatmulRow matmul_tiled();         // Algorithm 1 of Haque, Parvez and Hossain (2024); cdm only
 MatmulRow matmul_atomic();        // its Algorithm 2

@@ -6,7 +6,8 @@
 namespace diagsparse::cuda {
 
 static FormatKernels make() {
-  return {{matvec_row()}, {matmul_row(), matmul_band(), matmul_atomic(), matmul_atomic_split(), matmul_entry()}};
+  return {{matvec_row()},
+          {matmul_row(), matmul_band(), matmul_group(), matmul_atomic(), matmul_atomic_split(), matmul_entry()}};
 }
 static const RegisterKernels registered("hm", 0, make);
 

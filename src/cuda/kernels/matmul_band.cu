@@ -11,11 +11,9 @@
 //                   | . . a a a a . .
 //
 // All types run in double precision, complex products as four real ones. Tiles also multiply what is not stored, as
-// zeros: so a warp that meets an infinity or a NaN does its rows again value by value, over stored pairs only.
+// zeros: so a sum that is infinite or no number is done again over the stored pairs alone.
 // The same bits on every run.
-#include <cuda_pipeline_primitives.h>
-
-#include "kernels/band_lines.hpp"
+#include "kernels/band_tiles.cuh"
 #include "kernels/diagonal_kernels.hpp"
 #include "memory.cuh"
 #include "resident.cuh"
@@ -24,150 +22,7 @@ namespace diagsparse::cuda {
 
 namespace {
 
-constexpr int kWarpRows = 16, kRing = 24, kRingStride = 18;
-
-struct Bands {
-  const Line *a, *b, *c;
-  int a_width, b_width;
-  int64 a_low;    // offset of A's first line
-  int64 rows, n;  // of C; of a cyclic line
-  bool cyclic;
-  int a_stride, b_stride;  // in shared memory, between lines
-};
-
-// Where element x of a line lies, -1: it is not stored.
-inline __device__ int64 find(const Line& line, int64 x, bool cyclic, int64 n) {
-  if (!cyclic) return x >= line.first && x < line.last ? line.base + x : -1;
-  if (line.last <= line.first) return -1;
-  x += line.first;
-  x = x < 0 ? x + n : x >= n ? x - n : x;
-  return line.base + (x >= n ? x - n : x);
-}
-
-// shared[0 ... count) = elements x0, x0 + 1, ... of the line, zeros where nothing is stored. One warp.
-template <class T>
-__device__ void fetch(T* shared, const T* values, const Line& line, int64 x0, int count, const Bands& bands) {
-  for (int t = threadIdx.x % 32; t < count; t += 32) {
-    const int64 at = find(line, x0 + t, bands.cyclic, bands.n);
-    if constexpr (sizeof(T) == 16) {
-      __pipeline_memcpy_async(shared + t, values + (at < 0 ? 0 : at), 16, at < 0 ? 16 : 0);
-    } else {
-      __pipeline_memcpy_async(shared + t, values + (at < 0 ? 0 : at), sizeof(T), at < 0 ? sizeof(T) : 0);
-    }
-  }
-}
-
-// c += a b on a 16 x 4, a 4 x 8 and a 16 x 8 tile spread over a warp.
-inline __device__ void multiply_tile(double (&c)[4], double a0, double a1, double b) {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
-               : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-               : "d"(a0), "d"(a1), "d"(b));
-#else
-  asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-               : "+d"(c[0]), "+d"(c[1])
-               : "d"(a0), "d"(b));
-  asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-               : "+d"(c[2]), "+d"(c[3])
-               : "d"(a1), "d"(b));
-#endif
-}
-
-inline __device__ bool finite(double v) { return (__double2hiint(v) & 0x7ff00000) != 0x7ff00000; }
-
-template <class T>
-__device__ double part(T v, int which) {
-  if constexpr (is_complex<T>) return which == 0 ? v.re : v.im;
-  else return v;
-}
-
-// 16 x 8 of C; im only where C is complex.
-template <class T>
-struct Tile {
-  double re[4] = {};
-  double im[is_complex<T> ? 4 : 1] = {};
-};
-
-template <class U, class V>
-struct BandProduct {
-  using T = Product<U, V>;
-
-  const Bands& bands;
-  const U* a;  // in shared memory: line d of A at a + d a_stride, from the warp's first row on
-  const V* b;  // line e of B at b + e b_stride, from the first row k that the warp meets
-  bool conj_a, conj_b;
-
-  // Column kk + (lane mod 4) of A's row `row`, counted from the first that the rows meet.
-  __device__ U left(int row, int column) const {
-    const int d = column - row;
-    return d >= 0 && d < bands.a_width ? conjugate_if(conj_a, a[d * bands.a_stride + row]) : U{};
-  }
-  __device__ V right(int k, int column) const {
-    const int e = column - k;
-    return e >= 0 && e < bands.b_width ? conjugate_if(conj_b, b[e * bands.b_stride + k]) : V{};
-  }
-
-  // Adds columns [k, k + 4) of A times these rows of B to the open tiles. Returns whether all was finite.
-  template <int Tiles>
-  __device__ bool step(Tile<T> (&tiles)[Tiles], int k, int first_column) const {
-    const int lane = threadIdx.x % 32, row = lane / 4, inner = lane % 4;
-    const U low = left(row, k + inner), high = left(row + 8, k + inner);
-    bool fine = finite(part(low, 0)) && finite(part(high, 0));
-    if constexpr (is_complex<U>) fine = fine && finite(low.im) && finite(high.im);
-#pragma unroll
-    for (int t = 0; t < Tiles; ++t) {
-      const V v = right(k + inner, first_column + 8 * t + row);
-      fine = fine && finite(part(v, 0));
-      multiply_tile(tiles[t].re, part(low, 0), part(high, 0), part(v, 0));
-      if constexpr (is_complex<V>) {
-        fine = fine && finite(v.im);
-        multiply_tile(tiles[t].im, part(low, 0), part(high, 0), v.im);
-      }
-      if constexpr (is_complex<U>) {
-        multiply_tile(tiles[t].im, low.im, high.im, part(v, 0));
-        if constexpr (is_complex<V>) multiply_tile(tiles[t].re, -low.im, -high.im, v.im);
-      }
-    }
-    return fine;
-  }
-
-  // Whether the warp's rows of A and the first `met` rows of B hold finite values only; each lane looks at some.
-  __device__ bool all_finite(int met) const {
-    bool fine = true;
-    const int lane = threadIdx.x % 32;
-    for (int d = 0; d < bands.a_width; ++d) {
-      const U v = lane < kWarpRows ? a[d * bands.a_stride + lane] : U{};
-      fine = fine && finite(part(v, 0)) && finite(part(v, 1));
-    }
-    for (int e = 0; e < bands.b_width; ++e) {
-      for (int k = lane; k < met; k += 32) {
-        const V v = b[e * bands.b_stride + k];
-        fine = fine && finite(part(v, 0)) && finite(part(v, 1));
-      }
-    }
-    return fine;
-  }
-
-  // C[row, row + offset] over the stored pairs, for `offset` counted from C's first; i: row's number in the matrix.
-  __device__ T alone(int row, int64 i, int offset) const {
-    T sum{};
-    for (int d = 0; d < bands.a_width; ++d) {
-      const int e = offset - d;
-      if (e < 0 || e >= bands.b_width) continue;
-      if (find(bands.a[d], i, bands.cyclic, bands.n) < 0) continue;
-      if (find(bands.b[e], i + bands.a_low + d, bands.cyclic, bands.n) < 0) continue;
-      sum += multiply(left(row, row + d), right(row + d, row + d + e));
-    }
-    return sum;
-  }
-};
-
-template <class T>
-__device__ T value_of(const Tile<T>& tile, int which) {
-  using R = Real<T>;
-  if constexpr (is_complex<T>) return {static_cast<R>(tile.re[which]), static_cast<R>(tile.im[which])};
-  else return static_cast<R>(tile.re[which]);
-}
+constexpr int kRing = 24, kRingStride = 18;  // diagonals of C on their way out, a warp's rows each
 
 template <int Tiles, class U, class V>
 __global__ void __launch_bounds__(128)
@@ -211,51 +66,40 @@ __global__ void __launch_bounds__(128)
   const int row = lane / 4, column = lane % 4 * 2;
   const int steps = (c_width + 14) / 8 + 1;
   Tile<T> tiles[Tiles];
-  bool fine = !update.reads || product.all_finite(8 * inner_steps);
-  if (__all_sync(0xffffffffu, fine)) {
-    for (int g = 0; g < steps; ++g) {
-      // The lines that this step completes, one in each of the first eight lanes, asked for ahead of the arithmetic.
-      const int lines = 8 * g - 15, mine = lines + lane % 8;
-      const Line line = mine >= 0 && mine < c_width ? bands.c[mine] : Line{0, 0, 0};
-      if (g < inner_steps) {
-        fine &= product.step(tiles, 8 * g, 8 * g);
-        fine &= product.step(tiles, 8 * g + 4, 8 * g);
-      }
-      // The first tile is complete: to the ring, by diagonals.
-      const int base = g % 3 * 8;
-      __syncwarp();
-#pragma unroll
-      for (int v = 0; v < 4; ++v) {
-        const int r = row + (v < 2 ? 0 : 8), slot = base + column + v % 2 - r;
-        ring[(slot < 0 ? slot + kRing : slot) * kRingStride + r] = value_of(tiles[0], v);
-      }
-#pragma unroll
-      for (int t = 0; t + 1 < Tiles; ++t) tiles[t] = tiles[t + 1];
-      tiles[Tiles - 1] = Tile<T>{};
-      __syncwarp();
-      // Diagonals 8 g - 15 ... 8 g - 8 are complete for all of the warp's rows.
-      const int r = lane % 16;
-#pragma unroll
-      for (int q = 0; q < 4; ++q) {
-        const int which = 2 * q + lane / 16, slot = base - 15 + which;
-        const Line to{__shfl_sync(0xffffffffu, line.base, which), __shfl_sync(0xffffffffu, line.first, which),
-                      __shfl_sync(0xffffffffu, line.last, which)};
-        const int64 at = i1 + r < bands.rows ? find(to, i1 + r, bands.cyclic, bands.n) : -1;
-        if (at < 0) continue;
-        const T value = ring[(slot < 0 ? slot + kRing : slot) * kRingStride + r];
-        if (update.plain) store_once(c + at, value);
-        else update.one(c + at, value);
-      }
+  for (int g = 0; g < steps; ++g) {
+    // The lines that this step completes, one in each of the first eight lanes, asked for ahead of the arithmetic.
+    const int complete = 8 * g - 15, mine = complete + lane % 8;
+    const Line line = mine >= 0 && mine < c_width ? bands.c[mine] : Line{0, 0, 0};
+    if (g < inner_steps) {
+      product.step(tiles, g, 0);
+      product.step(tiles, g, 1);
     }
-  }
-  if (__all_sync(0xffffffffu, fine)) return;
-  // Something is infinite or no number. (With beta C this is known before C is written.)
-  __syncwarp();
-  for (int offset = lane / 16; offset < c_width; offset += 2) {
+    // The first tile is complete: to the ring, by diagonals.
+    const int base = g % 3 * 8;
+    __syncwarp();
+#pragma unroll
+    for (int v = 0; v < 4; ++v) {
+      const int r = row + (v < 2 ? 0 : 8), slot = base + column + v % 2 - r;
+      ring[(slot < 0 ? slot + kRing : slot) * kRingStride + r] = value_of(tiles[0], v);
+    }
+#pragma unroll
+    for (int t = 0; t + 1 < Tiles; ++t) tiles[t] = tiles[t + 1];
+    tiles[Tiles - 1] = Tile<T>{};
+    __syncwarp();
+    // Two diagonals at a time, a half of the warp each.
     const int r = lane % 16;
-    if (i1 + r >= bands.rows) continue;
-    const int64 at = find(bands.c[offset], i1 + r, bands.cyclic, bands.n);
-    if (at >= 0) update.one(c + at, product.alone(r, i1 + r, offset));
+#pragma unroll
+    for (int q = 0; q < 4; ++q) {
+      const int which = 2 * q + lane / 16, slot = base - 15 + which;
+      const Line to{__shfl_sync(0xffffffffu, line.base, which), __shfl_sync(0xffffffffu, line.first, which),
+                    __shfl_sync(0xffffffffu, line.last, which)};
+      const int64 at = i1 + r < bands.rows ? find(to, i1 + r, bands.cyclic, bands.n) : -1;
+      if (at < 0) continue;
+      T value = ring[(slot < 0 ? slot + kRing : slot) * kRingStride + r];
+      if (!finite(value)) value = product.alone(r, i1 + r, complete + which);
+      if (update.plain) store_once(c + at, value);
+      else update.one(c + at, value);
+    }
   }
 }
 

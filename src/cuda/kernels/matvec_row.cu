@@ -1,14 +1,15 @@
 // Kernel "row" of dia, hm and cdm: y = alpha op(A) x + beta y.
 //
-// A thread takes a few rows, a block's width apart, so that neighbouring threads read neighbouring values of a
-// diagonal and of x; it walks A's diagonals and keeps its sums in registers. A's values are read once, past the
-// caches; x comes from the caches, where the rows nearby have brought it. A sum adds up in the order of the
-// offsets: the same bits on every run. Up to kInline diagonals the list travels as the launch's argument, beyond it
-// lies on the device.
+// A warp takes a run of rows, a thread a few neighbours among them; it walks the diagonals that meet the run and keeps
+// its sums in registers. A's values are read once, 16 bytes a thread, past the caches; x comes from the caches, where
+// the rows nearby have brought it. Diagonals start at any address: the warp reads whole vectors and hands what lies
+// across to its neighbour. A sum adds up in the order of the offsets: the same bits on every run. Up to kInline
+// diagonals the list travels as the launch's argument, beyond it lies on the device.
 #include "dense.cuh"
 #include "kernels/diagonal_kernels.hpp"
 #include "memory.cuh"
 #include "resident.cuh"
+#include "warp_runs.cuh"
 
 namespace diagsparse::cuda {
 
@@ -32,25 +33,66 @@ struct ResidentTerms {
   __device__ const Term* end() const { return first + count; }
 };
 
-template <int Rows, class Terms, class U, class V>
+// The terms that meet rows [first, last): neighbours, since `first` and `last` of the terms never increase.
+template <class Terms>
+__device__ void meeting(const Terms& terms, int64 first, int64 last, const Term*& begin, const Term*& end) {
+  const auto bisect = [&](const auto& holds) {  // the first term for which it holds no more
+    const Term *low = terms.begin(), *high = terms.end();
+    while (low < high) {
+      const Term* middle = low + (high - low) / 2;
+      if (holds(*middle)) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+  begin = bisect([&](const Term& t) { return t.first >= last; });
+  end = bisect([&](const Term& t) { return t.last > first; });
+}
+
+// A warp takes Chunks runs of 32 R rows, a thread R neighbours of each.
+template <int Chunks, class Terms, class U, class V>
 __global__ void __launch_bounds__(kBlock)
     vector_rows(const __grid_constant__ Terms terms, const U* values, bool conj, const V* x, Product<U, V>* y,
                 int64 rows, const __grid_constant__ Update<Product<U, V>> update) {
-  const int64 first = static_cast<int64>(blockIdx.x) * (kBlock * Rows) + threadIdx.x;
-  Product<U, V> sums[Rows] = {};
-  for (const Term* t = terms.begin(); t != terms.end(); ++t) {
-    const U* u = values + t->u;
-    const V* v = x + t->v;
+  using T = Product<U, V>;
+  constexpr int R = kVector<U>, run = 32 * R;
+  const int lane = threadIdx.x % 32;
+  const int64 warp = thread_index() / 32, start = warp * (Chunks * run);
+  if (start >= rows) return;
+  T sums[Chunks][R] = {};
+  const Term *begin, *end;
+  meeting(terms, start, start + Chunks * run, begin, end);
+  for (const Term* t = begin; t < end; ++t) {
+    if (t->first <= start && t->last >= start + Chunks * run) {
+      U left[Chunks][R];
+      V right[Chunks][R];
 #pragma unroll
-    for (int r = 0; r < Rows; ++r) {
-      const int64 i = first + r * kBlock;
-      if (i >= t->first && i < t->last) sums[r] += multiply(conjugate_if(conj, load_once(u + i)), load(v + i));
+      for (int q = 0; q < Chunks; ++q) {
+        read_run<true>(values + t->u + start + q * run, left[q]);
+        read_run<false>(x + t->v + start + q * run, right[q]);
+      }
+#pragma unroll
+      for (int q = 0; q < Chunks; ++q) {
+#pragma unroll
+        for (int r = 0; r < R; ++r) sums[q][r] += multiply(conjugate_if(conj, left[q][r]), right[q][r]);
+      }
+    } else {
+#pragma unroll
+      for (int q = 0; q < Chunks; ++q) {
+#pragma unroll
+        for (int r = 0; r < R; ++r) {
+          const int64 i = start + q * run + lane * R + r;
+          if (i >= t->first && i < t->last) {
+            sums[q][r] += multiply(conjugate_if(conj, load_once(values + t->u + i)), load(x + t->v + i));
+          }
+        }
+      }
     }
   }
 #pragma unroll
-  for (int r = 0; r < Rows; ++r) {
-    const int64 i = first + r * kBlock;
-    if (i < rows) update.one(y + i, sums[r]);
+  for (int q = 0; q < Chunks; ++q) {
+    const int64 i = start + q * run + lane * R;
+    write_run(y + i, sums[q], static_cast<int>(min(rows - i, int64(R))), update);
   }
 }
 
@@ -117,9 +159,9 @@ struct RowMatvec {
     const Update<T> update(alpha, beta);
     const U* values = a.values.as<U>();
     if (x.cols == 1 && x.row_stride == 1 && y.row_stride == 1) {
-      constexpr int rows = is_complex<T> ? 2 : 4;
-      launch("matvec row", vector_rows<rows, Terms, U, V>, blocks(y.rows, rows), dim3(kBlock), terms, values, conj,
-             x.as<V>(), y.as<T>(), y.rows, update);
+      constexpr int chunks = 2;
+      launch("matvec row", vector_rows<chunks, Terms, U, V>, blocks(y.rows, chunks * kVector<U>), dim3(kBlock), terms,
+             values, conj, x.as<V>(), y.as<T>(), y.rows, update);
     } else {
       constexpr int columns = 4;
       const int64 groups = ceil_div(x.cols, columns);

@@ -1,0 +1,143 @@
+#include "kernels/group_lists.hpp"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+
+namespace diagsparse::cuda {
+
+namespace {
+
+// Diagonal a of A and diagonal b of B meet on a diagonal of C, `c` counted from the first of its group.
+struct Meeting {
+  std::int32_t a, b, c;
+};
+
+class Grouping {
+ public:
+  Grouping(const Plan& plan, int a_item, int b_item, int budget)
+      : plan_(plan),
+        a_(spans_of(*plan.a, plan.op_a)),
+        b_(spans_of(*plan.b, plan.op_b)),
+        a_item_(a_item),
+        b_item_(b_item),
+        budget_(budget),
+        windows_(b_.size()) {
+    for (std::size_t i = 0; i < a_.size(); ++i) number_a_[a_[i].offset] = static_cast<std::int32_t>(i);
+    for (std::size_t i = 0; i < b_.size(); ++i) number_b_[b_[i].offset] = static_cast<std::int32_t>(i);
+  }
+
+  GroupLists lists() {
+    const std::size_t count = plan_.c->spans.size();
+    for (std::size_t first = 0; first < count; first += kGroupDiagonals) {
+      add_group(first, std::min(count, first + kGroupDiagonals));
+    }
+    return std::move(made_);
+  }
+
+ private:
+  using Iterator = std::vector<Meeting>::const_iterator;
+
+  // What a chunk needs of a diagonal of B: its rows for A's offsets from `low` to `high`, and where they lie.
+  struct Window {
+    int64 low = 0, high = -1;
+    std::int32_t place = 0;
+
+    bool used() const { return low <= high; }
+  };
+
+  static std::int32_t size(const auto& list) { return static_cast<std::int32_t>(list.size()); }
+
+  void add_group(std::size_t first, std::size_t last) {
+    const auto& c = plan_.c->spans;
+    Group group{size(made_.c), 0, size(made_.chunks), 0};
+    std::vector<Meeting> all;
+    for (std::size_t d = first; d < last; ++d) {
+      made_.c.push_back({c[d].start - c[d].row, c[d].row, c[d].row + c[d].length, 0, kGroupRows, 0});
+      const Sum& sum = plan_.sums.sums[d];
+      for (int64 t = sum.terms; t < sum.terms_end; ++t) {
+        const int64 a = plan_.sums.terms[t].key;
+        all.push_back({number_a_.at(a), number_b_.at(c[d].offset - a), static_cast<std::int32_t>(d - first)});
+      }
+    }
+    std::stable_sort(all.begin(), all.end(), [](const Meeting& x, const Meeting& y) { return x.a < y.a; });
+    for (Iterator begin = all.begin(); begin != all.end();) begin = add_chunk(begin, all.end());
+    group.c_end = size(made_.c);
+    group.chunk_end = size(made_.chunks);
+    made_.groups.push_back(group);
+  }
+
+  // Takes diagonals of A as long as their lines, windows and pairs fit; at least one. On one diagonal of A a diagonal
+  // of B occurs once.
+  Iterator add_chunk(Iterator begin, Iterator end) {
+    int64 lines = 0, values_b = 0;
+    Iterator next = begin;
+    while (next != end) {
+      Iterator stop = next;
+      const int64 offset = a_[next->a].offset;
+      int64 more_b = 0;
+      for (; stop != end && stop->a == next->a; ++stop) {
+        const Window& w = windows_[stop->b];
+        more_b += w.used() ? offset - w.high : kGroupRows;
+      }
+      const int64 bytes = a_item_ * (lines + 1) * kGroupRows + b_item_ * (values_b + more_b) +
+                          static_cast<int64>(sizeof(GroupPair)) * (stop - begin);
+      if (next != begin && bytes > budget_) break;
+      for (; next != stop; ++next) {
+        Window& w = windows_[next->b];
+        if (!w.used()) w.low = offset;
+        w.high = offset;
+      }
+      lines += 1;
+      values_b += more_b;
+    }
+    write_chunk(begin, next);
+    return next;
+  }
+
+  void write_chunk(Iterator begin, Iterator end) {
+    GroupChunk chunk{size(made_.a), 0, size(made_.b), 0, size(made_.pairs), 0, size(made_.starts)};
+    std::int32_t place = 0, line = -1, last = -1;
+    for (auto& pairs : by_diagonal_) pairs.clear();
+    for (Iterator m = begin; m != end; ++m) {
+      if (m->a != last) {
+        const Span& s = a_[last = m->a];
+        made_.a.push_back({s.start - s.row, s.row, s.row + s.length, 0, kGroupRows, ++line * kGroupRows});
+      }
+      Window& w = windows_[m->b];
+      if (a_[m->a].offset == w.low) {  // the first time that the chunk meets it
+        const Span& s = b_[m->b];
+        const auto length = static_cast<std::int32_t>(kGroupRows + w.high - w.low);
+        made_.b.push_back({s.start - s.row, s.row, s.row + s.length, w.low, length, w.place = place});
+        place += length;
+      }
+      by_diagonal_[m->c].push_back({line * kGroupRows, static_cast<std::int32_t>(w.place + a_[m->a].offset - w.low)});
+    }
+    for (Iterator m = begin; m != end; ++m) windows_[m->b] = Window{};
+    made_.starts.push_back(0);
+    for (const auto& pairs : by_diagonal_) {
+      made_.pairs.insert(made_.pairs.end(), pairs.begin(), pairs.end());
+      made_.starts.push_back(size(made_.pairs) - chunk.pairs);
+    }
+    chunk.a_end = size(made_.a);
+    chunk.b_end = size(made_.b);
+    chunk.pairs_end = size(made_.pairs);
+    made_.chunks.push_back(chunk);
+  }
+
+  const Plan& plan_;
+  const std::vector<Span> a_, b_;
+  const int64 a_item_, b_item_, budget_;
+  std::unordered_map<int64, std::int32_t> number_a_, number_b_;
+  std::vector<Window> windows_;  // of the chunk at hand, by number of B's diagonal
+  std::array<std::vector<GroupPair>, kGroupDiagonals> by_diagonal_;
+  GroupLists made_;
+};
+
+}  // namespace
+
+GroupLists group_lists(const Plan& plan, int a_item, int b_item, int budget) {
+  return Grouping(plan, a_item, b_item, budget).lists();
+}
+
+}  // namespace diagsparse::cuda

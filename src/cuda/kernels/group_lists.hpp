@@ -1,0 +1,45 @@
+// A product of scattered diagonals, cut so that operands are read into shared memory once for many uses.
+//
+// A group is a run of C's diagonals; its pairs (a, b) are taken in chunks of neighbouring diagonals of A. A chunk needs
+// its diagonals of A for the block's rows, and of each diagonal of B a window: the block's rows, shifted by the
+// offsets of A that it meets. The more of C's diagonals a group has, the more often a window is used.
+#pragma once
+
+#include "core/matrix.hpp"
+
+namespace diagsparse::cuda {
+
+constexpr int kGroupRows = 64;        // rows of C a block
+constexpr int kGroupDiagonals = 128;  // of C a block
+
+// Element x is values[base + x] for first <= x < last. A line of A or C begins at the block's first row, a window of B
+// at that row + shift; it is `length` long and lies at `place` in shared memory.
+struct GroupLine {
+  std::int64_t base, first, last, shift;
+  std::int32_t length, place;
+};
+struct GroupChunk {
+  std::int32_t a, a_end, b, b_end;  // its lines of A and windows of B
+  std::int32_t pairs, pairs_end;    // its pairs, by diagonal of C
+  std::int32_t starts;              // where each diagonal's pairs begin: kGroupDiagonals + 1 numbers, from 0
+};
+struct Group {
+  std::int32_t c, c_end;  // lines of C
+  std::int32_t chunk, chunk_end;
+};
+struct GroupPair {
+  std::int32_t a, b;  // places of the first row's factors
+};
+
+struct GroupLists {
+  std::vector<Group> groups;
+  std::vector<GroupChunk> chunks;
+  std::vector<GroupLine> a, b, c;
+  std::vector<GroupPair> pairs;
+  std::vector<std::int32_t> starts;
+};
+
+// `budget`: bytes of shared memory for lines of `a_item`- and `b_item`-byte values, and for the pairs.
+GroupLists group_lists(const Plan& plan, int a_item, int b_item, int budget);
+
+}  // namespace diagsparse::cuda

@@ -117,7 +117,7 @@ class MatmulPlan:
     @property
     def kernel(self) -> str:
         """Name of the kernel that runs it."""
-        return self._plan.kernel or self._a._core.kernels(self._work)["matmul"][0]
+        return self._plan.kernel
 
     def __call__(
         self,

@@ -1,12 +1,17 @@
 // Launching kernels on the caller's stream, and the little that all of them use.
 #pragma once
 
+#include <algorithm>
+#include <mutex>
+
 #include "core/arithmetic.hpp"
+#include "core/backend.hpp"
 #include "cuda.hpp"
 
 namespace diagsparse::cuda {
 
 constexpr int kBlock = 256;  // threads a block
+constexpr int kMostDevices = 64;
 
 inline int64 ceil_div(int64 a, int64 b) { return (a + b - 1) / b; }
 
@@ -21,6 +26,38 @@ void launch_shared(const char* name, void (*kernel)(Params...), dim3 grid, dim3 
 template <class... Params, class... Args>
 void launch(const char* name, void (*kernel)(Params...), dim3 grid, dim3 block, const Args&... args) {
   launch_shared(name, kernel, grid, block, 0, args...);
+}
+
+// What a block of this device may have, and needs.
+struct Limits {
+  int shared = 0;     // bytes of dynamic shared memory; `kernel` may ask for as much from here on
+  int shared_all = 0; // of a multiprocessor, for all of its blocks
+  int registers = 0;  // a thread
+
+  // Blocks of this size that a multiprocessor has room for.
+  int blocks(int threads, int bytes) const {
+    constexpr int registers_all = 65536, threads_all = 2048, reserved = 1024;
+    if (bytes > shared) return 0;
+    return std::min({shared_all / (bytes + reserved), registers_all / (registers * threads), threads_all / threads});
+  }
+};
+template <auto kernel>
+const Limits& limits() {
+  static Limits known[kMostDevices];
+  static std::once_flag asked[kMostDevices];
+  const int device = current_device();
+  std::call_once(asked[device], [&] {
+    cudaFuncAttributes attributes;
+    CUDA_CALL(cudaFuncGetAttributes(&attributes, kernel));
+    Limits found;
+    CUDA_CALL(cudaDeviceGetAttribute(&found.shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    CUDA_CALL(cudaDeviceGetAttribute(&found.shared_all, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
+    found.shared -= static_cast<int>(attributes.sharedSizeBytes);
+    found.registers = (attributes.numRegs + 7) / 8 * 8;
+    CUDA_CALL(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, found.shared));
+    known[device] = found;
+  });
+  return known[device];
 }
 
 // Enough blocks for `count` threads, each of which takes `each` items.

@@ -27,6 +27,12 @@ inline __device__ T unpack(Packed<T> v) {
 }
 
 template <class T>
+inline __device__ Packed<T> pack(T v) {
+  if constexpr (is_complex<T>) return {v.re, v.im};
+  else return v;
+}
+
+template <class T>
 inline __device__ T load(const T* p) {
   return unpack<T>(__ldg(reinterpret_cast<const Packed<T>*>(p)));
 }
@@ -38,8 +44,7 @@ inline __device__ T load_once(const T* p) {
 // Written once and not read soon.
 template <class T>
 inline __device__ void store_once(T* p, T v) {
-  if constexpr (is_complex<T>) __stcs(reinterpret_cast<Packed<T>*>(p), Packed<T>{v.re, v.im});
-  else __stcs(p, v);
+  __stcs(reinterpret_cast<Packed<T>*>(p), pack(v));
 }
 
 // Whether a value is a number and no infinity. Kernels that also multiply what is not stored, as zeros, ask this of their

@@ -130,7 +130,7 @@ Plan plan_csr(const Matrix& left, const Matrix& right, const std::string& kernel
   const MatmulRow& row = find_matmul("csr", kernel);
   Plan plan;
   plan.format = "csr";
-  plan.kernel = kernel;
+  plan.kernel = row.name;
   plan.dtype = product_dtype(left.dtype, right.dtype);
   plan.multiply = row.typed;
   plan.device = left.device();

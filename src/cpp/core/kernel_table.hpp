@@ -40,6 +40,8 @@ struct MatmulRow {
 struct FormatKernels {
   std::vector<MatvecRow> matvec;
   std::vector<MatmulRow> matmul;
+  // The name of the row for this product of values of types a and b; by default the first one.
+  const char* (*choose_matmul)(const Plan& plan, DType a, DType b) = nullptr;
 };
 
 // Kernel files register the function that makes their table; only the best set that this machine can run is ever

@@ -196,10 +196,7 @@ Plan plan_diagonal(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const std
   const DiagonalFormat& target = diagonal_format(format);
   Plan plan;
   plan.format = format;
-  plan.kernel = kernel;
   plan.dtype = product_dtype(a.dtype, b.dtype);
-  const MatmulRow& row = find_matmul(format, kernel);
-  plan.multiply = row.typed;
   plan.device = a.device();
   plan.op_a = op_a;
   plan.op_b = op_b;
@@ -218,6 +215,10 @@ Plan plan_diagonal(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const std
   plan.c = std::make_shared<const Layout>(
       target.place(plan.rows, plan.cols, target.labels_for(plan.rows, plan.cols, offsets)));
   plan.sums = product_sums(spans_a, spans_b, *plan.c, triangle);
+  const auto choose = kernels(format).choose_matmul;
+  const MatmulRow& row = find_matmul(format, kernel.empty() && choose ? choose(plan, a.dtype, b.dtype) : kernel);
+  plan.kernel = row.name;
+  plan.multiply = row.typed;
   if (row.prepare) row.prepare(plan);
   return plan;
 }

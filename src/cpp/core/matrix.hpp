@@ -40,7 +40,7 @@ Matrix make_diagonal(const DiagonalFormat& format, LayoutPtr layout, Array value
 // What C = op(A) op(B) looks like, and how its values come about, for any values on these structures.
 struct Plan {
   std::string format;  // of C
-  std::string kernel;  // its name, "" = the default
+  std::string kernel;  // its name
   Typed<MatmulKernel> multiply;
   DType dtype = DType::f64;  // of C, for the planned operands
   int64 rows = 0, cols = 0;

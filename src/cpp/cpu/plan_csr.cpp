@@ -11,9 +11,10 @@ namespace diagsparse {
 Plan plan_csr(const Matrix& left, const Matrix& right, const std::string& kernel) {
   Plan plan;
   plan.format = "csr";
-  plan.kernel = kernel;
+  const MatmulRow& row = find_matmul("csr", kernel);
+  plan.kernel = row.name;
   plan.dtype = product_dtype(left.dtype, right.dtype);
-  plan.multiply = find_matmul("csr", kernel).typed;
+  plan.multiply = row.typed;
   plan.device = left.device();
   plan.rows = left.rows;
   plan.cols = right.cols;

@@ -55,12 +55,15 @@ bool dense_enough(const Band& band) {
 }  // namespace
 
 bool find_bands(const Plan& plan, Band& a, Band& b, Band& c) {
-  if (plan.triangle != Triangle::both) return false;
+  for (const Span& s : plan.c->spans) {  // diagonals beside the triangle get no sums
+    if (plan.triangle == Triangle::lower ? s.offset > 0 : plan.triangle == Triangle::upper && s.offset < 0) return false;
+  }
   if (is_cdm(*plan.a) && is_cdm(*plan.b) && is_cdm(*plan.c)) {
     a = cyclic_lines_of(*plan.a, plan.op_a);
     b = cyclic_lines_of(*plan.b, plan.op_b);
     c = cyclic_lines_of(*plan.c, {});
-    if (2 * (a.width() + b.width()) >= plan.rows) return false;
+    if (plan.triangle != Triangle::both) return false;
+    if (2 * (a.width() + b.width()) + 24 > plan.rows) return false;  // a block's lines wrap around once at most
   } else {
     a = lines_of(spans_of(*plan.a, plan.op_a));
     b = lines_of(spans_of(*plan.b, plan.op_b));

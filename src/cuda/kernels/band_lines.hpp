@@ -20,6 +20,10 @@ struct Band {
   int width() const { return static_cast<int>(lines.size()); }
 };
 
+// Tiles of C that the kernel may have open at once, and how many a B of this width asks for.
+constexpr int most_band_tiles(bool complex) { return complex ? 9 : 15; }
+constexpr int band_tiles_of(int b_width) { return (b_width + 14) / 8; }
+
 // The operands and the result of a plan as bands; false where one of them is no band: too wide, or with too many
 // offsets that are not stored.
 bool find_bands(const Plan& plan, Band& a, Band& b, Band& c);

@@ -1,9 +1,7 @@
 // Tiles of bands on the FP64 matrix units: what kernel "band" is made of.
 #pragma once
 
-#include <cuda_pipeline_primitives.h>
-
-#include "core/arithmetic.hpp"
+#include "fetch.cuh"
 #include "kernels/band_lines.hpp"
 
 namespace diagsparse::cuda {
@@ -13,39 +11,37 @@ constexpr int kWarpRows = 16;  // rows of C a warp
 struct Bands {
   const Line *a, *b, *c;
   int a_width, b_width;
-  int64 a_low;    // offset of A's first line
-  int64 rows, n;  // of C; of a cyclic line
+  int step, step_end;  // in which C has lines to be written
+  int64 a_low;         // offset of A's first line
+  int64 rows, n;       // of C; of a cyclic line
   bool cyclic;
   int a_stride, b_stride;  // in shared memory, between lines
+
+  __host__ __device__ int c_width() const { return a_width + b_width - 1; }
+  // Steps of 8 rows k in which a warp multiplies; after which all tiles are written.
+  __host__ __device__ int inner_steps() const { return (kWarpRows - 1 + a_width + 7) / 8; }
+  __host__ __device__ int steps() const { return (c_width() + kWarpRows - 2) / 8 + 1; }
 };
 
-// Where element x of a line lies, -1: it is not stored.
-inline __device__ int64 find(const Line& line, int64 x, bool cyclic, int64 n) {
-  if (!cyclic) return x >= line.first && x < line.last ? line.base + x : -1;
-  if (line.last <= line.first) return -1;
-  x += line.first;
-  x = x < 0 ? x + n : x >= n ? x - n : x;
-  return line.base + (x >= n ? x - n : x);
-}
+// A line as one block sees it: element x of its part is values[at + x] for first <= x < last, and n less from x = wrap
+// on, where a cyclic line passes its end.
+struct alignas(16) Piece {
+  int64 at;
+  std::int16_t first, last, wrap;
 
-// shared[0 ... count) = elements x0, x0 + 1, ... of the line, zeros where nothing is stored. One warp, asynchronous.
-template <class T>
-__device__ void fetch(T* shared, const T* values, const Line& line, int64 x0, int count, const Bands& bands) {
-  const int lane = threadIdx.x % 32;
-  const auto copy = [&](int t, const T* from, bool stored) {
-    __pipeline_memcpy_async(shared + t, stored ? from : values, sizeof(T), stored ? 0 : sizeof(T));
-  };
-  if (bands.cyclic) {
-    for (int t = lane; t < count; t += 32) {
-      const int64 at = find(line, x0 + t, true, bands.n);
-      copy(t, values + at, at >= 0);
-    }
-  } else {
-    const int first = static_cast<int>(min(max(line.first - x0, int64(0)), int64(count)));
-    const int last = static_cast<int>(min(max(line.last - x0, int64(0)), int64(count)));
-    const T* from = values + line.base + x0;
-    for (int t = lane; t < count; t += 32) copy(t, from + t, t >= first && t < last);
-  }
+  __device__ bool holds(int x) const { return x >= first && x < last; }
+  __device__ bool whole(int count) const { return first == 0 && last == count && wrap == count; }
+  __device__ int64 place(int x, int64 n) const { return at + x - (x >= wrap ? n : 0); }
+};
+
+// Elements x0 ... x0 + count - 1 of the line; count <= n.
+inline __device__ Piece piece_of(const Line& line, int64 x0, int count, const Bands& bands) {
+  const auto clamp = [&](int64 x) { return static_cast<std::int16_t>(min(max(x - x0, int64(0)), int64(count))); };
+  const auto all = static_cast<std::int16_t>(count);
+  if (line.last <= line.first) return {0, 0, 0, 0};
+  if (!bands.cyclic) return {line.base + x0, clamp(line.first), clamp(line.last), all};
+  const int64 start = ((x0 + line.first) % bands.n + bands.n) % bands.n;
+  return {line.base + start, 0, all, static_cast<std::int16_t>(min(bands.n - start, int64(count)))};
 }
 
 // c += a b on a 16 x 4, a 4 x 8 and a 16 x 8 tile spread over a warp.
@@ -75,62 +71,55 @@ template <class T>
 struct Tile {
   double re[4] = {};
   double im[is_complex<T> ? 4 : 1] = {};
-};
 
-template <class U, class V>
-struct BandProduct {
-  using T = Product<U, V>;
-
-  const Bands& bands;
-  const U* a;  // in shared memory: line d of A at a + d a_stride, from the warp's first row on
-  const V* b;  // line e of B at b + e b_stride, from the first row k that the warp meets
-  bool conj_a, conj_b;
-
-  // A[row, column] and B[k, column], all counted from the first that the warp meets.
-  __device__ U left(int row, int column) const {
-    const int d = column - row;
-    return d >= 0 && d < bands.a_width ? conjugate_if(conj_a, a[d * bands.a_stride + row]) : U{};
-  }
-  __device__ V right(int e, int k) const {
-    return e >= 0 && e < bands.b_width ? conjugate_if(conj_b, b[e * bands.b_stride + k]) : V{};
-  }
-
-  // Adds columns [k, k + 4) of A times these rows of B, k = 8 g + 4 half, to the open tiles: tile t holds columns
-  // 8 (g + t) .... Which lines of B a thread reads does not depend on g.
-  template <int Tiles>
-  __device__ void step(Tile<T> (&tiles)[Tiles], int g, int half) const {
-    const int lane = threadIdx.x % 32, row = lane / 4, inner = 4 * half + lane % 4, k = 8 * g + inner;
-    const U low = left(row, k), high = left(row + 8, k);
-#pragma unroll
-    for (int t = 0; t < Tiles; ++t) {
-      const V v = right(8 * t + row - inner, k);
-      multiply_tile(tiles[t].re, part(low, 0), part(high, 0), part(v, 0));
-      if constexpr (is_complex<V>) multiply_tile(tiles[t].im, part(low, 0), part(high, 0), v.im);
-      if constexpr (is_complex<U>) multiply_tile(tiles[t].im, low.im, high.im, part(v, 0));
-      if constexpr (is_complex<U> && is_complex<V>) multiply_tile(tiles[t].re, -low.im, -high.im, v.im);
+  __device__ void add(T low, T high, T right) {
+    multiply_tile(re, part(low, 0), part(high, 0), part(right, 0));
+    if constexpr (is_complex<T>) {
+      multiply_tile(im, low.re, high.re, right.im);
+      multiply_tile(im, low.im, high.im, right.re);
+      multiply_tile(re, -low.im, -high.im, right.im);
     }
   }
+  __device__ T value(int which) const {
+    using R = Real<T>;
+    if constexpr (is_complex<T>) return {static_cast<R>(re[which]), static_cast<R>(im[which])};
+    else return static_cast<R>(re[which]);
+  }
+};
 
-  // C[row, row + offset] over the stored pairs alone, for `offset` counted from C's first; i: row's number in the
-  // matrix.
-  __device__ T alone(int row, int64 i, int offset) const {
+// What a warp reads in shared memory, A[row, k] and B[k, column], counted from the first row and k that it meets. Line d
+// of A begins at memory + a[d] bytes, line e of B at memory + b[e]; what lies beside the band leads to zeros.
+template <class T>
+struct WarpBands {
+  const Bands& bands;
+  const char* memory;
+  const int *a, *b;
+  bool conj_a, conj_b;
+
+  __device__ T at(int place) const { return *reinterpret_cast<const T*>(memory + place); }
+  __device__ T left(int row, int k) const {
+    return conjugate_if(conj_a, at(a[k - row] + static_cast<int>(sizeof(T)) * row));
+  }
+
+  // C[row, row + line] over the stored pairs alone, `line` counted from C's first; i: row's number in the matrix.
+  __device__ T alone(int row, int64 i, int line) const {
     T sum{};
-    for (int d = 0; d < bands.a_width; ++d) {
-      const int e = offset - d;
-      if (e < 0 || e >= bands.b_width) continue;
-      if (find(bands.a[d], i, bands.cyclic, bands.n) < 0) continue;
-      if (find(bands.b[e], i + bands.a_low + d, bands.cyclic, bands.n) < 0) continue;
-      sum += multiply(left(row, row + d), right(e, row + d));
+    for (int d = max(0, line - bands.b_width + 1); d < bands.a_width && d <= line; ++d) {
+      const int64 k = i + bands.a_low + d;
+      if (!piece_of(bands.a[d], i, 1, bands).holds(0) || !piece_of(bands.b[line - d], k, 1, bands).holds(0)) continue;
+      const T right = at(b[line - d] + static_cast<int>(sizeof(T)) * (row + d));
+      sum += multiply(left(row, row + d), conjugate_if(conj_b, right));
     }
     return sum;
   }
 };
 
-template <class T>
-__device__ T value_of(const Tile<T>& tile, int which) {
-  using R = Real<T>;
-  if constexpr (is_complex<T>) return {static_cast<R>(tile.re[which]), static_cast<R>(tile.im[which])};
-  else return static_cast<R>(tile.re[which]);
+// As finite(), but not on the units that multiply the tiles.
+inline __device__ bool is_finite(double v) { return (__double2hiint(v) & 0x7ff00000) != 0x7ff00000; }
+inline __device__ bool is_finite(float v) { return (__float_as_int(v) & 0x7f800000) != 0x7f800000; }
+template <class R>
+inline __device__ bool is_finite(Complex<R> v) {
+  return is_finite(v.re) && is_finite(v.im);
 }
 
 }  // namespace diagsparse::cuda

@@ -1,11 +1,13 @@
-// The kernels of dia on the GPU, the default first.
+// The kernels of dia on the GPU.
 #include "formats/dia.hpp"
 
+#include "kernels/choice.hpp"
 #include "kernels/diagonal_kernels.hpp"
 
 namespace diagsparse::cuda {
 
-static FormatKernels make() { return {{matvec_row()}, {matmul_row(), matmul_band(), matmul_group(), matmul_entry()}}; }
+static FormatKernels make() { return {{matvec_row()}, {matmul_row(), matmul_band(), matmul_group(), matmul_entry()},
+          choose_matmul}; }
 static const RegisterKernels registered("dia", 0, make);
 
 }  // namespace diagsparse::cuda

@@ -1,7 +1,6 @@
 #include "kernels/group_lists.hpp"
 
 #include <algorithm>
-#include <array>
 #include <unordered_map>
 
 namespace diagsparse::cuda {
@@ -11,6 +10,7 @@ namespace {
 // Diagonal a of A and diagonal b of B meet on a diagonal of C, `c` counted from the first of its group.
 struct Meeting {
   std::int32_t a, b, c;
+  std::int32_t block, count;  // of rows, in which they do
 };
 
 class Grouping {
@@ -23,14 +23,19 @@ class Grouping {
         b_item_(b_item),
         budget_(budget),
         windows_(b_.size()) {
+    made_.shape = plan.c->spans.size() <= static_cast<std::size_t>(kFewDiagonals.diagonals) ? kFewDiagonals
+                                                                                            : kManyDiagonals;
+    rows_ = made_.shape.rows;
+    diagonals_ = made_.shape.diagonals;
+    by_diagonal_.resize(diagonals_);
     for (std::size_t i = 0; i < a_.size(); ++i) number_a_[a_[i].offset] = static_cast<std::int32_t>(i);
     for (std::size_t i = 0; i < b_.size(); ++i) number_b_[b_[i].offset] = static_cast<std::int32_t>(i);
   }
 
   GroupLists lists() {
     const std::size_t count = plan_.c->spans.size();
-    for (std::size_t first = 0; first < count; first += kGroupDiagonals) {
-      add_group(first, std::min(count, first + kGroupDiagonals));
+    for (std::size_t first = 0; first < count; first += diagonals_) {
+      add_group(first, std::min(count, first + diagonals_));
     }
     return std::move(made_);
   }
@@ -46,6 +51,8 @@ class Grouping {
     bool used() const { return low <= high; }
   };
 
+  static std::int32_t round_up(std::int32_t n, int step) { return (n + step - 1) / step * step; }
+  static std::int32_t since_border(int64 n, int border) { return static_cast<int>((n % border + border) % border); }
   static std::int32_t size(const auto& list) { return static_cast<std::int32_t>(list.size()); }
 
   void add_group(std::size_t first, std::size_t last) {
@@ -53,11 +60,14 @@ class Grouping {
     Group group{size(made_.c), 0, size(made_.chunks), 0};
     std::vector<Meeting> all;
     for (std::size_t d = first; d < last; ++d) {
-      made_.c.push_back({c[d].start - c[d].row, c[d].row, c[d].row + c[d].length, 0, kGroupRows, 0});
+      made_.c.push_back({c[d].start - c[d].row, c[d].row, c[d].row + c[d].length, 0, rows_, 0});
       const Sum& sum = plan_.sums.sums[d];
       for (int64 t = sum.terms; t < sum.terms_end; ++t) {
-        const int64 a = plan_.sums.terms[t].key;
-        all.push_back({number_a_.at(a), number_b_.at(c[d].offset - a), static_cast<std::int32_t>(d - first)});
+        const Term& term = plan_.sums.terms[t];
+        const auto block = static_cast<std::int32_t>(term.first / rows_);
+        const auto end = static_cast<std::int32_t>((term.last + rows_ - 1) / rows_);
+        all.push_back({number_a_.at(term.key), number_b_.at(c[d].offset - term.key),
+                       static_cast<std::int32_t>(d - first), block, end - block});
       }
     }
     std::stable_sort(all.begin(), all.end(), [](const Meeting& x, const Meeting& y) { return x.a < y.a; });
@@ -70,18 +80,20 @@ class Grouping {
   // Takes diagonals of A as long as their lines, windows and pairs fit; at least one. On one diagonal of A a diagonal
   // of B occurs once.
   Iterator add_chunk(Iterator begin, Iterator end) {
-    int64 lines = 0, values_b = 0;
+    int64 lines = 0, windows = 0, values_b = 0;
     Iterator next = begin;
     while (next != end) {
       Iterator stop = next;
       const int64 offset = a_[next->a].offset;
-      int64 more_b = 0;
+      int64 more_b = 0, more_windows = 0;
       for (; stop != end && stop->a == next->a; ++stop) {
         const Window& w = windows_[stop->b];
-        more_b += w.used() ? offset - w.high : kGroupRows;
+        more_b += w.used() ? offset - w.high : rows_;
+        more_windows += w.used() ? 0 : 1;
       }
-      const int64 bytes = a_item_ * (lines + 1) * kGroupRows + b_item_ * (values_b + more_b) +
-                          static_cast<int64>(sizeof(GroupPair)) * (stop - begin);
+      const int64 all = lines + 1 + windows + more_windows;
+      const int64 bytes = a_item_ * (lines + 1) * rows_ + b_item_ * (values_b + more_b) +
+                          static_cast<int64>(sizeof(GroupPair)) * (stop - begin) + (32 + kRunBytes) * (all + 1);
       if (next != begin && bytes > budget_) break;
       for (; next != stop; ++next) {
         Window& w = windows_[next->b];
@@ -90,28 +102,35 @@ class Grouping {
       }
       lines += 1;
       values_b += more_b;
+      windows += more_windows;
     }
     write_chunk(begin, next);
     return next;
   }
 
+  // Lines and windows begin as many values after a 16-byte border as they do in global memory.
   void write_chunk(Iterator begin, Iterator end) {
-    GroupChunk chunk{size(made_.a), 0, size(made_.b), 0, size(made_.pairs), 0, size(made_.starts)};
-    std::int32_t place = 0, line = -1, last = -1;
+    GroupChunk chunk{size(made_.a), 0, size(made_.b), 0, size(made_.pairs), 0, size(made_.starts), 0, 0, 0};
+    const int a_border = 16 / a_item_, b_border = 16 / b_item_;
+    std::int32_t a_end = 0, b_end = 0, last = -1;
     for (auto& pairs : by_diagonal_) pairs.clear();
     for (Iterator m = begin; m != end; ++m) {
       if (m->a != last) {
         const Span& s = a_[last = m->a];
-        made_.a.push_back({s.start - s.row, s.row, s.row + s.length, 0, kGroupRows, ++line * kGroupRows});
+        const std::int32_t place = a_end + since_border(s.start - s.row, a_border);
+        made_.a.push_back({s.start - s.row, s.row, s.row + s.length, 0, rows_, place});
+        a_end = round_up(place + rows_, a_border);
       }
       Window& w = windows_[m->b];
       if (a_[m->a].offset == w.low) {  // the first time that the chunk meets it
         const Span& s = b_[m->b];
-        const auto length = static_cast<std::int32_t>(kGroupRows + w.high - w.low);
-        made_.b.push_back({s.start - s.row, s.row, s.row + s.length, w.low, length, w.place = place});
-        place += length;
+        const auto length = static_cast<std::int32_t>(rows_ + w.high - w.low);
+        w.place = b_end + since_border(s.start - s.row + w.low, b_border);
+        made_.b.push_back({s.start - s.row, s.row, s.row + s.length, w.low, length, w.place});
+        b_end = round_up(w.place + length, b_border);
       }
-      by_diagonal_[m->c].push_back({line * kGroupRows, static_cast<std::int32_t>(w.place + a_[m->a].offset - w.low)});
+      const auto in_window = static_cast<std::int32_t>(a_[m->a].offset - w.low);
+      by_diagonal_[m->c].push_back({made_.a.back().place, w.place + in_window, m->block, m->count});
     }
     for (Iterator m = begin; m != end; ++m) windows_[m->b] = Window{};
     made_.starts.push_back(0);
@@ -122,15 +141,22 @@ class Grouping {
     chunk.a_end = size(made_.a);
     chunk.b_end = size(made_.b);
     chunk.pairs_end = size(made_.pairs);
+    chunk.b_at = a_end * a_item_;
+    chunk.pairs_at = chunk.b_at + b_end * b_item_;
+    chunk.runs_at = chunk.pairs_at + (chunk.pairs_end - chunk.pairs) * static_cast<int>(sizeof(GroupPair));
+    const std::int32_t runs = chunk.a_end - chunk.a + chunk.b_end - chunk.b + 1;
+    made_.most_bytes = std::max(made_.most_bytes, chunk.runs_at + kRunBytes * runs);
     made_.chunks.push_back(chunk);
   }
 
   const Plan& plan_;
   const std::vector<Span> a_, b_;
-  const int64 a_item_, b_item_, budget_;
+  const int a_item_, b_item_;
+  const int64 budget_;
   std::unordered_map<int64, std::int32_t> number_a_, number_b_;
   std::vector<Window> windows_;  // of the chunk at hand, by number of B's diagonal
-  std::array<std::vector<GroupPair>, kGroupDiagonals> by_diagonal_;
+  std::vector<std::vector<GroupPair>> by_diagonal_;
+  int rows_ = 0, diagonals_ = 0;
   GroupLists made_;
 };
 

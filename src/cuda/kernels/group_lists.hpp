@@ -9,8 +9,12 @@
 
 namespace diagsparse::cuda {
 
-constexpr int kGroupRows = 64;        // rows of C a block
-constexpr int kGroupDiagonals = 128;  // of C a block
+// Rows and diagonals of C that a block takes.
+struct GroupShape {
+  int rows, diagonals;
+};
+// Few diagonals (stencils): more rows; a window serves more pairs the more diagonals there are.
+constexpr GroupShape kManyDiagonals{128, 64}, kFewDiagonals{256, 32};
 
 // Element x is values[base + x] for first <= x < last. A line of A or C begins at the block's first row, a window of B
 // at that row + shift; it is `length` long and lies at `place` in shared memory.
@@ -21,25 +25,31 @@ struct GroupLine {
 struct GroupChunk {
   std::int32_t a, a_end, b, b_end;  // its lines of A and windows of B
   std::int32_t pairs, pairs_end;    // its pairs, by diagonal of C
-  std::int32_t starts;              // where each diagonal's pairs begin: kGroupDiagonals + 1 numbers, from 0
+  std::int32_t starts;              // where each diagonal's pairs begin: shape.diagonals + 1 numbers, from 0
+  std::int32_t b_at, pairs_at, runs_at;  // where windows, pairs and runs lie in shared memory, in bytes
 };
 struct Group {
   std::int32_t c, c_end;  // lines of C
   std::int32_t chunk, chunk_end;
 };
-struct GroupPair {
-  std::int32_t a, b;  // places of the first row's factors
+struct alignas(16) GroupPair {
+  std::int32_t a, b;         // places of the first row's factors
+  std::int32_t block, count; // of rows, in which the two meet
 };
 
 struct GroupLists {
+  GroupShape shape;
   std::vector<Group> groups;
   std::vector<GroupChunk> chunks;
   std::vector<GroupLine> a, b, c;
   std::vector<GroupPair> pairs;
   std::vector<std::int32_t> starts;
+  std::int32_t most_bytes = 0;  // of shared memory, of a chunk
 };
 
-// `budget`: bytes of shared memory for lines of `a_item`- and `b_item`-byte values, and for the pairs.
+constexpr int kRunBytes = 40;  // of shared memory for what says where a line or window comes from
+
+// `budget`: bytes of shared memory for lines of `a_item`- and `b_item`-byte values, for the pairs and the runs.
 GroupLists group_lists(const Plan& plan, int a_item, int b_item, int budget);
 
 }  // namespace diagsparse::cuda

@@ -1,13 +1,15 @@
-// The kernels of hm on the GPU, the default first.
+// The kernels of hm on the GPU.
 #include "formats/hm.hpp"
 
+#include "kernels/choice.hpp"
 #include "kernels/diagonal_kernels.hpp"
 
 namespace diagsparse::cuda {
 
 static FormatKernels make() {
   return {{matvec_row()},
-          {matmul_row(), matmul_band(), matmul_group(), matmul_atomic(), matmul_atomic_split(), matmul_entry()}};
+          {matmul_row(), matmul_band(), matmul_group(), matmul_atomic(), matmul_atomic_split(), matmul_entry()},
+          choose_matmul};
 }
 static const RegisterKernels registered("hm", 0, make);
 

@@ -22,83 +22,155 @@ namespace diagsparse::cuda {
 
 namespace {
 
+constexpr int kMostWarps = 4;
 constexpr int kRing = 24, kRingStride = 18;  // diagonals of C on their way out, a warp's rows each
 
-template <int Tiles, class U, class V>
-__global__ void __launch_bounds__(128)
-    band_tiles(const __grid_constant__ Bands bands, const U* a, bool conj_a, const V* b, bool conj_b, Product<U, V>* c,
-               const __grid_constant__ Update<Product<U, V>> update) {
-  using T = Product<U, V>;
-  extern __shared__ double2 memory[];
-  const int warps = blockDim.x / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int rows = warps * kWarpRows, inner_steps = (kWarpRows - 1 + bands.a_width + 7) / 8;
-  const int met = rows - kWarpRows + 8 * inner_steps;  // rows of B
-  U* a_lines = reinterpret_cast<U*>(memory);
-  V* b_lines = reinterpret_cast<V*>(reinterpret_cast<char*>(memory) +
-                                    (sizeof(U) * bands.a_width * bands.a_stride + 15) / 16 * 16);
-  T* ring = reinterpret_cast<T*>(reinterpret_cast<char*>(b_lines) +
-                                 (sizeof(V) * bands.b_width * bands.b_stride + 15) / 16 * 16) +
-            warp * kRing * kRingStride;
-  const int64 i0 = static_cast<int64>(blockIdx.x) * rows;
-  // The lines of A and B lie where the rings will be.
-  Line* a_table = reinterpret_cast<Line*>(ring - warp * kRing * kRingStride);
-  Line* b_table = a_table + bands.a_width;
-  for (int d = threadIdx.x; d < bands.a_width; d += blockDim.x) a_table[d] = bands.a[d];
-  for (int e = threadIdx.x; e < bands.b_width; e += blockDim.x) b_table[e] = bands.b[e];
-  __syncthreads();
-  const int mine = static_cast<int>(min(int64(rows), bands.rows - i0));
-  for (int d = warp; d < bands.a_width; d += warps) {
-    U* line = a_lines + d * bands.a_stride;
-    fetch(line, a, a_table[d], i0, mine, bands);
-    for (int t = mine + lane; t < rows; t += 32) line[t] = U{};
-  }
-  for (int e = warp; e < bands.b_width; e += warps) {
-    fetch(b_lines + e * bands.b_stride, b, b_table[e], i0 + bands.a_low, met, bands);
-  }
-  __pipeline_commit();
-  __pipeline_wait_prior(0);
-  __syncthreads();
+// A block's shared memory, in bytes from its beginning.
+struct Room {
+  int b, nothing, rings, pieces, a_at, b_at, total;
 
-  const int first = warp * kWarpRows;
-  const int64 i1 = i0 + first;
-  const BandProduct<U, V> product{bands, a_lines + first, b_lines + first, conj_a, conj_b};
-  const int c_width = bands.a_width + bands.b_width - 1;
-  const int row = lane / 4, column = lane % 4 * 2;
-  const int steps = (c_width + 14) / 8 + 1;
-  Tile<T> tiles[Tiles];
-  for (int g = 0; g < steps; ++g) {
-    // The lines that this step completes, one in each of the first eight lanes, asked for ahead of the arithmetic.
-    const int complete = 8 * g - 15, mine = complete + lane % 8;
-    const Line line = mine >= 0 && mine < c_width ? bands.c[mine] : Line{0, 0, 0};
-    if (g < inner_steps) {
-      product.step(tiles, g, 0);
-      product.step(tiles, g, 1);
+  __host__ __device__ Room(const Bands& bands, int item, int warps) {
+    const auto next = [](int bytes) { return (bytes + 15) / 16 * 16; };
+    b = next(item * bands.a_width * bands.a_stride);
+    nothing = b + item * bands.b_width * bands.b_stride;
+    rings = next(nothing + item * bands.b_stride);
+    // The runs of A and B lie where the rings will be.
+    const int runs = static_cast<int>(sizeof(Run)) * (bands.a_width + bands.b_width);
+    pieces = next(rings + max(item * warps * kRing * kRingStride, runs));
+    a_at = pieces + static_cast<int>(sizeof(Piece)) * 8 * bands.steps();
+    b_at = a_at + 4 * (kWarpRows - 1 + 8 * bands.inner_steps());
+    total = b_at + 4 * bands.b_width;
+  }
+};
+
+template <int Tiles, class T>
+__global__ void __launch_bounds__(32 * kMostWarps)
+    band_tiles(const __grid_constant__ Bands bands, const Source<T> a, bool conj_a, const Source<T> b, bool conj_b,
+               T* c, const __grid_constant__ Update<T> update) {
+  static_assert(Tiles % 3 == 0);  // the ring turns once in three steps
+  constexpr int item = sizeof(T);
+  extern __shared__ double2 memory[];
+  __shared__ Copies copies;
+  char* const shared = reinterpret_cast<char*>(memory);
+  const int warps = blockDim.x / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int rows = warps * kWarpRows, met = rows - kWarpRows + 8 * bands.inner_steps();  // of C, of B
+  const Room room(bands, item, warps);
+  Piece* pieces = reinterpret_cast<Piece*>(shared + room.pieces);  // of C; the first is that of line 1 - kWarpRows
+  int *a_at = reinterpret_cast<int*>(shared + room.a_at) + kWarpRows - 1,
+      *b_at = reinterpret_cast<int*>(shared + room.b_at);
+  Run* runs = reinterpret_cast<Run*>(shared + room.rings);
+  const int64 i0 = static_cast<int64>(blockIdx.x) * rows;
+  const int mine = static_cast<int>(min(int64(rows), bands.rows - i0));
+  if (threadIdx.x == 0) copies.begin(blockDim.x);
+  __syncthreads();
+#pragma unroll 1
+  for (int l = lane * warps + warp; l < bands.a_width + bands.b_width; l += blockDim.x) {
+    const int e = l - bands.a_width;
+    const bool of_a = e < 0;
+    const Piece piece = piece_of(of_a ? bands.a[l] : bands.b[e], of_a ? i0 : i0 + bands.a_low, of_a ? mine : met, bands);
+    const T* values = of_a ? a.values : b.values;
+    const T* from = values + piece.at;
+    const int place = (of_a ? item * l * bands.a_stride : room.b + item * e * bands.b_stride) + since_border(from);
+    (of_a ? a_at[l] : b_at[e]) = piece.first < piece.last ? place : room.nothing;
+    copies.start(Run{reinterpret_cast<const char*>(from), shared + place, item, of_a ? rows : met, piece.first,
+                     piece.last, piece.wrap},
+                 values, of_a ? a.size : b.size, runs);
+  }
+  copies.started();
+  bool whole = update.plain && mine == rows;
+  for (int l = threadIdx.x; l < 8 * bands.steps(); l += blockDim.x) {
+    const int line = l + 1 - kWarpRows;
+    Piece piece{-1, 0, 0, 0};
+    if (line >= 0 && line < bands.c_width()) piece = piece_of(bands.c[line], i0, mine, bands);
+    if (piece.last <= piece.first) piece.at = -1;
+    else whole = whole && piece.whole(rows);
+    pieces[l] = piece;
+  }
+  for (int d = static_cast<int>(threadIdx.x) + 1 - kWarpRows; d < 8 * bands.inner_steps(); d += blockDim.x) {
+    if (d < 0 || d >= bands.a_width) a_at[d] = room.nothing;
+  }
+  for (int x = threadIdx.x; x < bands.b_stride; x += blockDim.x) reinterpret_cast<T*>(shared + room.nothing)[x] = T{};
+  copies.wait(runs, bands.n, 0);
+  whole = __syncthreads_and(whole);  // every line of C that the block meets is stored for all of its rows
+
+  const int first = warp * kWarpRows, row = lane / 4, inner = lane % 4, column = lane % 4 * 2;
+  const int r = lane % 16, x = first + r;
+  const WarpBands<T> own{bands, shared + item * first, a_at, b_at, conj_a, conj_b};
+  T* own_c = c + x;
+  asm("" : "+l"(own_c));  // kept, not found anew in every step
+  T* ring = reinterpret_cast<T*>(shared + room.rings) + warp * kRing * kRingStride;
+  const auto place = [&](int slot, int r) { return (slot < 0 ? slot + kRing : slot) * kRingStride + r; };
+  int right[Tiles][2];  // where B's values of a step are, for each open tile and each half of the step's eight rows
+#pragma unroll
+  for (int t = 0; t < Tiles; ++t) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int k = 4 * half + inner, e = 8 * t + row - k;
+      right[t][half] = (static_cast<unsigned>(e) < bands.b_width ? b_at[e] : room.nothing) + item * k;
+      asm("" : "+r"(right[t][half]));
     }
-    // The first tile is complete: to the ring, by diagonals.
-    const int base = g % 3 * 8;
-    __syncwarp();
+  }
+  Tile<T> tiles[Tiles];  // tile t of step g is number (g + t) % Tiles
+#pragma unroll 1
+  for (int g0 = 0; g0 < bands.step_end; g0 += Tiles) {
+    unsigned long long wrong = 0;  // sums of these steps that are infinite or no numbers
 #pragma unroll
-    for (int v = 0; v < 4; ++v) {
-      const int r = row + (v < 2 ? 0 : 8), slot = base + column + v % 2 - r;
-      ring[(slot < 0 ? slot + kRing : slot) * kRingStride + r] = value_of(tiles[0], v);
+    for (int u = 0; u < Tiles; ++u) {
+      const int g = g0 + u, base = u % 3 * 8;
+      if (g >= bands.step_end) break;
+      if (g < bands.inner_steps() && g + Tiles + 2 > bands.step) {
+        tiles[(u + Tiles - 1) % Tiles] = Tile<T>{};
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          const int k = 8 * g + 4 * half + inner;
+          const T low = own.left(row, k), high = own.left(row + 8, k);
+#pragma unroll
+          for (int t = 0; t < Tiles; ++t) {
+            tiles[(u + t) % Tiles].add(low, high, conjugate_if(conj_b, own.at(right[t][half] + 8 * item * u)));
+          }
+        }
+      }
+      // The first tile is complete: to the ring, by diagonals.
+#pragma unroll
+      for (int v = 0; v < 4; ++v) {
+        const int r = row + (v < 2 ? 0 : 8);
+        ring[place(base + column + v % 2 - r, r)] = tiles[u].value(v);
+      }
+      __syncwarp();
+      // The diagonals that this completes, two at a time, a half of the warp each.
+      T sums[4];
+#pragma unroll
+      for (int q = 0; q < 4; ++q) {
+        sums[q] = ring[place(base + 1 - kWarpRows + 2 * q + lane / 16, r)];
+        if (!is_finite(sums[q])) wrong |= 1ull << (4 * u + q);
+      }
+      const Piece* to = pieces + 8 * g + lane / 16;
+      if (whole) {
+        int64 at[4];
+#pragma unroll
+        for (int q = 0; q < 4; ++q) at[q] = to[2 * q].at;
+#pragma unroll
+        for (int q = 0; q < 4; ++q) {
+          if (at[q] >= 0) store_once(own_c + at[q], sums[q]);
+        }
+      } else {
+#pragma unroll 1
+        for (int q = 0; q < 4; ++q) {
+          const T sum = ring[place(base + 1 - kWarpRows + 2 * q + lane / 16, r)];
+          if (is_finite(sum) && to[2 * q].holds(x)) update.one(c + to[2 * q].place(x, bands.n), sum);
+        }
+      }
+      __syncwarp();
+    }
+    for (; wrong != 0; wrong &= wrong - 1) {
+      const int bit = __ffsll(wrong) - 1, number = 8 * (g0 + bit / 4) + 2 * (bit % 4) + lane / 16;
+      const Piece& to = pieces[number];
+      if (to.holds(x)) update.one(c + to.place(x, bands.n), own.alone(r, i0 + x, number + 1 - kWarpRows));
     }
 #pragma unroll
-    for (int t = 0; t + 1 < Tiles; ++t) tiles[t] = tiles[t + 1];
-    tiles[Tiles - 1] = Tile<T>{};
-    __syncwarp();
-    // Two diagonals at a time, a half of the warp each.
-    const int r = lane % 16;
+    for (int t = 0; t < Tiles; ++t) {
 #pragma unroll
-    for (int q = 0; q < 4; ++q) {
-      const int which = 2 * q + lane / 16, slot = base - 15 + which;
-      const Line to{__shfl_sync(0xffffffffu, line.base, which), __shfl_sync(0xffffffffu, line.first, which),
-                    __shfl_sync(0xffffffffu, line.last, which)};
-      const int64 at = i1 + r < bands.rows ? find(to, i1 + r, bands.cyclic, bands.n) : -1;
-      if (at < 0) continue;
-      T value = ring[(slot < 0 ? slot + kRing : slot) * kRingStride + r];
-      if (!finite(value)) value = product.alone(r, i1 + r, complete + which);
-      if (update.plain) store_once(c + at, value);
-      else update.one(c + at, value);
+      for (int half = 0; half < 2; ++half) right[t][half] += 8 * item * Tiles;
     }
   }
 }
@@ -106,7 +178,7 @@ __global__ void __launch_bounds__(128)
 struct Lists {
   bool are_bands = false;
   Array a, b, c;
-  int a_width = 0, b_width = 0;
+  int a_width = 0, b_width = 0, step = 0, step_end = 0;
   int64 a_low = 0;
   bool cyclic = false;
 
@@ -127,6 +199,11 @@ std::shared_ptr<Lists> lists_of(const Plan& plan) {
     made->c = upload(c.lines);
     made->a_width = a.width();
     made->b_width = b.width();
+    const auto stored = [](const Line& line) { return line.first < line.last; };
+    const auto first = std::find_if(c.lines.begin(), c.lines.end(), stored);
+    const auto last = std::find_if(c.lines.rbegin(), c.lines.rend(), stored);
+    made->step = static_cast<int>(first - c.lines.begin() + kWarpRows - 1) / 8;
+    made->step_end = static_cast<int>(c.lines.rend() - last + kWarpRows - 2) / 8 + 1;
     made->a_low = a.low;
     made->cyclic = a.cyclic;
     return made;
@@ -150,63 +227,67 @@ struct BandMatmul {
 
 template <class T>
 struct BandMatmul<T, T> {
-  static constexpr int most_tiles = is_complex<T> ? 8 : 15;
+  static constexpr int most_tiles = most_band_tiles(is_complex<T>);
 
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
     const auto lists = lists_of(plan);
-    const int tiles = (lists->b_width + 14) / 8;
+    const int tiles = band_tiles_of(lists->b_width);
     Bands bands{lists->a.as<const Line>(),
                 lists->b.as<const Line>(),
                 lists->c.as<const Line>(),
                 lists->a_width,
                 lists->b_width,
+                lists->step,
+                lists->step_end,
                 lists->a_low,
                 plan.rows,
                 plan.rows,
                 lists->cyclic,
                 0,
                 0};
-    int warps = plan.rows >= 1 << 16 ? 4 : plan.rows >= 1 << 14 ? 2 : 1, shared = 0;
-    for (; warps > 0 && (shared = shared_bytes(bands, warps)) > most_shared(); warps /= 2) {
-    }
-    if (!lists->are_bands || warps == 0 || tiles > most_tiles) return run_row(plan, a, b, alpha, beta, c);
-    const dim3 grid(static_cast<unsigned>(ceil_div(plan.rows, warps * kWarpRows)));
-    with_tiles<2>(tiles, [&](auto kernel) {
-      CUDA_CALL(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
-      launch_shared("matmul band", kernel, grid, dim3(32 * warps), shared, bands, a.values.as<T>(),
-                    plan.op_a.conjugated, b.values.as<T>(), plan.op_b.conjugated, c.values.as<T>(),
-                    Update<T>(alpha, beta));
+    if (!lists->are_bands || tiles > most_tiles) return run_row(plan, a, b, alpha, beta, c);
+    with_tiles<3>(tiles, [&](auto constant) {
+      constexpr auto kernel = band_tiles<constant.value, T>;
+      const auto [warps, shared] = block_of(bands, limits<kernel>());
+      if (warps == 0) return run_row(plan, a, b, alpha, beta, c);
+      const dim3 grid(static_cast<unsigned>(ceil_div(plan.rows, warps * kWarpRows)));
+      launch_shared("matmul band", kernel, grid, dim3(32 * warps), shared, bands, Source<T>(a), plan.op_a.conjugated,
+                    Source<T>(b), plan.op_b.conjugated, c.values.as<T>(), Update<T>(alpha, beta));
     });
   }
 
  private:
+  // Warps of a block and its bytes of shared memory: such that a multiprocessor has most warps at work, all blocks of
+  // a small product have one each, and blocks are large. 0 where not even one warp fits.
+  static std::pair<int, int> block_of(Bands& bands, const Limits& limits) {
+    constexpr int multiprocessors = 128;
+    int best = 0, at_work = 0;
+    for (int warps = 1; warps <= kMostWarps; warps *= 2) {
+      if (warps > 1 && bands.rows < multiprocessors / 2 * warps * kWarpRows) break;
+      const int now = warps * limits.blocks(32 * warps, shared_bytes(bands, warps));
+      if (now > 0 && now >= at_work) best = warps, at_work = now;
+    }
+    return {best, best > 0 ? shared_bytes(bands, best) : 0};
+  }
+
   // Sets the strides too: free of bank conflicts for the skewed reads of A's and of B's fragments.
   static int shared_bytes(Bands& bands, int warps) {
-    const int banks = sizeof(T) < 16 ? 64 / static_cast<int>(sizeof(T)) * 2 : 8, rows = warps * kWarpRows;
-    bands.a_stride = next(rows, banks / 4, banks);
-    bands.b_stride = next(rows - kWarpRows + (kWarpRows - 1 + bands.a_width + 7) / 8 * 8, 4, banks);
-    const auto round = [](std::size_t bytes) { return (bytes + 15) / 16 * 16; };
-    return static_cast<int>(
-        round(sizeof(T) * bands.a_width * bands.a_stride) + round(sizeof(T) * bands.b_width * bands.b_stride) +
-        std::max(sizeof(T) * warps * kRing * kRingStride, sizeof(Line) * (bands.a_width + bands.b_width)));
+    constexpr int shift = 16 / sizeof(T) - 1;  // room for lines that begin behind a 16-byte border
+    const int rows = warps * kWarpRows, met = rows - kWarpRows + 8 * bands.inner_steps();
+    bands.a_stride = next(rows + shift, 32 / sizeof(T), 64 / sizeof(T));
+    bands.b_stride = next(met + shift, 4, 8);
+    return Room(bands, sizeof(T), warps).total;
   }
 
-  static int most_shared() {
-    int device = 0, bytes = 0;
-    CUDA_CALL(cudaGetDevice(&device));
-    CUDA_CALL(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-    return bytes;
-  }
-
-  // Calls f with the kernel for at least this many open tiles.
+  // Calls f with the number of open tiles to compile for: this many or a few more.
   template <int Tiles, class F>
   static void with_tiles(int tiles, const F& f) {
     if constexpr (Tiles >= most_tiles) {
-      f(band_tiles<most_tiles, T, T>);
+      f(std::integral_constant<int, most_tiles>());
     } else if (tiles <= Tiles) {
-      f(band_tiles<Tiles, T, T>);
+      f(std::integral_constant<int, Tiles>());
     } else {
-      with_tiles<Tiles + (Tiles < 4 ? 1 : Tiles < 8 ? 2 : Tiles < 11 ? 3 : 4)>(tiles, f);
+      with_tiles<Tiles + 3>(tiles, f);
     }
   }
 };

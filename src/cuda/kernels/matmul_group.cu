@@ -1,12 +1,11 @@
 // Kernel "group" of dia, hm and cdm: C = alpha op(A) op(B) + beta C of scattered diagonals.
 //
-// A block takes kGroupRows rows of kGroupDiagonals neighbouring diagonals of C; a warp eight of the diagonals, a thread
-// a few rows of each, whose sums stay in registers. The block brings A's diagonals and windows of B's into shared
-// memory, chunk after chunk (see group_lists.hpp), and every window serves all of the group's diagonals that meet it.
-// Each value of C is written once, and sums add up in the order of A's offsets: the same bits on every run. Borders
-// are filled up with zeros: a sum that is infinite or no number is done again over the stored terms alone.
-#include <cuda_pipeline_primitives.h>
-
+// A block takes neighbouring rows of neighbouring diagonals of C (its shape), a warp a few of the diagonals, a thread a
+// few rows of each, whose sums stay in registers. The block brings A's diagonals and windows of B's into shared memory,
+// chunk after chunk (see group_lists.hpp), and every window serves all of the group's diagonals that meet it. Each
+// value of C is written once, and sums add up in the order of A's offsets: the same bits on every run. The ends of
+// diagonals are filled up with zeros: a sum that is infinite or no number is done again over the stored terms alone.
+#include "fetch.cuh"
 #include "kernels/diagonal_kernels.hpp"
 #include "kernels/group_lists.hpp"
 #include "memory.cuh"
@@ -16,14 +15,17 @@ namespace diagsparse::cuda {
 
 namespace {
 
-constexpr int kWarps = 16, kEach = kGroupDiagonals / kWarps, kThreadRows = kGroupRows / 32;
-constexpr int kBudget = 104 << 10;  // bytes of shared memory for a chunk: two blocks fit a multiprocessor
+constexpr int kWarps = 16;
+constexpr int kBudget = 108 << 10;  // bytes of shared memory for a chunk: two blocks fit a multiprocessor
+
+static_assert(sizeof(Run) == kRunBytes);
 
 struct ResidentGroups {
   Array groups, chunks, a, b, c, pairs, starts;
-  int count = 0, a_bytes = 0, b_bytes = 0, shared = 0;
+  GroupShape shape;
+  int count = 0, shared = 0;
 
-  ResidentGroups(const GroupLists& lists, int a_item, int b_item)
+  explicit ResidentGroups(const GroupLists& lists)
       : groups(upload(lists.groups)),
         chunks(upload(lists.chunks)),
         a(upload(lists.a)),
@@ -31,23 +33,13 @@ struct ResidentGroups {
         c(upload(lists.c)),
         pairs(upload(lists.pairs)),
         starts(upload(lists.starts)),
-        count(static_cast<int>(lists.groups.size())) {
-    int most_pairs = 0;
-    for (const GroupChunk& chunk : lists.chunks) {
-      const auto& last = chunk.b_end > chunk.b ? lists.b[chunk.b_end - 1] : GroupLine{};
-      a_bytes = std::max(a_bytes, round_up((chunk.a_end - chunk.a) * kGroupRows * a_item));
-      b_bytes = std::max(b_bytes, round_up((last.place + last.length) * b_item));
-      most_pairs = std::max(most_pairs, chunk.pairs_end - chunk.pairs);
-    }
-    shared = a_bytes + b_bytes + most_pairs * static_cast<int>(sizeof(GroupPair));
-  }
+        shape(lists.shape),
+        count(static_cast<int>(lists.groups.size())),
+        shared(lists.most_bytes) {}
   template <class F>
   void visit(const F& f) const {
     for (const Array* array : {&groups, &chunks, &a, &b, &c, &pairs, &starts}) f(*array);
   }
-
- private:
-  static int round_up(int bytes) { return (bytes + 15) / 16 * 16; }
 };
 
 struct Lists {
@@ -56,22 +48,20 @@ struct Lists {
   const GroupLine *a, *b, *c;
   const GroupPair* pairs;
   const std::int32_t* starts;
-  int a_bytes, b_bytes;
   const Sum* sums;
   const Term* terms;
 };
 
-// One warp: the line's elements for rows i0 ..., zeros where nothing is stored.
+// Starts to copy the line's elements for rows i0 ....
 template <class T>
-__device__ void fetch(T* shared, const T* values, const GroupLine& line, int64 i0) {
+__device__ void start(Copies& copies, const GroupLine& line, const Source<T>& source, char* shared, int64 i0,
+                      Run* runs) {
+  constexpr int item = sizeof(T);
   const int64 x0 = i0 + line.shift;
-  const int first = static_cast<int>(min(max(line.first - x0, int64(0)), int64(line.length)));
-  const int last = static_cast<int>(min(max(line.last - x0, int64(0)), int64(line.length)));
-  const T* from = values + line.base + x0;
-  for (int t = threadIdx.x % 32; t < line.length; t += 32) {
-    const bool stored = t >= first && t < last;
-    __pipeline_memcpy_async(shared + line.place + t, stored ? from + t : values, sizeof(T), stored ? 0 : sizeof(T));
-  }
+  const auto clamp = [&](int64 x) { return static_cast<int>(min(max(x - x0, int64(0)), int64(line.length))); };
+  copies.start(Run{reinterpret_cast<const char*>(source.values + line.base + x0), shared + item * line.place, item,
+                   line.length, clamp(line.first), clamp(line.last), line.length},
+               source.values, source.size, runs);
 }
 
 // The sum over the stored terms alone.
@@ -87,58 +77,82 @@ __device__ Product<U, V> alone(const Lists& lists, int64 diagonal, int64 i, cons
   return total;
 }
 
-template <class U, class V>
-__global__ void __launch_bounds__(32 * kWarps)
-    group_rows(const __grid_constant__ Lists lists, const U* a, bool conj_a, const V* b, bool conj_b, Product<U, V>* c,
-               const __grid_constant__ Update<Product<U, V>> update) {
+template <int Rows, int Diagonals, class U, class V>
+__global__ void __launch_bounds__(32 * kWarps, 2)
+    group_rows(const __grid_constant__ Lists lists, const Source<U> a, bool conj_a, const Source<V> b, bool conj_b,
+               Product<U, V>* c, const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
+  constexpr int each = Diagonals / kWarps, thread_rows = Rows / 32;
   extern __shared__ double2 memory[];
-  U* a_lines = reinterpret_cast<U*>(memory);
-  V* b_lines = reinterpret_cast<V*>(reinterpret_cast<char*>(memory) + lists.a_bytes);
-  GroupPair* pairs = reinterpret_cast<GroupPair*>(reinterpret_cast<char*>(memory) + lists.a_bytes + lists.b_bytes);
+  __shared__ Copies copies;
+  __shared__ GroupChunk chunks[2];
+  __shared__ GroupLine lines[Diagonals];  // of C
+  char* const shared = reinterpret_cast<char*>(memory);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const Group group = lists.groups[blockIdx.y];
-  const int64 i0 = static_cast<int64>(blockIdx.x) * kGroupRows;
-  T sums[kEach][kThreadRows] = {};
+  const int64 i0 = static_cast<int64>(blockIdx.x) * Rows;
+  T sums[each][thread_rows] = {};
+  if (threadIdx.x == 0) {
+    copies.begin(blockDim.x);
+    if (group.chunk < group.chunk_end) chunks[0] = lists.chunks[group.chunk];
+  }
+  for (int d = threadIdx.x; d < group.c_end - group.c; d += blockDim.x) lines[d] = lists.c[group.c + d];
   for (int n = group.chunk; n < group.chunk_end; ++n) {
-    const GroupChunk chunk = lists.chunks[n];
+    before_copies();
     __syncthreads();  // the last chunk's lines are done with
-    for (int l = chunk.a + warp; l < chunk.a_end; l += kWarps) fetch(a_lines, a, lists.a[l], i0);
-    for (int l = chunk.b + warp; l < chunk.b_end; l += kWarps) fetch(b_lines, b, lists.b[l], i0);
-    for (int p = threadIdx.x; p < chunk.pairs_end - chunk.pairs; p += blockDim.x) {
-      __pipeline_memcpy_async(pairs + p, lists.pairs + chunk.pairs + p, sizeof(GroupPair));
+    const int round = n - group.chunk;
+    const GroupChunk& chunk = chunks[round % 2];
+    const U* a_lines = reinterpret_cast<const U*>(shared);
+    const V* b_lines = reinterpret_cast<const V*>(shared + chunk.b_at);
+    const GroupPair* pairs = reinterpret_cast<const GroupPair*>(shared + chunk.pairs_at);
+    Run* runs = reinterpret_cast<Run*>(shared + chunk.runs_at);
+    const int a_count = chunk.a_end - chunk.a, b_count = chunk.b_end - chunk.b;
+    for (int l = lane * kWarps + warp; l < a_count + b_count; l += blockDim.x) {  // all warps have as many to start
+      if (l < a_count) start(copies, lists.a[chunk.a + l], a, shared, i0, runs);
+      else start(copies, lists.b[chunk.b + l - a_count], b, shared + chunk.b_at, i0, runs);
     }
-    const std::int32_t* starts = lists.starts + chunk.starts + warp * kEach;
-    const int start = lane <= kEach ? starts[lane] : 0;
-    __pipeline_commit();
-    __pipeline_wait_prior(0);
-    __syncthreads();
+    if (threadIdx.x == 0) {
+      const int count = chunk.pairs_end - chunk.pairs;
+      const GroupPair* from = lists.pairs + chunk.pairs;
+      copies.start(Run{reinterpret_cast<const char*>(from), shared + chunk.pairs_at, sizeof(GroupPair), count, 0, count,
+                       count},
+                   from, count, runs);
+    }
+    copies.started();
+    const std::int32_t* starts = lists.starts + chunk.starts + warp * each;
+    const int start_at = lane <= each ? starts[lane] : 0;
+    if (threadIdx.x == 0 && n + 1 < group.chunk_end) chunks[(round + 1) % 2] = lists.chunks[n + 1];
+    copies.wait(runs, 0, round);
 #pragma unroll
-    for (int d = 0; d < kEach; ++d) {
-      const int end = __shfl_sync(0xffffffffu, start, d + 1);
-      for (int p = __shfl_sync(0xffffffffu, start, d); p < end; ++p) {
+    for (int d = 0; d < each; ++d) {
+      const int end = __shfl_sync(0xffffffffu, start_at, d + 1);
+#pragma unroll 4
+      for (int p = __shfl_sync(0xffffffffu, start_at, d); p < end; ++p) {
         const GroupPair pair = pairs[p];
+        if (static_cast<unsigned>(blockIdx.x) - pair.block >= static_cast<unsigned>(pair.count)) continue;
 #pragma unroll
-        for (int q = 0; q < kThreadRows; ++q) {
+        for (int q = 0; q < thread_rows; ++q) {
           const U left = conjugate_if(conj_a, a_lines[pair.a + lane + 32 * q]);
           sums[d][q] += multiply(left, conjugate_if(conj_b, b_lines[pair.b + lane + 32 * q]));
         }
       }
     }
   }
+  __syncthreads();
 #pragma unroll
-  for (int d = 0; d < kEach; ++d) {
-    const int number = group.c + warp * kEach + d;
+  for (int d = 0; d < each; ++d) {
+    const int number = group.c + warp * each + d;
     if (number >= group.c_end) break;
-    const GroupLine line = lists.c[number];
+    const GroupLine& line = lines[warp * each + d];
+    T* out = c + line.base;
 #pragma unroll
-    for (int q = 0; q < kThreadRows; ++q) {
+    for (int q = 0; q < thread_rows; ++q) {
       const int64 i = i0 + lane + 32 * q;
       if (i < line.first || i >= line.last) continue;
       T value = sums[d][q];
-      if (!finite(value)) value = alone<U, V>(lists, number, i, a, conj_a, b, conj_b);
-      if (update.plain) store_once(c + line.base + i, value);
-      else update.one(c + line.base + i, value);
+      if (!finite(value)) value = alone<U, V>(lists, number, i, a.values, conj_a, b.values, conj_b);
+      if (update.plain) store_once(out + i, value);
+      else update.one(out + i, value);
     }
   }
 }
@@ -148,7 +162,7 @@ std::shared_ptr<ResidentGroups> groups_of(const Plan& plan) {
   const int a_item = sizeof(U), b_item = sizeof(V);
   const std::string key = "groups " + std::to_string(a_item) + " " + std::to_string(b_item);
   return keep<ResidentGroups>(plan.kept, key.c_str(), [&] {
-    return std::make_shared<ResidentGroups>(group_lists(plan, a_item, b_item, kBudget), a_item, b_item);
+    return std::make_shared<ResidentGroups>(group_lists(plan, a_item, b_item, kBudget));
   });
 }
 std::shared_ptr<ResidentSums> sums_of(const Plan& plan) {
@@ -168,16 +182,20 @@ struct GroupMatmul {
                       kept->c.template as<const GroupLine>(),
                       kept->pairs.template as<const GroupPair>(),
                       kept->starts.template as<const std::int32_t>(),
-                      kept->a_bytes,
-                      kept->b_bytes,
                       sums->sums_begin(),
                       sums->terms_begin()};
-    const auto kernel = group_rows<U, V>;
-    CUDA_CALL(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kept->shared));
-    const dim3 grid(static_cast<unsigned>(ceil_div(plan.rows, kGroupRows)), static_cast<unsigned>(kept->count));
-    launch_shared("matmul group", kernel, grid, dim3(32 * kWarps), kept->shared, lists, a.values.as<U>(),
-                  plan.op_a.conjugated, b.values.as<V>(), plan.op_b.conjugated, c.values.as<T>(),
-                  Update<T>(alpha, beta));
+    const auto with = [&]<GroupShape shape>() {
+      constexpr auto kernel = group_rows<shape.rows, shape.diagonals, U, V>;
+      if (kept->shared > limits<kernel>().shared) {  // a GPU with little shared memory
+        return find_matmul(plan.format, "row").typed(a.dtype, b.dtype)(plan, a, b, alpha, beta, c);
+      }
+      const dim3 grid(static_cast<unsigned>(ceil_div(plan.rows, shape.rows)), static_cast<unsigned>(kept->count));
+      launch_shared("matmul group", kernel, grid, dim3(32 * kWarps), kept->shared, lists, Source<U>(a),
+                    plan.op_a.conjugated, Source<V>(b), plan.op_b.conjugated, c.values.as<T>(),
+                    Update<T>(alpha, beta));
+    };
+    if (kept->shape.rows == kManyDiagonals.rows) with.template operator()<kManyDiagonals>();
+    else with.template operator()<kFewDiagonals>();
   }
 };
 

@@ -1,0 +1,39 @@
+#include "kernels/choice.hpp"
+
+#include "kernels/band_lines.hpp"
+
+namespace diagsparse::cuda {
+
+namespace {
+
+// The first rule that holds names the kernel. Times: one H200, double precision, "row" against the rule's kernel.
+struct Rule {
+  const char* kernel;
+  bool (*holds)(const Plan& plan, DType a, DType b);
+};
+
+const Rule rules[] = {
+    // n = 10240: 11 x 11 diagonals (1.2 M multiply-adds) 6.0 against 9.4 us, 41 x 41 (17 M) 33 against 19 us;
+    // n = 10^6: 11 x 11 553 against 126 us, 41 x 41 7100 against 450 us.
+    {"band",
+     [](const Plan& plan, DType a, DType b) {
+       Band left, right, result;
+       return a == b && plan.sums.work >= 6'000'000 && find_bands(plan, left, right, result) &&
+              band_tiles_of(right.width()) <= most_band_tiles(a == DType::c64 || a == DType::c128);
+     }},
+    // 7-point stencil 148 x 58 x 148 squared (62 M) 327 against 190 us; random diagonals, n = 10^4: 109 x 109 (92 M) 327
+    // against 285 us, 600 x 600 (2.8 G) 5900 against 2730 us. Below, making its lists costs more than it saves.
+    {"group", [](const Plan& plan, DType, DType) { return plan.sums.work >= 30'000'000; }},
+    {"row", [](const Plan&, DType, DType) { return true; }},
+};
+
+}  // namespace
+
+const char* choose_matmul(const Plan& plan, DType a, DType b) {
+  for (const Rule& rule : rules) {
+    if (rule.holds(plan, a, b)) return rule.kernel;
+  }
+  return "";
+}
+
+}  // namespace diagsparse::cuda

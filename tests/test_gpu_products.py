@@ -1,0 +1,106 @@
+"""Products of diagonals on a GPU that span several blocks of its kernels, borders, holes, and which kernel is chosen."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cases import DTYPES, NO_CUDA
+from oracle import check_matmul
+
+import diagsparse as ds
+
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)]
+DIAGONAL = pytest.mark.parametrize("format", ["dia", "hm", "cdm"])
+KERNELS = ("row", "band", "group")
+
+
+def holes(n, offsets, dtype):
+    """Return a matrix with these diagonals, some far from others."""
+    rng = np.random.default_rng(n)
+    rows = [rng.uniform(0.5, 1.5, n - abs(k)).astype(dtype) for k in offsets]
+    return sp.diags_array(rows, offsets=offsets, shape=(n, n), dtype=dtype)
+
+
+CASES = {
+    "band": lambda d: ds.gallery.banded(777, 20, 20, seed=1, dtype=d),
+    "shifted band": lambda d: holes(700, range(-3, 24), d),
+    "narrow": lambda d: ds.gallery.banded(1030, 1, 2, seed=2, dtype=d),
+    "wide": lambda d: ds.gallery.banded(450, 52, 50, seed=3, dtype=d),
+    "band with holes": lambda d: holes(600, [-6, -5, -3, -1, 0, 1, 2, 4, 6, 7], d),
+    "scattered": lambda d: holes(640, [-600, -255, -64, -1, 0, 3, 130, 257, 601], d),
+    "random": lambda d: ds.gallery.random_diagonals(515, 60, reach=0.9, seed=4, dtype=d),
+}
+
+
+@DIAGONAL
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", CASES)
+def test_every_view_of_large_products(name, format, dtype):
+    a = sp.csr_array(CASES[name](dtype))
+    A = ds.array(a, format, device="cuda")
+    for kernel in KERNELS:
+        for left, right, la, ra in ((A, A, a, a), (A.T, A, a.T, a), (A, A.H, a, a.conj().T)):
+            check_matmul(left.matmul(right, kernel=kernel), la, ra, f"{name} {kernel}")
+    plan = ds.plan_matmul(A, A)
+    C = plan()
+    check_matmul(plan(out=C, alpha=-2, beta=3), a, a, f"{name} alpha, beta", alpha=-2, beta=3, c0=a @ a)
+
+
+@DIAGONAL
+def test_operands_of_two_types(format):
+    a, b = (sp.csr_array(ds.gallery.random_diagonals(300, 40, seed=s, dtype=d)) for s, d in ((1, "f4"), (2, "c16")))
+    A, B = ds.array(a, format, device="cuda"), ds.array(b, format, device="cuda")
+    for kernel in KERNELS:
+        check_matmul(A.matmul(B, kernel=kernel), a, b, kernel)
+        check_matmul(B.matmul(A, kernel=kernel), b, a, kernel)
+
+
+@DIAGONAL
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_what_is_infinite_stays_where_it_meets_stored_values(format, kernel):
+    a, b = ds.gallery.banded(300, 9, 12, seed=5), ds.gallery.banded(300, 8, 8, seed=6)
+    a.data[3, 100], a.data[12, 250], b.data[4, 17], b.data[9, 299] = np.inf, np.nan, -np.inf, np.inf
+    A, B = ds.array(a, format, device="cuda"), ds.array(b, format, device="cuda")
+    expected = ds.array(a, format).matmul(ds.array(b, format), kernel="sequential").toarray()
+    assert np.isnan(expected).any() and np.isinf(expected).any()
+    made = A.matmul(B, kernel=kernel).toarray()
+    assert np.array_equal(np.isfinite(made), np.isfinite(expected))
+    assert np.allclose(made, expected, rtol=1e-13, equal_nan=True)
+
+
+@DIAGONAL
+@pytest.mark.parametrize("triangle", ["lower", "upper"])
+def test_one_triangle_of_a_large_product(format, triangle):
+    keep = {"lower": np.tril, "upper": np.triu}[triangle]
+    for a in (ds.gallery.banded(500, 20, 20, seed=7), ds.gallery.banded(333, 2, 30, seed=8, dtype="complex128")):
+        A = ds.array(a, format, device="cuda")
+        for kernel in KERNELS:
+            check_matmul(ds.syrk(A, triangle=triangle, kernel=kernel), sp.csr_array(a), sp.csr_array(a).T,
+                         f"{kernel} {triangle}", mask=keep)  # fmt: skip
+
+
+@DIAGONAL
+def test_values_that_begin_anywhere(format):
+    """Arrays from outside need not begin at a 16-byte border."""
+    a = ds.gallery.banded(400, 10, 10, seed=9)
+    A = ds.array(a, format, device="cuda")
+    cupy = pytest.importorskip("cupy")
+    room = cupy.zeros(A.values.size + 1)
+    room[1:] = cupy.asarray(A.values).ravel()
+    names = {"dia": ("offsets",), "hm": ("offsets",), "cdm": ("rows",)}[format]
+    shifted = type(A)((room[1:].reshape(A.values.shape), *(getattr(A, name) for name in names)), shape=A.shape)
+    for kernel in KERNELS:
+        check_matmul(shifted.matmul(shifted, kernel=kernel), sp.csr_array(a), sp.csr_array(a), kernel)
+    x = np.linspace(-1, 1, 400)
+    assert np.allclose(shifted @ x, a @ x, rtol=1e-13)
+
+
+@DIAGONAL
+def test_the_kernel_is_chosen_from_the_diagonals(format):
+    def chosen(a, b=None):
+        A = ds.array(a, format, device="cuda")
+        return ds.plan_matmul(A, A if b is None else ds.array(b, format, device="cuda")).kernel
+
+    assert chosen(ds.gallery.banded(1000, 5, 5)) == "row"
+    assert chosen(ds.gallery.banded(20_000, 20, 20)) == "band"
+    assert chosen(ds.gallery.random_diagonals(10_000, 100, seed=0)) == "group"
+    assert chosen(ds.gallery.banded(30_000, 20, 20), ds.gallery.banded(30_000, 20, 20, dtype="float32")) == "group"

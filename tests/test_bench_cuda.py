@@ -57,10 +57,22 @@ def test_cases_by_name():
         bench_cuda.cases("nope")
 
 
+@pytest.mark.parametrize("right", ["vector", "same", "other"])
+def test_work(right):
+    A = ds.gallery.random_diagonals(60, 7, reach=0.9, seed=3)
+    B = {"vector": np.ones(60), "same": A, "other": ds.gallery.banded(60, 2, 5, seed=4)}[right]
+    pattern = abs(sp.csr_array(A)) > 0
+    counts = np.diff(pattern.indptr).sum() if right == "vector" else (
+        (pattern.astype(int) @ (abs(sp.csr_array(B)) > 0).astype(int)).sum()
+    )  # fmt: skip
+    assert bench_cuda._work(A, B) == counts
+
+
 def report():
     """Return a report as `bench_cuda.run` makes it."""
     row = {"case": "band", "group": "spgemm", "op": "matmul", "what": "bands", "shape": [9, 9], "diagonals": 3,
-           "best": 1e-3, "error": 0.1, "ok": True, "failed": None, "floor_nbytes": 1000}  # fmt: skip
+           "best": 1e-3, "error": 0.1, "ok": True, "failed": None, "floor_nbytes": 1000,
+           "work": 500}  # fmt: skip
     times = (("diagsparse", "dia", "row", 1e-3), ("diagsparse", "hm", "atomic", 4e-3),
              ("diagsparse", "csr", "cusparse", 5e-3), ("cupy", "csr", "", None))  # fmt: skip
     rows = [

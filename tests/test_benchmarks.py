@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from diagsparse import _bench_cuda_tables, _bench_tables
+from diagsparse import _bench_cuda_tables, _bench_tables, paper_000
 
 ROOT = Path(__file__).resolve().parent.parent
-RESULTS = sorted((ROOT / "benchmarks" / "results").glob("*.json"))
+FILES = sorted((ROOT / "benchmarks" / "results").glob("*.json"))
+RESULTS = [path for path in FILES if "experiment" not in json.loads(path.read_text())]
+EXPERIMENTS = [path for path in FILES if path not in RESULTS]
 
 
 @pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
@@ -27,3 +29,10 @@ def test_tables_come_from_the_results(path):
 
 def test_there_are_results():
     assert RESULTS
+
+
+@pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
+def test_tables_of_experiments_come_from_the_results(path):
+    report = json.loads(path.read_text())
+    assert report["ok"] and not report["quick"]
+    assert paper_000.markdown(report) in (ROOT / "docs" / "benchmarks.md").read_text()

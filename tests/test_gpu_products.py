@@ -1,4 +1,4 @@
-"""Products of diagonals on a GPU that span several blocks of its kernels, borders, holes, and which kernel is chosen."""
+"""Products of diagonals on a GPU that span several blocks of its kernels; borders, holes, which kernel is chosen."""
 
 import numpy as np
 import pytest
@@ -43,6 +43,18 @@ def test_every_view_of_large_products(name, format, dtype):
     plan = ds.plan_matmul(A, A)
     C = plan()
     check_matmul(plan(out=C, alpha=-2, beta=3), a, a, f"{name} alpha, beta", alpha=-2, beta=3, c0=a @ a)
+
+
+@DIAGONAL
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("width", [5, 20, 40])
+def test_bands_that_fill_the_device(format, dtype, width):
+    """From some 17000 rows on a row of blocks shares its warps another way."""
+    A = ds.array(ds.gallery.banded(20_011, width, width - 2, seed=1, dtype=dtype), format, device="cuda")
+    for left, right in ((A, A), (A.T, A), (A, A.H)):
+        made, expected = (left.matmul(right, kernel=kernel).values.get() for kernel in ("band", "row"))
+        scale = abs(left).matmul(abs(right), kernel="row").values.get()
+        assert (abs(made - expected) <= 200 * np.finfo(dtype).eps * abs(scale)).all()
 
 
 @DIAGONAL

@@ -78,17 +78,22 @@ def summary(report: dict[str, Any]) -> str:
 
 def machine(report: dict[str, Any]) -> str:
     """Return one line: GPU, versions, precision, copy bandwidth, date."""
-    h, v = report["hardware"], report["versions"]
-    names = {"diagsparse": "diagsparse", "cuda runtime": "CUDA", "cusparse": "cuSPARSE", "cupy": "CuPy"}
     return "; ".join(
         [
-            f"{h['gpu']}, {human(h['memory_nbytes'])}",
-            ", ".join(f"{names[name]} {v[name]}" for name in names if v[name]),
+            devices(report),
             report["dtype"] + ", small sizes (--quick)" * report["quick"],
             f"copy {report['copy_bandwidth'] / 1e12:.2f} TB/s",
             report["date"],
         ]
     )
+
+
+def devices(report: dict[str, Any]) -> str:
+    """Return the GPU and the versions of what runs on it."""
+    h, v = report["hardware"], report["versions"]
+    names = {"diagsparse": "diagsparse", "cuda runtime": "CUDA", "cusparse": "cuSPARSE", "cupy": "CuPy"}
+    versions = ", ".join(f"{names[name]} {v[name]}" for name in names if v[name])
+    return f"{h['gpu']}, {human(h['memory_nbytes'])}; {versions}"
 
 
 def _cases(report: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:

@@ -171,30 +171,42 @@ def bench(
     """Time the kernels against SciPy and MKL, on one thread and on all, and save a JSON file and a picture.
 
     With --device cuda: against cuSPARSE and CuPy. NAME is a group of cases (spmv, stencil, spgemm, small; on a GPU
-    spmv, spgemm, random, small) or how their names start; by default all run.
+    spmv, spgemm, random, small) or how their names start; by default all run. The name tables-000 runs the experiments
+    of the paper that HM and CDM come from instead.
     """
-    from . import _bench_cuda_tables, _bench_tables, _plot_cuda, bench_cuda, plot
+    from . import _plot_cuda, bench_cuda, paper_000, plot
     from .bench import run
 
     if table is not None:
         report = json.loads(table.read_text())
-        tables = _bench_cuda_tables if report.get("device") == "cuda" else _bench_tables
-        terminal.show(tables.markdown(report))
+        terminal.show(_tables(report).markdown(report))
         return None
-    options: dict[str, Any] = {"dtype": dtype, "quick": quick}
+    options: dict[str, Any] = {"quick": quick}
     with terminal.progress() as progress:
-        if terminal.device == "cpu":
-            report = run(name, budget=budget, progress=progress, **options)
-            tables, plot_bench = _bench_tables, plot.plot_bench
+        if name == paper_000.NAME:
+            report = paper_000.run(device=terminal.device, progress=progress, **options)
+            plot_bench = paper_000.plot_bench
+        elif terminal.device == "cpu":
+            report = run(name, dtype=dtype, budget=budget, progress=progress, **options)
+            plot_bench = plot.plot_bench
         else:
-            report = bench_cuda.run(name, device=terminal.device, progress=progress, **options)
-            tables, plot_bench = _bench_cuda_tables, _plot_cuda.plot_bench
-    terminal.show(tables.text(report) + "\n")
+            report = bench_cuda.run(name, dtype=dtype, device=terminal.device, progress=progress, **options)
+            plot_bench = _plot_cuda.plot_bench
+    terminal.show(_tables(report).text(report) + "\n")
     stem = "-".join(filter(None, ["diagsparse-bench", *["cuda"] * (terminal.device != "cpu"), name]))
     paths = [plot_bench(report, terminal.path(f"{stem}.png")), terminal.write_json(f"{stem}.json", report)]
     terminal.saved(paths)
     terminal.emit(report | {"saved": list(map(str, paths))})
     return bool(report["ok"])
+
+
+def _tables(report: dict[str, Any]) -> Any:
+    """Return the module that turns this report into tables."""
+    from . import _bench_cuda_tables, _bench_tables, paper_000
+
+    if "experiment" in report:
+        return paper_000
+    return _bench_cuda_tables if report.get("device") == "cuda" else _bench_tables
 
 
 # ---- files --------------------------------------------------------------------------------------------------------

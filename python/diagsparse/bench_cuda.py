@@ -169,7 +169,7 @@ def _run_case(
         right = (case.make_right or case.make)(scale, 1, dtype)
         check = SampledMatmul(A, right)
     fields = {"case": case.name, "group": case.group, "op": case.op, "what": case.what, "shape": list(A.shape),
-              "diagonals": len(A.offsets)}  # fmt: skip
+              "diagonals": len(A.offsets), "work": _work(A, right)}  # fmt: skip
     rows, floor = [], 0
     contenders = list(_contenders(case, A, right, where))
     for i, (library, format, kernel, prepare) in enumerate(contenders):
@@ -195,6 +195,19 @@ def _run_case(
         row["fraction"] = floor / own / speed if own and floor else None
         row["vs_cusparse"] = theirs / own if own and theirs else None
     return rows
+
+
+def _work(A: Any, right: Any) -> int:
+    """Return the multiply-adds of the product, taken diagonal by diagonal."""
+    rows, inner = A.shape
+    a = np.asarray(A.offsets, dtype=np.int64)[:, None]
+    if isinstance(right, np.ndarray):
+        lengths = np.minimum(rows, inner - a) - np.maximum(0, -a)
+    else:
+        b = np.asarray(right.offsets, dtype=np.int64)[None, :]
+        first = np.maximum(np.maximum(0, -a), -a - b)
+        lengths = np.minimum(np.minimum(rows, inner - a), right.shape[1] - a - b) - first
+    return int(np.maximum(lengths, 0).sum())
 
 
 def _floor(A: SparseArray, right: Any, made: Any) -> int:

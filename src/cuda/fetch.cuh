@@ -1,8 +1,8 @@
 // Bringing runs of values into shared memory asynchronously.
 //
-// From compute capability 9.0 on one thread copies a whole run, in pieces of 16 bytes: a run lies as many bytes behind a
-// 16-byte border in shared memory as it does in global memory. Runs with gaps, and all runs on older devices, are left
-// to warps, which copy them value by value.
+// From compute capability 9.0 on one thread copies a whole run, in pieces of 16 bytes: a run lies as many bytes behind
+// a 16-byte border in shared memory as it does in global memory. Runs with gaps, and all runs on older devices, are
+// left to warps, which copy them value by value.
 #pragma once
 
 #include "core/matrix.hpp"

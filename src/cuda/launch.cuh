@@ -28,18 +28,10 @@ void launch(const char* name, void (*kernel)(Params...), dim3 grid, dim3 block, 
   launch_shared(name, kernel, grid, block, 0, args...);
 }
 
-// What a block of this device may have, and needs.
+// What this device has for a kernel.
 struct Limits {
-  int shared = 0;     // bytes of dynamic shared memory; `kernel` may ask for as much from here on
-  int shared_all = 0; // of a multiprocessor, for all of its blocks
-  int registers = 0;  // a thread
-
-  // Blocks of this size that a multiprocessor has room for.
-  int blocks(int threads, int bytes) const {
-    constexpr int registers_all = 65536, threads_all = 2048, reserved = 1024;
-    if (bytes > shared) return 0;
-    return std::min({shared_all / (bytes + reserved), registers_all / (registers * threads), threads_all / threads});
-  }
+  int shared = 0;  // bytes of dynamic shared memory a block; `kernel` may ask for as much from here on
+  int multiprocessors = 0;
 };
 template <auto kernel>
 const Limits& limits() {
@@ -51,9 +43,8 @@ const Limits& limits() {
     CUDA_CALL(cudaFuncGetAttributes(&attributes, kernel));
     Limits found;
     CUDA_CALL(cudaDeviceGetAttribute(&found.shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-    CUDA_CALL(cudaDeviceGetAttribute(&found.shared_all, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
+    CUDA_CALL(cudaDeviceGetAttribute(&found.multiprocessors, cudaDevAttrMultiProcessorCount, device));
     found.shared -= static_cast<int>(attributes.sharedSizeBytes);
-    found.registers = (attributes.numRegs + 7) / 8 * 8;
     CUDA_CALL(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, found.shared));
     known[device] = found;
   });

@@ -47,8 +47,8 @@ inline __device__ void store_once(T* p, T v) {
   __stcs(reinterpret_cast<Packed<T>*>(p), pack(v));
 }
 
-// Whether a value is a number and no infinity. Kernels that also multiply what is not stored, as zeros, ask this of their
-// sums: zero times an infinity is none of the product's terms.
+// Whether a value is a number and no infinity. Kernels that also multiply what is not stored, as zeros, ask this of
+// their sums: zero times an infinity is none of the product's terms.
 template <class T>
 inline __device__ bool finite(T v) {
   if constexpr (is_complex<T>) return isfinite(v.re) && isfinite(v.im);

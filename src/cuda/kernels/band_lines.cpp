@@ -56,7 +56,8 @@ bool dense_enough(const Band& band) {
 
 bool find_bands(const Plan& plan, Band& a, Band& b, Band& c) {
   for (const Span& s : plan.c->spans) {  // diagonals beside the triangle get no sums
-    if (plan.triangle == Triangle::lower ? s.offset > 0 : plan.triangle == Triangle::upper && s.offset < 0) return false;
+    if (plan.triangle == Triangle::lower ? s.offset > 0 : plan.triangle == Triangle::upper && s.offset < 0)
+      return false;
   }
   if (is_cdm(*plan.a) && is_cdm(*plan.b) && is_cdm(*plan.c)) {
     a = cyclic_lines_of(*plan.a, plan.op_a);

@@ -87,8 +87,8 @@ struct Tile {
   }
 };
 
-// What a warp reads in shared memory, A[row, k] and B[k, column], counted from the first row and k that it meets. Line d
-// of A begins at memory + a[d] bytes, line e of B at memory + b[e]; what lies beside the band leads to zeros.
+// What a warp reads in shared memory, A[row, k] and B[k, column], counted from the first row and k that it meets. Line
+// d of A begins at memory + a[d] bytes, line e of B at memory + b[e]; what lies beside the band leads to zeros.
 template <class T>
 struct WarpBands {
   const Bands& bands;

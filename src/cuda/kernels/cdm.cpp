@@ -7,8 +7,7 @@
 namespace diagsparse::cuda {
 
 static FormatKernels make() {
-  return {{matvec_row()}, {matmul_row(), matmul_band(), matmul_group(), matmul_tiled(), matmul_entry()},
-          choose_matmul};
+  return {{matvec_row()}, {matmul_row(), matmul_band(), matmul_group(), matmul_tiled(), matmul_entry()}, choose_matmul};
 }
 static const RegisterKernels registered("cdm", 0, make);
 

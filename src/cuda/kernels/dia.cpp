@@ -6,8 +6,9 @@
 
 namespace diagsparse::cuda {
 
-static FormatKernels make() { return {{matvec_row()}, {matmul_row(), matmul_band(), matmul_group(), matmul_entry()},
-          choose_matmul}; }
+static FormatKernels make() {
+  return {{matvec_row()}, {matmul_row(), matmul_band(), matmul_group(), matmul_entry()}, choose_matmul};
+}
 static const RegisterKernels registered("dia", 0, make);
 
 }  // namespace diagsparse::cuda

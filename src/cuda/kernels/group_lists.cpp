@@ -23,8 +23,8 @@ class Grouping {
         b_item_(b_item),
         budget_(budget),
         windows_(b_.size()) {
-    made_.shape = plan.c->spans.size() <= static_cast<std::size_t>(kFewDiagonals.diagonals) ? kFewDiagonals
-                                                                                            : kManyDiagonals;
+    made_.shape =
+        plan.c->spans.size() <= static_cast<std::size_t>(kFewDiagonals.diagonals) ? kFewDiagonals : kManyDiagonals;
     rows_ = made_.shape.rows;
     diagonals_ = made_.shape.diagonals;
     by_diagonal_.resize(diagonals_);

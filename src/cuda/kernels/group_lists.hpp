@@ -23,9 +23,9 @@ struct GroupLine {
   std::int32_t length, place;
 };
 struct GroupChunk {
-  std::int32_t a, a_end, b, b_end;  // its lines of A and windows of B
-  std::int32_t pairs, pairs_end;    // its pairs, by diagonal of C
-  std::int32_t starts;              // where each diagonal's pairs begin: shape.diagonals + 1 numbers, from 0
+  std::int32_t a, a_end, b, b_end;       // its lines of A and windows of B
+  std::int32_t pairs, pairs_end;         // its pairs, by diagonal of C
+  std::int32_t starts;                   // where each diagonal's pairs begin: shape.diagonals + 1 numbers, from 0
   std::int32_t b_at, pairs_at, runs_at;  // where windows, pairs and runs lie in shared memory, in bytes
 };
 struct Group {
@@ -33,8 +33,8 @@ struct Group {
   std::int32_t chunk, chunk_end;
 };
 struct alignas(16) GroupPair {
-  std::int32_t a, b;         // places of the first row's factors
-  std::int32_t block, count; // of rows, in which the two meet
+  std::int32_t a, b;          // places of the first row's factors
+  std::int32_t block, count;  // of rows, in which the two meet
 };
 
 struct GroupLists {

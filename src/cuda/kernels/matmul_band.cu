@@ -22,14 +22,13 @@ namespace diagsparse::cuda {
 
 namespace {
 
-constexpr int kMostWarps = 4;
 constexpr int kRing = 24, kRingStride = 18;  // diagonals of C on their way out, a warp's rows each
 
 // A block's shared memory, in bytes from its beginning.
 struct Room {
   int b, nothing, rings, pieces, a_at, b_at, total;
 
-  __host__ __device__ Room(const Bands& bands, int item, int warps) {
+  __host__ __device__ Room(const Bands& bands, int item, int groups, int warps) {
     const auto next = [](int bytes) { return (bytes + 15) / 16 * 16; };
     b = next(item * bands.a_width * bands.a_stride);
     nothing = b + item * bands.b_width * bands.b_stride;
@@ -43,8 +42,8 @@ struct Room {
   }
 };
 
-template <int Tiles, class T>
-__global__ void __launch_bounds__(32 * kMostWarps)
+template <int Tiles, bool Split, class T>
+__global__ void __launch_bounds__(Split ? 256 : 128)
     band_tiles(const __grid_constant__ Bands bands, const Source<T> a, bool conj_a, const Source<T> b, bool conj_b,
                T* c, const __grid_constant__ Update<T> update) {
   static_assert(Tiles % 3 == 0);  // the ring turns once in three steps
@@ -53,21 +52,34 @@ __global__ void __launch_bounds__(32 * kMostWarps)
   __shared__ Copies copies;
   char* const shared = reinterpret_cast<char*>(memory);
   const int warps = blockDim.x / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int rows = warps * kWarpRows, met = rows - kWarpRows + 8 * bands.inner_steps();  // of C, of B
-  const Room room(bands, item, warps);
+  const int groups = Split ? warps / 2 : warps, part = warp / groups;                     // two warps share their rows
+  const int rows = groups * kWarpRows, met = rows - kWarpRows + 8 * bands.inner_steps();  // of C, of B
+  const Room room(bands, item, groups, warps);
   Piece* pieces = reinterpret_cast<Piece*>(shared + room.pieces);  // of C; the first is that of line 1 - kWarpRows
   int *a_at = reinterpret_cast<int*>(shared + room.a_at) + kWarpRows - 1,
       *b_at = reinterpret_cast<int*>(shared + room.b_at);
   Run* runs = reinterpret_cast<Run*>(shared + room.rings);
   const int64 i0 = static_cast<int64>(blockIdx.x) * rows;
   const int mine = static_cast<int>(min(int64(rows), bands.rows - i0));
+  // Line l of A and B together, and line of C; the first ones of each thread are read ahead.
+  const auto operand_line = [&](int l) {
+    return l < bands.a_width                   ? bands.a[l]
+           : l < bands.a_width + bands.b_width ? bands.b[l - bands.a_width]
+                                               : Line{0, 0, 0};
+  };
+  const auto result_line = [&](int line) {
+    return line >= 0 && line < bands.c_width() ? bands.c[line] : Line{0, 0, 0};
+  };
+  const Line own_operand = operand_line(threadIdx.x),
+             own_result = result_line(static_cast<int>(threadIdx.x) + 1 - kWarpRows);
   if (threadIdx.x == 0) copies.begin(blockDim.x);
   __syncthreads();
 #pragma unroll 1
-  for (int l = lane * warps + warp; l < bands.a_width + bands.b_width; l += blockDim.x) {
+  for (int l = threadIdx.x; l < bands.a_width + bands.b_width; l += blockDim.x) {
     const int e = l - bands.a_width;
     const bool of_a = e < 0;
-    const Piece piece = piece_of(of_a ? bands.a[l] : bands.b[e], of_a ? i0 : i0 + bands.a_low, of_a ? mine : met, bands);
+    const Line line = l == static_cast<int>(threadIdx.x) ? own_operand : operand_line(l);
+    const Piece piece = piece_of(line, of_a ? i0 : i0 + bands.a_low, of_a ? mine : met, bands);
     const T* values = of_a ? a.values : b.values;
     const T* from = values + piece.at;
     const int place = (of_a ? item * l * bands.a_stride : room.b + item * e * bands.b_stride) + since_border(from);
@@ -79,9 +91,8 @@ __global__ void __launch_bounds__(32 * kMostWarps)
   copies.started();
   bool whole = update.plain && mine == rows;
   for (int l = threadIdx.x; l < 8 * bands.steps(); l += blockDim.x) {
-    const int line = l + 1 - kWarpRows;
-    Piece piece{-1, 0, 0, 0};
-    if (line >= 0 && line < bands.c_width()) piece = piece_of(bands.c[line], i0, mine, bands);
+    Piece piece =
+        piece_of(l == static_cast<int>(threadIdx.x) ? own_result : result_line(l + 1 - kWarpRows), i0, mine, bands);
     if (piece.last <= piece.first) piece.at = -1;
     else whole = whole && piece.whole(rows);
     pieces[l] = piece;
@@ -93,7 +104,7 @@ __global__ void __launch_bounds__(32 * kMostWarps)
   copies.wait(runs, bands.n, 0);
   whole = __syncthreads_and(whole);  // every line of C that the block meets is stored for all of its rows
 
-  const int first = warp * kWarpRows, row = lane / 4, inner = lane % 4, column = lane % 4 * 2;
+  const int first = warp % groups * kWarpRows, row = lane / 4, inner = lane % 4, column = lane % 4 * 2;
   const int r = lane % 16, x = first + r;
   const WarpBands<T> own{bands, shared + item * first, a_at, b_at, conj_a, conj_b};
   T* own_c = c + x;
@@ -110,15 +121,19 @@ __global__ void __launch_bounds__(32 * kMostWarps)
       asm("" : "+r"(right[t][half]));
     }
   }
+  // The steps after which this warp writes what they complete.
+  const int middle = (bands.step + bands.step_end) / 2;
+  const int begin = part == 0 ? bands.step : middle, end = Split && part == 0 ? middle : bands.step_end;
   Tile<T> tiles[Tiles];  // tile t of step g is number (g + t) % Tiles
 #pragma unroll 1
-  for (int g0 = 0; g0 < bands.step_end; g0 += Tiles) {
+  for (int g0 = 0; g0 < end; g0 += Tiles) {
     unsigned long long wrong = 0;  // sums of these steps that are infinite or no numbers
 #pragma unroll
     for (int u = 0; u < Tiles; ++u) {
       const int g = g0 + u, base = u % 3 * 8;
-      if (g >= bands.step_end) break;
-      if (g < bands.inner_steps() && g + Tiles + 2 > bands.step) {
+      if (g >= end) break;
+      if (g + Tiles + 2 <= begin) continue;  // a step writes what the last three tiles hold
+      if (g < bands.inner_steps()) {
         tiles[(u + Tiles - 1) % Tiles] = Tile<T>{};
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
@@ -126,7 +141,9 @@ __global__ void __launch_bounds__(32 * kMostWarps)
           const T low = own.left(row, k), high = own.left(row + 8, k);
 #pragma unroll
           for (int t = 0; t < Tiles; ++t) {
-            tiles[(u + t) % Tiles].add(low, high, conjugate_if(conj_b, own.at(right[t][half] + 8 * item * u)));
+            if (!Split || (g + t + 2 >= begin && g + t < end)) {
+              tiles[(u + t) % Tiles].add(low, high, conjugate_if(conj_b, own.at(right[t][half] + 8 * item * u)));
+            }
           }
         }
       }
@@ -137,6 +154,7 @@ __global__ void __launch_bounds__(32 * kMostWarps)
         ring[place(base + column + v % 2 - r, r)] = tiles[u].value(v);
       }
       __syncwarp();
+      if (g < begin) continue;
       // The diagonals that this completes, two at a time, a half of the warp each.
       T sums[4];
 #pragma unroll
@@ -247,36 +265,37 @@ struct BandMatmul<T, T> {
                 0};
     if (!lists->are_bands || tiles > most_tiles) return run_row(plan, a, b, alpha, beta, c);
     with_tiles<3>(tiles, [&](auto constant) {
-      constexpr auto kernel = band_tiles<constant.value, T>;
-      const auto [warps, shared] = block_of(bands, limits<kernel>());
+      constexpr int open = constant.value;
+      const auto with = [&](auto kernel, int groups, int warps) {
+        const dim3 grid(static_cast<unsigned>(ceil_div(plan.rows, groups * kWarpRows)));
+        launch_shared("matmul band", kernel, grid, dim3(32 * warps), shared_bytes(bands, groups, warps), bands,
+                      Source<T>(a), plan.op_a.conjugated, Source<T>(b), plan.op_b.conjugated, c.values.as<T>(),
+                      Update<T>(alpha, beta));
+      };
+      if constexpr (open <= 6) {
+        // Not enough rows to keep the device busy. (n = 10240, 41 x 41 diagonals: 20 -> 16 us.)
+        const Limits& split = limits<band_tiles<open, true, T>>();
+        if (ceil_div(plan.rows, 4 * kWarpRows) <= 2 * split.multiprocessors &&
+            shared_bytes(bands, 4, 8) <= split.shared) {
+          return with(band_tiles<open, true, T>, 4, 8);
+        }
+      }
+      const Limits& limits = cuda::limits<band_tiles<open, false, T>>();
+      int warps = 4;
+      while (warps > 0 && shared_bytes(bands, warps, warps) > limits.shared) warps /= 2;
       if (warps == 0) return run_row(plan, a, b, alpha, beta, c);
-      const dim3 grid(static_cast<unsigned>(ceil_div(plan.rows, warps * kWarpRows)));
-      launch_shared("matmul band", kernel, grid, dim3(32 * warps), shared, bands, Source<T>(a), plan.op_a.conjugated,
-                    Source<T>(b), plan.op_b.conjugated, c.values.as<T>(), Update<T>(alpha, beta));
+      with(band_tiles<open, false, T>, warps, warps);
     });
   }
 
  private:
-  // Warps of a block and its bytes of shared memory: such that a multiprocessor has most warps at work, all blocks of
-  // a small product have one each, and blocks are large. 0 where not even one warp fits.
-  static std::pair<int, int> block_of(Bands& bands, const Limits& limits) {
-    constexpr int multiprocessors = 128;
-    int best = 0, at_work = 0;
-    for (int warps = 1; warps <= kMostWarps; warps *= 2) {
-      if (warps > 1 && bands.rows < multiprocessors / 2 * warps * kWarpRows) break;
-      const int now = warps * limits.blocks(32 * warps, shared_bytes(bands, warps));
-      if (now > 0 && now >= at_work) best = warps, at_work = now;
-    }
-    return {best, best > 0 ? shared_bytes(bands, best) : 0};
-  }
-
-  // Sets the strides too: free of bank conflicts for the skewed reads of A's and of B's fragments.
-  static int shared_bytes(Bands& bands, int warps) {
+  // Of a block. Sets the strides too: free of bank conflicts for the skewed reads of A's and of B's fragments.
+  static int shared_bytes(Bands& bands, int groups, int warps) {
     constexpr int shift = 16 / sizeof(T) - 1;  // room for lines that begin behind a 16-byte border
-    const int rows = warps * kWarpRows, met = rows - kWarpRows + 8 * bands.inner_steps();
+    const int rows = groups * kWarpRows, met = rows - kWarpRows + 8 * bands.inner_steps();
     bands.a_stride = next(rows + shift, 32 / sizeof(T), 64 / sizeof(T));
     bands.b_stride = next(met + shift, 4, 8);
-    return Room(bands, sizeof(T), warps).total;
+    return Room(bands, sizeof(T), groups, warps).total;
   }
 
   // Calls f with the number of open tiles to compile for: this many or a few more.

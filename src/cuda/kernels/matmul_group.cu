@@ -114,9 +114,9 @@ __global__ void __launch_bounds__(32 * kWarps, 2)
     if (threadIdx.x == 0) {
       const int count = chunk.pairs_end - chunk.pairs;
       const GroupPair* from = lists.pairs + chunk.pairs;
-      copies.start(Run{reinterpret_cast<const char*>(from), shared + chunk.pairs_at, sizeof(GroupPair), count, 0, count,
-                       count},
-                   from, count, runs);
+      copies.start(
+          Run{reinterpret_cast<const char*>(from), shared + chunk.pairs_at, sizeof(GroupPair), count, 0, count, count},
+          from, count, runs);
     }
     copies.started();
     const std::int32_t* starts = lists.starts + chunk.starts + warp * each;
@@ -191,8 +191,7 @@ struct GroupMatmul {
       }
       const dim3 grid(static_cast<unsigned>(ceil_div(plan.rows, shape.rows)), static_cast<unsigned>(kept->count));
       launch_shared("matmul group", kernel, grid, dim3(32 * kWarps), kept->shared, lists, Source<U>(a),
-                    plan.op_a.conjugated, Source<V>(b), plan.op_b.conjugated, c.values.as<T>(),
-                    Update<T>(alpha, beta));
+                    plan.op_a.conjugated, Source<V>(b), plan.op_b.conjugated, c.values.as<T>(), Update<T>(alpha, beta));
     };
     if (kept->shape.rows == kManyDiagonals.rows) with.template operator()<kManyDiagonals>();
     else with.template operator()<kFewDiagonals>();

@@ -34,8 +34,8 @@ struct Interior {
   }
 };
 
-// A block takes neighbouring rows, a warp 32 Rows of them, a thread every 32nd; At terms at a time, so that their values
-// are on their way together. Shared: all warps take the same rows, each its share of the terms.
+// A block takes neighbouring rows, a warp 32 Rows of them, a thread every 32nd; At terms at a time, so that their
+// values are on their way together. Shared: all warps take the same rows, each its share of the terms.
 template <int Rows, int At, bool Shared, class U, class V>
 __global__ void __launch_bounds__(kBlock)
     vector_rows(const Term* terms, int count, const __grid_constant__ Interior interior, const U* values, bool conj,
@@ -156,8 +156,9 @@ struct RowMatvec {
     const Update<T> update(alpha, beta);
     const U* values = a.values.as<U>();
     const auto vector = [&](auto kernel, int rows) {
-      launch("matvec row", kernel, dim3(static_cast<unsigned>(ceil_div(y.rows, rows))), dim3(kBlock), lists->terms_begin(), lists->count,
-             lists->interior, values, op.conjugated, x.as<V>(), y.as<T>(), y.rows, update);
+      launch("matvec row", kernel, dim3(static_cast<unsigned>(ceil_div(y.rows, rows))), dim3(kBlock),
+             lists->terms_begin(), lists->count, lists->interior, values, op.conjugated, x.as<V>(), y.as<T>(), y.rows,
+             update);
     };
     if (x.cols == 1 && x.row_stride == 1 && y.row_stride == 1) {
       constexpr int each = sizeof(U) <= 8 ? 2 : 1, at_once = sizeof(U) <= 4 ? 8 : 4;

@@ -23,6 +23,11 @@ struct Bands {
   __host__ __device__ int steps() const { return (c_width() + kWarpRows - 2) / 8 + 1; }
 };
 
+// Rows of B that a block of `groups` times 16 rows meets.
+inline __host__ __device__ int met_rows(const Bands& bands, int groups) {
+  return (groups - 1) * kWarpRows + 8 * bands.inner_steps();
+}
+
 // A line as one block sees it: element x of its part is values[at + x] for first <= x < last, and n less from x = wrap
 // on, where a cyclic line passes its end.
 struct alignas(16) Piece {

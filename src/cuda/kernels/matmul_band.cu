@@ -52,8 +52,8 @@ __global__ void __launch_bounds__(Split ? 256 : 128)
   __shared__ Copies copies;
   char* const shared = reinterpret_cast<char*>(memory);
   const int warps = blockDim.x / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int groups = Split ? warps / 2 : warps, part = warp / groups;                     // two warps share their rows
-  const int rows = groups * kWarpRows, met = rows - kWarpRows + 8 * bands.inner_steps();  // of C, of B
+  const int groups = Split ? warps / 2 : warps, part = warp / groups;  // two warps share their rows
+  const int rows = groups * kWarpRows, met = met_rows(bands, groups);  // of C, of B
   const Room room(bands, item, groups, warps);
   Piece* pieces = reinterpret_cast<Piece*>(shared + room.pieces);  // of C; the first is that of line 1 - kWarpRows
   int *a_at = reinterpret_cast<int*>(shared + room.a_at) + kWarpRows - 1,
@@ -272,27 +272,36 @@ struct BandMatmul<T, T> {
                       Source<T>(a), plan.op_a.conjugated, Source<T>(b), plan.op_b.conjugated, c.values.as<T>(),
                       Update<T>(alpha, beta));
       };
+      // Two warps share their rows where there are too few to keep the device busy. (n = 10240, 41 x 41 diagonals: 20
+      // -> 16 us.)
       if constexpr (open <= 6) {
-        // Not enough rows to keep the device busy. (n = 10240, 41 x 41 diagonals: 20 -> 16 us.)
-        const Limits& split = limits<band_tiles<open, true, T>>();
-        if (ceil_div(plan.rows, 4 * kWarpRows) <= 2 * split.multiprocessors &&
-            shared_bytes(bands, 4, 8) <= split.shared) {
-          return with(band_tiles<open, true, T>, 4, 8);
+        const Limits& limits = cuda::limits<band_tiles<open, true, T>>();
+        const int groups = groups_of(bands, 2, limits);
+        if (groups > 0 && ceil_div(plan.rows, 4 * kWarpRows) <= 2 * limits.multiprocessors) {
+          return with(band_tiles<open, true, T>, groups, 2 * groups);
         }
       }
-      const Limits& limits = cuda::limits<band_tiles<open, false, T>>();
-      int warps = 4;
-      while (warps > 0 && shared_bytes(bands, warps, warps) > limits.shared) warps /= 2;
-      if (warps == 0) return run_row(plan, a, b, alpha, beta, c);
-      with(band_tiles<open, false, T>, warps, warps);
+      const int groups = groups_of(bands, 1, limits<band_tiles<open, false, T>>());
+      if (groups == 0) return run_row(plan, a, b, alpha, beta, c);
+      with(band_tiles<open, false, T>, groups, groups);
     });
   }
 
  private:
+  // Times 16 rows a block: as many as its shared memory has room for, and as let cyclic lines wrap around once at most.
+  static int groups_of(Bands& bands, int warps, const Limits& limits) {
+    int groups = 4;
+    while (groups > 0 && (shared_bytes(bands, groups, warps * groups) > limits.shared ||
+                          (bands.cyclic && groups > 1 && met_rows(bands, groups) > bands.n))) {
+      groups /= 2;
+    }
+    return groups;
+  }
+
   // Of a block. Sets the strides too: free of bank conflicts for the skewed reads of A's and of B's fragments.
   static int shared_bytes(Bands& bands, int groups, int warps) {
     constexpr int shift = 16 / sizeof(T) - 1;  // room for lines that begin behind a 16-byte border
-    const int rows = groups * kWarpRows, met = rows - kWarpRows + 8 * bands.inner_steps();
+    const int rows = groups * kWarpRows, met = met_rows(bands, groups);
     bands.a_stride = next(rows + shift, 32 / sizeof(T), 64 / sizeof(T));
     bands.b_stride = next(met + shift, 4, 8);
     return Room(bands, sizeof(T), groups, warps).total;

@@ -1,8 +1,8 @@
 // What kernels keep on the device with a plan or a matrix.
 #pragma once
 
-#include "core/diagonals.hpp"
 #include "core/kept.hpp"
+#include "core/matrix.hpp"
 #include "launch.cuh"
 
 namespace diagsparse::cuda {
@@ -34,5 +34,10 @@ struct ResidentSums {
     f(terms);
   }
 };
+
+// The plan's.
+inline std::shared_ptr<ResidentSums> sums_of(const Plan& plan) {
+  return keep<ResidentSums>(plan.kept, "sums", [&] { return std::make_shared<ResidentSums>(plan.sums); });
+}
 
 }  // namespace diagsparse::cuda

@@ -111,9 +111,6 @@ std::shared_ptr<Lists> make_lists(const Plan& plan) {
 std::shared_ptr<Lists> lists_of(const Plan& plan) {
   return keep<Lists>(plan.kept, "atomic", [&] { return make_lists(plan); });
 }
-std::shared_ptr<ResidentSums> sums_of(const Plan& plan) {
-  return keep<ResidentSums>(plan.kept, "sums", [&] { return std::make_shared<ResidentSums>(plan.sums); });
-}
 void prepare(const Plan& plan) {
   lists_of(plan);
   sums_of(plan);

@@ -165,9 +165,6 @@ std::shared_ptr<ResidentGroups> groups_of(const Plan& plan) {
     return std::make_shared<ResidentGroups>(group_lists(plan, a_item, b_item, kBudget));
   });
 }
-std::shared_ptr<ResidentSums> sums_of(const Plan& plan) {
-  return keep<ResidentSums>(plan.kept, "sums", [&] { return std::make_shared<ResidentSums>(plan.sums); });
-}
 
 template <class U, class V>
 struct GroupMatmul {

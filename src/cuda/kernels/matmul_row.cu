@@ -38,15 +38,12 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-std::shared_ptr<ResidentSums> resident(const Plan& plan) {
-  return keep<ResidentSums>(plan.kept, "sums", [&] { return std::make_shared<ResidentSums>(plan.sums); });
-}
-void prepare(const Plan& plan) { resident(plan); }
+void prepare(const Plan& plan) { sums_of(plan); }
 
 template <class U, class V>
 struct RowMatmul {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
-    const auto lists = resident(plan);
+    const auto lists = sums_of(plan);
     // Small products need every thread there is; in large ones a thread reuses the list for several rows.
     if (plan.c->stored() < kSmall) multiply<1>(plan, *lists, a, b, alpha, beta, c);
     else multiply<4>(plan, *lists, a, b, alpha, beta, c);

@@ -49,7 +49,7 @@ def markdown(report: dict[str, Any]) -> str:
             share = row["fraction"] if row["library"] == "diagsparse" and row["kernel"] != "cusparse" else None
             lines.append(
                 f"| {_OPS[row['op']]} | {row['what']}, {row['diagonals']} diagonals | {name} | {row['kernel']} | "
-                f"{_seconds(row) or 'fails'} | {_ratio(row['vs_cusparse'])} | {_text.digits(share) if share else ''} |"
+                f"{_outcome(row)} | {_ratio(row['vs_cusparse'])} | {_text.digits(share) if share else ''} |"
             )
     return summary(report) + "\n\n" + "\n".join(lines) + "\n"
 
@@ -68,7 +68,7 @@ def summary(report: dict[str, Any]) -> str:
         theirs = next((row for row in rows if row["kernel"] == "cusparse"), None)
         cupy = next((row for row in rows if row["library"] == "cupy" and row["format"] == "csr"), None)
         times = [_seconds(_fastest(rows, f)) for f in formats] + [
-            "" if row is None else _seconds(row) or "fails" for row in (theirs, cupy)
+            "" if row is None else _outcome(row) for row in (theirs, cupy)
         ]
         tail = [_ratio(best["vs_cusparse"]), _text.digits(best["fraction"])] if best else ["", ""]
         matrix = f"{first['what']}, {first['diagonals']} diagonals"
@@ -109,6 +109,10 @@ def _fastest(rows: list[dict[str, Any]], format: str) -> dict[str, Any] | None:
 
 def _seconds(row: dict[str, Any] | None) -> str:
     return _text.seconds(row["seconds"]) if row and row["seconds"] else ""
+
+
+def _outcome(row: dict[str, Any]) -> str:
+    return _seconds(row) if row["ok"] else "fails" if row["failed"] else "wrong result"
 
 
 def _ratio(value: float | None) -> str:

@@ -41,7 +41,7 @@ def plot_bench(report: dict[str, Any], path: str | Path) -> Path:
 
 def _plot_speeds(axes: Any, report: dict[str, Any], names: list[str]) -> None:
     """Draw the bytes that a case moves at least over the time."""
-    rows = [row for row in report["rows"] if row["seconds"] and row["floor_nbytes"]]
+    rows = [row for row in report["rows"] if row["ok"] and row["floor_nbytes"]]
     for label, (color, marker) in _MARKS.items():
         mine = [row for row in rows if _label(row) == label]
         if mine:
@@ -57,9 +57,12 @@ def _plot_roofline(axes: Any, report: dict[str, Any], names: list[str]) -> None:
     """Draw arithmetic over intensity under the roofs of memory and of the arithmetic units."""
     speed = report["copy_bandwidth"]
     peaks = next((p for name, p in _PEAKS.items() if name in report["hardware"]["gpu"]), ())
-    intensities = []
+    intensities: list[float] = []
+    labels: set[str] = set()
     for name in names:
         mine = [row for row in report["rows"] if row["case"] == name and row["ok"] and row["floor_nbytes"]]
+        if mine and mine[0]["group"] == "small":  # neither memory nor arithmetic bounds it
+            continue
         for best, color, marker in (
             (min((r for r in mine if r["library"] == "diagsparse" and r["format"] in ("dia", "hm", "cdm")),
                  key=lambda r: r["seconds"], default=None), BLUE, "o"),
@@ -71,7 +74,10 @@ def _plot_roofline(axes: Any, report: dict[str, Any], names: list[str]) -> None:
             axes.plot(intensity, rate, marker, color=color, ms=5)
             if color == BLUE:
                 intensities.append(intensity)
-                axes.annotate(name, (intensity, rate), fontsize=6, xytext=(4, -3), textcoords="offset points")
+                label = "y = A x" if best["op"] == "matvec" else name
+                if label not in labels:
+                    axes.annotate(label, (intensity, rate), fontsize=6, xytext=(4, -3), textcoords="offset points")
+                labels.add(label)
     low, high = min(intensities, default=0.1) / 2, max(intensities, default=10) * 6
     axes.plot([low, high], [low * speed / 1e12, high * speed / 1e12], color="black", lw=1, ls="--")
     for peak, what in zip(peaks, ("vector units", "matrix units"), strict=False):

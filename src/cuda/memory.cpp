@@ -12,7 +12,10 @@ int kernel_set() { return 0; }
 namespace cuda {
 
 void fail(const char* call, const std::string& reason, const char* file, int line) {
-  throw Error(std::string(call) + ": " + reason + " (" + file + ":" + std::to_string(line) + ")");
+  const std::string path = file;
+  const auto inside = path.rfind("src/");  // without where the project was built
+  throw Error(std::string(call) + ": " + reason + " (" + path.substr(inside == path.npos ? 0 : inside) + ":" +
+              std::to_string(line) + ")");
 }
 
 // ---- Streams --------------------------------------------------------------------------------------

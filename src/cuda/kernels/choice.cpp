@@ -13,8 +13,8 @@ struct Rule {
 };
 
 const Rule rules[] = {
-    // n = 10240: 11 x 11 diagonals (1.2 M multiply-adds) 6.0 against 9.4 us, 41 x 41 (17 M) 33 against 19 us;
-    // n = 10^6: 11 x 11 553 against 126 us, 41 x 41 7100 against 450 us.
+    // n = 10240: 11 x 11 diagonals (1.2 M multiply-adds) 6.4 against 7.5 us, 41 x 41 (17 M) 33 against 16 us;
+    // n = 10^6: 11 x 11 551 against 121 us, 41 x 41 7090 against 438 us.
     {"band",
      [](const Plan& plan, DType a, DType b) {
        Band left, right, result;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -91,7 +91,7 @@ class Conversions:
         m, n = self.shape
         if out is None:
             _memory.require_free(m * n * self.dtype.itemsize, f"toarray: a dense {m} x {n} array")
-            return np.zeros((m, n), self.dtype, order or "C")
+            return np.zeros((m, n), self.dtype, cast(Any, order or "C"))
         if order is not None:
             raise ValueError("toarray: order and out exclude each other")
         if not isinstance(out, np.ndarray) or out.shape != (m, n) or out.dtype != self.dtype:

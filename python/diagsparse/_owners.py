@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -203,7 +203,7 @@ def owner_of(x: Any) -> type[Own] | None:
     if isinstance(x, getattr(modules.get("cupy"), "ndarray", ())):
         return CuPy
     if isinstance(x, getattr(modules.get("torch"), "Tensor", ())):
-        return Torch if x.is_cuda else None
+        return Torch if cast(Any, x).is_cuda else None
     if hasattr(type(x), "__dlpack_device__"):
         if x.__dlpack_device__()[0] not in _CUDA:
             return None

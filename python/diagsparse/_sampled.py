@@ -58,7 +58,7 @@ class SampledMatmul:
         """Return the columns of row i, its values and the sums of their terms' moduli."""
         columns, values = _row(A, i)
         parts = [_row(B, k) for k in columns.tolist()]
-        where, at = np.unique(np.concatenate([k for k, _ in parts] or [[]]).astype(np.int64), return_inverse=True)
+        where, at = np.unique(np.concatenate([columns[:0], *(k for k, _ in parts)]), return_inverse=True)
         terms = np.concatenate([v * row for v, (_, row) in zip(values, parts)] or [values[:0]])
         total, magnitude = np.zeros(len(where), values.dtype), np.zeros(len(where), np.longdouble)
         np.add.at(total, at, terms)

@@ -158,8 +158,8 @@ class _Contender:
 
 def _run_case(
     case: Case, dtype: np.dtype, scale: float, where: Place, samples: int, speed: float, report: Progress
-) -> Iterator[dict[str, Any]]:
-    """Yield the row of every contender."""
+) -> list[dict[str, Any]]:
+    """Return the row of every contender."""
     report(0.0, f"{case.name}: make")
     A = case.make(scale, 0, dtype)
     if case.op == "matvec":
@@ -170,11 +170,12 @@ def _run_case(
         check = SampledMatmul(A, right)
     fields = {"case": case.name, "group": case.group, "op": case.op, "what": case.what, "shape": list(A.shape),
               "diagonals": len(A.offsets), "work": _work(A, right)}  # fmt: skip
-    rows, floor = [], 0
+    rows: list[dict[str, Any]] = []
+    floor = 0
     contenders = list(_contenders(case, A, right, where))
     for i, (library, format, kernel, prepare) in enumerate(contenders):
         report(i / len(contenders), f"{case.name}: {library} {format} {kernel}")
-        row = {**fields, "library": library, "format": format, "kernel": kernel, "seconds": None, "best": None,
+        row: dict[str, Any] = {**fields, "library": library, "format": format, "kernel": kernel, "seconds": None, "best": None,
                "error": None, "ok": False, "failed": None}  # fmt: skip
         try:
             call, nbytes = prepare()
@@ -237,9 +238,8 @@ def _contenders(case: Case, A: Any, right: Any, where: Place) -> Iterator[tuple[
             plan = plan_matvec(left, kernel=kernel)
             y = where.core.empty((A.shape[0],), left.dtype.name, where.index)
             return partial(plan, other, out=y), partial(_floor, left, other)
-        plan = plan_matmul(left, other, kernel=kernel)
-        out = plan()
-        return partial(plan, out=out), partial(_floor, left, other)
+        product = plan_matmul(left, other, kernel=kernel)
+        return partial(product, out=product()), partial(_floor, left, other)
 
     work = A.nnz * (len(right.offsets) if case.op == "matmul" else 1)
     for format in case.formats:

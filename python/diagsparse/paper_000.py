@@ -151,8 +151,8 @@ def _contenders(A: Any, B: Any, where: Place | None, row: dict[str, Any]) -> Ite
         return
     for format, kernel in GPU:
         name = "cuSPARSE" if kernel == "cusparse" else f"{format} {kernel or 'default'}"
-        operands = [array(X, "hm", device=where.name).asformat(format) for X in (A, B)]
-        yield name, partial(planned, *operands, kernel), lambda call: median(bench_cuda.time_calls(call, where, 9))
+        c, d = (array(X, "hm", device=where.name).asformat(format) for X in (A, B))
+        yield name, partial(planned, c, d, kernel), lambda call: median(bench_cuda.time_calls(call, where, 9))
 
 
 def _on_one_core(function: Callable[..., Any], *args: Any) -> Any:

@@ -175,8 +175,8 @@ def _run_case(
     contenders = list(_contenders(case, A, right, where))
     for i, (library, format, kernel, prepare) in enumerate(contenders):
         report(i / len(contenders), f"{case.name}: {library} {format} {kernel}")
-        row: dict[str, Any] = {**fields, "library": library, "format": format, "kernel": kernel, "seconds": None, "best": None,
-               "error": None, "ok": False, "failed": None}  # fmt: skip
+        row: dict[str, Any] = {**fields, "library": library, "format": format, "kernel": kernel, "ok": False}
+        row |= dict.fromkeys(("seconds", "best", "error", "failed"))
         try:
             call, nbytes = prepare()
             made = call()

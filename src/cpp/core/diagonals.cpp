@@ -69,6 +69,25 @@ Sums matvec_sums(const std::vector<Span>& a, int64 rows) {
   return out;
 }
 
+ByOffset::ByOffset(const std::vector<Span>& spans) : spans_(spans) {
+  if (spans.empty()) return;
+  low_ = spans.front().offset;
+  const int64 reach = spans.back().offset - low_ + 1;
+  if (reach > 64 * static_cast<int64>(spans.size()) + 1024) return;
+  table_.assign(reach, -1);
+  for (std::size_t i = 0; i < spans.size(); ++i) table_[spans[i].offset - low_] = static_cast<std::int32_t>(i);
+}
+
+int64 ByOffset::find(int64 offset) const {
+  if (!table_.empty()) {
+    const int64 at = offset - low_;
+    return at >= 0 && at < static_cast<int64>(table_.size()) ? table_[at] : -1;
+  }
+  const auto found = std::lower_bound(spans_.begin(), spans_.end(), offset,
+                                      [](const Span& s, int64 wanted) { return s.offset < wanted; });
+  return found != spans_.end() && found->offset == offset ? found - spans_.begin() : -1;
+}
+
 std::vector<int64> offset_sumset(const std::vector<Span>& a, const std::vector<Span>& b, int64 rows, int64 cols,
                                  Triangle triangle) {
   std::vector<int64> sums;
@@ -112,35 +131,6 @@ Term meet(const Span& a, const Span& b, const Span& c) {
 }
 
 Sum sum_of(const Span& c) { return {c.start - c.row, c.row, c.row + c.length, 0, 0}; }
-
-// Finds spans by their offsets: in a table over their reach where it is small, else by bisection.
-class ByOffset {
- public:
-  explicit ByOffset(const std::vector<Span>& spans) : spans_(spans) {
-    if (spans.empty()) return;
-    low_ = spans.front().offset;
-    const int64 reach = spans.back().offset - low_ + 1;
-    if (reach > 64 * static_cast<int64>(spans.size()) + 1024) return;
-    table_.assign(reach, -1);
-    for (std::size_t i = 0; i < spans.size(); ++i) table_[spans[i].offset - low_] = static_cast<std::int32_t>(i);
-  }
-
-  // The number of the span, -1 when there is none.
-  int64 find(int64 offset) const {
-    if (!table_.empty()) {
-      const int64 at = offset - low_;
-      return at >= 0 && at < static_cast<int64>(table_.size()) ? table_[at] : -1;
-    }
-    const auto found = std::lower_bound(spans_.begin(), spans_.end(), offset,
-                                        [](const Span& s, int64 wanted) { return s.offset < wanted; });
-    return found != spans_.end() && found->offset == offset ? found - spans_.begin() : -1;
-  }
-
- private:
-  const std::vector<Span>& spans_;
-  int64 low_ = 0;
-  std::vector<std::int32_t> table_;
-};
 
 bool inside(Triangle triangle, int64 offset) {
   return triangle == Triangle::both || (triangle == Triangle::lower ? offset <= 0 : offset >= 0);

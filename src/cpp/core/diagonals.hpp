@@ -33,6 +33,19 @@ inline int64 diagonal_length(int64 rows, int64 cols, int64 offset) {
   return n > 0 ? n : 0;
 }
 
+// Finds spans (ascending offsets, kept by the caller) by their offsets: in a table over their reach where it is small,
+// else by bisection.
+class ByOffset {
+ public:
+  explicit ByOffset(const std::vector<Span>& spans);
+  int64 find(int64 offset) const;  // the number of the span, -1 when there is none
+
+ private:
+  const std::vector<Span>& spans_;
+  int64 low_ = 0;
+  std::vector<std::int32_t> table_;
+};
+
 struct Layout {
   const char* format;
   int64 rows, cols;

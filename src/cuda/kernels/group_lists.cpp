@@ -1,7 +1,6 @@
 #include "kernels/group_lists.hpp"
 
 #include <algorithm>
-#include <unordered_map>
 
 namespace diagsparse::cuda {
 
@@ -22,14 +21,14 @@ class Grouping {
         a_item_(a_item),
         b_item_(b_item),
         budget_(budget),
+        number_a_(a_),
+        number_b_(b_),
         windows_(b_.size()) {
     made_.shape =
         plan.c->spans.size() <= static_cast<std::size_t>(kFewDiagonals.diagonals) ? kFewDiagonals : kManyDiagonals;
     rows_ = made_.shape.rows;
     diagonals_ = made_.shape.diagonals;
     by_diagonal_.resize(diagonals_);
-    for (std::size_t i = 0; i < a_.size(); ++i) number_a_[a_[i].offset] = static_cast<std::int32_t>(i);
-    for (std::size_t i = 0; i < b_.size(); ++i) number_b_[b_[i].offset] = static_cast<std::int32_t>(i);
   }
 
   GroupLists lists() {
@@ -58,7 +57,7 @@ class Grouping {
   void add_group(std::size_t first, std::size_t last) {
     const auto& c = plan_.c->spans;
     Group group{size(made_.c), 0, size(made_.chunks), 0};
-    std::vector<Meeting> all;
+    found_.clear();
     for (std::size_t d = first; d < last; ++d) {
       made_.c.push_back({c[d].start - c[d].row, c[d].row, c[d].row + c[d].length, 0, rows_, 0});
       const Sum& sum = plan_.sums.sums[d];
@@ -66,15 +65,24 @@ class Grouping {
         const Term& term = plan_.sums.terms[t];
         const auto block = static_cast<std::int32_t>(term.first / rows_);
         const auto end = static_cast<std::int32_t>((term.last + rows_ - 1) / rows_);
-        all.push_back({number_a_.at(term.key), number_b_.at(c[d].offset - term.key),
-                       static_cast<std::int32_t>(d - first), block, end - block});
+        found_.push_back({static_cast<std::int32_t>(number_a_.find(term.key)),
+                          static_cast<std::int32_t>(number_b_.find(c[d].offset - term.key)),
+                          static_cast<std::int32_t>(d - first), block, end - block});
       }
     }
-    std::stable_sort(all.begin(), all.end(), [](const Meeting& x, const Meeting& y) { return x.a < y.a; });
-    for (Iterator begin = all.begin(); begin != all.end();) begin = add_chunk(begin, all.end());
+    sort_by_a();
+    for (Iterator begin = all_.begin(); begin != all_.end();) begin = add_chunk(begin, all_.end());
     group.c_end = size(made_.c);
     group.chunk_end = size(made_.chunks);
     made_.groups.push_back(group);
+  }
+
+  void sort_by_a() {
+    begin_a_.assign(a_.size() + 1, 0);
+    for (const Meeting& m : found_) ++begin_a_[m.a + 1];
+    for (std::size_t i = 1; i < begin_a_.size(); ++i) begin_a_[i] += begin_a_[i - 1];
+    all_.resize(found_.size());
+    for (const Meeting& m : found_) all_[begin_a_[m.a]++] = m;
   }
 
   // Takes diagonals of A as long as their lines, windows and pairs fit; at least one. On one diagonal of A a diagonal
@@ -153,8 +161,10 @@ class Grouping {
   const std::vector<Span> a_, b_;
   const int a_item_, b_item_;
   const int64 budget_;
-  std::unordered_map<int64, std::int32_t> number_a_, number_b_;
-  std::vector<Window> windows_;  // of the chunk at hand, by number of B's diagonal
+  const ByOffset number_a_, number_b_;
+  std::vector<Meeting> found_, all_;  // the group's
+  std::vector<std::size_t> begin_a_;  // where each of A's diagonals begins among them
+  std::vector<Window> windows_;       // of the chunk at hand, by number of B's diagonal
   std::vector<std::vector<GroupPair>> by_diagonal_;
   int rows_ = 0, diagonals_ = 0;
   GroupLists made_;

@@ -32,9 +32,9 @@ __global__ void __launch_bounds__(Split ? 256 : 128)
                T* c, const __grid_constant__ Update<T> update) {
   static_assert(Tiles % 3 == 0);  // the ring turns once in three steps
   constexpr int item = sizeof(T);
-  extern __shared__ double2 memory[];
+  extern __shared__ double2 block_memory[];
   __shared__ Copies copies;
-  char* const shared = reinterpret_cast<char*>(memory);
+  char* const shared = reinterpret_cast<char*>(block_memory);
   const int warps = blockDim.x / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int groups = Split ? warps / 2 : warps, part = warp / groups;  // two warps share their rows
   const int rows = groups * kWarpRows, met = met_rows(bands, groups);  // of C, of B

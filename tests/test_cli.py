@@ -114,6 +114,11 @@ def test_a_broken_file_is_one_line_on_standard_error(tmp_path):
         (["compare", "FILE", "--op", "inverse"], "'inverse' is not one of"),
         (["compare"], "Missing argument 'FILE'"),
         (["bench", "nope"], 'bench: no case "nope"; there are the groups spmv'),
+        (
+            ["bench", "tables-000", "--dtype", "float32"],
+            "bench: --dtype float32, but tables-000 are experiments in float64",
+        ),
+        (["bench", "tables-000", "--budget", "2"], "bench: --budget 2, but tables-000 takes as long as its samples"),
         (["nope"], "No such command 'nope'"),
     ],
 )

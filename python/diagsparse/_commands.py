@@ -181,9 +181,15 @@ def bench(
         report = json.loads(table.read_text())
         terminal.show(_tables(report).markdown(report))
         return None
+    paper = name == paper_000.NAME
+    if paper and dtype != "float64":
+        raise ValueError(f"bench: --dtype {dtype}, but {name} are experiments in float64")
+    if budget is not None and (paper or terminal.device != "cpu"):
+        what = name if paper else f"--device {terminal.device}"
+        raise ValueError(f"bench: --budget {budget:g}, but {what} takes as long as its samples; expected no --budget")
     options: dict[str, Any] = {"quick": quick}
     with terminal.progress() as progress:
-        if name == paper_000.NAME:
+        if paper:
             report = paper_000.run(device=terminal.device, progress=progress, **options)
             plot_bench = paper_000.plot_bench
         elif terminal.device == "cpu":

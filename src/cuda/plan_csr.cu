@@ -128,16 +128,7 @@ Structure structure_of(const Csr<float>& a, const Csr<float>& b, int64 nnz) {
 Plan plan_csr(const Matrix& left, const Matrix& right, const std::string& kernel) {
   using namespace cuda;
   const MatmulRow& row = find_matmul("csr", kernel);
-  Plan plan;
-  plan.format = "csr";
-  plan.kernel = row.name;
-  plan.dtype = product_dtype(left.dtype, right.dtype);
-  plan.multiply = row.typed;
-  plan.device = left.device();
-  plan.rows = left.rows;
-  plan.cols = right.cols;
-  plan.a_structure = left.structure;
-  plan.b_structure = right.structure;
+  Plan plan = begin_csr(left, right, row);
   const auto view = [](const Matrix& m) {
     return Csr<float>{m.rows, m.cols, m.index("indptr").as<int64>(), m.index("indices").as<std::int32_t>(), nullptr};
   };

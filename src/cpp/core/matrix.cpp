@@ -223,6 +223,20 @@ Plan plan_diagonal(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const std
   return plan;
 }
 
+Plan begin_csr(const Matrix& a, const Matrix& b, const MatmulRow& row) {
+  Plan plan;
+  plan.format = "csr";
+  plan.kernel = row.name;
+  plan.multiply = row.typed;
+  plan.dtype = product_dtype(a.dtype, b.dtype);
+  plan.device = a.device();
+  plan.rows = a.rows;
+  plan.cols = b.cols;
+  plan.a_structure = a.structure;
+  plan.b_structure = b.structure;
+  return plan;
+}
+
 Plan plan_elementwise(const Matrix& a, Op op_a, const Matrix& b, Op op_b, LayoutPtr c, const std::string& format) {
   Plan plan;
   plan.format = format;

@@ -73,7 +73,8 @@ struct Plan {
 // Plans the product into `format`, with the diagonals in `extra` added to C (for beta C, SYR2K).
 Plan plan_diagonal(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const std::string& format, Triangle triangle,
                    const std::vector<int64>& extra, const std::string& kernel);
-Plan plan_csr(const Matrix& a, const Matrix& b, const std::string& kernel);
+Plan plan_csr(const Matrix& a, const Matrix& b, const std::string& kernel);  // each device's own
+Plan begin_csr(const Matrix& a, const Matrix& b, const MatmulRow& row);  // what both begin with: all but C's structure
 
 // C .* values of A and B on C's diagonals (element-wise product): same kernel as the product.
 Plan plan_elementwise(const Matrix& a, Op op_a, const Matrix& b, Op op_b, LayoutPtr c, const std::string& format);

@@ -9,17 +9,7 @@
 namespace diagsparse {
 
 Plan plan_csr(const Matrix& left, const Matrix& right, const std::string& kernel) {
-  Plan plan;
-  plan.format = "csr";
-  const MatmulRow& row = find_matmul("csr", kernel);
-  plan.kernel = row.name;
-  plan.dtype = product_dtype(left.dtype, right.dtype);
-  plan.multiply = row.typed;
-  plan.device = left.device();
-  plan.rows = left.rows;
-  plan.cols = right.cols;
-  plan.a_structure = left.structure;
-  plan.b_structure = right.structure;
+  Plan plan = begin_csr(left, right, find_matmul("csr", kernel));
   const int64 *a_ptr = left.index("indptr").as<int64>(), *b_ptr = right.index("indptr").as<int64>();
   const auto *a_col = left.index("indices").as<std::int32_t>(), *b_col = right.index("indices").as<std::int32_t>();
 

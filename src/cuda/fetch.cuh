@@ -23,7 +23,6 @@ struct Source {
   const T* values;
   int64 size;
 
-  Source(const T* values, int64 size) : values(values), size(size) {}
   explicit Source(const Matrix& m) : values(m.values.as<const T>()), size(m.values.size()) {}
 };
 

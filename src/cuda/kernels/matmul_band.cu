@@ -1,10 +1,11 @@
 // Kernel "band" of dia, hm and cdm: C = alpha op(A) op(B) + beta C of two bands, on the FP64 matrix units.
 //
 // A band is a row of dense tiles. A block takes 16 rows of C for each of its warps. It brings A's and B's lines for
-// these rows into shared memory as they are stored (asynchronous copies; the row stride keeps the skewed reads of the
-// fragments free of bank conflicts). A warp walks the rows k of B that its rows of A meet, 8 at a time: `Tiles` tiles
-// of 16 x 8 of C are open at once in registers, the first of them is complete after each step, and is put back into
-// diagonals through a ring in shared memory and written once.
+// these rows into shared memory as they are stored (a bulk copy for each line, see fetch.cuh; the row stride keeps the
+// skewed reads of the fragments free of bank conflicts, but for lines that begin behind a 16-byte border). A warp walks
+// the rows k of B that its rows of A meet, 8 at a time: `Tiles` tiles of 16 x 8 of C are open at once in registers, the
+// first of them is complete after each step, and is put back into diagonals through a ring in shared memory and written
+// once.
 //
 //     rows i of C   | a a a a . . . .     The band of A times the band of B; tile t of C holds the columns
 //     (16 a warp)   | . a a a a . . .     8 t ... 8 t + 7, counted from the first that the rows reach.

@@ -1,10 +1,11 @@
 // Kernel "row" of dia, hm and cdm: y = alpha op(A) x + beta y.
 //
-// A warp takes a run of rows, a thread a few neighbours among them; it walks the diagonals that meet the run and keeps
-// its sums in registers. A's values are read once, 16 bytes a thread, past the caches; x comes from the caches, where
-// the rows nearby have brought it. Diagonals start at any address: the warp reads whole vectors and hands what lies
-// across to its neighbour. A sum adds up in the order of the offsets: the same bits on every run. Up to kInline
-// diagonals the list travels as the launch's argument, beyond it lies on the device.
+// A thread takes a few rows, 32 apart; it walks the diagonals that meet them, several at a time, and keeps its sums in
+// registers. A's values are read once, past the caches, by whole warps at neighbouring addresses, wherever a diagonal
+// starts; x comes from the caches, where the rows nearby have brought it. A block has the list of diagonals in shared
+// memory; the blocks between the ends of the diagonals, nearly all, test nothing. Of small matrices the warps of a
+// block share the rows, each a part of the diagonals. A sum adds up in an order that the matrix alone decides: the same
+// bits on every run.
 #include "dense.cuh"
 #include "kernels/diagonal_kernels.hpp"
 #include "memory.cuh"

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import NO_CUDA
 
 import diagsparse as ds
 from diagsparse import _bench_cuda_tables, bench_cuda
@@ -102,7 +103,7 @@ def test_picture(tmp_path):
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not ds.cuda_available(), reason="no CUDA device answers")
+@pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)
 def test_a_small_run(tmp_path):
     made = bench_cuda.run(quick=True, samples=3)
     json.dumps(made)

@@ -3,16 +3,10 @@
 import json
 
 import pytest
-from cases import NO_CUDA
 
-import diagsparse as ds
 from diagsparse import paper_000
 
-DEVICES = ["cpu", pytest.param("cuda", marks=[pytest.mark.gpu, pytest.mark.skipif(not ds.cuda_available(),
-                                                                               reason=NO_CUDA)])]  # fmt: skip
 
-
-@pytest.mark.parametrize("device", DEVICES)
 def test_a_small_run(device, monkeypatch, tmp_path):
     some = [e for e in paper_000.EXPERIMENTS if e.n in (1000, 2048, 10_240) and e.a < 12]
     assert {e.source for e in some} == {"figure 6", "figure 7", "table 1"}

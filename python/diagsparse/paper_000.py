@@ -8,7 +8,6 @@ SciPy and cuSPARSE, in double precision.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import date
@@ -165,10 +164,7 @@ def _on_one_core(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def _cpu_seconds(call: Callable[[], Any]) -> float:
-    start = time.perf_counter()
-    call()
-    once = time.perf_counter() - start
-    return once if once > 0.2 else measure.time_call(call, budget=0.05).median
+    return measure.time_call(call, budget=0.05).median
 
 
 # ---- tables -------------------------------------------------------------------------------------------------------

@@ -55,6 +55,8 @@ const FormatKernels& kernels(const std::string& format);
 // The row under this name ("" = the default); std::invalid_argument lists the names there are.
 const MatvecRow& find_matvec(const std::string& format, const std::string& kernel);
 const MatmulRow& find_matmul(const std::string& format, const std::string& kernel);
+// The same for a plan, of a product of values of types a and b; "" = what its format's table chooses.
+const MatmulRow& choose_matmul(const Plan& plan, const std::string& kernel, DType a, DType b);
 // Its function for these types.
 MatvecKernel matvec_kernel(const MatvecRow& row, DType a, DType x);
 

@@ -4,6 +4,7 @@
 
 #include "core/backend.hpp"
 #include "core/kernel_table.hpp"
+#include "core/matrix.hpp"
 
 namespace diagsparse {
 
@@ -48,6 +49,12 @@ const MatvecRow& find_matvec(const std::string& format, const std::string& kerne
 
 const MatmulRow& find_matmul(const std::string& format, const std::string& kernel) {
   return find_row(kernels(format).matmul, kernel, format, "matmul");
+}
+
+const MatmulRow& choose_matmul(const Plan& plan, const std::string& kernel, DType a, DType b) {
+  const FormatKernels& table = kernels(plan.format);
+  const bool rules = kernel.empty() && table.choose_matmul;
+  return find_row(table.matmul, rules ? table.choose_matmul(plan, a, b) : kernel, plan.format, "matmul");
 }
 
 MatvecKernel matvec_kernel(const MatvecRow& row, DType a, DType x) {

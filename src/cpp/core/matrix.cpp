@@ -215,8 +215,7 @@ Plan plan_diagonal(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const std
   plan.c = std::make_shared<const Layout>(
       target.place(plan.rows, plan.cols, target.labels_for(plan.rows, plan.cols, offsets)));
   plan.sums = product_sums(spans_a, spans_b, *plan.c, triangle);
-  const auto choose = kernels(format).choose_matmul;
-  const MatmulRow& row = find_matmul(format, kernel.empty() && choose ? choose(plan, a.dtype, b.dtype) : kernel);
+  const MatmulRow& row = choose_matmul(plan, kernel, a.dtype, b.dtype);
   plan.kernel = row.name;
   plan.multiply = row.typed;
   if (row.prepare) row.prepare(plan);

@@ -21,8 +21,9 @@ every_matrix = pytest.mark.parametrize("A", MATRICES.values(), ids=MATRICES)
 
 
 @every_matrix
-def test_sampled_vectors(A):
-    x = np.random.default_rng(0).uniform(0.5, 1.5, A.shape[1])
+@pytest.mark.parametrize("columns", [(), (8,)])
+def test_sampled_vectors(A, columns):
+    x = np.random.default_rng(0).uniform(0.5, 1.5, (A.shape[1], *columns))
     check, y = SampledMatvec(A, x), A @ x
     assert check(y) <= 1
     y[-1] *= 1 + 1e-9

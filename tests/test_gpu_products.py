@@ -116,3 +116,20 @@ def test_the_kernel_is_chosen_from_the_diagonals(format):
     assert chosen(ds.gallery.banded(20_000, 20, 20)) == "band"
     assert chosen(ds.gallery.random_diagonals(10_000, 100, seed=0)) == "group"
     assert chosen(ds.gallery.banded(30_000, 20, 20), ds.gallery.banded(30_000, 20, 20, dtype="float32")) == "group"
+
+
+@DIAGONAL
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_blocks_of_columns(format, dtype):
+    """Rows of X that come in pieces of 16 bytes, one thread or several a row, and rows that do not."""
+    rng = np.random.default_rng(0)
+    for name in ("band", "scattered", "random"):
+        a = sp.csr_array(CASES[name](dtype))
+        A = ds.array(a, format, device="cuda")
+        for columns in (1, 2, 4, 6, 8, 34, 66, 136):
+            X = rng.uniform(-1, 1, (a.shape[1], columns)).astype(dtype)
+            for view, op in ((A, a), (A.H, a.conj().T)):
+                bound = 200 * np.finfo(dtype).eps * (abs(op) @ abs(X))
+                assert (abs(view.matvec(X, kernel="row") - op @ X) <= bound).all(), f"{name}, {columns} columns"
+                Y = np.asfortranarray(X)
+                assert (abs(view.matvec(Y, kernel="row") - op @ Y) <= bound).all(), f"{name}, {columns} columns, F"

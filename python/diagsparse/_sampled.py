@@ -32,13 +32,13 @@ def _host(x: Any) -> np.ndarray:
 
 
 class SampledMatvec:
-    """Check of y = A x on a sample of rows: returns the largest error over its bound, which holds up to 1."""
+    """Check of y = A x, x a vector or a block, on a sample of rows: the largest error over its bound, at most 1."""
 
     def __init__(self, A: Any, x: np.ndarray) -> None:
         self.rows = _sample(A.shape[0])
         parts = [(values, x[columns].astype(values.dtype)) for columns, values in (_row(A, i) for i in self.rows)]
-        self.expected = np.array([(v * z).sum() for v, z in parts])
-        self.bound = rounding(len(A.offsets), x.dtype) * np.array([(abs(v) * abs(z)).sum() for v, z in parts])
+        self.expected = np.array([v @ z for v, z in parts])
+        self.bound = rounding(len(A.offsets), x.dtype) * np.array([abs(v) @ abs(z) for v, z in parts])
 
     def __call__(self, y: Any) -> float:
         """Return the largest error of `y`, over its bound."""

@@ -37,6 +37,7 @@ class Case(BaseCase):
     """A case of the GPU's benchmark."""
 
     formats: tuple[str, ...] = _FORMATS
+    columns: int = 0  #: of x, in C order; 0: it is a vector
 
 
 _stencil = partial(stencil, random_values=True)  # constants compress
@@ -47,6 +48,10 @@ CASES = (
     Case("stencil-27-192", "spmv", "matvec", "27-point stencil 192^3", _stencil(27, 192, 192, 192)),
     Case("band-41", "spmv", "matvec", "band, n = 10^6", band(10**6, 41)),
     Case("stencil-7-148", "spmv", "matvec", "7-point stencil 148 x 58 x 148", _stencil(7, 148, 58, 148)),
+    Case(
+        "stencil-9-columns", "spmm", "matvec", "9-point stencil 2048^2, 8 columns", _stencil(9, 2048, 2048), columns=8
+    ),
+    Case("band-27-columns", "spmm", "matvec", "band, n = 10^6, 8 columns", band(10**6, 27), columns=8),
     Case("band-11-10240-squared", "spgemm", "matmul", "bands, n = 10240", band(10240, 11)),
     Case("band-41-10240-squared", "spgemm", "matmul", "bands, n = 10240", band(10240, 41)),
     Case("band-11-squared", "spgemm", "matmul", "bands, n = 10^6", band(10**6, 11)),
@@ -81,7 +86,7 @@ def run(
     Parameters
     ----------
     name : str, optional
-        A group ("spmv", "spgemm", "random", "small"), or how the names of cases start.
+        A group ("spmv", "spmm", "spgemm", "random", "small"), or how the names of cases start.
     dtype : dtype
         Of all values.
     device : str
@@ -163,7 +168,8 @@ def _run_case(
     report(0.0, f"{case.name}: make")
     A = case.make(scale, 0, dtype)
     if case.op == "matvec":
-        right: Any = np.random.default_rng(1).uniform(0.5, 1.5, A.shape[1]).astype(dtype)
+        shape = (A.shape[1], case.columns) if case.columns else A.shape[1]
+        right: Any = np.random.default_rng(1).uniform(0.5, 1.5, shape).astype(dtype)
         check: Any = SampledMatvec(A, right)
     else:
         right = (case.make_right or case.make)(scale, 1, dtype)
@@ -203,7 +209,7 @@ def _work(A: Any, right: Any) -> int:
     rows, inner = A.shape
     a = np.asarray(A.offsets, dtype=np.int64)[:, None]
     if isinstance(right, np.ndarray):
-        lengths = np.minimum(rows, inner - a) - np.maximum(0, -a)
+        lengths = (np.minimum(rows, inner - a) - np.maximum(0, -a)) * (right.size // right.shape[0])
     else:
         b = np.asarray(right.offsets, dtype=np.int64)[None, :]
         first = np.maximum(np.maximum(0, -a), -a - b)
@@ -236,7 +242,7 @@ def _contenders(case: Case, A: Any, right: Any, where: Place) -> Iterator[tuple[
         left, other = operands(format)
         if case.op == "matvec":
             plan = plan_matvec(left, kernel=kernel)
-            y = where.core.empty((A.shape[0],), left.dtype.name, where.index)
+            y = where.core.empty((A.shape[0], *right.shape[1:]), left.dtype.name, where.index)
             return partial(plan, other, out=y), partial(_floor, left, other)
         product = plan_matmul(left, other, kernel=kernel)
         return partial(product, out=product()), partial(_floor, left, other)

@@ -8,6 +8,7 @@
 // bits on every run.
 #include "dense.cuh"
 #include "kernels/diagonal_kernels.hpp"
+#include "kernels/matvec_block.cuh"
 #include "memory.cuh"
 #include "resident.cuh"
 
@@ -165,6 +166,14 @@ struct RowMatvec {
       constexpr int each = sizeof(U) <= 8 ? 2 : 1, at_once = sizeof(U) <= 4 ? 8 : 4;
       if (y.rows < kSmall) vector(vector_rows<1, 4, true, U, V>, 32);
       else vector(vector_rows<each, at_once, false, U, V>, kBlock * each);
+    } else if (in_pieces<V>(x, y)) {
+      constexpr int each = 4;
+      const int64 all = x.cols / kPiece<V>;
+      const int pieces = pieces_a_row(all);
+      const dim3 grid(static_cast<unsigned>(ceil_div(y.rows, kBlock / pieces * each)),
+                      static_cast<unsigned>(all / pieces));
+      launch("matvec row", block_pieces<each, U, V>, grid, dim3(kBlock), lists->terms_begin(), lists->count, values,
+             op.conjugated, Block<const V>(x), Block<T>(y), y.rows, pieces, update);
     } else {
       constexpr int columns = 4;
       const int64 groups = ceil_div(x.cols, columns);

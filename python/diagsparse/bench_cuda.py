@@ -38,6 +38,7 @@ class Case(BaseCase):
 
     formats: tuple[str, ...] = _FORMATS
     columns: int = 0  #: of x, in C order; 0: it is a vector
+    values: str = ""  #: the dtype of A's values, where it is another than that of all else
 
 
 _stencil = partial(stencil, random_values=True)  # constants compress
@@ -52,6 +53,15 @@ CASES = (
         "stencil-9-columns", "spmm", "matvec", "9-point stencil 2048^2, 8 columns", _stencil(9, 2048, 2048), columns=8
     ),
     Case("band-27-columns", "spmm", "matvec", "band, n = 10^6, 8 columns", band(10**6, 27), columns=8),
+    Case(
+        "stencil-7-256-narrow",
+        "narrow",
+        "matvec",
+        "7-point stencil 256^3, float32 values",
+        _stencil(7, 256, 256, 256),
+        values="float32",
+    ),
+    Case("band-41-narrow", "narrow", "matvec", "band, n = 10^6, float32 values", band(10**6, 41), values="float32"),
     Case("band-11-10240-squared", "spgemm", "matmul", "bands, n = 10240", band(10240, 11)),
     Case("band-41-10240-squared", "spgemm", "matmul", "bands, n = 10240", band(10240, 41)),
     Case("band-11-squared", "spgemm", "matmul", "bands, n = 10^6", band(10**6, 11)),
@@ -86,7 +96,7 @@ def run(
     Parameters
     ----------
     name : str, optional
-        A group ("spmv", "spmm", "spgemm", "random", "small"), or how the names of cases start.
+        A group ("spmv", "spmm", "narrow", "spgemm", "random", "small"), or how the names of cases start.
     dtype : dtype
         Of all values.
     device : str
@@ -166,7 +176,7 @@ def _run_case(
 ) -> list[dict[str, Any]]:
     """Return the row of every contender."""
     report(0.0, f"{case.name}: make")
-    A = case.make(scale, 0, dtype)
+    A = case.make(scale, 0, np.dtype(case.values or dtype))
     if case.op == "matvec":
         shape = (A.shape[1], case.columns) if case.columns else A.shape[1]
         right: Any = np.random.default_rng(1).uniform(0.5, 1.5, shape).astype(dtype)
@@ -219,10 +229,9 @@ def _work(A: Any, right: Any) -> int:
 
 def _floor(A: SparseArray, right: Any, made: Any) -> int:
     """Return the bytes that the case moves at least in the diagonal layout: stored values once, vectors once."""
-    item = A.dtype.itemsize
     if isinstance(made, SparseArray):
-        return item * (A.nnz + (0 if right is A else right.nnz) + made.nnz)
-    return item * A.nnz + right.nbytes + made.nbytes
+        return sum(M.dtype.itemsize * M.nnz for M in ([A, made] if right is A else [A, right, made]))
+    return A.dtype.itemsize * A.nnz + right.nbytes + made.nbytes
 
 
 def _contenders(case: Case, A: Any, right: Any, where: Place) -> Iterator[tuple[str, str, str, Callable[[], Any]]]:
@@ -242,7 +251,9 @@ def _contenders(case: Case, A: Any, right: Any, where: Place) -> Iterator[tuple[
         left, other = operands(format)
         if case.op == "matvec":
             plan = plan_matvec(left, kernel=kernel)
-            y = where.core.empty((A.shape[0], *right.shape[1:]), left.dtype.name, where.index)
+            y = where.core.empty(
+                (A.shape[0], *right.shape[1:]), np.result_type(left.dtype, right.dtype).name, where.index
+            )
             return partial(plan, other, out=y), partial(_floor, left, other)
         product = plan_matmul(left, other, kernel=kernel)
         return partial(product, out=product()), partial(_floor, left, other)

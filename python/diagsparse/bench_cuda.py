@@ -263,7 +263,9 @@ def _contenders(case: Case, A: Any, right: Any, where: Place) -> Iterator[tuple[
         if format == "cdm" and A.shape[0] != A.shape[1]:
             continue
         for kernel in where.core.kernels(FORMATS[format].format)[case.op]:
-            if (kernel in _SLOW and work > _SLOW_WORK) or (kernel == "cusparse" and case.values):  # has one type for all
+            if kernel in _SLOW and work > _SLOW_WORK:
+                continue
+            if kernel == "cusparse" and case.values:  # it has one type for all
                 continue
             yield "diagsparse", format, kernel, partial(prepare, format, kernel)
     kept.clear()

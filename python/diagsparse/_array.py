@@ -14,7 +14,7 @@ from scipy.sparse.linalg import LinearOperator
 from . import _device_dense, _owners, _streams
 from ._backend import CPU, Place, place_of
 from ._dense import check_operand, operands
-from ._types import VALUE_TYPES, check_scalars, product_dtypes
+from ._types import check_scalars, product_dtypes, stored_dtype
 
 TRANSPOSED, CONJUGATED = 1, 2  # the bits of SparseArray._op
 _CpuMatrix = CPU.core.Matrix
@@ -37,6 +37,7 @@ class SparseArray(LinearOperator):
     _core: Any = CPU.core
     _matrix: Any  # the C++ matrix
     _op: int  # what this view does with it
+    _packed: bool = False  # of a matrix of diagonals: `unpacked` is for all but products with dense operands
     shape: tuple[int, int]
     dtype: np.dtype
 
@@ -56,9 +57,11 @@ class SparseArray(LinearOperator):
         copy: bool = False,
         device: str | None = None,
         max_bytes: int | None = None,
+        **layout: Any,
     ) -> None:
-        made = _construct.build(type(self), arg, shape, dtype, copy, max_bytes, device)
+        made = _construct.build(type(self), arg, shape, dtype, copy, max_bytes, device, layout)
         self._matrix, self._op, self.shape, self.dtype = made._matrix, made._op, made.shape, made.dtype
+        self._packed = made._packed
         self._settle(made._place)
 
     def _settle(self, place: Place) -> None:
@@ -71,7 +74,9 @@ class SparseArray(LinearOperator):
         """Return a view of a C++ matrix. The class follows from the matrix's format."""
         self = object.__new__(FORMATS[matrix.format])
         self._matrix = matrix
-        self.dtype = dtype = VALUE_TYPES[matrix.dtype]
+        self.dtype = dtype = stored_dtype(matrix.dtype)
+        if matrix.packed:
+            self._packed, op = True, _turned(matrix.symmetry, op)
         self._op = op if dtype.kind == "c" else op & TRANSPOSED
         self.shape = (matrix.cols, matrix.rows) if op & TRANSPOSED else (matrix.rows, matrix.cols)
         if type(matrix) is not _CpuMatrix:
@@ -216,7 +221,7 @@ class SparseArray(LinearOperator):
             x = np.asarray(x)
         if x.ndim not in (1, 2) or x.shape[0] != shape[1]:
             check_operand(x.shape, shape, who)  # raises
-        if x.dtype is self.dtype:
+        if x.dtype is self.dtype and not self._packed:
             result = x.dtype
         else:
             wanted, result = product_dtypes(self.dtype, x.dtype)
@@ -299,6 +304,13 @@ class SparseArray(LinearOperator):
         if operation not in names:
             raise ValueError(f'kernels: no operation {operation!r}; there are "matvec" and "matmul"')
         return names[operation] or self._core.kernels("csr")[operation]  # csc and coo multiply as csr
+
+
+def _turned(symmetry: int, op: int) -> int:
+    """Return the bits of a view of a symmetric or Hermitian matrix without the one that transposes."""
+    if symmetry == 0 or not op & TRANSPOSED:
+        return op
+    return op & CONJUGATED if symmetry == 1 else (op & CONJUGATED) ^ CONJUGATED
 
 
 def _converter(format: str) -> Any:

@@ -12,7 +12,8 @@ from . import _memory, _merge, _owners
 from ._array import FORMATS, SparseArray
 from ._backend import CPU, Place, gpu, place
 from ._diagonal import DiagonalArray, diagonal_length
-from ._types import value_dtype
+from ._packing import Packing, pack
+from ._types import is_narrow, named_dtype, value_dtype
 
 __all__ = ["array", "as_sparse", "build", "convert", "is_dense"]
 
@@ -110,12 +111,45 @@ def together(who: str, a: SparseArray, b: SparseArray, names: tuple[str, str] = 
 
 # ---- constructors ---------------------------------------------------------------------------------
 def build(
-    cls: type[SparseArray], arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int | None, device: str | None
+    cls: type[SparseArray],
+    arg: Any,
+    shape: Any,
+    dtype: Any,
+    copy: bool,
+    max_bytes: int | None,
+    device: str | None,
+    layout: dict[str, Any],
 ) -> SparseArray:
-    """Do the work of ``cls(arg, shape, dtype, copy=, max_bytes=, device=)``."""
+    """Do the work of ``cls(arg, shape, dtype, copy=, max_bytes=, device=, **layout)``."""
     target = None if device is None else place(device)
-    made = _build(cls, arg, shape, dtype, copy, max_bytes, target)
+    if issubclass(cls, DiagonalArray):
+        made = _build_diagonals(cls, arg, shape, dtype, copy, max_bytes, target, layout)
+    elif layout:
+        raise TypeError(f"{cls.format}_array: no option {', '.join(layout)}")
+    else:
+        made = _build(cls, arg, shape, dtype, copy, max_bytes, target)
     return made if target is None else made.to(target.name)
+
+
+def _build_diagonals(
+    cls: type[DiagonalArray], arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Place | None,
+    layout: dict[str, Any],
+) -> SparseArray:  # fmt: skip
+    """Build, and pack as the options say: the parts are packed already."""
+    who = f"{cls.format}_array"
+    packing = Packing.of(layout, who)
+    if isinstance(arg, tuple) and not _is_shape(arg):
+        shape = None if shape is None else _shape(shape, who)
+        if packing.period == "auto":
+            raise ValueError(f'{who}: period="auto" is for matrices; pass the rows that (values, {cls._labels}) hold')
+        if _devices.on_gpu(arg):
+            return _devices.diagonals_from_parts(cls, arg, shape, dtype, copy, packing)
+        return cls._from_tuple(arg, shape, dtype, copy, packing)
+    wanted = None if dtype is None else named_dtype(dtype)
+    narrow = wanted is not None and is_narrow(wanted)
+    made = _build(cls, arg, shape, np.float32 if narrow else dtype, copy, max_bytes, target)
+    made = pack(made, packing, max_bytes) if layout else made
+    return made.astype(wanted, copy=False) if narrow else made
 
 
 def _build(
@@ -127,7 +161,7 @@ def _build(
         shape = _shape(shape, who)
     if isinstance(arg, SparseArray):
         _same_shape(arg.shape, shape, who)
-        value_dtype(arg.dtype, dtype, who)
+        value_dtype(arg.dtype, dtype, who, narrow=True)
         if target not in (None, CPU):  # conversions are for the GPU
             arg = arg.to(target.name)
         made = convert(arg, cls.format, max_bytes)
@@ -145,7 +179,7 @@ def _build(
             given = (_shape(arg, who), kept, *([[]] if issubclass(cls, DiagonalArray) else []))
             return cls._empty(*given, home)
         if _devices.on_gpu(arg):
-            return _devices.from_parts(cls, arg, shape, dtype, copy)
+            return _devices.entries_from_parts(cls, arg, shape, dtype)
         return cls._from_tuple(arg, shape, dtype, copy)
     if _owners.owner_of(arg) is not None:
         return _from_device_dense(cls, arg, shape, dtype, max_bytes)
@@ -237,6 +271,7 @@ def convert(a: SparseArray, format: str, max_bytes: int | None = None) -> Sparse
     cls = format_class(format)
     if format == a.format:
         return a
+    a = a.unpacked(max_bytes=max_bytes) if a._packed else a
     if not issubclass(cls, DiagonalArray):
         if isinstance(a, DiagonalArray):
             require_entries(cls, a, a.dtype, max_bytes, a._place)

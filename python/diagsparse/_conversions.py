@@ -18,9 +18,12 @@ class Conversions:
     """Conversions of a matrix; mixed into the classes of both families."""
 
     def asformat(
-        self: SparseArray, format: str | None, copy: bool = False, *, max_bytes: int | None = None
+        self: SparseArray, format: str | None, copy: bool = False, *, max_bytes: int | None = None, **layout: Any
     ) -> SparseArray:
         """Return this matrix in another format (itself in its own, unless ``copy=True``).
+
+        Options of the layout (`symmetry` and `period` of the diagonal formats) are as in the constructor. A packed
+        matrix keeps its packing only in its own format, and there only where none is given.
 
         Raises
         ------
@@ -29,6 +32,8 @@ class Conversions:
         MemoryError
             With the bytes, when the result exceeds `max_bytes` or the free memory.
         """
+        if layout:
+            return _construct.format_class(format or self.format)(self, max_bytes=max_bytes, **layout)
         if format is None or format == self.format:
             return self.copy() if copy else self
         return _construct.convert(self, format, max_bytes)
@@ -81,10 +86,12 @@ class Conversions:
         TypeError
             For a dtype that no kernel handles, and from complex to real.
         """
-        wanted = value_dtype(self.dtype, dtype, f"{self.format}_array.astype")
+        wanted = value_dtype(self.dtype, dtype, f"{self.format}_array.astype", narrow=hasattr(self, "_spans"))
         if wanted == self.dtype:
             return self.copy() if copy else self
-        return self._with(lambda values: values.astype(wanted))
+        with np.errstate(all="ignore"):  # of the padding
+            values = self._matrix.values.astype(wanted)
+        return self._wrap(self._matrix.with_values(values), self._op)
 
     def _dense_output(self: SparseArray, order: str | None, out: np.ndarray | None) -> np.ndarray:
         """Return zeros for `toarray` to fill: `out` after its check, or a new array where it fits."""

@@ -10,6 +10,7 @@ import numpy as np
 from . import _memory, _owners
 from ._backend import CPU, Place, gpu
 from ._diagonal import DiagonalArray, integer_labels
+from ._packing import Packing
 from ._types import value_dtype
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ def _rebuilt(a: SparseArray, target: Place, parts: dict[str, Any], carry: Callab
     shape = a._matrix.rows, a._matrix.cols
     values = carry(parts["values"])
     if isinstance(a, DiagonalArray):
-        return target.core.diagonal_matrix(a.format, *shape, parts[a._labels].tolist(), values, "", target.index)
+        options = "", target.index, *a._packing.codes()
+        return target.core.diagonal_matrix(a.format, *shape, parts[a._labels].tolist(), values, *options)
     structure = [(name, carry(parts[name])) for name in a._structure]
     return target.core.indexed_matrix(a.format, *shape, values, structure)
 
@@ -48,16 +50,6 @@ def on_gpu(arg: tuple[Any, ...]) -> bool:
 
 def _flat(arg: tuple[Any, ...]) -> list[Any]:
     return [part for given in arg for part in (given if isinstance(given, tuple) else (given,))]
-
-
-def from_parts(
-    cls: type[SparseArray], arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool
-) -> SparseArray:
-    """Build from the parts of a format, where some lie on a GPU; values are shared where they fit."""
-    place = _home(arg)
-    if issubclass(cls, DiagonalArray):
-        return _diagonals_from_parts(cls, arg, shape, dtype, copy, place)
-    return _entries_from_parts(cls, arg, shape, dtype, place)
 
 
 def _home(arg: tuple[Any, ...]) -> Place:
@@ -77,28 +69,28 @@ def _on_host(labels: Any, place: Place, who: str) -> Any:
     return _owners.bring(labels, np.dtype(np.int64), place, who, "a part").get()
 
 
-def _diagonals_from_parts(
-    cls: type[DiagonalArray], arg: tuple[Any, ...], shape: Any, dtype: Any, copy: bool, place: Place
+def diagonals_from_parts(
+    cls: type[DiagonalArray], arg: tuple[Any, ...], shape: Any, dtype: Any, copy: bool, packing: Packing
 ) -> SparseArray:
-    who = f"{cls.format}_array"
+    """Build from ``(values, offsets)``, where some lie on a GPU; values are shared where they fit."""
+    who, place = f"{cls.format}_array", _home(arg)
     if len(arg) != 2:
         raise ValueError(f"{who}: got {len(arg)} parts, expected (values, {cls._labels})")
     labels = integer_labels(_on_host(arg[1], place, who), who, cls._labels)
-    kept = value_dtype(_owners.dtype_of(arg[0]), dtype, who)
+    kept = value_dtype(_owners.dtype_of(arg[0]), dtype, who, narrow=True)
     values = _owners.contiguous(_owners.bring(arg[0], kept, place, who, "a part"), kept, copy)
     if values.ndim == 1 and len(labels) == 1 and cls.format != "hm":
         row = values.shape[0], values.itemsize
         values = _owners.strided(place.core, values, (1, row[0]), (row[0] * row[1], row[1]))
     values = cls._shape_values(values, labels)
     shape = cls._infer_shape(values) if shape is None else shape
-    return cls._wrap(place.core.diagonal_matrix(cls.format, *shape, labels, values, "", place.index))
+    options = "", place.index, *packing.codes()
+    return cls._wrap(place.core.diagonal_matrix(cls.format, *shape, labels, values, *options))
 
 
-def _entries_from_parts(
-    cls: type[SparseArray], arg: tuple[Any, ...], shape: Any, dtype: Any, place: Place
-) -> SparseArray:
-    """Build csr, csc or coo: entries in any order, sorted and summed on the GPU."""
-    who = f"{cls.format}_array"
+def entries_from_parts(cls: type[SparseArray], arg: tuple[Any, ...], shape: Any, dtype: Any) -> SparseArray:
+    """Build csr, csc or coo, where some parts lie on a GPU: entries in any order, sorted and summed there."""
+    who, place = f"{cls.format}_array", _home(arg)
     indices = arg[1:] if len(arg) == 3 and cls.format != "coo" else arg[1] if len(arg) == 2 else ()
     if not isinstance(indices, tuple) or len(indices) != 2:
         raise ValueError(f"{who}: got {len(arg)} parts, expected (values, ...) as in SciPy")

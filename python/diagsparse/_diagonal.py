@@ -13,8 +13,9 @@ from ._array import SparseArray
 from ._backend import CPU, Place
 from ._conversions import Conversions
 from ._elementwise import Elementwise
+from ._packing import Packed, Packing, pack
 from ._protocols import Protocols
-from ._types import value_dtype
+from ._types import value_dtype, widened
 from ._views import Views
 
 
@@ -40,31 +41,33 @@ def integer_labels(labels: Any, who: str, what: str) -> list[int]:
     return given.tolist()
 
 
-class DiagonalArray(Elementwise, Conversions, Views, Protocols, SparseArray):
+class DiagonalArray(Packed, Elementwise, Conversions, Views, Protocols, SparseArray):
     """A matrix stored by diagonals. Every stored diagonal is one contiguous run of values."""
 
     _labels = "offsets"  # how the format names its diagonals
 
     # ---- making -----------------------------------------------------------------------------------
     @classmethod
-    def _from_parts(cls, parts: dict[str, np.ndarray], shape: tuple[int, int]) -> SparseArray:
+    def _from_parts(cls, parts: dict[str, np.ndarray], shape: tuple[int, int], packing: Packing) -> SparseArray:
         labels, values = parts[cls._labels], np.ascontiguousarray(parts["values"])
-        return cls._wrap(CPU.core.diagonal_matrix(cls.format, *shape, labels.tolist(), values, ""))
+        return cls._wrap(CPU.core.diagonal_matrix(cls.format, *shape, labels.tolist(), values, "", 0, *packing.codes()))
 
     @classmethod
-    def _from_tuple(cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool) -> SparseArray:
+    def _from_tuple(
+        cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, packing: Packing
+    ) -> SparseArray:
         """Build from ``(values, offsets)`` in this format's own layout."""
         who = f"{cls.format}_array"
         if len(arg) != 2:
             raise ValueError(f"{who}: got {len(arg)} parts, expected (values, {cls._labels})")
         labels = integer_labels(arg[1], who, cls._labels)
         values = np.asarray(arg[0])
-        kept = value_dtype(values.dtype, dtype, who)
+        kept = value_dtype(values.dtype, dtype, who, narrow=True)
         values = cls._shape_values(values, labels)
         if shape is None:
             shape = cls._infer_shape(values)
         values = np.array(values, kept, order="C", copy=True if copy else None)
-        return cls._wrap(CPU.core.diagonal_matrix(cls.format, *shape, labels, values, ""))
+        return cls._wrap(CPU.core.diagonal_matrix(cls.format, *shape, labels, values, "", 0, *packing.codes()))
 
     @classmethod
     def _shape_values(cls, values: np.ndarray, labels: list[int]) -> np.ndarray:
@@ -106,6 +109,10 @@ class DiagonalArray(Elementwise, Conversions, Views, Protocols, SparseArray):
 
     def _diagonals(self) -> Iterator[tuple[int, int, Any]]:
         """Yield (offset, first row, values) of every diagonal; the values as and where stored, not conjugated."""
+        if self._packed:
+            for offset, row, values in self.unpacked()._diagonals():
+                yield offset, row, self._seen(values)
+            return
         flat = self._matrix.values.ravel()  # a view
         for offset, row, length, start in self._spans().tolist():
             yield offset, row, flat[start : start + length]
@@ -115,10 +122,17 @@ class DiagonalArray(Elementwise, Conversions, Views, Protocols, SparseArray):
 
     def diagonal(self, k: int = 0) -> np.ndarray:
         """Return a copy of diagonal `k` (0: the main one) in NumPy, of its true length; zeros where none is stored."""
+        if self._packed:
+            return self._alone(k).diagonal(k).astype(self.dtype, copy=False)
         for offset, _, values in self._diagonals():
             if offset == k:
                 return self._seen(self._place.host(values.copy()))
         return np.zeros(diagonal_length(self.shape, k), self.dtype)
+
+    def _alone(self, k: int) -> DiagonalArray:
+        """Return diagonal `k`, if it is stored, in full and without the others."""
+        wide = self.astype(widened(self.dtype), copy=False)
+        return wide._laid_out(type(self), [k] if k in wide._spans()[:, 0] else [], wide.dtype)
 
     def count_nonzero(self) -> int:
         """Count the stored values that are not zero."""
@@ -126,6 +140,8 @@ class DiagonalArray(Elementwise, Conversions, Views, Protocols, SparseArray):
 
     def _nonzeros(self) -> list[int]:
         """Count the values of each diagonal that are not zero, in the order of `_diagonals`."""
+        if self._packed:
+            return self.unpacked()._nonzeros()
         if self._place is not CPU:
             stored = self._core.count_nonzero(self._matrix)
             return stored[::-1] if self._op & 1 else stored  # transposed, the offsets run the other way
@@ -133,6 +149,8 @@ class DiagonalArray(Elementwise, Conversions, Views, Protocols, SparseArray):
 
     def eliminate_zeros(self) -> None:
         """Drop, in place, the diagonals that hold nothing but zeros (zeros inside a diagonal stay)."""
+        if self._packed:
+            raise NotImplementedError(f"eliminate_zeros: of a packed {self.format}_array; A.unpacked() has the method")
         spans = self._spans()[:, 0].tolist()
         full = [offset for offset, count in zip(spans, self._nonzeros(), strict=True) if count]
         if len(full) < len(spans):
@@ -150,12 +168,16 @@ class DiagonalArray(Elementwise, Conversions, Views, Protocols, SparseArray):
         """Return an independent matrix; a view is laid out anew."""
         if not self._op:
             return self._wrap(self._matrix.with_values(self._matrix.values.copy()))
+        if self._packed:
+            return pack(self, self._packing)
         return self._laid_out(type(self), self._spans()[:, 0].tolist(), self.dtype)
 
     def to_scipy(self, format: str | None = None) -> Any:
         """Return `scipy.sparse.dia_array` (aligned by column, so a copy), or the class that `format` names."""
         if self._place is not CPU:
             return self.to("cpu").to_scipy(format)
+        if self._packed:
+            return self.unpacked().to_scipy(format)
         if format not in (None, "dia"):
             return self.asformat("csr").to_scipy().asformat(format)
         spans = self._spans()

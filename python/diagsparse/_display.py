@@ -45,7 +45,8 @@ def text(a: SparseArray) -> str:
     """Return the one-line repr."""
     view = {0: "", 1: ", transposed view", 2: ", conjugated view", 3: ", adjoint view"}[a._op]
     what = f"{diagonals(a.offsets)}, " if hasattr(a, "offsets") else ""
-    return f"<{operand(a)}: {what}{a.nnz} stored, {human(a.nbytes)}, {a.device}{view}>"
+    packing = f"{a._packing}, " if a._packed and any(a._packing) else ""
+    return f"<{operand(a)}: {what}{packing}{a.nnz} stored, {human(a.nbytes)}, {a.device}{view}>"
 
 
 def plan(p: Any) -> str:

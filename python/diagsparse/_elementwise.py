@@ -16,7 +16,8 @@ from scipy.sparse.linalg import LinearOperator
 
 from . import _construct, _diagonal, _merge, _owners
 from ._backend import CPU
-from ._types import value_dtype
+from ._packing import unpacked
+from ._types import is_narrow, value_dtype, widened
 
 if TYPE_CHECKING:
     from ._array import SparseArray
@@ -31,9 +32,11 @@ class Elementwise:
 
     def _with(self: SparseArray, change: Callable[[Any], Any]) -> SparseArray:
         """Return this view with its stored values changed. Padding is changed with them, so nothing warns."""
+        if is_narrow(self.dtype):
+            return self.astype(widened(self.dtype))._with(change).astype(self.dtype)
         with np.errstate(all="ignore"):
             values = change(self._matrix.values)
-        kept = value_dtype(values.dtype, None, f"{self.format}_array")
+        kept = value_dtype(values.dtype, None, f"{self.format}_array", narrow=True)
         if self._place is CPU:
             values = np.ascontiguousarray(values, kept)
         return self._wrap(self._matrix.with_values(values), self._op)
@@ -44,6 +47,8 @@ class Elementwise:
         return factor.conjugate() if self._op & 2 else factor
 
     def _scaled(self: SparseArray, factor: Any) -> SparseArray:
+        if self._packed and self._matrix.symmetry and np.iscomplexobj(factor):  # no longer Hermitian
+            return self.unpacked()._scaled(factor)
         return self._with(lambda values: values * self._stored(factor))
 
     def __neg__(self: SparseArray) -> SparseArray:
@@ -62,6 +67,8 @@ class Elementwise:
     def __truediv__(self: SparseArray, other: Any) -> Any:
         if not _is_scalar(other):
             return NotImplemented
+        if self._packed and self._matrix.symmetry and np.iscomplexobj(other):
+            return self.unpacked() / other
         return self._with(lambda values: values / self._stored(other))
 
     def __mul__(self: SparseArray, other: Any) -> Any:
@@ -166,6 +173,7 @@ def _combine(a: Any, b: Any, alpha: int, beta: int) -> Any:
 
 
 def _multiply_sparse(a: SparseArray, b: SparseArray) -> SparseArray:
+    a, b = unpacked(a), unpacked(b)
     if not isinstance(a, _diagonal.DiagonalArray):
         if a._place is not CPU:
             return _merge.multiplied(a, b if not isinstance(b, _diagonal.DiagonalArray) else b.asformat("csr"))
@@ -182,6 +190,7 @@ def _multiply_sparse(a: SparseArray, b: SparseArray) -> SparseArray:
 
 
 def _multiply_dense(a: SparseArray, dense: Any) -> SparseArray:
+    a = unpacked(a)
     if a._place is not CPU:
         return _merge.scaled(a, dense)
     dense = np.broadcast_to(dense, a.shape)
@@ -196,6 +205,7 @@ def _multiply_dense(a: SparseArray, dense: Any) -> SparseArray:
 
 
 def _add_sparse(a: SparseArray, b: SparseArray, alpha: int, beta: int) -> SparseArray:
+    a, b = unpacked(a), unpacked(b)
     dtype = np.result_type(a.dtype, b.dtype)
     if not isinstance(a, _diagonal.DiagonalArray):
         if a._place is not CPU:

@@ -11,6 +11,7 @@ from ._array import FORMATS, SparseArray
 from ._construct import as_sparse
 from ._memory import human
 from ._products import plan_matmul
+from ._types import widened
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def convert_nbytes(a: SparseArray, format: str | None) -> int:
     cls = FORMATS[format]
     if hasattr(cls, "_spans"):
         a._core.labels_for(format, *a.shape, [])
-    return cls._forecast(a.shape, a.dtype.itemsize, occupied_offsets(a), a.nnz)
+    return cls._forecast(a.shape, widened(a.dtype).itemsize, occupied_offsets(a), a.nnz)
 
 
 def occupied_offsets(a: SparseArray) -> np.ndarray:

@@ -71,7 +71,7 @@ class IndexedArray(Elementwise, Conversions, Views, Protocols, SparseArray):
         return np.ascontiguousarray(getattr(a, name), dtype=np.int64 if name == "indptr" else np.int32)
 
     @classmethod
-    def _from_parts(cls, parts: dict[str, np.ndarray], shape: tuple[int, int]) -> SparseArray:
+    def _from_parts(cls, parts: dict[str, np.ndarray], shape: tuple[int, int], packing: Any) -> SparseArray:
         return cls._from_tuple(cls._tuple(parts), shape, None, False)
 
     @classmethod

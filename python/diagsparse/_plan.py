@@ -13,6 +13,7 @@ from ._array import FORMATS, SparseArray
 from ._backend import CPU
 from ._construct import convert, format_class, together
 from ._diagonal import DiagonalArray
+from ._packing import unpacked
 from ._types import check_scalars, product_dtypes
 
 _BOTH, _LOWER, _UPPER = 0, 1, 2
@@ -49,6 +50,7 @@ class MatmulPlan:
         trans: tuple[str, str] = ("N", "N"),
     ) -> None:
         self._given = a, b  # before any conversion
+        a, b = unpacked(a), unpacked(b)
         self._place = a._place
         if a._place is not b._place:
             together("matmul", a, b)  # raises
@@ -232,7 +234,7 @@ def _like(given: Any, planned: SparseArray, name: str, trans: str) -> SparseArra
     if not isinstance(given, SparseArray):
         raise TypeError(f"plan: {name} is {type(given).__name__}, expected a {planned.format}_array")
     together("plan", planned, given, ("the plan", name))
-    given = OPERATIONS[trans](given)
+    given = OPERATIONS[trans](unpacked(given))
     if planned.format == "csr":
         given = _plain_csr(given)
     if given.format != planned.format or given._op != planned._op or given.shape != planned.shape:

@@ -8,6 +8,7 @@ import numpy as np
 
 from . import _display
 from ._array import FORMATS, SparseArray
+from ._packing import Packing
 
 
 class Protocols:
@@ -15,7 +16,8 @@ class Protocols:
 
     def __reduce__(self: SparseArray) -> tuple[Any, ...]:
         parts = {name: self._place.host(part) for name, part in self._matrix.parts().items()}  # unpickled on the cpu
-        return _unpickle, (self.format, parts, (self._matrix.rows, self._matrix.cols), self._op)
+        packing = self._packing if self._packed else ()
+        return _unpickle, (self.format, parts, (self._matrix.rows, self._matrix.cols), self._op, *packing)
 
     def __copy__(self: SparseArray) -> SparseArray:
         return self.copy()
@@ -41,12 +43,12 @@ class Protocols:
         return _display.html(self)
 
 
-def from_parts(format: str, parts: dict[str, np.ndarray], shape: tuple[int, int]) -> SparseArray:
+def from_parts(format: str, parts: dict[str, np.ndarray], shape: tuple[int, int], *packing: Any) -> SparseArray:
     """Rebuild a matrix on the cpu from what `SparseArray.parts` gave, in NumPy arrays."""
     if format not in FORMATS:
         raise ValueError(f'no format "{format}"; there are {", ".join(FORMATS)}')
-    return FORMATS[format]._from_parts(parts, shape)
+    return FORMATS[format]._from_parts(parts, shape, Packing(*packing))
 
 
-def _unpickle(format: str, parts: dict[str, np.ndarray], shape: tuple[int, int], op: int) -> SparseArray:
-    return SparseArray._wrap(from_parts(format, parts, shape)._matrix, op)
+def _unpickle(format: str, parts: dict[str, np.ndarray], shape: tuple[int, int], op: int, *packing: Any) -> SparseArray:
+    return SparseArray._wrap(from_parts(format, parts, shape, *packing)._matrix, op)

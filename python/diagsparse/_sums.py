@@ -12,6 +12,7 @@ from ._array import FORMATS, SparseArray
 from ._backend import CPU
 from ._construct import as_sparse, format_class, home_of, require_sparse, together
 from ._diagonal import DiagonalArray
+from ._packing import unpacked
 from ._plan import OPERATIONS, TRIANGLES, MatmulPlan, default_format
 from ._types import check_scalars
 
@@ -106,13 +107,14 @@ def sum_of_products(
     """Return alpha times the sum of the products, plus beta c, in one structure that holds all of them."""
     if triangle not in TRIANGLES:
         raise ValueError(f'{who}: triangle={triangle!r}: expected None, "lower" or "upper"')
+    pairs = [(unpacked(a), unpacked(b)) for a, b in pairs]
     first = pairs[0][0]
     shape = first.shape[0], pairs[0][1].shape[1]
     together(who, *pairs[0])
     if c is None:
         no_beta(who, beta)
     else:
-        c, beta = require_sparse(c, who, "C", first._place), 1 if beta is None else beta
+        c, beta = unpacked(require_sparse(c, who, "C", first._place)), 1 if beta is None else beta
         together(who, first, c, ("A", "C"))
         if c.shape != shape:
             raise ValueError(f"{who}: C is {_display.operand(c)}, but the product is {shape[0]} x {shape[1]}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from numbers import Number
 from typing import Any
 
@@ -10,14 +10,47 @@ import numpy as np
 
 VALUE_TYPES = tuple(np.dtype(t) for t in (np.float32, np.float64, np.complex64, np.complex128))
 _NAMES = "float32, float64, complex64 or complex128"
+_NARROW = ("float16", "bfloat16")  # diagonals may be stored in them; arithmetic widens them
+_WIDENED = np.dtype(np.float32)
 
 
 class ConversionWarning(UserWarning):
     """A matrix was converted behind the scenes where the caller may not expect it."""
 
 
-def value_dtype(given: Any, requested: Any, who: str) -> np.dtype:
+def is_narrow(dtype: np.dtype) -> bool:
+    """Whether values are stored in 16 bits."""
+    return dtype.itemsize == 2 and dtype.name in _NARROW
+
+
+@cache
+def _bfloat16() -> np.dtype:
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise ImportError('bfloat16 values need the package ml_dtypes: pip install "diagsparse[bfloat16]"') from None
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+def stored_dtype(number: int) -> np.dtype:
+    """Return the dtype that the C++ core counts so."""
+    return VALUE_TYPES[number] if number < 4 else np.dtype(np.float16) if number == 4 else _bfloat16()
+
+
+def named_dtype(dtype: Any) -> np.dtype:
+    """Return NumPy's dtype, and that of bfloat16 by its name."""
+    return _bfloat16() if isinstance(dtype, str) and dtype == "bfloat16" else np.dtype(dtype)
+
+
+def widened(dtype: np.dtype) -> np.dtype:
+    """Return the type in which values of this one are computed with."""
+    return _WIDENED if is_narrow(dtype) else dtype
+
+
+def value_dtype(given: Any, requested: Any, who: str, narrow: bool = False) -> np.dtype:
     """Return the dtype in which values of dtype `given` are stored, `requested` by the user or None.
+
+    With `narrow` that may be float16 or bfloat16.
 
     Raises
     ------
@@ -26,8 +59,9 @@ def value_dtype(given: Any, requested: Any, who: str) -> np.dtype:
         type that no kernel handles, and where imaginary parts would be lost.
     """
     given = np.dtype(given).newbyteorder("=")
+    names = f"float16, bfloat16, {_NAMES}" if narrow else _NAMES
     if requested is None:
-        if given in VALUE_TYPES:
+        if given in VALUE_TYPES or (narrow and is_narrow(given)):
             return given
         if given.kind in "iub":
             hint = "pass dtype=np.float64 (or another) to convert"
@@ -35,11 +69,11 @@ def value_dtype(given: Any, requested: Any, who: str) -> np.dtype:
             hint = "pass dtype= to convert"
         else:
             hint = "the values must be numbers"
-        raise TypeError(f"{who}: got {given} values, expected {_NAMES}; {hint}")
-    wanted = np.dtype(requested).newbyteorder("=")
-    if wanted not in VALUE_TYPES:
-        raise TypeError(f"{who}: dtype {wanted}: expected {_NAMES}")
-    if given.kind not in "iubfc":
+        raise TypeError(f"{who}: got {given} values, expected {names}; {hint}")
+    wanted = named_dtype(requested).newbyteorder("=")
+    if wanted not in VALUE_TYPES and not (narrow and is_narrow(wanted)):
+        raise TypeError(f"{who}: dtype {wanted}: expected {names}")
+    if given.kind not in "iubfc" and not is_narrow(given):
         raise TypeError(f"{who}: got {given} values, expected numbers")
     if given.kind == "c" and wanted.kind != "c":
         raise TypeError(f"{who}: {given} values do not fit {wanted}; the imaginary parts would be lost")
@@ -53,6 +87,7 @@ def product_dtypes(a: np.dtype, x: np.dtype) -> tuple[np.dtype, np.dtype]:
     The result is NumPy's ``result_type``. The left operand is used as it is stored; the right one
     is widened to at least its precision and keeps its kind (a real block stays real).
     """
+    a, x = widened(a), widened(x)
     if x.kind not in "iubfc":
         raise TypeError(f"cannot multiply {a} by {x} values")
     result = np.result_type(a, x)

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
 
-from ._types import ConversionWarning
+from ._packing import Packing
+from ._types import ConversionWarning, named_dtype
 
 _LOGGER = logging.getLogger("diagsparse")
 _SUFFIXES = ".mtx", ".mtx.gz", ".npz"
@@ -156,11 +157,12 @@ def _replacing(path: Path) -> Iterator[IO[bytes]]:
 def _write_npz(file: IO[bytes], A: Any) -> None:
     if sparse.issparse(A):
         sparse.save_npz(file, A if A.format in _SCIPY_FORMATS | {"bsr"} else A.tocsr(), compressed=False)
-    elif A.format in _SCIPY_FORMATS:
+    elif A.format in _SCIPY_FORMATS and not A._packed:
         sparse.save_npz(file, A.to_scipy(), compressed=False)
     else:
         plain = (A.copy() if A._op else A).to("cpu")
-        np.savez(file, format=f"{_TAG}{A.format}".encode(), version=_VERSION, shape=A.shape, **plain.parts())
+        packing = {k: v for k, v in plain._packing._asdict().items() if v} if A._packed else {}
+        np.savez(file, format=f"{_TAG}{A.format}".encode(), version=_VERSION, shape=A.shape, **plain.parts(), **packing)
 
 
 def _read_npz(path: Path) -> Any:
@@ -180,7 +182,10 @@ def _read_npz(path: Path) -> Any:
                     m, n = map(int, parts.pop("shape"))
                     if (version := int(parts.pop("version"))) > _VERSION:
                         raise ValueError(f"written by a later version of diagsparse (file version {version})")
-                    return from_parts(tag.removeprefix(_TAG), parts, (m, n))
+                    if parts["values"].dtype.kind == "V":  # what NumPy makes of a type that it does not know
+                        parts["values"] = parts["values"].view(named_dtype("bfloat16"))
+                    packing = [parts.pop(k).item() if k in parts else None for k in Packing._fields]
+                    return from_parts(tag.removeprefix(_TAG), parts, (m, n), *packing)
             file.seek(0)
             return sparse.load_npz(file)
         except MemoryError:

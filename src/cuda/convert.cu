@@ -11,18 +11,28 @@ namespace diagsparse {
 namespace cuda {
 namespace {
 
-struct Move {
-  int64 from, to, length;
-};
-
 template <class S, class T>
-__global__ void __launch_bounds__(kBlock) move_runs(const __grid_constant__ Runs<Move> moves, const S* from, T* to,
-                                                    const Factor<T> alpha, bool conj, bool accumulate) {
-  const Move move = moves.at[blockIdx.y];
+__global__ void __launch_bounds__(kBlock)
+    move_runs(const __grid_constant__ Runs<Move> moves, const S* from, T* to, const Factor<T> alpha, bool accumulate) {
+  const Move& move = moves.at[blockIdx.y];
   const int64 width = static_cast<int64>(gridDim.x) * blockDim.x;
-  for (int64 i = thread_index(); i < move.length; i += width) {
-    const T value = alpha * convert<T>(conjugate_if(conj, load_once(from + move.from + i)));
-    to[move.to + i] = accumulate ? to[move.to + i] + value : value;
+  for (int64 t = thread_index(); t < move.length; t += width) {
+    const T value = alpha * convert<T>(conjugate_if(move.conjugated, load_once(from + move.from.at(t))));
+    T* out = to + move.to.at(t);
+    *out = accumulate ? *out + value : value;
+  }
+}
+
+// differs[m] becomes 1 where a value of move m is not the same here and there. Stores race, all with the same value.
+template <class T>
+__global__ void __launch_bounds__(kBlock)
+    compare_runs(const __grid_constant__ Runs<Move> moves, const T* from, const T* to, bool hermitian, int* differs) {
+  const Move& move = moves.at[blockIdx.y];
+  const bool real = hermitian && move.offset == 0;
+  const int64 width = static_cast<int64>(gridDim.x) * blockDim.x;
+  for (int64 t = thread_index(); t < move.length; t += width) {
+    const T u = conjugate_if(move.conjugated, load(from + move.from.at(t))), v = load(to + move.to.at(t));
+    if (!same(u, v) || (real && !same(v, conjugate_if(true, v)))) differs[blockIdx.y] = 1;
   }
 }
 
@@ -77,15 +87,7 @@ __global__ void __launch_bounds__(kBlock)
 using namespace cuda;
 
 void add_diagonals(Scalar alpha, const Matrix& from, Op op, Matrix& to, bool accumulate) {
-  std::vector<Move> all;
-  auto target = to.layout->spans.begin();
-  for (const Span& s : spans_of(*from.layout, op)) {
-    while (target != to.layout->spans.end() && target->offset < s.offset) ++target;
-    if (target == to.layout->spans.end()) break;
-    if (target->offset != s.offset) continue;
-    const int64 first = std::max(s.row, target->row), last = std::min(s.row + s.length, target->row + target->length);
-    all.push_back({s.start + first - s.row, target->start + first - target->row, last - first});
-  }
+  const std::vector<Move> all = shared_diagonals(from, op, to);
   with_value_type(from.dtype, [&](auto s) {
     with_value_type(to.dtype, [&](auto t) {
       using S = decltype(s);
@@ -93,7 +95,7 @@ void add_diagonals(Scalar alpha, const Matrix& from, Op op, Matrix& to, bool acc
       if constexpr (is_complex<T> || !is_complex<S>) {
         in_launches(all, [&](dim3 grid, const Runs<Move>& part, std::size_t) {
           launch("move diagonals", move_runs<S, T>, grid, dim3(kBlock), part, from.values.as<S>(), to.values.as<T>(),
-                 Factor<T>(alpha), op.conjugated, accumulate);
+                 Factor<T>(alpha), accumulate);
         });
       } else {
         throw std::invalid_argument(std::string("astype: ") + dtype_name(from.dtype) + " values do not fit " +
@@ -101,6 +103,25 @@ void add_diagonals(Scalar alpha, const Matrix& from, Op op, Matrix& to, bool acc
       }
     });
   });
+}
+
+std::optional<int64> differing_diagonal(const Matrix& packed, const Matrix& full) {
+  const std::vector<Move> all = shared_diagonals(packed, {}, full);
+  const auto count = static_cast<int64>(all.size());
+  const Scratch<int> differs(count);
+  CUDA_CALL(cudaMemsetAsync(differs.get(), 0, count * sizeof(int), stream()));
+  with_value_type(full.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    in_launches(all, [&](dim3 grid, const Runs<Move>& part, std::size_t first) {
+      launch("compare diagonals", compare_runs<T>, grid, dim3(kBlock), part, packed.values.as<const T>(),
+             full.values.as<const T>(), packed.layout->packing.symmetry == Symmetry::hermitian, differs.get() + first);
+    });
+  });
+  const std::vector<int> found = download(differs.get(), count);
+  for (std::size_t d = 0; d < found.size(); ++d) {
+    if (found[d]) return all[d].offset;
+  }
+  return std::nullopt;
 }
 
 std::vector<int64> occupied_diagonals(const Matrix& csr) {

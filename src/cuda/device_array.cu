@@ -1,3 +1,5 @@
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <thrust/complex.h>
 
 #include "device_array.hpp"
@@ -61,6 +63,20 @@ DeviceArray DeviceArray::empty(DType dtype, std::vector<int64> shape, bool c_ord
 
 namespace {
 
+// As convert, and to the types that are only stored, rounded to the nearest.
+template <class T, class S>
+inline __device__ T stored_as(S s) {
+  if constexpr (std::is_same_v<T, Float16>) {
+    if constexpr (sizeof(S) == 8) return {__half_as_ushort(__double2half(static_cast<double>(s)))};
+    else return {__half_as_ushort(__float2half_rn(static_cast<float>(s)))};
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
+    if constexpr (sizeof(S) == 8) return {__bfloat16_as_ushort(__double2bfloat16(static_cast<double>(s)))};
+    else return {__bfloat16_as_ushort(__float2bfloat16_rn(static_cast<float>(s)))};
+  } else {
+    return convert<T>(s);
+  }
+}
+
 // Element (i, j) of `to` is converted from that of `from`; neighbouring threads write neighbouring elements.
 template <class S, class T>
 __global__ void __launch_bounds__(kBlock)
@@ -69,7 +85,7 @@ __global__ void __launch_bounds__(kBlock)
   const int64 width = static_cast<int64>(gridDim.x) * blockDim.x;
   for (int64 e = thread_index(); e < rows * cols; e += width) {
     const int64 i = rows_first ? e % rows : e / cols, j = rows_first ? e / rows : e % cols;
-    to[i * to_row + j * to_col] = convert<T>(from[i * from_row + j * from_col]);
+    to[i * to_row + j * to_col] = stored_as<T>(from[i * from_row + j * from_col]);
   }
 }
 
@@ -77,6 +93,8 @@ template <class F>
 void with_any_type(DType t, const F& f) {
   if (t == DType::i32) f(std::int32_t{});
   else if (t == DType::i64) f(std::int64_t{});
+  else if (t == DType::f16) f(Float16{});
+  else if (t == DType::bf16) f(BFloat16{});
   else with_value_type(t, f);
 }
 

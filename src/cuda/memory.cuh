@@ -1,6 +1,8 @@
 // Reading and writing values: one access for a value of any type, and the hints for data that is used once.
 #pragma once
 
+#include <cuda_fp16.h>
+
 #include "core/arithmetic.hpp"
 
 namespace diagsparse::cuda {
@@ -17,12 +19,21 @@ template <>
 struct PackedAs<Complex<double>> {
   using type = double2;
 };
+template <>
+struct PackedAs<Float16> {
+  using type = unsigned short;
+};
+template <>
+struct PackedAs<BFloat16> {
+  using type = unsigned short;
+};
 template <class T>
 using Packed = typename PackedAs<T>::type;  // the same bits, as one access
 
 template <class T>
 inline __device__ T unpack(Packed<T> v) {
   if constexpr (is_complex<T>) return {v.x, v.y};
+  else if constexpr (sizeof(T) == 2) return {v};
   else return v;
 }
 
@@ -46,6 +57,14 @@ template <class T>
 inline __device__ void store_once(T* p, T v) {
   __stcs(reinterpret_cast<Packed<T>*>(p), pack(v));
 }
+
+// A value in the type that arithmetic is done in.
+template <class T>
+inline __device__ T arithmetic(T v) {
+  return v;
+}
+inline __device__ float arithmetic(Float16 v) { return __half2float(__ushort_as_half(v.bits)); }
+inline __device__ float arithmetic(BFloat16 v) { return v; }
 
 // Whether a value is a number and no infinity. Kernels that also multiply what is not stored, as zeros, ask this of
 // their sums: zero times an infinity is none of the product's terms.

@@ -20,6 +20,8 @@ DType dtype_from(const py::array& a) {
   if (kind == 'f' && size == 4) return DType::f32;
   if (kind == 'c' && size == 16) return DType::c128;
   if (kind == 'c' && size == 8) return DType::c64;
+  if (kind == 'f' && size == 2) return DType::f16;
+  if (type.attr("name").cast<std::string>() == dtype_name(DType::bf16)) return DType::bf16;  // of the package ml_dtypes
   if (kind == 'i' && size == 8) return DType::i64;
   if (kind == 'i' && size == 4) return DType::i32;
   throw py::type_error("arrays of type " + py::str(type).cast<std::string>() + " are not supported");

@@ -29,19 +29,39 @@ py::dict parts(const Matrix& m) {
   return out;
 }
 
+// The fewest elements after which a vector on the host repeats itself: its length less that of its longest border.
+int64 shortest_period(const py::array& vector) {
+  const auto n = static_cast<int64>(vector.size());
+  const char* bytes = static_cast<const char*>(vector.data());
+  const auto item = static_cast<int64>(vector.itemsize());
+  const py::gil_scoped_release unlocked;
+  const auto same = [=](int64 i, int64 j) { return std::memcmp(bytes + i * item, bytes + j * item, item) == 0; };
+  std::vector<int64> border(n + 1, 0);  // of the first i elements (Knuth, Morris, Pratt)
+  for (int64 i = 1, k = 0; i < n; border[++i] = k) {
+    while (k > 0 && !same(i, k)) k = border[k];
+    if (same(i, k)) ++k;
+  }
+  return std::max<int64>(1, n - border[n]);
+}
+
+Packing packing_from(int symmetry, int64 period) { return {static_cast<Symmetry>(symmetry), period}; }
+
 // A diagonal of `spans(op)`: offset, first row, length, start in the value array.
 py::array spans(const Matrix& m, int op) {
-  const std::vector<Span> all = spans_of(*m.layout, op_from(op));
+  const std::vector<Span> all = packed_spans_of(*m.layout, op_from(op));
   py::array_t<int64> out({static_cast<py::ssize_t>(all.size()), py::ssize_t{4}});
-  static_assert(sizeof(Span) == 4 * sizeof(int64));
-  std::memcpy(out.mutable_data(), all.data(), all.size() * sizeof(Span));
+  int64* to = out.mutable_data();
+  for (const Span& s : all) {
+    for (const int64 field : {s.offset, s.row, s.length, s.start}) *to++ = field;
+  }
   return out;
 }
 
 Matrix diagonal_matrix(const std::string& format, int64 rows, int64 cols, std::vector<int64> labels, py::object values,
-                       const std::string& dtype, int device) {
+                       const std::string& dtype, int device, int symmetry, int64 period) {
   const DiagonalFormat& f = diagonal_format(format);
-  const auto layout = std::make_shared<const Layout>(f.place(rows, cols, std::move(labels)));
+  const auto layout =
+      std::make_shared<const Layout>(pack(f.place(rows, cols, std::move(labels)), packing_from(symmetry, period)));
   if (values.is_none()) {
     const DType type = dtype_from_name(dtype);
     const Entry entry(device);
@@ -129,6 +149,12 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
       .def_property_readonly("dtype", [](const Matrix& a) { return static_cast<int>(a.dtype); })
       .def_property_readonly("stored", [](const Matrix& a) { return a.layout ? a.layout->stored() : a.values.size(); })
       .def_property_readonly("diagonals", [](const Matrix& a) { return a.layout ? a.layout->spans.size() : 0; })
+      .def_property_readonly(
+          "packed",
+          [](const Matrix& a) { return item_size(a.dtype) == 2 || (a.layout && static_cast<bool>(a.layout->packing)); })
+      .def_property_readonly(
+          "symmetry", [](const Matrix& a) { return a.layout ? static_cast<int>(a.layout->packing.symmetry) : 0; })
+      .def_property_readonly("period", [](const Matrix& a) { return a.layout ? a.layout->packing.period : 0; })
       .def_property_readonly("nbytes", &Matrix::nbytes)
       .def_property_readonly("device", &Matrix::device)
       .def_property_readonly("values", [](const Matrix& a) { return to_python(a.values); })
@@ -169,7 +195,7 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
       .def("run_into", &run_plan_into, py::arg(), py::arg(), py::arg(), py::arg("alpha") = 1.0, py::arg("beta") = 0.0);
 
   m.def("diagonal_matrix", &diagonal_matrix, py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(),
-        py::arg("device") = 0);
+        py::arg("device") = 0, py::arg("symmetry") = 0, py::arg("period") = 0);
   m.def("indexed_matrix", &indexed_matrix);
   m.def("matvec", &matvec);
   m.def("prepare_matvec", [](const Matrix& a, int op, const std::string& kernel) {
@@ -194,17 +220,31 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
     const Entry entry(a.device(), {&a, &b});
     return plan_elementwise(a, op_from(op_a), b, op_from(op_b), c.layout, c.format);
   });
+  m.def("shortest_period", &shortest_period);
   m.def("product_offsets",
         [](const Matrix& a, int op_a, const Matrix& b, int op_b, int64 rows, int64 cols, int triangle) {
           return offset_sumset(spans_of(*a.layout, op_from(op_a)), spans_of(*b.layout, op_from(op_b)), rows, cols,
                                triangle_from(triangle));
         });
-  m.def("labels_for", [](const std::string& format, int64 rows, int64 cols, const std::vector<int64>& offsets) {
-    return diagonal_format(format).labels_for(rows, cols, offsets);
-  });
+  m.def(
+      "labels_for",
+      [](const std::string& format, int64 rows, int64 cols, const std::vector<int64>& offsets, int symmetry) {
+        const DiagonalFormat& f = diagonal_format(format);
+        const std::vector<int64> labels = f.labels_for(rows, cols, offsets);
+        return symmetry == 0 ? labels : packed_labels(f.place(rows, cols, labels), packing_from(symmetry, 0));
+      },
+      py::arg(), py::arg(), py::arg(), py::arg(), py::arg("symmetry") = 0);
   m.def("add_diagonals", [](Scalar alpha, const Matrix& from, int op, Matrix& to, bool accumulate) {
     const Entry entry(from.device(), {&from, &to});
     add_diagonals(alpha, from, op_from(op), to, accumulate);
+  });
+  m.def("differing_diagonal", [](const Matrix& packed, const Matrix& full) {
+    std::optional<int64> offset;
+    {
+      const Entry entry(packed.device(), {&packed, &full});
+      offset = differing_diagonal(packed, full);
+    }
+    return offset;
   });
   m.def("occupied_diagonals", [](const Matrix& csr) {
     std::vector<int64> offsets;

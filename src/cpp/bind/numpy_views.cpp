@@ -8,7 +8,7 @@ namespace py = pybind11;
 namespace diagsparse {
 
 py::object to_numpy(const Array& array) {
-  static const char* formats[] = {"f4", "f8", "c8", "c16", "i4", "i8"};
+  static const char* formats[] = {"f4", "f8", "c8", "c16", "f2", "bfloat16", "i4", "i8"};
   const auto* owner = new std::shared_ptr<const void>(array.owner);
   const py::capsule base(owner, [](void* p) { delete static_cast<std::shared_ptr<const void>*>(p); });
   std::vector<py::ssize_t> shape{array.shape.rows};

@@ -36,6 +36,12 @@ constexpr bool is_zero(T v) {
   else return v == 0;
 }
 
+template <class T>
+constexpr bool same(T u, T v) {
+  if constexpr (is_complex<T>) return u.re == v.re && u.im == v.im;
+  else return u == v;
+}
+
 template <class R>
 constexpr Complex<R> operator+(Complex<R> a, Complex<R> b) {
   return {a.re + b.re, a.im + b.im};

@@ -1,17 +1,125 @@
 #include "core/diagonals.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <set>
 #include <sstream>
 
 namespace diagsparse {
 
+namespace {
+
+// Where the diagonal lies in the transpose: its values stay where they are.
+Span transposed(Span s) {
+  s.row += s.offset;
+  s.offset = -s.offset;
+  return s;
+}
+
+bool by_offset(const Span& a, const Span& b) { return a.offset < b.offset; }
+
+}  // namespace
+
 std::vector<Span> spans_of(const Layout& layout, Op op) {
+  if (layout.packing) throw std::logic_error(std::string(layout.format) + ": a packed layout was read as a full one");
+  return packed_spans_of(layout, op);
+}
+
+std::vector<Span> packed_spans_of(const Layout& layout, Op op) {
   std::vector<Span> spans = layout.spans;
+  if (layout.packing.symmetry != Symmetry::none) {
+    for (const Span& s : layout.spans) {
+      if (s.offset == 0) continue;
+      Span mirror = transposed(s);
+      mirror.conjugated = layout.packing.symmetry == Symmetry::hermitian;
+      spans.push_back(mirror);
+    }
+    std::sort(spans.begin(), spans.end(), by_offset);
+  }
   if (op.transposed) {
     std::reverse(spans.begin(), spans.end());
-    for (Span& s : spans) s = {-s.offset, s.row + s.offset, s.length, s.start};
+    for (Span& s : spans) s = transposed(s);
   }
   return spans;
+}
+
+namespace {
+
+// Which of the labels a span belongs to.
+std::size_t label_of(const Layout& layout, const Span& s) {
+  if (layout.values_shape.cols >= 0) return static_cast<std::size_t>(s.start / layout.values_shape.cols);
+  return std::lower_bound(layout.starts.begin(), layout.starts.end(), s.start) - layout.starts.begin();
+}
+
+// Leaves one of two opposite diagonals, and refuses both. (Of cdm's row n/2 each half is the other's mirror image.)
+void drop_mirrored(Layout& full) {
+  const std::string who = std::string(full.format) + "_array: ";
+  if (full.rows != full.cols) {
+    throw std::invalid_argument(who + "symmetric storage is for square matrices, got " + std::to_string(full.rows) +
+                                " x " + std::to_string(full.cols));
+  }
+  std::vector<Span> kept;
+  const ByOffset all(full.spans);
+  for (const Span& s : full.spans) {
+    const int64 opposite = s.offset < 0 ? all.find(-s.offset) : -1;
+    if (opposite < 0) {
+      kept.push_back(s);
+    } else if (label_of(full, s) != label_of(full, full.spans[opposite])) {
+      throw std::invalid_argument(who + "diagonals " + std::to_string(-s.offset) + " and " + std::to_string(s.offset) +
+                                  " are both given; symmetric storage holds one of them");
+    }
+  }
+  full.spans = std::move(kept);
+}
+
+// Shortens every run to one period.
+void keep_a_period(Layout& full, int64 period) {
+  const int64 row = full.values_shape.cols;
+  if (row >= 0) {  // a row of the array for each label
+    const int64 width = std::min(row, period);
+    full.values_shape.cols = full.halves * width;
+    for (Span& s : full.spans) {
+      s.phase = s.start % row % period;
+      s.start = s.start / row * full.values_shape.cols + (full.halves > 1 && s.offset < 0 ? width : 0);
+    }
+    return;
+  }
+  std::vector<int64> starts{0};
+  for (std::size_t d = 1; d < full.starts.size(); ++d) {
+    starts.push_back(starts.back() + std::min(full.starts[d] - full.starts[d - 1], period));
+  }
+  for (Span& s : full.spans) s.start = starts[label_of(full, s)];
+  full.values_shape.rows = starts.back();
+  full.starts = std::move(starts);
+}
+
+}  // namespace
+
+Layout pack(Layout full, Packing packing) {
+  if (packing.symmetry != Symmetry::none) drop_mirrored(full);
+  if (packing.period > 0 && !full.spans.empty()) keep_a_period(full, packing.period);
+  full.packing = packing;
+  return full;
+}
+
+std::vector<int64> packed_labels(const Layout& full, Packing packing) {
+  if (packing.symmetry == Symmetry::none) return full.labels;
+  std::vector<std::vector<int64>> offsets(full.labels.size());
+  std::vector<Span> nearest_first = full.spans;
+  for (const Span& s : full.spans) offsets[label_of(full, s)].push_back(s.offset);
+  std::sort(nearest_first.begin(), nearest_first.end(), [](const Span& a, const Span& b) {
+    return std::make_pair(std::abs(a.offset), -a.offset) < std::make_pair(std::abs(b.offset), -b.offset);
+  });
+  std::set<int64> covered;
+  std::set<std::size_t> needed;
+  for (const Span& s : nearest_first) {
+    if (covered.count(s.offset) > 0) continue;
+    needed.insert(label_of(full, s));
+    for (const int64 k : offsets[label_of(full, s)]) covered.insert({k, -k});
+  }
+  std::vector<int64> kept;
+  for (const std::size_t d : needed) kept.push_back(full.labels[d]);
+  return kept;
 }
 
 int64 checked_product(int64 a, int64 b) {
@@ -23,7 +131,6 @@ int64 checked_product(int64 a, int64 b) {
 }
 
 void sort_spans(Layout& layout) {
-  const auto by_offset = [](const Span& a, const Span& b) { return a.offset < b.offset; };
   if (!std::is_sorted(layout.spans.begin(), layout.spans.end(), by_offset)) {
     std::sort(layout.spans.begin(), layout.spans.end(), by_offset);
   }
@@ -58,11 +165,13 @@ void check_labels(const char* format, const char* what, const std::vector<int64>
   }
 }
 
-Sums matvec_sums(const std::vector<Span>& a, int64 rows) {
+Sums matvec_sums(const std::vector<Span>& a, int64 rows, int64 period) {
   Sums out;
   out.terms.reserve(a.size());
   for (const Span& s : a) {
-    out.terms.push_back({s.start - s.row, s.offset, s.row, s.row + s.length, s.offset});
+    Term term{period > 0 ? s.start : s.start - s.row, s.offset, s.row, s.row + s.length, s.offset, 0, s.conjugated};
+    if (period > 0) term.shift = static_cast<std::uint32_t>((s.phase + period - s.row % period) % period);
+    out.terms.push_back(term);
     out.work += s.length;
   }
   out.sums.push_back({0, 0, rows, 0, static_cast<int64>(a.size())});
@@ -127,7 +236,7 @@ namespace {
 Term meet(const Span& a, const Span& b, const Span& c) {
   const int64 first = std::max({a.row, b.row - a.offset, c.row});
   const int64 last = std::min({a.row + a.length, b.row - a.offset + b.length, c.row + c.length});
-  return {a.start - a.row, b.start - b.row + a.offset, first, last, a.offset};
+  return {a.start - a.row, b.start - b.row + a.offset, first, last, a.offset, 0, 0};
 }
 
 Sum sum_of(const Span& c) { return {c.start - c.row, c.row, c.row + c.length, 0, 0}; }
@@ -178,7 +287,7 @@ Sums elementwise_sums(const std::vector<Span>& a, const std::vector<Span>& b, co
     while (i < a.size() && a[i].offset < s.offset) ++i;
     while (j < b.size() && b[j].offset < s.offset) ++j;
     if (i < a.size() && j < b.size() && a[i].offset == s.offset && b[j].offset == s.offset) {
-      out.terms.push_back({a[i].start - a[i].row, b[j].start - b[j].row, s.row, s.row + s.length, a[i].offset});
+      out.terms.push_back({a[i].start - a[i].row, b[j].start - b[j].row, s.row, s.row + s.length, a[i].offset, 0, 0});
     }
     sum.terms_end = static_cast<int64>(out.terms.size());
     if (sum.terms < sum.terms_end) out.work += s.length;

@@ -24,6 +24,8 @@ namespace diagsparse {
 // values[start + t] == A[row + t, row + t + offset] for 0 <= t < length
 struct Span {
   int64 offset, row, length, start;
+  int64 phase = 0;          // of a layout with a period: it is values[start + (t + phase) % period]
+  bool conjugated = false;  // of Hermitian storage: the values' conjugates lie here
 };
 
 inline int64 first_row(int64 offset) { return offset < 0 ? -offset : 0; }
@@ -46,6 +48,17 @@ class ByOffset {
   std::vector<std::int32_t> table_;
 };
 
+enum class Symmetry { none, symmetric, hermitian };
+
+// Options of a layout that save bytes. It is "packed" if it has one of them.
+struct Packing {
+  Symmetry symmetry = Symmetry::none;  // other than none: of two opposite diagonals one is stored
+  int64 period = 0;                    // > 0: diagonals repeat themselves after so many rows, and one period is stored
+
+  explicit operator bool() const { return symmetry != Symmetry::none || period > 0; }
+  bool operator==(const Packing&) const = default;
+};
+
 struct Layout {
   const char* format;
   int64 rows, cols;
@@ -53,23 +66,28 @@ struct Layout {
   std::vector<int64> starts;  // hm: where each diagonal starts, and the end
   Shape values_shape;         // of the value array
   std::vector<Span> spans;    // every stored diagonal, by ascending offset
-  Kept kept = {};             // what kernels keep with it
+  Packing packing = {};
+  int64 halves = 1;  // diagonals that share a row of the array
+  Kept kept = {};    // what kernels keep with it
 
+  // The elements of the matrix that it describes.
   int64 stored() const {
     int64 n = 0;
-    for (const Span& s : spans) n += s.length;
+    for (const Span& s : spans) n += s.length * (packing.symmetry != Symmetry::none && s.offset != 0 ? 2 : 1);
     return n;
   }
   bool same_as(const Layout& other) const {
     return format == other.format && rows == other.rows && cols == other.cols && labels == other.labels &&
-           starts == other.starts && values_shape.rows == other.values_shape.rows &&
+           starts == other.starts && packing == other.packing && values_shape.rows == other.values_shape.rows &&
            values_shape.cols == other.values_shape.cols;
   }
 };
 using LayoutPtr = std::shared_ptr<const Layout>;
 
-// op(A)'s spans, by ascending offset: a transpose is a relabelling, no value moves.
+// op(A)'s spans, by ascending offset: a transpose is a relabelling, no value moves. std::logic_error for a packed
+// layout: who can read one asks for packed_spans_of, where a stored diagonal also stands for its mirror image.
 std::vector<Span> spans_of(const Layout& layout, Op op);
+std::vector<Span> packed_spans_of(const Layout& layout, Op op);
 
 // A format of the family: how it names its diagonals and where each one starts.
 struct DiagonalFormat {
@@ -80,6 +98,11 @@ struct DiagonalFormat {
   // Places the diagonals of `labels`, in that order; checks them.
   Layout (*place)(int64 rows, int64 cols, std::vector<int64> labels);
 };
+
+// The same labels, packed: of two opposite diagonals only one may be given where the storage is symmetric.
+Layout pack(Layout full, Packing packing);
+// The labels of a full layout that a packed one needs: of opposite diagonals the upper one.
+std::vector<int64> packed_labels(const Layout& full, Packing packing);
 
 // Shared by the formats' own place(): refuses repeated or outlying labels in the words of the user.
 void check_labels(const char* format, const char* what, const std::vector<int64>& labels, int64 low, int64 high,
@@ -96,6 +119,8 @@ void sort_spans(Layout& layout);
 struct Term {
   int64 u, v, first, last;
   int64 key;  // the same for terms that read the same stream u
+  // Of packed layouts with a period it is u[t.u + (t.shift + i) % period]; of Hermitian ones perhaps its conjugate.
+  std::uint32_t shift : 31, conjugated : 1;
 };
 struct Sum {
   int64 out, first, last;  // rows of C on this diagonal
@@ -107,7 +132,7 @@ struct Sums {
   int64 work = 0;  // multiply-adds
 };
 
-Sums matvec_sums(const std::vector<Span>& a, int64 rows);
+Sums matvec_sums(const std::vector<Span>& a, int64 rows, int64 period = 0);
 
 enum class Triangle { both, lower, upper };
 

@@ -21,9 +21,12 @@ using MatmulKernel = void (*)(const Plan& plan, const Matrix& a, const Matrix& b
 // A kernel for every pair of value types that it supports (nullptr elsewhere).
 template <class Function>
 struct Typed {
-  Function at[kValueTypes][kValueTypes] = {};
+  Function at[kStoredTypes][kValueTypes] = {};
 
-  Function operator()(DType a, DType b) const { return at[static_cast<int>(a)][static_cast<int>(b)]; }
+  Function operator()(DType a, DType b) const {
+    const int left = static_cast<int>(a), right = static_cast<int>(b);
+    return left < kStoredTypes && right < kValueTypes ? at[left][right] : nullptr;
+  }
 };
 
 struct MatvecRow {
@@ -81,6 +84,14 @@ Typed<Function> every_pair() {
   fill_row<Kernel, double>(typed);
   fill_row<Kernel, Complex<float>>(typed);
   fill_row<Kernel, Complex<double>>(typed);
+  return typed;
+}
+// The same, and with a left operand that is stored in 16 bits.
+template <template <class, class> class Kernel, class Function>
+Typed<Function> every_stored_pair() {
+  Typed<Function> typed = every_pair<Kernel, Function>();
+  fill_row<Kernel, Float16>(typed);
+  fill_row<Kernel, BFloat16>(typed);
   return typed;
 }
 

@@ -1,6 +1,7 @@
 // The one list of value and index types, and the step from a run-time dtype to a C++ type.
 #pragma once
 
+#include <bit>
 #include <complex>
 #include <cstdint>
 #include <stdexcept>
@@ -17,8 +18,26 @@ struct Complex {
   R re, im;
 };
 
-enum class DType : std::uint8_t { f32, f64, c64, c128, i32, i64 };
-constexpr int kValueTypes = 4;  // the first four are matrix values; the last two are indices
+// Values that are stored in 16 bits. Arithmetic widens them: they are operands on the left only, never results.
+struct Float16 {
+  std::uint16_t bits;  // IEEE half precision: sign, 5 bits of exponent, 10 of fraction
+
+  constexpr operator float() const {
+    const std::uint32_t magnitude = bits & 0x7fffu, sign = (bits & 0x8000u) << 16;
+    // The exponent's bias grows from 15 to 127; what was infinite or no number stays so.
+    const auto widened = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude << 13) * 0x1p112f);
+    return std::bit_cast<float>(widened | sign | (magnitude >= 0x7c00u ? 0x7f800000u : 0u));
+  }
+};
+struct BFloat16 {
+  std::uint16_t bits;  // the upper half of a float32
+
+  constexpr operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+};
+
+enum class DType : std::uint8_t { f32, f64, c64, c128, f16, bf16, i32, i64 };
+constexpr int kValueTypes = 4;   // the first four: arithmetic is done in them
+constexpr int kStoredTypes = 6;  // and two that diagonals may be stored in; the last two are indices
 
 template <class T>
 constexpr DType dtype_of();
@@ -39,6 +58,14 @@ constexpr DType dtype_of<Complex<double>>() {
   return DType::c128;
 }
 template <>
+constexpr DType dtype_of<Float16>() {
+  return DType::f16;
+}
+template <>
+constexpr DType dtype_of<BFloat16>() {
+  return DType::bf16;
+}
+template <>
 constexpr DType dtype_of<std::int32_t>() {
   return DType::i32;
 }
@@ -48,12 +75,13 @@ constexpr DType dtype_of<std::int64_t>() {
 }
 
 inline int item_size(DType t) {
-  constexpr int sizes[] = {4, 8, 8, 16, 4, 8};
+  constexpr int sizes[] = {4, 8, 8, 16, 2, 2, 4, 8};
   return sizes[static_cast<int>(t)];
 }
 
 inline const char* dtype_name(DType t) {
-  constexpr const char* names[] = {"float32", "float64", "complex64", "complex128", "int32", "int64"};
+  constexpr const char* names[] = {"float32", "float64",  "complex64", "complex128",
+                                   "float16", "bfloat16", "int32",     "int64"};
   return names[static_cast<int>(t)];
 }
 

@@ -12,25 +12,36 @@ namespace {
 
 constexpr int64 kRows = 16384;  // rows a task
 
-struct Move {
-  int64 from, to, length;
+// A task: elements [first, last) of a move.
+struct Piece {
+  const Move* move;
+  int64 first, last;
 };
 
+std::vector<Piece> pieces_of(const std::vector<Move>& moves) {
+  std::vector<Piece> pieces;
+  for (const Move& m : moves) {
+    for (int64 t = 0; t < m.length; t += kRows) pieces.push_back({&m, t, std::min(m.length, t + kRows)});
+  }
+  return pieces;
+}
+
 template <class S, class T>
-void move_values(const std::vector<Move>& moves, const S* from, T* to, Scalar alpha, bool conj, bool accumulate,
-                 int64 work) {
+void move_values(const std::vector<Piece>& pieces, const S* in, T* out, Scalar alpha, bool accumulate) {
   const Factor<T> scale(alpha);
-  parallel_for(static_cast<int64>(moves.size()), work, [&](int64 m) {
-    const S* in = from + moves[m].from;
-    T* out = to + moves[m].to;
-    constexpr int64 piece = 256;
-    T values[piece];
-    for (int64 i = 0; i < moves[m].length; i += piece) {
-      const int64 n = std::min(piece, moves[m].length - i);
-      T* made = alpha == 1.0 && !accumulate ? out + i : values;
-      for (int64 t = 0; t < n; ++t) made[t] = convert<T>(conjugate_if(conj, in[i + t]));
-      if (made != values) continue;
-      for (int64 t = 0; t < n; ++t) out[i + t] = accumulate ? out[i + t] + scale * values[t] : scale * values[t];
+  parallel_for(static_cast<int64>(pieces.size()), static_cast<int64>(pieces.size()) * kRows, [&](int64 task) {
+    const auto [move, first, last] = pieces[task];
+    const auto each = [&, move = move, first = first, last = last](auto from, auto to) {
+      for (int64 t = first; t < last; ++t) {
+        const T value = scale * convert<T>(conjugate_if(move->conjugated, in[from(t)]));
+        out[to(t)] = accumulate ? out[to(t)] + value : value;
+      }
+    };
+    const Elements &from = move->from, &to = move->to;
+    if (from.period == 0 && to.period == 0) {
+      each([start = from.start](int64 t) { return start + t; }, [start = to.start](int64 t) { return start + t; });
+    } else {
+      each([&](int64 t) { return from.at(t); }, [&](int64 t) { return to.at(t); });
     }
   });
 }
@@ -38,30 +49,44 @@ void move_values(const std::vector<Move>& moves, const S* from, T* to, Scalar al
 }  // namespace
 
 void add_diagonals(Scalar alpha, const Matrix& from, Op op, Matrix& to, bool accumulate) {
-  std::vector<Move> moves;
-  int64 work = 0;
-  auto target = to.layout->spans.begin();
-  for (const Span& s : spans_of(*from.layout, op)) {
-    while (target != to.layout->spans.end() && target->offset < s.offset) ++target;
-    if (target == to.layout->spans.end()) break;
-    if (target->offset != s.offset) continue;
-    for (int64 t = 0; t < s.length; t += kRows) {
-      moves.push_back({s.start + t, target->start + t, std::min(kRows, s.length - t)});
-    }
-    work += s.length;
-  }
+  const std::vector<Move> moves = shared_diagonals(from, op, to);
+  const std::vector<Piece> pieces = pieces_of(moves);
   with_value_type(from.dtype, [&](auto s) {
     with_value_type(to.dtype, [&](auto t) {
       using S = decltype(s);
       using T = decltype(t);
       if constexpr (is_complex<T> || !is_complex<S>) {
-        move_values(moves, from.values.as<S>(), to.values.as<T>(), alpha, op.conjugated, accumulate, work);
+        move_values(pieces, from.values.as<S>(), to.values.as<T>(), alpha, accumulate);
       } else {
         throw std::invalid_argument(std::string("astype: ") + dtype_name(from.dtype) + " values do not fit " +
                                     dtype_name(to.dtype) + "; the imaginary parts would be lost");
       }
     });
   });
+}
+
+std::optional<int64> differing_diagonal(const Matrix& packed, const Matrix& full) {
+  const bool hermitian = packed.layout->packing.symmetry == Symmetry::hermitian;
+  const std::vector<Move> moves = shared_diagonals(packed, {}, full);
+  const std::vector<Piece> pieces = pieces_of(moves);
+  std::vector<char> differs(pieces.size(), 0);
+  with_value_type(full.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const T *in = packed.values.as<T>(), *wanted = full.values.as<T>();
+    parallel_for(static_cast<int64>(pieces.size()), static_cast<int64>(pieces.size()) * kRows, [&](int64 task) {
+      const auto [move, first, last] = pieces[task];
+      const bool real = hermitian && move->offset == 0;
+      for (int64 t = first; t < last; ++t) {
+        const T v = wanted[move->to.at(t)];
+        const T u = conjugate_if(move->conjugated, in[move->from.at(t)]);
+        if (!same(u, v) || (real && !same(v, conjugate_if(true, v)))) differs[task] = 1;
+      }
+    });
+  });
+  for (std::size_t p = 0; p < pieces.size(); ++p) {
+    if (differs[p]) return pieces[p].move->offset;
+  }
+  return std::nullopt;
 }
 
 std::vector<int64> occupied_diagonals(const Matrix& csr) {

@@ -26,7 +26,7 @@ std::vector<int64> labels_for(int64 rows, int64 cols, const std::vector<int64>& 
 Layout place(int64 rows, int64 cols, std::vector<int64> labels) {
   require_square(rows, cols);
   check_labels("cdm", "rows", labels, 0, rows - 1, rows, cols);
-  Layout out{cdm.name, rows, cols, std::move(labels), {}, {}, {}};
+  Layout out{cdm.name, rows, cols, std::move(labels), {}, {}, {}, {}, 2};
   const int64 count = static_cast<int64>(out.labels.size());
   checked_product(count, rows);
   out.values_shape = {count, rows};

@@ -5,8 +5,11 @@
 // A thread takes blocks of rows. In a block, a few diagonals at a time: the hardware prefetchers follow
 // about a dozen streams, so more diagonals than that are taken in groups, with the block of y in cache.
 // Blocks, groups and tiles depend on the matrix alone: the same bits for any number of threads.
+// Packed layouts are read as they are: an opposite diagonal of symmetric storage is a second term over the same values;
+// of a layout with a period the rows between two wraps are a full layout's.
 // A block x in C order (contiguous rows) is multiplied row by row, in F order by columns; other strides
 // are gathered first.
+#include <limits>
 #include <vector>
 
 #include "cpu/parallel.hpp"
@@ -20,6 +23,7 @@ namespace {
 
 constexpr int64 kBlockRows = 8192;
 constexpr int64 kGroup = 12;
+constexpr int64 kRepeatedRows = 2048;  // of a layout with a short period: a copy that stays in cache
 
 // The terms that meet some row of [first, last).
 std::pair<const Term*, const Term*> terms_in(const std::vector<Term>& terms, int64 first, int64 last) {
@@ -29,20 +33,77 @@ std::pair<const Term*, const Term*> terms_in(const std::vector<Term>& terms, int
   return {begin, end};
 }
 
+// The values of a layout with a period, repeated where they are few, so that long runs of rows meet no wrap.
+template <class U>
+class Repeated {
+ public:
+  Repeated(const Array& values, const std::vector<Term>& terms, int64 period, int64 rows)
+      : u_(values.as<U>()), width_(period * std::max<int64>(1, std::min(kRepeatedRows, rows) / period)) {
+    if (width_ == period) return;
+    copies_.resize(terms.size() * width_);
+    for (std::size_t k = 0; k < terms.size(); ++k) {
+      const int64 given = std::min(period, values.size() - terms[k].u);
+      U* copy = copies_.data() + k * width_;
+      for (int64 r = 0; r < width_; r += period) std::copy_n(u_ + terms[k].u, given, copy + r);
+    }
+  }
+
+  const U* values() const { return copies_.empty() ? u_ : copies_.data(); }
+
+  // Lets the terms [begin, begin + local.size()) of the list read from row i on, and returns where the first one wraps.
+  int64 turn(std::vector<Term>& local, const Term* begin, const std::vector<Term>& all, int64 i) const {
+    int64 stop = std::numeric_limits<int64>::max();
+    for (std::size_t k = 0; k < local.size(); ++k) {
+      const int64 at = (begin[k].shift + i) % width_;
+      const int64 start = copies_.empty() ? begin[k].u : (begin + k - all.data()) * width_;
+      local[k].u = start + at - i;
+      stop = std::min(stop, i + width_ - at);
+    }
+    return stop;
+  }
+
+ private:
+  const U* u_;
+  int64 width_;  // rows after which the copies wrap
+  std::vector<U> copies_;
+};
+
 template <class U, class V>
 struct MatvecRowTiles {
   using T = Product<U, V>;
 
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    const Sums sums = matvec_sums(spans_of(*a.layout, op), y.rows);
-    if (y.cols > 1 && x.col_stride == 1 && y.col_stride == 1) {
-      row_major(sums, a.values.as<U>(), op.conjugated, alpha, x, beta, y);
-    } else {
-      columns(sums, a.values.as<U>(), op.conjugated, alpha, x, beta, y);
+    const int64 period = a.layout->packing.period;
+    const Sums sums = matvec_sums(packed_spans_of(*a.layout, op), y.rows, period);
+    const auto multiply_rows = [&](const U* u, const Term* begin, const Term* end, int64 first, int64 last) {
+      groups({op.conjugated, alpha, x, beta, y}, u, begin, end, first, last);
+    };
+    if (period == 0) {
+      by_blocks(sums, y.rows, x.cols, [&](const Term* begin, const Term* end, int64 first, int64 last) {
+        multiply_rows(a.values.as<U>(), begin, end, first, last);
+      });
+      return;
     }
+    const Repeated<U> repeated(a.values, sums.terms, period, y.rows);
+    by_blocks(sums, y.rows, x.cols, [&](const Term* begin, const Term* end, int64 first, int64 last) {
+      std::vector<Term> local(begin, end);
+      while (first < last) {
+        const int64 stop = std::min(last, repeated.turn(local, begin, sums.terms, first));
+        multiply_rows(repeated.values(), local.data(), local.data() + local.size(), first, stop);
+        first = stop;
+      }
+    });
   }
 
  private:
+  struct Task {
+    bool conj;
+    Scalar alpha;
+    const Dense& x;
+    Scalar beta;
+    const Dense& y;
+  };
+
   template <class F>
   static void by_blocks(const Sums& sums, int64 rows, int64 cols, const F& f) {
     parallel_for((rows + kBlockRows - 1) / kBlockRows, sums.work * cols, [&](int64 block) {
@@ -52,22 +113,36 @@ struct MatvecRowTiles {
     });
   }
 
-  static void columns(const Sums& sums, const U* u, bool conj, Scalar alpha, const Dense& x, Scalar beta,
-                      const Dense& y) {
-    by_blocks(sums, y.rows, x.cols, [&](const Term* begin, const Term* end, int64 first, int64 last) {
-      const Term* t = begin;
-      do {
-        const Term* group_end = std::min(end, t + kGroup);
-        Streams<U, V> s(u, conj, x.as<V>(), false, y.as<T>(), Update<T>(alpha, t == begin ? beta : 1.0));
-        s.v_stride = x.col_stride;
-        s.out_stride = y.col_stride;
-        int64 c = 0;
-        for (; c + 4 <= x.cols; c += 4) run_columns<4>(s, x, y, c, t, group_end, first, last);
-        for (; c + 2 <= x.cols; c += 2) run_columns<2>(s, x, y, c, t, group_end, first, last);
-        for (; c < x.cols; ++c) run_columns<1>(s, x, y, c, t, group_end, first, last);
-        t = group_end;
-      } while (t < end);
-    });
+  // Rows [first, last) of the sum over [begin, end), a group of terms after the other.
+  static void groups(const Task& task, const U* u, const Term* begin, const Term* end, int64 first, int64 last) {
+    const Dense &x = task.x, &y = task.y;
+    const bool row_major = y.cols > 1 && x.col_stride == 1 && y.col_stride == 1;
+    const Term* t = begin;
+    do {
+      const bool turned = t < end && t->conjugated;
+      const Term* group_end = t;
+      while (group_end < end && group_end->conjugated == turned && (row_major || group_end < t + kGroup)) ++group_end;
+      const bool conj = task.conj != turned;
+      const Update<T> update(task.alpha, t == begin ? task.beta : 1.0);
+      if (row_major) {
+        const RowMajor<U, V> kernel{u, x.as<V>(), y.as<T>(), x.row_stride, y.row_stride, conj, update};
+        kernel.run(t, group_end, first, last, x.cols);
+      } else {
+        Streams<U, V> s(u, conj, x.as<V>(), false, y.as<T>(), update);
+        columns(s, x, y, t, group_end, first, last);
+      }
+      t = group_end;
+    } while (t < end);
+  }
+
+  static void columns(Streams<U, V>& s, const Dense& x, const Dense& y, const Term* begin, const Term* end, int64 first,
+                      int64 last) {
+    s.v_stride = x.col_stride;
+    s.out_stride = y.col_stride;
+    int64 c = 0;
+    for (; c + 4 <= x.cols; c += 4) run_columns<4>(s, x, y, c, begin, end, first, last);
+    for (; c + 2 <= x.cols; c += 2) run_columns<2>(s, x, y, c, begin, end, first, last);
+    for (; c < x.cols; ++c) run_columns<1>(s, x, y, c, begin, end, first, last);
   }
 
   template <int K>
@@ -77,18 +152,10 @@ struct MatvecRowTiles {
     s.out = y.as<T>() + c * y.col_stride;
     RowTiles<U, V, K>::run(s, begin, end, first, last);
   }
-
-  static void row_major(const Sums& sums, const U* u, bool conj, Scalar alpha, const Dense& x, Scalar beta,
-                        const Dense& y) {
-    const RowMajor<U, V> kernel{u, x.as<V>(), y.as<T>(), x.row_stride, y.row_stride, conj, Update<T>(alpha, beta)};
-    by_blocks(sums, y.rows, x.cols, [&](const Term* begin, const Term* end, int64 first, int64 last) {
-      kernel.run(begin, end, first, last, x.cols);
-    });
-  }
 };
 
 }  // namespace
 
-Typed<MatvecKernel> matvec_row_tiles() { return every_pair<MatvecRowTiles, MatvecKernel>(); }
+Typed<MatvecKernel> matvec_row_tiles() { return every_stored_pair<MatvecRowTiles, MatvecKernel>(); }
 
 }  // namespace diagsparse::DIAGSPARSE_ISA

@@ -11,7 +11,9 @@ struct MatvecSequential {
   using T = Product<U, V>;
 
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    const Sums sums = matvec_sums(spans_of(*a.layout, op), y.rows);
+    const int64 period = a.layout->packing.period;
+    const Sums sums = matvec_sums(packed_spans_of(*a.layout, op), y.rows, period);
+    const U* values = a.values.as<U>();
     const Factor<T> scale(alpha);
     for (int64 c = 0; c < x.cols; ++c) {
       const V* in = x.as<V>() + c * x.col_stride;
@@ -19,8 +21,9 @@ struct MatvecSequential {
       for (int64 i = 0; i < y.rows; ++i) Update<T>(0.0, beta).one(out + i * y.row_stride, T{});
       for (const Term& t : sums.terms) {
         for (int64 i = t.first; i < t.last; ++i) {
-          const U value = conjugate_if(op.conjugated, a.values.as<U>()[t.u + i]);
-          out[i * y.row_stride] += scale * multiply(value, in[(t.v + i) * x.row_stride]);
+          const U value = values[t.u + (period > 0 ? (t.shift + i) % period : i)];
+          out[i * y.row_stride] +=
+              scale * multiply(conjugate_if(op.conjugated != t.conjugated, value), in[(t.v + i) * x.row_stride]);
         }
       }
     }
@@ -51,7 +54,7 @@ struct MatmulSequential {
 
 }  // namespace
 
-Typed<MatvecKernel> matvec_sequential() { return every_pair<MatvecSequential, MatvecKernel>(); }
+Typed<MatvecKernel> matvec_sequential() { return every_stored_pair<MatvecSequential, MatvecKernel>(); }
 Typed<MatmulKernel> matmul_sequential() { return every_pair<MatmulSequential, MatmulKernel>(); }
 
 }  // namespace diagsparse::DIAGSPARSE_ISA

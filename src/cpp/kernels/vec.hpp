@@ -46,12 +46,28 @@ inline void store(R* p, V v) {
   std::memcpy(p, &v, sizeof v);
 }
 
+// Loads values that are stored in 16 bits, as their operator float() widens one.
+template <int Lanes, class S>
+inline Vector<float, Lanes> load_widened(const S* p) {
+  using Bits = Vector<std::uint32_t, Lanes>;
+  const auto given = load<std::uint16_t, Lanes>(reinterpret_cast<const std::uint16_t*>(p));
+  const Bits bits = __builtin_convertvector(given, Bits);
+  if constexpr (std::is_same_v<S, BFloat16>) {
+    return reinterpret_cast<Vector<float, Lanes>>(bits << 16);
+  } else {
+    const Bits magnitude = bits & 0x7fffu, sign = (bits & 0x8000u) << 16;
+    const auto widened = reinterpret_cast<Vector<float, Lanes>>(magnitude << 13) * 0x1p112f;
+    const auto special = reinterpret_cast<Bits>(magnitude >= 0x7c00u) & 0x7f800000u;
+    return reinterpret_cast<Vector<float, Lanes>>(reinterpret_cast<Bits>(widened) | sign | special);
+  }
+}
+
 // Loads `Lanes` values and widens them to R.
 template <class R, int Lanes, class S>
 inline Vector<R, Lanes> load_as(const S* p) {
-  const auto narrow = load<S, Lanes>(p);
-  if constexpr (std::is_same_v<R, S>) return narrow;
-  else return __builtin_convertvector(narrow, Vector<R, Lanes>);
+  if constexpr (std::is_same_v<R, S>) return load<S, Lanes>(p);
+  else if constexpr (sizeof(S) == 2) return __builtin_convertvector((load_widened<Lanes>(p)), Vector<R, Lanes>);
+  else return __builtin_convertvector((load<S, Lanes>(p)), Vector<R, Lanes>);
 }
 
 // (a0, b0, a1, b1, ...) -> (a0, a0, a1, a1, ...), (b0, b0, b1, b1, ...), (b0, a0, b1, a1, ...)

@@ -11,8 +11,9 @@ namespace diagsparse::cuda {
 namespace {
 
 [[noreturn]] void refuse_type(const std::string& name) {
-  throw py::type_error("arrays of type " + name +
-                       " are not supported; expected float32, float64, complex64, complex128, int32 or int64");
+  throw py::type_error(
+      "arrays of type " + name +
+      " are not supported; expected float16, bfloat16, float32, float64, complex64, complex128, int32 or int64");
 }
 
 DType from_dlpack(dlpack::DataType t) {
@@ -22,6 +23,8 @@ DType from_dlpack(dlpack::DataType t) {
     if (t.code == dlpack::kFloat && bits == 64) return DType::f64;
     if (t.code == dlpack::kComplex && bits == 64) return DType::c64;
     if (t.code == dlpack::kComplex && bits == 128) return DType::c128;
+    if (t.code == dlpack::kFloat && bits == 16) return DType::f16;
+    if (t.code == dlpack::kBfloat && bits == 16) return DType::bf16;
     if (t.code == dlpack::kInt && bits == 32) return DType::i32;
     if (t.code == dlpack::kInt && bits == 64) return DType::i64;
   }
@@ -30,9 +33,9 @@ DType from_dlpack(dlpack::DataType t) {
 }
 
 dlpack::DataType to_dlpack(DType t) {
-  static const dlpack::DataType types[] = {{dlpack::kFloat, 32, 1},   {dlpack::kFloat, 64, 1},
-                                           {dlpack::kComplex, 64, 1}, {dlpack::kComplex, 128, 1},
-                                           {dlpack::kInt, 32, 1},     {dlpack::kInt, 64, 1}};
+  static const dlpack::DataType types[] = {
+      {dlpack::kFloat, 32, 1}, {dlpack::kFloat, 64, 1},  {dlpack::kComplex, 64, 1}, {dlpack::kComplex, 128, 1},
+      {dlpack::kFloat, 16, 1}, {dlpack::kBfloat, 16, 1}, {dlpack::kInt, 32, 1},     {dlpack::kInt, 64, 1}};
   return types[static_cast<int>(t)];
 }
 
@@ -111,12 +114,12 @@ DeviceArray from_interface(py::handle object) {
 }  // namespace
 
 const char* type_string(DType t) {
-  static const char* names[] = {"<f4", "<f8", "<c8", "<c16", "<i4", "<i8"};
+  static const char* names[] = {"<f4", "<f8", "<c8", "<c16", "<f2", "bfloat16", "<i4", "<i8"};
   return names[static_cast<int>(t)];
 }
 
 DType dtype_of_name(const std::string& name) {
-  for (DType t : {DType::f32, DType::f64, DType::c64, DType::c128, DType::i32, DType::i64}) {
+  for (DType t : {DType::f32, DType::f64, DType::c64, DType::c128, DType::f16, DType::bf16, DType::i32, DType::i64}) {
     if (name == dtype_name(t)) return t;
   }
   refuse_type(name);

@@ -3,66 +3,97 @@
 
 #include "core/diagonals.hpp"
 #include "dense.cuh"
+#include "kernels/pieces.cuh"
+#include "kernels/row_lists.cuh"
 #include "memory.cuh"
 
 namespace diagsparse::cuda {
-
-constexpr int kBlockTerms = 128;  // diagonals that a block has in shared memory at a time
 
 // Columns in a piece of 16 bytes.
 template <class V>
 constexpr int kPiece = 16 / static_cast<int>(sizeof(V));
 
-// A thread takes one piece of columns of Rows rows; neighbours take the row's next piece, so a warp reads X in whole
-// lines and A's values once for all pieces. `pieces` threads share a row; blockIdx.y counts what lies beyond them.
-template <int Rows, class U, class V>
-__global__ void __launch_bounds__(kBlock)
-    block_pieces(const Term* terms, int count, const U* values, bool conj, const Block<const V> x,
-                 const Block<Product<U, V>> y, int64 rows, int pieces,
+constexpr int kPasses = 2;  // pieces that a thread takes, of as many rows
+constexpr int kAhead = 8;   // values of A that a thread brings at a time
+
+// Threads that share a row: a power of two, 32 at most, each with a piece.
+inline int pieces_a_row(int64 pieces) { return static_cast<int>(std::min<int64>(pieces & -pieces, 32)); }
+inline __host__ __device__ int rows_a_warp(int pieces) { return kPasses * 32 / pieces; }
+
+// `pieces` lanes share a row, so that a warp reads x in whole lines; a warp takes as many rows at a time as that
+// leaves, kPasses times. It brings its rows of A, of several diagonals at a time, through shared memory: read once, and
+// whole lines too. blockIdx.y counts the pieces beyond the first ones.
+template <class U, class V>
+__global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 && !is_complex<U> ? 4 : 2)
+    block_pieces(const Term* terms, int count, const __grid_constant__ Interior interior, const U* values, bool conj,
+                 const Block<const V> x, const Block<Product<U, V>> y, int64 rows, int pieces,
                  const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
-  constexpr int width = kPiece<V>;
-  __shared__ Term near[kBlockTerms];
-  const int pass = kBlock / pieces, local = threadIdx.x / pieces;  // rows at a time
-  const int64 column = (static_cast<int64>(blockIdx.y) * pieces + threadIdx.x % pieces) * width;
-  const int64 first = static_cast<int64>(blockIdx.x) * (pass * Rows) + local;
-  T sums[Rows][width] = {};
-  for (int t0 = 0; t0 < count; t0 += kBlockTerms) {
-    const int some = min(count - t0, kBlockTerms);
-    __syncthreads();
-    for (int k = threadIdx.x; k < some; k += kBlock) near[k] = terms[t0 + k];
-    __syncthreads();
-    if (local >= pass) continue;
-#pragma unroll 2
-    for (int k = 0; k < some; ++k) {
-      const Term& term = near[k];
-      U u[Rows];
-      uint4 bits[Rows];
+  constexpr int width = kPiece<V>, warps = kBlock / 32;
+  __shared__ NearTerm near[kTerms];
+  __shared__ Packed<U> brought[warps][32 * kAhead];
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, a_pass = 32 / pieces, mine = kPasses * a_pass;
+  const int ahead = 32 * kAhead / mine, shift = __ffs(mine) - 1;
+  const int64 start = static_cast<int64>(blockIdx.x) * (warps * mine), stop = start + warps * mine;
+  const int64 first = start + warp * mine, row = first + lane / pieces;
+  const int64 column = (static_cast<int64>(blockIdx.y) * pieces + lane % pieces) * width;
+  const bool inside = start >= interior.first && stop <= interior.last;
+  const V* from[kPasses];
 #pragma unroll
-      for (int r = 0; r < Rows; ++r) {
-        const int64 i = first + r * pass;
-        if (i < term.first || i >= term.last) continue;
-        u[r] = conjugate_if(conj, load_once(values + term.u + i));
-        bits[r] = __ldg(reinterpret_cast<const uint4*>(x.data + (term.v + i) * x.row + column));
+  for (int p = 0; p < kPasses; ++p) from[p] = x.data + (row + p * a_pass) * x.row + column;
+  T sums[kPasses][width] = {};
+  const auto walk = [&](int end, auto holds) {
+    for (int t = 0; t < end; t += ahead) {
+      const int some = min(ahead, end - t);
+      Packed<U> bits[kAhead];
+#pragma unroll
+      for (int j = 0; j < kAhead; ++j) {
+        const int e = lane + 32 * j, k = e >> shift;
+        const int64 i = first + (e & (mine - 1));
+        if (k < some && holds(near[t + k], i)) bits[j] = pack(load_once(values + near[t + k].u + i));
       }
+      __syncwarp();
 #pragma unroll
-      for (int r = 0; r < Rows; ++r) {
-        const int64 i = first + r * pass;
-        if (i < term.first || i >= term.last) continue;
-        V v[width];
-        memcpy(v, &bits[r], sizeof v);
+      for (int j = 0; j < kAhead; ++j) brought[warp][lane + 32 * j] = bits[j];
+      __syncwarp();
+      const Packed<U>* local = brought[warp] + lane / pieces;
+#pragma unroll 2
+      for (int k = 0; k < some; ++k) {
+        const NearTerm& term = near[t + k];
+        const bool turned = is_complex<U> && conj != term.conjugated;
+        uint4 piece[kPasses];
 #pragma unroll
-        for (int c = 0; c < width; ++c) sums[r][c] += multiply(u[r], v[c]);
+        for (int p = 0; p < kPasses; ++p) {
+          if (holds(term, row + p * a_pass)) piece[p] = __ldg(reinterpret_cast<const uint4*>(from[p] + term.v));
+        }
+#pragma unroll
+        for (int p = 0; p < kPasses; ++p) {
+          if (!holds(term, row + p * a_pass)) continue;
+          const auto value = conjugate_if(turned, arithmetic(unpack<U>(local[(k << shift) + p * a_pass])));
+          V of_x[width];
+          memcpy(of_x, &piece[p], sizeof of_x);
+#pragma unroll
+          for (int c = 0; c < width; ++c) sums[p][c] += multiply(value, of_x[c]);
+        }
       }
     }
+  };
+  const int begin = inside ? interior.term : 0, end = inside ? interior.term_end : count;
+  for (int t = begin; t < end; t += kTerms) {
+    const int some = min(end - t, kTerms);
+    __syncthreads();
+    for (int k = threadIdx.x; k < some; k += kBlock) {
+      near[k] = near_term(terms[t + k]);
+      near[k].v *= x.row;
+    }
+    __syncthreads();
+    if (inside) walk(some, [](const NearTerm&, int64) { return true; });
+    else walk(some, [](const NearTerm& term, int64 i) { return term.holds(i); });
   }
-  if (local >= pass) return;
 #pragma unroll
-  for (int r = 0; r < Rows; ++r) {
-    const int64 i = first + r * pass;
-    if (i >= rows) break;
-#pragma unroll
-    for (int c = 0; c < width; ++c) update.one(y.data + i * y.row + column + c, sums[r][c]);
+  for (int p = 0; p < kPasses; ++p) {
+    const int64 i = row + p * a_pass;
+    if (i < rows) update_piece(update, y.data + i * y.row + column, sums[p]);
   }
 }
 
@@ -72,13 +103,6 @@ bool in_pieces(const Dense& x, const Dense& y) {
   constexpr int width = kPiece<V>;
   return x.cols > 1 && x.col_stride == 1 && y.col_stride == 1 && x.cols % width == 0 && x.row_stride % width == 0 &&
          reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0;
-}
-
-// The threads that share a row: 32 at most, and all of them with a piece.
-inline int pieces_a_row(int64 pieces) {
-  int64 shared = std::min<int64>(pieces, 32);
-  while (pieces % shared != 0) --shared;
-  return static_cast<int>(shared);
 }
 
 }  // namespace diagsparse::cuda

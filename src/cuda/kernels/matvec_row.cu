@@ -9,6 +9,8 @@
 #include "dense.cuh"
 #include "kernels/diagonal_kernels.hpp"
 #include "kernels/matvec_block.cuh"
+#include "kernels/matvec_period.hpp"
+#include "kernels/row_lists.cuh"
 #include "memory.cuh"
 #include "resident.cuh"
 
@@ -16,35 +18,27 @@ namespace diagsparse::cuda {
 
 namespace {
 
-constexpr int kNear = 136;  // diagonals that a block has in shared memory, and room to look past their end
+// Item k of a list [begin, end) that is taken from both ends in turns.
+inline __device__ int in_turns(int k, int begin, int end) { return k % 2 == 0 ? begin + k / 2 : end - 1 - k / 2; }
 
-// Rows [first, last) meet terms [term, term_end), all of these in full, and no others.
-struct Interior {
-  int64 first = 0, last = 0;
-  int term = 0, term_end = 0;
-
-  // That of the middle row. (`first` and `last` of the terms never increase.)
-  Interior(const std::vector<Term>& terms, int64 rows) {
-    const int64 middle = rows / 2;
-    const auto count = static_cast<int>(terms.size());
-    while (term < count && terms[term].first > middle) ++term;
-    for (term_end = term; term_end < count && terms[term_end].last > middle;) ++term_end;
-    first = term_end > term ? terms[term].first : 0;
-    last = term_end > term ? terms[term_end - 1].last : rows;
-    if (term > 0) last = std::min(last, terms[term - 1].first);
-    if (term_end < count) first = std::max(first, terms[term_end].last);
-  }
-};
+// Blocks that a multiprocessor is to hold: what their registers are limited to (measured on an H200: four beside 64
+// registers a thread read float64 at the copy's speed, three 17 % slower; of types that take fewer, five).
+template <class U, class V>
+constexpr int kBlocksFor = is_complex<U> || is_complex<V> ? 1
+                           : sizeof(V) == 4               ? 5
+                                                          : 4;
 
 // A block takes neighbouring rows, a warp 32 Rows of them, a thread every 32nd; At terms at a time, so that their
-// values are on their way together. Shared: all warps take the same rows, each its share of the terms.
+// values are on their way together. Shared: all warps take the same rows, each its share of the terms. Mirrored: the
+// terms are taken from both ends of the list in turns, so that opposite diagonals of symmetric storage meet in cache.
 template <int Rows, int At, bool Shared, class U, class V>
-__global__ void __launch_bounds__(kBlock)
+__global__ void __launch_bounds__(kBlock, kBlocksFor<U, V>)
     vector_rows(const Term* terms, int count, const __grid_constant__ Interior interior, const U* values, bool conj,
-                const V* x, Product<U, V>* y, int64 rows, const __grid_constant__ Update<Product<U, V>> update) {
+                bool mirrored, const V* x, Product<U, V>* y, int64 rows,
+                const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
   constexpr int warps = kBlock / 32, shares = Shared ? warps : 1, block_rows = (Shared ? 32 : kBlock) * Rows;
-  __shared__ Term near[kNear + (shares - 1) * At];
+  __shared__ NearTerm near[kTerms + shares * At];  // and room to look past their end
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int64 start = static_cast<int64>(blockIdx.x) * block_rows, stop = start + block_rows;
   const int64 i = start + (Shared ? 0 : warp * (32 * Rows)) + lane;
@@ -71,20 +65,23 @@ __global__ void __launch_bounds__(kBlock)
 #pragma unroll
         for (int r = 0; r < Rows; ++r) {
           if (t + k < end && holds(near[t + k], i + 32 * r)) {
-            sums[r] += multiply(conjugate_if(conj, u[k][r]), v[k][r]);
+            const bool turned = is_complex<U> && conj != near[t + k].conjugated;
+            sums[r] += multiply(conjugate_if(turned, arithmetic(u[k][r])), v[k][r]);
           }
         }
       }
     }
   };
   const int begin = inside ? interior.term : 0, end = inside ? interior.term_end : count;
-  for (int t = begin; t < end; t += kNear - 8) {
-    const int some = min(end - t, kNear - 8);
+  for (int t = begin; t < end; t += kTerms) {
+    const int some = min(end - t, kTerms);
     __syncthreads();
-    for (int k = threadIdx.x; k < some; k += kBlock) near[k] = terms[t + k];
+    for (int k = threadIdx.x; k < some; k += kBlock) {
+      near[k] = near_term(terms[mirrored ? in_turns(t - begin + k, begin, end) : t + k]);
+    }
     __syncthreads();
-    if (inside) walk(some, [](const Term&, int64) { return true; });
-    else walk(some, [](const Term& term, int64 at) { return at >= term.first && at < term.last; });
+    if (inside) walk(some, [](const NearTerm&, int64) { return true; });
+    else walk(some, [](const NearTerm& term, int64 row) { return term.holds(row); });
   }
   if constexpr (Shared) {
     __shared__ Packed<T> parts[warps][32 * Rows];
@@ -116,7 +113,7 @@ __global__ void __launch_bounds__(kBlock)
   Product<U, V> sums[Columns] = {};
   for (const Term* t = terms; t != terms + count; ++t) {
     if (i < t->first || i >= t->last) continue;
-    const U value = conjugate_if(conj, load(values + t->u + i));
+    const auto value = conjugate_if(conj != t->conjugated, arithmetic(load(values + t->u + i)));
     const V* v = x.data + (t->v + i) * x.row;
 #pragma unroll
     for (int k = 0; k < Columns; ++k) {
@@ -131,49 +128,32 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// What a matrix keeps for its products with vectors.
-struct RowLists : ResidentSums {
-  int count;
-  Interior interior;
-
-  RowLists(const Sums& sums, int64 rows)
-      : ResidentSums(sums), count(static_cast<int>(sums.terms.size())), interior(sums.terms, rows) {}
-};
-
-std::shared_ptr<RowLists> lists_of(const Matrix& a, Op op) {
-  return keep<RowLists>(a.layout->kept, op.transposed ? "matvec T" : "matvec N", [&] {
-    const int64 rows = op.transposed ? a.cols : a.rows;
-    return std::make_shared<RowLists>(matvec_sums(spans_of(*a.layout, op), rows), rows);
-  });
-}
-
-void prepare(const Matrix& a, Op op) { lists_of(a, op); }
-
 template <class U, class V>
 struct RowMatvec {
   using T = Product<U, V>;
 
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    if (a.layout->packing.period > 0) return matvec_period(dtype_of<U>(), dtype_of<V>())(a, op, alpha, x, beta, y);
     const auto lists = lists_of(a, op);
+    const bool mirrored = a.layout->packing.symmetry != Symmetry::none;
     const Update<T> update(alpha, beta);
     const U* values = a.values.as<U>();
-    const auto vector = [&](auto kernel, int rows) {
-      launch("matvec row", kernel, dim3(static_cast<unsigned>(ceil_div(y.rows, rows))), dim3(kBlock),
-             lists->terms_begin(), lists->count, lists->interior, values, op.conjugated, x.as<V>(), y.as<T>(), y.rows,
-             update);
+    const auto vector = [&](auto kernel, int block_rows) {
+      launch("matvec row", kernel, dim3(static_cast<unsigned>(ceil_div(y.rows, block_rows))), dim3(kBlock),
+             lists->terms_begin(), lists->count, lists->interior, values, op.conjugated, mirrored, x.as<V>(), y.as<T>(),
+             y.rows, update);
     };
     if (x.cols == 1 && x.row_stride == 1 && y.row_stride == 1) {
-      constexpr int each = sizeof(U) <= 8 ? 2 : 1, at_once = sizeof(U) <= 4 ? 8 : 4;
+      constexpr int each = sizeof(U) <= 8 ? 2 : 1;
       if (y.rows < kSmall) vector(vector_rows<1, 4, true, U, V>, 32);
-      else vector(vector_rows<each, at_once, false, U, V>, kBlock * each);
+      else vector(vector_rows<each, 4, false, U, V>, kBlock * each);
     } else if (in_pieces<V>(x, y)) {
-      constexpr int each = 4;
       const int64 all = x.cols / kPiece<V>;
       const int pieces = pieces_a_row(all);
-      const dim3 grid(static_cast<unsigned>(ceil_div(y.rows, kBlock / pieces * each)),
+      const dim3 grid(static_cast<unsigned>(ceil_div(y.rows, kBlock / 32 * rows_a_warp(pieces))),
                       static_cast<unsigned>(all / pieces));
-      launch("matvec row", block_pieces<each, U, V>, grid, dim3(kBlock), lists->terms_begin(), lists->count, values,
-             op.conjugated, Block<const V>(x), Block<T>(y), y.rows, pieces, update);
+      launch("matvec row", block_pieces<U, V>, grid, dim3(kBlock), lists->terms_begin(), lists->count, lists->interior,
+             values, op.conjugated, Block<const V>(x), Block<T>(y), y.rows, pieces, update);
     } else {
       constexpr int columns = 4;
       const int64 groups = ceil_div(x.cols, columns);
@@ -189,6 +169,8 @@ struct RowMatvec {
 
 }  // namespace
 
-MatvecRow matvec_row() { return {"row", every_pair<RowMatvec, MatvecKernel>(), prepare}; }
+MatvecRow matvec_row() {
+  return {"row", every_stored_pair<RowMatvec, MatvecKernel>(), [](const Matrix& a, Op op) { lists_of(a, op); }};
+}
 
 }  // namespace diagsparse::cuda

@@ -1,0 +1,276 @@
+// y = alpha op(A) x + beta y where A's layout has a period: kernel "row" for such matrices.
+//
+// Of A the kernels read one period of each diagonal, which stays in the caches; constant diagonals (period 1) are a
+// number each, in shared memory. So nearly all that comes from memory is x. A thread takes a few rows. A sum adds up in
+// the order of the list: the same bits on every run.
+#include "dense.cuh"
+#include "kernels/matvec_period.hpp"
+#include "kernels/pieces.cuh"
+#include "kernels/row_lists.cuh"
+#include "memory.cuh"
+
+namespace diagsparse::cuda {
+
+namespace {
+
+// Where row i stands in its period, and where the value of a diagonal with this shift is for such a row.
+struct Period {
+  std::uint32_t rows;
+
+  __device__ std::uint32_t place(int64 i) const { return static_cast<std::uint32_t>(i % rows); }
+  __device__ std::uint32_t value(std::uint32_t shift, std::uint32_t place) const {
+    const std::uint32_t at = place + shift;
+    return at >= rows ? at - rows : at;
+  }
+};
+
+// A thread takes Rows rows, 32 apart, and At diagonals at a time.
+template <int Rows, int At, class U, class V>
+__global__ void __launch_bounds__(kBlock, 3)
+    period_rows(const Term* terms, int count, const __grid_constant__ Interior interior, const U* values,
+                const Period period, bool conj, const V* x, Product<U, V>* y, int64 rows,
+                const __grid_constant__ Update<Product<U, V>> update) {
+  using T = Product<U, V>;
+  __shared__ NearTerm near[kTerms + At];
+  __shared__ std::uint32_t shifts[kTerms + At];
+  const int64 start = static_cast<int64>(blockIdx.x) * (kBlock * Rows), stop = start + kBlock * Rows;
+  const int64 i = start + threadIdx.x / 32 * (32 * Rows) + threadIdx.x % 32;
+  const bool inside = start >= interior.first && stop <= interior.last;
+  std::uint32_t place[Rows] = {period.place(i)};
+#pragma unroll
+  for (int r = 1; r < Rows; ++r) place[r] = period.value(32 % period.rows, place[r - 1]);
+  T sums[Rows] = {};
+  const auto walk = [&](int end, auto holds) {
+    for (int t = 0; t < end; t += At) {
+      U u[At][Rows];
+      V v[At][Rows];
+#pragma unroll
+      for (int k = 0; k < At; ++k) {
+#pragma unroll
+        for (int r = 0; r < Rows; ++r) {
+          if (t + k < end && holds(near[t + k], i + 32 * r)) {
+            u[k][r] = load(values + near[t + k].u + period.value(shifts[t + k], place[r]));
+            v[k][r] = load(x + near[t + k].v + i + 32 * r);
+          }
+        }
+      }
+#pragma unroll
+      for (int k = 0; k < At; ++k) {
+#pragma unroll
+        for (int r = 0; r < Rows; ++r) {
+          if (t + k < end && holds(near[t + k], i + 32 * r)) {
+            sums[r] +=
+                multiply(conjugate_if(is_complex<U> && conj != near[t + k].conjugated, arithmetic(u[k][r])), v[k][r]);
+          }
+        }
+      }
+    }
+  };
+  const int begin = inside ? interior.term : 0, end = inside ? interior.term_end : count;
+  for (int t = begin; t < end; t += kTerms) {
+    const int some = min(end - t, kTerms);
+    __syncthreads();
+    for (int k = threadIdx.x; k < some; k += kBlock) {
+      near[k] = near_term(terms[t + k]);
+      shifts[k] = terms[t + k].shift;
+    }
+    __syncthreads();
+    if (inside) walk(some, [](const NearTerm&, int64) { return true; });
+    else walk(some, [](const NearTerm& term, int64 row) { return term.holds(row); });
+  }
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+    if (i + 32 * r < rows) update.one(y + i + 32 * r, sums[r]);
+  }
+}
+
+// Neighbouring diagonals: terms [term, term + length) of the list, with offsets v, v + 1, ...
+struct DiagonalRun {
+  int64 v;
+  int term, length;
+};
+
+// Constant diagonals. A thread takes as many neighbouring rows as 16 bytes of x hold; of a run of neighbouring
+// diagonals it reads each piece of x once, for all of them. A block takes one tile of rows after the other. Tiles at
+// the ends of the diagonals take theirs one by one.
+constexpr int kConstantBlocks = 4;  // on a multiprocessor
+constexpr int kGroups = 2;          // of neighbouring rows that a thread takes
+
+template <class U, class V>
+__global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 ? kConstantBlocks : 1)
+    constant_rows(const Term* terms, int count, const DiagonalRun* runs, int run_count,
+                  const __grid_constant__ Interior interior, const U* values, bool conj, const V* x, Product<U, V>* y,
+                  int64 rows, const __grid_constant__ Update<Product<U, V>> update) {
+  using T = Product<U, V>;
+  using A = decltype(arithmetic(U{}));
+  constexpr int width = 16 / static_cast<int>(sizeof(V)), ahead = 2, groups = kGroups, a_tile = kBlock * width * groups;
+  __shared__ Packed<A> constants[kTerms];
+  __shared__ DiagonalRun near[kTerms];
+  for (int k = threadIdx.x; k < interior.term_end - interior.term; k += kBlock) {
+    const Term& term = terms[interior.term + k];
+    constants[k] = pack(conjugate_if(conj != term.conjugated, arithmetic(load(values + term.u))));
+  }
+  for (int k = threadIdx.x; k < run_count; k += kBlock) near[k] = runs[k];
+  __syncthreads();
+  const int aside = static_cast<int>(reinterpret_cast<std::uintptr_t>(x) / sizeof(V) % width);
+  for (int64 start = static_cast<int64>(blockIdx.x) * a_tile; start < rows;
+       start += static_cast<int64>(gridDim.x) * a_tile) {
+    const int64 i = start + static_cast<int64>(threadIdx.x) * width;
+    T sums[groups][width] = {};
+    if (start - width >= interior.first && start + a_tile + (ahead + 1) * width <= interior.last) {
+      for (int n = 0; n < run_count; ++n) {
+        const DiagonalRun run = near[n];
+        const int before = static_cast<int>((run.v % width + width + aside) % width);
+        const auto* from = reinterpret_cast<const uint4*>(x + i + run.v - before);
+        const Packed<A>* factors = constants + run.term - interior.term;
+        uint4 pieces[groups][ahead + 1];
+#pragma unroll
+        for (int g = 0; g < groups; ++g) pieces[g][ahead] = __ldg(from + g * kBlock);
+        for (int d = -before; d < run.length; d += ahead * width) {
+#pragma unroll
+          for (int g = 0; g < groups; ++g) {
+            pieces[g][0] = pieces[g][ahead];
+#pragma unroll
+            for (int q = 1; q <= ahead; ++q) pieces[g][q] = __ldg(from + g * kBlock + q);  // perhaps past the run
+          }
+          from += ahead;
+          const std::uint32_t live =
+              (~0u << max(-d, 0)) & ~(run.length - d < ahead * width ? ~0u << (run.length - d) : 0u);
+          V of_x[groups][(ahead + 1) * width];
+          memcpy(of_x, pieces, sizeof of_x);
+#pragma unroll
+          for (int k = 0; k < ahead * width; ++k) {
+            if (!(live >> k & 1)) continue;
+            const A factor = unpack<A>(factors[d + k]);
+#pragma unroll
+            for (int g = 0; g < groups; ++g) {
+#pragma unroll
+              for (int r = 0; r < width; ++r) sums[g][r] += multiply(factor, of_x[g][k + r]);
+            }
+          }
+        }
+      }
+    } else {
+      for (int t = 0; t < count; ++t) {
+        const Term term = terms[t];
+        const A factor = conjugate_if(conj != term.conjugated, arithmetic(load(values + term.u)));
+#pragma unroll
+        for (int g = 0; g < groups; ++g) {
+          for (int r = 0; r < width; ++r) {
+            const int64 row = i + g * kBlock * width + r;
+            if (row >= term.first && row < term.last) sums[g][r] += multiply(factor, load(x + term.v + row));
+          }
+        }
+      }
+    }
+#pragma unroll
+    for (int g = 0; g < groups; ++g) {
+      const int64 row = i + g * kBlock * width;
+      if (row + width <= rows) {
+        update_piece(update, y + row, sums[g]);
+      } else {
+        for (int r = 0; r < width; ++r) {
+          if (row + r < rows) update.one(y + row + r, sums[g][r]);
+        }
+      }
+    }
+  }
+}
+
+// A thread takes one row and Columns columns of the block, `groups` apart. Threads run along the axis on which
+// x is contiguous.
+template <int Columns, class U, class V>
+__global__ void __launch_bounds__(kBlock)
+    period_block(const Term* terms, int count, const U* values, const Period period, bool conj, const Block<const V> x,
+                 const Block<Product<U, V>> y, int64 rows, int64 cols, int64 groups, bool along_columns,
+                 const __grid_constant__ Update<Product<U, V>> update) {
+  const int64 t0 = thread_index();
+  if (t0 >= rows * groups) return;
+  const int64 i = along_columns ? t0 / groups : t0 % rows, group = along_columns ? t0 % groups : t0 / rows;
+  const std::uint32_t place = period.place(i);
+  Product<U, V> sums[Columns] = {};
+  for (const Term* t = terms; t != terms + count; ++t) {
+    if (i < t->first || i >= t->last) continue;
+    const U stored = load(values + t->u + period.value(t->shift, place));
+    const auto value = conjugate_if(conj != t->conjugated, arithmetic(stored));
+    const V* v = x.data + (t->v + i) * x.row;
+#pragma unroll
+    for (int k = 0; k < Columns; ++k) {
+      const int64 c = group + k * groups;
+      if (c < cols) sums[k] += multiply(value, load(v + c * x.col));
+    }
+  }
+#pragma unroll
+  for (int k = 0; k < Columns; ++k) {
+    const int64 c = group + k * groups;
+    if (c < cols) update.one(y.data + i * y.row + c * y.col, sums[k]);
+  }
+}
+
+// What a matrix of constant diagonals keeps beside its list: the runs among the terms of the interior.
+struct DiagonalRuns {
+  Array runs;
+  int count = 0;
+
+  explicit DiagonalRuns(const std::vector<DiagonalRun>& found)
+      : runs(upload(found)), count(static_cast<int>(found.size())) {}
+
+  template <class F>
+  void visit(const F& f) const {
+    f(runs);
+  }
+};
+
+std::shared_ptr<DiagonalRuns> runs_of(const Matrix& a, Op op, const Interior& interior) {
+  return keep<DiagonalRuns>(a.layout->kept, op.transposed ? "runs T" : "runs N", [&] {
+    const std::vector<Span> spans = packed_spans_of(*a.layout, op);
+    std::vector<DiagonalRun> runs;
+    for (int t = interior.term; t < interior.term_end; ++t) {
+      if (!runs.empty() && runs.back().v + runs.back().length == spans[t].offset) ++runs.back().length;
+      else runs.push_back({spans[t].offset, t, 1});
+    }
+    return std::make_shared<DiagonalRuns>(runs);
+  });
+}
+
+template <class U, class V>
+struct PeriodMatvec {
+  using T = Product<U, V>;
+
+  static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    const auto lists = lists_of(a, op);
+    const Interior& interior = lists->interior;
+    const Update<T> update(alpha, beta);
+    const U* values = a.values.as<U>();
+    const Period period{static_cast<std::uint32_t>(a.layout->packing.period)};
+    const auto grid = [&](int64 rows) { return dim3(static_cast<unsigned>(ceil_div(y.rows, rows))); };
+    const bool vector = x.cols == 1 && x.row_stride == 1 && y.row_stride == 1;
+    if (vector && period.rows == 1 && interior.term_end - interior.term <= kTerms) {
+      const auto runs = runs_of(a, op, interior);
+      const int64 tiles = ceil_div(y.rows, kBlock * kGroups * 16 / static_cast<int64>(sizeof(V)));
+      const int64 at_once = kConstantBlocks * limits<constant_rows<U, V>>().multiprocessors;
+      launch("matvec row", constant_rows<U, V>, dim3(static_cast<unsigned>(std::min(tiles, at_once))), dim3(kBlock),
+             lists->terms_begin(), lists->count, runs->runs.template as<const DiagonalRun>(), runs->count, interior,
+             values, op.conjugated, x.as<V>(), y.as<T>(), y.rows, update);
+    } else if (vector) {
+      constexpr int each = 4, at_once = 2;
+      launch("matvec row", period_rows<each, at_once, U, V>, grid(kBlock * each), dim3(kBlock), lists->terms_begin(),
+             lists->count, interior, values, period, op.conjugated, x.as<V>(), y.as<T>(), y.rows, update);
+    } else {
+      constexpr int columns = 4;
+      const int64 groups = ceil_div(x.cols, columns);
+      launch("matvec row", period_block<columns, U, V>, blocks(y.rows * groups), dim3(kBlock), lists->terms_begin(),
+             lists->count, values, period, op.conjugated, Block<const V>(x), Block<T>(y), y.rows, x.cols, groups,
+             x.col_stride == 1, update);
+    }
+  }
+};
+
+}  // namespace
+
+const Typed<MatvecKernel>& matvec_period() {
+  static const Typed<MatvecKernel> typed = every_stored_pair<PeriodMatvec, MatvecKernel>();
+  return typed;
+}
+
+}  // namespace diagsparse::cuda

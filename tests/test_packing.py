@@ -1,0 +1,403 @@
+"""Layouts in fewer bytes: one triangle, one period, 16-bit values. All operations, against the matrix in full."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cases import DIAGONAL, VIEWS, random, to_device, to_host
+
+import diagsparse as ds
+
+FORMATS = pytest.mark.parametrize("format", DIAGONAL)
+NARROW = ("float16", "bfloat16")
+
+
+def toeplitz(n, offsets, dtype):
+    """Return a matrix with one value on each of these diagonals."""
+    values = random(len(offsets), dtype, "toeplitz", n)
+    kept = [(k, v) for k, v in zip(offsets, values, strict=True) if abs(k) < n]
+    return sp.csr_array(
+        sum((v * sp.eye_array(n, k=k, dtype=dtype) for k, v in kept), sp.csr_array((n, n), dtype=dtype))
+    )
+
+
+def repeating(m, n, offsets, period, dtype):
+    """Return a matrix whose diagonals repeat after `period` rows, and hold zeros here and there."""
+    i = np.arange(m)
+    rows, columns, values = [], [], []
+    for k in offsets:
+        one = random(period, dtype, "repeating", k)
+        one[::3] = 0
+        inside = i[(i + k >= 0) & (i + k < n)]
+        rows, columns = [*rows, *inside], [*columns, *(inside + k)]
+        values = [*values, *one[inside % period]]
+    return sp.csr_array((np.array(values, dtype), (rows, columns)), shape=(m, n))
+
+
+def mirrored(n, offsets, dtype, conjugated=False):
+    """Return a symmetric, or Hermitian, matrix with these diagonals above the main one and below."""
+    upper = sp.csr_array((n, n), dtype=dtype)
+    for k in offsets:
+        if 0 < k < n:
+            upper = upper + sp.diags_array(random(n - k, dtype, "mirrored", k), offsets=k, shape=(n, n))
+    main = random(n, np.dtype(dtype).char.lower() if conjugated else dtype, "main")
+    below = upper.conj().T if conjugated else upper.T
+    return sp.csr_array(upper + below + (sp.diags_array(main) if 0 in offsets else 0 * sp.eye_array(n)), dtype=dtype)
+
+
+SYMMETRIC = {f"{n}: {offsets}": (n, offsets) for n, offsets in (
+    (0, []), (1, [0]), (2, [0, 1]), (7, [0, 3]), (8, [0, 1, 4]), (9, [1, 8]), (65, [0, 1, 2, 30, 64]), (700, range(40)),
+    (3000, [0, 1, 2, 55, 1500, 2999]), (150_000, [0, 1, 300, 75_000]),
+)}  # fmt: skip
+PERIODS = {
+    "constants 1": (lambda dtype: toeplitz(1, [0], dtype), 1),
+    "constants 9": (lambda dtype: toeplitz(9, [-8, -2, -1, 0, 3], dtype), 1),
+    "constants 5000": (lambda dtype: toeplitz(5000, [-4999, -71, -70, -1, 0, 1, 2, 3, 2500], dtype), 1),
+    "constants, 150 of them": (lambda dtype: toeplitz(9000, range(-70, 80), dtype), 1),
+    "wide": (lambda dtype: repeating(20, 70, [-19, -3, 0, 1, 50, 69], 7, dtype), 7),
+    "tall": (lambda dtype: repeating(70, 20, [-69, -50, -2, 0, 19], 1, dtype), 1),
+    "period 3": (lambda dtype: repeating(200, 200, [-199, -100, -1, 0, 2, 17], 3, dtype), 3),
+    "period 60 of 6000": (lambda dtype: repeating(6000, 6000, [-60, -1, 0, 1, 60], 60, dtype), 60),
+    "period 2500 of 20000": (lambda dtype: repeating(20000, 20000, [-7000, -1, 0, 1, 2500], 2500, dtype), 2500),
+    "period beyond the matrix": (lambda dtype: repeating(30, 30, [-3, 0, 9], 64, dtype), 64),
+}
+
+
+def packed_cases(dtype):
+    """Yield the name of a case, the matrix, and the options of its layout."""
+    for name, (n, offsets) in SYMMETRIC.items():
+        yield f"symmetric {name}", mirrored(n, offsets, dtype), {"symmetry": "symmetric"}
+        if np.dtype(dtype).kind == "c":
+            yield f"hermitian {name}", mirrored(n, offsets, dtype, True), {"symmetry": "hermitian"}
+    for name, (make, period) in PERIODS.items():
+        yield name, make(dtype), {"period": period}
+    step = sp.eye_array(800, k=5, dtype=dtype) * random(1, dtype)[0]
+    both = sp.csr_array(toeplitz(800, [0], dtype) + step + step.T)
+    yield "symmetric constants", both, {"symmetry": "symmetric", "period": 1}
+
+
+def holds(format, a):
+    return format != "cdm" or a.shape[0] == a.shape[1]
+
+
+def within(y, reference, a, x, alpha=1):
+    """Check against the bound of a sum of as many terms as the longest row has."""
+    eps = np.finfo(np.result_type(y.dtype, np.float32)).eps
+    terms = int(np.diff(sp.csr_array(a).indptr).max(initial=0)) + 8
+    bound = 4 * terms * eps * abs(alpha) * (abs(a) @ abs(x)) + np.finfo(np.float64).tiny
+    assert np.all(abs(y - reference) <= bound), float(np.max(abs(y - reference) - bound))
+
+
+@FORMATS
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_products_with_vectors_and_blocks(format, dtype, device):
+    for name, a, layout in packed_cases(dtype):
+        if not holds(format, a):
+            continue
+        A = ds.array(a, format, device=device).asformat(format, **layout)
+        exact = a.astype(np.result_type(dtype, np.float64))
+        for kernel in A.kernels("matvec"):
+            for op, view in VIEWS.items():
+                V, v = view(A), {"N": exact, "T": exact.T, "C": exact.conj(), "H": exact.conj().T}[op]
+                x = random(V.shape[1], dtype, name)
+                within(to_host(V.matvec(to_device(x, device), kernel=kernel)), v @ x, v, x)
+                if a.shape[0] > 10_000 or op in "TC":
+                    continue
+                X = random(V.shape[1] * 8, dtype, name).reshape(-1, 8)
+                for block in (X, np.asfortranarray(X[:, :3]), X[:, 1:6]):
+                    y = V.matvec(to_device(block, device), kernel=kernel)
+                    within(to_host(y), v @ block, v, block)
+                within(to_host(V.rmatvec(to_device(random(V.shape[0], dtype, 1), device), kernel=kernel)),
+                       v.conj().T @ random(V.shape[0], dtype, 1), v.conj().T, random(V.shape[0], dtype, 1))  # fmt: skip
+
+
+@FORMATS
+def test_alpha_beta_out_and_vectors_at_any_address(format, device):
+    for dtype in ("float64", "complex64", "float32"):
+        for layout in ({"symmetry": "symmetric"}, {"period": 1}):
+            offsets = [0, 1, 2, 3, 30]
+            a = mirrored(4001, offsets, dtype) if "symmetry" in layout else toeplitz(4001, offsets, dtype)
+            A = ds.array(a, format, device=device).asformat(format, **layout)
+            for start in range(4):
+                x = to_device(random(4001 + start, dtype), device)[start:]
+                out = to_device(random(4001 + start, dtype, "out"), device)[start:]
+                before = to_host(out).copy()
+                assert A.matvec(x, out=out, alpha=-0.5, beta=2) is out
+                reference = -0.5 * (a.astype(np.result_type(dtype, float)) @ to_host(x)) + 2 * before
+                error = abs(to_host(out) - reference)
+                bound = 32 * np.finfo(dtype).eps * (abs(a) @ abs(to_host(x)) + 2 * abs(before))
+                assert np.all(error <= bound)
+
+
+@FORMATS
+def test_float32_vectors_against_float64_ones(format, device):
+    a = mirrored(500, range(12), "float32")
+    A = ds.array(a, format, device=device).asformat(format, symmetry="symmetric")
+    x = random(500, "float64")
+    y = A @ to_device(x, device)
+    assert y.dtype == np.float64
+    within(to_host(y), a.astype(float) @ x, a.astype(float), x)
+
+
+@FORMATS
+def test_everything_else_sees_the_matrix_in_full(format, device):
+    for dtype in ("float64", "complex64"):
+        for name, a, layout in packed_cases(dtype):
+            if a.shape[0] > 200 or not holds(format, a):
+                continue
+            full = ds.array(a, format, device=device)
+            A = full.asformat(format, **layout)
+            dense = a.toarray()
+            assert A.shape == a.shape and A.dtype == a.dtype and A.format == format, name
+            assert (A.symmetry, A.period) == (layout.get("symmetry"), layout.get("period"))
+            for made in (A, A.unpacked(), A.copy(), pickle.loads(pickle.dumps(A)), A.to("cpu"), A.asformat(format)):
+                assert np.array_equal(made.toarray(), dense), name
+            assert A.unpacked().symmetry is None and A.unpacked().period is None
+            assert (A.copy().symmetry, A.copy().period) == (A.symmetry, A.period)
+            for op, view in VIEWS.items():
+                reference = view(dense) if op != "H" else dense.conj().T
+                assert np.array_equal(view(A).toarray(), reference), (name, op)
+                assert np.array_equal(view(A).copy().toarray(), reference), (name, op)
+                assert np.array_equal(view(A).unpacked().toarray(), reference), (name, op)
+            for other in ds.formats():
+                if holds(other, a):
+                    assert np.array_equal(A.asformat(other).toarray(), dense), (name, other)
+            assert np.array_equal(A.to_scipy().toarray(), dense)
+            assert np.array_equal(A.to_scipy("csr").toarray(), dense)
+            for k in (0, 1, -1, 3):
+                if -a.shape[0] < k < a.shape[1]:
+                    assert np.array_equal(A.diagonal(k), a.diagonal(k)), (name, k)
+            assert A.count_nonzero() == a.count_nonzero()
+            assert np.allclose(A.sum(), a.sum(), atol=1e-4) and np.allclose(A.trace(), a.diagonal().sum(), atol=1e-4)
+            assert np.allclose(to_host(A.sum(axis=0)), a.sum(axis=0), atol=1e-4)
+            for made, reference in (
+                (A * 2, dense * 2), (-A, -dense), (A / 4, dense / 4), (abs(A), abs(dense)), (A**2, dense**2),
+                (A + full, dense + dense), (full - A, 0 * dense), (A.multiply(full), dense * dense),
+                (A.multiply(np.ones(a.shape[1])), dense), (A * 2j, dense * 2j), (A / 2j, dense / 2j),
+                (A.conj(), dense.conj()),
+                (A.astype("complex128"), dense), (A @ full.T, dense @ dense.T), (full.T @ A, dense.T @ dense),
+                (ds.matmul(A, A.T, full @ full.T), 2 * dense @ dense.T), (ds.syrk(A), dense @ dense.T),
+                (ds.plan_matmul(full, full, trans_b="T")(A, A), dense @ dense.T),
+            ):  # fmt: skip
+                assert np.allclose(made.toarray(), reference, rtol=1e-5, atol=1e-5), name
+            assert format in repr(A) and str(next(iter(layout.values()))) in repr(A), repr(A)
+            assert A._repr_html_() and ds.memory_report(A) == ds.memory_report(full)
+
+
+@FORMATS
+def test_files(format, tmp_path):
+    for dtype in ("float64", "complex64"):
+        for i, (name, a, layout) in enumerate(packed_cases(dtype)):
+            if a.shape[0] > 1000 or not holds(format, a):
+                continue
+            A = ds.array(a, format).asformat(format, **layout)
+            ds.write(tmp_path / f"{dtype}{i}.npz", A)
+            B = ds.read(tmp_path / f"{dtype}{i}.npz")
+            assert (B.format, B.symmetry, B.period, B.nbytes) == (A.format, A.symmetry, A.period, A.nbytes), name
+            assert np.array_equal(B.toarray(), a.toarray()), name
+    ds.write(tmp_path / "a.mtx", A)
+    assert np.allclose(ds.read(tmp_path / "a.mtx").toarray(), a.toarray())
+
+
+def test_what_is_stored():
+    n, upper = 10, [0, 1, 4]
+    a = mirrored(n, upper, "float64")
+    dia = ds.dia_array(a, symmetry="symmetric")
+    assert dia.values.shape == (3, n) and sorted(dia.offsets) == upper and dia.nbytes == 3 * (n * 8 + 8)
+    hm = ds.hm_array(a, symmetry="symmetric")
+    assert hm.values.shape == (10 + 9 + 6,) and hm.offsets.tolist() == upper
+    assert np.array_equal(hm.values[10:19], a.diagonal(1))
+    cdm = ds.cdm_array(a, symmetry="symmetric")
+    assert cdm.parts()["rows"].tolist() == upper and cdm.values.shape == (3, n)
+    assert dia.nnz == hm.nnz == 10 + 2 * 9 + 2 * 6  # the elements that the layout stands for
+    t = toeplitz(n, [-1, 0, 3], "float64")
+    assert ds.dia_array(t, period=1).values.tolist() == [[t[1, 0]], [t[0, 0]], [t[0, 3]]]
+    assert ds.hm_array(t, period=1).values.tolist() == [t[0, 0], t[0, 3], t[1, 0]]
+    assert ds.hm_array(t, period=1).nbytes == 3 * 8 + 16 * 3 + 8
+    r = repeating(n, n, [-1, 0], 4, "float64")
+    one = ds.dia_array(r, period=4).values
+    assert one.shape == (2, 4) and np.array_equal(one[1], r.diagonal()[:4])
+    assert np.array_equal(one[0], [r[4, 3], r[1, 0], r[2, 1], r[3, 2]])  # a value stands at its row, modulo the period
+    assert np.array_equal(ds.hm_array(r, period=4).values[4:], r.diagonal(-1)[:4])  # hm's stand at min(i, j)
+
+
+@FORMATS
+def test_from_parts(format, device):
+    for name, a, layout in packed_cases("float64"):
+        if not holds(format, a) or not 0 < a.shape[0] < 5001:
+            continue
+        made = ds.array(a, format, device=device).asformat(format, **layout)
+        parts = made.parts()
+        again = type(made)((parts["values"], parts[made._labels]), shape=a.shape, **layout)
+        assert again.device == made.device and again.nbytes == made.nbytes
+        assert np.array_equal(again.toarray(), made.toarray()), name
+
+
+@FORMATS
+def test_shortest_common_period(format, device):
+    grid = ds.gallery.stencil(5, (6, 7))
+    A = ds.array(grid, format, device=device).asformat(format, period="auto")
+    assert A.period == 7 and np.array_equal(A.toarray(), grid.toarray())
+    assert ds.array(toeplitz(50, [0, 1], "float32"), format, device=device).asformat(format, period="auto").period == 1
+    with pytest.raises(ValueError, match=r'period="auto".*within 40 rows'):
+        ds.array(mirrored(40, [0, 1], "float64"), format, device=device).asformat(format, period="auto")
+
+
+@FORMATS
+def test_values_that_do_not_allow_it(format, device):
+    def make(a, **layout):
+        return ds.array(sp.csr_array(a), format, device=device).asformat(format, **layout)
+
+    a = mirrored(30, [0, 2, 5], "complex128", True).toarray()
+    with pytest.raises(ValueError, match=r"diagonal -5 does not allow symmetric: it is not diagonal 5"):
+        make(a, symmetry="symmetric")
+    a[4, 4] += 1e-300j
+    with pytest.raises(ValueError, match="diagonal 0 does not allow hermitian"):
+        make(a, symmetry="hermitian")
+    b = toeplitz(30, [0, 2], "float64").toarray()
+    b[29, 29] = 7
+    with pytest.raises(ValueError, match="diagonal 0 does not allow period 1: its values do not repeat after 1 row"):
+        make(b, period=1)
+    with pytest.raises(ValueError, match="diagonal -2"):  # which is not stored
+        make(toeplitz(30, [0, 2], "float64"), symmetry="symmetric")
+    if format != "cdm":
+        with pytest.raises(ValueError, match="symmetric storage is for square matrices, got 3 x 4"):
+            make(np.ones((3, 4)), symmetry="symmetric")
+
+
+@FORMATS
+def test_options_that_mean_nothing(format):
+    make = getattr(ds, f"{format}_array")
+    eye = np.eye(4)
+    for options, error, words in (
+        ({"symmetry": "skew"}, ValueError, "symmetry='skew'"), ({"period": 0}, ValueError, "period=0"),
+        ({"period": -3}, ValueError, "period=-3"), ({"period": 1.5}, TypeError, "period=1.5"),
+        ({"period": True}, TypeError, "period=True"), ({"period": 2**31}, ValueError, "2147483648"),
+        ({"slices": 4}, TypeError, "no option slices; there are symmetry, period"),
+    ):  # fmt: skip
+        with pytest.raises(error, match=words):
+            make(eye, **options)
+    with pytest.raises(TypeError, match="csr_array: no option symmetry"):
+        ds.csr_array(eye, symmetry="symmetric")
+    with pytest.raises(NotImplementedError, match="unpacked"):
+        make(eye, period=1).eliminate_zeros()
+
+
+def test_parts_that_do_not_fit():
+    with pytest.raises(ValueError, match="diagonals 1 and -1 are both given"):
+        ds.dia_array((np.ones((2, 5)), [-1, 1]), shape=(5, 5), symmetry="symmetric")
+    with pytest.raises(ValueError, match="diagonals 2 and -2 are both given"):
+        ds.dia_array((np.ones((2, 4)), [-2, 2]), shape=(4, 4), symmetry="symmetric")
+    assert (
+        ds.cdm_array((np.ones((1, 4)), [2]), shape=(4, 4), symmetry="symmetric").nnz == 4
+    )  # row n / 2 is its own image
+    with pytest.raises(ValueError, match=r"values hold 2 x 5 values.*need 2 x 3 values"):
+        ds.dia_array((np.ones((2, 5)), [0, 1]), shape=(5, 5), period=3)
+    with pytest.raises(ValueError, match="period"):
+        ds.dia_array((np.ones((2, 5)), [0, 1]), shape=(5, 5), period="auto")
+
+
+# ---- 16-bit values ------------------------------------------------------------------------------------------------
+def narrow_dtype(name):
+    """Return NumPy's dtype; that of bfloat16 is there once its package is imported."""
+    if name == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+    return np.dtype(name)
+
+
+def rounded(a, narrow):
+    """Return a SciPy matrix with its values rounded to 16 bits, in float64."""
+    made = sp.csr_array(a)
+    return sp.csr_array(
+        (made.data.astype(narrow_dtype(narrow)).astype(float), made.indices, made.indptr), shape=a.shape
+    )
+
+
+@FORMATS
+@pytest.mark.parametrize("narrow", NARROW)
+def test_narrow_values(format, narrow, device):
+    ml_dtypes = pytest.importorskip("ml_dtypes") if narrow == "bfloat16" else None
+    for name, a, layout in packed_cases("float32"):
+        if not holds(format, a) or a.shape[0] > 10_000:
+            continue
+        A = ds.array(a, format, device=device).asformat(format, **layout).astype(narrow)
+        exact = rounded(a, narrow)
+        assert A.dtype == narrow and A.values.dtype == narrow and A.symmetry == layout.get("symmetry")
+        assert ml_dtypes is None or A.dtype == ml_dtypes.bfloat16
+        for dtype, result in (
+            ("float32", "float32"),
+            ("float64", "float64"),
+            ("complex64", "complex64"),
+            ("float16", "float32"),
+        ):
+            x = random(a.shape[1], "complex64" if "complex" in dtype else "float32", name).astype(dtype)
+            for kernel in A.kernels("matvec"):
+                y = to_host(A.matvec(to_device(x, device) if dtype != "float16" else x, kernel=kernel))
+                assert y.dtype == result, (dtype, y.dtype)
+                within(
+                    y,
+                    exact @ x.astype("complex128" if "complex" in dtype else float),
+                    exact,
+                    abs(x.astype("complex128")),
+                )
+            X = random(a.shape[1] * 4, "float32", name).reshape(-1, 4)
+            within(to_host(A @ to_device(X, device)), exact @ X.astype(float), exact, X.astype(float))
+        if a.shape[0] <= 200:
+            for made in (
+                A,
+                A.T.T,
+                pickle.loads(pickle.dumps(A)),
+                A.copy(),
+                A.to("cpu"),
+                A.unpacked(),
+                A.asformat("csr"),
+            ):
+                assert np.array_equal(made.toarray().astype(float), exact.toarray()), name
+            assert np.array_equal((A * 2).toarray().astype(float), 2 * exact.toarray())
+            assert (A * 2).dtype == narrow and A.unpacked().dtype == np.float32 and (A @ A.T).dtype == np.float32
+            assert np.allclose((A @ A.T).toarray(), (exact @ exact.T).toarray(), rtol=1e-5, atol=1e-5)
+            assert np.allclose((A + A).toarray(), 2 * exact.toarray())
+
+
+@pytest.mark.parametrize("narrow", NARROW)
+def test_narrow_values_keep_zeros_infinities_and_the_smallest(narrow, device, tmp_path):
+    if narrow == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+        values = np.array([0, -0.0, 1, -2.5, 1e-40, -9.2e-41, 3e38, np.inf, -np.inf, np.nan, 1 / 3, 1e-38])
+    else:
+        values = np.array([0, -0.0, 1, -2.5, 6e-8, -1e-7, 65504, np.inf, -np.inf, np.nan, 1 / 3, 6.1e-5])
+    A = ds.dia_array(
+        (values[np.newaxis].astype("float32").astype(narrow_dtype(narrow)), [0]), shape=(12, 12), device=device
+    )
+    reference = np.asarray(A.to("cpu").values).astype(np.float64)[0]
+    for kernel in A.kernels("matvec"):
+        for dtype in ("float32", "float64"):
+            y = to_host(A.matvec(to_device(np.ones(12, dtype), device), kernel=kernel))
+            assert np.array_equal(y, reference.astype(dtype), equal_nan=True), (kernel, dtype)
+    ds.write(tmp_path / "narrow.npz", A)
+    again = ds.read(tmp_path / "narrow.npz")
+    assert again.dtype == narrow and np.array_equal(
+        again.values.astype(float), A.to("cpu").values.astype(float), equal_nan=True
+    )
+
+
+def test_every_float16_is_widened_exactly(device):
+    bits = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    A = ds.hm_array((bits, [0]), shape=(2**16, 2**16), device=device)
+    x = to_device(np.ones(2**16, np.float32), device)
+    with np.errstate(all="ignore"):
+        assert np.array_equal(to_host(A @ x), bits.astype(np.float32), equal_nan=True)
+
+
+@FORMATS
+def test_narrow_from_anything(format, device):
+    a = mirrored(20, [0, 1], "float32")
+    for given in (a, a.toarray(), a.astype("float64")):
+        made = getattr(ds, f"{format}_array")(given, dtype="float16", device=device, symmetry="symmetric")
+        assert made.dtype == np.float16 and made.symmetry == "symmetric"
+        assert np.array_equal(made.toarray(), a.toarray().astype("float16"))
+    with pytest.raises(TypeError, match="imaginary"):
+        getattr(ds, f"{format}_array")(a.astype("complex64"), dtype="float16", device=device)
+    with pytest.raises(TypeError, match="float16"):
+        ds.csr_array(a, dtype="float16")

@@ -24,6 +24,12 @@ OPERATIONS: dict[str, Callable[[SparseArray], SparseArray]] = {
 TRIANGLES = {None: _BOTH, "lower": _LOWER, "upper": _UPPER}
 
 
+def check_triangle(triangle: Any, who: str) -> None:
+    """Raise unless `triangle` names a part of a result."""
+    if triangle not in TRIANGLES:
+        raise ValueError(f'{who}: triangle={triangle!r}: expected None, "lower" or "upper"')
+
+
 def default_format(a: SparseArray, b: SparseArray) -> str:
     """Return the format of a product: the left operand's, but csr where only that one is diagonal."""
     return "csr" if isinstance(a, DiagonalArray) and not isinstance(b, DiagonalArray) else a.format

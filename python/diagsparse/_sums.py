@@ -12,7 +12,7 @@ from ._array import FORMATS, SparseArray
 from ._backend import CPU
 from ._construct import as_sparse, format_class, home_of, require_sparse, together
 from ._diagonal import DiagonalArray
-from ._plan import OPERATIONS, TRIANGLES, MatmulPlan, default_format
+from ._plan import OPERATIONS, TRIANGLES, MatmulPlan, check_triangle, default_format
 from ._types import check_scalars
 
 
@@ -44,6 +44,10 @@ def syrk(
     -------
     sparse matrix
         In A's format.
+
+    Notes
+    -----
+    ``plan_matmul(A, A.T, triangle=...)`` plans it, for matrices by diagonals.
 
     Examples
     --------
@@ -104,8 +108,7 @@ def sum_of_products(
     max_bytes: int | None = None,
 ) -> SparseArray:
     """Return alpha times the sum of the products, plus beta c, in one structure that holds all of them."""
-    if triangle not in TRIANGLES:
-        raise ValueError(f'{who}: triangle={triangle!r}: expected None, "lower" or "upper"')
+    check_triangle(triangle, who)
     first = pairs[0][0]
     shape = first.shape[0], pairs[0][1].shape[1]
     together(who, *pairs[0])

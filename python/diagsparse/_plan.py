@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _display, _memory, _merge, _streams
+from . import _device_dense, _display, _memory, _merge, _streams
 from ._array import FORMATS, SparseArray
 from ._backend import CPU
 from ._construct import convert, format_class, together
@@ -257,8 +257,10 @@ class MatvecPlan:
             listed = ", ".join(f'"{name}"' for name in names)
             raise ValueError(f'matvec: no kernel "{kernel}" for {a.format} on {a.device}; there are {listed}')
         self.matrix, self.kernel = a, kernel or names[0]
+        self._planned: _device_dense.Planned | None = None
         if a._place is not CPU:  # what the kernel keeps of the matrix is there before the first call
             a._core.prepare_matvec(a._matrix, a._op, self.kernel)
+            self._planned = _device_dense.Planned(a, self.kernel)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -272,6 +274,8 @@ class MatvecPlan:
 
     def __call__(self, x: Any, *, out: Any = None, alpha: complex = 1, beta: complex = 0, stream: Any = None) -> Any:
         """Return ``alpha A x + beta out``; see `SparseArray.matvec`."""
+        if self._planned is not None:
+            return self._planned(x, out, alpha, beta, stream)
         return self.matrix.matvec(x, out=out, alpha=alpha, beta=beta, kernel=self.kernel, stream=stream)
 
     def __enter__(self) -> MatvecPlan:

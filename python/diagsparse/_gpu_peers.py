@@ -68,8 +68,8 @@ def cusparse_version(number: int | None) -> str | None:
 Contender = tuple[str, str, str, Callable[[], Callable[[], Any]]]  # library, format, kernel, what prepares the call
 
 
-def contenders(op: str, operands: Callable[[str], tuple[Any, Any]]) -> Iterator[Contender]:
-    """Yield what others make of A x or A B, on our operands' memory; nothing for what none of them computes."""
+def contenders(op: str, columns: int, operands: Callable[[str], tuple[Any, Any]]) -> Iterator[Contender]:
+    """Yield what others make of A x, A X or A B, on our operands' memory; nothing for what none of them computes."""
     if (module := cupy()) is None or op not in ("matvec", "matmul"):
         return
 
@@ -81,7 +81,7 @@ def contenders(op: str, operands: Callable[[str], tuple[Any, Any]]) -> Iterator[
 
     for format in ("dia", "csr") if op == "matvec" else ("csr",):
         yield "cupy", format, "", partial(prepare, format)
-    if op == "matvec" and nvmath() is not None:
+    if op == "matvec" and not columns and nvmath() is not None:  # blocks it gives to one thread for each diagonal
         yield "nvmath", "dia", "", partial(_universal_tensor, operands, nvmath(), module)
 
 
@@ -93,7 +93,7 @@ def _universal_tensor(operands: Callable[[str], tuple[Any, Any]], nvmath: Any, c
     left, other = operands("csr")
     x = cupy.from_dlpack(other)
     with x.device:
-        y = cupy.zeros((left.shape[0], *x.shape[1:]), x.dtype)
+        y = cupy.zeros(left.shape[0], x.dtype)
     tensors = (nvmath.sparse.ust.Tensor.from_package(array) for array in (left.to_cupy("dia"), x, y))
     product = nvmath.sparse.Matmul(*tensors, options={"codegen": True})  # never cuSPARSE
     product.plan()

@@ -15,19 +15,12 @@ from ._construct import convert, format_class, together
 from ._diagonal import DiagonalArray
 from ._types import check_scalars, product_dtypes
 
-_BOTH, _LOWER, _UPPER = 0, 1, 2
+_BOTH = 0  # triangles; `_sums.TRIANGLES` has the other numbers
 OPERATIONS: dict[str, Callable[[SparseArray], SparseArray]] = {
     "N": lambda a: a,
     "T": lambda a: a.T,
     "H": lambda a: a.H,
 }
-TRIANGLES = {None: _BOTH, "lower": _LOWER, "upper": _UPPER}
-
-
-def check_triangle(triangle: Any, who: str) -> None:
-    """Raise unless `triangle` names a part of a result."""
-    if triangle not in TRIANGLES:
-        raise ValueError(f'{who}: triangle={triangle!r}: expected None, "lower" or "upper"')
 
 
 def default_format(a: SparseArray, b: SparseArray) -> str:

@@ -9,8 +9,8 @@ from ._array import SparseArray
 from ._backend import Place
 from ._construct import home_of, require_sparse
 from ._diagonal import DiagonalArray
-from ._plan import OPERATIONS, TRIANGLES, MatmulPlan, MatvecPlan, check_triangle
-from ._sums import no_beta, sum_of_products
+from ._plan import OPERATIONS, MatmulPlan, MatvecPlan
+from ._sums import TRIANGLES, check_triangle, no_beta, sum_of_products
 
 
 def _view(x: Any, trans: str, who: str, name: str, home: Place) -> SparseArray:

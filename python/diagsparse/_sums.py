@@ -12,8 +12,10 @@ from ._array import FORMATS, SparseArray
 from ._backend import CPU
 from ._construct import as_sparse, format_class, home_of, require_sparse, together
 from ._diagonal import DiagonalArray
-from ._plan import OPERATIONS, TRIANGLES, MatmulPlan, check_triangle, default_format
+from ._plan import OPERATIONS, MatmulPlan, default_format
 from ._types import check_scalars
+
+TRIANGLES = {None: 0, "lower": 1, "upper": 2}  # the parts of a result, by the core's numbers
 
 
 def syrk(
@@ -88,6 +90,12 @@ def _rank_pair(who: str, a: SparseArray, b: SparseArray, trans: str) -> tuple[Sp
     if trans not in OPERATIONS:
         raise ValueError(f'{who}: trans={trans!r}: expected "N", "T" or "H"')
     return (a, b.T) if trans == "N" else (OPERATIONS[trans](a), b)
+
+
+def check_triangle(triangle: Any, who: str) -> None:
+    """Raise unless `triangle` names a part of a result."""
+    if triangle not in TRIANGLES:
+        raise ValueError(f'{who}: triangle={triangle!r}: expected None, "lower" or "upper"')
 
 
 def no_beta(who: str, beta: complex | None) -> None:

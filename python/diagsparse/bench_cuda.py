@@ -177,4 +177,4 @@ def _contenders(case: Case, problem: Problem, where: Place) -> Iterator[_gpu_pee
             if kernel == "cusparse" and case.values:  # it has one type for all
                 continue
             yield "diagsparse", format, kernel, partial(problem.call, format, kernel)
-    yield from _gpu_peers.contenders(case.op, problem.operands)
+    yield from _gpu_peers.contenders(case.op, case.columns, problem.operands)

@@ -1,6 +1,10 @@
 """The GPU benchmark: its checks and tables on any machine, a small run of it on a GPU."""
 
+import contextlib
 import json
+import sys
+import time
+import types
 
 import numpy as np
 import pytest
@@ -8,7 +12,9 @@ import scipy.sparse as sp
 from cases import NO_CUDA
 
 import diagsparse as ds
-from diagsparse import _bench_cuda_tables, bench_cuda
+from diagsparse import _bench_cuda_tables, _bench_problem, _gpu_peers, bench_cuda
+from diagsparse._backend import CPU
+from diagsparse._bench_problem import Problem
 from diagsparse._sampled import SampledMatmul, SampledMatvec
 
 MATRICES = {
@@ -52,6 +58,16 @@ def test_a_value_outside_of_the_product_is_seen():
     assert SampledMatmul(A, A)(ds.csr_array(C)) == np.inf
 
 
+@pytest.mark.parametrize("triangle", ["lower", "upper"])
+@pytest.mark.parametrize("format", ["dia", "hm", "cdm"])
+def test_sampled_triangles(format, triangle):
+    A = ds.array(MATRICES["random diagonals"], format)
+    check, C = SampledMatmul(A.to_scipy("dia"), A.T.to_scipy("dia"), triangle), ds.syrk(A, triangle=triangle)
+    assert check(C) <= 1
+    assert check(ds.syrk(A)) == np.inf, "values in the other triangle"
+    assert check(C * (1 + 1e-9)) > 1
+
+
 def test_cases_by_name():
     assert {case.group for case in bench_cuda.cases("spmv")} == {"spmv"}
     assert [case.name for case in bench_cuda.cases("random-600")] == ["random-600"]
@@ -67,7 +83,132 @@ def test_work(right):
     counts = np.diff(pattern.indptr).sum() if right == "vector" else (
         (pattern.astype(int) @ (abs(sp.csr_array(B)) > 0).astype(int)).sum()
     )  # fmt: skip
-    assert bench_cuda._work(A, B) == counts
+    assert Problem(A, B, None).work() == counts
+
+
+def test_work_of_a_triangle():
+    A = ds.gallery.random_diagonals(60, 7, reach=0.9, seed=3)
+    pattern = (abs(sp.csr_array(A)) > 0).astype(int)
+    for triangle, keep in (("lower", sp.tril), ("upper", sp.triu)):
+        assert Problem(A, None, None, triangle).work() == keep(pattern @ pattern.T).sum()
+
+
+class Here:
+    """The CPU in the place of a GPU: what the benchmark asks of the module that works there."""
+
+    name, index = "cpu", 0
+    core = types.SimpleNamespace(
+        kernels=CPU.core.kernels,
+        from_host=lambda x, device: x,
+        empty=lambda shape, dtype, device: np.empty(shape, dtype),
+    )
+
+    class Event:
+        def __init__(self, device):
+            self.at = 0.0
+
+        def record(self):
+            self.at = time.perf_counter()
+
+        def since(self, start):
+            return self.at - start.at
+
+    core.Event = Event
+
+
+@pytest.mark.parametrize("group", dict.fromkeys(case.group for case in bench_cuda.CASES))
+def test_every_case_on_the_cpu(group):
+    """All but the time: operands, results, counterparts and floors are those of a GPU."""
+    for case in bench_cuda.cases(group)[:2]:
+        rows = bench_cuda._run_case(case, np.dtype(float), 1e-4, Here, 3, 1e9, lambda share, what: None)
+        json.dumps(rows)
+        ours = [row for row in rows if row["library"] == "diagsparse"]
+        assert {row["format"] for row in ours} == set(case.formats)
+        for row in ours:
+            assert row["ok"] and row["error"] <= 1 and row["failed"] is None, row
+            assert row["fraction"] > 0 and row["floor_nbytes"] > 0
+            assert bool(row["vs_counterpart"]) == bool(case.counterpart)
+
+
+def test_one_triangle_moves_and_takes_less():
+    case = bench_cuda.cases("syrk")[0]
+    triangle = _bench_problem.of_case(case, np.dtype(float), 1e-3, Here)
+    whole = _bench_problem.counterpart(case, triangle)
+    floors = [problem.floor(problem.call("hm", "")()) for problem in (triangle, whole)]
+    assert triangle.error(whole.call("hm", "")()) == np.inf, "the check knows them apart"
+    assert triangle.work() < 0.6 * whole.work() and floors[0] < floors[1]
+
+
+class OnGpu(np.ndarray):
+    device = contextlib.nullcontext()
+
+
+@pytest.fixture
+def nvmath(monkeypatch):
+    """Stand-ins for CuPy and nvmath, which note the calls."""
+    calls = []
+
+    class Matmul:
+        def __init__(self, a, b, /, c=None, *, options):
+            assert options == {"codegen": True}
+            self.operands = a, b, c
+
+        def plan(self):
+            calls.append("plan")
+
+        def execute(self):
+            a, b, c = self.operands
+            c += a @ b
+            calls.append("execute")
+
+    def from_package(tensor):
+        calls.append(type(tensor).__name__)
+        return tensor
+
+    cupy = types.SimpleNamespace(
+        __version__="14.2", from_dlpack=lambda x: np.asarray(x).view(OnGpu),
+        zeros=lambda shape, dtype: np.zeros(shape, dtype).view(OnGpu),
+    )  # fmt: skip
+    ust = types.SimpleNamespace(Tensor=types.SimpleNamespace(from_package=from_package))
+    module = types.SimpleNamespace(__version__="1.0.0", sparse=types.SimpleNamespace(Matmul=Matmul, ust=ust))
+    for name, stand_in in {"cupy": cupy, "nvmath": module, "nvmath.sparse.ust": ust}.items():
+        monkeypatch.setitem(sys.modules, name, stand_in)
+    return calls
+
+
+def peers(op="matvec", columns=0):
+    """Return the others' contenders by name, and what they have to compute."""
+    A = ds.gallery.banded(50, 2, 3, seed=0)
+    x = np.random.default_rng(0).uniform(0.5, 1.5, (50, columns) if columns else 50)
+    left = types.SimpleNamespace(shape=A.shape, to_cupy=lambda format: sp.dia_matrix(A).asformat(format))
+    found = _gpu_peers.contenders(op, columns, lambda format: (left, x))
+    return {f"{library} {format}": prepare for library, format, _, prepare in found}, A @ x
+
+
+def test_the_universal_sparse_tensor_accumulates(nvmath):
+    found, expected = peers()
+    assert list(found) == ["cupy dia", "cupy csr", "nvmath dia"]
+    call = found["nvmath dia"]()
+    assert nvmath == ["dia_matrix", "OnGpu", "OnGpu", "plan"]
+    assert np.allclose(call(), expected) and np.allclose(call(), 2 * expected)
+    assert nvmath[4:] == ["execute"] * 2, "no more than the planned product is timed"
+
+
+def test_peers_that_are_not_there(nvmath, monkeypatch):
+    assert list(peers("matmul")[0]) == ["cupy csr"] and not peers("syrk")[0]
+    assert list(peers(columns=8)[0]) == ["cupy dia", "cupy csr"]
+    monkeypatch.delitem(sys.modules, "nvmath.sparse.ust")  # as before 1.0
+    assert list(peers()[0]) == ["cupy dia", "cupy csr"] and _gpu_peers.nvmath() is None
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    assert not peers()[0]
+
+
+def test_what_a_peer_cannot_do_is_a_row(nvmath):
+    """Here its operands cannot go to a GPU."""
+    rows = bench_cuda._run_case(bench_cuda.cases("small-vector")[0], np.dtype(float), 1, Here, 3, 1e9, print)
+    failed = [row for row in rows if row["failed"]]
+    assert [row["library"] for row in failed] == ["cupy", "cupy", "nvmath"]
+    assert all(not row["ok"] and row["seconds"] is None for row in failed)
 
 
 def report():
@@ -96,11 +237,36 @@ def test_tables():
     assert summary in _bench_cuda_tables.markdown(report())
 
 
+def with_counterparts(counterpart):
+    """Return a report with nvmath and with what each kernel is also compared with."""
+    made = report()
+    for row in made["rows"]:
+        row["what"] = "7-point stencil 148 x 58 x 148, 8 columns"
+        seconds = 3 * row["seconds"] if row["format"] != "csr" else None
+        row |= {"counterpart": counterpart, "counterpart_seconds": seconds, "vs_counterpart": seconds and 3.0}
+    made["rows"][-1] |= {"library": "nvmath", "format": "dia", "failed": "NotImplementedError: " + 30 * "mixed "}
+    made["versions"]["nvmath"] = "1.0.0"
+    return made
+
+
+@pytest.mark.parametrize("counterpart", ["8 vectors", "wide values", "whole product"])
+def test_tables_with_counterparts(counterpart):
+    made = with_counterparts(counterpart)
+    text, summary = _bench_cuda_tables.text(made), _bench_cuda_tables.summary(made)
+    assert "3.00 ms, 3.00x" in text and counterpart in text and "nvmath 1.0.0" in text
+    assert max(map(len, text.splitlines()[1:])) <= 100
+    assert "| nvmath dia |" in summary and "| fails |" in summary and f"| {counterpart}: 3.00 ms, 3.00x |" in summary
+    for table in (summary, _bench_cuda_tables.markdown(made)):
+        widths = {block: {line.count("|") for line in block.splitlines()} for block in table.split("\n\n")}
+        assert all(len(found) == 1 for found in widths.values()), widths
+
+
 def test_picture(tmp_path):
     pytest.importorskip("matplotlib")
     from diagsparse._plot_cuda import plot_bench
 
-    assert plot_bench(report(), tmp_path / "bench.png").stat().st_size > 10_000
+    for made in (report(), with_counterparts("8 vectors")):
+        assert plot_bench(made, tmp_path / "bench.png").stat().st_size > 10_000
 
 
 @pytest.mark.gpu

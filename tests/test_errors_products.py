@@ -91,9 +91,12 @@ def test_unknown_names(format):
                 lambda: ds.plan_matmul(A, A, trans_a=None)):  # fmt: skip
         with raises(ValueError, "trans", '"N", "T" or "H"'):
             run()
-    for run in (lambda: ds.syrk(A, triangle="left"), lambda: ds.syr2k(A, A, triangle=0)):
+    for run in (lambda: ds.syrk(A, triangle="left"), lambda: ds.syr2k(A, A, triangle=0),
+                lambda: ds.plan_matmul(A, A.T, triangle="low")):  # fmt: skip
         with raises(ValueError, "triangle", '"lower" or "upper"'):
             run()
+    with raises(ValueError, "triangle", "csr_array", '.asformat("hm")'):
+        ds.plan_matmul(A.asformat("csr"), A.T, triangle="lower")
     with raises(ValueError, "nope", "matmul", "convert"):
         ds.forecast("nope", A)
     with raises(ValueError, "op", "nope", "matvec"):

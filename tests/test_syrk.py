@@ -88,6 +88,20 @@ def test_one_triangle_stores_one_triangle(format):
         assert sorted(make(A, full, triangle="upper").offsets) == list(range(127))
 
 
+@pytest.mark.parametrize("format", ["dia", "hm", "cdm"])
+@pytest.mark.parametrize("triangle", ["lower", "upper"])
+def test_a_plan_of_one_triangle(format, triangle):
+    A = ours("banded 9", format)
+    plan, C = ds.plan_matmul(A, A.T, triangle=triangle), ds.syrk(A, triangle=triangle)
+    assert plan.offsets.tolist() == sorted(C.offsets) and plan.nbytes == C.nbytes
+    made = plan()
+    assert np.array_equal(made.toarray(), C.toarray())
+    twice = A * 2
+    assert plan(twice, twice.T, out=made) is made and np.array_equal(made.toarray(), 4 * C.toarray())
+    entries = ds.plan_matmul(A, A.T, triangle=triangle, format="csr")()
+    assert entries.format == "csr" and np.array_equal(entries.toarray(), C.toarray())
+
+
 @FORMATS
 def test_views_and_scipy_operands(format):
     a = matrix("random diagonals 127", "complex128")

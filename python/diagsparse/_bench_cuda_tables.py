@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
+from textwrap import shorten
 from typing import Any
 
 from . import _text
 from ._comparison import TITLES
 from ._memory import human
 
-_OPS = TITLES | {"matmul": "C = A B"}
+_OPS = TITLES | {"matmul": "C = A B", "syrk": "C = A A^T, lower"}
 
 
 def text(report: dict[str, Any]) -> str:
@@ -19,60 +20,56 @@ def text(report: dict[str, Any]) -> str:
     for rows in _cases(report):
         first = rows[0]
         title = f"{first['case']}   {_OPS[first['op']]}   {first['what']}, {first['diagonals']} diagonals"
-        cells = [["", "kernel", "time", "vs cuSPARSE", "of copy", "error / bound"]]
-        for row in sorted(rows, key=lambda row: row["seconds"] or 1e9):
-            ours = row["library"] == "diagsparse" and row["kernel"] != "cusparse"
-            result = row["failed"] or _text.error(row["error"]) + ("" if row["ok"] else "  FAILED")
+        beside = [name] if (name := first.get("counterpart")) else []
+        cells = [["", "kernel", "time", "vs cuSPARSE", "of copy", *beside, "error / bound"]]
+        failed = [row for row in rows if row["failed"]]
+        for row in sorted((row for row in rows if not row["failed"]), key=lambda row: row["seconds"]):
             cells.append(
-                [
-                    f"{'' if row['library'] == 'diagsparse' else row['library'] + ' '}{row['format']}",
-                    row["kernel"],
-                    _seconds(row),
-                    _text.digits(row["vs_cusparse"]) + "x" if row["vs_cusparse"] else "",
-                    _text.digits(row["fraction"]) if row["fraction"] and ours else "",
-                    result,
-                ]
+                [_name(row), row["kernel"], _seconds(row), _ratio(row["vs_cusparse"]), _of_copy(row)]
+                + [_counterpart(row)] * len(beside)
+                + [_text.error(row["error"]) + "  FAILED" * (not row["ok"])]
             )
-        blocks.append("\n".join([title, *_text.columns(cells, "<<>>>>")]))
+        lines = [title, *_text.columns(cells, "<<>>>" + ">" * len(beside) + ">")]
+        lines += [shorten(f"{_name(row)} {row['kernel']} - {row['failed']}", 100, placeholder=" ...") for row in failed]
+        blocks.append("\n".join(lines))
     return "\n\n".join(blocks)
 
 
 def markdown(report: dict[str, Any]) -> str:
     """Return Markdown: the summary, then a line for each case and kernel."""
-    lines = [
-        "| operation | matrix | format | kernel | time | vs cuSPARSE | of copy |",
-        "|---|---|---|---|---:|---:|---:|",
-    ]
+    beside = _has_counterparts(report)
+    head = ["operation", "matrix", "format", "kernel", "time", "vs cuSPARSE", "of copy", *["counterpart"] * beside]
+    lines = [_line(head), "|---|---|---|---|---:|---:|---:|" + "---:|" * beside]
     for rows in _cases(report):
         for row in sorted(rows, key=lambda row: row["seconds"] or 1e9):
-            name = row["format"] if row["library"] == "diagsparse" else f"{row['library']} {row['format']}"
-            share = row["fraction"] if row["library"] == "diagsparse" and row["kernel"] != "cusparse" else None
-            lines.append(
-                f"| {_OPS[row['op']]} | {row['what']}, {row['diagonals']} diagonals | {name} | {row['kernel']} | "
-                f"{_outcome(row)} | {_ratio(row['vs_cusparse'])} | {_text.digits(share) if share else ''} |"
-            )
+            cells = [
+                *_product(row),
+                _name(row),
+                row["kernel"],
+                _outcome(row),
+                _ratio(row["vs_cusparse"]),
+                _of_copy(row),
+            ]
+            lines.append(_line(cells + [_named_counterpart(row)] * beside))
     return summary(report) + "\n\n" + "\n".join(lines) + "\n"
 
 
 def summary(report: dict[str, Any]) -> str:
-    """Return one Markdown table: the best kernel of each diagonal format beside cuSPARSE and CuPy."""
+    """Return one Markdown table: the best kernel of each diagonal format beside cuSPARSE, CuPy and nvmath."""
     formats = ("dia", "hm", "cdm")
-    lines = [
-        "| operation | matrix | " + " | ".join(formats) + " | cuSPARSE | CuPy csr | best vs cuSPARSE | of copy |",
-        "|---|---|" + "---:|" * (len(formats) + 4),
-    ]
+    beside = _has_counterparts(report)
+    others = {"cuSPARSE": {"kernel": "cusparse"}, "CuPy csr": {"library": "cupy", "format": "csr"}}
+    if any(row["library"] == "nvmath" for row in report["rows"]):
+        others["nvmath dia"] = {"library": "nvmath"}
+    head = ["operation", "matrix", *formats, *others, "best vs cuSPARSE", "of copy", *["counterpart"] * beside]
+    lines = [_line(head), "|---|---|" + "---:|" * (len(head) - 2)]
     for rows in _cases(report):
-        first = rows[0]
-        ours = [best for f in formats if (best := _fastest(rows, f)) is not None]
-        best = min(ours, key=lambda row: row["seconds"], default=None)
-        theirs = next((row for row in rows if row["kernel"] == "cusparse"), None)
-        cupy = next((row for row in rows if row["library"] == "cupy" and row["format"] == "csr"), None)
-        times = [_seconds(_fastest(rows, f)) for f in formats] + [
-            "" if row is None else _outcome(row) for row in (theirs, cupy)
-        ]
-        tail = [_ratio(best["vs_cusparse"]), _text.digits(best["fraction"])] if best else ["", ""]
-        matrix = f"{first['what']}, {first['diagonals']} diagonals"
-        lines.append("| " + " | ".join([_OPS[first["op"]], matrix, *times, *tail]) + " |")
+        fastest = [_fastest(rows, format) for format in formats]
+        best = min((row for row in fastest if row), key=lambda row: row["seconds"], default=None)
+        theirs = [next((row for row in rows if fields.items() <= row.items()), None) for fields in others.values()]
+        cells = [*_product(rows[0]), *map(_seconds, fastest), *(_outcome(row) if row else "" for row in theirs)]
+        cells += [_ratio(best["vs_cusparse"]), _of_copy(best)] if best else ["", ""]
+        lines.append(_line(cells + [_named_counterpart(best) if best else ""] * beside))
     return f"{machine(report)}.\n\n" + "\n".join(lines)
 
 
@@ -91,8 +88,9 @@ def machine(report: dict[str, Any]) -> str:
 def devices(report: dict[str, Any]) -> str:
     """Return the GPU and the versions of what runs on it."""
     h, v = report["hardware"], report["versions"]
-    names = {"diagsparse": "diagsparse", "cuda runtime": "CUDA", "cusparse": "cuSPARSE", "cupy": "CuPy"}
-    versions = ", ".join(f"{names[name]} {v[name]}" for name in names if v[name])
+    names = {"diagsparse": "diagsparse", "cuda runtime": "CUDA", "cusparse": "cuSPARSE", "cupy": "CuPy",
+             "nvmath": "nvmath"}  # fmt: skip
+    versions = ", ".join(f"{names[name]} {v[name]}" for name in names if v.get(name))
     return f"{h['gpu']}, {human(h['memory_nbytes'])}; {versions}"
 
 
@@ -117,3 +115,35 @@ def _outcome(row: dict[str, Any]) -> str:
 
 def _ratio(value: float | None) -> str:
     return "" if value is None else f"{_text.digits(value)}x"
+
+
+def _of_copy(row: dict[str, Any]) -> str:
+    """Return the speed beside a copy's, of our own kernels on diagonals and entries."""
+    ours = row["library"] == "diagsparse" and row["kernel"] != "cusparse"
+    return _text.digits(row["fraction"]) if ours and row["fraction"] else ""
+
+
+def _has_counterparts(report: dict[str, Any]) -> bool:
+    return any(row.get("counterpart") for row in report["rows"])
+
+
+def _counterpart(row: dict[str, Any]) -> str:
+    """Return the time of the counterpart by the same kernel, and how many times the row's own it is."""
+    seconds = row.get("counterpart_seconds")
+    return f"{_text.seconds(seconds)}, {_ratio(row['vs_counterpart'])}" if seconds else ""
+
+
+def _named_counterpart(row: dict[str, Any]) -> str:
+    return f"{row['counterpart']}: {_counterpart(row)}" if row.get("counterpart_seconds") else ""
+
+
+def _name(row: dict[str, Any]) -> str:
+    return row["format"] if row["library"] == "diagsparse" else f"{row['library']} {row['format']}"
+
+
+def _product(row: dict[str, Any]) -> list[str]:
+    return [_OPS[row["op"]], f"{row['what']}, {row['diagonals']} diagonals"]
+
+
+def _line(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"

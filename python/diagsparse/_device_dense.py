@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ._backend import Place
 
 _KNOWN = (*VALUE_TYPES, np.dtype(np.int32), np.dtype(np.int64))  # what DeviceArray converts by itself
+_REAL = (int, float)  # factors that suit every product
 
 
 def _walkable(a: Any, axis: int) -> bool:
@@ -33,6 +34,11 @@ def _walkable(a: Any, axis: int) -> bool:
 def _axis(a: Any) -> int:
     """Return the axis along which the kernel will walk `a`: 1 for C order, 0 for F order and single columns."""
     return 0 if a.ndim == 1 or a.shape[1] == 1 or (not _walkable(a, 1) and _walkable(a, 0)) else 1
+
+
+def _layout(x: Any, y: Any) -> tuple[Any, ...]:
+    """Return all that a kernel needs to know of two `DeviceArray`s beside where they begin."""
+    return x.shape, x.strides, x.device, y.shape, y.strides, y.device
 
 
 def _gather(core: Any, a: Any, axis: int) -> Any:
@@ -56,6 +62,7 @@ class _Product:
         self.a, self.op, self.shape = a, op, shape
         self.alpha, self.beta, self.kernel, self.who = alpha, beta, kernel or "", who
         self.place = a._place
+        self.taken: tuple[Any, ...] | None = None  # dtypes and layout of what the kernel was given
 
     def dtypes(self, shape: tuple[int, ...], given: np.dtype) -> tuple[np.dtype, np.dtype]:
         """Check what x looks like; return the dtype that it is brought to, and the result's."""
@@ -82,6 +89,7 @@ class _Product:
         if x.size and y.size:
             x = x if _walkable(x, axis) else _gather(core, x, axis)
             core.matvec(self.a._matrix, self.op, x, y, self.alpha, self.beta, self.kernel)
+            self.taken = (x.dtype, y.dtype), _layout(x, y)
         elif y.size:  # A has no columns
             y.assign(y * self.beta if self.beta != 0 else _zeros(core, y))
         if target is not None and y is not target:
@@ -107,7 +115,11 @@ def product(
     who: str, stream: Any,
 ) -> Any:  # fmt: skip
     """Return ``alpha op(A) x + beta out`` for a matrix on a GPU; the arguments are those of `SparseArray._apply`."""
-    task = _Product(a, op, shape, alpha, beta, kernel, who)
+    return _multiply(_Product(a, op, shape, alpha, beta, kernel, who), x, out, stream)
+
+
+def _multiply(task: _Product, x: Any, out: Any, stream: Any) -> Any:
+    """Run a product in the stream in which it belongs."""
     owner = _owners.owner_of(x)
     leader = owner or _owners.owner_of(out)  # whose stream it is
     device = task.place.index
@@ -116,6 +128,43 @@ def product(
             return _from_device(task, owner, x, out) if owner else _from_host(task, np.asarray(x), out)
     with _streams.using(stream), (leader or _owners.Own).within(device, _streams.pointer(stream)):
         return _from_device(task, owner, x, out) if owner else _from_host(task, np.asarray(x), out)
+
+
+class Planned:
+    """`product` of one matrix by one kernel, which remembers how the operands lay that the kernel was given last.
+
+    Others that lie the same are only asked whether they overlap: all else that is checked follows from the layout.
+    """
+
+    def __init__(self, a: SparseArray, kernel: str) -> None:
+        self._a, self._kernel = a, kernel
+        self._last: tuple[type, type[_owners.Own], tuple[Any, ...]] | None = None
+
+    def __call__(self, x: Any, out: Any, alpha: Any, beta: Any, stream: Any) -> Any:
+        """Return ``alpha A x + beta out``."""
+        if stream is None and type(alpha) in _REAL and type(beta) in _REAL and self._again(x, out, alpha, beta):
+            return out
+        a = self._a
+        task = _Product(a, a._op, a.shape, alpha, beta, self._kernel, "matvec")
+        made = _multiply(task, x, out, stream)
+        if task.taken is not None and type(x) is type(out) and (owner := _owners.owner_of(x)) is not None:
+            self._last = type(x), owner, task.taken
+        return made
+
+    def _again(self, x: Any, out: Any, alpha: Any, beta: Any) -> bool:
+        """Multiply, or return False where the operands do not lie like the last ones."""
+        if self._last is None:
+            return False
+        kind, owner, (dtypes, layout) = self._last
+        if type(x) is not kind or type(out) is not kind or (owner.dtype(x), owner.dtype(out)) != dtypes:
+            return False
+        a, place = self._a, self._a._place
+        with _streams.using(owner.current(place.index)):
+            view, y = owner.view(place.core, x, place.index), owner.view(place.core, out, place.index)
+            if _layout(view, y) != layout or place.core.overlap(view, y):
+                return False
+            place.core.matvec(a._matrix, a._op, view, y, alpha, beta, self._kernel)
+        return True
 
 
 def operand(a: SparseArray, x: Any) -> Any:

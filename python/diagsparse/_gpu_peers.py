@@ -21,6 +21,15 @@ def cupy() -> Any | None:
         return None
 
 
+def nvmath() -> Any | None:
+    """Return nvmath-python where it has the universal sparse tensor, which came with 1.0; else None."""
+    try:
+        importlib.import_module("nvmath.sparse.ust")
+        return importlib.import_module("nvmath")
+    except ImportError:
+        return None
+
+
 def hardware(where: Place) -> dict[str, Any]:
     """Return the GPU and the memory that it has."""
     _, total = where.core.memory(where.index)
@@ -35,7 +44,7 @@ def versions(where: Place) -> dict[str, str | None]:
     """Return the versions of everything that takes part."""
     from . import __version__
 
-    module = cupy()
+    theirs = {"cupy": cupy(), "nvmath": nvmath()}
     return {
         "diagsparse": __version__,
         "python": platform.python_version(),
@@ -43,8 +52,7 @@ def versions(where: Place) -> dict[str, str | None]:
         "cuda driver": cuda_version(where.core.driver_version()),
         "cuda runtime": cuda_version(where.core.runtime_version()),
         "cusparse": cusparse_version(where.core.cusparse_version()),
-        "cupy": module.__version__ if module else None,
-    }
+    } | {name: module.__version__ if module else None for name, module in theirs.items()}
 
 
 def cuda_version(number: int) -> str:
@@ -57,18 +65,41 @@ def cusparse_version(number: int | None) -> str | None:
     return None if number is None else f"{number // 1000}.{number % 1000 // 100}.{number % 100}"
 
 
-def contenders(
-    op: str, operands: Callable[[str], tuple[Any, Any]]
-) -> Iterator[tuple[str, str, str, Callable[[], Any]]]:
-    """Yield CuPy's ``A @ x`` or ``A @ B`` in its csr and, for a vector, its dia format; on our operands' memory."""
-    if (module := cupy()) is None:
+Contender = tuple[str, str, str, Callable[[], Callable[[], Any]]]  # library, format, kernel, what prepares the call
+
+
+def contenders(op: str, columns: int, operands: Callable[[str], tuple[Any, Any]]) -> Iterator[Contender]:
+    """Yield what others make of A x, A X or A B, on our operands' memory; nothing for what none of them computes."""
+    if (module := cupy()) is None or op not in ("matvec", "matmul"):
         return
 
-    def prepare(format: str) -> Any:
+    def prepare(format: str) -> Callable[[], Any]:
         left, other = operands("csr")
         theirs = left.to_cupy(format)
         right = module.from_dlpack(other) if op == "matvec" else other.to_cupy("csr")
-        return partial(theirs.__matmul__, right), None
+        return partial(theirs.__matmul__, right)
 
     for format in ("dia", "csr") if op == "matvec" else ("csr",):
         yield "cupy", format, "", partial(prepare, format)
+    if op == "matvec" and not columns and nvmath() is not None:  # blocks it gives to one thread for each diagonal
+        yield "nvmath", "dia", "", partial(_universal_tensor, operands, nvmath(), module)
+
+
+def _universal_tensor(operands: Callable[[str], tuple[Any, Any]], nvmath: Any, cupy: Any) -> Callable[[], Any]:
+    """Return nvmath's planned ``y += A x`` on its universal sparse tensor; y is 0 before the first call.
+
+    It has no other beta than 1, and each call waits for the device.
+    """
+    left, other = operands("csr")
+    x = cupy.from_dlpack(other)
+    with x.device:
+        y = cupy.zeros(left.shape[0], x.dtype)
+    tensors = (nvmath.sparse.ust.Tensor.from_package(array) for array in (left.to_cupy("dia"), x, y))
+    product = nvmath.sparse.Matmul(*tensors, options={"codegen": True})  # never cuSPARSE
+    product.plan()
+
+    def call() -> Any:
+        product.execute()
+        return y
+
+    return call

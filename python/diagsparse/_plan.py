@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _display, _memory, _merge, _streams
+from . import _device_dense, _display, _memory, _merge, _streams
 from ._array import FORMATS, SparseArray
 from ._backend import CPU
 from ._construct import convert, format_class, together
@@ -16,13 +16,12 @@ from ._diagonal import DiagonalArray
 from ._packing import unpacked
 from ._types import check_scalars, product_dtypes
 
-_BOTH, _LOWER, _UPPER = 0, 1, 2
+_BOTH = 0  # triangles; `_sums.TRIANGLES` has the other numbers
 OPERATIONS: dict[str, Callable[[SparseArray], SparseArray]] = {
     "N": lambda a: a,
     "T": lambda a: a.T,
     "H": lambda a: a.H,
 }
-TRIANGLES = {None: _BOTH, "lower": _LOWER, "upper": _UPPER}
 
 
 def default_format(a: SparseArray, b: SparseArray) -> str:
@@ -253,8 +252,10 @@ class MatvecPlan:
             listed = ", ".join(f'"{name}"' for name in names)
             raise ValueError(f'matvec: no kernel "{kernel}" for {a.format} on {a.device}; there are {listed}')
         self.matrix, self.kernel = a, kernel or names[0]
+        self._planned: _device_dense.Planned | None = None
         if a._place is not CPU:  # what the kernel keeps of the matrix is there before the first call
             a._core.prepare_matvec(a._matrix, a._op, self.kernel)
+            self._planned = _device_dense.Planned(a, self.kernel)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -268,6 +269,8 @@ class MatvecPlan:
 
     def __call__(self, x: Any, *, out: Any = None, alpha: complex = 1, beta: complex = 0, stream: Any = None) -> Any:
         """Return ``alpha A x + beta out``; see `SparseArray.matvec`."""
+        if self._planned is not None:
+            return self._planned(x, out, alpha, beta, stream)
         return self.matrix.matvec(x, out=out, alpha=alpha, beta=beta, kernel=self.kernel, stream=stream)
 
     def __enter__(self) -> MatvecPlan:

@@ -10,13 +10,14 @@ from .plot import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure, sa
 _MARKS = {  # label: colour, marker
     "dia": (SKY, "s"), "hm": (BLUE, "o"), "cdm": (GREEN, "^"), "csr": (PURPLE, "D"), "cuSPARSE": (YELLOW, "D"),
     "paper's kernels": (ORANGE, "x"), "CuPy csr": (GREY, "D"), "CuPy dia": (GREY, "s"),
+    "nvmath dia": ("black", "s"),
 }  # fmt: skip
 _PAPERS = ("tiled", "atomic", "atomic_split", "entry")
 
 
 def _label(row: dict[str, Any]) -> str:
-    if row["library"] == "cupy":
-        return f"CuPy {row['format']}"
+    if row["library"] != "diagsparse":
+        return f"{'CuPy' if row['library'] == 'cupy' else row['library']} {row['format']}"
     if row["kernel"] == "cusparse":
         return "cuSPARSE"
     return "paper's kernels" if row["kernel"] in _PAPERS else row["format"]

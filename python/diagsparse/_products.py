@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _streams
+from . import _display, _streams
 from ._array import SparseArray
 from ._backend import Place
 from ._construct import home_of, require_sparse
+from ._diagonal import DiagonalArray
 from ._plan import OPERATIONS, MatmulPlan, MatvecPlan
-from ._sums import no_beta, sum_of_products
+from ._sums import TRIANGLES, check_triangle, no_beta, sum_of_products
 
 
 def _view(x: Any, trans: str, who: str, name: str, home: Place) -> SparseArray:
@@ -27,6 +28,7 @@ def plan_matmul(
     *,
     trans_a: str = "N",
     trans_b: str = "N",
+    triangle: str | None = None,
     format: str | None = None,
     kernel: str | None = None,
     max_bytes: int | None = None,
@@ -39,6 +41,9 @@ def plan_matmul(
         Ours, SciPy's or CuPy's. The result has the left one's format (csr where only the left is diagonal).
     trans_a, trans_b : {"N", "T", "H"}
         As it is, transposed, adjoint; no data moves.
+    triangle : {None, "lower", "upper"}
+        The part of the result (with the main diagonal) that is computed and stored, of matrices by diagonals: with
+        A and its transpose the plan of `syrk`.
     format : str, optional
         Of the result.
     kernel : str, optional
@@ -53,7 +58,7 @@ def plan_matmul(
     Raises
     ------
     ValueError
-        Shapes that do not fit, unknown names.
+        Shapes that do not fit, unknown names, one triangle of a product entry by entry.
     MemoryError
         With the bytes, when the result would not fit.
 
@@ -71,7 +76,13 @@ def plan_matmul(
     """
     home = home_of(a, b)
     a, b = _view(a, trans_a, "plan_matmul", "A", home), _view(b, trans_b, "plan_matmul", "B", home)
-    return MatmulPlan(a, b, format, kernel, max_bytes, trans=(trans_a, trans_b))
+    check_triangle(triangle, "plan_matmul")
+    if triangle is not None and not (isinstance(a, DiagonalArray) and isinstance(b, DiagonalArray)):
+        raise ValueError(
+            f'plan_matmul: triangle="{triangle}" is for matrices by diagonals, but A is {_display.operand(a)} and B is '
+            f'{_display.operand(b)}; A.asformat("hm") converts'
+        )
+    return MatmulPlan(a, b, format, kernel, max_bytes, TRIANGLES[triangle], trans=(trans_a, trans_b))
 
 
 def plan_matvec(a: Any, /, *, kernel: str | None = None) -> MatvecPlan:

@@ -46,15 +46,15 @@ class SampledMatvec:
 
 
 class SampledMatmul:
-    """The same for the rows of C = A B: their values where the product may store some, and nothing elsewhere."""
+    """The same for the rows of C = A B, or of one triangle: values where it may store some, and nothing elsewhere."""
 
-    def __init__(self, A: Any, B: Any) -> None:
+    def __init__(self, A: Any, B: Any, triangle: str | None = None) -> None:
         self.shape = A.shape[0], B.shape[1]
         self.rows = _sample(A.shape[0])
         self._limit = rounding(len(A.offsets), np.result_type(A.dtype, B.dtype))
-        self._expected = [self._product(A, B, i) for i in self.rows]
+        self._expected = [self._product(A, B, i, triangle) for i in self.rows]
 
-    def _product(self, A: Any, B: Any, i: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _product(self, A: Any, B: Any, i: int, triangle: str | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the columns of row i, its values and the sums of their terms' moduli."""
         columns, values = _row(A, i)
         parts = [_row(B, k) for k in columns.tolist()]
@@ -63,7 +63,8 @@ class SampledMatmul:
         total, magnitude = np.zeros(len(where), values.dtype), np.zeros(len(where), np.longdouble)
         np.add.at(total, at, terms)
         np.add.at(magnitude, at, abs(terms))
-        return where, total, magnitude
+        kept: Any = {None: slice(None), "lower": where <= i, "upper": where >= i}[triangle]
+        return where[kept], total[kept], magnitude[kept]
 
     def __call__(self, C: Any) -> float:
         """Return the largest error of `C` in these rows, over its bound."""

@@ -13,8 +13,10 @@ from ._backend import CPU
 from ._construct import as_sparse, format_class, home_of, require_sparse, together
 from ._diagonal import DiagonalArray
 from ._packing import unpacked
-from ._plan import OPERATIONS, TRIANGLES, MatmulPlan, default_format
+from ._plan import OPERATIONS, MatmulPlan, default_format
 from ._types import check_scalars
+
+TRIANGLES = {None: 0, "lower": 1, "upper": 2}  # the parts of a result, by the core's numbers
 
 
 def syrk(
@@ -45,6 +47,10 @@ def syrk(
     -------
     sparse matrix
         In A's format.
+
+    Notes
+    -----
+    ``plan_matmul(A, A.T, triangle=...)`` plans it, for matrices by diagonals.
 
     Examples
     --------
@@ -87,6 +93,12 @@ def _rank_pair(who: str, a: SparseArray, b: SparseArray, trans: str) -> tuple[Sp
     return (a, b.T) if trans == "N" else (OPERATIONS[trans](a), b)
 
 
+def check_triangle(triangle: Any, who: str) -> None:
+    """Raise unless `triangle` names a part of a result."""
+    if triangle not in TRIANGLES:
+        raise ValueError(f'{who}: triangle={triangle!r}: expected None, "lower" or "upper"')
+
+
 def no_beta(who: str, beta: complex | None) -> None:
     if beta not in (None, 0):
         raise ValueError(f"{who}: beta={beta} scales c, but no c was given")
@@ -105,8 +117,7 @@ def sum_of_products(
     max_bytes: int | None = None,
 ) -> SparseArray:
     """Return alpha times the sum of the products, plus beta c, in one structure that holds all of them."""
-    if triangle not in TRIANGLES:
-        raise ValueError(f'{who}: triangle={triangle!r}: expected None, "lower" or "upper"')
+    check_triangle(triangle, who)
     pairs = [(unpacked(a), unpacked(b)) for a, b in pairs]
     first = pairs[0][0]
     shape = first.shape[0], pairs[0][1].shape[1]

@@ -1,0 +1,151 @@
+"""Planned products with dense operands on a device: the shorter way of a repeated call checks as much as the first.
+
+The CPU's core stands in for a GPU's here; at the end the same on a GPU.
+"""
+
+import types
+
+import libraries
+import numpy as np
+import pytest
+from cases import NO_CUDA, VIEWS, matrix, on_gpu, raises
+from oracle import seen
+
+import diagsparse as ds
+from diagsparse import _device_dense, _owners
+from diagsparse._backend import CPU, Place
+
+NAME = "random diagonals 127"
+N = 127
+
+
+class OnDevice:
+    """A `DeviceArray` in host memory."""
+
+    device = 0
+
+    def __init__(self, array):
+        self.array, self.ptr = array, array.ctypes.data
+        self.shape, self.strides, self.dtype = array.shape, array.strides, array.dtype
+        self.ndim, self.size, self.itemsize = array.ndim, array.size, array.itemsize
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+    def astype(self, dtype):
+        return OnDevice(self.array.astype(dtype))
+
+    def assign(self, other):
+        self.array[...] = other.array
+
+
+CORE = types.SimpleNamespace(
+    DeviceArray=OnDevice,
+    kernels=CPU.core.kernels,
+    prepare_matvec=lambda matrix, op, kernel: None,
+    overlap=lambda x, y: np.shares_memory(x.array, y.array),
+    empty=lambda shape, dtype, device, order: OnDevice(np.empty(shape, dtype, order)),
+    matvec=lambda a, op, x, y, *more: CPU.core.matvec(a, op, x.array, y.array, *more),
+)
+
+
+def planned(op="N"):
+    """Return the plan of a view of a matrix that seems to lie on a GPU."""
+    A = VIEWS[op](ds.hm_array(matrix(NAME)))
+    A._settle(Place(CORE, 0))
+    return ds.plan_matvec(A)
+
+
+def numbers(*shape, dtype="float64", order="C"):
+    return np.asarray(np.random.default_rng(len(shape)).uniform(0.5, 1.5, shape), dtype, order)
+
+
+@pytest.fixture
+def checked(monkeypatch):
+    """Note every call that goes through all checks."""
+    calls, whole = [], _device_dense._multiply
+    monkeypatch.setattr(_device_dense, "_multiply", lambda *args: calls.append(args) or whole(*args))
+    return calls
+
+
+@pytest.mark.parametrize("op", VIEWS)
+def test_operands_that_lie_like_the_last_ones_are_checked_once(op, checked):
+    a, plan = seen(matrix(NAME), op), planned(op)
+    memory = numbers(2 * N)
+    wide = numbers(N, 6)
+    pairs = {  # name: x, out, which repeated call is checked in full
+        "vectors": (numbers(N), numbers(N), False),
+        "other vectors": (numbers(N) + 1, numbers(N), False),
+        "within one block": (memory[:N], memory[N:], False),
+        "a block": (numbers(N, 3), numbers(N, 3), False),
+        "a block, columns": (numbers(N, 3, order="F"), numbers(N, 3, order="F"), False),
+        "a block and columns": (numbers(N, 3), numbers(N, 3, order="F"), True),  # x is brought to the order of out
+        "parts of rows": (wide[:, :3], wide[:, 3:], False),
+        "another type": (numbers(N, dtype="float32"), numbers(N), True),
+        "strided": (numbers(2 * N)[::2], numbers(N), True),
+        "strided out": (numbers(N), numbers(2 * N)[::2], True),
+        "the same": (memory[:N], memory[:N], True),
+        "overlapping": (memory[5 : N + 5], memory[:N], True),
+    }
+    for name, (x, out, always) in pairs.items():
+        for repeat in range(3):
+            expected, given = a @ x.astype(float), OnDevice(out)
+            checked.clear()
+            assert plan(OnDevice(x), out=given) is given
+            assert np.allclose(out, expected, rtol=1e-13), f"{name}, call {repeat}"
+            assert bool(checked) == always or repeat == 0, f"{name}, call {repeat}"
+
+
+def test_factors_and_streams_of_repeated_calls(monkeypatch, checked):
+    asked = []
+    monkeypatch.setattr(_owners.Own, "current", staticmethod(lambda device: asked.append(device)))
+    a, plan = matrix(NAME), planned()
+    x, out = numbers(N), numbers(N)
+    for alpha, beta in ((1, 0), (2, 0.5), (np.float64(-1), 1), (1, 0)):
+        expected = alpha * (a @ x) + beta * out
+        plan(OnDevice(x), out=OnDevice(out), alpha=alpha, beta=beta)
+        assert np.allclose(out, expected, rtol=1e-13)
+    assert len(asked) == 4 and len(checked) == 2, "the first one, and a factor that is no plain number"
+
+
+def test_what_is_wrong_is_still_refused_after_what_was_right():
+    plan = planned()
+    x, out = OnDevice(numbers(N)), OnDevice(numbers(N))
+    plan(x, out=out)
+    before = out.array.copy()
+    elsewhere = OnDevice(numbers(N))
+    elsewhere.device = 1
+    for error, word, call in (
+        (ValueError, "126", lambda: plan(OnDevice(numbers(N - 1)), out=out)),
+        (ValueError, "expected (127,)", lambda: plan(x, out=OnDevice(numbers(N + 1)))),
+        (TypeError, "float32", lambda: plan(x, out=OnDevice(numbers(N, dtype="float32")))),
+        (TypeError, "complex", lambda: plan(x, out=out, alpha=1j)),
+        (TypeError, "expected a number", lambda: plan(x, out=out, beta="0")),
+        (ValueError, "cuda:1", lambda: plan(elsewhere, out=out)),
+        (ValueError, "cuda:1", lambda: plan(x, out=elsewhere)),
+        (TypeError, "expected an array on", lambda: plan(x, out=[0.0] * N)),
+    ):
+        with raises(error, word):
+            call()
+    assert np.array_equal(out.array, before)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)
+@pytest.mark.parametrize("library", ["cupy", "torch", "own"])
+@pytest.mark.parametrize("format", ["hm", "csr"])
+def test_repeated_calls_on_a_gpu(library, format):
+    a, plan = matrix(NAME), ds.plan_matvec(on_gpu(NAME, format))
+    for shape, dtype in (((N,), "float64"), ((N, 3), "float64"), ((N,), "float32"), ((N,), "float64")):
+        x = numbers(*shape, dtype=dtype)
+        given, out = libraries.make(library, x), libraries.make(library, numbers(*shape))
+        for _ in range(3):
+            assert plan(given, out=out) is out
+            assert np.allclose(libraries.read(library, out), a @ x.astype(float), rtol=1e-12)
+        if dtype == "float64":
+            for _ in range(2):
+                plan(given, out=given)
+                assert np.allclose(libraries.read(library, given), a @ x, rtol=1e-12)
+                x = a @ x
+    with raises(ValueError, "127"):
+        plan(libraries.make(library, numbers(N - 1)), out=libraries.make(library, numbers(N)))

@@ -19,7 +19,6 @@ namespace diagsparse::DIAGSPARSE_ISA {
 namespace {
 
 constexpr int64 kBlockRows = 8192;
-constexpr int64 kGroup = 12;
 
 // The terms that meet some row of [first, last).
 std::pair<const Term*, const Term*> terms_in(const std::vector<Term>& terms, int64 first, int64 last) {

@@ -13,6 +13,8 @@
 
 namespace diagsparse::DIAGSPARSE_ISA {
 
+constexpr int64 kGroup = 12;  // terms at a time: the hardware prefetchers follow about a dozen streams
+
 // The operands of one sum; v and out may be blocks of columns, `v_stride` and `out_stride` apart.
 template <class U, class V>
 struct Streams {

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from operator import index
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import _dense, _device_dense, _owners, _streams
-from ._array import SparseArray
 from ._backend import CPU
 from ._construct import require_sparse
 from ._types import chain_dtype
@@ -62,7 +60,8 @@ def power_multiply(a: Any, x: Any, k: int, *, out: Any = None, kernel: str | Non
     array([ 5., -4.,  1.,  0.,  0.,  0.])
     """
     k = _count(k, "power_multiply")
-    return _run("power_multiply", a, x, [1] * k, [0] * k, [0] * k, [*[0] * k, 1], out, kernel, stream)
+    r = _Recurrence([1] * k, [0] * k, [0] * k, [*[0] * k, 1])
+    return _run("power_multiply", a, x, r, out, kernel, stream)
 
 
 def chebyshev_multiply(
@@ -128,10 +127,11 @@ def chebyshev_multiply(
     low, high = _interval(domain, who)
     scale, shift = 2 / (high - low), -(high + low) / (high - low)
     k = len(c) - 1
-    alpha, beta = [2 * scale] * k, [2 * shift] * k
+    alpha: list[complex] = [2 * scale] * k
+    beta: list[complex] = [2 * shift] * k
     if k > 0:
         alpha[0], beta[0] = scale, shift  # T_1(t) = t, T_{j+1}(t) = 2 t T_j(t) - T_{j-1}(t)
-    return _run(who, a, x, alpha, beta, [-1] * k, c, out, kernel, stream)
+    return _run(who, a, x, _Recurrence(alpha, beta, [-1] * k, c), out, kernel, stream)
 
 
 def recurrence_multiply(
@@ -191,22 +191,25 @@ def recurrence_multiply(
     who = "recurrence_multiply"
     c = _numbers(coefficients, "coefficients", who)
     k = len(c) - 1
-    factors = [_factors(given, k, name, who) for name, given in (("alpha", alpha), ("beta", beta), ("gamma", gamma))]
-    return _run(who, a, x, *factors, c, out, kernel, stream)
+    r = _Recurrence(
+        _factors(alpha, k, "alpha", who), _factors(beta, k, "beta", who), _factors(gamma, k, "gamma", who), c
+    )
+    return _run(who, a, x, r, out, kernel, stream)
 
 
-def _run(
-    who: str,
-    a: Any,
-    x: Any,
-    alpha: Sequence[complex],
-    beta: Sequence[complex],
-    gamma: Sequence[complex],
-    c: Sequence[complex],
-    out: Any,
-    kernel: str | None,
-    stream: Any,
-) -> Any:
+class _Recurrence(NamedTuple):
+    """The factors of ``v_{j+1} = alpha_j A v_j + beta_j v_j + gamma_j v_{j-1}`` and the coefficients of the sum."""
+
+    alpha: list[complex]
+    beta: list[complex]
+    gamma: list[complex]
+    c: list[complex]
+
+    def is_complex(self) -> bool:
+        return any(isinstance(s, complex) for factors in self for s in factors)
+
+
+def _run(who: str, a: Any, x: Any, r: _Recurrence, out: Any, kernel: str | None, stream: Any) -> Any:
     """Run a recurrence on whichever device A is on."""
     a = require_sparse(a, who, "A")
     if a.shape[0] != a.shape[1]:
@@ -214,8 +217,7 @@ def _run(
     if kernel is not None and kernel not in (names := a.kernels("chain")):
         listed = ", ".join(f'"{name}"' for name in names)
         raise ValueError(f'{who}: no kernel "{kernel}" for {a.format} on {a.device}; there are {listed}')
-    recurrence = a._core.Recurrence(alpha, beta, gamma, c)
-    is_complex = any(isinstance(s, complex) for factors in (alpha, beta, gamma, c) for s in factors)
+    recurrence, is_complex = a._core.Recurrence(*r), r.is_complex()
     if a._place is not CPU:
         return _device_dense.chain(a, recurrence, is_complex, x, out, kernel, who, stream)
     _streams.on(CPU, stream, who)  # raises for a stream

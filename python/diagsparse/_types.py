@@ -65,7 +65,7 @@ def product_dtypes(a: np.dtype, x: np.dtype) -> tuple[np.dtype, np.dtype]:
 
 
 def chain_dtype(a: np.dtype, x: np.dtype, factors_are_complex: bool) -> np.dtype:
-    """Return the dtype of a chain of products with `a` that begins with `x`: that of the product, complex by factors."""
+    """Return the dtype of a chain of products with `a` that begins with `x`: the product's, or a complex one."""
     result = product_dtypes(a, x)[1]
     return np.result_type(result, np.complex64) if factors_are_complex else result
 

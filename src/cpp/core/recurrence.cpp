@@ -19,6 +19,29 @@ struct Steps {
 
 }  // namespace
 
+void Neighbours::find_reach() {
+  below = above = 0;
+  for (const Term& t : terms) {
+    below = std::max(below, -t.v);
+    above = std::max(above, t.v);
+  }
+}
+
+Neighbours::Neighbours(const Sums& sums, int64 n, bool may_go_around) : terms(sums.terms) {
+  find_reach();
+  if (!may_go_around) return;
+  const int64 straight = both();
+  for (Term& t : terms) {
+    if (t.v > n / 2) t.v -= n;
+    else if (t.v < -(n / 2)) t.v += n;
+  }
+  find_reach();
+  around = 2 * both() < straight;  // that of diagonals all over the matrix is about halved, which gains nothing
+  if (around) return;
+  terms = sums.terms;
+  find_reach();
+}
+
 ChainRow chain_steps() { return {"steps", every_pair<Steps, ChainKernel>()}; }
 
 void run_steps(const Matrix& a, Op op, const Recurrence& r, const Dense& x, const Dense& y) {

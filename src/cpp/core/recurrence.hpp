@@ -22,16 +22,20 @@ struct Recurrence {
   Scalar back(int64 j) const { return j == 0 ? 0.0 : gamma[j]; }
 };
 
-// How far row i of op(A) reads v: from v[i - below] to v[i + above].
-struct Reach {
+// Where the rows of op(A) find what they multiply: row i of a term meets v[i + t.v], and no row reads further than from
+// v[i - below] to v[i + above]. Where that brings rows and columns together, indices go around: diagonals in the far
+// corners (of periodic boundaries; cdm stores some with every band) are neighbours of the main one, and i + t.v counts
+// modulo n.
+struct Neighbours {
+  std::vector<Term> terms;
   int64 below = 0, above = 0;
+  bool around = false;
 
-  explicit Reach(const std::vector<Span>& spans) {
-    if (spans.empty()) return;
-    below = std::max<int64>(0, -spans.front().offset);
-    above = std::max<int64>(0, spans.back().offset);
-  }
+  Neighbours(const Sums& sums, int64 n, bool may_go_around);  // of matvec_sums
   int64 both() const { return below + above; }
+
+ private:
+  void find_reach();
 };
 
 // Steps first .. first + steps - 1 in one pass over A.

@@ -20,14 +20,6 @@ namespace {
 
 constexpr int64 kBlockRows = 8192;
 
-// The terms that meet some row of [first, last).
-std::pair<const Term*, const Term*> terms_in(const std::vector<Term>& terms, int64 first, int64 last) {
-  const Term *begin = terms.data(), *end = begin + terms.size();
-  while (begin < end && begin->first >= last) ++begin;
-  while (begin < end && end[-1].last <= first) --end;
-  return {begin, end};
-}
-
 template <class U, class V>
 struct MatvecRowTiles {
   using T = Product<U, V>;

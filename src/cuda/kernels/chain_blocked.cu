@@ -11,6 +11,8 @@
 // vectors are written back, and the sum y, which lies in shared memory meanwhile. It wins where the slopes are short
 // beside the rows that fit, and does what "steps" does where no number of steps pays. Sums add up in an order that the
 // matrix and the device decide: the same bits on every run.
+#include <map>
+
 #include "core/recurrence.hpp"
 #include "kernels/diagonal_kernels.hpp"
 #include "memory.cuh"
@@ -34,27 +36,63 @@ struct Step {
       : alpha(a), beta(b), gamma(g), c(coefficient), stays(b != 0.0), back(g != 0.0), counts(coefficient != 0.0) {}
 };
 
+// The diagonals on which row i meets v[i + offset]: one, or two that share the rows where indices go around.
+struct alignas(16) Line {
+  int64 offset = 0;
+  int64 at[2] = {}, first[2] = {}, last[2] = {};  // rows first <= i < last; at + i is where the value of row i lies
+  int count = 0;
+
+  // Where the value of this row is stored, -1 if it is not.
+  __device__ int64 place(int64 i) const {
+    if (i >= first[0] && i < last[0]) return at[0] + i;
+    return i >= first[1] && i < last[1] ? at[1] + i : -1;
+  }
+  __device__ bool holds(int64 begin, int64 end, int64 n) const {
+    if (last[0] - first[0] + (last[1] - first[1]) == n) return true;
+    return (begin >= first[0] && end <= last[0]) || (begin >= first[1] && end <= last[1]);
+  }
+};
+
+// What a matrix keeps for its chains.
+struct Lines {
+  Array lines;
+  int64 count, below, above;
+  bool around;
+
+  explicit Lines(const Neighbours& near) : below(near.below), above(near.above), around(near.around) {
+    std::map<int64, Line> by_offset;
+    for (const Term& t : near.terms) {
+      Line& line = by_offset[t.v];
+      line.offset = t.v;
+      line.at[line.count] = t.u;
+      line.first[line.count] = t.first;
+      line.last[line.count++] = t.last;
+    }
+    std::vector<Line> all;
+    for (const auto& [offset, line] : by_offset) all.push_back(line);
+    count = static_cast<int64>(all.size());
+    lines = upload(all);
+  }
+  const Line* begin() const { return lines.as<const Line>(); }
+  template <class F>
+  void visit(const F& f) const {
+    f(lines);
+  }
+};
+
 // How a block's rows lie in its shared memory: two vectors of `width`, y of `rows`, A's diagonals of `depth`.
 struct Cut {
   int steps = 1, rows = 0, below = 0, above = 0, count = 0;
+  bool around = false;
 
   __host__ __device__ int slopes(int steps_left) const { return steps_left * (below + above); }
   __host__ __device__ int width() const { return rows + slopes(steps); }
   __host__ __device__ int depth() const { return rows + slopes(steps - 1); }
 };
 
-// A diagonal as a block sees it: it holds the rows first <= i < last of the block's part of A, whose values begin at
-// `at` with that of row 0; row i meets v `offset` further on.
-struct alignas(16) Near {
-  int64 at;
-  int offset, first, last;
-
-  __device__ bool holds(int i) const { return i >= first && i < last; }
-};
-
 template <class U, class T>
 int64 shared_bytes(const Cut& cut) {
-  const int64 item = sizeof(T), value = sizeof(U), entry = sizeof(Near);
+  const int64 item = sizeof(T), value = sizeof(U), entry = sizeof(Line);
   return item * (2 * cut.width() + cut.rows) + cut.count * (entry + value * cut.depth());
 }
 
@@ -82,7 +120,8 @@ struct PassOnDevice {
 };
 
 // A block's rows [first, last), as all of its threads see them: what lies in shared memory, and which rows. Rows of the
-// two vectors count from v_first, those of A from a_first, those of y from first.
+// two vectors count from v_first, those of A from a_first, those of y from first. Rows that the slopes reach lie in the
+// matrix, or go around: then row i < 0 stands for n + i, row i >= n for i - n.
 template <class U, class T>
 struct Trapezoid {
   const Cut& cut;
@@ -90,7 +129,7 @@ struct Trapezoid {
   int64 n, first, last, v_first, a_first;
   int a_rows;
   Packed<T>*now, *other, *total;
-  Near* near;
+  Line* lines;
   Packed<U>* a;
 
   __device__ Trapezoid(const Cut& cut, const PassOnDevice<T>& pass, int64 n, unsigned char* memory)
@@ -100,22 +139,34 @@ struct Trapezoid {
     v_first = begin_with(cut.steps);
     a_first = begin_with(cut.steps - 1);
     a_rows = static_cast<int>(end_with(cut.steps - 1) - a_first);
-    near = reinterpret_cast<Near*>(memory);  // the items with the largest alignment first
-    now = reinterpret_cast<Packed<T>*>(near + cut.count);
+    lines = reinterpret_cast<Line*>(memory);  // the items with the largest alignment first
+    now = reinterpret_cast<Packed<T>*>(lines + cut.count);
     other = now + cut.width();
     total = other + cut.width();
     a = reinterpret_cast<Packed<U>*>(total + cut.rows);
   }
 
   // The rows that are needed with this many steps to come.
-  __device__ int64 begin_with(int left) const { return max(int64{0}, first - static_cast<int64>(left) * cut.below); }
-  __device__ int64 end_with(int left) const { return min(n, last + static_cast<int64>(left) * cut.above); }
+  __device__ int64 begin_with(int left) const {
+    const int64 begin = first - static_cast<int64>(left) * cut.below;
+    return cut.around ? begin : max(int64{0}, begin);
+  }
+  __device__ int64 end_with(int left) const {
+    const int64 end = last + static_cast<int64>(left) * cut.above;
+    return cut.around ? end : min(n, end);
+  }
+  __device__ int64 within(int64 i) const {
+    while (i < 0) i += n;
+    while (i >= n) i -= n;
+    return i;
+  }
 
   __device__ void bring_vectors() {
     const int count = static_cast<int>(end_with(cut.steps) - v_first);
     for (int i = threadIdx.x; i < count; i += kThreads) {
-      now[i] = pack(load(pass.v + v_first + i));
-      if (pass.before) other[i] = pack(load(pass.before + v_first + i));
+      const int64 row = within(v_first + i);
+      now[i] = pack(load(pass.v + row));
+      if (pass.before) other[i] = pack(load(pass.before + row));
     }
     if (!pass.y) return;
     for (int i = threadIdx.x; i < static_cast<int>(last - first); i += kThreads) {
@@ -126,14 +177,12 @@ struct Trapezoid {
     }
   }
 
-  // Whether every diagonal holds all rows of the block's part of A. Waits for all threads.
-  __device__ bool bring_diagonals(const Term* terms) {
-    const auto row = [&](int64 i) { return static_cast<int>(min(max(i - a_first, int64{0}), int64{a_rows})); };
+  // Whether every line holds all rows of the block's part of A. Waits for all threads.
+  __device__ bool bring_lines(const Line* from) {
     bool whole = true;
     for (int k = threadIdx.x; k < cut.count; k += kThreads) {
-      const Term term = terms[k];
-      near[k] = {term.u + a_first, static_cast<int>(term.v), row(term.first), row(term.last)};
-      whole = whole && near[k].first == 0 && near[k].last == a_rows;
+      lines[k] = from[k];
+      whole = whole && lines[k].holds(a_first, a_first + a_rows, n);
     }
     return __syncthreads_and(whole);
   }
@@ -141,11 +190,11 @@ struct Trapezoid {
   template <bool Whole>
   __device__ void bring_values(const U* values, bool conj) {
     for (int i = threadIdx.x; i < a_rows; i += kThreads) {
+      const int64 row = within(a_first + i);
 #pragma unroll 8
       for (int k = 0; k < cut.count; ++k) {
-        if (Whole || near[k].holds(i)) {
-          a[k * cut.depth() + i] = pack(conjugate_if(conj, load_once(values + near[k].at + i)));
-        }
+        const int64 place = lines[k].place(row);
+        if (Whole || place >= 0) a[k * cut.depth() + i] = pack(conjugate_if(conj, load_once(values + place)));
       }
     }
   }
@@ -156,11 +205,12 @@ struct Trapezoid {
     const int own = static_cast<int>(first - a_first), own_end = static_cast<int>(last - a_first);
     for (int i = static_cast<int>(begin_with(left) - a_first) + threadIdx.x; i < end; i += kThreads) {
       const Packed<T>* v = now + (i + shift);
+      const int64 row = Whole ? 0 : within(a_first + i);
       T sum{};
 #pragma unroll 8
       for (int k = 0; k < cut.count; ++k) {
-        if (Whole || near[k].holds(i)) {
-          sum += multiply(unpack<U>(a[k * cut.depth() + i]), unpack<T>(v[near[k].offset]));
+        if (Whole || lines[k].place(row) >= 0) {
+          sum += multiply(unpack<U>(a[k * cut.depth() + i]), unpack<T>(v[lines[k].offset]));
         }
       }
       T next = step.alpha * sum;
@@ -196,12 +246,12 @@ struct Trapezoid {
 
 template <class U, class T>
 __global__ void __launch_bounds__(kThreads, 2)
-    chain_pass(const Term* terms, const U* values, bool conj, int64 n, const __grid_constant__ Cut cut,
+    chain_pass(const Line* lines, const U* values, bool conj, int64 n, const __grid_constant__ Cut cut,
                const __grid_constant__ PassOnDevice<T> pass) {
   extern __shared__ __align__(16) unsigned char memory[];
   Trapezoid<U, T> rows(cut, pass, n, memory);
   rows.bring_vectors();
-  if (rows.bring_diagonals(terms)) rows.template run<true>(values, conj);
+  if (rows.bring_lines(lines)) rows.template run<true>(values, conj);
   else rows.template run<false>(values, conj);
   rows.write_back();
 }
@@ -211,18 +261,20 @@ __global__ void __launch_bounds__(kThreads, 2)
 // its slopes from memory once, and walks over half of the slopes on average. Two blocks share a multiprocessor, so that
 // one computes while the other waits for memory; small matrices are cut finer, for every multiprocessor to have two.
 template <class U, class T>
-Cut choose_cut(int64 k, int64 n, int64 count, Reach reach, const Limits& device) {
+Cut choose_cut(int64 k, int64 n, const Lines& lines, const Limits& device) {
   constexpr double kCached = 0.3;
   constexpr int64 kReserved = 1024;  // bytes a block that the system keeps for itself
   const int64 room = (device.shared - kReserved) / 2;
   const int64 fair = std::max<int64>(kThreads / 2, ceil_div(n, 2 * device.multiprocessors));
   Cut best;
-  if (reach.both() > room || count > room) return best;  // from here on everything fits an int
+  if (lines.below + lines.above > room || lines.count > room) return best;  // from here on everything fits an int
   double least = 1 + kCached;
   for (int s = 2; s <= std::min<int64>(k, kMostSteps); ++s) {
-    Cut cut{s, 0, static_cast<int>(reach.below), static_cast<int>(reach.above), static_cast<int>(count)};
+    Cut cut{s, 0, 0, 0, static_cast<int>(lines.count), lines.around};
+    cut.below = static_cast<int>(lines.below);
+    cut.above = static_cast<int>(lines.above);
     const int64 slopes = cut.slopes(s - 1), fixed = shared_bytes<U, T>(cut);
-    const int64 each = static_cast<int64>(3 * sizeof(T) + count * sizeof(U));
+    const int64 each = static_cast<int64>(3 * sizeof(T) + lines.count * sizeof(U));
     if (fixed >= room) break;
     cut.rows = static_cast<int>(std::min((room - fixed) / each, std::max(fair, 2 * slopes)));
     if (cut.rows <= slopes) break;
@@ -236,18 +288,19 @@ Cut choose_cut(int64 k, int64 n, int64 count, Reach reach, const Limits& device)
 template <class U, class T>
 struct Blocked {
   static void run(const Matrix& a, Op op, const Recurrence& r, const Dense& x, const Dense& y) {
-    const std::vector<Span> spans = spans_of(*a.layout, op);
-    const int64 n = x.rows, count = static_cast<int64>(spans.size());
-    const Cut cut = choose_cut<U, T>(r.steps(), n, count, Reach(spans), limits<chain_pass<U, T>>());
+    const int64 n = x.rows;
+    const auto lines = keep<Lines>(a.layout->kept, op.transposed ? "chain T" : "chain N", [&] {
+      return std::make_shared<Lines>(Neighbours(matvec_sums(spans_of(*a.layout, op), n), n, true));
+    });
+    constexpr auto kernel = chain_pass<U, T>;
+    const Cut cut = choose_cut<U, T>(r.steps(), n, *lines, limits<kernel>());
     if (cut.steps < 2) return run_steps(a, op, r, x, y);
-    const auto lists = keep<ResidentSums>(a.layout->kept, op.transposed ? "chain T" : "chain N",
-                                          [&] { return std::make_shared<ResidentSums>(matvec_sums(spans, n)); });
     in_passes<T>(r, cut.steps, x, y, [&](const Pass<T>& pass) {
       Cut here = cut;
       here.steps = static_cast<int>(pass.steps);
-      launch_shared("chain blocked", chain_pass<U, T>, dim3(static_cast<unsigned>(ceil_div(n, cut.rows))),
-                    dim3(kThreads), static_cast<int>(shared_bytes<U, T>(here)), lists->terms_begin(),
-                    a.values.as<const U>(), op.conjugated, n, here, PassOnDevice<T>(r, pass));
+      launch_shared("chain blocked", kernel, dim3(static_cast<unsigned>(ceil_div(n, cut.rows))), dim3(kThreads),
+                    static_cast<int>(shared_bytes<U, T>(here)), lines->begin(), a.values.as<const U>(), op.conjugated,
+                    n, here, PassOnDevice<T>(r, pass));
     });
   }
 };

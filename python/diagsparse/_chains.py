@@ -110,15 +110,16 @@ def chebyshev_multiply(
 
     Examples
     --------
-    ``exp(-i t H) x``: with the eigenvalues of H in [-1, 1] the coefficients are Bessel functions of t (H. Tal-Ezer,
-    R. Kosloff, *J. Chem. Phys.* 81, 3967, 1984).
+    ``exp(-i t H') x``: the coefficients are Bessel functions of t (H. Tal-Ezer, R. Kosloff, *J. Chem. Phys.* 81, 3967,
+    1984). The eigenvalues of this H lie between 0 and 4.
 
     >>> import diagsparse as ds
     >>> import numpy as np
     >>> from scipy.special import jv
-    >>> H = ds.hm_array((np.full((2, 99), 0.5), [-1, 1]), shape=(100, 100))
+    >>> H = ds.hm_array(ds.gallery.tridiagonal(100))
     >>> j, t = np.arange(40), 8.0
-    >>> y = ds.chebyshev_multiply(H, np.eye(100)[50], np.where(j == 0, 1, 2) * (-1j) ** j * jv(j, t))
+    >>> c = np.where(j == 0, 1, 2) * (-1j) ** j * jv(j, t)
+    >>> y = ds.chebyshev_multiply(H, np.eye(100)[50], c, domain=(0, 4))
     >>> float(np.linalg.norm(y).round(12))
     1.0
     """

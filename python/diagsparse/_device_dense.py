@@ -118,12 +118,13 @@ class _Chain(_Product):
         core = self.place.core
         if target is None:
             target = make("C" if x.ndim == 1 or _axis(x) else "F")
+        if not x.size:
+            return
         fits = _walkable(target, 0) and not _dense.overlaps_itself(target)
         y = target if fits else core.empty(target.shape, target.dtype.name, target.device, "F")
         if not _walkable(x, 0) or core.overlap(y, x):
             x = _gather(core, x, 0)
-        if x.size:
-            core.chain(self.a._matrix, self.op, self.recurrence, x, y, self.kernel)
+        core.chain(self.a._matrix, self.op, self.recurrence, x, y, self.kernel)
         if y is not target:
             target.assign(y)
 

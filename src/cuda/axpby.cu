@@ -9,13 +9,13 @@ namespace cuda {
 
 namespace {
 
-// A thread takes an element, neighbours of a column on neighbouring threads.
+// A thread takes a row of each gridDim.y-th column.
 template <class T>
 __global__ void __launch_bounds__(kBlock)
     add_elements(const Block<T> x, const Block<T> y, int64 rows, int64 cols, const __grid_constant__ Update<T> update) {
-  const int64 width = static_cast<int64>(gridDim.x) * blockDim.x;
-  for (int64 e = thread_index(); e < rows * cols; e += width) {
-    const int64 i = e % rows, column = e / rows;
+  const int64 i = thread_index();
+  if (i >= rows) return;
+  for (int64 column = blockIdx.y; column < cols; column += gridDim.y) {
     update.one(y.data + i * y.row + column * y.col, load(x.data + i * x.row + column * x.col));
   }
 }
@@ -28,8 +28,9 @@ void axpby(Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
   with_value_type(y.dtype, [&](auto type) {
     using T = decltype(type);
     if (alpha == 0.0) return cuda::scale<T>(y, beta);
-    cuda::launch("axpby", cuda::add_elements<T>, cuda::blocks(y.rows * y.cols), dim3(cuda::kBlock), cuda::Block<T>(x),
-                 cuda::Block<T>(y), y.rows, y.cols, Update<T>(alpha, beta));
+    const dim3 grid(cuda::blocks(y.rows).x, static_cast<unsigned>(std::min<int64>(y.cols, 65535)));
+    cuda::launch("axpby", cuda::add_elements<T>, grid, dim3(cuda::kBlock), cuda::Block<T>(x), cuda::Block<T>(y), y.rows,
+                 y.cols, Update<T>(alpha, beta));
   });
 }
 

@@ -11,9 +11,8 @@
 // vectors are written back, and the sum y, which lies in shared memory meanwhile. It wins where the slopes are short
 // beside the rows that fit, and does what "steps" does where no number of steps pays. Sums add up in an order that the
 // matrix and the device decide: the same bits on every run.
-#include <map>
-
 #include "core/recurrence.hpp"
+#include "kernels/chain_lines.cuh"
 #include "kernels/diagonal_kernels.hpp"
 #include "memory.cuh"
 #include "resident.cuh"
@@ -34,50 +33,6 @@ struct Step {
   Step() = default;
   Step(Scalar a, Scalar b, Scalar g, Scalar coefficient)
       : alpha(a), beta(b), gamma(g), c(coefficient), stays(b != 0.0), back(g != 0.0), counts(coefficient != 0.0) {}
-};
-
-// The diagonals on which row i meets v[i + offset]: one, or two that share the rows where indices go around.
-struct alignas(16) Line {
-  int64 offset = 0;
-  int64 at[2] = {}, first[2] = {}, last[2] = {};  // rows first <= i < last; at + i is where the value of row i lies
-  int count = 0;
-
-  // Where the value of this row is stored, -1 if it is not.
-  __device__ int64 place(int64 i) const {
-    if (i >= first[0] && i < last[0]) return at[0] + i;
-    return i >= first[1] && i < last[1] ? at[1] + i : -1;
-  }
-  __device__ bool holds(int64 begin, int64 end, int64 n) const {
-    if (last[0] - first[0] + (last[1] - first[1]) == n) return true;
-    return (begin >= first[0] && end <= last[0]) || (begin >= first[1] && end <= last[1]);
-  }
-};
-
-// What a matrix keeps for its chains.
-struct Lines {
-  Array lines;
-  int64 count, below, above;
-  bool around;
-
-  explicit Lines(const Neighbours& near) : below(near.below), above(near.above), around(near.around) {
-    std::map<int64, Line> by_offset;
-    for (const Term& t : near.terms) {
-      Line& line = by_offset[t.v];
-      line.offset = t.v;
-      line.at[line.count] = t.u;
-      line.first[line.count] = t.first;
-      line.last[line.count++] = t.last;
-    }
-    std::vector<Line> all;
-    for (const auto& [offset, line] : by_offset) all.push_back(line);
-    count = static_cast<int64>(all.size());
-    lines = upload(all);
-  }
-  const Line* begin() const { return lines.as<const Line>(); }
-  template <class F>
-  void visit(const F& f) const {
-    f(lines);
-  }
 };
 
 // How a block's rows lie in its shared memory: two vectors of `width`, y of `rows`, A's diagonals of `depth`.

@@ -203,7 +203,7 @@ def test_bytes_formula(format):
 def test_table_of_kernels(format):
     rows = table(PAGES[format].read_text(), "kernel", "operation", "what it does")
     A = getattr(ds, f"{format}_array")(np.eye(3))
-    operations = ("matvec", "matmul")
+    operations = ("matvec", "matmul", "chain")
     assert {row[1] for row in rows} <= set(operations)
     for operation in operations:
         assert [row[0] for row in rows if row[1] == operation] == A.kernels(operation), operation

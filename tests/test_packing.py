@@ -298,6 +298,25 @@ def test_parts_that_do_not_fit():
         ds.dia_array((np.ones((2, 5)), [0, 1]), shape=(5, 5), period="auto")
 
 
+@FORMATS
+def test_chains_of_products(format, device):
+    for layout in ({"symmetry": "symmetric"}, {"period": 1}, {"symmetry": "symmetric", "period": 1}):
+        a = toeplitz(3000, [-2, -1, 0, 1, 2], "float64") / 8
+        a = (a + a.T) / 2 if "symmetry" in layout else a
+        A = ds.array(a, format, device=device).asformat(format, **layout)
+        x = random(3000, "float64")
+        for given in (A, A.astype("float32").astype("float16")):
+            full = rounded(a, "float16") if given is not A else a
+            for kernel in given.kernels("chain"):
+                y = to_host(ds.power_multiply(given, to_device(x, device), 4, kernel=kernel))
+                bound = abs(full)
+                for _ in range(3):
+                    bound = bound @ abs(full)
+                assert np.all(
+                    abs(y - full @ (full @ (full @ (full @ x)))) <= 64 * np.finfo(float).eps * (bound @ abs(x))
+                )
+
+
 # ---- 16-bit values ------------------------------------------------------------------------------------------------
 def narrow_dtype(name):
     """Return NumPy's dtype; that of bfloat16 is there once its package is imported."""

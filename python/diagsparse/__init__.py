@@ -12,6 +12,7 @@ from ._backend import (
     set_num_threads,
     show_config,
 )
+from ._chains import chebyshev_multiply, power_multiply, recurrence_multiply
 from ._construct import array
 from ._forecast import forecast, memory_report
 from ._formats import *  # noqa: F403
@@ -33,6 +34,7 @@ __all__ = [
     "CudaError",
     "CudaUnavailable",
     "array",
+    "chebyshev_multiply",
     "compare",
     "cuda_available",
     "forecast",
@@ -44,7 +46,9 @@ __all__ = [
     "memory_report",
     "plan_matmul",
     "plan_matvec",
+    "power_multiply",
     "read",
+    "recurrence_multiply",
     "set_memory_pool",
     "set_num_threads",
     "show_config",

@@ -296,13 +296,13 @@ class SparseArray(LinearOperator):
             return _plan.MatmulPlan(self, other, format, kernel, max_bytes)(out=out)
 
     def kernels(self, operation: str = "matvec") -> list[str]:
-        """Return the names of the kernels of ``"matvec"`` or ``"matmul"`` on this device.
+        """Return the names of the kernels of ``"matvec"``, ``"matmul"`` or ``"chain"`` on this device.
 
         The first is the default; for products of diagonals on a GPU ``plan.kernel`` names what is chosen.
         """
         names = self._core.kernels(self.format)
         if operation not in names:
-            raise ValueError(f'kernels: no operation {operation!r}; there are "matvec" and "matmul"')
+            raise ValueError(f'kernels: no operation {operation!r}; there are "matvec", "matmul" and "chain"')
         return names[operation] or self._core.kernels("csr")[operation]  # csc and coo multiply as csr
 
 

@@ -50,6 +50,18 @@ def operands(
     return (x if _walkable(x, axis) else _gather(x, axis)), y
 
 
+def columns(x: np.ndarray, out: Any, who: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return x and y with contiguous columns for a kernel, and what y is to be copied into if it is another array."""
+    if out is None:
+        target = np.empty(x.shape, x.dtype, "C" if x.ndim == 1 or _axis(x) else "F")
+    else:
+        target = _checked_output(out, x.shape, x.dtype, who)
+    fits = _walkable(target, 0) and not overlaps_itself(target)
+    y = target if fits else np.empty(x.shape, x.dtype, "F")
+    free = _walkable(x, 0) and not np.may_share_memory(x, y)
+    return (x if free else _gather(x, 0)), y, target
+
+
 def overlaps_itself(a: Any) -> bool:
     """Whether elements of a block may share memory."""
     return a.ndim == 2 and a.size > 1 and min(a.strides[i] for i in range(2) if a.shape[i] > 1) < a.itemsize
@@ -59,7 +71,7 @@ def check_operand(given: tuple[int, ...], shape: tuple[int, int], who: str) -> N
     """Raise unless a vector or block of this shape can be multiplied by a matrix of `shape`."""
     if len(given) not in (1, 2) or given[0] != shape[1]:
         words = f"{given[0]} elements" if len(given) == 1 else f"shape {given}"
-        which = "A" if who == "matvec" else "the adjoint of A"
+        which = "the adjoint of A" if who == "rmatvec" else "A"
         raise ValueError(f"{who}: x has {words}, but {which} is {shape[0]} x {shape[1]} and needs {shape[1]}")
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _dense, _owners, _streams
-from ._types import VALUE_TYPES, check_scalars, product_dtypes
+from ._types import VALUE_TYPES, chain_dtype, check_scalars, product_dtypes
 
 if TYPE_CHECKING:
     from ._array import SparseArray
@@ -110,6 +110,33 @@ class _Product:
         return view
 
 
+class _Chain(_Product):
+    """The same of a chain of products, for which x is brought to the result's dtype and all columns are contiguous."""
+
+    def __init__(self, a: SparseArray, recurrence: Any, is_complex: bool, kernel: str | None, who: str) -> None:
+        super().__init__(a, a._op, a.shape, 1, 0, kernel, who)
+        self.recurrence, self.is_complex = recurrence, is_complex
+
+    def dtypes(self, shape: tuple[int, ...], given: np.dtype) -> tuple[np.dtype, np.dtype]:
+        _dense.check_operand(shape, self.shape, self.who)
+        result = chain_dtype(self.a.dtype, given, self.is_complex)
+        return result, result
+
+    def run(self, x: Any, target: Any, make: Callable[[str], Any]) -> None:
+        core = self.place.core
+        if target is None:
+            target = make("C" if x.ndim == 1 or _axis(x) else "F")
+        if not x.size:
+            return
+        fits = _walkable(target, 0) and not _dense.overlaps_itself(target)
+        y = target if fits else core.empty(target.shape, target.dtype.name, target.device, "F")
+        if not _walkable(x, 0) or core.overlap(y, x):
+            x = _gather(core, x, 0)
+        core.chain(self.a._matrix, self.op, self.recurrence, x, y, self.kernel)
+        if y is not target:
+            target.assign(y)
+
+
 def product(
     a: SparseArray, op: int, shape: tuple[int, int], x: Any, out: Any, alpha: Any, beta: Any, kernel: str | None,
     who: str, stream: Any,
@@ -118,8 +145,15 @@ def product(
     return _multiply(_Product(a, op, shape, alpha, beta, kernel, who), x, out, stream)
 
 
+def chain(
+    a: SparseArray, recurrence: Any, is_complex: bool, x: Any, out: Any, kernel: str | None, who: str, stream: Any
+) -> Any:
+    """Return the sum of a recurrence in a matrix on a GPU that begins with x; `is_complex` tells of its factors."""
+    return _multiply(_Chain(a, recurrence, is_complex, kernel, who), x, out, stream)
+
+
 def _multiply(task: _Product, x: Any, out: Any, stream: Any) -> Any:
-    """Run a product in the stream in which it belongs."""
+    """Run a product, or a chain of them, in the stream in which it belongs."""
     owner = _owners.owner_of(x)
     leader = owner or _owners.owner_of(out)  # whose stream it is
     device = task.place.index

@@ -99,6 +99,12 @@ def product_dtypes(a: np.dtype, x: np.dtype) -> tuple[np.dtype, np.dtype]:
     return np.dtype(np.float64 if double else np.float32), result
 
 
+def chain_dtype(a: np.dtype, x: np.dtype, factors_are_complex: bool) -> np.dtype:
+    """Return the dtype of a chain of products with `a` that begins with `x`: the product's, or a complex one."""
+    result = product_dtypes(a, x)[1]
+    return np.result_type(result, np.complex64) if factors_are_complex else result
+
+
 def check_scalars(dtype: np.dtype, alpha: complex, beta: complex, who: str) -> None:
     """Raise TypeError for factors that are no numbers, and when a complex one meets a real product."""
     for name, factor in (("alpha", alpha), ("beta", beta)):

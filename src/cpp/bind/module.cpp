@@ -8,6 +8,7 @@
 #include "bind/device.hpp"
 #include "core/convert.hpp"
 #include "core/matrix.hpp"
+#include "core/recurrence.hpp"
 
 namespace py = pybind11;
 using namespace diagsparse;
@@ -117,6 +118,13 @@ void matvec(const Matrix& a, int op, py::handle x, py::handle y, Scalar alpha, S
   run(a, op_from(op), alpha, in, beta, out);
 }
 
+void chain(const Matrix& a, int op, const Recurrence& r, py::handle x, py::handle y, const std::string& kernel) {
+  const Dense in = dense_from(x), out = dense_from(y);
+  const ChainKernel run = chain_kernel(find_chain(a.format, kernel), a.dtype, in.dtype);
+  const Entry entry(a.device(), {&a});
+  run(a, op_from(op), r, in, out);
+}
+
 Matrix run_plan(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha) {
   const Entry entry(a.device(), {&a, &b});
   return plan.run(a, b, alpha);
@@ -128,12 +136,15 @@ void run_plan_into(const Plan& plan, const Matrix& a, const Matrix& b, Matrix& o
 }
 
 py::dict kernel_names(const std::string& format) {
-  py::list vec, mat;
-  for (const auto& row : kernels(format).matvec) vec.append(row.name);
-  for (const auto& row : kernels(format).matmul) mat.append(row.name);
   py::dict out;
-  out["matvec"] = vec;
-  out["matmul"] = mat;
+  const auto list = [&](const char* operation, const auto& rows) {
+    py::list names;
+    for (const auto& row : rows) names.append(row.name);
+    out[operation] = names;
+  };
+  list("matvec", kernels(format).matvec);
+  list("matmul", kernels(format).matmul);
+  list("chain", kernels(format).chain);
   return out;
 }
 
@@ -198,6 +209,12 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
         py::arg("device") = 0, py::arg("symmetry") = 0, py::arg("period") = 0);
   m.def("indexed_matrix", &indexed_matrix);
   m.def("matvec", &matvec);
+  py::class_<Recurrence>(m, "Recurrence", py::module_local())
+      .def(py::init(
+          [](std::vector<Scalar> alpha, std::vector<Scalar> beta, std::vector<Scalar> gamma, std::vector<Scalar> c) {
+            return Recurrence{std::move(alpha), std::move(beta), std::move(gamma), std::move(c)};
+          }));
+  m.def("chain", &chain);
   m.def("prepare_matvec", [](const Matrix& a, int op, const std::string& kernel) {
     const MatvecRow& row = find_matvec(a.format, kernel);
     const Entry entry(a.device(), {&a});

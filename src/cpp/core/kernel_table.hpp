@@ -11,12 +11,16 @@ namespace diagsparse {
 
 struct Matrix;
 struct Plan;
+struct Recurrence;
 
 // y = alpha op(A) x + beta y, for a vector or a dense block.
 using MatvecKernel = void (*)(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y);
 
 // C = alpha op(A) op(B) + beta C, with C's structure fixed by a plan.
 using MatmulKernel = void (*)(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c);
+
+// y = the sum of a recurrence in op(A) that begins with x; x and y of one type.
+using ChainKernel = void (*)(const Matrix& a, Op op, const Recurrence& r, const Dense& x, const Dense& y);
 
 // A kernel for every pair of value types that it supports (nullptr elsewhere).
 template <class Function>
@@ -40,9 +44,16 @@ struct MatmulRow {
   void (*prepare)(const Plan& plan) = nullptr;  // the same for a plan
 };
 
+struct ChainRow {
+  std::string name;
+  Typed<ChainKernel> typed;
+};
+ChainRow chain_steps();  // "steps", which every format has
+
 struct FormatKernels {
   std::vector<MatvecRow> matvec;
   std::vector<MatmulRow> matmul;
+  std::vector<ChainRow> chain = {chain_steps()};
   // The name of the row for this product of values of types a and b; by default the first one.
   const char* (*choose_matmul)(const Plan& plan, DType a, DType b) = nullptr;
 };
@@ -58,15 +69,22 @@ const FormatKernels& kernels(const std::string& format);
 // The row under this name ("" = the default); std::invalid_argument lists the names there are.
 const MatvecRow& find_matvec(const std::string& format, const std::string& kernel);
 const MatmulRow& find_matmul(const std::string& format, const std::string& kernel);
+const ChainRow& find_chain(const std::string& format, const std::string& kernel);
 // The same for a plan, of a product of values of types a and b; "" = what its format's table chooses.
 const MatmulRow& choose_matmul(const Plan& plan, const std::string& kernel, DType a, DType b);
 // Its function for these types.
 MatvecKernel matvec_kernel(const MatvecRow& row, DType a, DType x);
+ChainKernel chain_kernel(const ChainRow& row, DType a, DType x);
 
-// Fills a table of `Kernel<U, V>::run` over the supported pairs of value types.
+// The pairs that a kernel of this kind supports. A chain's product is multiplied again, so it is of the type of x.
+template <class Function, class U, class V>
+constexpr bool pair_in_table =
+    pair_supported<U, V> && (!std::is_same_v<Function, ChainKernel> || std::is_same_v<Product<U, V>, V>);
+
+// Fills a table of `Kernel<U, V>::run` over these pairs of value types.
 template <template <class, class> class Kernel, class U, class V, class Function>
 void fill_cell(Typed<Function>& typed) {
-  if constexpr (pair_supported<U, V>) {
+  if constexpr (pair_in_table<Function, U, V>) {
     typed.at[static_cast<int>(dtype_of<U>())][static_cast<int>(dtype_of<V>())] = &Kernel<U, V>::run;
   }
 }

@@ -51,6 +51,10 @@ const MatmulRow& find_matmul(const std::string& format, const std::string& kerne
   return find_row(kernels(format).matmul, kernel, format, "matmul");
 }
 
+const ChainRow& find_chain(const std::string& format, const std::string& kernel) {
+  return find_row(kernels(format).chain, kernel, format, "chain");
+}
+
 const MatmulRow& choose_matmul(const Plan& plan, const std::string& kernel, DType a, DType b) {
   const FormatKernels& table = kernels(plan.format);
   const bool rules = kernel.empty() && table.choose_matmul;
@@ -60,6 +64,11 @@ const MatmulRow& choose_matmul(const Plan& plan, const std::string& kernel, DTyp
 MatvecKernel matvec_kernel(const MatvecRow& row, DType a, DType x) {
   if (const MatvecKernel f = row.typed(a, x)) return f;
   throw std::invalid_argument(std::string("matvec: no kernel multiplies ") + dtype_name(a) + " by " + dtype_name(x));
+}
+
+ChainKernel chain_kernel(const ChainRow& row, DType a, DType x) {
+  if (const ChainKernel f = row.typed(a, x)) return f;
+  throw std::invalid_argument(std::string("chain: no kernel multiplies ") + dtype_name(a) + " by " + dtype_name(x));
 }
 
 }  // namespace diagsparse

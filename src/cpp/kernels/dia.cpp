@@ -7,7 +7,8 @@ namespace diagsparse::DIAGSPARSE_ISA {
 
 static FormatKernels make() {
   return {{{"row_tiles", matvec_row_tiles()}, {"sequential", matvec_sequential()}},
-          {{"row_tiles", matmul_row_tiles()}, {"sequential", matmul_sequential()}}};
+          {{"row_tiles", matmul_row_tiles()}, {"sequential", matmul_sequential()}},
+          {{"blocked", chain_blocked()}, chain_steps()}};
 }
 static const RegisterKernels registered("dia", kIsa, make);
 

@@ -14,4 +14,7 @@ Typed<MatvecKernel> matvec_sequential();
 Typed<MatmulKernel> matmul_row_tiles();
 Typed<MatmulKernel> matmul_sequential();
 
+// The sum of a recurrence in op(A)
+Typed<ChainKernel> chain_blocked();
+
 }  // namespace diagsparse::DIAGSPARSE_ISA

@@ -22,16 +22,7 @@ namespace diagsparse::DIAGSPARSE_ISA {
 namespace {
 
 constexpr int64 kBlockRows = 8192;
-constexpr int64 kGroup = 12;
 constexpr int64 kRepeatedRows = 2048;  // of a layout with a short period: a copy that stays in cache
-
-// The terms that meet some row of [first, last).
-std::pair<const Term*, const Term*> terms_in(const std::vector<Term>& terms, int64 first, int64 last) {
-  const Term *begin = terms.data(), *end = begin + terms.size();
-  while (begin < end && begin->first >= last) ++begin;
-  while (begin < end && end[-1].last <= first) --end;
-  return {begin, end};
-}
 
 // The values of a layout with a period, repeated where they are few, so that long runs of rows meet no wrap.
 template <class U>

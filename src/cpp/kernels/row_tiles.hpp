@@ -13,6 +13,16 @@
 
 namespace diagsparse::DIAGSPARSE_ISA {
 
+constexpr int64 kGroup = 12;  // terms at a time: the hardware prefetchers follow about a dozen streams
+
+// The terms that meet some row of [first, last).
+inline std::pair<const Term*, const Term*> terms_in(const std::vector<Term>& terms, int64 first, int64 last) {
+  const Term *begin = terms.data(), *end = begin + terms.size();
+  while (begin < end && begin->first >= last) ++begin;
+  while (begin < end && end[-1].last <= first) --end;
+  return {begin, end};
+}
+
 // The operands of one sum; v and out may be blocks of columns, `v_stride` and `out_stride` apart.
 template <class U, class V>
 struct Streams {

@@ -7,7 +7,10 @@
 namespace diagsparse::cuda {
 
 static FormatKernels make() {
-  return {{matvec_row()}, {matmul_row(), matmul_band(), matmul_group(), matmul_entry()}, choose_matmul};
+  return {{matvec_row()},
+          {matmul_row(), matmul_band(), matmul_group(), matmul_entry()},
+          {chain_blocked(), chain_steps()},
+          choose_matmul};
 }
 static const RegisterKernels registered("dia", 0, make);
 

@@ -17,4 +17,7 @@ MatmulRow matmul_atomic();        // its Algorithm 2
 MatmulRow matmul_atomic_split();  // the remedy for divergence that it suggests
 MatmulRow matmul_entry();         // its first approach
 
+// The sum of a recurrence in op(A): a block takes rows and several steps at once.
+ChainRow chain_blocked();
+
 }  // namespace diagsparse::cuda

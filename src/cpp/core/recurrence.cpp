@@ -1,0 +1,64 @@
+#include "core/recurrence.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+// A block like `like`, over the memory of `spare`; its columns are neighbours.
+Dense over(Array& spare, const Dense& like) {
+  if (spare.data == nullptr) spare = Array::empty(like.dtype, {like.rows * like.cols});
+  return {spare.data, like.dtype, like.rows, like.cols, 1, like.rows};
+}
+
+template <class U, class V>
+struct Steps {
+  static void run(const Matrix& a, Op op, const Recurrence& r, const Dense& x, const Dense& y) {
+    run_steps(a, op, r, x, y);
+  }
+};
+
+}  // namespace
+
+void Neighbours::find_reach() {
+  below = above = 0;
+  for (const Term& t : terms) {
+    below = std::max(below, -t.v);
+    above = std::max(above, t.v);
+  }
+}
+
+Neighbours::Neighbours(const Sums& sums, int64 n, bool may_go_around) : terms(sums.terms) {
+  find_reach();
+  if (!may_go_around) return;
+  const int64 straight = both();
+  for (Term& t : terms) {
+    if (t.v > n / 2) t.v -= n;
+    else if (t.v < -(n / 2)) t.v += n;
+  }
+  find_reach();
+  around = 2 * both() < straight;  // that of diagonals all over the matrix is about halved, which gains nothing
+  if (around) return;
+  terms = sums.terms;
+  find_reach();
+}
+
+ChainRow chain_steps() { return {"steps", every_stored_pair<Steps, ChainKernel>()}; }
+
+void run_steps(const Matrix& a, Op op, const Recurrence& r, const Dense& x, const Dense& y) {
+  const MatvecKernel multiply = matvec_kernel(find_matvec(a.format, ""), a.dtype, x.dtype);
+  Array spares[2];
+  Dense v = x, before = x;
+  axpby(r.c[0], x, 0.0, y);
+  for (int64 j = 0; j < r.steps(); ++j) {
+    // v_{j+1} takes the place of v_{j-1}, once that is no longer x.
+    const Dense next = over(spares[j % 2], x);
+    if (j == 1 && r.back(j) != 0.0) axpby(1.0, before, 0.0, next);
+    multiply(a, op, r.alpha[j], v, r.back(j), next);
+    if (r.beta[j] != 0.0) axpby(r.beta[j], v, 1.0, next);
+    if (r.c[j + 1] != 0.0) axpby(r.c[j + 1], next, 1.0, y);
+    before = v;
+    v = next;
+  }
+}
+
+}  // namespace diagsparse

@@ -1,0 +1,274 @@
+// Kernel "blocked" of dia, hm and cdm: the sum of a recurrence in op(A), several steps in one pass over A (the matrix
+// powers kernel with ghost zones of Demmel, Hoemmen, Mohiyuddin and Yelick, IPDPS 2008).
+//
+//   A: n x n, D diagonals that reach `below` and `above` rows.  x, y: n (columns of a block one after the other).
+//   Bytes at least: A + x + y for each pass of s steps, where "steps" reads A in every step.
+//
+// A block of threads takes neighbouring rows. It brings their part of A and of the last two vectors into shared memory,
+// with what the slopes need: its last step computes its own rows, the step before those and `below` more in front and
+// `above` behind, and so on. Neighbouring blocks compute the slopes again. A thread takes every kThreads-th row of a
+// step and walks the diagonals; all of a warp read neighbours, in global and in shared memory. Only the last two
+// vectors are written back, and the sum y, which lies in shared memory meanwhile. It wins where the slopes are short
+// beside the rows that fit, and does what "steps" does where no number of steps pays, and for packed layouts and 16-bit
+// values. Sums add up in an order that the
+// matrix and the device decide: the same bits on every run.
+#include "core/recurrence.hpp"
+#include "kernels/chain_lines.cuh"
+#include "kernels/diagonal_kernels.hpp"
+#include "memory.cuh"
+#include "resident.cuh"
+
+namespace diagsparse::cuda {
+
+namespace {
+
+constexpr int kThreads = 512;
+constexpr int kMostSteps = 16;
+
+// A step's factors; a vector whose factor is zero is not read.
+template <class T>
+struct Step {
+  Factor<T> alpha{1.0}, beta{0.0}, gamma{0.0}, c{0.0};
+  bool stays = false, back = false, counts = false;
+
+  Step() = default;
+  Step(Scalar a, Scalar b, Scalar g, Scalar coefficient)
+      : alpha(a), beta(b), gamma(g), c(coefficient), stays(b != 0.0), back(g != 0.0), counts(coefficient != 0.0) {}
+};
+
+// How a block's rows lie in its shared memory: two vectors of `width`, y of `rows`, A's diagonals of `depth`.
+struct Cut {
+  int steps = 1, rows = 0, below = 0, above = 0, count = 0;
+  bool around = false;
+
+  __host__ __device__ int slopes(int steps_left) const { return steps_left * (below + above); }
+  __host__ __device__ int width() const { return rows + slopes(steps); }
+  __host__ __device__ int depth() const { return rows + slopes(steps - 1); }
+};
+
+template <class U, class T>
+int64 shared_bytes(const Cut& cut) {
+  const int64 item = sizeof(T), value = sizeof(U), entry = sizeof(Line);
+  return item * (2 * cut.width() + cut.rows) + cut.count * (entry + value * cut.depth());
+}
+
+template <class T>
+struct PassOnDevice {
+  const T *v, *before;
+  T *v_out, *before_out, *y;
+  bool fresh, has_start;
+  Factor<T> start;
+  Step<T> step[kMostSteps];
+
+  PassOnDevice(const Recurrence& r, const Pass<T>& p)
+      : v(p.v),
+        before(p.before),
+        v_out(p.v_out),
+        before_out(p.before_out),
+        y(p.y),
+        fresh(p.fresh),
+        has_start(p.start != 0.0),
+        start(p.start) {
+    for (int64 j = p.first; j < p.first + p.steps; ++j) {
+      step[j - p.first] = Step<T>(r.alpha[j], r.beta[j], r.back(j), r.c[j + 1]);
+    }
+  }
+};
+
+// A block's rows [first, last), as all of its threads see them: what lies in shared memory, and which rows. Rows of the
+// two vectors count from v_first, those of A from a_first, those of y from first. Rows that the slopes reach lie in the
+// matrix, or go around: then row i < 0 stands for n + i, row i >= n for i - n.
+template <class U, class T>
+struct Trapezoid {
+  const Cut& cut;
+  const PassOnDevice<T>& pass;
+  int64 n, first, last, v_first, a_first;
+  int a_rows;
+  Packed<T>*now, *other, *total;
+  Line* lines;
+  Packed<U>* a;
+
+  __device__ Trapezoid(const Cut& cut, const PassOnDevice<T>& pass, int64 n, unsigned char* memory)
+      : cut(cut), pass(pass), n(n) {
+    first = static_cast<int64>(blockIdx.x) * cut.rows;
+    last = min(n, first + cut.rows);
+    v_first = begin_with(cut.steps);
+    a_first = begin_with(cut.steps - 1);
+    a_rows = static_cast<int>(end_with(cut.steps - 1) - a_first);
+    lines = reinterpret_cast<Line*>(memory);  // the items with the largest alignment first
+    now = reinterpret_cast<Packed<T>*>(lines + cut.count);
+    other = now + cut.width();
+    total = other + cut.width();
+    a = reinterpret_cast<Packed<U>*>(total + cut.rows);
+  }
+
+  // The rows that are needed with this many steps to come.
+  __device__ int64 begin_with(int left) const {
+    const int64 begin = first - static_cast<int64>(left) * cut.below;
+    return cut.around ? begin : max(int64{0}, begin);
+  }
+  __device__ int64 end_with(int left) const {
+    const int64 end = last + static_cast<int64>(left) * cut.above;
+    return cut.around ? end : min(n, end);
+  }
+  __device__ int64 within(int64 i) const {
+    while (i < 0) i += n;
+    while (i >= n) i -= n;
+    return i;
+  }
+
+  __device__ void bring_vectors() {
+    const int count = static_cast<int>(end_with(cut.steps) - v_first);
+    for (int i = threadIdx.x; i < count; i += kThreads) {
+      const int64 row = within(v_first + i);
+      now[i] = pack(load(pass.v + row));
+      if (pass.before) other[i] = pack(load(pass.before + row));
+    }
+    if (!pass.y) return;
+    for (int i = threadIdx.x; i < static_cast<int>(last - first); i += kThreads) {
+      T sum{};
+      if (!pass.fresh) sum = pass.y[first + i];
+      else if (pass.has_start) sum = pass.start * load(pass.v + first + i);
+      total[i] = pack(sum);
+    }
+  }
+
+  // Whether every line holds all rows of the block's part of A. Waits for all threads.
+  __device__ bool bring_lines(const Line* from) {
+    bool whole = true;
+    for (int k = threadIdx.x; k < cut.count; k += kThreads) {
+      lines[k] = from[k];
+      whole = whole && lines[k].holds(a_first, a_first + a_rows, n);
+    }
+    return __syncthreads_and(whole);
+  }
+
+  template <bool Whole>
+  __device__ void bring_values(const U* values, bool conj) {
+    for (int i = threadIdx.x; i < a_rows; i += kThreads) {
+      const int64 row = within(a_first + i);
+#pragma unroll 8
+      for (int k = 0; k < cut.count; ++k) {
+        const int64 place = lines[k].place(row);
+        if (Whole || place >= 0) a[k * cut.depth() + i] = pack(conjugate_if(conj, load_once(values + place)));
+      }
+    }
+  }
+
+  template <bool Whole>
+  __device__ void step(const Step<T>& step, int left) {
+    const int end = static_cast<int>(end_with(left) - a_first), shift = static_cast<int>(a_first - v_first);
+    const int own = static_cast<int>(first - a_first), own_end = static_cast<int>(last - a_first);
+    for (int i = static_cast<int>(begin_with(left) - a_first) + threadIdx.x; i < end; i += kThreads) {
+      const Packed<T>* v = now + (i + shift);
+      const int64 row = Whole ? 0 : within(a_first + i);
+      T sum{};
+#pragma unroll 8
+      for (int k = 0; k < cut.count; ++k) {
+        if (Whole || lines[k].place(row) >= 0) {
+          sum += multiply(unpack<U>(a[k * cut.depth() + i]), unpack<T>(v[lines[k].offset]));
+        }
+      }
+      T next = step.alpha * sum;
+      if (step.stays) next += step.beta * unpack<T>(*v);
+      if (step.back) next += step.gamma * unpack<T>(other[i + shift]);
+      other[i + shift] = pack(next);  // in this step nobody else reads there
+      if (pass.y && step.counts && i >= own && i < own_end) {
+        total[i - own] = pack(unpack<T>(total[i - own]) + step.c * next);
+      }
+    }
+    __syncthreads();
+    Packed<T>* const made = other;
+    other = now;
+    now = made;
+  }
+
+  template <bool Whole>
+  __device__ void run(const U* values, bool conj) {
+    bring_values<Whole>(values, conj);
+    __syncthreads();
+    for (int t = 0; t < cut.steps; ++t) step<Whole>(pass.step[t], cut.steps - 1 - t);
+  }
+
+  __device__ void write_back() {
+    const int shift = static_cast<int>(first - v_first);
+    for (int i = threadIdx.x; i < static_cast<int>(last - first); i += kThreads) {
+      if (pass.v_out) pass.v_out[first + i] = unpack<T>(now[shift + i]);
+      if (pass.before_out) pass.before_out[first + i] = unpack<T>(other[shift + i]);
+      if (pass.y) pass.y[first + i] = unpack<T>(total[i]);
+    }
+  }
+};
+
+template <class U, class T>
+__global__ void __launch_bounds__(kThreads, 2)
+    chain_pass(const Line* lines, const U* values, bool conj, int64 n, const __grid_constant__ Cut cut,
+               const __grid_constant__ PassOnDevice<T> pass) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  Trapezoid<U, T> rows(cut, pass, n, memory);
+  rows.bring_vectors();
+  if (rows.bring_lines(lines)) rows.template run<true>(values, conj);
+  else rows.template run<false>(values, conj);
+  rows.write_back();
+}
+
+// As many steps as make one of them cheapest, A from memory counting 1 and A from shared memory kCached (not measured
+// yet: the ratio of the two bandwidths on an H200, where a product also reads v): a pass of s steps reads the block and
+// its slopes from memory once, and walks over half of the slopes on average. Two blocks share a multiprocessor, so that
+// one computes while the other waits for memory; small matrices are cut finer, for every multiprocessor to have two.
+template <class U, class T>
+Cut choose_cut(int64 k, int64 n, const Lines& lines, const Limits& device) {
+  constexpr double kCached = 0.3;
+  constexpr int64 kReserved = 1024;  // bytes a block that the system keeps for itself
+  const int64 room = (device.shared - kReserved) / 2;
+  const int64 fair = std::max<int64>(kThreads / 2, ceil_div(n, 2 * device.multiprocessors));
+  Cut best;
+  if (lines.below + lines.above > room || lines.count > room) return best;  // from here on everything fits an int
+  double least = 1 + kCached;
+  for (int s = 2; s <= std::min<int64>(k, kMostSteps); ++s) {
+    Cut cut{s, 0, 0, 0, static_cast<int>(lines.count), lines.around};
+    cut.below = static_cast<int>(lines.below);
+    cut.above = static_cast<int>(lines.above);
+    const int64 slopes = cut.slopes(s - 1), fixed = shared_bytes<U, T>(cut);
+    const int64 each = static_cast<int64>(3 * sizeof(T) + lines.count * sizeof(U));
+    if (fixed >= room) break;
+    cut.rows = static_cast<int>(std::min((room - fixed) / each, std::max(fair, 2 * slopes)));
+    if (cut.rows <= slopes) break;
+    const double part = static_cast<double>(slopes) / cut.rows;
+    const double cost = (1 + part) / s + kCached * (1 + part / 2);
+    if (cost < least) best = cut, least = cost;
+  }
+  return best;
+}
+
+template <class U, class T>
+struct Blocked {
+  static void run(const Matrix& a, Op op, const Recurrence& r, const Dense& x, const Dense& y) {
+    if (sizeof(U) == 2 || a.layout->packing) return run_steps(a, op, r, x, y);
+    if constexpr (sizeof(U) > 2) run_passes(a, op, r, x, y);
+  }
+
+ private:
+  static void run_passes(const Matrix& a, Op op, const Recurrence& r, const Dense& x, const Dense& y) {
+    const int64 n = x.rows;
+    const auto lines = keep<Lines>(a.layout->kept, op.transposed ? "chain T" : "chain N", [&] {
+      return std::make_shared<Lines>(Neighbours(matvec_sums(spans_of(*a.layout, op), n), n, true));
+    });
+    constexpr auto kernel = chain_pass<U, T>;
+    const Cut cut = choose_cut<U, T>(r.steps(), n, *lines, limits<kernel>());
+    if (cut.steps < 2) return run_steps(a, op, r, x, y);
+    in_passes<T>(r, cut.steps, x, y, [&](const Pass<T>& pass) {
+      Cut here = cut;
+      here.steps = static_cast<int>(pass.steps);
+      launch_shared("chain blocked", kernel, dim3(static_cast<unsigned>(ceil_div(n, cut.rows))), dim3(kThreads),
+                    static_cast<int>(shared_bytes<U, T>(here)), lines->begin(), a.values.as<const U>(), op.conjugated,
+                    n, here, PassOnDevice<T>(r, pass));
+    });
+  }
+};
+
+}  // namespace
+
+ChainRow chain_blocked() { return {"blocked", every_stored_pair<Blocked, ChainKernel>()}; }
+
+}  // namespace diagsparse::cuda

@@ -1,0 +1,313 @@
+"""Chains of products: powers, Chebyshev series and recurrences, against a running bound of their rounding."""
+
+from functools import cache, lru_cache
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cases import (
+    DIAGONAL,
+    DTYPES,
+    SMALL,
+    VIEWS,
+    cells,
+    kernel_of,
+    matrix,
+    ours,
+    raises,
+    random,
+    to_device,
+    to_host,
+)
+from numpy.polynomial import Chebyshev
+from oracle import long, longest_row, seen
+from scipy.sparse.linalg import expm_multiply
+from scipy.special import jv
+
+import diagsparse as ds
+
+CELLS = pytest.mark.parametrize("device, format, kernel", cells("chain"))
+EACH_DTYPE = pytest.mark.parametrize("dtype", DTYPES)
+SQUARE = [name for name in SMALL if len(set(matrix(name).shape)) == 1]
+LARGE = {  # several blocks of rows on either device; the slopes of a few steps are longer than a block for the second
+    "band": (30000, range(-5, 6)),
+    "reach 300": (40000, (-300, -1, 0, 7, 300)),
+    "one side": (50000, (0, 1, 2, 40)),
+    "lower": (50000, (-33, -2)),
+    "periodic": (40001, (-40000, -1, 0, 1, 40000)),  # rows in the corners are neighbours
+    "one corner": (40000, (-7, -2, 0, 4, 39990)),
+    "far": (40000, (-20000, -300, 0, 13000)),
+}
+
+
+@lru_cache(maxsize=4)
+def large(name, dtype):
+    """Return a matrix of LARGE with rows of modulus 1 at most, as SciPy's."""
+    n, offsets = LARGE[name]
+    diagonals = [random(n - abs(k), dtype, name, k) / (2 * len(offsets)) for k in offsets]
+    return sp.csr_array(sp.diags_array(diagonals, offsets=list(offsets), dtype=dtype))
+
+
+@lru_cache(maxsize=8)
+def large_ours(name, format, dtype, device):
+    return ds.array(large(name, dtype), format, device=device)
+
+
+def factors(k, kind="f", key="factors"):
+    """Return random alpha, beta, gamma and coefficients; some of them are zero."""
+    made = []
+    for what, count in (("alpha", k), ("beta", k), ("gamma", k), ("c", k + 1)):
+        values = random(count, "complex128" if kind == "c" else "float64", key, what)
+        if what != "alpha":
+            values[1::3] = 0
+        made.append(values)
+    return made
+
+
+def bounded(a, x, alpha, beta, gamma, c, dtype):
+    """Return the sum of the recurrence in a (SciPy's), and how far one computed in this dtype may be from it.
+
+    A step has at most as many roundings as the longest row has entries, and six more: of the three factors, of the
+    products with them and of the two sums. The error of a vector goes through the next steps as the vector does. A
+    complex product takes sqrt(8) eps / 2 (Higham, lemma 3.5).
+    """
+    eps = float(np.finfo(dtype).eps) * (2 * np.sqrt(2) if np.dtype(dtype).kind == "c" else 1)
+    a = long(sp.csr_array(a))
+    absolute, rounding = abs(a), (longest_row(a) + 6) * eps
+    v, error, before, error_before = long(x), 0 * abs(long(x)), 0 * long(x), 0 * abs(long(x))
+    ref, limit = c[0] * v, (len(c) + 4) * eps * abs(c[0]) * abs(v)
+    for j in range(len(alpha)):
+        back = gamma[j] if j else 0
+        after = alpha[j] * (a @ v) + beta[j] * v + back * before
+        seen_v, seen_before = abs(v) + error, abs(before) + error_before
+        size = abs(alpha[j]) * (absolute @ seen_v) + abs(beta[j]) * seen_v + abs(back) * seen_before
+        grown = abs(alpha[j]) * (absolute @ error) + abs(beta[j]) * error + abs(back) * error_before
+        before, error_before, v, error = v, error, after, grown + rounding * size
+        ref = ref + c[j + 1] * v
+        limit = limit + abs(c[j + 1]) * (error + (len(c) + 4) * eps * (abs(v) + error))
+    return ref, limit
+
+
+def assert_close(y, ref, limit, what):
+    """Assert that y is within `limit` of `ref`."""
+    assert y.shape == ref.shape, what
+    wrong = np.argwhere(~(abs(long(y) - ref) <= limit))
+    at = tuple(wrong[0]) if len(wrong) else None
+    assert not len(wrong), f"{what}: {len(wrong)} of {y.size} off; first at {at}: {y[at]}, expected {ref[at]:.17g}"
+
+
+def check(y, a, x, steps, what):
+    """Assert that y is the sum of the recurrence in a (SciPy's) within the bound."""
+    assert_close(y, *bounded(a, x, *steps, y.dtype), what)
+
+
+def product(V, x, steps, device, kernel, **options):
+    alpha, beta, gamma, c = steps
+    kernel = kernel_of(V, kernel, "chain")
+    return to_host(ds.recurrence_multiply(V, to_device(x, device), alpha, beta, gamma, c, kernel=kernel, **options))
+
+
+@cache
+def small_case(name, dtype, op, k):
+    """Return x, the factors, the exact sum and its bound for a matrix of the gallery."""
+    a = seen(matrix(name, dtype), op)
+    x, steps = random(a.shape[1], dtype, name), factors(k, np.dtype(dtype).kind)
+    return x, steps, *bounded(a, x, *steps, dtype)
+
+
+@lru_cache(maxsize=4)
+def large_case(name, dtype, op, k):
+    """The same for one of LARGE."""
+    a = seen(large(name, dtype), op)
+    x, steps = random(a.shape[1], dtype, name), factors(k, np.dtype(dtype).kind)
+    steps[2] /= 2  # or the vectors grow out of float32
+    return x, steps, *bounded(a, x, *steps, dtype)
+
+
+@CELLS
+@EACH_DTYPE
+def test_recurrences(device, format, kernel, dtype):
+    for name in SQUARE:
+        for op in VIEWS:
+            V = VIEWS[op](ours(name, format, dtype, device))
+            for k in (0, 1, 2, 5):
+                x, steps, ref, limit = small_case(name, dtype, op, k)
+                y = product(V, x, steps, device, kernel)
+                assert y.dtype == dtype, (name, y.dtype)
+                assert_close(y, ref, limit, f"{name}: {op}, k = {k}")
+
+
+@CELLS  # varies fastest: the same case for each
+@EACH_DTYPE
+@pytest.mark.parametrize("name", LARGE)
+def test_several_blocks_of_rows(device, format, kernel, dtype, name):
+    if format not in DIAGONAL and dtype != "float64":
+        return  # by the kernel of matvec, whatever the size
+    for op, k in (("N", 2), ("N", 9), ("H", 3), ("T", 70)):
+        V = VIEWS[op](large_ours(name, format, dtype, device))
+        x, steps, ref, limit = large_case(name, dtype, op, k)
+        assert_close(product(V, x, steps, device, kernel), ref, limit, f"{name}: {op}, k = {k}")
+
+
+@CELLS
+def test_powers(device, format, kernel):
+    for name in SQUARE:
+        a = np.rint(4 * matrix(name).toarray())
+        A = ds.array(sp.csr_array(a), format, device=device)
+        x = np.rint(4 * random(len(a), "float64"))
+        expected = x
+        for k in range(5):
+            y = ds.power_multiply(A, to_device(x, device), k, kernel=kernel)
+            assert np.array_equal(to_host(y), expected), (name, k)  # exact in small integers
+            expected = a @ expected
+
+
+@CELLS
+@pytest.mark.parametrize("domain", [(-1, 1), (-0.5, 3.0), (2, -1)])
+def test_chebyshev_series_of_a_diagonal_matrix(device, format, kernel, domain):
+    """As NumPy evaluates it at the diagonal."""
+    at = np.linspace(*domain, 40)
+    A = ds.array(sp.diags_array(at), format, device=device)
+    for k in (1, 2, 3, 4, 25):
+        for kind in ("float64", "complex128"):
+            c = random(k, kind)
+            y = to_host(ds.chebyshev_multiply(A, to_device(np.ones(40), device), c, domain=domain, kernel=kernel))
+            assert y.dtype == kind
+            np.testing.assert_allclose(y, Chebyshev(c, domain)(at), rtol=0, atol=1e-13 * k)
+
+
+@CELLS
+def test_time_evolution(device, format, kernel):
+    """exp(-i t H) x by Bessel coefficients, against SciPy."""
+    n, t, j = 500, 6.0, np.arange(45)
+    h = sp.diags_array([np.full(n - 1, 0.4), np.linspace(-0.2, 0.2, n), np.full(n - 1, 0.4)], offsets=[-1, 0, 1])
+    x = random(n, "complex128")
+    c = np.where(j == 0, 1, 2) * (-1j) ** j * jv(j, t)
+    y = to_host(ds.chebyshev_multiply(ds.array(h, format, device=device), to_device(x, device), c, kernel=kernel))
+    np.testing.assert_allclose(y, expm_multiply(sp.csc_array(-1j * t * h), x), rtol=0, atol=1e-12)
+
+
+@CELLS
+@EACH_DTYPE
+def test_result_types(device, format, kernel, dtype):
+    A, a = ours("banded 63", format, dtype, device), matrix("banded 63", dtype)
+    for other in (*DTYPES, "int32", "bool", "float16", ">f8"):
+        x = random(63, "float32").astype(other)
+        for kind in "fc":
+            steps = factors(4, kind)
+            y = product(A, x, steps, device, kernel)
+            product_type = np.result_type(np.dtype(dtype), x.dtype)
+            assert y.dtype == (np.result_type(product_type, np.complex64) if kind == "c" else product_type)
+            check(y, a, x.astype(y.dtype), steps, f"{dtype}, {other}, {kind}")
+
+
+@CELLS
+def test_blocks_of_columns(device, format, kernel):
+    for name in ("0x0", "1x1", "banded 65", "random diagonals 127"):
+        A = ours(name, format, "float64", device)
+        n = A.shape[0]
+        steps = factors(6)
+        for p in (0, 1, 3):
+            X = random((n, p), "float64", name)
+            alone = [product(A, np.ascontiguousarray(X[:, i]), steps, device, kernel) for i in range(p)]
+            for given in (X, np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2], X[::-1][::-1]):
+                y = product(A, given, steps, device, kernel)
+                assert y.shape == (n, p)
+                if kernel == "blocked":
+                    assert all(np.array_equal(y[:, i], alone[i]) for i in range(p)), (name, p)
+                for i in range(p):
+                    check(y[:, i], matrix(name), X[:, i], steps, f"{name}: column {i} of {p}")
+
+
+@CELLS
+def test_out(device, format, kernel):
+    for name in ("0x0", "banded 65", "random diagonals 127"):
+        A, steps = ours(name, format, "float64", device), factors(5)
+        n = A.shape[0]
+        x = random(n, "float64", name)
+        expected = product(A, x, steps, device, kernel)
+        for out in (to_device(np.full(n, np.nan), device), to_device(np.full(3 * n, np.nan), device)[::3]):
+            y = ds.recurrence_multiply(A, to_device(x, device), *steps, out=out, kernel=kernel)
+            assert y is out and np.array_equal(to_host(y), expected), name
+        x = to_device(x, device)
+        assert ds.recurrence_multiply(A, x, *steps, out=x, kernel=kernel) is x
+        assert np.array_equal(to_host(x), expected), f"{name}: in place"
+        X = np.stack([random(n, "float64", name)] * 3, axis=1)
+        for order in "CF":
+            out = to_device(np.array(X, order=order), device)
+            ds.recurrence_multiply(A, out, *steps, out=out[:, ::-1] if device == "cpu" else out, kernel=kernel)
+            for i in range(3):
+                check(to_host(out)[:, i], matrix(name), X[:, i], steps, f"{name}: block in place, {order}")
+
+
+@pytest.mark.parametrize("format", ds.formats())
+def test_same_bits_for_any_number_of_threads(format):
+    for name in ("band", "reach 300"):
+        for dtype in ("float64", "complex64"):
+            A, x = large_ours(name, format, dtype, "cpu"), random(LARGE[name][0], dtype)
+            for kernel in A.kernels("chain"):
+                made = set()
+                for threads in (1, 2, 3, 5):
+                    ds.set_num_threads(threads)
+                    made.add(ds.chebyshev_multiply(A, x, np.arange(1, 12), domain=(-1, 2), kernel=kernel).tobytes())
+                assert len(made) == 1, (name, dtype, kernel)
+
+
+@CELLS
+def test_same_bits_on_every_run(device, format, kernel):
+    for name in ("band", "periodic"):
+        A, x = large_ours(name, format, "float64", device), random(LARGE[name][0], "float64")
+        assert len({ds.power_multiply(A, x, 12, kernel=kernel).tobytes() for _ in range(3)}) == 1
+
+
+@CELLS
+def test_what_a_zero_leaves_out_is_not_read(device, format, kernel):
+    for n in (9, 30000):
+        A = ds.array(sp.diags_array([np.full(n, 1e200)] * 2, offsets=[0, 1], shape=(n, n)), format, device=device)
+        x = to_device(np.ones(n), device)
+        y = ds.recurrence_multiply(A, x, 1, 0, 0, [3.0, 0, 0, 0], kernel=kernel)  # v_2 is infinite
+        assert np.array_equal(to_host(y), np.full(n, 3.0))
+        y = ds.recurrence_multiply(A, x, [1, 1, 1e-300], 0, [0, 0, 0], [0, 1, 0, 0], kernel=kernel)
+        assert np.array_equal(to_host(y), np.where(np.arange(n) < n - 1, 2e200, 1e200))
+        assert not to_host(ds.recurrence_multiply(A, x, 1, 0, 0, [0, 0, 0], kernel=kernel)).any()
+
+
+@CELLS
+def test_nan_goes_as_far_as_the_diagonals_reach(device, format, kernel):
+    A, n = large_ours("band", format, "float64", device), LARGE["band"][0]
+    around = format == "cdm"  # a row of cdm holds a superdiagonal and the subdiagonal n rows from it
+    for j in (0, 3, 15000, n - 1):
+        x = np.ones(n)
+        x[j] = np.nan
+        for k in (3, 8):
+            y = to_host(ds.power_multiply(A, to_device(x, device), k, kernel=kernel))
+            reached = np.arange(j - 5 * k, j + 5 * k + 1)
+            rows = reached % n if around else reached[(reached >= 0) & (reached < n)]
+            assert np.array_equal(np.flatnonzero(np.isnan(y)), np.sort(rows)), (j, k)
+
+
+def test_the_kernels_there_are(device):
+    for format in ds.formats():
+        A = ours("banded 9", format, "float64", device)
+        expected = ["blocked", "steps"] if format in DIAGONAL else ["steps"]
+        assert A.kernels("chain") == A.T.kernels("chain") == expected
+        with raises(ValueError, "power_multiply", '"nope"', format, '"steps"'):
+            ds.power_multiply(A, np.ones(9), 2, kernel="nope")
+
+
+def test_operands_of_other_libraries(device):
+    a, x = matrix("banded 9"), random(9, "float64")
+    if device == "cpu":
+        assert np.allclose(ds.power_multiply(a, x.tolist(), 2), a @ (a @ x), atol=1e-14)
+    y = ds.power_multiply(ours("banded 9", "hm", "float64", device), x, np.int64(2))
+    assert isinstance(y, np.ndarray) and np.allclose(y, a @ (a @ x), atol=1e-14)
+
+
+def test_small_matrices_by_hand():
+    """The recurrence of the docstring, once with all of its factors."""
+    A = ds.dia_array(np.array([[1.0, 2.0], [0.0, -1.0]]))
+    v0 = np.array([1.0, 1.0])
+    v1 = 2 * (A @ v0) + 3 * v0
+    v2 = -1 * (A @ v1) + 0.5 * v1 + 4 * v0
+    y = ds.recurrence_multiply(A, v0, [2, -1], [3, 0.5], [99, 4], [1, 10, 100])
+    assert np.array_equal(y, v0 + 10 * v1 + 100 * v2)

@@ -63,6 +63,31 @@ def stencil(points: int, *sides: int, random_values: bool = False) -> Make:
     return make
 
 
+def symmetric(make: Make) -> Make:
+    """Return the maker of what another makes, with its lower triangle's values those of the upper one."""
+
+    def mirrored(scale: float, seed: int, dtype: Any) -> Any:
+        A = sp.dia_array(make(scale, seed, dtype))
+        rows = {int(k): row for k, row in zip(A.offsets, A.data, strict=True)}
+        for k, row in rows.items():
+            if k < 0:  # data[., j] is A[j - k, j], and A[j, j - k] stands in column j - k
+                row[:k] = rows[-k][-k:]
+        return A
+
+    return mirrored
+
+
+def constants(n: int, offsets: Sequence[int]) -> Make:
+    """Return the maker of one value on each of these diagonals."""
+
+    def make(scale: float, seed: int, dtype: Any) -> Any:
+        rows = max(2 * max(map(abs, offsets)) + 64, round(n * scale))
+        values = np.random.default_rng(seed).uniform(0.5, 1.5, len(offsets)).astype(dtype)
+        return sp.dia_array((np.repeat(values[:, np.newaxis], rows, axis=1), list(offsets)), shape=(rows, rows))
+
+    return make
+
+
 def random(n: int, count: int) -> Make:
     """Return the maker of `count` full diagonals at random places."""
     return lambda scale, seed, dtype: gallery.random_diagonals(

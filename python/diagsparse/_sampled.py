@@ -1,4 +1,4 @@
-"""Checks of large products on a sample of rows, in extended precision: what a benchmark can afford."""
+"""Checks of large products, most on a sample of rows and in extended precision: what a benchmark can afford."""
 
 from __future__ import annotations
 
@@ -43,6 +43,21 @@ class SampledMatvec:
     def __call__(self, y: Any) -> float:
         """Return the largest error of `y`, over its bound."""
         return error_over_bound(_host(y)[self.rows], self.expected, self.bound)
+
+
+class Power:
+    """Check of y = A^k x, in all rows: the largest error over its bound, at most 1."""
+
+    def __init__(self, A: Any, x: np.ndarray, k: int) -> None:
+        A = A.tocsr().astype(np.result_type(A.dtype, np.float64))
+        moduli, self.bound, self.expected = abs(A), abs(x), x
+        for _ in range(k):
+            self.expected, self.bound = A @ self.expected, moduli @ self.bound
+        self.bound = 2 * k * rounding(int(np.diff(A.indptr).max(initial=0)), x.dtype) * self.bound
+
+    def __call__(self, y: Any) -> float:
+        """Return the largest error of `y`, over its bound."""
+        return error_over_bound(_host(y), self.expected, self.bound)
 
 
 class SampledMatmul:

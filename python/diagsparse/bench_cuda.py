@@ -47,7 +47,8 @@ def run(
     Parameters
     ----------
     name : str, optional
-        A group ("spmv", "spmm", "narrow", "spgemm", "syrk", "random", "small"), or how the names of cases start.
+        A group ("spmv", "spmm", "narrow", "packed", "chain", "spgemm", "syrk", "random", "small"), or how the names of
+        cases start.
     dtype : dtype
         Of all values.
     device : str
@@ -127,7 +128,7 @@ def _run_case(
     contenders = list(_contenders(case, problem, where))
     for i, contender in enumerate(contenders):
         report(i / len(contenders), f"{case.name}: {' '.join(contender[:3])}")
-        rows.append(fields | _row(contender, problem, plain, max(1, case.columns), where, samples))
+        rows.append(fields | _row(contender, problem, plain, case, where, samples))
     floor = next((row["floor_nbytes"] for row in rows if row["floor_nbytes"]), 0)
     theirs = next((row["seconds"] for row in rows if row["kernel"] == "cusparse" and row["ok"]), None)
     for row in rows:
@@ -140,7 +141,7 @@ def _run_case(
 
 
 def _row(
-    contender: _gpu_peers.Contender, problem: Problem, plain: Problem | None, times: int, where: Place, samples: int
+    contender: _gpu_peers.Contender, problem: Problem, plain: Problem | None, case: Case, where: Place, samples: int
 ) -> dict[str, Any]:
     """Return what one contender reaches; of ours also the time that its kernel takes for the counterpart."""
     library, format, kernel, prepare = contender
@@ -155,9 +156,9 @@ def _row(
         seconds = time_calls(call, where, samples)
         row |= {"seconds": median(seconds), "best": min(seconds)}
         if plain and library == "diagsparse":
-            call = plain.call(format, kernel)
+            call = plain.call(format, "" if case.power else kernel)
             error = max(error, plain.error(call()))
-            row["counterpart_seconds"] = times * median(time_calls(call, where, samples))
+            row["counterpart_seconds"] = case.times * median(time_calls(call, where, samples))
         row["ok"] = error <= 1
     except Exception as failure:  # what a peer cannot do is part of the comparison
         row["failed"] = f"{type(failure).__name__}: {failure}"[:300]
@@ -166,7 +167,7 @@ def _row(
 
 def _contenders(case: Case, problem: Problem, where: Place) -> Iterator[_gpu_peers.Contender]:
     """Yield every kernel of ours that has a part in the case, then the others' libraries."""
-    op = "matvec" if case.op == "matvec" else "matmul"
+    op = {"power": "chain", "syrk": "matmul"}.get(case.op, case.op)
     work = problem.A.nnz * (len(problem.right.offsets) if op == "matmul" else 1)
     for format in case.formats:
         if format == "cdm" and problem.A.shape[0] != problem.A.shape[1]:

@@ -11,7 +11,7 @@ from . import _text
 from ._comparison import TITLES
 from ._memory import human
 
-_OPS = TITLES | {"matmul": "C = A B", "syrk": "C = A A^T, lower"}
+_OPS = TITLES | {"matmul": "C = A B", "syrk": "C = A A^T, lower", "power": "y = A^k x"}
 
 
 def text(report: dict[str, Any]) -> str:

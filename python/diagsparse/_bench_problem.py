@@ -17,6 +17,7 @@ from ._backend import Place
 from ._bench_cuda_cases import Case
 from ._chains import power_multiply
 from ._construct import array
+from ._diagonal import DiagonalArray
 from ._products import plan_matmul, plan_matvec
 from ._sampled import Power, SampledMatmul, SampledMatvec
 
@@ -59,7 +60,7 @@ class Problem:
         if _dense(operand):
             return self.where.core.from_host(operand, self.where.index)
         put = array(operand, "hm", device=self.where.name).asformat(format)
-        return put.asformat(format, **self.layout) if self.layout else put
+        return put.asformat(format, **self.layout) if self.layout and isinstance(put, DiagonalArray) else put
 
     def call(self, format: str, kernel: str) -> Callable[[], Any]:
         """Return the product by one of our kernels."""

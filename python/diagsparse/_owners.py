@@ -15,6 +15,7 @@ import numpy as np
 
 from . import _streams
 from ._backend import CPU, Place
+from ._types import named_dtype
 
 _CUDA = (2, 13)  # DLPack's numbers of device memory and managed memory
 _HERE = -1  # DLPack's word for: the work follows in the producer's own stream
@@ -190,8 +191,8 @@ class Jax(Own):
 def _numpy_dtype(theirs: Any) -> np.dtype:
     name = str(theirs).removeprefix("torch.")
     try:
-        return np.dtype(name)
-    except TypeError:
+        return named_dtype(name)
+    except (TypeError, ImportError):
         raise TypeError(f"{name} values; expected float32, float64, complex64 or complex128") from None
 
 

@@ -40,6 +40,7 @@ inline __device__ T unpack(Packed<T> v) {
 template <class T>
 inline __device__ Packed<T> pack(T v) {
   if constexpr (is_complex<T>) return {v.re, v.im};
+  else if constexpr (sizeof(T) == 2) return v.bits;
   else return v;
 }
 

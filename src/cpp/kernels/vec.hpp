@@ -10,6 +10,10 @@
 
 #include "core/arithmetic.hpp"
 
+#if defined(__AVX512F__) || defined(__F16C__)
+#include <immintrin.h>
+#endif
+
 #if defined(__AVX512F__)
 #define DIAGSPARSE_ISA avx512
 #elif defined(__AVX2__)
@@ -46,19 +50,47 @@ inline void store(R* p, V v) {
   std::memcpy(p, &v, sizeof v);
 }
 
-// Loads values that are stored in 16 bits, as their operator float() widens one.
-template <int Lanes, class S>
-inline Vector<float, Lanes> load_widened(const S* p) {
+#if defined(__AVX512F__) || defined(__F16C__)
+// Half precision by the processor's own conversion, which compilers do not find by themselves.
+template <int Lanes>
+inline Vector<float, Lanes> load_half(const Float16* p) {
+#if defined(__AVX512F__)
+  if constexpr (Lanes == 16) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  } else
+#endif
+      if constexpr (Lanes == 8) {
+    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  } else {
+    __m128i bits = _mm_setzero_si128();
+    std::memcpy(&bits, p, Lanes * sizeof(Float16));
+    const Vector<float, 4> four = _mm_cvtph_ps(bits);
+    Vector<float, Lanes> some;
+    std::memcpy(&some, &four, sizeof some);
+    return some;
+  }
+}
+#else
+// As Float16's operator float() widens one.
+template <int Lanes>
+inline Vector<float, Lanes> load_half(const Float16* p) {
   using Bits = Vector<std::uint32_t, Lanes>;
   const auto given = load<std::uint16_t, Lanes>(reinterpret_cast<const std::uint16_t*>(p));
-  const Bits bits = __builtin_convertvector(given, Bits);
-  if constexpr (std::is_same_v<S, BFloat16>) {
-    return reinterpret_cast<Vector<float, Lanes>>(bits << 16);
+  const Bits bits = __builtin_convertvector(given, Bits), magnitude = bits & 0x7fffu, sign = (bits & 0x8000u) << 16;
+  const auto widened = reinterpret_cast<Vector<float, Lanes>>(magnitude << 13) * 0x1p112f;
+  const auto special = reinterpret_cast<Bits>(magnitude >= 0x7c00u) & 0x7f800000u;
+  return reinterpret_cast<Vector<float, Lanes>>(reinterpret_cast<Bits>(widened) | sign | special);
+}
+#endif
+
+// Loads values that are stored in 16 bits.
+template <int Lanes, class S>
+inline Vector<float, Lanes> load_widened(const S* p) {
+  if constexpr (std::is_same_v<S, Float16>) {
+    return load_half<Lanes>(p);
   } else {
-    const Bits magnitude = bits & 0x7fffu, sign = (bits & 0x8000u) << 16;
-    const auto widened = reinterpret_cast<Vector<float, Lanes>>(magnitude << 13) * 0x1p112f;
-    const auto special = reinterpret_cast<Bits>(magnitude >= 0x7c00u) & 0x7f800000u;
-    return reinterpret_cast<Vector<float, Lanes>>(reinterpret_cast<Bits>(widened) | sign | special);
+    const auto given = load<std::uint16_t, Lanes>(reinterpret_cast<const std::uint16_t*>(p));
+    return reinterpret_cast<Vector<float, Lanes>>(__builtin_convertvector(given, Vector<std::uint32_t, Lanes>) << 16);
   }
 }
 

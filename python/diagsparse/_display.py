@@ -70,11 +70,14 @@ def html(a: SparseArray) -> str:
 
 
 def _drawings(a: SparseArray) -> list[tuple[str, str]]:
-    """Return the drawings and what to say of them; none of a matrix on a GPU that takes long to copy to the host."""
+    """Return the drawings and what to say of them; none of a matrix that takes long to bring to the host, or to unpack."""
     if a._place is not CPU:
         if a.nbytes > SMALL:
             return []
         a = a.to("cpu")
+    if a._packed:  # the matrix in full, where that is quickly made; its layout is not the one that is stored
+        nbytes = a._forecast(a.shape, a.dtype.itemsize, a._spans()[:, 0], a.nnz)
+        return [_drawing.matrix(a.unpacked())] if nbytes <= SMALL else []
     return [_drawing.matrix(a), _drawing.layout(a)]
 
 

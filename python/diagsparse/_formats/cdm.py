@@ -23,6 +23,12 @@ class cdm_array(DiagonalArray):
         `values` of shape (R, n), `rows` R distinct integers from 0 to n - 1 in any order.
     shape, dtype, copy, device, max_bytes
         As for `dia_array`; the shape follows from `values`.
+    symmetry : {None, "symmetric", "hermitian"}, optional
+        Store one of two opposite diagonals. Parts name either of them, of a matrix the upper one is kept.
+    period : int or "auto", optional
+        Store the first `period` values of diagonals that repeat after so many rows (1: they are constant;
+        "auto": the fewest rows that all of them have in common). With parts: values of shape (R, 2 period).
+        Both options: ``docs/packing.md``.
 
     Raises
     ------

@@ -25,7 +25,8 @@ class dia_array(DiagonalArray):
     shape : (int, int), optional
         Needed with ``(values, offsets)``.
     dtype : dtype, optional
-        float32, float64, complex64 or complex128; needed for integer and bool input.
+        float32, float64, complex64 or complex128; needed for integer and bool input. float16 and bfloat16 values
+        are stored so, and widened in products.
     copy : bool
         Whether `values` are copied; otherwise they are shared where their dtype and order allow.
     device : str, optional
@@ -33,6 +34,12 @@ class dia_array(DiagonalArray):
         PyTorch or JAX on a GPU, and are shared there.
     max_bytes : int, optional
         Limit of a conversion; by default what the machine has free.
+    symmetry : {None, "symmetric", "hermitian"}, optional
+        Store one of two opposite diagonals. Parts name either of them, of a matrix the upper one is kept.
+    period : int or "auto", optional
+        Store the first `period` values of diagonals that repeat after so many rows (1: they are constant;
+        "auto": the fewest rows that all of them have in common). With parts: values of shape (D, period).
+        Both options: ``docs/packing.md``.
 
     Raises
     ------

@@ -26,6 +26,12 @@ class hm_array(DiagonalArray):
         Needed with ``(values, offsets)``.
     dtype, copy, device, max_bytes
         As for `dia_array`.
+    symmetry : {None, "symmetric", "hermitian"}, optional
+        Store one of two opposite diagonals. Parts name either of them, of a matrix the upper one is kept.
+    period : int or "auto", optional
+        Store the first `period` values of diagonals that repeat after so many rows (1: they are constant;
+        "auto": the fewest rows that all of them have in common). With parts: the first values of each diagonal.
+        Both options: ``docs/packing.md``.
 
     Raises
     ------

@@ -70,7 +70,7 @@ def html(a: SparseArray) -> str:
 
 
 def _drawings(a: SparseArray) -> list[tuple[str, str]]:
-    """Return the drawings and what to say of them; none of a matrix that takes long to bring to the host, or to unpack."""
+    """Return the drawings and what to say of them; none where it takes long to bring to the host or unpack."""
     if a._place is not CPU:
         if a.nbytes > SMALL:
             return []

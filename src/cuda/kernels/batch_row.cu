@@ -51,22 +51,33 @@ struct Strides {
   int64 u, v, out;
 };
 
+// A term in shared memory; the rows of small members are few.
+struct SmallTerm {
+  int64 u, v;
+  int first, last;
+
+  __device__ bool holds(int i) const { return i >= first && i < last; }
+};
+
 // A block has the list of terms in shared memory; its threads may be of several members.
 template <class U, class V>
 __global__ void __launch_bounds__(kBlock)
     member_rows(const Term* terms, int count, const U* values, bool conj, const V* x, Product<U, V>* y, Strides strides,
                 int64 members, unsigned rows, const __grid_constant__ Update<Product<U, V>> update) {
-  __shared__ NearTerm near[kTerms + kAt];  // and room to look past their end
+  __shared__ SmallTerm near[kTerms + kAt];  // and room to look past their end
   const Item item(rows);
   const bool takes = item.member < members;
-  const int64 i = item.number;
+  const int i = static_cast<int>(item.number);
   values += item.member * strides.u + i;
   x += item.member * strides.v + i;
   Product<U, V> sum{};
   for (int begin = 0; begin < count; begin += kTerms) {
     const int some = min(count - begin, kTerms);
     __syncthreads();
-    for (int k = threadIdx.x; k < some; k += kBlock) near[k] = near_term(terms[begin + k]);
+    for (int k = threadIdx.x; k < some; k += kBlock) {
+      const Term term = terms[begin + k];
+      near[k] = {term.u, term.v, static_cast<int>(term.first), static_cast<int>(term.last)};
+    }
     __syncthreads();
     for (int t = 0; takes && t < some; t += kAt) {
       U u[kAt];

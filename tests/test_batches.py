@@ -117,7 +117,7 @@ def test_many_diagonals(device, format):
 
 def test_large_members(device):
     """They get the kernel of a single matrix, and its bits."""
-    n = 140_000
+    n = 400_000
     like = ds.dia_array((np.ones((3, n)), [-1, 0, 40]), shape=(n, n)).to(device)
     b = batch(like, 2)
     x = random(2 * n, "float64").reshape(2, n)

@@ -20,7 +20,8 @@ def test_arrays_of_libraries(name, format):
     host = random(3 * like.values.size, "float64").reshape(3, *like.values.shape)
     values = array_of(name, host)
     b = ds.batch_array(values, like)
-    assert b[0]._matrix.values.ptr == address(name, values)
+    if name != "jax":  # whose reshape copies
+        assert b[0]._matrix.values.ptr == address(name, values)
     x = random(27, "float64").reshape(3, 9)
     for given in (x, x[0]):
         check_rows(read(name, b @ array_of(name, given)), b, given, name)

@@ -25,8 +25,8 @@ class batch_array:
     ----------
     values : array, shape (count, ...), or sequence of matrices
         For each member the values that `like` would have: ``(count, *like.values.shape)``. NumPy's, or for a matrix
-        on a GPU an array of CuPy, PyTorch, JAX or ours there; shared where dtype and order (C) fit. A sequence of
-        matrices of one layout is copied, and takes no `like`.
+        on a GPU an array of CuPy, PyTorch, JAX or ours there; shared where dtype and order (C) fit (JAX's may be
+        copied). A sequence of matrices of one layout is copied, and takes no `like`.
     like : dia_array, hm_array or cdm_array
         Has the layout of every member, and is on their device. No view, and not packed.
 

@@ -12,6 +12,7 @@ from ._backend import (
     set_num_threads,
     show_config,
 )
+from ._batches import batch_array
 from ._chains import chebyshev_multiply, power_multiply, recurrence_multiply
 from ._construct import array
 from ._forecast import forecast, memory_report
@@ -34,6 +35,7 @@ __all__ = [
     "CudaError",
     "CudaUnavailable",
     "array",
+    "batch_array",
     "chebyshev_multiply",
     "compare",
     "cuda_available",

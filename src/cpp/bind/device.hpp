@@ -12,6 +12,10 @@ Dense dense_from(pybind11::handle object);       // a vector or block that a ker
 Array array_from(pybind11::handle object);       // contiguous memory, kept alive by the result
 pybind11::object to_python(const Array& array);  // a view that keeps the memory alive
 
+// What Python passes as bits (1: transposed, 2: conjugated) and as a name; the same in both modules.
+Op op_from(int bits);
+DType dtype_from_name(const std::string& name);
+
 // Host memory as a NumPy array, the same in both modules.
 pybind11::object to_numpy(const Array& array);
 

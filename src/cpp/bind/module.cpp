@@ -5,6 +5,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "bind/batches.hpp"
 #include "bind/device.hpp"
 #include "core/convert.hpp"
 #include "core/matrix.hpp"
@@ -13,7 +14,7 @@
 namespace py = pybind11;
 using namespace diagsparse;
 
-namespace {
+namespace diagsparse {
 
 Op op_from(int bits) { return {(bits & 1) != 0, (bits & 2) != 0}; }
 
@@ -23,6 +24,10 @@ DType dtype_from_name(const std::string& name) {
   }
   throw py::type_error("values of type " + name);
 }
+
+}  // namespace diagsparse
+
+namespace {
 
 py::dict parts(const Matrix& m) {
   py::dict out;
@@ -282,5 +287,6 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
 
   m.def("kernels", &kernel_names);
   m.def("overlap", [](py::handle x, py::handle y) { return overlap(dense_from(x), dense_from(y)); });
+  bind_batches(m);
   bind_device(m);
 }

@@ -79,7 +79,7 @@ std::vector<EntryTerm> terms_from(const py::list& list) {
   for (const py::handle item : list) {
     const auto t = item.cast<py::tuple>();
     const int op = t[1].cast<int>();
-    terms.push_back({&t[0].cast<const Matrix&>(), {(op & 1) != 0, (op & 2) != 0}, t[2].cast<Scalar>()});
+    terms.push_back({&t[0].cast<const Matrix&>(), op_from(op), t[2].cast<Scalar>()});
   }
   return terms;
 }
@@ -109,11 +109,11 @@ void bind_matrices(py::module_& m) {
   });
   m.def("scale_dense", [](const Matrix& a, int op, const DeviceArray& dense, Matrix& out) {
     const Entry entry(a.device(), {&a, &out});
-    scale_dense(a, {(op & 1) != 0, (op & 2) != 0}, dense, out);
+    scale_dense(a, op_from(op), dense, out);
   });
   m.def("diagonal", [](const Matrix& a, int op, int64 k) {
     const Entry entry(a.device(), {&a});
-    return diagonal(a, {(op & 1) != 0, (op & 2) != 0}, k);
+    return diagonal(a, op_from(op), k);
   });
 }
 

@@ -100,12 +100,22 @@ DeviceArray sliced(const DeviceArray& a, const py::slice& slice) {
   return view;
 }
 
+// The same memory in C order as an array of this shape, of as many elements.
+DeviceArray reshape(const DeviceArray& a, const std::vector<int64>& shape) {
+  if (!a.contiguous()) throw py::value_error("reshape: the array is not contiguous");
+  DeviceArray view = a;
+  view.shape = shape;
+  if (view.size() != a.size()) {
+    throw py::value_error("reshape: " + std::to_string(a.size()) + " elements to " + std::to_string(view.size()));
+  }
+  view.strides.assign(shape.size(), 1);
+  for (std::size_t k = shape.size(); k-- > 1;) view.strides[k - 1] = view.strides[k] * shape[k];
+  return view;
+}
+
 DeviceArray ravel(const DeviceArray& a) {
   if (!a.contiguous()) throw py::value_error("ravel: the array is not contiguous");
-  DeviceArray view = a;
-  view.shape = {a.size()};
-  view.strides = {1};
-  return view;
+  return reshape(a, {a.size()});
 }
 
 // Lets the work of a consumer's stream (DLPack's number for it; None and -1: no matter) wait for ours.
@@ -170,6 +180,7 @@ void bind_device_array(py::module_& m) {
            })
       .def("__getitem__", &sliced)
       .def("ravel", &ravel)
+      .def("reshape", &reshape)
       .def("get", &get)
       .def("set", &set)
       .def("copy",

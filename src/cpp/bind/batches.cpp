@@ -1,0 +1,38 @@
+// Batches in Python: a `Matrix` whose values have a row for each member, as core/batch.hpp says.
+#include "bind/batches.hpp"
+
+#include <pybind11/complex.h>
+
+#include "bind/device.hpp"
+#include "core/batch.hpp"
+
+namespace py = pybind11;
+
+namespace diagsparse {
+
+void bind_batches(py::module_& m) {
+  // The shape of one member's values.
+  m.def("member_shape", [](const Matrix& all) -> py::tuple {
+    const Shape s = all.layout->values_shape;
+    if (s.cols < 0) return py::make_tuple(s.rows);
+    return py::make_tuple(s.rows, s.cols);
+  });
+  m.def("member", [](const Matrix& all, int64 i) { return member(all, i); });
+  m.def("batch_matvec", [](const Matrix& a, int op, py::handle x, py::handle y, Scalar alpha, Scalar beta) {
+    const Dense in = dense_from(x), out = dense_from(y);
+    const Entry entry(a.device(), {&a});
+    batch_matvec(a, op_from(op), alpha, in, beta, out);
+  });
+  m.def("batch_result", [](const Plan& plan, int64 count, const std::string& dtype) {
+    const DType type = dtype_from_name(dtype);
+    const Entry entry(plan.device);
+    return batch_result(plan, count, type);
+  });
+  m.def("batch_matmul", [](const Plan& plan, const Matrix& a, const Matrix& b, Matrix& out) {
+    const Entry entry(plan.device, {&a, &b, &out});
+    plan.check_into(a, b, out);
+    batch_matmul(plan, a, b, 1.0, 0.0, out);
+  });
+}
+
+}  // namespace diagsparse

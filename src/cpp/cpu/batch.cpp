@@ -1,0 +1,52 @@
+// Batches on the CPU: the default kernel for each member. Threads share the members out where one is small, and work
+// together on each where it is large. No sum depends on that: the same bits as of the members one by one.
+#include "core/batch.hpp"
+
+#include "cpu/parallel.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+constexpr int64 kRunWork = 1 << 14;  // multiply-adds of the members that a task takes
+
+// Calls f(first, last) for runs of members, of which each takes `work` multiply-adds.
+template <class F>
+void by_members(int64 count, int64 work, const F& f) {
+  if (work >= kSerialWork) return f(0, count);
+  const int64 each = std::max<int64>(1, kRunWork / std::max<int64>(1, work));
+  parallel_for((count + each - 1) / each, count * work,
+               [&](int64 run) { f(run * each, std::min(count, (run + 1) * each)); });
+}
+
+// Lets `one` be the member after the one that it is: cheaper than another Matrix.
+void advance(Matrix& one, int64 stride) { one.values.data = one.values.as<char>() + stride * item_size(one.dtype); }
+
+}  // namespace
+
+void batch_matvec(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+  const MatvecKernel multiply = matvec_kernel(find_matvec(a.format, ""), a.dtype, x.dtype);
+  const int64 stride = member_stride(a);
+  by_members(y.rows, a.layout->stored(), [&](int64 first, int64 last) {
+    Matrix one = member(a, first);
+    for (int64 i = first; i < last; ++i, advance(one, stride)) {
+      multiply(one, op, alpha, member(x, i), beta, member(y, i));
+    }
+  });
+}
+
+void batch_matmul(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
+  if (c.values.size() == 0) return;
+  const MatmulKernel multiply = plan.multiply(a.dtype, b.dtype);
+  by_members(c.values.shape.rows, plan.sums.work, [&](int64 first, int64 last) {
+    Matrix left = member(a, first), right = member(b, first), result = member(c, first);
+    for (int64 i = first; i < last; ++i) {
+      multiply(plan, left, right, alpha, beta, result);
+      advance(left, member_stride(a));
+      advance(right, member_stride(b));
+      advance(result, member_stride(c));
+    }
+  });
+}
+
+}  // namespace diagsparse

@@ -56,7 +56,8 @@ template <int Lanes>
 inline Vector<float, Lanes> load_half(const Float16* p) {
 #if defined(__AVX512F__)
   if constexpr (Lanes == 16) {
-    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+    return _mm512_maskz_cvtph_ps(
+        0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));  // GCC warns of the plain one
   } else
 #endif
       if constexpr (Lanes == 8) {

@@ -200,6 +200,14 @@ def test_files(format, tmp_path):
     assert np.allclose(ds.read(tmp_path / "a.mtx").toarray(), a.toarray())
 
 
+def test_plans_count_what_they_unpack():
+    a = mirrored(100, [0, 1, 2], "float64")
+    full = ds.hm_array(a)
+    packed = full.asformat("hm", symmetry="symmetric")
+    plans = [ds.plan_matmul(left, full) for left in (full, packed)]
+    assert plans[1].workspace_nbytes == plans[0].workspace_nbytes + full.nbytes
+
+
 def test_what_is_stored():
     n, upper = 10, [0, 1, 4]
     a = mirrored(n, upper, "float64")

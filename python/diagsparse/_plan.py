@@ -50,6 +50,7 @@ class MatmulPlan:
     ) -> None:
         self._given = a, b  # before any conversion
         a, b = unpacked(a), unpacked(b)
+        self._unpacked = sum(x.nbytes for x, given in zip((a, b), self._given, strict=True) if x is not given)
         self._place = a._place
         if a._place is not b._place:
             together("matmul", a, b)  # raises
@@ -112,8 +113,8 @@ class MatmulPlan:
 
     @property
     def workspace_nbytes(self) -> int:
-        """Bytes of the plan itself."""
-        return self._plan.workspace_nbytes
+        """Bytes of the plan itself, and of packed operands in full."""
+        return self._plan.workspace_nbytes + self._unpacked
 
     @property
     def kernel(self) -> str:

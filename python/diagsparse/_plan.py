@@ -49,8 +49,10 @@ class MatmulPlan:
         trans: tuple[str, str] = ("N", "N"),
     ) -> None:
         self._given = a, b  # before any conversion
-        a, b = unpacked(a), unpacked(b)
-        self._unpacked = sum(x.nbytes for x, given in zip((a, b), self._given, strict=True) if x is not given)
+        self._unpacked = 0  # bytes
+        if a._packed or b._packed:
+            a, b = unpacked(a), unpacked(b)
+            self._unpacked = sum(x.nbytes for x, given in zip((a, b), self._given, strict=True) if x is not given)
         self._place = a._place
         if a._place is not b._place:
             together("matmul", a, b)  # raises

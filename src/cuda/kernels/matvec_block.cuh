@@ -1,4 +1,5 @@
-// Y = A X where a row of X lies together: what kernel "row" runs for blocks of columns that come in pieces of 16 bytes.
+// Y = A X: what kernel "row" runs for blocks of columns. `block_pieces` where a row of X lies together and comes in
+// pieces of 16 bytes, else `block_rows`.
 #pragma once
 
 #include "core/diagonals.hpp"
@@ -103,6 +104,56 @@ bool in_pieces(const Dense& x, const Dense& y) {
   constexpr int width = kPiece<V>;
   return x.cols > 1 && x.col_stride == 1 && y.col_stride == 1 && x.cols % width == 0 && x.row_stride % width == 0 &&
          reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0;
+}
+
+// Where row i of a term has its value: behind that of the row before.
+struct Neighbouring {
+  struct Row {
+    int64 i;
+
+    __device__ int64 value(const Term& term) const { return term.u + i; }
+  };
+
+  __device__ Row row(int64 i) const { return {i}; }
+};
+
+// A thread takes one row and Columns columns of the block, `groups` apart. Threads run along the axis on which
+// x is contiguous. Where: of the values.
+template <int Columns, class Where, class U, class V>
+__global__ void __launch_bounds__(kBlock)
+    block_rows(const Term* terms, int count, const Where where, const U* values, bool conj, const Block<const V> x,
+               const Block<Product<U, V>> y, int64 rows, int64 cols, int64 groups, bool along_columns,
+               const __grid_constant__ Update<Product<U, V>> update) {
+  const int64 t0 = thread_index();
+  if (t0 >= rows * groups) return;
+  const int64 i = along_columns ? t0 / groups : t0 % rows, group = along_columns ? t0 % groups : t0 / rows;
+  const auto row = where.row(i);
+  Product<U, V> sums[Columns] = {};
+  for (const Term* t = terms; t != terms + count; ++t) {
+    if (i < t->first || i >= t->last) continue;
+    const auto value = conjugate_if(conj != t->conjugated, arithmetic(load(values + row.value(*t))));
+    const V* v = x.data + (t->v + i) * x.row;
+#pragma unroll
+    for (int k = 0; k < Columns; ++k) {
+      const int64 c = group + k * groups;
+      if (c < cols) sums[k] += multiply(value, load(v + c * x.col));
+    }
+  }
+#pragma unroll
+  for (int k = 0; k < Columns; ++k) {
+    const int64 c = group + k * groups;
+    if (c < cols) update.one(y.data + i * y.row + c * y.col, sums[k]);
+  }
+}
+
+template <class U, class V, class Where>
+void multiply_block(const RowLists& lists, const Where& where, const U* values, bool conj, const Dense& x,
+                    const Dense& y, const Update<Product<U, V>>& update) {
+  constexpr int columns = 4;
+  const int64 groups = ceil_div(x.cols, columns);
+  launch("matvec row", block_rows<columns, Where, U, V>, blocks(y.rows * groups), dim3(kBlock), lists.terms_begin(),
+         lists.count, where, values, conj, Block<const V>(x), Block<Product<U, V>>(y), y.rows, x.cols, groups,
+         x.col_stride == 1, update);
 }
 
 }  // namespace diagsparse::cuda

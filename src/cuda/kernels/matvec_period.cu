@@ -4,6 +4,7 @@
 // number each, in shared memory. So nearly all that comes from memory is x. A thread takes a few rows. A sum adds up in
 // the order of the list: the same bits on every run.
 #include "dense.cuh"
+#include "kernels/matvec_block.cuh"
 #include "kernels/matvec_period.hpp"
 #include "kernels/pieces.cuh"
 #include "kernels/row_lists.cuh"
@@ -17,6 +18,14 @@ namespace {
 struct Period {
   std::uint32_t rows;
 
+  struct Row {
+    const Period& period;
+    std::uint32_t place;
+
+    __device__ int64 value(const Term& term) const { return term.u + period.value(term.shift, place); }
+  };
+
+  __device__ Row row(int64 i) const { return {*this, place(i)}; }
   __device__ std::uint32_t place(int64 i) const { return static_cast<std::uint32_t>(i % rows); }
   __device__ std::uint32_t value(std::uint32_t shift, std::uint32_t place) const {
     const std::uint32_t at = place + shift;
@@ -177,36 +186,6 @@ __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 ? kConstantBlocks : 1)
   }
 }
 
-// A thread takes one row and Columns columns of the block, `groups` apart. Threads run along the axis on which
-// x is contiguous.
-template <int Columns, class U, class V>
-__global__ void __launch_bounds__(kBlock)
-    period_block(const Term* terms, int count, const U* values, const Period period, bool conj, const Block<const V> x,
-                 const Block<Product<U, V>> y, int64 rows, int64 cols, int64 groups, bool along_columns,
-                 const __grid_constant__ Update<Product<U, V>> update) {
-  const int64 t0 = thread_index();
-  if (t0 >= rows * groups) return;
-  const int64 i = along_columns ? t0 / groups : t0 % rows, group = along_columns ? t0 % groups : t0 / rows;
-  const std::uint32_t place = period.place(i);
-  Product<U, V> sums[Columns] = {};
-  for (const Term* t = terms; t != terms + count; ++t) {
-    if (i < t->first || i >= t->last) continue;
-    const U stored = load(values + t->u + period.value(t->shift, place));
-    const auto value = conjugate_if(conj != t->conjugated, arithmetic(stored));
-    const V* v = x.data + (t->v + i) * x.row;
-#pragma unroll
-    for (int k = 0; k < Columns; ++k) {
-      const int64 c = group + k * groups;
-      if (c < cols) sums[k] += multiply(value, load(v + c * x.col));
-    }
-  }
-#pragma unroll
-  for (int k = 0; k < Columns; ++k) {
-    const int64 c = group + k * groups;
-    if (c < cols) update.one(y.data + i * y.row + c * y.col, sums[k]);
-  }
-}
-
 // What a matrix of constant diagonals keeps beside its list: the runs among the terms of the interior.
 struct DiagonalRuns {
   Array runs;
@@ -257,11 +236,7 @@ struct PeriodMatvec {
       launch("matvec row", period_rows<each, at_once, U, V>, grid(kBlock * each), dim3(kBlock), lists->terms_begin(),
              lists->count, interior, values, period, op.conjugated, x.as<V>(), y.as<T>(), y.rows, update);
     } else {
-      constexpr int columns = 4;
-      const int64 groups = ceil_div(x.cols, columns);
-      launch("matvec row", period_block<columns, U, V>, blocks(y.rows * groups), dim3(kBlock), lists->terms_begin(),
-             lists->count, values, period, op.conjugated, Block<const V>(x), Block<T>(y), y.rows, x.cols, groups,
-             x.col_stride == 1, update);
+      multiply_block<U, V>(*lists, period, values, op.conjugated, x, y, update);
     }
   }
 };

@@ -100,34 +100,6 @@ __global__ void __launch_bounds__(kBlock, kBlocksFor<U, V>)
   }
 }
 
-// A thread takes one row and Columns columns of the block, `groups` apart. Threads run along the axis on which
-// x is contiguous.
-template <int Columns, class U, class V>
-__global__ void __launch_bounds__(kBlock)
-    block_rows(const Term* terms, int count, const U* values, bool conj, const Block<const V> x,
-               const Block<Product<U, V>> y, int64 rows, int64 cols, int64 groups, bool along_columns,
-               const __grid_constant__ Update<Product<U, V>> update) {
-  const int64 t0 = thread_index();
-  if (t0 >= rows * groups) return;
-  const int64 i = along_columns ? t0 / groups : t0 % rows, group = along_columns ? t0 % groups : t0 / rows;
-  Product<U, V> sums[Columns] = {};
-  for (const Term* t = terms; t != terms + count; ++t) {
-    if (i < t->first || i >= t->last) continue;
-    const auto value = conjugate_if(conj != t->conjugated, arithmetic(load(values + t->u + i)));
-    const V* v = x.data + (t->v + i) * x.row;
-#pragma unroll
-    for (int k = 0; k < Columns; ++k) {
-      const int64 c = group + k * groups;
-      if (c < cols) sums[k] += multiply(value, load(v + c * x.col));
-    }
-  }
-#pragma unroll
-  for (int k = 0; k < Columns; ++k) {
-    const int64 c = group + k * groups;
-    if (c < cols) update.one(y.data + i * y.row + c * y.col, sums[k]);
-  }
-}
-
 template <class U, class V>
 struct RowMatvec {
   using T = Product<U, V>;
@@ -155,11 +127,7 @@ struct RowMatvec {
       launch("matvec row", block_pieces<U, V>, grid, dim3(kBlock), lists->terms_begin(), lists->count, lists->interior,
              values, op.conjugated, Block<const V>(x), Block<T>(y), y.rows, pieces, update);
     } else {
-      constexpr int columns = 4;
-      const int64 groups = ceil_div(x.cols, columns);
-      launch("matvec row", block_rows<columns, U, V>, blocks(y.rows * groups), dim3(kBlock), lists->terms_begin(),
-             lists->count, values, op.conjugated, Block<const V>(x), Block<T>(y), y.rows, x.cols, groups,
-             x.col_stride == 1, update);
+      multiply_block<U, V>(*lists, Neighbouring(), values, op.conjugated, x, y, update);
     }
   }
 

@@ -21,12 +21,13 @@ namespace {
 // Item k of a list [begin, end) that is taken from both ends in turns.
 inline __device__ int in_turns(int k, int begin, int end) { return k % 2 == 0 ? begin + k / 2 : end - 1 - k / 2; }
 
-// Blocks that a multiprocessor is to hold: what their registers are limited to (measured on an H200: four beside 64
-// registers a thread read float64 at the copy's speed, three 17 % slower; of types that take fewer, five).
+// Blocks that a multiprocessor is to hold, which limits their registers: four leave 64 a thread, and read float64 at the
+// copy's speed on an H200; without a limit they took 96, and 19 % more time. Types that need fewer have five, pairs that
+// need more three.
 template <class U, class V>
-constexpr int kBlocksFor = is_complex<U> || is_complex<V> ? 1
-                           : sizeof(V) == 4               ? 5
-                                                          : 4;
+constexpr int kBlocksFor = sizeof(V) == 4 && !is_complex<U>    ? 5
+                           : sizeof(V) == 16 && sizeof(U) <= 8 ? 3
+                                                               : 4;
 
 // A block takes neighbouring rows, a warp 32 Rows of them, a thread every 32nd; At terms at a time, so that their
 // values are on their way together. Shared: all warps take the same rows, each its share of the terms. Mirrored: the

@@ -1,92 +1,15 @@
-"""Layouts in fewer bytes: one triangle, one period, 16-bit values. All operations, against the matrix in full."""
+"""Layouts in fewer bytes: one triangle, one period. All operations, against the matrix in full."""
 
 import pickle
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DIAGONAL, VIEWS, random, to_device, to_host
+from cases import VIEWS, random, to_device, to_host
+from packings import FORMATS, holds, mirrored, packed_cases, repeating, rounded, toeplitz, within
+from scipy.sparse.linalg import cg, eigsh
 
 import diagsparse as ds
-
-FORMATS = pytest.mark.parametrize("format", DIAGONAL)
-NARROW = ("float16", "bfloat16")
-
-
-def toeplitz(n, offsets, dtype):
-    """Return a matrix with one value on each of these diagonals."""
-    values = random(len(offsets), dtype, "toeplitz", n)
-    kept = [(k, v) for k, v in zip(offsets, values, strict=True) if abs(k) < n]
-    return sp.csr_array(
-        sum((v * sp.eye_array(n, k=k, dtype=dtype) for k, v in kept), sp.csr_array((n, n), dtype=dtype))
-    )
-
-
-def repeating(m, n, offsets, period, dtype):
-    """Return a matrix whose diagonals repeat after `period` rows, and hold zeros here and there."""
-    i = np.arange(m)
-    rows, columns, values = [], [], []
-    for k in offsets:
-        one = random(period, dtype, "repeating", k)
-        one[::3] = 0
-        inside = i[(i + k >= 0) & (i + k < n)]
-        rows, columns = [*rows, *inside], [*columns, *(inside + k)]
-        values = [*values, *one[inside % period]]
-    return sp.csr_array((np.array(values, dtype), (rows, columns)), shape=(m, n))
-
-
-def mirrored(n, offsets, dtype, conjugated=False):
-    """Return a symmetric, or Hermitian, matrix with these diagonals above the main one and below."""
-    upper = sp.csr_array((n, n), dtype=dtype)
-    for k in offsets:
-        if 0 < k < n:
-            upper = upper + sp.diags_array(random(n - k, dtype, "mirrored", k), offsets=k, shape=(n, n))
-    main = random(n, np.dtype(dtype).char.lower() if conjugated else dtype, "main")
-    below = upper.conj().T if conjugated else upper.T
-    return sp.csr_array(upper + below + (sp.diags_array(main) if 0 in offsets else 0 * sp.eye_array(n)), dtype=dtype)
-
-
-SYMMETRIC = {f"{n}: {offsets}": (n, offsets) for n, offsets in (
-    (0, []), (1, [0]), (2, [0, 1]), (7, [0, 3]), (8, [0, 1, 4]), (9, [1, 8]), (65, [0, 1, 2, 30, 64]), (700, range(40)),
-    (3000, [0, 1, 2, 55, 1500, 2999]), (150_000, [0, 1, 300, 75_000]),
-)}  # fmt: skip
-PERIODS = {
-    "constants 1": (lambda dtype: toeplitz(1, [0], dtype), 1),
-    "constants 9": (lambda dtype: toeplitz(9, [-8, -2, -1, 0, 3], dtype), 1),
-    "constants 5000": (lambda dtype: toeplitz(5000, [-4999, -71, -70, -1, 0, 1, 2, 3, 2500], dtype), 1),
-    "constants, 150 of them": (lambda dtype: toeplitz(9000, range(-70, 80), dtype), 1),
-    "wide": (lambda dtype: repeating(20, 70, [-19, -3, 0, 1, 50, 69], 7, dtype), 7),
-    "tall": (lambda dtype: repeating(70, 20, [-69, -50, -2, 0, 19], 1, dtype), 1),
-    "period 3": (lambda dtype: repeating(200, 200, [-199, -100, -1, 0, 2, 17], 3, dtype), 3),
-    "period 60 of 6000": (lambda dtype: repeating(6000, 6000, [-60, -1, 0, 1, 60], 60, dtype), 60),
-    "period 2500 of 20000": (lambda dtype: repeating(20000, 20000, [-7000, -1, 0, 1, 2500], 2500, dtype), 2500),
-    "period beyond the matrix": (lambda dtype: repeating(30, 30, [-3, 0, 9], 64, dtype), 64),
-}
-
-
-def packed_cases(dtype):
-    """Yield the name of a case, the matrix, and the options of its layout."""
-    for name, (n, offsets) in SYMMETRIC.items():
-        yield f"symmetric {name}", mirrored(n, offsets, dtype), {"symmetry": "symmetric"}
-        if np.dtype(dtype).kind == "c":
-            yield f"hermitian {name}", mirrored(n, offsets, dtype, True), {"symmetry": "hermitian"}
-    for name, (make, period) in PERIODS.items():
-        yield name, make(dtype), {"period": period}
-    step = sp.eye_array(800, k=5, dtype=dtype) * random(1, dtype)[0]
-    both = sp.csr_array(toeplitz(800, [0], dtype) + step + step.T)
-    yield "symmetric constants", both, {"symmetry": "symmetric", "period": 1}
-
-
-def holds(format, a):
-    return format != "cdm" or a.shape[0] == a.shape[1]
-
-
-def within(y, reference, a, x, alpha=1):
-    """Check against the bound of a sum of as many terms as the longest row has."""
-    eps = np.finfo(np.result_type(y.dtype, np.float32)).eps
-    terms = int(np.diff(sp.csr_array(a).indptr).max(initial=0)) + 8
-    bound = 4 * terms * eps * abs(alpha) * (abs(a) @ abs(x)) + np.finfo(np.float64).tiny
-    assert np.all(abs(y - reference) <= bound), float(np.max(abs(y - reference) - bound))
 
 
 @FORMATS
@@ -325,106 +248,12 @@ def test_chains_of_products(format, device):
                 )
 
 
-# ---- 16-bit values ------------------------------------------------------------------------------------------------
-def narrow_dtype(name):
-    """Return NumPy's dtype; that of bfloat16 is there once its package is imported."""
-    if name == "bfloat16":
-        pytest.importorskip("ml_dtypes")
-    return np.dtype(name)
-
-
-def rounded(a, narrow):
-    """Return a SciPy matrix with its values rounded to 16 bits, in float64."""
-    made = sp.csr_array(a)
-    return sp.csr_array(
-        (made.data.astype(narrow_dtype(narrow)).astype(float), made.indices, made.indptr), shape=a.shape
-    )
-
-
 @FORMATS
-@pytest.mark.parametrize("narrow", NARROW)
-def test_narrow_values(format, narrow, device):
-    ml_dtypes = pytest.importorskip("ml_dtypes") if narrow == "bfloat16" else None
-    for name, a, layout in packed_cases("float32"):
-        if not holds(format, a) or a.shape[0] > 10_000:
-            continue
-        A = ds.array(a, format, device=device).asformat(format, **layout).astype(narrow)
-        exact = rounded(a, narrow)
-        assert A.dtype == narrow and A.values.dtype == narrow and A.symmetry == layout.get("symmetry")
-        assert ml_dtypes is None or A.dtype == ml_dtypes.bfloat16
-        for dtype, result in (
-            ("float32", "float32"),
-            ("float64", "float64"),
-            ("complex64", "complex64"),
-            ("float16", "float32"),
-        ):
-            x = random(a.shape[1], "complex64" if "complex" in dtype else "float32", name).astype(dtype)
-            for kernel in A.kernels("matvec"):
-                y = to_host(A.matvec(to_device(x, device) if dtype != "float16" else x, kernel=kernel))
-                assert y.dtype == result, (dtype, y.dtype)
-                within(
-                    y,
-                    exact @ x.astype("complex128" if "complex" in dtype else float),
-                    exact,
-                    abs(x.astype("complex128")),
-                )
-            X = random(a.shape[1] * 4, "float32", name).reshape(-1, 4)
-            within(to_host(A @ to_device(X, device)), exact @ X.astype(float), exact, X.astype(float))
-        if a.shape[0] <= 200:
-            for made in (
-                A,
-                A.T.T,
-                pickle.loads(pickle.dumps(A)),
-                A.copy(),
-                A.to("cpu"),
-                A.unpacked(),
-                A.asformat("csr"),
-            ):
-                assert np.array_equal(made.toarray().astype(float), exact.toarray()), name
-            assert np.array_equal((A * 2).toarray().astype(float), 2 * exact.toarray())
-            assert (A * 2).dtype == narrow and A.unpacked().dtype == np.float32 and (A @ A.T).dtype == np.float32
-            assert np.allclose((A @ A.T).toarray(), (exact @ exact.T).toarray(), rtol=1e-5, atol=1e-5)
-            assert np.allclose((A + A).toarray(), 2 * exact.toarray())
-
-
-@pytest.mark.parametrize("narrow", NARROW)
-def test_narrow_values_keep_zeros_infinities_and_the_smallest(narrow, device, tmp_path):
-    if narrow == "bfloat16":
-        pytest.importorskip("ml_dtypes")
-        values = np.array([0, -0.0, 1, -2.5, 1e-40, -9.2e-41, 3e38, np.inf, -np.inf, np.nan, 1 / 3, 1e-38])
-    else:
-        values = np.array([0, -0.0, 1, -2.5, 6e-8, -1e-7, 65504, np.inf, -np.inf, np.nan, 1 / 3, 6.1e-5])
-    A = ds.dia_array(
-        (values[np.newaxis].astype("float32").astype(narrow_dtype(narrow)), [0]), shape=(12, 12), device=device
-    )
-    reference = np.asarray(A.to("cpu").values).astype(np.float64)[0]
-    for kernel in A.kernels("matvec"):
-        for dtype in ("float32", "float64"):
-            y = to_host(A.matvec(to_device(np.ones(12, dtype), device), kernel=kernel))
-            assert np.array_equal(y, reference.astype(dtype), equal_nan=True), (kernel, dtype)
-    ds.write(tmp_path / "narrow.npz", A)
-    again = ds.read(tmp_path / "narrow.npz")
-    assert again.dtype == narrow and np.array_equal(
-        again.values.astype(float), A.to("cpu").values.astype(float), equal_nan=True
-    )
-
-
-def test_every_float16_is_widened_exactly(device):
-    bits = np.arange(2**16, dtype=np.uint16).view(np.float16)
-    A = ds.hm_array((bits, [0]), shape=(2**16, 2**16), device=device)
-    x = to_device(np.ones(2**16, np.float32), device)
-    with np.errstate(all="ignore"):
-        assert np.array_equal(to_host(A @ x), bits.astype(np.float32), equal_nan=True)
-
-
-@FORMATS
-def test_narrow_from_anything(format, device):
-    a = mirrored(20, [0, 1], "float32")
-    for given in (a, a.toarray(), a.astype("float64")):
-        made = getattr(ds, f"{format}_array")(given, dtype="float16", device=device, symmetry="symmetric")
-        assert made.dtype == np.float16 and made.symmetry == "symmetric"
-        assert np.array_equal(made.toarray(), a.toarray().astype("float16"))
-    with pytest.raises(TypeError, match="imaginary"):
-        getattr(ds, f"{format}_array")(a.astype("complex64"), dtype="float16", device=device)
-    with pytest.raises(TypeError, match="float16"):
-        ds.csr_array(a, dtype="float16")
+def test_solvers_of_scipy(format):
+    grid = ds.gallery.stencil(5, (9, 11))
+    lowest, b = np.linalg.eigvalsh(grid.toarray())[:2], np.ones(99)
+    for layout in ({"symmetry": "symmetric"}, {"period": "auto"}):
+        A = ds.array(grid, format).asformat(format, **layout)
+        x, failed = cg(A, b, rtol=1e-10)
+        assert not failed and np.allclose(grid @ x, b)
+        assert np.allclose(np.sort(eigsh(A, k=2, which="SA", return_eigenvectors=False)), lowest)

@@ -1,4 +1,4 @@
-"""From whatever a user has to one of our matrices, and from format to format."""
+"""From whatever a user has to one of our matrices."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from . import _memory, _merge, _owners
+from . import _owners
 from ._array import FORMATS, SparseArray
 from ._backend import CPU, Place, gpu, place
+from ._convert import convert, format_class, from_csr, require_entries, require_layout
 from ._diagonal import DiagonalArray, diagonal_length
 from ._packing import Packing, pack
-from ._types import is_narrow, named_dtype, value_dtype
+from ._types import is_narrow, named_dtype, value_dtype, widened
 
-__all__ = ["array", "as_sparse", "build", "convert", "is_dense"]
+__all__ = ["array", "as_sparse", "build", "is_dense"]
 
 
 def array(arg: Any, format: str | None = None, *, op: str = "matvec", device: str | None = None) -> SparseArray:
@@ -51,13 +52,6 @@ def array(arg: Any, format: str | None = None, *, op: str = "matvec", device: st
     offsets = np.array(ours._core.occupied_diagonals(ours._matrix), dtype=np.int64)
     hm = FORMATS["hm"]._forecast(ours.shape, ours.dtype.itemsize, offsets, ours.nnz)
     return ours.asformat("hm") if hm <= ours.nbytes else ours
-
-
-def format_class(format: str) -> type[SparseArray]:
-    """Return the class of a format by its name."""
-    if format not in FORMATS:
-        raise ValueError(f'no format "{format}"; there are {", ".join(FORMATS)}')
-    return FORMATS[format]
 
 
 def is_dense(x: Any) -> bool:
@@ -125,7 +119,7 @@ def build(
     if issubclass(cls, DiagonalArray):
         made = _build_diagonals(cls, arg, shape, dtype, copy, max_bytes, target, layout)
     elif layout:
-        raise TypeError(f"{cls.format}_array: no option {', '.join(layout)}")
+        raise TypeError(f"{cls.format}_array: no option {', '.join(layout)}; dia, hm and cdm have options")
     else:
         made = _build(cls, arg, shape, dtype, copy, max_bytes, target)
     return made if target is None else made.to(target.name)
@@ -161,7 +155,7 @@ def _build(
         shape = _shape(shape, who)
     if isinstance(arg, SparseArray):
         _same_shape(arg.shape, shape, who)
-        value_dtype(arg.dtype, dtype, who, narrow=True)
+        value_dtype(widened(arg.dtype), dtype, who)
         if target not in (None, CPU):  # conversions are for the GPU
             arg = arg.to(target.name)
         made = convert(arg, cls.format, max_bytes)
@@ -249,7 +243,7 @@ def _from_scipy(
         return cls._from_scipy(a, dtype, copy)
     if a.format == "dia":
         return _from_scipy_dia(cls, a, kept, max_bytes)
-    return _from_csr(FORMATS["csr"]._from_scipy(a, kept, False).to(target.name), cls, max_bytes)
+    return from_csr(FORMATS["csr"]._from_scipy(a, kept, False).to(target.name), cls, max_bytes)
 
 
 def _from_scipy_dia(cls: type[DiagonalArray], a: Any, dtype: np.dtype, max_bytes: int | None) -> DiagonalArray:
@@ -263,63 +257,6 @@ def _from_scipy_dia(cls: type[DiagonalArray], a: Any, dtype: np.dtype, max_bytes
             given = rows[offset][first + offset : first + offset + len(values)]
             values[: len(given)] = given
     return made
-
-
-# ---- conversions ----------------------------------------------------------------------------------
-def convert(a: SparseArray, format: str, max_bytes: int | None = None) -> SparseArray:
-    """Return `a` in another format (itself in its own)."""
-    cls = format_class(format)
-    if format == a.format:
-        return a
-    a = a.unpacked(max_bytes=max_bytes) if a._packed else a
-    if not issubclass(cls, DiagonalArray):
-        if isinstance(a, DiagonalArray):
-            require_entries(cls, a, a.dtype, max_bytes, a._place)
-            require_entries(FORMATS["csr"], a, a.dtype, None, a._place)  # on the way
-            csr = a._wrap(a._core.csr_from_diagonals(a._matrix, a._op))
-            return csr if format == "csr" else convert(csr, format, max_bytes)
-        require_entries(cls, a, a.dtype, max_bytes, a._place)
-        return cls._from_scipy(a.to_scipy(), None, False) if a._place is CPU else _merge.converted(a, format)
-    if isinstance(a, DiagonalArray):
-        offsets = a._spans()[:, 0]
-        require_layout(cls, a.shape, a.dtype.itemsize, offsets, a.nnz, max_bytes, a._place)
-        return a._laid_out(cls, offsets.tolist(), a.dtype)
-    return _from_csr(convert(a, "csr"), cls, max_bytes)
-
-
-def _from_csr(csr: SparseArray, cls: type[DiagonalArray], max_bytes: int | None) -> SparseArray:
-    if csr._op:
-        csr = csr.copy()
-    offsets = csr._core.occupied_diagonals(csr._matrix)
-    require_layout(cls, csr.shape, csr.dtype.itemsize, np.array(offsets, np.int64), csr.nnz, max_bytes, csr._place)
-    return cls._wrap(csr._core.diagonals_from_csr(csr._matrix, cls.format, offsets))
-
-
-def require_entries(cls: type[SparseArray], a: Any, dtype: np.dtype, max_bytes: int | None, place: Place) -> None:
-    """Raise when the entries of `a`, in csr, csc or coo, exceed the limit."""
-    what = f"{cls.format}_array: {a.nnz} entries of a {a.shape[0]} x {a.shape[1]} matrix"
-    _memory.require(cls._forecast(a.shape, dtype.itemsize, None, a.nnz), max_bytes, what, place=place)
-
-
-def require_layout(
-    cls: type[DiagonalArray],
-    shape: tuple[int, int],
-    itemsize: int,
-    offsets: np.ndarray,
-    nnz: int,
-    max_bytes: int | None,
-    place: Place,
-) -> None:
-    """Raise when this format cannot hold the shape, or its bytes exceed the limit."""
-    place.core.labels_for(cls.format, *shape, [])  # cdm: square only
-    csr = FORMATS["csr"]._forecast(shape, itemsize, offsets, nnz)
-    _memory.require(
-        cls._forecast(shape, itemsize, offsets, nnz),
-        max_bytes,
-        f"{cls.format}_array: {len(offsets)} diagonals of a {shape[0]} x {shape[1]} matrix",
-        f"{nnz} nonzeros take {_memory.human(csr)} as csr_array",
-        place,
-    )
 
 
 # Last, because these modules need what stands above.

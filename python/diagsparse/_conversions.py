@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from . import _construct, _memory
+from . import _convert, _memory
 from ._backend import place
 from ._types import value_dtype
 
@@ -33,10 +33,10 @@ class Conversions:
             With the bytes, when the result exceeds `max_bytes` or the free memory.
         """
         if layout:
-            return _construct.format_class(format or self.format)(self, max_bytes=max_bytes, **layout)
+            return _convert.format_class(format or self.format)(self, max_bytes=max_bytes, **layout)
         if format is None or format == self.format:
             return self.copy() if copy else self
-        return _construct.convert(self, format, max_bytes)
+        return _convert.convert(self, format, max_bytes)
 
     def to(self: SparseArray, device: str) -> SparseArray:
         """Return this matrix on a device: itself where it is there already, else a copy.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _construct, _devices, _memory, _owners
+from . import _convert, _devices, _memory, _owners
 from ._array import FORMATS
 from ._backend import CPU, Place, gpu
 from ._diagonal import DiagonalArray, diagonal_length
@@ -38,10 +38,10 @@ def from_sparse(cls: type[SparseArray], a: Any, dtype: Any, max_bytes: int | Non
         return _from_dia(cls, a, kept, place, max_bytes)
     a = a if a.format in _ENTRIES else a.tocsr()
     format = "csr" if issubclass(cls, DiagonalArray) else cls.format
-    _construct.require_entries(FORMATS[format], a, kept, max_bytes if format == cls.format else None, place)
+    _convert.require_entries(FORMATS[format], a, kept, max_bytes if format == cls.format else None, place)
     first, second = (_view(getattr(a, name), place) for name in _ENTRIES[a.format])
     made = _devices.entries(format, a.shape, _view(a.data, place, kept), first, second, a.format, place)
-    return _construct.convert(made, cls.format, max_bytes)
+    return _convert.convert(made, cls.format, max_bytes)
 
 
 def _view(x: Any, place: Place, dtype: np.dtype | None = None) -> Any:
@@ -54,10 +54,10 @@ def _from_dia(cls: type[SparseArray], a: Any, dtype: np.dtype, place: Place, max
     target = cls if issubclass(cls, DiagonalArray) else FORMATS["dia"]
     offsets = a.offsets.get().tolist()
     inside = np.array(sorted(k for k in offsets if diagonal_length(a.shape, k)), np.int64)
-    _construct.require_layout(target, a.shape, dtype.itemsize, inside, a.nnz, max_bytes, place)
+    _convert.require_layout(target, a.shape, dtype.itemsize, inside, a.nnz, max_bytes, place)
     view = _owners.contiguous(_view(a.data, place, dtype), dtype)
     made = target._wrap(place.core.realigned(target.format, *a.shape, view, offsets))
-    return _construct.convert(made, cls.format, max_bytes)
+    return _convert.convert(made, cls.format, max_bytes)
 
 
 def from_dense(cls: type[SparseArray], x: Any, dtype: np.dtype, max_bytes: int | None) -> SparseArray:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from . import _construct, _diagonal, _merge, _owners
+from . import _construct, _convert, _diagonal, _merge, _owners
 from ._backend import CPU
 from ._packing import unpacked
 from ._types import is_narrow, value_dtype, widened
@@ -216,7 +216,7 @@ def _add_sparse(a: SparseArray, b: SparseArray, alpha: int, beta: int) -> Sparse
     if not isinstance(b, _diagonal.DiagonalArray):
         b = b.asformat(a.format)
     offsets = np.union1d(a._spans()[:, 0], b._spans()[:, 0])
-    _construct.require_layout(type(a), a.shape, dtype.itemsize, offsets, a.nnz + b.nnz, None, a._place)
+    _convert.require_layout(type(a), a.shape, dtype.itemsize, offsets, a.nnz + b.nnz, None, a._place)
     made = (
         a._laid_out(type(a), offsets.tolist(), dtype)
         if alpha == 1

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from . import _memory
+from . import _convert
 from ._backend import CPU
 
 if TYPE_CHECKING:
@@ -93,9 +93,7 @@ class Packed:
         if not any(wide._packing):
             return wide
         offsets = wide._spans()[:, 0]
-        what = f"{self.format}_array: {len(offsets)} diagonals of a {self.shape[0]} x {self.shape[1]} matrix in full"
-        nbytes = self._forecast(self.shape, wide.dtype.itemsize, offsets, self.nnz)
-        _memory.require(nbytes, max_bytes, what, place=self._place)
+        _convert.require_layout(type(self), self.shape, wide.dtype.itemsize, offsets, self.nnz, max_bytes, self._place)
         return wide._laid_out(type(self), offsets.tolist(), wide.dtype)
 
 

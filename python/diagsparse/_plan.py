@@ -11,7 +11,8 @@ import numpy as np
 from . import _device_dense, _display, _memory, _merge, _streams
 from ._array import FORMATS, SparseArray
 from ._backend import CPU
-from ._construct import convert, format_class, together
+from ._construct import together
+from ._convert import convert, format_class
 from ._diagonal import DiagonalArray
 from ._packing import unpacked
 from ._types import check_scalars, product_dtypes

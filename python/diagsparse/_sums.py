@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from . import _display, _merge
 from ._array import FORMATS, SparseArray
 from ._backend import CPU
-from ._construct import as_sparse, format_class, home_of, require_sparse, together
+from ._construct import as_sparse, home_of, require_sparse, together
+from ._convert import format_class
 from ._diagonal import DiagonalArray
 from ._packing import unpacked
 from ._plan import OPERATIONS, MatmulPlan, default_format

@@ -71,12 +71,15 @@ def test_operands_of_two_types(format):
 def test_what_is_infinite_stays_where_it_meets_stored_values(format, kernel):
     a, b = ds.gallery.banded(300, 9, 12, seed=5), ds.gallery.banded(300, 8, 8, seed=6)
     a.data[3, 100], a.data[12, 250], b.data[4, 17], b.data[9, 299] = np.inf, np.nan, -np.inf, np.inf
-    A, B = ds.array(a, format, device="cuda"), ds.array(b, format, device="cuda")
-    expected = ds.array(a, format).matmul(ds.array(b, format), kernel="sequential").toarray()
-    assert np.isnan(expected).any() and np.isinf(expected).any()
-    made = A.matmul(B, kernel=kernel).toarray()
-    assert np.array_equal(np.isfinite(made), np.isfinite(expected))
-    assert np.allclose(made, expected, rtol=1e-13, equal_nan=True)
+
+    def products(device, kernel):
+        A, B = ds.array(a, format, device=device), ds.array(b, format, device=device)
+        return [x.matmul(y, kernel=kernel).toarray() for x, y in ((A, B), (A, A.T), (B.T, B))]
+
+    for made, expected in zip(products("cuda", kernel), products("cpu", "sequential"), strict=True):
+        assert not np.isfinite(expected).all()
+        assert np.array_equal(np.isfinite(made), np.isfinite(expected))
+        assert np.allclose(made, expected, rtol=1e-13, equal_nan=True)
 
 
 @DIAGONAL
@@ -102,6 +105,7 @@ def test_values_that_begin_anywhere(format):
     shifted = type(A)((room[1:].reshape(A.values.shape), *(getattr(A, name) for name in names)), shape=A.shape)
     for kernel in KERNELS:
         check_matmul(shifted.matmul(shifted, kernel=kernel), sp.csr_array(a), sp.csr_array(a), kernel)
+        check_matmul(shifted.matmul(shifted.T, kernel=kernel), sp.csr_array(a), sp.csr_array(a).T, kernel)
     x = np.linspace(-1, 1, 400)
     assert np.allclose(shifted @ x, a @ x, rtol=1e-13)
 

@@ -12,14 +12,12 @@ constexpr int kRing = 24, kRingStride = 18;  // diagonals of C on their way out,
 struct Room {
   int b, nothing, rings, pieces, a_at, b_at, total;
 
-  __host__ __device__ Room(const Bands& bands, int item, int groups, int warps) {
+  __host__ __device__ Room(const Bands& bands, int item, int warps) {
     const auto next = [](int bytes) { return (bytes + 15) / 16 * 16; };
-    b = next(item * bands.a_width * bands.a_stride);
+    b = next(item * bands.fetched_a() * bands.a_stride);
     nothing = b + item * bands.b_width * bands.b_stride;
     rings = next(nothing + item * bands.b_stride);
-    // The runs of A and B lie where the rings will be.
-    const int runs = static_cast<int>(sizeof(Run)) * (bands.a_width + bands.b_width);
-    pieces = next(rings + max(item * warps * kRing * kRingStride, runs));
+    pieces = next(rings + item * warps * kRing * kRingStride);
     a_at = pieces + static_cast<int>(sizeof(Piece)) * 8 * bands.steps();
     b_at = a_at + 4 * (kWarpRows - 1 + 8 * bands.inner_steps());
     total = b_at + 4 * bands.b_width;
@@ -27,70 +25,81 @@ struct Room {
 };
 
 template <int Tiles, bool Split, class T>
-__global__ void __launch_bounds__(Split ? 256 : 128)
+__global__ void __launch_bounds__(Split ? 256 : 128, 1)
     band_tiles(const __grid_constant__ Bands bands, const Source<T> a, bool conj_a, const Source<T> b, bool conj_b,
                T* c, const __grid_constant__ Update<T> update) {
   static_assert(Tiles % 3 == 0);  // the ring turns once in three steps
   constexpr int item = sizeof(T);
-  extern __shared__ double2 block_memory[];
+  extern __shared__ __align__(kSector) char shared[];
   __shared__ Copies copies;
-  char* const shared = reinterpret_cast<char*>(block_memory);
+  __shared__ bool partial;  // a line of C that the block meets is not stored for all of its rows
   const int warps = blockDim.x / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int groups = Split ? warps / 2 : warps, part = warp / groups;  // two warps share their rows
   const int rows = groups * kWarpRows, met = met_rows(bands, groups);  // of C, of B
-  const Room room(bands, item, groups, warps);
+  const Room room(bands, item, warps);
   Piece* pieces = reinterpret_cast<Piece*>(shared + room.pieces);  // of C; the first is that of line 1 - kWarpRows
   int *a_at = reinterpret_cast<int*>(shared + room.a_at) + kWarpRows - 1,
       *b_at = reinterpret_cast<int*>(shared + room.b_at);
-  Run* runs = reinterpret_cast<Run*>(shared + room.rings);
   const int64 i0 = static_cast<int64>(blockIdx.x) * rows;
   const int mine = static_cast<int>(min(int64(rows), bands.rows - i0));
   // Line l of A and B together, and line of C; the first ones of each thread are read ahead.
+  const int fetched_a = bands.fetched_a(), fetched = fetched_a + bands.b_width;
   const auto operand_line = [&](int l) {
-    return l < bands.a_width                   ? bands.a[l]
-           : l < bands.a_width + bands.b_width ? bands.b[l - bands.a_width]
-                                               : Line{0, 0, 0};
+    return l < fetched_a ? bands.a[l] : l < fetched ? bands.b[l - fetched_a] : Line{0, 0, 0};
   };
   const auto result_line = [&](int line) {
     return line >= 0 && line < bands.c_width() ? bands.c[line] : Line{0, 0, 0};
   };
-  const Line own_operand = operand_line(threadIdx.x),
-             own_result = result_line(static_cast<int>(threadIdx.x) + 1 - kWarpRows);
-  if (threadIdx.x == 0) copies.begin(blockDim.x);
+  const int own = lane * warps + warp;  // all warps have as many copies to start
+  const Line own_operand = operand_line(own), own_result = result_line(static_cast<int>(threadIdx.x) + 1 - kWarpRows);
+  if (threadIdx.x == 0) {
+    copies.begin(blockDim.x);
+    partial = !update.plain || mine < rows;
+  }
   __syncthreads();
+  const auto bytes = [](const T* p) { return reinterpret_cast<const char*>(p); };
 #pragma unroll 1
-  for (int l = threadIdx.x; l < bands.a_width + bands.b_width; l += blockDim.x) {
-    const int e = l - bands.a_width;
+  for (int l0 = 0; l0 < fetched; l0 += blockDim.x) {
+    const int l = l0 + own, e = l - fetched_a;
     const bool of_a = e < 0;
-    const Line line = l == static_cast<int>(threadIdx.x) ? own_operand : operand_line(l);
-    const Piece piece = piece_of(line, of_a ? i0 : i0 + bands.a_low, of_a ? mine : met, bands);
+    const Piece piece =
+        piece_of(l0 == 0 ? own_operand : operand_line(l), of_a ? i0 : i0 + bands.a_low, of_a ? mine : met, bands);
     const T* values = of_a ? a.values : b.values;
     const T* from = values + piece.at;
-    const int place = (of_a ? item * l * bands.a_stride : room.b + item * e * bands.b_stride) + since_border(from);
-    (of_a ? a_at[l] : b_at[e]) = piece.first < piece.last ? place : room.nothing;
-    copies.start(Run{reinterpret_cast<const char*>(from), shared + place, item, of_a ? rows : met, piece.first,
-                     piece.last, piece.wrap},
-                 values, of_a ? a.size : b.size, runs);
+    const int row = of_a ? item * l * bands.a_stride : room.b + item * e * bands.b_stride,
+              place = row + since_border(bytes(from) - row, kSector);
+    const bool stored = piece.first < piece.last;
+    if (l < fetched) {
+      (of_a ? a_at[l] : b_at[e]) = stored ? place : room.nothing;
+      const int d = bands.a_width - 1 - e;
+      if (bands.mirrored) a_at[d] = stored ? place + item * d : room.nothing;
+    }
+    const char* end = bytes(values + (of_a ? a.size : b.size));
+    const int count = of_a ? rows : met;
+    const Run run{bytes(from), bytes(values), end, shared + place, item, count, piece.first, piece.last, piece.wrap};
+    const bool left = stored && !copies.start(run);
+    for (unsigned todo = __ballot_sync(~0u, left); todo != 0; todo &= todo - 1) {
+      start_by_warp(run_of_lane(run, __ffs(todo) - 1), bands.n);
+    }
   }
-  copies.started();
-  bool whole = update.plain && mine == rows;
   for (int l = threadIdx.x; l < 8 * bands.steps(); l += blockDim.x) {
     Piece piece =
         piece_of(l == static_cast<int>(threadIdx.x) ? own_result : result_line(l + 1 - kWarpRows), i0, mine, bands);
     if (piece.last <= piece.first) piece.at = -1;
-    else whole = whole && piece.whole(rows);
+    else if (!piece.whole(rows)) partial = true;
     pieces[l] = piece;
   }
   for (int d = static_cast<int>(threadIdx.x) + 1 - kWarpRows; d < 8 * bands.inner_steps(); d += blockDim.x) {
     if (d < 0 || d >= bands.a_width) a_at[d] = room.nothing;
   }
   for (int x = threadIdx.x; x < bands.b_stride; x += blockDim.x) reinterpret_cast<T*>(shared + room.nothing)[x] = T{};
-  copies.wait(runs, bands.n, 0);
-  whole = __syncthreads_and(whole);  // every line of C that the block meets is stored for all of its rows
+  copies.started();
+  copies.wait(0);
+  const bool whole = !partial;
 
   const int first = warp % groups * kWarpRows, row = lane / 4, inner = lane % 4, column = lane % 4 * 2;
   const int r = lane % 16, x = first + r;
-  const WarpBands<T> own{bands, shared + item * first, a_at, b_at, conj_a, conj_b};
+  const WarpBands<T> meets{bands, shared + item * first, a_at, b_at, conj_a, conj_b};
   T* own_c = c + x;
   asm("" : "+l"(own_c));  // kept, not found anew in every step
   T* ring = reinterpret_cast<T*>(shared + room.rings) + warp * kRing * kRingStride;
@@ -122,11 +131,11 @@ __global__ void __launch_bounds__(Split ? 256 : 128)
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
           const int k = 8 * g + 4 * half + inner;
-          const T low = own.left(row, k), high = own.left(row + 8, k);
+          const T low = meets.left(row, k), high = meets.left(row + 8, k);
 #pragma unroll
           for (int t = 0; t < Tiles; ++t) {
             if (!Split || (g + t + 2 >= begin && g + t < end)) {
-              tiles[(u + t) % Tiles].add(low, high, conjugate_if(conj_b, own.at(right[t][half] + 8 * item * u)));
+              tiles[(u + t) % Tiles].add(low, high, conjugate_if(conj_b, meets.at(right[t][half] + 8 * item * u)));
             }
           }
         }
@@ -167,7 +176,7 @@ __global__ void __launch_bounds__(Split ? 256 : 128)
     for (; wrong != 0; wrong &= wrong - 1) {
       const int bit = __ffsll(wrong) - 1, number = 8 * (g0 + bit / 4) + 2 * (bit % 4) + lane / 16;
       const Piece& to = pieces[number];
-      if (to.holds(x)) update.one(c + to.place(x, bands.n), own.alone(r, i0 + x, number + 1 - kWarpRows));
+      if (to.holds(x)) update.one(c + to.place(x, bands.n), meets.alone(r, i0 + x, number + 1 - kWarpRows));
     }
 #pragma unroll
     for (int t = 0; t < Tiles; ++t) {

@@ -15,9 +15,11 @@ struct Bands {
   int64 a_low;         // offset of A's first line
   int64 rows, n;       // of C; of a cyclic line
   bool cyclic;
+  bool mirrored;           // B is A transposed: A's values are found among B's
   int a_stride, b_stride;  // in shared memory, between lines
 
   __host__ __device__ int c_width() const { return a_width + b_width - 1; }
+  __host__ __device__ int fetched_a() const { return mirrored ? 0 : a_width; }  // A's lines in shared memory
   // Steps of 8 rows k in which a warp multiplies; after which all tiles are written.
   __host__ __device__ int inner_steps() const { return (kWarpRows - 1 + a_width + 7) / 8; }
   __host__ __device__ int steps() const { return (c_width() + kWarpRows - 2) / 8 + 1; }

@@ -101,7 +101,7 @@ class Grouping {
       }
       const int64 all = lines + 1 + windows + more_windows;
       const int64 bytes = a_item_ * (lines + 1) * rows_ + b_item_ * (values_b + more_b) +
-                          static_cast<int64>(sizeof(GroupPair)) * (stop - begin) + (32 + kRunBytes) * (all + 1);
+                          static_cast<int64>(sizeof(GroupPair)) * (stop - begin) + (64 + 4) * (all + 1);
       if (next != begin && bytes > budget_) break;
       for (; next != stop; ++next) {
         Window& w = windows_[next->b];
@@ -116,10 +116,10 @@ class Grouping {
     return next;
   }
 
-  // Lines and windows begin as many values after a 16-byte border as they do in global memory.
+  // Lines and windows begin as many values after a 32-byte border as they do in global memory.
   void write_chunk(Iterator begin, Iterator end) {
     GroupChunk chunk{size(made_.a), 0, size(made_.b), 0, size(made_.pairs), 0, size(made_.starts), 0, 0, 0};
-    const int a_border = 16 / a_item_, b_border = 16 / b_item_;
+    const int a_border = 32 / a_item_, b_border = 32 / b_item_;
     std::int32_t a_end = 0, b_end = 0, last = -1;
     for (auto& pairs : by_diagonal_) pairs.clear();
     for (Iterator m = begin; m != end; ++m) {
@@ -151,9 +151,9 @@ class Grouping {
     chunk.pairs_end = size(made_.pairs);
     chunk.b_at = a_end * a_item_;
     chunk.pairs_at = chunk.b_at + b_end * b_item_;
-    chunk.runs_at = chunk.pairs_at + (chunk.pairs_end - chunk.pairs) * static_cast<int>(sizeof(GroupPair));
-    const std::int32_t runs = chunk.a_end - chunk.a + chunk.b_end - chunk.b + 1;
-    made_.most_bytes = std::max(made_.most_bytes, chunk.runs_at + kRunBytes * runs);
+    chunk.list_at = chunk.pairs_at + (chunk.pairs_end - chunk.pairs) * static_cast<int>(sizeof(GroupPair));
+    const std::int32_t listed = chunk.a_end - chunk.a + chunk.b_end - chunk.b + 1;
+    made_.most_bytes = std::max(made_.most_bytes, chunk.list_at + 4 * listed);
     made_.chunks.push_back(chunk);
   }
 

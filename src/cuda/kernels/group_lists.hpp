@@ -26,7 +26,7 @@ struct GroupChunk {
   std::int32_t a, a_end, b, b_end;       // its lines of A and windows of B
   std::int32_t pairs, pairs_end;         // its pairs, by diagonal of C
   std::int32_t starts;                   // where each diagonal's pairs begin: shape.diagonals + 1 numbers, from 0
-  std::int32_t b_at, pairs_at, runs_at;  // where windows, pairs and runs lie in shared memory, in bytes
+  std::int32_t b_at, pairs_at, list_at;  // where windows, pairs and a list of both and the lines lie in shared memory
 };
 struct Group {
   std::int32_t c, c_end;  // lines of C
@@ -47,9 +47,7 @@ struct GroupLists {
   std::int32_t most_bytes = 0;  // of shared memory, of a chunk
 };
 
-constexpr int kRunBytes = 40;  // of shared memory for what says where a line or window comes from
-
-// `budget`: bytes of shared memory for lines of `a_item`- and `b_item`-byte values, for the pairs and the runs.
+// `budget`: bytes of shared memory for lines of `a_item`- and `b_item`-byte values, for the pairs and the list.
 GroupLists group_lists(const Plan& plan, int a_item, int b_item, int budget);
 
 }  // namespace diagsparse::cuda

@@ -2,10 +2,10 @@
 //
 // A band is a row of dense tiles. A block takes 16 rows of C for each of its warps. It brings A's and B's lines for
 // these rows into shared memory as they are stored (a bulk copy for each line, see fetch.cuh; the row stride keeps the
-// skewed reads of the fragments free of bank conflicts, but for lines that begin behind a 16-byte border). A warp walks
-// the rows k of B that its rows of A meet, 8 at a time: `Tiles` tiles of 16 x 8 of C are open at once in registers, the
-// first of them is complete after each step, and is put back into diagonals through a ring in shared memory and written
-// once.
+// skewed reads of the fragments free of bank conflicts, but for lines that begin behind a 32-byte border); where B is A
+// transposed, B's lines hold A's values too. A warp walks the rows k of B that its rows of A meet, 8 at a time: `Tiles`
+// tiles of 16 x 8 of C are open at once in registers, the first of them is complete after each step, and is put back
+// into diagonals through a ring in shared memory and written once.
 //
 //     rows i of C   | a a a a . . . .     The band of A times the band of B; tile t of C holds the columns
 //     (16 a warp)   | . a a a a . . .     8 t ... 8 t + 7, counted from the first that the rows reach.
@@ -90,6 +90,7 @@ struct BandMatmul<T, T> {
                 plan.rows,
                 plan.rows,
                 lists->cyclic,
+                plan.op_a.transposed != plan.op_b.transposed && a.layout == b.layout && a.values.data == b.values.data,
                 0,
                 0};
     if (!lists->are_bands || tiles > most_tiles) return run_row(plan, a, b, alpha, beta, c);
@@ -129,11 +130,11 @@ struct BandMatmul<T, T> {
 
   // Of a block. Sets the strides too: free of bank conflicts for the skewed reads of A's and of B's fragments.
   static int shared_bytes(Bands& bands, int groups, int warps) {
-    constexpr int shift = 16 / sizeof(T) - 1;  // room for lines that begin behind a 16-byte border
+    constexpr int shift = kSector / sizeof(T) - 1;  // room for lines that begin behind a border
     const int rows = groups * kWarpRows, met = met_rows(bands, groups);
     bands.a_stride = next(rows + shift, 32 / sizeof(T), 64 / sizeof(T));
     bands.b_stride = next(met + shift, 4, 8);
-    return Room(bands, sizeof(T), groups, warps).total;
+    return Room(bands, sizeof(T), warps).total;
   }
 
   // Calls f with the number of open tiles to compile for: this many or a few more.

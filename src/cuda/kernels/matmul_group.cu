@@ -16,9 +16,7 @@ namespace diagsparse::cuda {
 namespace {
 
 constexpr int kWarps = 16;
-constexpr int kBudget = 108 << 10;  // bytes of shared memory for a chunk: two blocks fit a multiprocessor
-
-static_assert(sizeof(Run) == kRunBytes);
+constexpr int kBudget = 110 << 10;  // bytes of shared memory for a chunk: two blocks fit a multiprocessor
 
 struct ResidentGroups {
   Array groups, chunks, a, b, c, pairs, starts;
@@ -52,16 +50,15 @@ struct Lists {
   const Term* terms;
 };
 
-// Starts to copy the line's elements for rows i0 ....
+// The line's elements for rows i0 ....
 template <class T>
-__device__ void start(Copies& copies, const GroupLine& line, const Source<T>& source, char* shared, int64 i0,
-                      Run* runs) {
+__device__ Run run_of(const GroupLine& line, const Source<T>& source, char* shared, int64 i0) {
   constexpr int item = sizeof(T);
   const int64 x0 = i0 + line.shift;
   const auto clamp = [&](int64 x) { return static_cast<int>(min(max(x - x0, int64(0)), int64(line.length))); };
-  copies.start(Run{reinterpret_cast<const char*>(source.values + line.base + x0), shared + item * line.place, item,
-                   line.length, clamp(line.first), clamp(line.last), line.length},
-               source.values, source.size, runs);
+  const auto bytes = [&](int64 at) { return reinterpret_cast<const char*>(source.values + at); };
+  return {bytes(line.base + x0), bytes(0),         bytes(source.size), shared + item * line.place, item, line.length,
+          clamp(line.first),     clamp(line.last), line.length};
 }
 
 // The sum over the stored terms alone.
@@ -83,17 +80,18 @@ __global__ void __launch_bounds__(32 * kWarps, 2)
                Product<U, V>* c, const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
   constexpr int each = Diagonals / kWarps, thread_rows = Rows / 32;
-  extern __shared__ double2 memory[];
+  extern __shared__ __align__(kSector) char shared[];
   __shared__ Copies copies;
+  __shared__ int left;  // runs that no copy was started for
   __shared__ GroupChunk chunks[2];
   __shared__ GroupLine lines[Diagonals];  // of C
-  char* const shared = reinterpret_cast<char*>(memory);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const Group group = lists.groups[blockIdx.y];
   const int64 i0 = static_cast<int64>(blockIdx.x) * Rows;
   T sums[each][thread_rows] = {};
   if (threadIdx.x == 0) {
     copies.begin(blockDim.x);
+    left = 0;
     if (group.chunk < group.chunk_end) chunks[0] = lists.chunks[group.chunk];
   }
   for (int d = threadIdx.x; d < group.c_end - group.c; d += blockDim.x) lines[d] = lists.c[group.c + d];
@@ -105,24 +103,38 @@ __global__ void __launch_bounds__(32 * kWarps, 2)
     const U* a_lines = reinterpret_cast<const U*>(shared);
     const V* b_lines = reinterpret_cast<const V*>(shared + chunk.b_at);
     const GroupPair* pairs = reinterpret_cast<const GroupPair*>(shared + chunk.pairs_at);
-    Run* runs = reinterpret_cast<Run*>(shared + chunk.runs_at);
-    const int a_count = chunk.a_end - chunk.a, b_count = chunk.b_end - chunk.b;
-    for (int l = lane * kWarps + warp; l < a_count + b_count; l += blockDim.x) {  // all warps have as many to start
-      if (l < a_count) start(copies, lists.a[chunk.a + l], a, shared, i0, runs);
-      else start(copies, lists.b[chunk.b + l - a_count], b, shared + chunk.b_at, i0, runs);
-    }
-    if (threadIdx.x == 0) {
+    std::int32_t* list = reinterpret_cast<std::int32_t*>(shared + chunk.list_at);
+    const int a_count = chunk.a_end - chunk.a, lines_count = a_count + chunk.b_end - chunk.b;
+    const auto run_at = [&](int l) {  // lines of A, windows of B, and the pairs
+      if (l < a_count) return run_of(lists.a[chunk.a + l], a, shared, i0);
+      if (l < lines_count) return run_of(lists.b[chunk.b + l - a_count], b, shared + chunk.b_at, i0);
+      const auto bytes = [&](int at) { return reinterpret_cast<const char*>(lists.pairs + at); };
       const int count = chunk.pairs_end - chunk.pairs;
-      const GroupPair* from = lists.pairs + chunk.pairs;
-      copies.start(
-          Run{reinterpret_cast<const char*>(from), shared + chunk.pairs_at, sizeof(GroupPair), count, 0, count, count},
-          from, count, runs);
+      return Run{bytes(chunk.pairs),
+                 bytes(chunk.pairs),
+                 bytes(chunk.pairs_end),
+                 shared + chunk.pairs_at,
+                 sizeof(GroupPair),
+                 count,
+                 0,
+                 count,
+                 count};
+    };
+    for (int l = lane * kWarps + warp; l <= lines_count; l += blockDim.x) {  // all warps have as many to start
+      const Run run = run_at(l);
+      if (run.stored() && !copies.start(run)) list[atomicAdd(&left, 1)] = l;
     }
     copies.started();
     const std::int32_t* starts = lists.starts + chunk.starts + warp * each;
     const int start_at = lane <= each ? starts[lane] : 0;
     if (threadIdx.x == 0 && n + 1 < group.chunk_end) chunks[(round + 1) % 2] = lists.chunks[n + 1];
-    copies.wait(runs, 0, round);
+    copies.wait(round);
+    if (left > 0) {  // runs with gaps, dealt out evenly
+      for (int p = warp; p < left; p += kWarps) start_by_warp(run_at(list[p]), 0);
+      asm volatile("cp.async.wait_all;" ::: "memory");
+      __syncthreads();
+      left = 0;
+    }
 #pragma unroll
     for (int d = 0; d < each; ++d) {
       const int end = __shfl_sync(0xffffffffu, start_at, d + 1);

@@ -171,8 +171,8 @@ def bench(
     """Time the kernels against SciPy and MKL, on one thread and on all, and save a JSON file and a picture.
 
     With --device cuda: against cuSPARSE and CuPy. NAME is a group of cases (spmv, stencil, spgemm, small; on a GPU
-    spmv, spmm, narrow, spgemm, random, small) or how their names start; by default all run. The name tables-000 runs
-    the experiments of the paper that HM and CDM come from instead.
+    spmv, spmm, narrow, packed, chain, spgemm, syrk, random, small) or how their names start; by default all run. The
+    name tables-000 runs the experiments of the paper that HM and CDM come from instead.
     """
     from . import _plot_cuda, bench_cuda, paper_000, plot
     from .bench import run

@@ -14,6 +14,8 @@
 
 namespace diagsparse::cuda {
 
+constexpr int kSector = 32;  // bytes that memory brings at once
+
 // A CUDA call that failed: its text, the reason, file and line.
 class Error : public std::runtime_error {
  public:

@@ -15,8 +15,6 @@ inline __device__ std::uint32_t shared_address(const void* shared) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
 }
 
-constexpr int kSector = 32;  // bytes
-
 // Bytes since the last border.
 inline __device__ int since_border(const void* p, int border) {
   return static_cast<int>(reinterpret_cast<std::uintptr_t>(p) % border);

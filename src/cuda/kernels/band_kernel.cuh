@@ -24,9 +24,8 @@ struct Room {
   }
 };
 
-// Narrow bands need little shared memory: their registers too leave room for many blocks.
 template <int Tiles, bool Split, class T>
-__global__ void __launch_bounds__(Split ? 256 : 128, Tiles == 3 && !Split && !is_complex<T> ? 7 : 1)
+__global__ void __launch_bounds__(Split ? 256 : 128, 1)
     band_tiles(const __grid_constant__ Bands bands, const Source<T> a, bool conj_a, const Source<T> b, bool conj_b,
                T* c, const __grid_constant__ Update<T> update) {
   static_assert(Tiles % 3 == 0);  // the ring turns once in three steps

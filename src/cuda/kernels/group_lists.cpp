@@ -101,7 +101,7 @@ class Grouping {
       }
       const int64 all = lines + 1 + windows + more_windows;
       const int64 bytes = a_item_ * (lines + 1) * rows_ + b_item_ * (values_b + more_b) +
-                          static_cast<int64>(sizeof(GroupPair)) * (stop - begin) + (64 + 4) * (all + 1);
+                          static_cast<int64>(sizeof(GroupPair)) * (stop - begin) + (2 * kSector + 4) * (all + 1);
       if (next != begin && bytes > budget_) break;
       for (; next != stop; ++next) {
         Window& w = windows_[next->b];
@@ -119,7 +119,7 @@ class Grouping {
   // Lines and windows begin as many values after a 32-byte border as they do in global memory.
   void write_chunk(Iterator begin, Iterator end) {
     GroupChunk chunk{size(made_.a), 0, size(made_.b), 0, size(made_.pairs), 0, size(made_.starts), 0, 0, 0};
-    const int a_border = 32 / a_item_, b_border = 32 / b_item_;
+    const int a_border = kSector / a_item_, b_border = kSector / b_item_;
     std::int32_t a_end = 0, b_end = 0, last = -1;
     for (auto& pairs : by_diagonal_) pairs.clear();
     for (Iterator m = begin; m != end; ++m) {

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import index
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from . import _batch_values, _batch_vectors, _display, _memory, _plan, _streams
+from . import _batch_values, _batch_vectors, _devices, _display, _memory, _plan, _streams
 from ._array import CONJUGATED, TRANSPOSED, SparseArray
-from ._backend import CPU, Place, place
+from ._backend import Place, place
 from ._construct import together
 from ._diagonal import DiagonalArray
 from ._types import product_dtypes
@@ -59,7 +59,7 @@ class batch_array:
     __array_ufunc__ = None  # NumPy leaves `x @ b` to us
 
     _matrix: Any  # the C++ matrix that stands for all: its values have a row for each member
-    _all: SparseArray  # the same, for those who ask for layout, dtype and place
+    _all: DiagonalArray  # the same, for those who ask for layout, dtype and place
     count: int  #: the number of members
 
     def __init__(self, values: Any, like: SparseArray | None = None) -> None:
@@ -67,7 +67,7 @@ class batch_array:
         self._take(first._matrix.with_values(stacked))
 
     def _take(self, matrix: Any) -> None:
-        self._matrix, self._all = matrix, SparseArray._wrap(matrix)
+        self._matrix, self._all = matrix, cast(DiagonalArray, SparseArray._wrap(matrix))
         self.count = matrix.values.shape[0]
 
     @classmethod
@@ -144,9 +144,8 @@ class batch_array:
         if target is self._place:
             return self
         _memory.require_free(self.nbytes, f"to: {self.count} {_display.operand(self._all)} on {target.name}", target)
-        host = self._place.host(self._matrix.values)
-        values = host if target is CPU else target.core.from_host(np.ascontiguousarray(host), target.index)
-        labels = self._matrix.parts()[type(self._all)._labels].tolist()  # type: ignore[attr-defined]
+        values = _devices.carried(self._matrix.values, self._place, target)
+        labels = self._matrix.parts()[self._all._labels].tolist()
         like = target.core.diagonal_matrix(self.format, *self.shape, labels, None, self.dtype.name, target.index)
         return self._wrap(like.with_values(values))
 

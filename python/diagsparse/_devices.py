@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,13 +23,13 @@ def moved(a: SparseArray, target: Place) -> SparseArray:
     """Return a copy of `a` at another place; a view stays a view of the copy. Between GPUs by way of the host."""
     what = f"to: {a.format}_array {a.shape[0]} x {a.shape[1]} {a.dtype} on {target.name}"
     _memory.require_free(a.nbytes, what, target)
-    host = a._place.host
+    return a._wrap(_rebuilt(a, target, a._matrix.parts(), partial(carried, source=a._place, target=target)), a._op)
 
-    def carry(part: Any) -> Any:
-        here = host(part)
-        return here if target is CPU else target.core.from_host(np.ascontiguousarray(here), target.index)
 
-    return a._wrap(_rebuilt(a, target, a._matrix.parts(), carry), a._op)
+def carried(part: Any, source: Place, target: Place) -> Any:
+    """Return a copy of a module's array for another place, by way of the host."""
+    here = source.host(part)
+    return here if target is CPU else target.core.from_host(np.ascontiguousarray(here), target.index)
 
 
 def _rebuilt(a: SparseArray, target: Place, parts: dict[str, Any], carry: Callable[[Any], Any]) -> Any:

@@ -113,10 +113,7 @@ DeviceArray reshape(const DeviceArray& a, const std::vector<int64>& shape) {
   return view;
 }
 
-DeviceArray ravel(const DeviceArray& a) {
-  if (!a.contiguous()) throw py::value_error("ravel: the array is not contiguous");
-  return reshape(a, {a.size()});
-}
+DeviceArray ravel(const DeviceArray& a) { return reshape(a, {a.size()}); }
 
 // Lets the work of a consumer's stream (DLPack's number for it; None and -1: no matter) wait for ours.
 void hand_over(const DeviceArray& a, const py::object& consumer) {

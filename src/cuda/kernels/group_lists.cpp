@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cuda.hpp"
+
 namespace diagsparse::cuda {
 
 namespace {

@@ -11,6 +11,12 @@
 
 namespace diagsparse::cuda {
 
+#if __CUDA_ARCH__ >= 900
+constexpr bool kBulkCopies = true;
+#else
+constexpr bool kBulkCopies = false;
+#endif
+
 inline __device__ std::uint32_t shared_address(const void* shared) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
 }
@@ -51,22 +57,28 @@ class Copies {
 #endif
   }
 
-  // By one thread. Whether this run is one for it to copy.
-  __device__ bool start(const Run& run) {
+  // By one thread: to[x] = from[x] for 0 <= x < bytes, both as far behind a 16-byte border. The pieces of 16 bytes
+  // that this meets are copied whole.
+  __device__ void start(char* to, const char* from, int bytes) {
+    const int shift = since_border(to, 16), all = (shift + bytes + 15) / 16 * 16;
 #if __CUDA_ARCH__ >= 900
-    const int shift = since_border(run.to, 16), bytes = (shift + run.item * run.count + 15) / 16 * 16;
-    const char* from = run.from - shift;
-    if (run.whole() && since_border(from, 16) == 0 && from >= run.begin && from + bytes <= run.end) {
-      asm volatile("mbarrier.expect_tx.relaxed.cta.shared.b64 [%0], %1;" ::"r"(shared_address(&state_)), "r"(bytes)
-                   : "memory");
-      asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                       shared_address(run.to) - shift),
-                   "l"(from), "r"(bytes), "r"(shared_address(&state_))
-                   : "memory");
-      return true;
-    }
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared.b64 [%0], %1;" ::"r"(shared_address(&state_)), "r"(all)
+                 : "memory");
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                     shared_address(to) - shift),
+                 "l"(from - shift), "r"(all), "r"(shared_address(&state_))
+                 : "memory");
 #endif
-    return false;
+  }
+  // Whether this run is one for it to copy.
+  __device__ bool start(const Run& run) {
+    const int shift = since_border(run.to, 16), all = (shift + run.item * run.count + 15) / 16 * 16;
+    const char* from = run.from - shift;
+    if (!kBulkCopies || !run.whole() || since_border(from, 16) != 0 || from < run.begin || from + all > run.end) {
+      return false;
+    }
+    start(run.to, run.from, run.item * run.count);
+    return true;
   }
 
   __device__ void started() {
@@ -121,6 +133,32 @@ inline __device__ void start_by_warp(const Run& run, int64 n) {
     else if (run.item == 8) start_copy<8>(to, from, stored);
     else start_copy<16>(to, from, stored);
   }
+}
+
+// Starts to store to[x] = from[x], begin <= x < end, by one thread: what lies between 16-byte borders at once, where
+// both lie as far behind one.
+template <class T>
+inline __device__ void start_store(T* to, const T* from, int begin, int end) {
+  if (begin >= end) return;
+  const auto alone = [&] { to[begin] = from[begin], ++begin; };
+  while (begin < end && since_border(to + begin, 16) != 0) alone();
+#if __CUDA_ARCH__ >= 900
+  if (const int bytes = (end - begin) * static_cast<int>(sizeof(T)) / 16 * 16;
+      bytes > 0 && since_border(from + begin, 16) == 0) {
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to + begin),
+                 "r"(shared_address(from + begin)), "r"(bytes)
+                 : "memory");
+    begin += bytes / static_cast<int>(sizeof(T));
+  }
+#endif
+  while (begin < end) alone();
+}
+
+// By threads that started some: until shared memory has been read.
+inline __device__ void wait_for_stores() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 0;" ::: "memory");
+#endif
 }
 
 // What threads have done in shared memory comes before the copies that they start from here on.

@@ -1,189 +1,195 @@
 // The kernel behind "band"; matmul_band.cu says what it does.
 #pragma once
 
+#include <utility>
+
 #include "kernels/band_tiles.cuh"
 #include "memory.cuh"
 
 namespace diagsparse::cuda {
 
-constexpr int kRing = 24, kRingStride = 18;  // diagonals of C on their way out, a warp's rows each
+// Times 16 rows a block, at most.
+template <class T>
+constexpr int most_groups(int tiles) {
+  return is_complex<T> && tiles <= 6 ? 2 : 4;
+}
 
-// A block's shared memory, in bytes from its beginning.
-struct Room {
-  int b, nothing, rings, pieces, a_at, b_at, total;
+// A block's rows and what it has in shared memory of them.
+template <class T>
+struct BandBlock {
+  static constexpr int item = sizeof(T);
 
-  __host__ __device__ Room(const Bands& bands, int item, int warps) {
-    const auto next = [](int bytes) { return (bytes + 15) / 16 * 16; };
-    b = next(item * bands.fetched_a() * bands.a_stride);
-    nothing = b + item * bands.b_width * bands.b_stride;
-    rings = next(nothing + item * bands.b_stride);
-    pieces = next(rings + item * warps * kRing * kRingStride);
-    a_at = pieces + static_cast<int>(sizeof(Piece)) * 8 * bands.steps();
-    b_at = a_at + 4 * (kWarpRows - 1 + 8 * bands.inner_steps());
-    total = b_at + 4 * bands.b_width;
+  const Bands& bands;
+  const Room& room;
+  char* shared;
+  int rows, met;  // of C, of B
+  int64 i0 = static_cast<int64>(blockIdx.x) * bands.step;
+  int mine = static_cast<int>(min(int64(rows), bands.rows - i0));
+  bool inside = kBulkCopies && i0 >= bands.inner_first && i0 + met <= bands.inner_last;
+  int lines = min(bands.c_width(), 8 * bands.tile_end);  // of C
+  Piece* pieces = reinterpret_cast<Piece*>(shared + room.pieces);
+  int *a_at = reinterpret_cast<int*>(shared + room.a_at) + Room::a_front,
+      *b_at = reinterpret_cast<int*>(shared + room.b_at) + Room::b_front,
+      *c_at = reinterpret_cast<int*>(shared + room.c_at) + Room::c_front;
+
+  // Lines of A and B together, and of C. A line is a thread's; threads of all warps have as many lines.
+  __device__ static int spread() { return threadIdx.x % 32 * (blockDim.x / 32) + threadIdx.x / 32; }
+  __device__ static int front() { return static_cast<int>(threadIdx.x) - Room::c_front; }
+  __device__ int fetched() const { return bands.fetched_a() + bands.b_width; }
+  __device__ Line operand(int l) const {
+    const int a_lines = bands.fetched_a();
+    return l < a_lines ? bands.a[l] : l < fetched() ? bands.b[l - a_lines] : Line{0, 0, 0};
+  }
+  __device__ Line result(int l) const { return l >= 0 && l < bands.c_width() ? bands.c[l] : Line{0, 0, 0}; }
+
+  // Starts to bring the operands. `own`: each thread's first line.
+  __device__ void bring(Copies& copies, const Source<T>& a, const Source<T>& b, const Line& own) const {
+    const auto bytes = [](const T* p) { return reinterpret_cast<const char*>(p); };
+#pragma unroll 1
+    for (int l0 = 0; l0 < fetched(); l0 += blockDim.x) {
+      const int l = l0 + spread(), e = l - bands.fetched_a();
+      const bool of_a = e < 0;
+      const Line line = l0 == 0 ? own : operand(l);
+      const int64 x0 = of_a ? i0 : i0 + bands.a_low;
+      const int count = of_a ? rows : met;
+      const Piece piece = inside ? inner_piece(line, x0, count) : piece_of(line, x0, of_a ? mine : met, bands);
+      const T* values = of_a ? a.values : b.values;
+      const char* from = bytes(values + piece.at);
+      const int row = of_a ? item * l * room.a_stride : room.b + item * e * room.b_stride,
+                place = row + since_border(from - row, kSector);
+      if (l < fetched()) {
+        (of_a ? a_at[l] : b_at[e]) = piece.stored() ? place : room.nothing;
+        const int d = bands.a_width - 1 - e;
+        if (bands.mirrored) a_at[d] = piece.stored() ? place + item * d : room.nothing;
+      }
+      if (inside) {
+        if (piece.stored()) copies.start(shared + place, from, item * count);
+        continue;
+      }
+      const char* end = bytes(values + (of_a ? a.size : b.size));
+      const Run run{from, bytes(values), end, shared + place, item, count, piece.first, piece.last, piece.wrap};
+      const bool left = piece.stored() && !copies.start(run);
+      for (unsigned todo = __ballot_sync(~0u, left); todo != 0; todo &= todo - 1) {
+        start_by_warp(run_of_lane(run, __ffs(todo) - 1), bands.n);
+      }
+    }
+  }
+
+  // The rest of the tables, and the line of zeros. `own`: the first line of C of each thread.
+  __device__ void prepare(const T* c, const Line& own) const {
+    for (int l = front(); l < room.c_table(); l += blockDim.x) {
+      const Line line = l == front() ? own : result(l);
+      Piece piece = inside ? inner_piece(line, i0, rows) : piece_of(line, i0, mine, bands);
+      if (bands.step < rows) piece = written(piece, line, c, bands);
+      const int row = item * l * room.c_stride;
+      const auto to = reinterpret_cast<const char*>(c + piece.at);
+      c_at[l] = piece.stored() ? row + since_border(to - row, 16) : room.anything;
+      if (l >= 0 && l < lines) pieces[l] = piece;
+      if (l < room.table) {
+        if (l < 0 || l >= bands.a_width) a_at[l] = room.nothing;
+        if (l >= -Room::b_front && (l < 0 || l >= bands.b_width)) b_at[l] = room.nothing;
+      }
+    }
+    for (int x = threadIdx.x; x < room.b_stride; x += blockDim.x) reinterpret_cast<T*>(shared + room.nothing)[x] = T{};
+  }
+
+  __device__ const T* sums(int line) const { return reinterpret_cast<const T*>(shared + c_at[line]); }
+
+  // Writes C's lines as they are, a thread each.
+  __device__ void store(T* c) const {
+    for (int l = spread(); l < lines; l += blockDim.x) {
+      const Piece piece = pieces[l];
+      start_store(c + piece.at, sums(l), piece.first, min(piece.last, piece.wrap));
+      if (piece.wrap < piece.last)
+        start_store(c + piece.at - bands.n, sums(l), max(piece.first, piece.wrap), piece.last);
+    }
+    wait_for_stores();
+  }
+
+  // The same with alpha and beta, and with sums that are infinite or no numbers done again.
+  __device__ void update(T* c, const Update<T>& update, const T* a, bool conj_a, const T* b, bool conj_b) const {
+    for (int l = threadIdx.x / 32; l < lines; l += blockDim.x / 32) {
+      const Piece piece = pieces[l];
+      for (int x = threadIdx.x % 32; x < piece.last; x += 32) {
+        if (x < piece.first) continue;
+        T sum = sums(l)[x];
+        if (!is_finite(sum)) sum = stored_sum(bands, a, conj_a, b, conj_b, i0 + x, l);
+        update.one(c + piece.place(x, bands.n), sum);
+      }
+    }
   }
 };
 
-template <int Tiles, bool Split, class T>
-__global__ void __launch_bounds__(Split ? 256 : 128, 1)
-    band_tiles(const __grid_constant__ Bands bands, const Source<T> a, bool conj_a, const Source<T> b, bool conj_b,
-               T* c, const __grid_constant__ Update<T> update) {
-  static_assert(Tiles % 3 == 0);  // the ring turns once in three steps
+// Blocks that a multiprocessor is to hold: registers for the tiles and a few more.
+template <class T>
+constexpr int band_blocks(int tiles, int count, int parts) {
+  const int registers = is_complex<T> ? 16 * count + 48 : 8 * count + 36;
+  return std::max(1, 2048 / (most_groups<T>(tiles) * parts * registers));
+}
+
+// A warp adds up `Count` tiles of its rows of C, the first of them First; `Parts` warps share the rows. Tiles: a row of
+// B.
+template <int Tiles, int First, int Count, int Parts, class T>
+__global__ void __launch_bounds__(32 * most_groups<T>(Tiles) * Parts, (band_blocks<T>(Tiles, Count, Parts)))
+    band_tiles(const __grid_constant__ Bands bands, const __grid_constant__ Room room, const Source<T> a, bool conj_a,
+               const Source<T> b, bool conj_b, T* c, const __grid_constant__ Update<T> update) {
   constexpr int item = sizeof(T);
   extern __shared__ __align__(kSector) char shared[];
   __shared__ Copies copies;
-  __shared__ bool partial;  // a line of C that the block meets is not stored for all of its rows
-  const int warps = blockDim.x / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int groups = Split ? warps / 2 : warps, part = warp / groups;  // two warps share their rows
-  const int rows = groups * kWarpRows, met = met_rows(bands, groups);  // of C, of B
-  const Room room(bands, item, warps);
-  Piece* pieces = reinterpret_cast<Piece*>(shared + room.pieces);  // of C; the first is that of line 1 - kWarpRows
-  int *a_at = reinterpret_cast<int*>(shared + room.a_at) + kWarpRows - 1,
-      *b_at = reinterpret_cast<int*>(shared + room.b_at);
-  const int64 i0 = static_cast<int64>(blockIdx.x) * rows;
-  const int mine = static_cast<int>(min(int64(rows), bands.rows - i0));
-  // Line l of A and B together, and line of C; the first ones of each thread are read ahead.
-  const int fetched_a = bands.fetched_a(), fetched = fetched_a + bands.b_width;
-  const auto operand_line = [&](int l) {
-    return l < fetched_a ? bands.a[l] : l < fetched ? bands.b[l - fetched_a] : Line{0, 0, 0};
-  };
-  const auto result_line = [&](int line) {
-    return line >= 0 && line < bands.c_width() ? bands.c[line] : Line{0, 0, 0};
-  };
-  const int own = lane * warps + warp;  // all warps have as many copies to start
-  const Line own_operand = operand_line(own), own_result = result_line(static_cast<int>(threadIdx.x) + 1 - kWarpRows);
-  if (threadIdx.x == 0) {
-    copies.begin(blockDim.x);
-    partial = !update.plain || mine < rows;
-  }
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int groups = blockDim.x / (32 * Parts), part = warp / groups, first = warp % groups * kWarpRows;
+  const BandBlock<T> block{bands, room, shared, groups * kWarpRows, met_rows(bands, groups)};
+  const Line own_operand = block.operand(block.spread()), own_result = block.result(block.front());  // on their way
+  if (threadIdx.x == 0) copies.begin(blockDim.x);
   __syncthreads();
-  const auto bytes = [](const T* p) { return reinterpret_cast<const char*>(p); };
-#pragma unroll 1
-  for (int l0 = 0; l0 < fetched; l0 += blockDim.x) {
-    const int l = l0 + own, e = l - fetched_a;
-    const bool of_a = e < 0;
-    const Piece piece =
-        piece_of(l0 == 0 ? own_operand : operand_line(l), of_a ? i0 : i0 + bands.a_low, of_a ? mine : met, bands);
-    const T* values = of_a ? a.values : b.values;
-    const T* from = values + piece.at;
-    const int row = of_a ? item * l * bands.a_stride : room.b + item * e * bands.b_stride,
-              place = row + since_border(bytes(from) - row, kSector);
-    const bool stored = piece.first < piece.last;
-    if (l < fetched) {
-      (of_a ? a_at[l] : b_at[e]) = stored ? place : room.nothing;
-      const int d = bands.a_width - 1 - e;
-      if (bands.mirrored) a_at[d] = stored ? place + item * d : room.nothing;
-    }
-    const char* end = bytes(values + (of_a ? a.size : b.size));
-    const int count = of_a ? rows : met;
-    const Run run{bytes(from), bytes(values), end, shared + place, item, count, piece.first, piece.last, piece.wrap};
-    const bool left = stored && !copies.start(run);
-    for (unsigned todo = __ballot_sync(~0u, left); todo != 0; todo &= todo - 1) {
-      start_by_warp(run_of_lane(run, __ffs(todo) - 1), bands.n);
-    }
-  }
-  for (int l = threadIdx.x; l < 8 * bands.steps(); l += blockDim.x) {
-    Piece piece =
-        piece_of(l == static_cast<int>(threadIdx.x) ? own_result : result_line(l + 1 - kWarpRows), i0, mine, bands);
-    if (piece.last <= piece.first) piece.at = -1;
-    else if (!piece.whole(rows)) partial = true;
-    pieces[l] = piece;
-  }
-  for (int d = static_cast<int>(threadIdx.x) + 1 - kWarpRows; d < 8 * bands.inner_steps(); d += blockDim.x) {
-    if (d < 0 || d >= bands.a_width) a_at[d] = room.nothing;
-  }
-  for (int x = threadIdx.x; x < bands.b_stride; x += blockDim.x) reinterpret_cast<T*>(shared + room.nothing)[x] = T{};
+  block.bring(copies, a, b, own_operand);
+  block.prepare(c, own_result);
   copies.started();
   copies.wait(0);
-  const bool whole = !partial;
 
-  const int first = warp % groups * kWarpRows, row = lane / 4, inner = lane % 4, column = lane % 4 * 2;
-  const int r = lane % 16, x = first + r;
-  const WarpBands<T> meets{bands, shared + item * first, a_at, b_at, conj_a, conj_b};
-  T* own_c = c + x;
-  asm("" : "+l"(own_c));  // kept, not found anew in every step
-  T* ring = reinterpret_cast<T*>(shared + room.rings) + warp * kRing * kRingStride;
-  const auto place = [&](int slot, int r) { return (slot < 0 ? slot + kRing : slot) * kRingStride + r; };
-  int right[Tiles][2];  // where B's values of a step are, for each open tile and each half of the step's eight rows
+  const int row = lane / 4, inner = lane % 4, column = lane % 4 * 2;
+  int right[Tiles][2];
 #pragma unroll
   for (int t = 0; t < Tiles; ++t) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const int k = 4 * half + inner, e = 8 * t + row - k;
-      right[t][half] = (static_cast<unsigned>(e) < bands.b_width ? b_at[e] : room.nothing) + item * k;
-      asm("" : "+r"(right[t][half]));
+      const int k = 4 * half + inner;
+      right[t][half] = block.b_at[8 * t + row - k] + item * k;
+      asm("" : "+r"(right[t][half]));  // kept, not found anew in every step
     }
   }
-  // The steps after which this warp writes what they complete.
-  const int middle = (bands.step + bands.step_end) / 2;
-  const int begin = part == 0 ? bands.step : middle, end = Split && part == 0 ? middle : bands.step_end;
-  Tile<T> tiles[Tiles];  // tile t of step g is number (g + t) % Tiles
-#pragma unroll 1
-  for (int g0 = 0; g0 < end; g0 += Tiles) {
-    unsigned long long wrong = 0;  // sums of these steps that are infinite or no numbers
+  Tile<T> sums[Count];
+  [&]<int... Part>(std::integer_sequence<int, Part...>) {
+    const auto add = [&]<int P>() {
+      add_tiles<First + P * Count>(sums, bands, shared + item * first, block.a_at, right, conj_a, conj_b);
+    };
+    ((part == Part ? add.template operator()<Part>() : void()), ...);
+  }(std::make_integer_sequence<int, Parts>());
+  __syncthreads();  // A's and B's lines are done with
+
+  int at[Count + 1][2];  // where C's lines begin that hold this lane's columns, for rows 8 below and for its own
 #pragma unroll
-    for (int u = 0; u < Tiles; ++u) {
-      const int g = g0 + u, base = u % 3 * 8;
-      if (g >= end) break;
-      if (g + Tiles + 2 <= begin) continue;  // a step writes what the last three tiles hold
-      if (g < bands.inner_steps()) {
-        tiles[(u + Tiles - 1) % Tiles] = Tile<T>{};
+  for (int t = 0; t <= Count; ++t) {
 #pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          const int k = 8 * g + 4 * half + inner;
-          const T low = meets.left(row, k), high = meets.left(row + 8, k);
+    for (int v = 0; v < 2; ++v) at[t][v] = block.c_at[8 * (First + part * Count + t - 1) + column + v - row];
+  }
+  bool wrong = false;  // a sum that is infinite or no number
+  char* own_rows = shared + item * (first + row);
 #pragma unroll
-          for (int t = 0; t < Tiles; ++t) {
-            if (!Split || (g + t + 2 >= begin && g + t < end)) {
-              tiles[(u + t) % Tiles].add(low, high, conjugate_if(conj_b, meets.at(right[t][half] + 8 * item * u)));
-            }
-          }
-        }
-      }
-      // The first tile is complete: to the ring, by diagonals.
+  for (int t = 0; t < Count; ++t) {
+    const int tile = First + part * Count + t;
+    if (tile < bands.tile || tile >= bands.tile_end) continue;
 #pragma unroll
-      for (int v = 0; v < 4; ++v) {
-        const int r = row + (v < 2 ? 0 : 8);
-        ring[place(base + column + v % 2 - r, r)] = tiles[u].value(v);
-      }
-      __syncwarp();
-      if (g < begin) continue;
-      // The diagonals that this completes, two at a time, a half of the warp each.
-      T sums[4];
-#pragma unroll
-      for (int q = 0; q < 4; ++q) {
-        sums[q] = ring[place(base + 1 - kWarpRows + 2 * q + lane / 16, r)];
-        if (!is_finite(sums[q])) wrong |= 1ull << (4 * u + q);
-      }
-      const Piece* to = pieces + 8 * g + lane / 16;
-      if (whole) {
-        int64 at[4];
-#pragma unroll
-        for (int q = 0; q < 4; ++q) at[q] = to[2 * q].at;
-#pragma unroll
-        for (int q = 0; q < 4; ++q) {
-          if (at[q] >= 0) store_once(own_c + at[q], sums[q]);
-        }
-      } else {
-#pragma unroll 1
-        for (int q = 0; q < 4; ++q) {
-          const T sum = ring[place(base + 1 - kWarpRows + 2 * q + lane / 16, r)];
-          if (is_finite(sum) && to[2 * q].holds(x)) update.one(c + to[2 * q].place(x, bands.n), sum);
-        }
-      }
-      __syncwarp();
-    }
-    for (; wrong != 0; wrong &= wrong - 1) {
-      const int bit = __ffsll(wrong) - 1, number = 8 * (g0 + bit / 4) + 2 * (bit % 4) + lane / 16;
-      const Piece& to = pieces[number];
-      if (to.holds(x)) update.one(c + to.place(x, bands.n), meets.alone(r, i0 + x, number + 1 - kWarpRows));
-    }
-#pragma unroll
-    for (int t = 0; t < Tiles; ++t) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) right[t][half] += 8 * item * Tiles;
+    for (int v = 0; v < 4; ++v) {
+      const T sum = sums[t].value(v);
+      *reinterpret_cast<T*>(own_rows + (v < 2 ? at[t + 1][v] : at[t][v - 2] + 8 * item)) = sum;
+      wrong |= !is_finite(sum);
     }
   }
+  before_copies();
+  const bool careful = __syncthreads_or(wrong) || !update.plain;
+  if (kBulkCopies && !careful) block.store(c);
+  else block.update(c, update, a.values, conj_a, b.values, conj_b);
 }
 
 }  // namespace diagsparse::cuda

@@ -1,6 +1,8 @@
 #include "kernels/band_lines.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 
 namespace diagsparse::cuda {
 
@@ -31,7 +33,8 @@ Band cyclic_lines_of(const Layout& layout, Op op) {
     const int64 shift = op.transposed ? (n - k) % n : 0;
     if (op.transposed) k = (n - k) % n;
     if (2 * k > n) k -= n;
-    found.push_back({k, Line{static_cast<int64>(r) * n, shift, n}});
+    const int64 base = static_cast<int64>(r) * n + shift;  // of row 0
+    found.push_back({k, 2 * shift > n ? Line{base - n, n - shift, n} : Line{base, 0, n - shift}});
   }
   Band band;
   band.cyclic = true;
@@ -47,12 +50,27 @@ Band cyclic_lines_of(const Layout& layout, Op op) {
 }
 
 bool dense_enough(const Band& band) {
-  const auto stored =
-      std::count_if(band.lines.begin(), band.lines.end(), [](const Line& line) { return line.first < line.last; });
+  const auto stored = std::count_if(band.lines.begin(), band.lines.end(), std::mem_fn(&Line::stored));
   return band.width() > 0 && 5 * stored >= 3 * band.width();
 }
 
 }  // namespace
+
+int64 Band::first() const {
+  int64 row = 0;
+  for (const Line& line : lines) {
+    if (line.stored()) row = std::max(row, line.first);
+  }
+  return row;
+}
+
+int64 Band::last() const {
+  int64 row = std::numeric_limits<int64>::max();
+  for (const Line& line : lines) {
+    if (line.stored()) row = std::min(row, line.last);
+  }
+  return row;
+}
 
 bool find_bands(const Plan& plan, Band& a, Band& b, Band& c) {
   for (const Span& s : plan.c->spans) {  // diagonals beside the triangle get no sums

@@ -6,10 +6,12 @@
 namespace diagsparse::cuda {
 
 // Element x of the line (row x of op(A) or of C, row k of op(B)) is values[base + x] for first <= x < last. A line of
-// cdm that runs around the border (`cyclic`) is values[base + (x + first) mod n] for every x. Not stored: last <=
-// first.
+// cdm runs around the border (`cyclic`): either it begins at 0 or it ends at n, and its other elements lie n elements
+// further in front or behind. Not stored: last <= first.
 struct Line {
   std::int64_t base, first, last;
+
+  constexpr bool stored() const { return first < last; }
 };
 
 struct Band {
@@ -18,11 +20,14 @@ struct Band {
   bool cyclic = false;
 
   int width() const { return static_cast<int>(lines.size()); }
+  // The rows for which every line that is stored has its values behind one another.
+  std::int64_t first() const;
+  std::int64_t last() const;
 };
 
-// Tiles of C that the kernel may have open at once, and how many a B of this width asks for.
+// Tiles of 8 columns that 8 rows of an operand of this width meet, and the most that the kernel has room for.
+constexpr int band_tiles_of(int width) { return (width + 14) / 8; }
 constexpr int most_band_tiles(bool complex) { return complex ? 9 : 15; }
-constexpr int band_tiles_of(int b_width) { return (b_width + 14) / 8; }
 
 // The operands and the result of a plan as bands; false where one of them is no band: too wide, or with too many
 // offsets that are not stored.

@@ -1,11 +1,10 @@
 // Kernel "band" of dia, hm and cdm: C = alpha op(A) op(B) + beta C of two bands, on the FP64 matrix units.
 //
-// A band is a row of dense tiles. A block takes 16 rows of C for each of its warps. It brings A's and B's lines for
-// these rows into shared memory as they are stored (a bulk copy for each line, see fetch.cuh; the row stride keeps the
-// skewed reads of the fragments free of bank conflicts, but for lines that begin behind a 32-byte border); where B is A
-// transposed, B's lines hold A's values too. A warp walks the rows k of B that its rows of A meet, 8 at a time: `Tiles`
-// tiles of 16 x 8 of C are open at once in registers, the first of them is complete after each step, and is put back
-// into diagonals through a ring in shared memory and written once.
+// A band is a row of dense tiles. A block takes 64 rows of C. It brings A's and B's lines for these rows into shared
+// memory as they are stored, a bulk copy each (see fetch.cuh); where B is A transposed, B's lines hold A's values too.
+// A warp takes 16 rows and adds up all of their tiles of C, 16 x 8 each, in registers, from the rows k of B that they
+// meet, 8 at a time. Then C's lines take the place of A's and B's in shared memory, and each is written at once, by a
+// bulk copy of the whole sectors of memory that the block meets.
 //
 //     rows i of C   | a a a a . . . .     The band of A times the band of B; tile t of C holds the columns
 //     (16 a warp)   | . a a a a . . .     8 t ... 8 t + 7, counted from the first that the rows reach.
@@ -25,9 +24,8 @@ namespace {
 struct Lists {
   bool are_bands = false;
   Array a, b, c;
-  int a_width = 0, b_width = 0, step = 0, step_end = 0;
-  int64 a_low = 0;
-  bool cyclic = false;
+  Bands bands{};      // but for what operands and the launch decide
+  int64 c_bases = 0;  // the bits of the elements before C's lines
 
   template <class F>
   void visit(const F& f) const {
@@ -44,21 +42,28 @@ std::shared_ptr<Lists> lists_of(const Plan& plan) {
     made->a = upload(a.lines);
     made->b = upload(b.lines);
     made->c = upload(c.lines);
-    made->a_width = a.width();
-    made->b_width = b.width();
-    const auto stored = [](const Line& line) { return line.first < line.last; };
-    const auto first = std::find_if(c.lines.begin(), c.lines.end(), stored);
-    const auto last = std::find_if(c.lines.rbegin(), c.lines.rend(), stored);
-    made->step = static_cast<int>(first - c.lines.begin() + kWarpRows - 1) / 8;
-    made->step_end = static_cast<int>(c.lines.rend() - last + kWarpRows - 2) / 8 + 1;
-    made->a_low = a.low;
-    made->cyclic = a.cyclic;
+    const auto first = std::find_if(c.lines.begin(), c.lines.end(), std::mem_fn(&Line::stored));
+    const auto last = std::find_if(c.lines.rbegin(), c.lines.rend(), std::mem_fn(&Line::stored));
+    for (const Line& line : c.lines) {
+      if (line.stored()) made->c_bases |= line.base;
+    }
+    constexpr int64 beside = kSector;  // elements, that copies may read beside a run
+    made->bands = {.a = made->a.as<const Line>(),
+                   .b = made->b.as<const Line>(),
+                   .c = made->c.as<const Line>(),
+                   .a_width = a.width(),
+                   .b_width = b.width(),
+                   .tile = static_cast<int>(first - c.lines.begin()) / 8,
+                   .tile_end = static_cast<int>(c.lines.rend() - last + kWarpRows - 2) / 8 + 1,
+                   .a_low = a.low,
+                   .inner_first = std::max({a.first(), b.first() - a.low, c.first()}) + beside,
+                   .inner_last = std::min({a.last(), b.last() - a.low, c.last()}) - beside,
+                   .rows = plan.rows,
+                   .n = plan.rows,
+                   .cyclic = a.cyclic};
     return made;
   });
 }
-
-// The next number from `least` on that is `rest` modulo `step`.
-int next(int least, int rest, int step) { return least + (rest - least % step + step) % step; }
 
 void run_row(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
   find_matmul(plan.format, "row").typed(a.dtype, b.dtype)(plan, a, b, alpha, beta, c);
@@ -74,79 +79,52 @@ struct BandMatmul {
 
 template <class T>
 struct BandMatmul<T, T> {
-  static constexpr int most_tiles = most_band_tiles(is_complex<T>);
+  static constexpr int item = sizeof(T);
 
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
     const auto lists = lists_of(plan);
-    const int tiles = band_tiles_of(lists->b_width);
-    Bands bands{lists->a.as<const Line>(),
-                lists->b.as<const Line>(),
-                lists->c.as<const Line>(),
-                lists->a_width,
-                lists->b_width,
-                lists->step,
-                lists->step_end,
-                lists->a_low,
-                plan.rows,
-                plan.rows,
-                lists->cyclic,
-                plan.op_a.transposed != plan.op_b.transposed && a.layout == b.layout && a.values.data == b.values.data,
-                0,
-                0};
-    if (!lists->are_bands || tiles > most_tiles) return run_row(plan, a, b, alpha, beta, c);
-    with_tiles<3>(tiles, [&](auto constant) {
-      constexpr int open = constant.value;
-      const auto with = [&](auto kernel, int groups, int warps) {
-        const dim3 grid(static_cast<unsigned>(ceil_div(plan.rows, groups * kWarpRows)));
-        launch_shared("matmul band", kernel, grid, dim3(32 * warps), shared_bytes(bands, groups, warps), bands,
-                      Source<T>(a), plan.op_a.conjugated, Source<T>(b), plan.op_b.conjugated, c.values.as<T>(),
+    Bands bands = lists->bands;
+    const int tiles = band_tiles_of(std::max(bands.a_width, bands.b_width));
+    if (!lists->are_bands || tiles > most_band_tiles(is_complex<T>)) return run_row(plan, a, b, alpha, beta, c);
+    bands.mirrored =
+        plan.op_a.transposed != plan.op_b.transposed && a.layout == b.layout && a.values.data == b.values.data;
+    constexpr int together = kWritten<T> / item;
+    const bool beside =
+        lists->c_bases % together != 0 || reinterpret_cast<std::uintptr_t>(c.values.data) % kWritten<T> != 0;
+    with_tiles<3>(tiles, [&]<int Tiles>() {
+      const auto with = [&]<int First, int Count, int Parts>() {
+        constexpr auto kernel = band_tiles<Tiles, First, Count, Parts, T>;
+        const auto room = [&](int groups) { return Room(bands, item, groups, 8 * (Tiles + 1)); };
+        // As many rows as the block's shared memory has room for, and as let cyclic lines wrap around once at most.
+        int groups = most_groups<T>(Tiles);
+        while (groups > 0 && (room(groups).total > limits<kernel>().shared ||
+                              (bands.cyclic && groups > 1 && met_rows(bands, groups) > bands.n))) {
+          groups /= 2;
+        }
+        if (groups == 0) return run_row(plan, a, b, alpha, beta, c);
+        bands.step = groups * kWarpRows - (beside ? together : 0);
+        launch_shared("matmul band", kernel, dim3(static_cast<unsigned>(ceil_div(plan.rows, bands.step))),
+                      dim3(32 * Parts * groups), room(groups).total, bands, room(groups), Source<T>(a),
+                      plan.op_a.conjugated, Source<T>(b), plan.op_b.conjugated, c.values.as<T>(),
                       Update<T>(alpha, beta));
       };
-      // Two warps share their rows where there are too few to keep the device busy. (n = 10240, 41 x 41 diagonals: 20
-      // -> 16 us.)
-      if constexpr (open <= 6) {
-        const Limits& limits = cuda::limits<band_tiles<open, true, T>>();
-        const int groups = groups_of(bands, 2, limits);
-        if (groups > 0 && ceil_div(plan.rows, 4 * kWarpRows) <= 2 * limits.multiprocessors) {
-          return with(band_tiles<open, true, T>, groups, 2 * groups);
-        }
+      // One triangle has half of the tiles. (n = 10^6, 41 diagonals, A A^T: 248 -> 203 us.)
+      if constexpr (std::is_same_v<T, double> && Tiles <= 9) {
+        if (bands.tile_end <= Tiles + 1) return with.template operator()<0, Tiles + 1, 1>();
+        if (bands.tile >= Tiles - 2) return with.template operator()<Tiles - 2, Tiles + 2, 1>();
       }
-      const int groups = groups_of(bands, 1, limits<band_tiles<open, false, T>>());
-      if (groups == 0) return run_row(plan, a, b, alpha, beta, c);
-      with(band_tiles<open, false, T>, groups, groups);
+      if constexpr (!is_complex<T> && Tiles < 9) with.template operator()<0, 2 * Tiles, 1>();
+      else with.template operator()<0, Tiles, 2>();
     });
   }
 
  private:
-  // Times 16 rows a block: as many as its shared memory has room for, and as let cyclic lines wrap around once at most.
-  static int groups_of(Bands& bands, int warps, const Limits& limits) {
-    int groups = 4;
-    while (groups > 0 && (shared_bytes(bands, groups, warps * groups) > limits.shared ||
-                          (bands.cyclic && groups > 1 && met_rows(bands, groups) > bands.n))) {
-      groups /= 2;
-    }
-    return groups;
-  }
-
-  // Of a block. Sets the strides too: free of bank conflicts for the skewed reads of A's and of B's fragments.
-  static int shared_bytes(Bands& bands, int groups, int warps) {
-    constexpr int shift = kSector / sizeof(T) - 1;  // room for lines that begin behind a border
-    const int rows = groups * kWarpRows, met = met_rows(bands, groups);
-    bands.a_stride = next(rows + shift, 32 / sizeof(T), 64 / sizeof(T));
-    bands.b_stride = next(met + shift, 4, 8);
-    return Room(bands, sizeof(T), warps).total;
-  }
-
-  // Calls f with the number of open tiles to compile for: this many or a few more.
+  // Calls f with the number of tiles to compile for: this many or a few more.
   template <int Tiles, class F>
   static void with_tiles(int tiles, const F& f) {
-    if constexpr (Tiles >= most_tiles) {
-      f(std::integral_constant<int, most_tiles>());
-    } else if (tiles <= Tiles) {
-      f(std::integral_constant<int, Tiles>());
-    } else {
-      with_tiles<Tiles + 3>(tiles, f);
-    }
+    if constexpr (Tiles >= most_band_tiles(is_complex<T>)) f.template operator()<Tiles>();
+    else if (tiles <= Tiles) f.template operator()<Tiles>();
+    else with_tiles<Tiles + (Tiles < 6 ? 1 : 3)>(tiles, f);
   }
 };
 

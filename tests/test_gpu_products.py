@@ -137,3 +137,39 @@ def test_blocks_of_columns(format, dtype):
                 assert (abs(view.matvec(X, kernel="row") - op @ X) <= bound).all(), f"{name}, {columns} columns"
                 Y = np.asfortranarray(X)
                 assert (abs(view.matvec(Y, kernel="row") - op @ Y) <= bound).all(), f"{name}, {columns} columns, F"
+
+
+@DIAGONAL
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_lines_of_a_grid(format, dtype):
+    """Blocks that take rows of several lines of a grid; lines of whole pieces and others, the last slab cut short."""
+    rng = np.random.default_rng(0)
+    for m, n in ((96, 96 * 70), (250, 250 * 37 - 5)):
+        a = sp.csr_array(holes(n, [line + k for line in (-m, 0, m) for k in (-1, 0, 1)], dtype))
+        A = ds.array(a, format, device="cuda")
+        for columns in (4, 8, 12, 16, 48):
+            X, Y = rng.uniform(-1, 1, (2, n, columns)).astype(dtype)
+            for view, op in ((A, a), (A.H, a.conj().T)):
+                out = Y.copy()
+                view.matvec(X, out=out, alpha=2, beta=-3, kernel="row")
+                bound = 200 * np.finfo(dtype).eps * (2 * abs(op) @ abs(X) + 3 * abs(Y))
+                assert (abs(out - (2 * (op @ X) - 3 * Y)) <= bound).all(), f"lines of {m}, {columns} columns"
+
+
+@DIAGONAL
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_windows_of_x(format, dtype):
+    """Bands with holes, some diagonals far away; rows of X and of Y that lie together, and others."""
+    rng = np.random.default_rng(0)
+    n = 9001
+    for offsets in ([-13, -7, -6, 0, 3, 90, 91, 400], range(-13, 14)):
+        a = sp.csr_array(holes(n, offsets, dtype))
+        A = ds.array(a, format, device="cuda")
+        for columns in (4, 8, 20):
+            X = rng.uniform(-1, 1, (n, 2 * columns)).astype(dtype)
+            for view, op in ((A, a), (A.T, a.T)):
+                expected, bound = op @ X, 200 * np.finfo(dtype).eps * (abs(op) @ abs(X))
+                for part in (slice(None), slice(0, columns), slice(columns, None)):
+                    for x in (X[:, part], X[:, part].copy()):
+                        error = abs(view.matvec(x, kernel="row") - expected[:, part])
+                        assert (error <= bound[:, part]).all(), f"{columns} columns, {part}"

@@ -32,6 +32,7 @@ void launch(const char* name, void (*kernel)(Params...), dim3 grid, dim3 block, 
 struct Limits {
   int shared = 0;  // bytes of dynamic shared memory a block; `kernel` may ask for as much from here on
   int multiprocessors = 0;
+  bool bulk_copies = false;  // see fetch.cuh
 };
 template <auto kernel>
 const Limits& limits() {
@@ -44,6 +45,7 @@ const Limits& limits() {
     Limits found;
     CUDA_CALL(cudaDeviceGetAttribute(&found.shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     CUDA_CALL(cudaDeviceGetAttribute(&found.multiprocessors, cudaDevAttrMultiProcessorCount, device));
+    found.bulk_copies = attributes.ptxVersion >= 90;
     found.shared -= static_cast<int>(attributes.sharedSizeBytes);
     CUDA_CALL(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, found.shared));
     known[device] = found;

@@ -1,5 +1,5 @@
-// Y = A X: what kernel "row" runs for blocks of columns. `block_pieces` where a row of X lies together and comes in
-// pieces of 16 bytes, else `block_rows`.
+// Y = A X: what kernel "row" runs for blocks of columns, where matvec_window.cuh does not serve. `block_pieces` where a
+// row of X lies together and comes in pieces of 16 bytes, else `block_rows`.
 #pragma once
 
 #include "core/diagonals.hpp"
@@ -9,10 +9,6 @@
 #include "memory.cuh"
 
 namespace diagsparse::cuda {
-
-// Columns in a piece of 16 bytes.
-template <class V>
-constexpr int kPiece = 16 / static_cast<int>(sizeof(V));
 
 constexpr int kPasses = 2;  // pieces that a thread takes, of as many rows
 constexpr int kAhead = 8;   // values of A that a thread brings at a time

@@ -10,6 +10,7 @@
 #include "kernels/diagonal_kernels.hpp"
 #include "kernels/matvec_block.cuh"
 #include "kernels/matvec_period.hpp"
+#include "kernels/matvec_window.cuh"
 #include "kernels/row_lists.cuh"
 #include "memory.cuh"
 #include "resident.cuh"
@@ -21,9 +22,9 @@ namespace {
 // Item k of a list [begin, end) that is taken from both ends in turns.
 inline __device__ int in_turns(int k, int begin, int end) { return k % 2 == 0 ? begin + k / 2 : end - 1 - k / 2; }
 
-// Blocks that a multiprocessor is to hold, which limits their registers: four leave 64 a thread, and read float64 at the
-// copy's speed on an H200; without a limit they took 96, and 19 % more time. Types that need fewer have five, pairs that
-// need more three.
+// Blocks that a multiprocessor is to hold, which limits their registers: four leave 64 a thread, and read float64 at
+// the copy's speed on an H200; without a limit they took 96, and 19 % more time. Types that need fewer have five, pairs
+// that need more three.
 template <class U, class V>
 constexpr int kBlocksFor = sizeof(V) == 4 && !is_complex<U>    ? 5
                            : sizeof(V) == 16 && sizeof(U) <= 8 ? 3
@@ -121,6 +122,7 @@ struct RowMatvec {
       if (y.rows < kSmall) vector(vector_rows<1, 4, true, U, V>, 32);
       else vector(vector_rows<each, 4, false, U, V>, kBlock * each);
     } else if (in_pieces<V>(x, y)) {
+      if (multiply_windows<U, V>(a, op, *lists, x, y, update)) return;
       const int64 all = x.cols / kPiece<V>;
       const int pieces = pieces_a_row(all);
       const dim3 grid(static_cast<unsigned>(ceil_div(y.rows, kBlock / 32 * rows_a_warp(pieces))),

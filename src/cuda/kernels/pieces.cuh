@@ -5,6 +5,10 @@
 
 namespace diagsparse::cuda {
 
+// Columns in a piece of 16 bytes.
+template <class V>
+constexpr int kPiece = 16 / static_cast<int>(sizeof(V));
+
 // out = alpha sums + beta out for neighbouring elements; in one piece where nothing is read and the address allows it.
 template <class T, int Width>
 inline __device__ void update_piece(const Update<T>& update, T* out, const T (&sums)[Width]) {

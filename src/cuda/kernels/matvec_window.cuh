@@ -1,0 +1,234 @@
+// Y = A X for blocks of columns: what kernel "row" runs where X is contiguous, its rows come in pieces of 16 bytes, and
+// what a good number of rows needs finds room in shared memory.
+//
+// A block brings all that its rows need into shared memory at once, by bulk copies (see fetch.cuh): a run of each
+// diagonal, and each row of X once. Rows of a few lines of a stencil's grid together need fewer rows of X:
+//
+//     . x x x x x x .     lines of the grid; a block takes the rows y of four of them and brings the rows x of six,
+//     . x y y y y x .     where four blocks of one line each would bring three
+//     . x y y y y x .
+//     . x y y y y x .     A thread takes 16 bytes of three neighbouring rows of Y. Of neighbouring diagonals it reads
+//     . x y y y y x .     one row of X each: the others are those of the diagonal before.
+//     . x x x x x x .
+#pragma once
+
+#include "dense.cuh"
+#include "fetch.cuh"
+#include "kernels/pieces.cuh"
+#include "kernels/row_lists.cuh"
+#include "kernels/window_lists.hpp"
+#include "memory.cuh"
+
+namespace diagsparse::cuda {
+
+// A term in shared memory, for the rows of a line.
+struct alignas(16) Place {
+  int a, x;  // where its values lie, and X's row for the first of them: bytes from the beginning
+  int follows, conjugated;
+};
+
+// A block's shared memory: windows, runs, and the places of these. In bytes.
+struct WindowRoom {
+  int row, a, a_stride, places, total;
+
+  WindowRoom(const Slabs& slabs, const BroughtList& list, int item, int row) : row(row) {
+    const auto next = [](int64 bytes) { return (bytes + kSector - 1) / kSector * kSector; };
+    const int64 begin = next(kSector / 2 + static_cast<int64>(list.rows) * row);
+    a_stride = static_cast<int>(next(slabs.piece * item)) + kSector;  // a run lies behind a border
+    const int64 end = begin + static_cast<int64>(list.runs) * a_stride;
+    const int64 all = end + static_cast<int64>(list.runs) * static_cast<int64>(sizeof(Place));
+    a = static_cast<int>(begin);
+    places = static_cast<int>(end);
+    total = static_cast<int>(std::min<int64>(all, std::numeric_limits<int>::max()));
+  }
+};
+
+// What products with blocks whose rows have so many bytes keep with a matrix.
+struct Windows {
+  static constexpr int kMost = 55 << 10;  // bytes of shared memory a block: a multiprocessor holds four
+  static constexpr int kFewest = 96;      // rows a block
+  static constexpr int kMostRuns = 1024;
+
+  Slabs slabs;
+  WindowRoom room;
+  int terms, brought;
+  Array list;
+  bool pay = false;
+
+  // The rows of a block: those for which all blocks together bring the fewest bytes.
+  struct Choice {
+    Slabs slabs;
+    bool pay = false;
+  };
+  static Choice choose(const std::vector<Term>& terms, const Interior& interior, int64 rows, int item, int64 row) {
+    const Term *begin = terms.data() + interior.term, *end = terms.data() + interior.term_end;
+    Choice best{Slabs(rows, rows, 1, kTogether)};
+    if (begin == end || row > kMost) return best;
+    const int64 stride = common_stride(begin, end);
+    int64 least = std::numeric_limits<int64>::max();
+    for (const int lines : {1, 4}) {
+      if ((end - begin) * lines > kMostRuns || (lines > 1 && (stride == 0 || stride > rows / lines))) continue;
+      for (int piece = kFewest / lines; piece <= 2 * kBlock; piece += kFewest / 4) {
+        Slabs slabs(rows, lines > 1 ? stride : rows, lines, piece);
+        slabs.set_inside(interior.first, interior.last);
+        const int64 blocks = slabs.blocks, inside = slabs.last - slabs.first;
+        const WindowRoom room(slabs, BroughtList(begin, end, slabs), item, static_cast<int>(row));
+        if (room.total > kMost) break;
+        if (4 * inside >= 3 * blocks && blocks * room.total < least) {
+          best = {slabs, true};
+          least = blocks * room.total;
+        }
+      }
+    }
+    return best;
+  }
+
+  static std::shared_ptr<Windows> made(const std::vector<Term>& terms, int64 rows, int item, int64 row) {
+    const Interior interior(terms, rows);
+    const Choice choice = choose(terms, interior, rows, item, row);
+    const Term* begin = terms.data() + interior.term;
+    const BroughtList list(begin, choice.pay ? terms.data() + interior.term_end : begin, choice.slabs);
+    const WindowRoom room(choice.slabs, list, item, choice.pay ? static_cast<int>(row) : 0);
+    return std::make_shared<Windows>(choice.slabs, list, room, choice.pay);
+  }
+
+  Windows(const Slabs& slabs, const BroughtList& list, const WindowRoom& room, bool pay)
+      : slabs(slabs),
+        room(room),
+        terms(list.runs / slabs.lines),
+        brought(static_cast<int>(list.items.size())),
+        list(upload(list.items)),
+        pay(pay) {}
+
+  // Threads that leave as few idle as may be.
+  int threads() const {
+    const int all = slabs.lines * (slabs.piece / kTogether) * (room.row / 16), rounds = (all + kBlock - 1) / kBlock;
+    return ((all + rounds - 1) / rounds + 31) / 32 * 32;
+  }
+
+  template <class F>
+  void visit(const F& f) const {
+    f(list);
+  }
+};
+
+inline std::shared_ptr<Windows> windows_of(const Matrix& a, Op op, int item, int64 row) {
+  const Layout& layout = *a.layout;
+  const std::string key =
+      (op.transposed ? "windows T " : "windows N ") + std::to_string(item) + " " + std::to_string(row);
+  return keep<Windows>(layout.kept, key.c_str(), [&] {
+    const int64 rows = op.transposed ? a.cols : a.rows;
+    return Windows::made(matvec_sums(packed_spans_of(layout, op), rows).terms, rows, item, row);
+  });
+}
+
+// The blocks at the ends of the matrix, which are slow, come first.
+template <class U, class V>
+__global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 && !is_complex<U> ? 4 : 2)
+    block_windows(const __grid_constant__ Slabs slabs, const __grid_constant__ WindowRoom room, const Brought* list,
+                  int brought, int per_line, const Term* terms, int count, const U* values, bool conj, const V* x,
+                  const Block<Product<U, V>> y, const __grid_constant__ Update<Product<U, V>> update) {
+  using T = Product<U, V>;
+  constexpr int width = kPiece<V>, item = sizeof(U);
+  extern __shared__ __align__(kSector) char shared[];
+  __shared__ Copies copies;
+  Place* places = reinterpret_cast<Place*>(shared + room.places);
+  const unsigned turned = blockIdx.x + slabs.last, block = turned < slabs.blocks ? turned : turned - slabs.blocks;
+  const bool inside = block >= slabs.first && block < slabs.last;
+  const int64 in_line = static_cast<int64>(block % slabs.pieces) * slabs.piece;
+  const int64 start = block / slabs.pieces * (slabs.lines * slabs.stride) + in_line;
+  const char* all_x = reinterpret_cast<const char*>(x);
+  if (inside) {
+    const int warps = blockDim.x / 32, runs = per_line * slabs.lines;
+    const int own = static_cast<int>(threadIdx.x % 32) * warps + static_cast<int>(threadIdx.x / 32);
+    Brought b = list[min(own, brought - 1)];
+    if (threadIdx.x == 0) copies.begin(blockDim.x);
+    __syncthreads();
+    const char *from_x = all_x + start * room.row, *from_a = reinterpret_cast<const char*>(values + start);
+    const int shift = since_border(from_x, kSector);
+#pragma unroll 1
+    for (int k = own; k < brought; k += blockDim.x) {
+      if (k != own) b = list[k];
+      const bool run = k < runs;
+      const int at = shift + b.at * room.row;
+      const char* from = run ? from_a + b.from * item : from_x + b.from * room.row;
+      const int to = run ? room.a + k * room.a_stride + since_border(from, kSector) : at;
+      if (run) places[k] = {to, at, b.follows, b.conjugated};
+      copies.start(shared + to, from, run ? slabs.piece * item : b.rows * room.row);
+    }
+    copies.started();
+    copies.wait(0);
+  }
+  const int pieces = room.row / 16, groups = slabs.piece / kTogether;  // of a row; of the rows of a line
+#pragma unroll 1
+  for (int e = threadIdx.x; e < slabs.lines * groups * pieces; e += blockDim.x) {
+    const int g = e / pieces, line = g / groups, in_piece = g % groups * kTogether, column = 16 * (e % pieces);
+    const int64 row = start + line * slabs.stride + in_piece;
+    const int64 own = min(slabs.stride - in_line - in_piece, slabs.rows - row);
+    if (own <= 0) continue;
+    uint4 of_x[kTogether];
+    T sums[kTogether][width] = {};
+    const auto add = [&](int p, bool turned, U value) {
+      const auto factor = conjugate_if(turned, arithmetic(value));
+      V columns[width];
+      memcpy(columns, &of_x[p], sizeof columns);
+#pragma unroll
+      for (int c = 0; c < width; ++c) sums[p][c] += multiply(factor, columns[c]);
+    };
+    if (inside) {
+      const Place* term = places + line * per_line;
+      const char *local_a = shared + in_piece * item, *local_x = shared + in_piece * room.row + column;
+#pragma unroll 2
+      for (int t = 0; t < per_line; ++t) {
+        const Place place = term[t];
+        const auto row_of_x = [&](int p) { return *reinterpret_cast<const uint4*>(local_x + place.x + p * room.row); };
+#pragma unroll
+        for (int p = 0; p + 1 < kTogether; ++p) of_x[p] = place.follows ? of_x[p + 1] : row_of_x(p);
+        of_x[kTogether - 1] = row_of_x(kTogether - 1);
+        const Packed<U>* own_a = reinterpret_cast<const Packed<U>*>(local_a + place.a);
+        const bool turned = is_complex<U> && conj != static_cast<bool>(place.conjugated);
+#pragma unroll
+        for (int p = 0; p < kTogether; ++p) add(p, turned, unpack<U>(own_a[p]));
+      }
+    } else {
+#pragma unroll 2
+      for (int t = 0; t < count; ++t) {
+        const Term term = terms[t];
+        const auto holds = [&](int p) { return row + p >= term.first && row + p < term.last; };
+        U of_a[kTogether];
+#pragma unroll
+        for (int p = 0; p < kTogether; ++p) {
+          if (!holds(p)) continue;
+          of_a[p] = load(values + term.u + row + p);
+          of_x[p] = __ldg(reinterpret_cast<const uint4*>(all_x + (term.v + row + p) * room.row + column));
+        }
+#pragma unroll
+        for (int p = 0; p < kTogether; ++p) {
+          if (holds(p)) add(p, is_complex<U> && conj != static_cast<bool>(term.conjugated), of_a[p]);
+        }
+      }
+    }
+#pragma unroll
+    for (int p = 0; p < kTogether; ++p) {
+      if (p < own) update_piece(update, y.data + (row + p) * y.row + e % pieces * width, sums[p]);
+    }
+  }
+}
+
+// Whether it has multiplied.
+template <class U, class V>
+bool multiply_windows(const Matrix& a, Op op, const RowLists& lists, const Dense& x, const Dense& y,
+                      const Update<Product<U, V>>& update) {
+  constexpr auto kernel = block_windows<U, V>;
+  const Limits& limits = cuda::limits<kernel>();
+  if (y.rows < Windows::kFewest || x.row_stride != x.cols || !limits.bulk_copies) return false;
+  const auto windows = windows_of(a, op, sizeof(U), x.cols * static_cast<int64>(sizeof(V)));
+  if (!windows->pay || windows->room.total > limits.shared) return false;
+  launch_shared("matvec row", kernel, dim3(windows->slabs.blocks), dim3(static_cast<unsigned>(windows->threads())),
+                windows->room.total, windows->slabs, windows->room, windows->list.as<const Brought>(), windows->brought,
+                windows->terms, lists.terms_begin(), lists.count, a.values.as<U>(), op.conjugated, x.as<V>(),
+                Block<Product<U, V>>(y), update);
+  return true;
+}
+
+}  // namespace diagsparse::cuda

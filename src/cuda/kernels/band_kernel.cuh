@@ -83,7 +83,7 @@ struct BandBlock {
       if (bands.step < rows) piece = written(piece, line, c, bands);
       const int row = item * l * room.c_stride;
       const auto to = reinterpret_cast<const char*>(c + piece.at);
-      c_at[l] = piece.stored() ? row + since_border(to - row, 16) : room.anything;
+      c_at[l] = piece.stored() ? row + since_border(to - row, 16) : -1;
       if (l >= 0 && l < lines) pieces[l] = piece;
       if (l < room.table) {
         if (l < 0 || l >= bands.a_width) a_at[l] = room.nothing;
@@ -181,8 +181,10 @@ __global__ void __launch_bounds__(32 * most_groups<T>(Tiles) * Parts, (band_bloc
     if (tile < bands.tile || tile >= bands.tile_end) continue;
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
+      const int line = v < 2 ? at[t + 1][v] : at[t][v - 2], below = v < 2 ? 0 : 8;
+      if (line < 0) continue;  // not stored
       const T sum = sums[t].value(v);
-      *reinterpret_cast<T*>(own_rows + (v < 2 ? at[t + 1][v] : at[t][v - 2] + 8 * item)) = sum;
+      *reinterpret_cast<T*>(own_rows + line + item * below) = sum;
       wrong |= !is_finite(sum);
     }
   }

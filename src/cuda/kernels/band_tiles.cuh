@@ -84,7 +84,7 @@ inline __device__ Piece written(Piece piece, const Line& line, const T* c, const
 // tiles do.
 struct Room {
   int a_stride, b_stride, c_stride;
-  int b, nothing, anything;  // B's lines; a line of zeros, and one that is not read, for what is not stored
+  int b, nothing;  // B's lines; a line of zeros, for what is not stored
   int pieces, a_at, b_at, c_at, table, total;
 
   static constexpr int a_front = kWarpRows - 1, b_front = 7, c_front = kWarpRows - 1;  // of the tables
@@ -98,8 +98,7 @@ struct Room {
     c_stride = next(rows + 16 / item - 1, 16 / item, 128 / item);
     b = next(item * bands.fetched_a() * a_stride, 0, 16);
     nothing = b + item * bands.b_width * b_stride;
-    anything = item * bands.c_width() * c_stride;
-    pieces = next(std::max(nothing + item * b_stride, anything + item * c_stride), 0, 16);
+    pieces = next(std::max(nothing + item * b_stride, item * bands.c_width() * c_stride), 0, 16);
     a_at = pieces + static_cast<int>(sizeof(Piece)) * bands.c_width();
     b_at = a_at + 4 * (a_front + table);
     c_at = b_at + 4 * (b_front + table);

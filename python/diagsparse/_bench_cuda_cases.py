@@ -88,6 +88,10 @@ CASES = (
     Case("band-41-10240-squared", "spgemm", "matmul", "bands, n = 10240", band(10240, 41)),
     Case("band-11-squared", "spgemm", "matmul", "bands, n = 10^6", band(10**6, 11)),
     Case("band-41-squared", "spgemm", "matmul", "bands, n = 10^6", band(10**6, 41)),
+    *(
+        Case(f"band-{d}-squared", "spgemm", "matmul", "bands, n = 10^6", band(10**6, d), formats=_diagonals)
+        for d in (27, 61, 101)
+    ),
     Case("stencil-7-148-squared", "spgemm", "matmul", "7-point stencils 148 x 58 x 148", _stencil(7, 148, 58, 148)),
     Case("band-41-triangle", "syrk", "syrk", "band, n = 10^6", band(10**6, 41), formats=_diagonals),
     Case("random-109-35", "random", "matmul", "random diagonals, n = 10^4", random(10_000, 109), random(10_000, 35)),

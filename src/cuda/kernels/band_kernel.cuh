@@ -182,9 +182,8 @@ __global__ void __launch_bounds__(32 * most_groups<T>(Tiles) * Parts, (band_bloc
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
       const int line = v < 2 ? at[t + 1][v] : at[t][v - 2], below = v < 2 ? 0 : 8;
-      if (line < 0) continue;  // not stored
       const T sum = sums[t].value(v);
-      *reinterpret_cast<T*>(own_rows + line + item * below) = sum;
+      if (line >= 0) *reinterpret_cast<T*>(own_rows + line + item * below) = sum;
       wrong |= !is_finite(sum);
     }
   }

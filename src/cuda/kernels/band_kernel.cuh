@@ -36,39 +36,48 @@ struct BandBlock {
   __device__ static int spread() { return threadIdx.x % 32 * (blockDim.x / 32) + threadIdx.x / 32; }
   __device__ static int front() { return static_cast<int>(threadIdx.x) - Room::c_front; }
   __device__ int fetched() const { return bands.fetched_a() + bands.b_width; }
-  __device__ Line operand(int l) const {
-    const int a_lines = bands.fetched_a();
-    return l < a_lines ? bands.a[l] : l < fetched() ? bands.b[l - a_lines] : Line{0, 0, 0};
-  }
-  __device__ Line result(int l) const { return l >= 0 && l < bands.c_width() ? bands.c[l] : Line{0, 0, 0}; }
+  __device__ Line operand(int l) const { return bands.a(bands.a_width - bands.fetched_a() + l); }
 
   // Starts to bring the operands. `own`: each thread's first line.
   __device__ void bring(Copies& copies, const Source<T>& a, const Source<T>& b, const Line& own) const {
     const auto bytes = [](const T* p) { return reinterpret_cast<const char*>(p); };
+    const int a_lines = bands.fetched_a();
+    // Line l begins at `from`, and in shared memory at the place that this returns.
+    const auto place_of = [&](int l, const char* from, bool stored) {
+      const int e = l - a_lines, d = bands.a_width - 1 - e;
+      const int row = e < 0 ? item * l * room.a_stride : room.b + item * e * room.b_stride,
+                place = row + since_border(from - row, kSector);
+      (e < 0 ? a_at[l] : b_at[e]) = stored ? place : room.nothing;
+      if (bands.mirrored) a_at[d] = stored ? place + item * d : room.nothing;
+      return shared + place;
+    };
+    if (inside) {
+#pragma unroll 1
+      for (int l = spread(); l < fetched(); l += blockDim.x) {
+        const Line line = l == spread() ? own : operand(l);
+        const bool of_a = l < a_lines;
+        const char* from = bytes((of_a ? a.values + i0 : b.values + i0 + bands.a_low) + line.base);
+        char* to = place_of(l, from, line.stored());
+        if (line.stored()) copies.start(to, from, item * (of_a ? rows : met));
+      }
+      return;
+    }
 #pragma unroll 1
     for (int l0 = 0; l0 < fetched(); l0 += blockDim.x) {
-      const int l = l0 + spread(), e = l - bands.fetched_a();
-      const bool of_a = e < 0;
-      const Line line = l0 == 0 ? own : operand(l);
-      const int64 x0 = of_a ? i0 : i0 + bands.a_low;
-      const int count = of_a ? rows : met;
-      const Piece piece = inside ? inner_piece(line, x0, count) : piece_of(line, x0, of_a ? mine : met, bands);
-      const T* values = of_a ? a.values : b.values;
-      const char* from = bytes(values + piece.at);
-      const int row = of_a ? item * l * room.a_stride : room.b + item * e * room.b_stride,
-                place = row + since_border(from - row, kSector);
+      const int l = l0 + spread();
+      const bool of_a = l < a_lines;
+      Run run{};
       if (l < fetched()) {
-        (of_a ? a_at[l] : b_at[e]) = piece.stored() ? place : room.nothing;
-        const int d = bands.a_width - 1 - e;
-        if (bands.mirrored) a_at[d] = piece.stored() ? place + item * d : room.nothing;
+        const Piece piece =
+            piece_of(l0 == 0 ? own : operand(l), of_a ? i0 : i0 + bands.a_low, of_a ? mine : met, bands);
+        const T* values = of_a ? a.values : b.values;
+        const char* from = bytes(values + piece.at);
+        char* to = place_of(l, from, piece.stored());
+        run = {from,        bytes(values), bytes(values + (of_a ? a.size : b.size)),
+               to,          item,          of_a ? rows : met,
+               piece.first, piece.last,    piece.wrap};
       }
-      if (inside) {
-        if (piece.stored()) copies.start(shared + place, from, item * count);
-        continue;
-      }
-      const char* end = bytes(values + (of_a ? a.size : b.size));
-      const Run run{from, bytes(values), end, shared + place, item, count, piece.first, piece.last, piece.wrap};
-      const bool left = piece.stored() && !copies.start(run);
+      const bool left = run.stored() && !copies.start(run);
       for (unsigned todo = __ballot_sync(~0u, left); todo != 0; todo &= todo - 1) {
         start_by_warp(run_of_lane(run, __ffs(todo) - 1), bands.n);
       }
@@ -78,7 +87,7 @@ struct BandBlock {
   // The rest of the tables, and the line of zeros. `own`: the first line of C of each thread.
   __device__ void prepare(const T* c, const Line& own) const {
     for (int l = front(); l < room.c_table(); l += blockDim.x) {
-      const Line line = l == front() ? own : result(l);
+      const Line line = l == front() ? own : bands.c(l);
       Piece piece = inside ? inner_piece(line, i0, rows) : piece_of(line, i0, mine, bands);
       if (bands.step < rows) piece = written(piece, line, c, bands);
       const int row = item * l * room.c_stride;
@@ -139,7 +148,7 @@ __global__ void __launch_bounds__(32 * most_groups<T>(Tiles) * Parts, (band_bloc
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int groups = blockDim.x / (32 * Parts), part = warp / groups, first = warp % groups * kWarpRows;
   const BandBlock<T> block{bands, room, shared, groups * kWarpRows, met_rows(bands, groups)};
-  const Line own_operand = block.operand(block.spread()), own_result = block.result(block.front());  // on their way
+  const Line own_operand = block.operand(block.spread()), own_result = bands.c(block.front());  // on their way
   if (threadIdx.x == 0) copies.begin(blockDim.x);
   __syncthreads();
   block.bring(copies, a, b, own_operand);
@@ -164,7 +173,8 @@ __global__ void __launch_bounds__(32 * most_groups<T>(Tiles) * Parts, (band_bloc
       add_tiles<First + P * Count>(sums, bands, shared + item * first, block.a_at, right, conj_a, conj_b);
     };
     ((part == Part ? add.template operator()<Part>() : void()), ...);
-  }(std::make_integer_sequence<int, Parts>());
+  }
+  (std::make_integer_sequence<int, Parts>());
   __syncthreads();  // A's and B's lines are done with
 
   int at[Count + 1][2];  // where C's lines begin that hold this lane's columns, for rows 8 below and for its own

@@ -9,7 +9,7 @@ namespace diagsparse::cuda {
 constexpr int kWarpRows = 16;  // rows of C a warp
 
 struct Bands {
-  const Line *a, *b, *c;
+  const Line* lines;  // A's, B's and C's, with some that are not stored around C's
   int a_width, b_width;
   int tile, tile_end;             // of C, that have lines to be written
   int64 a_low;                    // offset of A's first line
@@ -19,6 +19,9 @@ struct Bands {
   bool mirrored;  // B is A transposed: A's values are found among B's
   int step;       // rows from block to block: fewer than it has where lines begin beside the borders of kWritten
 
+  __device__ Line a(int d) const { return lines[d]; }
+  __device__ Line b(int e) const { return lines[a_width + e]; }
+  __device__ Line c(int l) const { return lines[a_width + b_width + kWarpRows - 1 + l]; }
   __host__ __device__ int c_width() const { return a_width + b_width - 1; }
   __host__ __device__ int fetched_a() const { return mirrored ? 0 : a_width; }  // A's lines in shared memory
   // Steps of 8 rows k of B that a warp meets.
@@ -185,8 +188,8 @@ __device__ __noinline__ T stored_sum(const Bands& bands, const T* a, bool conj_a
                                      int line) {
   T sum{};
   for (int d = max(0, line - bands.b_width + 1); d < bands.a_width && d <= line; ++d) {
-    const Piece left = piece_of(bands.a[d], i, 1, bands),
-                right = piece_of(bands.b[line - d], i + bands.a_low + d, 1, bands);
+    const Piece left = piece_of(bands.a(d), i, 1, bands),
+                right = piece_of(bands.b(line - d), i + bands.a_low + d, 1, bands);
     if (!left.holds(0) || !right.holds(0)) continue;
     sum += multiply(conjugate_if(conj_a, a[left.place(0, bands.n)]), conjugate_if(conj_b, b[right.place(0, bands.n)]));
   }

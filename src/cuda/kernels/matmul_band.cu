@@ -23,13 +23,13 @@ namespace {
 
 struct Lists {
   bool are_bands = false;
-  Array a, b, c;
+  Array lines;
   Bands bands{};      // but for what operands and the launch decide
   int64 c_bases = 0;  // the bits of the elements before C's lines
 
   template <class F>
   void visit(const F& f) const {
-    for (const Array* array : {&a, &b, &c}) f(*array);
+    f(lines);
   }
 };
 
@@ -39,18 +39,20 @@ std::shared_ptr<Lists> lists_of(const Plan& plan) {
     Band a, b, c;
     made->are_bands = find_bands(plan, a, b, c);
     if (!made->are_bands) return made;
-    made->a = upload(a.lines);
-    made->b = upload(b.lines);
-    made->c = upload(c.lines);
+    constexpr int around = 256;  // lines: more than a block's threads, and than the tables go beyond C's
+    std::vector<Line> lines = a.lines;
+    lines.insert(lines.end(), b.lines.begin(), b.lines.end());
+    lines.insert(lines.end(), kWarpRows - 1, Line{});
+    lines.insert(lines.end(), c.lines.begin(), c.lines.end());
+    lines.insert(lines.end(), around, Line{});
+    made->lines = upload(lines);
     const auto first = std::find_if(c.lines.begin(), c.lines.end(), std::mem_fn(&Line::stored));
     const auto last = std::find_if(c.lines.rbegin(), c.lines.rend(), std::mem_fn(&Line::stored));
     for (const Line& line : c.lines) {
       if (line.stored()) made->c_bases |= line.base;
     }
     constexpr int64 beside = kSector;  // elements, that copies may read beside a run
-    made->bands = {.a = made->a.as<const Line>(),
-                   .b = made->b.as<const Line>(),
-                   .c = made->c.as<const Line>(),
+    made->bands = {.lines = made->lines.as<const Line>(),
                    .a_width = a.width(),
                    .b_width = b.width(),
                    .tile = static_cast<int>(first - c.lines.begin()) / 8,

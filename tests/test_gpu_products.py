@@ -142,8 +142,7 @@ def test_blocks_of_columns(format, dtype):
 @DIAGONAL
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_lines_of_a_grid(format, dtype):
-    """Blocks that take rows of several lines of a grid; lines of whole pieces and others, the last slab cut short. Fewer
-    rows take another way."""
+    """Blocks that take rows of several lines of a grid; whole pieces and others, the last slab cut short; few rows."""
     rng = np.random.default_rng(0)
     for m, n in ((96, 96 * 1400), (250, 250 * 530 - 5), (96, 96 * 70)):
         a = sp.csr_array(holes(n, [line + k for line in (-m, 0, m) for k in (-1, 0, 1)], dtype))
@@ -174,3 +173,42 @@ def test_windows_of_x(format, dtype):
                     for x in (X[:, part], X[:, part].copy()):
                         error = abs(view.matvec(x, kernel="row") - expected[:, part])
                         assert (error <= bound[:, part]).all(), f"{columns} columns, {part}"
+
+
+@DIAGONAL
+@pytest.mark.parametrize(
+    "stored, dtype",
+    [
+        ("float16", "float32"),
+        ("float16", "float64"),
+        ("float32", "float64"),
+        ("float32", "complex64"),
+        ("complex64", "complex128"),
+    ],
+)
+def test_vectors_of_wider_values(format, stored, dtype):
+    """Narrow values of A, long vectors: lines of a grid, planes of one, a band, diagonals far apart; an odd size."""
+    exact = "complex128" if dtype.startswith("complex") else "float64"
+    rng = np.random.default_rng(0)
+    for n, offsets in (
+        (363 * 363, [-363, -1, 0, 1, 363]),
+        (52 * 52 * 50 - 5, [-52 * 52, -52, -1, 0, 1, 52, 52 * 52]),
+        (140_001, range(-10, 11)),
+        (140_001, [-1013, -7, -6, 0, 3, 90, 91, 4000]),
+    ):
+        a = sp.csr_array(holes(n, offsets, "float32" if stored == "float16" else stored))
+        a.data = a.data.astype(stored).astype(a.dtype)  # rounded
+        A = ds.array(a, format, device="cuda").astype(stored)
+        a = a.astype(exact)
+        x, y = rng.uniform(-1, 1, (2, n)).astype(dtype)
+        if exact == "complex128":
+            x += 1j * rng.uniform(-1, 1, n).astype(dtype)
+        for view, op in ((A, a), (A.T, a.T), (A.H, a.conj().T)):
+            expected, scale = op @ x.astype(exact), abs(op) @ abs(x)
+            made = view.matvec(x, kernel="row")
+            assert made.dtype == dtype
+            assert (abs(made - expected) <= 200 * np.finfo(dtype).eps * scale).all(), f"{n}, {len(offsets)}"
+        out = y.copy()
+        A.matvec(x, out=out, alpha=2, beta=-3, kernel="row")
+        bound = 200 * np.finfo(dtype).eps * (2 * abs(a) @ abs(x) + 3 * abs(y))
+        assert (abs(out - (2 * (a @ x) - 3 * y)) <= bound).all(), f"{n}, {len(offsets)}, alpha, beta"

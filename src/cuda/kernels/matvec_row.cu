@@ -1,5 +1,9 @@
 // Kernel "row" of dia, hm and cdm: y = alpha op(A) x + beta y.
 //
+// Large matrices times blocks of columns, and times vectors whose values are wider than the stored ones, bring their
+// diagonals and X through shared memory: matvec_window.cuh, for contiguous X. Other blocks of columns:
+// matvec_block.cuh. Layouts with a period: matvec_period.cu. All other vectors are multiplied here.
+//
 // A thread takes a few rows, 32 apart; it walks the diagonals that meet them, several at a time, and keeps its sums in
 // registers. A's values are read once, past the caches, by whole warps at neighbouring addresses, wherever a diagonal
 // starts; x comes from the caches, where the rows nearby have brought it. A block has the list of diagonals in shared
@@ -118,11 +122,14 @@ struct RowMatvec {
              y.rows, update);
     };
     if (x.cols == 1 && x.row_stride == 1 && y.row_stride == 1) {
+      if constexpr (sizeof(U) < sizeof(V)) {
+        if (multiply_windows<OfVectors<V>, U, V>(a, op, *lists, x, y, update)) return;
+      }
       constexpr int each = sizeof(U) <= 8 ? 2 : 1;
       if (y.rows < kSmall) vector(vector_rows<1, 4, true, U, V>, 32);
       else vector(vector_rows<each, 4, false, U, V>, kBlock * each);
     } else if (in_pieces<V>(x, y)) {
-      if (multiply_windows<U, V>(a, op, *lists, x, y, update)) return;
+      if (multiply_windows<OfBlocks<V>, U, V>(a, op, *lists, x, y, update)) return;
       const int64 all = x.cols / kPiece<V>;
       const int pieces = pieces_a_row(all);
       const dim3 grid(static_cast<unsigned>(ceil_div(y.rows, kBlock / 32 * rows_a_warp(pieces))),

@@ -1,15 +1,17 @@
-// Y = A X for blocks of columns: what kernel "row" runs where X is contiguous, its rows come in pieces of 16 bytes, and
-// what a good number of rows needs finds room in shared memory.
+// Y = A X where a block of threads brings all that its rows need into shared memory at once: what kernel "row" runs for
+// large matrices where X is contiguous, what a good number of rows needs finds room, and
+//   - X is a block of columns whose rows come in pieces of 16 bytes, or
+//   - X is a vector, and the stored values of A are narrower than its own.
 //
-// A block brings all that its rows need into shared memory at once, by bulk copies (see fetch.cuh): a run of each
-// diagonal, and each row of X once. Rows of a few lines of a stencil's grid together need fewer rows of X:
+// By bulk copies (see fetch.cuh) come a run of each diagonal, and each row of X once. Rows of a few lines of a
+// stencil's grid together need fewer rows of X:
 //
 //     . x x x x x x .     lines of the grid; a block takes the rows y of four of them and brings the rows x of six,
 //     . x y y y y x .     where four blocks of one line each would bring three
 //     . x y y y y x .
-//     . x y y y y x .     A thread takes 16 bytes of three neighbouring rows of Y. Of neighbouring diagonals it reads
-//     . x y y y y x .     one row of X each: the others are those of the diagonal before.
-//     . x x x x x x .
+//     . x y y y y x .     Of a block of columns a thread takes 16 bytes of three neighbouring rows of Y. Of
+//     . x y y y y x .     neighbouring diagonals it reads one row of X each: the others are those of the diagonal
+//     . x x x x x x .     before. Of a vector it takes two rows, 32 apart: a warp reads and writes neighbours.
 #pragma once
 
 #include "dense.cuh"
@@ -33,7 +35,7 @@ struct WindowRoom {
 
   WindowRoom(const Slabs& slabs, const BroughtList& list, int item, int row) : row(row) {
     const auto next = [](int64 bytes) { return (bytes + kSector - 1) / kSector * kSector; };
-    const int64 begin = next(kSector / 2 + static_cast<int64>(list.rows) * row);
+    const int64 begin = next((row < 16 ? kSector : kSector / 2) + static_cast<int64>(list.rows) * row);
     a_stride = static_cast<int>(next(slabs.piece * item)) + kSector;  // a run lies behind a border
     const int64 end = begin + static_cast<int64>(list.runs) * a_stride;
     const int64 all = end + static_cast<int64>(list.runs) * static_cast<int64>(sizeof(Place));
@@ -47,12 +49,12 @@ struct WindowRoom {
 // with them and 7.0 us without. Of 4096 x 4096 rows they take 0.80 and 1.27 ms.
 constexpr int64 kFewestRows = 1 << 17;
 
-// What products with blocks whose rows have so many bytes keep with a matrix.
+// What products keep with a matrix, for rows of X of so many bytes.
 struct Windows {
   static constexpr int kMost = 55 << 10;  // bytes of shared memory a block: a multiprocessor holds four
-  static constexpr int kFewest = 96;      // rows a block
   static constexpr int kMostRuns = 1024;
 
+  Share share;
   Slabs slabs;
   WindowRoom room;
   int terms, brought;
@@ -64,19 +66,21 @@ struct Windows {
     Slabs slabs;
     bool pay = false;
   };
-  static Choice choose(const std::vector<Term>& terms, const Interior& interior, int64 rows, int item, int64 row) {
+  static Choice choose(const Share& share, const std::vector<Term>& terms, const Interior& interior, int64 rows,
+                       int item, int64 row) {
     const Term *begin = terms.data() + interior.term, *end = terms.data() + interior.term_end;
-    Choice best{Slabs(rows, rows, 1, kTogether)};
+    Choice best{Slabs(rows, rows, 1, share.step)};
     if (begin == end || row > kMost) return best;
     const int64 stride = common_stride(begin, end);
     int64 least = std::numeric_limits<int64>::max();
     for (const int lines : {1, 4}) {
       if ((end - begin) * lines > kMostRuns || (lines > 1 && (stride == 0 || stride > rows / lines))) continue;
-      for (int piece = kFewest / lines; piece <= 2 * kBlock; piece += kFewest / 4) {
+      for (int piece = share.fewest / lines; piece <= share.most; piece += share.step) {
         Slabs slabs(rows, lines > 1 ? stride : rows, lines, piece);
         slabs.set_inside(interior.first, interior.last);
         const int64 blocks = slabs.blocks, inside = slabs.last - slabs.first;
-        const WindowRoom room(slabs, BroughtList(begin, end, slabs), item, static_cast<int>(row));
+        const WindowRoom room(slabs, BroughtList(begin, end, slabs, static_cast<int>(row)), item,
+                              static_cast<int>(row));
         if (room.total > kMost) break;
         if (4 * inside >= 3 * blocks && blocks * room.total < least) {
           best = {slabs, true};
@@ -87,26 +91,28 @@ struct Windows {
     return best;
   }
 
-  static std::shared_ptr<Windows> made(const std::vector<Term>& terms, int64 rows, int item, int64 row) {
+  static std::shared_ptr<Windows> made(const Share& share, const std::vector<Term>& terms, int64 rows, int item,
+                                       int64 row) {
     const Interior interior(terms, rows);
-    const Choice choice = choose(terms, interior, rows, item, row);
+    const Choice choice = choose(share, terms, interior, rows, item, row);
     const Term* begin = terms.data() + interior.term;
-    const BroughtList list(begin, choice.pay ? terms.data() + interior.term_end : begin, choice.slabs);
-    const WindowRoom room(choice.slabs, list, item, choice.pay ? static_cast<int>(row) : 0);
-    return std::make_shared<Windows>(choice.slabs, list, room, choice.pay);
+    const int bytes = choice.pay ? static_cast<int>(row) : 16;
+    const BroughtList list(begin, choice.pay ? terms.data() + interior.term_end : begin, choice.slabs, bytes);
+    return std::make_shared<Windows>(share, choice, list, WindowRoom(choice.slabs, list, item, bytes));
   }
 
-  Windows(const Slabs& slabs, const BroughtList& list, const WindowRoom& room, bool pay)
-      : slabs(slabs),
+  Windows(const Share& share, const Choice& choice, const BroughtList& list, const WindowRoom& room)
+      : share(share),
+        slabs(choice.slabs),
         room(room),
         terms(list.runs / slabs.lines),
         brought(static_cast<int>(list.items.size())),
         list(upload(list.items)),
-        pay(pay) {}
+        pay(choice.pay) {}
 
-  // Threads that leave as few idle as may be.
-  int threads() const {
-    const int all = slabs.lines * (slabs.piece / kTogether) * (room.row / 16), rounds = (all + kBlock - 1) / kBlock;
+  // Threads that leave as few idle as may be, of rows in so many pieces.
+  int threads(int pieces) const {
+    const int all = slabs.lines * (slabs.piece / share.rows) * pieces, rounds = (all + kBlock - 1) / kBlock;
     return ((all + rounds - 1) / rounds + 31) / 32 * 32;
   }
 
@@ -116,24 +122,39 @@ struct Windows {
   }
 };
 
-inline std::shared_ptr<Windows> windows_of(const Matrix& a, Op op, int item, int64 row) {
+inline std::shared_ptr<Windows> windows_of(const Share& share, const Matrix& a, Op op, int item, int64 row) {
   const Layout& layout = *a.layout;
-  const std::string key =
-      (op.transposed ? "windows T " : "windows N ") + std::to_string(item) + " " + std::to_string(row);
+  const std::string key = (op.transposed ? "windows T " : "windows N ") + std::to_string(share.apart) + " " +
+                          std::to_string(item) + " " + std::to_string(row);
   return keep<Windows>(layout.kept, key.c_str(), [&] {
     const int64 rows = op.transposed ? a.cols : a.rows;
-    return Windows::made(matvec_sums(packed_spans_of(layout, op), rows).terms, rows, item, row);
+    return Windows::made(share, matvec_sums(packed_spans_of(layout, op), rows).terms, rows, item, row);
   });
 }
 
+// What a thread takes of a row at once.
+template <class V>
+struct OfBlocks {
+  using Piece = uint4;
+  static constexpr Share share = kOfBlocks;
+};
+template <class V>
+struct OfVectors {
+  using Piece = Packed<V>;
+  static constexpr Share share = kOfVectors;
+};
+
 // The blocks at the ends of the matrix, which are slow, come first.
-template <class U, class V>
+template <class Way, class U, class V>
 __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 && !is_complex<U> ? 4 : 2)
-    block_windows(const __grid_constant__ Slabs slabs, const __grid_constant__ WindowRoom room, const Brought* list,
-                  int brought, int per_line, const Term* terms, int count, const U* values, bool conj, const V* x,
-                  const Block<Product<U, V>> y, const __grid_constant__ Update<Product<U, V>> update) {
+    rows_in_windows(const __grid_constant__ Slabs slabs, const __grid_constant__ WindowRoom room, const Brought* list,
+                    int brought, int per_line, const Term* terms, int count, const U* values, bool conj, const V* x,
+                    const Block<Product<U, V>> y, const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
-  constexpr int width = kPiece<V>, item = sizeof(U);
+  using Piece = typename Way::Piece;
+  constexpr int width = sizeof(Piece) / sizeof(V), item = sizeof(U), each = Way::share.rows, apart = Way::share.apart;
+  constexpr bool one = apart > 1;  // a piece is a row
+  constexpr int unroll = one ? 4 : 2;
   extern __shared__ __align__(kSector) char shared[];
   __shared__ Copies copies;
   Place* places = reinterpret_cast<Place*>(shared + room.places);
@@ -163,15 +184,18 @@ __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 && !is_complex<U> ? 4 :
     copies.started();
     copies.wait(0);
   }
-  const int pieces = room.row / 16, groups = slabs.piece / kTogether;  // of a row; of the rows of a line
+  const auto a_row = [&] { return one ? static_cast<int>(sizeof(Piece)) : room.row; };  // bytes
+  const int pieces = a_row() / static_cast<int>(sizeof(Piece)), groups = slabs.piece / each;
 #pragma unroll 1
   for (int e = threadIdx.x; e < slabs.lines * groups * pieces; e += blockDim.x) {
-    const int g = e / pieces, line = g / groups, in_piece = g % groups * kTogether, column = 16 * (e % pieces);
+    const int g = e / pieces, line = g / groups, of_line = g % groups;
+    const int in_piece = one ? of_line / apart * (apart * each) + of_line % apart : of_line * each;
+    const int column = static_cast<int>(sizeof(Piece)) * (e % pieces);
     const int64 row = start + line * slabs.stride + in_piece;
     const int64 own = min(slabs.stride - in_line - in_piece, slabs.rows - row);
     if (own <= 0) continue;
-    uint4 of_x[kTogether];
-    T sums[kTogether][width] = {};
+    Piece of_x[each];
+    T sums[each][width] = {};
     const auto add = [&](int p, bool turned, U value) {
       const auto factor = conjugate_if(turned, arithmetic(value));
       V columns[width];
@@ -181,57 +205,62 @@ __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 && !is_complex<U> ? 4 :
     };
     if (inside) {
       const Place* term = places + line * per_line;
-      const char *local_a = shared + in_piece * item, *local_x = shared + in_piece * room.row + column;
-#pragma unroll 2
+      const char *local_a = shared + in_piece * item, *local_x = shared + in_piece * a_row() + column;
+#pragma unroll unroll
       for (int t = 0; t < per_line; ++t) {
         const Place place = term[t];
-        const auto row_of_x = [&](int p) { return *reinterpret_cast<const uint4*>(local_x + place.x + p * room.row); };
+        const auto row_of_x = [&](int p) {
+          return *reinterpret_cast<const Piece*>(local_x + place.x + p * (apart * a_row()));
+        };
 #pragma unroll
-        for (int p = 0; p + 1 < kTogether; ++p) of_x[p] = place.follows ? of_x[p + 1] : row_of_x(p);
-        of_x[kTogether - 1] = row_of_x(kTogether - 1);
+        for (int p = 0; p + 1 < each; ++p) of_x[p] = !one && place.follows ? of_x[p + 1] : row_of_x(p);
+        of_x[each - 1] = row_of_x(each - 1);
         const Packed<U>* own_a = reinterpret_cast<const Packed<U>*>(local_a + place.a);
         const bool turned = is_complex<U> && conj != static_cast<bool>(place.conjugated);
 #pragma unroll
-        for (int p = 0; p < kTogether; ++p) add(p, turned, unpack<U>(own_a[p]));
+        for (int p = 0; p < each; ++p) add(p, turned, unpack<U>(own_a[p * apart]));
       }
     } else {
-#pragma unroll 2
+#pragma unroll unroll
       for (int t = 0; t < count; ++t) {
         const Term term = terms[t];
-        const auto holds = [&](int p) { return row + p >= term.first && row + p < term.last; };
-        U of_a[kTogether];
+        const auto holds = [&](int p) { return row + p * apart >= term.first && row + p * apart < term.last; };
+        U of_a[each];
 #pragma unroll
-        for (int p = 0; p < kTogether; ++p) {
+        for (int p = 0; p < each; ++p) {
           if (!holds(p)) continue;
-          of_a[p] = load(values + term.u + row + p);
-          of_x[p] = __ldg(reinterpret_cast<const uint4*>(all_x + (term.v + row + p) * room.row + column));
+          of_a[p] = load(values + term.u + row + p * apart);
+          of_x[p] = __ldg(reinterpret_cast<const Piece*>(all_x + (term.v + row + p * apart) * a_row() + column));
         }
 #pragma unroll
-        for (int p = 0; p < kTogether; ++p) {
+        for (int p = 0; p < each; ++p) {
           if (holds(p)) add(p, is_complex<U> && conj != static_cast<bool>(term.conjugated), of_a[p]);
         }
       }
     }
 #pragma unroll
-    for (int p = 0; p < kTogether; ++p) {
-      if (p < own) update_piece(update, y.data + (row + p) * y.row + e % pieces * width, sums[p]);
+    for (int p = 0; p < each; ++p) {
+      if (p * apart < own) update_piece(update, y.data + (row + p * apart) * y.row + e % pieces * width, sums[p]);
     }
   }
 }
 
 // Whether it has multiplied.
-template <class U, class V>
+template <class Way, class U, class V>
 bool multiply_windows(const Matrix& a, Op op, const RowLists& lists, const Dense& x, const Dense& y,
                       const Update<Product<U, V>>& update) {
-  constexpr auto kernel = block_windows<U, V>;
+  constexpr auto kernel = rows_in_windows<Way, U, V>;
+  constexpr int piece = sizeof(typename Way::Piece);
   const Limits& limits = cuda::limits<kernel>();
   if (y.rows < kFewestRows || x.row_stride != x.cols || !limits.bulk_copies) return false;
-  const auto windows = windows_of(a, op, sizeof(U), x.cols * static_cast<int64>(sizeof(V)));
+  const std::shared_ptr<Windows> windows =
+      windows_of(Way::share, a, op, sizeof(U), x.cols * static_cast<int64>(sizeof(V)));
   if (!windows->pay || windows->room.total > limits.shared) return false;
-  launch_shared("matvec row", kernel, dim3(windows->slabs.blocks), dim3(static_cast<unsigned>(windows->threads())),
-                windows->room.total, windows->slabs, windows->room, windows->list.as<const Brought>(), windows->brought,
-                windows->terms, lists.terms_begin(), lists.count, a.values.as<U>(), op.conjugated, x.as<V>(),
-                Block<Product<U, V>>(y), update);
+  launch_shared("matvec row", kernel, dim3(windows->slabs.blocks),
+                dim3(static_cast<unsigned>(windows->threads(windows->room.row / piece))), windows->room.total,
+                windows->slabs, windows->room, windows->list.as<const Brought>(), windows->brought, windows->terms,
+                lists.terms_begin(), lists.count, a.values.as<U>(), op.conjugated, x.as<V>(), Block<Product<U, V>>(y),
+                update);
   return true;
 }
 

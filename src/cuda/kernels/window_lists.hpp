@@ -1,4 +1,4 @@
-// Which rows of Y = A X a block of kernel block_windows takes, and what it brings for them.
+// Which rows of Y = A X a block of kernel rows_in_windows takes, and what it brings for them.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,13 @@
 
 namespace diagsparse::cuda {
 
-constexpr int kTogether = 3;  // neighbouring rows that a thread takes: odd, so that lanes meet no bank twice
+// How the threads of a block share its rows: each takes a few, so far apart.
+struct Share {
+  int rows, apart;
+  int step, fewest, most;  // rows a block takes of a line: multiples of `step`; at least so many of all lines
+};
+constexpr Share kOfBlocks{3, 1, 24, 96, 512};  // an odd number of rows: lanes meet no bank twice
+constexpr Share kOfVectors{2, 32, 64, 256, 1024};
 
 // A block takes a piece of each of a few lines of rows, `stride` rows apart: of a stencil the lines of its grid, else
 // one line. The lines of a block are a slab; the last piece of a line may reach past its end. Blocks are numbered along
@@ -57,7 +63,8 @@ struct BroughtList {
   std::vector<Brought> items;
   int runs = 0, rows = 0;  // of the windows
 
-  BroughtList(const Term* begin, const Term* end, const Slabs& slabs) {
+  // Rows of X of so many bytes.
+  BroughtList(const Term* begin, const Term* end, const Slabs& slabs, int row) {
     struct Window {
       int64 from, to;
       int at;
@@ -74,9 +81,12 @@ struct BroughtList {
       if (windows.empty() || w.from > windows.back().to) windows.push_back(w);
       else windows.back().to = std::max(windows.back().to, w.to);
     }
-    // All lie as far behind a 32-byte border as in memory, or half of it: even rows at even places.
+    // All lie as far behind a 32-byte border as in memory, or half of it. Copies of both neighbours may reach into the
+    // 16 bytes between windows of narrower rows.
+    const int border = std::max(2, 32 / row), between = row < 16 ? 16 / row : 0;
     for (Window& w : windows) {
-      w.at = rows + static_cast<int>((w.from - rows) & 1);
+      if (rows > 0) rows += between;
+      w.at = rows + static_cast<int>((w.from - rows) & (border - 1));
       rows = w.at + static_cast<int>(w.to - w.from);
     }
     for (int line = 0; line < slabs.lines; ++line) {

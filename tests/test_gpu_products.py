@@ -191,10 +191,10 @@ def test_vectors_of_wider_values(format, stored, dtype):
     exact = "complex128" if dtype.startswith("complex") else "float64"
     rng = np.random.default_rng(0)
     for n, offsets in (
-        (363 * 363, [-363, -1, 0, 1, 363]),
-        (52 * 52 * 50 - 5, [-52 * 52, -52, -1, 0, 1, 52, 52 * 52]),
+        (1449 * 1449, [-1449, -1, 0, 1, 1449]),
+        (130 * 130 * 125 - 5, [-130 * 130, -130, -1, 0, 1, 130, 130 * 130]),
+        (2_100_001, [-1013, -7, -6, -5, 0, 90, 91, 4000]),
         (140_001, range(-10, 11)),
-        (140_001, [-1013, -7, -6, 0, 3, 90, 91, 4000]),
     ):
         a = sp.csr_array(holes(n, offsets, "float32" if stored == "float16" else stored))
         a.data = a.data.astype(stored).astype(a.dtype)  # rounded
@@ -203,7 +203,7 @@ def test_vectors_of_wider_values(format, stored, dtype):
         x, y = rng.uniform(-1, 1, (2, n)).astype(dtype)
         if exact == "complex128":
             x += 1j * rng.uniform(-1, 1, n).astype(dtype)
-        for view, op in ((A, a), (A.T, a.T), (A.H, a.conj().T)):
+        for view, op in ((A, a), (A.H, a.conj().T)):
             expected, scale = op @ x.astype(exact), abs(op) @ abs(x)
             made = view.matvec(x, kernel="row")
             assert made.dtype == dtype

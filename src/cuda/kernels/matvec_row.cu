@@ -123,7 +123,7 @@ struct RowMatvec {
     };
     if (x.cols == 1 && x.row_stride == 1 && y.row_stride == 1) {
       if constexpr (sizeof(U) < sizeof(V)) {
-        if (multiply_windows<OfVectors<V>, U, V>(a, op, *lists, x, y, update)) return;
+        if (!mirrored && multiply_windows<OfVectors<V>, U, V>(a, op, *lists, x, y, update)) return;
       }
       constexpr int each = sizeof(U) <= 8 ? 2 : 1;
       if (y.rows < kSmall) vector(vector_rows<1, 4, true, U, V>, 32);

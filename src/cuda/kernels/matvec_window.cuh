@@ -45,13 +45,8 @@ struct WindowRoom {
   }
 };
 
-// Smaller products are faster without windows: 9 diagonals of 20000 rows and 8 columns of float64 take an H200 10.5 us
-// with them and 7.0 us without. Of 4096 x 4096 rows they take 0.80 and 1.27 ms.
-constexpr int64 kFewestRows = 1 << 17;
-
 // What products keep with a matrix, for rows of X of so many bytes.
 struct Windows {
-  static constexpr int kMost = 55 << 10;  // bytes of shared memory a block: a multiprocessor holds four
   static constexpr int kMostRuns = 1024;
 
   Share share;
@@ -70,7 +65,7 @@ struct Windows {
                        int item, int64 row) {
     const Term *begin = terms.data() + interior.term, *end = terms.data() + interior.term_end;
     Choice best{Slabs(rows, rows, 1, share.step)};
-    if (begin == end || row > kMost) return best;
+    if (begin == end || row > share.bytes) return best;
     const int64 stride = common_stride(begin, end);
     int64 least = std::numeric_limits<int64>::max();
     for (const int lines : {1, 4}) {
@@ -81,7 +76,7 @@ struct Windows {
         const int64 blocks = slabs.blocks, inside = slabs.last - slabs.first;
         const WindowRoom room(slabs, BroughtList(begin, end, slabs, static_cast<int>(row)), item,
                               static_cast<int>(row));
-        if (room.total > kMost) break;
+        if (room.total > share.bytes) break;
         if (4 * inside >= 3 * blocks && blocks * room.total < least) {
           best = {slabs, true};
           least = blocks * room.total;
@@ -252,7 +247,7 @@ bool multiply_windows(const Matrix& a, Op op, const RowLists& lists, const Dense
   constexpr auto kernel = rows_in_windows<Way, U, V>;
   constexpr int piece = sizeof(typename Way::Piece);
   const Limits& limits = cuda::limits<kernel>();
-  if (y.rows < kFewestRows || x.row_stride != x.cols || !limits.bulk_copies) return false;
+  if (y.rows < Way::share.matrix_rows || x.row_stride != x.cols || !limits.bulk_copies) return false;
   const std::shared_ptr<Windows> windows =
       windows_of(Way::share, a, op, sizeof(U), x.cols * static_cast<int64>(sizeof(V)));
   if (!windows->pay || windows->room.total > limits.shared) return false;

@@ -18,13 +18,12 @@ struct Rule {
 
 const Rule rules[] = {
     // n = 10240: 7 x 7 diagonals (0.5 M multiply-adds) 5.1 against 5.1 us, 11 x 11 (1.2 M) 6.4 against 5.6 us, 41 x 41
-    // (17 M) 34 against 9.6 us; n = 1000: 41 x 41 (1.7 M) 11.5 against 9.1 us; n = 10^6: 3 x 3 (9 M) 51 against 64 us,
-    // 5 x
-    // 5 (25 M) 126 against 71 us, 41 x 41 (1.7 G) 7180 against 362 us.
+    // (17 M) 34 against 9.8 us; n = 1000: 41 x 41 (1.7 M) 11.5 against 9.1 us; n = 10^6: 3 x 3 (9 M) 51 against 64 us,
+    // 5 x 5 (25 M) 126 against 66 us, 41 x 41 (1.7 G) 7180 against 360 us.
     {"band",
      [](const Plan& plan, DType a, DType b) {
        Band left, right, result;
-       return a == b && plan.sums.work >= std::max(1'000'000l, 20 * plan.rows) &&
+       return a == b && plan.sums.work >= std::max<int64>(1'000'000, 20 * plan.rows) &&
               find_bands(plan, left, right, result) &&
               band_tiles_of(std::max(left.width(), right.width())) <=
                   most_band_tiles(a == DType::c64 || a == DType::c128);

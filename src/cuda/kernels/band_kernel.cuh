@@ -26,7 +26,7 @@ struct BandBlock {
   int64 i0 = static_cast<int64>(blockIdx.x) * bands.step;
   int mine = static_cast<int>(min(int64(rows), bands.rows - i0));
   bool inside = kBulkCopies && i0 >= bands.inner_first && i0 + met <= bands.inner_last;
-  int lines = bands.c_lines();
+  int lines = min(bands.c_width(), 8 * bands.tile_end);  // of C
   Piece* pieces = reinterpret_cast<Piece*>(shared + room.pieces);
   int *a_at = reinterpret_cast<int*>(shared + room.a_at) + Room::a_front,
       *b_at = reinterpret_cast<int*>(shared + room.b_at) + Room::b_front,

@@ -23,8 +23,6 @@ struct Bands {
   __device__ Line b(int e) const { return lines[a_width + e]; }
   __device__ Line c(int l) const { return lines[a_width + b_width + kWarpRows - 1 + l]; }
   __host__ __device__ int c_width() const { return a_width + b_width - 1; }
-  // Of C, up to the last tile that is written.
-  __host__ __device__ int c_lines() const { return c_width() < 8 * tile_end ? c_width() : 8 * tile_end; }
   __host__ __device__ int fetched_a() const { return mirrored ? 0 : a_width; }  // A's lines in shared memory
   // Steps of 8 rows k of B that a warp meets.
   __host__ __device__ int inner_steps() const { return (kWarpRows - 1 + a_width + 7) / 8; }
@@ -103,8 +101,8 @@ struct Room {
     c_stride = next(rows + 16 / item - 1, 16 / item, 128 / item);
     b = next(item * bands.fetched_a() * a_stride, 0, 16);
     nothing = b + item * bands.b_width * b_stride;
-    pieces = next(std::max(nothing + item * b_stride, item * bands.c_lines() * c_stride), 0, 16);
-    a_at = pieces + static_cast<int>(sizeof(Piece)) * bands.c_lines();
+    pieces = next(std::max(nothing + item * b_stride, item * bands.c_width() * c_stride), 0, 16);
+    a_at = pieces + static_cast<int>(sizeof(Piece)) * bands.c_width();
     b_at = a_at + 4 * (a_front + table);
     c_at = b_at + 4 * (b_front + table);
     total = c_at + 4 * (c_front + c_table());

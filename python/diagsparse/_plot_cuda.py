@@ -57,7 +57,7 @@ def _plot_roofline(axes: Any, report: dict[str, Any], names: list[str]) -> None:
     speed = report["copy_bandwidth"]
     peaks = next((p for name, p in _PEAKS.items() if name in report["hardware"]["gpu"]), ())
     intensities: list[float] = []
-    labels: set[str] = set()
+    labels: dict[str, tuple[float, float]] = {}  # what has one, and where
     for name in names:
         mine = [row for row in report["rows"] if row["case"] == name and row["ok"] and row["floor_nbytes"]]
         if mine and mine[0]["group"] == "small":  # neither memory nor arithmetic bounds it
@@ -75,8 +75,12 @@ def _plot_roofline(axes: Any, report: dict[str, Any], names: list[str]) -> None:
                 intensities.append(intensity)
                 label = "y = A x" if best["op"] == "matvec" else name
                 if label not in labels:
-                    axes.annotate(label, (intensity, rate), fontsize=6, xytext=(4, -3), textcoords="offset points")
-                labels.add(label)
+                    beside = [r for i, r in labels.values() if 0.4 < intensity / i < 2.5 and 0.9 < rate / r < 1.1]
+                    shift = (5 if rate > beside[0] else -5) if beside else 0  # points, off a label at the same height
+                    axes.annotate(
+                        label, (intensity, rate), fontsize=6, xytext=(4, shift - 3), textcoords="offset points"
+                    )
+                    labels[label] = intensity, rate
     low, high = min(intensities, default=0.1) / 2, max(intensities, default=10) * 6
     axes.plot([low, high], [low * speed / 1e12, high * speed / 1e12], color="black", lw=1, ls="--")
     for peak, what in zip(peaks, ("vector units", "matrix units"), strict=False):

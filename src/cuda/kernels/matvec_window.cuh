@@ -23,32 +23,8 @@
 
 namespace diagsparse::cuda {
 
-// A term in shared memory, for the rows of a line.
-struct alignas(16) Place {
-  int a, x;  // where its values lie, and X's row for the first of them: bytes from the beginning
-  int follows, conjugated;
-};
-
-// A block's shared memory: windows, runs, and the places of these. In bytes.
-struct WindowRoom {
-  int row, a, a_stride, places, total;
-
-  WindowRoom(const Slabs& slabs, const BroughtList& list, int item, int row) : row(row) {
-    const auto next = [](int64 bytes) { return (bytes + kSector - 1) / kSector * kSector; };
-    const int64 begin = next((row < 16 ? kSector : kSector / 2) + static_cast<int64>(list.rows) * row);
-    a_stride = static_cast<int>(next(slabs.piece * item)) + kSector;  // a run lies behind a border
-    const int64 end = begin + static_cast<int64>(list.runs) * a_stride;
-    const int64 all = end + static_cast<int64>(list.runs) * static_cast<int64>(sizeof(Place));
-    a = static_cast<int>(begin);
-    places = static_cast<int>(end);
-    total = static_cast<int>(std::min<int64>(all, std::numeric_limits<int>::max()));
-  }
-};
-
 // What products keep with a matrix, for rows of X of so many bytes.
 struct Windows {
-  static constexpr int kMostRuns = 1024;
-
   Share share;
   Slabs slabs;
   WindowRoom room;
@@ -56,47 +32,17 @@ struct Windows {
   Array list;
   bool pay = false;
 
-  // The rows of a block: those for which all blocks together bring the fewest bytes.
-  struct Choice {
-    Slabs slabs;
-    bool pay = false;
-  };
-  static Choice choose(const Share& share, const std::vector<Term>& terms, const Interior& interior, int64 rows,
-                       int item, int64 row) {
-    const Term *begin = terms.data() + interior.term, *end = terms.data() + interior.term_end;
-    Choice best{Slabs(rows, rows, 1, share.step)};
-    if (begin == end || row > share.bytes) return best;
-    const int64 stride = common_stride(begin, end);
-    int64 least = std::numeric_limits<int64>::max();
-    for (const int lines : {1, 4}) {
-      if ((end - begin) * lines > kMostRuns || (lines > 1 && (stride == 0 || stride > rows / lines))) continue;
-      for (int piece = share.fewest / lines; piece <= share.most; piece += share.step) {
-        Slabs slabs(rows, lines > 1 ? stride : rows, lines, piece);
-        slabs.set_inside(interior.first, interior.last);
-        const int64 blocks = slabs.blocks, inside = slabs.last - slabs.first;
-        const WindowRoom room(slabs, BroughtList(begin, end, slabs, static_cast<int>(row)), item,
-                              static_cast<int>(row));
-        if (room.total > share.bytes) break;
-        if (4 * inside >= 3 * blocks && blocks * room.total < least) {
-          best = {slabs, true};
-          least = blocks * room.total;
-        }
-      }
-    }
-    return best;
-  }
-
   static std::shared_ptr<Windows> made(const Share& share, const std::vector<Term>& terms, int64 rows, int item,
                                        int64 row) {
     const Interior interior(terms, rows);
-    const Choice choice = choose(share, terms, interior, rows, item, row);
-    const Term* begin = terms.data() + interior.term;
+    const Term *begin = terms.data() + interior.term, *end = terms.data() + interior.term_end;
+    const WindowChoice choice = choose_windows(share, begin, end, interior.first, interior.last, rows, item, row);
     const int bytes = choice.pay ? static_cast<int>(row) : 16;
-    const BroughtList list(begin, choice.pay ? terms.data() + interior.term_end : begin, choice.slabs, bytes);
+    const BroughtList list(begin, choice.pay ? end : begin, choice.slabs, bytes);
     return std::make_shared<Windows>(share, choice, list, WindowRoom(choice.slabs, list, item, bytes));
   }
 
-  Windows(const Share& share, const Choice& choice, const BroughtList& list, const WindowRoom& room)
+  Windows(const Share& share, const WindowChoice& choice, const BroughtList& list, const WindowRoom& room)
       : share(share),
         slabs(choice.slabs),
         room(room),
@@ -246,8 +192,9 @@ bool multiply_windows(const Matrix& a, Op op, const RowLists& lists, const Dense
                       const Update<Product<U, V>>& update) {
   constexpr auto kernel = rows_in_windows<Way, U, V>;
   constexpr int piece = sizeof(typename Way::Piece);
+  if (y.rows < Way::share.matrix_rows || x.row_stride != x.cols) return false;
   const Limits& limits = cuda::limits<kernel>();
-  if (y.rows < Way::share.matrix_rows || x.row_stride != x.cols || !limits.bulk_copies) return false;
+  if (!limits.bulk_copies) return false;
   const std::shared_ptr<Windows> windows =
       windows_of(Way::share, a, op, sizeof(U), x.cols * static_cast<int64>(sizeof(V)));
   if (!windows->pay || windows->room.total > limits.shared) return false;

@@ -2,11 +2,10 @@
 #pragma once
 
 #include <algorithm>
-#include <limits>
-#include <map>
 #include <vector>
 
 #include "core/diagonals.hpp"
+#include "cuda.hpp"
 
 namespace diagsparse::cuda {
 
@@ -70,62 +69,29 @@ struct BroughtList {
   std::vector<Brought> items;
   int runs = 0, rows = 0;  // of the windows
 
-  // Rows of X of so many bytes.
-  BroughtList(const Term* begin, const Term* end, const Slabs& slabs, int row) {
-    struct Window {
-      int64 from, to;
-      int at;
-    };
-    std::vector<Window> all, windows;
-    for (int line = 0; line < slabs.lines; ++line) {
-      for (const Term* t = begin; t != end; ++t) {
-        const int64 from = line * slabs.stride + t->v;
-        all.push_back({from, from + slabs.piece, 0});
-      }
-    }
-    std::sort(all.begin(), all.end(), [](const Window& a, const Window& b) { return a.from < b.from; });
-    for (const Window& w : all) {
-      if (windows.empty() || w.from > windows.back().to) windows.push_back(w);
-      else windows.back().to = std::max(windows.back().to, w.to);
-    }
-    // All lie as far behind a 32-byte border as in memory, or half of it. Copies of both neighbours may reach into the
-    // 16 bytes between windows of narrower rows.
-    const int border = std::max(2, 32 / row), between = row < 16 ? 16 / row : 0;
-    for (Window& w : windows) {
-      if (rows > 0) rows += between;
-      w.at = rows + static_cast<int>((w.from - rows) & (border - 1));
-      rows = w.at + static_cast<int>(w.to - w.from);
-    }
-    for (int line = 0; line < slabs.lines; ++line) {
-      for (const Term* t = begin; t != end; ++t) {
-        const int64 shift = line * slabs.stride, from = shift + t->v;
-        const auto behind = std::upper_bound(windows.begin(), windows.end(), from,
-                                             [](int64 row, const Window& w) { return row < w.from; });
-        const Window& window = *(behind - 1);
-        items.push_back({t->u + shift, window.at + static_cast<int>(from - window.from), 0,
-                         t != begin && t->v == (t - 1)->v + 1, static_cast<bool>(t->conjugated)});
-      }
-    }
-    runs = static_cast<int>(items.size());
-    for (const Window& w : windows) items.push_back({w.from, w.at, static_cast<int>(w.to - w.from), false, false});
-  }
+  BroughtList(const Term* begin, const Term* end, const Slabs& slabs, int row);  // of rows of X of so many bytes
 };
 
-// The commonest distance of neighbouring groups of near diagonals: of a stencil, from line to line of its grid. 0:
-// there is one group.
-inline int64 common_stride(const Term* begin, const Term* end) {
-  constexpr int64 near = 64;
-  std::map<int64, int> distances;
-  int64 before = 0;
-  for (const Term *t = begin, *stop; t != end; t = stop) {
-    for (stop = t + 1; stop != end && stop->v - (stop - 1)->v <= near;) ++stop;
-    const int64 middle = (t->v + (stop - 1)->v) / 2;
-    if (t != begin) ++distances[middle - before];
-    before = middle;
-  }
-  const auto rarer = [](const auto& a, const auto& b) { return a.second < b.second; };
-  const auto most = std::max_element(distances.begin(), distances.end(), rarer);
-  return most == distances.end() ? 0 : most->first;
-}
+// A term in shared memory, for the rows of a line.
+struct alignas(16) Place {
+  int a, x;  // where its values lie, and X's row for the first of them: bytes from the beginning
+  int follows, conjugated;
+};
+
+// A block's shared memory: windows, runs, and the places of these. In bytes.
+struct WindowRoom {
+  int row, a, a_stride, places, total;
+
+  WindowRoom(const Slabs& slabs, const BroughtList& list, int item, int row);
+};
+
+// The rows of a block: those for which all blocks together bring the fewest bytes, of values of `item` bytes and rows
+// of X of `row`. Rows first ... last - 1 of all meet these terms in full.
+struct WindowChoice {
+  Slabs slabs;
+  bool pay = false;
+};
+WindowChoice choose_windows(const Share& share, const Term* begin, const Term* end, int64 first, int64 last, int64 rows,
+                            int item, int64 row);
 
 }  // namespace diagsparse::cuda

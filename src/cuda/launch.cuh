@@ -60,6 +60,11 @@ inline dim3 blocks(int64 count, int64 each = 1) {
 
 inline __device__ int64 thread_index() { return static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x; }
 
+// The block's threads counted across its warps, so that few items are as many for each of them.
+inline __device__ int across_warps() {
+  return static_cast<int>(threadIdx.x % 32 * (blockDim.x / 32) + threadIdx.x / 32);
+}
+
 // x += v, one thread among many.
 template <class T>
 inline __device__ void atomic_add(T* x, T v) {

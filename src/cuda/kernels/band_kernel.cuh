@@ -32,8 +32,7 @@ struct BandBlock {
       *b_at = reinterpret_cast<int*>(shared + room.b_at) + Room::b_front,
       *c_at = reinterpret_cast<int*>(shared + room.c_at) + Room::c_front;
 
-  // Lines of A and B together, and of C. A line is a thread's; threads of all warps have as many lines.
-  __device__ static int spread() { return threadIdx.x % 32 * (blockDim.x / 32) + threadIdx.x / 32; }
+  // Lines of A and B together, and of C. A line is a thread's.
   __device__ static int front() { return static_cast<int>(threadIdx.x) - Room::c_front; }
   __device__ int fetched() const { return bands.fetched_a() + bands.b_width; }
   __device__ Line operand(int l) const { return bands.a(bands.a_width - bands.fetched_a() + l); }
@@ -53,8 +52,8 @@ struct BandBlock {
     };
     if (inside) {
 #pragma unroll 1
-      for (int l = spread(); l < fetched(); l += blockDim.x) {
-        const Line line = l == spread() ? own : operand(l);
+      for (int l = across_warps(); l < fetched(); l += blockDim.x) {
+        const Line line = l == across_warps() ? own : operand(l);
         const bool of_a = l < a_lines;
         const char* from = bytes((of_a ? a.values + i0 : b.values + i0 + bands.a_low) + line.base);
         char* to = place_of(l, from, line.stored());
@@ -64,7 +63,7 @@ struct BandBlock {
     }
 #pragma unroll 1
     for (int l0 = 0; l0 < fetched(); l0 += blockDim.x) {
-      const int l = l0 + spread();
+      const int l = l0 + across_warps();
       const bool of_a = l < a_lines;
       Run run{};
       if (l < fetched()) {
@@ -106,7 +105,7 @@ struct BandBlock {
 
   // Writes C's lines as they are, a thread each.
   __device__ void store(T* c) const {
-    for (int l = spread(); l < lines; l += blockDim.x) {
+    for (int l = across_warps(); l < lines; l += blockDim.x) {
       const Piece piece = pieces[l];
       start_store(c + piece.at, sums(l), piece.first, min(piece.last, piece.wrap));
       if (piece.wrap < piece.last)
@@ -149,7 +148,7 @@ __global__ void __launch_bounds__(32 * most_groups<T>(Tiles) * Parts, (band_bloc
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int groups = blockDim.x / (32 * Parts), part = warp / groups, first = warp % groups * kWarpRows;
   const BandBlock<T> block{bands, room, shared, groups * kWarpRows, met_rows(bands, groups)};
-  const Line own_operand = block.operand(block.spread()), own_result = bands.c(block.front());  // on their way
+  const Line own_operand = block.operand(across_warps()), own_result = bands.c(block.front());  // on their way
   if (threadIdx.x == 0) copies.begin(blockDim.x);
   __syncthreads();
   block.bring(copies, a, b, own_operand);

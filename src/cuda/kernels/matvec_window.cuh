@@ -105,8 +105,7 @@ __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 && !is_complex<U> ? 4 :
   const int64 start = block / slabs.pieces * (slabs.lines * slabs.stride) + in_line;
   const char* all_x = reinterpret_cast<const char*>(x);
   if (inside) {
-    const int warps = blockDim.x / 32, runs = per_line * slabs.lines;
-    const int own = static_cast<int>(threadIdx.x % 32) * warps + static_cast<int>(threadIdx.x / 32);
+    const int runs = per_line * slabs.lines, own = across_warps();
     Brought b = list[min(own, brought - 1)];
     if (threadIdx.x == 0) copies.begin(blockDim.x);
     __syncthreads();

@@ -8,7 +8,7 @@ namespace diagsparse::cuda {
 
 namespace {
 
-constexpr int kMostRuns = 1024;
+constexpr int kMostRuns = 1024;  // a block
 
 // The commonest distance of neighbouring groups of near diagonals: of a stencil, from line to line of its grid. 0:
 // there is one group.

@@ -155,8 +155,9 @@ def set_num_threads(n: int) -> None:
     Parameters
     ----------
     n : int
-        At least 1; a kernel starts no more than it has tasks. The start value is OpenMP's:
-        ``OMP_NUM_THREADS`` if set, else the processors. The results have the same bits for every count.
+        At least 1; a kernel starts no more than it has tasks, nor more than there are processors (or 8). The start
+        value is OpenMP's: ``OMP_NUM_THREADS`` if set, else the processors. The results have the same bits for every
+        count; they may differ between instruction sets (`show_config` names the one in use).
     """
     try:
         if isinstance(n, bool):
@@ -170,7 +171,7 @@ def set_num_threads(n: int) -> None:
 
 
 def get_num_threads() -> int:
-    """Return how many threads the next CPU kernel uses."""
+    """Return how many threads CPU kernels may use."""
     return _core.get_num_threads()
 
 

@@ -7,10 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _dense, _device_dense, _owners, _streams
+from . import _dense, _device_dense, _memory, _owners, _streams
 from ._backend import CPU
 from ._construct import require_sparse
 from ._types import chain_dtype
+
+_STEP_BYTES = 4 * (8 + 16)  # four factors a step: references to them, and their values in native code
+_VECTORS = 4  # of the length of x, that a chain takes for the time of the call
 
 
 def power_multiply(a: Any, x: Any, k: int, *, out: Any = None, kernel: str | None = None, stream: Any = None) -> Any:
@@ -43,6 +46,8 @@ def power_multiply(a: Any, x: Any, k: int, *, out: Any = None, kernel: str | Non
     TypeError
         `k` is no integer, values that are no numbers, `out` of another dtype, an array on a GPU beside a matrix on
         the cpu.
+    MemoryError
+        When what the call takes does not fit: about 100 bytes a step, and four vectors.
 
     Notes
     -----
@@ -60,6 +65,7 @@ def power_multiply(a: Any, x: Any, k: int, *, out: Any = None, kernel: str | Non
     array([ 5., -4.,  1.,  0.,  0.,  0.])
     """
     k = _count(k, "power_multiply")
+    _memory.require_free(_STEP_BYTES * k, f"power_multiply: the factors of {k} steps")
     r = _Recurrence([1] * k, [0] * k, [0] * k, [*[0] * k, 1])
     return _run("power_multiply", a, x, r, out, kernel, stream)
 
@@ -226,7 +232,10 @@ def _run(who: str, a: Any, x: Any, r: _Recurrence, out: Any, kernel: str | None,
     x = np.asarray(x)
     _dense.check_operand(x.shape, a.shape, who)
     x = x.astype(chain_dtype(a.dtype, x.dtype, is_complex), copy=False)
+    _memory.require_free(_VECTORS * x.nbytes, f"{who}: {_VECTORS} vectors of {x.shape[0]}")
     x, y, target = _dense.columns(x, out, who)
+    if y is not target:
+        _dense.refuse_part_of(a._matrix.values, target, who, a._core)
     if x.size:
         a._core.chain(a._matrix, a._op, recurrence, x, y, kernel or "")
     if y is not target:

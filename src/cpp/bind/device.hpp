@@ -3,6 +3,8 @@
 
 #include <pybind11/pybind11.h>
 
+#include "bind/python_lock.hpp"
+#include "core/interrupt.hpp"
 #include "core/matrix.hpp"
 
 namespace diagsparse {
@@ -12,15 +14,14 @@ Dense dense_from(pybind11::handle object);       // a vector or block that a ker
 Array array_from(pybind11::handle object);       // contiguous memory, kept alive by the result
 pybind11::object to_python(const Array& array);  // a view that keeps the memory alive
 
-// What Python passes as bits (1: transposed, 2: conjugated) and as a name; the same in both modules.
-Op op_from(int bits);
+// What Python passes as a name; the same in both modules.
 DType dtype_from_name(const std::string& name);
 
 // Host memory as a NumPy array, the same in both modules.
 pybind11::object to_numpy(const Array& array);
 
-// Lives while native code works: other Python threads run, and a GPU module works on this device and on the
-// caller's stream. The arrays of `used` stay whole until that work is done.
+// Lives while native code works: other Python threads run, a signal ends the work between blocks, and a GPU module
+// works on this device and on the caller's stream. The arrays of `used` stay whole until that work is done.
 class Entry {
  public:
   explicit Entry(int device, std::initializer_list<const Matrix*> used = {});
@@ -28,9 +29,15 @@ class Entry {
   Entry(const Entry&) = delete;
 
  private:
-  struct State;
+  class Caller : public Watch {
+    bool interrupted() override { return unlocked_.interrupted(); }
+    Unlocked unlocked_;
+  };
+  struct State;  // what only one module has
+
   std::unique_ptr<State> state_;
-  pybind11::gil_scoped_release unlocked_;
+  Caller caller_;
+  OnWatch on_watch_{&caller_};
 };
 
 void bind_device(pybind11::module_& module);  // what one module has and the other has not

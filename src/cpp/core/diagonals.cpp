@@ -5,6 +5,8 @@
 #include <set>
 #include <sstream>
 
+#include "core/interrupt.hpp"
+
 namespace diagsparse {
 
 namespace {
@@ -208,6 +210,7 @@ std::vector<int64> offset_sumset(const std::vector<Span>& a, const std::vector<S
   if (high - low < 8 * pairs + 64) {  // a table over the reach is smaller than the list of pairs
     std::vector<char> seen(high - low + 1, 0);
     for (const Span& s : a) {
+      checkpoint();
       for (const Span& t : b) {
         const int64 c = s.offset + t.offset;
         if (c >= low && c <= high) seen[c - low] = 1;
@@ -220,6 +223,7 @@ std::vector<int64> offset_sumset(const std::vector<Span>& a, const std::vector<S
   }
   sums.reserve(pairs);
   for (const Span& s : a) {
+    checkpoint();
     for (const Span& t : b) {
       const int64 c = s.offset + t.offset;
       if (c >= low && c <= high) sums.push_back(c);
@@ -255,6 +259,7 @@ Sums product_sums(const std::vector<Span>& a, const std::vector<Span>& b, const 
   // Every pair of diagonals once to count the terms of each sum at most, and once to put them there.
   const auto for_each_pair = [&](const auto& f) {
     for (const Span& x : a) {
+      checkpoint();
       for (const Span& y : b) {
         const int64 offset = x.offset + y.offset, d = place.find(offset);
         if (d >= 0 && inside(triangle, offset)) f(d, x, y);

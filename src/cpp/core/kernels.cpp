@@ -11,9 +11,10 @@ namespace diagsparse {
 namespace {
 
 using Makers = std::map<std::string, std::map<int, FormatKernels (*)()>>;
+// Never destroyed, nor are the tables: a daemon thread may multiply while the process ends.
 Makers& makers() {
-  static Makers all;
-  return all;
+  static auto* all = new Makers;
+  return *all;
 }
 
 template <class Row>
@@ -33,13 +34,13 @@ const Row& find_row(const std::vector<Row>& table, const std::string& kernel, co
 RegisterKernels::RegisterKernels(const char* format, int set, FormatKernels (*make)()) { makers()[format][set] = make; }
 
 const FormatKernels& kernels(const std::string& format) {
-  static const auto tables = [] {
-    std::map<std::string, FormatKernels> made;
-    for (const auto& [name, by_set] : makers()) made[name] = std::prev(by_set.upper_bound(kernel_set()))->second();
+  static const auto* tables = [] {
+    auto* made = new std::map<std::string, FormatKernels>;
+    for (const auto& [name, by_set] : makers()) (*made)[name] = std::prev(by_set.upper_bound(kernel_set()))->second();
     return made;
   }();
-  const auto found = tables.find(format);
-  if (found == tables.end()) throw std::invalid_argument("no kernels for format " + format);
+  const auto found = tables->find(format);
+  if (found == tables->end()) throw std::invalid_argument("no kernels for format " + format);
   return found->second;
 }
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/interrupt.hpp"
 #include "core/matrix.hpp"
 
 namespace diagsparse {
@@ -37,6 +38,8 @@ struct Neighbours {
  private:
   void find_reach();
 };
+
+constexpr int64 kStepsUnasked = 64;  // steps between two questions whether to go on: those of small matrices are short
 
 // Steps first .. first + steps - 1 in one pass over A.
 template <class T>

@@ -31,8 +31,8 @@ int best() {
 }
 
 std::map<int, Reader>& readers() {
-  static std::map<int, Reader> all;
-  return all;
+  static auto* all = new std::map<int, Reader>;
+  return *all;
 }
 
 }  // namespace

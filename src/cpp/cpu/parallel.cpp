@@ -9,6 +9,8 @@ namespace diagsparse {
 
 namespace {
 
+constexpr int kMostThreads = 8;  // at once where there are fewer processors: so that tests meet more threads than two
+
 std::atomic<int> threads{0};  // 0: what OpenMP says (OMP_NUM_THREADS, else the processors)
 std::atomic<bool> forked{false};
 
@@ -17,11 +19,15 @@ const int watch_fork = pthread_atfork(nullptr, nullptr, [] { forked = true; });
 
 }  // namespace
 
-int thread_count() {
+int requested_thread_count() {
   if (forked) return 1;
   const int n = threads;
   return n > 0 ? n : omp_get_max_threads();
 }
+
+int thread_count() { return std::min(requested_thread_count(), std::max(omp_get_num_procs(), kMostThreads)); }
+
+int concurrent_tasks() { return std::min(requested_thread_count(), omp_get_num_procs()); }
 
 void set_thread_count(int n) { threads = n; }
 

@@ -3,15 +3,24 @@
 
 #include <algorithm>
 #include <exception>
+#include <mutex>
+#if defined(__SANITIZE_THREAD__)
+#include <thread>
+#include <vector>
+#endif
 
+#include "core/interrupt.hpp"
 #include "core/types.hpp"
 
 namespace diagsparse {
 
 int thread_count();  // for the calling thread's next kernel
 void set_thread_count(int n);
+int requested_thread_count();  // what was asked for; threads beyond the processors gain nothing
 
-constexpr int64 kMostThreads = 1024;    // at once, whatever was asked for
+// How many pieces to cut work into that every piece reads whole: one for each thread that runs at a time.
+int concurrent_tasks();
+
 constexpr int64 kSerialWork = 1 << 17;  // multiply-adds under which waking threads costs more than it gains
 
 // Out of line, so that serial and threaded runs execute the very same instructions, and so round alike.
@@ -21,24 +30,42 @@ template <class F>
 }
 
 // Calls f(task) for 0 <= task < tasks, neighbours on one thread. f must not depend on the thread. What f throws
-// is thrown here, once all tasks have ended.
+// is thrown here, once all tasks have ended. Between tasks the caller may be interrupted.
 template <class F>
 void parallel_for(int64 tasks, int64 work, const F& f) {
-  const int threads = work < kSerialWork ? 1 : static_cast<int>(std::min<int64>({thread_count(), tasks, kMostThreads}));
+  const int threads = work < kSerialWork ? 1 : static_cast<int>(std::min<int64>(thread_count(), tasks));
   if (threads <= 1) {
-    for (int64 t = 0; t < tasks; ++t) run_task(f, t);
+    for (int64 t = 0; t < tasks; ++t) {
+      run_task(f, t);
+      if (work >= kSerialWork) checkpoint();
+    }
     return;
   }
   std::exception_ptr failure;
-#pragma omp parallel for schedule(static) num_threads(threads)
-  for (int64 t = 0; t < tasks; ++t) {
+  std::mutex failing;
+  Watch* const watch = current_watch();
+  const auto guarded = [&](int64 t) {
     try {
+      const OnWatch here(watch);
+      checkpoint();
       run_task(f, t);
     } catch (...) {
-#pragma omp critical
+      const std::lock_guard<std::mutex> lock(failing);
       failure = std::current_exception();
     }
+  };
+#if defined(__SANITIZE_THREAD__)  // which knows nothing of OpenMP's barriers
+  std::vector<std::thread> team;
+  for (int k = 0; k < threads; ++k) {
+    team.emplace_back([&, k] {
+      for (int64 t = tasks * k / threads; t < tasks * (k + 1) / threads; ++t) guarded(t);
+    });
   }
+  for (std::thread& member : team) member.join();
+#else
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (int64 t = 0; t < tasks; ++t) guarded(t);
+#endif
   if (failure) std::rethrow_exception(failure);
 }
 

@@ -15,7 +15,7 @@ Plan plan_csr(const Matrix& left, const Matrix& right, const std::string& kernel
 
   plan.indptr = Array::zeros(DType::i64, {plan.rows + 1});
   int64* start = plan.indptr.as<int64>();
-  const int64 tasks = std::min<int64>(plan.rows, 16 * thread_count()), work = 4 * a_ptr[plan.rows];
+  const int64 tasks = std::min<int64>(plan.rows, 16 * concurrent_tasks()), work = 4 * a_ptr[plan.rows];
   std::vector<std::vector<std::int32_t>> found(tasks);  // the columns of each task's rows, row after row
   parallel_for(tasks, work, [&](int64 task) {
     std::vector<std::int32_t>& columns = found[task];

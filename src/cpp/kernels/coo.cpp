@@ -20,7 +20,7 @@ struct CooMatvec {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const Coo<U> a = Coo<U>::of(m);
     const std::int32_t *to = op.transposed ? a.col : a.row, *from = op.transposed ? a.row : a.col;
-    const int64 tasks = a.count * x.cols < kSerialWork ? 1 : thread_count();
+    const int64 tasks = a.count * x.cols < kSerialWork ? 1 : concurrent_tasks();
     const Factor<T> scale(alpha);
     const Update<T> update(0.0, beta);
     const bool plain = alpha == 1.0 && !op.conjugated && x.row_stride == 1 && y.row_stride == 1;

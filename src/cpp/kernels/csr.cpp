@@ -22,7 +22,7 @@ struct CsrMatmul {
     const int64* indptr = plan.indptr.as<int64>();
     const std::int32_t* indices = plan.indices.as<std::int32_t>();
     const Update<T> update(alpha, beta);
-    const int64 tasks = std::min<int64>(a.rows, 16 * thread_count());
+    const int64 tasks = std::min<int64>(a.rows, 16 * concurrent_tasks());
     parallel_for(tasks, indptr[a.rows] * 8, [&](int64 task) {
       std::vector<T> row(b.cols);
       for (int64 i = a.rows * task / tasks; i < a.rows * (task + 1) / tasks; ++i) {

@@ -9,6 +9,8 @@
 
 namespace diagsparse::DIAGSPARSE_ISA {
 
+constexpr int64 kRowsUnasked = 1 << 16;  // rows of a task between two questions whether to go on
+
 // y = alpha op(A) x + beta y.
 // op = N: a row of A at a time, summed left to right; blocks of rows with equal work on each thread.
 // op = T: row i of A is added, scaled by x[i], into the columns that this task owns. Every task finds its
@@ -69,7 +71,7 @@ struct CsrMatvec {
   template <bool Plain>
   static void scatter(const Csr<U>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const int64 nnz = a.indptr[a.rows], x_step = Plain ? 1 : x.row_stride, y_step = Plain ? 1 : y.row_stride;
-    const int64 tasks = nnz * x.cols < kSerialWork ? 1 : thread_count();
+    const int64 tasks = nnz * x.cols < kSerialWork ? 1 : concurrent_tasks();
     const Factor<T> scale(alpha);
     const Update<T> update(0.0, beta);
     parallel_for(tasks, nnz * x.cols, [&](int64 task) {
@@ -78,6 +80,7 @@ struct CsrMatvec {
         T* out = y.as<T>() + c * y.col_stride;
         for (int64 j = low; j < high; ++j) update.one(out + j * y_step, T{});
         for (int64 i = 0; i < a.rows; ++i) {
+          if (i % kRowsUnasked == kRowsUnasked - 1) checkpoint();
           const V factor = x.as<V>()[i * x_step + c * x.col_stride];
           const std::int32_t *j = a.indices + a.indptr[i], *end = a.indices + a.indptr[i + 1];
           if (low > 0) j = std::lower_bound(j, end, low);

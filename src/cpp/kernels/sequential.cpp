@@ -1,5 +1,6 @@
 // Kernels "sequential" of dia, hm and cdm: the plain loops over diagonals, one thread, one value at a time.
 // The CPU column of the tables of Haque, Parvez and Hossain (2024), and the slow, obvious reference.
+#include "core/interrupt.hpp"
 #include "kernels/diagonal_kernels.hpp"
 
 namespace diagsparse::DIAGSPARSE_ISA {
@@ -20,6 +21,7 @@ struct MatvecSequential {
       T* out = y.as<T>() + c * y.col_stride;
       for (int64 i = 0; i < y.rows; ++i) Update<T>(0.0, beta).one(out + i * y.row_stride, T{});
       for (const Term& t : sums.terms) {
+        checkpoint();
         for (int64 i = t.first; i < t.last; ++i) {
           const U value = values[t.u + (period > 0 ? (t.shift + i) % period : i)];
           out[i * y.row_stride] +=
@@ -43,6 +45,7 @@ struct MatmulSequential {
       for (int64 i = s.first; i < s.last; ++i) Update<T>(0.0, beta).one(out + s.out + i, T{});
       for (int64 t = s.terms; t < s.terms_end; ++t) {
         const Term& term = plan.sums.terms[t];
+        checkpoint();
         for (int64 i = term.first; i < term.last; ++i) {
           out[s.out + i] += scale * multiply(conjugate_if(plan.op_a.conjugated, u[term.u + i]),
                                              conjugate_if(plan.op_b.conjugated, v[term.v + i]));

@@ -1,0 +1,14 @@
+#include "core/interrupt.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+thread_local Watch* watch = nullptr;
+
+}  // namespace
+
+Watch* current_watch() { return watch; }
+void set_current_watch(Watch* now) { watch = now; }
+
+}  // namespace diagsparse

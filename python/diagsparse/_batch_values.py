@@ -31,7 +31,7 @@ def shared(values: Any, like: Any) -> Any:
     kept = value_dtype(_owners.dtype_of(given), None, _WHO)
     rows = given.shape[0], int(np.prod(member))
     if home is CPU:
-        return np.array(given, kept, order="C", copy=None).reshape(rows)
+        return np.require(given, kept, ["C", "A"]).reshape(rows)
     return _owners.contiguous(_owners.bring(given.reshape(rows), kept, home, _WHO, "values"), kept)
 
 

@@ -69,6 +69,7 @@ class _Product(_device_dense._Product):
         else:
             y[...] = self.beta * y if self.beta != 0 else 0
         if y is not target:
+            _dense.refuse_part_of(self.a._matrix.values, target, self.who, self.place.core)
             target[...] = y
         return target
 
@@ -90,4 +91,5 @@ class _Product(_device_dense._Product):
         elif y.size:  # the members have no columns
             y.assign(y * self.beta if self.beta != 0 else _device_dense._zeros(core, y))
         if target is not None and y is not target:
+            _dense.refuse_part_of(self.a._matrix.values, target, self.who, core)
             target.assign(y)

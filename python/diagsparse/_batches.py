@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _batch_values, _batch_vectors, _devices, _display, _memory, _plan, _streams
 from ._array import CONJUGATED, TRANSPOSED, SparseArray
-from ._backend import Place, place
+from ._backend import CPU, Place, place
 from ._construct import together
 from ._diagonal import DiagonalArray
 from ._types import product_dtypes
@@ -64,7 +64,7 @@ class batch_array:
 
     def __init__(self, values: Any, like: SparseArray | None = None) -> None:
         stacked, first = _batch_values.stacked(values) if like is None else (_batch_values.shared(values, like), like)
-        self._take(first._matrix.with_values(stacked))
+        self._take(first._matrix.with_members(stacked))
 
     def _take(self, matrix: Any) -> None:
         self._matrix, self._all = matrix, cast(DiagonalArray, SparseArray._wrap(matrix))
@@ -147,7 +147,17 @@ class batch_array:
         values = _devices.carried(self._matrix.values, self._place, target)
         labels = self._matrix.parts()[self._all._labels].tolist()
         like = target.core.diagonal_matrix(self.format, *self.shape, labels, None, self.dtype.name, target.index)
-        return self._wrap(like.with_values(values))
+        return self._wrap(like.with_members(values))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickle, (self._place.host(self._matrix.values), self._like)
+
+    @property
+    def _like(self) -> SparseArray:
+        """A matrix of zeros with the layout of every member, on the cpu."""
+        labels = self._matrix.parts()[self._all._labels].tolist()
+        core = CPU.core
+        return SparseArray._wrap(core.diagonal_matrix(self.format, *self.shape, labels, None, self.dtype.name))
 
     def __repr__(self) -> str:
         what = f"{self.count} {_display.operand(self._all)}: {_display.diagonals(self.offsets)}"
@@ -225,6 +235,10 @@ class batch_array:
 
     def __rmatmul__(self, other: Any) -> Any:
         return _multiply(other, self, None) if isinstance(other, DiagonalArray) else NotImplemented
+
+
+def _unpickle(values: np.ndarray, like: SparseArray) -> batch_array:
+    return batch_array._wrap(like._matrix.with_members(values))
 
 
 def _multiply(left: Any, right: Any, out: Any) -> batch_array:

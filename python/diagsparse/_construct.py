@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,9 @@ import scipy.sparse as sp
 from . import _owners
 from ._array import FORMATS, SparseArray
 from ._backend import CPU, Place, gpu, place
-from ._convert import convert, format_class, from_csr, require_entries, require_layout
+from ._convert import convert, format_class, from_csr, require_layout, unshared
 from ._diagonal import DiagonalArray, diagonal_length
+from ._gate import checked, checked_shape, is_shape
 from ._packing import Packing, pack
 from ._types import is_narrow, named_dtype, value_dtype, widened
 
@@ -47,7 +47,7 @@ def array(arg: Any, format: str | None = None, *, op: str = "matvec", device: st
     if isinstance(arg, SparseArray):
         return arg if device is None else arg.to(target.name)
     there = _cupy.issparse(arg) or _owners.owner_of(arg) is not None or (sp.issparse(arg) and arg.format == "csr")
-    csr = arg if there else sp.csr_array(arg)
+    csr = arg if there else sp.csr_array(checked(arg, "array")[0] if sp.issparse(arg) else arg)
     ours = FORMATS["csr"](csr, device=device)
     offsets = np.array(ours._core.occupied_diagonals(ours._matrix), dtype=np.int64)
     hm = FORMATS["hm"]._forecast(ours.shape, ours.dtype.itemsize, offsets, ours.nnz)
@@ -131,14 +131,18 @@ def _build_diagonals(
 ) -> SparseArray:  # fmt: skip
     """Build, and pack as the options say: the parts are packed already."""
     who = f"{cls.format}_array"
+    parts = isinstance(arg, tuple) and not is_shape(arg)
+    given = {name: layout.pop(name) for name in cls._part_options if name in layout}
+    if given and not parts:
+        raise TypeError(f"{who}: {', '.join(given)} is for (values, {cls._labels}); a matrix knows it")
     packing = Packing.of(layout, who)
-    if isinstance(arg, tuple) and not _is_shape(arg):
-        shape = None if shape is None else _shape(shape, who)
+    if parts:
+        shape = None if shape is None else checked_shape(shape, who)
         if packing.period == "auto":
             raise ValueError(f'{who}: period="auto" is for matrices; pass the rows that (values, {cls._labels}) hold')
         if _devices.on_gpu(arg):
-            return _devices.diagonals_from_parts(cls, arg, shape, dtype, copy, packing)
-        return cls._from_tuple(arg, shape, dtype, copy, packing)
+            return _devices.diagonals_from_parts(cls, arg, shape, dtype, copy, packing, given)
+        return cls._from_tuple(arg, shape, dtype, copy, packing, given)
     wanted = None if dtype is None else named_dtype(dtype)
     narrow = wanted is not None and is_narrow(wanted)
     made = _build(cls, arg, shape, np.float32 if narrow else dtype, copy, max_bytes, target)
@@ -152,7 +156,7 @@ def _build(
     """Build where `arg` lies, or at `target` where that costs less."""
     who = f"{cls.format}_array"
     if shape is not None:
-        shape = _shape(shape, who)
+        shape = checked_shape(shape, who)
     if isinstance(arg, SparseArray):
         _same_shape(arg.shape, shape, who)
         value_dtype(widened(arg.dtype), dtype, who)
@@ -160,7 +164,7 @@ def _build(
             arg = arg.to(target.name)
         made = convert(arg, cls.format, max_bytes)
         made = made if dtype is None else made.astype(dtype, copy=False)
-        return made.copy() if copy and made._matrix is arg._matrix else made
+        return unshared(made, arg) if copy else made
     if sp.issparse(arg):
         _same_shape(arg.shape, shape, who)
         return _from_scipy(cls, arg, dtype, copy, max_bytes, target or CPU)
@@ -168,9 +172,9 @@ def _build(
         _same_shape(arg.shape, shape, who)
         return _cupy.from_sparse(cls, arg, dtype, max_bytes)
     if isinstance(arg, tuple):
-        if _is_shape(arg):
+        if is_shape(arg):
             kept, home = value_dtype(np.float64, dtype, who), target or CPU
-            given = (_shape(arg, who), kept, *([[]] if issubclass(cls, DiagonalArray) else []))
+            given = (checked_shape(arg, who), kept, *([[]] if issubclass(cls, DiagonalArray) else []))
             return cls._empty(*given, home)
         if _devices.on_gpu(arg):
             return _devices.entries_from_parts(cls, arg, shape, dtype)
@@ -212,19 +216,6 @@ def _from_device_dense(cls: type[SparseArray], x: Any, shape: Any, dtype: Any, m
     return _from_dense(cls, dense, x, shape, kept, max_bytes, home).to(home.name)
 
 
-def _is_shape(arg: tuple[Any, ...]) -> bool:
-    return len(arg) == 2 and all(isinstance(n, Integral) for n in arg)
-
-
-def _shape(shape: Any, who: str) -> tuple[int, int]:
-    given = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    if not _is_shape(given):
-        raise TypeError(f"{who}: shape {shape!r}: expected two integers")
-    if min(given) < 0 or max(given) >= 2**62:
-        raise ValueError(f"{who}: shape {given}: expected extents from 0 to 2^62")
-    return int(given[0]), int(given[1])
-
-
 def _same_shape(given: tuple[int, ...], wanted: tuple[int, int] | None, who: str) -> None:
     if len(given) != 2:
         raise ValueError(f"{who}: got shape {given}, expected two dimensions")
@@ -238,25 +229,20 @@ def _from_scipy(
     """Build on the CPU, but lay out diagonals from csr at `target`: there it is done faster, and less is copied."""
     kept = value_dtype(a.dtype, dtype, f"{cls.format}_array")
     if not issubclass(cls, DiagonalArray):
-        if a.format != cls.format:
-            require_entries(cls, a, kept, max_bytes, CPU)
-        return cls._from_scipy(a, dtype, copy)
+        return cls._from_scipy(a, dtype, copy, max_bytes)
     if a.format == "dia":
+        checked(a, f"{cls.format}_array")
         return _from_scipy_dia(cls, a, kept, max_bytes)
     return from_csr(FORMATS["csr"]._from_scipy(a, kept, False).to(target.name), cls, max_bytes)
 
 
-def _from_scipy_dia(cls: type[DiagonalArray], a: Any, dtype: np.dtype, max_bytes: int | None) -> DiagonalArray:
+def _from_scipy_dia(cls: type[DiagonalArray], a: Any, dtype: np.dtype, max_bytes: int | None) -> SparseArray:
     """Realign SciPy's diagonals (``data[d, j] = A[j - offsets[d], j]``)."""
-    rows = {int(k): row for k, row in zip(a.offsets, a.data, strict=True) if diagonal_length(a.shape, int(k))}
-    offsets = sorted(rows)
-    require_layout(cls, a.shape, dtype.itemsize, np.array(offsets, np.int64), a.nnz, max_bytes, CPU)
-    made = cls._empty(a.shape, dtype, offsets)
-    for offset, first, values in made._diagonals():
-        if offset in rows:  # cdm also holds the other half of a row
-            given = rows[offset][first + offset : first + offset + len(values)]
-            values[: len(given)] = given
-    return made
+    offsets = [int(k) for k in a.offsets]
+    inside = np.array(sorted(k for k in offsets if diagonal_length(a.shape, k)), np.int64)
+    require_layout(cls, a.shape, dtype.itemsize, inside, a.nnz, max_bytes, CPU)
+    data = np.require(a.data, dtype, ["C", "A"])
+    return cls._wrap(CPU.core.realigned(cls.format, *a.shape, data, offsets))
 
 
 # Last, because these modules need what stands above.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from . import _convert, _memory
-from ._backend import place
+from ._backend import CPU, place
 from ._types import value_dtype
 
 if TYPE_CHECKING:
@@ -33,10 +33,9 @@ class Conversions:
             With the bytes, when the result exceeds `max_bytes` or the free memory.
         """
         if layout:
-            return _convert.format_class(format or self.format)(self, max_bytes=max_bytes, **layout)
-        if format is None or format == self.format:
-            return self.copy() if copy else self
-        return _convert.convert(self, format, max_bytes)
+            return _convert.format_class(format or self.format)(self, copy=copy, max_bytes=max_bytes, **layout)
+        made = self if format is None else _convert.convert(self, format, max_bytes)
+        return _convert.unshared(made, self) if copy else made
 
     def to(self: SparseArray, device: str) -> SparseArray:
         """Return this matrix on a device: itself where it is there already, else a copy.
@@ -104,6 +103,8 @@ class Conversions:
         if not isinstance(out, np.ndarray) or out.shape != (m, n) or out.dtype != self.dtype:
             given = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
             raise ValueError(f"toarray: out is {given}, expected {self.dtype} of shape {(m, n)}")
+        if self._place is CPU and np.may_share_memory(out, self._matrix.values):
+            raise ValueError("toarray: out is part of A's values")
         out[...] = 0
         return out
 

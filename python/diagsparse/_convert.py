@@ -29,6 +29,7 @@ def convert(a: SparseArray, format: str, max_bytes: int | None = None) -> Sparse
         if isinstance(a, DiagonalArray):
             require_entries(cls, a, a.dtype, max_bytes, a._place)
             require_entries(FORMATS["csr"], a, a.dtype, None, a._place)  # on the way
+            a._core.check_shape(format, *a.shape)
             csr = a._wrap(a._core.csr_from_diagonals(a._matrix, a._op))
             return csr if format == "csr" else convert(csr, format, max_bytes)
         require_entries(cls, a, a.dtype, max_bytes, a._place)
@@ -49,10 +50,23 @@ def from_csr(csr: SparseArray, cls: type[DiagonalArray], max_bytes: int | None) 
     return cls._wrap(csr._core.diagonals_from_csr(csr._matrix, cls.format, offsets))
 
 
+def unshared(made: SparseArray, a: SparseArray) -> SparseArray:
+    """Return what was made of `a`, or a copy of it where both share values."""
+    return made.copy() if made._core.overlap(made._matrix.values, a._matrix.values) else made
+
+
+def entries(a: Any) -> int:
+    """Count what a matrix stores entry by entry: of diagonals what is not zero, for zeros are dropped on the way."""
+    return a.count_nonzero() if isinstance(a, DiagonalArray) else a.nnz
+
+
 def require_entries(cls: type[SparseArray], a: Any, dtype: np.dtype, max_bytes: int | None, place: Place) -> None:
     """Raise when the entries of `a`, in csr, csc or coo, exceed the limit."""
-    what = f"{cls.format}_array: {a.nnz} entries of a {a.shape[0]} x {a.shape[1]} matrix"
-    _memory.require(cls._forecast(a.shape, dtype.itemsize, None, a.nnz), max_bytes, what, place=place)
+    if max_bytes is None and cls._forecast(a.shape, dtype.itemsize, None, a.nnz) < _memory.SMALL:
+        return
+    nnz = entries(a)
+    what = f"{cls.format}_array: {nnz} entries of a {a.shape[0]} x {a.shape[1]} matrix"
+    _memory.require(cls._forecast(a.shape, dtype.itemsize, None, nnz), max_bytes, what, place=place)
 
 
 def require_layout(

@@ -44,19 +44,23 @@ def integer_labels(labels: Any, who: str, what: str) -> list[int]:
 class DiagonalArray(Packed, Elementwise, Conversions, Views, Protocols, SparseArray):
     """A matrix stored by diagonals. Every stored diagonal is one contiguous run of values."""
 
+    _part_options: tuple[str, ...] = ()  # the options of the constructor that say how parts are to be read
     _labels = "offsets"  # how the format names its diagonals
+    _structure: tuple[str, ...] = ("offsets",)  # the parts beside the values that a matrix is made of
 
     # ---- making -----------------------------------------------------------------------------------
     @classmethod
     def _from_parts(cls, parts: dict[str, np.ndarray], shape: tuple[int, int], packing: Packing) -> SparseArray:
-        labels, values = parts[cls._labels], np.ascontiguousarray(parts["values"])
-        return cls._wrap(CPU.core.diagonal_matrix(cls.format, *shape, labels.tolist(), values, "", 0, *packing.codes()))
+        labels = integer_labels(parts[cls._labels], f"{cls.format}_array", cls._labels)
+        values = np.require(parts["values"], requirements=["C", "A"])
+        return cls._wrap(CPU.core.diagonal_matrix(cls.format, *shape, labels, values, "", 0, *packing.codes()))
 
     @classmethod
     def _from_tuple(
-        cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, packing: Packing
-    ) -> SparseArray:
-        """Build from ``(values, offsets)`` in this format's own layout."""
+        cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, packing: Packing,
+        given: dict[str, Any],
+    ) -> SparseArray:  # fmt: skip
+        """Build from ``(values, offsets)`` in this format's own layout; `given` are the options of the parts."""
         who = f"{cls.format}_array"
         if len(arg) != 2:
             raise ValueError(f"{who}: got {len(arg)} parts, expected (values, {cls._labels})")
@@ -66,7 +70,8 @@ class DiagonalArray(Packed, Elementwise, Conversions, Views, Protocols, SparseAr
         values = cls._shape_values(values, labels)
         if shape is None:
             shape = cls._infer_shape(values)
-        values = np.array(values, kept, order="C", copy=True if copy else None)
+        values = np.array(values, kept, order="C") if copy else np.require(values, kept, ["C", "A"])
+        values, labels = cls._by_layout(values, labels, shape, packing, given, CPU)
         return cls._wrap(CPU.core.diagonal_matrix(cls.format, *shape, labels, values, "", 0, *packing.codes()))
 
     @classmethod
@@ -82,6 +87,14 @@ class DiagonalArray(Packed, Elementwise, Conversions, Views, Protocols, SparseAr
         return values
 
     @classmethod
+    def _by_layout(
+        cls, values: Any, labels: list[int], shape: tuple[int, int], packing: Packing, given: dict[str, Any],
+        place: Place,
+    ) -> tuple[Any, list[int]]:  # fmt: skip
+        """Return parts that the user may have given in another layout of the same name."""
+        return values, labels
+
+    @classmethod
     def _infer_shape(cls, values: np.ndarray) -> tuple[int, int]:
         raise ValueError(f"{cls.format}_array: (values, {cls._labels}) do not tell the shape; pass shape=(m, n)")
 
@@ -90,6 +103,11 @@ class DiagonalArray(Packed, Elementwise, Conversions, Views, Protocols, SparseAr
         """Return a matrix of zeros that stores these diagonals (ascending)."""
         labels = place.core.labels_for(cls.format, *shape, offsets)
         return cls._wrap(place.core.diagonal_matrix(cls.format, *shape, labels, None, dtype.name, place.index))
+
+    @classmethod
+    def _stored_on(cls, shape: tuple[int, int], offsets: np.ndarray) -> int:
+        """Count the elements of a matrix that stores these diagonals."""
+        return sum(diagonal_length(shape, k) for k in offsets.tolist())
 
     @classmethod
     def _forecast(cls, shape: tuple[int, int], itemsize: int, offsets: np.ndarray, nnz: int) -> int:
@@ -139,13 +157,9 @@ class DiagonalArray(Packed, Elementwise, Conversions, Views, Protocols, SparseAr
         return sum(self._nonzeros())
 
     def _nonzeros(self) -> list[int]:
-        """Count the values of each diagonal that are not zero, in the order of `_diagonals`."""
-        if self._packed:
-            return self.unpacked()._nonzeros()
-        if self._place is not CPU:
-            stored = self._core.count_nonzero(self._matrix)
-            return stored[::-1] if self._op & 1 else stored  # transposed, the offsets run the other way
-        return [int(np.count_nonzero(values)) for _, _, values in self._diagonals()]
+        """Count the values of each diagonal that are not zero, in the order of `_spans`."""
+        stored = self._core.count_nonzero(self._matrix)
+        return stored[::-1] if self._op & 1 else stored  # transposed, the offsets run the other way
 
     def eliminate_zeros(self) -> None:
         """Drop, in place, the diagonals that hold nothing but zeros (zeros inside a diagonal stay)."""
@@ -158,10 +172,12 @@ class DiagonalArray(Packed, Elementwise, Conversions, Views, Protocols, SparseAr
             self._op = 0
 
     # ---- conversions ------------------------------------------------------------------------------
-    def _laid_out(self, cls: type[DiagonalArray], offsets: list[int], dtype: np.dtype) -> DiagonalArray:
-        """Return these diagonals of this view in the layout of `cls`."""
+    def _laid_out(
+        self, cls: type[DiagonalArray], offsets: list[int], dtype: np.dtype, on_zeros: bool = False
+    ) -> DiagonalArray:
+        """Return these diagonals of this view in the layout of `cls`; added to zeros, none of them is negative."""
         made = cls._empty(self.shape, dtype, offsets, self._place)
-        self._core.add_diagonals(1.0, self._matrix, self._op, made._matrix, False)
+        self._core.add_diagonals(1.0, self._matrix, self._op, made._matrix, on_zeros)
         return made
 
     def copy(self) -> SparseArray:

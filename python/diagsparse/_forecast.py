@@ -9,6 +9,7 @@ import numpy as np
 
 from ._array import FORMATS, SparseArray
 from ._construct import as_sparse
+from ._convert import entries
 from ._memory import human
 from ._products import plan_matmul
 from ._types import widened
@@ -44,8 +45,8 @@ def forecast(operation: str, a: Any, b: Any = None, /, *, format: str | None = N
     Returns
     -------
     Forecast
-        ``result_nbytes`` (exact, except diagonal format to csr, csc or coo: stored zeros are dropped
-        there, so it is the most that can come out), ``workspace_nbytes``, ``total_nbytes``.
+        ``result_nbytes`` (exact; where diagonals become csr, csc or coo, the values that are not zero are counted:
+        a pass over them), ``workspace_nbytes``, ``total_nbytes``.
 
     Raises
     ------
@@ -77,7 +78,9 @@ def convert_nbytes(a: SparseArray, format: str | None) -> int:
     cls = FORMATS[format]
     if hasattr(cls, "_spans"):
         a._core.labels_for(format, *a.shape, [])
-    return cls._forecast(a.shape, widened(a.dtype).itemsize, occupied_offsets(a), a.nnz)
+    a._core.check_shape(format, *a.shape)
+    nnz = a.nnz if hasattr(cls, "_spans") else entries(a)
+    return cls._forecast(a.shape, widened(a.dtype).itemsize, occupied_offsets(a), nnz)
 
 
 def occupied_offsets(a: SparseArray) -> np.ndarray:
@@ -92,7 +95,7 @@ def occupied_offsets(a: SparseArray) -> np.ndarray:
 def memory_report(a: Any) -> dict[str, int | None]:
     """Return the bytes that `a` would take in every format (None where the format cannot hold it).
 
-    Nothing is allocated to find out.
+    Stored zeros of diagonals do not count where a format would drop them. Nothing is allocated to find out.
     """
     a = _sparse(a, "a")
     report: dict[str, int | None] = {}

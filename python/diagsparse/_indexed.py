@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _merge
+from . import _convert, _gate, _merge
 from ._array import SparseArray
 from ._backend import CPU, Place
 from ._conversions import Conversions
@@ -22,57 +22,52 @@ from ._views import Views
 _INDEX_LIMIT = 2**31 - 1
 
 
-def _check_indices(a: Any, who: str) -> None:
-    """Raise where SciPy's arrays were written to after they were checked: kernels do not look again."""
-    if a.format in ("csr", "csc"):
-        try:
-            a.check_format(full_check=True)
-        except ValueError as error:
-            raise ValueError(f"{who}: {error}") from None
-    elif a.format == "coo":
-        for axis, index in enumerate(a.coords):
-            if index.size and (index.min() < 0 or index.max() >= a.shape[axis]):
-                raise ValueError(
-                    f"{who}: coordinates from {index.min()} to {index.max()} of axis {axis} "
-                    f"do not lie in a {a.shape[0]} x {a.shape[1]} matrix"
-                )
-
-
 class IndexedArray(Elementwise, Conversions, Views, Protocols, SparseArray):
     """A matrix stored entry by entry. Canonical: sorted, no duplicates (other input is copied and brought to it)."""
 
     _scipy: type  # the SciPy class of the same format
-    _dual: str  # the format that the transpose has on the same memory
     _structure: tuple[str, ...]  # its index arrays, in the order of the C++ header
 
     # ---- making -----------------------------------------------------------------------------------
     @classmethod
-    def _from_scipy(cls, a: Any, dtype: Any, copy: bool) -> SparseArray:
-        """Build from a SciPy sparse array of any format, sharing its values where they are canonical."""
+    def _from_scipy(cls, a: Any, dtype: Any, copy: bool, max_bytes: int | None = None) -> SparseArray:
+        """Build from a SciPy sparse array of any format, sharing its values where they are canonical.
+
+        Index arrays that somebody may write to are copied: they could lead a kernel out of bounds.
+        """
         who = f"{cls.format}_array"
         kept = value_dtype(a.dtype, dtype, who)
-        if max(a.shape) > _INDEX_LIMIT:
-            raise ValueError(f"{who}: {a.shape[0]} x {a.shape[1]}: column indices are 32 bits wide (n < 2^31)")
-        _check_indices(a, who)
-        a = cls._canonical(cls._scipy(a, copy=copy))
-        values = np.ascontiguousarray(a.data, dtype=kept)
-        indices = [(name, cls._index(a, name)) for name in cls._structure]
-        return cls._wrap(CPU.core.indexed_matrix(cls.format, *a.shape, values, indices))
+        a, in_order = _gate.checked(a, who)
+        CPU.core.check_shape(cls.format, *a.shape)
+        if a.format != cls.format:
+            _convert.require_entries(cls, a, kept, max_bytes, CPU)
+        made = cls._scipy(a) if in_order and a.format == cls.format else cls._canonical(a)
+        values = np.require(made.data[: made.nnz], kept, ["C", "A"])
+        if copy and np.may_share_memory(values, a.data):
+            values = values.copy()
+        structure = [(name, cls._index(made, name)) for name in cls._structure]
+        return cls._wrap(CPU.core.indexed_matrix(cls.format, *a.shape, values, structure))
 
     @classmethod
     def _canonical(cls, a: Any) -> Any:
-        if not a.has_canonical_format:
-            a = a.copy()
-            a.sum_duplicates()
-        return a
+        """Return the entries of a SciPy array in this format, sorted, with duplicates summed."""
+        if a.format == cls.format:  # what it remembers of its order may be outdated
+            a = cls._scipy((a.data, a.indices, a.indptr), shape=a.shape, copy=True)
+        made = cls._scipy(a)
+        made.sum_duplicates()
+        return made
 
     @classmethod
     def _index(cls, a: Any, name: str) -> np.ndarray:
-        return np.ascontiguousarray(getattr(a, name), dtype=np.int64 if name == "indptr" else np.int32)
+        given = a.indptr if name == "indptr" else getattr(a, name)[: a.nnz]
+        wanted = np.int64 if name == "indptr" else np.int32
+        return np.require(given, wanted, ["C", "A"]) if _read_only(given) else np.array(given, wanted)
 
     @classmethod
     def _from_parts(cls, parts: dict[str, np.ndarray], shape: tuple[int, int], packing: Any) -> SparseArray:
-        return cls._from_tuple(cls._tuple(parts), shape, None, False)
+        structure = [(name, np.array(parts[name], order="C")) for name in cls._structure]
+        values = np.require(parts["values"], requirements=["C", "A"])
+        return cls._wrap(CPU.core.indexed_matrix(cls.format, *shape, values, structure))
 
     @classmethod
     def _tuple(cls, parts: dict[str, np.ndarray]) -> tuple[Any, ...]:
@@ -83,8 +78,6 @@ class IndexedArray(Elementwise, Conversions, Views, Protocols, SparseArray):
         cls._check_tuple(arg)
         try:
             made = cls._scipy(arg, shape=shape)
-            if hasattr(made, "check_format"):
-                made.check_format(full_check=True)
         except (ValueError, TypeError, IndexError) as error:
             raise ValueError(f"{cls.format}_array: {error}") from None
         return cls._from_scipy(made, dtype, copy)
@@ -110,32 +103,31 @@ class IndexedArray(Elementwise, Conversions, Views, Protocols, SparseArray):
 
     # ---- SciPy's view of the same memory ------------------------------------------------------------
     def _as_scipy(self) -> Any:
-        """Return the stored matrix (not the view) as a SciPy array over the same values; on the CPU."""
+        """Return this view as a SciPy array over the same memory, index arrays included; on the CPU."""
         parts = self._matrix.parts()
         if "indptr" in parts and self.nnz <= _INDEX_LIMIT:  # SciPy wants one type for both, and would widen indices
             parts["indptr"] = parts["indptr"].astype(np.int32)
         made = self._scipy(self._tuple(parts), shape=(self._matrix.rows, self._matrix.cols), copy=False)
         made.has_canonical_format = True
-        return made
+        if self._op & 1:
+            made = made.T.asformat(self.format)
+        return made.conj() if self._op & 2 else made
 
     def to_scipy(self, format: str | None = None) -> Any:
         """Return the SciPy array of this format over the same values, or of the one that `format` names.
 
-        From a GPU the values are copied.
+        Its index arrays are its own. From a GPU the values are copied. What SciPy moves about in place
+        (``eliminate_zeros``, ``sort_indices``) moves the shared values: ``.copy()`` first.
         """
         if self._place is not CPU:
             return self.to("cpu").to_scipy(format)
         made = self._as_scipy()
-        if self._op & 1:
-            made = made.T.asformat(self.format)
-        if self._op & 2:
-            made = made.conj()
-        return made.asformat(format) if format else made
+        return _with_own_indices(made.asformat(format) if format else made)
 
     @property
     def T(self) -> SparseArray:
         """The transpose, on the same memory: csr and csc change roles."""
-        return self._wrap(self._matrix.dual(self._dual), self._op)
+        return self._wrap(self._matrix.dual(), self._op)
 
     mT = T
 
@@ -146,15 +138,19 @@ class IndexedArray(Elementwise, Conversions, Views, Protocols, SparseArray):
     # ---- attributes and conversions -----------------------------------------------------------------
     def copy(self) -> SparseArray:
         """Return an independent matrix; a view is laid out anew."""
-        if self._place is not CPU:
-            return _merge.copied(self)
-        made = self.to_scipy()
-        return self._from_scipy(made if self._op else made.copy(), None, False)
+        if not self._op:
+            return self._wrap(self._matrix.with_values(self._matrix.values.copy()))
+        return self._from_scipy(self._as_scipy(), None, True) if self._place is CPU else _merge.copied(self)
 
     def toarray(self, order: str | None = None, out: np.ndarray | None = None) -> np.ndarray:
         """Return a dense NumPy array, shape (m, n); `out` is overwritten where given."""
         dense = self._dense_output(order, out)
-        self.to_scipy().toarray(out=dense)
+        here = self if self._place is CPU else self.to("cpu")
+        if dense.flags.c_contiguous or dense.flags.f_contiguous:
+            here._as_scipy().toarray(out=dense)
+        else:
+            entries = here._as_scipy().tocoo()
+            dense[entries.coords] = entries.data
         return dense
 
     def diagonal(self, k: int = 0) -> np.ndarray:
@@ -163,19 +159,38 @@ class IndexedArray(Elementwise, Conversions, Views, Protocols, SparseArray):
             return np.zeros(0, self.dtype)
         if self._place is not CPU:
             return self._core.diagonal(self._matrix, self._op, k).get()
-        return self.to_scipy().diagonal(k)
+        return self._as_scipy().diagonal(k)
 
     def count_nonzero(self) -> int:
         """Count the stored values that are not zero."""
-        if self._place is not CPU:
-            return sum(self._core.count_nonzero(self._matrix))
-        return int(np.count_nonzero(self._matrix.values))
+        return sum(self._core.count_nonzero(self._matrix))
 
     def eliminate_zeros(self) -> None:
         """Drop the stored zeros, in place."""
         if self._place is not CPU:
             self._matrix, self._op = _merge.without_zeros(self)._matrix, 0
             return
-        made = self.to_scipy().copy()
+        made = self._as_scipy().copy()
         made.eliminate_zeros()
         self._matrix, self._op = self._on_scipy(made)._matrix, 0
+
+
+def _read_only(array: Any) -> bool:
+    """Whether nobody may write to the memory of an array, also not through the one that it is a view of."""
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
+            return False
+        array = array.base
+    return array is None or type(array).__name__ in ("PyCapsule", "bytes")  # ours: parts are read-only
+
+
+def _with_own_indices(a: Any) -> Any:
+    """Return a SciPy array whose index arrays nobody else reads."""
+    if a.format == "coo":
+        a.coords = tuple(index if index.flags.writeable else index.copy() for index in a.coords)
+        return a
+    for name in ("indices", "indptr"):
+        index = getattr(a, name, None)
+        if index is not None and not index.flags.writeable:
+            setattr(a, name, index.copy())
+    return a

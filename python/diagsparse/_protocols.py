@@ -8,6 +8,7 @@ import numpy as np
 
 from . import _display
 from ._array import FORMATS, SparseArray
+from ._gate import checked_shape
 from ._packing import Packing
 
 
@@ -45,10 +46,20 @@ class Protocols:
 
 def from_parts(format: str, parts: dict[str, np.ndarray], shape: tuple[int, int], *packing: Any) -> SparseArray:
     """Rebuild a matrix on the cpu from what `SparseArray.parts` gave, in NumPy arrays."""
-    if format not in FORMATS:
+    if not isinstance(format, str) or format not in FORMATS:
         raise ValueError(f'no format "{format}"; there are {", ".join(FORMATS)}')
-    return FORMATS[format]._from_parts(parts, shape, Packing(*packing))
+    who, cls = f"{format}_array", FORMATS[format]
+    if wrong := [name for name, part in parts.items() if not isinstance(part, np.ndarray)]:
+        raise TypeError(f"{who}: part {wrong[0]!r} is {type(parts[wrong[0]]).__name__}, expected a NumPy array")
+    if missing := {"values", *cls._structure} - set(parts):
+        raise ValueError(f"{who}: there is no part {', '.join(sorted(missing))}")
+    options = Packing.of(dict(zip(Packing._fields, packing, strict=False)), who)
+    if len(packing) > len(Packing._fields) or options.period == "auto":
+        raise ValueError(f"{who}: packing {packing}, expected (symmetry, period)")
+    return cls._from_parts(parts, checked_shape(shape, who), options)
 
 
 def _unpickle(format: str, parts: dict[str, np.ndarray], shape: tuple[int, int], op: int, *packing: Any) -> SparseArray:
+    if not isinstance(op, int) or not 0 <= op <= 3:
+        raise ValueError(f"{format}_array: op is {op!r}, expected 0 to 3")
     return SparseArray._wrap(from_parts(format, parts, shape, *packing)._matrix, op)

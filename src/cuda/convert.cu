@@ -46,15 +46,42 @@ __global__ void __launch_bounds__(kBlock) mark_diagonals(const Csr<float> a, uns
   }
 }
 
-// A warp takes a row and puts its entries where their diagonals are stored; base[d]: where row 0 of diagonal d would
-// be.
-template <class T>
-__global__ void __launch_bounds__(kBlock) scatter_rows(const Csr<T> a, const int64* base, T* values) {
+// The same without a table: writes the diagonal of each entry, counted from the lowest one.
+__global__ void __launch_bounds__(kBlock) list_diagonals(const Csr<float> a, Key* diagonals) {
   const int64 i = thread_index() / 32;
   if (i >= a.rows) return;
   for (int64 e = a.indptr[i] + threadIdx.x % 32; e < a.indptr[i + 1]; e += 32) {
-    const int64 start = base[a.indices[e] - i + a.rows - 1];
-    values[start + i] = a.values[e];
+    diagonals[e] = static_cast<Key>(a.indices[e] - i + a.rows - 1);
+  }
+}
+
+// Where row 0 of a diagonal would be stored: in a table of all diagonals, or found among the spans.
+struct InTable {
+  const int64* base;
+  int64 rows;
+  __device__ int64 operator()(int64 offset) const { return base[offset + rows - 1]; }
+};
+struct AmongSpans {
+  const Span* spans;  // by ascending offset
+  int64 count;
+  __device__ int64 operator()(int64 offset) const {
+    int64 low = 0, high = count - 1;
+    while (low < high) {
+      const int64 middle = (low + high) / 2;
+      if (spans[middle].offset < offset) low = middle + 1;
+      else high = middle;
+    }
+    return spans[low].start - spans[low].row;
+  }
+};
+
+// A warp takes a row and puts its entries where their diagonals are stored.
+template <class T, class Base>
+__global__ void __launch_bounds__(kBlock) scatter_rows(const Csr<T> a, const Base base, T* values) {
+  const int64 i = thread_index() / 32;
+  if (i >= a.rows) return;
+  for (int64 e = a.indptr[i] + threadIdx.x % 32; e < a.indptr[i + 1]; e += 32) {
+    values[base(a.indices[e] - i) + i] = a.values[e];
   }
 }
 
@@ -130,6 +157,15 @@ std::vector<int64> occupied_diagonals(const Matrix& csr) {
   if (csr.rows == 0 || csr.cols == 0) return offsets;
   const Csr<float> a{csr.rows, csr.cols, csr.index("indptr").as<int64>(), csr.index("indices").as<std::int32_t>(),
                      nullptr};
+  if (!table_pays(csr.rows, csr.cols, csr.values.size())) {
+    std::shared_ptr<void> keys = allocate(csr.values.size() * static_cast<int64>(sizeof(Key)));
+    launch("list diagonals", list_diagonals, blocks(a.rows * 32), dim3(kBlock), a, static_cast<Key*>(keys.get()));
+    sort_keys(keys, csr.values.size(), 64);
+    std::vector<Key> found = download(static_cast<const Key*>(keys.get()), csr.values.size());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    for (const Key d : found) offsets.push_back(static_cast<int64>(d) - csr.rows + 1);
+    return offsets;
+  }
   const Scratch<unsigned char> marks(count);
   CUDA_CALL(cudaMemsetAsync(marks.get(), 0, count, stream()));
   launch("mark diagonals", mark_diagonals, blocks(a.rows * 32), dim3(kBlock), a, marks.get());
@@ -145,13 +181,20 @@ Matrix diagonals_from_csr(const Matrix& csr, const DiagonalFormat& format, const
       std::make_shared<const Layout>(format.place(csr.rows, csr.cols, format.labels_for(csr.rows, csr.cols, offsets)));
   Matrix out = make_diagonal(format, layout, Array::zeros(csr.dtype, layout->values_shape));
   if (csr.rows == 0 || csr.cols == 0) return out;
-  std::vector<int64> base(csr.rows + csr.cols - 1, 0);
-  for (const Span& s : layout->spans) base[s.offset + csr.rows - 1] = s.start - s.row;
-  const Array resident = upload(base);
   with_value_type(csr.dtype, [&](auto zero) {
     using T = decltype(zero);
-    launch("csr to diagonals", scatter_rows<T>, blocks(csr.rows * 32), dim3(kBlock), Csr<T>::of(csr),
-           resident.as<const int64>(), out.values.as<T>());
+    const auto scatter = [&](const auto& base) {
+      launch("csr to diagonals", scatter_rows<T, std::decay_t<decltype(base)>>, blocks(csr.rows * 32), dim3(kBlock),
+             Csr<T>::of(csr), base, out.values.as<T>());
+    };
+    if (!table_pays(csr.rows, csr.cols, csr.values.size())) {
+      const Array spans = upload(layout->spans);
+      return scatter(AmongSpans{spans.as<const Span>(), static_cast<int64>(layout->spans.size())});
+    }
+    std::vector<int64> base(csr.rows + csr.cols - 1, 0);
+    for (const Span& s : layout->spans) base[s.offset + csr.rows - 1] = s.start - s.row;
+    const Array table = upload(base);
+    scatter(InTable{table.as<const int64>(), csr.rows});
   });
   return out;
 }

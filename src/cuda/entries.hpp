@@ -26,13 +26,6 @@ Matrix merged(const std::string& format, int64 rows, int64 cols, const std::vect
 Matrix matrix_from_entries(const std::string& format, int64 rows, int64 cols, const DeviceArray& values,
                            const DeviceArray& first, const DeviceArray& second, const std::string& layout);
 
-// How many stored values are not 0: of each diagonal, by ascending offset; of the other formats one number.
-std::vector<int64> count_nonzero(const Matrix& a);
-
-// A diagonal format from data[d, j] = A[j - offsets[d], j], the layout of SciPy and CuPy.
-Matrix realigned(const DiagonalFormat& format, int64 rows, int64 cols, const DeviceArray& data,
-                 const std::vector<int64>& offsets);
-
 // out's stored values = those of op(a) times dense[i, j], all of one type; out has the structure of op(a).
 void scale_dense(const Matrix& a, Op op, const DeviceArray& dense, Matrix& out);
 

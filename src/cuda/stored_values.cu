@@ -9,13 +9,10 @@ namespace diagsparse::cuda {
 
 namespace {
 
-struct Run {
-  int64 start, length;
-};
 template <class T>
 __global__ void __launch_bounds__(kBlock)
-    count_runs(const T* values, const __grid_constant__ Runs<Run> runs, unsigned long long* counts) {
-  const Run run = runs.at[blockIdx.y];
+    count_in_runs(const T* values, const __grid_constant__ Runs<ValueRun> runs, unsigned long long* counts) {
+  const ValueRun run = runs.at[blockIdx.y];
   const int64 width = static_cast<int64>(gridDim.x) * blockDim.x;
   unsigned long long mine = 0;
   for (int64 i = thread_index(); i < run.length; i += width) mine += !is_zero(values[run.start + i]);
@@ -60,55 +57,6 @@ __global__ void __launch_bounds__(kBlock)
 
 }  // namespace
 
-std::vector<int64> count_nonzero(const Matrix& a) {
-  std::vector<Run> all;
-  if (a.layout) {
-    for (const Span& s : a.layout->spans) all.push_back({s.start, s.length});
-  } else {
-    all.push_back({0, a.values.size()});
-  }
-  const Scratch<unsigned long long> counts(static_cast<int64>(all.size()));
-  CUDA_CALL(cudaMemsetAsync(counts.get(), 0, all.size() * sizeof(unsigned long long), stream()));
-  with_value_type(a.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    in_launches(all, [&](dim3 grid, const Runs<Run>& part, std::size_t first) {
-      launch("count", count_runs<T>, grid, dim3(kBlock), a.values.as<T>(), part, counts.get() + first);
-    });
-  });
-  const auto host = download(counts.get(), static_cast<int64>(all.size()));
-  return {host.begin(), host.end()};
-}
-
-Matrix realigned(const DiagonalFormat& format, int64 rows, int64 cols, const DeviceArray& data,
-                 const std::vector<int64>& offsets) {
-  if (data.ndim() != 2 || data.shape[0] != static_cast<int64>(offsets.size()) || !data.contiguous()) {
-    throw std::invalid_argument(std::string(format.name) + "_array: data needs a row for each offset");
-  }
-  // SciPy's layout is one more way to place runs, so the copy is that of any two layouts.
-  auto theirs = std::make_shared<Layout>(Layout{"scipy dia", rows, cols, {}, {}, {data.shape[0], data.shape[1]}, {}});
-  std::vector<int64> kept;
-  for (std::size_t d = 0; d < offsets.size(); ++d) {
-    const int64 k = offsets[d], row = first_row(k);
-    const int64 length = std::min(diagonal_length(rows, cols, k), data.shape[1] - row - k);
-    if (diagonal_length(rows, cols, k) == 0) continue;
-    kept.push_back(k);
-    if (length > 0) theirs->spans.push_back({k, row, length, static_cast<int64>(d) * data.shape[1] + row + k});
-  }
-  sort_spans(*theirs);
-  std::sort(kept.begin(), kept.end());
-  Matrix from;
-  from.format = "scipy dia";
-  from.dtype = data.dtype;
-  from.rows = rows;
-  from.cols = cols;
-  from.values = data.array();
-  from.layout = theirs;
-  const auto layout = std::make_shared<const Layout>(format.place(rows, cols, format.labels_for(rows, cols, kept)));
-  Matrix made = make_diagonal(format, layout, Array::zeros(data.dtype, layout->values_shape));
-  add_diagonals(1.0, from, {}, made, false);
-  return made;
-}
-
 void scale_dense(const Matrix& a, Op op, const DeviceArray& dense, Matrix& out) {
   if (dense.dtype != a.dtype || out.dtype != a.dtype) throw std::logic_error("scale_dense: the types differ");
   with_value_type(a.dtype, [&](auto zero) {
@@ -144,3 +92,21 @@ DeviceArray diagonal(const Matrix& a, Op op, int64 k) {
 }
 
 }  // namespace diagsparse::cuda
+
+namespace diagsparse {
+
+std::vector<int64> count_runs(const Matrix& a, const std::vector<ValueRun>& runs) {
+  using namespace cuda;
+  const Scratch<unsigned long long> counts(static_cast<int64>(runs.size()));
+  CUDA_CALL(cudaMemsetAsync(counts.get(), 0, runs.size() * sizeof(unsigned long long), stream()));
+  with_stored_type(a.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    in_launches(runs, [&](dim3 grid, const Runs<ValueRun>& part, std::size_t first) {
+      launch("count", count_in_runs<T>, grid, dim3(kBlock), a.values.as<T>(), part, counts.get() + first);
+    });
+  });
+  const auto host = download(counts.get(), static_cast<int64>(runs.size()));
+  return {host.begin(), host.end()};
+}
+
+}  // namespace diagsparse

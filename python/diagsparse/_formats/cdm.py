@@ -51,6 +51,7 @@ class cdm_array(DiagonalArray):
 
     format = "cdm"
     _labels = "rows"
+    _structure = ("rows",)
 
     @classmethod
     def _infer_shape(cls, values: np.ndarray) -> tuple[int, int]:
@@ -65,6 +66,10 @@ class cdm_array(DiagonalArray):
     def offsets(self) -> np.ndarray:
         """The offsets of all diagonals that the rows hold, ascending."""
         return self._spans()[:, 0]
+
+    @classmethod
+    def _stored_on(cls, shape: tuple[int, int], offsets: np.ndarray) -> int:
+        return len(np.unique(offsets % max(1, shape[0]))) * shape[0]
 
     @classmethod
     def _forecast(cls, shape: tuple[int, int], itemsize: int, offsets: np.ndarray, nnz: int) -> int:

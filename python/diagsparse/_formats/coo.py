@@ -52,9 +52,10 @@ class coo_array(IndexedArray):
 
     @classmethod
     def _canonical(cls, a: Any) -> Any:
-        row, col = a.coords
-        ahead = (row[1:] > row[:-1]) | ((row[1:] == row[:-1]) & (col[1:] > col[:-1]))
-        return a if ahead.all() else sp.csr_array(a).tocoo()
+        csr = sp.csr_array(a, copy=a.format == "csr")
+        csr.has_sorted_indices = csr.has_canonical_format = False  # what it remembers may be outdated
+        csr.sum_duplicates()
+        return csr.tocoo()
 
     T = mT = Views.T  # a view, as of the diagonal formats: coo has no dual
 

@@ -33,7 +33,6 @@ class csc_array(IndexedArray):
 
     format = "csc"
     _scipy = sp.csc_array
-    _dual = "csr"
     _structure = ("indices", "indptr")
 
     @property

@@ -40,7 +40,6 @@ class csr_array(IndexedArray):
 
     format = "csr"
     _scipy = sp.csr_array
-    _dual = "csc"
     _structure = ("indices", "indptr")
 
     @property

@@ -5,6 +5,8 @@
 
 #include "bind/device.hpp"
 #include "core/batch.hpp"
+#include "core/gate.hpp"
+#include "core/matvec.hpp"
 
 namespace py = pybind11;
 
@@ -20,6 +22,7 @@ void bind_batches(py::module_& m) {
   m.def("member", [](const Matrix& all, int64 i) { return member(all, i); });
   m.def("batch_matvec", [](const Matrix& a, int op, py::handle x, py::handle y, Scalar alpha, Scalar beta) {
     const Dense in = dense_from(x), out = dense_from(y);
+    if (overlap(out, a.values)) throw std::invalid_argument("matvec: out is part of the values of the batch");
     const Entry entry(a.device(), {&a});
     batch_matvec(a, op_from(op), alpha, in, beta, out);
   });

@@ -8,15 +8,14 @@
 #include "bind/batches.hpp"
 #include "bind/device.hpp"
 #include "core/convert.hpp"
+#include "core/gate.hpp"
 #include "core/matrix.hpp"
-#include "core/recurrence.hpp"
+#include "core/matvec.hpp"
 
 namespace py = pybind11;
 using namespace diagsparse;
 
 namespace diagsparse {
-
-Op op_from(int bits) { return {(bits & 1) != 0, (bits & 2) != 0}; }
 
 DType dtype_from_name(const std::string& name) {
   for (DType t : {DType::f32, DType::f64, DType::c64, DType::c128}) {
@@ -40,7 +39,7 @@ int64 shortest_period(const py::array& vector) {
   const auto n = static_cast<int64>(vector.size());
   const char* bytes = static_cast<const char*>(vector.data());
   const auto item = static_cast<int64>(vector.itemsize());
-  const py::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   const auto same = [=](int64 i, int64 j) { return std::memcmp(bytes + i * item, bytes + j * item, item) == 0; };
   std::vector<int64> border(n + 1, 0);  // of the first i elements (Knuth, Morris, Pratt)
   for (int64 i = 1, k = 0; i < n; border[++i] = k) {
@@ -50,7 +49,19 @@ int64 shortest_period(const py::array& vector) {
   return std::max<int64>(1, n - border[n]);
 }
 
-Packing packing_from(int symmetry, int64 period) { return {static_cast<Symmetry>(symmetry), period}; }
+Matrix checked(Matrix m) {
+  const Entry entry(m.device(), {&m});
+  check_matrix(m);
+  return m;
+}
+
+// A matrix with the structure of m and other values, which nobody has checked.
+Matrix over(const Matrix& m, py::object values) {
+  Matrix out = m;
+  out.values = array_from(values);
+  out.dtype = out.values.dtype;
+  return out;
+}
 
 // A diagonal of `spans(op)`: offset, first row, length, start in the value array.
 py::array spans(const Matrix& m, int op) {
@@ -66,6 +77,7 @@ py::array spans(const Matrix& m, int op) {
 Matrix diagonal_matrix(const std::string& format, int64 rows, int64 cols, std::vector<int64> labels, py::object values,
                        const std::string& dtype, int device, int symmetry, int64 period) {
   const DiagonalFormat& f = diagonal_format(format);
+  check_shape(f.name, rows, cols);
   const auto layout =
       std::make_shared<const Layout>(pack(f.place(rows, cols, std::move(labels)), packing_from(symmetry, period)));
   if (values.is_none()) {
@@ -73,61 +85,52 @@ Matrix diagonal_matrix(const std::string& format, int64 rows, int64 cols, std::v
     const Entry entry(device);
     return make_diagonal(f, layout, Array::zeros(type, layout->values_shape));
   }
-  Array array = array_from(values);
-  const Shape expected = layout->values_shape;
-  if (array.shape.rows != expected.rows || array.shape.cols != expected.cols) {
-    const auto words = [](Shape s) {
-      return std::to_string(s.rows) + (s.cols < 0 ? " values" : " x " + std::to_string(s.cols) + " values");
-    };
-    throw std::invalid_argument(format + "_array: values hold " + words(array.shape) + ", but " +
-                                std::to_string(layout->labels.size()) + " " + f.labels_name + " of a " +
-                                std::to_string(rows) + " x " + std::to_string(cols) + " matrix need " +
-                                words(expected));
-  }
-  return make_diagonal(f, layout, std::move(array));
+  return checked(make_diagonal(f, layout, array_from(values)));
 }
 
-// A matrix of a format that is no diagonal one; `structure` in the order of the format's header.
+// A matrix of a format that is no diagonal one. Nobody may write to its index arrays from here on.
 Matrix indexed_matrix(const std::string& format, int64 rows, int64 cols, py::object values,
                       const std::vector<std::pair<std::string, py::object>>& structure) {
   Matrix m;
-  m.format = format;
+  m.format = index_format(format).name;
   m.rows = rows;
   m.cols = cols;
   m.values = array_from(values);
   m.dtype = m.values.dtype;
   for (const auto& [name, array] : structure) m.structure.emplace_back(name, array_from(array));
   m.kept = std::make_shared<Kept>();
-  return m;
+  return checked(std::move(m));
 }
 
 // The transpose on the same memory, in the format that stores it so: csr for csc and the other way round.
-Matrix dual(const Matrix& m, const std::string& format) {
+Matrix dual(const Matrix& m) {
   Matrix out = m;
-  out.format = format;
+  out.format = index_format(m.format).dual;
   std::swap(out.rows, out.cols);
   return out;
 }
 
 Matrix with_values(const Matrix& m, py::object values) {
-  Matrix out = m;
-  out.values = array_from(values);
-  out.dtype = out.values.dtype;
+  Matrix out = over(m, values);
+  check_values(out, m.values.shape);
+  if (out.layout && out.layout->packing.symmetry == Symmetry::hermitian) {
+    const Entry entry(out.device(), {&out});
+    check_main_diagonal(out);
+  }
   return out;
 }
 
-void matvec(const Matrix& a, int op, py::handle x, py::handle y, Scalar alpha, Scalar beta, const std::string& kernel) {
+void run_matvec(const Matrix& a, int op, py::handle x, py::handle y, Scalar alpha, Scalar beta,
+                const std::string& kernel) {
   const Dense in = dense_from(x), out = dense_from(y);
-  const MatvecKernel run = matvec_kernel(find_matvec(a.format, kernel), a.dtype, in.dtype);
   const Entry entry(a.device(), {&a});
-  run(a, op_from(op), alpha, in, beta, out);
+  matvec(a, op_from(op), alpha, in, beta, out, kernel);
 }
 
-void chain(const Matrix& a, int op, const Recurrence& r, py::handle x, py::handle y, const std::string& kernel) {
+void run_chain(const Matrix& a, int op, const Recurrence& r, py::handle x, py::handle y, const std::string& kernel) {
   const Dense in = dense_from(x), out = dense_from(y);
-  const ChainKernel run = chain_kernel(find_chain(a.format, kernel), a.dtype, in.dtype);
   const Entry entry(a.device(), {&a});
-  run(a, op_from(op), r, in, out);
+  chain(a, op_from(op), r, in, out, kernel);
 }
 
 Matrix run_plan(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha) {
@@ -153,11 +156,20 @@ py::dict kernel_names(const std::string& format) {
   return out;
 }
 
-Triangle triangle_from(int which) { return static_cast<Triangle>(which); }
+Triangle triangle_from(int which) {
+  if (which < 0 || which > 2) throw std::invalid_argument("triangle is " + std::to_string(which) + ", expected 0 to 2");
+  return static_cast<Triangle>(which);
+}
 
 }  // namespace
 
 PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
+  py::register_local_exception_translator([](std::exception_ptr thrown) {
+    try {
+      if (thrown) std::rethrow_exception(thrown);
+    } catch (const Interrupted&) {  // Python's own exception is set
+    }
+  });
   py::class_<Matrix>(m, "Matrix", py::module_local())
       .def_readonly("format", &Matrix::format)
       .def_readonly("rows", &Matrix::rows)
@@ -177,6 +189,12 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
       .def("parts", &parts)
       .def("spans", &spans)
       .def("with_values", &with_values)
+      .def("with_members",
+           [](const Matrix& m, py::object values) {
+             Matrix all = over(m, values);
+             check_members(all);
+             return all;
+           })
       .def("dual", &dual);
 
   py::class_<Plan>(m, "Plan", py::module_local())
@@ -213,13 +231,13 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
   m.def("diagonal_matrix", &diagonal_matrix, py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(),
         py::arg("device") = 0, py::arg("symmetry") = 0, py::arg("period") = 0);
   m.def("indexed_matrix", &indexed_matrix);
-  m.def("matvec", &matvec);
+  m.def("matvec", &run_matvec);
   py::class_<Recurrence>(m, "Recurrence", py::module_local())
       .def(py::init(
           [](std::vector<Scalar> alpha, std::vector<Scalar> beta, std::vector<Scalar> gamma, std::vector<Scalar> c) {
             return Recurrence{std::move(alpha), std::move(beta), std::move(gamma), std::move(c)};
           }));
-  m.def("chain", &chain);
+  m.def("chain", &run_chain);
   m.def("prepare_matvec", [](const Matrix& a, int op, const std::string& kernel) {
     const MatvecRow& row = find_matvec(a.format, kernel);
     const Entry entry(a.device(), {&a});
@@ -260,6 +278,14 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
     const Entry entry(from.device(), {&from, &to});
     add_diagonals(alpha, from, op_from(op), to, accumulate);
   });
+  m.def("realigned", [](const std::string& format, int64 rows, int64 cols, py::handle data,
+                        const std::vector<int64>& offsets) {
+    const DiagonalFormat& f = diagonal_format(format);
+    check_shape(f.name, rows, cols);
+    const Array given = array_from(data);
+    const Entry entry(given.device);
+    return realigned(f, rows, cols, given, offsets);
+  });
   m.def("differing_diagonal", [](const Matrix& packed, const Matrix& full) {
     std::optional<int64> offset;
     {
@@ -282,7 +308,17 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
   });
   m.def("csr_from_diagonals", [](const Matrix& a, int op) {
     const Entry entry(a.device(), {&a});
-    return csr_from_diagonals(a, op_from(op));
+    const Op how = op_from(op);
+    check_shape(index_format("csr"), how.transposed ? a.cols : a.rows, how.transposed ? a.rows : a.cols);
+    return csr_from_diagonals(a, how);
+  });
+  m.def("count_nonzero", [](const Matrix& a) {
+    const Entry entry(a.device(), {&a});
+    return count_nonzero(a);
+  });
+  m.def("check_shape", [](const std::string& format, int64 rows, int64 cols) {
+    if (const DiagonalFormat* f = find_diagonal_format(format)) check_shape(f->name, rows, cols);
+    else check_shape(index_format(format), rows, cols);
   });
 
   m.def("kernels", &kernel_names);

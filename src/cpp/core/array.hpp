@@ -64,7 +64,12 @@ struct Dense {
   }
 };
 
+// All elements of an array as one vector.
+inline Dense flat(const Array& a) { return {a.data, a.dtype, a.size(), 1, 1, a.size()}; }
+
 // Whether two blocks may share memory: the ranges from their first to their last element meet.
 bool overlap(const Dense& x, const Dense& y);
+bool overlap(const Dense& x, const Array& y);
+bool overlap(const Array& x, const Array& y);
 
 }  // namespace diagsparse

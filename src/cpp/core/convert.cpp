@@ -24,4 +24,74 @@ std::vector<Move> shared_diagonals(const Matrix& from, Op op, const Matrix& to) 
   return moves;
 }
 
+Matrix realigned(const DiagonalFormat& format, int64 rows, int64 cols, const Array& data,
+                 const std::vector<int64>& offsets) {
+  const int64 width = data.shape.cols;
+  if (width < 0 || data.shape.rows != static_cast<int64>(offsets.size())) {
+    throw std::invalid_argument(std::string(format.name) + "_array: data needs a row for each offset");
+  }
+  // By column is one more way to place runs, so the copy is that of any two layouts.
+  auto theirs = std::make_shared<Layout>(Layout{"dia by column", rows, cols, {}, {}, data.shape, {}});
+  std::vector<int64> kept;
+  for (std::size_t d = 0; d < offsets.size(); ++d) {
+    const int64 k = offsets[d], row = first_row(k);
+    const int64 length = std::min(diagonal_length(rows, cols, k), width - row - k);
+    if (diagonal_length(rows, cols, k) == 0) continue;
+    kept.push_back(k);
+    if (length > 0) theirs->spans.push_back({k, row, length, static_cast<int64>(d) * width + row + k});
+  }
+  sort_spans(*theirs);
+  std::sort(kept.begin(), kept.end());
+  Matrix from;
+  from.format = theirs->format;
+  from.dtype = data.dtype;
+  from.rows = rows;
+  from.cols = cols;
+  from.values = data;
+  from.layout = theirs;
+  const auto layout = std::make_shared<const Layout>(format.place(rows, cols, format.labels_for(rows, cols, kept)));
+  Matrix made = make_diagonal(format, layout, Array::zeros(data.dtype, layout->values_shape));
+  add_diagonals(1.0, from, {}, made, false);
+  return made;
+}
+
+namespace {
+
+// Values of a diagonal that lie side by side, and how often the diagonal repeats them.
+struct CountedRun {
+  ValueRun run;
+  int64 times;
+  std::size_t diagonal;
+};
+
+std::vector<CountedRun> runs_of(const std::vector<Span>& spans, int64 period) {
+  std::vector<CountedRun> runs;
+  for (std::size_t d = 0; d < spans.size(); ++d) {
+    const Span& s = spans[d];
+    if (period == 0) {
+      runs.push_back({{s.start, s.length}, 1, d});
+      continue;
+    }
+    const int64 rest = s.length % period, before_wrap = std::min(rest, period - s.phase);
+    if (s.length >= period) runs.push_back({{s.start, period}, s.length / period, d});
+    runs.push_back({{s.start + s.phase, before_wrap}, 1, d});
+    runs.push_back({{s.start, rest - before_wrap}, 1, d});
+  }
+  return runs;
+}
+
+}  // namespace
+
+std::vector<int64> count_nonzero(const Matrix& a) {
+  if (!a.layout) return count_runs(a, {{0, a.values.size()}});
+  const std::vector<Span> spans = packed_spans_of(*a.layout, {});
+  const std::vector<CountedRun> runs = runs_of(spans, a.layout->packing.period);
+  std::vector<ValueRun> plain;
+  for (const CountedRun& r : runs) plain.push_back(r.run);
+  const std::vector<int64> found = count_runs(a, plain);
+  std::vector<int64> counts(spans.size(), 0);
+  for (std::size_t r = 0; r < runs.size(); ++r) counts[runs[r].diagonal] += runs[r].times * found[r];
+  return counts;
+}
+
 }  // namespace diagsparse

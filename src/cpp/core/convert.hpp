@@ -26,9 +26,27 @@ std::vector<Move> shared_diagonals(const Matrix& from, Op op, const Matrix& to);
 // The one routine behind copies of views, conversions inside the family, astype, and A + B.
 void add_diagonals(Scalar alpha, const Matrix& from, Op op, Matrix& to, bool accumulate);
 
+// A diagonal format from data[d, j] = A[j - offsets[d], j], the alignment of SciPy and CuPy; data has a row of any width
+// for each offset, and what it lacks is 0. Offsets outside of the matrix are left out.
+Matrix realigned(const DiagonalFormat& format, int64 rows, int64 cols, const Array& data,
+                 const std::vector<int64>& offsets);
+
 // The lowest offset of those that both store on which `full` is not what `packed` says; none: std::nullopt. The main
 // diagonal of a Hermitian one has to be real.
 std::optional<int64> differing_diagonal(const Matrix& packed, const Matrix& full);
+
+// How many stored values are not 0: of each diagonal of the matrix, those that packed storage mirrors or repeats among
+// them, by ascending offset; of the other formats one number.
+std::vector<int64> count_nonzero(const Matrix& a);
+
+// Neighbouring values, and how many values that are not 0 each run holds. Each device's own.
+struct ValueRun {
+  int64 start, length;
+};
+std::vector<int64> count_runs(const Matrix& a, const std::vector<ValueRun>& runs);
+
+// Whether a table of all diagonals of a matrix is worth its bytes beside `entries`: else those that occur are listed.
+inline bool table_pays(int64 rows, int64 cols, int64 entries) { return rows + cols <= 8 * entries + (1 << 16); }
 
 // The offsets on which a csr matrix has entries, ascending.
 std::vector<int64> occupied_diagonals(const Matrix& csr);

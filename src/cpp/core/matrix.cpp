@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/matvec.hpp"
 #include "formats/all.hpp"
 
 namespace diagsparse {
@@ -35,13 +36,19 @@ bool overlap(const Dense& x, const Dense& y) {
   return x_first < y_last && y_first < x_last;
 }
 
+bool overlap(const Dense& x, const Array& y) { return overlap(x, flat(y)); }
+bool overlap(const Array& x, const Array& y) { return overlap(flat(x), flat(y)); }
+
 std::vector<Part> Matrix::parts() const {
   std::vector<Part> all{{"values", values}};
   if (layout) {
     all.emplace_back(diagonal_format(format).labels_name, shared_labels(layout, layout->labels));
     if (!layout->starts.empty()) all.emplace_back("starts", shared_labels(layout, layout->starts));
   }
-  all.insert(all.end(), structure.begin(), structure.end());
+  for (Part part : structure) {  // which other matrices may share, and kernels trust
+    part.second.writeable = false;
+    all.push_back(std::move(part));
+  }
   return all;
 }
 
@@ -68,6 +75,13 @@ const DiagonalFormat* find_diagonal_format(const std::string& name) {
 const DiagonalFormat& diagonal_format(const std::string& name) {
   if (const DiagonalFormat* f = find_diagonal_format(name)) return *f;
   throw std::invalid_argument("format " + name + " does not store diagonals; dia, hm and cdm do");
+}
+
+const IndexFormat& index_format(const std::string& name) {
+  for (const IndexFormat* f : index_formats) {
+    if (name == f->name) return *f;
+  }
+  throw std::invalid_argument("format " + name + " is not made of index arrays; csr, csc and coo are");
 }
 
 Matrix make_diagonal(const DiagonalFormat& format, LayoutPtr layout, Array values) {
@@ -107,11 +121,6 @@ bool same_structure(const std::vector<Part>& planned, const std::vector<Part>& g
   return true;
 }
 
-bool overlap(const Array& x, const Array& y) {
-  const auto flat = [](const Array& a) { return Dense{a.data, a.dtype, a.size(), 1, 1, 0}; };
-  return overlap(flat(x), flat(y));
-}
-
 }  // namespace
 
 bool Plan::made_for(const Matrix& m, const LayoutPtr& layout, const std::vector<Part>& structure) const {
@@ -130,8 +139,17 @@ Matrix Plan::run(const Matrix& left, const Matrix& right, Scalar alpha) const {
   require(made_for(left, a, a_structure), "A", left);
   require(made_for(right, b, b_structure), "B", right);
   Matrix made = result(product_dtype(left.dtype, right.dtype), false);
-  multiply(left.dtype, right.dtype)(*this, left, right, alpha, 0.0, made);
+  run_kernel(left, right, alpha, 0.0, made);
   return made;
+}
+
+// alpha multiplies whole sums, as in matvec.hpp: also where it is no number that terms could be scaled by.
+void Plan::run_kernel(const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& out) const {
+  const MatmulKernel run = multiply(left.dtype, right.dtype);
+  if (finite(alpha)) return run(*this, left, right, alpha, beta, out);
+  Matrix sum = result(out.dtype, true);
+  run(*this, left, right, 1.0, 0.0, sum);
+  add_scaled(alpha, sum.values, beta, out.values);
 }
 
 void Plan::check_into(const Matrix& left, const Matrix& right, const Matrix& out) const {
@@ -152,7 +170,7 @@ void Plan::check_into(const Matrix& left, const Matrix& right, const Matrix& out
 
 void Plan::run_into(const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& out) const {
   check_into(left, right, out);
-  multiply(left.dtype, right.dtype)(*this, left, right, alpha, beta, out);
+  run_kernel(left, right, alpha, beta, out);
 }
 
 namespace {

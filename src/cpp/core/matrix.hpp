@@ -36,6 +36,14 @@ const DiagonalFormat& diagonal_format(const std::string& name);
 // A matrix over this layout; `values` may be shared with the caller.
 Matrix make_diagonal(const DiagonalFormat& format, LayoutPtr layout, Array values);
 
+// ---- Formats of index arrays --------------------------------------------------------------------
+struct IndexFormat {
+  const char* name;
+  const char* dual;                // the format in which the same arrays hold the transpose; nullptr: there is none
+  void (*check)(const Matrix& m);  // std::invalid_argument unless the arrays are a canonical matrix of the format
+};
+const IndexFormat& index_format(const std::string& name);
+
 // ---- Products -----------------------------------------------------------------------------------
 // What C = op(A) op(B) looks like, and how its values come about, for any values on these structures.
 struct Plan {
@@ -66,6 +74,7 @@ struct Plan {
   Matrix result(DType dtype, bool zero) const;
 
  private:
+  void run_kernel(const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& out) const;
   bool made_for(const Matrix& m, const LayoutPtr& layout, const std::vector<Part>& structure) const;
   void require(bool holds, const char* name, const Matrix& m) const;
 };

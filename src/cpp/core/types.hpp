@@ -97,6 +97,14 @@ decltype(auto) with_value_type(DType t, F&& f) {
   }
 }
 
+// The same, and with the types that values are stored in.
+template <class F>
+decltype(auto) with_stored_type(DType t, F&& f) {
+  if (t == DType::f16) return f(Float16{});
+  if (t == DType::bf16) return f(BFloat16{});
+  return with_value_type(t, f);
+}
+
 template <class T>
 struct RealOf {
   using type = T;

@@ -89,38 +89,84 @@ std::optional<int64> differing_diagonal(const Matrix& packed, const Matrix& full
   return std::nullopt;
 }
 
-std::vector<int64> occupied_diagonals(const Matrix& csr) {
-  const Csr<float> a{csr.rows, csr.cols, csr.index("indptr").as<int64>(), csr.index("indices").as<std::int32_t>(),
-                     nullptr};
-  std::vector<char> occupied(std::max<int64>(0, a.rows + a.cols - 1), 0);
+namespace {
+
+Csr<float> structure_of(const Matrix& csr) {
+  return {csr.rows, csr.cols, csr.index("indptr").as<int64>(), csr.index("indices").as<std::int32_t>(), nullptr};
+}
+
+// Calls f(offset) for every entry.
+template <class F>
+void for_each_offset(const Csr<float>& a, const F& f) {
   for (int64 i = 0; i < a.rows; ++i) {
-    for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) occupied[a.indices[e] - i + a.rows - 1] = 1;
+    if (i % kRows == kRows - 1) checkpoint();
+    for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) f(a.indices[e] - i);
   }
+}
+
+}  // namespace
+
+std::vector<int64> count_runs(const Matrix& a, const std::vector<ValueRun>& runs) {
+  std::vector<int64> counts(runs.size());
+  with_stored_type(a.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    parallel_for(static_cast<int64>(runs.size()), a.values.size(), [&](int64 r) {
+      const T* values = a.values.as<const T>() + runs[r].start;
+      counts[r] = std::count_if(values, values + runs[r].length, [](T v) { return !is_zero(v); });
+    });
+  });
+  return counts;
+}
+
+std::vector<int64> occupied_diagonals(const Matrix& csr) {
+  const Csr<float> a = structure_of(csr);
   std::vector<int64> offsets;
+  if (!table_pays(a.rows, a.cols, csr.values.size())) {
+    offsets.reserve(csr.values.size());
+    for_each_offset(a, [&](int64 offset) { offsets.push_back(offset); });
+    std::sort(offsets.begin(), offsets.end());
+    offsets.erase(std::unique(offsets.begin(), offsets.end()), offsets.end());
+    return offsets;
+  }
+  std::vector<char> occupied(std::max<int64>(0, a.rows + a.cols - 1), 0);
+  for_each_offset(a, [&](int64 offset) { occupied[offset + a.rows - 1] = 1; });
   for (int64 d = 0; d < static_cast<int64>(occupied.size()); ++d) {
     if (occupied[d]) offsets.push_back(d - a.rows + 1);
   }
   return offsets;
 }
 
+namespace {
+
+// values[first(offset) + i] = A[i, i + offset] for every entry; first: where row 0 of a diagonal would be stored.
+template <class T, class F>
+void scatter_rows(const Csr<T>& a, T* values, const F& first) {
+  parallel_for((a.rows + kRows - 1) / kRows, a.indptr[a.rows], [&](int64 task) {
+    for (int64 i = task * kRows; i < std::min(a.rows, (task + 1) * kRows); ++i) {
+      for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) values[first(a.indices[e] - i) + i] = a.values[e];
+    }
+  });
+}
+
+}  // namespace
+
 Matrix diagonals_from_csr(const Matrix& csr, const DiagonalFormat& format, const std::vector<int64>& offsets) {
   auto layout =
       std::make_shared<const Layout>(format.place(csr.rows, csr.cols, format.labels_for(csr.rows, csr.cols, offsets)));
   Matrix out = make_diagonal(format, layout, Array::zeros(csr.dtype, layout->values_shape));
   if (csr.rows == 0 || csr.cols == 0) return out;
-  std::vector<int64> base(csr.rows + csr.cols - 1, -1);  // where row 0 of each diagonal would be stored
-  for (const Span& s : layout->spans) base[s.offset + csr.rows - 1] = s.start - s.row;
+  const auto start = [](const Span& s) { return s.start - s.row; };
   with_value_type(csr.dtype, [&](auto zero) {
     using T = decltype(zero);
     const Csr<T> a = Csr<T>::of(csr);
     T* values = out.values.as<T>();
-    parallel_for((a.rows + kRows - 1) / kRows, a.indptr[a.rows], [&](int64 task) {
-      for (int64 i = task * kRows; i < std::min(a.rows, (task + 1) * kRows); ++i) {
-        for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
-          values[base[a.indices[e] - i + a.rows - 1] + i] = a.values[e];
-        }
-      }
-    });
+    if (!table_pays(a.rows, a.cols, csr.values.size())) {
+      const ByOffset place(layout->spans);
+      return scatter_rows(a, values, [&](int64 offset) { return start(layout->spans[place.find(offset)]); });
+    }
+    std::vector<int64> base(a.rows + a.cols - 1, -1);
+    for (const Span& s : layout->spans) base[s.offset + a.rows - 1] = start(s);
+    scatter_rows(a, values, [&](int64 offset) { return base[offset + a.rows - 1]; });
   });
   return out;
 }

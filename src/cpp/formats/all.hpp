@@ -11,5 +11,6 @@
 namespace diagsparse {
 
 inline const DiagonalFormat* const diagonal_formats[] = {&dia, &hm, &cdm};
+inline const IndexFormat* const index_formats[] = {&csr, &csc, &coo};
 
 }  // namespace diagsparse

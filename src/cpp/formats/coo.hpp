@@ -13,6 +13,8 @@
 
 namespace diagsparse {
 
+extern const IndexFormat coo;
+
 template <class T>
 struct Coo {
   int64 rows, cols, count;

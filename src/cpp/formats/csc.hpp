@@ -14,6 +14,8 @@
 
 namespace diagsparse {
 
+extern const IndexFormat csc;
+
 // The csr matrix that shares these arrays: A's transpose.
 inline Matrix transposed_csr(const Matrix& csc) {
   Matrix m = csc;

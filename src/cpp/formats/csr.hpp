@@ -14,6 +14,8 @@
 
 namespace diagsparse {
 
+extern const IndexFormat csr;
+
 template <class T>
 struct Csr {
   int64 rows, cols;

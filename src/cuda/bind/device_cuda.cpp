@@ -5,6 +5,7 @@
 #include "bind/device.hpp"
 #include "bind/exchange.hpp"
 #include "bind/python_array.hpp"
+#include "core/gate.hpp"
 #include "cusparse.hpp"
 #include "entries.hpp"
 
@@ -20,15 +21,6 @@ py::object to_python(const Array& array) { return array.on_host ? to_numpy(array
 
 namespace {
 
-// A Python object, dropped on whatever thread its last user ends.
-std::shared_ptr<void> keep(py::object object) {
-  return std::shared_ptr<void>(object.release().ptr(), [](void* p) {
-    if (!Py_IsInitialized()) return;
-    py::gil_scoped_acquire gil;
-    Py_DECREF(static_cast<PyObject*>(p));
-  });
-}
-
 // The stream that the caller is on, as diagsparse/_streams.py sees it.
 StreamPtr callers_stream(int device) {
   static const auto* streams = new py::module_(py::module_::import("diagsparse._streams"));
@@ -36,7 +28,10 @@ StreamPtr callers_stream(int device) {
   const auto handle = reinterpret_cast<cudaStream_t>(pointer);
   if (StreamPtr known = find_stream(device, handle)) return known;
   std::shared_ptr<void> owner;
-  if (pointer != 0) owner = keep(streams->attr("keep")(device, pointer));
+  if (pointer != 0) {
+    const py::object stream = streams->attr("keep")(device, pointer);
+    owner = keep_alive(stream, stream.ptr());
+  }
   return remember_stream(device, handle, std::move(owner));
 }
 
@@ -64,12 +59,13 @@ namespace {
 // fn(bytes, device, stream) -> (pointer, what keeps it)
 void use_allocator(const py::object& fn) {
   if (fn.is_none()) return use_pool({});
-  use_pool([shared = keep(fn)](int64 bytes, int device, cudaStream_t on) -> std::shared_ptr<void> {
-    py::gil_scoped_acquire gil;
+  use_pool([shared = keep_alive(fn, fn.ptr())](int64 bytes, int device, cudaStream_t on) -> std::shared_ptr<void> {
+    const py::gil_scoped_acquire locked;
     const py::handle call(static_cast<PyObject*>(shared.get()));
     const py::tuple made = call(bytes, device, reinterpret_cast<std::uintptr_t>(on));
     void* p = reinterpret_cast<void*>(made[0].cast<std::uintptr_t>());
-    const std::shared_ptr<void> owner = keep(made[1]);
+    const py::object kept = made[1];
+    const std::shared_ptr<void> owner = keep_alive(kept, kept.ptr());
     return std::shared_ptr<void>(p, [owner](void*) {});
   });
 }
@@ -85,10 +81,6 @@ std::vector<EntryTerm> terms_from(const py::list& list) {
 }
 
 void bind_matrices(py::module_& m) {
-  m.def("count_nonzero", [](const Matrix& a) {
-    const Entry entry(a.device(), {&a});
-    return count_nonzero(a);
-  });
   m.def("merged", [](const std::string& format, int64 rows, int64 cols, const py::list& list, const std::string& mode,
                      const std::string& dtype, int device) {
     const std::vector<EntryTerm> terms = terms_from(list);
@@ -101,11 +93,6 @@ void bind_matrices(py::module_& m) {
                       const DeviceArray& first, const DeviceArray& second, const std::string& layout) {
     const Entry entry(values.device);
     return matrix_from_entries(format, rows, cols, values, first, second, layout);
-  });
-  m.def("realigned", [](const std::string& format, int64 rows, int64 cols, const DeviceArray& data,
-                        const std::vector<int64>& offsets) {
-    const Entry entry(data.device);
-    return realigned(diagonal_format(format), rows, cols, data, offsets);
   });
   m.def("scale_dense", [](const Matrix& a, int op, const DeviceArray& dense, Matrix& out) {
     const Entry entry(a.device(), {&a, &out});
@@ -135,7 +122,7 @@ class Event {
   }
   // Seconds from `start` to this one, once both have passed.
   double since(const Event& start) const {
-    const py::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     float milliseconds = 0;
     CUDA_CALL(cudaEventSynchronize(event_));
     CUDA_CALL(cudaEventElapsedTime(&milliseconds, start.event_, event_));
@@ -174,7 +161,7 @@ void bind_device(py::module_& m) {
     return py::make_tuple(f.free, f.total);
   });
   m.def("used", &used);
-  m.def("trim", &trim, py::call_guard<py::gil_scoped_release>());
+  m.def("trim", &trim, py::call_guard<Unlocked>());
   m.def("use_allocator", &use_allocator);
   m.def("synchronize", [](int device) {
     const Entry entry(device);

@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include "bind/dlpack.hpp"
+#include "bind/python_lock.hpp"
 
 namespace py = pybind11;
 
@@ -39,16 +40,6 @@ dlpack::DataType to_dlpack(DType t) {
   return types[static_cast<int>(t)];
 }
 
-// Keeps a Python object until the last view is gone, on whatever thread that happens.
-std::shared_ptr<const void> keep_alive(py::handle object) {
-  object.inc_ref();
-  return std::shared_ptr<const void>(object.ptr(), [](const void* p) {
-    if (!Py_IsInitialized()) return;
-    py::gil_scoped_acquire gil;
-    Py_DECREF(const_cast<PyObject*>(static_cast<const PyObject*>(p)));
-  });
-}
-
 void check(const DeviceArray& a) {
   if (a.ndim() > 2) throw py::value_error("arrays of " + std::to_string(a.ndim()) + " dimensions are not supported");
   if (a.size() > 0 && reinterpret_cast<std::uintptr_t>(a.data) % item_size(a.dtype) != 0) {
@@ -77,8 +68,10 @@ DeviceArray from_capsule(const py::capsule& capsule) {
   PyCapsule_SetName(capsule.ptr(), "used_dltensor");  // from here on its life is ours
   a.owner = std::shared_ptr<const void>(managed, [managed](const void*) {
     if (!managed->deleter || !Py_IsInitialized()) return;
-    py::gil_scoped_acquire gil;
-    managed->deleter(managed);
+    unless_python_ends([managed] {
+      const py::gil_scoped_acquire locked;
+      managed->deleter(managed);
+    });
   });
   return a;
 }
@@ -107,7 +100,7 @@ DeviceArray from_interface(py::handle object) {
     }
     a.device = where.device;
   }
-  a.owner = keep_alive(object);
+  a.owner = keep_alive(object, object.ptr());
   return a;
 }
 

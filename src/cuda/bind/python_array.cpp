@@ -28,7 +28,8 @@ Entry enter(const DeviceArray& a) { return Entry(a.device); }
 
 DeviceArray compact(const DeviceArray& a, DType dtype) {
   DeviceArray made = DeviceArray::empty(dtype, a.shape);
-  assign(a, made);
+  if (dtype != a.dtype || !a.contiguous()) assign(a, made);
+  else CUDA_CALL(cudaMemcpyAsync(made.data, a.data, a.nbytes(), cudaMemcpyDeviceToDevice, stream()));
   return made;
 }
 DeviceArray contiguous(const DeviceArray& a) { return a.contiguous() ? a : compact(a, a.dtype); }
@@ -44,7 +45,12 @@ py::array get(const DeviceArray& a) {
   return out;
 }
 
-void set(const DeviceArray& a, const py::array& values) {
+void require_writeable(const DeviceArray& a) {
+  if (!a.writeable) throw py::value_error("the array is read-only; .copy() makes one that may be written to");
+}
+
+// To the device, over what is there.
+void write(const DeviceArray& a, const py::array& values) {
   const py::array host = py::array::ensure(values, py::array::c_style);
   if (!host || host.dtype().attr("name").cast<std::string>() != dtype_name(a.dtype) || host.size() != a.size()) {
     throw py::value_error("set: expected " + std::to_string(a.size()) + " values of type " + dtype_name(a.dtype));
@@ -64,7 +70,7 @@ DeviceArray from_host(const py::array& values, int device) {
     const Entry entry(device);
     made = DeviceArray::empty(type, shape);
   }
-  set(made, values);
+  write(made, values);
   return made;
 }
 
@@ -129,6 +135,19 @@ void hand_over(const DeviceArray& a, const py::object& consumer) {
   CUDA_CALL(cudaEventDestroy(ready));
 }
 
+// What a consumer may write to: the array itself, or a copy of one that is read-only.
+DeviceArray handed_over(const DeviceArray& a, const py::object& consumer, const py::kwargs& options) {
+  DeviceArray given = a;
+  if (!a.writeable) {
+    const py::object copy = options.contains("copy") ? py::object(options["copy"]) : py::none();
+    if (!copy.is_none() && !copy.cast<bool>()) throw py::buffer_error("the array is read-only, and copy=False");
+    const Entry entry = enter(a);
+    given = compact(a, a.dtype);
+  }
+  hand_over(given, consumer);
+  return given;
+}
+
 DeviceArray transposed(const DeviceArray& a) {
   DeviceArray view = a;
   std::reverse(view.shape.begin(), view.shape.end());
@@ -152,12 +171,15 @@ void bind_device_array(py::module_& m) {
       .def_readonly("device", &DeviceArray::device)
       .def_property_readonly("ptr", [](const DeviceArray& a) { return reinterpret_cast<std::uintptr_t>(a.data); })
       .def_property_readonly("T", &transposed)
-      .def_property_readonly("__cuda_array_interface__", &array_interface)
+      .def_property_readonly("__cuda_array_interface__",
+                             [](const DeviceArray& a) {  // whose readers do not all heed that an array is read-only
+                               if (!a.writeable) throw py::attribute_error("the array is read-only: DLPack copies it");
+                               return array_interface(a);
+                             })
       .def(
           "__dlpack__",
-          [](const DeviceArray& a, const py::object& stream, const py::kwargs&) {
-            hand_over(a, stream);
-            return export_dlpack(a);
+          [](const DeviceArray& a, const py::object& stream, const py::kwargs& options) {
+            return export_dlpack(handed_over(a, stream, options));
           },
           py::arg("stream") = py::none())
       .def("__dlpack_device__", [](const DeviceArray& a) { return py::make_tuple(2, a.device); })
@@ -179,7 +201,11 @@ void bind_device_array(py::module_& m) {
       .def("ravel", &ravel)
       .def("reshape", &reshape)
       .def("get", &get)
-      .def("set", &set)
+      .def("set",
+           [](const DeviceArray& a, const py::array& values) {
+             require_writeable(a);
+             write(a, values);
+           })
       .def("copy",
            [](const DeviceArray& a) {
              const Entry entry = enter(a);
@@ -188,11 +214,13 @@ void bind_device_array(py::module_& m) {
       .def("astype", &astype)
       .def("assign",
            [](const DeviceArray& to, const DeviceArray& from) {
+             require_writeable(to);
              const Entry entry = enter(to);
              assign(from, to);
            })
       .def("fill",
            [](const DeviceArray& a, Scalar value) {
+             require_writeable(a);
              if (!a.contiguous()) throw py::value_error("fill: the array is not contiguous");
              const Entry entry = enter(a);
              fill(a, value);

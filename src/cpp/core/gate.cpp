@@ -1,0 +1,123 @@
+#include "core/gate.hpp"
+
+#include <limits>
+
+#include "formats/all.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+std::string who(const std::string& format) { return format + "_array: "; }
+
+std::string words(Shape s) {
+  return std::to_string(s.rows) + (s.cols < 0 ? "" : " x " + std::to_string(s.cols)) + " values";
+}
+
+void check_value_type(const Matrix& m) {
+  const int type = static_cast<int>(m.dtype);
+  if (type < kValueTypes || (m.layout && type < kStoredTypes)) return;
+  throw std::invalid_argument(who(m.format) + "values are of type " + dtype_name(m.dtype) +
+                              ", expected float32, float64, complex64 or complex128" +
+                              (m.layout ? ", or float16 and bfloat16" : ""));
+}
+
+}  // namespace
+
+void check_main_diagonal(const Matrix& m) {
+  if (!m.layout || m.layout->packing.symmetry != Symmetry::hermitian) return;
+  if (m.dtype != DType::c64 && m.dtype != DType::c128) return;
+  for (const Span& s : m.layout->spans) {
+    const int64 period = m.layout->packing.period, stored = period > 0 ? std::min(period, s.length) : s.length;
+    if (s.offset == 0 && !all_real(m.values, s.start, stored)) {
+      throw std::invalid_argument(who(m.format) +
+                                  "the main diagonal holds complex values; that of a Hermitian matrix is real");
+    }
+  }
+}
+
+Op op_from(int bits) {
+  if (bits < 0 || bits > 3) throw std::invalid_argument("op is " + std::to_string(bits) + ", expected 0 to 3");
+  return {(bits & 1) != 0, (bits & 2) != 0};
+}
+
+Packing packing_from(int symmetry, int64 period) {
+  if (symmetry < 0 || symmetry > 2) {
+    throw std::invalid_argument("symmetry is " + std::to_string(symmetry) + ", expected 0 to 2");
+  }
+  if (period < 0 || period >= int64{1} << 31) {
+    throw std::invalid_argument("period is " + std::to_string(period) + ", expected 0 to 2^31 - 1 rows");
+  }
+  return {static_cast<Symmetry>(symmetry), period};
+}
+
+void check_shape(const char* format, int64 rows, int64 cols) {
+  if (rows >= 0 && cols >= 0 && rows < int64{1} << 62 && cols < int64{1} << 62) return;
+  throw std::invalid_argument(who(format) + "shape (" + std::to_string(rows) + ", " + std::to_string(cols) +
+                              "): expected extents from 0 to 2^62");
+}
+
+void check_shape(const IndexFormat& format, int64 rows, int64 cols) {
+  check_shape(format.name, rows, cols);
+  constexpr int64 most = std::numeric_limits<std::int32_t>::max();
+  if (rows <= most && cols <= most) return;
+  throw std::invalid_argument(who(format.name) + std::to_string(rows) + " x " + std::to_string(cols) +
+                              ": indices are 32 bits wide, so extents stay below 2^31");
+}
+
+void check_parts(const Matrix& m, const std::vector<ExpectedPart>& expected) {
+  if (m.structure.size() != expected.size()) throw std::logic_error(who(m.format) + "another count of parts");
+  for (const ExpectedPart& e : expected) {
+    const Array& given = m.index(e.name);
+    if (given.dtype != e.dtype || given.shape.cols >= 0 || given.size() != e.size) {
+      throw std::invalid_argument(who(m.format) + e.name + " holds " + std::to_string(given.size()) + " values of type " +
+                                  dtype_name(given.dtype) + (given.shape.cols >= 0 ? " in two dimensions" : "") +
+                                  ", expected " + std::to_string(e.size) + " of type " + dtype_name(e.dtype));
+    }
+    if (given.device != m.values.device) throw std::invalid_argument(who(m.format) + "parts on different devices");
+  }
+}
+
+bool check_lines(const std::string& who, const Array& indptr, const Array& indices, int64 lines, int64 extent) {
+  const Fault fault = fault_in_lines(indptr, indices, lines, extent);
+  if (fault.kind == Fault::pointers) {
+    throw std::invalid_argument(who + ": indptr[" + std::to_string(fault.at) + "] is wrong; expected " +
+                                std::to_string(lines + 1) + " integers that rise from 0 to " +
+                                std::to_string(indices.size()));
+  }
+  if (fault.kind == Fault::outside) {
+    throw std::invalid_argument(who + ": indices[" + std::to_string(fault.at) + "] lies outside, expected 0 to " +
+                                std::to_string(extent - 1));
+  }
+  return fault.kind == Fault::none;
+}
+
+void check_values(const Matrix& m, Shape expected) {
+  check_value_type(m);
+  if (m.values.shape.rows != expected.rows || m.values.shape.cols != expected.cols) {
+    throw std::invalid_argument(
+        who(m.format) + "values hold " + words(m.values.shape) + ", but " +
+        (m.layout ? std::to_string(m.layout->labels.size()) + " " + diagonal_format(m.format).labels_name + " of a "
+                  : "the structure of this ") +
+        std::to_string(m.rows) + " x " + std::to_string(m.cols) + " matrix need" + (m.layout ? " " : "s ") +
+        words(expected));
+  }
+}
+
+void check_members(const Matrix& all) {
+  check_value_type(all);
+  if (!all.layout || all.layout->packing || all.values.shape.cols != all.layout->values_shape.size()) {
+    throw std::invalid_argument("batch_array: got " + words(all.values.shape) + ", expected a row of " +
+                                std::to_string(all.layout ? all.layout->values_shape.size() : 0) +
+                                " for each member");
+  }
+}
+
+void check_matrix(const Matrix& m) {
+  check_shape(m.format.c_str(), m.rows, m.cols);
+  if (!m.layout) index_format(m.format).check(m);
+  check_values(m, m.layout ? m.layout->values_shape : Shape{m.structure.front().second.size(), -1});
+  check_main_diagonal(m);
+}
+
+}  // namespace diagsparse

@@ -1,0 +1,56 @@
+#include "core/matvec.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+// The block with rows and columns exchanged: the same elements.
+Dense flipped(const Dense& d) { return {d.data, d.dtype, d.cols, d.rows, d.col_stride, d.row_stride}; }
+
+// A block of zeros that is walked as `like` is.
+Dense zeros_like(const Dense& like, Array& memory) {
+  memory = Array::zeros(like.dtype, {like.rows * like.cols});
+  if (like.col_stride == 1 && like.row_stride != 1) return {memory.data, like.dtype, like.rows, like.cols, like.cols, 1};
+  return {memory.data, like.dtype, like.rows, like.cols, 1, like.rows};
+}
+
+// y = alpha s + beta y, along the axis in which both have neighbours.
+void add_scaled(Scalar alpha, const Dense& s, Scalar beta, const Dense& y) {
+  if (s.row_stride == 1) axpby(alpha, s, beta, y);
+  else axpby(alpha, flipped(s), beta, flipped(y));
+}
+
+}  // namespace
+
+void add_scaled(Scalar alpha, const Array& sum, Scalar beta, Array& c) {
+  axpby(alpha, flat(sum), beta, flat(c));
+}
+
+void check_operands(const Matrix& a, Op op, const Dense& x, const Dense& y, const char* who) {
+  const int64 rows = op.transposed ? a.cols : a.rows, cols = op.transposed ? a.rows : a.cols;
+  if (x.rows != cols || y.rows != rows || x.cols != y.cols || y.dtype != product_dtype(a.dtype, x.dtype)) {
+    throw std::invalid_argument(std::string(who) + ": x is " + std::to_string(x.rows) + " x " + std::to_string(x.cols) +
+                                " " + dtype_name(x.dtype) + " and y " + std::to_string(y.rows) + " x " +
+                                std::to_string(y.cols) + " " + dtype_name(y.dtype) + ", but A is " +
+                                std::to_string(rows) + " x " + std::to_string(cols) + " " + dtype_name(a.dtype));
+  }
+  if (overlap(y, a.values)) throw std::invalid_argument(std::string(who) + ": out is part of A's values");
+}
+
+void matvec(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y,
+            const std::string& kernel) {
+  check_operands(a, op, x, y, "matvec");
+  const MatvecKernel run = matvec_kernel(find_matvec(a.format, kernel), a.dtype, x.dtype);
+  if (finite(alpha) && x.rows > 0) return run(a, op, alpha, x, beta, y);
+  Array memory;
+  const Dense sum = zeros_like(y, memory);
+  if (x.rows > 0) run(a, op, 1.0, x, 0.0, sum);
+  add_scaled(alpha, sum, beta, y);
+}
+
+void chain(const Matrix& a, Op op, const Recurrence& r, const Dense& x, const Dense& y, const std::string& kernel) {
+  check_operands(a, op, x, y, "chain");
+  chain_kernel(find_chain(a.format, kernel), a.dtype, x.dtype)(a, op, r, x, y);
+}
+
+}  // namespace diagsparse

@@ -1,0 +1,119 @@
+// The gate on the CPU: index arrays and diagonals, read once.
+#include "core/gate.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/arithmetic.hpp"
+#include "cpu/parallel.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+constexpr int64 kNone = std::numeric_limits<int64>::max();
+constexpr int64 kChunk = 1 << 15;  // lines, entries or values a task
+
+// The first places that are wrong, in the words of Fault.
+struct Firsts {
+  int64 outside = kNone, order = kNone;
+
+  void take(const Firsts& other) {
+    outside = std::min(outside, other.outside);
+    order = std::min(order, other.order);
+  }
+  Fault fault() const {
+    if (outside < kNone) return {Fault::outside, outside};
+    if (order < kNone) return {Fault::order, order};
+    return {};
+  }
+};
+
+// What scan(first, last) finds in [0, count), a task for each chunk.
+template <class F>
+Firsts in_chunks(int64 count, int64 work, const F& scan) {
+  const int64 tasks = (count + kChunk - 1) / kChunk;
+  std::vector<Firsts> found(tasks);
+  parallel_for(tasks, work, [&](int64 t) { found[t] = scan(t * kChunk, std::min(count, (t + 1) * kChunk)); });
+  Firsts all;
+  for (const Firsts& f : found) all.take(f);
+  return all;
+}
+
+template <class I>
+bool outside(I index, int64 extent) {
+  return index < 0 || static_cast<int64>(index) >= extent;
+}
+
+template <class P, class I>
+Fault in_lines(const P* indptr, const I* indices, int64 count, int64 lines, int64 extent) {
+  if (indptr[0] != 0) return {Fault::pointers, 0};
+  const Firsts falling = in_chunks(lines, lines, [&](int64 first, int64 last) {
+    for (int64 i = first; i < last; ++i) {
+      if (indptr[i + 1] < indptr[i]) return Firsts{i + 1, kNone};
+    }
+    return Firsts{};
+  });
+  if (falling.outside < kNone) return {Fault::pointers, falling.outside};
+  if (indptr[lines] != count) return {Fault::pointers, lines};
+  return in_chunks(lines, count, [&](int64 first, int64 last) {
+           Firsts found;
+           for (int64 i = first; i < last; ++i) {
+             for (int64 e = indptr[i]; e < indptr[i + 1]; ++e) {
+               if (outside(indices[e], extent)) found.take({e, kNone});
+               else if (e > indptr[i] && indices[e] <= indices[e - 1]) found.take({kNone, e});
+             }
+           }
+           return found;
+         })
+      .fault();
+}
+
+// Calls f with a pointer to the array's integers.
+template <class F>
+Fault with_integers(const Array& a, const F& f) {
+  if (a.dtype == DType::i32) return f(a.as<const std::int32_t>());
+  if (a.dtype == DType::i64) return f(a.as<const std::int64_t>());
+  throw std::invalid_argument(std::string("indices of type ") + dtype_name(a.dtype) + ", expected int32 or int64");
+}
+
+}  // namespace
+
+Fault fault_in_lines(const Array& indptr, const Array& indices, int64 lines, int64 extent) {
+  if (indptr.size() != lines + 1) return {Fault::pointers, std::min(indptr.size(), lines + 1)};
+  return with_integers(indptr, [&](const auto* p) {
+    return with_integers(indices, [&](const auto* i) { return in_lines(p, i, indices.size(), lines, extent); });
+  });
+}
+
+Fault fault_in_pairs(const Array& row, const Array& col, int64 rows, int64 cols) {
+  const auto *i = row.as<const std::int32_t>(), *j = col.as<const std::int32_t>();
+  return in_chunks(row.size(), row.size(), [&](int64 first, int64 last) {
+           Firsts found;
+           for (int64 e = first; e < last; ++e) {
+             if (outside(i[e], rows) || outside(j[e], cols)) found.take({e, kNone});
+             else if (e > 0 && (i[e] < i[e - 1] || (i[e] == i[e - 1] && j[e] <= j[e - 1]))) found.take({kNone, e});
+           }
+           return found;
+         })
+      .fault();
+}
+
+bool all_real(const Array& values, int64 first, int64 count) {
+  return with_value_type(values.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (is_complex<T>) {
+      const T* v = values.as<const T>() + first;
+      return in_chunks(count, count, [&](int64 begin, int64 end) {
+               for (int64 t = begin; t < end; ++t) {
+                 if (v[t].im != 0) return Firsts{t, kNone};
+               }
+               return Firsts{};
+             }).outside == kNone;
+    } else {
+      return true;
+    }
+  });
+}
+
+}  // namespace diagsparse

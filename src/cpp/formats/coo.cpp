@@ -1,0 +1,25 @@
+#include "formats/coo.hpp"
+
+#include "core/gate.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+void check(const Matrix& m) {
+  check_shape(coo, m.rows, m.cols);
+  const int64 count = m.values.size();
+  check_parts(m, {{"row", DType::i32, count}, {"col", DType::i32, count}});
+  const Fault fault = fault_in_pairs(m.index("row"), m.index("col"), m.rows, m.cols);
+  if (fault.kind == Fault::none) return;
+  const std::string entry = "coo_array: entry " + std::to_string(fault.at);
+  if (fault.kind == Fault::order) throw std::invalid_argument(entry + " does not come after the one before it");
+  throw std::invalid_argument(entry + " does not lie in a " + std::to_string(m.rows) + " x " + std::to_string(m.cols) +
+                              " matrix");
+}
+
+}  // namespace
+
+const IndexFormat coo{"coo", nullptr, check};
+
+}  // namespace diagsparse

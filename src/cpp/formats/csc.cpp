@@ -1,0 +1,21 @@
+#include "formats/csc.hpp"
+
+#include "core/gate.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+void check(const Matrix& m) {
+  check_shape(csc, m.rows, m.cols);
+  check_parts(m, {{"indices", DType::i32, m.values.size()}, {"indptr", DType::i64, m.cols + 1}});
+  if (!check_lines("csc_array", m.index("indptr"), m.index("indices"), m.cols, m.rows)) {
+    throw std::invalid_argument("csc_array: indices do not rise in each column");
+  }
+}
+
+}  // namespace
+
+const IndexFormat csc{"csc", "csr", check};
+
+}  // namespace diagsparse

@@ -1,0 +1,21 @@
+#include "formats/csr.hpp"
+
+#include "core/gate.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+void check(const Matrix& m) {
+  check_shape(csr, m.rows, m.cols);
+  check_parts(m, {{"indices", DType::i32, m.values.size()}, {"indptr", DType::i64, m.rows + 1}});
+  if (!check_lines("csr_array", m.index("indptr"), m.index("indices"), m.rows, m.cols)) {
+    throw std::invalid_argument("csr_array: indices do not rise in each row");
+  }
+}
+
+}  // namespace
+
+const IndexFormat csr{"csr", "csc", check};
+
+}  // namespace diagsparse

@@ -1,0 +1,302 @@
+"""The gate that every matrix passes: parts that do not fit each other are refused, whoever gave them."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cases import DIAGONAL, DTYPES, host, make, matrix, ours, raises
+from processes import python
+
+import diagsparse as ds
+from diagsparse._protocols import _unpickle
+
+FORMATS = pytest.mark.parametrize("format", ds.formats())
+INDEXED = tuple(f for f in ds.formats() if f not in DIAGONAL)
+COMPRESSED = pytest.mark.parametrize("format", ["csr", "csc"])
+
+
+def refused(run, *words):
+    with raises((ValueError, TypeError, MemoryError), *words):
+        run()
+
+
+# ---- index arrays ---------------------------------------------------------------------------------
+@COMPRESSED
+def test_pointers_that_lead_out_of_bounds(format):
+    shape = (2, 4) if format == "csr" else (4, 2)
+    for indices, indptr in (
+        ([2, 1, 0], [0, 10**6, 0]), ([2, 1, 0], [0, 10**6, 3]), ([0, 1, 2], [0, -5, 3]), ([0, 1, 2], [-1, 1, 3]),
+        ([0, 1, 2], [1, 2, 3]), ([0, 1, 2], [0, 3, 2]), ([0, 1, 2], [0, 1, 9]), ([0, 1, 4], [0, 1, 3]),
+        ([0, -1, 2], [0, 1, 3]), ([0, 1, 2], [0, 3]), ([0, 1, 2], [0, 1, 2, 3]),
+    ):  # fmt: skip
+        refused(lambda i=indices, p=indptr: make(format, (np.ones(3), np.array(i), np.array(p)), shape=shape), format)
+
+
+@FORMATS
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_scipy_arrays_that_were_written_to(format, dtype):
+    for scipy_format in ("csr", "csc", "bsr", "coo"):
+        for name, at, value in (("indices", 1, 9), ("indices", 1, -2), ("indptr", 1, 10**6), ("indptr", 2, -1)):
+            a = sp.csr_array(np.eye(6)).asformat(scipy_format)
+            if scipy_format == "coo":
+                coords = [c.astype(dtype) for c in a.coords]
+                coords[name == "indptr"][at] = value
+                a.coords = tuple(coords)
+            else:
+                a.indices, a.indptr = a.indices.astype(dtype), a.indptr.astype(dtype)
+                getattr(a, name)[at] = value
+            refused(lambda a=a: make(format, a), "_array")
+            refused(lambda a=a: ds.array(a))
+            refused(lambda a=a: ds.array(np.eye(6), "hm") @ a)
+
+
+@FORMATS
+def test_lists_and_dictionaries_and_diagonals_that_were_written_to(format):
+    lists = sp.lil_array(np.eye(4))
+    lists.rows[1] = [7]
+    longer = sp.lil_array(np.eye(4))
+    longer.data[1] = [1.0] * 5000
+    keys = sp.dok_array(np.eye(4))
+    keys._dict[(9, 1)] = 2.0
+    few = sp.dia_array(np.eye(4))
+    few.offsets = np.arange(50)
+    for a in (lists, longer, keys, few):
+        refused(lambda a=a: make(format, a))
+
+
+def test_entries_out_of_order_that_scipy_calls_canonical():
+    a = sp.csr_array((np.array([1.0, 2, 3]), np.array([2, 0, 0]), np.array([0, 3, 3])), shape=(2, 3))
+    a.has_canonical_format = a.has_sorted_indices = True  # a lie
+    assert np.array_equal(ds.csr_array(a).toarray(), [[5, 0, 1], [0, 0, 0]])
+    assert np.array_equal(ds.coo_array(a).toarray(), [[5, 0, 1], [0, 0, 0]])
+    assert np.array_equal(ds.csc_array(a.T).toarray(), np.transpose([[5, 0, 1], [0, 0, 0]]))
+
+
+def test_arrays_longer_than_the_entries():
+    a = sp.csr_array(np.eye(3))
+    a.data, a.indices = np.append(a.data, [7.0, 8]), np.append(a.indices, [99, -4]).astype(np.int32)
+    for format in ds.formats():
+        assert np.array_equal(make(format, a).toarray(), np.eye(3))
+
+
+# ---- parts and pickles ----------------------------------------------------------------------------
+def state_of(A):
+    """Return what a pickle of A holds."""
+    format, parts, shape, op, *packing = A.__reduce__()[1]
+    return format, {name: part.copy() for name, part in parts.items()}, shape, op, packing
+
+
+def unpickled(format, parts, shape, op, packing):
+    return _unpickle(format, parts, shape, op, *packing)
+
+
+def refuse_state(*state, words=()):
+    """Expect that no matrix is made of this state."""
+    refused(lambda: unpickled(*state), *words)
+
+
+@FORMATS
+def test_pickles_with_damaged_parts(format):
+    A = ours("banded 65", format)
+    for damage in (
+        lambda v: v.astype(np.int64), lambda v: v.astype(np.int32), lambda v: v.astype(">f8"), lambda v: v[..., None],
+        lambda v: v.reshape(-1, 0, 1) if v.size == 0 else np.zeros((v.size, 0, 1)), lambda v: v.ravel()[:-1],
+        lambda v: np.append(v, 1.0), lambda v: v.astype(object), lambda v: v.astype("S8"), lambda v: v.tolist(),
+        lambda v: np.zeros(v.shape, "V8"), lambda v: np.zeros(v.shape, "V2"), lambda v: v.astype(np.longdouble),
+        lambda v: np.float64(3), lambda v: None, lambda v: v.astype("M8[s]"),
+    ):  # fmt: skip
+        format, parts, shape, op, packing = state_of(A)
+        parts["values"] = damage(parts["values"])
+        refuse_state(format, parts, shape, op, packing)
+
+
+@FORMATS
+def test_pickles_with_damaged_structure(format):
+    A = ours("banded 65", format)
+    names = [name for name in state_of(A)[1] if name not in ("values", "starts")]  # starts follow from the offsets
+    for name in names:
+        for damage in (
+            lambda p: p + 1000, lambda p: p[:-1], lambda p: np.append(p, 0), lambda p: p[:, None], lambda p: p * 0 + 3,
+            lambda p: p.astype(float), lambda p: p.astype(object), lambda p: p.tolist(), lambda p: p[:0],
+            lambda p: np.full_like(p, 2**31 - 1), lambda p: np.full_like(p, -(2**31)), lambda p: p.astype("S4"),
+        ):  # fmt: skip
+            state = state_of(A)
+            state[1][name] = damage(state[1][name])
+            refuse_state(*state)
+        for damage in (  # offsets in another order or byte order are another matrix, and a right one
+            lambda p: -p - 1, lambda p: p[::-1].copy(), lambda p: p.astype(">i8"), lambda p: p.astype(np.uint16),
+        ):  # fmt: skip
+            state = state_of(A)
+            state[1][name] = damage(state[1][name])
+            if format not in DIAGONAL:
+                refuse_state(*state)
+        state = state_of(A)
+        del state[1][name]
+        refuse_state(*state, words=[name])
+
+
+@FORMATS
+def test_pickles_with_damaged_words(format):
+    A = ours("banded 65", format)
+    for shape in ((-1, 65), (65, -1), (65,), (65, 65, 1), (65.0, 65), ("65", 65), (2**62, 65), None, (64, 65), (65, 64),
+                  (2**40, 2**40)):  # fmt: skip
+        if format == "dia" and shape == (65, 64):
+            continue  # which its values fit
+        format, parts, _, op, packing = state_of(A)
+        refuse_state(format, parts, shape, op, packing)
+    for op in (-1, 4, 7, 2**40, None, "T", 1.0):
+        format, parts, shape, _, packing = state_of(A)
+        refuse_state(format, parts, shape, op, packing, words=["op"])
+    for other in ("nope", None, 7, "hm\0", ""):
+        refuse_state(other, parts, shape, 0, [])
+
+
+@pytest.mark.parametrize("format", DIAGONAL)
+def test_pickles_with_damaged_packing(format):
+    a = sp.diags_array([np.ones(5), np.ones(6), np.ones(5)], offsets=[-1, 0, 1]).tocsr()
+    A = make(format, a, symmetry="symmetric", period=1)
+    for packing in (
+        ["symmetric", -1], ["symmetric", 2**31], ["symmetric", 2**40], ["symmetric", 1.5], ["symmetric", "auto"],
+        ["symmetric", float("nan")], ["nope", 1], [3, 1], [-1, 1], ["symmetric", 1, 1], ["symmetric", 3],
+        ["symmetric", None], [b"symmetric", 1], ["symmetric", np.array([1, 1])],
+    ):  # fmt: skip
+        format, parts, shape, op, _ = state_of(A)
+        refuse_state(format, parts, shape, op, packing)
+
+
+@FORMATS
+def test_good_pickles_still_pass(format):
+    for name in ("0x0", "5x0", "nothing stored", "banded 65", "wide 20 x 70"):
+        if format == "cdm" and matrix(name).shape[0] != matrix(name).shape[1]:
+            continue
+        for view in (lambda A: A, lambda A: A.T, lambda A: A.H):
+            A = view(ours(name, format, "complex128"))
+            B = pickle.loads(pickle.dumps(A))
+            assert B.format == A.format and np.array_equal(B.toarray(), A.toarray())
+
+
+# ---- Hermitian storage ----------------------------------------------------------------------------
+@pytest.mark.parametrize("format", DIAGONAL)
+def test_a_hermitian_main_diagonal_is_real(format, device):
+    n = 6
+    values = {
+        "dia": np.full((2, n), 1 + 0j), "hm": np.full(2 * n - 1, 1 + 0j), "cdm": np.full((2, n), 1 + 0j)
+    }[format]  # fmt: skip
+    wrong = values.copy()
+    wrong.reshape(-1)[2] += 1e-30j
+    good = make(format, (values, [0, 1]), shape=(n, n), symmetry="hermitian").to(device)
+    if device == "cpu":
+        with raises(ValueError, f"{format}_array", "main diagonal", "real"):
+            make(format, (wrong, [0, 1]), shape=(n, n), symmetry="hermitian")
+        state = state_of(good)
+        state[1]["values"][...] = wrong
+        refuse_state(*state, words=["real"])
+    before = good.toarray()
+    with raises(ValueError, "main diagonal", "real"):
+        good.values = wrong
+    with raises(ValueError, "main diagonal", "real"):
+        good.values = 1j
+    assert np.array_equal(good.toarray(), before)
+    good.values = 2
+    assert np.array_equal(good.toarray(), 2 * before)
+
+
+@pytest.mark.parametrize("format", DIAGONAL)
+def test_roots_of_a_hermitian_matrix(format):
+    a = np.diag([4.0, -9, 1, -1]) + 0j
+    a[0, 1] = a[1, 0] = -4
+    a[1, 2], a[2, 1] = 2j, -2j
+    for power in (0.5, 1 / 3, 2, 1.5):
+        made = make(format, a, symmetry="hermitian") ** power
+        assert np.allclose(made.toarray(), a**power, rtol=1e-14, atol=0), power
+        assert np.array_equal(made.toarray(), (make(format, a) ** power).toarray()), power
+
+
+# ---- extents --------------------------------------------------------------------------------------
+@pytest.mark.parametrize("format", INDEXED)
+def test_columns_of_more_than_32_bits(format):
+    wide = ds.hm_array((np.arange(1.0, 6), [2**32 + 5]), shape=(10, 2**32 + 10))
+    for run in (
+        lambda: wide.asformat(format),
+        lambda: wide.to_scipy("csr"),
+        lambda: make(format, wide),
+        lambda: ds.matmul(ds.hm_array(np.eye(10)), wide, format=format),
+        lambda: ds.plan_matmul(ds.hm_array(np.eye(10)), wide, format=format),
+        lambda: ds.forecast("convert", wide, format=format),
+        lambda: wide.T.asformat(format),
+    ):
+        with raises((ValueError, MemoryError), "4294967306"):
+            run()
+    with raises(ValueError, "csr_array", "10 x 4294967306", "2^31"):
+        wide.to_scipy("csr")
+    assert ds.memory_report(wide)["csr"] is None and ds.memory_report(wide)["hm"] == wide.nbytes
+
+
+def test_a_wide_csr_becomes_diagonals_without_a_table_of_all_of_them(device):
+    """A table of all diagonals took 16 GB and a minute for a result of 88 bytes."""
+    n = 2**31 - 1
+    a = sp.coo_array((np.array([1.0, 2, 3]), ([0, 1, 2], [n - 1, 5, 4])), shape=(3, n))
+    A = ds.csr_array(a).to(device)
+    H = A.asformat("hm")
+    assert H.shape == (3, n) and H.offsets.tolist() == [2, 4, n - 1] and H.nnz == 7
+    back = H.tocsr().to("cpu")
+    assert back.indices.tolist() == [n - 1, 5, 4] and back.values.tolist() == [1, 2, 3]
+
+
+def test_the_memory_of_a_wide_conversion():
+    python(
+        """
+    import numpy as np, scipy.sparse as sp, diagsparse as ds
+    a = sp.coo_array((np.ones(3), ([0, 1, 2], [2**31 - 2, 5, 4])), shape=(3, 2**31 - 1))
+    assert ds.hm_array(a).nbytes < 200 and ds.forecast("convert", a, format="hm").result_nbytes < 200
+    """,
+        memory=1 << 30,
+        timeout=20,
+    )
+
+
+# ---- what counts ----------------------------------------------------------------------------------
+@FORMATS
+def test_stored_zeros_do_not_count_as_entries(format):
+    """Nearly half of what the diagonals of a spin chain store are zeros."""
+    chain = ds.gallery.spin_chain(10)
+    A = make(format, chain)
+    report = ds.memory_report(A)
+    for other in ds.formats():
+        assert report[other] == A.asformat(other).nbytes, other
+        assert ds.forecast("convert", A, format=other).result_nbytes == report[other]
+    assert A.tocsr().nbytes == report["csr"]
+    A.tocsr(max_bytes=report["csr"])
+    if format != "csr":
+        with raises(MemoryError, "csr_array"):
+            A.tocsr(max_bytes=report["csr"] - 1)
+
+
+@pytest.mark.parametrize("format", DIAGONAL)
+@pytest.mark.parametrize("dtype", [*DTYPES, "float16", "bfloat16"])
+def test_nonzeros_of_packed_matrices(format, dtype, device):
+    if dtype == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+    row = np.array([1.0, 0, 2, 0, 0, 3])
+    for n in (6, 7, 11, 12, 25):
+        a = sp.diags_array([np.resize(row, n), np.resize(row[::-1], n - 2)], offsets=[0, 2], shape=(n, n)).tocsr()
+        for layout, full in (
+            ({"period": 6}, a), ({"symmetry": "symmetric"}, a + sp.triu(a, 1).T),
+            ({"symmetry": "symmetric", "period": 6}, a + sp.triu(a, 1).T),
+        ):  # fmt: skip
+            if dtype.startswith("complex") and "symmetry" in layout:
+                layout = {**layout, "symmetry": "hermitian"}
+            A = make(format, full.astype(np.float64)).asformat(format, **layout).astype(dtype).to(device)
+            dense = A.toarray()
+            assert A.count_nonzero() == np.count_nonzero(dense), (n, layout)
+            assert A.T.count_nonzero() == np.count_nonzero(dense)
+            assert ds.memory_report(A)["csr"] == A.unpacked().tocsr().nbytes
+
+
+def test_copies_of_views_pass_the_gate():
+    for format in ds.formats():
+        A = ours("banded 65", format, "complex64")
+        assert np.array_equal(copy.deepcopy(A.H).toarray(), A.toarray().conj().T)
+        assert host(copy.copy(A).parts()).keys() == A.parts().keys()

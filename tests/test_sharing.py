@@ -1,0 +1,173 @@
+"""What may be written to, and what a copy shares: nothing."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cases import VIEWS, host, make, matrix, ours, raises, to_device, to_host
+
+import diagsparse as ds
+
+FORMATS = pytest.mark.parametrize("format", ds.formats())
+
+
+# ---- read-only ------------------------------------------------------------------------------------
+@FORMATS
+def test_structure_is_read_only(format):
+    A = make(format, matrix("banded 65").copy())
+    product = ds.plan_matmul(A, A)
+    for B in (A, A.copy(), A.T.copy(), A.tocsr(), product(), product(), A + A, 2 * A, pickle.loads(pickle.dumps(A))):
+        for name, part in B.parts().items():
+            if name != "values":
+                with raises(ValueError, "read-only"):
+                    part[0] = 10**9
+                assert name == "starts" or not getattr(B, name).flags.writeable, name
+            else:
+                assert part.flags.writeable
+
+
+@FORMATS
+def test_scipy_arrays_are_not_shared_where_writing_leads_out_of_bounds(format):
+    for scipy_format in ("csr", "csc", "coo"):
+        a = sp.csr_array(matrix("banded 65").toarray()).asformat(scipy_format)  # all of it writeable
+        A = make(format, a)
+        expected = A @ np.ones(65)
+        for index in a.coords if scipy_format == "coo" else (a.indices, a.indptr):
+            index[...] = 10**9
+        assert np.array_equal(A @ np.ones(65), expected)
+    out = A.to_scipy("csr")
+    out.indices[...] = 10**9
+    out.indptr[...] = -7
+    assert np.array_equal(A @ np.ones(65), expected)
+    near = A.to_scipy()
+    for name in ("indices", "indptr"):
+        if hasattr(near, name):
+            getattr(near, name)[...] = 10**9
+    assert np.array_equal(A @ np.ones(65), expected)
+
+
+@FORMATS
+def test_shape_and_dtype_are_not_settable(format):
+    A = make(format, np.eye(3))
+    for name, value in (("shape", (9, 9)), ("shape", (1, 9)), ("dtype", np.float32), ("nnz", 1), ("T", A)):
+        with pytest.raises(AttributeError):
+            setattr(A, name, value)
+    assert A.shape == (3, 3) and A.dtype == np.float64 and np.array_equal(A @ np.ones(3), np.ones(3))
+
+
+# ---- out= that is part of the matrix --------------------------------------------------------------
+@FORMATS
+def test_out_inside_of_the_values_is_refused(format, device):
+    n = 65
+    A = ours("banded 65", format).copy().to(device)
+    before = A.toarray()
+    x = to_device(np.ones(n), device)
+    flat = A.values.ravel()
+    out = flat[5 : 5 + n]
+    for run in (
+        lambda: A.matvec(x, out=out),
+        lambda: A.rmatvec(x, out=out, alpha=2, beta=1),
+        lambda: ds.plan_matvec(A)(x, out=out),
+        lambda: ds.power_multiply(A, x, 3, out=out),
+        lambda: ds.chebyshev_multiply(A, x, [1.0, 2, 3], out=out),
+    ):
+        with raises(ValueError, "out", "A's values"):
+            run()
+        assert np.array_equal(A.toarray(), before)
+    if device == "cpu":
+        for out in (flat[: 2 * n : 2], flat[n - 1 :: -1], flat[: 2 * n].reshape(n, 2)[:, ::-1]):
+            with raises(ValueError, "out", "A's values"):
+                A.matvec(np.ones((n, 2)) if out.ndim == 2 else x, out=out)
+        with raises(ValueError, "toarray", "A's values"):
+            tiny = make(format, np.eye(1))
+            tiny.toarray(out=tiny.values.reshape(1, 1))
+    assert np.array_equal(A.toarray(), before)
+
+
+@pytest.mark.parametrize("format", ["dia", "hm", "cdm"])
+def test_out_inside_of_a_batch_is_refused(format, device):
+    like = make(format, ds.gallery.tridiagonal(4)).to(device)
+    values = np.ones((5, *like.values.shape))
+    b = ds.batch_array(to_device(values, device), like)
+    out = b.values.ravel()[:20].reshape((5, 4))
+    with raises(ValueError, "out", "values"):
+        b.matvec(to_device(np.ones(4), device), out=out)
+    assert np.array_equal(to_host(b.values), values)
+
+
+# ---- copies ---------------------------------------------------------------------------------------
+def copies(A):
+    """Return all that promises to be independent of A."""
+    made = {
+        "copy()": A.copy(), "copy": copy.copy(A), "deepcopy": copy.deepcopy(A), "conj": A.conj(copy=True),
+        "transpose": A.transpose(copy=True), "T.copy": A.T.copy(), "astype": A.astype(A.dtype),
+        "pickle": pickle.loads(pickle.dumps(A)).to(A.device),
+    }  # fmt: skip
+    for format in ds.formats():
+        if format == "cdm" and A.shape[0] != A.shape[1]:
+            continue
+        made[f"to{format}"] = getattr(A, f"to{format}")(copy=True)
+        made[f"asformat {format}"] = A.asformat(format, copy=True)
+        made[f"{format}_array"] = make(format, A, copy=True)
+    return made
+
+
+@FORMATS
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_copies_are_copies(format, view, dtype, device):
+    for name in ("banded 65", "wide 20 x 70"):
+        if format == "cdm" and name.startswith("wide"):
+            continue
+        A = VIEWS[view](ours(name, format, dtype).copy().to(device))
+        expected = A.toarray()
+        made = copies(A)
+        images = {what: B.toarray() for what, B in made.items()}
+        A._matrix.values.fill(77)
+        for what, B in made.items():
+            assert np.array_equal(B.toarray(), images[what]), what
+            assert not (what != "conj" and "ranspose" not in what and "T." not in what) or np.array_equal(
+                B.toarray(), expected
+            ), what
+
+
+@FORMATS
+def test_copies_of_scipy_arrays(format):
+    for scipy_format in ("csr", "csc", "coo", "dia", "bsr", "lil"):
+        a = sp.csr_array(matrix("banded 64").toarray()).asformat(scipy_format)
+        A = make(format, a, copy=True)
+        expected = A.toarray()
+        if scipy_format != "lil":
+            a.data[...] = 77
+        assert np.array_equal(A.toarray(), expected)
+        A.values[...] = 5
+        assert scipy_format == "lil" or (a.data == 77).all()
+
+
+@pytest.mark.parametrize("format", ["dia", "hm", "cdm"])
+def test_packed_copies(format, device):
+    A = make(format, ds.gallery.tridiagonal(9), symmetry="symmetric", period=1).to(device)
+    for B in (
+        A.copy(),
+        A.asformat(format, copy=True),
+        A.asformat(format, copy=True, symmetry="symmetric"),
+        A.unpacked(),
+    ):
+        expected = B.toarray()
+        A.values = 3
+        assert np.array_equal(B.toarray(), expected)
+        A.values = host({"v": make(format, ds.gallery.tridiagonal(9), symmetry="symmetric", period=1).values})["v"]
+
+
+@pytest.mark.parametrize("format", ["csr", "csc"])
+def test_index_arrays_are_shared_where_nobody_may_write_to_them(format):
+    a = sp.eye_array(5, format=format)
+    frozen = a.indices.copy()
+    frozen.flags.writeable = False
+    view = a.indices[:]
+    view.flags.writeable = False  # and yet its memory may be written to
+    for indices, shared in ((a.indices, False), (view, False), (frozen, True)):
+        a.indices = indices
+        assert np.shares_memory(make(format, a).indices, indices) == shared

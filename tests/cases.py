@@ -148,7 +148,9 @@ def cells(operation):
 
 
 def make(format, arg, **options):
-    """Return ``ds.<format>_array(arg, **options)``."""
+    """Return ``ds.<format>_array(arg, **options)``; parts of `dia` are aligned by row where nothing else is said."""
+    if format == "dia" and isinstance(arg, tuple) and not all(isinstance(n, int) for n in arg):
+        options.setdefault("align", "row")
     return getattr(ds, f"{format}_array")(arg, **options)
 
 

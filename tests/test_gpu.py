@@ -132,14 +132,14 @@ def test_out_that_does_not_fit(format):
 @pytest.mark.parametrize("library", ["cupy", "torch", "own"])
 def test_values_are_shared_both_ways(library):
     values = libraries.make(library, np.array([[1.0, 2, 3], [4, 5, 0]]))
-    A = ds.dia_array((values, [0, 1]), shape=(3, 3))
+    A = ds.dia_array((values, [0, 1]), shape=(3, 3), align="row")
     assert A.device == "cuda" and A.values.ptr == libraries.address(library, values)
     A.values = np.full((2, 3), 7.0)
     assert np.all(libraries.read(library, values) == 7)
     if library != "own":
         theirs = load(library).from_dlpack(A.values)
         assert libraries.address(library, theirs) == A.values.ptr
-    B = ds.dia_array((values, [0, 1]), shape=(3, 3), copy=True)
+    B = ds.dia_array((values, [0, 1]), shape=(3, 3), copy=True, align="row")
     assert B.values.ptr != A.values.ptr
     one = ds.dia_array((values[0] if library != "own" else values.ravel()[:3], [0]), shape=(3, 3))
     assert one.values.shape == (1, 3) and one.values.ptr == A.values.ptr

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DTYPES, NO_CUDA
+from cases import DTYPES, NO_CUDA, make
 from oracle import check_matmul
 
 import diagsparse as ds
@@ -102,7 +102,7 @@ def test_values_that_begin_anywhere(format):
     room = cupy.zeros(A.values.size + 1)
     room[1:] = cupy.asarray(A.values).ravel()
     names = {"dia": ("offsets",), "hm": ("offsets",), "cdm": ("rows",)}[format]
-    shifted = type(A)((room[1:].reshape(A.values.shape), *(getattr(A, name) for name in names)), shape=A.shape)
+    shifted = make(format, (room[1:].reshape(A.values.shape), *(getattr(A, name) for name in names)), shape=A.shape)
     for kernel in KERNELS:
         check_matmul(shifted.matmul(shifted, kernel=kernel), sp.csr_array(a), sp.csr_array(a), kernel)
         check_matmul(shifted.matmul(shifted.T, kernel=kernel), sp.csr_array(a), sp.csr_array(a).T, kernel)

@@ -244,7 +244,7 @@ def test_more_values_than_32_bits_count():
     offsets = np.arange(count) - count // 2
     values = cupy.ones((count, n), "float32")
     values[-1, -5000:] = 2
-    A = ds.dia_array((values, offsets), shape=(n, n))
+    A = ds.dia_array((values, offsets), shape=(n, n), align="row")
     assert A.nnz > 2**31
     i = np.arange(n)
     per_row = np.minimum(n - 1 - i, offsets[-1]) - np.maximum(-i, offsets[0]) + 1

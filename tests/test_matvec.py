@@ -166,7 +166,7 @@ def test_the_padding_of_a_layout_is_never_read(device, format, kernel):
         values = np.full((5, m), np.nan)
         for row, k in zip(values, offsets, strict=True):
             row[max(0, -k) : min(m, n - k)] = 1
-        A = ds.dia_array((values, offsets), shape=(m, n)).to(device)
+        A = ds.dia_array((values, offsets), shape=(m, n), align="row").to(device)
         dense = sum(np.eye(m, n, k=k) for k in offsets)
         for V, expected in ((A, dense), (A.T, dense.T), (A.H.copy(), dense.T)):
             x = to_device(np.ones(V.shape[1]), device)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DIAGONAL, DTYPES, VIEWS, cells, fits, holding, matrix, ours, random
+from cases import DIAGONAL, DTYPES, VIEWS, cells, fits, holding, make, matrix, ours, random
 from oracle import check_matmul, seen
 
 import diagsparse as ds
@@ -172,7 +172,7 @@ def test_out_that_is_an_operand_is_refused(format):
     aliases = [A, A.T.T, A.conj().conj(), B]
     if parts is not None:  # another object over the same memory
         labels = parts.get("rows", parts.get("offsets"))
-        aliases.append(getattr(ds, f"{format}_array")((A.values, labels), shape=A.shape))
+        aliases.append(make(format, (A.values, labels), shape=A.shape))
     before = A.values.copy(), B.values.copy()
     for out in aliases:
         with pytest.raises(ValueError, match="operand"):

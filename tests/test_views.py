@@ -138,11 +138,11 @@ def test_arithmetic_does_not_warn_of_the_padding():
     values = np.array([[np.inf, 1.0, 4.0], [1e308, 4.0, 9.0], [4.0, 9.0, -1.0]])
     values[1, 0] = -1e308
     values[1, 0], values[1, 1:] = 2.0, (4.0, 9.0)
-    A = ds.dia_array((values, [-1, 0, 1]), shape=(3, 3))
+    A = ds.dia_array((values, [-1, 0, 1]), shape=(3, 3), align="row")
     dense = np.array([[2.0, 4, 0], [1, 4, 9], [0, 4, 9]])
     assert np.array_equal(A.toarray(), dense)
     assert np.array_equal((A**0.5).toarray(), dense**0.5)
     assert np.array_equal((A * 0).toarray(), 0 * dense)
-    B = ds.dia_array((np.array([[1e300, 1.0, 2.0]]), [-1]), shape=(3, 3))
+    B = ds.dia_array((np.array([[1e300, 1.0, 2.0]]), [-1]), shape=(3, 3), align="row")
     assert np.array_equal(B.astype("float32").toarray(), B.toarray())
     assert np.array_equal((B * 1e300).toarray(), B.toarray() * 1e300)

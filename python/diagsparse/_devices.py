@@ -71,8 +71,9 @@ def _on_host(labels: Any, place: Place, who: str) -> Any:
 
 
 def diagonals_from_parts(
-    cls: type[DiagonalArray], arg: tuple[Any, ...], shape: Any, dtype: Any, copy: bool, packing: Packing
-) -> SparseArray:
+    cls: type[DiagonalArray], arg: tuple[Any, ...], shape: Any, dtype: Any, copy: bool, packing: Packing,
+    given: dict[str, Any],
+) -> SparseArray:  # fmt: skip
     """Build from ``(values, offsets)``, where some lie on a GPU; values are shared where they fit."""
     who, place = f"{cls.format}_array", _home(arg)
     if len(arg) != 2:
@@ -85,6 +86,7 @@ def diagonals_from_parts(
         values = _owners.strided(place.core, values, (1, row[0]), (row[0] * row[1], row[1]))
     values = cls._shape_values(values, labels)
     shape = cls._infer_shape(values) if shape is None else shape
+    values, labels = cls._by_layout(values, labels, shape, packing, given, place)
     options = "", place.index, *packing.codes()
     return cls._wrap(place.core.diagonal_matrix(cls.format, *shape, labels, values, *options))
 

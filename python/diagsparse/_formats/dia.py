@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from .. import _alignment
+from .._backend import Place
 from .._diagonal import DiagonalArray
+from .._packing import Packing
 
 
 class dia_array(DiagonalArray):
     """Padded diagonals, row aligned: ``values[d, i] = A[i, i + offsets[d]]``.
 
     Each stored diagonal is a row of m values; what falls outside the matrix is padding and is never
-    read. (SciPy's `dia_array` aligns by column; converting realigns.) ::
+    read. SciPy's `dia_array` aligns by column: converting realigns, and `align` says how parts are to be read. ::
 
         | 1  5  .  .  . |      offsets = [ -1  0  1 ]
         | 9  2  6  .  . |      values  = [[ *  9 10 11 ]
@@ -21,7 +26,7 @@ class dia_array(DiagonalArray):
     Parameters
     ----------
     arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or ``(values, offsets)``
-        `values` of shape (D, m), `offsets` D distinct integers in any order.
+        `values` of shape (D, m), `offsets` D distinct integers in any order; see `align`.
     shape : (int, int), optional
         Needed with ``(values, offsets)``.
     dtype : dtype, optional
@@ -40,12 +45,16 @@ class dia_array(DiagonalArray):
         Store the first `period` values of diagonals that repeat after so many rows (1: they are constant;
         "auto": the fewest rows that all of them have in common). With parts: values of shape (D, period).
         Both options: ``docs/packing.md``.
+    align : {"row", "column"}, optional
+        How ``(values, offsets)`` are aligned: ``"row"`` as above, ``"column"`` as in SciPy, where
+        ``values[d, j] = A[j - offsets[d], j]`` and `values` may have any width (they are copied then). It has to be
+        said wherever the two are different matrices; packed parts are aligned by row.
 
     Raises
     ------
     ValueError, TypeError, MemoryError
-        For offsets that repeat or lie outside, values of the wrong shape or type, and conversions
-        that would not fit; the message gives the values.
+        For parts whose alignment was not said, offsets that repeat or lie outside, values of the wrong shape or type,
+        and conversions that would not fit; the message gives the values.
 
     Notes
     -----
@@ -54,12 +63,25 @@ class dia_array(DiagonalArray):
     Examples
     --------
     >>> import numpy as np, diagsparse as ds
-    >>> A = ds.dia_array((np.array([[1.0, 2, 3], [4, 5, 0]]), [0, 1]), shape=(3, 3))
+    >>> A = ds.dia_array((np.array([[1.0, 2, 3], [4, 5, 0]]), [0, 1]), shape=(3, 3), align="row")
     >>> A @ np.ones(3)
     array([5., 7., 3.])
     """
 
     format = "dia"
+    _part_options = ("align",)
+
+    @classmethod
+    def _by_layout(
+        cls, values: Any, labels: list[int], shape: tuple[int, int], packing: Packing, given: dict[str, Any],
+        place: Place,
+    ) -> tuple[Any, list[int]]:  # fmt: skip
+        align = _alignment.checked(given.get("align"), "dia_array")
+        if align == "column" and packing.period:
+            raise ValueError('dia_array: align="column" with period=: a stored period is aligned by row')
+        if align is None and any(packing):  # which SciPy's call has not
+            return values, labels
+        return _alignment.by_row(values, labels, shape, align, place)
 
     @classmethod
     def _forecast(cls, shape: tuple[int, int], itemsize: int, offsets: np.ndarray, nnz: int) -> int:

@@ -257,3 +257,19 @@ def test_solvers_of_scipy(format):
         x, failed = cg(A, b, rtol=1e-10)
         assert not failed and np.allclose(grid @ x, b)
         assert np.allclose(np.sort(eigsh(A, k=2, which="SA", return_eigenvectors=False)), lowest)
+
+
+@FORMATS
+def test_plans_of_packed_views_run_for_new_values(format, device):
+    """Views of packed matrices are laid out when they are unpacked: so are those that stand in for them."""
+    A = ds.array(toeplitz(40, [0, 2, 5], "complex128"), format, device=device).asformat(format, period=1)
+    B = ds.array(ds.gallery.banded(40, 2, 1, seed=3, dtype="complex128"), format, device=device)
+    for trans in ("N", "T", "H"):
+        plan = ds.plan_matmul(A, B, trans_a=trans)
+        expected = plan().toarray()
+        for new in (A * 2, (A * 2).unpacked()):
+            assert np.allclose(plan(new, B).toarray(), 2 * expected, rtol=1e-13)
+        plain = ds.plan_matmul(A.unpacked(), B, trans_a=trans)
+        assert np.allclose(plain(A * 2, B).toarray(), 2 * expected, rtol=1e-13)
+    turned = ds.plan_matmul(A.H, B)
+    assert np.allclose(turned((A * 2).H, B).toarray(), 2 * turned().toarray(), rtol=1e-13)

@@ -6,17 +6,19 @@ From ``A @ x`` to the loop are three hops: `SparseArray.matvec` here, ``find_mat
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from . import _device_dense, _owners, _streams
+from . import _device_dense, _owners, _streams, _ufuncs
 from ._backend import CPU, Place, place_of
-from ._dense import check_operand, operands
+from ._dense import check_operand, operands, refuse_part_of
 from ._types import check_scalars, product_dtypes, stored_dtype
 
 TRANSPOSED, CONJUGATED = 1, 2  # the bits of SparseArray._op
+_ONE, _ZERO = 1, 0  # the factors of a plain product, which need no check
 _CpuMatrix = CPU.core.Matrix
 
 FORMATS: dict[str, type[SparseArray]] = {}  # filled as the classes are defined
@@ -30,16 +32,19 @@ class SparseArray(LinearOperator):
 
     format: ClassVar[str]
     ndim: ClassVar[int] = 2
-    __array_ufunc__ = None  # NumPy leaves `x @ A` and `x * A` to us
     __array_priority__ = 11.0
+    __array_ufunc__ = _ufuncs.apply  # NumPy leaves `x @ A`, `x * A` and `x += A` to us
 
     _place: Place = CPU  # where it lives; of the instance on a GPU, as is the module that works there
     _core: Any = CPU.core
     _matrix: Any  # the C++ matrix
     _op: int  # what this view does with it
     _packed: bool = False  # of a matrix of diagonals: `unpacked` is for all but products with dense operands
-    shape: tuple[int, int]
-    dtype: np.dtype
+    _shape: tuple[int, int]
+    _dtype: np.dtype
+
+    shape = property(attrgetter("_shape"), doc="Rows and columns.")
+    dtype = property(attrgetter("_dtype"), doc="Type of the values.")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -60,7 +65,7 @@ class SparseArray(LinearOperator):
         **layout: Any,
     ) -> None:
         made = _construct.build(type(self), arg, shape, dtype, copy, max_bytes, device, layout)
-        self._matrix, self._op, self.shape, self.dtype = made._matrix, made._op, made.shape, made.dtype
+        self._matrix, self._op, self._shape, self._dtype = made._matrix, made._op, made._shape, made._dtype
         self._packed = made._packed
         self._settle(made._place)
 
@@ -74,11 +79,11 @@ class SparseArray(LinearOperator):
         """Return a view of a C++ matrix. The class follows from the matrix's format."""
         self = object.__new__(FORMATS[matrix.format])
         self._matrix = matrix
-        self.dtype = dtype = stored_dtype(matrix.dtype)
+        self._dtype = dtype = stored_dtype(matrix.dtype)
         if matrix.packed:
             self._packed, op = True, _turned(matrix.symmetry, op)
         self._op = op if dtype.kind == "c" else op & TRANSPOSED
-        self.shape = (matrix.cols, matrix.rows) if op & TRANSPOSED else (matrix.rows, matrix.cols)
+        self._shape = (matrix.cols, matrix.rows) if op & TRANSPOSED else (matrix.rows, matrix.cols)
         if type(matrix) is not _CpuMatrix:
             self._settle(place_of(matrix))
         return self
@@ -107,8 +112,10 @@ class SparseArray(LinearOperator):
     def parts(self) -> dict[str, Any]:
         """Return every array of the layout by name, zero-copy.
 
+        The values may be written to. Everything else is read-only: kernels trust it, and other matrices may share it.
         On a GPU the values, and the indices of csr, csc and coo, are `DeviceArray`s: CuPy, PyTorch and JAX take them by
-        ``from_dlpack``, ``.get()`` copies to NumPy. What describes diagonals is NumPy's everywhere.
+        ``from_dlpack`` (which copies what is read-only), ``.get()`` copies to NumPy. What describes diagonals is
+        NumPy's everywhere.
 
         Raises
         ------
@@ -122,17 +129,20 @@ class SparseArray(LinearOperator):
     def values(self) -> Any:
         """The stored values, zero-copy; writing to them changes the matrix.
 
-        On a GPU a `DeviceArray`, as in `parts`. ``A.values = new`` takes a scalar or an array everywhere.
+        On a GPU a `DeviceArray`, as in `parts`. ``A.values = new`` takes a scalar or an array everywhere; of a matrix
+        in Hermitian storage the main diagonal has to stay real.
         """
         self._require_plain("values")
         return self._matrix.values
 
     @values.setter
     def values(self, new: Any) -> None:
-        if self._place is CPU:
-            self.values[...] = new
-        else:
-            _device_dense.write(self._place, self.values, new)
+        values = self.values
+        if self._packed and self.symmetry == "hermitian":  # whose main diagonal has to stay real
+            changed = values.copy()
+            _device_dense.write(self._place, changed, new)
+            self._matrix.with_values(changed)  # raises
+        _device_dense.write(self._place, values, new)
 
     # ---- products with dense operands -------------------------------------------------------------
     def matvec(
@@ -171,8 +181,8 @@ class SparseArray(LinearOperator):
         Raises
         ------
         ValueError
-            Shapes that do not fit, an unknown kernel, ``beta`` without `out`, `x` on another GPU than A, a `stream`
-            for a matrix on the cpu.
+            Shapes that do not fit, an unknown kernel, ``beta`` without `out`, an `out` that is part of A's values, `x`
+            on another GPU than A, a `stream` for a matrix on the cpu.
         TypeError
             Values that are no numbers, `out` of another dtype, an array on a GPU beside a matrix on the cpu.
 
@@ -180,8 +190,12 @@ class SparseArray(LinearOperator):
         -----
         Reads A once: the cost is ``A.nbytes`` over the memory bandwidth. The bits of the result do
         not depend on the number of threads.
+
+        `alpha` multiplies each sum when it is whole, and the sum of a row that stores nothing is 0: an infinite or
+        undefined `alpha` gives NaN there, with every kernel. ``alpha=0`` does not spare infinities in A or x, which
+        give NaN; ``beta=0`` does not read `out`.
         """
-        return self._apply(self._op, self.shape, x, out, alpha, beta, kernel, "matvec", stream)
+        return self._apply(self._op, self._shape, x, out, alpha, beta, kernel, "matvec", stream)
 
     def rmatvec(
         self,
@@ -195,7 +209,7 @@ class SparseArray(LinearOperator):
     ) -> Any:
         """Return ``alpha A.H x + beta out``: the adjoint, as in `scipy.sparse.linalg.LinearOperator`."""
         op = self._op ^ (TRANSPOSED | CONJUGATED)
-        return self._apply(op, self.shape[::-1], x, out, alpha, beta, kernel, "rmatvec", stream)
+        return self._apply(op, self._shape[::-1], x, out, alpha, beta, kernel, "rmatvec", stream)
 
     matmat = _matvec = _matmat = matvec
     rmatmat = _rmatvec = _rmatmat = rmatvec
@@ -221,20 +235,19 @@ class SparseArray(LinearOperator):
             x = np.asarray(x)
         if x.ndim not in (1, 2) or x.shape[0] != shape[1]:
             check_operand(x.shape, shape, who)  # raises
-        if x.dtype is self.dtype and not self._packed:
+        if x.dtype is self._dtype and not self._packed:
             result = x.dtype
         else:
-            wanted, result = product_dtypes(self.dtype, x.dtype)
+            wanted, result = product_dtypes(self._dtype, x.dtype)
             if x.dtype is not wanted:
                 x = x.astype(wanted)
-        if type(alpha) is not int or type(beta) is not int:
+        if alpha is not _ONE or beta is not _ZERO:
             check_scalars(result, alpha, beta, who)
         x, y = operands(x, shape[0], result, out, beta, who)
-        if x.size:
+        if y.size:
             self._core.matvec(self._matrix, op, x, y, alpha, beta, kernel or "")
-        else:
-            y[...] = beta * y if beta != 0 else 0
         if out is not None and y is not out:
+            refuse_part_of(self._matrix.values, out, who, self._core)
             out[...] = y
             return out
         return y

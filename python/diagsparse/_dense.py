@@ -37,7 +37,7 @@ def operands(
         if beta != 0:
             raise ValueError(f"{who}: beta={beta} scales out, but no out was given")
         if x.ndim == 1:
-            return (x if _walkable(x, 0) else np.ascontiguousarray(x)), np.empty(rows, dtype)
+            return (x if _walkable(x, 0) else _gather(x, 0)), np.empty(rows, dtype)
         axis = _axis(x)
         y = np.empty((rows, x.shape[1]), dtype, "C" if _walkable(x, 1) or axis else "F")
     else:
@@ -81,6 +81,13 @@ def check_output(given: tuple[int, ...], given_dtype: Any, shape: tuple[int, ...
         raise ValueError(f"{who}: out has shape {given}, expected {shape}")
     if given_dtype != dtype:
         raise TypeError(f"{who}: out is {given_dtype}, but the product is {dtype}")
+
+
+def refuse_part_of(values: Any, out: Any, who: str, core: Any) -> None:
+    """Raise for an output in the memory of the matrix. Native code asks this of what it is given itself."""
+    here = [isinstance(array, np.ndarray) for array in (values, out)]
+    if np.may_share_memory(out, values) if all(here) else not any(here) and core.overlap(out, values):
+        raise ValueError(f"{who}: out is part of A's values")
 
 
 def check_writeable(out: np.ndarray, who: str) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _KNOWN = (*VALUE_TYPES, np.dtype(np.int32), np.dtype(np.int64))  # what DeviceArray converts by itself
 _REAL = (int, float)  # factors that suit every product
+_LARGE = 1e300  # beyond this, they are asked whether a float64 holds them
 
 
 def _walkable(a: Any, axis: int) -> bool:
@@ -86,13 +87,12 @@ class _Product:
                 y = _gather(core, y, axis)
             if core.overlap(target, x):
                 x = _gather(core, x, axis)
-        if x.size and y.size:
+        if y.size:
             x = x if _walkable(x, axis) else _gather(core, x, axis)
             core.matvec(self.a._matrix, self.op, x, y, self.alpha, self.beta, self.kernel)
             self.taken = (x.dtype, y.dtype), _layout(x, y)
-        elif y.size:  # A has no columns
-            y.assign(y * self.beta if self.beta != 0 else _zeros(core, y))
         if target is not None and y is not target:
+            _dense.refuse_part_of(self.a._matrix.values, target, self.who, core)
             target.assign(y)
 
     def result_shape(self, x: Any) -> tuple[int, ...]:
@@ -134,6 +134,7 @@ class _Chain(_Product):
             x = _gather(core, x, 0)
         core.chain(self.a._matrix, self.op, self.recurrence, x, y, self.kernel)
         if y is not target:
+            _dense.refuse_part_of(self.a._matrix.values, target, self.who, core)
             target.assign(y)
 
 
@@ -176,7 +177,8 @@ class Planned:
 
     def __call__(self, x: Any, out: Any, alpha: Any, beta: Any, stream: Any) -> Any:
         """Return ``alpha A x + beta out``."""
-        if stream is None and type(alpha) in _REAL and type(beta) in _REAL and self._again(x, out, alpha, beta):
+        plain = stream is None and type(alpha) in _REAL and type(beta) in _REAL and abs(alpha) + abs(beta) < _LARGE
+        if plain and self._again(x, out, alpha, beta):
             return out
         a = self._a
         task = _Product(a, a._op, a.shape, alpha, beta, self._kernel, "matvec")
@@ -211,7 +213,10 @@ def operand(a: SparseArray, x: Any) -> Any:
 
 
 def write(place: Place, values: Any, new: Any) -> None:
-    """Write a scalar or an array, from wherever it is, to a `DeviceArray`."""
+    """Write a scalar or an array, from wherever it is, to the values of a matrix at `place`."""
+    if isinstance(values, np.ndarray):
+        values[...] = new
+        return
     owner = _owners.owner_of(new)
     if owner is not None:
         values.assign(owner.view(place.core, new, place.index))

@@ -12,12 +12,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
-from . import _construct, _convert, _diagonal, _merge, _owners
+from . import _construct, _convert, _diagonal, _memory, _merge, _owners
 from ._backend import CPU
 from ._packing import unpacked
-from ._types import is_narrow, value_dtype, widened
+from ._types import is_narrow, require_float64, value_dtype, widened
 
 if TYPE_CHECKING:
     from ._array import SparseArray
@@ -33,7 +34,8 @@ class Elementwise:
     def _with(self: SparseArray, change: Callable[[Any], Any]) -> SparseArray:
         """Return this view with its stored values changed. Padding is changed with them, so nothing warns."""
         if is_narrow(self.dtype):
-            return self.astype(widened(self.dtype))._with(change).astype(self.dtype)
+            made = self.astype(widened(self.dtype))._with(change)
+            return made if made.dtype.kind == "c" else made.astype(self.dtype)
         with np.errstate(all="ignore"):
             values = change(self._matrix.values)
         kept = value_dtype(values.dtype, None, f"{self.format}_array", narrow=True)
@@ -47,6 +49,7 @@ class Elementwise:
         return factor.conjugate() if self._op & 2 else factor
 
     def _scaled(self: SparseArray, factor: Any) -> SparseArray:
+        require_float64(factor, "*", "the factor")
         if self._packed and self._matrix.symmetry and np.iscomplexobj(factor):  # no longer Hermitian
             return self.unpacked()._scaled(factor)
         return self._with(lambda values: values * self._stored(factor))
@@ -60,13 +63,17 @@ class Elementwise:
     def __pow__(self: SparseArray, power: Any) -> SparseArray:
         if not _is_scalar(power) or np.iscomplexobj(power) or not power > 0:
             raise ValueError(f"** works element by element and takes a positive number, got {power!r}")
+        require_float64(power, "**", "the power")
         power = power[()] if isinstance(power, np.ndarray) else power
         plain = self.copy() if self._op & 2 else self
-        return plain._with(lambda values: values**power)
+        if not self._packed or self.symmetry != "hermitian" or self.dtype.kind != "c":
+            return plain._with(lambda values: values**power)
+        return self.unpacked()._with(lambda values: values**power)  # roots of conjugates are no conjugates
 
     def __truediv__(self: SparseArray, other: Any) -> Any:
         if not _is_scalar(other):
             return NotImplemented
+        require_float64(other, "/", "the divisor")
         if self._packed and self._matrix.symmetry and np.iscomplexobj(other):
             return self.unpacked() / other
         return self._with(lambda values: values / self._stored(other))
@@ -76,7 +83,37 @@ class Elementwise:
             return self._scaled(other)
         return self.multiply(other)
 
-    __rmul__ = __mul__
+    def __rmul__(self: SparseArray, other: Any) -> Any:
+        if sp.issparse(other) and not isinstance(other, sp.sparray):  # of SciPy's matrices, * is the product
+            return self.__rmatmul__(other)
+        return self * other
+
+    def __eq__(self: SparseArray, other: Any) -> Any:
+        """Compare element by element, as SciPy does: a sparse array of SciPy's with bools (dense for a dense one)."""
+        return self._compared(other, operator.eq)
+
+    def __ne__(self: SparseArray, other: Any) -> Any:
+        """Compare element by element; ``(A != B).nnz == 0`` where all are equal."""
+        return self._compared(other, operator.ne)
+
+    __hash__ = None  # type: ignore[assignment]  # as of NumPy's and SciPy's arrays: == is element by element
+
+    def _compared(self: SparseArray, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
+        """Leave the comparison to SciPy, whose result is not of our value types."""
+        theirs = _construct.as_sparse(other, self._place)
+        if theirs is None and (
+            isinstance(other, (str, bytes)) or not (_is_scalar(other) or _construct.is_dense(other))
+        ):
+            return NotImplemented
+        if self._place is not CPU or _owners.owner_of(other) is not None:
+            raise TypeError(
+                f"comparison of {self!r}: elements are compared on the cpu; "
+                'type A.to("cpu") == B.to("cpu"), or (A - B).count_nonzero() == 0'
+            )
+        if theirs is None and (not _is_scalar(other) or compare(0, other)):  # the result is full
+            what = f"comparison of {self!r} with {'a scalar' if _is_scalar(other) else 'an array'}"
+            _memory.require_free(9 * self.shape[0] * self.shape[1], what)
+        return compare(unpacked(self).to_scipy("csr"), other if theirs is None else unpacked(theirs).to_scipy("csr"))
 
     def multiply(self: SparseArray, other: Any) -> Any:
         """Return the element-wise product with a scalar, a sparse matrix, or a dense array.

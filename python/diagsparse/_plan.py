@@ -17,6 +17,7 @@ from ._diagonal import DiagonalArray
 from ._packing import unpacked
 from ._types import check_scalars, product_dtypes
 
+_ONE, _ZERO = 1, 0  # the factors of a plain product, which need no check
 _BOTH = 0  # triangles; `_sums.TRIANGLES` has the other numbers
 OPERATIONS: dict[str, Callable[[SparseArray], SparseArray]] = {
     "N": lambda a: a,
@@ -64,6 +65,7 @@ class MatmulPlan:
             )
         if format is not None:
             format_class(format)  # raises for an unknown name
+            a._core.check_shape(format, a.shape[0], b.shape[1])
         if isinstance(a, DiagonalArray) and isinstance(b, DiagonalArray):
             self.format = format or a.format
             self._work = self.format if issubclass(FORMATS[self.format], DiagonalArray) else a.format
@@ -98,7 +100,10 @@ class MatmulPlan:
 
     @property
     def nnz(self) -> int:
-        """Count of values that the result stores."""
+        """Count of values that the result stores (a diagonal product asked for as csr, csc or coo: at most)."""
+        cls = FORMATS[self.format]
+        if self._work == "csr" and issubclass(cls, DiagonalArray):
+            return cls._stored_on(self.shape, self._occupied())
         return self._plan.stored
 
     @property
@@ -160,14 +165,14 @@ class MatmulPlan:
                 return self(a2, b2, out=out, alpha=alpha, beta=beta)
         a, b = self._a, self._b
         if a2 is not None and a2 is not a:
-            a = _like(a2, a, "A", self._trans[0])
+            a = _like(a2, a, "A", self._trans[0], self._given[0]._packed)
         if b2 is not None and b2 is not b:
-            b = _like(b2, b, "B", self._trans[1])
+            b = _like(b2, b, "B", self._trans[1], self._given[1]._packed)
         dtype = a.dtype
         if dtype is not b.dtype:
             wanted, dtype = product_dtypes(dtype, b.dtype)
             b = b.astype(wanted, copy=False)
-        if type(alpha) is not int or type(beta) is not int:
+        if alpha is not _ONE or beta is not _ZERO:
             check_scalars(dtype, alpha, beta, "plan")
         if out is not None and self._native:
             if not isinstance(out, SparseArray) or out._op:
@@ -178,7 +183,7 @@ class MatmulPlan:
             raise ValueError(f"plan: beta={beta} scales out, but no out was given")
         made = object.__new__(FORMATS[self._work])
         made._matrix = self._plan.run(a._matrix, b._matrix, alpha)
-        made._op, made.dtype, made.shape = 0, dtype, (a.shape[0], b.shape[1])
+        made._op, made._dtype, made._shape = 0, dtype, (a.shape[0], b.shape[1])
         if self._place is not CPU:
             made._settle(self._place)
         if not self._native:
@@ -232,14 +237,16 @@ def _plain_csr(x: SparseArray) -> SparseArray:
     return x.copy() if x._op else x
 
 
-def _like(given: Any, planned: SparseArray, name: str, trans: str) -> SparseArray:
-    """Return op(given) if it can stand in for `planned`."""
+def _like(given: Any, planned: SparseArray, name: str, trans: str, packed: bool) -> SparseArray:
+    """Return op(given) if it can stand in for `planned`, which a `packed` operand was unpacked to."""
     if not isinstance(given, SparseArray):
         raise TypeError(f"plan: {name} is {type(given).__name__}, expected a {planned.format}_array")
     together("plan", planned, given, ("the plan", name))
     given = OPERATIONS[trans](unpacked(given))
     if planned.format == "csr":
         given = _plain_csr(given)
+    elif packed and given._op and not planned._op:  # a view of a packed matrix is laid out when it is unpacked
+        given = given.copy()
     if given.format != planned.format or given._op != planned._op or given.shape != planned.shape:
         raise ValueError(f"plan: {name} is {given!r}, the plan was made for {planned!r}")
     return given

@@ -15,7 +15,7 @@ from ._convert import format_class
 from ._diagonal import DiagonalArray
 from ._packing import unpacked
 from ._plan import OPERATIONS, MatmulPlan, default_format
-from ._types import check_scalars
+from ._types import check_scalars, plain_number
 
 TRIANGLES = {None: 0, "lower": 1, "upper": 2}  # the parts of a result, by the core's numbers
 
@@ -172,7 +172,7 @@ def _sum_in_csr(
     """Do the same by rows, with SciPy's sum and triangle at the end."""
     total = sum(product.to_scipy() for product in products)
     if c is not None:
-        total = total + beta * c.to_scipy("csr")
+        total = total + plain_number(beta) * c.astype(np.result_type(total.dtype, c.dtype), copy=False).to_scipy("csr")
     if triangle is not None:
         total = (sp.tril if triangle == "lower" else sp.triu)(total)
     made = as_sparse(sp.csr_array(total))

@@ -105,11 +105,26 @@ def chain_dtype(a: np.dtype, x: np.dtype, factors_are_complex: bool) -> np.dtype
     return np.result_type(result, np.complex64) if factors_are_complex else result
 
 
+def plain_number(factor: Any) -> float | complex:
+    """Return a factor as Python's number, which does not widen what it scales; real wherever it is."""
+    number = complex(factor)
+    return number if number.imag else number.real
+
+
+def require_float64(factor: Any, who: str, name: str) -> None:
+    """Raise ValueError for a number that no float64 holds, like ``10**400``."""
+    try:
+        complex(factor)
+    except OverflowError:
+        raise ValueError(f"{who}: {name} is beyond the range of float64") from None
+
+
 def check_scalars(dtype: np.dtype, alpha: complex, beta: complex, who: str) -> None:
     """Raise TypeError for factors that are no numbers, and when a complex one meets a real product."""
     for name, factor in (("alpha", alpha), ("beta", beta)):
         if not isinstance(factor, Number) and not (isinstance(factor, np.ndarray) and factor.ndim == 0):
             raise TypeError(f"{who}: {name}={factor!r}: expected a number")
+        require_float64(factor, who, name)
         if factor.imag and dtype.kind != "c":
             raise TypeError(
                 f"{who}: {name}={factor} is complex, but the product is {dtype}; .astype(complex) an operand"

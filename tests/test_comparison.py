@@ -1,0 +1,85 @@
+"""``==`` and ``!=``, NumPy's functions on matrices, and SciPy's matrices on the left."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cases import VIEWS, make, matrix, ours, raises
+
+import diagsparse as ds
+
+FORMATS = pytest.mark.parametrize("format", ds.formats())
+pytestmark = pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
+
+
+@FORMATS
+@pytest.mark.parametrize("view", VIEWS)
+def test_comparisons_are_element_by_element(format, view):
+    A = VIEWS[view](ours("explicit zeros", format, "complex128"))
+    B = A.copy()
+    assert (A == B).toarray().all() and (A != B).nnz == 0
+    B.values.ravel()[20] += 1
+    dense = A.toarray(), B.toarray()
+    for other, theirs in ((B, dense[1]), (B.to_scipy(), dense[1]), (dense[1], dense[1]), (B.tocsr(), dense[1]),
+                          (0, 0), (0.5, 0.5), (np.float64(0), 0)):  # fmt: skip
+        equal, different = other == A, other != A
+        for made, expected in ((equal, dense[0] == theirs), (different, dense[0] != theirs)):
+            made = made.toarray() if sp.issparse(made) else made
+            assert made.dtype == bool and np.array_equal(made, expected)
+
+
+@FORMATS
+def test_comparisons_with_what_is_no_matrix(format):
+    A = make(format, np.eye(3))
+    assert (A == None) is False and (A != None) is True  # noqa: E711
+    assert (A == "text") is False
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(A)
+    with raises(MemoryError, "comparison", "TB"):
+        ds.csr_array((10**6, 10**7)) == 0  # noqa: B015
+
+
+@FORMATS
+def test_comparisons_on_a_gpu_say_what_to_type(format, device):
+    if device == "cpu":
+        pytest.skip("compared there")
+    A = ours("banded 65", format, device=device)
+    for run in (lambda: A == A, lambda: A != 0, lambda: A.toarray() == A):
+        with raises(TypeError, 'to("cpu")', "count_nonzero"):
+            run()
+
+
+@FORMATS
+def test_numpy_on_the_left(format):
+    A = make(format, matrix("banded 65"))
+    dense, y = A.toarray(), np.arange(65.0 * 65).reshape(65, 65)
+    assert np.array_equal(y + A, y + dense) and np.array_equal(y - A, y - dense)
+    assert np.array_equal((y * A).toarray(), y * dense) and np.array_equal((y == A), y == dense)
+    assert np.array_equal((np.float64(3) * A).toarray(), 3 * dense) and np.allclose(y @ A, y @ dense)
+    for function in (np.abs, np.negative, np.conj):
+        assert np.array_equal(function(A).toarray(), function(dense))
+    assert np.array_equal(np.add(A, A).toarray(), 2 * dense) and np.array_equal(np.multiply(2, A).toarray(), 2 * dense)
+    kept = y
+    y += A
+    assert y is kept and np.array_equal(y, np.arange(65.0 * 65).reshape(65, 65) + dense)
+    y -= A
+    assert y is kept and np.allclose(y, np.arange(65.0 * 65).reshape(65, 65))
+    for function in (np.sqrt, np.exp, np.add.reduce, np.sin):
+        with raises(TypeError, "sparse", "toarray"):
+            function(A)
+    with raises(TypeError, "sparse"):
+        y *= A
+    with raises(TypeError, "Cannot cast"):
+        np.zeros((65, 65), int).__iadd__(A)
+    assert y is kept
+
+
+@FORMATS
+def test_products_with_scipy_matrices_on_the_left(format):
+    """`*` of SciPy's matrices (not arrays) is the product."""
+    A = make(format, matrix("banded 65"))
+    S = sp.csr_matrix(matrix("tridiagonal 65"))
+    expected = (S @ matrix("banded 65")).toarray()
+    for made in (S * A, S @ A):
+        assert np.allclose(made.toarray(), expected, rtol=1e-14)
+    assert np.allclose((sp.csr_array(S) * A).toarray(), S.toarray() * A.toarray())
+    assert np.allclose((A * sp.csr_array(S)).toarray(), S.toarray() * A.toarray())

@@ -109,6 +109,13 @@ def test_unknown_names(format):
         A.sum(axis=5)
     with raises(ValueError, "axes", "(0, 1)"):
         A.transpose((0, 1))
+    for shape in ((0, 0), (0, 4), (4, 0)):
+        if format != "cdm" or shape == (0, 0):
+            empty = make(format, shape)
+            for x in (np.ones(shape[1]), np.ones((shape[1], 0)), np.ones((shape[1], 2))):
+                with raises(ValueError, 'no kernel "nope"'):
+                    empty.matvec(x, kernel="nope")
+                assert np.array_equal(empty @ x, np.zeros((shape[0], *x.shape[1:])))
 
 
 @FORMATS

@@ -51,7 +51,14 @@ def test_scipy_arrays_are_not_shared_where_writing_leads_out_of_bounds(format):
 @FORMATS
 def test_shape_and_dtype_are_not_settable(format):
     A = make(format, np.eye(3))
-    for name, value in (("shape", (9, 9)), ("shape", (1, 9)), ("dtype", np.float32), ("nnz", 1), ("T", A)):
+    for name, value in (
+        ("shape", (9, 9)),
+        ("shape", (1, 9)),
+        ("dtype", np.float32),
+        ("nnz", 1),
+        ("T", A),
+        ("format", "coo"),
+    ):
         with pytest.raises(AttributeError):
             setattr(A, name, value)
     assert A.shape == (3, 3) and A.dtype == np.float64 and np.array_equal(A @ np.ones(3), np.ones(3))

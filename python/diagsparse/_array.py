@@ -24,6 +24,19 @@ _CpuMatrix = CPU.core.Matrix
 FORMATS: dict[str, type[SparseArray]] = {}  # filled as the classes are defined
 
 
+class _Name:
+    """The name of a class's format, of the class and of its matrices: nobody sets another one."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, matrix: Any, cls: type) -> str:
+        return self._name
+
+    def __set__(self, matrix: Any, name: str) -> None:
+        raise AttributeError(f"format: a matrix keeps the one that it has; A.asformat({name!r}) makes another")
+
+
 class SparseArray(LinearOperator):
     """What all formats share. `A.T`, `A.H` and `A.conj()` are views: no value moves.
 
@@ -50,6 +63,7 @@ class SparseArray(LinearOperator):
         super().__init_subclass__(**kwargs)
         if "format" in cls.__dict__:
             FORMATS[cls.format] = cls
+            cls.format = _Name(cls.format)  # type: ignore[assignment]
             setattr(SparseArray, f"to{cls.format}", _converter(cls.format))
 
     def __init__(
@@ -244,8 +258,7 @@ class SparseArray(LinearOperator):
         if alpha is not _ONE or beta is not _ZERO:
             check_scalars(result, alpha, beta, who)
         x, y = operands(x, shape[0], result, out, beta, who)
-        if y.size:
-            self._core.matvec(self._matrix, op, x, y, alpha, beta, kernel or "")
+        self._core.matvec(self._matrix, op, x, y, alpha, beta, kernel or "")
         if out is not None and y is not out:
             refuse_part_of(self._matrix.values, out, who, self._core)
             out[...] = y

@@ -121,6 +121,14 @@ class batch_array:
     def _core(self) -> Any:
         return self._all._core
 
+    def __eq__(self, other: Any) -> Any:
+        """Raise: members are compared by their values."""
+        if isinstance(other, (batch_array, SparseArray)):
+            raise TypeError(f"{_WHO}: == of batches is not defined; type b.values == c.values")
+        return NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # as of matrices
+
     # ---- members ----------------------------------------------------------------------------------
     def __len__(self) -> int:
         return self.count

@@ -62,9 +62,9 @@ def entries(a: Any) -> int:
 
 def require_entries(cls: type[SparseArray], a: Any, dtype: np.dtype, max_bytes: int | None, place: Place) -> None:
     """Raise when the entries of `a`, in csr, csc or coo, exceed the limit."""
-    if max_bytes is None and cls._forecast(a.shape, dtype.itemsize, None, a.nnz) < _memory.SMALL:
+    if _memory.fits(cls._forecast(a.shape, dtype.itemsize, None, a.nnz), max_bytes, place):
         return
-    nnz = entries(a)
+    nnz = entries(a)  # counted only where it matters: of diagonals it takes a pass over them
     what = f"{cls.format}_array: {nnz} entries of a {a.shape[0]} x {a.shape[1]} matrix"
     _memory.require(cls._forecast(a.shape, dtype.itemsize, None, nnz), max_bytes, what, place=place)
 

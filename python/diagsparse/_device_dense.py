@@ -87,10 +87,9 @@ class _Product:
                 y = _gather(core, y, axis)
             if core.overlap(target, x):
                 x = _gather(core, x, axis)
-        if y.size:
-            x = x if _walkable(x, axis) else _gather(core, x, axis)
-            core.matvec(self.a._matrix, self.op, x, y, self.alpha, self.beta, self.kernel)
-            self.taken = (x.dtype, y.dtype), _layout(x, y)
+        x = x if _walkable(x, axis) else _gather(core, x, axis)
+        core.matvec(self.a._matrix, self.op, x, y, self.alpha, self.beta, self.kernel)
+        self.taken = (x.dtype, y.dtype), _layout(x, y)
         if target is not None and y is not target:
             _dense.refuse_part_of(self.a._matrix.values, target, self.who, core)
             target.assign(y)
@@ -218,6 +217,9 @@ def write(place: Place, values: Any, new: Any) -> None:
         values[...] = new
         return
     owner = _owners.owner_of(new)
+    given = np.asarray(new).dtype if owner is None else owner.dtype(new)
+    if given.kind == "c" and values.dtype.kind != "c":
+        raise TypeError(f"values: got {given} for {values.dtype} values; the imaginary parts would be lost")
     if owner is not None:
         values.assign(owner.view(place.core, new, place.index))
     elif np.ndim(new) == 0:

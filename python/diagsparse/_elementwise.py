@@ -81,7 +81,8 @@ class Elementwise:
     def __mul__(self: SparseArray, other: Any) -> Any:
         if _is_scalar(other):
             return self._scaled(other)
-        return self.multiply(other)
+        known = _construct.as_sparse(other, self._place) is not None or _construct.is_dense(other)
+        return self.multiply(other) if known else NotImplemented
 
     def __rmul__(self: SparseArray, other: Any) -> Any:
         if sp.issparse(other) and not isinstance(other, sp.sparray):  # of SciPy's matrices, * is the product
@@ -110,9 +111,11 @@ class Elementwise:
                 f"comparison of {self!r}: elements are compared on the cpu; "
                 'type A.to("cpu") == B.to("cpu"), or (A - B).count_nonzero() == 0'
             )
-        if theirs is None and (not _is_scalar(other) or compare(0, other)):  # the result is full
-            what = f"comparison of {self!r} with {'a scalar' if _is_scalar(other) else 'an array'}"
-            _memory.require_free(9 * self.shape[0] * self.shape[1], what)
+        full = compare(0, 0) if theirs is not None else not _is_scalar(other) or compare(0, other)
+        if full:
+            what = f"{compare.__name__}: the result of {self.shape[0]} x {self.shape[1]} elements"
+            hint = "; type (A != B).nnz == 0" if theirs is not None and compare is operator.eq else ""
+            _memory.require_free(18 * self.shape[0] * self.shape[1], what, hint=hint)
         return compare(unpacked(self).to_scipy("csr"), other if theirs is None else unpacked(theirs).to_scipy("csr"))
 
     def multiply(self: SparseArray, other: Any) -> Any:
@@ -129,7 +132,7 @@ class Elementwise:
             self._require_shape(sparse.shape, "multiply")
             return _multiply_sparse(self, sparse)
         if not _construct.is_dense(other):
-            return NotImplemented
+            raise TypeError(f"multiply: got {type(other).__name__}, expected a number, a sparse matrix or an array")
         dense = self._dense_operand(other, "multiply")
         try:
             if np.broadcast_shapes(tuple(dense.shape), self.shape) != self.shape:
@@ -201,7 +204,7 @@ class Elementwise:
 
     def trace(self: SparseArray, offset: int = 0) -> Any:
         """Return the sum of diagonal `offset`."""
-        return self.diagonal(offset).sum()
+        return self.diagonal(offset).astype(widened(self.dtype), copy=False).sum()
 
 
 def _combine(a: Any, b: Any, alpha: int, beta: int) -> Any:

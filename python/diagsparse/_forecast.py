@@ -45,8 +45,9 @@ def forecast(operation: str, a: Any, b: Any = None, /, *, format: str | None = N
     Returns
     -------
     Forecast
-        ``result_nbytes`` (exact; where diagonals become csr, csc or coo, the values that are not zero are counted:
-        a pass over them), ``workspace_nbytes``, ``total_nbytes``.
+        ``result_nbytes``, ``workspace_nbytes``, ``total_nbytes``. The result's are exact, but for a product of
+        diagonals asked for as csr, csc or coo: there they are the most that can come out. Of a conversion to these
+        formats the values that are not zero are counted, by a pass over them.
 
     Raises
     ------
@@ -95,7 +96,7 @@ def occupied_offsets(a: SparseArray) -> np.ndarray:
 def memory_report(a: Any) -> dict[str, int | None]:
     """Return the bytes that `a` would take in every format (None where the format cannot hold it).
 
-    Stored zeros of diagonals do not count where a format would drop them. Nothing is allocated to find out.
+    Of a packed matrix they are those of the same matrix in full. Stored zeros of diagonals do not count where a format would drop them. Nothing is allocated to find out.
     """
     a = _sparse(a, "a")
     report: dict[str, int | None] = {}

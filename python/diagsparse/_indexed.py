@@ -37,6 +37,8 @@ class IndexedArray(Elementwise, Conversions, Views, Protocols, SparseArray):
         """
         who = f"{cls.format}_array"
         kept = value_dtype(a.dtype, dtype, who)
+        if a.format == cls.format and (made := cls._as_it_is(a, kept, copy)) is not None:
+            return made
         a, in_order = _gate.checked(a, who)
         CPU.core.check_shape(cls.format, *a.shape)
         if a.format != cls.format:
@@ -47,6 +49,26 @@ class IndexedArray(Elementwise, Conversions, Views, Protocols, SparseArray):
             values = values.copy()
         structure = [(name, cls._index(made, name)) for name in cls._structure]
         return cls._wrap(CPU.core.indexed_matrix(cls.format, *a.shape, values, structure))
+
+    @classmethod
+    def _as_it_is(cls, a: Any, dtype: np.dtype, copy: bool) -> SparseArray | None:
+        """Return a SciPy array of this format with its entries where they are, None where the gate does not pass them.
+
+        Nearly all of them pass, and are read once; the others are looked at one by one.
+        """
+        pointers, indices = ([], a.coords) if cls.format == "coo" else ([a.indptr], [a.indices])
+        if len(a.shape) != 2 or any(x.ndim != 1 for x in (a.data, *pointers, *indices)):
+            return None
+        if any(x.dtype != np.int32 for x in indices) or any(x.dtype not in (np.int32, np.int64) for x in pointers):
+            return None  # wider ones are looked at before they are cut
+        if any(len(x) != len(a.data) for x in indices):
+            return None
+        values = np.array(a.data, dtype) if copy else np.require(a.data, dtype, ["C", "A"])
+        try:
+            structure = [(name, cls._index(a, name)) for name in cls._structure]
+            return cls._wrap(CPU.core.indexed_matrix(cls.format, *a.shape, values, structure))
+        except (ValueError, IndexError, OverflowError):
+            return None
 
     @classmethod
     def _canonical(cls, a: Any) -> Any:

@@ -54,6 +54,13 @@ def require_free(nbytes: int, what: str, place: Place = CPU, hint: str = "") -> 
     raise MemoryError(f"{what} would take {human(nbytes)}, {human(free)} are free{where}{hint}")
 
 
+def fits(nbytes: int, max_bytes: int | None, place: Place = CPU) -> bool:
+    """Whether `nbytes` are within the user's limit, or without one within what is free at `place`."""
+    if max_bytes is not None:
+        return nbytes <= max_bytes
+    return nbytes < SMALL or nbytes <= available_bytes(place)
+
+
 def require(nbytes: int, max_bytes: int | None, what: str, otherwise: str = "", place: Place = CPU) -> None:
     """Raise MemoryError when `nbytes` exceed the user's limit, or without one what is free; `otherwise` would fit."""
     hint = f"; {otherwise}, or pass max_bytes=" if otherwise else "; pass max_bytes= to change the limit"

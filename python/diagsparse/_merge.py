@@ -81,7 +81,7 @@ def summed(
     total, *others = products
     for other in others:
         total = added(total, other, 1, 1)
-    if c is not None:
+    if c is not None and beta != 0:
         total = added(total, c.asformat("csr"), 1, beta)
     return total if triangle is None else triangle_of(total, triangle, who)
 

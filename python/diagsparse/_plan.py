@@ -67,7 +67,7 @@ class MatmulPlan:
             format_class(format)  # raises for an unknown name
             a._core.check_shape(format, a.shape[0], b.shape[1])
         if isinstance(a, DiagonalArray) and isinstance(b, DiagonalArray):
-            self.format = format or a.format
+            self._format = format or a.format
             self._work = self.format if issubclass(FORMATS[self.format], DiagonalArray) else a.format
             pairs = a._matrix.diagonals * b._matrix.diagonals
             if pairs > 1 << 20:
@@ -76,17 +76,27 @@ class MatmulPlan:
             more = (triangle, extra) if triangle or extra else ()
             self._plan = a._core.plan_diagonal(a._matrix, a._op, b._matrix, b._op, self._work, kernel or "", *more)
         else:
-            self.format, self._work = format or default_format(a, b), "csr"
+            self._format, self._work = format or default_format(a, b), "csr"
             a, b = _plain_csr(a), _plain_csr(b)
             self._plan = a._core.plan_csr(a._matrix, b._matrix, kernel or "")
         self._trans = trans
         self._native = self.format == self._work  # the kernel makes the format that was asked for
         self._a, self._b = a, b
-        self.dtype = a.dtype if a.dtype is b.dtype else product_dtypes(a.dtype, b.dtype)[1]
+        self._dtype = a.dtype if a.dtype is b.dtype else product_dtypes(a.dtype, b.dtype)[1]
         nbytes = self._plan.nbytes
         if nbytes > _memory.SMALL or max_bytes is not None:
             what = f"matmul: {_display.operand(a)} times {_display.operand(b)}: the result"
             _memory.require(max(nbytes, self.nbytes), max_bytes, what, place=self._place)
+
+    @property
+    def format(self) -> str:
+        """Format of the result."""
+        return self._format
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the result's values, for the operands that the plan was made with."""
+        return self._dtype
 
     @property
     def shape(self) -> tuple[int, int]:

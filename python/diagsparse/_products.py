@@ -114,7 +114,8 @@ def matmul(
         Ours, SciPy's or CuPy's. The result has the left one's format (csr where only the left is
         diagonal) and is on their device; SciPy's go to the device of the others.
     c : sparse matrix, optional
-        Added, scaled by `beta`; the result stores its diagonals as well. It is not changed.
+        Added, scaled by `beta`; the result stores its diagonals as well. It is not changed. ``beta=0`` does not read
+        its values.
     alpha, beta : scalar
         `beta` is 1 where `c` is given, else 0.
     trans_a, trans_b : {"N", "T", "H"}

@@ -160,7 +160,8 @@ def sum_of_products(
         if made._core.overlap(c._matrix.values, made._matrix.values):
             c = c.copy()
         made._matrix.values.fill(0)
-        made._core.add_diagonals(beta, c._matrix, c._op, made._matrix, False)
+        if beta != 0:
+            made._core.add_diagonals(beta, c._matrix, c._op, made._matrix, False)
     for i, plan in enumerate(plans):
         plan(out=made, alpha=alpha, beta=0 if i == 0 and c is None else 1)
     return made.asformat(format)
@@ -171,7 +172,7 @@ def _sum_in_csr(
 ) -> SparseArray:
     """Do the same by rows, with SciPy's sum and triangle at the end."""
     total = sum(product.to_scipy() for product in products)
-    if c is not None:
+    if c is not None and beta != 0:
         total = total + plain_number(beta) * c.astype(np.result_type(total.dtype, c.dtype), copy=False).to_scipy("csr")
     if triangle is not None:
         total = (sp.tril if triangle == "lower" else sp.triu)(total)

@@ -114,9 +114,13 @@ def plain_number(factor: Any) -> float | complex:
 def require_float64(factor: Any, who: str, name: str) -> None:
     """Raise ValueError for a number that no float64 holds, like ``10**400``."""
     try:
-        complex(factor)
+        if np.isfinite(complex(factor)) or not isinstance(factor, np.longdouble | np.clongdouble):
+            return
+        beyond = np.isfinite(factor)
     except OverflowError:
-        raise ValueError(f"{who}: {name} is beyond the range of float64") from None
+        beyond = True
+    if beyond:
+        raise ValueError(f"{who}: {name} is beyond the range of float64")
 
 
 def check_scalars(dtype: np.dtype, alpha: complex, beta: complex, who: str) -> None:

@@ -222,6 +222,13 @@ DeviceArray map(Map f, const DeviceArray& a, Scalar scalar) {
 
 void fill(const DeviceArray& a, Scalar value) {
   if (a.size() == 0) return;
+  if (item_size(a.dtype) == 2) {  // one float32 for all of them
+    DeviceArray one = DeviceArray::empty(DType::f32, {1});
+    fill(one, value);
+    one.shape = a.shape;
+    one.strides.assign(a.shape.size(), 0);
+    return assign(one, a);
+  }
   with_value_type(a.dtype, [&](auto zero) {
     using T = decltype(zero);
     launch("fill", fill_elements<T>, blocks(a.size(), 4), dim3(kBlock), reinterpret_cast<T*>(a.data), a.size(),

@@ -6,6 +6,11 @@ from pathlib import Path
 LIBRARIES = ["fast_matrix_market", "scipy.io"]  # those that can parse the text
 
 
+def market(kind: str, body: str) -> str:
+    """Return the text of a file: its banner, and what stands below."""
+    return f"%%MatrixMarket matrix {kind}\n{body}"
+
+
 def text(folder: Path, content: str | bytes, name: str = "broken.mtx") -> Path:
     """Write a file, compressed where its name says so, and return its path."""
     data = content if isinstance(content, bytes) else content.encode()

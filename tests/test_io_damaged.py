@@ -6,7 +6,7 @@ import io
 import numpy as np
 import pytest
 import scipy.io
-from market_files import LIBRARIES, text
+from market_files import LIBRARIES, market, text
 
 import diagsparse as ds
 from diagsparse import _matrix_market, gallery
@@ -20,7 +20,7 @@ def library(request, monkeypatch):
     return module
 
 
-REAL = "%%MatrixMarket matrix coordinate real general\n"
+REAL = market("coordinate real general", "")
 DAMAGED = [
     ("", "line 1: expected a banner like '%%MatrixMarket matrix coordinate real general', got nothing"),
     ("5 5 2\n1 1 1\n", "line 1: expected a banner like .* got '5 5 2'"),
@@ -43,10 +43,9 @@ DAMAGED = [
     (REAL + "5 5 2\n1 1 1\n2 b 2\n", "line 4: expected 'row column value', got '2 b 2'"),
     (REAL + "5 5 2\n1 1 1\n% late\n2 2 2\n", "line 4: expected 'row column value', got '% late'"),
     (REAL + "5 5 2\n1 1 1\n2 2 \0\n", r"line 4: expected 'row column value', got '2 2 \\x00'"),
-    (REAL + "% \0\n5 5 0\n", "NUL byte"),
-    (REAL.replace("real", "complex") + "5 5 1\n1 1 1\n", "line 3: expected 'row column real imaginary', got '1 1 1'"),
-    ("%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n", "line 5: expected 4 entries, the file ends after 3"),
-    ("%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n", "line 4: expected 3 entries, the file ends after 2"),
+    (market("coordinate complex general", "5 5 1\n1 1 1\n"), "line 3: .* 'row column real imaginary', got '1 1 1'"),
+    (market("array real general", "2 2\n1\n2\n3\n"), "line 5: expected 4 entries, the file ends after 3"),
+    (market("array real symmetric", "2 2\n1\n2\n"), "line 4: expected 3 entries, the file ends after 2"),
     (bytes(range(256)), "line 1: expected a banner"),
 ]
 
@@ -56,6 +55,55 @@ DAMAGED = [
 def test_damaged_text(tmp_path, library, content, message, name):
     with pytest.raises(ValueError, match=rf"^{name}: {message}"):
         ds.read(text(tmp_path, content, name))
+
+
+COORDINATES = "coordinate real general"
+LIES = [  # of which the libraries read a part, or what the header does not allow
+    (COORDINATES, "5 5 1\n1 1 3.0 7\n", "line 3: expected 'row column value', got '1 1 3.0 7'"),
+    (COORDINATES, "5 5 2\n1 1 3\n2 2 1 \n3 3 % note\n", "line 5: expected 2 entries, more follow"),
+    (COORDINATES, "5 5 2\n1 1 3.0 4\n2 2\n", "line 3: expected 'row column value', got '1 1 3.0 4'"),
+    (COORDINATES, "5 5 2\n1 1 \n 3.0 2 2 1\n", "line 3: expected 'row column value', got '1 1'"),
+    (COORDINATES, "5 5 1\n1 1 3.0abc\n", "line 3: .* got '1 1 3.0abc'"),
+    (COORDINATES, "5 5 1\n1 1 1.5D+03\n", "line 3: .* got '1 1 1.5D"),
+    (COORDINATES, "5 5 1\n1 1 1,5\n", "line 3: .* got '1 1 1,5'"),
+    (COORDINATES, "5 5 1\n1 1 1.2.3\n", "line 3: .* got '1 1 1.2.3'"),
+    (COORDINATES, "5 5 1\n1 1 1_0\n", "line 3: .* got '1 1 1_0'"),
+    (COORDINATES, "5 5 1\n1 1.5 3\n", "line 3: .* got '1 1.5 3'"),
+    (COORDINATES, "5 5 1\n1 1 3e\n", "line 3: .* got '1 1 3e'"),
+    (COORDINATES, "5 5 1\n1 1 1\x0c\n", r"line 3: .* got '1 1 1\\x0c'"),
+    (COORDINATES, "5 5 3\n1 1 1\n\r\n2 2 4\n", "line 5: expected 3 entries, the file ends after 2"),
+    (COORDINATES, "2147483648 5 0\n", "line 2: expected at most 2147483647 rows and columns, got 2147483648 x 5"),
+    ("coordinate pattern general", "5 5 1\n1 1 5\n", "line 3: expected 'row column', got '1 1 5'"),
+    ("coordinate integer general", "5 5 1\n1 1 3.7\n", "line 3: expected 'row column integer', got '1 1 3.7'"),
+    ("coordinate integer general", "5 5 1\n1 1 9999999999999999999\n", "line 3: expected an integer from -9223372036"),
+    ("coordinate unsigned-integer general", "5 5 1\n1 1 -3\n", "line 3: .* got '1 1 -3'"),
+    ("coordinate unsigned-integer skew-symmetric", "2 2 1\n2 1 3\n", "line 1: expected values that such a "),
+    ("coordinate real skew-symmetric", "2 2 2\n2 1 3\n2 2 0\n", "line 4: expected nothing on the diagonal, .* '2 2 0'"),
+    ("coordinate complex hermitian", "2 2 1\n2 2 3 1\n", "line 3: expected real values on the diagonal, .* '2 2 3 1'"),
+    ("array complex hermitian", "2 2\n1 0\n2 1\n3 nan\n", "line 5: expected real values on the diagonal, .* '3 nan'"),
+    ("array complex general", "1 1\n1\n", "line 3: expected 'real imaginary', got '1'"),
+    ("array real general", "2 1\n1 2\n3\n", "line 3: expected 'value', got '1 2'"),
+    ("array real general", "2 1\n1 2\n", "line 3: expected 'value', got '1 2'"),
+    ("array real general", "0 3\n1\n", "line 3: expected 0 entries, more follow"),
+    ("array pattern general", "1 1\n1\n", "line 1: expected values that such a matrix can have, got 'array pattern ge"),
+]
+
+
+@pytest.mark.parametrize(("kind", "body", "message"), LIES)
+def test_lying_text(tmp_path, library, kind, body, message):
+    with pytest.raises(ValueError, match=f"^broken.mtx: {message}"):
+        ds.read(text(tmp_path, market(kind, body)))
+
+
+def test_the_line_is_found_in_a_large_file(tmp_path, library):
+    lines = [f"{i} {i} {i}.5" for i in range(1, 100_001)]
+    path = text(tmp_path, REAL + "% a comment\n100000 100000 100000\n" + "\n".join(lines), "large.mtx.gz")
+    assert ds.read(path, format="hm").diagonal()[-1] == 100_000.5
+    for number, line in ((3, "100001 1 1"), (60_000, "1 1 1 1"), (90_000, "1 0 1"), (99_999, "1 1 x")):
+        wrong = "\n".join([*lines[:number], line, *lines[number + 1 :]])
+        path = text(tmp_path, REAL + f"% a comment\n100000 100000 100000\n{wrong}", "large.mtx")
+        with pytest.raises(ValueError, match=f"^large.mtx: line {number + 4}: expected "):
+            ds.read(path)
 
 
 @pytest.mark.parametrize("keep", [0.1, 0.5, 0.99])
@@ -86,43 +134,6 @@ def test_no_damage_ends_the_process(tmp_path, library):
             assert ds.issparse(ds.read(path))
         except ValueError as error:
             assert str(error).startswith("damaged.mtx: ")
-
-
-def test_damaged_archives(tmp_path):
-    path = tmp_path / "a.npz"
-    ds.write(path, ds.array(gallery.tridiagonal(50), "hm"))
-    whole = path.read_bytes()
-    archive = dict(np.load(path))
-
-    def refused(reason):
-        with pytest.raises(ValueError, match=f"^a.npz: no matrix that diagsparse or SciPy wrote: .*{reason}"):
-            ds.read(path)
-
-    for content, reason in ((b"", "no zip"), (b"junk", "no zip"), (whole[: len(whole) // 2], "no zip")):
-        path.write_bytes(content)
-        refused(reason)
-    for part in ("format", "version", "shape", "values", "offsets"):
-        np.savez(path, **{name: values for name, values in archive.items() if name != part})
-        refused(part)
-    for change, reason in (
-        ({"format": b"diagsparse.other"}, 'no format "other"'),
-        ({"version": 2}, "later version"),
-        ({"shape": (50,)}, ""),
-        ({"shape": (-50, 50)}, ""),
-        ({"values": archive["values"][:-1]}, ""),
-        ({"offsets": archive["offsets"][:-1]}, ""),
-        ({"offsets": archive["offsets"] * 0}, ""),
-        ({"offsets": np.array([None] * 3, object)}, "allow_pickle"),
-        ({"format": np.array(["csr", "hm"])}, ""),
-        ({"format": b"csr"}, ""),
-    ):
-        np.savez(path, **(archive | change))
-        refused(reason)
-    np.savez(path, x=np.eye(3))
-    refused("format")
-    with path.open("wb") as file:
-        np.save(file, np.eye(3))
-    refused("no zip")
 
 
 def test_a_full_disk_is_an_error(library):

@@ -166,15 +166,3 @@ def test_packed_copies(format, device):
         A.values = 3
         assert np.array_equal(B.toarray(), expected)
         A.values = host({"v": make(format, ds.gallery.tridiagonal(9), symmetry="symmetric", period=1).values})["v"]
-
-
-@pytest.mark.parametrize("format", ["csr", "csc"])
-def test_index_arrays_are_shared_where_nobody_may_write_to_them(format):
-    a = sp.eye_array(5, format=format)
-    frozen = a.indices.copy()
-    frozen.flags.writeable = False
-    view = a.indices[:]
-    view.flags.writeable = False  # and yet its memory may be written to
-    for indices, shared in ((a.indices, False), (view, False), (frozen, True)):
-        a.indices = indices
-        assert np.shares_memory(make(format, a).indices, indices) == shared

@@ -62,6 +62,8 @@ class SparseArray(LinearOperator):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "format" in cls.__dict__:
+            if cls.format in FORMATS:
+                raise TypeError(f"format {cls.format!r} is that of {FORMATS[cls.format].__name__}")
             FORMATS[cls.format] = cls
             cls.format = _Name(cls.format)  # type: ignore[assignment]
             setattr(SparseArray, f"to{cls.format}", _converter(cls.format))

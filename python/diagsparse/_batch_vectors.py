@@ -66,8 +66,8 @@ class _Product(_device_dense._Product):
         if x.size and y.size:
             rows = np.broadcast_to(x, (self.count, self.shape[1]))
             self.place.core.batch_matvec(self.a._matrix, self.op, rows, y, self.alpha, self.beta)
-        else:
-            y[...] = self.beta * y if self.beta != 0 else 0
+        else:  # sums of nothing: 0, which an infinite alpha makes no number
+            y[...] = np.nan if not np.isfinite(self.alpha) else self.beta * y if self.beta != 0 else 0
         if y is not target:
             _dense.refuse_part_of(self.a._matrix.values, target, self.who, self.place.core)
             target[...] = y
@@ -90,6 +90,8 @@ class _Product(_device_dense._Product):
             core.batch_matvec(self.a._matrix, self.op, x, y, self.alpha, self.beta)
         elif y.size:  # the members have no columns
             y.assign(y * self.beta if self.beta != 0 else _device_dense._zeros(core, y))
+            if not np.isfinite(self.alpha):
+                y.fill(np.nan)
         if target is not None and y is not target:
             _dense.refuse_part_of(self.a._matrix.values, target, self.who, core)
             target.assign(y)

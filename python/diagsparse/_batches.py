@@ -157,6 +157,16 @@ class batch_array:
         like = target.core.diagonal_matrix(self.format, *self.shape, labels, None, self.dtype.name, target.index)
         return self._wrap(like.with_members(values))
 
+    def copy(self) -> batch_array:
+        """Return an independent batch."""
+        return self._wrap(self._matrix.with_values(self._matrix.values.copy()))
+
+    def __copy__(self) -> batch_array:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> batch_array:
+        return self.copy()
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickle, (self._place.host(self._matrix.values), self._like)
 

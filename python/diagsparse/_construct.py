@@ -12,7 +12,7 @@ from ._array import FORMATS, SparseArray
 from ._backend import CPU, Place, gpu, place
 from ._convert import convert, format_class, from_csr, require_layout, unshared
 from ._diagonal import DiagonalArray, diagonal_length
-from ._gate import checked, checked_shape, is_shape
+from ._gate import checked_shape, is_shape, private
 from ._packing import Packing, pack
 from ._types import is_narrow, named_dtype, value_dtype, widened
 
@@ -47,7 +47,7 @@ def array(arg: Any, format: str | None = None, *, op: str = "matvec", device: st
     if isinstance(arg, SparseArray):
         return arg if device is None else arg.to(target.name)
     there = _cupy.issparse(arg) or _owners.owner_of(arg) is not None or (sp.issparse(arg) and arg.format == "csr")
-    csr = arg if there else sp.csr_array(checked(arg, "array")[0] if sp.issparse(arg) else arg)
+    csr = arg if there or sp.issparse(arg) else sp.csr_array(arg)
     ours = FORMATS["csr"](csr, device=device)
     offsets = np.array(ours._core.occupied_diagonals(ours._matrix), dtype=np.int64)
     hm = FORMATS["hm"]._forecast(ours.shape, ours.dtype.itemsize, offsets, ours.nnz)
@@ -228,11 +228,12 @@ def _from_scipy(
 ) -> SparseArray:
     """Build on the CPU, but lay out diagonals from csr at `target`: there it is done faster, and less is copied."""
     kept = value_dtype(a.dtype, dtype, f"{cls.format}_array")
+    if a.format == "dia":  # which SciPy would convert with offsets of 32 bits
+        diagonals = cls if issubclass(cls, DiagonalArray) else FORMATS["hm"]
+        made = _from_scipy_dia(diagonals, private(a, f"{cls.format}_array")[0], kept, max_bytes)
+        return convert(made, cls.format, max_bytes)
     if not issubclass(cls, DiagonalArray):
         return cls._from_scipy(a, dtype, copy, max_bytes)
-    if a.format == "dia":
-        checked(a, f"{cls.format}_array")
-        return _from_scipy_dia(cls, a, kept, max_bytes)
     return from_csr(FORMATS["csr"]._from_scipy(a, kept, False).to(target.name), cls, max_bytes)
 
 

@@ -65,8 +65,8 @@ class Conversions:
         Parameters
         ----------
         format : {"csr", "csc", "coo", "dia"}, optional
-            By default this format where CuPy has it, else ``"dia"``. Values and indices of csr, csc and coo are
-            shared, not copied; ``"dia"`` is aligned by column, so a copy.
+            By default this format where CuPy has it, else ``"dia"``. The values of csr, csc and coo are
+            shared, their indices copied; ``"dia"`` is aligned by column, so a copy.
 
         Raises
         ------

@@ -188,6 +188,10 @@ class DiagonalArray(Packed, Elementwise, Conversions, Views, Protocols, SparseAr
             return pack(self, self._packing)
         return self._laid_out(type(self), self._spans()[:, 0].tolist(), self.dtype)
 
+    def _lent(self, format: str | None = None) -> Any:
+        """Return this view as a SciPy array to read from."""
+        return self.to_scipy(format)
+
     def to_scipy(self, format: str | None = None) -> Any:
         """Return `scipy.sparse.dia_array` (aligned by column, so a copy), or the class that `format` names."""
         if self._place is not CPU:

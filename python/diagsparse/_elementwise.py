@@ -8,6 +8,7 @@ Cancellation leaves explicit zeros stored in the diagonal formats and on a GPU; 
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,12 @@ if TYPE_CHECKING:
 
 
 def _is_scalar(x: Any) -> bool:
-    return np.isscalar(x) or (isinstance(x, np.ndarray) and x.ndim == 0)
+    return (np.isscalar(x) and not isinstance(x, str | bytes)) or (isinstance(x, np.ndarray) and x.ndim == 0)
+
+
+def _keeps_symmetry(factor: Any) -> bool:
+    """Whether a multiple of a Hermitian matrix is one: infinity times 1 + 0i is no real number."""
+    return not np.iscomplexobj(factor) and bool(np.isfinite(factor))
 
 
 class Elementwise:
@@ -50,7 +56,7 @@ class Elementwise:
 
     def _scaled(self: SparseArray, factor: Any) -> SparseArray:
         require_float64(factor, "*", "the factor")
-        if self._packed and self._matrix.symmetry and np.iscomplexobj(factor):  # no longer Hermitian
+        if self._packed and self._matrix.symmetry and not _keeps_symmetry(factor):
             return self.unpacked()._scaled(factor)
         return self._with(lambda values: values * self._stored(factor))
 
@@ -74,7 +80,7 @@ class Elementwise:
         if not _is_scalar(other):
             return NotImplemented
         require_float64(other, "/", "the divisor")
-        if self._packed and self._matrix.symmetry and np.iscomplexobj(other):
+        if self._packed and self._matrix.symmetry and not (other and _keeps_symmetry(other)):
             return self.unpacked() / other
         return self._with(lambda values: values / self._stored(other))
 
@@ -102,9 +108,7 @@ class Elementwise:
     def _compared(self: SparseArray, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
         """Leave the comparison to SciPy, whose result is not of our value types."""
         theirs = _construct.as_sparse(other, self._place)
-        if theirs is None and (
-            isinstance(other, (str, bytes)) or not (_is_scalar(other) or _construct.is_dense(other))
-        ):
+        if theirs is None and not (_is_scalar(other) or _construct.is_dense(other)):
             return NotImplemented
         if self._place is not CPU or _owners.owner_of(other) is not None:
             raise TypeError(
@@ -116,7 +120,10 @@ class Elementwise:
             what = f"{compare.__name__}: the result of {self.shape[0]} x {self.shape[1]} elements"
             hint = "; type (A != B).nnz == 0" if theirs is not None and compare is operator.eq else ""
             _memory.require_free(18 * self.shape[0] * self.shape[1], what, hint=hint)
-        return compare(unpacked(self).to_scipy("csr"), other if theirs is None else unpacked(theirs).to_scipy("csr"))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", sp.SparseEfficiencyWarning)  # the result's bytes were asked for
+            right = other if theirs is None else unpacked(theirs)._lent("csr")
+            return compare(unpacked(self)._lent("csr"), right)
 
     def multiply(self: SparseArray, other: Any) -> Any:
         """Return the element-wise product with a scalar, a sparse matrix, or a dense array.
@@ -217,7 +224,7 @@ def _multiply_sparse(a: SparseArray, b: SparseArray) -> SparseArray:
     if not isinstance(a, _diagonal.DiagonalArray):
         if a._place is not CPU:
             return _merge.multiplied(a, b if not isinstance(b, _diagonal.DiagonalArray) else b.asformat("csr"))
-        return a._on_scipy(a.to_scipy().multiply(b.to_scipy()).tocsr())
+        return a._on_scipy(a._lent().multiply(b._lent()).tocsr())
     if not isinstance(b, _diagonal.DiagonalArray):
         return a.asformat("csr").multiply(b).asformat(a.format)
     dtype = np.result_type(a.dtype, b.dtype)
@@ -235,7 +242,7 @@ def _multiply_dense(a: SparseArray, dense: Any) -> SparseArray:
         return _merge.scaled(a, dense)
     dense = np.broadcast_to(dense, a.shape)
     if not isinstance(a, _diagonal.DiagonalArray):
-        return a._on_scipy(a.to_scipy().multiply(dense).tocsr())
+        return a._on_scipy(a._lent().multiply(dense).tocsr())
     dtype = np.result_type(a.dtype, dense.dtype)
     made = a._laid_out(type(a), a._spans()[:, 0].tolist(), dtype)
     for offset, row, values in made._diagonals():
@@ -251,7 +258,7 @@ def _add_sparse(a: SparseArray, b: SparseArray, alpha: int, beta: int) -> Sparse
         if a._place is not CPU:
             right = b.asformat("csr") if isinstance(b, _diagonal.DiagonalArray) else b
             return _merge.added(a, right, alpha, beta)
-        left, right = a.to_scipy("csr"), b.to_scipy("csr")
+        left, right = a._lent("csr"), b._lent("csr")
         return a._on_scipy(_combine(left, right, alpha, beta))
     if not isinstance(b, _diagonal.DiagonalArray):
         b = b.asformat(a.format)

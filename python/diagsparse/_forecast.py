@@ -96,7 +96,8 @@ def occupied_offsets(a: SparseArray) -> np.ndarray:
 def memory_report(a: Any) -> dict[str, int | None]:
     """Return the bytes that `a` would take in every format (None where the format cannot hold it).
 
-    Of a packed matrix they are those of the same matrix in full. Stored zeros of diagonals do not count where a format would drop them. Nothing is allocated to find out.
+    Of a packed matrix they are those of the same matrix in full. Stored zeros of diagonals do not count where a format
+    would drop them. Nothing is allocated to find out.
     """
     a = _sparse(a, "a")
     report: dict[str, int | None] = {}

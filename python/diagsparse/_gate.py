@@ -14,10 +14,10 @@ import numpy as np
 from ._backend import CPU
 
 
-def checked(a: Any, who: str) -> tuple[Any, bool]:
+def private(a: Any, who: str) -> tuple[Any, bool]:
     """Return a SciPy sparse object that SciPy may convert, and whether its entries are in order, each once.
 
-    It is `a` itself but for lists and dictionaries, which are compressed on the way.
+    Its values are those of `a`, its index arrays are its own: nobody writes to them after they were checked.
 
     Raises
     ------
@@ -31,10 +31,10 @@ def checked(a: Any, who: str) -> tuple[Any, bool]:
         a = a.tocsr()
     elif a.format == "dok":
         a = a.tocoo()
-    check = {"csr": _lines, "csc": _lines, "bsr": _blocks, "coo": _pairs, "dia": _diagonals}
-    if a.format not in check:
-        raise TypeError(f"{who}: got a SciPy matrix of format {a.format!r}, expected one of {', '.join(check)}")
-    return a, check[a.format](a, who)
+    ways = {"csr": _lines, "csc": _lines, "bsr": _blocks, "coo": _pairs, "dia": _diagonals}
+    if a.format not in ways:
+        raise TypeError(f"{who}: got a SciPy matrix of format {a.format!r}, expected one of {', '.join(ways)}")
+    return ways[a.format](a, who)
 
 
 def is_shape(arg: tuple[Any, ...]) -> bool:
@@ -53,7 +53,7 @@ def checked_shape(shape: Any, who: str) -> tuple[int, int]:
 
 
 def integers(array: Any, name: str, who: str) -> np.ndarray:
-    """Return an index array as native code reads it: one dimension, int32 or int64, aligned."""
+    """Return a copy of an index array as native code reads it: one dimension, int32 or int64."""
     given = np.asarray(array)
     if given.dtype.kind not in "iu" and given.size:
         raise TypeError(f"{who}: {name} is of type {given.dtype}, expected integers")
@@ -61,39 +61,38 @@ def integers(array: Any, name: str, who: str) -> np.ndarray:
         raise ValueError(f"{who}: {name} has shape {given.shape}, expected one dimension")
     if given.dtype == np.uint64 and given.size and given.max() >= 2**63:
         raise ValueError(f"{who}: {name} holds {given.max()}, beyond 2^63")
-    wanted = np.int32 if given.dtype == np.int32 else np.int64
-    return np.require(given, wanted, ["C", "A"])
+    return np.array(given, np.int32 if given.dtype == np.int32 else np.int64)
 
 
-def _compressed(a: Any, lines: int, extent: int, data: Any, who: str) -> bool:
+def _compressed(a: Any, lines: int, extent: int, who: str) -> tuple[Any, bool]:
     indptr, indices = integers(a.indptr, "indptr", who), integers(a.indices, "indices", who)
     if indptr.size != lines + 1:
         raise ValueError(f"{who}: indptr holds {indptr.size} integers, expected {lines + 1}")
     count = int(indptr[-1])
-    if not 0 <= count <= min(indices.size, len(data)):
-        raise ValueError(f"{who}: indptr ends at {count}, but there are {indices.size} indices, {len(data)} values")
-    return CPU.core.lines_in_order(who, indptr, indices[:count], lines, extent)
+    if not 0 <= count <= min(indices.size, len(a.data)):
+        raise ValueError(f"{who}: indptr ends at {count}, but there are {indices.size} indices, {len(a.data)} values")
+    in_order = CPU.core.lines_in_order(who, indptr, indices[:count], lines, extent)
+    return type(a)((a.data[:count], indices[:count], indptr), shape=a.shape), in_order
 
 
-def _lines(a: Any, who: str) -> bool:
+def _lines(a: Any, who: str) -> tuple[Any, bool]:
     lines, extent = a.shape if a.format == "csr" else a.shape[::-1]
     _require_dimensions(a.data, 1, who)
-    return _compressed(a, lines, extent, a.data, who)
+    return _compressed(a, lines, extent, who)
 
 
-def _blocks(a: Any, who: str) -> bool:
+def _blocks(a: Any, who: str) -> tuple[Any, bool]:
     _require_dimensions(a.data, 3, who)
     rows, cols = a.data.shape[1:]
     if not rows or not cols or a.shape[0] % rows or a.shape[1] % cols:
         raise ValueError(f"{who}: blocks of {rows} x {cols} do not tile a {a.shape[0]} x {a.shape[1]} matrix")
-    _compressed(a, a.shape[0] // rows, a.shape[1] // cols, a.data, who)
-    return False
+    return _compressed(a, a.shape[0] // rows, a.shape[1] // cols, who)[0], False
 
 
-def _pairs(a: Any, who: str) -> bool:
+def _pairs(a: Any, who: str) -> tuple[Any, bool]:
     _require_dimensions(a.data, 1, who)
-    for axis, given in enumerate(a.coords):
-        index = integers(given, f"axis {axis} of the coordinates", who)
+    row, col = (integers(index, f"axis {axis} of the coordinates", who) for axis, index in enumerate(a.coords[:2]))
+    for axis, index in enumerate((row, col)):
         if index.size != len(a.data):
             raise ValueError(f"{who}: {len(a.data)} values, but {index.size} coordinates of axis {axis}")
         if index.size and (index.min() < 0 or index.max() >= a.shape[axis]):
@@ -101,18 +100,20 @@ def _pairs(a: Any, who: str) -> bool:
                 f"{who}: coordinates from {index.min()} to {index.max()} of axis {axis} "
                 f"do not lie in a {a.shape[0]} x {a.shape[1]} matrix"
             )
-    row, col = a.coords
-    return bool(((row[1:] > row[:-1]) | ((row[1:] == row[:-1]) & (col[1:] > col[:-1]))).all())
+    in_order = ((row[1:] > row[:-1]) | ((row[1:] == row[:-1]) & (col[1:] > col[:-1]))).all()
+    return type(a)((a.data, (row, col)), shape=a.shape), bool(in_order)
 
 
-def _diagonals(a: Any, who: str) -> bool:
+def _diagonals(a: Any, who: str) -> tuple[Any, bool]:
     _require_dimensions(a.data, 2, who)
     offsets = integers(a.offsets, "offsets", who)
     if offsets.size != len(a.data):
         raise ValueError(f"{who}: {offsets.size} offsets, but {len(a.data)} rows of data")
     if len(np.unique(offsets)) < offsets.size:
         raise ValueError(f"{who}: offsets {offsets.tolist()[:8]} repeat; each diagonal may be given once")
-    return False
+    if offsets.size and (offsets.min() <= -(2**62) or offsets.max() >= 2**62):
+        raise ValueError(f"{who}: offsets {offsets.tolist()[:8]} hold values beyond 2^62")
+    return a, False
 
 
 def _require_lists(a: Any, who: str) -> None:

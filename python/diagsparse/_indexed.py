@@ -33,18 +33,18 @@ class IndexedArray(Elementwise, Conversions, Views, Protocols, SparseArray):
     def _from_scipy(cls, a: Any, dtype: Any, copy: bool, max_bytes: int | None = None) -> SparseArray:
         """Build from a SciPy sparse array of any format, sharing its values where they are canonical.
 
-        Index arrays that somebody may write to are copied: they could lead a kernel out of bounds.
+        Its index arrays are copied: who writes to them could lead a kernel out of bounds.
         """
         who = f"{cls.format}_array"
         kept = value_dtype(a.dtype, dtype, who)
         if a.format == cls.format and (made := cls._as_it_is(a, kept, copy)) is not None:
             return made
-        a, in_order = _gate.checked(a, who)
+        a, in_order = _gate.private(a, who)
         CPU.core.check_shape(cls.format, *a.shape)
         if a.format != cls.format:
             _convert.require_entries(cls, a, kept, max_bytes, CPU)
-        made = cls._scipy(a) if in_order and a.format == cls.format else cls._canonical(a)
-        values = np.require(made.data[: made.nnz], kept, ["C", "A"])
+        made = a if in_order and a.format == cls.format else cls._canonical(a)
+        values = np.require(made.data, kept, ["C", "A"])
         if copy and np.may_share_memory(values, a.data):
             values = values.copy()
         structure = [(name, cls._index(made, name)) for name in cls._structure]
@@ -57,33 +57,32 @@ class IndexedArray(Elementwise, Conversions, Views, Protocols, SparseArray):
         Nearly all of them pass, and are read once; the others are looked at one by one.
         """
         pointers, indices = ([], a.coords) if cls.format == "coo" else ([a.indptr], [a.indices])
-        if len(a.shape) != 2 or any(x.ndim != 1 for x in (a.data, *pointers, *indices)):
+        arrays = (a.data, *pointers, *indices)
+        if len(a.shape) != 2 or not all(isinstance(x, np.ndarray) and x.ndim == 1 for x in arrays):
             return None
         if any(x.dtype != np.int32 for x in indices) or any(x.dtype not in (np.int32, np.int64) for x in pointers):
             return None  # wider ones are looked at before they are cut
         if any(len(x) != len(a.data) for x in indices):
             return None
         values = np.array(a.data, dtype) if copy else np.require(a.data, dtype, ["C", "A"])
+        structure = [(name, cls._index(a, name, True)) for name in cls._structure]
         try:
-            structure = [(name, cls._index(a, name)) for name in cls._structure]
             return cls._wrap(CPU.core.indexed_matrix(cls.format, *a.shape, values, structure))
-        except (ValueError, IndexError, OverflowError):
+        except ValueError:
             return None
 
     @classmethod
     def _canonical(cls, a: Any) -> Any:
-        """Return the entries of a SciPy array in this format, sorted, with duplicates summed."""
-        if a.format == cls.format:  # what it remembers of its order may be outdated
-            a = cls._scipy((a.data, a.indices, a.indptr), shape=a.shape, copy=True)
-        made = cls._scipy(a)
+        """Return the entries of a private SciPy object in this format, sorted, with duplicates summed."""
+        made = cls._scipy(a, copy=True) if a.format == cls.format else cls._scipy(a)
         made.sum_duplicates()
         return made
 
     @classmethod
-    def _index(cls, a: Any, name: str) -> np.ndarray:
-        given = a.indptr if name == "indptr" else getattr(a, name)[: a.nnz]
+    def _index(cls, a: Any, name: str, copy: bool = False) -> np.ndarray:
         wanted = np.int64 if name == "indptr" else np.int32
-        return np.require(given, wanted, ["C", "A"]) if _read_only(given) else np.array(given, wanted)
+        given = getattr(a, name)
+        return np.array(given, wanted) if copy else np.require(given, wanted, ["C", "A"])
 
     @classmethod
     def _from_parts(cls, parts: dict[str, np.ndarray], shape: tuple[int, int], packing: Any) -> SparseArray:
@@ -135,6 +134,11 @@ class IndexedArray(Elementwise, Conversions, Views, Protocols, SparseArray):
             made = made.T.asformat(self.format)
         return made.conj() if self._op & 2 else made
 
+    def _lent(self, format: str | None = None) -> Any:
+        """Return this view as a SciPy array to read from, over the same memory where it has the format."""
+        made = self._as_scipy()
+        return made.asformat(format) if format else made
+
     def to_scipy(self, format: str | None = None) -> Any:
         """Return the SciPy array of this format over the same values, or of the one that `format` names.
 
@@ -143,8 +147,7 @@ class IndexedArray(Elementwise, Conversions, Views, Protocols, SparseArray):
         """
         if self._place is not CPU:
             return self.to("cpu").to_scipy(format)
-        made = self._as_scipy()
-        return _with_own_indices(made.asformat(format) if format else made)
+        return _with_own_indices(self._lent(format))
 
     @property
     def T(self) -> SparseArray:
@@ -195,15 +198,6 @@ class IndexedArray(Elementwise, Conversions, Views, Protocols, SparseArray):
         made = self._as_scipy().copy()
         made.eliminate_zeros()
         self._matrix, self._op = self._on_scipy(made)._matrix, 0
-
-
-def _read_only(array: Any) -> bool:
-    """Whether nobody may write to the memory of an array, also not through the one that it is a view of."""
-    while isinstance(array, np.ndarray):
-        if array.flags.writeable:
-            return False
-        array = array.base
-    return array is None or type(array).__name__ in ("PyCapsule", "bytes")  # ours: parts are read-only
 
 
 def _with_own_indices(a: Any) -> Any:

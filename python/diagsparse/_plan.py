@@ -15,7 +15,7 @@ from ._construct import together
 from ._convert import convert, format_class
 from ._diagonal import DiagonalArray
 from ._packing import unpacked
-from ._types import check_scalars, product_dtypes
+from ._types import check_scalars, plain_number, product_dtypes
 
 _ONE, _ZERO = 1, 0  # the factors of a plain product, which need no check
 _BOTH = 0  # triangles; `_sums.TRIANGLES` has the other numbers
@@ -198,20 +198,23 @@ class MatmulPlan:
             made._settle(self._place)
         if not self._native:
             made = convert(made, self.format)
-        return made if out is None else self._update(out, made, beta)
+        if out is None:
+            return made
+        operands = [given if new is None else new for given, new in zip(self._given, (a2, b2), strict=True)]
+        return self._update(out, made, beta, operands)
 
-    def _update(self, out: SparseArray, made: SparseArray, beta: complex) -> SparseArray:
+    def _update(self, out: SparseArray, made: SparseArray, beta: complex, operands: list[SparseArray]) -> SparseArray:
         """Bring a result that was made in another format into `out`."""
         if not isinstance(out, SparseArray) or out._op:
             self._refuse(out)
         if not _same_structure(out, made):
             raise ValueError(f"plan: out is {out!r} with another structure than the result {made!r}")
-        if any(made._core.overlap(out.values, operand._matrix.values) for operand in self._given):
+        if any(made._core.overlap(out.values, operand._matrix.values) for operand in operands):
             raise ValueError("plan: out is one of the operands")
         if self._place is not CPU:
             _merge.update(out, made, beta)
         else:
-            out.values[...] = made.values if beta == 0 else made.values + beta * out.values
+            out.values[...] = made.values if beta == 0 else made.values + plain_number(beta) * out.values
         return out
 
     def check_out(self, out: Any) -> None:

@@ -171,9 +171,9 @@ def _sum_in_csr(
     who: str, products: list[SparseArray], c: SparseArray | None, beta: complex, triangle: str | None
 ) -> SparseArray:
     """Do the same by rows, with SciPy's sum and triangle at the end."""
-    total = sum(product.to_scipy() for product in products)
+    total = sum(product._lent() for product in products)
     if c is not None and beta != 0:
-        total = total + plain_number(beta) * c.astype(np.result_type(total.dtype, c.dtype), copy=False).to_scipy("csr")
+        total = total + plain_number(beta) * c.astype(np.result_type(total.dtype, c.dtype), copy=False)._lent("csr")
     if triangle is not None:
         total = (sp.tril if triangle == "lower" else sp.triu)(total)
     made = as_sparse(sp.csr_array(total))

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._dense import refuse_part_of
+
 if TYPE_CHECKING:
     from ._array import SparseArray
 
+_IN_PLACE = [(-2, -1), (-2, -1), (-2, -1)]  # what NumPy says of ``X @= A``
 _OPERATORS = {  # the method of a matrix on the left, and of one on the right
     np.add: ("__add__", "__radd__"),
     np.subtract: ("__sub__", "__rsub__"),
@@ -28,6 +31,10 @@ def apply(
     self: SparseArray, ufunc: np.ufunc, method: str, *inputs: Any, out: tuple[Any, ...] | None = None, **options: Any
 ) -> Any:
     """Do what NumPy asks: ``x @ A``, ``x + A``, ``x += A``, ``np.abs(A)``."""
+    if out is not None and not isinstance(out[0], np.ndarray):
+        raise TypeError(f"np.{ufunc.__name__}: out is {out[0]!r}, expected a NumPy array")
+    if ufunc is np.matmul and options.get("axes") == _IN_PLACE:
+        options = {}
     if method != "__call__" or options or ufunc not in _OPERATORS:
         raise TypeError(
             f"np.{ufunc.__name__}: {self!r} is sparse; np.{ufunc.__name__} takes A.toarray(), or A.values where zeros "
@@ -39,6 +46,7 @@ def apply(
         return made
     if not isinstance(made, np.ndarray):
         raise TypeError(f"np.{ufunc.__name__}: the result {made!r} is sparse and does not fit out; type y = ...")
+    refuse_part_of(self._matrix.values, out[0], f"np.{ufunc.__name__}", self._core)
     np.copyto(out[0], made, casting="same_kind")
     return out[0]
 

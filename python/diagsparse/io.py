@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import gzip
-import logging
 import os
 import secrets
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import inf
+from numbers import Real
 from pathlib import Path
 from typing import IO, Any
-from zipfile import is_zipfile
 
 import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
 
-from ._packing import Packing
-from ._types import ConversionWarning, named_dtype
+from . import _archives, _matrix_market, _memory
+from ._convert import format_class
+from ._types import ConversionWarning
 
-_LOGGER = logging.getLogger("diagsparse")
 _SUFFIXES = ".mtx", ".mtx.gz", ".npz"
-_SCIPY_FORMATS = {"dia", "csr", "csc", "coo"}
-_TAG, _VERSION = "diagsparse.", 1
+_SMALL, _RATIO = 256 * 10**6, 100  # bytes that any file may take, and those for each byte of a larger one
 
 
-def read(path: str | os.PathLike[str], *, format: str | None = None, dtype: DTypeLike | None = None) -> Any:
+def read(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    dtype: DTypeLike | None = None,
+    max_bytes: int | None = None,
+) -> Any:
     """Read a matrix from a file.
 
     Parameters
@@ -40,6 +45,10 @@ def read(path: str | os.PathLike[str], *, format: str | None = None, dtype: DTyp
     dtype : dtype, optional
         float32, float64, complex64 or complex128.  By default that of the file; integer and pattern values become
         float64 (integers with a `ConversionWarning`).
+    max_bytes : int, optional
+        Limit of the memory that reading takes, as the header of the file forecasts it, and of the result.  By default
+        100 times the bytes of the file, or 256 MB where that is more, but not more than the machine has free: a small
+        file that promises a large matrix is refused until `max_bytes` allows it.
 
     Returns
     -------
@@ -50,6 +59,8 @@ def read(path: str | os.PathLike[str], *, format: str | None = None, dtype: DTyp
     ------
     ValueError
         For another suffix and for a file that is damaged or holds something else: the message names file and line.
+    MemoryError
+        With the bytes, when they exceed `max_bytes`; nothing large was allocated.
     FileNotFoundError
         If there is no such file.
     TypeError
@@ -57,7 +68,8 @@ def read(path: str | os.PathLike[str], *, format: str | None = None, dtype: DTyp
 
     Notes
     -----
-    Peak memory is about three times that of the result.
+    Peak memory is about three times that of the result: text is forecast at twice its entries, mirrored ones included,
+    as row, column and value, and 16 bytes for each row.
 
     Examples
     --------
@@ -67,28 +79,72 @@ def read(path: str | os.PathLike[str], *, format: str | None = None, dtype: DTyp
     >>> ds.read(path, format="hm").shape
     (900, 900)
     """
-    from . import _matrix_market, array
-
     path = Path(path)
     archive = _suffix("read", path) == ".npz"
-    loaded = _read_npz(path) if archive else _matrix_market.read(path)
-    if sparse.issparse(loaded):
-        if loaded.dtype.kind in "biu":
+    if format is not None:
+        format_class(format)  # raises
+    limit = _limit(path, max_bytes)
+    try:
+        loaded = _archives.read(path, limit) if archive else _matrix_market.read(path, limit, format or "csr")
+        if sparse.issparse(loaded) and loaded.dtype.kind in "biu":
             if dtype is None:
                 told = f"{path.name}: {loaded.dtype} values become float64; pass dtype= to choose"
                 warnings.warn(told, ConversionWarning, stacklevel=2)
-            loaded = loaded.astype(np.float64)
-        loaded = array(loaded, loaded.format if archive and loaded.format in _SCIPY_FORMATS else "csr")
-    if dtype is not None:
-        loaded = loaded.astype(dtype, copy=False)
-    return loaded if format is None else loaded.asformat(format)
+            loaded.data = loaded.data.astype(np.float64)  # astype of a coo_array would sort its entries
+        kept = loaded.format if archive and loaded.format != "bsr" else "csr"
+        return _converted(loaded, format or kept, dtype, limit)
+    except (ValueError, MemoryError) as error:
+        kind = MemoryError if isinstance(error, MemoryError) else ValueError
+        raise kind(f"{path.name}: {str(error) or 'out of memory'}") from error.__cause__
 
 
-def read_floats(path: str | os.PathLike[str]) -> Any:
+def read_floats(path: str | os.PathLike[str], *, format: str | None = None, max_bytes: int | None = None) -> Any:
     """Read a matrix for a report: as `read`, but integers become float64 without a warning."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConversionWarning)
-        return read(path)
+        return read(path, format=format, max_bytes=max_bytes)
+
+
+def _limit(path: Path, max_bytes: int | None) -> int:
+    """Return the bytes that reading a file may take."""
+    if max_bytes is None:
+        return min(_memory.available_bytes(), max(_SMALL, _RATIO * path.stat().st_size))
+    if not isinstance(max_bytes, Real) or isinstance(max_bytes, bool):
+        raise TypeError(f"read: max_bytes={max_bytes!r}: expected a number of bytes or None")
+    if not 0 <= max_bytes < inf:
+        raise ValueError(f"read: max_bytes={max_bytes}: expected 0 bytes or more")
+    return int(max_bytes)
+
+
+def _converted(loaded: Any, format: str, dtype: DTypeLike | None, limit: int) -> Any:
+    """Return a matrix of SciPy or ours in this format, by way of csr only where there is no other."""
+    if not sparse.issparse(loaded):
+        loaded = loaded if dtype is None else loaded.astype(dtype, copy=False)
+        way = "csr" if format in ("csc", "coo") else format
+        return loaded.asformat(way, max_bytes=limit).asformat(format, max_bytes=limit)
+    if format == "coo" and loaded.shape[0] > loaded.nnz:
+        loaded = _in_order(_entries(loaded))
+    way = format if format in ("csr", "csc", "coo") or loaded.format == "dia" else "csr"
+    return format_class(way)(loaded, dtype=dtype, max_bytes=limit).asformat(format, max_bytes=limit)
+
+
+def _entries(a: Any) -> Any:
+    """Return a matrix of SciPy as a `coo_array`; from diagonals, SciPy itself would go by pointers to all rows."""
+    if a.format != "dia":
+        return a.tocoo()
+    col = np.arange(a.data.shape[1])
+    row = col - a.offsets[:, np.newaxis]
+    inside = (row >= 0) & (row < a.shape[0]) & (col < a.shape[1]) & (a.data != 0)
+    return sparse.coo_array((a.data[inside], (row[inside], np.broadcast_to(col, row.shape)[inside])), shape=a.shape)
+
+
+def _in_order(a: Any) -> Any:
+    """Return a `coo_array` row by row, duplicates summed, again without such pointers."""
+    order = np.lexsort((a.col, a.row))
+    row, col = a.row[order], a.col[order]
+    first = np.flatnonzero(np.diff(row, prepend=-1) | np.diff(col, prepend=-1))
+    values = np.add.reduceat(a.data[order], first) if first.size else a.data
+    return sparse.coo_array((values, (row[first], col[first])), shape=a.shape)
 
 
 def write(path: str | os.PathLike[str], A: Any) -> None:
@@ -118,7 +174,7 @@ def write(path: str | os.PathLike[str], A: Any) -> None:
     >>> ds.read(path).format
     'hm'
     """
-    from . import _matrix_market, issparse
+    from . import issparse
 
     path = Path(path)
     suffix = _suffix("write", path)
@@ -126,7 +182,7 @@ def write(path: str | os.PathLike[str], A: Any) -> None:
         raise TypeError(f"write: A is a {type(A).__name__}, expected a diagsparse matrix or a SciPy sparse array")
     with _replacing(path) as file:
         if suffix == ".npz":
-            _write_npz(file, A)
+            _archives.write(file, A)
         elif suffix == ".mtx":
             _matrix_market.write(file, A)
         else:
@@ -152,44 +208,3 @@ def _replacing(path: Path) -> Iterator[IO[bytes]]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-
-
-def _write_npz(file: IO[bytes], A: Any) -> None:
-    if sparse.issparse(A):
-        sparse.save_npz(file, A if A.format in _SCIPY_FORMATS | {"bsr"} else A.tocsr(), compressed=False)
-    elif A.format in _SCIPY_FORMATS and not A._packed:
-        sparse.save_npz(file, A.to_scipy(), compressed=False)
-    else:
-        plain = (A.copy() if A._op else A).to("cpu")
-        packing = {k: v for k, v in plain._packing._asdict().items() if v} if A._packed else {}
-        np.savez(file, format=f"{_TAG}{A.format}".encode(), version=_VERSION, shape=A.shape, **plain.parts(), **packing)
-
-
-def _read_npz(path: Path) -> Any:
-    """Return a SciPy sparse array, or a matrix of ours."""
-    from ._protocols import from_parts
-
-    with path.open("rb") as file:
-        try:
-            if not is_zipfile(file):
-                raise ValueError("no zip archive, or cut off")
-            file.seek(0)
-            with np.load(file, allow_pickle=False) as archive:
-                tag = bytes(archive["format"].item()).decode()
-                if tag.startswith(_TAG):
-                    parts = {name: archive[name] for name in archive.files}
-                    del parts["format"]
-                    m, n = map(int, parts.pop("shape"))
-                    if (version := int(parts.pop("version"))) > _VERSION:
-                        raise ValueError(f"written by a later version of diagsparse (file version {version})")
-                    if parts["values"].dtype.kind == "V":  # what NumPy makes of a type that it does not know
-                        parts["values"] = parts["values"].view(named_dtype("bfloat16"))
-                    packing = [parts.pop(k).item() if k in parts else None for k in Packing._fields]
-                    return from_parts(tag.removeprefix(_TAG), parts, (m, n), *packing)
-            file.seek(0)
-            return sparse.load_npz(file)
-        except MemoryError:
-            raise
-        except Exception as error:
-            reason = error.args[0] if error.args else type(error).__name__
-            raise ValueError(f"{path.name}: no matrix that diagsparse or SciPy wrote: {reason}") from error

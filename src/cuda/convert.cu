@@ -160,7 +160,7 @@ std::vector<int64> occupied_diagonals(const Matrix& csr) {
   if (!table_pays(csr.rows, csr.cols, csr.values.size())) {
     std::shared_ptr<void> keys = allocate(csr.values.size() * static_cast<int64>(sizeof(Key)));
     launch("list diagonals", list_diagonals, blocks(a.rows * 32), dim3(kBlock), a, static_cast<Key*>(keys.get()));
-    sort_keys(keys, csr.values.size(), 64);
+    sort_keys(keys, csr.values.size(), 33);  // rows + cols < 2^32
     std::vector<Key> found = download(static_cast<const Key*>(keys.get()), csr.values.size());
     found.erase(std::unique(found.begin(), found.end()), found.end());
     for (const Key d : found) offsets.push_back(static_cast<int64>(d) - csr.rows + 1);

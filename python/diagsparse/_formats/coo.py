@@ -53,7 +53,6 @@ class coo_array(IndexedArray):
     @classmethod
     def _canonical(cls, a: Any) -> Any:
         csr = sp.csr_array(a, copy=a.format == "csr")
-        csr.has_sorted_indices = csr.has_canonical_format = False  # what it remembers may be outdated
         csr.sum_duplicates()
         return csr.tocoo()
 

@@ -17,7 +17,8 @@ class csr_array(IndexedArray):
     ----------
     arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or ``(values, indices, indptr)``
         Or ``(values, (row, col))``, as in SciPy. Unsorted or duplicate entries are sorted and summed
-        in a copy; canonical arrays are shared.
+        in a copy. Of canonical arrays the values are shared, the index arrays copied: what moves SciPy's
+        values about (``eliminate_zeros``) moves them here too; ``copy=True`` shares nothing.
     shape, dtype, copy, device, max_bytes
         As for `dia_array`; the shape may be left out as in SciPy.
 

@@ -30,7 +30,7 @@ class Entry {
 
  private:
   class Caller : public Watch {
-    bool interrupted() override { return unlocked_.interrupted(); }
+    bool interrupted() override { return on_main_thread() && unlocked_.interrupted(); }
     Unlocked unlocked_;
   };
   struct State;  // what only one module has

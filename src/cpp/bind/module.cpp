@@ -164,6 +164,7 @@ Triangle triangle_from(int which) {
 }  // namespace
 
 PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
+  on_main_thread();  // which thread that is, is found while Python's lock is held
   py::register_local_exception_translator([](std::exception_ptr thrown) {
     try {
       if (thrown) std::rethrow_exception(thrown);
@@ -263,8 +264,13 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
   m.def("shortest_period", &shortest_period);
   m.def("product_offsets",
         [](const Matrix& a, int op_a, const Matrix& b, int op_b, int64 rows, int64 cols, int triangle) {
-          return offset_sumset(spans_of(*a.layout, op_from(op_a)), spans_of(*b.layout, op_from(op_b)), rows, cols,
-                               triangle_from(triangle));
+          std::vector<int64> offsets;
+          {
+            const Entry entry(a.device());
+            offsets = offset_sumset(spans_of(*a.layout, op_from(op_a)), spans_of(*b.layout, op_from(op_b)), rows, cols,
+                                    triangle_from(triangle));
+          }
+          return offsets;
         });
   m.def(
       "labels_for",

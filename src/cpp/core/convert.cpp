@@ -34,9 +34,9 @@ Matrix realigned(const DiagonalFormat& format, int64 rows, int64 cols, const Arr
   auto theirs = std::make_shared<Layout>(Layout{"dia by column", rows, cols, {}, {}, data.shape, {}});
   std::vector<int64> kept;
   for (std::size_t d = 0; d < offsets.size(); ++d) {
-    const int64 k = offsets[d], row = first_row(k);
-    const int64 length = std::min(diagonal_length(rows, cols, k), width - row - k);
-    if (diagonal_length(rows, cols, k) == 0) continue;
+    const int64 k = offsets[d];
+    if (k <= -rows || k >= cols || rows == 0) continue;
+    const int64 row = first_row(k), length = std::min(diagonal_length(rows, cols, k), width - row - k);
     kept.push_back(k);
     if (length > 0) theirs->spans.push_back({k, row, length, static_cast<int64>(d) * width + row + k});
   }

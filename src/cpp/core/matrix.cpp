@@ -146,7 +146,7 @@ Matrix Plan::run(const Matrix& left, const Matrix& right, Scalar alpha) const {
 // alpha multiplies whole sums, as in matvec.hpp: also where it is no number that terms could be scaled by.
 void Plan::run_kernel(const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& out) const {
   const MatmulKernel run = multiply(left.dtype, right.dtype);
-  if (finite(alpha)) return run(*this, left, right, alpha, beta, out);
+  if (finite(alpha, out.dtype)) return run(*this, left, right, alpha, beta, out);
   Matrix sum = result(out.dtype, true);
   run(*this, left, right, 1.0, 0.0, sum);
   add_scaled(alpha, sum.values, beta, out.values);
@@ -241,6 +241,11 @@ Plan plan_diagonal(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const std
 }
 
 Plan begin_csr(const Matrix& a, const Matrix& b, const MatmulRow& row) {
+  if (a.format != csr.name || b.format != csr.name || a.cols != b.rows) {
+    throw std::invalid_argument("matmul: a plan by rows takes two csr matrices that fit, got " + a.format + " " +
+                                std::to_string(a.rows) + " x " + std::to_string(a.cols) + " and " + b.format + " " +
+                                std::to_string(b.rows) + " x " + std::to_string(b.cols));
+  }
   Plan plan;
   plan.format = "csr";
   plan.kernel = row.name;

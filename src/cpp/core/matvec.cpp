@@ -42,7 +42,7 @@ void matvec(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, c
   check_operands(a, op, x, y, "matvec");
   const MatvecKernel run = matvec_kernel(find_matvec(a.format, kernel), a.dtype, x.dtype);
   if (y.rows == 0 || y.cols == 0) return;
-  if (finite(alpha) && x.rows > 0) return run(a, op, alpha, x, beta, y);
+  if (finite(alpha, y.dtype) && x.rows > 0) return run(a, op, alpha, x, beta, y);
   Array memory;
   const Dense sum = zeros_like(y, memory);
   if (x.rows > 0) run(a, op, 1.0, x, 0.0, sum);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "core/matrix.hpp"
@@ -25,6 +26,11 @@ void check_operands(const Matrix& a, Op op, const Dense& x, const Dense& y, cons
 
 // C = alpha S + beta C for arrays of one type and size, where S is the sum that a kernel made with alpha = 1.
 void add_scaled(Scalar alpha, const Array& sum, Scalar beta, Array& c);
-inline bool finite(Scalar s) { return std::isfinite(s.real()) && std::isfinite(s.imag()); }
+// Whether a factor is finite in the type that it is applied in.
+inline bool finite(Scalar s, DType type) {
+  const bool single = type == DType::f32 || type == DType::c64;
+  const double most = single ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+  return std::abs(s.real()) <= most && std::abs(s.imag()) <= most;
+}
 
 }  // namespace diagsparse

@@ -1,5 +1,7 @@
 #include "core/recurrence.hpp"
 
+#include "core/matvec.hpp"
+
 namespace diagsparse {
 
 namespace {
@@ -54,7 +56,8 @@ void run_steps(const Matrix& a, Op op, const Recurrence& r, const Dense& x, cons
     // v_{j+1} takes the place of v_{j-1}, once that is no longer x.
     const Dense next = over(spares[j % 2], x);
     if (j == 1 && r.back(j) != 0.0) axpby(1.0, before, 0.0, next);
-    multiply(a, op, r.alpha[j], v, r.back(j), next);
+    if (finite(r.alpha[j], next.dtype)) multiply(a, op, r.alpha[j], v, r.back(j), next);
+    else matvec(a, op, r.alpha[j], v, r.back(j), next, "");
     if (r.beta[j] != 0.0) axpby(r.beta[j], v, 1.0, next);
     if (r.c[j + 1] != 0.0) axpby(r.c[j + 1], next, 1.0, y);
     before = v;

@@ -9,7 +9,7 @@ namespace diagsparse {
 
 namespace {
 
-constexpr int kMostThreads = 8;  // at once where there are fewer processors: so that tests meet more threads than two
+constexpr int kMostThreads = 8;  // at once where there are fewer processors
 
 std::atomic<int> threads{0};  // 0: what OpenMP says (OMP_NUM_THREADS, else the processors)
 std::atomic<bool> forked{false};
@@ -25,9 +25,18 @@ int requested_thread_count() {
   return n > 0 ? n : omp_get_max_threads();
 }
 
-int thread_count() { return std::min(requested_thread_count(), std::max(omp_get_num_procs(), kMostThreads)); }
+namespace {
 
-int concurrent_tasks() { return std::min(requested_thread_count(), omp_get_num_procs()); }
+int processors() {
+  static const int count = omp_get_num_procs();  // asking takes longer than a small product
+  return count;
+}
+
+}  // namespace
+
+int thread_count() { return std::min(requested_thread_count(), std::max(processors(), kMostThreads)); }
+
+int concurrent_tasks() { return std::min(requested_thread_count(), processors()); }
 
 void set_thread_count(int n) { threads = n; }
 

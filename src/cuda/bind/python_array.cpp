@@ -138,11 +138,14 @@ void hand_over(const DeviceArray& a, const py::object& consumer) {
 // What a consumer may write to: the array itself, or a copy of one that is read-only.
 DeviceArray handed_over(const DeviceArray& a, const py::object& consumer, const py::kwargs& options) {
   DeviceArray given = a;
-  if (!a.writeable) {
-    const py::object copy = options.contains("copy") ? py::object(options["copy"]) : py::none();
-    if (!copy.is_none() && !copy.cast<bool>()) throw py::buffer_error("the array is read-only, and copy=False");
+  const py::object copy = options.contains("copy") ? py::object(options["copy"]) : py::none();
+  if (!a.writeable && !copy.is_none() && !copy.cast<bool>()) {
+    throw py::buffer_error("the array is read-only, and copy=False");
+  }
+  if (!a.writeable || (!copy.is_none() && copy.cast<bool>())) {
     const Entry entry = enter(a);
     given = compact(a, a.dtype);
+    CUDA_CALL(cudaStreamSynchronize(stream()));  // whole, whatever stream its owner uses it on
   }
   hand_over(given, consumer);
   return given;

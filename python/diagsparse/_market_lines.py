@@ -1,0 +1,134 @@
+"""Which lines of Matrix Market text are well formed: all lines of a piece of text at once.
+
+A stream has one bit for each byte of the text, in words of 64, the lowest first. Cursors are such bits too, one in each
+line, and all of them move together: a sum carries them past the runs of ones that they stand on (Cameron et al.,
+"Parallel Scanning with Bitstream Addition", Euro-Par 2011).
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+_ONE, _TOP = np.uint64(1), np.uint64(63)
+_ZERO = np.uint8(48)
+_NOT_FINITE = re.compile(rb"(?<![^ \n-])(?:nan|inf|infinity)(?![^ \n])", re.IGNORECASE)
+
+
+class Lines:
+    """The lines of a text: how many there are, and the first place where one is not as expected.
+
+    Parameters
+    ----------
+    text : bytes
+        Lines with spaces between numbers; a multiple of 64 bytes, the last of which is a newline.
+    indices, values : int
+        What every line holds: so many integers without a sign, then so many numbers.
+    dtype : dtype
+        Of the numbers: integers, unsigned integers, or floating-point ones.
+
+    Attributes
+    ----------
+    count : int
+        Of the lines that are not blank.
+    fault : int or None
+        Where the first line that is not as expected departs from it.
+    """
+
+    def __init__(self, text: bytes, indices: int, values: int, dtype: np.dtype) -> None:
+        self._scan(text, indices, values, dtype)
+        if dtype.kind in "fc" and self._wrong.max():
+            finite = _NOT_FINITE.sub(lambda word: b".".ljust(len(word[0]), b"0"), text)
+            self._scan(finite, indices, values, dtype)
+        self.count = _count(self._entries)
+        self.fault = int(_places(self._wrong)[0]) if self._wrong.max() else None
+
+    def entry(self, number: int) -> int:
+        """Return where the line of this number begins, blank ones not counted."""
+        return int(_places(self._entries)[number])
+
+    def _scan(self, text: bytes, indices: int, values: int, dtype: np.dtype) -> None:
+        given = np.frombuffer(text, np.uint8)
+        blank, self._digit, newline = _Run(given == 32), _Run(given - _ZERO < 10), _stream(given == 10)
+        point, power = (b".", b"eE") if dtype.kind in "fc" else (b"", b"")
+        self._point, self._power = _marks(text, point), _marks(text, power)
+        self._minus = _marks(text, b"" if dtype.kind == "u" else b"-")
+        self._sign = _marks(text, b"-+") if self._power is not None and b"+" in text else self._minus
+        inside = ~newline
+        at = _next(newline)
+        at[0] |= _ONE
+        self._entries = at = blank.past(at) & inside
+        self._wrong = np.zeros_like(at)
+        for column in range(indices + values):
+            at = self._integer(at) if column < indices else self._number(at)
+            if indices <= column + 1 < indices + values:  # what follows could begin with a sign or a point
+                self._wrong |= at & inside & blank.others
+            at = blank.past(at)
+        self._wrong |= at & inside
+
+    def _integer(self, at: np.ndarray) -> np.ndarray:
+        self._wrong |= at & self._digit.others
+        return self._digit.past(at)
+
+    def _number(self, at: np.ndarray) -> np.ndarray:
+        at = _past_one(at, self._minus)
+        self._wrong |= _past_one(at, self._point) & self._digit.others  # digits come first, or after a leading point
+        at = self._digit.past(at)
+        at = self._digit.past(_past_one(at, self._point))
+        if self._power is None:
+            return at
+        power = at & self._power
+        return at ^ power | self._integer(_past_one(_next(power), self._sign))
+
+
+class _Run:
+    """Bytes of a kind that stands in runs."""
+
+    def __init__(self, mask: np.ndarray) -> None:
+        self.bits = _stream(mask)
+        self.others = ~self.bits
+        self._is_long = self.others.min() == 0  # some run fills a word
+
+    def past(self, at: np.ndarray) -> np.ndarray:
+        """Move the cursors that stand on such a byte to the next one of another kind."""
+        moved = at + self.bits
+        moved[1:] += moved[:-1] < self.bits[:-1]
+        if self._is_long:  # then a carry may have to go on: rare, and slow
+            total = int.from_bytes(at.tobytes(), "little") + int.from_bytes(self.bits.tobytes(), "little")
+            moved = np.frombuffer(total.to_bytes(at.nbytes, "little"), np.uint64)
+        return moved & self.others
+
+
+def _past_one(at: np.ndarray, marks: np.ndarray | None) -> np.ndarray:
+    """Move the cursors that stand on one of these marks by one byte."""
+    if marks is None:
+        return at
+    on = at & marks
+    return at ^ on | _next(on)
+
+
+def _next(at: np.ndarray) -> np.ndarray:
+    moved = at << _ONE
+    moved[1:] |= at[:-1] >> _TOP
+    return moved
+
+
+def _marks(text: bytes, characters: bytes) -> np.ndarray | None:
+    given = np.frombuffer(text, np.uint8)
+    streams = [_stream(given == character) for character in characters if character in text]
+    return np.bitwise_or.reduce(streams) if streams else None
+
+
+def _stream(mask: np.ndarray) -> np.ndarray:
+    return np.packbits(mask, bitorder="little").view(np.uint64)
+
+
+def _count(stream: np.ndarray) -> int:
+    if hasattr(np, "bitwise_count"):  # from NumPy 2 on
+        return int(np.bitwise_count(stream).sum())
+    return int(np.unpackbits(stream.view(np.uint8)).sum())
+
+
+def _places(stream: np.ndarray) -> np.ndarray:
+    return np.flatnonzero(np.unpackbits(stream.view(np.uint8), bitorder="little"))

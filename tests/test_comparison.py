@@ -8,7 +8,6 @@ from cases import VIEWS, make, matrix, ours, raises
 import diagsparse as ds
 
 FORMATS = pytest.mark.parametrize("format", ds.formats())
-pytestmark = pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
 
 
 @FORMATS
@@ -54,7 +53,7 @@ def test_comparisons_on_a_gpu_say_what_to_type(format, device):
 
 @FORMATS
 def test_numpy_on_the_left(format):
-    A = make(format, matrix("banded 65"))
+    A = make(format, matrix("banded 65").copy())
     dense, y = A.toarray(), np.arange(65.0 * 65).reshape(65, 65)
     assert np.array_equal(y + A, y + dense) and np.array_equal(y - A, y - dense)
     assert np.array_equal((y * A).toarray(), y * dense) and np.array_equal((y == A), y == dense)
@@ -67,6 +66,14 @@ def test_numpy_on_the_left(format):
     assert y is kept and np.array_equal(y, np.arange(65.0 * 65).reshape(65, 65) + dense)
     y -= A
     assert y is kept and np.allclose(y, np.arange(65.0 * 65).reshape(65, 65))
+    square, same = np.eye(65), None
+    same = square
+    square @= A
+    assert square is same and np.allclose(square, dense)
+    with raises(ValueError, "out is part of A's values"):
+        np.matmul(np.ones(65), A, out=A.values.ravel()[:65])
+    with raises(TypeError, "out"):
+        np.add(y, 1, out=A)
     for function in (np.sqrt, np.exp, np.add.reduce, np.sin):
         with raises(TypeError, "sparse", "toarray"):
             function(A)

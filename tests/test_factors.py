@@ -51,6 +51,18 @@ def test_infinite_and_undefined_alpha(device, format, kernel, alpha):
 
 
 @MATVEC
+def test_alpha_beyond_float32(device, format, kernel):
+    """1e300 is infinite in float32: rows that store nothing give NaN, as with infinity itself."""
+    A = make(format, np.diag([1.0, 0, -2]).astype("float32")).to(device)
+    x = to_device(np.ones(3, "float32"), device)
+    expected = A.matvec(x, alpha=np.inf, kernel=kernel)
+    same(A.matvec(x, alpha=1e300, kernel=kernel), to_host(expected))
+    assert np.isnan(to_host(expected)[1])
+    chain = ds.recurrence_multiply(A, x, [np.inf], 0, 0, [0, 1])
+    same(chain, to_host(expected))
+
+
+@MATVEC
 def test_beta_without_columns(device, format, kernel):
     """A matrix without columns gives y = beta y, whatever alpha; undefined where that is."""
     if format == "cdm":

@@ -81,6 +81,30 @@ def test_arrays_longer_than_the_entries():
         assert np.array_equal(make(format, a).toarray(), np.eye(3))
 
 
+def test_diagonals_far_outside_and_ways_out(tmp_path):
+    """SciPy cuts offsets to 32 bits; `write` and `compare` read SciPy's objects too."""
+    for far in (2**40, -(2**62), 2**63 - 1, -(2**63), 2**31, 7):
+        a = sp.dia_array(np.eye(6))
+        a.offsets = np.array([far])
+        for format in ds.formats():
+            assert make(format, a).nnz == 0 and make(format, a).shape == (6, 6)
+        assert ds.array(a).count_nonzero() == 0
+    a = sp.csr_array(np.diag([1.0, 2, 3]))
+    a.indptr[-1] = 99
+    for suffix in ("mtx", "mtx.gz", "npz"):
+        refused(lambda s=suffix: ds.write(tmp_path / f"a.{s}", a), "indptr")
+    refused(lambda: ds.compare(a), "indptr")
+    assert not list(tmp_path.iterdir())
+
+
+def test_arrays_that_scipy_never_made():
+    a = sp.coo_array(np.eye(3))
+    a.coords = ([0, 1, 2], [0, 1, 2])
+    assert np.array_equal(ds.csr_array(a).toarray(), np.eye(3))
+    with pytest.raises(TypeError, match="dia_array"):
+        type("other", (ds.hm_array,), {"format": "dia"})
+
+
 # ---- parts and pickles ----------------------------------------------------------------------------
 def state_of(A):
     """Return what a pickle of A holds."""

@@ -166,3 +166,16 @@ def test_packed_copies(format, device):
         A.values = 3
         assert np.array_equal(B.toarray(), expected)
         A.values = host({"v": make(format, ds.gallery.tridiagonal(9), symmetry="symmetric", period=1).values})["v"]
+
+
+@pytest.mark.parametrize("format", ["dia", "hm", "cdm"])
+def test_copies_of_batches(format, device):
+    like = make(format, ds.gallery.tridiagonal(4)).to(device)
+    b = ds.batch_array([like, 2 * like])
+    for c in (b.copy(), copy.copy(b), copy.deepcopy(b)):
+        c[0].values = 7
+        assert c.device == b.device and np.array_equal(b[0].toarray(), like.toarray())
+    c = pickle.loads(pickle.dumps(b))
+    assert c.device == "cpu" and np.array_equal(c[1].toarray(), 2 * like.toarray())
+    with raises(TypeError, "b.values == c.values"):
+        b == c  # noqa: B015

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from . import _memory
+from ._gate import private
 from ._packing import Packing
 from ._types import VALUE_TYPES, named_dtype
 
@@ -41,6 +42,7 @@ _DENSEST = 1032  # bytes that deflate packs into one, at most
 def write(file: IO[bytes], A: Any) -> None:
     """Write a SciPy sparse matrix or one of ours to an open binary file."""
     if sparse.issparse(A):
+        A = private(A, "write")[0]
         sparse.save_npz(file, A if A.format in {*SCIPY_FORMATS, "bsr"} else A.tocsr(), compressed=False)
     elif A.format in SCIPY_FORMATS and not A._packed:
         sparse.save_npz(file, A.to_scipy(), compressed=False)

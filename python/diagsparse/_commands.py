@@ -218,23 +218,24 @@ def _tables(report: dict[str, Any]) -> Any:
 # ---- files --------------------------------------------------------------------------------------------------------
 @main.command()
 @click.argument("file", type=click.Path(path_type=Path))
+@_max_bytes
 @_common
-def info(terminal: Terminal, file: Path) -> None:
+def info(terminal: Terminal, file: Path, max_bytes: int | None) -> None:
     """Report the structure of the matrix in FILE, and what it would take in every format."""
-    A = read_floats(file)
+    A = read_floats(file, max_bytes=max_bytes)
     structure = analyze_structure(A.to_scipy("csr"))
     sizes = memory_report(A)
-    csr = max(1, sizes["csr"] or 1)
+    csr, nonzero = max(1, sizes["csr"] or 1), A.count_nonzero() * A.dtype.itemsize
     rows = [["format", "bytes", "of csr", "suits"]]
     for format, nbytes in sorted(sizes.items(), key=lambda item: item[1] or 1 << 62):
         cells = ["-", "-"] if nbytes is None else [human(nbytes), _text.digits(nbytes / csr)]
-        rows.append([format, *cells, _suits(format, nbytes, csr, A)])
+        rows.append([format, *cells, _suits(format, nbytes, csr, nonzero)])
     name = file.name.split(".")[0]
     terminal.show("\n".join([structure.describe(name), *_text.columns(rows, "<>><")]))
     terminal.emit({"name": name, **structure.to_dict(), "bytes": sizes})
 
 
-def _suits(format: str, nbytes: int | None, csr: int, A: Any) -> str:
+def _suits(format: str, nbytes: int | None, csr: int, nonzero: int) -> str:
     """Say whether a format suits: whether it stores less than csr; what a diagonal format reads, it reads in order."""
     if nbytes is None:
         return "no: holds square matrices only"
@@ -242,7 +243,7 @@ def _suits(format: str, nbytes: int | None, csr: int, A: Any) -> str:
     if not issubclass(FORMATS[format], DiagonalArray):
         return "yes" if nbytes <= csr else f"no: {times}"
     if nbytes <= csr:
-        return f"yes: {A.nnz * A.dtype.itemsize / max(1, nbytes):.0%} of its bytes are nonzeros".replace("%", " %")
+        return f"yes: {nonzero / max(1, nbytes):.0%} of its bytes are nonzeros".replace("%", " %")
     return f"perhaps: {times}, but read in order" if nbytes < 1.5 * csr else f"no: {times}"
 
 
@@ -254,7 +255,7 @@ def _suits(format: str, nbytes: int | None, csr: int, A: Any) -> str:
 @_common
 def convert(terminal: Terminal, source: Path, target: Path, format: str | None, max_bytes: int | None) -> None:
     """Read a matrix from IN and write it to OUT (.mtx, .mtx.gz, .npz), in another format where asked."""
-    A = read_floats(source).asformat(format, max_bytes=max_bytes)
+    A = read_floats(source, format=format, max_bytes=max_bytes)
     path = target if target.is_absolute() else terminal.path(str(target))
     write(path, A)
     terminal.show(f"Wrote {path}: {A!r}")

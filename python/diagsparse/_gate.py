@@ -111,9 +111,9 @@ def _diagonals(a: Any, who: str) -> tuple[Any, bool]:
         raise ValueError(f"{who}: {offsets.size} offsets, but {len(a.data)} rows of data")
     if len(np.unique(offsets)) < offsets.size:
         raise ValueError(f"{who}: offsets {offsets.tolist()[:8]} repeat; each diagonal may be given once")
-    if offsets.size and (offsets.min() <= -(2**62) or offsets.max() >= 2**62):
-        raise ValueError(f"{who}: offsets {offsets.tolist()[:8]} hold values beyond 2^62")
-    return a, False
+    inside = (offsets > -a.shape[0]) & (offsets < a.shape[1])  # SciPy leaves the others out, and cuts them to 32 bits
+    data = a.data if inside.all() else a.data[inside]
+    return type(a)((data, offsets[inside]), shape=a.shape), False
 
 
 def _require_lists(a: Any, who: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from importlib import import_module
+from inspect import signature
 from itertools import chain
 from pathlib import Path
 from types import ModuleType
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ._gate import private
 from ._market_text import Header, Text, explain, opened, room
 
 _LOGGER = logging.getLogger("diagsparse")
@@ -49,7 +51,7 @@ def _parsed(text: Text) -> Any:
         _LOGGER.info("%s: pattern entries become float64 ones", name)
     source = _Source(text)
     try:
-        made = sparse.coo_array(library.mmread(source))
+        made = sparse.coo_array(library.mmread(source, **_options(library)))
     except MemoryError:
         raise
     except Exception as error:
@@ -71,7 +73,8 @@ def _diagonal_is_wrong(header: Header, made: Any) -> bool:
 
 def write(file: Any, A: Any) -> None:
     """Write a SciPy sparse matrix or one of ours to an open binary file, as a general matrix in coordinates."""
-    plain = (A if sparse.issparse(A) else A.asformat("csr").to_scipy()).tocoo()  # as csr, a 4 x 0 matrix never ends
+    checked = private(A, "write")[0] if sparse.issparse(A) else A.asformat("csr").to_scipy()
+    plain = checked.tocoo()  # as csr, a 4 x 0 matrix never ends
     plain = plain.astype(np.int8) if plain.dtype == bool else plain
     sink = _Sink(file)
     _library().mmwrite(sink, plain, symmetry="general")
@@ -84,6 +87,11 @@ def _library() -> ModuleType:
         return import_module("fast_matrix_market")
     except ImportError:
         return import_module("scipy.io")
+
+
+def _options(library: ModuleType) -> dict[str, Any]:
+    """Return what SciPy wants to be told from version 1.16 on, and warns of from 1.18 on."""
+    return {"spmatrix": False} if "spmatrix" in signature(library.mmread).parameters else {}
 
 
 class _Source:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from . import exactness, measure
 from ._array import FORMATS, SparseArray
@@ -16,6 +17,7 @@ from ._backend import get_num_threads, place
 from ._comparison import TITLES, Comparison, Row, Skipped
 from ._construct import array
 from ._forecast import convert_nbytes
+from ._gate import private
 from ._memory import available_bytes, human
 from ._products import plan_matmul
 from .measure import Progress, portion
@@ -132,6 +134,8 @@ def _csr(A: Any, name: str) -> tuple[Any, str]:
 
         name = name or Path(A).name.removesuffix(".gz").removesuffix(".mtx").removesuffix(".npz")
         A = read_floats(A)
+    if sparse.issparse(A):
+        A = private(A, "compare")[0]
     csr = measure.csr32(A.to_scipy("csr") if isinstance(A, SparseArray) else A)
     if csr.dtype.kind in "iub":
         csr = csr.astype(np.float64)

@@ -109,7 +109,7 @@ def test_values_stay_shared():
     assert sorted(set(A.values.get().tolist())) == [2, 5]
 
 
-@pytest.mark.parametrize("format", ["dia", "hm", "cdm", "csr"])
+@pytest.mark.parametrize("format", ["dia", "hm", "csr"])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "complex128"])
 def test_values_are_set_from_scalars_and_arrays(format, dtype):
     if dtype == "bfloat16":

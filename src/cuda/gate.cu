@@ -1,8 +1,7 @@
 // The gate on a GPU: index arrays and diagonals, read once, and the first fault brought to the host.
-#include "core/gate.hpp"
-
 #include <limits>
 
+#include "core/gate.hpp"
 #include "launch.cuh"
 #include "memory.cuh"
 
@@ -63,9 +62,8 @@ __global__ void __launch_bounds__(kBlock)
 }
 
 // A thread takes an entry: it lies in the matrix, and after the one before it.
-__global__ void __launch_bounds__(kBlock)
-    check_pairs(const std::int32_t* row, const std::int32_t* col, int64 count, int64 rows, int64 cols, Place* outside,
-                Place* order) {
+__global__ void __launch_bounds__(kBlock) check_pairs(const std::int32_t* row, const std::int32_t* col, int64 count,
+                                                      int64 rows, int64 cols, Place* outside, Place* order) {
   const int64 e = thread_index();
   if (e >= count) return;
   const std::int32_t i = row[e], j = col[e];

@@ -284,14 +284,14 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
     const Entry entry(from.device(), {&from, &to});
     add_diagonals(alpha, from, op_from(op), to, accumulate);
   });
-  m.def("realigned", [](const std::string& format, int64 rows, int64 cols, py::handle data,
-                        const std::vector<int64>& offsets) {
-    const DiagonalFormat& f = diagonal_format(format);
-    check_shape(f.name, rows, cols);
-    const Array given = array_from(data);
-    const Entry entry(given.device);
-    return realigned(f, rows, cols, given, offsets);
-  });
+  m.def("realigned",
+        [](const std::string& format, int64 rows, int64 cols, py::handle data, const std::vector<int64>& offsets) {
+          const DiagonalFormat& f = diagonal_format(format);
+          check_shape(f.name, rows, cols);
+          const Array given = array_from(data);
+          const Entry entry(given.device);
+          return realigned(f, rows, cols, given, offsets);
+        });
   m.def("differing_diagonal", [](const Matrix& packed, const Matrix& full) {
     std::optional<int64> offset;
     {

@@ -25,7 +25,8 @@ void unless_python_ends(const F& f) noexcept {
 
 // Whether this is the thread to which Python brings signals.
 inline bool on_main_thread() {
-  static const auto main = pybind11::module_::import("threading").attr("main_thread")().attr("ident").cast<unsigned long>();
+  static const auto main =
+      pybind11::module_::import("threading").attr("main_thread")().attr("ident").cast<unsigned long>();
   return PyThread_get_thread_ident() == main;
 }
 

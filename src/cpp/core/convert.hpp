@@ -26,8 +26,8 @@ std::vector<Move> shared_diagonals(const Matrix& from, Op op, const Matrix& to);
 // The one routine behind copies of views, conversions inside the family, astype, and A + B.
 void add_diagonals(Scalar alpha, const Matrix& from, Op op, Matrix& to, bool accumulate);
 
-// A diagonal format from data[d, j] = A[j - offsets[d], j], the alignment of SciPy and CuPy; data has a row of any width
-// for each offset, and what it lacks is 0. Offsets outside of the matrix are left out.
+// A diagonal format from data[d, j] = A[j - offsets[d], j], the alignment of SciPy and CuPy; data has a row of any
+// width for each offset, and what it lacks is 0. Offsets outside of the matrix are left out.
 Matrix realigned(const DiagonalFormat& format, int64 rows, int64 cols, const Array& data,
                  const std::vector<int64>& offsets);
 

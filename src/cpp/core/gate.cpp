@@ -70,9 +70,10 @@ void check_parts(const Matrix& m, const std::vector<ExpectedPart>& expected) {
   for (const ExpectedPart& e : expected) {
     const Array& given = m.index(e.name);
     if (given.dtype != e.dtype || given.shape.cols >= 0 || given.size() != e.size) {
-      throw std::invalid_argument(who(m.format) + e.name + " holds " + std::to_string(given.size()) + " values of type " +
-                                  dtype_name(given.dtype) + (given.shape.cols >= 0 ? " in two dimensions" : "") +
-                                  ", expected " + std::to_string(e.size) + " of type " + dtype_name(e.dtype));
+      throw std::invalid_argument(who(m.format) + e.name + " holds " + std::to_string(given.size()) +
+                                  " values of type " + dtype_name(given.dtype) +
+                                  (given.shape.cols >= 0 ? " in two dimensions" : "") + ", expected " +
+                                  std::to_string(e.size) + " of type " + dtype_name(e.dtype));
     }
     if (given.device != m.values.device) throw std::invalid_argument(who(m.format) + "parts on different devices");
   }
@@ -108,8 +109,7 @@ void check_members(const Matrix& all) {
   check_value_type(all);
   if (!all.layout || all.layout->packing || all.values.shape.cols != all.layout->values_shape.size()) {
     throw std::invalid_argument("batch_array: got " + words(all.values.shape) + ", expected a row of " +
-                                std::to_string(all.layout ? all.layout->values_shape.size() : 0) +
-                                " for each member");
+                                std::to_string(all.layout ? all.layout->values_shape.size() : 0) + " for each member");
   }
 }
 

@@ -10,7 +10,8 @@ Dense flipped(const Dense& d) { return {d.data, d.dtype, d.cols, d.rows, d.col_s
 // A block of zeros that is walked as `like` is.
 Dense zeros_like(const Dense& like, Array& memory) {
   memory = Array::zeros(like.dtype, {like.rows * like.cols});
-  if (like.col_stride == 1 && like.row_stride != 1) return {memory.data, like.dtype, like.rows, like.cols, like.cols, 1};
+  if (like.col_stride == 1 && like.row_stride != 1)
+    return {memory.data, like.dtype, like.rows, like.cols, like.cols, 1};
   return {memory.data, like.dtype, like.rows, like.cols, 1, like.rows};
 }
 
@@ -22,9 +23,7 @@ void add_scaled(Scalar alpha, const Dense& s, Scalar beta, const Dense& y) {
 
 }  // namespace
 
-void add_scaled(Scalar alpha, const Array& sum, Scalar beta, Array& c) {
-  axpby(alpha, flat(sum), beta, flat(c));
-}
+void add_scaled(Scalar alpha, const Array& sum, Scalar beta, Array& c) { axpby(alpha, flat(sum), beta, flat(c)); }
 
 void check_operands(const Matrix& a, Op op, const Dense& x, const Dense& y, const char* who) {
   const int64 rows = op.transposed ? a.cols : a.rows, cols = op.transposed ? a.rows : a.cols;

@@ -13,7 +13,7 @@ namespace diagsparse {
 namespace {
 
 constexpr int64 kNone = std::numeric_limits<int64>::max();
-constexpr int64 kChunk = 1 << 15;    // lines, entries or values a task
+constexpr int64 kChunk = 1 << 15;   // lines, entries or values a task
 constexpr int64 kAtOnce = 1 << 12;  // indices that are counted before their lines are
 
 // The first places that are wrong, in the words of Fault.
@@ -84,17 +84,18 @@ Fault in_lines(const P* indptr, const I* indices, int64 count, int64 lines, int6
   });
   if (falling.outside < kNone) return {Fault::pointers, falling.outside};
   if (indptr[lines] != count) return {Fault::pointers, lines};
-  return in_chunks(lines, count, [&](int64 first, int64 last) {
-           if (in_order(indptr, indices, first, last, extent)) return Firsts{};
-           Firsts found;
-           for (int64 i = first; i < last; ++i) {
-             for (int64 e = indptr[i]; e < indptr[i + 1]; ++e) {
-               if (outside(indices[e], extent)) found.take({e, kNone});
-               else if (e > indptr[i] && indices[e] <= indices[e - 1]) found.take({kNone, e});
-             }
-           }
-           return found;
-         })
+  return in_chunks(lines, count,
+                   [&](int64 first, int64 last) {
+                     if (in_order(indptr, indices, first, last, extent)) return Firsts{};
+                     Firsts found;
+                     for (int64 i = first; i < last; ++i) {
+                       for (int64 e = indptr[i]; e < indptr[i + 1]; ++e) {
+                         if (outside(indices[e], extent)) found.take({e, kNone});
+                         else if (e > indptr[i] && indices[e] <= indices[e - 1]) found.take({kNone, e});
+                       }
+                     }
+                     return found;
+                   })
       .fault();
 }
 
@@ -117,14 +118,16 @@ Fault fault_in_lines(const Array& indptr, const Array& indices, int64 lines, int
 
 Fault fault_in_pairs(const Array& row, const Array& col, int64 rows, int64 cols) {
   const auto *i = row.as<const std::int32_t>(), *j = col.as<const std::int32_t>();
-  return in_chunks(row.size(), row.size(), [&](int64 first, int64 last) {
-           Firsts found;
-           for (int64 e = first; e < last; ++e) {
-             if (outside(i[e], rows) || outside(j[e], cols)) found.take({e, kNone});
-             else if (e > 0 && (i[e] < i[e - 1] || (i[e] == i[e - 1] && j[e] <= j[e - 1]))) found.take({kNone, e});
-           }
-           return found;
-         })
+  return in_chunks(row.size(), row.size(),
+                   [&](int64 first, int64 last) {
+                     Firsts found;
+                     for (int64 e = first; e < last; ++e) {
+                       if (outside(i[e], rows) || outside(j[e], cols)) found.take({e, kNone});
+                       else if (e > 0 && (i[e] < i[e - 1] || (i[e] == i[e - 1] && j[e] <= j[e - 1])))
+                         found.take({kNone, e});
+                     }
+                     return found;
+                   })
       .fault();
 }
 

@@ -217,3 +217,9 @@ def test_errors_leave_the_old_file(tmp_path, suffix, monkeypatch):
     monkeypatch.undo()
     assert [found.name for found in tmp_path.iterdir()] == [path.name]
     assert ds.read(path).shape == (3, 3)
+
+
+@pytest.mark.parametrize("suffix", [".mtx", ".mtx.gz", ".npz"])
+def test_complex_matrices_without_entries_stay_complex(tmp_path, suffix):
+    ds.write(tmp_path / f"a{suffix}", ds.csr_array((4, 3), dtype="complex128"))
+    assert ds.read(tmp_path / f"a{suffix}").dtype == np.complex128

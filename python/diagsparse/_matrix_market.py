@@ -77,7 +77,10 @@ def write(file: Any, A: Any) -> None:
     plain = checked.tocoo()  # as csr, a 4 x 0 matrix never ends
     plain = plain.astype(np.int8) if plain.dtype == bool else plain
     sink = _Sink(file)
-    _library().mmwrite(sink, plain, symmetry="general")
+    if plain.nnz == 0 and plain.dtype.kind == "c":  # of which the libraries say that it is real
+        sink.write(b"%%%%MatrixMarket matrix coordinate complex general\n%d %d 0\n" % plain.shape)
+    else:
+        _library().mmwrite(sink, plain, symmetry="general")
     if sink.error is not None:
         raise sink.error
 

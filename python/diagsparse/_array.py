@@ -53,6 +53,7 @@ class SparseArray(LinearOperator):
     _matrix: Any  # the C++ matrix
     _op: int  # what this view does with it
     _packed: bool = False  # of a matrix of diagonals: `unpacked` is for all but products with dense operands
+    _format: ClassVar[str]  # the same as `format`, `_shape` and `_dtype` as their namesakes: for the paths that count
     _shape: tuple[int, int]
     _dtype: np.dtype
 
@@ -65,7 +66,7 @@ class SparseArray(LinearOperator):
             if cls.format in FORMATS:
                 raise TypeError(f"format {cls.format!r} is that of {FORMATS[cls.format].__name__}")
             FORMATS[cls.format] = cls
-            cls.format = _Name(cls.format)  # type: ignore[assignment]
+            cls._format, cls.format = cls.format, _Name(cls.format)  # type: ignore[assignment]
             setattr(SparseArray, f"to{cls.format}", _converter(cls.format))
 
     def __init__(

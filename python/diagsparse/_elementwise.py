@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from ._array import SparseArray
 
 
+_TEXT = (str, bytes, np.str_, np.bytes_)  # which NumPy calls scalars
+
+
 def _is_scalar(x: Any) -> bool:
-    return (np.isscalar(x) and not isinstance(x, str | bytes)) or (isinstance(x, np.ndarray) and x.ndim == 0)
+    return (np.isscalar(x) and type(x) not in _TEXT) or (isinstance(x, np.ndarray) and x.ndim == 0)
 
 
 def _keeps_symmetry(factor: Any) -> bool:

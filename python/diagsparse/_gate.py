@@ -109,11 +109,10 @@ def _diagonals(a: Any, who: str) -> tuple[Any, bool]:
     offsets = integers(a.offsets, "offsets", who)
     if offsets.size != len(a.data):
         raise ValueError(f"{who}: {offsets.size} offsets, but {len(a.data)} rows of data")
-    if len(np.unique(offsets)) < offsets.size:
+    if len(set(offsets.tolist())) < offsets.size:
         raise ValueError(f"{who}: offsets {offsets.tolist()[:8]} repeat; each diagonal may be given once")
     inside = (offsets > -a.shape[0]) & (offsets < a.shape[1])  # SciPy leaves the others out, and cuts them to 32 bits
-    data = a.data if inside.all() else a.data[inside]
-    return type(a)((data, offsets[inside]), shape=a.shape), False
+    return (a if inside.all() else type(a)((a.data[inside], offsets[inside]), shape=a.shape)), False
 
 
 def _require_lists(a: Any, who: str) -> None:

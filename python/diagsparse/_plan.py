@@ -58,7 +58,7 @@ class MatmulPlan:
         self._place = a._place
         if a._place is not b._place:
             together("matmul", a, b)  # raises
-        if a.shape[1] != b.shape[0]:
+        if a._shape[1] != b._shape[0]:
             raise ValueError(
                 f"matmul: A is {_display.operand(a)} and B is {_display.operand(b)}: "
                 f"A has {a.shape[1]} columns, B has {b.shape[0]} rows"
@@ -67,8 +67,8 @@ class MatmulPlan:
             format_class(format)  # raises for an unknown name
             a._core.check_shape(format, a.shape[0], b.shape[1])
         if isinstance(a, DiagonalArray) and isinstance(b, DiagonalArray):
-            self._format = format or a.format
-            self._work = self.format if issubclass(FORMATS[self.format], DiagonalArray) else a.format
+            self._format = format = format or a._format
+            self._work = format if issubclass(FORMATS[format], DiagonalArray) else a._format
             pairs = a._matrix.diagonals * b._matrix.diagonals
             if pairs > 1 << 20:
                 what = f"matmul: {_display.operand(a)} times {_display.operand(b)}: the plan of {pairs} pairs"
@@ -80,9 +80,9 @@ class MatmulPlan:
             a, b = _plain_csr(a), _plain_csr(b)
             self._plan = a._core.plan_csr(a._matrix, b._matrix, kernel or "")
         self._trans = trans
-        self._native = self.format == self._work  # the kernel makes the format that was asked for
+        self._native = self._format == self._work  # the kernel makes the format that was asked for
         self._a, self._b = a, b
-        self._dtype = a.dtype if a.dtype is b.dtype else product_dtypes(a.dtype, b.dtype)[1]
+        self._dtype = a._dtype if a._dtype is b._dtype else product_dtypes(a.dtype, b.dtype)[1]
         nbytes = self._plan.nbytes
         if nbytes > _memory.SMALL or max_bytes is not None:
             what = f"matmul: {_display.operand(a)} times {_display.operand(b)}: the result"
@@ -178,9 +178,9 @@ class MatmulPlan:
             a = _like(a2, a, "A", self._trans[0], self._given[0]._packed)
         if b2 is not None and b2 is not b:
             b = _like(b2, b, "B", self._trans[1], self._given[1]._packed)
-        dtype = a.dtype
-        if dtype is not b.dtype:
-            wanted, dtype = product_dtypes(dtype, b.dtype)
+        dtype = a._dtype
+        if dtype is not b._dtype:
+            wanted, dtype = product_dtypes(dtype, b._dtype)
             b = b.astype(wanted, copy=False)
         if alpha is not _ONE or beta is not _ZERO:
             check_scalars(dtype, alpha, beta, "plan")
@@ -193,7 +193,7 @@ class MatmulPlan:
             raise ValueError(f"plan: beta={beta} scales out, but no out was given")
         made = object.__new__(FORMATS[self._work])
         made._matrix = self._plan.run(a._matrix, b._matrix, alpha)
-        made._op, made._dtype, made._shape = 0, dtype, (a.shape[0], b.shape[1])
+        made._op, made._dtype, made._shape = 0, dtype, (a._shape[0], b._shape[1])
         if self._place is not CPU:
             made._settle(self._place)
         if not self._native:

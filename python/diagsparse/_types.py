@@ -11,6 +11,7 @@ import numpy as np
 VALUE_TYPES = tuple(np.dtype(t) for t in (np.float32, np.float64, np.complex64, np.complex128))
 _NAMES = "float32, float64, complex64 or complex128"
 _NARROW = ("float16", "bfloat16")  # diagonals may be stored in them; arithmetic widens them
+_LONG = (np.longdouble, np.clongdouble)
 _WIDENED = np.dtype(np.float32)
 
 
@@ -114,12 +115,10 @@ def plain_number(factor: Any) -> float | complex:
 def require_float64(factor: Any, who: str, name: str) -> None:
     """Raise ValueError for a number that no float64 holds, like ``10**400``."""
     try:
-        if np.isfinite(complex(factor)) or not isinstance(factor, np.longdouble | np.clongdouble):
-            return
-        beyond = np.isfinite(factor)
+        number = complex(factor)
     except OverflowError:
-        beyond = True
-    if beyond:
+        raise ValueError(f"{who}: {name} is beyond the range of float64") from None
+    if type(factor) in _LONG and np.isfinite(factor) and not np.isfinite(number):
         raise ValueError(f"{who}: {name} is beyond the range of float64")
 
 

@@ -199,6 +199,8 @@ int64 ByOffset::find(int64 offset) const {
   return found != spans_.end() && found->offset == offset ? found - spans_.begin() : -1;
 }
 
+constexpr std::ptrdiff_t kSpansUnasked = 64;  // diagonals of A between two questions whether to go on
+
 std::vector<int64> offset_sumset(const std::vector<Span>& a, const std::vector<Span>& b, int64 rows, int64 cols,
                                  Triangle triangle) {
   std::vector<int64> sums;
@@ -210,7 +212,7 @@ std::vector<int64> offset_sumset(const std::vector<Span>& a, const std::vector<S
   if (high - low < 8 * pairs + 64) {  // a table over the reach is smaller than the list of pairs
     std::vector<char> seen(high - low + 1, 0);
     for (const Span& s : a) {
-      checkpoint();
+      if ((&s - a.data()) % kSpansUnasked == kSpansUnasked - 1) checkpoint();
       for (const Span& t : b) {
         const int64 c = s.offset + t.offset;
         if (c >= low && c <= high) seen[c - low] = 1;
@@ -223,7 +225,7 @@ std::vector<int64> offset_sumset(const std::vector<Span>& a, const std::vector<S
   }
   sums.reserve(pairs);
   for (const Span& s : a) {
-    checkpoint();
+    if ((&s - a.data()) % kSpansUnasked == kSpansUnasked - 1) checkpoint();
     for (const Span& t : b) {
       const int64 c = s.offset + t.offset;
       if (c >= low && c <= high) sums.push_back(c);
@@ -259,7 +261,7 @@ Sums product_sums(const std::vector<Span>& a, const std::vector<Span>& b, const 
   // Every pair of diagonals once to count the terms of each sum at most, and once to put them there.
   const auto for_each_pair = [&](const auto& f) {
     for (const Span& x : a) {
-      checkpoint();
+      if ((&x - a.data()) % kSpansUnasked == kSpansUnasked - 1) checkpoint();
       for (const Span& y : b) {
         const int64 offset = x.offset + y.offset, d = place.find(offset);
         if (d >= 0 && inside(triangle, offset)) f(d, x, y);

@@ -173,6 +173,8 @@ def test_pickles_with_damaged_words(format):
     for op in (-1, 4, 7, 2**40, None, "T", 1.0):
         format, parts, shape, _, packing = state_of(A)
         refuse_state(format, parts, shape, op, packing, words=["op"])
+    for wrong in (None, [], list(parts.values()), tuple(parts)):
+        refuse_state(format, wrong, shape, 0, packing, words=["parts"])
     for other in ("nope", None, 7, "hm\0", ""):
         refuse_state(other, parts, shape, 0, [])
 

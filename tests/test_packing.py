@@ -273,3 +273,10 @@ def test_plans_of_packed_views_run_for_new_values(format, device):
         assert np.allclose(plain(A * 2, B).toarray(), 2 * expected, rtol=1e-13)
     turned = ds.plan_matmul(A.H, B)
     assert np.allclose(turned((A * 2).H, B).toarray(), 2 * turned().toarray(), rtol=1e-13)
+
+
+@FORMATS
+def test_views_of_packed_values_that_are_no_numbers(format, device):
+    A = ds.array(toeplitz(9, [0, 2], "float64"), format, device=device).asformat(format, period=1)
+    A.values = np.nan
+    assert A.T.copy().period == 1 and np.isnan(A.T.copy().diagonal()).all()

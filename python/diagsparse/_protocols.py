@@ -49,6 +49,8 @@ def from_parts(format: str, parts: dict[str, np.ndarray], shape: tuple[int, int]
     if not isinstance(format, str) or format not in FORMATS:
         raise ValueError(f'no format "{format}"; there are {", ".join(FORMATS)}')
     who, cls = f"{format}_array", FORMATS[format]
+    if not isinstance(parts, dict):
+        raise TypeError(f"{who}: parts are {type(parts).__name__}, expected a dict of NumPy arrays")
     if wrong := [name for name, part in parts.items() if not isinstance(part, np.ndarray)]:
         raise TypeError(f"{who}: part {wrong[0]!r} is {type(parts[wrong[0]]).__name__}, expected a NumPy array")
     if missing := {"values", *cls._structure} - set(parts):

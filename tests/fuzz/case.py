@@ -1,0 +1,52 @@
+"""A case: all of its chance comes from a family, a seed and a number."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+class Case:
+    """Where a case draws from, and what it has noted of itself for the one who reads of its failure."""
+
+    def __init__(self, plan: Any, number: int, say: Callable[[str], None]) -> None:
+        self.number, self.device, self.folder, self._say = number, plan.device, plan.folder, say
+        self.checks(plan.family)
+        self.chance_of = random.Random(f"{plan.family} {plan.seed} {number}")
+        self.rng = np.random.default_rng(self.chance_of.getrandbits(64))
+        self._notes: list[Any] = []
+
+    def checks(self, about: str) -> None:
+        """Remember which check this is, for the watcher of this process too."""
+        self.about = about
+        self._say(about)
+
+    def note(self, *words: Any) -> None:
+        """Remember what was drawn."""
+        self._notes.append(words)
+
+    def words(self) -> str:
+        """Return what was noted."""
+        return "; ".join(" ".join(map(str, words)) for words in self._notes)
+
+    def chance(self, probability: float) -> bool:
+        """Return True in that share of the cases."""
+        return self.chance_of.random() < probability
+
+    def pick(self, choices: Any) -> Any:
+        """Return one of these, each as likely as the others."""
+        return self.chance_of.choice(choices)
+
+    def weighted(self, choices: dict[Any, float]) -> Any:
+        """Return one of the keys, as likely as its weight says."""
+        return self.chance_of.choices(list(choices), list(choices.values()))[0]
+
+    def between(self, low: int, high: int) -> int:
+        """Return an integer from `low` to `high`, both included."""
+        return self.chance_of.randint(low, high)
+
+    def some(self, choices: Any, most: int) -> list[Any]:
+        """Return at most so many different ones of these."""
+        choices = list(choices)
+        return self.chance_of.sample(choices, min(len(choices), self.between(0, most)))

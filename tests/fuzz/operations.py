@@ -1,0 +1,35 @@
+"""Operations on good matrices, each against NumPy: they take place in a process that has threads."""
+
+import sys
+import warnings
+from typing import Any
+
+from fuzz.case import Case as Case
+
+BLOCK = sys.maxsize  # all in one child: it loads the library itself, since threads do not survive a fork
+_CHECKS: dict[Any, float] = {}
+
+
+def prepare(plan: Any) -> None:
+    """Nothing: the library must not be loaded before the fork."""
+
+
+def enter(plan: Any) -> None:
+    """Load the library, in the child."""
+    from fuzz import conversions, dense_products, elementwise, sequences, sparse_products
+
+    warnings.simplefilter("error")  # good input warns of nothing
+    for module in (dense_products, sparse_products, elementwise, conversions, sequences):
+        share = sum(module.CHECKS.values())
+        _CHECKS.update({check: weight / share for check, weight in module.CHECKS.items()})
+
+
+def run(case: Case) -> None:
+    """Run one operation on random operands."""
+    import diagsparse as ds
+
+    check = case.weighted(_CHECKS)
+    case.checks(f"{check.__module__.removeprefix('fuzz.')}.{check.__name__}")
+    case.note(case.about)
+    ds.set_num_threads(case.between(1, 4))
+    check(case)

@@ -1,0 +1,92 @@
+"""What hostile input may lead to: a refusal of a few kinds, or a matrix that is sound."""
+
+import resource
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from oracle import long
+
+import diagsparse as ds
+from fuzz.watching import SANITIZED
+
+REFUSALS = ValueError, TypeError, MemoryError
+MEMORY = 1 << 30  # bytes that a case may take beside what the process has
+
+
+def enter() -> None:
+    """Prepare a child: little memory, so that a size that is made up is refused; warnings are not what is tested."""
+    warnings.simplefilter("ignore")
+    np.seterr(all="ignore")
+    if not SANITIZED:  # its shadow memory alone takes terabytes of addresses
+        taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (taken + MEMORY, taken + MEMORY))
+
+
+def survive(make: Callable[[], Any]) -> None:
+    """Raise unless this makes a sound matrix or refuses in a documented way."""
+    try:
+        A = make()
+    except REFUSALS:
+        return
+    if isinstance(A, ds.batch_array):
+        require_sound_batch(A)
+        return
+    assert ds.issparse(A), f"got {type(A).__name__}"
+    require_sound(A)
+
+
+def require_sound(A: Any) -> None:
+    """Raise unless the structure of a matrix holds, and products with it are SciPy's."""
+    m, n = A.shape
+    assert min(m, n, A.nbytes, A.nnz) >= 0 and repr(A), f"{m} x {n}, {A.nbytes} bytes, {A.nnz} stored"
+    if max(m, n) > 1 << 16 or A.nnz > 1 << 20:
+        return  # sound or not, it would take too long
+    s = A.to_scipy("csr")
+    s.check_format(full_check=True)
+    assert s.has_canonical_format and s.shape == (m, n), f"not canonical: {A!r}"
+    if A.format not in ("dia", "hm", "cdm"):
+        require_entries(A)
+    x = np.linspace(-1, 1, n)
+    X = np.stack([x, x[::-1]], axis=1)
+    for kernel in A.kernels("matvec"):
+        close(A.matvec(x, kernel=kernel), s, x)
+    close(A @ X, s, X)
+    close(A.T @ np.linspace(1, 2, m), s.T, np.linspace(1, 2, m))
+    close(A.copy() @ x, s, x)
+    if max(m, n) <= 200:
+        assert np.array_equal(A.toarray().astype(s.dtype), s.toarray(), equal_nan=True), "toarray differs"
+        assert (A @ A.T).shape == (m, m)
+        assert A.asformat("hm").shape == A.asformat("coo").shape == (m, n)
+
+
+def require_entries(A: Any) -> None:
+    """Raise unless the indices of a csr, csc or coo matrix lie inside it."""
+    parts, shape = A._matrix.parts(), (A._matrix.rows, A._matrix.cols)
+    axes = {"coo": {"row": 0, "col": 1}, "csr": {"indices": 1}, "csc": {"indices": 0}}[A.format]
+    for name, axis in axes.items():
+        index = parts[name]
+        assert len(index) == len(parts["values"]), f"{name} has {len(index)} elements"
+        assert not len(index) or (index.min() >= 0 and index.max() < shape[axis]), f"{name} outside {shape}"
+
+
+def close(y: np.ndarray, s: Any, x: np.ndarray) -> None:
+    """Raise unless y is s x, where all numbers are moderate."""
+    values = abs(s.data)
+    if not len(values) or (np.isfinite(values).all() and values.max() < 1e30):
+        a = long(sp.csr_array(s))
+        most = 1e3 * float(np.finfo(y.dtype).eps) * (abs(a) @ abs(long(x))) + float(np.finfo(y.dtype).tiny)
+        assert np.all(abs(long(y) - a @ long(x)) <= most), "a product differs from SciPy's"
+
+
+def require_sound_batch(b: Any) -> None:
+    """Raise unless the products of a batch are those of its members."""
+    x = np.linspace(-1, 1, b.shape[1])
+    Y = b @ x
+    assert Y.shape == (b.count, b.shape[0])
+    for A, y in zip(b, Y, strict=True):
+        require_sound(A)
+        assert np.array_equal(y, A @ x, equal_nan=True), "a row of a batch differs from its member"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <set>
-#include <sstream>
 
 #include "core/interrupt.hpp"
 
@@ -141,11 +140,10 @@ void sort_spans(Layout& layout) {
 void check_labels(const char* format, const char* what, const std::vector<int64>& labels, int64 low, int64 high,
                   int64 rows, int64 cols) {
   const auto fail = [&](int64 label, const std::string& why) {
-    std::ostringstream m;
-    m << format << "_array: " << what << " [";
-    for (std::size_t i = 0; i < labels.size() && i < 8; ++i) m << (i ? ", " : "") << labels[i];
-    m << (labels.size() > 8 ? ", ...] " : "] ") << why << " " << label;
-    return std::invalid_argument(m.str());
+    std::string told =
+        std::string(format) + "_array: " + what + " [";  // no stream: they break where libstdc++ is static
+    for (std::size_t i = 0; i < labels.size() && i < 8; ++i) told += (i ? ", " : "") + std::to_string(labels[i]);
+    return std::invalid_argument(told + (labels.size() > 8 ? ", ...] " : "] ") + why + " " + std::to_string(label));
   };
   const bool empty = rows == 0 || cols == 0;  // no diagonal lies in it
   for (int64 k : labels) {

@@ -25,9 +25,3 @@ def test_a_family(family):
     pytest.importorskip("fast_matrix_market")
     status, told = run(family, "--seed", 0, "--cases", 400)
     assert status == 0 and f"{family}: 400 cases" in told, told
-
-
-@pytest.mark.gpu
-def test_operations_on_a_gpu():
-    status, told = run("operations", "--device", "cuda", "--cases", 200)
-    assert status == 0, told

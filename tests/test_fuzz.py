@@ -6,6 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from cases import NO_CUDA
+
+import diagsparse as ds
 
 FUZZ = Path(__file__).parent / "fuzz"
 
@@ -25,3 +28,11 @@ def test_a_family(family):
     pytest.importorskip("fast_matrix_market")
     status, told = run(family, "--seed", 0, "--cases", 400)
     assert status == 0 and f"{family}: 400 cases" in told, told
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)
+def test_operations_on_a_gpu():
+    pytest.importorskip("ml_dtypes")
+    status, told = run("operations", "--device", "cuda", "--seed", 0, "--cases", 400)
+    assert status == 0 and "operations: 400 cases" in told, told

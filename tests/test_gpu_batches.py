@@ -37,6 +37,7 @@ def test_streams():
     b = of("banded 64", "dia", 3, "float64", "cuda")
     x = random(3 * 64, "float64").reshape(3, 64)
     stream = cupy.cuda.Stream(non_blocking=True)
+    cupy.cuda.Device().synchronize()  # the members were written in the default stream, for which this one does not wait
     with stream:
         y = b @ cupy.asarray(x)
         c = b @ b

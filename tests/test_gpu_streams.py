@@ -120,6 +120,7 @@ def test_captured_in_a_graph(format):
     cupy = load("cupy")
     a = matrix("banded 200")
     A, stream = ds.array(a, format, device="cuda"), cupy.cuda.Stream(non_blocking=True)
+    cupy.cuda.Device().synchronize()
     with stream:
         x, y = cupy.ones(200), cupy.empty(200)
         plan, product = ds.plan_matvec(A), ds.plan_matmul(A, A)

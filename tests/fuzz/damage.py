@@ -54,7 +54,7 @@ def _changed(case: Case, a: Any, kinds: list[str]) -> Any:
         return case.pick(NO_ARRAYS)
     try:
         return _KINDS[kind](case, np.array(a))
-    except (ArithmeticError, IndexError, TypeError, ValueError):  # what cannot be changed so stays
+    except (ArithmeticError, IndexError, MemoryError, RuntimeError, TypeError, ValueError):  # it cannot be changed so
         return a
 
 
@@ -127,6 +127,8 @@ def _order(case: Case, a: np.ndarray) -> Any:
 
 
 def _memory(case: Case, a: np.ndarray) -> Any:
+    if a.nbytes > 1 << 24:  # a view that repeats itself: a copy of it takes its time
+        return a
     kind = case.pick(["steps", "misaligned", "read-only", "records", "Fortran", "masked", "matrix", "subclass"])
     if kind == "steps":
         return np.repeat(a, 2, axis=0)[::2]

@@ -61,6 +61,7 @@ struct FormatKernels {
 // Kernel files register the function that makes their table; only the best set that this machine can run is ever
 // called. (So nothing else in those files may run at start.) The CPU's files are compiled once for each
 // instruction set, a set each; the GPU has one set.
+constexpr int kEverySet = 0;  // for kernels without vectors: they serve wherever a format has none for a better set
 struct RegisterKernels {
   RegisterKernels(const char* format, int set, FormatKernels (*make)());
 };

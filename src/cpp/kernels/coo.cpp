@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "cpu/parallel.hpp"
-#include "kernels/diagonal_kernels.hpp"
+#include "core/kernel_table.hpp"
 
-namespace diagsparse::DIAGSPARSE_ISA {
+namespace diagsparse {
 
 namespace {
 
@@ -47,8 +47,8 @@ struct CooMatvec {
 };
 
 FormatKernels make() { return {{{"entry", every_pair<CooMatvec, MatvecKernel>()}}, {}}; }
-const RegisterKernels registered("coo", kIsa, make);
+const RegisterKernels registered("coo", kEverySet, make);
 
 }  // namespace
 
-}  // namespace diagsparse::DIAGSPARSE_ISA
+}  // namespace diagsparse

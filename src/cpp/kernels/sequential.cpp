@@ -1,9 +1,11 @@
 // Kernels "sequential" of dia, hm and cdm: the plain loops over diagonals, one thread, one value at a time.
 // The CPU column of the tables of Haque, Parvez and Hossain (2024), and the slow, obvious reference.
-#include "core/interrupt.hpp"
-#include "kernels/diagonal_kernels.hpp"
+#include "kernels/sequential.hpp"
 
-namespace diagsparse::DIAGSPARSE_ISA {
+#include "core/interrupt.hpp"
+#include "core/matrix.hpp"
+
+namespace diagsparse {
 
 namespace {
 
@@ -60,4 +62,4 @@ struct MatmulSequential {
 Typed<MatvecKernel> matvec_sequential() { return every_stored_pair<MatvecSequential, MatvecKernel>(); }
 Typed<MatmulKernel> matmul_sequential() { return every_pair<MatmulSequential, MatmulKernel>(); }
 
-}  // namespace diagsparse::DIAGSPARSE_ISA
+}  // namespace diagsparse

@@ -7,8 +7,8 @@
 // that the block needs stay in cache, and each value of C is summed in a register and written once. Bands are
 // taken four diagonals at a time (band_tiles.hpp). The same bits for any number of threads.
 #include "cpu/parallel.hpp"
-#include "kernels/band_tiles.hpp"
-#include "kernels/diagonal_kernels.hpp"
+#include "kernels/vectors/band_tiles.hpp"
+#include "kernels/vectors/diagonal_kernels.hpp"
 
 namespace diagsparse::DIAGSPARSE_ISA {
 

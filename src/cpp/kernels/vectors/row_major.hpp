@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/diagonals.hpp"
-#include "kernels/vec.hpp"
+#include "kernels/vectors/vec.hpp"
 
 namespace diagsparse::DIAGSPARSE_ISA {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/matrix.hpp"
-#include "kernels/row_tiles.hpp"
+#include "kernels/vectors/row_tiles.hpp"
 
 namespace diagsparse::DIAGSPARSE_ISA {
 

@@ -2,17 +2,16 @@
 #pragma once
 
 #include "core/matrix.hpp"
-#include "kernels/vec.hpp"
+#include "kernels/sequential.hpp"
+#include "kernels/vectors/vec.hpp"
 
 namespace diagsparse::DIAGSPARSE_ISA {
 
 // y = alpha op(A) x + beta y
 Typed<MatvecKernel> matvec_row_tiles();
-Typed<MatvecKernel> matvec_sequential();
 
 // C = alpha op(A) op(B) + beta C
 Typed<MatmulKernel> matmul_row_tiles();
-Typed<MatmulKernel> matmul_sequential();
 
 // The sum of a recurrence in op(A)
 Typed<ChainKernel> chain_blocked();

@@ -12,10 +12,10 @@ import scipy.sparse as sp
 from cases import NO_CUDA
 
 import diagsparse as ds
-from diagsparse import _bench_cuda_tables, _bench_problem, _gpu_peers, bench_cuda
-from diagsparse._backend import CPU
-from diagsparse._bench_problem import Problem
-from diagsparse._sampled import SampledMatmul, SampledMatvec
+from diagsparse._places.backend import CPU
+from diagsparse._study import bench_cuda, bench_cuda_tables, bench_problem, gpu_peers
+from diagsparse._study.bench_problem import Problem
+from diagsparse._study.sampled import SampledMatmul, SampledMatvec
 
 MATRICES = {
     "band": ds.gallery.banded(500, 3, 4, seed=0),
@@ -132,8 +132,8 @@ def test_every_case_on_the_cpu(group):
 
 def test_one_triangle_moves_and_takes_less():
     case = bench_cuda.cases("syrk")[0]
-    triangle = _bench_problem.of_case(case, np.dtype(float), 1e-3, Here)
-    whole = _bench_problem.counterpart(case, triangle)
+    triangle = bench_problem.of_case(case, np.dtype(float), 1e-3, Here)
+    whole = bench_problem.counterpart(case, triangle)
     floors = [problem.floor(problem.call("hm", "")()) for problem in (triangle, whole)]
     assert triangle.error(whole.call("hm", "")()) == np.inf, "the check knows them apart"
     assert triangle.work() < 0.6 * whole.work() and floors[0] < floors[1]
@@ -181,7 +181,7 @@ def peers(op="matvec", columns=0):
     A = ds.gallery.banded(50, 2, 3, seed=0)
     x = np.random.default_rng(0).uniform(0.5, 1.5, (50, columns) if columns else 50)
     left = types.SimpleNamespace(shape=A.shape, to_cupy=lambda format: sp.dia_matrix(A).asformat(format))
-    found = _gpu_peers.contenders(op, columns, lambda format: (left, x))
+    found = gpu_peers.contenders(op, columns, lambda format: (left, x))
     return {f"{library} {format}": prepare for library, format, _, prepare in found}, A @ x
 
 
@@ -198,7 +198,7 @@ def test_peers_that_are_not_there(nvmath, monkeypatch):
     assert list(peers("matmul")[0]) == ["cupy csr"] and not peers("syrk")[0]
     assert list(peers(columns=8)[0]) == ["cupy dia", "cupy csr"]
     monkeypatch.delitem(sys.modules, "nvmath.sparse.ust")  # as before 1.0
-    assert list(peers()[0]) == ["cupy dia", "cupy csr"] and _gpu_peers.nvmath() is None
+    assert list(peers()[0]) == ["cupy dia", "cupy csr"] and gpu_peers.nvmath() is None
     monkeypatch.setitem(sys.modules, "cupy", None)
     assert not peers()[0]
 
@@ -231,10 +231,10 @@ def report():
 
 
 def test_tables():
-    text, summary = _bench_cuda_tables.text(report()), _bench_cuda_tables.summary(report())
+    text, summary = bench_cuda_tables.text(report()), bench_cuda_tables.summary(report())
     assert "Some GPU" in text and "5.00x" in text and "insufficient resources" in text
     assert "1.00 ms | 4.00 ms |  | 5.00 ms | fails | 5.00x | 0.50 |" in summary
-    assert summary in _bench_cuda_tables.markdown(report())
+    assert summary in bench_cuda_tables.markdown(report())
 
 
 def with_counterparts(counterpart):
@@ -252,18 +252,18 @@ def with_counterparts(counterpart):
 @pytest.mark.parametrize("counterpart", ["8 vectors", "wide values", "whole product"])
 def test_tables_with_counterparts(counterpart):
     made = with_counterparts(counterpart)
-    text, summary = _bench_cuda_tables.text(made), _bench_cuda_tables.summary(made)
+    text, summary = bench_cuda_tables.text(made), bench_cuda_tables.summary(made)
     assert "3.00 ms, 3.00x" in text and counterpart in text and "nvmath 1.0.0" in text
     assert max(map(len, text.splitlines()[1:])) <= 100
     assert "| nvmath dia |" in summary and "| fails |" in summary and f"| {counterpart}: 3.00 ms, 3.00x |" in summary
-    for table in (summary, _bench_cuda_tables.markdown(made)):
+    for table in (summary, bench_cuda_tables.markdown(made)):
         widths = {block: {line.count("|") for line in block.splitlines()} for block in table.split("\n\n")}
         assert all(len(found) == 1 for found in widths.values()), widths
 
 
 def test_picture(tmp_path):
     pytest.importorskip("matplotlib")
-    from diagsparse._plot_cuda import plot_bench
+    from diagsparse._study.plot_cuda import plot_bench
 
     for made in (report(), with_counterparts("8 vectors")):
         assert plot_bench(made, tmp_path / "bench.png").stat().st_size > 10_000
@@ -277,4 +277,4 @@ def test_a_small_run(tmp_path):
     failed = [row for row in made["rows"] if not row["ok"] and row["library"] == "diagsparse"]
     assert made["ok"] and not failed, failed
     assert {row["case"] for row in made["rows"]} == {case.name for case in bench_cuda.CASES}
-    assert _bench_cuda_tables.text(made)
+    assert bench_cuda_tables.text(made)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from diagsparse import _bench_cuda_tables, _bench_tables, paper_000
+from diagsparse._study import bench_cuda_tables, bench_tables, paper_000
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = sorted((ROOT / "benchmarks" / "results").glob("*.json"))
@@ -22,7 +22,7 @@ def test_tables_come_from_the_results(path):
     if on_gpu:  # what a peer cannot do is part of the comparison
         ours = [row for row in report["rows"] if row["library"] == "diagsparse" and row["kernel"] != "cusparse"]
         assert ours and all(row["ok"] and not row["failed"] for row in ours)
-    tables = _bench_cuda_tables if on_gpu else _bench_tables
+    tables = bench_cuda_tables if on_gpu else bench_tables
     assert tables.summary(report) in (ROOT / "README.md").read_text()
     assert tables.markdown(report) in (ROOT / "docs" / "benchmarks.md").read_text()
 

@@ -13,7 +13,8 @@ pytest.importorskip("click")
 from click.testing import CliRunner
 
 import diagsparse as ds
-from diagsparse import _commands, bench, exactness, measure
+from diagsparse import measure
+from diagsparse._study import bench, commands, exactness
 from diagsparse.cli import main
 
 FAST = ["--budget", "0.01"]
@@ -155,8 +156,8 @@ def test_config_lists_versions():
 
 def test_demo_shows_structure_and_tables(monkeypatch, tmp_path):
     stencil, banded = ds.gallery.stencil, ds.gallery.banded
-    monkeypatch.setattr(_commands.gallery, "stencil", lambda points, shape: stencil(points, (20, 20)))
-    monkeypatch.setattr(_commands.gallery, "banded", lambda n, kl, ku, seed: banded(200, kl, ku, seed=seed))
+    monkeypatch.setattr(commands.gallery, "stencil", lambda points, shape: stencil(points, (20, 20)))
+    monkeypatch.setattr(commands.gallery, "banded", lambda n, kl, ku, seed: banded(200, kl, ku, seed=seed))
     out = call("demo", *FAST).stdout
     assert out.count("C = A A   ") == 2 and out.count("diagonals") >= 2
     assert json.loads((tmp_path / "diagsparse-demo.json").read_text())["ok"] is True
@@ -172,7 +173,7 @@ def test_help_names_every_command():
 # ---- bench --------------------------------------------------------------------------------------------------------
 @pytest.fixture
 def no_mkl(monkeypatch):
-    monkeypatch.setattr(bench._peers, "mkl", lambda: None)
+    monkeypatch.setattr(bench.peers, "mkl", lambda: None)
 
 
 def test_bench_writes_figures_and_its_table(tmp_path, no_mkl):

@@ -7,7 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 import diagsparse as ds
-from diagsparse import exactness, measure
+from diagsparse import measure
+from diagsparse._study import exactness
 from diagsparse.compare import compare
 from diagsparse.plot import plot_comparisons
 

@@ -9,7 +9,9 @@ from cases import raises
 from processes import python
 
 import diagsparse as ds
-from diagsparse import _backend, _libraries, _streams
+from diagsparse._arrays import streams
+from diagsparse._places import backend, libraries
+from diagsparse._show.config import config
 
 FORMATS = pytest.mark.parametrize("format", ds.formats())
 EYE = np.eye(3)
@@ -19,41 +21,41 @@ EYE = np.eye(3)
 def machine(monkeypatch):
     """A machine with a driver and a CUDA module of two devices, parts of which a test takes away."""
     cuda = types.SimpleNamespace(device_count=lambda: 2)
-    monkeypatch.setattr(_libraries, "driver_found", lambda: True)
-    monkeypatch.setattr(_libraries, "preload", lambda: None)
-    monkeypatch.setattr(_backend, "find_spec", lambda name: object())
-    monkeypatch.setattr(_backend, "import_module", lambda name: cuda)
-    _backend.gpu.cache_clear()
-    _backend._missing.cache_clear()
+    monkeypatch.setattr(libraries, "driver_found", lambda: True)
+    monkeypatch.setattr(libraries, "preload", lambda: None)
+    monkeypatch.setattr(backend, "find_spec", lambda name: object())
+    monkeypatch.setattr(backend, "import_module", lambda name: cuda)
+    backend.gpu.cache_clear()
+    backend.missing.cache_clear()
     yield cuda
-    _backend.gpu.cache_clear()
-    _backend._missing.cache_clear()
+    backend.gpu.cache_clear()
+    backend.missing.cache_clear()
 
 
 def test_places(machine):
     assert ds.cuda_available()
-    assert [_backend.place(name).name for name in ("cpu", "cuda", "cuda:0", "cuda:1")] == [
+    assert [backend.place(name).name for name in ("cpu", "cuda", "cuda:0", "cuda:1")] == [
         "cpu",
         "cuda",
         "cuda",
         "cuda:1",
     ]
-    assert _backend.place("cuda") is _backend.place("cuda:0") is not _backend.place("cuda:1")
-    assert _backend.place(None) is _backend.CPU is _backend.place("cpu")
-    assert _backend.place(None, _backend.place("cuda")) is _backend.place("cuda")
+    assert backend.place("cuda") is backend.place("cuda:0") is not backend.place("cuda:1")
+    assert backend.place(None) is backend.CPU is backend.place("cpu")
+    assert backend.place(None, backend.place("cuda")) is backend.place("cuda")
 
 
 def test_no_driver(machine, monkeypatch):
-    monkeypatch.setattr(_libraries, "driver_found", lambda: False)
+    monkeypatch.setattr(libraries, "driver_found", lambda: False)
     with raises(ds.CudaUnavailable, "driver", "libcuda.so.1", 'use device="cpu"'):
-        _backend.place("cuda")
-    assert not ds.cuda_available() and "driver" in _backend.config()["cuda"]
+        backend.place("cuda")
+    assert not ds.cuda_available() and "driver" in config()["cuda"]
 
 
 def test_no_cuda_module(machine, monkeypatch):
-    monkeypatch.setattr(_backend, "find_spec", lambda name: None)
+    monkeypatch.setattr(backend, "find_spec", lambda name: None)
     with raises(ds.CudaUnavailable, "no CUDA module", "nvcc", 'use device="cpu"'):
-        _backend.place("cuda")
+        backend.place("cuda")
     assert not ds.cuda_available()
 
 
@@ -64,9 +66,9 @@ def test_a_library_that_is_missing(machine, monkeypatch):
         tried.append(name)
         raise ImportError("libcusparse.so.12: cannot open shared object file")
 
-    monkeypatch.setattr(_backend, "import_module", import_module)
+    monkeypatch.setattr(backend, "import_module", import_module)
     with raises(ds.CudaUnavailable, "libcusparse.so.12", 'pip install "diagsparse[cuda13]"', 'use device="cpu"'):
-        _backend.place("cuda")
+        backend.place("cuda")
     assert len(tried) == 2, "the wheels were not given a chance"
     assert not ds.cuda_available()
 
@@ -79,8 +81,8 @@ def test_the_wheels_are_loaded_before_the_second_try(machine, monkeypatch):
             raise ImportError("libcusparse.so.12: cannot open shared object file")
         return machine
 
-    monkeypatch.setattr(_libraries, "preload", lambda: loaded.append(True))
-    monkeypatch.setattr(_backend, "import_module", import_module)
+    monkeypatch.setattr(libraries, "preload", lambda: loaded.append(True))
+    monkeypatch.setattr(backend, "import_module", import_module)
     assert ds.cuda_available() and loaded == [True]
 
 
@@ -91,10 +93,10 @@ def test_preload_takes_the_libraries_in_order(tmp_path, monkeypatch):
         path.touch()
     loaded = []
     monkeypatch.setattr(
-        _libraries, "find_spec", lambda name: types.SimpleNamespace(submodule_search_locations=[str(tmp_path)])
+        libraries, "find_spec", lambda name: types.SimpleNamespace(submodule_search_locations=[str(tmp_path)])
     )
-    monkeypatch.setattr(_libraries.ctypes, "CDLL", lambda path, mode: loaded.append(path))
-    _libraries.preload()
+    monkeypatch.setattr(libraries.ctypes, "CDLL", lambda path, mode: loaded.append(path))
+    libraries.preload()
     assert [path.rsplit("/", 1)[1] for path in loaded] == ["libnvJitLink.so.13", "libcusparse.so.12"]
     assert all("cu13" in path for path in loaded)
 
@@ -102,16 +104,16 @@ def test_preload_takes_the_libraries_in_order(tmp_path, monkeypatch):
 def test_no_device_answers(machine):
     machine.device_count = lambda: 0
     with raises(ds.CudaUnavailable, "no device", 'use device="cpu"'):
-        _backend.place("cuda")
+        backend.place("cuda")
     assert not ds.cuda_available()
 
 
 def test_a_device_beyond_the_last(machine):
     with raises(ds.CudaUnavailable, "cuda:2", "cuda:0 to cuda:1", 'use device="cpu"'):
-        _backend.place("cuda:2")
+        backend.place("cuda:2")
     machine.device_count = lambda: 1
     with raises(ds.CudaUnavailable, "cuda:7", "cuda:0", 'use device="cpu"'):
-        _backend.place("cuda:7")
+        backend.place("cuda:7")
 
 
 def test_a_driver_that_breaks_does_not_break_the_question(machine):
@@ -119,7 +121,7 @@ def test_a_driver_that_breaks_does_not_break_the_question(machine):
         raise OSError("driver is in a bad state")
 
     machine.device_count = broken
-    assert ds.cuda_available() is False and "bad state" in _backend.config()["cuda"]
+    assert ds.cuda_available() is False and "bad state" in config()["cuda"]
 
 
 @pytest.mark.parametrize("name", ["cuda:", "cuda:-1", "cuda:x", "cuda:1.0", "cuda: 1", "cuda:0x1"])
@@ -168,7 +170,7 @@ class Protocol:
 
 
 def test_pointers_of_streams():
-    assert [_streams.pointer(s) for s in (0, 5, np.int64(6), Pointed(), Torchlike(), Protocol())] == [
+    assert [streams.pointer(s) for s in (0, 5, np.int64(6), Pointed(), Torchlike(), Protocol())] == [
         0,
         5,
         6,
@@ -178,7 +180,7 @@ def test_pointers_of_streams():
     ]
     for thing in ("stream", 1.5, object()):
         with raises(TypeError, "stream=", "CuPy or PyTorch"):
-            _streams.pointer(thing)
+            streams.pointer(thing)
 
 
 def test_the_chosen_stream_comes_first_and_ends_with_its_block(monkeypatch):
@@ -186,17 +188,17 @@ def test_the_chosen_stream_comes_first_and_ends_with_its_block(monkeypatch):
     monkeypatch.setitem(
         sys.modules, "cupy", types.SimpleNamespace(cuda=types.SimpleNamespace(get_current_stream=lambda device: theirs))
     )
-    assert _streams.current(0) == 3 and _streams.keep(0, 3) is theirs and _streams.keep(0, 4) is None
+    assert streams.current(0) == 3 and streams.keep(0, 3) is theirs and streams.keep(0, 4) is None
     chosen = Pointed()
-    with _streams.using(chosen):
-        assert _streams.current(0) == 11 and _streams.keep(0, 11) is chosen
-        with _streams.using(None):
-            assert _streams.current(0) == 11
-        with pytest.raises(KeyError), _streams.using(0):
-            assert _streams.current(0) == 0
+    with streams.using(chosen):
+        assert streams.current(0) == 11 and streams.keep(0, 11) is chosen
+        with streams.using(None):
+            assert streams.current(0) == 11
+        with pytest.raises(KeyError), streams.using(0):
+            assert streams.current(0) == 0
             raise KeyError
-        assert _streams.current(0) == 11
-    assert _streams.current(0) == 3
+        assert streams.current(0) == 11
+    assert streams.current(0) == 3
 
 
 def test_current_stream_of_pytorch(monkeypatch):
@@ -207,9 +209,9 @@ def test_current_stream_of_pytorch(monkeypatch):
     )
     monkeypatch.setitem(sys.modules, "torch", torch)
     monkeypatch.delitem(sys.modules, "cupy", raising=False)
-    assert _streams.current(1) == 0
+    assert streams.current(1) == 0
     initialized[0] = True
-    assert _streams.current(1) == 41 and _streams.keep(1, 41) is None
+    assert streams.current(1) == 41 and streams.keep(1, 41) is None
 
 
 def test_memory_pools_by_name():

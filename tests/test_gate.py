@@ -10,7 +10,7 @@ from cases import DIAGONAL, DTYPES, host, make, matrix, ours, raises
 from processes import python
 
 import diagsparse as ds
-from diagsparse._protocols import _unpickle
+from diagsparse._matrix.protocols import _unpickle
 
 FORMATS = pytest.mark.parametrize("format", ds.formats())
 INDEXED = tuple(f for f in ds.formats() if f not in DIAGONAL)

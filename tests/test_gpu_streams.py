@@ -14,7 +14,6 @@ from libraries import load
 from oracle import assert_within, check_matmul, check_matvec, long, longest_row
 
 import diagsparse as ds
-from diagsparse import _streams
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)]
 FORMATS = pytest.mark.parametrize("format", ds.formats())
@@ -24,7 +23,7 @@ BUSY = 4000  # the order of the matrices whose product keeps a stream busy
 
 def core():
     """Return the CUDA module."""
-    return ds._backend.gpu(0).core
+    return ds._places.backend.gpu(0).core
 
 
 def free_bytes():
@@ -111,7 +110,7 @@ def test_stream_of_any_kind():
         assert isinstance(A.matvec(x, stream=stream), np.ndarray)
     with raises(TypeError, "stream="):
         A.matvec(libraries.make("own", x), stream="fast")
-    assert _streams.current(0) == 0
+    assert streams.current(0) == 0
 
 
 @FORMATS

@@ -8,7 +8,8 @@ from market_files import LIBRARIES, text
 from scipy import sparse
 
 import diagsparse as ds
-from diagsparse import _matrix_market, gallery
+from diagsparse import gallery
+from diagsparse._files import matrix_market
 
 DTYPES = [np.float32, np.float64, np.complex64, np.complex128]
 SUFFIXES = [".mtx", ".mtx.gz", ".npz"]
@@ -18,7 +19,7 @@ SUFFIXES = [".mtx", ".mtx.gz", ".npz"]
 def library(request, monkeypatch):
     """Both libraries that can parse the text."""
     module = pytest.importorskip(request.param)
-    monkeypatch.setattr(_matrix_market, "_library", lambda: module)
+    monkeypatch.setattr(matrix_market, "_library", lambda: module)
     return module
 
 
@@ -210,7 +211,7 @@ def test_errors_leave_the_old_file(tmp_path, suffix, monkeypatch):
     def fail(*args, **options):
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(_matrix_market, "_library", fail)
+    monkeypatch.setattr(matrix_market, "_library", fail)
     monkeypatch.setattr(sparse, "save_npz", fail)
     with pytest.raises(OSError, match="the disk is full"):
         ds.write(path, gallery.tridiagonal(4))

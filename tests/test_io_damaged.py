@@ -9,14 +9,15 @@ import scipy.io
 from market_files import LIBRARIES, market, text
 
 import diagsparse as ds
-from diagsparse import _matrix_market, gallery
+from diagsparse import gallery
+from diagsparse._files import matrix_market
 
 
 @pytest.fixture(params=LIBRARIES)
 def library(request, monkeypatch):
     """Both libraries that can parse the text."""
     module = pytest.importorskip(request.param)
-    monkeypatch.setattr(_matrix_market, "_library", lambda: module)
+    monkeypatch.setattr(matrix_market, "_library", lambda: module)
     return module
 
 
@@ -142,4 +143,4 @@ def test_a_full_disk_is_an_error(library):
             raise OSError("the disk is full")
 
     with pytest.raises(OSError, match="the disk is full"):
-        _matrix_market.write(Full(), gallery.tridiagonal(1000))
+        matrix_market.write(Full(), gallery.tridiagonal(1000))

@@ -18,8 +18,9 @@ from processes import python
 from scipy import sparse
 
 import diagsparse as ds
-from diagsparse import _matrix_market, gallery
-from diagsparse._market_lines import Lines
+from diagsparse import gallery
+from diagsparse._files import matrix_market
+from diagsparse._files.market_lines import Lines
 
 # ---- Lines -----------------------------------------------------------------------------------------------------------
 NUMBER = re.compile(rb"-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|-?(nan|inf|infinity)", re.IGNORECASE)
@@ -125,7 +126,7 @@ def read_damaged(folder, trials):
     libraries = [import_module(name) for name in LIBRARIES if find_spec(name)]
     counts = [0, 0]
     for trial in range(trials):
-        _matrix_market._library = lambda: rng.choice(libraries)
+        matrix_market._library = lambda: rng.choice(libraries)
         name = rng.choice(sorted(whole))
         damage = with_another_member if name.endswith(".npz") and trial % 3 else with_other_bytes
         path = folder / f"damaged{name[name.index('.') :]}"

@@ -11,7 +11,7 @@ from processes import python
 from scipy import sparse
 
 import diagsparse as ds
-from diagsparse import _matrix_market
+from diagsparse._files import matrix_market
 
 
 def packed(folder, *parts, name="bomb.mtx.gz"):
@@ -172,10 +172,10 @@ def test_empty_matrices(tmp_path, library):
         from pathlib import Path
         import gzip, warnings
         import diagsparse as ds
-        from diagsparse import _matrix_market
+        from diagsparse._files import matrix_market
         warnings.simplefilter("ignore", ds.ConversionWarning)
         module = import_module("{library}")
-        _matrix_market._library = lambda: module
+        matrix_market._library = lambda: module
         fields = "real", "double", "integer", "unsigned-integer", "complex", "pattern"
         symmetries = "general", "symmetric", "skew-symmetric", "hermitian"
         count = 0
@@ -215,8 +215,8 @@ def test_max_bytes_is_a_number_of_bytes(tmp_path):
 
 def test_the_machine_may_have_less(tmp_path, monkeypatch):
     path = text(tmp_path, market("coordinate real general", "2 2 1\n1 1 1\n"), "a.mtx")
-    monkeypatch.setattr(_matrix_market, "_library", lambda: pytest.fail("the file was read"))
-    monkeypatch.setattr("diagsparse._memory.available_bytes", lambda: 50)
+    monkeypatch.setattr(matrix_market, "_library", lambda: pytest.fail("the file was read"))
+    monkeypatch.setattr("diagsparse._places.memory.available_bytes", lambda: 50)
     with pytest.raises(
         MemoryError, match=r"^a.mtx: reading 1 entries of a 2 x 2 matrix would take 80 B, the limit is 50 B"
     ):

@@ -8,7 +8,8 @@ import pytest
 import scipy.sparse as sp
 
 import diagsparse as ds
-from diagsparse import exactness, measure
+from diagsparse import measure
+from diagsparse._study import exactness
 
 DTYPES = ["float32", "float64", "complex64", "complex128"]
 

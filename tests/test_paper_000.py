@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from diagsparse import paper_000
+from diagsparse._study import paper_000
 
 
 def test_a_small_run(device, monkeypatch, tmp_path):

@@ -12,8 +12,8 @@ from cases import NO_CUDA, VIEWS, matrix, on_gpu, raises
 from oracle import seen
 
 import diagsparse as ds
-from diagsparse import _device_dense, _owners
-from diagsparse._backend import CPU, Place
+from diagsparse._arrays import device_dense, owners
+from diagsparse._places.backend import CPU, Place
 
 NAME = "random diagonals 127"
 N = 127
@@ -63,8 +63,8 @@ def numbers(*shape, dtype="float64", order="C"):
 @pytest.fixture
 def checked(monkeypatch):
     """Note every call that goes through all checks."""
-    calls, whole = [], _device_dense._multiply
-    monkeypatch.setattr(_device_dense, "_multiply", lambda *args: calls.append(args) or whole(*args))
+    calls, whole = [], device_dense._multiply
+    monkeypatch.setattr(device_dense, "_multiply", lambda *args: calls.append(args) or whole(*args))
     return calls
 
 
@@ -98,7 +98,7 @@ def test_operands_that_lie_like_the_last_ones_are_checked_once(op, checked):
 
 def test_factors_and_streams_of_repeated_calls(monkeypatch, checked):
     asked = []
-    monkeypatch.setattr(_owners.Own, "current", staticmethod(lambda device: asked.append(device)))
+    monkeypatch.setattr(owners.Own, "current", staticmethod(lambda device: asked.append(device)))
     a, plan = matrix(NAME), planned()
     x, out = numbers(N), numbers(N)
     for alpha, beta in ((1, 0), (2, 0.5), (np.float64(-1), 1), (1, 0)):

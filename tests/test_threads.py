@@ -147,7 +147,7 @@ ISA_CODE = """
     from cases import VIEWS, ours, random, holding
     from oracle import check_matmul, check_matvec, seen
     from cases import matrix
-    print(ds._backend.config()["cpu kernels"].split(",")[0])
+    print(ds._show.config.config()["cpu kernels"].split(",")[0])
     for format in ds.formats():
         for dtype in ("float32", "float64", "complex64", "complex128"):
             for name in holding(format, ("random diagonals 127", "wide 20 x 70", "corners 65")):

@@ -3,30 +3,29 @@
 import logging as _logging
 
 from . import gallery
-from ._array import formats, issparse
-from ._backend import (
+from ._formats import *  # noqa: F403
+from ._formats import __all__ as _classes
+from ._matrix.base import issparse
+from ._matrix.construct import array
+from ._matrix.registry import formats
+from ._places.backend import (
     CudaError,
     CudaUnavailable,
     cuda_available,
     get_num_threads,
     set_num_threads,
-    show_config,
 )
-from ._batches import batch_array
-from ._chains import chebyshev_multiply, power_multiply, recurrence_multiply
-from ._construct import array
-from ._forecast import forecast, memory_report
-from ._formats import *  # noqa: F403
-from ._formats import __all__ as _classes
-from ._pools import set_memory_pool
-from ._products import matmul, plan_matmul, plan_matvec
-from ._sums import syr2k, syrk
-from ._types import ConversionWarning
+from ._places.pools import set_memory_pool
+from ._places.types import ConversionWarning
+from ._products.batches import batch_array
+from ._products.chains import chebyshev_multiply, power_multiply, recurrence_multiply
+from ._products.forecasts import forecast, memory_report
+from ._products.products import matmul, plan_matmul, plan_matvec
+from ._products.sums import syr2k, syrk
+from ._show.config import show_config
+from ._version import __version__ as __version__
 from .compare import compare
 from .io import read, write
-
-__version__ = "0.1.0"
-
 
 _logging.getLogger("diagsparse").addHandler(_logging.NullHandler())
 

@@ -17,6 +17,6 @@ except ImportError as error:
         raise SystemExit(2)
 
 else:
-    from ._commands import main
+    from ._study.commands import main
 
 __all__ = ["main"]

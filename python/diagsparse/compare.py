@@ -11,15 +11,18 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from . import exactness, measure
-from ._array import FORMATS, SparseArray
-from ._backend import get_num_threads, place
-from ._comparison import TITLES, Comparison, Row, Skipped
-from ._construct import array
-from ._forecast import convert_nbytes
-from ._gate import private
-from ._memory import available_bytes, human
-from ._products import plan_matmul
+from . import measure
+from ._matrix.base import SparseArray
+from ._matrix.construct import array
+from ._matrix.gate import private
+from ._matrix.registry import FORMATS
+from ._places.backend import get_num_threads, place
+from ._places.memory import available_bytes, human
+from ._products.forecasts import convert_nbytes
+from ._products.products import plan_matmul
+from ._study import exactness
+from ._study.comparison import Comparison, Row, Skipped
+from ._study.titles import TITLES
 from .measure import Progress, portion
 from .structure import analyze_structure
 

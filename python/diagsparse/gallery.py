@@ -230,7 +230,7 @@ def spin_chain(
 def _as(matrix: Any, format: Format) -> Any:
     if format is None:
         return matrix
-    from . import array  # here, so that the gallery works without the compiled core
+    from ._matrix.construct import array  # here, so that the gallery works without the compiled core
 
     return array(matrix, format)
 

@@ -17,9 +17,11 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
 
-from . import _archives, _matrix_market, _memory
-from ._convert import format_class
-from ._types import ConversionWarning
+from ._files import archives, matrix_market
+from ._matrix.base import issparse
+from ._matrix.registry import format_class
+from ._places import memory
+from ._places.types import ConversionWarning
 
 _SUFFIXES = ".mtx", ".mtx.gz", ".npz"
 _SMALL, _RATIO = 256 * 10**6, 100  # bytes that any file may take, and those for each byte of a larger one
@@ -85,7 +87,7 @@ def read(
         format_class(format)  # raises
     limit = _limit(path, max_bytes)
     try:
-        loaded = _archives.read(path, limit) if archive else _matrix_market.read(path, limit, format or "csr")
+        loaded = archives.read(path, limit) if archive else matrix_market.read(path, limit, format or "csr")
         if sparse.issparse(loaded) and loaded.dtype.kind in "biu":
             if dtype is None:
                 told = f"{path.name}: {loaded.dtype} values become float64; pass dtype= to choose"
@@ -108,7 +110,7 @@ def read_floats(path: str | os.PathLike[str], *, format: str | None = None, max_
 def _limit(path: Path, max_bytes: int | None) -> int:
     """Return the bytes that reading a file may take."""
     if max_bytes is None:
-        return min(_memory.available_bytes(), max(_SMALL, _RATIO * path.stat().st_size))
+        return min(memory.available_bytes(), max(_SMALL, _RATIO * path.stat().st_size))
     if not isinstance(max_bytes, Real) or isinstance(max_bytes, bool):
         raise TypeError(f"read: max_bytes={max_bytes!r}: expected a number of bytes or None")
     if not 0 <= max_bytes < inf:
@@ -174,20 +176,18 @@ def write(path: str | os.PathLike[str], A: Any) -> None:
     >>> ds.read(path).format
     'hm'
     """
-    from . import issparse
-
     path = Path(path)
     suffix = _suffix("write", path)
     if not (issparse(A) or sparse.issparse(A)):
         raise TypeError(f"write: A is a {type(A).__name__}, expected a diagsparse matrix or a SciPy sparse array")
     with _replacing(path) as file:
         if suffix == ".npz":
-            _archives.write(file, A)
+            archives.write(file, A)
         elif suffix == ".mtx":
-            _matrix_market.write(file, A)
+            matrix_market.write(file, A)
         else:
             with gzip.GzipFile(path.stem, "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
-                _matrix_market.write(packed, A)
+                matrix_market.write(packed, A)
 
 
 def _suffix(who: str, path: Path) -> str:

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ._array import SparseArray
-from ._backend import _core, get_num_threads, set_num_threads
-from ._memory import available_bytes
+from ._matrix.base import SparseArray
+from ._places.backend import _core, get_num_threads, set_num_threads
+from ._places.memory import available_bytes
 
 Progress = Callable[[float, str], None]  #: receives the share that is done, and what is being done
 _STREAM = 1 << 29  # bytes read to measure the memory: well beyond the caches that one process gets

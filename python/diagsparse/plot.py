@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _text
-from ._comparison import TITLES
+from ._show import columns
+from ._study.titles import TITLES, label
 
 if TYPE_CHECKING:
-    from ._comparison import Comparison
+    from ._study.comparison import Comparison
     from .structure import Structure
 
 # Okabe and Ito: told apart by colour-blind readers; in print the markers help.
@@ -93,8 +93,8 @@ def _draw_times(axes: Any, c: Comparison, op: str) -> None:
     for place, row in zip(places, rows):
         floor = row.floor_nbytes / c.bandwidth / scale
         axes.plot([floor, floor], [place - 0.35, place + 0.35], color=ORANGE, lw=2, solid_capstyle="butt")
-        label = f" {_text.seconds(row.seconds)}   {_text.digits(row.ratio)}x"
-        axes.text(max(row.seconds / scale, floor * (row.fraction > 1)), place, label, va="center", fontsize=8)
+        told = f" {columns.seconds(row.seconds)}   {columns.digits(row.ratio)}x"
+        axes.text(max(row.seconds / scale, floor * (row.fraction > 1)), place, told, va="center", fontsize=8)
     reach = max(rows[-1].seconds, *(row.floor_nbytes / c.bandwidth for row in rows)) / scale
     axes.annotate(
         "| time to read the bytes once from memory", (0, 0), (0, places[-1] - 0.75), fontsize=7, color=ORANGE,
@@ -181,8 +181,6 @@ def plot_bench(report: dict[str, Any], path: str | Path) -> Path:
 
 
 def _draw_cases(axes: Any, rows: list[dict[str, Any]], threads: int) -> None:
-    from ._bench_tables import label
-
     names = list(dict.fromkeys(row["case"] for row in rows))
     large = rows[0]["fraction"] is not None
     least = {name: min(row["floor_nbytes"] for row in rows if row["case"] == name) for name in names}

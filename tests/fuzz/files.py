@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import diagsparse as ds
-from diagsparse import _matrix_market
+from diagsparse._files import matrix_market
 from fuzz import corpus, damage, surviving
 from fuzz.case import Case as Case
 from fuzz.surviving import survive
@@ -40,7 +40,7 @@ def run(case: Case) -> None:
             data = corpus.compressed(case, data)
             data = damage.raw(case, data) if case.chance(0.5) else data
         library = case.pick(_LIBRARIES)
-        _matrix_market._library = lambda: library
+        matrix_market._library = lambda: library
         case.note(library.__name__)
     path = case.folder / f"damaged{suffix}"
     path.write_bytes(data)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._diagonal import DiagonalArray
+from .._matrix.summary import Summary
+from .._show import drawing
+from .diagonal import DiagonalArray
 
 
 class cdm_array(DiagonalArray):
@@ -52,6 +54,7 @@ class cdm_array(DiagonalArray):
     format = "cdm"
     _labels = "rows"
     _structure = ("rows",)
+    _shares_rows = True
 
     @classmethod
     def _infer_shape(cls, values: np.ndarray) -> tuple[int, int]:
@@ -68,10 +71,16 @@ class cdm_array(DiagonalArray):
         return self._spans()[:, 0]
 
     @classmethod
-    def _stored_on(cls, shape: tuple[int, int], offsets: np.ndarray) -> int:
-        return len(np.unique(offsets % max(1, shape[0]))) * shape[0]
+    def _count(cls, s: Summary) -> int:
+        return _rows_for(s) * s.shape[0]
 
     @classmethod
-    def _forecast(cls, shape: tuple[int, int], itemsize: int, offsets: np.ndarray, nnz: int) -> int:
-        rows = np.unique(np.asarray(offsets, dtype=np.int64) % max(1, shape[0]))
-        return len(rows) * (shape[0] * itemsize + 8)
+    def _forecast(cls, s: Summary) -> int:
+        return _rows_for(s) * (s.shape[0] * s.itemsize + 8)
+
+    def _drawn_layout(self, small: bool) -> tuple[str, str]:
+        return drawing.diagonal_rows(self, small, "values, a row per pair of diagonals; grey holds only zeros")
+
+
+def _rows_for(s: Summary) -> int:
+    return len(np.unique(s.offsets % max(1, s.shape[0])))

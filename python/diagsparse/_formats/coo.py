@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._indexed import IndexedArray
-from .._views import Views
+from .._matrix.summary import Summary
+from .._matrix.views import Views
+from .indexed import IndexedArray
 
 
 class coo_array(IndexedArray):
@@ -59,5 +60,5 @@ class coo_array(IndexedArray):
     T = mT = Views.T  # a view, as of the diagonal formats: coo has no dual
 
     @classmethod
-    def _forecast(cls, shape: tuple[int, int], itemsize: int, offsets: Any, nnz: int) -> int:
-        return nnz * (itemsize + 8)
+    def _forecast(cls, s: Summary) -> int:
+        return s.entries * (s.itemsize + 8)

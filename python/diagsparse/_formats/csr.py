@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
-from .._indexed import IndexedArray
+from .._matrix.summary import Summary
+from .indexed import IndexedArray
 
 
 class csr_array(IndexedArray):
@@ -54,5 +53,5 @@ class csr_array(IndexedArray):
         return self.parts()["indptr"]
 
     @classmethod
-    def _forecast(cls, shape: tuple[int, int], itemsize: int, offsets: Any, nnz: int) -> int:
-        return nnz * (itemsize + 4) + 8 * (shape[0] + 1)
+    def _forecast(cls, s: Summary) -> int:
+        return s.entries * (s.itemsize + 4) + 8 * (s.shape[0] + 1)

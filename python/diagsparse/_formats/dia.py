@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from .. import _alignment
-from .._backend import Place
-from .._diagonal import DiagonalArray
-from .._packing import Packing
+from .._matrix.summary import Summary
+from .._places.backend import Place
+from . import alignment
+from .diagonal import DiagonalArray
+from .packing import Packing
 
 
 class dia_array(DiagonalArray):
@@ -76,13 +75,13 @@ class dia_array(DiagonalArray):
         cls, values: Any, labels: list[int], shape: tuple[int, int], packing: Packing, given: dict[str, Any],
         place: Place,
     ) -> tuple[Any, list[int]]:  # fmt: skip
-        align = _alignment.checked(given.get("align"), "dia_array")
+        align = alignment.checked(given.get("align"), "dia_array")
         if align == "column" and packing.period:
             raise ValueError('dia_array: align="column" with period=: a stored period is aligned by row')
         if align is None and any(packing):  # which SciPy's call has not
             return values, labels
-        return _alignment.by_row(values, labels, shape, align, place)
+        return alignment.by_row(values, labels, shape, align, place)
 
     @classmethod
-    def _forecast(cls, shape: tuple[int, int], itemsize: int, offsets: np.ndarray, nnz: int) -> int:
-        return len(offsets) * (shape[0] * itemsize + 8)
+    def _forecast(cls, s: Summary) -> int:
+        return len(s.offsets) * (s.shape[0] * s.itemsize + 8)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._diagonal import DiagonalArray
+from .._matrix.summary import Summary
+from .._show import drawing
+from .diagonal import DiagonalArray
 
 
 class hm_array(DiagonalArray):
@@ -55,6 +57,7 @@ class hm_array(DiagonalArray):
     """
 
     format = "hm"
+    _rows = False
 
     @classmethod
     def _shape_values(cls, values: np.ndarray, labels: list[int]) -> np.ndarray:
@@ -63,8 +66,10 @@ class hm_array(DiagonalArray):
         return values
 
     @classmethod
-    def _forecast(cls, shape: tuple[int, int], itemsize: int, offsets: np.ndarray, nnz: int) -> int:
-        m, n = shape
-        k = np.asarray(offsets, dtype=np.int64)
+    def _forecast(cls, s: Summary) -> int:
+        (m, n), k = s.shape, s.offsets
         lengths = np.minimum(m + np.minimum(k, 0), n - np.maximum(k, 0))
-        return int(lengths.sum()) * itemsize + 16 * len(k) + 8
+        return int(lengths.sum()) * s.itemsize + 16 * len(k) + 8
+
+    def _drawn_layout(self, small: bool) -> tuple[str, str]:
+        return drawing.diagonal_runs(self, small)

@@ -1,5 +1,5 @@
 // The Python side of the C++ core. No format is named here; every call takes plain arguments that
-// python/diagsparse/_array.py has checked in the user's words.
+// python/diagsparse/_matrix has checked in the user's words.
 #include <pybind11/complex.h>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>

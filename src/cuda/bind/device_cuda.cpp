@@ -21,9 +21,9 @@ py::object to_python(const Array& array) { return array.on_host ? to_numpy(array
 
 namespace {
 
-// The stream that the caller is on, as diagsparse/_streams.py sees it.
+// The stream that the caller is on, as diagsparse/_arrays/streams.py sees it.
 StreamPtr callers_stream(int device) {
-  static const auto* streams = new py::module_(py::module_::import("diagsparse._streams"));
+  static const auto* streams = new py::module_(py::module_::import("diagsparse._arrays.streams"));
   const auto pointer = streams->attr("current")(device).cast<std::uintptr_t>();
   const auto handle = reinterpret_cast<cudaStream_t>(pointer);
   if (StreamPtr known = find_stream(device, handle)) return known;
@@ -140,7 +140,7 @@ void bind_device(py::module_& m) {
       .def("record", &Event::record)
       .def("since", &Event::since);
   static const py::handle cuda_error =
-      py::object(py::module_::import("diagsparse._backend").attr("CudaError")).release();
+      py::object(py::module_::import("diagsparse._places.backend").attr("CudaError")).release();
   py::register_local_exception_translator([](std::exception_ptr thrown) {
     try {
       if (thrown) std::rethrow_exception(thrown);

@@ -1,0 +1,283 @@
+"""Dense operands of a matrix on a GPU: `_dense` for arrays of CuPy, PyTorch, JAX, NumPy and our own.
+
+What is on the GPU stays there and comes back in its own library; what is on the host is copied, and comes back as
+NumPy. Without a conversion and with out= given, nothing is allocated and nothing waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._places.types import VALUE_TYPES, chain_dtype, check_scalars, product_dtypes
+from . import host_dense, owners, streams
+
+if TYPE_CHECKING:
+    from .._matrix.base import SparseArray
+    from .._places.backend import Place
+
+_KNOWN = (*VALUE_TYPES, np.dtype(np.int32), np.dtype(np.int64))  # what DeviceArray converts by itself
+_REAL = (int, float)  # factors that suit every product
+_LARGE = 1e300  # beyond this, they are asked whether a float64 holds them
+
+
+def _walkable(a: Any, axis: int) -> bool:
+    """Whether neighbours along `axis` are neighbours in memory, and the other axis moves by whole elements."""
+    if a.ptr % a.itemsize:
+        return False
+    if a.ndim == 1:
+        return a.strides[0] == a.itemsize or a.size <= 1
+    return a.strides[axis] == a.itemsize and a.strides[1 - axis] % a.itemsize == 0
+
+
+def _axis(a: Any) -> int:
+    """Return the axis along which the kernel will walk `a`: 1 for C order, 0 for F order and single columns."""
+    return 0 if a.ndim == 1 or a.shape[1] == 1 or (not _walkable(a, 1) and _walkable(a, 0)) else 1
+
+
+def _layout(x: Any, y: Any) -> tuple[Any, ...]:
+    """Return all that a kernel needs to know of two `DeviceArray`s beside where they begin."""
+    return x.shape, x.strides, x.device, y.shape, y.strides, y.device
+
+
+def _gather(core: Any, a: Any, axis: int) -> Any:
+    made = core.empty(a.shape, a.dtype.name, a.device, "C" if axis else "F")
+    made.assign(a)
+    return made
+
+
+def _zeros(core: Any, a: Any) -> Any:
+    made = core.empty(a.shape, a.dtype.name, a.device, "C")
+    made.fill(0)
+    return made
+
+
+class _Product:
+    """What a product of a matrix on a GPU with a dense operand needs to know of it."""
+
+    def __init__(
+        self, a: SparseArray, op: int, shape: tuple[int, int], alpha: Any, beta: Any, kernel: str | None, who: str
+    ) -> None:
+        self.a, self.op, self.shape = a, op, shape
+        self.alpha, self.beta, self.kernel, self.who = alpha, beta, kernel or "", who
+        self.place = a._place
+        self.taken: tuple[Any, ...] | None = None  # dtypes and layout of what the kernel was given
+
+    def dtypes(self, shape: tuple[int, ...], given: np.dtype) -> tuple[np.dtype, np.dtype]:
+        """Check what x looks like; return the dtype that it is brought to, and the result's."""
+        host_dense.check_operand(shape, self.shape, self.who)
+        wanted, result = product_dtypes(self.a.dtype, given)
+        check_scalars(result, self.alpha, self.beta, self.who)
+        return wanted, result
+
+    def run(self, x: Any, target: Any, make: Callable[[str], Any]) -> None:
+        """Write the product to `target`, a `DeviceArray`; where there is none, to what ``make(order)`` returns."""
+        core = self.place.core
+        if target is None:
+            if self.beta != 0:
+                raise ValueError(f"{self.who}: beta={self.beta} scales out, but no out was given")
+            axis = _axis(x)
+            y = make("C" if x.ndim == 1 or axis or _walkable(x, 1) else "F")
+            axis = _axis(y) if y.size and x.ndim == 2 and y.shape[1] > 1 else axis
+        else:
+            y, axis = target, _axis(target)
+            if not _walkable(y, axis) or host_dense.overlaps_itself(y):
+                y = _gather(core, y, axis)
+            if core.overlap(target, x):
+                x = _gather(core, x, axis)
+        x = x if _walkable(x, axis) else _gather(core, x, axis)
+        core.matvec(self.a._matrix, self.op, x, y, self.alpha, self.beta, self.kernel)
+        self.taken = (x.dtype, y.dtype), _layout(x, y)
+        if target is not None and y is not target:
+            host_dense.refuse_part_of(self.a._matrix.values, target, self.who, core)
+            target.assign(y)
+
+    def result_shape(self, x: Any) -> tuple[int, ...]:
+        return (self.shape[0], *x.shape[1:])
+
+    def output(self, out: Any, x: Any, dtype: np.dtype, host: str = "") -> Any:
+        """Return out= as a `DeviceArray`, or say why it cannot take the result."""
+        owner = owners.owner_of(out)
+        if owner is None or owner is owners.Jax:
+            kind = f"{type(out).__name__}, which is immutable" if owner else type(out).__name__
+            raise TypeError(f"{self.who}: out is {kind}; expected {host}an array on {self.place.name}")
+        host_dense.check_output(tuple(out.shape), owner.dtype(out), self.result_shape(x), dtype, self.who)
+        view = owner.view(self.place.core, out, self.place.index)
+        owners.same_device(view, self.place, self.who, "out")
+        return view
+
+
+class _Chain(_Product):
+    """The same of a chain of products, for which x is brought to the result's dtype and all columns are contiguous."""
+
+    def __init__(self, a: SparseArray, recurrence: Any, is_complex: bool, kernel: str | None, who: str) -> None:
+        super().__init__(a, a._op, a.shape, 1, 0, kernel, who)
+        self.recurrence, self.is_complex = recurrence, is_complex
+
+    def dtypes(self, shape: tuple[int, ...], given: np.dtype) -> tuple[np.dtype, np.dtype]:
+        host_dense.check_operand(shape, self.shape, self.who)
+        result = chain_dtype(self.a.dtype, given, self.is_complex)
+        return result, result
+
+    def run(self, x: Any, target: Any, make: Callable[[str], Any]) -> None:
+        core = self.place.core
+        if target is None:
+            target = make("C" if x.ndim == 1 or _axis(x) else "F")
+        if not x.size:
+            return
+        fits = _walkable(target, 0) and not host_dense.overlaps_itself(target)
+        y = target if fits else core.empty(target.shape, target.dtype.name, target.device, "F")
+        if not _walkable(x, 0) or core.overlap(y, x):
+            x = _gather(core, x, 0)
+        core.chain(self.a._matrix, self.op, self.recurrence, x, y, self.kernel)
+        if y is not target:
+            host_dense.refuse_part_of(self.a._matrix.values, target, self.who, core)
+            target.assign(y)
+
+
+def product(
+    a: SparseArray, op: int, shape: tuple[int, int], x: Any, out: Any, alpha: Any, beta: Any, kernel: str | None,
+    who: str, stream: Any,
+) -> Any:  # fmt: skip
+    """Return ``alpha op(A) x + beta out`` for a matrix on a GPU; the arguments are those of `SparseArray._apply`."""
+    return _multiply(_Product(a, op, shape, alpha, beta, kernel, who), x, out, stream)
+
+
+def chain(
+    a: SparseArray, recurrence: Any, is_complex: bool, x: Any, out: Any, kernel: str | None, who: str, stream: Any
+) -> Any:
+    """Return the sum of a recurrence in a matrix on a GPU that begins with x; `is_complex` tells of its factors."""
+    return _multiply(_Chain(a, recurrence, is_complex, kernel, who), x, out, stream)
+
+
+def _multiply(task: _Product, x: Any, out: Any, stream: Any) -> Any:
+    """Run a product, or a chain of them, in the stream in which it belongs."""
+    owner = owners.owner_of(x)
+    leader = owner or owners.owner_of(out)  # whose stream it is
+    device = task.place.index
+    if stream is None:
+        with streams.using(leader.current(device) if leader else None):
+            return _from_device(task, owner, x, out) if owner else _from_host(task, np.asarray(x), out)
+    with streams.using(stream), (leader or owners.Own).within(device, streams.pointer(stream)):
+        return _from_device(task, owner, x, out) if owner else _from_host(task, np.asarray(x), out)
+
+
+class Planned:
+    """`product` of one matrix by one kernel, which remembers how the operands lay that the kernel was given last.
+
+    Others that lie the same are only asked whether they overlap: all else that is checked follows from the layout.
+    """
+
+    def __init__(self, a: SparseArray, kernel: str) -> None:
+        self._a, self._kernel = a, kernel
+        self._last: tuple[type, type[owners.Own], tuple[Any, ...]] | None = None
+
+    def __call__(self, x: Any, out: Any, alpha: Any, beta: Any, stream: Any) -> Any:
+        """Return ``alpha A x + beta out``."""
+        plain = stream is None and type(alpha) in _REAL and type(beta) in _REAL and abs(alpha) + abs(beta) < _LARGE
+        if plain and self._again(x, out, alpha, beta):
+            return out
+        a = self._a
+        task = _Product(a, a._op, a.shape, alpha, beta, self._kernel, "matvec")
+        made = _multiply(task, x, out, stream)
+        if task.taken is not None and type(x) is type(out) and (owner := owners.owner_of(x)) is not None:
+            self._last = type(x), owner, task.taken
+        return made
+
+    def _again(self, x: Any, out: Any, alpha: Any, beta: Any) -> bool:
+        """Multiply, or return False where the operands do not lie like the last ones."""
+        if self._last is None:
+            return False
+        kind, owner, (dtypes, layout) = self._last
+        if type(x) is not kind or type(out) is not kind or (owner.dtype(x), owner.dtype(out)) != dtypes:
+            return False
+        a, place = self._a, self._a._place
+        with streams.using(owner.current(place.index)):
+            view, y = owner.view(place.core, x, place.index), owner.view(place.core, out, place.index)
+            if _layout(view, y) != layout or place.core.overlap(view, y):
+                return False
+            place.core.matvec(a._matrix, a._op, view, y, alpha, beta, self._kernel)
+        return True
+
+
+def operand(a: SparseArray, x: Any) -> Any:
+    """Return a dense operand with a shape and a transpose: NumPy's, or an array on a GPU for a matrix on one."""
+    owner = owners.owner_of(x)
+    if owner is None:
+        return np.asarray(x)
+    owners.refuse_beside_cpu(x, a._place, "matmul")
+    return owner.view(a._place.core, x, a._place.index) if owner is owners.Own else x
+
+
+def write(place: Place, values: Any, new: Any) -> None:
+    """Write a scalar or an array, from wherever it is, to the values of a matrix at `place`."""
+    if isinstance(values, np.ndarray):
+        values[...] = new
+        return
+    owner = owners.owner_of(new)
+    given = np.asarray(new).dtype if owner is None else owner.dtype(new)
+    if given.kind == "c" and values.dtype.kind != "c":
+        raise TypeError(f"values: got {given} for {values.dtype} values; the imaginary parts would be lost")
+    if owner is not None:
+        values.assign(owner.view(place.core, new, place.index))
+    elif np.ndim(new) == 0:
+        values.fill(new)
+    else:
+        values.set(np.ascontiguousarray(np.broadcast_to(new, values.shape), values.dtype))
+
+
+def _from_device(task: _Product, owner: type[owners.Own], x: Any, out: Any) -> Any:
+    """Multiply an array on the GPU."""
+    core, place = task.place.core, task.place
+    if owner is owners.Own:
+        x = owner.view(core, x, place.index)
+    given = owner.dtype(x)
+    wanted, result = task.dtypes(tuple(x.shape), given)
+    view = owner.view(core, x if given in _KNOWN else owner.cast(x, wanted), place.index)
+    owners.same_device(view, place, task.who, "x")
+    if view.dtype != wanted:
+        view = view.astype(wanted)
+    made = None
+
+    def make(order: str) -> Any:
+        nonlocal made
+        made = owner.empty(place, task.result_shape(view), result, owner.order or order)
+        return owner.view(core, made, place.index) if owner is not owners.Jax else made
+
+    task.run(view, None if out is None else task.output(out, view, result), make)
+    owner.settle(place)
+    return owner.give(place, made) if out is None else out
+
+
+def _from_host(task: _Product, x: np.ndarray, out: Any) -> Any:
+    """Multiply a NumPy array: x goes to the GPU, the result comes back, unless out= is there already."""
+    place = task.place
+    wanted, result = task.dtypes(x.shape, x.dtype)
+    shape = task.result_shape(x)
+    here = out is None or isinstance(out, np.ndarray)
+    if out is not None and here:
+        host_dense.check_output(out.shape, out.dtype, shape, result, task.who)
+        host_dense.check_writeable(out, task.who)
+    view = owners.upload(place, x.astype(wanted, copy=False))
+    made = None
+
+    def make(order: str) -> Any:
+        nonlocal made
+        made = place.core.empty(shape, result.name, place.index, order)
+        return made
+
+    if not here:
+        task.run(view, task.output(out, view, result, "a NumPy array or "), make)
+        return out
+    if out is None or task.beta == 0:
+        task.beta = task.beta if out is None else 0
+        task.run(view, None, make)
+    else:
+        made = owners.upload(place, out)
+        task.run(view, made, make)
+    if out is None:
+        return owners.download(made)
+    out[...] = owners.download(made)
+    return out

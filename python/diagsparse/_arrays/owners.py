@@ -1,0 +1,290 @@
+"""Arrays on a GPU by the library that owns them: seen without a copy, made, converted, told which stream they are in.
+
+No library is imported here: an array of one can only come from a caller who imported it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, cast
+
+import numpy as np
+
+from .._places.backend import CPU, Place
+from .._places.types import named_dtype
+from . import streams
+
+_CUDA = (2, 13)  # DLPack's numbers of device memory and managed memory
+_HERE = -1  # DLPack's word for: the work follows in the producer's own stream
+
+
+class Own:
+    """Our `DeviceArray`, and arrays of any library that is not named below: results are `DeviceArray`s."""
+
+    order: str | None = None  #: the only memory order that the library takes, None for any
+
+    @staticmethod
+    def dtype(x: Any) -> np.dtype:
+        """Return the type of the elements as NumPy's."""
+        return x.dtype
+
+    @staticmethod
+    def where(x: Any) -> int:
+        """Return the index of the GPU."""
+        return int(x.__dlpack_device__()[1]) if hasattr(x, "__dlpack_device__") else 0
+
+    @staticmethod
+    def cast(x: Any, dtype: np.dtype) -> Any:
+        """Convert, for types that `DeviceArray` does not know."""
+        return x.astype(dtype)
+
+    @staticmethod
+    def view(core: Any, x: Any, device: int) -> Any:
+        """Return a `DeviceArray` over the same memory, ready to be read in our current stream."""
+        return x if isinstance(x, core.DeviceArray) else core.asarray(x, streams.current(device) or 1)
+
+    @staticmethod
+    def empty(place: Place, shape: tuple[int, ...], dtype: np.dtype, order: str) -> Any:
+        """Return a new array."""
+        return place.core.empty(shape, dtype.name, place.index, order)
+
+    @staticmethod
+    def give(place: Place, array: Any) -> Any:
+        """Return a `DeviceArray` (or what `empty` made) as an array of the library."""
+        return array
+
+    @staticmethod
+    def settle(place: Place) -> None:
+        """Make sure that operands may be freed after the call."""
+
+    @staticmethod
+    def current(device: int) -> Any:
+        """Return the library's current stream, None where it has none that we could know."""
+        return None
+
+    @staticmethod
+    @contextmanager
+    def within(device: int, stream: int) -> Iterator[None]:
+        """Let the library allocate and convert in this stream, after all that it was told before."""
+        yield
+
+
+class CuPy(Own):
+    """CuPy's arrays."""
+
+    @staticmethod
+    def view(core: Any, x: Any, device: int) -> Any:
+        return core.asarray(x, _HERE)
+
+    @staticmethod
+    def empty(place: Place, shape: tuple[int, ...], dtype: np.dtype, order: str) -> Any:
+        cupy: Any = sys.modules["cupy"]
+        if cupy.cuda.runtime.getDevice() == place.index:
+            return cupy.empty(shape, dtype, order=order)
+        with cupy.cuda.Device(place.index):
+            return cupy.empty(shape, dtype, order=order)
+
+    @staticmethod
+    def give(place: Place, array: Any) -> Any:
+        cupy: Any = sys.modules["cupy"]
+        return array if isinstance(array, cupy.ndarray) else cupy.from_dlpack(array)
+
+    @staticmethod
+    def current(device: int) -> Any:
+        return sys.modules["cupy"].cuda.get_current_stream(device)
+
+    @staticmethod
+    @contextmanager
+    def within(device: int, stream: int) -> Iterator[None]:
+        cuda: Any = sys.modules["cupy"].cuda
+        with cuda.Device(device):
+            here = _cupy_stream(cuda, stream, device) if stream else cuda.Stream.null
+            if (before := cuda.get_current_stream(device)).ptr != stream:
+                here.wait_event(before.record())
+            with here:
+                yield
+
+
+def _cupy_stream(cuda: Any, pointer: int, device: int) -> Any:
+    """Return CuPy's view of a stream that is not its own."""
+    if not hasattr(cuda.Stream, "from_external"):  # before CuPy 14
+        return cuda.ExternalStream(pointer, device)
+    return cuda.Stream.from_external(_External(pointer))
+
+
+class _External:
+    """A raw pointer, for those who ask for the CUDA stream protocol."""
+
+    def __init__(self, pointer: int) -> None:
+        self._pointer = pointer
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self._pointer
+
+
+class Torch(Own):
+    """PyTorch's tensors."""
+
+    @staticmethod
+    def dtype(x: Any) -> np.dtype:
+        return _numpy_dtype(x.dtype)
+
+    @staticmethod
+    def cast(x: Any, dtype: np.dtype) -> Any:
+        return x.to(getattr(sys.modules["torch"], dtype.name))
+
+    @staticmethod
+    def view(core: Any, x: Any, device: int) -> Any:
+        if x.requires_grad and sys.modules["torch"].is_grad_enabled():
+            raise TypeError("the tensor requires a gradient, which a product here does not pass on; use x.detach()")
+        return core.asarray(x.detach().resolve_conj().resolve_neg(), _HERE)
+
+    @staticmethod
+    def empty(place: Place, shape: tuple[int, ...], dtype: np.dtype, order: str) -> Any:
+        torch: Any = sys.modules["torch"]
+        options = {"dtype": getattr(torch, dtype.name), "device": torch.device("cuda", place.index)}
+        turned = order == "F" and len(shape) == 2
+        return torch.empty(shape[::-1], **options).T if turned else torch.empty(shape, **options)
+
+    @staticmethod
+    def give(place: Place, array: Any) -> Any:
+        torch: Any = sys.modules["torch"]
+        return array if isinstance(array, torch.Tensor) else torch.from_dlpack(array)
+
+    @staticmethod
+    def current(device: int) -> Any:
+        return sys.modules["torch"]._C._cuda_getCurrentRawStream(device)
+
+    @staticmethod
+    @contextmanager
+    def within(device: int, stream: int) -> Iterator[None]:
+        cuda: Any = sys.modules["torch"].cuda
+        here = cuda.ExternalStream(stream, device) if stream else cuda.default_stream(device)
+        here.wait_stream(cuda.current_stream(device))
+        with cuda.stream(here):
+            yield
+
+
+class Jax(Own):
+    """JAX's arrays: immutable, in C order."""
+
+    order = "C"
+
+    @staticmethod
+    def view(core: Any, x: Any, device: int) -> Any:
+        return core.asarray(x, streams.current(device) or 1)
+
+    @staticmethod
+    def give(place: Place, array: Any) -> Any:
+        return sys.modules["jax"].dlpack.from_dlpack(array)
+
+    @staticmethod
+    def settle(place: Place) -> None:
+        """Wait: JAX reuses memory in an order of its own, which streams do not tell."""
+        place.core.synchronize(place.index)
+
+
+@cache
+def _numpy_dtype(theirs: Any) -> np.dtype:
+    name = str(theirs).removeprefix("torch.")
+    try:
+        return named_dtype(name)
+    except (TypeError, ImportError):
+        raise TypeError(f"{name} values; expected float32, float64, complex64 or complex128") from None
+
+
+def owner_of(x: Any) -> type[Own] | None:
+    """Return the library of an array on a GPU, None for anything that is none (what lies on the host)."""
+    if isinstance(x, np.ndarray):
+        return None
+    modules = sys.modules
+    if isinstance(x, getattr(modules.get("cupy"), "ndarray", ())):
+        return CuPy
+    if isinstance(x, getattr(modules.get("torch"), "Tensor", ())):
+        return Torch if cast(Any, x).is_cuda else None
+    if hasattr(type(x), "__dlpack_device__"):
+        if x.__dlpack_device__()[0] not in _CUDA:
+            return None
+        return Jax if isinstance(x, getattr(modules.get("jax"), "Array", ())) else Own
+    return Own if hasattr(x, "__cuda_array_interface__") else None
+
+
+def refuse_beside_cpu(x: Any, place: Place, who: str) -> None:
+    """Raise TypeError for an array on a GPU where the matrix is on the cpu."""
+    if place is CPU and owner_of(x) is not None:
+        raise TypeError(
+            f'{who}: A is on the cpu, x on cuda ({type(x).__module__.split(".")[0]}); move one: A.to("cuda"), '
+            "or x.get() (CuPy), x.cpu() (PyTorch)"
+        )
+
+
+def same_device(view: Any, place: Place, who: str, name: str) -> None:
+    """Raise ValueError for an array on another GPU than the matrix."""
+    if view.device != place.index:
+        raise ValueError(
+            f"{who}: A is on {place.name}, {name} on cuda:{view.device}; "
+            f'move one: A.to("cuda:{view.device}"), or {name} to device {place.index}'
+        )
+
+
+def dtype_of(x: Any) -> np.dtype:
+    """Return the type of the elements of any array."""
+    owner = owner_of(x)
+    return np.asarray(x).dtype if owner is None else owner.dtype(x)
+
+
+def bring(x: Any, wanted: np.dtype, place: Place, who: str, name: str) -> Any:
+    """Return any array as a `DeviceArray` of this type at `place`, without a copy where it is one."""
+    owner = owner_of(x)
+    if owner is None:
+        return upload(place, np.asarray(x).astype(wanted, copy=False))
+    fits = owner is Own or owner.dtype(x) == wanted
+    view = owner.view(place.core, x if fits else owner.cast(x, wanted), place.index)
+    same_device(view, place, who, name)
+    return view if view.dtype == wanted else view.astype(wanted)
+
+
+class _Strided:
+    """An array of other shape and strides over the memory of `array`, for `asarray` to take."""
+
+    def __init__(self, array: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
+        self.array = array  # kept alive
+        self.__cuda_array_interface__ = array.__cuda_array_interface__ | {"shape": shape, "strides": strides}
+
+
+def strided(core: Any, array: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+    """Return a view of a `DeviceArray` with another shape and strides (bytes), as `numpy.lib.stride_tricks` does."""
+    return core.asarray(_Strided(array, shape, strides), None)
+
+
+def is_contiguous(array: Any) -> bool:
+    """Whether a `DeviceArray` is in C order without gaps."""
+    step = array.itemsize
+    for extent, stride in zip(reversed(array.shape), reversed(array.strides), strict=True):
+        if extent > 1 and stride != step:
+            return array.size == 0
+        step *= extent
+    return True
+
+
+def contiguous(array: Any, dtype: np.dtype, copy: bool = False) -> Any:
+    """Return a `DeviceArray` of this type in C order: the same one where it is that already, unless `copy`."""
+    if array.dtype != dtype:
+        return array.astype(dtype)
+    return array.copy() if copy or not is_contiguous(array) else array
+
+
+def upload(place: Place, array: np.ndarray) -> Any:
+    """Copy a NumPy array to a GPU, in its own memory order."""
+    if array.ndim == 2 and array.flags.f_contiguous and not array.flags.c_contiguous:
+        return place.core.from_host(array.T, place.index).T
+    return place.core.from_host(np.ascontiguousarray(array), place.index)
+
+
+def download(array: Any) -> np.ndarray:
+    """Copy a `DeviceArray` to the host, in its own memory order."""
+    turned = array.ndim == 2 and array.strides[0] < array.strides[1]
+    return array.T.get().T if turned else array.get()

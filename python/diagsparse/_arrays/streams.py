@@ -1,0 +1,104 @@
+"""The CUDA stream in which work runs: what the caller chose, else the current stream of CuPy or PyTorch.
+
+The compiled CUDA module asks `current` at every call, and `keep` once for each stream that it meets.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from contextlib import AbstractContextManager, nullcontext
+from operator import index
+from typing import Any
+
+from .._places.backend import CPU, Place
+
+
+class _Here(threading.local):
+    """What `using` chose in this thread: the pointer, and the object it came from."""
+
+    chosen: tuple[int, Any] | None = None
+
+
+_here = _Here()
+
+
+class using:
+    """Let the work of a ``with`` block run in a stream; None changes nothing.
+
+    A stream is a CuPy or PyTorch stream, any object with ``__cuda_stream__``, or a raw pointer (0: the default).
+    """
+
+    def __init__(self, stream: Any) -> None:
+        self._chosen = None if stream is None else (pointer(stream), stream)
+
+    def __enter__(self) -> None:
+        self._before = _here.chosen
+        if self._chosen is not None:
+            _here.chosen = self._chosen
+
+    def __exit__(self, *exc: object) -> None:
+        _here.chosen = self._before
+
+
+_NOTHING: nullcontext[None] = nullcontext()
+
+
+def on(place: Place, stream: Any, who: str) -> AbstractContextManager[None]:
+    """Return `using(stream)` for work on `place`.
+
+    Raises
+    ------
+    ValueError
+        For a stream on the cpu: nothing there runs in one.
+    """
+    if stream is not None and place is CPU:
+        raise ValueError(f"{who}: stream={stream!r}, but A is on the cpu, and nothing there runs in a stream")
+    return _NOTHING if stream is None else using(stream)
+
+
+def pointer(stream: Any) -> int:
+    """Return the raw pointer of a stream.
+
+    Raises
+    ------
+    TypeError
+        For what is no stream.
+    """
+    if hasattr(stream, "__cuda_stream__"):
+        given = stream.__cuda_stream__
+        return int((given() if callable(given) else given)[1])  # (version of the protocol, pointer)
+    for name in ("ptr", "cuda_stream"):  # CuPy's, PyTorch's
+        if hasattr(stream, name):
+            return int(getattr(stream, name))
+    try:
+        return index(stream)
+    except TypeError:
+        raise TypeError(f"stream={stream!r}: expected a CuPy or PyTorch stream, or a raw pointer") from None
+
+
+def current(device: int) -> int:
+    """Return the pointer of the stream in which work on this GPU runs now; 0 is the default stream."""
+    if _here.chosen is not None:
+        return _here.chosen[0]
+    theirs = _cupy_stream(device)
+    if theirs is not None and theirs.ptr:
+        return int(theirs.ptr)
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and hasattr(torch, "cuda") and torch.cuda.is_initialized():
+        return int(torch._C._cuda_getCurrentRawStream(device))
+    return 0
+
+
+def keep(device: int, pointer: int) -> Any:
+    """Return the object whose life is that of this stream, None where nobody may end it (PyTorch's live on)."""
+    if _here.chosen is not None and _here.chosen[0] == pointer and not isinstance(_here.chosen[1], int):
+        return _here.chosen[1]
+    theirs = _cupy_stream(device)
+    return theirs if theirs is not None and theirs.ptr == pointer else None
+
+
+def _cupy_stream(device: int) -> Any:
+    """Return CuPy's current stream on this GPU, None where CuPy is not in use."""
+    cuda: Any = getattr(sys.modules.get("cupy"), "cuda", None)
+    return cuda.get_current_stream(device) if hasattr(cuda, "get_current_stream") else None

@@ -1,0 +1,187 @@
+"""NumPy archives (`.npz`): SciPy's, and those of formats and packings that SciPy does not have."""
+
+from __future__ import annotations
+
+from math import prod
+from pathlib import Path
+from typing import IO, Any
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, is_zipfile
+
+import numpy as np
+from scipy import sparse
+
+from .._formats.packing import Packing
+from .._matrix.gate import private
+from .._places import memory
+from .._places.types import VALUE_TYPES, named_dtype
+
+SCIPY_FORMATS = "dia", "csr", "csc", "coo"  # that both libraries have
+_TAG, _VERSION = "diagsparse.", 1
+_CONTENTS = {  # the arrays of each format, and their dimensions
+    "dia": {"data": 2, "offsets": 1},
+    "csr": {"data": 1, "indices": 1, "indptr": 1},
+    "csc": {"data": 1, "indices": 1, "indptr": 1},
+    "bsr": {"data": 3, "indices": 1, "indptr": 1},
+    "coo": {"data": 1, "row": 1, "col": 1},
+    f"{_TAG}dia": {"values": 2, "offsets": 1},
+    f"{_TAG}hm": {"values": 1, "offsets": 1, "starts": 1},
+    f"{_TAG}cdm": {"values": 2, "rows": 1},
+}
+_COORDS = {"data": 1, "coords": 2}  # of coo, where SciPy is new
+_INTEGERS = {np.dtype(code) for code in "bhilqBHILQ"}
+_TEXT = {np.dtype(f"{kind}{size}") for kind in "SU" for size in range(1, 33)}
+_TYPES = {  # of other arrays: integers
+    "format": ("text", _TEXT),
+    "symmetry": ("text", _TEXT),
+    "data": ("numbers", {*VALUE_TYPES, *_INTEGERS, np.dtype(bool)}),
+    "values": ("floating-point numbers", {*VALUE_TYPES, np.dtype(np.float16), np.dtype("V2")}),  # V2: bfloat16
+}
+_DENSEST = 1032  # bytes that deflate packs into one, at most
+
+
+def write(file: IO[bytes], A: Any) -> None:
+    """Write a SciPy sparse matrix or one of ours to an open binary file."""
+    if sparse.issparse(A):
+        A = private(A, "write")[0]
+        sparse.save_npz(file, A if A.format in {*SCIPY_FORMATS, "bsr"} else A.tocsr(), compressed=False)
+    elif A.format in SCIPY_FORMATS and not A._packed:
+        sparse.save_npz(file, A.to_scipy(), compressed=False)
+    else:
+        plain = (A.copy() if A._op else A).to("cpu")
+        packing = {k: v for k, v in plain._packing._asdict().items() if v} if A._packed else {}
+        np.savez(file, format=f"{_TAG}{A.format}".encode(), version=_VERSION, shape=A.shape, **plain.parts(), **packing)
+
+
+def read(path: Path, limit: int) -> Any:
+    """Return the matrix in a file: a SciPy sparse array, or one of ours.
+
+    Raises
+    ------
+    ValueError
+        For whatever neither library writes.
+    MemoryError
+        When the arrays would take more than `limit` bytes.
+    ImportError
+        For bfloat16 values without the package that they need.
+    """
+    with path.open("rb") as file:
+        try:
+            if not is_zipfile(file):
+                raise ValueError("no zip archive, or cut off")
+            with ZipFile(file) as archive:
+                return _Members(archive, path.stat().st_size).matrix(limit)
+        except (MemoryError, ImportError):
+            raise
+        except Exception as error:
+            reason = str(error) or type(error).__name__
+            raise ValueError(f"no matrix that diagsparse or SciPy wrote: {reason}") from error
+
+
+class _Members:
+    """The arrays of an archive. None is read before its header was checked against its bytes in the archive."""
+
+    def __init__(self, archive: ZipFile, size: int) -> None:
+        self._archive, self._size = archive, size
+        self._infos = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+        if len(self._infos) < len(archive.infolist()):
+            raise ValueError("two members have one name")
+
+    def matrix(self, limit: int) -> Any:
+        """Return the matrix that they make up."""
+        format = self._word("format")
+        ours = format.startswith(_TAG)
+        if format not in _CONTENTS:
+            known = ", ".join(name.removeprefix(_TAG) for name in _CONTENTS if name.startswith(_TAG) == ours)
+            raise ValueError(f'no format "{format.removeprefix(_TAG)}", expected one of {known}')
+        if ours and (version := self._word("version")) != _VERSION:
+            later = "written by a later version of diagsparse " * (version > _VERSION)
+            raise ValueError(f"{later}(file version {version}, expected {_VERSION})")
+        parts = self._parts(format, {"format", "version", *Packing._fields} if ours else {"format", "_is_array"}, limit)
+        shape = tuple(parts.pop("shape").tolist())
+        if len(shape) != 2 or not all(0 <= extent < 2**62 for extent in shape):
+            raise ValueError(f"shape is {shape[:8]}, expected two extents from 0 to 2^62")
+        if not ours:
+            return _scipy(format, parts, shape)
+        packing = {name: self._word(name) for name in Packing._fields if name in self._infos}
+        return _ours(format.removeprefix(_TAG), parts, shape, Packing.of(packing, format))
+
+    def _parts(self, format: str, others: set[str], limit: int) -> dict[str, np.ndarray]:
+        """Return the arrays of a format and its shape, when there is no member but these and `others`."""
+        contents = _COORDS if format == "coo" and "coords" in self._infos else _CONTENTS[format]
+        contents = {**contents, "shape": 1}
+        if unknown := sorted(set(self._infos) - set(contents) - others):
+            raise ValueError(f"unexpected member {unknown[0][:60]!r}")
+        nbytes = sum(self._nbytes(name, dimensions) for name, dimensions in contents.items())
+        memory.require(nbytes, limit, "the arrays in the file")
+        return {name: self._array(name, dimensions) for name, dimensions in contents.items()}
+
+    def _word(self, name: str) -> Any:
+        """Return a string or an integer."""
+        value = self._array(name, 0).item()
+        return value.decode() if isinstance(value, bytes) else value
+
+    def _array(self, name: str, dimensions: int) -> np.ndarray:
+        """Return an array in native byte order; all integers but those in `data` are signed."""
+        self._nbytes(name, dimensions)
+        with self._archive.open(self._infos[name]) as member:
+            array = np.lib.format.read_array(member, allow_pickle=False)
+        if not array.dtype.isnative:
+            array = array.byteswap(inplace=True).view(array.dtype.newbyteorder("="))
+        if array.dtype.kind != "u" or name == "data":
+            return array
+        if array.size and array.max() >= 2**63:
+            raise ValueError(f"{name} holds {array.max()}, expected integers below 2^63")
+        return array.astype(np.int64)
+
+    def _nbytes(self, name: str, dimensions: int) -> int:
+        """Return the bytes of an array as its header tells them, after a check of everything else that it tells."""
+        if name not in self._infos:
+            raise ValueError(f"no member {name!r}")
+        info = self._infos[name]
+        if info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
+            raise ValueError(f"{name} is compressed by method {info.compress_type}, expected none or deflate")
+        if info.compress_size > self._size or info.file_size > _DENSEST * info.compress_size:
+            raise ValueError(f"{name}: {info.file_size} bytes do not come from {info.compress_size} in the archive")
+        with self._archive.open(info) as member:
+            try:
+                if (version := np.lib.format.read_magic(member)) != (1, 0):
+                    raise ValueError(f"it is of version {version}, expected (1, 0)")
+                shape, _, dtype = np.lib.format.read_array_header_1_0(member)
+            except Exception as error:  # Python's parser raises MemoryError, among others
+                raise ValueError(f"{name} has no header as NumPy writes it: {error}") from error
+            held = info.file_size - member.tell()
+        kind, types = _TYPES.get(name, ("integers", _INTEGERS))
+        if len(shape) != dimensions or dtype.newbyteorder("=") not in types:
+            raise ValueError(f"{name}: {dtype} in {len(shape)} dimensions, expected {kind} in {dimensions}")
+        if min(shape, default=0) < 0 or prod(shape) * dtype.itemsize != held:
+            raise ValueError(f"{name}: {dtype} values of shape {shape} do not take {held} bytes, as in the archive")
+        return held
+
+
+def _ours(format: str, parts: dict[str, np.ndarray], shape: tuple[int, int], packing: Packing) -> Any:
+    from .._matrix.protocols import from_parts
+
+    if parts["values"].dtype.kind == "V":
+        parts["values"] = parts["values"].view(named_dtype("bfloat16"))
+    made = from_parts(format, parts, shape, *packing)
+    if "starts" in parts and not np.array_equal(parts["starts"], made.parts()["starts"]):
+        raise ValueError("starts do not fit offsets and shape")
+    return made
+
+
+def _scipy(format: str, parts: dict[str, np.ndarray], shape: tuple[int, int]) -> Any:
+    values, *places = parts.values()
+    if format == "dia" and not all(abs(k) < max(2**31, *shape) for k in places[0].tolist()):
+        raise ValueError(f"offsets {places[0].tolist()[:8]}, expected those of a {shape[0]} x {shape[1]} matrix")
+    if 0 in values.shape[1:] and format == "bsr":
+        raise ValueError(f"blocks are {values.shape[1]} x {values.shape[2]}, expected 1 x 1 and more")
+    if "indptr" in parts and parts["indptr"].min(initial=0) < 0:
+        raise ValueError("indptr holds negative integers")
+    arrays: tuple[Any, ...] = (values, *places)
+    if format == "coo":
+        row, col = places if len(places) == 2 else places[0]
+        arrays = values, (row, col)
+    made = getattr(sparse, f"{format}_array")(arrays, shape=shape)
+    if hasattr(made, "check_format"):  # SciPy's own code does not look again
+        made.check_format(full_check=True)
+    return made

@@ -1,0 +1,248 @@
+"""Matrix Market text: what the header says, the lines below it as far as they are well formed, and what is wrong."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from itertools import repeat
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._places import memory
+from .market_lines import Lines
+
+_MARKS = "%%matrixmarket", "%matrixmarket"  # the latter is wrong, but is written
+_LAYOUTS = {"coordinate": ["row", "column"], "array": []}  # what stands in a line before its values
+_FIELDS = {"real": ["value"], "double": ["value"], "integer": ["integer"], "unsigned-integer": ["integer"]}
+_FIELDS |= {"complex": ["real", "imaginary"], "pattern": []}
+_SYMMETRIES = "general", "symmetric", "skew-symmetric", "hermitian"
+_DTYPES = {"integer": np.int64, "unsigned-integer": np.uint64, "complex": np.complex128}  # of the others: float64
+_MOST = 2**31 - 1  # rows or columns
+_PIECE = 1 << 19  # bytes that are read at once; no line of a header is longer
+_HEADER = 1 << 20  # bytes up to the sizes, comments included
+_DAMAGE = EOFError, gzip.BadGzipFile, zlib.error
+_BLANKS = bytes.maketrans(b"\t\r", b"  ")
+
+
+def opened(path: Path) -> Any:
+    """Open a file of text, packed or not."""
+    return gzip.open(path) if _is_packed(path) else path.open("rb")
+
+
+def _is_packed(path: Path) -> bool:
+    return path.name.lower().endswith(".gz")
+
+
+def room(path: Path) -> int:
+    """Return the most entries that a file can hold: one takes two bytes, deflate packs 1032 bytes into one."""
+    return path.stat().st_size * (516 if _is_packed(path) else 1)
+
+
+class Header(NamedTuple):
+    """What the lines before the entries say."""
+
+    layout: str
+    field: str
+    symmetry: str
+    rows: int
+    columns: int
+    entries: int  # lines that follow
+
+    @property
+    def names(self) -> list[str]:
+        """What each line holds."""
+        return _LAYOUTS[self.layout] + _FIELDS[self.field]
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type that values are read in."""
+        return np.dtype(_DTYPES.get(self.field, np.float64))
+
+    @property
+    def clean(self) -> bytes:
+        """The header without comments."""
+        entries = f" {self.entries}" if self.layout == "coordinate" else ""
+        banner = f"%%MatrixMarket matrix {self.layout} {self.field} {self.symmetry}"
+        return f"{banner}\n{self.rows} {self.columns}{entries}\n".encode()
+
+    def require(self, limit: int, format: str) -> None:
+        """Raise MemoryError when the entries, and their conversion to `format`, would take more than `limit` bytes."""
+        (m, n), itemsize = (self.rows, self.columns), self.dtype.itemsize
+        if self.layout == "array":
+            memory.require(m * n * (3 * itemsize + 16), limit, f"reading an array of {m} x {n} values")
+            return
+        entries = self.entries * (1 if self.symmetry == "general" else 2)
+        order, pointers = 24 * entries, 16 * ({"csc": n}.get(format, m) + 1)
+        hint = 'format="coo" does without pointers to rows' if pointers > order and format != "coo" else ""
+        nbytes = 2 * entries * (itemsize + 8) + (order if format == "coo" else pointers)
+        memory.require(nbytes, limit, f"reading {entries} entries of a {m} x {n} matrix", hint)
+
+    def complaint(self, words: list[bytes], row: int, column: int) -> str | None:
+        """Tell what is wrong with an entry that is well formed; of an array, it stands at `row` and `column`."""
+        if self.layout == "coordinate":
+            row, column = map(_integer, words[:2])
+            if not (1 <= row <= self.rows and 1 <= column <= self.columns):
+                return f"expected row and column from 1 to {self.rows} and {self.columns}, got {_quoted(*words[:2])}"
+        if self.dtype.kind in "iu":
+            least, most = np.iinfo(self.dtype).min, np.iinfo(self.dtype).max
+            if not least <= _integer(words[-1]) <= most:
+                return f"expected an integer from {least} to {most}, got {_quoted(words[-1])}"
+        if row == column and self.symmetry == "skew-symmetric":
+            return f"expected nothing on the diagonal, being skew-symmetric, got {_quoted(*words)}"
+        if row == column and self.symmetry == "hermitian" and self.field == "complex" and float(words[-1]) != 0:
+            return f"expected real values on the diagonal, being hermitian, got {_quoted(*words)}"
+        return None
+
+
+class Text:
+    """An open file: its header, then its lines in pieces, each of which is checked before it is handed on.
+
+    Raises
+    ------
+    ValueError
+        Here and from the methods, with the line.
+    """
+
+    def __init__(self, path: Path, file: Any) -> None:
+        self.path, self._file = path, file
+        self._at = self._read = 0  # bytes before the line or piece at hand, and before the next one
+        try:
+            self.header = self._header()
+        except _DAMAGE as error:
+            raise self._damaged(error) from error
+
+    # ---- header -------------------------------------------------------------------------------------
+    def _header(self) -> Header:
+        banner = self._line()
+        words = banner.lower().split()
+        if len(words) != 5 or words[0] not in _MARKS or words[1] != "matrix" or words[2] not in _LAYOUTS:
+            example = "%%MatrixMarket matrix coordinate real general"
+            raise self.wrong(f"expected a banner like '{example}', got {_quoted(banner)}")
+        layout, field, symmetry = words[2:]
+        if field not in _FIELDS or symmetry not in _SYMMETRIES:
+            given = f"one of {', '.join(_FIELDS)} and one of {', '.join(_SYMMETRIES)}"
+            raise self.wrong(f"expected {given}, got {_quoted(*words[3:])}")
+        if {"array", "pattern"} <= set(words) or {"unsigned-integer", "skew-symmetric"} <= set(words):
+            raise self.wrong(f"expected values that such a matrix can have, got {_quoted(*words[2:])}")
+        line = self._line()
+        while line.startswith("%") or line.isspace():
+            line = self._line()
+        return self._sized(layout, field, symmetry, line)
+
+    def _sized(self, layout: str, field: str, symmetry: str, line: str) -> Header:
+        names = ["rows", "columns", "entries"][: 3 if layout == "coordinate" else 2]
+        sizes = line.split()
+        if len(sizes) != len(names) or not all(size.isdecimal() and len(size) < 19 for size in sizes):
+            raise self.wrong(f"expected the sizes '{' '.join(names)}', got {_quoted(line)}")
+        m, n = int(sizes[0]), int(sizes[1])
+        if max(m, n) > _MOST:
+            raise self.wrong(f"expected at most {_MOST} rows and columns, got {m} x {n}")
+        if symmetry != "general" and m != n:
+            raise self.wrong(f"expected a square matrix, being {symmetry}, got {m} x {n}")
+        values = {"general": m * n, "skew-symmetric": m * (m - 1) // 2}.get(symmetry, m * (m + 1) // 2)
+        return Header(layout, field, symmetry, m, n, values if layout == "array" else int(sizes[2]))
+
+    def _line(self) -> str:
+        """Return the next line of the header; nothing at the end of the file."""
+        line = self._file.readline(_PIECE)
+        self._at = self._read if line else max(self._read - 1, 0)
+        self._read += len(line)
+        if len(line) == _PIECE or self._read > _HEADER:
+            raise self.wrong(f"expected lines below {_PIECE} bytes, and the sizes within {_HEADER} bytes")
+        return line.decode("ascii", "replace")
+
+    # ---- entries ------------------------------------------------------------------------------------
+    def pieces(self) -> Iterator[tuple[bytes, Lines]]:
+        """Yield the lines below the header; tabs and carriage returns have become spaces."""
+        header, count = self.header, 0
+        form = len(_LAYOUTS[header.layout]), len(_FIELDS[header.field]), header.dtype
+        try:
+            while piece := self._file.read(_PIECE):
+                rest = self._file.readline(_PIECE)
+                self._at, self._read = self._read, self._read + len(piece) + len(rest)
+                if len(rest) == _PIECE:
+                    raise self.wrong(f"expected lines below {_PIECE} bytes", len(piece))
+                end = b"\n" * (64 - (len(piece) + len(rest)) % 64)
+                piece = b"".join((piece, rest, end))
+                if b"\t" in piece or b"\r" in piece:
+                    piece = piece.translate(_BLANKS)
+                lines = Lines(piece, *form)
+                self._check(piece, lines, header.entries - count)
+                count += lines.count
+                yield piece, lines
+        except _DAMAGE as error:
+            raise self._damaged(error) from error
+        if count < header.entries:
+            self._at = max(self._read - 1, 0)
+            raise self.wrong(f"expected {header.entries} entries, the file ends after {count}")
+
+    def drain(self) -> None:
+        """Check all lines below the header."""
+        for _ in self.pieces():
+            pass
+
+    def _check(self, piece: bytes, lines: Lines, expected: int) -> None:
+        fault = lines.fault
+        if lines.count > expected and (fault is None or lines.entry(expected) <= fault):
+            raise self.wrong(f"expected {self.header.entries} entries, more follow", lines.entry(expected))
+        if fault is not None:
+            found = piece[piece.rfind(b"\n", 0, fault) + 1 : piece.index(b"\n", fault)]
+            raise self.wrong(f"expected '{' '.join(self.header.names)}', got {_quoted(found)}", fault)
+
+    # ---- what is wrong ------------------------------------------------------------------------------
+    def wrong(self, complaint: str, place: int = 0) -> ValueError:
+        """Return the error for what stands at this byte of the line or piece at hand."""
+        return ValueError(f"line {_line_at(self.path, self._at + place)}: {complaint}")
+
+    def _damaged(self, error: Exception) -> ValueError:
+        return self.wrong(f"the compressed data is damaged or cut off: {error}", 2**63)
+
+
+def explain(path: Path) -> None:
+    """Raise for the first entry that is well formed, but that the matrix cannot have; return where there is none."""
+    with opened(path) as file:
+        text = Text(path, file)
+        header = text.header
+        width = len(header.names)
+        places = _places(header) if header.layout == "array" else repeat((0, 0))
+        for piece, lines in text.pieces():
+            words = piece.split()
+            for number in range(lines.count):
+                complaint = header.complaint(words[number * width : (number + 1) * width], *next(places))
+                if complaint is not None:
+                    raise text.wrong(complaint, lines.entry(number))
+
+
+def _places(header: Header) -> Iterator[tuple[int, int]]:
+    """Yield row and column of the values of an array file: column by column, from the diagonal on if symmetric."""
+    below = {"general": -header.columns, "skew-symmetric": 1}.get(header.symmetry, 0)
+    for column in range(header.columns):
+        for row in range(max(0, column + below), header.rows):
+            yield row, column
+
+
+def _line_at(path: Path, place: int) -> int:
+    """Return the number of the line with this byte, or of the last one that can be read."""
+    number = 1
+    with opened(path) as file:
+        try:
+            while place and (text := file.read1(min(place, 8192))):
+                number, place = number + text.count(b"\n"), place - len(text)
+        except _DAMAGE:
+            pass
+    return number
+
+
+def _integer(word: bytes) -> int:
+    """Return an integer, of which Python would refuse thousands of digits; a very large one in place of it."""
+    size = int(word.lstrip(b"-").lstrip(b"0")[:30] or b"0")
+    return -size if word.startswith(b"-") else size
+
+
+def _quoted(*words: str | bytes) -> str:
+    text = " ".join(word if isinstance(word, str) else word.decode("ascii", "replace") for word in words)
+    text = text.strip(" \t\r\n")
+    return repr(text[:60]) if text else "nothing"

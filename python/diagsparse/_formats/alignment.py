@@ -1,0 +1,53 @@
+"""Diagonals aligned by row, as `dia_array` keeps them, and by column, as SciPy and CuPy do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._places import memory
+from .._places.backend import Place
+from .._places.types import widened
+
+ALIGNMENTS = (None, "row", "column")
+
+
+def checked(align: Any, who: str) -> str | None:
+    """Return the user's `align`, or say what it may be."""
+    if align not in ALIGNMENTS:
+        raise ValueError(f'{who}: align={align!r}: expected "row" or "column"')
+    return align
+
+
+def by_row(
+    values: Any, offsets: list[int], shape: tuple[int, int], align: str | None, place: Place
+) -> tuple[Any, list[int]]:
+    """Return ``(values, offsets)`` aligned by row, in the memory of `values` where they are so.
+
+    Raises
+    ------
+    ValueError
+        Where nobody said how they are aligned, and it makes a difference.
+    """
+    if align == "row" or (align is None and not any(offsets)):
+        return values, offsets
+    m, n = shape
+    inside = [k for k in offsets if -m < k < n]
+    if len(inside) < len(offsets) or len(set(offsets)) < len(offsets) or len(values) != len(offsets):
+        return values, offsets  # for the words of the gate
+    what = f"dia_array: {len(offsets)} diagonals of a {m} x {n} matrix"
+    memory.require_free(len(offsets) * m * values.itemsize, what, place)
+    wide = widened(values.dtype)
+    core, given = place.core, values if wide == values.dtype else values.astype(wide)
+    columns = core.realigned("dia", m, n, given, offsets)
+    if align is None:
+        if tuple(values.shape) == (len(offsets), m):
+            rows = core.diagonal_matrix("dia", m, n, offsets, given, "", place.index)
+            if core.differing_diagonal(rows, columns) is None:
+                return values, offsets
+        raise ValueError(
+            "dia_array: (values, offsets) may be aligned by row, values[d, i] = A[i, i + offsets[d]], as here, or by "
+            "column, values[d, j] = A[j - offsets[d], j], as in SciPy, and these are two matrices: "
+            'pass align="row" or align="column"'
+        )
+    aligned = columns.values if wide == values.dtype else columns.values.astype(values.dtype)
+    return aligned, columns.parts()["offsets"].tolist()

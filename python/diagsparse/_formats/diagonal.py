@@ -1,0 +1,390 @@
+"""What `dia`, `hm` and `cdm` share: everything but where a diagonal starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._arrays import device_dense, owners
+from .._matrix import construct, devices
+from .._matrix.base import SparseArray
+from .._matrix.family import convert
+from .._matrix.gate import checked_shape, is_shape
+from .._matrix.registry import COMMON, FORMATS
+from .._matrix.summary import Summary, diagonal_length
+from .._places import memory
+from .._places.backend import CPU, Place
+from .._places.types import is_narrow, named_dtype, plain_number, value_dtype, widened
+from .._show import cells, drawing
+from .._show.display import diagonals
+from .diagonal_products import DiagonalProducts
+from .format import Format
+from .packing import Packed, Packing, pack
+
+
+def integer_labels(labels: Any, who: str, what: str) -> list[int]:
+    """Return offsets (or row indices) as a list of ints, or say why not."""
+    given = np.atleast_1d(np.asarray(labels))
+    if given.size == 0:
+        return []
+    if given.ndim != 1:
+        raise ValueError(f"{who}: {what} has shape {given.shape}, expected a list of integers")
+    if given.dtype.kind == "f" and not np.isfinite(given).all():
+        raise ValueError(f"{who}: {what} {given.tolist()[:8]} holds values that are not finite")
+    if given.dtype.kind not in "iu":
+        raise TypeError(f"{who}: {what} is of type {given.dtype}, expected integers")
+    if given.min() <= -(2**62) or given.max() >= 2**62:
+        raise ValueError(f"{who}: {what} {given.tolist()[:8]} hold values beyond 2^62")
+    return given.tolist()
+
+
+class DiagonalArray(Packed, DiagonalProducts, Format):
+    """A matrix stored by diagonals. Every stored diagonal is one contiguous run of values."""
+
+    _part_options: tuple[str, ...] = ()  # the options of the constructor that say how parts are to be read
+    _labels = "offsets"  # how the format names its diagonals
+    _rows: ClassVar[bool] = True  # whether values have a row for each of them
+    _shares_rows: ClassVar[bool] = False  # whether two diagonals share one, so that one of them may be all zeros
+    _structure = ("offsets",)
+    _family, _packs, _batched, _own_products = "diagonals", True, True, True
+
+    # ---- making -----------------------------------------------------------------------------------
+    @classmethod
+    def _made(
+        cls, arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Place | None,
+        layout: dict[str, Any],
+    ) -> SparseArray:  # fmt: skip
+        """Build, and pack as the options say: the parts are packed already."""
+        who = f"{cls.format}_array"
+        parts = isinstance(arg, tuple) and not is_shape(arg)
+        given = {name: layout.pop(name) for name in cls._part_options if name in layout}
+        if given and not parts:
+            raise TypeError(f"{who}: {', '.join(given)} is for (values, {cls._labels}); a matrix knows it")
+        packing = Packing.of(layout, who)
+        if parts:
+            shape = None if shape is None else checked_shape(shape, who)
+            if packing.period == "auto":
+                raise ValueError(
+                    f'{who}: period="auto" is for matrices; pass the rows that (values, {cls._labels}) hold'
+                )
+            make = cls._from_device_tuple if devices.on_gpu(arg) else cls._from_tuple
+            return make(arg, shape, dtype, copy, packing, given)
+        wanted = None if dtype is None else named_dtype(dtype)
+        narrow = wanted is not None and is_narrow(wanted)
+        made = construct.build(cls, arg, shape, np.float32 if narrow else dtype, copy, max_bytes, target)
+        made = pack(made, packing, max_bytes) if layout else made
+        return made.astype(wanted, copy=False) if narrow else made
+
+    @classmethod
+    def _from_parts(cls, parts: dict[str, np.ndarray], shape: tuple[int, int], *packing: Any) -> SparseArray:
+        who = f"{cls.format}_array"
+        options = Packing.of(dict(zip(Packing._fields, packing, strict=False)), who)
+        if len(packing) > len(Packing._fields) or options.period == "auto":
+            raise ValueError(f"{who}: packing {packing}, expected (symmetry, period)")
+        labels = integer_labels(parts[cls._labels], f"{cls.format}_array", cls._labels)
+        values = np.require(parts["values"], requirements=["C", "A"])
+        return cls._wrap(CPU.core.diagonal_matrix(cls.format, *shape, labels, values, "", 0, *options.codes()))
+
+    @classmethod
+    def _from_tuple(  # type: ignore[override]
+        cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, packing: Packing,
+        given: dict[str, Any],
+    ) -> SparseArray:  # fmt: skip
+        """Build from ``(values, offsets)`` in this format's own layout; `given` are the options of the parts."""
+        who = f"{cls.format}_array"
+        if len(arg) != 2:
+            raise ValueError(f"{who}: got {len(arg)} parts, expected (values, {cls._labels})")
+        labels = integer_labels(arg[1], who, cls._labels)
+        values = np.asarray(arg[0])
+        kept = value_dtype(values.dtype, dtype, who, narrow=True)
+        values = cls._shape_values(values, labels)
+        if shape is None:
+            shape = cls._infer_shape(values)
+        values = np.array(values, kept, order="C") if copy else np.require(values, kept, ["C", "A"])
+        values, labels = cls._by_layout(values, labels, shape, packing, given, CPU)
+        return cls._wrap(CPU.core.diagonal_matrix(cls.format, *shape, labels, values, "", 0, *packing.codes()))
+
+    @classmethod
+    def _shape_values(cls, values: np.ndarray, labels: list[int]) -> np.ndarray:
+        """Bring the values of one diagonal, or of none, to the format's number of dimensions."""
+        if values.ndim == 1 and len(labels) == 1:
+            return values[np.newaxis, :]
+        if values.ndim != 2:
+            raise ValueError(
+                f"{cls.format}_array: values of shape {values.shape}, expected a row for each of "
+                f"{len(labels)} {cls._labels}"
+            )
+        return values
+
+    @classmethod
+    def _by_layout(
+        cls, values: Any, labels: list[int], shape: tuple[int, int], packing: Packing, given: dict[str, Any],
+        place: Place,
+    ) -> tuple[Any, list[int]]:  # fmt: skip
+        """Return parts that the user may have given in another layout of the same name."""
+        return values, labels
+
+    @classmethod
+    def _infer_shape(cls, values: np.ndarray) -> tuple[int, int]:
+        raise ValueError(f"{cls.format}_array: (values, {cls._labels}) do not tell the shape; pass shape=(m, n)")
+
+    @classmethod
+    def _from_device_tuple(  # type: ignore[override]
+        cls, arg: tuple[Any, ...], shape: Any, dtype: Any, copy: bool, packing: Packing, given: dict[str, Any]
+    ) -> SparseArray:
+        """Build from ``(values, offsets)``, where some lie on a GPU; values are shared where they fit."""
+        who, place = f"{cls.format}_array", devices.home(arg)
+        if len(arg) != 2:
+            raise ValueError(f"{who}: got {len(arg)} parts, expected (values, {cls._labels})")
+        labels = integer_labels(_on_host(arg[1], place, who), who, cls._labels)
+        kept = value_dtype(owners.dtype_of(arg[0]), dtype, who, narrow=True)
+        values = owners.contiguous(owners.bring(arg[0], kept, place, who, "a part"), kept, copy)
+        if values.ndim == 1 and len(labels) == 1 and cls._rows:
+            extent, step = values.shape[0], values.itemsize
+            values = owners.strided(place.core, values, (1, extent), (extent * step, step))
+        values = cls._shape_values(values, labels)
+        shape = cls._infer_shape(values) if shape is None else shape
+        values, labels = cls._by_layout(values, labels, shape, packing, given, place)
+        options = "", place.index, *packing.codes()
+        return cls._wrap(place.core.diagonal_matrix(cls.format, *shape, labels, values, *options))
+
+    @classmethod
+    def _empty(cls, shape: tuple[int, int], dtype: np.dtype, place: Place = CPU) -> SparseArray:
+        return cls._zeros_on(shape, dtype, [], place)
+
+    @classmethod
+    def _zeros_on(cls, shape: tuple[int, int], dtype: np.dtype, offsets: list[int], place: Place) -> DiagonalArray:
+        """Return a matrix of zeros that stores these diagonals (ascending)."""
+        labels = place.core.labels_for(cls.format, *shape, offsets)
+        return cls._wrap(place.core.diagonal_matrix(cls.format, *shape, labels, None, dtype.name, place.index))
+
+    def _rebuilt(self, target: Place, carry: Callable[[Any], Any]) -> Any:
+        parts, shape = self._matrix.parts(), (self._matrix.rows, self._matrix.cols)
+        options = "", target.index, *self._packing.codes()
+        labels, values = parts[self._labels].tolist(), carry(parts["values"])
+        return target.core.diagonal_matrix(self.format, *shape, labels, values, *options)
+
+    # ---- from and to other formats, and what that takes -------------------------------------------
+    @classmethod
+    def _for_diagonals(cls) -> type[SparseArray]:
+        return cls
+
+    @classmethod
+    def _from_csr(cls, csr: SparseArray, max_bytes: int | None) -> SparseArray:
+        """Return the diagonals on which a csr matrix has entries."""
+        if csr._op:
+            csr = csr.copy()
+        s = Summary(csr.shape, csr.dtype.itemsize, csr.nnz, None, csr._occupied)
+        cls._require(s, max_bytes, csr._place)
+        return cls._wrap(csr._core.diagonals_from_csr(csr._matrix, cls.format, s.offsets.tolist()))
+
+    def _to_csr(self) -> SparseArray:
+        FORMATS[COMMON]._foresee(self, None)
+        return self._wrap(self._core.csr_from_diagonals(self._matrix, self._op))
+
+    @classmethod
+    def _within(cls, a: SparseArray, max_bytes: int | None) -> SparseArray:
+        cls._require(Summary(a.shape, a.dtype.itemsize, a.nnz, None, a._occupied), max_bytes, a._place)
+        return a._laid_out(cls, a._occupied().tolist(), a.dtype)
+
+    @classmethod
+    def _require(cls, s: Summary, max_bytes: int | None, place: Place) -> None:
+        cls._check_shape(s.shape, place.core)
+        csr = FORMATS[COMMON]._forecast(s.at_most())
+        what = f"{cls.format}_array: {len(s.offsets)} diagonals of a {s.shape[0]} x {s.shape[1]} matrix"
+        otherwise = f"{s.stored} nonzeros take {memory.human(csr)} as {COMMON}_array"
+        memory.require(cls._forecast(s), max_bytes, what, otherwise, place)
+
+    @classmethod
+    def _check_shape(cls, shape: tuple[int, int], core: Any) -> None:
+        core.check_shape(cls.format, *shape)
+        core.labels_for(cls.format, *shape, [])  # cdm: square only
+
+    @classmethod
+    def _count(cls, s: Summary) -> int:
+        return sum(diagonal_length(s.shape, k) for k in s.offsets.tolist())
+
+    def _entries(self) -> int:
+        return self.count_nonzero()  # zeros are dropped on the way
+
+    def _occupied(self) -> np.ndarray:
+        return self._spans()[:, 0]
+
+    # ---- attributes -------------------------------------------------------------------------------
+    @property
+    def offsets(self) -> np.ndarray:
+        """The offsets of the stored diagonals: as stored; of a view, those of the view."""
+        stored = self._matrix.parts()["offsets"]
+        return -stored if self._op & 1 else stored
+
+    def _spans(self) -> np.ndarray:
+        """Return (offset, first row, length, start in values) of every diagonal, ascending, as this view sees it."""
+        return self._matrix.spans(self._op)
+
+    def _diagonals(self) -> Iterator[tuple[int, int, Any]]:
+        """Yield (offset, first row, values) of every diagonal; the values as and where stored, not conjugated."""
+        if self._packed:
+            for offset, row, values in self.unpacked()._diagonals():
+                yield offset, row, self._seen(values)
+            return
+        flat = self._matrix.values.ravel()  # a view
+        for offset, row, length, start in self._spans().tolist():
+            yield offset, row, flat[start : start + length]
+
+    def _seen(self, values: Any) -> Any:
+        return values.conj() if self._op & 2 else values
+
+    def diagonal(self, k: int = 0) -> np.ndarray:
+        """Return a copy of diagonal `k` (0: the main one) in NumPy, of its true length; zeros where none is stored."""
+        if self._packed:
+            return self._alone(k).diagonal(k).astype(self.dtype, copy=False)
+        for offset, _, values in self._diagonals():
+            if offset == k:
+                return self._seen(self._place.host(values.copy()))
+        return np.zeros(diagonal_length(self.shape, k), self.dtype)
+
+    def _alone(self, k: int) -> DiagonalArray:
+        """Return diagonal `k`, if it is stored, in full and without the others."""
+        wide = self.astype(widened(self.dtype), copy=False)
+        return wide._laid_out(type(self), [k] if k in wide._occupied() else [], wide.dtype)
+
+    def count_nonzero(self) -> int:
+        """Count the stored values that are not zero."""
+        return sum(self._nonzeros())
+
+    def _nonzeros(self) -> list[int]:
+        """Count the values of each diagonal that are not zero, in the order of `_spans`."""
+        stored = self._core.count_nonzero(self._matrix)
+        return stored[::-1] if self._op & 1 else stored  # transposed, the offsets run the other way
+
+    def eliminate_zeros(self) -> None:
+        """Drop, in place, the diagonals that hold nothing but zeros (zeros inside a diagonal stay)."""
+        if self._packed:
+            raise NotImplementedError(f"eliminate_zeros: of a packed {self.format}_array; A.unpacked() has the method")
+        spans = self._occupied().tolist()
+        full = [offset for offset, count in zip(spans, self._nonzeros(), strict=True) if count]
+        if len(full) < len(spans):
+            self._matrix = self._laid_out(type(self), full, self.dtype)._matrix
+            self._op = 0
+
+    # ---- conversions ------------------------------------------------------------------------------
+    def _laid_out(
+        self, cls: type[DiagonalArray], offsets: list[int], dtype: np.dtype, on_zeros: bool = False
+    ) -> DiagonalArray:
+        """Return these diagonals of this view in the layout of `cls`; added to zeros, none of them is negative."""
+        made = cls._zeros_on(self.shape, dtype, offsets, self._place)
+        self._core.add_diagonals(1.0, self._matrix, self._op, made._matrix, on_zeros)
+        return made
+
+    def copy(self) -> SparseArray:
+        """Return an independent matrix; a view is laid out anew."""
+        if not self._op:
+            return self._wrap(self._matrix.with_values(self._matrix.values.copy()))
+        if self._packed:
+            return pack(self, self._packing)
+        return self._laid_out(type(self), self._occupied().tolist(), self.dtype)
+
+    def to_scipy(self, format: str | None = None) -> Any:
+        """Return `scipy.sparse.dia_array` (aligned by column, so a copy), or the class that `format` names."""
+        if self._place is not CPU:
+            return self.to("cpu").to_scipy(format)
+        if self._packed:
+            return self.unpacked().to_scipy(format)
+        if format not in (None, "dia"):
+            return convert(self, COMMON).to_scipy().asformat(format)
+        spans = self._spans()
+        memory.require_free(len(spans) * self.shape[1] * self.dtype.itemsize, "to_scipy: dia_array's data")
+        data = np.zeros((len(spans), self.shape[1]), self.dtype)
+        for row, (offset, first, values) in zip(data, self._diagonals(), strict=True):
+            row[first + offset : first + offset + len(values)] = self._seen(values)
+        return sp.dia_array((data, spans[:, 0]), shape=self.shape)
+
+    def toarray(self, order: str | None = None, out: np.ndarray | None = None) -> np.ndarray:
+        """Return a dense NumPy array, shape (m, n); `out` is overwritten where given."""
+        dense = self._dense_output(order, out)
+        if self._place is not CPU:
+            return self.to("cpu").toarray(out=dense)
+        for offset, row, values in self._diagonals():
+            rows = np.arange(row, row + len(values))
+            dense[rows, rows + offset] = self._seen(values)
+        return dense
+
+    # ---- arithmetic -------------------------------------------------------------------------------
+    def _added(self, other: SparseArray, alpha: Any, beta: Any) -> SparseArray:
+        dtype = np.result_type(self.dtype, other.dtype)
+        s = Summary(self.shape, dtype.itemsize, self.nnz + other.nnz, None, lambda: self._union(other))
+        self._require(s, None, self._place)
+        first = self if alpha == 1 else -self
+        made = first._laid_out(type(self), s.offsets.tolist(), dtype)
+        self._core.add_diagonals(beta, other._matrix, other._op, made._matrix, True)
+        return made
+
+    def _union(self, other: SparseArray) -> np.ndarray:
+        return np.union1d(self._occupied(), other._occupied())
+
+    def _multiplied(self, other: SparseArray) -> SparseArray:
+        dtype = np.result_type(self.dtype, other.dtype)
+        a, b = self.astype(dtype, copy=False), other.astype(dtype, copy=False)
+        shared = np.intersect1d(a._occupied(), b._occupied())
+        made = type(self)._zeros_on(a.shape, dtype, shared.tolist(), a._place)
+        plan = a._core.plan_elementwise(a._matrix, a._op, b._matrix, b._op, made._matrix)
+        plan.run_into(a._matrix, b._matrix, made._matrix, 1, 0)
+        return made
+
+    def _scaled_by(self, dense: Any) -> SparseArray:
+        made = self._laid_out(type(self), self._occupied().tolist(), np.result_type(self.dtype, owners.dtype_of(dense)))
+        if self._place is not CPU:
+            return devices.scaled(self, dense, made)
+        dense = np.broadcast_to(dense, self.shape)
+        for offset, row, values in made._diagonals():
+            rows = np.arange(row, row + len(values))
+            values *= dense[rows, rows + offset]
+        return made
+
+    def _triangle(self, which: str, who: str) -> SparseArray:
+        side = 1 if which == "lower" else -1
+        kept = [k for k in self._occupied().tolist() if k * side <= 0]
+        return self._laid_out(FORMATS["hm"], kept, self.dtype)  # type: ignore[arg-type]  # a row of cdm is in both
+
+    def _add_values(self, made: SparseArray, beta: Any) -> None:
+        if self._place is CPU:
+            self.values[...] = made.values if beta == 0 else made.values + plain_number(beta) * self.values
+        elif beta == 0:
+            self.values.assign(made.values)
+        else:
+            self.values.assign(self.values * beta)
+            self._core.add_diagonals(1.0, made._matrix, made._op, self._matrix, True)
+
+    def _write(self, new: Any) -> None:
+        if self._packed and self.symmetry == "hermitian":  # whose main diagonal has to stay real
+            changed = self._matrix.values.copy()
+            device_dense.write(self._place, changed, new)
+            self._matrix.with_values(changed)  # raises
+        super()._write(new)
+
+    # ---- what is shown ----------------------------------------------------------------------------
+    def _told(self) -> str:
+        packing = f"{self._packing}, " if self._packed and any(self._packing) else ""
+        return f"{diagonals(self.offsets)}, {packing}"
+
+    def _drawn(self, width: float, height: float) -> tuple[str, str]:
+        return drawing.diagonal_lines(self, width, height)
+
+    def _drawn_cells(self) -> list[Any]:
+        return cells.of_diagonals(self)
+
+    def _drawn_layout(self, small: bool) -> tuple[str, str]:
+        return drawing.diagonal_rows(self, small, "values, a row per diagonal; grey is padding")
+
+
+def _on_host(labels: Any, place: Place, who: str) -> Any:
+    """Return offsets that may lie on a GPU where `integer_labels` can read them."""
+    if owners.owner_of(labels) is None:
+        return labels
+    given = owners.dtype_of(labels)
+    if given.kind not in "iu":
+        return np.zeros(1, given)  # for its words
+    return owners.bring(labels, np.dtype(np.int64), place, who, "a part").get()

@@ -1,0 +1,62 @@
+"""Products of diagonals with diagonals: how they are planned, and sums of them in one structure."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from .._matrix.base import SparseArray
+from .._matrix.registry import COMMON
+from .._places import memory
+from .._products.plans import MatmulPlan
+from .._products.sums import TRIANGLES
+from .._show import display
+
+
+class DiagonalProducts:
+    """Sparse products of matrices of diagonals; mixed into their class."""
+
+    _format: ClassVar[str]
+
+    @classmethod
+    def _as_factor(cls, a: SparseArray, planned: SparseArray | None = None, packed: bool = False) -> SparseArray:
+        """Return the operand itself; a view of a packed matrix was laid out when it was unpacked."""
+        return a.copy() if packed and a._op and planned is not None and not planned._op else a
+
+    @classmethod
+    def _plan_product(
+        cls, a: SparseArray, b: SparseArray, kernel: str, max_bytes: int | None, triangle: int, extra: Any
+    ) -> Any:
+        pairs = a._matrix.diagonals * b._matrix.diagonals
+        if pairs > 1 << 20:
+            what = f"matmul: {display.operand(a)} times {display.operand(b)}: the plan of {pairs} pairs"
+            memory.require(40 * pairs, max_bytes, what, f"{COMMON}_array plans by rows")  # on the host
+        more = (triangle, extra) if triangle or extra else ()
+        return a._core.plan_diagonal(a._matrix, a._op, b._matrix, b._op, cls._format, kernel, *more)
+
+    def _sum_of_products(
+        self: SparseArray, who: str, pairs: list[tuple[SparseArray, SparseArray]], c: SparseArray | None,
+        alpha: complex, beta: complex, triangle: str | None, work: str, kernel: str | None, out: SparseArray | None,
+        max_bytes: int | None,
+    ) -> SparseArray:  # fmt: skip
+        """Return alpha times the sum of the products, plus beta c, with the diagonals of all of them."""
+        shape = self.shape[0], pairs[0][1].shape[1]
+        extra: set[int] = set()  # the diagonals of C beside those of the first product
+        if c is not None:
+            c = c if triangle is None else c._triangle(triangle, who)
+            extra.update(c._occupied().tolist())
+        for a, b in pairs:
+            extra.update(a._core.product_offsets(a._matrix, a._op, b._matrix, b._op, *shape, TRIANGLES[triangle]))
+        plans = [MatmulPlan(a, b, work, kernel, max_bytes, TRIANGLES[triangle], sorted(extra)) for a, b in pairs]
+        if out is None:
+            made = SparseArray._wrap(plans[0]._plan.result(self.dtype.name))
+        else:
+            plans[0].check_out(made := out)
+        if c is not None:
+            if made._core.overlap(c._matrix.values, made._matrix.values):
+                c = c.copy()
+            made._matrix.values.fill(0)
+            if beta != 0:
+                made._core.add_diagonals(beta, c._matrix, c._op, made._matrix, False)
+        for i, plan in enumerate(plans):
+            plan(out=made, alpha=alpha, beta=0 if i == 0 and c is None else 1)
+        return made

@@ -1,0 +1,157 @@
+"""Diagonals in fewer bytes: one triangle of a symmetric matrix, one period of diagonals that repeat, 16-bit values.
+
+The kernels of products with vectors and blocks read such layouts as they are. Everything else (sparse products, sums,
+other formats) takes `unpacked`, the same matrix with every diagonal stored in full.
+"""
+
+from __future__ import annotations
+
+from math import lcm
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .._matrix.summary import Summary
+from .._places.backend import CPU
+
+if TYPE_CHECKING:
+    from .diagonal import DiagonalArray
+
+SYMMETRIES = (None, "symmetric", "hermitian")  # at the numbers that the C++ core has for them
+
+
+class Packing(NamedTuple):
+    """The options of a diagonal layout that save bytes."""
+
+    symmetry: str | None = None
+    period: int | str | None = None
+
+    @classmethod
+    def of(cls, layout: dict[str, Any], who: str) -> Packing:
+        """Return the options of a call, checked.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For an option that there is not, and for values that mean nothing.
+        """
+        if unknown := set(layout) - set(cls._fields):
+            raise TypeError(f"{who}: no option {', '.join(sorted(unknown))}; there are {', '.join(cls._fields)}")
+        packing = cls(**layout)
+        if packing.symmetry not in SYMMETRIES:
+            raise ValueError(f'{who}: symmetry={packing.symmetry!r}: expected None, "symmetric" or "hermitian"')
+        period = packing.period
+        if period in (None, "auto"):
+            return packing
+        if not isinstance(period, Integral) or isinstance(period, bool):
+            raise TypeError(f'{who}: period={period!r}: expected a number of rows, "auto" or None')
+        if not 0 < period < 2**31:
+            raise ValueError(f"{who}: period={period}: expected 1 to 2^31 - 1 rows")
+        return packing._replace(period=int(period))
+
+    def codes(self) -> tuple[int, int]:
+        """Return what the C++ core takes."""
+        return SYMMETRIES.index(self.symmetry), int(self.period or 0)
+
+    def __str__(self) -> str:
+        words = [self.symmetry] if self.symmetry else []
+        return ", ".join(words + ([f"period {self.period}"] if self.period else []))
+
+
+class Packed:
+    """What matrices of diagonals know of their packing; mixed into their base class."""
+
+    @property
+    def symmetry(self: DiagonalArray) -> str | None:
+        """``"symmetric"`` or ``"hermitian"`` where of two opposite diagonals one is stored, else None."""
+        return SYMMETRIES[self._matrix.symmetry]
+
+    @property
+    def period(self: DiagonalArray) -> int | None:
+        """The rows after which every diagonal repeats, where one period is stored, else None."""
+        return self._matrix.period or None
+
+    @property
+    def _packing(self: DiagonalArray) -> Packing:
+        return Packing(self.symmetry, self.period)
+
+    def unpacked(self: DiagonalArray, *, max_bytes: int | None = None) -> DiagonalArray:
+        """Return this matrix with every diagonal stored in full, in a type that arithmetic is done in.
+
+        Itself where that is so already; float16 and bfloat16 values become float32.
+
+        Raises
+        ------
+        MemoryError
+            With the bytes, when the result exceeds `max_bytes` or the free memory.
+        """
+        if not self._packed:
+            return self
+        wide = self.astype(np.float32) if self.dtype.itemsize == 2 else self
+        if not any(wide._packing):
+            return wide
+        s = Summary(self.shape, wide.dtype.itemsize, self.nnz, None, wide._occupied)
+        self._require(s, max_bytes, self._place)
+        # The mirror image of -1 + 0i is -1 - 0i, whose root is another one: added to zeros, both are the same number.
+        return wide._laid_out(type(self), s.offsets.tolist(), wide.dtype, on_zeros=self.symmetry == "hermitian")
+
+
+def pack(a: DiagonalArray, packing: Packing, max_bytes: int | None = None) -> DiagonalArray:
+    """Return `a` with its diagonals packed so; `a` itself for no packing at all.
+
+    Raises
+    ------
+    ValueError
+        Where the values do not allow it: the message names a diagonal.
+    """
+    who = f"{a.format}_array"
+    kept = a.dtype
+    full = a.unpacked(max_bytes=max_bytes)
+    full = full.copy() if full._op else full
+    if not any(packing):
+        return full.astype(kept, copy=False)
+    if packing.period == "auto":
+        packing = packing._replace(period=_common_period(full, who))
+    if packing.symmetry and full.shape[0] != full.shape[1]:
+        raise ValueError(f"{who}: symmetric storage is for square matrices, got {full.shape[0]} x {full.shape[1]}")
+    offsets = full._occupied()
+    if packing.symmetry:
+        offsets = np.union1d(offsets, -offsets)
+    made = _laid_out(full, packing, offsets.tolist())
+    whole = full if len(offsets) == len(full._spans()) else full._laid_out(type(full), offsets.tolist(), full.dtype)
+    wrong = full._core.differing_diagonal(made._matrix, whole._matrix)
+    if wrong is not None:
+        raise ValueError(f"{who}: diagonal {wrong} does not allow {packing}: {_reason(packing, wrong)}")
+    return made.astype(kept, copy=False)
+
+
+def _laid_out(full: DiagonalArray, packing: Packing, offsets: list[int]) -> DiagonalArray:
+    symmetry, period = packing.codes()
+    core, index = full._core, full._place.index
+    labels = core.labels_for(full.format, *full.shape, offsets, symmetry)
+    options = full.dtype.name, index, symmetry, period
+    made = type(full)._wrap(core.diagonal_matrix(full.format, *full.shape, labels, None, *options))
+    core.add_diagonals(1.0, full._matrix, 0, made._matrix, False)
+    return made
+
+
+def _reason(packing: Packing, offset: int) -> str:
+    image = {"symmetric": f"diagonal {-offset}", "hermitian": f"the conjugate of diagonal {-offset}"}
+    reasons = []
+    if packing.symmetry:
+        reasons.append(f"it is not {image[packing.symmetry]}")
+    if packing.period:
+        reasons.append(f"its values do not repeat after {packing.period} row{'s' * (packing.period != 1)}")
+    return " or ".join(reasons)
+
+
+def _common_period(full: DiagonalArray, who: str) -> int:
+    """Return the fewest rows after which every diagonal repeats."""
+    host = full._place.host
+    period = 1
+    for _, _, values in full._diagonals():
+        period = lcm(period, CPU.core.shortest_period(np.ascontiguousarray(host(values))))
+    if period >= max(full.shape[0], 2):
+        raise ValueError(f'{who}: period="auto": the diagonals do not repeat together within {full.shape[0]} rows')
+    return period

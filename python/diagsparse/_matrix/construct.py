@@ -1,0 +1,225 @@
+"""From whatever a user has to one of our matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._arrays import owners
+from .._places.backend import CPU, Place, gpu, place
+from .._places.types import value_dtype, widened
+from . import cupy_sparse, devices
+from .base import SparseArray
+from .family import convert, unshared
+from .gate import checked_shape, is_shape, private
+from .registry import COMMON, FORMATS, format_class
+from .summary import Summary, inside
+
+
+def array(arg: Any, format: str | None = None, *, op: str = "matvec", device: str | None = None) -> SparseArray:
+    """Return `arg` as a matrix of this library.
+
+    Parameters
+    ----------
+    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array
+    format : str, optional
+        One of `diagsparse.formats`. By default: a matrix of ours as it is; else the format with the
+        fewest bytes among ``hm`` and ``csr`` (`hm` wins where the occupied diagonals are nearly full).
+    op : {"matvec", "matmul"}
+        What the matrix is for.
+    device : str, optional
+        ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ...; by default where `arg` lies.
+
+    Examples
+    --------
+    >>> import diagsparse as ds
+    >>> ds.array(ds.gallery.tridiagonal(4))
+    <hm_array 4 x 4 float64: 3 diagonals from -1 to 1, 10 stored, 136 B, cpu>
+    """
+    if op not in ("matvec", "matmul"):
+        raise ValueError(f'array: op is {op!r}, expected "matvec" or "matmul"')
+    target = place(device)  # raises where the device cannot be used
+    if format is not None:
+        return format_class(format)(arg, device=device)
+    if isinstance(arg, SparseArray):
+        return arg if device is None else arg.to(target.name)
+    there = cupy_sparse.issparse(arg) or owners.owner_of(arg) is not None or (sp.issparse(arg) and arg.format == COMMON)
+    csr = arg if there or sp.issparse(arg) else sp.csr_array(arg)
+    ours = FORMATS[COMMON](csr, device=device)
+    diagonals = FORMATS["hm"]
+    return convert(ours, "hm") if diagonals._forecast(ours._summary()) <= ours.nbytes else ours
+
+
+def is_dense(x: Any) -> bool:
+    """Whether `x` is a numeric vector or block: an array on a GPU, or what NumPy makes one of."""
+    if isinstance(x, np.ndarray) or owners.owner_of(x) is not None:
+        return True
+    if isinstance(x, (list, tuple)) or hasattr(x, "__array__"):
+        return np.asarray(x).dtype.kind in "iubfc"
+    return False
+
+
+def as_sparse(x: Any, home: Place = CPU) -> SparseArray | None:
+    """Return a sparse matrix of SciPy or CuPy as ours (diagonals stay diagonals, the rest is csr), else None.
+
+    One of SciPy goes to `home`, where its partner lives; CuPy's stays on its GPU.
+    """
+    if isinstance(x, SparseArray):
+        return x
+    if sp.issparse(x):
+        return FORMATS["dia" if x.format == "dia" else COMMON](x, device=home.name)
+    if cupy_sparse.issparse(x):
+        return FORMATS["dia" if x.format == "dia" else COMMON](x)
+    return None
+
+
+def require_sparse(x: Any, who: str, name: str, home: Place = CPU) -> SparseArray:
+    """Return a sparse matrix of SciPy or CuPy as ours, or say what else it is."""
+    made = as_sparse(x, home)
+    if made is None:
+        raise TypeError(f"{who}: {name} is {type(x).__name__}, expected a sparse matrix (ours, SciPy's or CuPy's)")
+    return made
+
+
+def home_of(*operands: Any) -> Place:
+    """Return where SciPy's operands go: to the first of the others, else they stay on the CPU."""
+    for x in operands:
+        if isinstance(x, SparseArray):
+            return x._place
+        if cupy_sparse.issparse(x):
+            return cupy_sparse.home(x)
+    return CPU
+
+
+def together(who: str, a: SparseArray, b: SparseArray, names: tuple[str, str] = ("A", "B")) -> None:
+    """Raise ValueError for operands that live on different devices."""
+    if a._place is not b._place:
+        raise ValueError(
+            f'{who}: {names[0]} is on {a.device} and {names[1]} on {b.device}; move one: {names[1]}.to("{a.device}")'
+        )
+
+
+# ---- constructors ---------------------------------------------------------------------------------
+class Constructed:
+    """The constructor of every matrix class."""
+
+    def __init__(
+        self: SparseArray,
+        arg: Any,
+        /,
+        shape: tuple[int, int] | None = None,
+        dtype: Any = None,
+        *,
+        copy: bool = False,
+        device: str | None = None,
+        max_bytes: int | None = None,
+        **layout: Any,
+    ) -> None:
+        target = None if device is None else place(device)
+        made = self._made(arg, shape, dtype, copy, max_bytes, target, layout)
+        made = made if target is None else made.to(target.name)
+        self._matrix, self._op, self._shape, self._dtype = made._matrix, made._op, made._shape, made._dtype
+        self._packed = made._packed
+        self._settle(made._place)
+
+    @classmethod
+    def _made(
+        cls, arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Place | None,
+        layout: dict[str, Any],
+    ) -> SparseArray:  # fmt: skip
+        """Return the matrix that the constructor's arguments describe; families take options of the layout."""
+        if layout:
+            raise TypeError(f"{cls.__name__}: no option {', '.join(layout)}; dia, hm and cdm have options")
+        return build(cls, arg, shape, dtype, copy, max_bytes, target)  # type: ignore[arg-type]
+
+
+def build(
+    cls: type[SparseArray], arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Place | None
+) -> SparseArray:
+    """Build where `arg` lies, or at `target` where that costs less."""
+    who = f"{cls.format}_array"
+    if shape is not None:
+        shape = checked_shape(shape, who)
+    if isinstance(arg, SparseArray):
+        _same_shape(arg.shape, shape, who)
+        value_dtype(widened(arg.dtype), dtype, who)
+        if target not in (None, CPU):  # conversions are for the GPU
+            arg = arg.to(target.name)
+        made = convert(arg, cls.format, max_bytes)
+        made = made if dtype is None else made.astype(dtype, copy=False)
+        return unshared(made, arg) if copy else made
+    if sp.issparse(arg):
+        _same_shape(arg.shape, shape, who)
+        return _from_scipy(cls, arg, dtype, copy, max_bytes, target or CPU)
+    if cupy_sparse.issparse(arg):
+        _same_shape(arg.shape, shape, who)
+        return cupy_sparse.from_sparse(cls, arg, dtype, max_bytes)
+    if isinstance(arg, tuple):
+        if is_shape(arg):
+            return cls._empty(checked_shape(arg, who), value_dtype(np.float64, dtype, who), target or CPU)
+        if devices.on_gpu(arg):
+            return cls._from_device_tuple(arg, shape, dtype)
+        return cls._from_tuple(arg, shape, dtype, copy)
+    if owners.owner_of(arg) is not None:
+        return _from_device_dense(cls, arg, shape, dtype, max_bytes)
+    return _from_dense(cls, np.asarray(arg), arg, shape, dtype, max_bytes, target or CPU)
+
+
+def _from_dense(
+    cls: type[SparseArray], dense: np.ndarray, arg: Any, shape: Any, dtype: Any, max_bytes: int | None, target: Place
+) -> SparseArray:
+    """Build from what NumPy made of the user's `arg`."""
+    who = f"{cls.format}_array"
+    if dense.dtype.kind not in "iubfc":
+        raise TypeError(
+            f"{who}: got {type(arg).__name__} of {dense.dtype} values; expected a sparse matrix, "
+            "a dense 2-D array of numbers, a shape, or the parts"
+        )
+    if dense.ndim != 2:
+        raise ValueError(f"{who}: got an array of shape {dense.shape}, expected two dimensions")
+    _same_shape(dense.shape, shape, who)
+    kept = value_dtype(dense.dtype, dtype, who)
+    return _from_scipy(cls, sp.csr_array(dense.astype(kept, copy=False)), None, False, max_bytes, target)
+
+
+def _from_device_dense(cls: type[SparseArray], x: Any, shape: Any, dtype: Any, max_bytes: int | None) -> SparseArray:
+    """Build from a dense array on a GPU, on that GPU: CuPy's there, others by way of the host."""
+    who, owner = f"{cls.format}_array", owners.owner_of(x)
+    assert owner is not None
+    if len(x.shape) != 2:
+        raise ValueError(f"{who}: got an array of shape {tuple(x.shape)}, expected two dimensions")
+    _same_shape(x.shape, shape, who)
+    kept, home = value_dtype(owner.dtype(x), dtype, who), gpu(owner.where(x))
+    if owner is owners.CuPy:
+        return cupy_sparse.from_dense(cls, x, kept, max_bytes)
+    fits = owner is owners.Own or owner.dtype(x) == kept
+    dense = owner.view(home.core, x if fits else owner.cast(x, kept), home.index).get()
+    return _from_dense(cls, dense, x, shape, kept, max_bytes, home).to(home.name)
+
+
+def _same_shape(given: tuple[int, ...], wanted: tuple[int, int] | None, who: str) -> None:
+    if len(given) != 2:
+        raise ValueError(f"{who}: got shape {given}, expected two dimensions")
+    if wanted is not None and tuple(given) != wanted:
+        raise ValueError(f"{who}: shape={wanted}, but the matrix is {given[0]} x {given[1]}")
+
+
+def _from_scipy(
+    cls: type[SparseArray], a: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Place
+) -> SparseArray:
+    """Build on the CPU, but lay out diagonals from csr at `target`: there it is done faster, and less is copied."""
+    kept = value_dtype(a.dtype, dtype, f"{cls.format}_array")
+    if a.format == "dia":  # which SciPy would convert with offsets of 32 bits
+        made = _from_scipy_dia(cls._for_diagonals(), private(a, f"{cls.format}_array")[0], kept, max_bytes)
+        return convert(made, cls.format, max_bytes)
+    return cls._from_scipy(a, dtype, copy, max_bytes, target)
+
+
+def _from_scipy_dia(cls: type[SparseArray], a: Any, dtype: np.dtype, max_bytes: int | None) -> SparseArray:
+    """Realign SciPy's diagonals (``data[d, j] = A[j - offsets[d], j]``)."""
+    offsets = [int(k) for k in a.offsets]
+    cls._require(Summary(a.shape, dtype.itemsize, a.nnz, None, lambda: inside(a.shape, offsets)), max_bytes, CPU)
+    data = np.require(a.data, dtype, ["C", "A"])
+    return cls._wrap(CPU.core.realigned(cls.format, *a.shape, data, offsets))

@@ -1,0 +1,112 @@
+"""From format to format, dtype to dtype, and out to SciPy and NumPy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from .._places import memory
+from .._places.backend import CPU, place
+from .._places.types import value_dtype
+from . import cupy_sparse, devices
+from .family import convert, unshared
+from .registry import format_class
+
+if TYPE_CHECKING:
+    from .base import SparseArray
+
+
+class Conversions:
+    """Conversions of a matrix; mixed into every matrix class."""
+
+    def asformat(
+        self: SparseArray, format: str | None, copy: bool = False, *, max_bytes: int | None = None, **layout: Any
+    ) -> SparseArray:
+        """Return this matrix in another format (itself in its own, unless ``copy=True``).
+
+        Options of the layout (`symmetry` and `period` of the diagonal formats) are as in the constructor. A packed
+        matrix keeps its packing only in its own format, and there only where none is given.
+
+        Raises
+        ------
+        ValueError
+            For an unknown format, or one that cannot hold this shape.
+        MemoryError
+            With the bytes, when the result exceeds `max_bytes` or the free memory.
+        """
+        if layout:
+            return format_class(format or self.format)(self, copy=copy, max_bytes=max_bytes, **layout)
+        made = self if format is None else convert(self, format, max_bytes)
+        return unshared(made, self) if copy else made
+
+    def to(self: SparseArray, device: str) -> SparseArray:
+        """Return this matrix on a device: itself where it is there already, else a copy.
+
+        Parameters
+        ----------
+        device : {"cpu", "cuda", "cuda:1", ...}
+            A view (`A.T`, `A.H`) stays a view, of the copy.
+
+        Raises
+        ------
+        CudaUnavailable
+            With what is missing.
+        MemoryError
+            With the numbers, where it does not fit into the memory that is free there.
+        """
+        if device is None:
+            raise TypeError('to: device None: expected "cpu", "cuda" or "cuda:0", "cuda:1", ...')
+        target = place(device)
+        return self if target is self._place else devices.moved(self, target)
+
+    def to_cupy(self: SparseArray, format: str | None = None) -> Any:
+        """Return this matrix as `cupyx.scipy.sparse` has it, on the GPU (a matrix on the cpu is copied there).
+
+        Parameters
+        ----------
+        format : {"csr", "csc", "coo", "dia"}, optional
+            By default this format where CuPy has it, else ``"dia"``. The values of csr, csc and coo are
+            shared, their indices copied; ``"dia"`` is aligned by column, so a copy.
+
+        Raises
+        ------
+        ImportError
+            Where CuPy is not installed.
+        """
+        return cupy_sparse.to_cupy(self, format)
+
+    def astype(self: SparseArray, dtype: Any, copy: bool = True) -> SparseArray:
+        """Return this matrix with values of another dtype.
+
+        Raises
+        ------
+        TypeError
+            For a dtype that no kernel handles, and from complex to real.
+        """
+        wanted = value_dtype(self.dtype, dtype, f"{self.format}_array.astype", narrow=self._packs)
+        if wanted == self.dtype:
+            return self.copy() if copy else self
+        with np.errstate(all="ignore"):  # of the padding
+            values = self._matrix.values.astype(wanted)
+        return self._wrap(self._matrix.with_values(values), self._op)
+
+    def _dense_output(self: SparseArray, order: str | None, out: np.ndarray | None) -> np.ndarray:
+        """Return zeros for `toarray` to fill: `out` after its check, or a new array where it fits."""
+        m, n = self.shape
+        if out is None:
+            memory.require_free(m * n * self.dtype.itemsize, f"toarray: a dense {m} x {n} array")
+            return np.zeros((m, n), self.dtype, cast(Any, order or "C"))
+        if order is not None:
+            raise ValueError("toarray: order and out exclude each other")
+        if not isinstance(out, np.ndarray) or out.shape != (m, n) or out.dtype != self.dtype:
+            given = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+            raise ValueError(f"toarray: out is {given}, expected {self.dtype} of shape {(m, n)}")
+        if self._place is CPU and np.may_share_memory(out, self._matrix.values):
+            raise ValueError("toarray: out is part of A's values")
+        out[...] = 0
+        return out
+
+    def todense(self: SparseArray, order: str | None = None, out: np.ndarray | None = None) -> np.ndarray:
+        """The same as `toarray`."""
+        return self.toarray(order, out)

@@ -1,0 +1,106 @@
+"""CuPy's sparse matrices in and out, on the GPU. CuPy is imported by the caller, or asked for by `to_cupy`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._arrays import owners
+from .._places import memory
+from .._places.backend import CPU, Place, gpu
+from .._places.types import value_dtype
+from . import devices
+from .family import convert
+from .summary import Summary, inside
+
+if TYPE_CHECKING:
+    from .base import SparseArray
+
+_ENTRIES = {"csr": ("indices", "indptr"), "csc": ("indices", "indptr"), "coo": ("row", "col")}
+
+
+def issparse(x: Any) -> bool:
+    """Whether `x` is one of CuPy's sparse matrices or arrays."""
+    theirs: Any = sys.modules.get("cupyx.scipy.sparse")
+    return theirs is not None and hasattr(theirs, "issparse") and bool(theirs.issparse(x))
+
+
+def home(x: Any) -> Place:
+    """Return the GPU on which a sparse matrix of CuPy lies."""
+    return gpu(int(x.data.device.id))
+
+
+def from_sparse(cls: type[SparseArray], a: Any, dtype: Any, max_bytes: int | None) -> SparseArray:
+    """Build from a sparse matrix of CuPy, on its GPU."""
+    kept = value_dtype(a.dtype, dtype, f"{cls.format}_array")
+    place = home(a)
+    if a.format == "dia":
+        return _from_dia(cls, a, kept, place, max_bytes)
+    a = a if a.format in _ENTRIES else a.tocsr()
+    entries = cls._for_entries()
+    limit = max_bytes if entries is cls else None
+    entries._require(Summary(a.shape, kept.itemsize, a.nnz), limit, place)
+    first, second = (_view(getattr(a, name), place) for name in _ENTRIES[a.format])
+    made = devices.entries(entries.format, a.shape, _view(a.data, place, kept), first, second, a.format, place)
+    return convert(made, cls.format, max_bytes)
+
+
+def _view(x: Any, place: Place, dtype: np.dtype | None = None) -> Any:
+    """Return an array of CuPy as a `DeviceArray`, of another type where one is given."""
+    return owners.CuPy.view(place.core, x if dtype is None else x.astype(dtype, copy=False), place.index)
+
+
+def _from_dia(cls: type[SparseArray], a: Any, dtype: np.dtype, place: Place, max_bytes: int | None) -> SparseArray:
+    """Realign diagonals (``data[d, j] = A[j - offsets[d], j]``); entry by entry formats drop the zeros of padding."""
+    target, offsets = cls._for_diagonals(), a.offsets.get().tolist()
+    target._require(Summary(a.shape, dtype.itemsize, a.nnz, None, lambda: inside(a.shape, offsets)), max_bytes, place)
+    view = owners.contiguous(_view(a.data, place, dtype), dtype)
+    made = target._wrap(place.core.realigned(target.format, *a.shape, view, offsets))
+    return convert(made, cls.format, max_bytes)
+
+
+def from_dense(cls: type[SparseArray], x: Any, dtype: np.dtype, max_bytes: int | None) -> SparseArray:
+    """Build from a dense array of CuPy, on its GPU."""
+    from cupyx.scipy import sparse
+
+    with sys.modules["cupy"].cuda.Device(x.device.id):
+        return from_sparse(cls, sparse.csr_matrix(x.astype(dtype, copy=False)), None, max_bytes)
+
+
+# ---- out to CuPy ----------------------------------------------------------------------------------
+def to_cupy(a: SparseArray, format: str | None) -> Any:
+    """Return a matrix as `cupyx.scipy.sparse` has it; see `Conversions.to_cupy`."""
+    import cupy
+    from cupyx.scipy import sparse
+
+    a = a.to("cuda") if a._place is CPU else a
+    format = format or (a.format if a.format in _ENTRIES else "dia")
+    if format not in (*_ENTRIES, "dia"):
+        raise ValueError(f'to_cupy: format {format!r}: expected "csr", "csc", "coo" or "dia"')
+    with cupy.cuda.Device(a._place.index):
+        if format == "dia":
+            return _to_dia(convert(a, a._for_diagonals().format), cupy, sparse)
+        plain = a.asformat(format)
+        plain = plain.copy() if plain._op else plain
+        values, first, second = (cupy.from_dlpack(plain.parts()[name]) for name in ("values", *_ENTRIES[format]))
+        if format == "coo":
+            made = sparse.coo_matrix((values, (first, second)), shape=plain.shape)
+        else:
+            small = plain.nnz < 2**31  # CuPy wants one type for both
+            parts = (first, second.astype(np.int32)) if small else (first.astype(np.int64), second)
+            made = getattr(sparse, f"{format}_matrix")((values, *parts), shape=plain.shape)
+            made.has_canonical_format = True
+        return made
+
+
+def _to_dia(a: Any, cupy: Any, sparse: Any) -> Any:
+    """Align the diagonals by column."""
+    spans = a._spans()
+    nbytes = len(spans) * a.shape[1] * a.dtype.itemsize
+    memory.require_free(nbytes, "to_cupy: dia_matrix's data", a._place)
+    data = cupy.zeros((len(spans), a.shape[1]), a.dtype)
+    for row, (offset, first, values) in zip(data, a._diagonals(), strict=True):
+        row[first + offset : first + offset + values.size] = a._seen(cupy.from_dlpack(values))
+    return sparse.dia_matrix((data, cupy.asarray(spans[:, 0])), shape=a.shape)

@@ -1,0 +1,68 @@
+"""Matrices from device to device, and from arrays that lie on a GPU."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .._arrays import owners
+from .._places import memory
+from .._places.backend import CPU, Place, gpu
+from .base import SparseArray
+
+
+# ---- from device to device ------------------------------------------------------------------------
+def moved(a: SparseArray, target: Place) -> SparseArray:
+    """Return a copy of `a` at another place; a view stays a view of the copy. Between GPUs by way of the host."""
+    what = f"to: {a.format}_array {a.shape[0]} x {a.shape[1]} {a.dtype} on {target.name}"
+    memory.require_free(a.nbytes, what, target)
+    return a._wrap(a._rebuilt(target, partial(carried, source=a._place, target=target)), a._op)
+
+
+def carried(part: Any, source: Place, target: Place) -> Any:
+    """Return a copy of a module's array for another place, by way of the host."""
+    here = source.host(part)
+    return here if target is CPU else target.core.from_host(np.ascontiguousarray(here), target.index)
+
+
+# ---- from parts on a GPU --------------------------------------------------------------------------
+def on_gpu(arg: tuple[Any, ...]) -> bool:
+    """Whether some of the parts of a matrix lie on a GPU."""
+    return any(owners.owner_of(part) is not None for part in _flat(arg))
+
+
+def _flat(arg: tuple[Any, ...]) -> list[Any]:
+    return [part for given in arg for part in (given if isinstance(given, tuple) else (given,))]
+
+
+def home(arg: tuple[Any, ...]) -> Place:
+    """Return the GPU on which the first of the parts lies that is on one."""
+    found = ((owners.owner_of(part), part) for part in _flat(arg))
+    owner, part = next((owner, part) for owner, part in found if owner is not None)
+    return gpu(owner.where(part))
+
+
+def entries(
+    format: str, shape: tuple[int, int], values: Any, first: Any, second: Any, layout: str, place: Place
+) -> SparseArray:
+    """Return the matrix of these entries (arrays on the GPU, as `layout` has them), sorted and summed."""
+    parts = (owners.contiguous(part, part.dtype) for part in (values, first, second))
+    return SparseArray._wrap(place.core.entries(format, *shape, *parts, layout))
+
+
+# ---- with arrays that lie on a GPU -----------------------------------------------------------------
+def scaled(a: SparseArray, dense: Any, made: SparseArray) -> SparseArray:
+    """Return `made`, of a's structure, with the values of ``a * dense`` for an array that broadcasts, on a GPU."""
+    core = a._place.core
+    values = owners.bring(dense, made.dtype, a._place, "multiply", "the other operand")
+    wide = owners.strided(core, values, a.shape, _broadcast_strides(values, a.shape))
+    core.scale_dense(a.astype(made.dtype, copy=False)._matrix, a._op, wide, made._matrix)
+    return made
+
+
+def _broadcast_strides(values: Any, shape: tuple[int, int]) -> tuple[int, ...]:
+    """Return the strides with which an array repeats over `shape`, as `numpy.broadcast_to` gives them."""
+    extents, strides = (1, 1, *values.shape)[-2:], (0, 0, *values.strides)[-2:]
+    return tuple(s if extent == full else 0 for extent, full, s in zip(extents, shape, strides, strict=True))

@@ -1,0 +1,241 @@
+"""``+ - * / **`` and sums: element by element, on the stored values where that is possible.
+
+Each family does it in its own way: diagonals as whole runs, csr, csc and coo by SciPy, or on a GPU by merges. The
+result has the left operand's format and is where that one is.
+Cancellation leaves explicit zeros stored in the diagonal formats and on a GPU; SciPy drops them from the others.
+"""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator
+
+from .._arrays import owners
+from .._places import memory
+from .._places.backend import CPU
+from .._places.types import is_narrow, plain_number, require_float64, value_dtype, widened
+from . import construct
+from .family import convert, unpacked
+from .registry import COMMON, FORMATS
+
+if TYPE_CHECKING:
+    from .base import SparseArray
+
+
+_TEXT = (str, bytes, np.str_, np.bytes_)  # which NumPy calls scalars
+
+
+def _is_scalar(x: Any) -> bool:
+    return (np.isscalar(x) and type(x) not in _TEXT) or (isinstance(x, np.ndarray) and x.ndim == 0)
+
+
+def _keeps_symmetry(factor: Any) -> bool:
+    """Whether a multiple of a Hermitian matrix is one: infinity times 1 + 0i is no real number."""
+    return not np.iscomplexobj(factor) and bool(np.isfinite(factor))
+
+
+class Elementwise:
+    """Operators of a matrix; mixed into every matrix class."""
+
+    def _with(self: SparseArray, change: Callable[[Any], Any]) -> SparseArray:
+        """Return this view with its stored values changed. Padding is changed with them, so nothing warns."""
+        if is_narrow(self.dtype):
+            made = self.astype(widened(self.dtype))._with(change)
+            return made if made.dtype.kind == "c" else made.astype(self.dtype)
+        with np.errstate(all="ignore"):
+            values = change(self._matrix.values)
+        kept = value_dtype(values.dtype, None, f"{self.format}_array", narrow=True)
+        if self._place is CPU:
+            values = np.ascontiguousarray(values, kept)
+        return self._wrap(self._matrix.with_values(values), self._op)
+
+    def _stored(self: SparseArray, factor: Any) -> Any:
+        """Return the factor for stored values that acts as `factor` on the values of this view."""
+        factor = factor[()] if isinstance(factor, np.ndarray) else factor
+        return factor.conjugate() if self._op & 2 else factor
+
+    def _scaled(self: SparseArray, factor: Any) -> SparseArray:
+        require_float64(factor, "*", "the factor")
+        if self._packed and self._matrix.symmetry and not _keeps_symmetry(factor):
+            return self.unpacked()._scaled(factor)
+        return self._with(lambda values: values * self._stored(factor))
+
+    def __neg__(self: SparseArray) -> SparseArray:
+        return self._with(operator.neg)
+
+    def __abs__(self: SparseArray) -> SparseArray:
+        return self._with(abs)
+
+    def __pow__(self: SparseArray, power: Any) -> SparseArray:
+        if not _is_scalar(power) or np.iscomplexobj(power) or not power > 0:
+            raise ValueError(f"** works element by element and takes a positive number, got {power!r}")
+        require_float64(power, "**", "the power")
+        power = power[()] if isinstance(power, np.ndarray) else power
+        plain = self.copy() if self._op & 2 else self
+        if not self._packed or self.symmetry != "hermitian" or self.dtype.kind != "c":
+            return plain._with(lambda values: values**power)
+        return self.unpacked()._with(lambda values: values**power)  # roots of conjugates are no conjugates
+
+    def __truediv__(self: SparseArray, other: Any) -> Any:
+        if not _is_scalar(other):
+            return NotImplemented
+        require_float64(other, "/", "the divisor")
+        if self._packed and self._matrix.symmetry and not (other and _keeps_symmetry(other)):
+            return self.unpacked() / other
+        return self._with(lambda values: values / self._stored(other))
+
+    def __mul__(self: SparseArray, other: Any) -> Any:
+        if _is_scalar(other):
+            return self._scaled(other)
+        known = construct.as_sparse(other, self._place) is not None or construct.is_dense(other)
+        return self.multiply(other) if known else NotImplemented
+
+    def __rmul__(self: SparseArray, other: Any) -> Any:
+        if sp.issparse(other) and not isinstance(other, sp.sparray):  # of SciPy's matrices, * is the product
+            return self.__rmatmul__(other)
+        return self * other
+
+    def __eq__(self: SparseArray, other: Any) -> Any:
+        """Compare element by element, as SciPy does: a sparse array of SciPy's with bools (dense for a dense one)."""
+        return self._compared(other, operator.eq)
+
+    def __ne__(self: SparseArray, other: Any) -> Any:
+        """Compare element by element; ``(A != B).nnz == 0`` where all are equal."""
+        return self._compared(other, operator.ne)
+
+    __hash__ = None  # type: ignore[assignment]  # as of NumPy's and SciPy's arrays: == is element by element
+
+    def _compared(self: SparseArray, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
+        """Leave the comparison to SciPy, whose result is not of our value types."""
+        theirs = construct.as_sparse(other, self._place)
+        if theirs is None and not (_is_scalar(other) or construct.is_dense(other)):
+            return NotImplemented
+        if self._place is not CPU or owners.owner_of(other) is not None:
+            raise TypeError(
+                f"comparison of {self!r}: elements are compared on the cpu; "
+                'type A.to("cpu") == B.to("cpu"), or (A - B).count_nonzero() == 0'
+            )
+        full = compare(0, 0) if theirs is not None else not _is_scalar(other) or compare(0, other)
+        if full:
+            what = f"{compare.__name__}: the result of {self.shape[0]} x {self.shape[1]} elements"
+            hint = "; type (A != B).nnz == 0" if theirs is not None and compare is operator.eq else ""
+            memory.require_free(18 * self.shape[0] * self.shape[1], what, hint=hint)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", sp.SparseEfficiencyWarning)  # the result's bytes were asked for
+            right = other if theirs is None else unpacked(theirs)._lent(COMMON)
+            return compare(unpacked(self)._lent(COMMON), right)
+
+    def multiply(self: SparseArray, other: Any) -> Any:
+        """Return the element-wise product with a scalar, a sparse matrix, or a dense array.
+
+        A dense array (on a GPU also CuPy's or PyTorch's) broadcasts as in NumPy: shape (n,) or (1, n)
+        scales the columns, (m, 1) the rows. The result is sparse, in this matrix's format and on its device.
+        """
+        if _is_scalar(other):
+            return self._scaled(other)
+        sparse = construct.as_sparse(other, self._place)
+        if sparse is not None:
+            construct.together("multiply", self, sparse)
+            self._require_shape(sparse.shape, "multiply")
+            return _multiply_sparse(self, sparse)
+        if not construct.is_dense(other):
+            raise TypeError(f"multiply: got {type(other).__name__}, expected a number, a sparse matrix or an array")
+        dense = self._dense_operand(other, "multiply")
+        try:
+            if np.broadcast_shapes(tuple(dense.shape), self.shape) != self.shape:
+                raise ValueError
+        except ValueError:
+            raise ValueError(
+                f"multiply: shape {tuple(dense.shape)} does not broadcast to {self.shape[0]} x {self.shape[1]}"
+            ) from None
+        return unpacked(self)._scaled_by(dense)
+
+    def _dense_operand(self: SparseArray, other: Any, who: str) -> Any:
+        """Return an array on a GPU as it is, where this matrix is on one too; anything else as a NumPy array."""
+        if owners.owner_of(other) is None:
+            return np.asarray(other)
+        owners.refuse_beside_cpu(other, self._place, who)
+        return other
+
+    def __add__(self: SparseArray, other: Any) -> Any:
+        return self._sum(other, 1, 1)
+
+    def __radd__(self: SparseArray, other: Any) -> Any:
+        return self._sum(other, 1, 1)
+
+    def __sub__(self: SparseArray, other: Any) -> Any:
+        return self._sum(other, 1, -1)
+
+    def __rsub__(self: SparseArray, other: Any) -> Any:
+        return self._sum(other, -1, 1)
+
+    def _sum(self: SparseArray, other: Any, alpha: int, beta: int) -> Any:
+        """Return ``alpha self + beta other``."""
+        sparse = construct.as_sparse(other, self._place)
+        if sparse is not None:
+            construct.together("+", self, sparse)
+            self._require_shape(sparse.shape, "+")
+            return _add_sparse(self, sparse, alpha, beta)
+        if _is_scalar(other):
+            if other == 0:
+                return self.copy() if alpha == 1 else -self
+            raise NotImplementedError(
+                f"adding {other!r} to every element would fill the matrix; add a diagonal, "
+                "A + s * scipy.sparse.eye_array(n), or use A.toarray()"
+            )
+        if isinstance(other, LinearOperator):
+            left = LinearOperator.__add__(self, other if beta == 1 else -other)
+            return left if alpha == 1 else -left
+        if not construct.is_dense(other):
+            return NotImplemented
+        dense = self._dense_operand(other, "+")
+        self._require_shape(dense.shape, "+")
+        whole = self.toarray()
+        if (owner := owners.owner_of(dense)) is not None:  # filled in on the host, added in its own library
+            whole = owner.give(self._place, owners.upload(self._place, whole))
+        return combined(whole, dense, alpha, beta)
+
+    def _require_shape(self: SparseArray, shape: tuple[int, ...], who: str) -> None:
+        if tuple(shape) != self.shape:
+            words = " x ".join(map(str, shape))
+            raise ValueError(f"{who}: A is {self.shape[0]} x {self.shape[1]}, the other operand {words}")
+
+    def sum(self: SparseArray, axis: int | None = None) -> Any:
+        """Return the sum of all elements, or of each column (``axis=0``) or row (``axis=1``)."""
+        if axis not in (None, 0, 1, -1, -2):
+            raise ValueError(f"sum: axis {axis!r}: expected None, 0 or 1")
+        if axis is None:
+            return self.sum(axis=1).sum()
+        view = self.T if axis in (0, -2) else self
+        return view @ np.ones(view.shape[1], self.dtype.char.lower())  # real: 1 + 0j would spoil infinities
+
+    def trace(self: SparseArray, offset: int = 0) -> Any:
+        """Return the sum of diagonal `offset`."""
+        return self.diagonal(offset).astype(widened(self.dtype), copy=False).sum()
+
+
+def combined(a: Any, b: Any, alpha: Any, beta: Any) -> Any:
+    """Return ``alpha a + beta b``; signs are not multiplied with, for a product with -1 + 0i would spoil infinities."""
+    if beta not in (1, -1):
+        return (a if alpha == 1 else a * plain_number(alpha)) + b * plain_number(beta)
+    return a + b if alpha == beta else a - b if alpha == 1 else b - a
+
+
+def _multiply_sparse(a: SparseArray, b: SparseArray) -> SparseArray:
+    a, b = unpacked(a), unpacked(b)
+    if a._family == b._family:
+        return a._multiplied(b)
+    return convert(convert(a, COMMON)._multiplied(convert(b, COMMON)), a.format)
+
+
+def _add_sparse(a: SparseArray, b: SparseArray, alpha: int, beta: int) -> SparseArray:
+    a, b = unpacked(a), unpacked(b)
+    if a._family != b._family:
+        b = convert(b, COMMON if a._family == FORMATS[COMMON]._family else a.format)
+    return a._added(b, alpha, beta)

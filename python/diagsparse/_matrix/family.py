@@ -1,0 +1,231 @@
+"""What depends on the format, and the answers of one that only converts: all of them by way of csr.
+
+A family of formats that knows better overrides them: `formats.diagonal` (dia, hm, cdm), `formats.indexed` (csr, csc,
+coo). Whatever is not said here is the same for every format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from .._places.backend import CPU, Place
+from .._places.types import value_dtype, widened
+from .._show import cells, drawing
+from .registry import COMMON, FORMATS, format_class
+from .summary import Summary
+
+if TYPE_CHECKING:
+    from .base import SparseArray
+
+
+class Family:
+    """The questions that the rest of the library puts to a matrix instead of asking what it is."""
+
+    _family: ClassVar[str] = ""  # formats of one family convert, add and multiply among themselves
+    _structure: ClassVar[tuple[str, ...]] = ()  # the parts beside the values that a matrix is made of
+    _packs: ClassVar[bool] = False  # whether it may be packed: one triangle, one period, 16-bit values
+    _batched: ClassVar[bool] = False  # whether matrices of one layout make a batch
+    _by_column: ClassVar[bool] = False  # whether drawings are coloured by column
+    _own_products: ClassVar[bool] = False  # whether products inside the family have kernels of their own, else as csr
+
+    # ---- making -----------------------------------------------------------------------------------
+    @classmethod
+    def _from_csr(cls, csr: SparseArray, max_bytes: int | None) -> SparseArray:
+        """Return a csr matrix, which may be a view, in this format, on its device."""
+        raise NotImplementedError(f"{cls.__name__}: no conversion from {COMMON}")
+
+    def _to_csr(self: SparseArray) -> SparseArray:
+        """Return this view as a csr matrix, on its device."""
+        raise NotImplementedError(f"{type(self).__name__}: no conversion to {COMMON}")
+
+    @classmethod
+    def _within(cls, a: SparseArray, max_bytes: int | None) -> SparseArray:
+        """Return another format of the same family in this one."""
+        return cls._from_csr(a._to_csr(), max_bytes)
+
+    @classmethod
+    def _for_diagonals(cls) -> type[SparseArray]:
+        """Return the class that SciPy's and CuPy's diagonals come to first."""
+        return FORMATS["hm"]
+
+    @classmethod
+    def _for_entries(cls) -> type[SparseArray]:
+        """Return the class that entries come to first."""
+        return FORMATS[COMMON]
+
+    @classmethod
+    def _from_scipy(
+        cls, a: Any, dtype: Any, copy: bool, max_bytes: int | None = None, target: Place = CPU
+    ) -> SparseArray:
+        """Build from a SciPy array of any format but dia; `target` is where a layout is made best."""
+        kept = value_dtype(a.dtype, dtype, f"{cls.__name__}")
+        return cls._from_csr(FORMATS[COMMON]._from_scipy(a, kept, False).to(target.name), max_bytes)
+
+    @classmethod
+    def _from_parts(cls, parts: dict[str, np.ndarray], shape: tuple[int, int], *packing: Any) -> SparseArray:
+        """Build from what `parts` of another matrix gave, in NumPy arrays; `packing` as in its pickle."""
+        raise NotImplementedError
+
+    @classmethod
+    def _from_tuple(cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool) -> SparseArray:
+        """Build from the parts that a user gave."""
+        raise NotImplementedError
+
+    @classmethod
+    def _from_device_tuple(cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any) -> SparseArray:
+        """Do the same where some of the parts lie on a GPU."""
+        raise NotImplementedError
+
+    @classmethod
+    def _empty(cls, shape: tuple[int, int], dtype: np.dtype, place: Place = CPU) -> SparseArray:
+        """Return a matrix that stores nothing."""
+        return cls._from_csr(FORMATS[COMMON]._empty(shape, dtype, place), None)
+
+    def _rebuilt(self: SparseArray, target: Place, carry: Callable[[Any], Any]) -> Any:
+        """Return the C++ matrix of these parts at another place, where `carry` copies arrays."""
+        raise NotImplementedError
+
+    # ---- copies, and out to NumPy and SciPy ---------------------------------------------------------
+    def copy(self: SparseArray) -> SparseArray:
+        """Return an independent matrix; a view is laid out anew."""
+        if not self._op:
+            return self._wrap(self._matrix.with_values(self._matrix.values.copy()))
+        return convert(self._to_csr().copy(), self.format)
+
+    def _lent(self: SparseArray, format: str | None = None) -> Any:
+        """Return this view as a SciPy array to read from."""
+        return self.to_scipy(format)
+
+    def to_scipy(self: SparseArray, format: str | None = None) -> Any:
+        """Return this matrix in the format of SciPy's that is named, by default the nearest one."""
+        return self._to_csr().to_scipy(format)
+
+    def toarray(self: SparseArray, order: str | None = None, out: np.ndarray | None = None) -> np.ndarray:
+        """Return a dense NumPy array, shape (m, n); `out` is overwritten where given."""
+        return self._to_csr().toarray(order, out)
+
+    def diagonal(self: SparseArray, k: int = 0) -> np.ndarray:
+        """Return a copy of diagonal `k` (0: the main one) in NumPy, of its true length; zeros where none is stored."""
+        return self._to_csr().diagonal(k)
+
+    def count_nonzero(self: SparseArray) -> int:
+        """Count the stored values that are not zero."""
+        return sum(self._core.count_nonzero(self._matrix))
+
+    def eliminate_zeros(self: SparseArray) -> None:
+        """Drop the stored zeros, in place."""
+        csr = self._to_csr().copy()
+        csr.eliminate_zeros()
+        self._matrix, self._op = convert(csr, self.format)._matrix, 0
+
+    # ---- forecasts --------------------------------------------------------------------------------
+    @classmethod
+    def _forecast(cls, s: Summary) -> int:
+        """Return the bytes of a matrix in this format."""
+        raise NotImplementedError
+
+    @classmethod
+    def _count(cls, s: Summary) -> int:
+        """Return how many values it would store."""
+        return s.entries
+
+    @classmethod
+    def _require(cls, s: Summary, max_bytes: int | None, place: Place) -> None:
+        """Raise where the format cannot hold the matrix, or its bytes exceed the limit."""
+        raise NotImplementedError
+
+    @classmethod
+    def _check_shape(cls, shape: tuple[int, int], core: Any) -> None:
+        """Raise ValueError for a shape that the format cannot hold."""
+        core.check_shape(cls._format, *shape)  # type: ignore[attr-defined]
+
+    @classmethod
+    def _foresee(cls, a: SparseArray, max_bytes: int | None) -> None:
+        """Raise, before anything is done, where `a` is known not to fit into this format; its maker looks again."""
+        cls._check_shape(a.shape, a._core)
+
+    def _summary(self: SparseArray) -> Summary:
+        """Return what forecasts ask of this matrix."""
+        return Summary(self.shape, widened(self.dtype).itemsize, self.nnz, self._entries, self._occupied)
+
+    def _entries(self: SparseArray) -> int:
+        """Count what this matrix would store entry by entry."""
+        return self.nnz
+
+    def _occupied(self: SparseArray) -> np.ndarray:
+        """Return the offsets of the diagonals on which something is stored, ascending."""
+        return self._to_csr()._occupied()
+
+    # ---- arithmetic, for operands of one family ---------------------------------------------------
+    def _added(self: SparseArray, other: SparseArray, alpha: Any, beta: Any) -> SparseArray:
+        """Return ``alpha self + beta other`` in this format."""
+        return convert(self._to_csr()._added(other._to_csr(), alpha, beta), self.format)
+
+    def _multiplied(self: SparseArray, other: SparseArray) -> SparseArray:
+        """Return the element-wise product in this format."""
+        return convert(self._to_csr()._multiplied(other._to_csr()), self.format)
+
+    def _scaled_by(self: SparseArray, dense: Any) -> SparseArray:
+        """Return the element-wise product with a dense array that broadcasts."""
+        return convert(self._to_csr()._scaled_by(dense), self.format)
+
+    def _triangle(self: SparseArray, which: str, who: str) -> SparseArray:
+        """Return the "lower" or "upper" triangle, with the main diagonal."""
+        return self._to_csr()._triangle(which, who)
+
+    def _add_values(self: SparseArray, made: SparseArray, beta: Any) -> None:
+        """Write ``made + beta self`` to these values; `made` has the same structure."""
+        raise NotImplementedError
+
+    # ---- products ---------------------------------------------------------------------------------
+    @classmethod
+    def _as_factor(cls, a: SparseArray, planned: SparseArray | None = None, packed: bool = False) -> SparseArray:
+        """Return an operand as kernels of this format multiply it, in place of one that was `packed` if given."""
+        raise NotImplementedError
+
+    @classmethod
+    def _plan_product(
+        cls, a: SparseArray, b: SparseArray, kernel: str, max_bytes: int | None, triangle: int, extra: Any
+    ) -> Any:
+        """Return the C++ plan of a product that is made in this format."""
+        raise NotImplementedError
+
+    # ---- what is shown ----------------------------------------------------------------------------
+    def _told(self: SparseArray) -> str:
+        """Return what the one-line repr says of the layout."""
+        return ""
+
+    def _drawn(self: SparseArray, width: float, height: float) -> tuple[str, str]:
+        """Return a drawing of a large matrix as SVG, and what to say of it."""
+        return drawing.density(self._to_csr(), width, height)
+
+    def _drawn_cells(self: SparseArray) -> list[Any]:
+        """Return what to draw of a small matrix: a cell for each value."""
+        return cells.of_entries(self)
+
+    def _drawn_layout(self: SparseArray, small: bool) -> tuple[str, str]:
+        """Return a drawing of the parts as SVG, with values where it is small, and what to say of it."""
+        return drawing.part_bars(self)
+
+
+def unpacked(a: SparseArray, max_bytes: int | None = None) -> SparseArray:
+    """Return `a`, unpacked where it is packed."""
+    return a.unpacked(max_bytes=max_bytes) if a._packed else a  # type: ignore[attr-defined]
+
+
+def convert(a: SparseArray, format: str, max_bytes: int | None = None) -> SparseArray:
+    """Return `a` in another format (itself in its own), after a forecast."""
+    cls = format_class(format)
+    if format == a.format:
+        return a
+    a = unpacked(a, max_bytes)
+    cls._foresee(a, max_bytes)
+    return cls._within(a, max_bytes) if a._family == cls._family else cls._from_csr(a._to_csr(), max_bytes)
+
+
+def unshared(made: SparseArray, a: SparseArray) -> SparseArray:
+    """Return what was made of `a`, or a copy of it where both share values."""
+    return made.copy() if made._core.overlap(made._matrix.values, a._matrix.values) else made

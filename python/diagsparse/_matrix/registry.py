@@ -1,0 +1,36 @@
+"""The formats that there are, by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .base import SparseArray
+
+FORMATS: dict[str, type[SparseArray]] = {}  # filled as the classes are defined
+COMMON = "csr"  # the format that every other one converts to and from, and multiplies as where it has no way of its own
+
+
+def formats() -> list[str]:
+    """Return the names of all formats."""
+    return list(FORMATS)
+
+
+def format_class(format: str) -> type[SparseArray]:
+    """Return the class of a format by its name."""
+    if format not in FORMATS:
+        raise ValueError(f'no format "{format}"; there are {", ".join(FORMATS)}')
+    return FORMATS[format]
+
+
+class FormatName:
+    """The name of a class's format, of the class and of its matrices: nobody sets another one."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, matrix: Any, cls: type) -> str:
+        return self._name
+
+    def __set__(self, matrix: Any, name: str) -> None:
+        raise AttributeError(f"format: a matrix keeps the one that it has; A.asformat({name!r}) makes another")

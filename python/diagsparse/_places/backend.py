@@ -1,0 +1,173 @@
+"""Which compiled module serves which device. The only file that knows both."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib import import_module
+from importlib.util import find_spec
+from operator import index
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from . import libraries
+
+
+def _import_core() -> ModuleType:
+    """Import the CPU module with OpenMP's threads told not to spin for long at a barrier.
+
+    By default GNU's OpenMP spins, and where other work shares the processors it then waits on itself. Whoever
+    sets OMP_WAIT_POLICY or GOMP_SPINCOUNT decides otherwise; the variable is read once, when the library loads.
+    """
+    if "OMP_WAIT_POLICY" in os.environ or "GOMP_SPINCOUNT" in os.environ:
+        from .. import _core
+    else:
+        os.environ["GOMP_SPINCOUNT"] = "10000"
+        try:
+            from .. import _core
+        finally:
+            del os.environ["GOMP_SPINCOUNT"]
+    return _core
+
+
+_core = _import_core()
+
+
+class CudaUnavailable(RuntimeError):
+    """The GPU was asked for, and something that it needs is missing; the message says what."""
+
+
+class CudaError(RuntimeError):
+    """A CUDA call failed; the message names the call, the reason, file and line."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a matrix lives: the module that computes there, and which of its devices. One object for each place."""
+
+    core: ModuleType
+    index: int
+
+    @cached_property
+    def name(self) -> str:
+        """``"cpu"``, ``"cuda"``, ``"cuda:1"``, ..."""
+        if self.core is _core:
+            return "cpu"
+        return f"cuda:{self.index}" if self.index else "cuda"
+
+    def host(self, array: Any) -> Any:
+        """Return an array that lies here as a NumPy array: itself, or a copy that waits for the GPU."""
+        return array if isinstance(array, np.ndarray) else array.get()
+
+
+CPU = Place(_core, 0)
+_EXPECTED = 'expected "cpu", "cuda" or "cuda:0", "cuda:1", ...'
+
+
+def place(device: str | None, default: Place = CPU) -> Place:
+    """Return the place that a device name means, `default` for None.
+
+    Raises
+    ------
+    CudaUnavailable
+        With what is missing, and what to install.
+    ValueError, TypeError
+        For what names no device.
+    """
+    if device is None:
+        return default
+    if not isinstance(device, str):
+        raise TypeError(f"device {device!r}: {_EXPECTED}")
+    if device == "cpu":
+        return CPU
+    number = device.removeprefix("cuda:") if device != "cuda" else "0"
+    if not (number.isascii() and number.isdigit()):
+        raise ValueError(f"device {device!r}: {_EXPECTED}")
+    return gpu(int(number))
+
+
+@cache
+def gpu(index: int) -> Place:
+    """Return the place of a GPU."""
+    core = _cuda()
+    count = core.device_count()
+    if count == 0:
+        raise CudaUnavailable(f"the CUDA driver is installed, but no device answers; {_ON_THE_CPU}")
+    if index >= count:
+        names = "cuda:0" if count == 1 else f"cuda:0 to cuda:{count - 1}"
+        raise CudaUnavailable(f"device 'cuda:{index}': this machine has {names}; take one of these, or {_ON_THE_CPU}")
+    return Place(core, index)
+
+
+def place_of(matrix: Any) -> Place:
+    """Return where a C++ matrix lives."""
+    return CPU if isinstance(matrix, _core.Matrix) else gpu(matrix.device)
+
+
+_ON_THE_CPU = 'use device="cpu"'
+
+
+def _cuda() -> ModuleType:
+    """Import the CUDA module, with NVIDIA's wheels where the loader finds no cuSPARSE."""
+    name = "diagsparse._cuda"
+    if not libraries.driver_found():
+        told = "no CUDA driver on this machine (libcuda.so.1 not found); install the NVIDIA driver"
+        raise CudaUnavailable(f"{told}, or {_ON_THE_CPU}")
+    if find_spec(name) is None:
+        told = "this build of diagsparse has no CUDA module; reinstall it where a CUDA compiler (nvcc) is found"
+        raise CudaUnavailable(f"{told}, or {_ON_THE_CPU}")
+    try:
+        return import_module(name)
+    except ImportError:
+        libraries.preload()
+    try:
+        return import_module(name)
+    except ImportError as error:
+        told = f'the CUDA module of diagsparse does not load ({error}); pip install "diagsparse[cuda13]"'
+        raise CudaUnavailable(f"{told} brings NVIDIA's libraries, or {_ON_THE_CPU}") from error
+
+
+@cache
+def missing() -> str:
+    """Say what stands between this installation and a GPU, "" where nothing does."""
+    try:
+        gpu(0)
+    except CudaUnavailable as error:
+        return str(error)
+    except Exception as error:  # a broken driver must not break a question
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def cuda_available() -> bool:
+    """Whether ``device="cuda"`` works here: the CUDA module loads and a device answers. Never raises."""
+    return not missing()
+
+
+def set_num_threads(n: int) -> None:
+    """Set how many threads the CPU kernels of this process use.
+
+    Parameters
+    ----------
+    n : int
+        At least 1; a kernel starts no more than it has tasks, nor more than there are processors (or 8). The start
+        value is OpenMP's: ``OMP_NUM_THREADS`` if set, else the processors. The results have the same bits for every
+        count; they may differ between instruction sets (`show_config` names the one in use).
+    """
+    try:
+        if isinstance(n, bool):
+            raise TypeError
+        count = index(n)
+    except TypeError:
+        raise TypeError(f"set_num_threads: got {n!r}, expected an integer") from None
+    if not 1 <= count < 2**31:
+        raise ValueError(f"set_num_threads: got {n}, expected at least 1 (and less than 2^31)")
+    _core.set_num_threads(count)
+
+
+def get_num_threads() -> int:
+    """Return how many threads CPU kernels may use."""
+    return _core.get_num_threads()

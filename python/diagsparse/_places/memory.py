@@ -1,0 +1,70 @@
+"""How much memory there is, and the door that a large allocation has to pass."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from .backend import CPU, Place
+
+SMALL = 1 << 26  # bytes; below this nobody asks the system
+
+
+def human(nbytes: int) -> str:
+    """Return a count of bytes as people write it: ``40.0 MB`` (powers of 1000)."""
+    size = float(nbytes)
+    for unit in ("B", "KB", "MB", "GB", "TB"):
+        if size < 1000 or unit == "TB":
+            return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}" if size < 100 else f"{size:.0f} {unit}"
+        size /= 1000
+    raise AssertionError
+
+
+def available_bytes(place: Place = CPU) -> int:
+    """Return the bytes that can be taken now: of a GPU, of the host, or of the container's limit."""
+    if place is not CPU:
+        return place.core.memory(place.index)[0]
+    free = _system_bytes()
+    group = Path("/sys/fs/cgroup")
+    try:
+        limit = (group / "memory.max").read_text().strip()
+        if limit != "max":
+            free = min(free, max(0, int(limit) - int((group / "memory.current").read_text())))
+    except (OSError, ValueError):
+        pass
+    return free
+
+
+def _system_bytes() -> int:
+    try:
+        with open("/proc/meminfo") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def require_free(nbytes: int, what: str, place: Place = CPU, hint: str = "") -> None:
+    """Raise MemoryError when `nbytes` exceed what is free at `place`; `what` says what would be allocated."""
+    if nbytes < SMALL or nbytes <= (free := available_bytes(place)):
+        return
+    where = "" if place is CPU else f" on {place.name}"
+    raise MemoryError(f"{what} would take {human(nbytes)}, {human(free)} are free{where}{hint}")
+
+
+def fits(nbytes: int, max_bytes: int | None, place: Place = CPU) -> bool:
+    """Whether `nbytes` are within the user's limit, or without one within what is free at `place`."""
+    if max_bytes is not None:
+        return nbytes <= max_bytes
+    return nbytes < SMALL or nbytes <= available_bytes(place)
+
+
+def require(nbytes: int, max_bytes: int | None, what: str, otherwise: str = "", place: Place = CPU) -> None:
+    """Raise MemoryError when `nbytes` exceed the user's limit, or without one what is free; `otherwise` would fit."""
+    hint = f"; {otherwise}, or pass max_bytes=" if otherwise else "; pass max_bytes= to change the limit"
+    if max_bytes is None:
+        require_free(nbytes, what, place, hint)
+    elif nbytes > max_bytes:
+        raise MemoryError(f"{what} would take {human(nbytes)}, the limit is {human(max_bytes)}{hint}")

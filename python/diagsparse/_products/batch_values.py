@@ -1,0 +1,73 @@
+"""The values of a batch, a row for each member, from what a user has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._arrays import owners
+from .._matrix.base import SparseArray
+from .._places import memory
+from .._places.backend import CPU
+from .._places.types import value_dtype
+
+_WHO = "batch_array"
+
+
+def has_batches(x: Any) -> bool:
+    """Whether `x` is a matrix of a format that has batches."""
+    return isinstance(x, SparseArray) and x._batched
+
+
+def shared(values: Any, like: Any) -> Any:
+    """Return the user's values with a row for each member, in the memory of `values` where they fit."""
+    if not has_batches(like):
+        raise TypeError(f"{_WHO}: like is {type(like).__name__}, expected a dia_array, hm_array or cdm_array")
+    _require_plain(like, "like")
+    home, member = like._place, like._core.member_shape(like._matrix)
+    owners.refuse_beside_cpu(values, home, _WHO)
+    owner = owners.owner_of(values)
+    given = np.asarray(values) if owner is None else values
+    if len(given.shape) != 1 + len(member) or tuple(given.shape[1:]) != member:
+        expected = ", ".join(["count", *map(str, member)])
+        raise ValueError(f"{_WHO}: values have shape {tuple(given.shape)}, expected ({expected}) for {like!r}")
+    kept = value_dtype(owners.dtype_of(given), None, _WHO)
+    rows = given.shape[0], int(np.prod(member))
+    if home is CPU:
+        return np.require(given, kept, ["C", "A"]).reshape(rows)
+    return owners.contiguous(owners.bring(given.reshape(rows), kept, home, _WHO, "values"), kept)
+
+
+def stacked(given: Any) -> tuple[Any, SparseArray]:
+    """Return the values of these matrices, a row for each, and the first of them."""
+    if not isinstance(given, Sequence) or not all(map(has_batches, given)):
+        raise TypeError(f"{_WHO}: expected (values, like), or a list of dia, hm or cdm matrices")
+    if not given:
+        raise ValueError(f"{_WHO}: an empty list does not tell the layout; pass (values, like)")
+    first = given[0]
+    for i, a in enumerate(given):
+        _require_plain(a, f"matrix {i}")
+        if not _alike(first, a):
+            raise ValueError(f"{_WHO}: matrix {i} is {a!r} with another layout than the first, {first!r}")
+    home, size = first._place, first._matrix.values.size
+    memory.require_free(len(given) * size * first.dtype.itemsize, f"{_WHO}: {len(given)} matrices", home)
+    if home is CPU:
+        return np.stack([a._matrix.values.ravel() for a in given]), first
+    rows = home.core.empty((len(given), size), first.dtype.name, home.index)
+    for i, a in enumerate(given):
+        rows.ravel()[i * size : (i + 1) * size].assign(a._matrix.values.ravel())
+    return rows, first
+
+
+def _require_plain(a: SparseArray, name: str) -> None:
+    if a._packed:
+        raise ValueError(f"{_WHO}: {name} is {a!r}, which is packed; {name.split()[0]}.unpacked() stores it in full")
+    if a._op:
+        raise ValueError(f"{_WHO}: {name} is {a!r}; copy() makes a matrix with a layout of its own")
+
+
+def _alike(a: SparseArray, b: SparseArray) -> bool:
+    same = (a.format, a.shape, a.dtype, a._place) == (b.format, b.shape, b.dtype, b._place)
+    return same and np.array_equal(a.parts()[a._labels], b.parts()[b._labels])

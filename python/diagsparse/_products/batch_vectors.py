@@ -1,0 +1,97 @@
+"""Vectors of a batch, a row for each member: brought to a layout that the kernels walk, on either device."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._arrays import device_dense, host_dense, owners, streams
+from .._places.backend import CPU
+from .._places.types import check_scalars, product_dtypes
+
+if TYPE_CHECKING:
+    from .batches import batch_array
+
+
+def product(batch: batch_array, op: int, x: Any, out: Any, alpha: Any, beta: Any, who: str, stream: Any) -> Any:
+    """Return the rows ``alpha op(A_i) x_i + beta out_i``."""
+    task = _Product(batch, op, alpha, beta, who)
+    if batch._place is not CPU:
+        return device_dense._multiply(task, x, out, stream)
+    streams.on(CPU, stream, who)  # raises for a stream
+    owners.refuse_beside_cpu(x, CPU, who)
+    x = np.asarray(x)
+    wanted, result = task.dtypes(x.shape, x.dtype)
+    return task.on_host(x.astype(wanted, copy=False), out, result)
+
+
+class _Product(device_dense._Product):
+    """What a product of a batch with vectors needs to know of it."""
+
+    def __init__(self, batch: batch_array, op: int, alpha: Any, beta: Any, who: str) -> None:
+        shape = batch.shape[::-1] if op else batch.shape
+        super().__init__(batch._all, op, shape, alpha, beta, None, who)
+        self.count = batch.count
+
+    def dtypes(self, shape: tuple[int, ...], given: np.dtype) -> tuple[np.dtype, np.dtype]:
+        n = self.shape[1]
+        if shape not in ((n,), (self.count, n)):
+            raise ValueError(
+                f"{self.who}: x has shape {tuple(shape)}, but the batch is {self.count} matrices {self.a.shape[0]} x "
+                f"{self.a.shape[1]} and needs ({self.count}, {n}), or ({n},) for all of them"
+            )
+        wanted, result = product_dtypes(self.a.dtype, given)
+        check_scalars(result, self.alpha, self.beta, self.who)
+        return wanted, result
+
+    def result_shape(self, x: Any) -> tuple[int, ...]:
+        return self.count, self.shape[0]
+
+    def require_out(self, out: Any) -> None:
+        """Raise where beta scales an out that there is not."""
+        if out is None and self.beta != 0:
+            raise ValueError(f"{self.who}: beta={self.beta} scales out, but no out was given")
+
+    def on_host(self, x: np.ndarray, out: Any, result: np.dtype) -> np.ndarray:
+        """Multiply NumPy's array x for a batch on the CPU."""
+        self.require_out(out)
+        y = target = np.empty(self.result_shape(x), result) if out is None else out
+        if out is not None:
+            host_dense._checked_output(out, self.result_shape(x), result, self.who)
+            if not host_dense._walkable(out, 1) or host_dense.overlaps_itself(out):
+                y = np.array(out, order="C")
+        if not host_dense._walkable(x, x.ndim - 1) or np.may_share_memory(x, y):
+            x = np.array(x, order="C")
+        if x.size and y.size:
+            rows = np.broadcast_to(x, (self.count, self.shape[1]))
+            self.place.core.batch_matvec(self.a._matrix, self.op, rows, y, self.alpha, self.beta)
+        else:  # sums of nothing: 0, which an infinite alpha makes no number
+            y[...] = np.nan if not np.isfinite(self.alpha) else self.beta * y if self.beta != 0 else 0
+        if y is not target:
+            host_dense.refuse_part_of(self.a._matrix.values, target, self.who, self.place.core)
+            target[...] = y
+        return target
+
+    def run(self, x: Any, target: Any, make: Any) -> None:
+        """The same with `DeviceArray`s, as `_device_dense` calls it."""
+        self.require_out(target)
+        core = self.place.core
+        if target is None:
+            y = make("C")
+        else:
+            fits = device_dense._walkable(target, 1) and not host_dense.overlaps_itself(target)
+            y = target if fits else device_dense._gather(core, target, 1)
+        if not device_dense._walkable(x, x.ndim - 1) or (target is not None and core.overlap(target, x)):
+            x = device_dense._gather(core, x, 1)
+        if x.size and y.size:
+            if x.ndim == 1:
+                x = owners.strided(core, x, (self.count, x.shape[0]), (0, x.itemsize))
+            core.batch_matvec(self.a._matrix, self.op, x, y, self.alpha, self.beta)
+        elif y.size:  # the members have no columns
+            y.assign(y * self.beta if self.beta != 0 else device_dense._zeros(core, y))
+            if not np.isfinite(self.alpha):
+                y.fill(np.nan)
+        if target is not None and y is not target:
+            host_dense.refuse_part_of(self.a._matrix.values, target, self.who, core)
+            target.assign(y)

@@ -1,0 +1,296 @@
+"""Batches: many matrices of one layout, multiplied in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from .._arrays import streams
+from .._matrix import devices
+from .._matrix.base import CONJUGATED, TRANSPOSED, SparseArray
+from .._matrix.construct import together
+from .._places import memory
+from .._places.backend import CPU, Place, place
+from .._places.types import product_dtypes
+from .._show import display
+from . import batch_values, batch_vectors, plans
+
+_WHO = "batch_array"
+
+
+class batch_array:
+    """Matrices of diagonals that share shape, format and offsets; each has values of its own.
+
+    Parameters
+    ----------
+    values : array, shape (count, ...), or sequence of matrices
+        For each member the values that `like` would have: ``(count, *like.values.shape)``. NumPy's, or for a matrix
+        on a GPU an array of CuPy, PyTorch, JAX or ours there; shared where dtype and order (C) fit (JAX's may be
+        copied). A sequence of matrices of one layout is copied, and takes no `like`.
+    like : dia_array, hm_array or cdm_array
+        Has the layout of every member, and is on their device. No view, and not packed.
+
+    Raises
+    ------
+    ValueError
+        Values of another shape, a matrix in a sequence that differs from the first, a `like` that is a view or packed.
+    TypeError
+        A `like` of another kind, values that are no numbers of a type that matrices have.
+
+    Notes
+    -----
+    Products take one native call, on a GPU one launch for all members, so that many small matrices cost what their
+    bytes cost. Large members are multiplied one after the other.
+
+    Examples
+    --------
+    >>> import numpy as np, diagsparse as ds
+    >>> A = ds.dia_array(ds.gallery.tridiagonal(3))
+    >>> b = ds.batch_array(np.multiply.outer([1.0, 10.0], A.values), A)
+    >>> b
+    <batch_array of 2 dia_array 3 x 3 float64: 3 diagonals from -1 to 1, 168 B, cpu>
+    >>> b @ np.array([1.0, 0, 0])
+    array([[  2.,  -1.,   0.],
+           [ 20., -10.,   0.]])
+    >>> (b @ b)[1].toarray()[0]
+    array([ 500., -400.,  100.])
+    """
+
+    __array_ufunc__ = None  # NumPy leaves `x @ b` to us
+
+    _matrix: Any  # the C++ matrix that stands for all: its values have a row for each member
+    _all: SparseArray  # the same, for those who ask for layout, dtype and place
+    count: int  #: the number of members
+
+    def __init__(self, values: Any, like: SparseArray | None = None) -> None:
+        stacked, first = batch_values.stacked(values) if like is None else (batch_values.shared(values, like), like)
+        self._take(first._matrix.with_members(stacked))
+
+    def _take(self, matrix: Any) -> None:
+        self._matrix, self._all = matrix, SparseArray._wrap(matrix)
+        self.count = matrix.values.shape[0]
+
+    @classmethod
+    def _wrap(cls, matrix: Any) -> batch_array:
+        """Return the batch of a C++ matrix that stands for all members."""
+        self = object.__new__(cls)
+        self._take(matrix)
+        return self
+
+    # ---- attributes -------------------------------------------------------------------------------
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of each member."""
+        return self._all.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the values."""
+        return self._all.dtype
+
+    @property
+    def format(self) -> str:
+        """Format of every member."""
+        return self._all.format
+
+    @property
+    def offsets(self) -> np.ndarray:
+        """The offsets of the diagonals that every member stores, as `A.offsets`."""
+        return self._all.offsets
+
+    @property
+    def values(self) -> Any:
+        """The values of all members, ``(count, ...)``, zero-copy; writing to them changes the matrices."""
+        return self._matrix.values.reshape((self.count, *self._core.member_shape(self._matrix)))
+
+    @property
+    def device(self) -> str:
+        """Where the values live: ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ..."""
+        return self._all.device
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all values and of the one layout."""
+        return self._matrix.nbytes
+
+    @property
+    def _place(self) -> Place:
+        return self._all._place
+
+    @property
+    def _core(self) -> Any:
+        return self._all._core
+
+    def __eq__(self, other: Any) -> Any:
+        """Raise: members are compared by their values."""
+        if isinstance(other, (batch_array, SparseArray)):
+            raise TypeError(f"{_WHO}: == of batches is not defined; type b.values == c.values")
+        return NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # as of matrices
+
+    # ---- members ----------------------------------------------------------------------------------
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, i: Any) -> SparseArray:
+        """Return member `i` as a matrix on the same memory."""
+        try:
+            at = index(i)
+        except TypeError:
+            raise TypeError(f"{_WHO}: index {i!r}: expected an int") from None
+        if not -self.count <= at < self.count:
+            raise IndexError(f"{_WHO}: index {at}, but there are {self.count} members")
+        return SparseArray._wrap(self._core.member(self._matrix, at % self.count))
+
+    def __iter__(self) -> Iterator[SparseArray]:
+        return (self[i] for i in range(self.count))
+
+    def to(self, device: str) -> batch_array:
+        """Return the batch on a device, itself where it is there; a copy goes by way of the host."""
+        target = place(device)
+        if target is self._place:
+            return self
+        memory.require_free(self.nbytes, f"to: {self.count} {display.operand(self._all)} on {target.name}", target)
+        values = devices.carried(self._matrix.values, self._place, target)
+        labels = self._matrix.parts()[self._all._labels].tolist()
+        like = target.core.diagonal_matrix(self.format, *self.shape, labels, None, self.dtype.name, target.index)
+        return self._wrap(like.with_members(values))
+
+    def copy(self) -> batch_array:
+        """Return an independent batch."""
+        return self._wrap(self._matrix.with_values(self._matrix.values.copy()))
+
+    def __copy__(self) -> batch_array:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> batch_array:
+        return self.copy()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickle, (self._place.host(self._matrix.values), self._like)
+
+    @property
+    def _like(self) -> SparseArray:
+        """A matrix of zeros with the layout of every member, on the cpu."""
+        labels = self._matrix.parts()[self._all._labels].tolist()
+        core = CPU.core
+        return SparseArray._wrap(core.diagonal_matrix(self.format, *self.shape, labels, None, self.dtype.name))
+
+    def __repr__(self) -> str:
+        what = f"{self.count} {display.operand(self._all)}: {display.diagonals(self.offsets)}"
+        return f"<{_WHO} of {what}, {memory.human(self.nbytes)}, {self.device}>"
+
+    # ---- products ---------------------------------------------------------------------------------
+    def matvec(self, x: Any, *, out: Any = None, alpha: complex = 1, beta: complex = 0, stream: Any = None) -> Any:
+        """Return the rows ``alpha A_i x_i + beta out_i``.
+
+        Parameters
+        ----------
+        x : array_like, shape (count, n) or (n,)
+            A row for each member, or one vector for all. C order; others are gathered. As in `SparseArray.matvec` it
+            may be an array of CuPy, PyTorch or JAX on the GPU of the batch.
+        out : array, shape (count, m), optional
+            Receives the result and is returned. It may be `x` itself.
+        alpha, beta : scalar
+            The same for all members; ``beta`` other than 0 needs `out`.
+        stream : optional
+            For a batch on a GPU, as in `SparseArray.matvec`.
+
+        Returns
+        -------
+        array, shape (count, m)
+            Of the library of `x` and of NumPy's result type.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As in `SparseArray.matvec`.
+
+        Notes
+        -----
+        The bits do not depend on the number of threads. On the CPU they are those of ``b[i] @ x[i]``; on a GPU the
+        sums of small members are added up in another order.
+        """
+        return batch_vectors.product(self, 0, x, out, alpha, beta, "matvec", stream)
+
+    def rmatvec(self, x: Any, *, out: Any = None, alpha: complex = 1, beta: complex = 0, stream: Any = None) -> Any:
+        """Return the rows ``alpha A_i.H x_i + beta out_i``: the adjoints; x is (count, m) or (m,)."""
+        return batch_vectors.product(self, TRANSPOSED | CONJUGATED, x, out, alpha, beta, "rmatvec", stream)
+
+    def matmul(self, other: Any, *, out: batch_array | None = None, stream: Any = None) -> batch_array:
+        """Return the batch of the products ``A_i B_i``, planned once.
+
+        Parameters
+        ----------
+        other : batch_array or matrix of diagonals
+            A batch of the same count, or one matrix (or view of one) for all members. ``A @ b`` has one on the left.
+        out : batch_array, optional
+            Of the result's layout, dtype and count, like one that an earlier call returned; overwritten and returned.
+        stream : optional
+            For a batch on a GPU, as in `SparseArray.matvec`.
+
+        Raises
+        ------
+        ValueError
+            Shapes, counts or devices that do not fit, an `out` of another structure; nothing is written.
+        TypeError
+            Another kind of operand.
+        MemoryError
+            With the bytes, when the result does not fit.
+        """
+        if not _is_operand(other):
+            raise TypeError(f"matmul: B is {type(other).__name__}, expected a batch_array or a matrix of diagonals")
+        with streams.on(self._place, stream, "matmul"):
+            return _multiply(self, other, out)
+
+    def __matmul__(self, other: Any) -> Any:
+        if _is_operand(other):
+            return _multiply(self, other, None)
+        if isinstance(other, SparseArray) or np.isscalar(other):
+            return NotImplemented
+        return self.matvec(other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return _multiply(other, self, None) if batch_values.has_batches(other) else NotImplemented
+
+
+def _is_operand(x: Any) -> bool:
+    return isinstance(x, batch_array) or batch_values.has_batches(x)
+
+
+def _unpickle(values: np.ndarray, like: SparseArray) -> batch_array:
+    return batch_array._wrap(like._matrix.with_members(values))
+
+
+def _multiply(left: Any, right: Any, out: Any) -> batch_array:
+    """Return the products of the members of two operands, of which one may be a single matrix for all."""
+    batches = [side for side in (left, right) if isinstance(side, batch_array)]
+    count = batches[0].count
+    if batches[-1].count != count:
+        raise ValueError(f"matmul: A is a batch of {count}, B of {batches[-1].count}")
+    a, b = (side._all if isinstance(side, batch_array) else side for side in (left, right))
+    together("matmul", a, b)
+    wanted, dtype = product_dtypes(a.dtype, b.dtype)
+    if b.dtype != wanted:
+        b = SparseArray._wrap(b._matrix.with_values(b._matrix.values.astype(wanted)), b._op)
+    planned = plans.MatmulPlan(a, b)
+    plan, core = planned._plan, a._core
+    if out is None:
+        memory.require_free(count * plan.nbytes, f"matmul: {count} results of {planned!r}", a._place)
+        matrix = core.batch_result(plan, count, dtype.name)
+    else:
+        matrix = _checked(out, count, a._place)._matrix
+    core.batch_matmul(plan, planned._a._matrix, planned._b._matrix, matrix)
+    return batch_array._wrap(matrix) if out is None else out
+
+
+def _checked(out: Any, count: int, home: Place) -> batch_array:
+    if not isinstance(out, batch_array):
+        raise TypeError(f"matmul: out is {type(out).__name__}, expected a batch_array")
+    if out.count != count or out._place is not home:
+        raise ValueError(f"matmul: out is {out!r}, expected {count} members on {home.name}")
+    return out

@@ -1,0 +1,282 @@
+"""Chains of products with one vector: powers, Chebyshev series, three-term recurrences."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._arrays import device_dense, host_dense, owners, streams
+from .._matrix.construct import require_sparse
+from .._places import memory
+from .._places.backend import CPU
+from .._places.types import chain_dtype
+
+_STEP_BYTES = 4 * (8 + 16)  # four factors a step: references to them, and their values in native code
+_VECTORS = 4  # of the length of x, that a chain takes for the time of the call
+
+
+def power_multiply(a: Any, x: Any, k: int, *, out: Any = None, kernel: str | None = None, stream: Any = None) -> Any:
+    """Return ``A^k x`` without forming a power of A.
+
+    Parameters
+    ----------
+    a : sparse matrix, shape (n, n)
+        Ours, a view of it (`A.T`, `A.H`, `A.conj()`), or SciPy's.
+    x : array_like, shape (n,) or (n, p)
+        On the device of A as in `SparseArray.matvec`; a block is multiplied column by column.
+    k : int
+        At least 0.
+    out : array, shape of `x`, optional
+        Receives the result and is returned. It may be `x` itself.
+    kernel : str, optional
+        A name from ``A.kernels("chain")``; by default the first.
+    stream : optional
+        For a matrix on a GPU, as in `SparseArray.matvec`.
+
+    Returns
+    -------
+    array
+        Of the library of `x` and of NumPy's result type of A and x.
+
+    Raises
+    ------
+    ValueError
+        A is not square, shapes that do not fit, `k` below 0, an unknown kernel, `x` on another GPU than A.
+    TypeError
+        `k` is no integer, values that are no numbers, `out` of another dtype, an array on a GPU beside a matrix on
+        the cpu.
+    MemoryError
+        When what the call takes does not fit: about 100 bytes a step, and four vectors.
+
+    Notes
+    -----
+    Where the band allows, several steps are taken while a block of rows lies in cache (M. Mohiyuddin, M. Hoemmen,
+    J. Demmel, K. Yelick, *Minimizing communication in sparse matrix solvers*, SC 2009), so that A is read from memory
+    less than k times; see ``docs/chains.md``. Up to four vectors of the length of `x` are taken for the time of the
+    call. The bits do not depend on the number of threads.
+
+    Examples
+    --------
+    >>> import diagsparse as ds
+    >>> import numpy as np
+    >>> A = ds.dia_array(ds.gallery.tridiagonal(6))
+    >>> ds.power_multiply(A, np.eye(6)[0], 2)
+    array([ 5., -4.,  1.,  0.,  0.,  0.])
+    """
+    k = _count(k, "power_multiply")
+    memory.require_free(_STEP_BYTES * k, f"power_multiply: the factors of {k} steps")
+    r = _Recurrence([1] * k, [0] * k, [0] * k, [*[0] * k, 1])
+    return _run("power_multiply", a, x, r, out, kernel, stream)
+
+
+def chebyshev_multiply(
+    a: Any,
+    x: Any,
+    coefficients: Any,
+    *,
+    domain: tuple[float, float] = (-1.0, 1.0),
+    out: Any = None,
+    kernel: str | None = None,
+    stream: Any = None,
+) -> Any:
+    """Return the Chebyshev series ``sum_j c_j T_j(A') x``, with `domain` mapped to [-1, 1] by ``A'``.
+
+    That is ``numpy.polynomial.Chebyshev(coefficients, domain)`` at A, times x, where
+    ``A' = (2 A - (low + high) I) / (high - low)``. Such a series converges fast for a smooth function of a matrix whose
+    eigenvalues are real and lie in the domain: time evolution, filters, densities of states.
+
+    Parameters
+    ----------
+    a : sparse matrix, shape (n, n)
+        Ours, a view of it, or SciPy's.
+    x : array_like, shape (n,) or (n, p)
+        On the device of A as in `SparseArray.matvec`; a block is multiplied column by column.
+    coefficients : array_like, shape (k + 1,)
+        Real or complex; at least one.
+    domain : (float, float)
+        The interval, of two different ends, that the series was made for.
+    out, kernel, stream : optional
+        As in `power_multiply`.
+
+    Returns
+    -------
+    array
+        Of the library of `x`; NumPy's result type of A and x, and complex where a coefficient is complex.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `power_multiply`; no coefficients, coefficients that are no numbers, a domain without a length.
+
+    Notes
+    -----
+    k products with A by the three-term recurrence (C. W. Clenshaw's, run forwards so that it can be blocked); what is
+    said of `power_multiply` holds here too.
+
+    Examples
+    --------
+    ``exp(-i t H') x``: the coefficients are Bessel functions of t (H. Tal-Ezer, R. Kosloff, *J. Chem. Phys.* 81, 3967,
+    1984). The eigenvalues of this H lie between 0 and 4.
+
+    >>> import diagsparse as ds
+    >>> import numpy as np
+    >>> from scipy.special import jv
+    >>> H = ds.hm_array(ds.gallery.tridiagonal(100))
+    >>> j, t = np.arange(40), 8.0
+    >>> c = np.where(j == 0, 1, 2) * (-1j) ** j * jv(j, t)
+    >>> y = ds.chebyshev_multiply(H, np.eye(100)[50], c, domain=(0, 4))
+    >>> float(np.linalg.norm(y).round(12))
+    1.0
+    """
+    who = "chebyshev_multiply"
+    c = _numbers(coefficients, "coefficients", who)
+    low, high = _interval(domain, who)
+    scale, shift = 2 / (high - low), -(high + low) / (high - low)
+    k = len(c) - 1
+    alpha: list[complex] = [2 * scale] * k
+    beta: list[complex] = [2 * shift] * k
+    if k > 0:
+        alpha[0], beta[0] = scale, shift  # T_1(t) = t, T_{j+1}(t) = 2 t T_j(t) - T_{j-1}(t)
+    return _run(who, a, x, _Recurrence(alpha, beta, [-1] * k, c), out, kernel, stream)
+
+
+def recurrence_multiply(
+    a: Any,
+    x: Any,
+    alpha: Any,
+    beta: Any,
+    gamma: Any,
+    coefficients: Any,
+    *,
+    out: Any = None,
+    kernel: str | None = None,
+    stream: Any = None,
+) -> Any:
+    """Return ``sum_j c_j v_j`` of the recurrence ``v_0 = x, v_{j+1} = alpha_j A v_j + beta_j v_j + gamma_j v_{j-1}``.
+
+    Every family of orthogonal polynomials has such a recurrence, and so has the Lanczos process.
+
+    Parameters
+    ----------
+    a : sparse matrix, shape (n, n)
+        Ours, a view of it, or SciPy's.
+    x : array_like, shape (n,) or (n, p)
+        On the device of A as in `SparseArray.matvec`; a block is multiplied column by column.
+    alpha, beta, gamma : array_like, shape (k,), or scalar
+        Real or complex; a scalar stands for k of them. ``gamma[0]`` is not used: there is no v_{-1}.
+    coefficients : array_like, shape (k + 1,)
+        Real or complex; at least one. A vector with the coefficient 0 is left out of the sum.
+    out, kernel, stream : optional
+        As in `power_multiply`.
+
+    Returns
+    -------
+    array
+        Of the library of `x`; NumPy's result type of A and x, and complex where a factor is complex.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `power_multiply`; factors that are no numbers or not k of them.
+
+    Notes
+    -----
+    k products with A; what is said of `power_multiply` holds here too.
+
+    Examples
+    --------
+    The Legendre polynomial P_3(A) x, by (j + 1) P_{j+1} = (2 j + 1) t P_j - j P_{j-1}:
+
+    >>> import diagsparse as ds
+    >>> import numpy as np
+    >>> j = np.arange(3)
+    >>> A = ds.dia_array(np.diag([0.0, 0.5, 1.0]))
+    >>> ds.recurrence_multiply(A, np.ones(3), (2 * j + 1) / (j + 1), 0, -j / (j + 1), [0, 0, 0, 1])
+    array([ 0.    , -0.4375,  1.    ])
+    """
+    who = "recurrence_multiply"
+    c = _numbers(coefficients, "coefficients", who)
+    k = len(c) - 1
+    r = _Recurrence(
+        _factors(alpha, k, "alpha", who), _factors(beta, k, "beta", who), _factors(gamma, k, "gamma", who), c
+    )
+    return _run(who, a, x, r, out, kernel, stream)
+
+
+class _Recurrence(NamedTuple):
+    """The factors of ``v_{j+1} = alpha_j A v_j + beta_j v_j + gamma_j v_{j-1}`` and the coefficients of the sum."""
+
+    alpha: list[complex]
+    beta: list[complex]
+    gamma: list[complex]
+    c: list[complex]
+
+    def is_complex(self) -> bool:
+        return any(isinstance(s, complex) for factors in self for s in factors)
+
+
+def _run(who: str, a: Any, x: Any, r: _Recurrence, out: Any, kernel: str | None, stream: Any) -> Any:
+    """Run a recurrence on whichever device A is on."""
+    a = require_sparse(a, who, "A")
+    if a.shape[0] != a.shape[1]:
+        raise ValueError(f"{who}: A is {a.shape[0]} x {a.shape[1]}, expected a square matrix")
+    if kernel is not None and kernel not in (names := a.kernels("chain")):
+        listed = ", ".join(f'"{name}"' for name in names)
+        raise ValueError(f'{who}: no kernel "{kernel}" for {a.format} on {a.device}; there are {listed}')
+    recurrence, is_complex = a._core.Recurrence(*r), r.is_complex()
+    if a._place is not CPU:
+        return device_dense.chain(a, recurrence, is_complex, x, out, kernel, who, stream)
+    streams.on(CPU, stream, who)  # raises for a stream
+    owners.refuse_beside_cpu(x, CPU, who)
+    x = np.asarray(x)
+    host_dense.check_operand(x.shape, a.shape, who)
+    x = x.astype(chain_dtype(a.dtype, x.dtype, is_complex), copy=False)
+    memory.require_free(_VECTORS * x.nbytes, f"{who}: {_VECTORS} vectors of {x.shape[0]}")
+    x, y, target = host_dense.columns(x, out, who)
+    if y is not target:
+        host_dense.refuse_part_of(a._matrix.values, target, who, a._core)
+    if x.size:
+        a._core.chain(a._matrix, a._op, recurrence, x, y, kernel or "")
+    if y is not target:
+        target[...] = y
+    return target
+
+
+def _count(k: Any, who: str) -> int:
+    """Return how many steps there are."""
+    try:
+        steps = index(k)
+    except TypeError:
+        raise TypeError(f"{who}: k is {k!r}, expected an int") from None
+    if steps < 0:
+        raise ValueError(f"{who}: k is {steps}, expected at least 0")
+    return steps
+
+
+def _interval(domain: Any, who: str) -> tuple[float, float]:
+    """Return the ends of a Chebyshev series' domain."""
+    ends = np.asarray(domain)
+    if ends.shape != (2,) or ends.dtype.kind not in "iuf" or not np.isfinite(ends).all() or ends[0] == ends[1]:
+        raise ValueError(f"{who}: domain is {domain!r}, expected two different real numbers")
+    return float(ends[0]), float(ends[1])
+
+
+def _numbers(given: Any, name: str, who: str) -> list[complex]:
+    """Return the factors of a vector as Python's numbers; those of a complex array are complex."""
+    factors = np.asarray(given)
+    if factors.dtype.kind not in "iubfc":
+        raise TypeError(f"{who}: {name} are of type {factors.dtype}, expected numbers")
+    if factors.ndim != 1 or not factors.size:
+        raise ValueError(f"{who}: {name} have shape {factors.shape}, expected a vector of at least one")
+    return factors.astype(complex if factors.dtype.kind == "c" else float).tolist()
+
+
+def _factors(given: Any, k: int, name: str, who: str) -> list[complex]:
+    """Return k factors; a scalar stands for all of them."""
+    if np.ndim(given) == 0:
+        return _numbers([given], name, who) * k
+    if np.shape(given) != (k,):
+        raise ValueError(f"{who}: {name} has shape {np.shape(given)}, expected ({k},): one less than coefficients")
+    return _numbers(given, name, who) if k else []

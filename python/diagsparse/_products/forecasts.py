@@ -1,0 +1,101 @@
+"""The bytes of a product or a conversion, before it is done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .._matrix.base import SparseArray
+from .._matrix.construct import as_sparse
+from .._matrix.registry import FORMATS
+from .._places.memory import human
+from .products import plan_matmul
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Bytes that an operation will take."""
+
+    result_nbytes: int  #: of the result, exactly
+    workspace_nbytes: int  #: needed beside it while it is made
+
+    @property
+    def total_nbytes(self) -> int:
+        """Result and workspace together."""
+        return self.result_nbytes + self.workspace_nbytes
+
+    def __str__(self) -> str:
+        return f"result {human(self.result_nbytes)}, workspace {human(self.workspace_nbytes)}"
+
+
+def forecast(operation: str, a: Any, b: Any = None, /, *, format: str | None = None) -> Forecast:
+    """Tell the bytes of ``A @ B`` or of a conversion, without doing it.
+
+    Parameters
+    ----------
+    operation : {"matmul", "convert"}
+    a, b : sparse matrix
+        Ours or SciPy's; `b` for "matmul" only.
+    format : str, optional
+        Of the result; needed for "convert".
+
+    Returns
+    -------
+    Forecast
+        ``result_nbytes``, ``workspace_nbytes``, ``total_nbytes``. The result's are exact, but for a product of
+        diagonals asked for as csr, csc or coo: there they are the most that can come out. Of a conversion to these
+        formats the values that are not zero are counted, by a pass over them.
+
+    Raises
+    ------
+    ValueError
+        For an unknown operation or format, and shapes that the format cannot hold.
+
+    Examples
+    --------
+    >>> import diagsparse as ds
+    >>> A = ds.hm_array(ds.gallery.banded(1000, 2, 2, seed=0))
+    >>> ds.forecast("matmul", A, A).result_nbytes == (A @ A).nbytes
+    True
+    """
+    a = _sparse(a, "a")
+    if operation == "matmul":
+        plan = plan_matmul(a, _sparse(b, "b"), format=format, max_bytes=1 << 62)
+        return Forecast(plan.nbytes, plan.workspace_nbytes)
+    if operation != "convert":
+        raise ValueError(f'forecast: operation {operation!r}: expected "matmul" or "convert"')
+    if b is not None:
+        raise ValueError('forecast: "convert" takes one matrix')
+    return Forecast(convert_nbytes(a, format), 0 if format == a.format else 8 * (sum(a.shape) + 1))
+
+
+def convert_nbytes(a: SparseArray, format: str | None) -> int:
+    """Return the bytes of `a` in another format."""
+    if format not in FORMATS:
+        raise ValueError(f'forecast: no format "{format}"; there are {", ".join(FORMATS)}')
+    cls = FORMATS[format]
+    cls._check_shape(a.shape, a._core)
+    return cls._forecast(a._summary())
+
+
+def memory_report(a: Any) -> dict[str, int | None]:
+    """Return the bytes that `a` would take in every format (None where the format cannot hold it).
+
+    Of a packed matrix they are those of the same matrix in full. Stored zeros of diagonals do not count where a format
+    would drop them. Nothing is allocated to find out.
+    """
+    a = _sparse(a, "a")
+    report: dict[str, int | None] = {}
+    for format in FORMATS:
+        try:
+            report[format] = convert_nbytes(a, format)
+        except ValueError:
+            report[format] = None
+    return report
+
+
+def _sparse(x: Any, name: str) -> SparseArray:
+    made = as_sparse(x)
+    if made is None:
+        raise TypeError(f"forecast: {name} is {type(x).__name__}, expected a sparse matrix (ours or SciPy's)")
+    return made

@@ -1,0 +1,86 @@
+"""``A @ x``, ``A @ B``, ``x @ A`` and their methods; mixed into every matrix class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator
+
+from .._arrays import device_dense, streams
+from .._matrix import construct
+from .._matrix.base import SparseArray
+from .._matrix.registry import COMMON
+from .plans import MatmulPlan, profiled
+
+
+class Operators:
+    """Products of a matrix with whatever there is."""
+
+    def __matmul__(self: SparseArray, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            if other.ndim == 0:
+                raise ValueError("matmul: a scalar is no matrix; A * s scales A")
+            return self.matvec(other)
+        if isinstance(other, SparseArray):
+            return MatmulPlan(self, other)()
+        if (sparse := construct.as_sparse(other, self._place)) is not None:
+            return self.matmul(sparse)
+        if isinstance(other, LinearOperator):
+            return LinearOperator.__matmul__(self, other)
+        if np.isscalar(other):
+            raise ValueError("matmul: a scalar is no matrix; A * s scales A")
+        return self.matvec(other) if construct.is_dense(other) else NotImplemented
+
+    def __rmatmul__(self: SparseArray, other: Any) -> Any:
+        if (sparse := construct.as_sparse(other, self._place)) is not None:
+            return sparse.matmul(self)
+        if np.isscalar(other):
+            raise ValueError("matmul: a scalar is no matrix; A * s scales A")
+        if not construct.is_dense(other):
+            return NotImplemented
+        x = device_dense.operand(self, other)
+        if len(x.shape) not in (1, 2) or x.shape[-1] != self.shape[0]:
+            raise ValueError(
+                f"matmul: x has shape {tuple(x.shape)}, but A is {self.shape[0]} x {self.shape[1]} and "
+                f"x @ A needs {self.shape[0]} columns"
+            )
+        return self.T.matvec(x) if len(x.shape) == 1 else self.T.matvec(x.T).T
+
+    def dot(self: SparseArray, other: Any) -> Any:
+        """Return ``A @ other``, or ``other * A`` for a scalar."""
+        return self * other if np.ndim(other) == 0 and not isinstance(other, LinearOperator) else self @ other
+
+    def matmul(
+        self: SparseArray,
+        other: SparseArray,
+        *,
+        format: str | None = None,
+        kernel: str | None = None,
+        out: SparseArray | None = None,
+        max_bytes: int | None = None,
+        profile: bool = False,
+        stream: Any = None,
+    ) -> Any:
+        """Return the sparse product ``A @ other``; see `diagsparse.matmul` for all that it can do.
+
+        ``profile=True`` returns ``(result, stages)`` with the seconds of each stage, waiting for the GPU.
+        """
+        if not isinstance(other, SparseArray):
+            other = construct.require_sparse(other, "matmul", "B", self._place)
+        with streams.on(self._place, stream, "matmul"):
+            if profile:
+                return profiled(self, other, out, format=format, kernel=kernel, max_bytes=max_bytes)
+            return MatmulPlan(self, other, format, kernel, max_bytes)(out=out)
+
+    def kernels(self: SparseArray, operation: str = "matvec") -> list[str]:
+        """Return the names of the kernels of ``"matvec"``, ``"matmul"`` or ``"chain"`` on this device.
+
+        The first is the default; for products of diagonals on a GPU ``plan.kernel`` names what is chosen.
+        """
+        names = self._core.kernels(self.format)
+        if operation not in names:
+            raise ValueError(f'kernels: no operation {operation!r}; there are "matvec", "matmul" and "chain"')
+        if operation == "matmul" and not self._own_products:
+            names = self._core.kernels(COMMON)
+        return names[operation]

@@ -1,0 +1,311 @@
+"""Plans: the structure of a product, found once and run for any values on it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._arrays import device_dense, streams
+from .._matrix.base import SparseArray
+from .._matrix.construct import together
+from .._matrix.family import convert, unpacked
+from .._matrix.registry import COMMON, FORMATS, format_class
+from .._matrix.summary import Summary
+from .._places import memory
+from .._places.backend import CPU
+from .._places.types import check_scalars, product_dtypes
+from .._show import display
+
+_ONE, _ZERO = 1, 0  # the factors of a plain product, which need no check
+_BOTH = 0  # triangles; `_sums.TRIANGLES` has the other numbers
+OPERATIONS: dict[str, Callable[[SparseArray], SparseArray]] = {
+    "N": lambda a: a,
+    "T": lambda a: a.T,
+    "H": lambda a: a.H,
+}
+
+
+def product_formats(a: SparseArray, b: SparseArray, format: str | None) -> tuple[str, str]:
+    """Return the format of a product, and the one whose kernels make it.
+
+    By default the result is in the left operand's format, but in csr where a family with products of its own meets
+    another one.
+    """
+    if not a._own_products or a._family != b._family:
+        return format or (COMMON if a._own_products else a._format), COMMON
+    result = format or a._format
+    return result, result if FORMATS[result]._family == a._family else a._format
+
+
+class MatmulPlan:
+    """The structure of a product ``C = op(A) op(B)``, ready for any values of A and B.
+
+    Made by `plan_matmul`. ``plan()`` multiplies the operands that it was made with, ``plan(a2, b2)``
+    others of the same structure; ``out=`` takes a matrix that an earlier call returned. Several
+    threads may use a plan at once.
+    """
+
+    def __init__(
+        self,
+        a: SparseArray,
+        b: SparseArray,
+        format: str | None = None,
+        kernel: str | None = None,
+        max_bytes: int | None = None,
+        triangle: int = _BOTH,
+        extra: Sequence[int] = (),
+        trans: tuple[str, str] = ("N", "N"),
+    ) -> None:
+        self._given = a, b  # before any conversion
+        self._unpacked = 0  # bytes
+        if a._packed or b._packed:
+            a, b = unpacked(a), unpacked(b)
+            self._unpacked = sum(x.nbytes for x, given in zip((a, b), self._given, strict=True) if x is not given)
+        self._place = a._place
+        if a._place is not b._place:
+            together("matmul", a, b)  # raises
+        if a._shape[1] != b._shape[0]:
+            raise ValueError(
+                f"matmul: A is {display.operand(a)} and B is {display.operand(b)}: "
+                f"A has {a.shape[1]} columns, B has {b.shape[0]} rows"
+            )
+        if format is not None:
+            format_class(format)  # raises for an unknown name
+            a._core.check_shape(format, a.shape[0], b.shape[1])
+        self._format, self._work = product_formats(a, b, format)
+        worker = FORMATS[self._work]
+        a, b = worker._as_factor(a), worker._as_factor(b)
+        self._plan = worker._plan_product(a, b, kernel or "", max_bytes, triangle, extra)
+        self._trans = trans
+        self._native = self._format == self._work  # the kernel makes the format that was asked for
+        self._a, self._b = a, b
+        self._dtype = a._dtype if a._dtype is b._dtype else product_dtypes(a.dtype, b.dtype)[1]
+        nbytes = self._plan.nbytes
+        if nbytes > memory.SMALL or max_bytes is not None:
+            what = f"matmul: {display.operand(a)} times {display.operand(b)}: the result"
+            memory.require(max(nbytes, self.nbytes), max_bytes, what, place=self._place)
+
+    @property
+    def format(self) -> str:
+        """Format of the result."""
+        return self._format
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the result's values, for the operands that the plan was made with."""
+        return self._dtype
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of the result."""
+        return self._plan.rows, self._plan.cols
+
+    @property
+    def offsets(self) -> np.ndarray:
+        """Offsets of the result's stored diagonals, ascending (none for csr)."""
+        return np.array(self._plan.offsets, dtype=np.int64)
+
+    @property
+    def nnz(self) -> int:
+        """Count of values that the result stores (a diagonal product asked for as csr, csc or coo: at most)."""
+        return self._plan.stored if self._native else FORMATS[self.format]._count(self._summary())
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of one result, exactly (a diagonal product asked for as csr, csc or coo: at most)."""
+        return self._plan.nbytes if self._native else FORMATS[self.format]._forecast(self._summary())
+
+    def _summary(self) -> Summary:
+        """Return what is known of the result."""
+        return Summary(self.shape, self.dtype.itemsize, self._plan.stored, None, self._occupied)
+
+    def _occupied(self) -> np.ndarray:
+        made = SparseArray._wrap(self._plan.result("float32"))
+        return made._occupied()
+
+    @property
+    def workspace_nbytes(self) -> int:
+        """Bytes of the plan itself, and of packed operands in full."""
+        return self._plan.workspace_nbytes + self._unpacked
+
+    @property
+    def kernel(self) -> str:
+        """Name of the kernel that runs it."""
+        return self._plan.kernel
+
+    def __call__(
+        self,
+        a2: SparseArray | None = None,
+        b2: SparseArray | None = None,
+        *,
+        out: SparseArray | None = None,
+        alpha: complex = 1,
+        beta: complex = 0,
+        stream: Any = None,
+    ) -> SparseArray:
+        """Multiply, with the values of `a2` and `b2` where given.
+
+        Parameters
+        ----------
+        a2, b2 : sparse matrix, optional
+            Like the operands that the plan was made with: same format, shape and structure. A
+            transposition that the plan was asked for is applied to them too.
+        out : sparse matrix, optional
+            Of the planned structure and the product's dtype; overwritten (or updated, with `beta`)
+            and returned.
+        alpha, beta : scalar
+            ``out = alpha A B + beta out``.
+        stream : optional
+            For matrices on a GPU, as in `SparseArray.matvec`; by default CuPy's or PyTorch's current stream. With
+            `out` nothing is allocated, so the call can be captured in a CUDA graph.
+
+        Raises
+        ------
+        ValueError
+            If a structure differs from the planned one; nothing is written.
+        """
+        if stream is not None:
+            with streams.on(self._place, stream, "plan"):
+                return self(a2, b2, out=out, alpha=alpha, beta=beta)
+        a, b = self._a, self._b
+        if a2 is not None and a2 is not a:
+            a = _like(a2, a, "A", self._trans[0], self._given[0]._packed)
+        if b2 is not None and b2 is not b:
+            b = _like(b2, b, "B", self._trans[1], self._given[1]._packed)
+        dtype = a._dtype
+        if dtype is not b._dtype:
+            wanted, dtype = product_dtypes(dtype, b._dtype)
+            b = b.astype(wanted, copy=False)
+        if alpha is not _ONE or beta is not _ZERO:
+            check_scalars(dtype, alpha, beta, "plan")
+        if out is not None and self._native:
+            if not isinstance(out, SparseArray) or out._op:
+                self._refuse(out)
+            self._plan.run_into(a._matrix, b._matrix, out._matrix, alpha, beta)
+            return out
+        if out is None and beta != 0:
+            raise ValueError(f"plan: beta={beta} scales out, but no out was given")
+        made = object.__new__(FORMATS[self._work])
+        made._matrix = self._plan.run(a._matrix, b._matrix, alpha)
+        made._op, made._dtype, made._shape = 0, dtype, (a._shape[0], b._shape[1])
+        if self._place is not CPU:
+            made._settle(self._place)
+        if not self._native:
+            made = convert(made, self.format)
+        if out is None:
+            return made
+        operands = [given if new is None else new for given, new in zip(self._given, (a2, b2), strict=True)]
+        return self._update(out, made, beta, operands)
+
+    def _update(self, out: SparseArray, made: SparseArray, beta: complex, operands: list[SparseArray]) -> SparseArray:
+        """Bring a result that was made in another format into `out`."""
+        if not isinstance(out, SparseArray) or out._op:
+            self._refuse(out)
+        if not _same_structure(out, made):
+            raise ValueError(f"plan: out is {out!r} with another structure than the result {made!r}")
+        if any(made._core.overlap(out.values, operand._matrix.values) for operand in operands):
+            raise ValueError("plan: out is one of the operands")
+        out._add_values(made, beta)
+        return out
+
+    def check_out(self, out: Any) -> None:
+        """Raise unless `out` can take the product of the planned operands."""
+        if not isinstance(out, SparseArray) or out._op:
+            self._refuse(out)
+        self._plan.check_into(self._a._matrix, self._b._matrix, out._matrix)
+
+    def _refuse(self, out: Any) -> None:
+        if not isinstance(out, SparseArray):
+            raise TypeError(f"plan: out is {type(out).__name__}, expected a {self._work}_array")
+        raise ValueError(f"plan: out is {out!r}; expected a {self._work}_array that is no view")
+
+    def __enter__(self) -> MatmulPlan:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+    def __repr__(self) -> str:
+        return display.plan(self)
+
+
+def _same_structure(x: SparseArray, y: SparseArray) -> bool:
+    if (x.format, x.shape, x.dtype, x._place) != (y.format, y.shape, y.dtype, y._place):
+        return False
+    theirs, host = y.parts(), x._place.host
+    return all(name == "values" or np.array_equal(host(part), host(theirs[name])) for name, part in x.parts().items())
+
+
+def _like(given: Any, planned: SparseArray, name: str, trans: str, packed: bool) -> SparseArray:
+    """Return op(given) if it can stand in for `planned`, which a `packed` operand was unpacked to."""
+    if not isinstance(given, SparseArray):
+        raise TypeError(f"plan: {name} is {type(given).__name__}, expected a {planned.format}_array")
+    together("plan", planned, given, ("the plan", name))
+    given = OPERATIONS[trans](unpacked(given))
+    given = planned._as_factor(given, planned, packed)
+    if given.format != planned.format or given._op != planned._op or given.shape != planned.shape:
+        raise ValueError(f"plan: {name} is {given!r}, the plan was made for {planned!r}")
+    return given
+
+
+class MatvecPlan:
+    """Products with one matrix, ready to be called: ``plan(x, out=y)``. Made by `plan_matvec`."""
+
+    workspace_nbytes = 0
+
+    def __init__(self, a: SparseArray, kernel: str | None = None) -> None:
+        names = a.kernels("matvec")
+        if kernel is not None and kernel not in names:
+            listed = ", ".join(f'"{name}"' for name in names)
+            raise ValueError(f'matvec: no kernel "{kernel}" for {a.format} on {a.device}; there are {listed}')
+        self.matrix, self.kernel = a, kernel or names[0]
+        self._planned: device_dense.Planned | None = None
+        if a._place is not CPU:  # what the kernel keeps of the matrix is there before the first call
+            a._core.prepare_matvec(a._matrix, a._op, self.kernel)
+            self._planned = device_dense.Planned(a, self.kernel)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of the matrix."""
+        return self.matrix.shape
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that one product reads and writes at least: the matrix, x and y."""
+        return self.matrix.nbytes + sum(self.shape) * self.matrix.dtype.itemsize
+
+    def __call__(self, x: Any, *, out: Any = None, alpha: complex = 1, beta: complex = 0, stream: Any = None) -> Any:
+        """Return ``alpha A x + beta out``; see `SparseArray.matvec`."""
+        if self._planned is not None:
+            return self._planned(x, out, alpha, beta, stream)
+        return self.matrix.matvec(x, out=out, alpha=alpha, beta=beta, kernel=self.kernel, stream=stream)
+
+    def __enter__(self) -> MatvecPlan:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+    def __repr__(self) -> str:
+        return f'<plan matvec {display.operand(self.matrix)}, kernel "{self.kernel}", {display.where(self.matrix)}>'
+
+
+def profiled(
+    a: SparseArray, b: SparseArray, out: SparseArray | None, **options: Any
+) -> tuple[SparseArray, dict[str, float]]:
+    """Return the product and the seconds of its stages: the plan, the arithmetic."""
+    start = _clock(a)
+    plan = MatmulPlan(a, b, **options)
+    planned = _clock(a)
+    made = plan(out=out)
+    return made, {"plan": planned - start, "multiply": _clock(a) - planned}
+
+
+def _clock(a: SparseArray) -> float:
+    """Return the time, after all work on the matrix's device."""
+    if a._place is not CPU:
+        a._core.synchronize(a._place.index)
+    return time.perf_counter()

@@ -1,0 +1,162 @@
+"""Sparse products in one call: `matmul`, and the functions that make plans."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._arrays import streams
+from .._matrix.base import SparseArray
+from .._matrix.construct import home_of, require_sparse
+from .._matrix.registry import COMMON
+from .._places.backend import Place
+from .._show import display
+from .plans import OPERATIONS, MatmulPlan, MatvecPlan, product_formats
+from .sums import TRIANGLES, check_triangle, no_beta, sum_of_products
+
+
+def _view(x: Any, trans: str, who: str, name: str, home: Place) -> SparseArray:
+    """Return op(x) as a view of one of our matrices."""
+    made = require_sparse(x, who, name, home)
+    if trans not in OPERATIONS:
+        raise ValueError(f'{who}: trans={trans!r} for {name}: expected "N", "T" or "H"')
+    return OPERATIONS[trans](made)
+
+
+def plan_matmul(
+    a: Any,
+    b: Any,
+    /,
+    *,
+    trans_a: str = "N",
+    trans_b: str = "N",
+    triangle: str | None = None,
+    format: str | None = None,
+    kernel: str | None = None,
+    max_bytes: int | None = None,
+) -> MatmulPlan:
+    """Plan ``op(A) op(B)``: find the result's exact structure and size before any arithmetic.
+
+    Parameters
+    ----------
+    a, b : sparse matrix
+        Ours, SciPy's or CuPy's. The result has the left one's format (csr where only the left is diagonal).
+    trans_a, trans_b : {"N", "T", "H"}
+        As it is, transposed, adjoint; no data moves.
+    triangle : {None, "lower", "upper"}
+        The part of the result (with the main diagonal) that is computed and stored, of matrices by diagonals: with
+        A and its transpose the plan of `syrk`.
+    format : str, optional
+        Of the result.
+    kernel : str, optional
+        A name from ``A.kernels("matmul")``.
+    max_bytes : int, optional
+        Limit for the result; by default what the device has free.
+
+    Returns
+    -------
+    MatmulPlan
+
+    Raises
+    ------
+    ValueError
+        Shapes that do not fit, unknown names, one triangle of a product entry by entry.
+    MemoryError
+        With the bytes, when the result would not fit.
+
+    Notes
+    -----
+    Costs O(D_A D_B) for diagonals: the offsets of C are the sums of those of A and B.
+
+    Examples
+    --------
+    >>> import diagsparse as ds
+    >>> A = ds.dia_array(ds.gallery.tridiagonal(1000))
+    >>> plan = ds.plan_matmul(A, A)
+    >>> plan.offsets, plan.nbytes
+    (array([-2, -1,  0,  1,  2]), 40040)
+    """
+    home = home_of(a, b)
+    a, b = _view(a, trans_a, "plan_matmul", "A", home), _view(b, trans_b, "plan_matmul", "B", home)
+    check_triangle(triangle, "plan_matmul")
+    if triangle is not None and product_formats(a, b, format)[1] == COMMON:
+        raise ValueError(
+            f'plan_matmul: triangle="{triangle}" is for matrices by diagonals, but A is {display.operand(a)} and B is '
+            f'{display.operand(b)}; A.asformat("hm") converts'
+        )
+    return MatmulPlan(a, b, format, kernel, max_bytes, TRIANGLES[triangle], trans=(trans_a, trans_b))
+
+
+def plan_matvec(a: Any, /, *, kernel: str | None = None) -> MatvecPlan:
+    """Plan products of `a` with vectors or dense blocks; ``plan(x, out=y)`` runs one."""
+    return MatvecPlan(require_sparse(a, "plan_matvec", "A"), kernel)
+
+
+def matmul(
+    a: Any,
+    b: Any,
+    /,
+    c: Any = None,
+    *,
+    alpha: complex = 1,
+    beta: complex | None = None,
+    trans_a: str = "N",
+    trans_b: str = "N",
+    format: str | None = None,
+    kernel: str | None = None,
+    out: SparseArray | None = None,
+    max_bytes: int | None = None,
+    stream: Any = None,
+) -> SparseArray:
+    """Return the sparse product ``alpha op(A) op(B) + beta C``.
+
+    Parameters
+    ----------
+    a, b : sparse matrix
+        Ours, SciPy's or CuPy's. The result has the left one's format (csr where only the left is
+        diagonal) and is on their device; SciPy's go to the device of the others.
+    c : sparse matrix, optional
+        Added, scaled by `beta`; the result stores its diagonals as well. It is not changed. ``beta=0`` does not read
+        its values.
+    alpha, beta : scalar
+        `beta` is 1 where `c` is given, else 0.
+    trans_a, trans_b : {"N", "T", "H"}
+        As it is, transposed, adjoint; no data moves.
+    format, kernel : str, optional
+        Of the result; a name from ``A.kernels("matmul")``.
+    out : sparse matrix, optional
+        Of the result's exact structure; overwritten and returned (`plan_matmul` tells it).
+    max_bytes : int, optional
+        Limit for the result; by default what the device has free.
+    stream : optional
+        For matrices on a GPU, as in `SparseArray.matvec`; by default CuPy's or PyTorch's current stream.
+
+    Returns
+    -------
+    sparse matrix
+        Explicit zeros that cancellation leaves stay stored.
+
+    Raises
+    ------
+    ValueError, TypeError, MemoryError
+        Shapes, names or structures that do not fit; operands on different devices; a result that does
+        not fit the memory of its device.
+
+    Notes
+    -----
+    Every pair of diagonals (a, b) contributes to diagonal a + b. At least the bytes of A, B and C
+    are moved; the default kernel writes each value of C once. The same bits for any thread count.
+
+    Examples
+    --------
+    >>> import diagsparse as ds
+    >>> A = ds.hm_array(ds.gallery.tridiagonal(4))
+    >>> ds.matmul(A, A, trans_b="T").offsets
+    array([ 0,  1,  2, -1, -2])
+    """
+    home = home_of(a, b, c)
+    a, b = _view(a, trans_a, "matmul", "A", home), _view(b, trans_b, "matmul", "B", home)
+    with streams.on(a._place, stream, "matmul"):
+        if c is None:
+            no_beta("matmul", beta)
+            return MatmulPlan(a, b, format, kernel, max_bytes)(out=out, alpha=alpha)
+        return sum_of_products("matmul", [(a, b)], c, alpha, beta, None, format, kernel, out, max_bytes)

@@ -1,0 +1,146 @@
+"""Sums of products and of ``beta C`` in one structure: `syrk`, `syr2k`, and `matmul` where it has a C."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._matrix.base import SparseArray
+from .._matrix.construct import home_of, require_sparse, together
+from .._matrix.family import convert, unpacked
+from .._matrix.registry import COMMON, format_class
+from .._places.types import check_scalars
+from .._show import display
+from .plans import OPERATIONS, MatmulPlan, product_formats
+
+TRIANGLES = {None: 0, "lower": 1, "upper": 2}  # the parts of a result, by the core's numbers
+
+
+def syrk(
+    a: Any,
+    /,
+    c: Any = None,
+    *,
+    alpha: complex = 1,
+    beta: complex | None = None,
+    trans: str = "N",
+    triangle: str | None = None,
+    kernel: str | None = None,
+) -> SparseArray:
+    """Return ``alpha A A^T + beta C``, or with `trans` "T": ``A^T A``, with "H": ``A^H A`` in its place.
+
+    Parameters
+    ----------
+    a : sparse matrix
+        Ours or SciPy's.
+    c, alpha, beta, kernel
+        As for `matmul`.
+    trans : {"N", "T", "H"}
+        Which product.
+    triangle : {None, "lower", "upper"}
+        Both triangles, or the one (with the main diagonal) that is computed and stored.
+
+    Returns
+    -------
+    sparse matrix
+        In A's format.
+
+    Notes
+    -----
+    ``plan_matmul(A, A.T, triangle=...)`` plans it, for matrices by diagonals.
+
+    Examples
+    --------
+    >>> import diagsparse as ds
+    >>> A = ds.hm_array(ds.gallery.tridiagonal(4))
+    >>> ds.syrk(A, triangle="lower").offsets
+    array([ 0, -1, -2])
+    """
+    a = require_sparse(a, "syrk", "A", home_of(a, c))
+    return sum_of_products("syrk", [_rank_pair("syrk", a, a, trans)], c, alpha, beta, triangle, a.format, kernel)
+
+
+def syr2k(
+    a: Any,
+    b: Any,
+    /,
+    c: Any = None,
+    *,
+    alpha: complex = 1,
+    beta: complex | None = None,
+    trans: str = "N",
+    triangle: str | None = None,
+    kernel: str | None = None,
+) -> SparseArray:
+    """Return ``alpha (A B^T + B A^T) + beta C``; `trans` "T": ``A^T B + B^T A``, "H": ``A^H B + B^H A``.
+
+    Parameters and result as for `syrk`; A and B have the same shape.
+    """
+    home = home_of(a, b, c)
+    a, b = require_sparse(a, "syr2k", "A", home), require_sparse(b, "syr2k", "B", home)
+    if a.shape != b.shape:
+        raise ValueError(f"syr2k: A is {display.operand(a)} and B is {display.operand(b)}; the shapes must agree")
+    pairs = [_rank_pair("syr2k", a, b, trans), _rank_pair("syr2k", b, a, trans)]
+    return sum_of_products("syr2k", pairs, c, alpha, beta, triangle, a.format, kernel)
+
+
+def _rank_pair(who: str, a: SparseArray, b: SparseArray, trans: str) -> tuple[SparseArray, SparseArray]:
+    if trans not in OPERATIONS:
+        raise ValueError(f'{who}: trans={trans!r}: expected "N", "T" or "H"')
+    return (a, b.T) if trans == "N" else (OPERATIONS[trans](a), b)
+
+
+def check_triangle(triangle: Any, who: str) -> None:
+    """Raise unless `triangle` names a part of a result."""
+    if triangle not in TRIANGLES:
+        raise ValueError(f'{who}: triangle={triangle!r}: expected None, "lower" or "upper"')
+
+
+def no_beta(who: str, beta: complex | None) -> None:
+    if beta not in (None, 0):
+        raise ValueError(f"{who}: beta={beta} scales c, but no c was given")
+
+
+def sum_of_products(
+    who: str,
+    pairs: list[tuple[SparseArray, SparseArray]],
+    c: Any,
+    alpha: complex,
+    beta: complex | None,
+    triangle: str | None,
+    format: str | None,
+    kernel: str | None,
+    out: SparseArray | None = None,
+    max_bytes: int | None = None,
+) -> SparseArray:
+    """Return alpha times the sum of the products, plus beta c, in one structure that holds all of them."""
+    check_triangle(triangle, who)
+    pairs = [(unpacked(a), unpacked(b)) for a, b in pairs]
+    first = pairs[0][0]
+    shape = first.shape[0], pairs[0][1].shape[1]
+    together(who, *pairs[0])
+    if c is None:
+        no_beta(who, beta)
+    else:
+        c, beta = unpacked(require_sparse(c, who, "C", first._place)), 1 if beta is None else beta
+        together(who, first, c, ("A", "C"))
+        if c.shape != shape:
+            raise ValueError(f"{who}: C is {display.operand(c)}, but the product is {shape[0]} x {shape[1]}")
+    format, work = product_formats(*pairs[0], None if format is None else format_class(format).format)
+    dtype = np.result_type(*(x for a, b in pairs for x in (a.dtype, b.dtype)), *([] if c is None else [c.dtype]))
+    check_scalars(dtype, alpha, beta or 0, who)
+    pairs = [(a.astype(dtype, copy=False), b.astype(dtype, copy=False)) for a, b in pairs]
+    first, beta = pairs[0][0], beta or 0
+    if work != COMMON:
+        c = c if c is None or c._family == first._family else convert(c, c._for_diagonals().format)
+        made = first._sum_of_products(who, pairs, c, alpha, beta, triangle, work, kernel, out, max_bytes)
+        return convert(made, format)
+    if out is not None:
+        raise ValueError(f"{who}: out= together with C is for the diagonal formats")
+    total, *others = (MatmulPlan(a, b, COMMON, kernel, max_bytes)(alpha=alpha) for a, b in pairs)
+    for other in others:
+        total = total._added(other, 1, 1)
+    if c is not None and beta != 0:
+        total = total._added(convert(c, COMMON).astype(dtype, copy=False), 1, beta)
+    return convert(total if triangle is None else total._triangle(triangle, who), format)

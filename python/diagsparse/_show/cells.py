@@ -1,0 +1,196 @@
+"""Small matrices as SVG, with their values in cells; and what all drawings share: the frame and the colours.
+
+A diagonal (of `csr` and `coo`: a row, of `csc`: a column) has the same colour in every drawing. Grey is what is
+stored but means nothing: the padding of `dia`, and a half of a row of `cdm` that holds only zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .._matrix.base import SparseArray
+
+SMALL = 12  # matrices up to this size are drawn with their values
+GREY = "#888888"
+NAMES = 52  # room for the names left of a strip
+_PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito
+_SCANNED = 1 << 24  # values up to which a drawing looks for diagonals of zeros
+_FONT, _LETTER = 10, 6  # height and width of a letter
+_LINE = 420  # strips longer than this continue on the next line
+
+
+class _Cell(NamedTuple):
+    """A cell: its lines of text and its fill; no fill: text only; no text in grey: padding."""
+
+    lines: tuple[str, ...] = ()
+    color: str | None = None
+
+
+_PADDING = _Cell((), GREY)
+
+
+def svg(width: float, height: float, body: str, label: str) -> str:
+    """Return a drawing that clips what sticks out; `label` is for those who cannot see it."""
+    return (
+        f"<svg width='{width:.0f}' height='{height:.0f}' viewBox='0 0 {width:.0f} {height:.0f}' role='img' "
+        f"aria-label='{escape(label)}' style='overflow:hidden;max-width:100%;height:auto' font-family='monospace' "
+        f"font-size='{_FONT}' text-anchor='middle' fill='currentColor'>{body}</svg>"
+    )
+
+
+def color_of(index: int) -> str:
+    """Return the colour of the diagonal, row or column with this index."""
+    return _PALETTE[index % len(_PALETTE)]
+
+
+def span_color(a: Any, d: int, start: int, length: int) -> str:
+    """Return the colour of diagonal `d`."""
+    flat = a._matrix.values.reshape(-1)
+    zero = a._shares_rows and flat.size <= _SCANNED and not flat[start : start + length].any()
+    return GREY if zero else color_of(d)
+
+
+def _number(value: float, room: int, sign: str = "") -> str:
+    """Return a number with as many digits as fit into `room` letters (one digit where none does)."""
+    for digits in range(room, 0, -1):
+        mantissa, _, exponent = f"{value:{sign}.{digits}g}".partition("e")
+        written = f"{mantissa}e{int(exponent)}" if exponent else mantissa
+        if len(written) <= room:
+            break
+    return written
+
+
+def _value(a: SparseArray, value: complex, color: str) -> _Cell:
+    """Return the cell of a value; the imaginary part has a line of its own."""
+    room = 7 if max(a.shape) <= 6 else 6 if max(a.shape) <= 9 else 5
+    lines: tuple[str, ...] = (_number(value.real, room),)
+    if value.imag != 0:
+        lines += (_number(value.imag, room, "+") + "j",)
+    return _Cell(lines, color)
+
+
+def _cell_size(cells: Sequence[_Cell]) -> tuple[int, int]:
+    """Return width and height that hold the longest line and the most lines."""
+    longest = max((len(line) for cell in cells for line in cell.lines), default=1)
+    return max(22, _LETTER * longest + 6), 20 + 9 * (max((len(cell.lines) for cell in cells), default=1) > 1)
+
+
+def _cells(placed: Sequence[tuple[int, int, _Cell]], w: int, h: int) -> str:
+    """Draw cells at their places: one path per colour, then the text."""
+    fills: dict[str, str] = {}
+    padding = texts = ""
+    for x, y, (lines, color) in placed:
+        if color == GREY and not lines:
+            padding += f"<rect x='{x}' y='{y}' width='{w}' height='{h}'/>"
+        elif color:
+            fills[color] = fills.get(color, "") + f"M{x},{y}h{w}v{h}h-{w}z"
+        for k, line in enumerate(lines):
+            down = y + h / 2 + 3.5 + (k - (len(lines) - 1) / 2) * (_FONT + 1)
+            texts += f"<text x='{x + w / 2:g}' y='{down:g}'>{escape(line)}</text>"
+    if padding:
+        padding = f"<g class='padding' fill='{GREY}' fill-opacity='.6'>{padding}</g>"
+    paths = "".join(f"<path d='{path}' fill='{color}' fill-opacity='.4'/>" for color, path in fills.items())
+    return f"<g stroke='currentColor' stroke-opacity='.25'>{padding}{paths}</g>{texts}"
+
+
+def of_diagonals(a: Any) -> list[tuple[int, int, _Cell]]:
+    """Return (row, column, cell) of all that is stored, in the colours of the diagonals."""
+    colors = [span_color(a, d, start, length) for d, (_, _, length, start) in enumerate(a._spans().tolist())]
+    return [
+        (row + t, row + t + offset, _value(a, value, color))
+        for color, (offset, row, values) in zip(colors, a._diagonals(), strict=True)
+        for t, value in enumerate(a._seen(values).tolist())
+    ]
+
+
+def of_entries(a: Any) -> list[tuple[int, int, _Cell]]:
+    """Return (row, column, cell) of all that is stored, in the colours of the rows or of the columns."""
+    coo = a.to_scipy("coo")
+    by_column = a._by_column != bool(a._op & 1)
+    triplets = zip(coo.row.tolist(), coo.col.tolist(), coo.data.tolist(), strict=True)
+    return [(i, j, _value(a, value, color_of(j if by_column else i))) for i, j, value in triplets]
+
+
+def _strip(
+    tracks: Sequence[tuple[str, Sequence[_Cell]]], size: tuple[int, int], top: int, marks: Sequence[int] = ()
+) -> tuple[str, int, int]:
+    """Draw named arrays of one length under each other, wrapped together; `marks` are drawn as boundaries.
+
+    Returns the drawing, its width, and where it ends.
+    """
+    (w, h), length, y = size, len(tracks[0][1]), top
+    per_line = max(SMALL + 1, (_LINE - NAMES) // w)
+    placed, drawn = [], ""
+    for begin in range(0, length, per_line):
+        for name, cells in tracks:
+            drawn += f"<text x='{NAMES - 6}' y='{y + h / 2 + 3.5:g}' text-anchor='end'>{escape(name)}</text>"
+            placed += [(NAMES + k * w, y, cell) for k, cell in enumerate(cells[begin : begin + per_line])]
+            y += h
+        for x in (NAMES + (mark - begin) * w for mark in marks if begin <= mark < begin + per_line):
+            drawn += f"<path d='M{x},{y}v-{h}' stroke='currentColor' stroke-width='2'/>"
+        y += 8
+    return _cells(placed, w, h) + drawn, NAMES + min(length, per_line) * w + 1, y
+
+
+def small_matrix(a: Any) -> tuple[str, float, float]:
+    """Draw all that is stored, each value at its place; with width and height."""
+    entries = a._drawn_cells()
+    w, h = _cell_size([cell for _, _, cell in entries])
+    body = _cells([(j * w, i * h, cell) for i, j, cell in entries], w, h)
+    return body, float(a.shape[1] * w), float(a.shape[0] * h)
+
+
+def small_rows(a: Any) -> str:
+    """Draw the rows of `dia` and `cdm`: every slot, also those that no diagonal fills."""
+    parts = a.parts()
+    values, stride = parts["values"], parts["values"].shape[1]
+    slots = [[_PADDING] * stride for _ in values]
+    for d, (_, _, length, start) in enumerate(a._spans().tolist()):
+        r, c = divmod(start, stride)
+        color = span_color(a, d, start, length)
+        slots[r][c : c + length] = [_value(a, value, color) for value in values[r, c : c + length].tolist()]
+    tracks = [(str(label), row) for label, row in zip(parts[a._labels].tolist(), slots, strict=True)]
+    size = _cell_size([cell for row in slots for cell in row])
+    title = f"<text x='{NAMES - 6}' y='12' text-anchor='end'>{a._labels}</text>"
+    body, width, height = _strip(tracks, size, 17)
+    return svg(width, height, title + body, f"values of {a.format}, row by row")
+
+
+def small_runs(a: Any) -> str:
+    """Draw the one strip of `hm`, each run under the offset of its diagonal."""
+    values, names, starts = [], [], []
+    flat = a.values.reshape(-1)
+    for d, (offset, _, length, start) in sorted(enumerate(a._spans().tolist()), key=lambda item: item[1][3]):
+        starts.append(start)
+        names += [_Cell((str(offset),))] + [_Cell()] * (length - 1)
+        values += [_value(a, value, color_of(d)) for value in flat[start : start + length].tolist()]
+    tracks, size = [("offsets", names), ("values", values)], _cell_size(values)
+    body, width, height = _strip(tracks, size, 0, starts)
+    return svg(width, height, body, "values of hm, diagonal after diagonal")
+
+
+def small_strips(a: Any) -> str:
+    """Draw the arrays of `csr`, `csc` and `coo`: those with an element per entry, then the pointers."""
+    parts = a.parts()
+    pointers = parts.get("indptr")
+    lines = parts["row"] if pointers is None else np.repeat(np.arange(len(pointers) - 1), np.diff(pointers))
+    colors = [color_of(line) for line in lines.tolist()]
+    values = [_value(a, value, color) for value, color in zip(parts["values"].tolist(), colors, strict=True)]
+    tracks = [("values", values)] + [
+        (name, [_Cell((str(k),), color) for k, color in zip(array.tolist(), colors, strict=True)])
+        for name, array in parts.items()
+        if name not in ("values", "indptr")
+    ]
+    size = _cell_size(values)
+    body, width, height = _strip(tracks, size, 0)
+    if pointers is not None:
+        last = len(pointers) - 1
+        cells = [_Cell((str(p),), color_of(k) if k < last else None) for k, p in enumerate(pointers.tolist())]
+        more, wide, height = _strip([("indptr", cells)], (size[0], 20), height)
+        body, width = body + more, max(width, wide)
+    return svg(width, height, body, f"parts of {a.format}")

@@ -1,0 +1,182 @@
+"""The benchmark on a GPU: every kernel of ours against cuSPARSE (CuPy, nvmath), timed by events, checked, with floors.
+
+All contenders of a case work on the same values, in memory that lies ready (`plan(..., out=)`), one after another in
+one process. The yardstick is a device-to-device copy of the same run, its bytes read plus its bytes written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import date
+from functools import partial
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from .. import measure
+from .._matrix.registry import FORMATS
+from .._places.backend import Place, place
+from ..measure import Progress, portion
+from . import bench_cases, bench_problem, gpu_peers
+from .bench_cuda_cases import CASES, Case
+from .bench_problem import Problem
+from .comparison import finite
+
+_SAMPLE = 2e-4  # seconds of calls between two events: their own microsecond must not count
+_MOST = 0.3  # seconds of one contender's samples together; three there are always
+_SLOW = ("sequential",)  # one thread of a GPU: left out above _SLOW_WORK multiply-adds
+_SLOW_WORK = 1 << 20
+
+
+def cases(name: str | None = None) -> list[Case]:
+    """Return the cases of a group, or those whose names start so; all by default."""
+    return bench_cases.chosen(CASES, name, " on a GPU")
+
+
+def run(
+    name: str | None = None,
+    *,
+    dtype: Any = np.float64,
+    device: str = "cuda",
+    quick: bool = False,
+    samples: int = 15,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Run the benchmark on a GPU and return its report as plain values.
+
+    Parameters
+    ----------
+    name : str, optional
+        A group ("spmv", "spmm", "narrow", "packed", "chain", "spgemm", "syrk", "random", "small"), or how the names of
+        cases start.
+    dtype : dtype
+        Of all values.
+    device : str
+        ``"cuda"``, ``"cuda:1"``, ...
+    quick : bool
+        Small sizes, to see that it works; the figures mean little.
+    samples : int
+        Timings of each contender; the median is reported.
+    progress : callable, optional
+        Receives the share that is done, and what is being done.
+
+    Returns
+    -------
+    dict
+        ``device``, ``hardware``, ``versions``, ``date``, ``dtype``, ``quick``, ``ok``, ``copy_bandwidth`` and
+        ``rows``: a dict for each case and contender, with the error of those that failed.
+    """
+    chosen, where = cases(name), place(device)
+    rows: list[dict[str, Any]] = []
+    speed = copy_bandwidth(where, 1 << 24 if quick else 1 << 32)
+    for i, case in enumerate(chosen):
+        part = portion(progress or measure.silent, i / len(chosen), 1 / len(chosen))
+        rows += _run_case(case, np.dtype(dtype), 0.02 if quick else 1.0, where, samples, speed, part)
+        where.core.trim(where.index)
+    return {
+        "device": "cuda",
+        "hardware": gpu_peers.hardware(where),
+        "versions": gpu_peers.versions(where),
+        "date": date.today().isoformat(),
+        "dtype": np.dtype(dtype).name,
+        "quick": quick,
+        "copy_bandwidth": speed,
+        "ok": all(row["ok"] for row in rows if row["library"] == "diagsparse" and row["kernel"] != "cusparse"),
+        "rows": rows,
+    }
+
+
+# ---- time ---------------------------------------------------------------------------------------------------------
+def time_calls(call: Callable[[], Any], where: Place, samples: int) -> list[float]:
+    """Return the seconds of one call, `samples` times; each the mean of as many calls as fill 0.2 ms."""
+    start, stop = where.core.Event(where.index), where.core.Event(where.index)
+
+    def once(repeats: int) -> float:
+        call()  # while the device works on this one, the next calls line up behind it
+        start.record()
+        for _ in range(repeats):
+            call()
+        stop.record()
+        return stop.since(start) / repeats
+
+    once(1)
+    if (one := once(1)) > _MOST:
+        return [one]
+    repeats = max(1, min(1000, round(_SAMPLE / one)))
+    return [once(repeats) for _ in range(max(3, min(samples, round(_MOST / (one * repeats)))))]
+
+
+def copy_bandwidth(where: Place, nbytes: int) -> float:
+    """Return the bytes a second, read plus written, of a device-to-device copy of `nbytes`."""
+    one, two = (where.core.empty((nbytes // 8,), "float64", where.index) for _ in range(2))
+    one.fill(1.0)
+    seconds = median(time_calls(partial(two.assign, one), where, 10))
+    return 2 * one.nbytes / seconds
+
+
+# ---- a case -------------------------------------------------------------------------------------------------------
+def _run_case(
+    case: Case, dtype: np.dtype, scale: float, where: Place, samples: int, speed: float, report: Progress
+) -> list[dict[str, Any]]:
+    """Return the row of every contender."""
+    report(0.0, f"{case.name}: make")
+    problem = bench_problem.of_case(case, dtype, scale, where)
+    plain = bench_problem.counterpart(case, problem)
+    fields = {"case": case.name, "group": case.group, "op": case.op, "what": case.what, "shape": list(problem.A.shape),
+              "diagonals": len(problem.A.offsets), "work": problem.work(), "counterpart": case.counterpart}  # fmt: skip
+    rows: list[dict[str, Any]] = []
+    contenders = list(_contenders(case, problem, where))
+    for i, contender in enumerate(contenders):
+        report(i / len(contenders), f"{case.name}: {' '.join(contender[:3])}")
+        rows.append(fields | _row(contender, problem, plain, case, where, samples))
+    floor = next((row["floor_nbytes"] for row in rows if row["floor_nbytes"]), 0)
+    theirs = next((row["seconds"] for row in rows if row["kernel"] == "cusparse" and row["ok"]), None)
+    for row in rows:
+        own, other = row["seconds"], row["counterpart_seconds"]
+        row["floor_nbytes"] = floor
+        row["fraction"] = floor / own / speed if own and floor else None
+        row["vs_cusparse"] = theirs / own if own and theirs else None
+        row["vs_counterpart"] = other / own if own and other else None
+    return rows
+
+
+def _row(
+    contender: gpu_peers.Contender, problem: Problem, plain: Problem | None, case: Case, where: Place, samples: int
+) -> dict[str, Any]:
+    """Return what one contender reaches; of ours also the time that its kernel takes for the counterpart."""
+    library, format, kernel, prepare = contender
+    row: dict[str, Any] = {"library": library, "format": format, "kernel": kernel, "ok": False, "floor_nbytes": 0}
+    row |= dict.fromkeys(("seconds", "best", "error", "failed", "counterpart_seconds"))
+    try:
+        call = prepare()
+        made = call()
+        if format == "dia" and library == "diagsparse":
+            row["floor_nbytes"] = problem.floor(made)
+        row["error"] = finite(error := problem.error(made))
+        seconds = time_calls(call, where, samples)
+        row |= {"seconds": median(seconds), "best": min(seconds)}
+        if plain and library == "diagsparse":
+            call = plain.call(format, "" if case.power else kernel)
+            error = max(error, plain.error(call()))
+            row["counterpart_seconds"] = case.times * median(time_calls(call, where, samples))
+        row["ok"] = error <= 1
+    except Exception as failure:  # what a peer cannot do is part of the comparison
+        row["failed"] = f"{type(failure).__name__}: {failure}"[:300]
+    return row
+
+
+def _contenders(case: Case, problem: Problem, where: Place) -> Iterator[gpu_peers.Contender]:
+    """Yield every kernel of ours that has a part in the case, then the others' libraries."""
+    op = {"power": "chain", "syrk": "matmul"}.get(case.op, case.op)
+    work = problem.A.nnz * (len(problem.right.offsets) if op == "matmul" else 1)
+    for format in case.formats:
+        if format == "cdm" and problem.A.shape[0] != problem.A.shape[1]:
+            continue
+        for kernel in where.core.kernels(FORMATS[format].format)[op]:
+            if kernel in _SLOW and work > _SLOW_WORK:
+                continue
+            if kernel == "cusparse" and case.values:  # it has one type for all
+                continue
+            yield "diagsparse", format, kernel, partial(problem.call, format, kernel)
+    yield from gpu_peers.contenders(case.op, case.columns, problem.operands)

@@ -1,0 +1,149 @@
+"""The GPU benchmark's report as text for a terminal and as Markdown for the docs; both read the same JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from textwrap import shorten
+from typing import Any
+
+from .._places.memory import human
+from .._show import columns
+from .titles import TITLES
+
+_OPS = TITLES | {"matmul": "C = A B", "syrk": "C = A A^T, lower", "power": "y = A^k x"}
+
+
+def text(report: dict[str, Any]) -> str:
+    """Return a table for each case, the fastest first and what failed last."""
+    blocks = [machine(report)]
+    for rows in _cases(report):
+        first = rows[0]
+        title = f"{first['case']}   {_OPS[first['op']]}   {first['what']}, {first['diagonals']} diagonals"
+        beside = [name] if (name := first.get("counterpart")) else []
+        cells = [["", "kernel", "time", "vs cuSPARSE", "of copy", *beside, "error / bound"]]
+        failed = [row for row in rows if row["failed"]]
+        for row in sorted((row for row in rows if not row["failed"]), key=lambda row: row["seconds"]):
+            cells.append(
+                [_name(row), row["kernel"], _seconds(row), _ratio(row["vs_cusparse"]), _of_copy(row)]
+                + [_counterpart(row)] * len(beside)
+                + [columns.error(row["error"]) + "  FAILED" * (not row["ok"])]
+            )
+        lines = [title, *columns.columns(cells, "<<>>>" + ">" * len(beside) + ">")]
+        lines += [shorten(f"{_name(row)} {row['kernel']} - {row['failed']}", 100, placeholder=" ...") for row in failed]
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks)
+
+
+def markdown(report: dict[str, Any]) -> str:
+    """Return Markdown: the summary, then a line for each case and kernel."""
+    beside = _has_counterparts(report)
+    head = ["operation", "matrix", "format", "kernel", "time", "vs cuSPARSE", "of copy", *["counterpart"] * beside]
+    lines = [_line(head), "|---|---|---|---|---:|---:|---:|" + "---:|" * beside]
+    for rows in _cases(report):
+        for row in sorted(rows, key=lambda row: row["seconds"] or 1e9):
+            cells = [
+                *_product(row),
+                _name(row),
+                row["kernel"],
+                _outcome(row),
+                _ratio(row["vs_cusparse"]),
+                _of_copy(row),
+            ]
+            lines.append(_line(cells + [_named_counterpart(row)] * beside))
+    return summary(report) + "\n\n" + "\n".join(lines) + "\n"
+
+
+def summary(report: dict[str, Any]) -> str:
+    """Return one Markdown table: the best kernel of each diagonal format beside cuSPARSE, CuPy and nvmath."""
+    formats = ("dia", "hm", "cdm")
+    beside = _has_counterparts(report)
+    others = {"cuSPARSE": {"kernel": "cusparse"}, "CuPy csr": {"library": "cupy", "format": "csr"}}
+    if any(row["library"] == "nvmath" for row in report["rows"]):
+        others["nvmath dia"] = {"library": "nvmath"}
+    head = ["operation", "matrix", *formats, *others, "best vs cuSPARSE", "of copy", *["counterpart"] * beside]
+    lines = [_line(head), "|---|---|" + "---:|" * (len(head) - 2)]
+    for rows in _cases(report):
+        fastest = [_fastest(rows, format) for format in formats]
+        best = min((row for row in fastest if row), key=lambda row: row["seconds"], default=None)
+        theirs = [next((row for row in rows if fields.items() <= row.items()), None) for fields in others.values()]
+        cells = [*_product(rows[0]), *map(_seconds, fastest), *(_outcome(row) if row else "" for row in theirs)]
+        cells += [_ratio(best["vs_cusparse"]), _of_copy(best)] if best else ["", ""]
+        lines.append(_line(cells + [_named_counterpart(best) if best else ""] * beside))
+    return f"{machine(report)}.\n\n" + "\n".join(lines)
+
+
+def machine(report: dict[str, Any]) -> str:
+    """Return one line: GPU, versions, precision, copy bandwidth, date."""
+    return "; ".join(
+        [
+            devices(report),
+            report["dtype"] + ", small sizes (--quick)" * report["quick"],
+            f"copy {report['copy_bandwidth'] / 1e12:.2f} TB/s",
+            report["date"],
+        ]
+    )
+
+
+def devices(report: dict[str, Any]) -> str:
+    """Return the GPU and the versions of what runs on it."""
+    h, v = report["hardware"], report["versions"]
+    names = {"diagsparse": "diagsparse", "cuda runtime": "CUDA", "cusparse": "cuSPARSE", "cupy": "CuPy",
+             "nvmath": "nvmath"}  # fmt: skip
+    versions = ", ".join(f"{names[name]} {v[name]}" for name in names if v.get(name))
+    return f"{h['gpu']}, {human(h['memory_nbytes'])}; {versions}"
+
+
+def _cases(report: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
+    for _, rows in groupby(report["rows"], lambda row: row["case"]):
+        yield list(rows)
+
+
+def _fastest(rows: list[dict[str, Any]], format: str) -> dict[str, Any] | None:
+    """Return the row of a format's fastest kernel that gave the right result."""
+    mine = [row for row in rows if row["library"] == "diagsparse" and row["format"] == format and row["ok"]]
+    return min(mine, key=lambda row: row["seconds"], default=None)
+
+
+def _seconds(row: dict[str, Any] | None) -> str:
+    return columns.seconds(row["seconds"]) if row and row["seconds"] else ""
+
+
+def _outcome(row: dict[str, Any]) -> str:
+    return _seconds(row) if row["ok"] else "fails" if row["failed"] else "wrong result"
+
+
+def _ratio(value: float | None) -> str:
+    return "" if value is None else f"{columns.digits(value)}x"
+
+
+def _of_copy(row: dict[str, Any]) -> str:
+    """Return the speed beside a copy's, of our own kernels on diagonals and entries."""
+    ours = row["library"] == "diagsparse" and row["kernel"] != "cusparse"
+    return columns.digits(row["fraction"]) if ours and row["fraction"] else ""
+
+
+def _has_counterparts(report: dict[str, Any]) -> bool:
+    return any(row.get("counterpart") for row in report["rows"])
+
+
+def _counterpart(row: dict[str, Any]) -> str:
+    """Return the time of the counterpart by the same kernel, and how many times the row's own it is."""
+    seconds = row.get("counterpart_seconds")
+    return f"{columns.seconds(seconds)}, {_ratio(row['vs_counterpart'])}" if seconds else ""
+
+
+def _named_counterpart(row: dict[str, Any]) -> str:
+    return f"{row['counterpart']}: {_counterpart(row)}" if row.get("counterpart_seconds") else ""
+
+
+def _name(row: dict[str, Any]) -> str:
+    return row["format"] if row["library"] == "diagsparse" else f"{row['library']} {row['format']}"
+
+
+def _product(row: dict[str, Any]) -> list[str]:
+    return [_OPS[row["op"]], f"{row['what']}, {row['diagonals']} diagonals"]
+
+
+def _line(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,124 @@
+"""One product of the GPU's benchmark: its operands, the calls that are timed, what they must give, its work and bytes.
+
+Every call goes into memory that lies ready.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from .._matrix.base import SparseArray
+from .._matrix.construct import array
+from .._places.backend import Place
+from .._products.chains import power_multiply
+from .._products.products import plan_matmul, plan_matvec
+from .bench_cuda_cases import Case
+from .sampled import Power, SampledMatmul, SampledMatvec
+
+
+class Problem:
+    """The product of SciPy's matrix A with a vector, a block or a matrix (None: A's own transpose), or a triangle."""
+
+    def __init__(
+        self,
+        A: Any,
+        right: Any,
+        where: Place,
+        triangle: str | None = None,
+        layout: Mapping[str, Any] = MappingProxyType({}),
+        power: int = 0,
+    ) -> None:
+        self.A, self.where, self.triangle, self.layout, self.power = A, where, triangle, layout, power
+        self.with_itself = right is None
+        self.right = right = A.T if right is None else right
+        #: of a result: the largest error over its bound
+        self.error: Callable[[Any], float] = self._check()
+        self._kept: dict[str, tuple[Any, Any]] = {}  # the operands in the format at hand
+
+    def _check(self) -> Callable[[Any], float]:
+        if self.power:
+            return Power(self.A, self.right, self.power)
+        if _dense(self.right):
+            return SampledMatvec(self.A, self.right)
+        return SampledMatmul(self.A, self.right, self.triangle)
+
+    def operands(self, format: str) -> tuple[Any, Any]:
+        """Return A and its right operand on the GPU, in a format; the ones in another format are dropped."""
+        if format not in self._kept:
+            self._kept.clear()
+            left = self._put(self.A, format)
+            self._kept[format] = left, left.T if self.with_itself else self._put(self.right, format)
+        return self._kept[format]
+
+    def _put(self, operand: Any, format: str) -> Any:
+        if _dense(operand):
+            return self.where.core.from_host(operand, self.where.index)
+        put = array(operand, "hm", device=self.where.name).asformat(format)
+        return put.asformat(format, **self.layout) if self.layout and put._packs else put
+
+    def call(self, format: str, kernel: str) -> Callable[[], Any]:
+        """Return the product by one of our kernels."""
+        left, right = self.operands(format)
+        if isinstance(right, SparseArray):
+            plan = plan_matmul(left, right, triangle=self.triangle, kernel=kernel)
+            return partial(plan, out=plan())
+        dtype = np.result_type(left.dtype, right.dtype).name
+        y = self.where.core.empty((left.shape[0], *right.shape[1:]), dtype, self.where.index)
+        if self.power:
+            return partial(power_multiply, left, right, self.power, out=y, kernel=kernel)
+        return partial(plan_matvec(left, kernel=kernel or None), right, out=y)
+
+    def floor(self, made: Any) -> int:
+        """Return the bytes that it moves at least in the diagonal layout: stored values once, vectors once."""
+        if self.layout:
+            return sum(part.nbytes for part in (self.operands("dia")[0].values, self.right, made))
+        operands = [self.A] if self.with_itself else [self.A, self.right]
+        return sum(M.nbytes if _dense(M) else M.dtype.itemsize * M.nnz for M in (*operands, made))
+
+    def work(self) -> int:
+        """Return the multiply-adds, taken diagonal by diagonal."""
+        rows, inner = self.A.shape
+        a = np.asarray(self.A.offsets, dtype=np.int64)[:, None]
+        if _dense(self.right):
+            times = max(1, self.power) * (self.right.size // inner)
+            lengths = (np.minimum(rows, inner - a) - np.maximum(0, -a)) * times
+        else:
+            b = np.asarray(self.right.offsets, dtype=np.int64)[None, :]
+            first = np.maximum(np.maximum(0, -a), -a - b)
+            lengths = np.minimum(np.minimum(rows, inner - a), self.right.shape[1] - a - b) - first
+            if self.triangle is not None:
+                lengths = lengths * (a + b <= 0 if self.triangle == "lower" else a + b >= 0)
+        return int(np.maximum(lengths, 0).sum())
+
+
+def _dense(operand: Any) -> bool:
+    return not hasattr(operand, "nnz")
+
+
+def of_case(case: Case, dtype: np.dtype, scale: float, where: Place) -> Problem:
+    """Return what a case multiplies, at most as large as the case says."""
+    A = case.make(scale, 0, np.dtype(case.values or dtype))
+    if case.op == "syrk":
+        return Problem(A, None, where, "lower")
+    if case.op == "matmul":
+        return Problem(A, (case.make_right or case.make)(scale, 1, dtype), where)
+    shape = (A.shape[1], case.columns) if case.columns else A.shape[1]
+    x = np.random.default_rng(1).uniform(0.5, 1.5, shape).astype(dtype)
+    return Problem(A, x, where, layout=case.layout, power=case.power)
+
+
+def counterpart(case: Case, problem: Problem) -> Problem | None:
+    """Return the same product without what the case is about; of a block the product with its first column."""
+    A, right = problem.A, problem.right
+    if not case.counterpart:
+        return None
+    if case.op == "syrk":
+        return Problem(A, None, problem.where)
+    if case.columns:
+        return Problem(A, np.ascontiguousarray(right[:, 0]), problem.where)
+    return Problem(A.astype(right.dtype), right, problem.where)

@@ -1,0 +1,275 @@
+"""The commands: `diagsparse demo`, `compare`, `info`, `convert`, `bench`, `config`.
+
+Exit status: 0 when all checks held, 1 when one failed, 2 for bad usage and for input that cannot be used.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .. import gallery
+from .._matrix.registry import FORMATS
+from .._places.backend import CudaUnavailable, get_num_threads, place
+from .._places.memory import human
+from .._places.types import VALUE_TYPES
+from .._products.forecasts import memory_report
+from .._show import columns
+from .._show.config import config
+from .._show.terminal import Terminal
+from .._version import __version__
+from ..compare import compare
+from ..io import read_floats, write
+from ..measure import using_threads
+from ..structure import analyze_structure
+from .comparison import Comparison
+from .titles import TITLES
+
+_USER_ERRORS = (ValueError, TypeError, MemoryError, OSError, ImportError, CudaUnavailable)
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
+
+class _Group(click.Group):
+    """Commands whose users' errors are one line on standard error."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise
+        except _USER_ERRORS as error:
+            text = (
+                f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
+            )
+            click.echo(f"diagsparse: error: {text}", err=True)
+            ctx.exit(2)
+
+
+class _Bytes(click.ParamType):
+    """A count of bytes: ``8000000``, ``500MB``, ``8G`` (powers of 1000)."""
+
+    name = "bytes"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int:
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)B?", str(value).strip(), re.IGNORECASE)
+        if match is None:
+            self.fail(f"{value!r}: expected bytes as in 8000000, 500MB or 8G", param, ctx)
+        return int(float(match[1]) * _UNITS[match[2].upper()])
+
+
+def _common(command: Callable[..., bool | None]) -> Callable[..., None]:
+    """Give a command the options that all have, and exit with 1 where it returns False."""
+
+    @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+    @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=".", help="Folder for files.")
+    @click.option("--device", default="cpu", metavar="cpu|cuda", help="Where the kernels run.")
+    @click.option("--threads", type=click.IntRange(min=1), help="CPU threads; by default all processors.")
+    @click.option("--quiet", is_flag=True, help="Print errors only.")
+    @wraps(command)
+    def run(as_json: bool, out: Path, device: str, threads: int | None, quiet: bool, **options: Any) -> None:
+        place(device)  # raises where the device cannot be used
+        with using_threads(threads or get_num_threads()):
+            held = command(Terminal(as_json, out, device, quiet), **options)
+        if held is False:
+            click.get_current_context().exit(1)
+
+    return run
+
+
+_max_bytes = click.option("--max-bytes", type=_Bytes(), help="Limit for each matrix, as in 500MB or 8G.")
+_budget = click.option(
+    "--budget", type=click.FloatRange(min=0, min_open=True), default=0.7, help="Seconds of timing per operation."
+)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="diagsparse")
+def main() -> None:
+    """Sparse matrices stored by diagonals, multiplied at memory speed."""
+
+
+# ---- comparing ----------------------------------------------------------------------------------------------------
+@main.command("compare")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--format", "formats", multiple=True, help=f"One of {', '.join(FORMATS)}; again for more. Default: all.")
+@click.option("--op", "ops", multiple=True, type=click.Choice(list(TITLES)), help="Operation. Default: both.")
+@click.option("--kernel", "kernels", multiple=True, help="Kernel by name, or all. Default: each format's default.")
+@_max_bytes
+@_budget
+@_common
+def compare_command(
+    terminal: Terminal,
+    file: Path,
+    formats: tuple[str, ...],
+    ops: tuple[str, ...],
+    kernels: tuple[str, ...],
+    max_bytes: int | None,
+    budget: float,
+) -> bool:
+    """Multiply the matrix in FILE (.mtx, .mtx.gz, .npz) in every format, check and time it against SciPy."""
+    with terminal.progress() as report:
+        result = compare(
+            file,
+            formats=formats or None,
+            ops=ops or tuple(TITLES),
+            kernels="all" if "all" in kernels else kernels or None,
+            max_bytes=max_bytes,
+            budget=budget,
+            device=terminal.device,
+            progress=report,
+        )
+    terminal.show(str(result))
+    paths = [
+        result.plot(terminal.path(f"{result.name}-compare.png")),
+        result.save(terminal.path(f"{result.name}-compare.json")),
+    ]
+    terminal.saved(paths)
+    terminal.emit(result.to_dict() | {"saved": list(map(str, paths))})
+    return result.ok
+
+
+@main.command()
+@_budget
+@_common
+def demo(terminal: Terminal, budget: float) -> bool:
+    """Build two matrices, a finite-difference stencil and a band, and compare the formats on them."""
+    from ..plot import plot_comparisons
+
+    matrices = {
+        "stencil-5": gallery.stencil(5, (600, 600)),
+        "band-41": gallery.banded(60_000, 20, 20, seed=0),
+    }
+    results: list[Comparison] = []
+    for name, A in matrices.items():
+        terminal.show(analyze_structure(A).describe(name) + "\n")
+        with terminal.progress() as report:
+            results.append(compare(A, budget=budget, device=terminal.device, progress=report, name=name))
+        terminal.show(f"{results[-1]}\n")
+    values = {"comparisons": [result.to_dict() for result in results], "ok": all(result.ok for result in results)}
+    picture = plot_comparisons(results, terminal.path("diagsparse-demo.png"))
+    numbers = terminal.write_json("diagsparse-demo.json", values)
+    terminal.saved([picture, numbers])
+    terminal.emit(values | {"saved": [str(picture), str(numbers)]})
+    return bool(values["ok"])
+
+
+@main.command()
+@click.argument("name", required=False)
+@click.option("--quick", is_flag=True, help="Small sizes, a few seconds: to see that it works.")
+@click.option("--dtype", type=click.Choice([t.name for t in VALUE_TYPES]), default="float64", help="Of all values.")
+@click.option(
+    "--budget", type=click.FloatRange(min=0, min_open=True), help="Seconds of timing per case and number of threads."
+)
+@click.option("--table", type=click.Path(path_type=Path), help="Print the tables of a JSON file as Markdown instead.")
+@_common
+def bench(
+    terminal: Terminal, name: str | None, quick: bool, dtype: str, budget: float | None, table: Path | None
+) -> bool | None:
+    """Time the kernels against SciPy and MKL, on one thread and on all, and save a JSON file and a picture.
+
+    With --device cuda: against cuSPARSE and CuPy. NAME is a group of cases (spmv, stencil, spgemm, small; on a GPU
+    spmv, spmm, narrow, packed, chain, spgemm, syrk, random, small) or how their names start; by default all run. The
+    name tables-000 runs the experiments of the paper that HM and CDM come from instead.
+    """
+    from .. import plot
+    from . import bench_cuda, paper_000, plot_cuda
+    from .bench import run
+
+    if table is not None:
+        report = json.loads(table.read_text())
+        terminal.show(_tables(report).markdown(report))
+        return None
+    paper = name == paper_000.NAME
+    if paper and dtype != "float64":
+        raise ValueError(f"bench: --dtype {dtype}, but {name} are experiments in float64")
+    if budget is not None and (paper or terminal.device != "cpu"):
+        what = name if paper else f"--device {terminal.device}"
+        raise ValueError(f"bench: --budget {budget:g}, but {what} takes as long as its samples; expected no --budget")
+    options: dict[str, Any] = {"quick": quick}
+    with terminal.progress() as progress:
+        if paper:
+            report = paper_000.run(device=terminal.device, progress=progress, **options)
+            plot_bench = paper_000.plot_bench
+        elif terminal.device == "cpu":
+            report = run(name, dtype=dtype, budget=budget, progress=progress, **options)
+            plot_bench = plot.plot_bench
+        else:
+            report = bench_cuda.run(name, dtype=dtype, device=terminal.device, progress=progress, **options)
+            plot_bench = plot_cuda.plot_bench
+    terminal.show(_tables(report).text(report) + "\n")
+    stem = "-".join(filter(None, ["diagsparse-bench", *["cuda"] * (terminal.device != "cpu"), name]))
+    paths = [plot_bench(report, terminal.path(f"{stem}.png")), terminal.write_json(f"{stem}.json", report)]
+    terminal.saved(paths)
+    terminal.emit(report | {"saved": list(map(str, paths))})
+    return bool(report["ok"])
+
+
+def _tables(report: dict[str, Any]) -> Any:
+    """Return the module that turns this report into tables."""
+    from . import bench_cuda_tables, bench_tables, paper_000
+
+    if "experiment" in report:
+        return paper_000
+    return bench_cuda_tables if report.get("device") == "cuda" else bench_tables
+
+
+# ---- files --------------------------------------------------------------------------------------------------------
+@main.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@_max_bytes
+@_common
+def info(terminal: Terminal, file: Path, max_bytes: int | None) -> None:
+    """Report the structure of the matrix in FILE, and what it would take in every format."""
+    A = read_floats(file, max_bytes=max_bytes)
+    structure = analyze_structure(A.to_scipy("csr"))
+    sizes = memory_report(A)
+    csr, nonzero = max(1, sizes["csr"] or 1), A.count_nonzero() * A.dtype.itemsize
+    rows = [["format", "bytes", "of csr", "suits"]]
+    for format, nbytes in sorted(sizes.items(), key=lambda item: item[1] or 1 << 62):
+        cells = ["-", "-"] if nbytes is None else [human(nbytes), columns.digits(nbytes / csr)]
+        rows.append([format, *cells, _suits(format, nbytes, csr, nonzero)])
+    name = file.name.split(".")[0]
+    terminal.show("\n".join([structure.describe(name), *columns.columns(rows, "<>><")]))
+    terminal.emit({"name": name, **structure.to_dict(), "bytes": sizes})
+
+
+def _suits(format: str, nbytes: int | None, csr: int, nonzero: int) -> str:
+    """Say whether a format suits: whether it stores less than csr; what a diagonal format reads, it reads in order."""
+    if nbytes is None:
+        return "no: holds square matrices only"
+    times = f"{columns.digits(nbytes / csr)}x the bytes of csr"
+    if FORMATS[format]._family != "diagonals":
+        return "yes" if nbytes <= csr else f"no: {times}"
+    if nbytes <= csr:
+        return f"yes: {nonzero / max(1, nbytes):.0%} of its bytes are nonzeros".replace("%", " %")
+    return f"perhaps: {times}, but read in order" if nbytes < 1.5 * csr else f"no: {times}"
+
+
+@main.command()
+@click.argument("source", metavar="IN", type=click.Path(path_type=Path))
+@click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
+@click.option("--format", help=f"One of {', '.join(FORMATS)}. Default: as in the file.")
+@_max_bytes
+@_common
+def convert(terminal: Terminal, source: Path, target: Path, format: str | None, max_bytes: int | None) -> None:
+    """Read a matrix from IN and write it to OUT (.mtx, .mtx.gz, .npz), in another format where asked."""
+    A = read_floats(source, format=format, max_bytes=max_bytes)
+    path = target if target.is_absolute() else terminal.path(str(target))
+    write(path, A)
+    terminal.show(f"Wrote {path}: {A!r}")
+    terminal.emit({"saved": [str(path)], "format": A.format, "shape": list(A.shape), "nnz": A.nnz, "nbytes": A.nbytes})
+
+
+@main.command("config")
+@_common
+def config_command(terminal: Terminal) -> None:
+    """Print versions, the instruction set in use, threads and devices."""
+    entries = config()
+    terminal.show("\n".join(columns.columns([[name, value] for name, value in entries.items()], "<<")))
+    terminal.emit(dict(entries))

@@ -1,0 +1,210 @@
+"""What `compare` found: rows, skipped formats, advice; as text, as JSON, as a picture."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from math import ceil, isfinite
+from pathlib import Path
+from typing import Any
+
+from .._places.memory import human
+from .._show import columns
+from ..structure import Structure
+from .titles import TITLES
+
+_BAR = 12  # characters of the longest bar
+_TIE = 1.05  # times closer than this are equal; fewer bytes win
+
+
+@dataclass(frozen=True)
+class Row:
+    """One operation in one format by one kernel."""
+
+    op: str  #: "matvec" or "matmul"
+    format: str  #: one of `diagsparse.formats`, or "scipy"
+    kernel: str  #: of this library; SciPy's format
+    seconds: float  #: median of one call
+    best: float  #: the fastest call
+    ratio: float  #: SciPy csr's seconds over these
+    nbytes: int  #: stored: the matrix (matvec), the result (matmul)
+    floor_nbytes: int  #: that have to be moved at least
+    fraction: float  #: of the measured read bandwidth; above 1 where caches serve
+    error: float  #: largest error over its bound
+    conversion: float  #: seconds to convert from csr
+
+    @property
+    def ok(self) -> bool:
+        """Whether the result is SciPy's up to rounding."""
+        return self.error <= 1
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A format that was left out, and why."""
+
+    op: str  #: "convert", "matvec" or "matmul"
+    format: str  #: "all" where the operation was left out
+    reason: str
+
+
+@dataclass
+class Comparison:
+    """Result of `compare`: `str()` gives the table, `to_dict()` plain values, `plot()` a picture."""
+
+    name: str
+    shape: tuple[int, int]
+    dtype: str
+    nnz: int
+    device: str
+    threads: int
+    bandwidth: float  #: bytes a second that this many threads read from memory
+    structure: Structure = field(repr=False)
+    warning: str = ""  #: why the times may mislead
+    rows: list[Row] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Whether every result is SciPy's up to rounding."""
+        return all(row.ok for row in self.rows)
+
+    def of(self, op: str) -> list[Row]:
+        """Return the rows of one operation, the fastest first."""
+        return sorted((row for row in self.rows if row.op == op), key=lambda row: row.seconds)
+
+    def best(self, op: str) -> Row | None:
+        """Return the fastest row of this library; of those within 5 percent the one with the fewest bytes."""
+        ours = [row for row in self.of(op) if row.format != "scipy" and row.ok]
+        return min(
+            (row for row in ours if row.seconds <= ours[0].seconds * _TIE), key=lambda row: row.nbytes, default=None
+        )
+
+    @property
+    def advice(self) -> dict[str, Any] | None:
+        """The fastest format for y = A x, what it stores, when its conversion has paid; the fastest for C = A A."""
+        best, product = self.best("matvec"), self.best("matmul")
+        if best and product:  # one format for both, where that costs little
+            same = [r for r in self.of("matmul") if r.format == best.format and r.seconds < 1.25 * product.seconds]
+            product = same[0] if same else product
+        csr = next((row for row in self.of("matvec") if (row.format, row.kernel) == ("scipy", "csr")), None)
+        if csr is None or best is None:
+            return None
+        saved = csr.seconds - best.seconds
+        return {
+            "format": best.format,
+            "kernel": best.kernel,
+            "ratio": best.ratio,
+            "bytes_per_nonzero": best.nbytes / max(1, self.nnz),
+            "csr_bytes_per_nonzero": csr.nbytes / max(1, self.nnz),
+            "products_to_pay": max(1, ceil(best.conversion / saved)) if saved > 0 else None,
+            "matmul_format": product.format if product else None,
+            "matmul_ratio": product.ratio if product else None,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all fields as plain values, ready for JSON."""
+        return {
+            "name": self.name,
+            "shape": list(self.shape),
+            "dtype": self.dtype,
+            "nnz": self.nnz,
+            "diagonals": len(self.structure.offsets),
+            "device": self.device,
+            "threads": self.threads,
+            "read_bandwidth": self.bandwidth,
+            "warning": self.warning,
+            "ok": self.ok,
+            "rows": [asdict(row) | {"error": finite(row.error), "ok": row.ok} for op in TITLES for row in self.of(op)],
+            "skipped": [asdict(skipped) for skipped in self.skipped],
+            "advice": self.advice,
+        }
+
+    def save(self, path: str | Path) -> Path:
+        """Write `to_dict()` as JSON and return the path."""
+        path = Path(path)
+        path.write_text(json.dumps(self.to_dict(), indent=1) + "\n")
+        return path
+
+    def plot(self, path: str | Path) -> Path:
+        """Save a picture (`.png`, `.svg`, ...) of times and diagonals; needs matplotlib. Returns the path."""
+        from ..plot import plot_comparisons
+
+        return plot_comparisons([self], path)
+
+    # ---- text -----------------------------------------------------------------------------------------------------
+    def __str__(self) -> str:
+        where = f"{self.device}, {self.threads} thread{'s' * (self.threads > 1)}, reads {_rate(self.bandwidth)}"
+        lines: list[str] = []
+        for op, title in TITLES.items():
+            rows = self.of(op)
+            if rows:
+                lines += [f"{title}   {self.name}  {self.dtype}   {where}", *_table(rows)]
+            skipped = [s for s in self.skipped if s.op == op or (s.op == "convert" and op == "matvec")]
+            lines += _skipped(skipped, title if not rows else "")
+            lines += [""] if rows or skipped else []
+        lines += self._notes()
+        return "\n".join(lines)
+
+    def _notes(self) -> list[str]:
+        notes = ["Note: " + self.warning] if self.warning else []
+        if any(row.fraction > 1 for row in self.rows):
+            notes.append("* more than main memory delivers: these bytes stay in a cache between calls")
+        if self.threads > 1 and self.device == "cpu":
+            notes.append("SciPy runs on one thread")
+        failed = [f"{row.format} {row.kernel} ({TITLES[row.op]})" for row in self.rows if not row.ok]
+        if failed:
+            notes.append(f"CHECK FAILED: {', '.join(failed)}: the error exceeds its bound")
+        return [*notes, self._advice()] if self.advice else notes
+
+    def _advice(self) -> str:
+        a = self.advice or {}
+        product = f"{a['matmul_format']}, {columns.digits(a['matmul_ratio'])}x" if (a["matmul_ratio"] or 0) > 1 else ""
+        if a["products_to_pay"] is None:
+            best = f"the best here, {a['format']}, is {columns.digits(a['ratio'])}x as fast."
+            text = f"Advice: stay with SciPy's csr; {best}"
+            return f"{text} For C = A A: {product}." if product else text
+        per = f"{a['bytes_per_nonzero']:.1f} bytes a nonzero, SciPy's csr {a['csr_bytes_per_nonzero']:.1f}"
+        products = f"{a['products_to_pay']} product{'s' * (a['products_to_pay'] > 1)}"
+        text = f"Advice: {a['format']}. {per}; pays for its conversion after {products}."
+        return f"{text} For C = A A: {product}." if product and a["matmul_format"] != a["format"] else text
+
+
+def finite(value: float) -> float | None:
+    """Return a number for JSON, which has no infinity: None instead."""
+    return value if isfinite(value) else None
+
+
+def _rate(bandwidth: float) -> str:
+    return f"{columns.digits(bandwidth / 1e9)} GB/s"
+
+
+def _table(rows: Sequence[Row]) -> list[str]:
+    longest = max(row.ratio for row in rows)
+    cells = [["format", "kernel", "time", "vs SciPy csr", "stored", "of bandwidth", "error / bound"]]
+    for row in rows:
+        bar = "#" * max(1, round(_BAR * row.ratio / longest))
+        mark = "*" if row.fraction > 1 else " "
+        cells.append(
+            [
+                row.format,
+                row.kernel,
+                columns.seconds(row.seconds),
+                f"{columns.digits(row.ratio):>4}x  {bar}",
+                human(row.nbytes),
+                columns.digits(row.fraction) + mark,
+                columns.error(row.error) + ("" if row.ok else "  FAILED"),
+            ]
+        )
+    return columns.columns(cells, "<<><>>>")
+
+
+def _skipped(skipped: Sequence[Skipped], title: str) -> list[str]:
+    formats: dict[str, list[str]] = {}
+    for s in skipped:
+        formats.setdefault(s.reason, []).append(title or TITLES["matmul"] if s.format == "all" else s.format)
+    return [
+        f"{'skipped' if i == 0 else '':7}   {', '.join(names)}: {reason}"
+        for i, (reason, names) in enumerate(formats.items())
+    ]

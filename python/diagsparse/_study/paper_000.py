@@ -1,0 +1,243 @@
+"""The experiments of the paper that HM and CDM come from, on this machine: `diagsparse bench tables-000`.
+
+Haque, Parvez, Hossain, "GPU Algorithms for Structured Sparse Matrix Multiplication with Diagonal Storage Schemes",
+Algorithms 17(1):31, 2024: figures 6 and 7 (squares of bands), tables 1 and 2 (products of random diagonals). The
+paper's times come from a TITAN Xp and one core of its host. Here the paper's own kernels run beside the default ones,
+SciPy and cuSPARSE, in double precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import date
+from functools import partial
+from statistics import median
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .. import gallery, measure
+from .._matrix.construct import array
+from .._places.backend import Place, get_num_threads, place, set_num_threads
+from .._products.products import plan_matmul
+from .._show import columns
+from ..measure import Progress
+from . import bench_cuda, bench_cuda_tables, gpu_peers, peers
+from .comparison import finite
+from .sampled import SampledMatmul
+
+NAME = "tables-000"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One product of the paper; its times in milliseconds, where it prints them."""
+
+    source: str
+    n: int
+    a: int  #: diagonals of A; of a band, those on each side of the main one
+    b: int
+    cpu_ms: float | None = None
+    cuda_ms: float | None = None
+
+    @property
+    def band(self) -> bool:
+        """Whether A is a band and B is A."""
+        return self.source.startswith("figure")
+
+    def operands(self, scale: float) -> tuple[Any, Any]:
+        """Return A and B, smaller than the paper's for a `scale` below 1."""
+        n = max(64, round(self.n * scale))
+        if self.band:
+            A = gallery.banded(n, self.a, self.a, seed=0)
+            return A, A
+        counts = (max(3, round(count * scale)) for count in (self.a, self.b))
+        return tuple(gallery.random_diagonals(n, count, seed=i) for i, count in enumerate(counts))
+
+
+EXPERIMENTS = (
+    *(Experiment("figure 6", 1024 * i, w, w) for w in (5, 10, 15, 20) for i in range(1, 10)),
+    *(Experiment("figure 7", 10_240, w, w) for w in (5, 10, 15, 20, 25, 30, 35, 40, 45, 50)),
+    Experiment("table 1", 1000, 9, 5, 4.33, 0.16),
+    Experiment("table 1", 10_000, 109, 35, 365.51, 6.34),
+    Experiment("table 2", 10_000, 200, 200, 4812.40, 66.62),
+    Experiment("table 2", 10_000, 300, 300, 11031.72, 141.86),
+    Experiment("table 2", 10_000, 400, 400, 19733.96, 241.23),
+    Experiment("table 2", 10_000, 500, 500, 31817.91, 358.39),
+    Experiment("table 2", 10_000, 600, 600, 46549.84, 468.83),
+)
+CPU = {"sequential": "sequential, 1 core", "": "hm, 1 core"}  #: kernels of hm: their columns
+SCIPY = "SciPy dia, 1 core"
+GPU = (("cdm", "tiled"), ("hm", "atomic"), ("hm", "atomic_split"), ("hm", "entry"), ("hm", ""), ("csr", "cusparse"))
+
+
+def run(*, device: str = "cuda", quick: bool = False, progress: Progress | None = None) -> dict[str, Any]:
+    """Run the experiments and return a report as plain values.
+
+    Parameters
+    ----------
+    device : str
+        ``"cuda"``, ``"cuda:1"``, ...; ``"cpu"`` runs the columns of the CPU alone.
+    quick : bool
+        Small sizes, to see that it works; the figures mean little.
+    progress : callable, optional
+        Receives the share that is done, and what is being done.
+
+    Returns
+    -------
+    dict
+        ``experiment``, ``hardware``, ``versions``, ``date``, ``ok`` and ``rows``: a dict for each product with
+        ``times`` (column: seconds, None where it failed) and ``failed`` (column: why).
+    """
+    where = None if device == "cpu" else place(device)
+    report, rows = progress or measure.silent, []
+    for i, experiment in enumerate(EXPERIMENTS):
+        report(i / len(EXPERIMENTS), f"{experiment.source}, n = {experiment.n}, {experiment.a} x {experiment.b}")
+        rows.append(_run(experiment, 0.04 if quick else 1.0, where))
+        if where:
+            where.core.trim(where.index)
+    return {
+        "experiment": NAME,
+        "device": device.partition(":")[0],
+        "hardware": peers.hardware() | (gpu_peers.hardware(where) if where else {}),
+        "versions": peers.versions() | (gpu_peers.versions(where) if where else {}),
+        "date": date.today().isoformat(),
+        "quick": quick,
+        "ok": not any(name != "cuSPARSE" for row in rows for name in row["failed"]),
+        "rows": rows,
+    }
+
+
+def _run(experiment: Experiment, scale: float, where: Place | None) -> dict[str, Any]:
+    A, B = experiment.operands(scale)
+    check = SampledMatmul(A, B)
+    paper = {} if A.shape[0] == experiment.n else {"cpu_ms": None, "cuda_ms": None}  # other sizes than the paper's
+    row: dict[str, Any] = asdict(experiment) | paper
+    row |= {"n": A.shape[0], "nnz": [A.nnz, B.nnz], "kernel": "", "times": {}, "failed": {}, "error": 0.0}
+    for name, prepare, timed in _contenders(A, B, where, row):
+        try:
+            call, result = prepare()
+            error = check(result)
+            if error > 1:
+                raise ArithmeticError(f"wrong: {error:.3g} times the error bound")
+            row["error"] = max(row["error"], finite(error) or 0.0)
+            row["times"][name] = timed(call)
+        except Exception as failure:  # what a peer cannot do is part of the comparison
+            row["times"][name] = None
+            row["failed"][name] = f"{type(failure).__name__}: {failure}"[:300]
+    return row
+
+
+_Contender = tuple[str, Callable[[], tuple[Callable[[], Any], Any]], Callable[[Any], float]]
+
+
+def _contenders(A: Any, B: Any, where: Place | None, row: dict[str, Any]) -> Iterator[_Contender]:
+    """Yield a column's name, what returns a call into ready memory and its result, and how to time the call."""
+
+    def planned(left: Any, right: Any, kernel: str) -> Any:
+        plan = plan_matmul(left, right, kernel=kernel or None)
+        if not kernel and left.device != "cpu":
+            row["kernel"] = plan.kernel
+        C = plan()
+        return partial(plan, out=C), C
+
+    a, b = array(A, "hm"), array(B, "hm")
+    for kernel, name in CPU.items():
+        yield name, partial(_on_one_core, partial(planned, a, b, kernel)), partial(_on_one_core, _cpu_seconds)
+    left, right = sp.dia_array(A), sp.dia_array(B)
+    yield SCIPY, lambda: (partial(left.__matmul__, right), left @ right), _cpu_seconds
+    if where is None:
+        return
+    for format, kernel in GPU:
+        name = "cuSPARSE" if kernel == "cusparse" else f"{format} {kernel or 'default'}"
+        c, d = (array(X, "hm", device=where.name).asformat(format) for X in (A, B))
+        yield name, partial(planned, c, d, kernel), lambda call: median(bench_cuda.time_calls(call, where, 9))
+
+
+def _on_one_core(function: Callable[..., Any], *args: Any) -> Any:
+    threads = get_num_threads()
+    set_num_threads(1)
+    try:
+        return function(*args)
+    finally:
+        set_num_threads(threads)
+
+
+def _cpu_seconds(call: Callable[[], Any]) -> float:
+    return measure.time_call(call, budget=0.05).median
+
+
+# ---- tables -------------------------------------------------------------------------------------------------------
+def _columns(report: dict[str, Any]) -> list[str]:
+    return list(dict.fromkeys(name for row in report["rows"] for name in row["times"]))
+
+
+def _cells(report: dict[str, Any]) -> Iterator[list[str]]:
+    names = _columns(report)
+    yield ["from", "n", "diagonals", *names, "the paper's CPU", "its GPU", "default vs sequential", "vs SciPy"]
+    for row in report["rows"]:
+        ours = row["times"].get("hm default") or row["times"].get(CPU[""])
+        seconds = [columns.seconds(t) if t else "fails" for t in (row["times"].get(name) for name in names)]
+        paper = [columns.seconds(ms / 1e3) if ms else "" for ms in (row["cpu_ms"], row["cuda_ms"])]
+        faster = [
+            f"{columns.digits(row['times'][name] / ours)}x" if ours and row["times"].get(name) else ""
+            for name in (CPU["sequential"], SCIPY)
+        ]
+        band = row["source"].startswith("figure")
+        diagonals = f"{2 * row['a'] + 1}, squared" if band else f"{row['a']} x {row['b']}"
+        yield [row["source"], str(row["n"]), diagonals, *seconds, *paper, *faster]
+
+
+def text(report: dict[str, Any]) -> str:
+    """Return the report as a table for a terminal."""
+    cells = list(_cells(report))
+    return "\n".join([_machine(report), "", *columns.columns(cells, "<" + ">" * (len(cells[0]) - 1))])
+
+
+def markdown(report: dict[str, Any]) -> str:
+    """Return the report as Markdown for the docs."""
+    head, *cells = _cells(report)
+    lines = [f"| {' | '.join(row)} |" for row in (head, ["---"] + ["---:"] * (len(head) - 1), *cells)]
+    return f"{_machine(report)}.\n\n" + "\n".join(lines) + "\n"
+
+
+def _machine(report: dict[str, Any]) -> str:
+    parts = [report["hardware"]["cpu"]]
+    if report["device"] == "cuda":
+        parts = [bench_cuda_tables.devices(report), *parts]
+    return "; ".join([*parts, f"SciPy {report['versions']['scipy']}", "float64" + ", small sizes (--quick)" *
+                      report["quick"], report["date"]])  # fmt: skip
+
+
+# ---- picture ------------------------------------------------------------------------------------------------------
+def plot_bench(report: dict[str, Any], path: Any) -> Any:
+    """Save figures 6 and 7 and the tables as a picture: times over n, over the band, over the diagonals."""
+    from ..plot import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure, save
+
+    colors = dict(zip(_columns(report), (GREY, PURPLE, YELLOW, GREEN, ORANGE, "#cc9966", SKY, BLUE, "black")))
+    figure = new_figure(9.6, 3.6)
+    panels = (
+        ("figure 6, band of 41", "order n", [r for r in report["rows"] if r["source"] == "figure 6" and r["a"] == 20]),
+        ("figure 7, n = 10240", "diagonals of the band", [r for r in report["rows"] if r["source"] == "figure 7"]),
+        ("tables 1 and 2", "diagonals of A", [r for r in report["rows"] if r["source"].startswith("table")]),
+    )
+    for axes, (title, label, rows) in zip(figure.subplots(1, 3), panels, strict=True):
+        places = [r["n"] if "order" in label else 2 * r["a"] + 1 if "band" in label else r["a"] for r in rows]
+        for name, color in colors.items():
+            axes.plot(places, [1e3 * t if (t := r["times"].get(name)) else np.nan for r in rows], ".-", color=color,
+                      label=name, lw=1)  # fmt: skip
+        for field, mark in (("cpu_ms", "x"), ("cuda_ms", "+")):
+            paper = [r[field] or np.nan for r in rows]
+            if not np.isnan(paper).all():
+                axes.plot(places, paper, mark, color="black", label=f"the paper's {'CPU' if mark == 'x' else 'GPU'}")
+        axes.set_title(title, fontsize=9)
+        axes.set_xlabel(label, fontsize=8)
+        axes.set_yscale("log")
+        axes.tick_params(labelsize=7)
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.axes[0].set_ylabel("time (ms)", fontsize=8)
+    handles = {t: h for axes in figure.axes for h, t in zip(*axes.get_legend_handles_labels(), strict=True)}
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=6, fontsize=7, frameon=False)
+    return save(figure, path)

@@ -1,0 +1,14 @@
+"""What tables and pictures call operations and rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+TITLES = {"matvec": "y = A x", "matmul": "C = A A"}
+
+
+def label(row: dict[str, Any], plain: bool = False) -> str:
+    """Return ``hm``, ``hm planned``, ``SciPy dia``, ``MKL csr``: the column of a row."""
+    library = {"diagsparse": "", "scipy": "SciPy ", "mkl": "MKL "}[row["library"]]
+    special = {"planned, out=": " planned", "sequential": " sequential"}.get(row["kernel"], "")
+    return f"{library}{row['format']}{'' if plain else special}"

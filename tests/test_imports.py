@@ -1,0 +1,78 @@
+"""The house: no module imports another one that leads back to it, and folders call only what lies below them."""
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import diagsparse as ds
+
+ROOT = Path(ds.__file__).parent
+FLOORS = ("_places", "_arrays", "_show", "_matrix", "_products", "_formats", "_files")  # from the bottom; then the rest
+COMPILED = ("_core", "_cuda")
+MODULES = {
+    ".".join(("diagsparse", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__"): path
+    for path in sorted(ROOT.rglob("*.py"))
+}
+
+
+class Imports(ast.NodeVisitor):
+    """The modules of this package that one imports, at its top or inside of a function; not what only types need."""
+
+    def __init__(self, name, path):
+        self.found, self.package = set(), name if path.name == "__init__.py" else name.rpartition(".")[0]
+        self.visit(ast.parse(path.read_text(encoding="utf-8")))
+
+    def visit_If(self, node):
+        if ast.unparse(node.test) == "TYPE_CHECKING":
+            for part in node.orelse:
+                self.visit(part)
+        else:
+            self.generic_visit(node)
+
+    def visit_Import(self, node):
+        self.found.update(alias.name for alias in node.names if alias.name in MODULES)
+
+    def visit_ImportFrom(self, node):
+        parents = self.package.split(".")
+        origin = ".".join(parents[: len(parents) - node.level + 1]) if node.level else ""
+        module = ".".join(filter(None, (origin, node.module)))
+        for alias in node.names:
+            inner = f"{module}.{alias.name}"
+            if alias.name not in COMPILED:
+                self.found.update(name for name in ([inner] if inner in MODULES else [module]) if name in MODULES)
+
+
+GRAPH = {name: Imports(name, path).found - {name} for name, path in MODULES.items()}
+
+
+def floor(name):
+    folder = (name.split(".") + [""])[1]
+    return 0 if folder == "_version" else FLOORS.index(folder) if folder in FLOORS else len(FLOORS)
+
+
+def test_what_is_seen():
+    assert "diagsparse._matrix.registry" in GRAPH["diagsparse._matrix.base"]
+    assert "diagsparse._places.backend" in GRAPH["diagsparse._products.plans"]
+    assert len(GRAPH) > 60
+
+
+def test_no_circles():
+    try:
+        TopologicalSorter(GRAPH).prepare()
+    except CycleError as error:
+        pytest.fail(" <- ".join(error.args[1]))
+
+
+def test_calls_go_down():
+    up = [f"{name} imports {other}" for name, found in GRAPH.items() for other in found if floor(other) > floor(name)]
+    assert not up, up
+
+
+def test_the_root_holds_what_a_user_imports():
+    modules = {path.stem for path in ROOT.glob("*.py") if not path.stem.startswith("_")}
+    assert modules == {"cli", "compare", "gallery", "io", "measure", "plot", "structure"}
+    assert {path.name for path in ROOT.iterdir() if path.is_dir() and path.name != "__pycache__"} == {*FLOORS, "_study"}
+    for folder in (*FLOORS, "_study"):
+        assert ast.get_docstring(ast.parse((ROOT / folder / "__init__.py").read_text())), folder

@@ -14,6 +14,7 @@ from libraries import load
 from oracle import assert_within, check_matmul, check_matvec, long, longest_row
 
 import diagsparse as ds
+from diagsparse._arrays import streams
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)]
 FORMATS = pytest.mark.parametrize("format", ds.formats())
@@ -89,10 +90,10 @@ def test_stream_of_any_kind():
     A, x = on_gpu(NAME, "hm"), random(127, "float64", "x")
     theirs = cupy.cuda.Stream(non_blocking=True)
     plan, product = ds.plan_matvec(A), ds.plan_matmul(A, A)
-    streams = [theirs, theirs.ptr, 0]
+    kinds = [theirs, theirs.ptr, 0]
     if "torch" in sys.modules:
-        streams.append(sys.modules["torch"].cuda.Stream())
-    for stream in streams:
+        kinds.append(sys.modules["torch"].cuda.Stream())
+    for stream in kinds:
         seen = []
         for library in ("cupy", "own"):
             given = libraries.make(library, x)

@@ -167,3 +167,15 @@ def test_coordinates_in_one_array(tmp_path):
     assert np.array_equal(ds.read(tmp_path / "a.npz").toarray(), np.eye(4))
     np.savez(tmp_path / "a.npz", format=b"coo", shape=(4, 4), data=np.zeros(0), coords=np.zeros((2**40, 0), int))
     refused(tmp_path / "a.npz", "")
+
+
+@pytest.mark.parametrize("format", ["csr", "csc"])
+def test_pointers_of_a_matrix_without_entries(tmp_path, format):
+    """SciPy's own check passes them by, and its conversion to coo wrote 2^31 - 1 rows: the process died."""
+    path = tmp_path / "a.npz"
+    archive = saved(path, ds.array(sparse.csr_array((10, 10)), format))
+    archive["indptr"][-2] = 2**31 - 1
+    np.savez(path, **archive)
+    for target in (None, "coo", "hm"):
+        with pytest.raises(ValueError, match=r"indptr\[\d+\] is wrong; expected 11 integers that rise from 0 to 0"):
+            ds.read(path, format=target)

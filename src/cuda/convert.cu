@@ -1,5 +1,6 @@
 // Between layouts on the device: copies of diagonals, csr -> diagonals, diagonals -> csr.
 #include "core/convert.hpp"
+#include "core/gate.hpp"
 #include "formats/csr.hpp"
 #include "launch.cuh"
 #include "memory.cuh"
@@ -141,7 +142,7 @@ std::optional<int64> differing_diagonal(const Matrix& packed, const Matrix& full
     using T = decltype(zero);
     in_launches(all, [&](dim3 grid, const Runs<Move>& part, std::size_t first) {
       launch("compare diagonals", compare_runs<T>, grid, dim3(kBlock), part, packed.values.as<const T>(),
-             full.values.as<const T>(), packed.layout->packing.symmetry == Symmetry::hermitian, differs.get() + first);
+             full.values.as<const T>(), packed.layout().packing.symmetry == Symmetry::hermitian, differs.get() + first);
     });
   });
   const std::vector<int> found = download(differs.get(), count);
@@ -151,7 +152,7 @@ std::optional<int64> differing_diagonal(const Matrix& packed, const Matrix& full
   return std::nullopt;
 }
 
-std::vector<int64> occupied_diagonals(const Matrix& csr) {
+std::vector<int64> find_occupied_diagonals(const Matrix& csr) {
   const int64 count = csr.rows + csr.cols - 1;
   std::vector<int64> offsets;
   if (csr.rows == 0 || csr.cols == 0) return offsets;
@@ -176,55 +177,46 @@ std::vector<int64> occupied_diagonals(const Matrix& csr) {
   return offsets;
 }
 
-Matrix diagonals_from_csr(const Matrix& csr, const DiagonalFormat& format, const std::vector<int64>& offsets) {
-  const auto layout =
-      std::make_shared<const Layout>(format.place(csr.rows, csr.cols, format.labels_for(csr.rows, csr.cols, offsets)));
-  Matrix out = make_diagonal(format, layout, Array::zeros(csr.dtype, layout->values_shape));
-  if (csr.rows == 0 || csr.cols == 0) return out;
+void scatter_to_diagonals(const Matrix& csr, Matrix& to) {
+  const Layout& layout = to.layout();
   with_value_type(csr.dtype, [&](auto zero) {
     using T = decltype(zero);
     const auto scatter = [&](const auto& base) {
       launch("csr to diagonals", scatter_rows<T, std::decay_t<decltype(base)>>, blocks(csr.rows * 32), dim3(kBlock),
-             Csr<T>::of(csr), base, out.values.as<T>());
+             Csr<T>::of(csr), base, to.values.as<T>());
     };
     if (!table_pays(csr.rows, csr.cols, csr.values.size())) {
-      const Array spans = upload(layout->spans);
-      return scatter(AmongSpans{spans.as<const Span>(), static_cast<int64>(layout->spans.size())});
+      const Array spans = upload(layout.spans);
+      return scatter(AmongSpans{spans.as<const Span>(), static_cast<int64>(layout.spans.size())});
     }
     std::vector<int64> base(csr.rows + csr.cols - 1, 0);
-    for (const Span& s : layout->spans) base[s.offset + csr.rows - 1] = s.start - s.row;
+    for (const Span& s : layout.spans) base[s.offset + csr.rows - 1] = s.start - s.row;
     const Array table = upload(base);
     scatter(InTable{table.as<const int64>(), csr.rows});
   });
-  return out;
 }
 
 Matrix csr_from_diagonals(const Matrix& a, Op op) {
-  const std::vector<Span> spans = spans_of(*a.layout, op);
-  Matrix out;
-  out.format = "csr";
-  out.dtype = a.dtype;
-  out.rows = op.transposed ? a.cols : a.rows;
-  out.cols = op.transposed ? a.rows : a.cols;
-  out.kept = std::make_shared<Kept>();
+  const std::vector<Span> spans = spans_of(a.layout(), op);
+  const int64 rows = op.transposed ? a.cols : a.rows, cols = op.transposed ? a.rows : a.cols;
+  check_shape(csr, rows, cols);
   const int64 count = static_cast<int64>(spans.size());
   const Array resident = upload(spans);
-  Array indptr = Array::zeros(DType::i64, {out.rows + 1});
+  Array indptr = Array::zeros(DType::i64, {rows + 1}), indices, made;
   auto* ends = indptr.as<std::int64_t>() + 1;
   with_value_type(a.dtype, [&](auto zero) {
     using T = decltype(zero);
     const auto run = [&](std::int64_t* counts, const std::int64_t* at, std::int32_t* columns, T* values) {
-      launch("diagonals to csr", gather_row<T>, blocks(out.rows), dim3(kBlock), resident.as<const Span>(), count,
-             a.values.as<T>(), op.conjugated, out.rows, counts, at, columns, values);
+      launch("diagonals to csr", gather_row<T>, blocks(rows), dim3(kBlock), resident.as<const Span>(), count,
+             a.values.as<T>(), op.conjugated, rows, counts, at, columns, values);
     };
     run(ends, nullptr, nullptr, nullptr);
-    const int64 nnz = inclusive_sum(ends, ends, out.rows);
-    out.values = Array::empty(a.dtype, {nnz});
-    Array indices = Array::empty(DType::i32, {nnz});
-    if (nnz > 0) run(nullptr, ends, indices.as<std::int32_t>(), out.values.as<T>());
-    out.structure = {{"indices", indices}, {"indptr", indptr}};
+    const int64 nnz = inclusive_sum(ends, ends, rows);
+    made = Array::empty(a.dtype, {nnz});
+    indices = Array::empty(DType::i32, {nnz});
+    if (nnz > 0) run(nullptr, ends, indices.as<std::int32_t>(), made.as<T>());
   });
-  return out;
+  return compressed(csr, rows, cols, std::move(indices), std::move(indptr), std::move(made));
 }
 
 }  // namespace diagsparse

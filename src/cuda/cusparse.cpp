@@ -25,18 +25,18 @@ Array converted(const Array& a, DType dtype) {
   return made.array();
 }
 
-std::shared_ptr<Indices> indices_of(const Matrix& a) {
-  return a.kept->get<Indices>("cusparse indices", [&] {
+std::shared_ptr<OneWidth> indices_of(const Matrix& a) {
+  return a.kept().get<OneWidth>("cusparse indices", [&] {
     const bool wide = a.values.size() > 0x7fffffff;
     const DType t = wide ? DType::i64 : DType::i32;
     const char* first = a.format == "coo" ? "row" : "indptr";
     const char* second = a.format == "coo" ? "col" : "indices";
-    return std::make_shared<Indices>(Indices{converted(a.index(first), t), converted(a.index(second), t),
-                                             wide ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I});
+    return std::make_shared<OneWidth>(OneWidth{converted(a.index(first), t), converted(a.index(second), t),
+                                               wide ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I});
   });
 }
 
-void describe(SparseMatrix& made, const Matrix& a, const Indices& indices, void* values, DType dtype) {
+void describe(SparseMatrix& made, const Matrix& a, const OneWidth& indices, void* values, DType dtype) {
   const auto create =
       a.format == "coo"
           ? cusparseCreateCoo(made.address(), a.rows, a.cols, a.values.size(), indices.first.data, indices.second.data,

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "core/matrix.hpp"
+#include "core/plan.hpp"
 #include "cuda.hpp"
 
 namespace diagsparse::cuda {
@@ -63,13 +63,13 @@ struct Number {
 
 Array converted(const Array& a, DType dtype);  // in another type: a copy
 
-// Index arrays in one width, kept with the matrix.
-struct Indices {
+// Index arrays in one width, kept with the structure.
+struct OneWidth {
   Array first, second;  // csr: indptr, indices; coo: row, col
   cusparseIndexType_t type;
 };
 
-std::shared_ptr<Indices> indices_of(const Matrix& a);
-void describe(SparseMatrix& made, const Matrix& a, const Indices& indices, void* values, DType dtype);
+std::shared_ptr<OneWidth> indices_of(const Matrix& a);
+void describe(SparseMatrix& made, const Matrix& a, const OneWidth& indices, void* values, DType dtype);
 
 }  // namespace diagsparse::cuda

@@ -1,4 +1,7 @@
+#include "core/convert.hpp"
 #include "entries.hpp"
+#include "formats/coo.hpp"
+#include "formats/csc.hpp"
 #include "launch.cuh"
 #include "places.cuh"
 #include "sorted_keys.cuh"
@@ -52,23 +55,17 @@ __global__ void __launch_bounds__(kBlock)
 
 // A matrix over sorted distinct keys.
 Matrix over_keys(const std::string& format, int64 rows, int64 cols, const Key* keys, Array values) {
-  Matrix m;
-  m.format = format;
-  m.dtype = values.dtype;
-  m.rows = rows;
-  m.cols = cols;
-  m.kept = std::make_shared<Kept>();
   const int64 count = values.size();
   if (format == "coo") {
     Array row = Array::empty(DType::i32, {count}), col = Array::empty(DType::i32, {count});
     split(keys, count, row.as<std::int32_t>(), col.as<std::int32_t>());
-    m.structure = {{"row", row}, {"col", col}};
-  } else {
-    const Lines lines(keys, count, format == "csr" ? rows : cols);
-    m.structure = {{"indices", lines.indices}, {"indptr", lines.indptr}};
+    std::vector<Part> parts{{"row", row}, {"col", col}};
+    return {std::make_shared<const Indices>(coo.name, rows, cols, std::move(parts), count), std::move(values)};
   }
-  m.values = std::move(values);
-  return m;
+  if (format != "csr" && format != "csc") throw std::logic_error("entries in format " + format);
+  const Format& lines_format = format == "csr" ? csr : csc;
+  const Lines lines(keys, count, format == "csr" ? rows : cols);
+  return compressed(lines_format, rows, cols, lines.indices, lines.indptr, std::move(values));
 }
 
 // The matrix of these keys and the values at their places.
@@ -191,3 +188,12 @@ Matrix matrix_from_entries(const std::string& format, int64 rows, int64 cols, co
 }
 
 }  // namespace diagsparse::cuda
+
+namespace diagsparse {
+
+Matrix entries_across(const Matrix& a, Op op, const Format& format) {
+  const int64 rows = op.transposed ? a.cols : a.rows, cols = op.transposed ? a.rows : a.cols;
+  return cuda::merged(format.name, rows, cols, {{&a, op, 1.0}}, cuda::Merge::sum, a.dtype);
+}
+
+}  // namespace diagsparse

@@ -1,7 +1,7 @@
 // Entries of csr, csc and coo on the device, as sorted keys: what SciPy does for these formats on the CPU.
 #pragma once
 
-#include "core/matrix.hpp"
+#include "core/plan.hpp"
 #include "device_array.hpp"
 
 namespace diagsparse::cuda {

@@ -6,7 +6,7 @@
 // copied by a warp, value by value.
 #pragma once
 
-#include "core/matrix.hpp"
+#include "core/plan.hpp"
 #include "launch.cuh"
 
 namespace diagsparse::cuda {

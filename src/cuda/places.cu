@@ -77,7 +77,7 @@ RowIndex rows_of(const Matrix& a, bool transposed) {
   }
   // csr and the csc of its transpose share what is kept: the one index that they lack is the same.
   const char* key = a.format != "coo" ? "crossed lines" : transposed ? "columns" : "rows";
-  const auto made = keep<Index>(*a.kept, key, [&] {
+  const auto made = keep<Index>(a.kept(), key, [&] {
     Keys keys(a.values.size());
     write_keys(a, {transposed, false}, false, 0, keys);
     const bool in_order = a.format == "coo" && !transposed;

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "core/matrix.hpp"
+#include "core/plan.hpp"
 #include "sorted_keys.cuh"
 
 namespace diagsparse::cuda {

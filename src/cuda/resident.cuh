@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/kept.hpp"
-#include "core/matrix.hpp"
+#include "core/plan.hpp"
 #include "launch.cuh"
 
 namespace diagsparse::cuda {
@@ -36,8 +36,9 @@ struct ResidentSums {
 };
 
 // The plan's.
-inline std::shared_ptr<ResidentSums> sums_of(const Plan& plan) {
-  return keep<ResidentSums>(plan.kept, "sums", [&] { return std::make_shared<ResidentSums>(plan.sums); });
+inline std::shared_ptr<ResidentSums> resident_sums(const Plan& plan) {
+  return keep<ResidentSums>(plan.kept, "sums",
+                            [&] { return std::make_shared<ResidentSums>(diagonal_work(plan).sums); });
 }
 
 }  // namespace diagsparse::cuda

@@ -63,12 +63,12 @@ void scale_dense(const Matrix& a, Op op, const DeviceArray& dense, Matrix& out) 
     using T = decltype(zero);
     const Block<const T> factors(dense.dense());
     const T* values = a.values.as<T>();
-    if (!a.layout) {
+    if (dynamic_cast<const Indices*>(a.structure.get())) {
       launch("scale", scale_entries<T>, blocks(a.values.size()), dim3(kBlock), values, a.values.size(), op.conjugated,
              Places::of(a, op), factors, out.values.as<T>());
       return;
     }
-    const std::vector<Span> from = spans_of(*a.layout, op), &to = out.layout->spans;
+    const std::vector<Span> from = spans_of(a.layout(), op), &to = out.layout().spans;
     std::vector<ScaledRun> all;
     for (std::size_t d = 0; d < to.size(); ++d) {
       all.push_back({from[d].start, to[d].start, to[d].row, to[d].offset, to[d].length});

@@ -3,7 +3,8 @@
 #include <cmath>
 #include <cstdio>
 
-#include "core/matrix.hpp"
+#include "core/format.hpp"
+#include "cpu/measure.hpp"
 #include "cpu/parallel.hpp"
 
 using namespace diagsparse;
@@ -12,16 +13,13 @@ namespace {
 
 constexpr int64 n = 500, lower = 3, upper = 4;
 
-double element(int64 i, int64 j) {
-  return j - i < -lower || j - i > upper ? 0.0 : std::sin(1.0 + i + 2.0 * j);
-}
+double element(int64 i, int64 j) { return j - i < -lower || j - i > upper ? 0.0 : std::sin(1.0 + i + 2.0 * j); }
 
 Matrix band(const DiagonalFormat& format) {
   std::vector<int64> offsets;
   for (int64 k = -lower; k <= upper; ++k) offsets.push_back(k);
-  const auto layout = std::make_shared<const Layout>(format.place(n, n, format.labels_for(n, n, offsets)));
-  Matrix a = make_diagonal(format, layout, Array::zeros(DType::f64, layout->values_shape));
-  for (const Span& s : layout->spans) {
+  Matrix a = zeros_on(format, n, n, offsets, DType::f64);
+  for (const Span& s : a.layout().spans) {
     for (int64 t = 0; t < s.length; ++t) {
       a.values.as<double>()[s.start + t] = element(s.row + t, s.row + t + s.offset);
     }
@@ -41,9 +39,9 @@ double worst(const char* name) {
     for (int64 j = 0; j < n; ++j) sum += element(i, j) * x[j];
     error = std::max(error, std::abs(sum - y[i]));
   }
-  const Plan plan = plan_diagonal(a, Op{}, a, Op{true, false}, name, Triangle::both, {}, "");
+  const Plan plan = plan_matmul(a, Op{}, a, Op{true, false}, {name, "", Triangle::both, {}});
   const Matrix c = plan.run(a, a, 1.0);
-  for (const Span& s : c.layout->spans) {
+  for (const Span& s : c.layout().spans) {
     for (int64 t = 0; t < s.length; ++t) {
       double sum = 0;
       for (int64 k = 0; k < n; ++k) sum += element(s.row + t, k) * element(s.row + t + s.offset, k);

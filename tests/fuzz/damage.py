@@ -127,7 +127,7 @@ def _order(case: Case, a: np.ndarray) -> Any:
 
 
 def _memory(case: Case, a: np.ndarray) -> Any:
-    if a.nbytes > 1 << 24:  # a view that repeats itself: a copy of it takes its time
+    if a.nbytes > 1 << 24 or max(a.shape, default=0) > 1 << 20:  # it repeats itself: a copy takes its time
         return a
     kind = case.pick(["steps", "misaligned", "read-only", "records", "Fortran", "masked", "matrix", "subclass"])
     if kind == "steps":

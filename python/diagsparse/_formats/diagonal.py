@@ -179,16 +179,16 @@ class DiagonalArray(Packed, DiagonalProducts, Format):
             csr = csr.copy()
         s = Summary(csr.shape, csr.dtype.itemsize, csr.nnz, None, csr._occupied)
         cls._require(s, max_bytes, csr._place)
-        return cls._wrap(csr._core.diagonals_from_csr(csr._matrix, cls.format, s.offsets.tolist()))
+        return cls._wrap(csr._core.convert(csr._matrix, 0, cls._format))
 
     def _to_csr(self) -> SparseArray:
         FORMATS[COMMON]._foresee(self, None)
-        return self._wrap(self._core.csr_from_diagonals(self._matrix, self._op))
+        return self._wrap(self._core.convert(self._matrix, self._op, COMMON))
 
     @classmethod
     def _within(cls, a: SparseArray, max_bytes: int | None) -> SparseArray:
         cls._require(Summary(a.shape, a.dtype.itemsize, a.nnz, None, a._occupied), max_bytes, a._place)
-        return a._laid_out(cls, a._occupied().tolist(), a.dtype)
+        return cls._wrap(a._core.convert(a._matrix, a._op, cls._format))
 
     @classmethod
     def _require(cls, s: Summary, max_bytes: int | None, place: Place) -> None:

@@ -31,7 +31,7 @@ class DiagonalProducts:
             what = f"matmul: {display.operand(a)} times {display.operand(b)}: the plan of {pairs} pairs"
             memory.require(40 * pairs, max_bytes, what, f"{COMMON}_array plans by rows")  # on the host
         more = (triangle, extra) if triangle or extra else ()
-        return a._core.plan_diagonal(a._matrix, a._op, b._matrix, b._op, cls._format, kernel, *more)
+        return a._core.plan_matmul(a._matrix, a._op, b._matrix, b._op, cls._format, kernel, *more)
 
     def _sum_of_products(
         self: SparseArray, who: str, pairs: list[tuple[SparseArray, SparseArray]], c: SparseArray | None,

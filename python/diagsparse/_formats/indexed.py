@@ -171,7 +171,7 @@ class IndexedArray(Format):
     @classmethod
     def _within(cls, a: SparseArray, max_bytes: int | None) -> SparseArray:
         cls._require(Summary(a.shape, a.dtype.itemsize, a.nnz), max_bytes, a._place)
-        return cls._from_scipy(a.to_scipy(), None, False) if a._place is CPU else merge.converted(a, cls.format)
+        return cls._wrap(a._core.convert(a._matrix, a._op, cls._format))
 
     @classmethod
     def _require(cls, s: Summary, max_bytes: int | None, place: Place) -> None:
@@ -311,7 +311,7 @@ class IndexedArray(Format):
     def _plan_product(
         cls, a: SparseArray, b: SparseArray, kernel: str, max_bytes: int | None, triangle: int, extra: Any
     ) -> Any:
-        return a._core.plan_csr(a._matrix, b._matrix, kernel)
+        return a._core.plan_matmul(a._matrix, 0, b._matrix, 0, cls._format, kernel)
 
     # ---- what is shown ----------------------------------------------------------------------------
     def _drawn(self, width: float, height: float) -> tuple[str, str]:

@@ -23,11 +23,11 @@ def _import_core() -> ModuleType:
     sets OMP_WAIT_POLICY or GOMP_SPINCOUNT decides otherwise; the variable is read once, when the library loads.
     """
     if "OMP_WAIT_POLICY" in os.environ or "GOMP_SPINCOUNT" in os.environ:
-        from .. import _core
+        from .. import _core  # type: ignore[attr-defined]
     else:
         os.environ["GOMP_SPINCOUNT"] = "10000"
         try:
-            from .. import _core
+            from .. import _core  # type: ignore[attr-defined]
         finally:
             del os.environ["GOMP_SPINCOUNT"]
     return _core

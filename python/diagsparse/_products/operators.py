@@ -10,7 +10,6 @@ from scipy.sparse.linalg import LinearOperator
 from .._arrays import device_dense, streams
 from .._matrix import construct
 from .._matrix.base import SparseArray
-from .._matrix.registry import COMMON
 from .plans import MatmulPlan, profiled
 
 
@@ -81,6 +80,4 @@ class Operators:
         names = self._core.kernels(self.format)
         if operation not in names:
             raise ValueError(f'kernels: no operation {operation!r}; there are "matvec", "matmul" and "chain"')
-        if operation == "matmul" and not self._own_products:
-            names = self._core.kernels(COMMON)
         return names[operation]

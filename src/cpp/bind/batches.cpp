@@ -15,7 +15,7 @@ namespace diagsparse {
 void bind_batches(py::module_& m) {
   // The shape of one member's values.
   m.def("member_shape", [](const Matrix& all) -> py::tuple {
-    const Shape s = all.layout->values_shape;
+    const Shape s = all.structure->values_shape;
     if (s.cols < 0) return py::make_tuple(s.rows);
     return py::make_tuple(s.rows, s.cols);
   });

@@ -9,8 +9,8 @@
 #include "bind/device.hpp"
 #include "core/convert.hpp"
 #include "core/gate.hpp"
-#include "core/matrix.hpp"
 #include "core/matvec.hpp"
+#include "core/plan.hpp"
 
 namespace py = pybind11;
 using namespace diagsparse;
@@ -55,17 +55,18 @@ Matrix checked(Matrix m) {
   return m;
 }
 
-// A matrix with the structure of m and other values, which nobody has checked.
-Matrix over(const Matrix& m, py::object values) {
-  Matrix out = m;
-  out.values = array_from(values);
-  out.dtype = out.values.dtype;
-  return out;
+// The options of a matrix of diagonals that save bytes; none for the other formats.
+Packing packing_of(const Matrix& m) {
+  const auto* layout = dynamic_cast<const Layout*>(m.structure.get());
+  return layout ? layout->packing : Packing{};
 }
+
+// A matrix with the structure of m and other values, which nobody has checked.
+Matrix over(const Matrix& m, py::object values) { return {m.structure, array_from(values)}; }
 
 // A diagonal of `spans(op)`: offset, first row, length, start in the value array.
 py::array spans(const Matrix& m, int op) {
-  const std::vector<Span> all = packed_spans_of(*m.layout, op_from(op));
+  const std::vector<Span> all = packed_spans_of(m.layout(), op_from(op));
   py::array_t<int64> out({static_cast<py::ssize_t>(all.size()), py::ssize_t{4}});
   int64* to = out.mutable_data();
   for (const Span& s : all) {
@@ -77,43 +78,38 @@ py::array spans(const Matrix& m, int op) {
 Matrix diagonal_matrix(const std::string& format, int64 rows, int64 cols, std::vector<int64> labels, py::object values,
                        const std::string& dtype, int device, int symmetry, int64 period) {
   const DiagonalFormat& f = diagonal_format(format);
-  check_shape(f.name, rows, cols);
-  const auto layout =
+  check_shape(f, rows, cols);
+  auto layout =
       std::make_shared<const Layout>(pack(f.place(rows, cols, std::move(labels)), packing_from(symmetry, period)));
   if (values.is_none()) {
     const DType type = dtype_from_name(dtype);
     const Entry entry(device);
-    return make_diagonal(f, layout, Array::zeros(type, layout->values_shape));
+    Array zeros = Array::zeros(type, layout->values_shape);
+    return {std::move(layout), std::move(zeros)};
   }
-  return checked(make_diagonal(f, layout, array_from(values)));
+  return checked({std::move(layout), array_from(values)});
 }
 
-// A matrix of a format that is no diagonal one. Nobody may write to its index arrays from here on.
+// A matrix of a format made of index arrays, to which nobody may write from here on.
 Matrix indexed_matrix(const std::string& format, int64 rows, int64 cols, py::object values,
-                      const std::vector<std::pair<std::string, py::object>>& structure) {
-  Matrix m;
-  m.format = index_format(format).name;
-  m.rows = rows;
-  m.cols = cols;
-  m.values = array_from(values);
-  m.dtype = m.values.dtype;
-  for (const auto& [name, array] : structure) m.structure.emplace_back(name, array_from(array));
-  m.kept = std::make_shared<Kept>();
-  return checked(std::move(m));
+                      const std::vector<std::pair<std::string, py::object>>& arrays) {
+  std::vector<Part> parts;
+  for (const auto& [name, array] : arrays) parts.emplace_back(name, array_from(array));
+  Array given = array_from(values);
+  const int64 count = parts.empty() ? 0 : parts.front().second.size();
+  return checked(
+      {std::make_shared<const Indices>(format_of(format).name, rows, cols, std::move(parts), count), std::move(given)});
 }
 
 // The transpose on the same memory, in the format that stores it so: csr for csc and the other way round.
 Matrix dual(const Matrix& m) {
-  Matrix out = m;
-  out.format = index_format(m.format).dual;
-  std::swap(out.rows, out.cols);
-  return out;
+  return {dynamic_cast<const Indices&>(*m.structure).transposed(format_of(m.format).dual), m.values};
 }
 
 Matrix with_values(const Matrix& m, py::object values) {
   Matrix out = over(m, values);
   check_values(out, m.values.shape);
-  if (out.layout && out.layout->packing.symmetry == Symmetry::hermitian) {
+  if (packing_of(out).symmetry == Symmetry::hermitian) {
     const Entry entry(out.device(), {&out});
     check_main_diagonal(out);
   }
@@ -151,7 +147,7 @@ py::dict kernel_names(const std::string& format) {
     out[operation] = names;
   };
   list("matvec", kernels(format).matvec);
-  list("matmul", kernels(format).matmul);
+  list("matmul", kernels(format_of(format).multiplies_as).matmul);
   list("chain", kernels(format).chain);
   return out;
 }
@@ -176,14 +172,12 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
       .def_readonly("rows", &Matrix::rows)
       .def_readonly("cols", &Matrix::cols)
       .def_property_readonly("dtype", [](const Matrix& a) { return static_cast<int>(a.dtype); })
-      .def_property_readonly("stored", [](const Matrix& a) { return a.layout ? a.layout->stored() : a.values.size(); })
-      .def_property_readonly("diagonals", [](const Matrix& a) { return a.layout ? a.layout->spans.size() : 0; })
+      .def_property_readonly("stored", [](const Matrix& a) { return a.structure->stored(); })
+      .def_property_readonly("diagonals", [](const Matrix& a) { return a.layout().spans.size(); })
       .def_property_readonly(
-          "packed",
-          [](const Matrix& a) { return item_size(a.dtype) == 2 || (a.layout && static_cast<bool>(a.layout->packing)); })
-      .def_property_readonly(
-          "symmetry", [](const Matrix& a) { return a.layout ? static_cast<int>(a.layout->packing.symmetry) : 0; })
-      .def_property_readonly("period", [](const Matrix& a) { return a.layout ? a.layout->packing.period : 0; })
+          "packed", [](const Matrix& a) { return item_size(a.dtype) == 2 || static_cast<bool>(packing_of(a)); })
+      .def_property_readonly("symmetry", [](const Matrix& a) { return static_cast<int>(packing_of(a).symmetry); })
+      .def_property_readonly("period", [](const Matrix& a) { return packing_of(a).period; })
       .def_property_readonly("nbytes", &Matrix::nbytes)
       .def_property_readonly("device", &Matrix::device)
       .def_property_readonly("values", [](const Matrix& a) { return to_python(a.values); })
@@ -199,19 +193,19 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
       .def("dual", &dual);
 
   py::class_<Plan>(m, "Plan", py::module_local())
-      .def_readonly("format", &Plan::format)
+      .def_property_readonly("format", &Plan::format)
       .def_readonly("rows", &Plan::rows)
       .def_readonly("cols", &Plan::cols)
-      .def_property_readonly("stored", [](const Plan& p) { return p.c ? p.c->stored() : p.indices.size(); })
-      .def_property_readonly("work", [](const Plan& p) { return p.sums.work; })
+      .def_property_readonly("stored", [](const Plan& p) { return p.c->stored(); })
+      .def_property_readonly("work", [](const Plan& p) { return p.work ? p.work->operations() : 0; })
       .def_property_readonly("workspace_nbytes", &Plan::workspace_nbytes)
       .def_property_readonly("nbytes", &Plan::nbytes)
       .def_readonly("kernel", &Plan::kernel)
       .def_property_readonly("offsets",
                              [](const Plan& p) {
                                std::vector<int64> out;
-                               if (p.c)
-                                 for (const Span& s : p.c->spans) out.push_back(s.offset);
+                               if (const auto* c = dynamic_cast<const Layout*>(p.c.get()))
+                                 for (const Span& s : c->spans) out.push_back(s.offset);
                                return out;
                              })
       .def_readonly("device", &Plan::device)
@@ -245,21 +239,18 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
     if (row.prepare) row.prepare(a, op_from(op));
   });
   m.def(
-      "plan_diagonal",
-      [](const Matrix& a, int op_a, const Matrix& b, int op_b, const std::string& format, const std::string& kernel,
-         int triangle, const std::vector<int64>& extra) {
+      "plan_matmul",
+      [](const Matrix& a, int op_a, const Matrix& b, int op_b, std::string format, std::string kernel, int triangle,
+         std::vector<int64> extra) {
+        const Request request{std::move(format), std::move(kernel), triangle_from(triangle), std::move(extra)};
         const Entry entry(a.device(), {&a, &b});
-        return plan_diagonal(a, op_from(op_a), b, op_from(op_b), format, triangle_from(triangle), extra, kernel);
+        return plan_matmul(a, op_from(op_a), b, op_from(op_b), request);
       },
       py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg("triangle") = 0,
       py::arg("extra") = std::vector<int64>());
-  m.def("plan_csr", [](const Matrix& a, const Matrix& b, const std::string& kernel) {
-    const Entry entry(a.device(), {&a, &b});
-    return plan_csr(a, b, kernel);
-  });
   m.def("plan_elementwise", [](const Matrix& a, int op_a, const Matrix& b, int op_b, const Matrix& c) {
     const Entry entry(a.device(), {&a, &b});
-    return plan_elementwise(a, op_from(op_a), b, op_from(op_b), c.layout, c.format);
+    return plan_elementwise(a, op_from(op_a), b, op_from(op_b), c);
   });
   m.def("shortest_period", &shortest_period);
   m.def("product_offsets",
@@ -267,8 +258,8 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
           std::vector<int64> offsets;
           {
             const Entry entry(a.device());
-            offsets = offset_sumset(spans_of(*a.layout, op_from(op_a)), spans_of(*b.layout, op_from(op_b)), rows, cols,
-                                    triangle_from(triangle));
+            offsets = offset_sumset(spans_of(a.layout(), op_from(op_a)), spans_of(b.layout(), op_from(op_b)), rows,
+                                    cols, triangle_from(triangle));
           }
           return offsets;
         });
@@ -287,7 +278,7 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
   m.def("realigned",
         [](const std::string& format, int64 rows, int64 cols, py::handle data, const std::vector<int64>& offsets) {
           const DiagonalFormat& f = diagonal_format(format);
-          check_shape(f.name, rows, cols);
+          check_shape(f, rows, cols);
           const Array given = array_from(data);
           const Entry entry(given.device);
           return realigned(f, rows, cols, given, offsets);
@@ -308,24 +299,16 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
     }
     return offsets;
   });
-  m.def("diagonals_from_csr", [](const Matrix& csr, const std::string& format, const std::vector<int64>& offsets) {
-    const Entry entry(csr.device(), {&csr});
-    return diagonals_from_csr(csr, diagonal_format(format), offsets);
-  });
-  m.def("csr_from_diagonals", [](const Matrix& a, int op) {
+  m.def("convert", [](const Matrix& a, int op, const std::string& format) {
     const Entry entry(a.device(), {&a});
-    const Op how = op_from(op);
-    check_shape(index_format("csr"), how.transposed ? a.cols : a.rows, how.transposed ? a.rows : a.cols);
-    return csr_from_diagonals(a, how);
+    return convert(a, op_from(op), format);
   });
   m.def("count_nonzero", [](const Matrix& a) {
     const Entry entry(a.device(), {&a});
     return count_nonzero(a);
   });
-  m.def("check_shape", [](const std::string& format, int64 rows, int64 cols) {
-    if (const DiagonalFormat* f = find_diagonal_format(format)) check_shape(f->name, rows, cols);
-    else check_shape(index_format(format), rows, cols);
-  });
+  m.def("check_shape",
+        [](const std::string& format, int64 rows, int64 cols) { check_shape(format_of(format), rows, cols); });
 
   m.def("kernels", &kernel_names);
   m.def("overlap", [](py::handle x, py::handle y) { return overlap(dense_from(x), dense_from(y)); });

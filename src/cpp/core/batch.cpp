@@ -5,7 +5,7 @@ namespace diagsparse {
 Matrix member(const Matrix& all, int64 i) {
   Matrix one = all;
   one.values.data = all.values.as<char>() + i * member_stride(all) * item_size(all.dtype);
-  one.values.shape = all.layout->values_shape;
+  one.values.shape = all.structure->values_shape;
   return one;
 }
 
@@ -17,8 +17,7 @@ Dense member(const Dense& rows, int64 i) {
 Matrix batch_result(const Plan& plan, int64 count, DType dtype) {
   const int64 size = plan.c->values_shape.size();
   const bool padded = plan.c->stored() != size;
-  return make_diagonal(diagonal_format(plan.format), plan.c,
-                       padded ? Array::zeros(dtype, {count, size}) : Array::empty(dtype, {count, size}));
+  return {plan.c, padded ? Array::zeros(dtype, {count, size}) : Array::empty(dtype, {count, size})};
 }
 
 }  // namespace diagsparse

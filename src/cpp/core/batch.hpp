@@ -8,13 +8,13 @@
 // Where a batch is expected as an operand a single matrix may stand: it is every member.
 #pragma once
 
-#include "core/matrix.hpp"
+#include "core/plan.hpp"
 
 namespace diagsparse {
 
 // Values from a member to the next one.
 inline int64 member_stride(const Matrix& all) {
-  const int64 size = all.layout->values_shape.size();
+  const int64 size = all.structure->values_shape.size();
   return all.values.size() == size ? 0 : size;
 }
 

@@ -6,11 +6,11 @@ namespace diagsparse {
 
 std::vector<Move> shared_diagonals(const Matrix& from, Op op, const Matrix& to) {
   std::vector<Move> moves;
-  const int64 to_period = to.layout->packing.period, from_period = from.layout->packing.period;
-  auto target = to.layout->spans.begin();
-  for (const Span& s : packed_spans_of(*from.layout, op)) {
-    while (target != to.layout->spans.end() && target->offset < s.offset) ++target;
-    if (target == to.layout->spans.end()) break;
+  const int64 to_period = to.layout().packing.period, from_period = from.layout().packing.period;
+  auto target = to.layout().spans.begin();
+  for (const Span& s : packed_spans_of(from.layout(), op)) {
+    while (target != to.layout().spans.end() && target->offset < s.offset) ++target;
+    if (target == to.layout().spans.end()) break;
     if (target->offset != s.offset) continue;
     const int64 first = std::max(s.row, target->row), last = std::min(s.row + s.length, target->row + target->length);
     const auto run = [first](const Span& span, int64 period) {
@@ -31,27 +31,20 @@ Matrix realigned(const DiagonalFormat& format, int64 rows, int64 cols, const Arr
     throw std::invalid_argument(std::string(format.name) + "_array: data needs a row for each offset");
   }
   // By column is one more way to place runs, so the copy is that of any two layouts.
-  auto theirs = std::make_shared<Layout>(Layout{"dia by column", rows, cols, {}, {}, data.shape, {}});
-  std::vector<int64> kept;
+  auto theirs = std::make_shared<Layout>("dia by column", "offsets", rows, cols, std::vector<int64>{});
+  theirs->values_shape = data.shape;
+  std::vector<int64> inside;
   for (std::size_t d = 0; d < offsets.size(); ++d) {
     const int64 k = offsets[d];
     if (k <= -rows || k >= cols || rows == 0) continue;
     const int64 row = first_row(k), length = std::min(diagonal_length(rows, cols, k), width - row - k);
-    kept.push_back(k);
+    inside.push_back(k);
     if (length > 0) theirs->spans.push_back({k, row, length, static_cast<int64>(d) * width + row + k});
   }
   sort_spans(*theirs);
-  std::sort(kept.begin(), kept.end());
-  Matrix from;
-  from.format = theirs->format;
-  from.dtype = data.dtype;
-  from.rows = rows;
-  from.cols = cols;
-  from.values = data;
-  from.layout = theirs;
-  const auto layout = std::make_shared<const Layout>(format.place(rows, cols, format.labels_for(rows, cols, kept)));
-  Matrix made = make_diagonal(format, layout, Array::zeros(data.dtype, layout->values_shape));
-  add_diagonals(1.0, from, {}, made, false);
+  std::sort(inside.begin(), inside.end());
+  Matrix made = zeros_on(format, rows, cols, inside, data.dtype);
+  add_diagonals(1.0, Matrix(theirs, data), {}, made, false);
   return made;
 }
 
@@ -83,9 +76,10 @@ std::vector<CountedRun> runs_of(const std::vector<Span>& spans, int64 period) {
 }  // namespace
 
 std::vector<int64> count_nonzero(const Matrix& a) {
-  if (!a.layout) return count_runs(a, {{0, a.values.size()}});
-  const std::vector<Span> spans = packed_spans_of(*a.layout, {});
-  const std::vector<CountedRun> runs = runs_of(spans, a.layout->packing.period);
+  const auto* layout = dynamic_cast<const Layout*>(a.structure.get());
+  if (layout == nullptr) return count_runs(a, {{0, a.values.size()}});
+  const std::vector<Span> spans = packed_spans_of(*layout, {});
+  const std::vector<CountedRun> runs = runs_of(spans, layout->packing.period);
   std::vector<ValueRun> plain;
   for (const CountedRun& r : runs) plain.push_back(r.run);
   const std::vector<int64> found = count_runs(a, plain);
@@ -93,5 +87,35 @@ std::vector<int64> count_nonzero(const Matrix& a) {
   for (std::size_t r = 0; r < runs.size(); ++r) counts[runs[r].diagonal] += runs[r].times * found[r];
   return counts;
 }
+
+const std::vector<int64>& occupied_diagonals(const Matrix& csr) {
+  const auto make = [&] { return std::make_shared<std::vector<int64>>(find_occupied_diagonals(csr)); };
+  return *csr.kept().get<std::vector<int64>>("occupied diagonals", make);  // alive as long as the structure
+}
+
+Matrix diagonals_from_csr(const Matrix& csr, const Format& format) {
+  const auto& target = static_cast<const DiagonalFormat&>(format);
+  Matrix made = zeros_on(target, csr.rows, csr.cols, occupied_diagonals(csr), csr.dtype);
+  if (csr.rows > 0 && csr.cols > 0) scatter_to_diagonals(csr, made);
+  return made;
+}
+
+Matrix diagonals_across(const Matrix& a, Op op, const Format& format) {
+  const auto& target = static_cast<const DiagonalFormat&>(format);
+  std::vector<int64> offsets;
+  for (const Span& s : spans_of(a.layout(), op)) offsets.push_back(s.offset);
+  Matrix made = zeros_on(target, op.transposed ? a.cols : a.rows, op.transposed ? a.rows : a.cols, offsets, a.dtype);
+  add_diagonals(1.0, a, op, made, false);
+  return made;
+}
+
+Matrix compressed(const Format& format, int64 rows, int64 cols, Array indices, Array indptr, Array values) {
+  std::vector<Part> parts{{"indices", std::move(indices)}, {"indptr", std::move(indptr)}};
+  const int64 count = values.size();
+  return {std::make_shared<const Indices>(format.name, rows, cols, std::move(parts), count), std::move(values)};
+}
+
+Matrix entries_from_csr(const Matrix& csr, const Format& format) { return entries_across(csr, {}, format); }
+Matrix entries_to_csr(const Matrix& a, Op op) { return entries_across(a, op, format_of("csr")); }
 
 }  // namespace diagsparse

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "core/matrix.hpp"
+#include "core/format.hpp"
 
 namespace diagsparse {
 
@@ -48,11 +48,24 @@ std::vector<int64> count_runs(const Matrix& a, const std::vector<ValueRun>& runs
 // Whether a table of all diagonals of a matrix is worth its bytes beside `entries`: else those that occur are listed.
 inline bool table_pays(int64 rows, int64 cols, int64 entries) { return rows + cols <= 8 * entries + (1 << 16); }
 
-// The offsets on which a csr matrix has entries, ascending.
-std::vector<int64> occupied_diagonals(const Matrix& csr);
+// The offsets on which a csr matrix has entries, ascending; found once, and kept with its structure.
+const std::vector<int64>& occupied_diagonals(const Matrix& csr);
+std::vector<int64> find_occupied_diagonals(const Matrix& csr);  // each device's own
 
-Matrix diagonals_from_csr(const Matrix& csr, const DiagonalFormat& format, const std::vector<int64>& offsets);
+// ---- For the tables of the formats ------------------------------------------------------------------
+Matrix diagonals_from_csr(const Matrix& csr, const Format& format);
 // Stored zeros are dropped: padding and explicit zeros look alike in a diagonal format.
 Matrix csr_from_diagonals(const Matrix& a, Op op);
+Matrix diagonals_across(const Matrix& a, Op op, const Format& format);
+// The values of a csr matrix at their places in `to`, which is of zeros and stores its diagonals.
+void scatter_to_diagonals(const Matrix& csr, Matrix& to);  // each device's own
+
+// A matrix in compressed lines, of csr or csc.
+Matrix compressed(const Format& format, int64 rows, int64 cols, Array indices, Array indptr, Array values);
+// op(a) in another of the formats entry by entry (csr, csc, coo); values that stay in order are shared. Each device's
+// own.
+Matrix entries_across(const Matrix& a, Op op, const Format& format);
+Matrix entries_from_csr(const Matrix& csr, const Format& format);
+Matrix entries_to_csr(const Matrix& a, Op op);
 
 }  // namespace diagsparse

@@ -21,6 +21,50 @@ bool by_offset(const Span& a, const Span& b) { return a.offset < b.offset; }
 
 }  // namespace
 
+int64 Layout::stored() const {
+  int64 n = 0;
+  for (const Span& s : spans) n += s.length * (packing.symmetry != Symmetry::none && s.offset != 0 ? 2 : 1);
+  return n;
+}
+
+std::vector<Part> Layout::parts() const {
+  // The layout's own vector as an array: read-only, since every matrix on the layout shares it.
+  const auto shared = [this](const std::vector<int64>& vector) {
+    Array a;
+    a.data = const_cast<int64*>(vector.data());
+    a.dtype = DType::i64;
+    a.shape.rows = static_cast<int64>(vector.size());
+    a.owner = shared_from_this();
+    a.writeable = false;
+    a.on_host = true;
+    return a;
+  };
+  std::vector<Part> all{{labels_name, shared(labels)}};
+  if (!starts.empty()) all.emplace_back("starts", shared(starts));
+  return all;
+}
+
+bool Layout::same_as(const Structure& other) const {
+  if (this == &other) return true;
+  const auto* given = dynamic_cast<const Layout*>(&other);
+  return given != nullptr && format == given->format && rows == given->rows && cols == given->cols &&
+         labels == given->labels && starts == given->starts && packing == given->packing &&
+         values_shape.rows == given->values_shape.rows && values_shape.cols == given->values_shape.cols;
+}
+
+void Layout::clear_padding(Array& values) const {
+  if (stored() == values.size()) return;
+  const int64 item = item_size(values.dtype);
+  std::vector<Bytes> gaps;
+  int64 end = 0;
+  for (const Span& s : spans) {
+    if (end < s.start) gaps.push_back({end * item, s.start * item});
+    end = s.start + s.length;
+  }
+  if (end < values.size()) gaps.push_back({end * item, values.nbytes()});
+  fill_zero(values.data, gaps);
+}
+
 std::vector<Span> spans_of(const Layout& layout, Op op) {
   if (layout.packing) throw std::logic_error(std::string(layout.format) + ": a packed layout was read as a full one");
   return packed_spans_of(layout, op);

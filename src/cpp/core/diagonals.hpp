@@ -16,8 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "core/array.hpp"
-#include "core/kept.hpp"
+#include "core/structure.hpp"
 
 namespace diagsparse {
 
@@ -59,28 +58,24 @@ struct Packing {
   bool operator==(const Packing&) const = default;
 };
 
-struct Layout {
-  const char* format;
-  int64 rows, cols;
+// The structure of the family.
+class Layout : public Structure {
+ public:
+  const char* labels_name;    // as the format names them: "offsets" or "rows"
   std::vector<int64> labels;  // as stored: the offsets (dia, hm) or the row indices (cdm)
   std::vector<int64> starts;  // hm: where each diagonal starts, and the end
-  Shape values_shape;         // of the value array
   std::vector<Span> spans;    // every stored diagonal, by ascending offset
-  Packing packing = {};
-  int64 halves = 1;  // diagonals that share a row of the array
-  Kept kept = {};    // what kernels keep with it
+  Packing packing;
+  int64 halves = 1;  // diagonals that share a row of the array: 2 in cdm
 
-  // The elements of the matrix that it describes.
-  int64 stored() const {
-    int64 n = 0;
-    for (const Span& s : spans) n += s.length * (packing.symmetry != Symmetry::none && s.offset != 0 ? 2 : 1);
-    return n;
-  }
-  bool same_as(const Layout& other) const {
-    return format == other.format && rows == other.rows && cols == other.cols && labels == other.labels &&
-           starts == other.starts && packing == other.packing && values_shape.rows == other.values_shape.rows &&
-           values_shape.cols == other.values_shape.cols;
-  }
+  Layout(const char* format, const char* labels_name, int64 rows, int64 cols, std::vector<int64> labels)
+      : Structure(format, rows, cols), labels_name(labels_name), labels(std::move(labels)) {}
+
+  std::vector<Part> parts() const override;
+  int64 nbytes() const override { return 8 * static_cast<int64>(labels.size() + starts.size()); }
+  int64 stored() const override;
+  bool same_as(const Structure& other) const override;
+  void clear_padding(Array& values) const override;
 };
 using LayoutPtr = std::shared_ptr<const Layout>;
 
@@ -88,16 +83,6 @@ using LayoutPtr = std::shared_ptr<const Layout>;
 // layout: who can read one asks for packed_spans_of, where a stored diagonal also stands for its mirror image.
 std::vector<Span> spans_of(const Layout& layout, Op op);
 std::vector<Span> packed_spans_of(const Layout& layout, Op op);
-
-// A format of the family: how it names its diagonals and where each one starts.
-struct DiagonalFormat {
-  const char* name;
-  const char* labels_name;  // "offsets" or "rows"
-  // The labels under which `offsets` (ascending, distinct) are stored.
-  std::vector<int64> (*labels_for)(int64 rows, int64 cols, const std::vector<int64>& offsets);
-  // Places the diagonals of `labels`, in that order; checks them.
-  Layout (*place)(int64 rows, int64 cols, std::vector<int64> labels);
-};
 
 // The same labels, packed: of two opposite diagonals only one may be given where the storage is symmetric.
 Layout pack(Layout full, Packing packing);

@@ -2,8 +2,6 @@
 
 #include <limits>
 
-#include "formats/all.hpp"
-
 namespace diagsparse {
 
 namespace {
@@ -14,21 +12,25 @@ std::string words(Shape s) {
   return std::to_string(s.rows) + (s.cols < 0 ? "" : " x " + std::to_string(s.cols)) + " values";
 }
 
+const Layout* layout_of(const Matrix& m) { return dynamic_cast<const Layout*>(m.structure.get()); }
+
 void check_value_type(const Matrix& m) {
   const int type = static_cast<int>(m.dtype);
-  if (type < kValueTypes || (m.layout && type < kStoredTypes)) return;
+  const bool diagonals = layout_of(m) != nullptr;
+  if (type < kValueTypes || (diagonals && type < kStoredTypes)) return;
   throw std::invalid_argument(who(m.format) + "values are of type " + dtype_name(m.dtype) +
                               ", expected float32, float64, complex64 or complex128" +
-                              (m.layout ? ", or float16 and bfloat16" : ""));
+                              (diagonals ? ", or float16 and bfloat16" : ""));
 }
 
 }  // namespace
 
 void check_main_diagonal(const Matrix& m) {
-  if (!m.layout || m.layout->packing.symmetry != Symmetry::hermitian) return;
+  const Layout* layout = layout_of(m);
+  if (layout == nullptr || layout->packing.symmetry != Symmetry::hermitian) return;
   if (m.dtype != DType::c64 && m.dtype != DType::c128) return;
-  for (const Span& s : m.layout->spans) {
-    const int64 period = m.layout->packing.period, stored = period > 0 ? std::min(period, s.length) : s.length;
+  for (const Span& s : layout->spans) {
+    const int64 period = layout->packing.period, stored = period > 0 ? std::min(period, s.length) : s.length;
     if (s.offset == 0 && !all_real(m.values, s.start, stored)) {
       throw std::invalid_argument(who(m.format) +
                                   "the main diagonal holds complex values; that of a Hermitian matrix is real");
@@ -57,16 +59,15 @@ void check_shape(const char* format, int64 rows, int64 cols) {
                               "): expected extents from 0 to 2^62");
 }
 
-void check_shape(const IndexFormat& format, int64 rows, int64 cols) {
+void check_shape(const Format& format, int64 rows, int64 cols) {
   check_shape(format.name, rows, cols);
-  constexpr int64 most = std::numeric_limits<std::int32_t>::max();
-  if (rows <= most && cols <= most) return;
+  if (rows < format.extent && cols < format.extent) return;
   throw std::invalid_argument(who(format.name) + std::to_string(rows) + " x " + std::to_string(cols) +
                               ": indices are 32 bits wide, so extents stay below 2^31");
 }
 
 void check_parts(const Matrix& m, const std::vector<ExpectedPart>& expected) {
-  if (m.structure.size() != expected.size()) throw std::logic_error(who(m.format) + "another count of parts");
+  if (m.structure->parts().size() != expected.size()) throw std::logic_error(who(m.format) + "another count of parts");
   for (const ExpectedPart& e : expected) {
     const Array& given = m.index(e.name);
     if (given.dtype != e.dtype || given.shape.cols >= 0 || given.size() != e.size) {
@@ -96,27 +97,30 @@ bool check_lines(const std::string& who, const Array& indptr, const Array& indic
 void check_values(const Matrix& m, Shape expected) {
   check_value_type(m);
   if (m.values.shape.rows != expected.rows || m.values.shape.cols != expected.cols) {
-    throw std::invalid_argument(
-        who(m.format) + "values hold " + words(m.values.shape) + ", but " +
-        (m.layout ? std::to_string(m.layout->labels.size()) + " " + diagonal_format(m.format).labels_name + " of a "
-                  : "the structure of this ") +
-        std::to_string(m.rows) + " x " + std::to_string(m.cols) + " matrix need" + (m.layout ? " " : "s ") +
-        words(expected));
+    const Layout* layout = layout_of(m);
+    const std::string of = layout ? std::to_string(layout->labels.size()) + " " + layout->labels_name + " of a "
+                                  : "the structure of this ";
+    throw std::invalid_argument(who(m.format) + "values hold " + words(m.values.shape) + ", but " + of +
+                                std::to_string(m.rows) + " x " + std::to_string(m.cols) + " matrix need" +
+                                (layout ? " " : "s ") + words(expected));
   }
 }
 
 void check_members(const Matrix& all) {
   check_value_type(all);
-  if (!all.layout || all.layout->packing || all.values.shape.cols != all.layout->values_shape.size()) {
+  const Layout* layout = layout_of(all);
+  const int64 size = layout ? layout->values_shape.size() : 0;
+  if (!layout || layout->packing || all.values.shape.cols != size) {
     throw std::invalid_argument("batch_array: got " + words(all.values.shape) + ", expected a row of " +
-                                std::to_string(all.layout ? all.layout->values_shape.size() : 0) + " for each member");
+                                std::to_string(size) + " for each member");
   }
 }
 
 void check_matrix(const Matrix& m) {
-  check_shape(m.format.c_str(), m.rows, m.cols);
-  if (!m.layout) index_format(m.format).check(m);
-  check_values(m, m.layout ? m.layout->values_shape : Shape{m.structure.front().second.size(), -1});
+  const Format& format = format_of(m.format);
+  check_shape(format.name, m.rows, m.cols);
+  if (format.check) format.check(m);
+  check_values(m, m.structure->values_shape);
   check_main_diagonal(m);
 }
 

@@ -1,7 +1,7 @@
 // The gate: every matrix that Python makes of parts passes it, whoever gave them. Kernels never look again.
 #pragma once
 
-#include "core/matrix.hpp"
+#include "core/format.hpp"
 
 namespace diagsparse {
 
@@ -17,7 +17,7 @@ void check_members(const Matrix& all);
 Op op_from(int bits);  // 1: transposed, 2: conjugated
 Packing packing_from(int symmetry, int64 period);
 void check_shape(const char* format, int64 rows, int64 cols);
-void check_shape(const IndexFormat& format, int64 rows, int64 cols);  // with indices of 32 bits
+void check_shape(const Format& format, int64 rows, int64 cols);  // those that it can name
 
 // ---- What the formats' own checks are made of ------------------------------------------------------
 // The index arrays under these names, of these types and sizes, and values for each of `count` entries.

@@ -3,8 +3,8 @@
 #include <map>
 
 #include "core/backend.hpp"
+#include "core/format.hpp"
 #include "core/kernel_table.hpp"
-#include "core/matrix.hpp"
 
 namespace diagsparse {
 
@@ -57,9 +57,9 @@ const ChainRow& find_chain(const std::string& format, const std::string& kernel)
 }
 
 const MatmulRow& choose_matmul(const Plan& plan, const std::string& kernel, DType a, DType b) {
-  const FormatKernels& table = kernels(plan.format);
+  const FormatKernels& table = kernels(plan.format());
   const bool rules = kernel.empty() && table.choose_matmul;
-  return find_row(table.matmul, rules ? table.choose_matmul(plan, a, b) : kernel, plan.format, "matmul");
+  return find_row(table.matmul, rules ? table.choose_matmul(plan, a, b) : kernel, plan.format(), "matmul");
 }
 
 MatvecKernel matvec_kernel(const MatvecRow& row, DType a, DType x) {

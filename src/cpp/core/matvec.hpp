@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "core/kernel_table.hpp"
 #include "core/matrix.hpp"
 #include "core/recurrence.hpp"
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/interrupt.hpp"
+#include "core/kernel_table.hpp"
 #include "core/matrix.hpp"
 
 namespace diagsparse {

@@ -27,7 +27,7 @@ void advance(Matrix& one, int64 stride) { one.values.data = one.values.as<char>(
 void batch_matvec(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
   const MatvecKernel multiply = matvec_kernel(find_matvec(a.format, ""), a.dtype, x.dtype);
   const int64 stride = member_stride(a);
-  by_members(y.rows, a.layout->stored(), [&](int64 first, int64 last) {
+  by_members(y.rows, a.structure->stored(), [&](int64 first, int64 last) {
     Matrix one = member(a, first);
     for (int64 i = first; i < last; ++i, advance(one, stride)) {
       multiply(one, op, alpha, member(x, i), beta, member(y, i));
@@ -39,7 +39,7 @@ void batch_matmul(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alp
   if (c.values.size() == 0) return;
   const MatmulKernel multiply = plan.multiply(a.dtype, b.dtype);
   const int64 of_a = member_stride(a), of_b = member_stride(b), of_c = member_stride(c);
-  by_members(c.values.shape.rows, plan.sums.work, [&](int64 first, int64 last) {
+  by_members(c.values.shape.rows, plan.work->operations(), [&](int64 first, int64 last) {
     Matrix left = member(a, first), right = member(b, first), result = member(c, first);
     for (int64 i = first; i < last; ++i) {
       multiply(plan, left, right, alpha, beta, result);

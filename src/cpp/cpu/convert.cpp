@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/arithmetic.hpp"
+#include "core/gate.hpp"
 #include "cpu/parallel.hpp"
 #include "formats/csr.hpp"
 
@@ -66,7 +67,7 @@ void add_diagonals(Scalar alpha, const Matrix& from, Op op, Matrix& to, bool acc
 }
 
 std::optional<int64> differing_diagonal(const Matrix& packed, const Matrix& full) {
-  const bool hermitian = packed.layout->packing.symmetry == Symmetry::hermitian;
+  const bool hermitian = packed.layout().packing.symmetry == Symmetry::hermitian;
   const std::vector<Move> moves = shared_diagonals(packed, {}, full);
   const std::vector<Piece> pieces = pieces_of(moves);
   std::vector<char> differs(pieces.size(), 0);
@@ -118,7 +119,7 @@ std::vector<int64> count_runs(const Matrix& a, const std::vector<ValueRun>& runs
   return counts;
 }
 
-std::vector<int64> occupied_diagonals(const Matrix& csr) {
+std::vector<int64> find_occupied_diagonals(const Matrix& csr) {
   const Csr<float> a = structure_of(csr);
   std::vector<int64> offsets;
   if (!table_pays(a.rows, a.cols, csr.values.size())) {
@@ -150,43 +151,36 @@ void scatter_rows(const Csr<T>& a, T* values, const F& first) {
 
 }  // namespace
 
-Matrix diagonals_from_csr(const Matrix& csr, const DiagonalFormat& format, const std::vector<int64>& offsets) {
-  auto layout =
-      std::make_shared<const Layout>(format.place(csr.rows, csr.cols, format.labels_for(csr.rows, csr.cols, offsets)));
-  Matrix out = make_diagonal(format, layout, Array::zeros(csr.dtype, layout->values_shape));
-  if (csr.rows == 0 || csr.cols == 0) return out;
+void scatter_to_diagonals(const Matrix& csr, Matrix& to) {
+  const Layout& layout = to.layout();
   const auto start = [](const Span& s) { return s.start - s.row; };
   with_value_type(csr.dtype, [&](auto zero) {
     using T = decltype(zero);
     const Csr<T> a = Csr<T>::of(csr);
-    T* values = out.values.as<T>();
+    T* values = to.values.as<T>();
     if (!table_pays(a.rows, a.cols, csr.values.size())) {
-      const ByOffset place(layout->spans);
-      return scatter_rows(a, values, [&](int64 offset) { return start(layout->spans[place.find(offset)]); });
+      const ByOffset place(layout.spans);
+      return scatter_rows(a, values, [&](int64 offset) { return start(layout.spans[place.find(offset)]); });
     }
     std::vector<int64> base(a.rows + a.cols - 1, -1);
-    for (const Span& s : layout->spans) base[s.offset + a.rows - 1] = start(s);
+    for (const Span& s : layout.spans) base[s.offset + a.rows - 1] = start(s);
     scatter_rows(a, values, [&](int64 offset) { return base[offset + a.rows - 1]; });
   });
-  return out;
 }
 
 Matrix csr_from_diagonals(const Matrix& a, Op op) {
-  const std::vector<Span> spans = spans_of(*a.layout, op);
-  Matrix out;
-  out.format = "csr";
-  out.dtype = a.dtype;
-  out.rows = op.transposed ? a.cols : a.rows;
-  out.cols = op.transposed ? a.rows : a.cols;
-  Array indptr = Array::zeros(DType::i64, {out.rows + 1});
+  const std::vector<Span> spans = spans_of(a.layout(), op);
+  const int64 rows = op.transposed ? a.cols : a.rows, cols = op.transposed ? a.rows : a.cols;
+  check_shape(csr, rows, cols);
+  Array indptr = Array::zeros(DType::i64, {rows + 1}), indices, made;
   int64* start = indptr.as<int64>();
-  const int64 tasks = (out.rows + kRows - 1) / kRows, work = a.layout->stored();
+  const int64 tasks = (rows + kRows - 1) / kRows, work = a.structure->stored();
   with_value_type(a.dtype, [&](auto zero) {
     using T = decltype(zero);
     const T* values = a.values.as<T>();
     // Calls f(row, column, value) for the nonzeros of a task's rows, diagonal by diagonal.
     const auto visit = [&](int64 task, const auto& f) {
-      const int64 first = task * kRows, last = std::min(out.rows, first + kRows);
+      const int64 first = task * kRows, last = std::min(rows, first + kRows);
       for (const Span& s : spans) {
         for (int64 i = std::max(first, s.row); i < std::min(last, s.row + s.length); ++i) {
           const T v = values[s.start + i - s.row];
@@ -195,22 +189,21 @@ Matrix csr_from_diagonals(const Matrix& a, Op op) {
       }
     };
     parallel_for(tasks, work, [&](int64 task) { visit(task, [&](int64 i, int64, T) { ++start[i + 1]; }); });
-    for (int64 i = 0; i < out.rows; ++i) start[i + 1] += start[i];
-    out.values = Array::empty(a.dtype, {start[out.rows]});
-    Array indices = Array::empty(DType::i32, {start[out.rows]});
-    T* data = out.values.as<T>();
+    for (int64 i = 0; i < rows; ++i) start[i + 1] += start[i];
+    made = Array::empty(a.dtype, {start[rows]});
+    indices = Array::empty(DType::i32, {start[rows]});
+    T* data = made.as<T>();
     std::int32_t* columns = indices.as<std::int32_t>();
     parallel_for(tasks, work, [&](int64 task) {
-      std::vector<int64> next(start + task * kRows, start + std::min(out.rows, (task + 1) * kRows));
+      std::vector<int64> next(start + task * kRows, start + std::min(rows, (task + 1) * kRows));
       visit(task, [&](int64 i, int64 j, T v) {
         const int64 e = next[i - task * kRows]++;
         columns[e] = static_cast<std::int32_t>(j);
         data[e] = conjugate_if(op.conjugated, v);
       });
     });
-    out.structure = {{"indices", indices}, {"indptr", indptr}};
   });
-  return out;
+  return compressed(csr, rows, cols, std::move(indices), std::move(indptr), std::move(made));
 }
 
 }  // namespace diagsparse

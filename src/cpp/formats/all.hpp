@@ -10,7 +10,6 @@
 
 namespace diagsparse {
 
-inline const DiagonalFormat* const diagonal_formats[] = {&dia, &hm, &cdm};
-inline const IndexFormat* const index_formats[] = {&csr, &csc, &coo};
+inline const Format* const formats[] = {&dia, &hm, &cdm, &csr, &csc, &coo};
 
 }  // namespace diagsparse

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/convert.hpp"
+
 namespace diagsparse {
 
 namespace {
@@ -26,7 +28,8 @@ std::vector<int64> labels_for(int64 rows, int64 cols, const std::vector<int64>& 
 Layout place(int64 rows, int64 cols, std::vector<int64> labels) {
   require_square(rows, cols);
   check_labels("cdm", "rows", labels, 0, rows - 1, rows, cols);
-  Layout out{cdm.name, rows, cols, std::move(labels), {}, {}, {}, {}, 2};
+  Layout out(cdm.name, cdm.labels_name, rows, cols, std::move(labels));
+  out.halves = 2;
   const int64 count = static_cast<int64>(out.labels.size());
   checked_product(count, rows);
   out.values_shape = {count, rows};
@@ -42,6 +45,10 @@ Layout place(int64 rows, int64 cols, std::vector<int64> labels) {
 
 }  // namespace
 
-const DiagonalFormat cdm{"cdm", "rows", labels_for, place};
+const DiagonalFormat cdm{{"cdm", kAnyExtent, nullptr, plan_diagonals, "cdm", diagonals_from_csr, csr_from_diagonals,
+                          diagonals_across, nullptr},
+                         "rows",
+                         labels_for,
+                         place};
 
 }  // namespace diagsparse

@@ -11,7 +11,7 @@
 // Haque, Parvez, Hossain, Algorithms 17(1):31, 2024, section 3.2.
 #pragma once
 
-#include "core/diagonals.hpp"
+#include "core/format.hpp"
 
 namespace diagsparse {
 

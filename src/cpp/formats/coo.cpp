@@ -1,5 +1,6 @@
 #include "formats/coo.hpp"
 
+#include "core/convert.hpp"
 #include "core/gate.hpp"
 
 namespace diagsparse {
@@ -20,6 +21,6 @@ void check(const Matrix& m) {
 
 }  // namespace
 
-const IndexFormat coo{"coo", nullptr, check};
+const Format coo{"coo", kIndexExtent, check, nullptr, "csr", entries_from_csr, entries_to_csr, entries_across, nullptr};
 
 }  // namespace diagsparse

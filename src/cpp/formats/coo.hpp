@@ -9,11 +9,11 @@
 // row, col: int32 (nnz; so m, n < 2^31), values: T (nnz).   Bytes: nnz (sizeof(T) + 8).
 #pragma once
 
-#include "core/matrix.hpp"
+#include "core/format.hpp"
 
 namespace diagsparse {
 
-extern const IndexFormat coo;
+extern const Format coo;
 
 template <class T>
 struct Coo {

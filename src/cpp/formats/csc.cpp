@@ -1,5 +1,6 @@
 #include "formats/csc.hpp"
 
+#include "core/convert.hpp"
 #include "core/gate.hpp"
 
 namespace diagsparse {
@@ -16,6 +17,6 @@ void check(const Matrix& m) {
 
 }  // namespace
 
-const IndexFormat csc{"csc", "csr", check};
+const Format csc{"csc", kIndexExtent, check, nullptr, "csr", entries_from_csr, entries_to_csr, entries_across, "csr"};
 
 }  // namespace diagsparse

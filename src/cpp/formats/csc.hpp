@@ -14,14 +14,11 @@
 
 namespace diagsparse {
 
-extern const IndexFormat csc;
+extern const Format csc;
 
 // The csr matrix that shares these arrays: A's transpose.
 inline Matrix transposed_csr(const Matrix& csc) {
-  Matrix m = csc;
-  m.format = "csr";
-  std::swap(m.rows, m.cols);
-  return m;
+  return {dynamic_cast<const Indices&>(*csc.structure).transposed("csr"), csc.values};
 }
 
 }  // namespace diagsparse

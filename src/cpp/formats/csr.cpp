@@ -1,5 +1,6 @@
 #include "formats/csr.hpp"
 
+#include "core/convert.hpp"
 #include "core/gate.hpp"
 
 namespace diagsparse {
@@ -16,6 +17,6 @@ void check(const Matrix& m) {
 
 }  // namespace
 
-const IndexFormat csr{"csr", "csc", check};
+const Format csr{"csr", kIndexExtent, check, plan_rows, "csr", nullptr, entries_to_csr, entries_across, "csc"};
 
 }  // namespace diagsparse

@@ -10,11 +10,11 @@
 // Bytes: nnz (sizeof(T) + 4) + 8 (m + 1).
 #pragma once
 
-#include "core/matrix.hpp"
+#include "core/format.hpp"
 
 namespace diagsparse {
 
-extern const IndexFormat csr;
+extern const Format csr;
 
 template <class T>
 struct Csr {

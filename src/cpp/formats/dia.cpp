@@ -1,5 +1,7 @@
 #include "formats/dia.hpp"
 
+#include "core/convert.hpp"
+
 namespace diagsparse {
 
 namespace {
@@ -8,7 +10,7 @@ std::vector<int64> labels_for(int64, int64, const std::vector<int64>& offsets) {
 
 Layout place(int64 rows, int64 cols, std::vector<int64> labels) {
   check_labels("dia", "offsets", labels, 1 - rows, cols - 1, rows, cols);
-  Layout out{dia.name, rows, cols, std::move(labels), {}, {}, {}};
+  Layout out(dia.name, dia.labels_name, rows, cols, std::move(labels));
   const int64 count = static_cast<int64>(out.labels.size());
   checked_product(count, rows);
   out.values_shape = {count, rows};
@@ -23,6 +25,10 @@ Layout place(int64 rows, int64 cols, std::vector<int64> labels) {
 
 }  // namespace
 
-const DiagonalFormat dia{"dia", "offsets", labels_for, place};
+const DiagonalFormat dia{{"dia", kAnyExtent, nullptr, plan_diagonals, "dia", diagonals_from_csr, csr_from_diagonals,
+                          diagonals_across, nullptr},
+                         "offsets",
+                         labels_for,
+                         place};
 
 }  // namespace diagsparse

@@ -11,7 +11,7 @@
 // The row-aligned scheme is the one of bmSparse's thesis (CSD) and of the quasi-band paper.
 #pragma once
 
-#include "core/diagonals.hpp"
+#include "core/format.hpp"
 
 namespace diagsparse {
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/convert.hpp"
+
 namespace diagsparse {
 
 namespace {
@@ -25,7 +27,7 @@ Layout place(int64 rows, int64 cols, std::vector<int64> labels) {
         "hm_array: offsets are not in the order of the format: 0 first, then superdiagonals ascending, then "
         "subdiagonals descending");
   }
-  Layout out{hm.name, rows, cols, std::move(labels), {}, {}, {}};
+  Layout out(hm.name, hm.labels_name, rows, cols, std::move(labels));
   int64 start = 0;
   out.spans.reserve(out.labels.size());
   out.starts.reserve(out.labels.size() + 1);
@@ -43,6 +45,10 @@ Layout place(int64 rows, int64 cols, std::vector<int64> labels) {
 
 }  // namespace
 
-const DiagonalFormat hm{"hm", "offsets", labels_for, place};
+const DiagonalFormat hm{{"hm", kAnyExtent, nullptr, plan_diagonals, "hm", diagonals_from_csr, csr_from_diagonals,
+                         diagonals_across, nullptr},
+                        "offsets",
+                        labels_for,
+                        place};
 
 }  // namespace diagsparse

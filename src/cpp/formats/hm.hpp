@@ -15,7 +15,7 @@
 // Storage Schemes", Algorithms 17(1):31, 2024; the scheme is Hossain and Mahmud's (HPEC 2019).
 #pragma once
 
-#include "core/diagonals.hpp"
+#include "core/format.hpp"
 
 namespace diagsparse {
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "cpu/parallel.hpp"
 #include "core/kernel_table.hpp"
+#include "cpu/parallel.hpp"
 
 namespace diagsparse {
 

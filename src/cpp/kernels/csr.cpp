@@ -106,11 +106,11 @@ template <class U, class V>
 struct CsrMatmul {
   using T = Product<U, V>;
 
-  static void run(const Plan& plan, const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& c) {
+  static void run(const Plan&, const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& c) {
     const Csr<U> a = Csr<U>::of(left);
     const Csr<V> b = Csr<V>::of(right);
-    const int64* indptr = plan.indptr.as<int64>();
-    const std::int32_t* indices = plan.indices.as<std::int32_t>();
+    const int64* indptr = c.index("indptr").as<int64>();
+    const std::int32_t* indices = c.index("indices").as<std::int32_t>();
     const Update<T> update(alpha, beta);
     const int64 tasks = std::min<int64>(a.rows, 16 * concurrent_tasks());
     parallel_for(tasks, indptr[a.rows] * 8, [&](int64 task) {

@@ -3,7 +3,7 @@
 #include "kernels/sequential.hpp"
 
 #include "core/interrupt.hpp"
-#include "core/matrix.hpp"
+#include "core/plan.hpp"
 
 namespace diagsparse {
 
@@ -14,8 +14,8 @@ struct MatvecSequential {
   using T = Product<U, V>;
 
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    const int64 period = a.layout->packing.period;
-    const Sums sums = matvec_sums(packed_spans_of(*a.layout, op), y.rows, period);
+    const int64 period = a.layout().packing.period;
+    const Sums sums = matvec_sums(packed_spans_of(a.layout(), op), y.rows, period);
     const U* values = a.values.as<U>();
     const Factor<T> scale(alpha);
     for (int64 c = 0; c < x.cols; ++c) {
@@ -43,10 +43,10 @@ struct MatmulSequential {
     const V* v = b.values.as<V>();
     T* out = c.values.as<T>();
     const Factor<T> scale(alpha);
-    for (const Sum& s : plan.sums.sums) {
+    for (const Sum& s : sums_of(plan).sums) {
       for (int64 i = s.first; i < s.last; ++i) Update<T>(0.0, beta).one(out + s.out + i, T{});
       for (int64 t = s.terms; t < s.terms_end; ++t) {
-        const Term& term = plan.sums.terms[t];
+        const Term& term = sums_of(plan).terms[t];
         checkpoint();
         for (int64 i = term.first; i < term.last; ++i) {
           out[s.out + i] += scale * multiply(conjugate_if(plan.op_a.conjugated, u[term.u + i]),

@@ -49,7 +49,7 @@ Entry::Entry(int device, std::initializer_list<const Matrix*> used)
                                   std::to_string(m->device()));
     }
     used_on_this_stream(m->values);
-    for (const Part& part : m->structure) used_on_this_stream(part.second);
+    for (const Part& part : m->structure->beside_values()) used_on_this_stream(part.second);
   }
 }
 Entry::~Entry() = default;

@@ -10,8 +10,6 @@ namespace {
 
 constexpr int64 kWidest = 105;  // offsets of an operand
 
-bool is_cdm(const Layout& layout) { return std::string(layout.format) == "cdm"; }
-
 // The lines of op(A), one for each offset from the first to the last that is stored.
 Band lines_of(const std::vector<Span>& spans) {
   Band band;
@@ -73,20 +71,22 @@ int64 Band::last() const {
 }
 
 bool find_bands(const Plan& plan, Band& a, Band& b, Band& c) {
-  for (const Span& s : plan.c->spans) {  // diagonals beside the triangle get no sums
-    if (plan.triangle == Triangle::lower ? s.offset > 0 : plan.triangle == Triangle::upper && s.offset < 0)
+  for (const Span& s : layout_of(plan.c).spans) {  // diagonals beside the triangle get no sums
+    if (diagonal_work(plan).triangle == Triangle::lower
+            ? s.offset > 0
+            : diagonal_work(plan).triangle == Triangle::upper && s.offset < 0)
       return false;
   }
-  if (is_cdm(*plan.a) && is_cdm(*plan.b) && is_cdm(*plan.c)) {
-    a = cyclic_lines_of(*plan.a, plan.op_a);
-    b = cyclic_lines_of(*plan.b, plan.op_b);
-    c = cyclic_lines_of(*plan.c, {});
-    if (plan.triangle != Triangle::both) return false;
+  if (shares_rows(plan.a) && shares_rows(plan.b) && shares_rows(plan.c)) {
+    a = cyclic_lines_of(layout_of(plan.a), plan.op_a);
+    b = cyclic_lines_of(layout_of(plan.b), plan.op_b);
+    c = cyclic_lines_of(layout_of(plan.c), {});
+    if (diagonal_work(plan).triangle != Triangle::both) return false;
     if (2 * (a.width() + b.width()) + 24 > plan.rows) return false;  // a block's lines wrap around once at most
   } else {
-    a = lines_of(spans_of(*plan.a, plan.op_a));
-    b = lines_of(spans_of(*plan.b, plan.op_b));
-    c = lines_of(plan.c->spans);
+    a = lines_of(spans_of(layout_of(plan.a), plan.op_a));
+    b = lines_of(spans_of(layout_of(plan.b), plan.op_b));
+    c = lines_of(layout_of(plan.c).spans);
   }
   if (!dense_enough(a) || !dense_enough(b) || a.width() > kWidest || b.width() > kWidest) return false;
   // Every line of C lies in the range that the product reaches.

@@ -1,7 +1,7 @@
 // A band as the tile kernels see it: one line for every offset of a range, whether it is stored or not.
 #pragma once
 
-#include "core/matrix.hpp"
+#include "core/plan.hpp"
 
 namespace diagsparse::cuda {
 

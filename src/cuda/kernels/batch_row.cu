@@ -138,9 +138,10 @@ template <class U, class V>
 struct MemberDiagonals {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
     using T = Product<U, V>;
-    const auto lists = sums_of(plan);
+    const auto lists = resident_sums(plan);
     const Strides strides{member_stride(a), member_stride(b), member_stride(c)};
-    const int64 length = std::min(plan.rows, plan.cols), each = length * static_cast<int64>(plan.sums.sums.size());
+    const int64 length = std::min(plan.rows, plan.cols),
+                each = length * static_cast<int64>(diagonal_work(plan).sums.sums.size());
     by_launches(c.values.shape.rows, each, [&](int64 first, int64 members, dim3 grid) {
       launch("batch matmul", member_diagonals<U, V>, grid, dim3(kBlock), lists->sums_begin(), lists->terms_begin(),
              static_cast<unsigned>(each), static_cast<unsigned>(length), a.values.as<U>() + first * strides.u,
@@ -152,7 +153,7 @@ struct MemberDiagonals {
 
 // Whether the members of a product are many small ones for `member_diagonals`.
 bool small(const Plan& plan) {
-  const auto sums = static_cast<int64>(plan.sums.sums.size());
+  const auto sums = static_cast<int64>(diagonal_work(plan).sums.sums.size());
   return plan.kernel == "row" && std::min(plan.rows, plan.cols) * std::max<int64>(1, sums) < kSmallResult;
 }
 

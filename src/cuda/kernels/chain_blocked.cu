@@ -248,15 +248,15 @@ Cut choose_cut(int64 k, int64 n, const Lines& lines, const Limits& device) {
 template <class U, class T>
 struct Blocked {
   static void run(const Matrix& a, Op op, const Recurrence& r, const Dense& x, const Dense& y) {
-    if (sizeof(U) == 2 || a.layout->packing) return run_steps(a, op, r, x, y);
+    if (sizeof(U) == 2 || a.layout().packing) return run_steps(a, op, r, x, y);
     if constexpr (sizeof(U) > 2) run_passes(a, op, r, x, y);
   }
 
  private:
   static void run_passes(const Matrix& a, Op op, const Recurrence& r, const Dense& x, const Dense& y) {
     const int64 n = x.rows;
-    const auto lines = keep<Lines>(a.layout->kept, op.transposed ? "chain T" : "chain N", [&] {
-      return std::make_shared<Lines>(Neighbours(matvec_sums(spans_of(*a.layout, op), n), n, true));
+    const auto lines = keep<Lines>(a.layout().kept(), op.transposed ? "chain T" : "chain N", [&] {
+      return std::make_shared<Lines>(Neighbours(matvec_sums(spans_of(a.layout(), op), n), n, true));
     });
     constexpr auto kernel = chain_pass<U, T>;
     const Cut cut = choose_cut<U, T>(r.steps(), n, *lines, limits<kernel>());

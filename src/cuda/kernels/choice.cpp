@@ -23,7 +23,7 @@ const Rule rules[] = {
     {"band",
      [](const Plan& plan, DType a, DType b) {
        Band left, right, result;
-       return a == b && plan.sums.work >= std::max<int64>(1'000'000, 20 * plan.rows) &&
+       return a == b && diagonal_work(plan).sums.work >= std::max<int64>(1'000'000, 20 * plan.rows) &&
               find_bands(plan, left, right, result) &&
               band_tiles_of(std::max(left.width(), right.width())) <=
                   most_band_tiles(a == DType::c64 || a == DType::c128);
@@ -31,7 +31,7 @@ const Rule rules[] = {
     // Bands of two types, n = 10240, 41 x 41 diagonals (17 M) 33 against 29 us; 7-point stencil 148 x 58 x 148 squared
     // (62 M) 323 against 186 us; random diagonals, n = 10^4: 109 x 35 (30 M) 135 against 103 us, 600 x 600 (2.8 G) 5890
     // against 2580 us. Below, making its lists costs more than it saves.
-    {"group", [](const Plan& plan, DType, DType) { return plan.sums.work >= 15'000'000; }},
+    {"group", [](const Plan& plan, DType, DType) { return diagonal_work(plan).sums.work >= 15'000'000; }},
     {"row", [](const Plan&, DType, DType) { return true; }},
 };
 

@@ -1,7 +1,7 @@
 // Which kernel multiplies diagonals when the caller names none.
 #pragma once
 
-#include "core/matrix.hpp"
+#include "core/plan.hpp"
 
 namespace diagsparse::cuda {
 

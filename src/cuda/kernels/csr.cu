@@ -49,11 +49,12 @@ struct CsrMatmul {
   static void run(const Plan& plan, const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& c) {
     using T = Product<U, V>;
     constexpr int lanes = W == Workers::warp ? 32 : 1;
-    used_on_this_stream(plan.indptr);
-    used_on_this_stream(plan.indices);
+    const Array &indptr = c.index("indptr"), &indices = c.index("indices");
+    used_on_this_stream(indptr);
+    used_on_this_stream(indices);
     const dim3 grid = W == Workers::one ? dim3(1) : blocks(plan.rows * lanes);
     launch("csr matmul", multiply_rows<lanes, U, V>, grid, dim3(W == Workers::one ? 1 : kBlock), Csr<U>::of(left),
-           Csr<V>::of(right), plan.indptr.as<const int64>(), plan.indices.as<const std::int32_t>(), c.values.as<T>(),
+           Csr<V>::of(right), indptr.as<const int64>(), indices.as<const std::int32_t>(), c.values.as<T>(),
            Update<T>(0.0, beta), Factor<T>(alpha));
   }
 };

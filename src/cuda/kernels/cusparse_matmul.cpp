@@ -10,7 +10,7 @@ namespace {
 
 struct PreparedGemm {
   std::mutex mutex;
-  std::shared_ptr<Indices> a_indices, b_indices;
+  std::shared_ptr<OneWidth> a_indices, b_indices;
   SparseMatrix a, b, c;
   Gemm gemm;
   Array c_indptr, c_indices;
@@ -27,23 +27,19 @@ std::shared_ptr<void> with_workspace(const char* call, const Step& step) {
   return memory;
 }
 
-Matrix with_structure(const Plan& plan, const std::vector<Part>& structure, int64 rows, int64 cols) {
-  Matrix m;
-  m.format = "csr";
-  m.rows = rows;
-  m.cols = cols;
-  m.structure = structure;
-  m.kept = std::make_shared<Kept>();
-  m.values.shape.rows = m.index("indices").size();
-  m.dtype = plan.dtype;
-  return m;
+// A matrix of the plan's without its values, which are given later.
+Matrix on_structure(const StructurePtr& structure, DType dtype) {
+  Array values;
+  values.dtype = dtype;
+  values.shape = structure->values_shape;
+  return {structure, values};
 }
 
-std::shared_ptr<PreparedGemm> analyse(const Plan& plan, DType dtype, int64 inner, void* a_values, void* b_values,
-                                      void* c_values) {
+const Array& index_of(const Plan& plan, const char* name) { return static_cast<const Indices&>(*plan.c).at(name); }
+
+std::shared_ptr<PreparedGemm> analyse(const Plan& plan, DType dtype, void* a_values, void* b_values, void* c_values) {
   auto made = std::make_shared<PreparedGemm>();
-  const Matrix a = with_structure(plan, plan.a_structure, plan.rows, inner);
-  const Matrix b = with_structure(plan, plan.b_structure, inner, plan.cols);
+  const Matrix a = on_structure(plan.a, plan.dtype), b = on_structure(plan.b, plan.dtype);
   made->a_indices = indices_of(a);
   made->b_indices = indices_of(b);
   describe(made->a, a, *made->a_indices, a_values, dtype);
@@ -68,9 +64,9 @@ std::shared_ptr<PreparedGemm> analyse(const Plan& plan, DType dtype, int64 inner
                                     g.workspaces[3].get()));
   std::int64_t rows = 0, cols = 0, nnz = 0;
   CUDA_CALL(cusparseSpMatGetSize(g.c, &rows, &cols, &nnz));
-  if (nnz != plan.indices.size()) {
+  if (nnz != index_of(plan, "indices").size()) {
     throw Error("cuSPARSE finds " + std::to_string(nnz) + " entries in a product that has " +
-                std::to_string(plan.indices.size()) + "; use another kernel");
+                std::to_string(index_of(plan, "indices").size()) + "; use another kernel");
   }
   g.c_indptr = Array::empty(DType::i32, {plan.rows + 1});
   g.c_indices = Array::empty(DType::i32, {nnz});
@@ -78,31 +74,31 @@ std::shared_ptr<PreparedGemm> analyse(const Plan& plan, DType dtype, int64 inner
   g.workspaces.push_back(with_workspace("cusparseSpGEMMreuse_copy", [&](std::size_t* n, void* memory) {
     return cusparseSpGEMMreuse_copy(handle, none, none, g.a, g.b, g.c, algorithm, g.gemm, n, memory);
   }));
-  if (!same_bytes(g.c_indices.data, plan.indices.data, plan.indices.nbytes())) {
+  if (!same_bytes(g.c_indices.data, index_of(plan, "indices").data, index_of(plan, "indices").nbytes())) {
     throw Error("cuSPARSE gives the product's entries in another order; use another kernel");
   }
   return made;
 }
 
-std::shared_ptr<PreparedGemm> prepared(const Plan& plan, DType dtype, int64 inner, void* a, void* b, void* c) {
+std::shared_ptr<PreparedGemm> prepared(const Plan& plan, DType dtype, void* a, void* b, void* c) {
   const std::string key =
       std::string("cusparse ") + dtype_name(dtype) + " " + std::to_string(reinterpret_cast<std::uintptr_t>(stream()));
-  return plan.kept.get<PreparedGemm>(key, [&] { return analyse(plan, dtype, inner, a, b, c); });
+  return plan.kept.get<PreparedGemm>(key, [&] { return analyse(plan, dtype, a, b, c); });
 }
 
 void prepare_matmul(const Plan& plan) {
-  if (plan.indices.size() > 0x7fffffff) throw Error("cuSPARSE multiplies into fewer than 2^31 entries");
+  if (index_of(plan, "indices").size() > 0x7fffffff) throw Error("cuSPARSE multiplies into fewer than 2^31 entries");
 }
 
 template <class U, class V>
 struct ReusedGemm {
   static void run(const Plan& plan, const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& c) {
-    if (plan.indices.size() == 0) return;
+    if (index_of(plan, "indices").size() == 0) return;
     const DType type = c.dtype;
     const Array a = converted(left.values, type), b = converted(right.values, type);
     const bool update = beta != 0.0;
     const Array made = update ? Array::empty(type, {c.values.size()}) : c.values;
-    const auto kept = prepared(plan, type, left.cols, a.data, b.data, made.data);
+    const auto kept = prepared(plan, type, a.data, b.data, made.data);
     const std::lock_guard<std::mutex> lock(kept->mutex);
     CUDA_CALL(cusparseSpMatSetValues(kept->a, a.data));
     CUDA_CALL(cusparseSpMatSetValues(kept->b, b.data));

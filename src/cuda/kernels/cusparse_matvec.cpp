@@ -30,7 +30,7 @@ cusparseOperation_t operation(Op op, DType dtype) {
 // What is kept for products of a matrix with vectors (or blocks of one width) on one stream.
 struct Prepared {
   std::mutex mutex;
-  std::shared_ptr<Indices> indices;
+  std::shared_ptr<OneWidth> indices;
   SparseMatrix matrix;
   std::shared_ptr<void> workspace;
   bool ready = false;
@@ -39,7 +39,7 @@ struct Prepared {
 std::shared_ptr<Prepared> prepared(const Matrix& a, Op op, DType dtype, const std::string& what) {
   const std::string key = "cusparse " + what + (op.transposed ? " T " : " N ") + dtype_name(dtype) + " " +
                           std::to_string(reinterpret_cast<std::uintptr_t>(stream()));
-  return a.kept->get<Prepared>(key, [&] {
+  return a.kept().get<Prepared>(key, [&] {
     auto made = std::make_shared<Prepared>();
     made->indices = indices_of(a);
     describe(made->matrix, a, *made->indices, a.values.data, dtype);

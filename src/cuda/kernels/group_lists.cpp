@@ -18,23 +18,23 @@ class Grouping {
  public:
   Grouping(const Plan& plan, int a_item, int b_item, int budget)
       : plan_(plan),
-        a_(spans_of(*plan.a, plan.op_a)),
-        b_(spans_of(*plan.b, plan.op_b)),
+        a_(spans_of(layout_of(plan.a), plan.op_a)),
+        b_(spans_of(layout_of(plan.b), plan.op_b)),
         a_item_(a_item),
         b_item_(b_item),
         budget_(budget),
         number_a_(a_),
         number_b_(b_),
         windows_(b_.size()) {
-    made_.shape =
-        plan.c->spans.size() <= static_cast<std::size_t>(kFewDiagonals.diagonals) ? kFewDiagonals : kManyDiagonals;
+    made_.shape = layout_of(plan.c).spans.size() <= static_cast<std::size_t>(kFewDiagonals.diagonals) ? kFewDiagonals
+                                                                                                      : kManyDiagonals;
     rows_ = made_.shape.rows;
     diagonals_ = made_.shape.diagonals;
     by_diagonal_.resize(diagonals_);
   }
 
   GroupLists lists() {
-    const std::size_t count = plan_.c->spans.size();
+    const std::size_t count = layout_of(plan_.c).spans.size();
     for (std::size_t first = 0; first < count; first += diagonals_) {
       add_group(first, std::min(count, first + diagonals_));
     }
@@ -57,14 +57,14 @@ class Grouping {
   static std::int32_t size(const auto& list) { return static_cast<std::int32_t>(list.size()); }
 
   void add_group(std::size_t first, std::size_t last) {
-    const auto& c = plan_.c->spans;
+    const auto& c = layout_of(plan_.c).spans;
     Group group{size(made_.c), 0, size(made_.chunks), 0};
     found_.clear();
     for (std::size_t d = first; d < last; ++d) {
       made_.c.push_back({c[d].start - c[d].row, c[d].row, c[d].row + c[d].length, 0, rows_, 0});
-      const Sum& sum = plan_.sums.sums[d];
+      const Sum& sum = sums_of(plan_).sums[d];
       for (int64 t = sum.terms; t < sum.terms_end; ++t) {
-        const Term& term = plan_.sums.terms[t];
+        const Term& term = sums_of(plan_).terms[t];
         const auto block = static_cast<std::int32_t>(term.first / rows_);
         const auto end = static_cast<std::int32_t>((term.last + rows_ - 1) / rows_);
         found_.push_back({static_cast<std::int32_t>(number_a_.find(term.key)),

@@ -5,7 +5,7 @@
 // offsets of A that it meets. The more of C's diagonals a group has, the more often a window is used.
 #pragma once
 
-#include "core/matrix.hpp"
+#include "core/plan.hpp"
 
 namespace diagsparse::cuda {
 

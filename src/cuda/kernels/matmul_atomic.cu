@@ -73,13 +73,13 @@ __global__ void __launch_bounds__(kBlock)
 }
 
 std::shared_ptr<Lists> make_lists(const Plan& plan) {
-  const std::vector<Span> spans = spans_of(*plan.a, plan.op_a);
+  const std::vector<Span> spans = spans_of(layout_of(plan.a), plan.op_a);
   std::map<int64, std::vector<std::pair<int64, Pair>>> by_offset;  // of A: B's offset and the pair
-  const auto& c = plan.c->spans;
-  for (std::size_t d = 0; d < plan.sums.sums.size(); ++d) {
-    const Sum& sum = plan.sums.sums[d];
+  const auto& c = layout_of(plan.c).spans;
+  for (std::size_t d = 0; d < diagonal_work(plan).sums.sums.size(); ++d) {
+    const Sum& sum = diagonal_work(plan).sums.sums[d];
     for (int64 t = sum.terms; t < sum.terms_end; ++t) {
-      const Term& term = plan.sums.terms[t];
+      const Term& term = diagonal_work(plan).sums.terms[t];
       by_offset[term.key].push_back({c[d].offset - term.key, {term.v, sum.out, term.first, term.last}});
     }
   }
@@ -113,7 +113,7 @@ std::shared_ptr<Lists> lists_of(const Plan& plan) {
 }
 void prepare(const Plan& plan) {
   lists_of(plan);
-  sums_of(plan);
+  resident_sums(plan);
 }
 
 template <int Parts, class U, class V>
@@ -121,8 +121,8 @@ struct Scatter {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
     using T = Product<U, V>;
     const auto lists = lists_of(plan);
-    const auto sums = sums_of(plan);
-    const int64 count = static_cast<int64>(plan.sums.sums.size());
+    const auto sums = resident_sums(plan);
+    const int64 count = static_cast<int64>(diagonal_work(plan).sums.sums.size());
     const dim3 grid(blocks(std::min(plan.rows, plan.cols)).x, static_cast<unsigned>(std::min<int64>(count, 65535)));
     launch("matmul atomic", scale<T>, grid, dim3(kBlock), sums->sums_begin(), count, c.values.as<T>(),
            Update<T>(0.0, beta));

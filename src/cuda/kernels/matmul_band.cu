@@ -68,7 +68,7 @@ std::shared_ptr<Lists> lists_of(const Plan& plan) {
 }
 
 void run_row(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
-  find_matmul(plan.format, "row").typed(a.dtype, b.dtype)(plan, a, b, alpha, beta, c);
+  find_matmul(plan.format(), "row").typed(a.dtype, b.dtype)(plan, a, b, alpha, beta, c);
 }
 
 // Pairs of different types are rare, and each would cost every installation a minute of compiling.
@@ -89,7 +89,7 @@ struct BandMatmul<T, T> {
     const int tiles = band_tiles_of(std::max(bands.a_width, bands.b_width));
     if (!lists->are_bands || tiles > most_band_tiles(is_complex<T>)) return run_row(plan, a, b, alpha, beta, c);
     bands.mirrored =
-        plan.op_a.transposed != plan.op_b.transposed && a.layout == b.layout && a.values.data == b.values.data;
+        plan.op_a.transposed != plan.op_b.transposed && a.structure == b.structure && a.values.data == b.values.data;
     constexpr int together = kWritten<T> / item;
     const bool beside =
         lists->c_bases % together != 0 || reinterpret_cast<std::uintptr_t>(c.values.data) % kWritten<T> != 0;
@@ -132,7 +132,7 @@ struct BandMatmul<T, T> {
 
 void prepare(const Plan& plan) {
   lists_of(plan);
-  find_matmul(plan.format, "row").prepare(plan);  // for operands of other types than the planned ones too
+  find_matmul(plan.format(), "row").prepare(plan);  // for operands of other types than the planned ones too
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ struct Lists : ResidentSums {
 };
 
 std::shared_ptr<Lists> resident(const Plan& plan) {
-  return keep<Lists>(plan.kept, "entries", [&] { return std::make_shared<Lists>(plan.sums); });
+  return keep<Lists>(plan.kept, "entries", [&] { return std::make_shared<Lists>(diagonal_work(plan).sums); });
 }
 void prepare(const Plan& plan) { resident(plan); }
 
@@ -65,9 +65,9 @@ struct EntryMatmul {
     using T = Product<U, V>;
     const auto lists = resident(plan);
     launch("matmul entry", entries<U, V>, blocks(lists->total), dim3(kBlock), lists->sums_begin(),
-           lists->before.template as<const int64>(), static_cast<int64>(plan.sums.sums.size()), lists->total,
-           lists->terms_begin(), a.values.as<U>(), plan.op_a.conjugated, b.values.as<V>(), plan.op_b.conjugated,
-           c.values.as<T>(), Update<T>(alpha, beta));
+           lists->before.template as<const int64>(), static_cast<int64>(diagonal_work(plan).sums.sums.size()),
+           lists->total, lists->terms_begin(), a.values.as<U>(), plan.op_a.conjugated, b.values.as<V>(),
+           plan.op_b.conjugated, c.values.as<T>(), Update<T>(alpha, beta));
   }
 };
 

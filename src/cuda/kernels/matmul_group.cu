@@ -183,7 +183,7 @@ struct GroupMatmul {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
     using T = Product<U, V>;
     const auto kept = groups_of<U, V>(plan);
-    const auto sums = sums_of(plan);
+    const auto sums = resident_sums(plan);
     const Lists lists{kept->groups.template as<const Group>(),
                       kept->chunks.template as<const GroupChunk>(),
                       kept->a.template as<const GroupLine>(),
@@ -196,7 +196,7 @@ struct GroupMatmul {
     const auto with = [&]<GroupShape shape>() {
       constexpr auto kernel = group_rows<shape.rows, shape.diagonals, U, V>;
       if (kept->shared > limits<kernel>().shared) {  // a GPU with little shared memory
-        return find_matmul(plan.format, "row").typed(a.dtype, b.dtype)(plan, a, b, alpha, beta, c);
+        return find_matmul(plan.format(), "row").typed(a.dtype, b.dtype)(plan, a, b, alpha, beta, c);
       }
       const dim3 grid(static_cast<unsigned>(ceil_div(plan.rows, shape.rows)), static_cast<unsigned>(kept->count));
       launch_shared("matmul group", kernel, grid, dim3(32 * kWarps), kept->shared, lists, Source<U>(a),
@@ -208,7 +208,7 @@ struct GroupMatmul {
 };
 
 void prepare(const Plan& plan) {
-  sums_of(plan);
+  resident_sums(plan);
   with_value_type(plan.dtype, [&](auto value) { groups_of<decltype(value), decltype(value)>(plan); });
 }
 

@@ -38,12 +38,12 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-void prepare(const Plan& plan) { sums_of(plan); }
+void prepare(const Plan& plan) { resident_sums(plan); }
 
 template <class U, class V>
 struct RowMatmul {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
-    const auto lists = sums_of(plan);
+    const auto lists = resident_sums(plan);
     // Small products need every thread there is; in large ones a thread reuses the list for several rows.
     if (plan.c->stored() < kSmall) multiply<1>(plan, *lists, a, b, alpha, beta, c);
     else multiply<4>(plan, *lists, a, b, alpha, beta, c);
@@ -56,7 +56,7 @@ struct RowMatmul {
   static void multiply(const Plan& plan, const ResidentSums& lists, const Matrix& a, const Matrix& b, Scalar alpha,
                        Scalar beta, Matrix& c) {
     using T = Product<U, V>;
-    const int64 count = static_cast<int64>(plan.sums.sums.size());
+    const int64 count = static_cast<int64>(diagonal_work(plan).sums.sums.size());
     const dim3 grid(blocks(std::min(plan.rows, plan.cols), Rows).x,
                     static_cast<unsigned>(std::min<int64>(count, 65535)));
     launch("matmul row", diagonal_rows<Rows, U, V>, grid, dim3(kBlock), lists.sums_begin(), count, lists.terms_begin(),

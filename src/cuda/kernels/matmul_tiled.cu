@@ -84,12 +84,12 @@ std::vector<Row> rows_of(const Layout& layout, Op op) {
 
 std::shared_ptr<Lists> make_lists(const Plan& plan) {
   auto made = std::make_shared<Lists>();
-  const std::vector<Row> a = rows_of(*plan.a, plan.op_a), b = rows_of(*plan.b, plan.op_b);
+  const std::vector<Row> a = rows_of(layout_of(plan.a), plan.op_a), b = rows_of(layout_of(plan.b), plan.op_b);
   std::vector<std::int32_t> table(plan.rows, -1);
   for (std::size_t s = 0; s < b.size(); ++s) table[b[s].label] = static_cast<std::int32_t>(s);
   std::vector<std::int64_t> labels, starts;
-  for (std::size_t r = 0; r < plan.c->labels.size(); ++r) {
-    labels.push_back(plan.c->labels[r]);
+  for (std::size_t r = 0; r < layout_of(plan.c).labels.size(); ++r) {
+    labels.push_back(layout_of(plan.c).labels[r]);
     starts.push_back(static_cast<int64>(r) * plan.rows);
   }
   made->a_count = static_cast<int64>(a.size());
@@ -102,10 +102,8 @@ std::shared_ptr<Lists> make_lists(const Plan& plan) {
   return made;
 }
 
-bool is_cdm(const Layout& layout) { return std::string(layout.format) == "cdm"; }
-
 std::shared_ptr<Lists> lists_of(const Plan& plan) {
-  if (!is_cdm(*plan.a) || !is_cdm(*plan.b)) {
+  if (!shares_rows(plan.a) || !shares_rows(plan.b)) {
     throw std::invalid_argument(std::string("matmul: kernel \"tiled\" multiplies cdm by cdm, got ") + plan.a->format +
                                 " by " + plan.b->format);
   }
@@ -125,9 +123,9 @@ struct TiledMatmul {
            lists->c_labels.template as<const std::int64_t>(), lists->c_starts.template as<const std::int64_t>(),
            lists->c_count, n, a.values.as<U>(), plan.op_a.conjugated, b.values.as<V>(), plan.op_b.conjugated,
            c.values.as<T>(),
-           plan.triangle == Triangle::both    ? 0
-           : plan.triangle == Triangle::lower ? -1
-                                              : 1,
+           diagonal_work(plan).triangle == Triangle::both    ? 0
+           : diagonal_work(plan).triangle == Triangle::lower ? -1
+                                                             : 1,
            Update<T>(alpha, beta));
   }
 };

@@ -201,8 +201,8 @@ struct DiagonalRuns {
 };
 
 std::shared_ptr<DiagonalRuns> runs_of(const Matrix& a, Op op, const Interior& interior) {
-  return keep<DiagonalRuns>(a.layout->kept, op.transposed ? "runs T" : "runs N", [&] {
-    const std::vector<Span> spans = packed_spans_of(*a.layout, op);
+  return keep<DiagonalRuns>(a.layout().kept(), op.transposed ? "runs T" : "runs N", [&] {
+    const std::vector<Span> spans = packed_spans_of(a.layout(), op);
     std::vector<DiagonalRun> runs;
     for (int t = interior.term; t < interior.term_end; ++t) {
       if (!runs.empty() && runs.back().v + runs.back().length == spans[t].offset) ++runs.back().length;
@@ -221,7 +221,7 @@ struct PeriodMatvec {
     const Interior& interior = lists->interior;
     const Update<T> update(alpha, beta);
     const U* values = a.values.as<U>();
-    const Period period{static_cast<std::uint32_t>(a.layout->packing.period)};
+    const Period period{static_cast<std::uint32_t>(a.layout().packing.period)};
     const auto grid = [&](int64 rows) { return dim3(static_cast<unsigned>(ceil_div(y.rows, rows))); };
     const bool vector = x.cols == 1 && x.row_stride == 1 && y.row_stride == 1;
     if (vector && period.rows == 1 && interior.term_end - interior.term <= kTerms) {

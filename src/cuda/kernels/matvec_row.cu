@@ -111,9 +111,9 @@ struct RowMatvec {
   using T = Product<U, V>;
 
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    if (a.layout->packing.period > 0) return matvec_period(dtype_of<U>(), dtype_of<V>())(a, op, alpha, x, beta, y);
+    if (a.layout().packing.period > 0) return matvec_period(dtype_of<U>(), dtype_of<V>())(a, op, alpha, x, beta, y);
     const auto lists = lists_of(a, op);
-    const bool mirrored = a.layout->packing.symmetry != Symmetry::none;
+    const bool mirrored = a.layout().packing.symmetry != Symmetry::none;
     const Update<T> update(alpha, beta);
     const U* values = a.values.as<U>();
     const auto vector = [&](auto kernel, int block_rows) {

@@ -64,10 +64,10 @@ struct Windows {
 };
 
 inline std::shared_ptr<Windows> windows_of(const Share& share, const Matrix& a, Op op, int item, int64 row) {
-  const Layout& layout = *a.layout;
+  const Layout& layout = a.layout();
   const std::string key = (op.transposed ? "windows T " : "windows N ") + std::to_string(share.apart) + " " +
                           std::to_string(item) + " " + std::to_string(row);
-  return keep<Windows>(layout.kept, key.c_str(), [&] {
+  return keep<Windows>(layout.kept(), key.c_str(), [&] {
     const int64 rows = op.transposed ? a.cols : a.rows;
     return Windows::made(share, matvec_sums(packed_spans_of(layout, op), rows).terms, rows, item, row);
   });

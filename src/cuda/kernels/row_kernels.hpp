@@ -1,7 +1,7 @@
 // The kernels of csr, csc and coo on the GPU; each format's table names the ones it offers.
 #pragma once
 
-#include "core/matrix.hpp"
+#include "core/plan.hpp"
 
 namespace diagsparse::cuda {
 

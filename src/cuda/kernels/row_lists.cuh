@@ -48,8 +48,8 @@ struct RowLists : ResidentSums {
 };
 
 inline std::shared_ptr<RowLists> lists_of(const Matrix& a, Op op) {
-  const Layout& layout = *a.layout;
-  return keep<RowLists>(layout.kept, op.transposed ? "matvec T" : "matvec N", [&] {
+  const Layout& layout = a.layout();
+  return keep<RowLists>(layout.kept(), op.transposed ? "matvec T" : "matvec N", [&] {
     const int64 rows = op.transposed ? a.cols : a.rows;
     return std::make_shared<RowLists>(matvec_sums(packed_spans_of(layout, op), rows, layout.packing.period), rows);
   });

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/matrix.hpp"
+#include "core/plan.hpp"
 #include "kernels/vectors/row_tiles.hpp"
 
 namespace diagsparse::DIAGSPARSE_ISA {
@@ -85,11 +85,11 @@ template <class U, class V>
 class Prefetch {
  public:
   Prefetch(const Plan& plan, const Streams<U, V>& s, int64 rows) : rows_(rows) {
-    const std::vector<Span> a = spans_of(*plan.a, plan.op_a), b = spans_of(*plan.b, plan.op_b);
+    const std::vector<Span> a = spans_of(layout_of(plan.a), plan.op_a), b = spans_of(layout_of(plan.b), plan.op_b);
     const int64 lead = a.back().offset;  // the window of B runs ahead of the rows by so much
     for (const Span& x : a) add(s.u + (x.start - x.row), sizeof(U), false);
     for (const Span& x : b) add(s.v + (x.start - x.row + lead), sizeof(V), false);
-    for (const Sum& c : plan.sums.sums) add(s.out + c.out, sizeof(Product<U, V>), true);
+    for (const Sum& c : sums_of(plan).sums) add(s.out + c.out, sizeof(Product<U, V>), true);
   }
 
   // Part `piece` of `pieces` of what the rows [first, first + rows) need.

@@ -161,13 +161,13 @@ class Trapezoid {
 template <class U, class T>
 struct Blocked {
   static void run(const Matrix& a, Op op, const Recurrence& r, const Dense& x, const Dense& y) {
-    if (sizeof(U) == 2 || a.layout->packing) return run_steps(a, op, r, x, y);
+    if (sizeof(U) == 2 || a.layout().packing) return run_steps(a, op, r, x, y);
     if constexpr (sizeof(U) > 2) run_passes(a, op, r, x, y);
   }
 
  private:
   static void run_passes(const Matrix& a, Op op, const Recurrence& r, const Dense& x, const Dense& y) {
-    const Sums sums = matvec_sums(spans_of(*a.layout, op), x.rows);
+    const Sums sums = matvec_sums(spans_of(a.layout(), op), x.rows);
     const int64 n = x.rows, row_bytes = sums.work * sizeof(U) / n + 4 * sizeof(T);
     const bool fits = n <= kCache / row_bytes;
     const Neighbours near(sums, n, !fits);

@@ -1,7 +1,7 @@
 // The kernels that dia, hm and cdm share; each format's table names the ones it offers.
 #pragma once
 
-#include "core/matrix.hpp"
+#include "core/plan.hpp"
 #include "kernels/sequential.hpp"
 #include "kernels/vectors/vec.hpp"
 

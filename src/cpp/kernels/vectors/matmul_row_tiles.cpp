@@ -30,8 +30,8 @@ struct MatmulRowTiles {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
     const Streams<U, V> s(a.values.as<U>(), plan.op_a.conjugated, b.values.as<V>(), plan.op_b.conjugated,
                           c.values.as<T>(), Update<T>(alpha, beta));
-    if (plan.rows >= 4 * kBandRows && plan.sums.sums.size() >= kQuad) {
-      const QuadPlan quads(plan.sums);
+    if (plan.rows >= 4 * kBandRows && sums_of(plan).sums.size() >= kQuad) {
+      const QuadPlan quads(sums_of(plan));
       if (!quads.quads.empty()) return band(plan, quads, s);
     }
     scattered(plan, s);
@@ -44,20 +44,20 @@ struct MatmulRowTiles {
     if (first >= last) return;
     Streams<U, V> on_diagonal = s;
     on_diagonal.out += sum.out;
-    const Term* terms = plan.sums.terms.data();
+    const Term* terms = sums_of(plan).terms.data();
     RowTiles<U, V, 1>::run(on_diagonal, terms + sum.terms, terms + sum.terms_end, first, last);
   }
 
   static void scattered(const Plan& plan, const Streams<U, V>& s) {
-    const int64 count = static_cast<int64>(plan.sums.sums.size());
-    const bool few = static_cast<int64>(plan.sums.terms.size()) < kFewTerms * count;
+    const int64 count = static_cast<int64>(sums_of(plan).sums.size());
+    const bool few = static_cast<int64>(sums_of(plan).terms.size()) < kFewTerms * count;
     const int64 rows = few ? kWritingRows : kScatteredRows;
     const int64 blocks = (plan.rows + rows - 1) / rows;
     const int64 chunks = (count + kSumsPerTask - 1) / kSumsPerTask;
-    parallel_for(blocks * chunks, plan.sums.work, [&](int64 task) {
+    parallel_for(blocks * chunks, sums_of(plan).work, [&](int64 task) {
       const int64 first = task / chunks * rows;
       const int64 begin = task % chunks * kSumsPerTask, end = std::min(count, begin + kSumsPerTask);
-      for (int64 d = begin; d < end; ++d) one_sum(plan, s, plan.sums.sums[d], first, first + rows);
+      for (int64 d = begin; d < end; ++d) one_sum(plan, s, sums_of(plan).sums[d], first, first + rows);
     });
   }
 
@@ -65,8 +65,8 @@ struct MatmulRowTiles {
     using Tiles = BandTiles<U, V>;
     const Prefetch<U, V> ahead(plan, s, kBandRows);
     const int64 pieces = static_cast<int64>(quads.quads.size());
-    const Sum *rest = quads.quads.back().sums + kQuad, *end = plan.sums.sums.data() + plan.sums.sums.size();
-    parallel_for((plan.rows + kBandRows - 1) / kBandRows, plan.sums.work, [&](int64 block) {
+    const Sum *rest = quads.quads.back().sums + kQuad, *end = sums_of(plan).sums.data() + sums_of(plan).sums.size();
+    parallel_for((plan.rows + kBandRows - 1) / kBandRows, sums_of(plan).work, [&](int64 block) {
       const int64 first = block * kBandRows, last = first + kBandRows;
       for (const Quad& q : quads.quads) {
         ahead.piece(&q - quads.quads.data(), pieces, last);

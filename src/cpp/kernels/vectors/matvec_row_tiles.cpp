@@ -64,8 +64,8 @@ struct MatvecRowTiles {
   using T = Product<U, V>;
 
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    const int64 period = a.layout->packing.period;
-    const Sums sums = matvec_sums(packed_spans_of(*a.layout, op), y.rows, period);
+    const int64 period = a.layout().packing.period;
+    const Sums sums = matvec_sums(packed_spans_of(a.layout(), op), y.rows, period);
     const auto multiply_rows = [&](const U* u, const Term* begin, const Term* end, int64 first, int64 last) {
       groups({op.conjugated, alpha, x, beta, y}, u, begin, end, first, last);
     };

@@ -1,5 +1,5 @@
 // The structure of C = A B for csr on the device: expand the products' places, sort them, keep the distinct ones.
-#include "core/matrix.hpp"
+#include "core/plan.hpp"
 #include "formats/csr.hpp"
 #include "launch.cuh"
 #include "sorted_keys.cuh"
@@ -69,12 +69,12 @@ int bits_of(int64 n) {
   return bits;
 }
 
-struct Structure {
+struct ProductRows {
   Array indptr, indices;
 };
 
-Structure structure_of(const Csr<float>& a, const Csr<float>& b, int64 nnz) {
-  Structure made{Array::zeros(DType::i64, {a.rows + 1}), {}};
+ProductRows rows_of_product(const Csr<float>& a, const Csr<float>& b, int64 nnz) {
+  ProductRows made{Array::zeros(DType::i64, {a.rows + 1}), {}};
   const Scratch<std::int64_t> ends(nnz), by_row(a.rows);
   launch("count products", count_products, blocks(nnz), dim3(kBlock), a.indices, nnz, b.indptr, ends.get());
   const int64 total = inclusive_sum(ends.get(), ends.get(), nnz);
@@ -125,18 +125,13 @@ Structure structure_of(const Csr<float>& a, const Csr<float>& b, int64 nnz) {
 }  // namespace
 }  // namespace cuda
 
-Plan plan_csr(const Matrix& left, const Matrix& right, const std::string& kernel) {
-  using namespace cuda;
-  const MatmulRow& row = find_matmul("csr", kernel);
-  Plan plan = begin_csr(left, right, row);
+std::shared_ptr<const Indices> product_rows(const Matrix& left, const Matrix& right) {
   const auto view = [](const Matrix& m) {
     return Csr<float>{m.rows, m.cols, m.index("indptr").as<int64>(), m.index("indices").as<std::int32_t>(), nullptr};
   };
-  Structure made = structure_of(view(left), view(right), left.values.size());
-  plan.indptr = std::move(made.indptr);
-  plan.indices = std::move(made.indices);
-  if (row.prepare) row.prepare(plan);
-  return plan;
+  cuda::ProductRows made = cuda::rows_of_product(view(left), view(right), left.values.size());
+  std::vector<Part> parts{{"indices", made.indices}, {"indptr", made.indptr}};
+  return std::make_shared<const Indices>(csr.name, left.rows, right.cols, std::move(parts), made.indices.size());
 }
 
 }  // namespace diagsparse

@@ -2,26 +2,26 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/matrix.hpp"
+#include "core/plan.hpp"
 #include "cpu/parallel.hpp"
 #include "formats/csr.hpp"
 
 namespace diagsparse {
 
-Plan plan_csr(const Matrix& left, const Matrix& right, const std::string& kernel) {
-  Plan plan = begin_csr(left, right, find_matmul("csr", kernel));
+std::shared_ptr<const Indices> product_rows(const Matrix& left, const Matrix& right) {
+  const int64 rows = left.rows, cols = right.cols;
   const int64 *a_ptr = left.index("indptr").as<int64>(), *b_ptr = right.index("indptr").as<int64>();
   const auto *a_col = left.index("indices").as<std::int32_t>(), *b_col = right.index("indices").as<std::int32_t>();
 
-  plan.indptr = Array::zeros(DType::i64, {plan.rows + 1});
-  int64* start = plan.indptr.as<int64>();
-  const int64 tasks = std::min<int64>(plan.rows, 16 * concurrent_tasks()), work = 4 * a_ptr[plan.rows];
+  Array indptr = Array::zeros(DType::i64, {rows + 1});
+  int64* start = indptr.as<int64>();
+  const int64 tasks = std::min<int64>(rows, 16 * concurrent_tasks()), work = 4 * a_ptr[rows];
   std::vector<std::vector<std::int32_t>> found(tasks);  // the columns of each task's rows, row after row
   parallel_for(tasks, work, [&](int64 task) {
     std::vector<std::int32_t>& columns = found[task];
-    std::vector<std::int32_t> seen(plan.cols, -1);  // the last row (of this task) that had this column
-    const int64 first = plan.rows * task / tasks;
-    for (int64 i = first; i < plan.rows * (task + 1) / tasks; ++i) {
+    std::vector<std::int32_t> seen(cols, -1);  // the last row (of this task) that had this column
+    const int64 first = rows * task / tasks;
+    for (int64 i = first; i < rows * (task + 1) / tasks; ++i) {
       const std::size_t begin = columns.size();
       for (int64 e = a_ptr[i]; e < a_ptr[i + 1]; ++e) {
         for (int64 g = b_ptr[a_col[e]]; g < b_ptr[a_col[e] + 1]; ++g) {
@@ -34,13 +34,14 @@ Plan plan_csr(const Matrix& left, const Matrix& right, const std::string& kernel
       start[i + 1] = static_cast<int64>(columns.size() - begin);
     }
   });
-  for (int64 i = 0; i < plan.rows; ++i) start[i + 1] += start[i];
-  plan.indices = Array::empty(DType::i32, {start[plan.rows]});
-  std::int32_t* indices = plan.indices.as<std::int32_t>();
+  for (int64 i = 0; i < rows; ++i) start[i + 1] += start[i];
+  Array indices = Array::empty(DType::i32, {start[rows]});
+  std::int32_t* columns = indices.as<std::int32_t>();
   parallel_for(tasks, work, [&](int64 task) {
-    std::copy(found[task].begin(), found[task].end(), indices + start[plan.rows * task / tasks]);
+    std::copy(found[task].begin(), found[task].end(), columns + start[rows * task / tasks]);
   });
-  return plan;
+  std::vector<Part> parts{{"indices", indices}, {"indptr", indptr}};
+  return std::make_shared<const Indices>(csr.name, rows, cols, std::move(parts), indices.size());
 }
 
 }  // namespace diagsparse

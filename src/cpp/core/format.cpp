@@ -1,0 +1,50 @@
+#include "core/format.hpp"
+
+#include "core/convert.hpp"
+#include "formats/all.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+constexpr const Format* const common = &csr;  // what every other format converts to and from
+
+[[noreturn]] void refuse(const Matrix& a, const char* format, const char* what) {
+  throw std::invalid_argument(a.format + "_array: no conversion to " + format + ": " + what);
+}
+
+}  // namespace
+
+const Format& format_of(const std::string& name) {
+  std::string names;
+  for (const Format* f : formats) {
+    if (name == f->name) return *f;
+    names += std::string(names.empty() ? "" : ", ") + f->name;
+  }
+  throw std::invalid_argument("no format " + name + "; there are " + names);
+}
+
+const DiagonalFormat& diagonal_format(const std::string& name) {
+  const Format& f = format_of(name);
+  if (f.across == diagonals_across) return static_cast<const DiagonalFormat&>(f);
+  throw std::invalid_argument("format " + name + " does not store diagonals");
+}
+
+Matrix zeros_on(const DiagonalFormat& format, int64 rows, int64 cols, const std::vector<int64>& offsets, DType dtype) {
+  auto layout = std::make_shared<const Layout>(format.place(rows, cols, format.labels_for(rows, cols, offsets)));
+  Array values = Array::zeros(dtype, layout->values_shape);
+  return {std::move(layout), std::move(values)};
+}
+
+Matrix convert(const Matrix& a, Op op, const std::string& format) {
+  const Format &source = format_of(a.format), &target = format_of(format);
+  if (&source == &target && !op.transposed && !op.conjugated) return a;
+  if (source.across && source.across == target.across) return source.across(a, op, target);
+  if (!source.to_csr) refuse(a, target.name, "the format has no way out");
+  if (&target != common && !target.from_csr) refuse(a, target.name, "that format has no way in");
+  const bool plain = &source == common && !op.transposed && !op.conjugated;
+  const Matrix entries = plain ? a : source.to_csr(a, op);
+  return &target == common ? entries : target.from_csr(entries, target);
+}
+
+}  // namespace diagsparse

@@ -1,0 +1,43 @@
+// What a format is, beside its kernels: the table of all that it can do. A line of it that is missing is null, and who
+// asks for it hears what there is.
+#pragma once
+
+#include "core/plan.hpp"
+
+namespace diagsparse {
+
+constexpr int64 kAnyExtent = int64{1} << 62, kIndexExtent = int64{1} << 31;  // indices of 32 bits
+
+struct Format {
+  const char* name;
+  int64 extent;  // rows and columns stay below
+  // std::invalid_argument unless the parts are what the format says; sizes of values are checked for all alike.
+  void (*check)(const Matrix& m);
+  // Plans a product into this format of two matrices of its family; else both are multiplied as another format.
+  Plan (*plan)(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);
+  const char* multiplies_as;  // itself where it has a plan
+  // From csr and to it, on the device of the matrix.
+  Matrix (*from_csr)(const Matrix& csr, const Format& format);
+  Matrix (*to_csr)(const Matrix& a, Op op);
+  // To another format with the same function here, which is shorter than by way of csr.
+  Matrix (*across)(const Matrix& a, Op op, const Format& format);
+  const char* dual;  // the format in which the same arrays hold the transpose
+};
+const Format& format_of(const std::string& name);  // std::invalid_argument lists those that there are
+
+// A format of the diagonal family: how it names its diagonals and where each one starts.
+struct DiagonalFormat : Format {
+  const char* labels_name;  // "offsets" or "rows"
+  // The labels under which `offsets` (ascending, distinct) are stored.
+  std::vector<int64> (*labels_for)(int64 rows, int64 cols, const std::vector<int64>& offsets);
+  // Places the diagonals of `labels`, in that order; checks them.
+  Layout (*place)(int64 rows, int64 cols, std::vector<int64> labels);
+};
+const DiagonalFormat& diagonal_format(const std::string& name);
+// A matrix of zeros that stores these diagonals (ascending).
+Matrix zeros_on(const DiagonalFormat& format, int64 rows, int64 cols, const std::vector<int64>& offsets, DType dtype);
+
+// op(a) in another format; `a` itself where nothing has to be done.
+Matrix convert(const Matrix& a, Op op, const std::string& format);
+
+}  // namespace diagsparse

@@ -1,0 +1,156 @@
+#include "core/plan.hpp"
+
+#include <algorithm>
+
+#include "core/matvec.hpp"
+#include "formats/csr.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+void require(const StructurePtr& planned, const char* name, const Matrix& m) {
+  if (m.structure == planned || planned->same_as(*m.structure)) return;
+  throw std::invalid_argument(std::string("plan: ") + name + " is " + m.format + " " + std::to_string(m.rows) + " x " +
+                              std::to_string(m.cols) +
+                              " with another structure than the plan was made for; make a new plan");
+}
+
+}  // namespace
+
+Matrix Plan::run(const Matrix& left, const Matrix& right, Scalar alpha) const {
+  require(a, "A", left);
+  require(b, "B", right);
+  Matrix made = result(product_dtype(left.dtype, right.dtype), false);
+  run_kernel(left, right, alpha, 0.0, made);
+  return made;
+}
+
+// alpha multiplies whole sums, as in matvec.hpp: also where it is no number that terms could be scaled by.
+void Plan::run_kernel(const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& out) const {
+  const MatmulKernel run = multiply(left.dtype, right.dtype);
+  if (finite(alpha, out.dtype)) return run(*this, left, right, alpha, beta, out);
+  Matrix sum = result(out.dtype, true);
+  run(*this, left, right, 1.0, 0.0, sum);
+  add_scaled(alpha, sum.values, beta, out.values);
+}
+
+void Plan::check_into(const Matrix& left, const Matrix& right, const Matrix& out) const {
+  require(a, "A", left);
+  require(b, "B", right);
+  require(c, "out", out);
+  const DType type = product_dtype(left.dtype, right.dtype);
+  if (out.dtype != type) {
+    throw std::invalid_argument(std::string("plan: out holds ") + dtype_name(out.dtype) + " values, the product is " +
+                                dtype_name(type));
+  }
+  if (!out.values.writeable) throw std::invalid_argument("plan: the values of out are read-only");
+  if (overlap(out.values, left.values) || overlap(out.values, right.values)) {
+    throw std::invalid_argument("plan: out is one of the operands");
+  }
+}
+
+void Plan::run_into(const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& out) const {
+  check_into(left, right, out);
+  run_kernel(left, right, alpha, beta, out);
+}
+
+Matrix Plan::result(DType type, bool zero) const {
+  if (zero) return {c, Array::zeros(type, c->values_shape)};
+  Array values = Array::empty(type, c->values_shape);
+  c->clear_padding(values);
+  return {c, std::move(values)};
+}
+
+Plan begin_plan(const Matrix& a, Op op_a, const Matrix& b, Op op_b) {
+  Plan plan;
+  plan.dtype = product_dtype(a.dtype, b.dtype);
+  plan.device = a.device();
+  plan.op_a = op_a;
+  plan.op_b = op_b;
+  plan.a = a.structure;
+  plan.b = b.structure;
+  plan.rows = op_a.transposed ? a.cols : a.rows;
+  plan.cols = op_b.transposed ? b.rows : b.cols;
+  const int64 left = op_a.transposed ? a.rows : a.cols, right = op_b.transposed ? b.cols : b.rows;
+  if (left != right) {
+    throw std::invalid_argument("matmul: A has " + std::to_string(left) + " columns, B has " + std::to_string(right) +
+                                " rows");
+  }
+  return plan;
+}
+
+void finish_plan(Plan& plan, const MatmulRow& row) {
+  plan.kernel = row.name;
+  plan.multiply = row.typed;
+  if (row.prepare) row.prepare(plan);
+}
+
+Plan plan_matmul(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request) {
+  const Format& format = format_of(request.format);
+  if (format.plan == nullptr) {
+    throw std::invalid_argument("matmul: " + request.format + " has no products of its own; it multiplies as " +
+                                format.multiplies_as);
+  }
+  return format.plan(a, op_a, b, op_b, request);
+}
+
+// ---- The diagonal family --------------------------------------------------------------------------
+int64 DiagonalWork::nbytes() const {
+  return static_cast<int64>(sums.sums.size() * sizeof(Sum) + sums.terms.size() * sizeof(Term));
+}
+
+Plan plan_diagonals(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request) {
+  const DiagonalFormat& target = diagonal_format(request.format);
+  Plan plan = begin_plan(a, op_a, b, op_b);
+  const std::vector<Span> spans_a = spans_of(a.layout(), op_a), spans_b = spans_of(b.layout(), op_b);
+  std::vector<int64> offsets = offset_sumset(spans_a, spans_b, plan.rows, plan.cols, request.triangle);
+  if (!request.extra.empty()) {
+    offsets.insert(offsets.end(), request.extra.begin(), request.extra.end());
+    std::sort(offsets.begin(), offsets.end());
+    offsets.erase(std::unique(offsets.begin(), offsets.end()), offsets.end());
+  }
+  const auto layout = std::make_shared<const Layout>(
+      target.place(plan.rows, plan.cols, target.labels_for(plan.rows, plan.cols, offsets)));
+  auto work = std::make_shared<DiagonalWork>();
+  work->triangle = request.triangle;
+  work->sums = product_sums(spans_a, spans_b, *layout, request.triangle);
+  plan.c = layout;
+  plan.work = std::move(work);
+  finish_plan(plan, choose_matmul(plan, request.kernel, a.dtype, b.dtype));
+  return plan;
+}
+
+Plan plan_elementwise(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Matrix& c) {
+  Plan plan;
+  plan.dtype = product_dtype(a.dtype, b.dtype);
+  plan.device = a.device();
+  plan.op_a = op_a;
+  plan.op_b = op_b;
+  plan.rows = c.rows;
+  plan.cols = c.cols;
+  plan.a = a.structure;
+  plan.b = b.structure;
+  plan.c = c.structure;
+  auto work = std::make_shared<DiagonalWork>();
+  work->sums = elementwise_sums(spans_of(a.layout(), op_a), spans_of(b.layout(), op_b), c.layout());
+  plan.work = std::move(work);
+  finish_plan(plan, find_matmul(c.format, ""));
+  return plan;
+}
+
+// ---- Products by rows -----------------------------------------------------------------------------
+Plan plan_rows(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request) {
+  const auto plain = [](const Matrix& m, Op op) { return m.format == csr.name && !op.transposed && !op.conjugated; };
+  if (!plain(a, op_a) || !plain(b, op_b)) {
+    throw std::invalid_argument("matmul: a plan by rows takes two csr matrices as they are, got " + a.format + " and " +
+                                b.format);
+  }
+  Plan plan = begin_plan(a, op_a, b, op_b);
+  const MatmulRow& row = find_matmul(csr.name, request.kernel);
+  plan.c = product_rows(a, b);
+  finish_plan(plan, row);
+  return plan;
+}
+
+}  // namespace diagsparse

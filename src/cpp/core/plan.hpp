@@ -1,0 +1,80 @@
+// What C = op(A) op(B) looks like, and how its values come about, for any values on these structures.
+#pragma once
+
+#include "core/kernel_table.hpp"
+#include "core/matrix.hpp"
+
+namespace diagsparse {
+
+// What a family of formats finds out once for a product, beside the structure of C.
+struct Work {
+  virtual ~Work() = default;
+  virtual int64 nbytes() const { return 0; }
+  virtual int64 operations() const { return 0; }  // multiply-adds
+};
+
+struct Plan {
+  std::string kernel;  // its name
+  Typed<MatmulKernel> multiply;
+  DType dtype = DType::f64;  // of C, for the planned operands
+  int device = 0;
+  Op op_a, op_b;
+  StructurePtr a, b;         // of the operands that it was made for
+  StructurePtr c;            // of the result
+  int64 rows = 0, cols = 0;  // of the result
+  std::shared_ptr<const Work> work;
+  Kept kept;  // what the kernel keeps with the plan
+
+  const char* format() const { return c->format; }
+  int64 nbytes() const { return c->values_shape.size() * item_size(dtype) + c->nbytes(); }  // of one result
+  int64 workspace_nbytes() const { return work ? work->nbytes() : 0; }                      // of the plan itself
+
+  // C = alpha op(A) op(B), as a new matrix, and with + beta C, into `out`. Throws std::invalid_argument, with
+  // nothing written, unless A, B and out have the structures that the plan was made for.
+  Matrix run(const Matrix& a, const Matrix& b, Scalar alpha) const;
+  void check_into(const Matrix& a, const Matrix& b, const Matrix& out) const;
+  void run_into(const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& out) const;
+  Matrix result(DType dtype, bool zero) const;
+
+ private:
+  void run_kernel(const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& out) const;
+};
+
+// All of a plan but C's structure and the work.
+Plan begin_plan(const Matrix& a, Op op_a, const Matrix& b, Op op_b);
+// Names the kernel, and lets it prepare what it keeps.
+void finish_plan(Plan& plan, const MatmulRow& row);
+
+// What is asked of a product.
+struct Request {
+  std::string format;  // of C
+  std::string kernel;  // "": the default
+  Triangle triangle = Triangle::both;
+  std::vector<int64> extra;  // diagonals that C stores beside those of the product (for beta C, SYR2K)
+};
+// Plans a product by the table of the format that it is asked for in.
+Plan plan_matmul(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);
+
+// ---- The diagonal family --------------------------------------------------------------------------
+struct DiagonalWork : Work {
+  Sums sums;
+  Triangle triangle = Triangle::both;  // the part of C that is computed
+
+  int64 nbytes() const override;
+  int64 operations() const override { return sums.work; }
+};
+inline const DiagonalWork& diagonal_work(const Plan& plan) { return static_cast<const DiagonalWork&>(*plan.work); }
+inline const Sums& sums_of(const Plan& plan) { return diagonal_work(plan).sums; }
+inline const Layout& layout_of(const StructurePtr& s) { return static_cast<const Layout&>(*s); }
+inline bool shares_rows(const StructurePtr& s) { return layout_of(s).halves > 1; }  // as in cdm
+
+Plan plan_diagonals(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);
+// C .* values of A and B on C's diagonals (element-wise product): same kernel as the product.
+Plan plan_elementwise(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Matrix& c);
+
+// ---- Products by rows -----------------------------------------------------------------------------
+Plan plan_rows(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);
+// The columns of each row of A B, for csr. Each device's own.
+std::shared_ptr<const Indices> product_rows(const Matrix& a, const Matrix& b);
+
+}  // namespace diagsparse

@@ -1,0 +1,46 @@
+#include "core/structure.hpp"
+
+#include <cstring>
+#include <stdexcept>
+
+namespace diagsparse {
+
+const Array& Indices::at(const char* name) const {
+  for (const Part& part : arrays_) {
+    if (part.first == name) return part.second;
+  }
+  throw std::logic_error(std::string(format) + " has no array " + name);
+}
+
+std::shared_ptr<const Indices> Indices::transposed(const char* dual) const {
+  auto made = std::make_shared<Indices>(dual, cols, rows, arrays_, values_shape.rows);
+  made->twin_ = twin_ ? twin_ : shared_from_this();
+  return made;
+}
+
+std::vector<Part> Indices::parts() const {
+  std::vector<Part> all = arrays_;
+  for (Part& part : all) part.second.writeable = false;  // other matrices may share it, and kernels trust it
+  return all;
+}
+
+int64 Indices::nbytes() const {
+  int64 n = 0;
+  for (const Part& part : arrays_) n += part.second.nbytes();
+  return n;
+}
+
+bool Indices::same_as(const Structure& other) const {
+  if (this == &other) return true;
+  const auto* given = dynamic_cast<const Indices*>(&other);
+  if (given == nullptr || std::strcmp(format, given->format) != 0 || rows != given->rows || cols != given->cols) {
+    return false;
+  }
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    const Array &a = arrays_[i].second, &b = given->arrays_[i].second;
+    if (a.size() != b.size() || (a.data != b.data && !same_bytes(a.data, b.data, a.nbytes()))) return false;
+  }
+  return true;
+}
+
+}  // namespace diagsparse

@@ -1,0 +1,76 @@
+// What a matrix is beside its values: where they belong. Immutable, and shared by all matrices on it.
+//
+//     Structure
+//       Layout    diagonals that are contiguous runs     core/diagonals.hpp
+//       Indices   named index arrays, below
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/array.hpp"
+#include "core/kept.hpp"
+
+namespace diagsparse {
+
+using Part = std::pair<std::string, Array>;
+
+class Structure : public std::enable_shared_from_this<Structure> {
+ public:
+  const char* format;  // its name
+  int64 rows, cols;
+  Shape values_shape;  // of the value array
+
+  Structure(const char* format, int64 rows, int64 cols, Shape values_shape = {})
+      : format(format), rows(rows), cols(cols), values_shape(values_shape) {}
+  Structure(const Structure&) = default;
+  Structure& operator=(const Structure&) = default;
+  virtual ~Structure() = default;
+
+  virtual std::vector<Part> parts() const = 0;  // every array but the values, by name; nobody may write to them
+  // Those of them that lie where the values do: on a GPU what work there has to be noted of.
+  virtual const std::vector<Part>& beside_values() const {
+    static const std::vector<Part> none;
+    return none;
+  }
+  virtual int64 nbytes() const = 0;                  // of all parts
+  virtual int64 stored() const = 0;                  // how many values lie in the matrix
+  virtual bool same_as(const Structure&) const = 0;  // whether each value belongs to the same place
+  // Zeroes those of `values` that lie in no place of the matrix, and that no kernel writes.
+  virtual void clear_padding(Array&) const {}
+
+  // What kernels keep with it.
+  const Kept& kept() const { return twin_ ? twin_->own_ : own_; }
+
+ protected:
+  // The structure of the transpose on the same arrays, if this one was made from it: they share what is kept.
+  std::shared_ptr<const Structure> twin_;
+
+ private:
+  Kept own_;
+};
+using StructurePtr = std::shared_ptr<const Structure>;
+
+// The structure of a format that names its places by index arrays.
+class Indices : public Structure {
+ public:
+  Indices(const char* format, int64 rows, int64 cols, std::vector<Part> arrays, int64 count)
+      : Structure(format, rows, cols, {count, -1}), arrays_(std::move(arrays)) {}
+
+  const Array& at(const char* name) const;  // std::logic_error where there is no such array
+  // The same arrays as the transpose in the format `dual`.
+  std::shared_ptr<const Indices> transposed(const char* dual) const;
+
+  std::vector<Part> parts() const override;
+  const std::vector<Part>& beside_values() const override { return arrays_; }
+  int64 nbytes() const override;
+  int64 stored() const override { return values_shape.size(); }
+  bool same_as(const Structure& other) const override;
+
+ private:
+  std::vector<Part> arrays_;
+};
+
+}  // namespace diagsparse

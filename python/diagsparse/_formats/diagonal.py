@@ -193,6 +193,12 @@ class DiagonalArray(Packed, DiagonalProducts, Format):
     @classmethod
     def _require(cls, s: Summary, max_bytes: int | None, place: Place) -> None:
         cls._check_shape(s.shape, place.core)
+        cls._require_bytes(s, max_bytes, place)
+
+    @classmethod
+    def _require_bytes(cls, s: Summary, max_bytes: int | None, place: Place) -> None:
+        if memory.fits(cls._forecast(s), max_bytes, place):
+            return
         csr = FORMATS[COMMON]._forecast(s.at_most())
         what = f"{cls.format}_array: {len(s.offsets)} diagonals of a {s.shape[0]} x {s.shape[1]} matrix"
         otherwise = f"{s.stored} nonzeros take {memory.human(csr)} as {COMMON}_array"
@@ -316,7 +322,7 @@ class DiagonalArray(Packed, DiagonalProducts, Format):
     def _added(self, other: SparseArray, alpha: Any, beta: Any) -> SparseArray:
         dtype = np.result_type(self.dtype, other.dtype)
         s = Summary(self.shape, dtype.itemsize, self.nnz + other.nnz, None, lambda: self._union(other))
-        self._require(s, None, self._place)
+        self._require_bytes(s, None, self._place)
         first = self if alpha == 1 else -self
         made = first._laid_out(type(self), s.offsets.tolist(), dtype)
         self._core.add_diagonals(beta, other._matrix, other._op, made._matrix, True)

@@ -18,20 +18,20 @@ class DiagonalProducts:
     _format: ClassVar[str]
 
     @classmethod
-    def _as_factor(cls, a: SparseArray, planned: SparseArray | None = None, packed: bool = False) -> SparseArray:
+    def _as_factor(cls, a: SparseArray, planned: SparseArray, packed: bool) -> SparseArray:
         """Return the operand itself; a view of a packed matrix was laid out when it was unpacked."""
-        return a.copy() if packed and a._op and planned is not None and not planned._op else a
+        return a.copy() if packed and a._op and not planned._op else a
 
     @classmethod
-    def _plan_product(
+    def _planned(
         cls, a: SparseArray, b: SparseArray, kernel: str, max_bytes: int | None, triangle: int, extra: Any
-    ) -> Any:
+    ) -> tuple[Any, SparseArray, SparseArray]:
         pairs = a._matrix.diagonals * b._matrix.diagonals
         if pairs > 1 << 20:
             what = f"matmul: {display.operand(a)} times {display.operand(b)}: the plan of {pairs} pairs"
             memory.require(40 * pairs, max_bytes, what, f"{COMMON}_array plans by rows")  # on the host
         more = (triangle, extra) if triangle or extra else ()
-        return a._core.plan_matmul(a._matrix, a._op, b._matrix, b._op, cls._format, kernel, *more)
+        return a._core.plan_matmul(a._matrix, a._op, b._matrix, b._op, cls._format, kernel, *more), a, b
 
     def _sum_of_products(
         self: SparseArray, who: str, pairs: list[tuple[SparseArray, SparseArray]], c: SparseArray | None,

@@ -170,7 +170,6 @@ class IndexedArray(Format):
 
     @classmethod
     def _within(cls, a: SparseArray, max_bytes: int | None) -> SparseArray:
-        cls._require(Summary(a.shape, a.dtype.itemsize, a.nnz), max_bytes, a._place)
         return cls._wrap(a._core.convert(a._matrix, a._op, cls._format))
 
     @classmethod
@@ -182,8 +181,8 @@ class IndexedArray(Format):
 
     @classmethod
     def _foresee(cls, a: SparseArray, max_bytes: int | None) -> None:
-        cls._require(a._summary(), max_bytes, a._place)
-        cls._check_shape(a.shape, a._core)
+        if max_bytes is not None or 24 * a.nnz + 8 * sum(a._shape) > memory.SMALL:
+            cls._require(a._summary(), max_bytes, a._place)
 
     def _occupied(self) -> np.ndarray:
         csr = self._to_csr()
@@ -303,15 +302,16 @@ class IndexedArray(Format):
 
     # ---- products ---------------------------------------------------------------------------------
     @classmethod
-    def _as_factor(cls, a: SparseArray, planned: SparseArray | None = None, packed: bool = False) -> SparseArray:
+    def _as_factor(cls, a: SparseArray, planned: SparseArray, packed: bool) -> SparseArray:
         a = convert(a, COMMON)
         return a.copy() if a._op else a
 
     @classmethod
-    def _plan_product(
+    def _planned(
         cls, a: SparseArray, b: SparseArray, kernel: str, max_bytes: int | None, triangle: int, extra: Any
-    ) -> Any:
-        return a._core.plan_matmul(a._matrix, 0, b._matrix, 0, cls._format, kernel)
+    ) -> tuple[Any, SparseArray, SparseArray]:
+        a, b = cls._as_factor(a, a, False), cls._as_factor(b, b, False)
+        return a._core.plan_matmul(a._matrix, 0, b._matrix, 0, cls._format, kernel), a, b
 
     # ---- what is shown ----------------------------------------------------------------------------
     def _drawn(self, width: float, height: float) -> tuple[str, str]:

@@ -45,14 +45,15 @@ class Elementwise:
 
     def _with(self: SparseArray, change: Callable[[Any], Any]) -> SparseArray:
         """Return this view with its stored values changed. Padding is changed with them, so nothing warns."""
-        if is_narrow(self.dtype):
+        if self._packed and is_narrow(self._dtype):
             made = self.astype(widened(self.dtype))._with(change)
             return made if made.dtype.kind == "c" else made.astype(self.dtype)
         with np.errstate(all="ignore"):
             values = change(self._matrix.values)
-        kept = value_dtype(values.dtype, None, f"{self.format}_array", narrow=True)
+        if values.dtype != self._dtype:
+            value_dtype(values.dtype, None, f"{self.format}_array", narrow=True)  # raises
         if self._place is CPU:
-            values = np.ascontiguousarray(values, kept)
+            values = np.ascontiguousarray(values)
         return self._wrap(self._matrix.with_values(values), self._op)
 
     def _stored(self: SparseArray, factor: Any) -> Any:
@@ -97,6 +98,8 @@ class Elementwise:
         return self.multiply(other) if known else NotImplemented
 
     def __rmul__(self: SparseArray, other: Any) -> Any:
+        if _is_scalar(other):
+            return self._scaled(other)
         if sp.issparse(other) and not isinstance(other, sp.sparray):  # of SciPy's matrices, * is the product
             return self.__rmatmul__(other)
         return self * other

@@ -144,8 +144,7 @@ class Family:
 
     @classmethod
     def _foresee(cls, a: SparseArray, max_bytes: int | None) -> None:
-        """Raise, before anything is done, where `a` is known not to fit into this format; its maker looks again."""
-        cls._check_shape(a.shape, a._core)
+        """Raise, before anything is done, where `a` is known to be too large in this format; its maker looks again."""
 
     def _summary(self: SparseArray) -> Summary:
         """Return what forecasts ask of this matrix."""
@@ -182,15 +181,15 @@ class Family:
 
     # ---- products ---------------------------------------------------------------------------------
     @classmethod
-    def _as_factor(cls, a: SparseArray, planned: SparseArray | None = None, packed: bool = False) -> SparseArray:
-        """Return an operand as kernels of this format multiply it, in place of one that was `packed` if given."""
+    def _planned(
+        cls, a: SparseArray, b: SparseArray, kernel: str, max_bytes: int | None, triangle: int, extra: Any
+    ) -> tuple[Any, SparseArray, SparseArray]:
+        """Return the C++ plan of a product that is made in this format, and the operands as its kernels take them."""
         raise NotImplementedError
 
     @classmethod
-    def _plan_product(
-        cls, a: SparseArray, b: SparseArray, kernel: str, max_bytes: int | None, triangle: int, extra: Any
-    ) -> Any:
-        """Return the C++ plan of a product that is made in this format."""
+    def _as_factor(cls, a: SparseArray, planned: SparseArray, packed: bool) -> SparseArray:
+        """Return an operand as these kernels take it, in place of a planned one (which was `packed` when given)."""
         raise NotImplementedError
 
     # ---- what is shown ----------------------------------------------------------------------------

@@ -36,8 +36,9 @@ def product_formats(a: SparseArray, b: SparseArray, format: str | None) -> tuple
     """
     if not a._own_products or a._family != b._family:
         return format or (COMMON if a._own_products else a._format), COMMON
-    result = format or a._format
-    return result, result if FORMATS[result]._family == a._family else a._format
+    if format is None or FORMATS[format]._family == a._family:
+        return (format or a._format,) * 2
+    return format, a._format
 
 
 class MatmulPlan:
@@ -75,10 +76,11 @@ class MatmulPlan:
         if format is not None:
             format_class(format)  # raises for an unknown name
             a._core.check_shape(format, a.shape[0], b.shape[1])
-        self._format, self._work = product_formats(a, b, format)
-        worker = FORMATS[self._work]
-        a, b = worker._as_factor(a), worker._as_factor(b)
-        self._plan = worker._plan_product(a, b, kernel or "", max_bytes, triangle, extra)
+        if format is None and a._own_products and a._family is b._family:
+            self._format = self._work = a._format
+        else:
+            self._format, self._work = product_formats(a, b, format)
+        self._plan, a, b = FORMATS[self._work]._planned(a, b, kernel or "", max_bytes, triangle, extra)
         self._trans = trans
         self._native = self._format == self._work  # the kernel makes the format that was asked for
         self._a, self._b = a, b

@@ -14,7 +14,7 @@ struct Format {
   // std::invalid_argument unless the parts are what the format says; sizes of values are checked for all alike.
   void (*check)(const Matrix& m);
   // Plans a product into this format of two matrices of its family; else both are multiplied as another format.
-  Plan (*plan)(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);
+  Plan (*plan)(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);
   const char* multiplies_as;  // itself where it has a plan
   // From csr and to it, on the device of the matrix.
   Matrix (*from_csr)(const Matrix& csr, const Format& format);

@@ -92,7 +92,7 @@ Plan plan_matmul(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Reque
     throw std::invalid_argument("matmul: " + request.format + " has no products of its own; it multiplies as " +
                                 format.multiplies_as);
   }
-  return format.plan(a, op_a, b, op_b, request);
+  return format.plan(format, a, op_a, b, op_b, request);
 }
 
 // ---- The diagonal family --------------------------------------------------------------------------
@@ -100,8 +100,8 @@ int64 DiagonalWork::nbytes() const {
   return static_cast<int64>(sums.sums.size() * sizeof(Sum) + sums.terms.size() * sizeof(Term));
 }
 
-Plan plan_diagonals(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request) {
-  const DiagonalFormat& target = diagonal_format(request.format);
+Plan plan_diagonals(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request) {
+  const auto& target = static_cast<const DiagonalFormat&>(format);
   Plan plan = begin_plan(a, op_a, b, op_b);
   const std::vector<Span> spans_a = spans_of(a.layout(), op_a), spans_b = spans_of(b.layout(), op_b);
   std::vector<int64> offsets = offset_sumset(spans_a, spans_b, plan.rows, plan.cols, request.triangle);
@@ -140,14 +140,14 @@ Plan plan_elementwise(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const 
 }
 
 // ---- Products by rows -----------------------------------------------------------------------------
-Plan plan_rows(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request) {
+Plan plan_rows(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request) {
   const auto plain = [](const Matrix& m, Op op) { return m.format == csr.name && !op.transposed && !op.conjugated; };
   if (!plain(a, op_a) || !plain(b, op_b)) {
     throw std::invalid_argument("matmul: a plan by rows takes two csr matrices as they are, got " + a.format + " and " +
                                 b.format);
   }
   Plan plan = begin_plan(a, op_a, b, op_b);
-  const MatmulRow& row = find_matmul(csr.name, request.kernel);
+  const MatmulRow& row = find_matmul(format.name, request.kernel);
   plan.c = product_rows(a, b);
   finish_plan(plan, row);
   return plan;

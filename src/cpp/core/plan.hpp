@@ -13,6 +13,8 @@ struct Work {
   virtual int64 operations() const { return 0; }  // multiply-adds
 };
 
+struct Format;
+
 struct Plan {
   std::string kernel;  // its name
   Typed<MatmulKernel> multiply;
@@ -68,12 +70,12 @@ inline const Sums& sums_of(const Plan& plan) { return diagonal_work(plan).sums; 
 inline const Layout& layout_of(const StructurePtr& s) { return static_cast<const Layout&>(*s); }
 inline bool shares_rows(const StructurePtr& s) { return layout_of(s).halves > 1; }  // as in cdm
 
-Plan plan_diagonals(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);
+Plan plan_diagonals(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);
 // C .* values of A and B on C's diagonals (element-wise product): same kernel as the product.
 Plan plan_elementwise(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Matrix& c);
 
 // ---- Products by rows -----------------------------------------------------------------------------
-Plan plan_rows(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);
+Plan plan_rows(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);
 // The columns of each row of A B, for csr. Each device's own.
 std::shared_ptr<const Indices> product_rows(const Matrix& a, const Matrix& b);
 

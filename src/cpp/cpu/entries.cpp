@@ -1,4 +1,4 @@
-// Between csr, csc and coo on the CPU.
+// Between csr, csc and coo on the CPU: what is compressed by rows is turned into what is compressed by columns.
 #include <algorithm>
 #include <vector>
 
@@ -10,22 +10,14 @@ namespace diagsparse {
 
 namespace {
 
-constexpr int64 kUnasked = 1 << 16;  // entries between two questions whether to go on
+constexpr int64 kUnasked = 1 << 12;  // lines between two questions whether to go on
 
-// Entries of op(A) in the order in which A stores them: `major` ascends (rows, of csc columns), `minor` in each line.
-struct Entries {
-  Array major, minor;
-  bool by_column;  // whether `major` are columns of op(A)
+// The entries of op(A) in the order in which A stores them: line i (a row, or a column) has the indices
+// [indptr[i], indptr[i + 1]).
+struct Lines {
+  Array indptr, indices;
+  bool columns;
 };
-
-Array lines_of(const Array& indptr, int64 count) {
-  Array lines = Array::empty(DType::i32, {count});
-  const int64* start = indptr.as<int64>();
-  for (int64 i = 0; i + 1 < indptr.size(); ++i) {
-    std::fill(lines.as<std::int32_t>() + start[i], lines.as<std::int32_t>() + start[i + 1], static_cast<int>(i));
-  }
-  return lines;
-}
 
 // Where each line begins, of ascending line numbers.
 Array pointers_of(const Array& lines, int64 extent) {
@@ -37,10 +29,19 @@ Array pointers_of(const Array& lines, int64 extent) {
   return indptr;
 }
 
-Entries entries_of(const Matrix& a, Op op) {
-  if (a.format == "coo") return {a.index("row"), a.index("col"), op.transposed};
-  const bool columns = a.format == "csc";
-  return {lines_of(a.index("indptr"), a.values.size()), a.index("indices"), columns != op.transposed};
+// The number of its line for each entry.
+Array line_numbers(const Array& indptr, int64 count) {
+  Array lines = Array::empty(DType::i32, {count});
+  const int64* start = indptr.as<int64>();
+  for (int64 i = 0; i + 1 < indptr.size(); ++i) {
+    std::fill(lines.as<std::int32_t>() + start[i], lines.as<std::int32_t>() + start[i + 1], static_cast<int>(i));
+  }
+  return lines;
+}
+
+Lines lines_of(const Matrix& a, Op op) {
+  if (a.format == "coo") return {pointers_of(a.index("row"), a.rows), a.index("col"), op.transposed};
+  return {a.index("indptr"), a.index("indices"), (a.format == "csc") != op.transposed};
 }
 
 template <class T>
@@ -51,22 +52,25 @@ Array conjugated(const Array& values) {
   return made;
 }
 
-// The entries with `minor` (below `extent`) as the major index: a counting sort, which leaves the order of the others.
+// Rows become columns, columns rows, of which there are `extent`: a counting sort, so each new line is in order.
 template <class T>
-Entries turned(const Entries& given, Array& values, int64 extent) {
+Lines turned(const Lines& given, Array& values, int64 extent) {
   const int64 count = values.size();
-  Entries made{Array::empty(DType::i32, {count}), Array::empty(DType::i32, {count}), !given.by_column};
+  Lines made{pointers_of(given.indices, extent), Array::empty(DType::i32, {count}), !given.columns};
+  std::vector<int64> next(made.indptr.as<int64>(), made.indptr.as<int64>() + extent);
   Array sorted = Array::empty(values.dtype, {count});
-  const auto *major = given.major.as<std::int32_t>(), *minor = given.minor.as<std::int32_t>();
-  std::vector<int64> next(extent + 1, 0);
-  for (int64 e = 0; e < count; ++e) ++next[minor[e] + 1];
-  for (int64 i = 0; i < extent; ++i) next[i + 1] += next[i];
-  for (int64 e = 0; e < count; ++e) {
-    if (e % kUnasked == 0) checkpoint();
-    const int64 to = next[minor[e]]++;
-    made.major.as<std::int32_t>()[to] = minor[e];
-    made.minor.as<std::int32_t>()[to] = major[e];
-    sorted.as<T>()[to] = values.as<T>()[e];
+  const int64* start = given.indptr.as<int64>();
+  const auto* index = given.indices.as<std::int32_t>();
+  const T* from = values.as<T>();
+  auto* line = made.indices.as<std::int32_t>();
+  T* to = sorted.as<T>();
+  for (int64 i = 0; i + 1 < given.indptr.size(); ++i) {
+    if (i % kUnasked == 0) checkpoint();
+    for (int64 e = start[i]; e < start[i + 1]; ++e) {
+      const int64 place = next[index[e]]++;
+      line[place] = static_cast<std::int32_t>(i);
+      to[place] = from[e];
+    }
   }
   values = std::move(sorted);
   return made;
@@ -76,19 +80,18 @@ Entries turned(const Entries& given, Array& values, int64 extent) {
 
 Matrix entries_across(const Matrix& a, Op op, const Format& format) {
   const int64 rows = op.transposed ? a.cols : a.rows, cols = op.transposed ? a.rows : a.cols;
-  const std::string target = format.name;
-  Entries entries = entries_of(a, op);
+  const bool columns = std::string(format.name) == "csc", coordinates = std::string(format.name) == "coo";
+  Lines lines = lines_of(a, op);
   Array values = a.values;
   with_value_type(a.dtype, [&](auto zero) {
     using T = decltype(zero);
     if (op.conjugated) values = conjugated<T>(values);
-    const bool by_column = target == "csc";
-    if (entries.by_column != by_column) entries = turned<T>(entries, values, by_column ? cols : rows);
+    if (lines.columns != columns) lines = turned<T>(lines, values, columns ? cols : rows);
   });
-  std::vector<Part> parts;
-  if (target == "coo") parts = {{"row", entries.major}, {"col", entries.minor}};
-  else parts = {{"indices", entries.minor}, {"indptr", pointers_of(entries.major, target == "csc" ? cols : rows)}};
-  return {std::make_shared<const Indices>(format.name, rows, cols, std::move(parts), values.size()), values};
+  if (!coordinates) return compressed(format, rows, cols, lines.indices, lines.indptr, std::move(values));
+  const int64 count = values.size();
+  std::vector<Part> parts{{"row", line_numbers(lines.indptr, count)}, {"col", lines.indices}};
+  return {std::make_shared<const Indices>(format.name, rows, cols, std::move(parts), count), std::move(values)};
 }
 
 }  // namespace diagsparse

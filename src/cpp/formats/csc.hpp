@@ -16,9 +16,24 @@ namespace diagsparse {
 
 extern const Format csc;
 
-// The csr matrix that shares these arrays: A's transpose.
+template <class T>
+struct Csc {
+  int64 rows, cols;
+  const int64* indptr;
+  const std::int32_t* indices;
+  const T* values;
+
+  static Csc of(const Matrix& m) {
+    return {m.rows, m.cols, m.index("indptr").as<int64>(), m.index("indices").as<std::int32_t>(), m.values.as<T>()};
+  }
+};
+
+// The transposes that share the arrays of a matrix.
 inline Matrix transposed_csr(const Matrix& csc) {
-  return {dynamic_cast<const Indices&>(*csc.structure).transposed("csr"), csc.values};
+  return {static_cast<const Indices&>(*csc.structure).transposed("csr"), csc.values};
+}
+inline Matrix transposed_csc(const Matrix& csr) {
+  return {static_cast<const Indices&>(*csr.structure).transposed("csc"), csr.values};
 }
 
 }  // namespace diagsparse

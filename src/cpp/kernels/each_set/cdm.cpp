@@ -1,7 +1,7 @@
 // The kernels of cdm on the CPU, the default first. The loops are shared by the diagonal family.
 #include "formats/cdm.hpp"
 
-#include "kernels/vectors/diagonal_kernels.hpp"
+#include "kernels/each_set/diagonal_kernels.hpp"
 
 namespace diagsparse::DIAGSPARSE_ISA {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/plan.hpp"
-#include "kernels/vectors/row_tiles.hpp"
+#include "kernels/each_set/row_tiles.hpp"
 
 namespace diagsparse::DIAGSPARSE_ISA {
 

@@ -1,7 +1,7 @@
-// The kernels of hm on the CPU, the default first. The loops are shared by the diagonal family.
-#include "formats/hm.hpp"
+// The kernels of dia on the CPU, the default first. The loops are shared by the diagonal family.
+#include "formats/dia.hpp"
 
-#include "kernels/vectors/diagonal_kernels.hpp"
+#include "kernels/each_set/diagonal_kernels.hpp"
 
 namespace diagsparse::DIAGSPARSE_ISA {
 
@@ -10,6 +10,6 @@ static FormatKernels make() {
           {{"row_tiles", matmul_row_tiles()}, {"sequential", matmul_sequential()}},
           {{"blocked", chain_blocked()}, chain_steps()}};
 }
-static const RegisterKernels registered("hm", kIsa, make);
+static const RegisterKernels registered("dia", kIsa, make);
 
 }  // namespace diagsparse::DIAGSPARSE_ISA

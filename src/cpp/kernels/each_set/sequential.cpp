@@ -1,13 +1,25 @@
 // Kernels "sequential" of dia, hm and cdm: the plain loops over diagonals, one thread, one value at a time.
 // The CPU column of the tables of Haque, Parvez and Hossain (2024), and the slow, obvious reference.
-#include "kernels/sequential.hpp"
-
 #include "core/interrupt.hpp"
-#include "core/plan.hpp"
+#include "kernels/each_set/diagonal_kernels.hpp"
 
-namespace diagsparse {
+namespace diagsparse::DIAGSPARSE_ISA {
 
 namespace {
+
+// Asks now and then whether to go on.
+class Pause {
+ public:
+  void after(int64 steps) {
+    if ((steps_ += steps) < kUnasked) return;
+    steps_ = 0;
+    checkpoint();
+  }
+
+ private:
+  static constexpr int64 kUnasked = 1 << 14;
+  int64 steps_ = 0;
+};
 
 template <class U, class V>
 struct MatvecSequential {
@@ -18,12 +30,13 @@ struct MatvecSequential {
     const Sums sums = matvec_sums(packed_spans_of(a.layout(), op), y.rows, period);
     const U* values = a.values.as<U>();
     const Factor<T> scale(alpha);
+    Pause pause;
     for (int64 c = 0; c < x.cols; ++c) {
       const V* in = x.as<V>() + c * x.col_stride;
       T* out = y.as<T>() + c * y.col_stride;
       for (int64 i = 0; i < y.rows; ++i) Update<T>(0.0, beta).one(out + i * y.row_stride, T{});
       for (const Term& t : sums.terms) {
-        checkpoint();
+        pause.after(t.last - t.first);
         for (int64 i = t.first; i < t.last; ++i) {
           const U value = values[t.u + (period > 0 ? (t.shift + i) % period : i)];
           out[i * y.row_stride] +=
@@ -43,11 +56,13 @@ struct MatmulSequential {
     const V* v = b.values.as<V>();
     T* out = c.values.as<T>();
     const Factor<T> scale(alpha);
-    for (const Sum& s : sums_of(plan).sums) {
+    const Sums& sums = sums_of(plan);
+    Pause pause;
+    for (const Sum& s : sums.sums) {
       for (int64 i = s.first; i < s.last; ++i) Update<T>(0.0, beta).one(out + s.out + i, T{});
       for (int64 t = s.terms; t < s.terms_end; ++t) {
-        const Term& term = sums_of(plan).terms[t];
-        checkpoint();
+        const Term& term = sums.terms[t];
+        pause.after(term.last - term.first);
         for (int64 i = term.first; i < term.last; ++i) {
           out[s.out + i] += scale * multiply(conjugate_if(plan.op_a.conjugated, u[term.u + i]),
                                              conjugate_if(plan.op_b.conjugated, v[term.v + i]));
@@ -62,4 +77,4 @@ struct MatmulSequential {
 Typed<MatvecKernel> matvec_sequential() { return every_stored_pair<MatvecSequential, MatvecKernel>(); }
 Typed<MatmulKernel> matmul_sequential() { return every_pair<MatmulSequential, MatmulKernel>(); }
 
-}  // namespace diagsparse
+}  // namespace diagsparse::DIAGSPARSE_ISA

@@ -4,37 +4,33 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/kernel_table.hpp"
 #include "cpu/parallel.hpp"
+#include "formats/csc.hpp"
+#include "kernels/each_set/vec.hpp"
 
-namespace diagsparse {
+namespace diagsparse::DIAGSPARSE_ISA {
 
 namespace {
 
-constexpr int64 kRowsUnasked = 1 << 16;  // rows of a task between two questions whether to go on
-
 // Kernel "row" of y = alpha op(A) x + beta y.
 // op = N: a row of A at a time, summed left to right; blocks of rows with equal work on each thread.
-// op = T: row i of A is added, scaled by x[i], into the columns that this task owns. Every task finds its
-//         stretch of each row by bisection, so nothing is shared and each y[j] sums in the order of i.
+// op = T: the columns of the transpose, by csc's kernel.
 template <class U, class V>
 struct CsrMatvec {
   using T = Product<U, V>;
 
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    if (op.transposed) {
+      static const MatvecKernel by_columns = kernels("csc").matvec.front().typed(dtype_of<U>(), dtype_of<V>());
+      return by_columns(transposed_csc(m), {false, op.conjugated}, alpha, x, beta, y);
+    }
     const Csr<U> a = Csr<U>::of(m);
     // The common case, neighbouring elements and no conjugate, as a loop of its own.
-    if (x.row_stride == 1 && y.row_stride == 1 && !op.conjugated) choose<true>(a, op, alpha, x, beta, y);
-    else choose<false>(a, op, alpha, x, beta, y);
+    if (x.row_stride == 1 && y.row_stride == 1 && !op.conjugated) gather<true>(a, false, alpha, x, beta, y);
+    else gather<false>(a, op.conjugated, alpha, x, beta, y);
   }
 
  private:
-  template <bool Plain>
-  static void choose(const Csr<U>& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    if (op.transposed) scatter<Plain>(a, op.conjugated, alpha, x, beta, y);
-    else gather<Plain>(a, op.conjugated, alpha, x, beta, y);
-  }
-
   template <bool Plain>
   static void gather(const Csr<U>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const Update<T> update(alpha, beta);
@@ -69,34 +65,6 @@ struct CsrMatvec {
     }
     return low;
   }
-
-  template <bool Plain>
-  static void scatter(const Csr<U>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    const int64 nnz = a.indptr[a.rows], x_step = Plain ? 1 : x.row_stride, y_step = Plain ? 1 : y.row_stride;
-    const int64 tasks = nnz * x.cols < kSerialWork ? 1 : concurrent_tasks();
-    const Factor<T> scale(alpha);
-    const Update<T> update(0.0, beta);
-    parallel_for(tasks, nnz * x.cols, [&](int64 task) {
-      const int64 low = a.cols * task / tasks, high = a.cols * (task + 1) / tasks;
-      for (int64 c = 0; c < x.cols; ++c) {
-        T* out = y.as<T>() + c * y.col_stride;
-        for (int64 j = low; j < high; ++j) update.one(out + j * y_step, T{});
-        for (int64 i = 0; i < a.rows; ++i) {
-          if (i % kRowsUnasked == kRowsUnasked - 1) checkpoint();
-          const V factor = x.as<V>()[i * x_step + c * x.col_stride];
-          const std::int32_t *j = a.indices + a.indptr[i], *end = a.indices + a.indptr[i + 1];
-          if (low > 0) j = std::lower_bound(j, end, low);
-          if (high < a.cols) end = std::lower_bound(j, end, high);
-          const U* value = a.values + (j - a.indices);
-          if (Plain && alpha == 1.0) {
-            for (; j < end; ++j, ++value) out[*j] += multiply(*value, factor);
-          } else {
-            for (; j < end; ++j, ++value) out[*j * y_step] += scale * multiply(conjugate_if(conj, *value), factor);
-          }
-        }
-      }
-    });
-  }
 };
 
 // Kernel "row" of C = alpha A B + beta C (Gustavson): row i of C is the sum of A[i, k] times row k of B, gathered
@@ -130,8 +98,8 @@ struct CsrMatmul {
 FormatKernels make() {
   return {{{"row", every_pair<CsrMatvec, MatvecKernel>()}}, {{"row", every_pair<CsrMatmul, MatmulKernel>()}}};
 }
-const RegisterKernels registered("csr", kEverySet, make);
+const RegisterKernels registered("csr", kIsa, make);
 
 }  // namespace
 
-}  // namespace diagsparse
+}  // namespace diagsparse::DIAGSPARSE_ISA

@@ -7,8 +7,8 @@
 // that the block needs stay in cache, and each value of C is summed in a register and written once. Bands are
 // taken four diagonals at a time (band_tiles.hpp). The same bits for any number of threads.
 #include "cpu/parallel.hpp"
-#include "kernels/vectors/band_tiles.hpp"
-#include "kernels/vectors/diagonal_kernels.hpp"
+#include "kernels/each_set/band_tiles.hpp"
+#include "kernels/each_set/diagonal_kernels.hpp"
 
 namespace diagsparse::DIAGSPARSE_ISA {
 
@@ -38,35 +38,37 @@ struct MatmulRowTiles {
   }
 
  private:
-  static void one_sum(const Plan& plan, const Streams<U, V>& s, const Sum& sum, int64 first, int64 last) {
+  static void one_sum(const Sums& sums, const Streams<U, V>& s, const Sum& sum, int64 first, int64 last) {
     first = std::max(first, sum.first);
     last = std::min(last, sum.last);
     if (first >= last) return;
     Streams<U, V> on_diagonal = s;
     on_diagonal.out += sum.out;
-    const Term* terms = sums_of(plan).terms.data();
+    const Term* terms = sums.terms.data();
     RowTiles<U, V, 1>::run(on_diagonal, terms + sum.terms, terms + sum.terms_end, first, last);
   }
 
   static void scattered(const Plan& plan, const Streams<U, V>& s) {
-    const int64 count = static_cast<int64>(sums_of(plan).sums.size());
-    const bool few = static_cast<int64>(sums_of(plan).terms.size()) < kFewTerms * count;
+    const Sums& sums = sums_of(plan);
+    const int64 count = static_cast<int64>(sums.sums.size());
+    const bool few = static_cast<int64>(sums.terms.size()) < kFewTerms * count;
     const int64 rows = few ? kWritingRows : kScatteredRows;
     const int64 blocks = (plan.rows + rows - 1) / rows;
     const int64 chunks = (count + kSumsPerTask - 1) / kSumsPerTask;
-    parallel_for(blocks * chunks, sums_of(plan).work, [&](int64 task) {
+    parallel_for(blocks * chunks, sums.work, [&](int64 task) {
       const int64 first = task / chunks * rows;
       const int64 begin = task % chunks * kSumsPerTask, end = std::min(count, begin + kSumsPerTask);
-      for (int64 d = begin; d < end; ++d) one_sum(plan, s, sums_of(plan).sums[d], first, first + rows);
+      for (int64 d = begin; d < end; ++d) one_sum(sums, s, sums.sums[d], first, first + rows);
     });
   }
 
   static void band(const Plan& plan, const QuadPlan& quads, const Streams<U, V>& s) {
     using Tiles = BandTiles<U, V>;
+    const Sums& sums = sums_of(plan);
     const Prefetch<U, V> ahead(plan, s, kBandRows);
     const int64 pieces = static_cast<int64>(quads.quads.size());
-    const Sum *rest = quads.quads.back().sums + kQuad, *end = sums_of(plan).sums.data() + sums_of(plan).sums.size();
-    parallel_for((plan.rows + kBandRows - 1) / kBandRows, sums_of(plan).work, [&](int64 block) {
+    const Sum *rest = quads.quads.back().sums + kQuad, *end = sums.sums.data() + sums.sums.size();
+    parallel_for((plan.rows + kBandRows - 1) / kBandRows, sums.work, [&](int64 block) {
       const int64 first = block * kBandRows, last = first + kBandRows;
       for (const Quad& q : quads.quads) {
         ahead.piece(&q - quads.quads.data(), pieces, last);
@@ -75,11 +77,11 @@ struct MatmulRowTiles {
         for (; i + Tiles::rows <= std::min(last, q.last); i += Tiles::rows) Tiles::tile(s, quads, q, i);
         if (begin == first && i >= last) continue;
         for (int k = 0; k < kQuad; ++k) {
-          one_sum(plan, s, q.sums[k], first, begin);
-          one_sum(plan, s, q.sums[k], std::min(i, last), last);
+          one_sum(sums, s, q.sums[k], first, begin);
+          one_sum(sums, s, q.sums[k], std::min(i, last), last);
         }
       }
-      for (const Sum* sum = rest; sum < end; ++sum) one_sum(plan, s, *sum, first, last);
+      for (const Sum* sum = rest; sum < end; ++sum) one_sum(sums, s, *sum, first, last);
     });
   }
 };

@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "core/diagonals.hpp"
-#include "kernels/vectors/vec.hpp"
+#include "kernels/each_set/vec.hpp"
 
 namespace diagsparse::DIAGSPARSE_ISA {
 

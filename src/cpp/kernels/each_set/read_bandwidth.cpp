@@ -1,7 +1,7 @@
 // The yardstick: how fast this machine reads memory, with the same threads and vectors as the kernels.
 #include "cpu/measure.hpp"
 #include "cpu/parallel.hpp"
-#include "kernels/vectors/vec.hpp"
+#include "kernels/each_set/vec.hpp"
 
 namespace diagsparse::DIAGSPARSE_ISA {
 

@@ -12,8 +12,8 @@
 // threads.
 #include "core/recurrence.hpp"
 #include "cpu/parallel.hpp"
-#include "kernels/vectors/diagonal_kernels.hpp"
-#include "kernels/vectors/row_tiles.hpp"
+#include "kernels/each_set/diagonal_kernels.hpp"
+#include "kernels/each_set/row_tiles.hpp"
 
 namespace diagsparse::DIAGSPARSE_ISA {
 

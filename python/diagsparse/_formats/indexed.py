@@ -310,7 +310,10 @@ class IndexedArray(Format):
     def _planned(
         cls, a: SparseArray, b: SparseArray, kernel: str, max_bytes: int | None, triangle: int, extra: Any
     ) -> tuple[Any, SparseArray, SparseArray]:
-        a, b = cls._as_factor(a, a, False), cls._as_factor(b, b, False)
+        if a._format != COMMON or a._op:
+            a = cls._as_factor(a, a, False)
+        if b._format != COMMON or b._op:
+            b = cls._as_factor(b, b, False)
         return a._core.plan_matmul(a._matrix, 0, b._matrix, 0, cls._format, kernel), a, b
 
     # ---- what is shown ----------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from scipy.sparse.linalg import LinearOperator
 from .._arrays import device_dense, streams
 from .._matrix import construct
 from .._matrix.base import SparseArray
+from .._places.backend import CPU
 from .plans import MatmulPlan, profiled
 
 
@@ -32,6 +33,8 @@ class Operators:
         return self.matvec(other) if construct.is_dense(other) else NotImplemented
 
     def __rmatmul__(self: SparseArray, other: Any) -> Any:
+        if type(other) is np.ndarray and self._place is CPU and other.ndim == 1 and len(other) == self._shape[0]:
+            return self.T.matvec(other)
         if (sparse := construct.as_sparse(other, self._place)) is not None:
             return sparse.matmul(self)
         if np.isscalar(other):

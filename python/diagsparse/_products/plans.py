@@ -78,9 +78,10 @@ class MatmulPlan:
             a._core.check_shape(format, a.shape[0], b.shape[1])
         if format is None and a._own_products and a._family is b._family:
             self._format = self._work = a._format
+            self._plan, a, b = a._planned(a, b, kernel or "", max_bytes, triangle, extra)
         else:
             self._format, self._work = product_formats(a, b, format)
-        self._plan, a, b = FORMATS[self._work]._planned(a, b, kernel or "", max_bytes, triangle, extra)
+            self._plan, a, b = FORMATS[self._work]._planned(a, b, kernel or "", max_bytes, triangle, extra)
         self._trans = trans
         self._native = self._format == self._work  # the kernel makes the format that was asked for
         self._a, self._b = a, b

@@ -16,11 +16,11 @@ constexpr const Format* const common = &csr;  // what every other format convert
 }  // namespace
 
 const Format& format_of(const std::string& name) {
-  std::string names;
   for (const Format* f : formats) {
     if (name == f->name) return *f;
-    names += std::string(names.empty() ? "" : ", ") + f->name;
   }
+  std::string names;
+  for (const Format* f : formats) names += std::string(names.empty() ? "" : ", ") + f->name;
   throw std::invalid_argument("no format " + name + "; there are " + names);
 }
 

@@ -11,6 +11,8 @@ from .._products.plans import MatmulPlan
 from .._products.sums import TRIANGLES
 from .._show import display
 
+_FEW = 1 << 20  # pairs of diagonals that a plan may list without asking how much memory there is
+
 
 class DiagonalProducts:
     """Sparse products of matrices of diagonals; mixed into their class."""
@@ -26,12 +28,15 @@ class DiagonalProducts:
     def _planned(
         cls, a: SparseArray, b: SparseArray, kernel: str, max_bytes: int | None, triangle: int, extra: Any
     ) -> tuple[Any, SparseArray, SparseArray]:
-        pairs = a._matrix.diagonals * b._matrix.diagonals
-        if pairs > 1 << 20:
-            what = f"matmul: {display.operand(a)} times {display.operand(b)}: the plan of {pairs} pairs"
-            memory.require(40 * pairs, max_bytes, what, f"{COMMON}_array plans by rows")  # on the host
+        given = a._matrix, a._op, b._matrix, b._op, cls._format, kernel
         more = (triangle, extra) if triangle or extra else ()
-        return a._core.plan_matmul(a._matrix, a._op, b._matrix, b._op, cls._format, kernel, *more), a, b
+        try:
+            return a._core.plan_matmul(*given, _FEW, *more), a, b
+        except OverflowError:  # a long list, on the host
+            pairs = a._matrix.diagonals * b._matrix.diagonals
+            what = f"matmul: {display.operand(a)} times {display.operand(b)}: the plan of {pairs} pairs"
+            memory.require(40 * pairs, max_bytes, what, f"{COMMON}_array plans by rows")
+            return a._core.plan_matmul(*given, 0, *more), a, b
 
     def _sum_of_products(
         self: SparseArray, who: str, pairs: list[tuple[SparseArray, SparseArray]], c: SparseArray | None,

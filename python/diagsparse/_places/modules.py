@@ -120,8 +120,8 @@ class Core(Protocol):
     def chain(self, a: Matrix, op: int, r: Any, x: Array, y: Array, kernel: str) -> None: ...
     def prepare_matvec(self, a: Matrix, op: int, kernel: str) -> None: ...
     def plan_matmul(
-        self, a: Matrix, op_a: int, b: Matrix, op_b: int, format: str, kernel: str, triangle: int = 0,
-        extra: Sequence[int] = (),
+        self, a: Matrix, op_a: int, b: Matrix, op_b: int, format: str, kernel: str, most_pairs: int = 0,
+        triangle: int = 0, extra: Sequence[int] = (),
     ) -> Plan: ...  # fmt: skip
     def plan_elementwise(self, a: Matrix, op_a: int, b: Matrix, op_b: int, c: Matrix) -> Plan: ...
     def product_offsets(

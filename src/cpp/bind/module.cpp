@@ -240,14 +240,15 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
   });
   m.def(
       "plan_matmul",
-      [](const Matrix& a, int op_a, const Matrix& b, int op_b, std::string format, std::string kernel, int triangle,
-         std::vector<int64> extra) {
-        const Request request{std::move(format), std::move(kernel), triangle_from(triangle), std::move(extra)};
+      [](const Matrix& a, int op_a, const Matrix& b, int op_b, std::string format, std::string kernel, int64 most_pairs,
+         int triangle, std::vector<int64> extra) {
+        const Request request{std::move(format), std::move(kernel), triangle_from(triangle), std::move(extra),
+                              most_pairs};
         const Entry entry(a.device(), {&a, &b});
         return plan_matmul(a, op_from(op_a), b, op_from(op_b), request);
       },
-      py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg("triangle") = 0,
-      py::arg("extra") = std::vector<int64>());
+      py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg("most_pairs") = 0,
+      py::arg("triangle") = 0, py::arg("extra") = std::vector<int64>());
   m.def("plan_elementwise", [](const Matrix& a, int op_a, const Matrix& b, int op_b, const Matrix& c) {
     const Entry entry(a.device(), {&a, &b});
     return plan_elementwise(a, op_from(op_a), b, op_from(op_b), c);

@@ -104,6 +104,10 @@ Plan plan_diagonals(const Format& format, const Matrix& a, Op op_a, const Matrix
   const auto& target = static_cast<const DiagonalFormat&>(format);
   Plan plan = begin_plan(a, op_a, b, op_b);
   const std::vector<Span> spans_a = spans_of(a.layout(), op_a), spans_b = spans_of(b.layout(), op_b);
+  const auto pairs = static_cast<int64>(spans_a.size() * spans_b.size());
+  if (request.most_pairs > 0 && pairs > request.most_pairs) {
+    throw std::overflow_error("matmul: a plan of " + std::to_string(pairs) + " pairs of diagonals");
+  }
   std::vector<int64> offsets = offset_sumset(spans_a, spans_b, plan.rows, plan.cols, request.triangle);
   if (!request.extra.empty()) {
     offsets.insert(offsets.end(), request.extra.begin(), request.extra.end());

@@ -53,6 +53,7 @@ struct Request {
   std::string kernel;  // "": the default
   Triangle triangle = Triangle::both;
   std::vector<int64> extra;  // diagonals that C stores beside those of the product (for beta C, SYR2K)
+  int64 most_pairs = 0;      // of diagonals: std::overflow_error beyond; 0: any number
 };
 // Plans a product by the table of the format that it is asked for in.
 Plan plan_matmul(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);

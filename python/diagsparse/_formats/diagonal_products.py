@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from .._matrix.base import SparseArray
 from .._matrix.registry import COMMON
 from .._places import memory
+from .._places.backend import CPU
 from .._products.plans import MatmulPlan
 from .._products.sums import TRIANGLES
 from .._show import display
@@ -37,6 +38,19 @@ class DiagonalProducts:
             what = f"matmul: {display.operand(a)} times {display.operand(b)}: the plan of {pairs} pairs"
             memory.require(40 * pairs, max_bytes, what, f"{COMMON}_array plans by rows")
             return a._core.plan_matmul(*given, 0, *more), a, b
+
+    def _multiplied_at_once(self: SparseArray, other: SparseArray) -> SparseArray | None:
+        if self._dtype is not other._dtype or self._family is not other._family or self._packed or other._packed:
+            return None
+        if self._place is not CPU or other._place is not CPU or self._shape[1] != other._shape[0]:
+            return None
+        try:
+            made = self._core.multiply(
+                self._matrix, self._op, other._matrix, other._op, self._format, _FEW, memory.SMALL
+            )
+        except OverflowError:
+            return None
+        return self._wrap(made)
 
     def _sum_of_products(
         self: SparseArray, who: str, pairs: list[tuple[SparseArray, SparseArray]], c: SparseArray | None,

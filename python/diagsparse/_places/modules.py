@@ -123,6 +123,9 @@ class Core(Protocol):
         self, a: Matrix, op_a: int, b: Matrix, op_b: int, format: str, kernel: str, most_pairs: int = 0,
         triangle: int = 0, extra: Sequence[int] = (),
     ) -> Plan: ...  # fmt: skip
+    def multiply(
+        self, a: Matrix, op_a: int, b: Matrix, op_b: int, format: str, most_pairs: int, most_bytes: int
+    ) -> Matrix: ...
     def plan_elementwise(self, a: Matrix, op_a: int, b: Matrix, op_b: int, c: Matrix) -> Plan: ...
     def product_offsets(
         self, a: Matrix, op_a: int, b: Matrix, op_b: int, rows: int, cols: int, triangle: int

@@ -23,7 +23,8 @@ class Operators:
                 raise ValueError("matmul: a scalar is no matrix; A * s scales A")
             return self.matvec(other)
         if isinstance(other, SparseArray):
-            return MatmulPlan(self, other)()
+            made = self._multiplied_at_once(other)
+            return MatmulPlan(self, other)() if made is None else made
         if (sparse := construct.as_sparse(other, self._place)) is not None:
             return self.matmul(sparse)
         if isinstance(other, LinearOperator):
@@ -31,6 +32,10 @@ class Operators:
         if np.isscalar(other):
             raise ValueError("matmul: a scalar is no matrix; A * s scales A")
         return self.matvec(other) if construct.is_dense(other) else NotImplemented
+
+    def _multiplied_at_once(self: SparseArray, other: SparseArray) -> SparseArray | None:
+        """Return a small product on the CPU without a plan that Python sees, None for any other."""
+        return None
 
     def __rmatmul__(self: SparseArray, other: Any) -> Any:
         if type(other) is np.ndarray and self._place is CPU and other.ndim == 1 and len(other) == self._shape[0]:

@@ -249,6 +249,15 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
       },
       py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg("most_pairs") = 0,
       py::arg("triangle") = 0, py::arg("extra") = std::vector<int64>());
+  // Plan and product in one call, where the plan has few pairs and the result few bytes: else std::overflow_error.
+  m.def("multiply", [](const Matrix& a, int op_a, const Matrix& b, int op_b, std::string format, int64 most_pairs,
+                       int64 most_bytes) {
+    const Request request{std::move(format), "", Triangle::both, {}, most_pairs};
+    const Entry entry(a.device(), {&a, &b});
+    const Plan plan = plan_matmul(a, op_from(op_a), b, op_from(op_b), request);
+    if (plan.nbytes() > most_bytes) throw std::overflow_error("matmul: a large result");
+    return plan.run(a, b, 1.0);
+  });
   m.def("plan_elementwise", [](const Matrix& a, int op_a, const Matrix& b, int op_b, const Matrix& c) {
     const Entry entry(a.device(), {&a, &b});
     return plan_elementwise(a, op_from(op_a), b, op_from(op_b), c);

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from .._formats.packing import Packing
 from .._matrix.gate import private
+from .._matrix.protocols import from_parts
 from .._places import memory
 from .._places.types import VALUE_TYPES, named_dtype
 
@@ -159,8 +160,6 @@ class _Members:
 
 
 def _ours(format: str, parts: dict[str, np.ndarray], shape: tuple[int, int], packing: Packing) -> Any:
-    from .._matrix.protocols import from_parts
-
     if parts["values"].dtype.kind == "V":
         parts["values"] = parts["values"].view(named_dtype("bfloat16"))
     made = from_parts(format, parts, shape, *packing)

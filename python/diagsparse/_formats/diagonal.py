@@ -17,7 +17,7 @@ from .._matrix.registry import COMMON, FORMATS
 from .._matrix.summary import Summary, diagonal_length
 from .._places import memory
 from .._places.backend import CPU, Place
-from .._places.types import is_narrow, named_dtype, plain_number, value_dtype, widened
+from .._places.types import is_narrow, named_dtype, value_dtype, widened
 from .._show import cells, drawing
 from .._show.display import diagonals
 from .diagonal_products import DiagonalProducts
@@ -177,8 +177,7 @@ class DiagonalArray(Packed, DiagonalProducts, Format):
         """Return the diagonals on which a csr matrix has entries."""
         if csr._op:
             csr = csr.copy()
-        s = Summary(csr.shape, csr.dtype.itemsize, csr.nnz, None, csr._occupied)
-        cls._require(s, max_bytes, csr._place)
+        cls._require(csr._summary(), max_bytes, csr._place)
         return cls._wrap(csr._core.convert(csr._matrix, 0, cls._format))
 
     def _to_csr(self) -> SparseArray:
@@ -187,7 +186,7 @@ class DiagonalArray(Packed, DiagonalProducts, Format):
 
     @classmethod
     def _within(cls, a: SparseArray, max_bytes: int | None) -> SparseArray:
-        cls._require(Summary(a.shape, a.dtype.itemsize, a.nnz, None, a._occupied), max_bytes, a._place)
+        cls._require(a._summary(), max_bytes, a._place)
         return cls._wrap(a._core.convert(a._matrix, a._op, cls._format))
 
     @classmethod
@@ -285,10 +284,7 @@ class DiagonalArray(Packed, DiagonalProducts, Format):
         self._core.add_diagonals(1.0, self._matrix, self._op, made._matrix, on_zeros)
         return made
 
-    def copy(self) -> SparseArray:
-        """Return an independent matrix; a view is laid out anew."""
-        if not self._op:
-            return self._wrap(self._matrix.with_values(self._matrix.values.copy()))
+    def _anew(self) -> SparseArray:
         if self._packed:
             return pack(self, self._packing)
         return self._laid_out(type(self), self._occupied().tolist(), self.dtype)
@@ -355,14 +351,9 @@ class DiagonalArray(Packed, DiagonalProducts, Format):
         kept = [k for k in self._occupied().tolist() if k * side <= 0]
         return self._laid_out(FORMATS["hm"], kept, self.dtype)  # type: ignore[arg-type]  # a row of cdm is in both
 
-    def _add_values(self, made: SparseArray, beta: Any) -> None:
-        if self._place is CPU:
-            self.values[...] = made.values if beta == 0 else made.values + plain_number(beta) * self.values
-        elif beta == 0:
-            self.values.assign(made.values)
-        else:
-            self.values.assign(self.values * beta)
-            self._core.add_diagonals(1.0, made._matrix, made._op, self._matrix, True)
+    def _accumulate(self, made: SparseArray, beta: Any) -> None:
+        self.values.assign(self.values * beta)
+        self._core.add_diagonals(1.0, made._matrix, made._op, self._matrix, True)
 
     def _write(self, new: Any) -> None:
         if self._packed and self.symmetry == "hermitian":  # whose main diagonal has to stay real

@@ -12,7 +12,7 @@ from .._products.plans import MatmulPlan
 from .._products.sums import TRIANGLES
 from .._show import display
 
-_FEW = 1 << 20  # pairs of diagonals that a plan may list without asking how much memory there is
+_FEW_PAIRS = 1 << 10  # of diagonals: their plan takes no time that anybody would see, were it made twice
 
 
 class DiagonalProducts:
@@ -29,28 +29,21 @@ class DiagonalProducts:
     def _planned(
         cls, a: SparseArray, b: SparseArray, kernel: str, max_bytes: int | None, triangle: int, extra: Any
     ) -> tuple[Any, SparseArray, SparseArray]:
-        given = a._matrix, a._op, b._matrix, b._op, cls._format, kernel
-        more = (triangle, extra) if triangle or extra else ()
-        try:
-            return a._core.plan_matmul(*given, _FEW, *more), a, b
-        except OverflowError:  # a long list, on the host
-            pairs = a._matrix.diagonals * b._matrix.diagonals
+        pairs = a._matrix.diagonals * b._matrix.diagonals
+        if pairs > 1 << 20:
             what = f"matmul: {display.operand(a)} times {display.operand(b)}: the plan of {pairs} pairs"
-            memory.require(40 * pairs, max_bytes, what, f"{COMMON}_array plans by rows")
-            return a._core.plan_matmul(*given, 0, *more), a, b
+            memory.require(40 * pairs, max_bytes, what, f"{COMMON}_array plans by rows")  # on the host
+        more = (triangle, extra) if triangle or extra else ()
+        return a._core.plan_matmul(a._matrix, a._op, b._matrix, b._op, cls._format, kernel, *more), a, b
 
     def _multiplied_at_once(self: SparseArray, other: SparseArray) -> SparseArray | None:
         if self._dtype is not other._dtype or self._family is not other._family or self._packed or other._packed:
             return None
         if self._place is not CPU or other._place is not CPU or self._shape[1] != other._shape[0]:
             return None
-        try:
-            made = self._core.multiply(
-                self._matrix, self._op, other._matrix, other._op, self._format, _FEW, memory.SMALL
-            )
-        except OverflowError:
-            return None
-        return self._wrap(made)
+        operands = self._matrix, self._op, other._matrix, other._op
+        made = self._core.multiply(*operands, self._format, _FEW_PAIRS, memory.SMALL)
+        return None if made is None else self._wrap(made)
 
     def _sum_of_products(
         self: SparseArray, who: str, pairs: list[tuple[SparseArray, SparseArray]], c: SparseArray | None,

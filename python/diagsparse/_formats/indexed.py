@@ -22,7 +22,7 @@ from .._matrix.registry import COMMON
 from .._matrix.summary import Summary
 from .._places import memory
 from .._places.backend import CPU, Place
-from .._places.types import plain_number, value_dtype
+from .._places.types import value_dtype
 from .._show import drawing
 from . import merge
 from .format import Format
@@ -181,6 +181,7 @@ class IndexedArray(Format):
 
     @classmethod
     def _foresee(cls, a: SparseArray, max_bytes: int | None) -> None:
+        # The most that any of them takes is found without a summary: 16 bytes a value, 8 of indices, 8 a line.
         if max_bytes is not None or 24 * a.nnz + 8 * sum(a._shape) > memory.SMALL:
             cls._require(a._summary(), max_bytes, a._place)
 
@@ -228,10 +229,7 @@ class IndexedArray(Format):
         return type(self)._from_scipy(made.asformat(self.format), None, False)
 
     # ---- attributes and conversions -----------------------------------------------------------------
-    def copy(self) -> SparseArray:
-        """Return an independent matrix; a view is laid out anew."""
-        if not self._op:
-            return self._wrap(self._matrix.with_values(self._matrix.values.copy()))
+    def _anew(self) -> SparseArray:
         return self._from_scipy(self._as_scipy(), None, True) if self._place is CPU else merge.copied(self)
 
     def toarray(self, order: str | None = None, out: np.ndarray | None = None) -> np.ndarray:
@@ -294,11 +292,8 @@ class IndexedArray(Format):
             )
         return convert(convert(self, diagonals.format)._triangle(which, who), self.format)
 
-    def _add_values(self, made: SparseArray, beta: Any) -> None:
-        if self._place is CPU:
-            self.values[...] = made.values if beta == 0 else made.values + plain_number(beta) * self.values
-        else:
-            self.values.assign((made if beta == 0 else merge.added(made, self, 1, beta)).values)
+    def _accumulate(self, made: SparseArray, beta: Any) -> None:
+        self.values.assign(merge.added(made, self, 1, beta).values)
 
     # ---- products ---------------------------------------------------------------------------------
     @classmethod

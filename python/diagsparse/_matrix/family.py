@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .._places.backend import CPU, Place
-from .._places.types import value_dtype, widened
+from .._places.types import plain_number, value_dtype, widened
 from .._show import cells, drawing
 from .registry import COMMON, FORMATS, format_class
 from .summary import Summary
@@ -93,6 +93,10 @@ class Family:
         """Return an independent matrix; a view is laid out anew."""
         if not self._op:
             return self._wrap(self._matrix.with_values(self._matrix.values.copy()))
+        return self._anew()
+
+    def _anew(self: SparseArray) -> SparseArray:
+        """Return what this view shows, in a layout of its own."""
         return convert(self._to_csr().copy(), self.format)
 
     def _lent(self: SparseArray, format: str | None = None) -> Any:
@@ -177,6 +181,15 @@ class Family:
 
     def _add_values(self: SparseArray, made: SparseArray, beta: Any) -> None:
         """Write ``made + beta self`` to these values; `made` has the same structure."""
+        if self._place is CPU:
+            self.values[...] = made.values if beta == 0 else made.values + plain_number(beta) * self.values
+        elif beta == 0:
+            self.values.assign(made.values)
+        else:
+            self._accumulate(made, beta)
+
+    def _accumulate(self: SparseArray, made: SparseArray, beta: Any) -> None:
+        """Do so on a GPU, for a beta other than 0."""
         raise NotImplementedError
 
     # ---- products ---------------------------------------------------------------------------------
@@ -190,6 +203,18 @@ class Family:
     @classmethod
     def _as_factor(cls, a: SparseArray, planned: SparseArray, packed: bool) -> SparseArray:
         """Return an operand as these kernels take it, in place of a planned one (which was `packed` when given)."""
+        raise NotImplementedError
+
+    def _multiplied_at_once(self: SparseArray, other: SparseArray) -> SparseArray | None:
+        """Return a small product without a plan that Python sees, None for any other."""
+        return None
+
+    def _sum_of_products(
+        self: SparseArray, who: str, pairs: list[tuple[SparseArray, SparseArray]], c: SparseArray | None,
+        alpha: complex, beta: complex, triangle: str | None, work: str, kernel: str | None, out: SparseArray | None,
+        max_bytes: int | None,
+    ) -> SparseArray:  # fmt: skip
+        """Return alpha times the sum of the products, plus beta c, of a family with products of its own."""
         raise NotImplementedError
 
     # ---- what is shown ----------------------------------------------------------------------------

@@ -33,10 +33,6 @@ class Operators:
             raise ValueError("matmul: a scalar is no matrix; A * s scales A")
         return self.matvec(other) if construct.is_dense(other) else NotImplemented
 
-    def _multiplied_at_once(self: SparseArray, other: SparseArray) -> SparseArray | None:
-        """Return a small product on the CPU without a plan that Python sees, None for any other."""
-        return None
-
     def __rmatmul__(self: SparseArray, other: Any) -> Any:
         if type(other) is np.ndarray and self._place is CPU and other.ndim == 1 and len(other) == self._shape[0]:
             return self.T.matvec(other)

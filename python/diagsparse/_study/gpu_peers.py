@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._places.backend import Place
+from .._version import __version__
 
 
 def cupy() -> Any | None:
@@ -42,8 +43,6 @@ def hardware(where: Place) -> dict[str, Any]:
 
 def versions(where: Place) -> dict[str, str | None]:
     """Return the versions of everything that takes part."""
-    from .._version import __version__
-
     theirs = {"cupy": cupy(), "nvmath": nvmath()}
     return {
         "diagsparse": __version__,

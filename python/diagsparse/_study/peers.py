@@ -15,6 +15,7 @@ import numpy as np
 import scipy
 
 from .._places.backend import _core
+from .._version import __version__
 
 
 @lru_cache(maxsize=1)
@@ -44,8 +45,6 @@ def hardware() -> dict[str, Any]:
 
 def versions() -> dict[str, str | None]:
     """Return the versions of everything that takes part."""
-    from .._version import __version__
-
     module = mkl()
     return {
         "diagsparse": __version__,

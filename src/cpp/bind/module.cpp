@@ -240,22 +240,21 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
   });
   m.def(
       "plan_matmul",
-      [](const Matrix& a, int op_a, const Matrix& b, int op_b, std::string format, std::string kernel, int64 most_pairs,
-         int triangle, std::vector<int64> extra) {
-        const Request request{std::move(format), std::move(kernel), triangle_from(triangle), std::move(extra),
-                              most_pairs};
+      [](const Matrix& a, int op_a, const Matrix& b, int op_b, std::string format, std::string kernel, int triangle,
+         std::vector<int64> extra) {
+        const Request request{std::move(format), std::move(kernel), triangle_from(triangle), std::move(extra)};
         const Entry entry(a.device(), {&a, &b});
         return plan_matmul(a, op_from(op_a), b, op_from(op_b), request);
       },
-      py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg("most_pairs") = 0,
-      py::arg("triangle") = 0, py::arg("extra") = std::vector<int64>());
-  // Plan and product in one call, where the plan has few pairs and the result few bytes: else std::overflow_error.
+      py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg("triangle") = 0,
+      py::arg("extra") = std::vector<int64>());
+  // Plan and product of matrices of diagonals in one call; None where that is no small matter.
   m.def("multiply", [](const Matrix& a, int op_a, const Matrix& b, int op_b, std::string format, int64 most_pairs,
-                       int64 most_bytes) {
-    const Request request{std::move(format), "", Triangle::both, {}, most_pairs};
+                       int64 most_bytes) -> std::optional<Matrix> {
+    if (static_cast<int64>(a.layout().spans.size() * b.layout().spans.size()) > most_pairs) return std::nullopt;
     const Entry entry(a.device(), {&a, &b});
-    const Plan plan = plan_matmul(a, op_from(op_a), b, op_from(op_b), request);
-    if (plan.nbytes() > most_bytes) throw std::overflow_error("matmul: a large result");
+    const Plan plan = plan_matmul(a, op_from(op_a), b, op_from(op_b), {std::move(format), "", Triangle::both, {}});
+    if (plan.nbytes() > most_bytes) return std::nullopt;
     return plan.run(a, b, 1.0);
   });
   m.def("plan_elementwise", [](const Matrix& a, int op_a, const Matrix& b, int op_b, const Matrix& c) {

@@ -29,6 +29,10 @@ Matrix Plan::run(const Matrix& left, const Matrix& right, Scalar alpha) const {
 // alpha multiplies whole sums, as in matvec.hpp: also where it is no number that terms could be scaled by.
 void Plan::run_kernel(const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& out) const {
   const MatmulKernel run = multiply(left.dtype, right.dtype);
+  if (run == nullptr) {
+    throw std::invalid_argument(std::string("matmul: no kernel multiplies ") + dtype_name(left.dtype) + " by " +
+                                dtype_name(right.dtype));
+  }
   if (finite(alpha, out.dtype)) return run(*this, left, right, alpha, beta, out);
   Matrix sum = result(out.dtype, true);
   run(*this, left, right, 1.0, 0.0, sum);
@@ -62,6 +66,9 @@ Matrix Plan::result(DType type, bool zero) const {
   return {c, std::move(values)};
 }
 
+namespace {
+
+// All of a plan but C's structure and the work.
 Plan begin_plan(const Matrix& a, Op op_a, const Matrix& b, Op op_b) {
   Plan plan;
   plan.dtype = product_dtype(a.dtype, b.dtype);
@@ -72,25 +79,28 @@ Plan begin_plan(const Matrix& a, Op op_a, const Matrix& b, Op op_b) {
   plan.b = b.structure;
   plan.rows = op_a.transposed ? a.cols : a.rows;
   plan.cols = op_b.transposed ? b.rows : b.cols;
-  const int64 left = op_a.transposed ? a.rows : a.cols, right = op_b.transposed ? b.cols : b.rows;
-  if (left != right) {
-    throw std::invalid_argument("matmul: A has " + std::to_string(left) + " columns, B has " + std::to_string(right) +
-                                " rows");
-  }
   return plan;
 }
 
+// Names the kernel, and lets it prepare what it keeps.
 void finish_plan(Plan& plan, const MatmulRow& row) {
   plan.kernel = row.name;
   plan.multiply = row.typed;
   if (row.prepare) row.prepare(plan);
 }
 
+}  // namespace
+
 Plan plan_matmul(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request) {
   const Format& format = format_of(request.format);
   if (format.plan == nullptr) {
     throw std::invalid_argument("matmul: " + request.format + " has no products of its own; it multiplies as " +
                                 format.multiplies_as);
+  }
+  const int64 left = op_a.transposed ? a.rows : a.cols, right = op_b.transposed ? b.cols : b.rows;
+  if (left != right) {
+    throw std::invalid_argument("matmul: A has " + std::to_string(left) + " columns, B has " + std::to_string(right) +
+                                " rows");
   }
   return format.plan(format, a, op_a, b, op_b, request);
 }
@@ -104,10 +114,6 @@ Plan plan_diagonals(const Format& format, const Matrix& a, Op op_a, const Matrix
   const auto& target = static_cast<const DiagonalFormat&>(format);
   Plan plan = begin_plan(a, op_a, b, op_b);
   const std::vector<Span> spans_a = spans_of(a.layout(), op_a), spans_b = spans_of(b.layout(), op_b);
-  const auto pairs = static_cast<int64>(spans_a.size() * spans_b.size());
-  if (request.most_pairs > 0 && pairs > request.most_pairs) {
-    throw std::overflow_error("matmul: a plan of " + std::to_string(pairs) + " pairs of diagonals");
-  }
   std::vector<int64> offsets = offset_sumset(spans_a, spans_b, plan.rows, plan.cols, request.triangle);
   if (!request.extra.empty()) {
     offsets.insert(offsets.end(), request.extra.begin(), request.extra.end());
@@ -126,15 +132,7 @@ Plan plan_diagonals(const Format& format, const Matrix& a, Op op_a, const Matrix
 }
 
 Plan plan_elementwise(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Matrix& c) {
-  Plan plan;
-  plan.dtype = product_dtype(a.dtype, b.dtype);
-  plan.device = a.device();
-  plan.op_a = op_a;
-  plan.op_b = op_b;
-  plan.rows = c.rows;
-  plan.cols = c.cols;
-  plan.a = a.structure;
-  plan.b = b.structure;
+  Plan plan = begin_plan(a, op_a, b, op_b);
   plan.c = c.structure;
   auto work = std::make_shared<DiagonalWork>();
   work->sums = elementwise_sums(spans_of(a.layout(), op_a), spans_of(b.layout(), op_b), c.layout());

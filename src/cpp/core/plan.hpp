@@ -42,18 +42,12 @@ struct Plan {
   void run_kernel(const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& out) const;
 };
 
-// All of a plan but C's structure and the work.
-Plan begin_plan(const Matrix& a, Op op_a, const Matrix& b, Op op_b);
-// Names the kernel, and lets it prepare what it keeps.
-void finish_plan(Plan& plan, const MatmulRow& row);
-
 // What is asked of a product.
 struct Request {
   std::string format;  // of C
   std::string kernel;  // "": the default
   Triangle triangle = Triangle::both;
   std::vector<int64> extra;  // diagonals that C stores beside those of the product (for beta C, SYR2K)
-  int64 most_pairs = 0;      // of diagonals: std::overflow_error beyond; 0: any number
 };
 // Plans a product by the table of the format that it is asked for in.
 Plan plan_matmul(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);

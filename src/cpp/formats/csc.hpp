@@ -17,16 +17,7 @@ namespace diagsparse {
 extern const Format csc;
 
 template <class T>
-struct Csc {
-  int64 rows, cols;
-  const int64* indptr;
-  const std::int32_t* indices;
-  const T* values;
-
-  static Csc of(const Matrix& m) {
-    return {m.rows, m.cols, m.index("indptr").as<int64>(), m.index("indices").as<std::int32_t>(), m.values.as<T>()};
-  }
-};
+using Csc = Csr<T>;  // the same arrays, whose lines are columns
 
 // The transposes that share the arrays of a matrix.
 inline Matrix transposed_csr(const Matrix& csc) {

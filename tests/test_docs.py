@@ -154,7 +154,16 @@ def sizes(A):
     parts = A.parts()
     labels = len(parts.get("offsets", parts.get("rows", ())))
     m, n = A.shape
-    return {"m": m, "n": n, "nnz": A.nnz, "D": labels, "R": labels, "S": A.values.size, "itemsize": A.dtype.itemsize}
+    more = {"width": A.width} if hasattr(A, "width") else {}
+    return more | {
+        "m": m,
+        "n": n,
+        "nnz": A.nnz,
+        "D": labels,
+        "R": labels,
+        "S": A.values.size,
+        "itemsize": A.dtype.itemsize,
+    }
 
 
 def examples(format):

@@ -54,7 +54,7 @@ def test_pairs_of_formats(format, right):
         if format in DIAGONAL and right in DIAGONAL:
             assert C.format == format  # the diagonal family stays; mixed: the left operand's format
             assert set(C.offsets) >= sumset(A, B) and (format == "cdm" or set(C.offsets) == sumset(A, B))
-        elif format in ("csr", "csc", "coo"):
+        elif format not in DIAGONAL:
             assert C.format == format
         else:
             assert C.format == "csr"

@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 from cases import DIAGONAL, DTYPES, VIEWS, fits
-from decoders import decode
+from formats import decode
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import assert_within, check_matmul, long, longest_row, seen

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from cases import VIEWS, fits, host
-from decoders import decode
+from formats import decode
 
 import diagsparse as ds
 from fuzz.arrays import NARROW, VALUE, arranged, numbers, widened

@@ -1,6 +1,4 @@
-"""The parts of each format, made from a dense array by the definitions in ``docs/formats``, not by the library."""
-
-from typing import Any
+"""Parts of formats, made from a dense array by the definitions in ``docs/formats``, not by the library."""
 
 import numpy as np
 
@@ -76,16 +74,3 @@ def spans(shape: tuple[int, int], offsets: list[int]) -> list[tuple[int, int]]:
     """Return the first row and the length of these diagonals of the transpose."""
     n, m = shape[1], shape[0]
     return [(max(0, -k), max(0, min(n - max(0, -k), m - max(0, k)))) for k in offsets]
-
-
-def parts(case: Case, format: str, dense: np.ndarray, mask: np.ndarray) -> tuple[Any, dict[str, str]]:
-    """Return what the constructor of a format takes for this matrix; `mask` tells what is stored at least."""
-    if format in ("csr", "csc") and case.chance(0.7):
-        return compressed(dense, mask, format == "csc"), {}
-    if format in ("csr", "csc", "coo"):
-        return entries(case, dense, mask), {}
-    offsets = offsets_of(mask)
-    if format == "dia":
-        align = case.pick(["row", "row", "column"])
-        return (dia if align == "row" else by_column)(case, dense, offsets), {"align": align}
-    return {"hm": hm, "cdm": cdm}[format](case, dense, offsets), {}

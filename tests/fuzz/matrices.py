@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from cases import VIEWS
+from formats import of as formats_of
 
 import diagsparse as ds
 from fuzz import arrays, layouts
@@ -150,7 +151,7 @@ def _built(case: Case, format: str, exact: np.ndarray, mask: np.ndarray) -> Draw
         others = [f for f in ds.formats() if f != "cdm" or shape[0] == shape[1]]
         A = cls(getattr(ds, f"{case.pick(others)}_array")(exact))
     else:
-        (values, *rest), options = layouts.parts(case, format, exact, mask)
+        (values, *rest), options = formats_of(format).draw(case, exact, mask)
         kinds = (
             arrays.INPUTS[:-1] if format in DIAGONAL else [k for k in arrays.INPUTS[:-1] if k != "swapped"]
         )  # as SciPy

@@ -64,13 +64,14 @@ def require_sound(A: Any) -> None:
 
 
 def require_entries(A: Any) -> None:
-    """Raise unless the indices of a csr, csc or coo matrix lie inside it."""
+    """Raise unless the indices of a format of index arrays lie inside it."""
     parts, shape = A._matrix.parts(), (A._matrix.rows, A._matrix.cols)
-    axes = {"coo": {"row": 0, "col": 1}, "csr": {"indices": 1}, "csc": {"indices": 0}}[A.format]
-    for name, axis in axes.items():
-        index = parts[name]
-        assert len(index) == len(parts["values"]), f"{name} has {len(index)} elements"
-        assert not len(index) or (index.min() >= 0 and index.max() < shape[axis]), f"{name} outside {shape}"
+    least = -1 if parts["values"].ndim == 2 else 0  # -1: of padding
+    for name, index in parts.items():
+        if name in ("row", "col", "indices"):
+            axis = 0 if name == "row" or A.format == "csc" else 1
+            assert index.shape == parts["values"].shape, f"{name} has {index.shape} elements"
+            assert not index.size or (index.min() >= least and index.max() < shape[axis]), f"{name} outside {shape}"
 
 
 def close(y: np.ndarray, s: Any, x: np.ndarray) -> None:

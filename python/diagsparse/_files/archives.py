@@ -11,22 +11,21 @@ import numpy as np
 from scipy import sparse
 
 from .._formats.packing import Packing
+from .._matrix.base import SparseArray
 from .._matrix.gate import private
 from .._matrix.protocols import from_parts
+from .._matrix.registry import FORMATS
 from .._places import memory
 from .._places.types import VALUE_TYPES, named_dtype
 
 SCIPY_FORMATS = "dia", "csr", "csc", "coo"  # that both libraries have
 _TAG, _VERSION = "diagsparse.", 1
-_CONTENTS = {  # the arrays of each format, and their dimensions
+_CONTENTS = {  # the arrays of SciPy's formats, and their dimensions
     "dia": {"data": 2, "offsets": 1},
     "csr": {"data": 1, "indices": 1, "indptr": 1},
     "csc": {"data": 1, "indices": 1, "indptr": 1},
     "bsr": {"data": 3, "indices": 1, "indptr": 1},
     "coo": {"data": 1, "row": 1, "col": 1},
-    f"{_TAG}dia": {"values": 2, "offsets": 1},
-    f"{_TAG}hm": {"values": 1, "offsets": 1, "starts": 1},
-    f"{_TAG}cdm": {"values": 2, "rows": 1},
 }
 _COORDS = {"data": 1, "coords": 2}  # of coo, where SciPy is new
 _INTEGERS = {np.dtype(code) for code in "bhilqBHILQ"}
@@ -91,25 +90,35 @@ class _Members:
         """Return the matrix that they make up."""
         format = self._word("format")
         ours = format.startswith(_TAG)
-        if format not in _CONTENTS:
-            known = ", ".join(name.removeprefix(_TAG) for name in _CONTENTS if name.startswith(_TAG) == ours)
-            raise ValueError(f'no format "{format.removeprefix(_TAG)}", expected one of {known}')
+        known, name = list(FORMATS if ours else _CONTENTS), format.removeprefix(_TAG)
+        if name not in known:
+            raise ValueError(f'no format "{name}", expected one of {", ".join(known)}')
         if ours and (version := self._word("version")) != _VERSION:
             later = "written by a later version of diagsparse " * (version > _VERSION)
             raise ValueError(f"{later}(file version {version}, expected {_VERSION})")
-        parts = self._parts(format, {"format", "version", *Packing._fields} if ours else {"format", "_is_array"}, limit)
+        contents = self._ours(FORMATS[name]) if ours else self._scipys(format)
+        others = {"format", "version", *Packing._fields} if ours else {"format", "_is_array"}
+        parts = self._parts(contents | {"shape": 1}, others, limit)
         shape = tuple(parts.pop("shape").tolist())
         if len(shape) != 2 or not all(0 <= extent < 2**62 for extent in shape):
             raise ValueError(f"shape is {shape[:8]}, expected two extents from 0 to 2^62")
         if not ours:
             return _scipy(format, parts, shape)
         packing = {name: self._word(name) for name in Packing._fields if name in self._infos}
-        return _ours(format.removeprefix(_TAG), parts, shape, Packing.of(packing, format))
+        return _ours(name, parts, shape, Packing.of(packing, format))
 
-    def _parts(self, format: str, others: set[str], limit: int) -> dict[str, np.ndarray]:
-        """Return the arrays of a format and its shape, when there is no member but these and `others`."""
-        contents = _COORDS if format == "coo" and "coords" in self._infos else _CONTENTS[format]
-        contents = {**contents, "shape": 1}
+    def _scipys(self, format: str) -> dict[str, int]:
+        """Return the arrays of a format of SciPy's, and their dimensions."""
+        return _COORDS if format == "coo" and "coords" in self._infos else _CONTENTS[format]
+
+    def _ours(self, cls: type[SparseArray]) -> dict[str, int]:
+        """Return the arrays of a format of ours, and their dimensions."""
+        optional = [name for name in cls._optional if name in self._infos]
+        names = "values", *cls._structure, *optional, *cls._derived
+        return {name: 2 if name in cls._blocks else 1 for name in names}
+
+    def _parts(self, contents: dict[str, int], others: set[str], limit: int) -> dict[str, np.ndarray]:
+        """Return these arrays, when there is no member but them and `others`."""
         if unknown := sorted(set(self._infos) - set(contents) - others):
             raise ValueError(f"unexpected member {unknown[0][:60]!r}")
         nbytes = sum(self._nbytes(name, dimensions) for name, dimensions in contents.items())

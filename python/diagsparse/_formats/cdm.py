@@ -54,6 +54,7 @@ class cdm_array(DiagonalArray):
     format = "cdm"
     _labels = "rows"
     _structure = ("rows",)
+    _blocks = ("values",)
     _shares_rows = True
 
     @classmethod
@@ -75,7 +76,7 @@ class cdm_array(DiagonalArray):
         return _rows_for(s) * s.shape[0]
 
     @classmethod
-    def _forecast(cls, s: Summary) -> int:
+    def _forecast(cls, s: Summary, **options: int) -> int:
         return _rows_for(s) * (s.shape[0] * s.itemsize + 8)
 
     def _drawn_layout(self, small: bool) -> tuple[str, str]:

@@ -33,7 +33,7 @@ class coo_array(IndexedArray):
     array([0, 1], dtype=int32)
     """
 
-    format = "coo"
+    format = _nearest = "coo"
     _scipy = sp.coo_array
     _structure = ("row", "col")
 
@@ -60,5 +60,5 @@ class coo_array(IndexedArray):
     T = mT = Views.T  # a view, as of the diagonal formats: coo has no dual
 
     @classmethod
-    def _forecast(cls, s: Summary) -> int:
+    def _forecast(cls, s: Summary, **options: int) -> int:
         return s.entries * (s.itemsize + 8)

@@ -30,7 +30,7 @@ class csc_array(IndexedArray):
     array([0, 1, 1], dtype=int32)
     """
 
-    format = "csc"
+    format = _nearest = "csc"
     _scipy = sp.csc_array
     _by_column = True
     _structure = ("indices", "indptr")
@@ -46,5 +46,5 @@ class csc_array(IndexedArray):
         return self.parts()["indptr"]
 
     @classmethod
-    def _forecast(cls, s: Summary) -> int:
+    def _forecast(cls, s: Summary, **options: int) -> int:
         return s.entries * (s.itemsize + 4) + 8 * (s.shape[1] + 1)

@@ -53,5 +53,5 @@ class csr_array(IndexedArray):
         return self.parts()["indptr"]
 
     @classmethod
-    def _forecast(cls, s: Summary) -> int:
+    def _forecast(cls, s: Summary, **options: int) -> int:
         return s.entries * (s.itemsize + 4) + 8 * (s.shape[0] + 1)

@@ -68,6 +68,7 @@ class dia_array(DiagonalArray):
     """
 
     format = "dia"
+    _blocks = ("values",)
     _part_options = ("align",)
 
     @classmethod
@@ -83,5 +84,5 @@ class dia_array(DiagonalArray):
         return alignment.by_row(values, labels, shape, align, place)
 
     @classmethod
-    def _forecast(cls, s: Summary) -> int:
+    def _forecast(cls, s: Summary, **options: int) -> int:
         return len(s.offsets) * (s.shape[0] * s.itemsize + 8)

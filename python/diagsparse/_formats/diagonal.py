@@ -49,6 +49,7 @@ class DiagonalArray(Packed, DiagonalProducts, Format):
     _rows: ClassVar[bool] = True  # whether values have a row for each of them
     _shares_rows: ClassVar[bool] = False  # whether two diagonals share one, so that one of them may be all zeros
     _structure = ("offsets",)
+    _nearest = "dia"
     _family, _packs, _batched, _own_products = "diagonals", True, True, True
 
     # ---- making -----------------------------------------------------------------------------------
@@ -173,7 +174,7 @@ class DiagonalArray(Packed, DiagonalProducts, Format):
         return cls
 
     @classmethod
-    def _from_csr(cls, csr: SparseArray, max_bytes: int | None) -> SparseArray:
+    def _from_csr(cls, csr: SparseArray, max_bytes: int | None, **options: int) -> SparseArray:
         """Return the diagonals on which a csr matrix has entries."""
         if csr._op:
             csr = csr.copy()
@@ -190,7 +191,7 @@ class DiagonalArray(Packed, DiagonalProducts, Format):
         return cls._wrap(a._core.convert(a._matrix, a._op, cls._format))
 
     @classmethod
-    def _require(cls, s: Summary, max_bytes: int | None, place: Place) -> None:
+    def _require(cls, s: Summary, max_bytes: int | None, place: Place, **options: int) -> None:
         cls._check_shape(s.shape, place.core)
         cls._require_bytes(s, max_bytes, place)
 
@@ -283,6 +284,12 @@ class DiagonalArray(Packed, DiagonalProducts, Format):
         made = cls._zeros_on(self.shape, dtype, offsets, self._place)
         self._core.add_diagonals(1.0, self._matrix, self._op, made._matrix, on_zeros)
         return made
+
+    def _row_lengths(self) -> np.ndarray:
+        return np.array(self._core.row_lengths(self._matrix, self._op), np.int64).reshape(-1, 2)
+
+    def _partner(self, other: SparseArray) -> SparseArray:
+        return convert(other, self.format)
 
     def _anew(self) -> SparseArray:
         if self._packed:

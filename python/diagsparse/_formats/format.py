@@ -1,15 +1,92 @@
-"""What every format is, whatever its layout: the matrix with all its methods."""
+"""What every format is, whatever its layout: the matrix with all its methods, made of arrays by name."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._arrays import owners
+from .._matrix import devices
 from .._matrix.base import SparseArray
 from .._matrix.construct import Constructed
 from .._matrix.conversions import Conversions
 from .._matrix.elementwise import Elementwise
 from .._matrix.protocols import Protocols
 from .._matrix.views import Views
+from .._places.backend import CPU, Place
+from .._places.types import value_dtype
 from .._products.operators import Operators
 
 
 class Format(Constructed, Operators, Elementwise, Conversions, Views, Protocols, SparseArray):
-    """A format that brings its parts, a forecast, and the way to csr and back; what else it may say is in `Family`."""
+    """A format that brings the names of its parts and a forecast; what else it may say is in `Family`."""
+
+    @classmethod
+    def _from_parts(cls, parts: dict[str, np.ndarray], shape: tuple[int, int], *packing: Any) -> SparseArray:
+        if any(packing):
+            raise ValueError(f"{cls.__name__}: packing {packing}, but only diagonals are packed")
+        structure = [(name, np.array(parts[name], order="C")) for name in cls._names(parts)]
+        values = np.require(parts["values"], requirements=["C", "A"])
+        return cls._wrap(CPU.core.indexed_matrix(cls._format, *shape, values, structure))
+
+    def _rebuilt(self, target: Place, carry: Callable[[Any], Any]) -> Any:
+        parts = self._matrix.parts()
+        structure = [(name, carry(parts[name])) for name in self._names(parts)]
+        shape = self._matrix.rows, self._matrix.cols
+        return target.core.indexed_matrix(self._format, *shape, carry(parts["values"]), structure)
+
+    @classmethod
+    def _names(cls, parts: Any) -> list[str]:
+        """Return the parts beside the values, those that are optional where they are given."""
+        return [*cls._structure, *(name for name in cls._optional if name in parts)]
+
+    @classmethod
+    def _from_tuple(cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool) -> SparseArray:
+        given = cls._by_name(arg, shape)
+        kept = value_dtype(np.asarray(arg[0]).dtype, dtype, cls.__name__)
+        values = np.array(arg[0], kept, order="C") if copy else np.require(arg[0], kept, ["C", "A"])
+        structure = [(name, _index(part, name, cls.__name__)) for name, part in given.items()]
+        return cls._wrap(CPU.core.indexed_matrix(cls._format, *shape, values, structure))  # type: ignore[misc]
+
+    @classmethod
+    def _from_device_tuple(cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any) -> SparseArray:
+        given, who, place = cls._by_name(arg, shape), cls.__name__, devices.home(arg)
+        kept = value_dtype(owners.dtype_of(arg[0]), dtype, who)
+        values = owners.contiguous(owners.bring(arg[0], kept, place, who, "a part"), kept)
+        structure = []
+        for name, part in given.items():
+            if (index := owners.dtype_of(part)).kind not in "iu" or index.itemsize > _index_type(name).itemsize:
+                raise TypeError(f"{who}: {name} is of type {index}, expected {_index_type(name)}")
+            brought = owners.bring(part, _index_type(name), place, who, "a part")
+            structure.append((name, owners.contiguous(brought, brought.dtype, copy=True)))
+        return cls._wrap(place.core.indexed_matrix(cls._format, *shape, values, structure))  # type: ignore[misc]
+
+    @classmethod
+    def _by_name(cls, arg: tuple[Any, ...], shape: tuple[int, int] | None) -> dict[str, Any]:
+        """Return the parts that a user gave in their order, but the values, which come first."""
+        names = cls._structure + cls._optional
+        if not 1 + len(cls._structure) <= len(arg) <= 1 + len(names):
+            optional = "".join(f"[, {name}]" for name in cls._optional)
+            expected = f"({', '.join(('values', *cls._structure))}{optional})"
+            raise ValueError(f"{cls.__name__}: got {len(arg)} parts, expected {expected}")
+        if shape is None:
+            raise ValueError(f"{cls.__name__}: parts do not tell the shape; pass shape=(rows, columns)")
+        return dict(zip(names, arg[1:], strict=False))
+
+
+def _index_type(name: str) -> np.dtype:
+    """Return the type in which an index array of this name is kept."""
+    return np.dtype(np.int64 if name.endswith("indptr") else np.int32)
+
+
+def _index(part: Any, name: str, who: str) -> np.ndarray:
+    """Return a copy of an index array as native code reads it."""
+    given, kept = np.asarray(part), _index_type(name)
+    if given.dtype.kind not in "iu" and given.size:
+        raise TypeError(f"{who}: {name} is of type {given.dtype}, expected integers")
+    limits = np.iinfo(kept)
+    if given.size and not (limits.min <= given.min() and given.max() <= limits.max):
+        raise ValueError(f"{who}: {name} holds {given.min()} to {given.max()}, which does not fit {kept}")
+    return np.array(given, kept, order="C")

@@ -57,6 +57,7 @@ class hm_array(DiagonalArray):
     """
 
     format = "hm"
+    _derived = ("starts",)
     _rows = False
 
     @classmethod
@@ -66,7 +67,7 @@ class hm_array(DiagonalArray):
         return values
 
     @classmethod
-    def _forecast(cls, s: Summary) -> int:
+    def _forecast(cls, s: Summary, **options: int) -> int:
         (m, n), k = s.shape, s.offsets
         lengths = np.minimum(m + np.minimum(k, 0), n - np.maximum(k, 0))
         return int(lengths.sum()) * s.itemsize + 16 * len(k) + 8

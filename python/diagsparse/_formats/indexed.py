@@ -6,7 +6,6 @@ done by `merge`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -96,14 +95,6 @@ class IndexedArray(Format):
         return np.array(given, wanted) if copy else np.require(given, wanted, ["C", "A"])
 
     @classmethod
-    def _from_parts(cls, parts: dict[str, np.ndarray], shape: tuple[int, int], *packing: Any) -> SparseArray:
-        if any(packing):
-            raise ValueError(f"{cls.format}_array: packing {packing}, but only diagonals are packed")
-        structure = [(name, np.array(parts[name], order="C")) for name in cls._structure]
-        values = np.require(parts["values"], requirements=["C", "A"])
-        return cls._wrap(CPU.core.indexed_matrix(cls.format, *shape, values, structure))
-
-    @classmethod
     def _tuple(cls, parts: dict[str, np.ndarray]) -> tuple[Any, ...]:
         return parts["values"], parts["indices"], parts["indptr"]
 
@@ -150,19 +141,13 @@ class IndexedArray(Format):
         shape = _shape_of(first, second, layout) if shape is None else shape
         return devices.entries(cls.format, shape, values, first, second, layout, place)
 
-    def _rebuilt(self, target: Place, carry: Callable[[Any], Any]) -> Any:
-        parts = self._matrix.parts()
-        structure = [(name, carry(parts[name])) for name in self._structure]
-        shape = self._matrix.rows, self._matrix.cols
-        return target.core.indexed_matrix(self.format, *shape, carry(parts["values"]), structure)
-
     # ---- from and to other formats, and what that takes -------------------------------------------
     @classmethod
     def _for_entries(cls) -> type[SparseArray]:
         return cls
 
     @classmethod
-    def _from_csr(cls, csr: SparseArray, max_bytes: int | None) -> SparseArray:
+    def _from_csr(cls, csr: SparseArray, max_bytes: int | None, **options: int) -> SparseArray:
         return csr if cls.format == COMMON else cls._within(csr, max_bytes)
 
     def _to_csr(self) -> SparseArray:
@@ -173,7 +158,7 @@ class IndexedArray(Format):
         return cls._wrap(a._core.convert(a._matrix, a._op, cls._format))
 
     @classmethod
-    def _require(cls, s: Summary, max_bytes: int | None, place: Place) -> None:
+    def _require(cls, s: Summary, max_bytes: int | None, place: Place, **options: int) -> None:
         if memory.fits(cls._forecast(s.at_most()), max_bytes, place):
             return
         what = f"{cls.format}_array: {s.entries} entries of a {s.shape[0]} x {s.shape[1]} matrix"

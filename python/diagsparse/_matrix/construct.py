@@ -129,10 +129,24 @@ class Constructed:
         cls, arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Place | None,
         layout: dict[str, Any],
     ) -> SparseArray:  # fmt: skip
-        """Return the matrix that the constructor's arguments describe; families take options of the layout."""
-        if layout:
-            raise TypeError(f"{cls.__name__}: no option {', '.join(layout)}; dia, hm and cdm have options")
-        return build(cls, arg, shape, dtype, copy, max_bytes, target)  # type: ignore[arg-type]
+        """Return the matrix that the constructor's arguments describe; `layout` are options of the format."""
+        if not layout:
+            return build(cls, arg, shape, dtype, copy, max_bytes, target)  # type: ignore[arg-type]
+        return _with_options(cls, arg, shape, dtype, max_bytes, target, layout)  # type: ignore[arg-type]
+
+
+def _with_options(
+    cls: type[SparseArray], arg: Any, shape: Any, dtype: Any, max_bytes: int | None, target: Place | None,
+    layout: dict[str, Any],
+) -> SparseArray:  # fmt: skip
+    """Build by way of csr, which is laid out as these options say."""
+    if unknown := sorted(set(layout) - set(cls._options)):
+        there = f"there are {', '.join(cls._options)}" if cls._options else "the format has none"
+        raise TypeError(f"{cls.__name__}: no option {', '.join(unknown)}; {there}")
+    options = {name: cls._options[name](value, f"{cls.__name__}: {name}") for name, value in layout.items()}
+    by_parts = isinstance(arg, tuple) and not is_shape(arg)
+    made = build(cls if by_parts else FORMATS[COMMON], arg, shape, dtype, False, max_bytes, target)
+    return cls._from_csr(convert(made, COMMON), max_bytes, **options)
 
 
 def build(

@@ -76,7 +76,7 @@ def to_cupy(a: SparseArray, format: str | None) -> Any:
     from cupyx.scipy import sparse
 
     a = a.to("cuda") if a._place is CPU else a
-    format = format or (a.format if a.format in _ENTRIES else "dia")
+    format = format or a._nearest
     if format not in (*_ENTRIES, "dia"):
         raise ValueError(f'to_cupy: format {format!r}: expected "csr", "csc", "coo" or "dia"')
     with cupy.cuda.Device(a._place.index):

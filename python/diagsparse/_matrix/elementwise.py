@@ -22,7 +22,7 @@ from .._places.backend import CPU
 from .._places.types import is_narrow, plain_number, require_float64, value_dtype, widened
 from . import construct
 from .family import convert, unpacked
-from .registry import COMMON, FORMATS
+from .registry import COMMON
 
 if TYPE_CHECKING:
     from .base import SparseArray
@@ -234,11 +234,9 @@ def _multiply_sparse(a: SparseArray, b: SparseArray) -> SparseArray:
     a, b = unpacked(a), unpacked(b)
     if a._family == b._family:
         return a._multiplied(b)
-    return convert(convert(a, COMMON)._multiplied(convert(b, COMMON)), a.format)
+    return a._like(convert(a, COMMON)._multiplied(convert(b, COMMON)))
 
 
 def _add_sparse(a: SparseArray, b: SparseArray, alpha: int, beta: int) -> SparseArray:
     a, b = unpacked(a), unpacked(b)
-    if a._family != b._family:
-        b = convert(b, COMMON if a._family == FORMATS[COMMON]._family else a.format)
-    return a._added(b, alpha, beta)
+    return a._added(b if a._family == b._family else a._partner(b), alpha, beta)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from .._places import memory
 from .._places.backend import CPU, Place
 from .._places.types import plain_number, value_dtype, widened
 from .._show import cells, drawing
@@ -26,20 +27,34 @@ class Family:
 
     _family: ClassVar[str] = ""  # formats of one family convert, add and multiply among themselves
     _structure: ClassVar[tuple[str, ...]] = ()  # the parts beside the values that a matrix is made of
+    _optional: ClassVar[tuple[str, ...]] = ()  # those that it may have besides
+    _derived: ClassVar[tuple[str, ...]] = ()  # those that follow from the others
+    _blocks: ClassVar[tuple[str, ...]] = ()  # the parts that have two dimensions, the values among them
+    _options: ClassVar[dict[str, Callable[[Any, str], int]]] = {}  # of the layout: name, and what checks a value
     _packs: ClassVar[bool] = False  # whether it may be packed: one triangle, one period, 16-bit values
     _batched: ClassVar[bool] = False  # whether matrices of one layout make a batch
     _by_column: ClassVar[bool] = False  # whether drawings are coloured by column
+    _nearest: ClassVar[str] = COMMON  # the format of CuPy's that is most like this one
     _own_products: ClassVar[bool] = False  # whether products inside the family have kernels of their own, else as csr
 
     # ---- making -----------------------------------------------------------------------------------
     @classmethod
-    def _from_csr(cls, csr: SparseArray, max_bytes: int | None) -> SparseArray:
-        """Return a csr matrix, which may be a view, in this format, on its device."""
-        raise NotImplementedError(f"{cls.__name__}: no conversion from {COMMON}")
+    def _from_csr(cls, csr: SparseArray, max_bytes: int | None, **options: int) -> SparseArray:
+        """Return a csr matrix, which may be a view, in this format, on its device; `options` are checked."""
+        cls._require(csr._summary(), max_bytes, csr._place, **options)
+        return cls._wrap(csr._core.convert(csr._matrix, csr._op, cls._format, options))  # type: ignore[attr-defined]
 
     def _to_csr(self: SparseArray) -> SparseArray:
         """Return this view as a csr matrix, on its device."""
-        raise NotImplementedError(f"{type(self).__name__}: no conversion to {COMMON}")
+        return self._wrap(self._core.convert(self._matrix, self._op, COMMON))
+
+    def _like(self: SparseArray, csr: SparseArray) -> SparseArray:
+        """Return a csr matrix in this one's format and with its options."""
+        return self._from_csr(csr, None, **self._layout())
+
+    def _layout(self: SparseArray) -> dict[str, int]:
+        """Return the options of the layout that this matrix has, and that its copies keep."""
+        return {}
 
     @classmethod
     def _within(cls, a: SparseArray, max_bytes: int | None) -> SparseArray:
@@ -97,7 +112,7 @@ class Family:
 
     def _anew(self: SparseArray) -> SparseArray:
         """Return what this view shows, in a layout of its own."""
-        return convert(self._to_csr().copy(), self.format)
+        return self._like(self._to_csr())
 
     def _lent(self: SparseArray, format: str | None = None) -> Any:
         """Return this view as a SciPy array to read from."""
@@ -109,7 +124,7 @@ class Family:
 
     def toarray(self: SparseArray, order: str | None = None, out: np.ndarray | None = None) -> np.ndarray:
         """Return a dense NumPy array, shape (m, n); `out` is overwritten where given."""
-        return self._to_csr().toarray(order, out)
+        return self._to_csr().toarray(out=self._dense_output(order, out))
 
     def diagonal(self: SparseArray, k: int = 0) -> np.ndarray:
         """Return a copy of diagonal `k` (0: the main one) in NumPy, of its true length; zeros where none is stored."""
@@ -123,12 +138,12 @@ class Family:
         """Drop the stored zeros, in place."""
         csr = self._to_csr().copy()
         csr.eliminate_zeros()
-        self._matrix, self._op = convert(csr, self.format)._matrix, 0
+        self._matrix, self._op = self._like(csr)._matrix, 0
 
     # ---- forecasts --------------------------------------------------------------------------------
     @classmethod
-    def _forecast(cls, s: Summary) -> int:
-        """Return the bytes of a matrix in this format."""
+    def _forecast(cls, s: Summary, **options: int) -> int:
+        """Return the bytes of a matrix in this format, with these options of its layout."""
         raise NotImplementedError
 
     @classmethod
@@ -137,9 +152,11 @@ class Family:
         return s.entries
 
     @classmethod
-    def _require(cls, s: Summary, max_bytes: int | None, place: Place) -> None:
+    def _require(cls, s: Summary, max_bytes: int | None, place: Place, **options: int) -> None:
         """Raise where the format cannot hold the matrix, or its bytes exceed the limit."""
-        raise NotImplementedError
+        cls._check_shape(s.shape, place.core)
+        what = f"{cls.__name__}: {s.stored} entries of a {s.shape[0]} x {s.shape[1]} matrix"
+        memory.require(cls._forecast(s, **options), max_bytes, what, place=place)
 
     @classmethod
     def _check_shape(cls, shape: tuple[int, int], core: Any) -> None:
@@ -152,7 +169,8 @@ class Family:
 
     def _summary(self: SparseArray) -> Summary:
         """Return what forecasts ask of this matrix."""
-        return Summary(self.shape, widened(self.dtype).itemsize, self.nnz, self._entries, self._occupied)
+        size = widened(self.dtype).itemsize
+        return Summary(self.shape, size, self.nnz, self._entries, self._occupied, self._row_lengths)
 
     def _entries(self: SparseArray) -> int:
         """Count what this matrix would store entry by entry."""
@@ -162,18 +180,28 @@ class Family:
         """Return the offsets of the diagonals on which something is stored, ascending."""
         return self._to_csr()._occupied()
 
-    # ---- arithmetic, for operands of one family ---------------------------------------------------
+    def _row_lengths(self: SparseArray) -> np.ndarray:
+        """Return the lengths that rows have, ascending, and how many rows have each: shape (k, 2)."""
+        csr = self._to_csr()
+        csr = csr.copy() if csr._op else csr
+        return np.array(csr._core.row_lengths(csr._matrix, 0), np.int64).reshape(-1, 2)
+
+    # ---- arithmetic -------------------------------------------------------------------------------
+    def _partner(self: SparseArray, other: SparseArray) -> SparseArray:
+        """Return a matrix of another family as `_added` and `_multiplied` take it."""
+        return convert(other, COMMON)
+
     def _added(self: SparseArray, other: SparseArray, alpha: Any, beta: Any) -> SparseArray:
         """Return ``alpha self + beta other`` in this format."""
-        return convert(self._to_csr()._added(other._to_csr(), alpha, beta), self.format)
+        return self._like(self._to_csr()._added(convert(other, COMMON), alpha, beta))
 
     def _multiplied(self: SparseArray, other: SparseArray) -> SparseArray:
         """Return the element-wise product in this format."""
-        return convert(self._to_csr()._multiplied(other._to_csr()), self.format)
+        return self._like(self._to_csr()._multiplied(convert(other, COMMON)))
 
     def _scaled_by(self: SparseArray, dense: Any) -> SparseArray:
         """Return the element-wise product with a dense array that broadcasts."""
-        return convert(self._to_csr()._scaled_by(dense), self.format)
+        return self._like(self._to_csr()._scaled_by(dense))
 
     def _triangle(self: SparseArray, which: str, who: str) -> SparseArray:
         """Return the "lower" or "upper" triangle, with the main diagonal."""
@@ -232,7 +260,7 @@ class Family:
 
     def _drawn_layout(self: SparseArray, small: bool) -> tuple[str, str]:
         """Return a drawing of the parts as SVG, with values where it is small, and what to say of it."""
-        return drawing.part_bars(self)
+        return drawing.parts_of(self, small)
 
 
 def unpacked(a: SparseArray, max_bytes: int | None = None) -> SparseArray:

@@ -21,6 +21,8 @@ class Summary:
         Counts those that a format entry by entry would keep; by default they are as many.
     offsets : function, optional
         Finds the offsets of the diagonals on which something is stored, ascending.
+    row_lengths : function, optional
+        Finds the lengths that rows have, ascending, and how many rows have each.
     """
 
     def __init__(
@@ -30,9 +32,10 @@ class Summary:
         stored: int,
         entries: Callable[[], int] | None = None,
         offsets: Callable[[], np.ndarray] | None = None,
+        row_lengths: Callable[[], np.ndarray] | None = None,
     ) -> None:
         self.shape, self.itemsize, self.stored = shape, itemsize, stored
-        self._entries, self._offsets = entries, offsets
+        self._entries, self._offsets, self._row_lengths = entries, offsets, row_lengths
 
     @cached_property
     def entries(self) -> int:
@@ -45,9 +48,20 @@ class Summary:
         assert self._offsets is not None
         return self._offsets()
 
+    @cached_property
+    def row_lengths(self) -> np.ndarray:
+        """Lengths that rows have, ascending, and how many rows have each: int64, shape (k, 2)."""
+        assert self._row_lengths is not None
+        return self._row_lengths()
+
+    @property
+    def longest_row(self) -> int:
+        """Entries of the longest row."""
+        return int(self.row_lengths[-1, 0]) if len(self.row_lengths) else 0
+
     def at_most(self) -> Summary:
         """Return the same with as many entries as there may be, which nobody has to count."""
-        return Summary(self.shape, self.itemsize, self.stored, None, self._offsets)
+        return Summary(self.shape, self.itemsize, self.stored, None, self._offsets, self._row_lengths)
 
 
 def diagonal_length(shape: tuple[int, int], offset: int) -> int:

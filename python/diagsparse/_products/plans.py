@@ -123,11 +123,16 @@ class MatmulPlan:
 
     def _summary(self) -> Summary:
         """Return what is known of the result."""
-        return Summary(self.shape, self.dtype.itemsize, self._plan.stored, None, self._occupied)
 
-    def _occupied(self) -> np.ndarray:
-        made = SparseArray._wrap(self._plan.result("float32"))
-        return made._occupied()
+        def full() -> SparseArray:
+            made = SparseArray._wrap(self._plan.result("float32"))
+            made.values = 1  # no zero, for those are dropped
+            return made
+
+        size = self.dtype.itemsize
+        return Summary(
+            self.shape, size, self._plan.stored, None, lambda: full()._occupied(), lambda: full()._row_lengths()
+        )
 
     @property
     def workspace_nbytes(self) -> int:

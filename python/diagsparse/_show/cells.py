@@ -174,6 +174,21 @@ def small_runs(a: Any) -> str:
     return svg(width, height, body, "values of hm, diagonal after diagonal")
 
 
+def small_parts(a: Any) -> str:
+    """Draw the arrays of any format, row by row where they have two dimensions."""
+    drawn, width, height, size = "", 0, 0, (0, 0)
+    for name, part in a.parts().items():
+        rows = [(f"{name}[{k}]", row) for k, row in enumerate(part)] if part.ndim == 2 else [(name, part)]
+        tell = (lambda v: _value(a, v, color_of(0))) if "values" in name else (lambda v: _Cell((str(v),)))
+        tracks = [(title, [tell(v) for v in row.tolist()]) for title, row in rows]
+        if not tracks or not tracks[0][1]:
+            continue
+        size = size if any(size) else _cell_size([cell for _, row in tracks for cell in row])
+        body, wide, height = _strip(tracks, size, height)
+        drawn, width = drawn + body, max(width, wide)
+    return svg(width, height, drawn, f"parts of {a.format}")
+
+
 def small_strips(a: Any) -> str:
     """Draw the arrays of `csr`, `csc` and `coo`: those with an element per entry, then the pointers."""
     parts = a.parts()

@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .cells import GREY, NAMES, SMALL, color_of, small_matrix, small_rows, small_runs, small_strips, span_color, svg
+from .cells import (
+    GREY,
+    NAMES,
+    SMALL,
+    color_of,
+    small_matrix,
+    small_parts,
+    small_rows,
+    small_runs,
+    small_strips,
+    span_color,
+    svg,
+)
 
 if TYPE_CHECKING:
     from .._matrix.base import SparseArray
@@ -152,6 +164,13 @@ def _runs(a: Any) -> str:
         for d, x, end in zip(order.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True)
     )
     return svg(_SIDE, 18, out, "values of hm, diagonal after diagonal")
+
+
+def parts_of(a: Any, small: bool) -> tuple[str, str]:
+    """Draw the parts of any format."""
+    if small and a._matrix.values.size <= _STRIPS:
+        return small_parts(a), "the parts"
+    return part_bars(a)
 
 
 def part_bars(a: Any) -> tuple[str, str]:

@@ -96,9 +96,10 @@ Matrix indexed_matrix(const std::string& format, int64 rows, int64 cols, py::obj
   std::vector<Part> parts;
   for (const auto& [name, array] : arrays) parts.emplace_back(name, array_from(array));
   Array given = array_from(values);
-  const int64 count = parts.empty() ? 0 : parts.front().second.size();
-  return checked(
-      {std::make_shared<const Indices>(format_of(format).name, rows, cols, std::move(parts), count), std::move(given)});
+  const Entry entry(given.device);
+  Matrix made = {structure_over(format, rows, cols, std::move(parts)), std::move(given)};
+  check_matrix(made);
+  return made;
 }
 
 // The transpose on the same memory, in the format that stores it so: csr for csc and the other way round.
@@ -249,14 +250,16 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
       py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg("triangle") = 0,
       py::arg("extra") = std::vector<int64>());
   // Plan and product of matrices of diagonals in one call; None where that is no small matter.
-  m.def("multiply", [](const Matrix& a, int op_a, const Matrix& b, int op_b, std::string format, int64 most_pairs,
-                       int64 most_bytes) -> std::optional<Matrix> {
-    if (static_cast<int64>(a.layout().spans.size() * b.layout().spans.size()) > most_pairs) return std::nullopt;
-    const Entry entry(a.device(), {&a, &b});
-    const Plan plan = plan_matmul(a, op_from(op_a), b, op_from(op_b), {std::move(format), "", Triangle::both, {}});
-    if (plan.nbytes() > most_bytes) return std::nullopt;
-    return plan.run(a, b, 1.0);
-  });
+  m.def("multiply",
+        [](const Matrix& a, int op_a, const Matrix& b, int op_b, std::string format, int64 most_pairs,
+           int64 most_bytes) -> std::optional<Matrix> {
+          if (static_cast<int64>(a.layout().spans.size() * b.layout().spans.size()) > most_pairs) return std::nullopt;
+          const Entry entry(a.device(), {&a, &b});
+          const Plan plan =
+              plan_matmul(a, op_from(op_a), b, op_from(op_b), {std::move(format), "", Triangle::both, {}});
+          if (plan.nbytes() > most_bytes) return std::nullopt;
+          return plan.run(a, b, 1.0);
+        });
   m.def("plan_elementwise", [](const Matrix& a, int op_a, const Matrix& b, int op_b, const Matrix& c) {
     const Entry entry(a.device(), {&a, &b});
     return plan_elementwise(a, op_from(op_a), b, op_from(op_b), c);
@@ -308,9 +311,20 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
     }
     return offsets;
   });
-  m.def("convert", [](const Matrix& a, int op, const std::string& format) {
-    const Entry entry(a.device(), {&a});
-    return convert(a, op_from(op), format);
+  m.def(
+      "convert",
+      [](const Matrix& a, int op, const std::string& format, const Options& options) {
+        const Entry entry(a.device(), {&a});
+        return convert(a, op_from(op), format, options);
+      },
+      py::arg(), py::arg(), py::arg(), py::arg("options") = Options());
+  m.def("row_lengths", [](const Matrix& a, int op) {
+    RowLengths lengths;
+    {
+      const Entry entry(a.device(), {&a});
+      lengths = row_lengths(a, op_from(op));
+    }
+    return lengths;
   });
   m.def("count_nonzero", [](const Matrix& a) {
     const Entry entry(a.device(), {&a});

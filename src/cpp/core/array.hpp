@@ -13,6 +13,7 @@ struct Shape {
   int64 rows = 0, cols = -1;
 
   int64 size() const { return cols < 0 ? rows : rows * cols; }
+  bool operator==(const Shape&) const = default;
 };
 
 struct Array {

@@ -1,6 +1,7 @@
 #include "core/convert.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace diagsparse {
 
@@ -77,7 +78,10 @@ std::vector<CountedRun> runs_of(const std::vector<Span>& spans, int64 period) {
 
 std::vector<int64> count_nonzero(const Matrix& a) {
   const auto* layout = dynamic_cast<const Layout*>(a.structure.get());
-  if (layout == nullptr) return count_runs(a, {{0, a.values.size()}});
+  if (layout == nullptr) {
+    if (a.structure->stored() < a.values.size()) return count_nonzero(format_of(a.format).to_csr(a, {}));
+    return count_runs(a, {{0, a.values.size()}});
+  }
   const std::vector<Span> spans = packed_spans_of(*layout, {});
   const std::vector<CountedRun> runs = runs_of(spans, layout->packing.period);
   std::vector<ValueRun> plain;
@@ -93,7 +97,23 @@ const std::vector<int64>& occupied_diagonals(const Matrix& csr) {
   return *csr.kept().get<std::vector<int64>>("occupied diagonals", make);  // alive as long as the structure
 }
 
-Matrix diagonals_from_csr(const Matrix& csr, const Format& format) {
+RowLengths row_lengths(const Matrix& a, Op op) {
+  std::map<int64, int64> rows;
+  const std::vector<std::int32_t> counts = entries_of_rows(a, op);
+  for (std::size_t i = 0, first; i < counts.size(); rows[counts[first]] += static_cast<int64>(i - first)) {
+    for (first = i; i < counts.size() && counts[i] == counts[first];) ++i;
+  }
+  return {rows.begin(), rows.end()};
+}
+
+int64 longest_row(const Matrix& csr) {
+  return *csr.kept().get<int64>("longest row", [&] {
+    const RowLengths lengths = row_lengths(csr, {});
+    return std::make_shared<int64>(lengths.empty() ? 0 : lengths.back().first);
+  });
+}
+
+Matrix diagonals_from_csr(const Matrix& csr, const Format& format, const Options&) {
   const auto& target = static_cast<const DiagonalFormat&>(format);
   Matrix made = zeros_on(target, csr.rows, csr.cols, occupied_diagonals(csr), csr.dtype);
   if (csr.rows > 0 && csr.cols > 0) scatter_to_diagonals(csr, made);
@@ -115,7 +135,9 @@ Matrix compressed(const Format& format, int64 rows, int64 cols, Array indices, A
   return {std::make_shared<const Indices>(format.name, rows, cols, std::move(parts), count), std::move(values)};
 }
 
-Matrix entries_from_csr(const Matrix& csr, const Format& format) { return entries_across(csr, {}, format); }
+Matrix entries_from_csr(const Matrix& csr, const Format& format, const Options&) {
+  return entries_across(csr, {}, format);
+}
 Matrix entries_to_csr(const Matrix& a, Op op) { return entries_across(a, op, format_of("csr")); }
 
 }  // namespace diagsparse

@@ -52,8 +52,15 @@ inline bool table_pays(int64 rows, int64 cols, int64 entries) { return rows + co
 const std::vector<int64>& occupied_diagonals(const Matrix& csr);
 std::vector<int64> find_occupied_diagonals(const Matrix& csr);  // each device's own
 
+// The distinct lengths of the rows, ascending, and how many rows have each: of csr, and of op(a) by diagonals, where
+// zeros do not count.
+using RowLengths = std::vector<std::pair<int64, int64>>;
+RowLengths row_lengths(const Matrix& a, Op op);
+std::vector<std::int32_t> entries_of_rows(const Matrix& a, Op op);  // each device's own
+int64 longest_row(const Matrix& csr);                               // found once, and kept with its structure
+
 // ---- For the tables of the formats ------------------------------------------------------------------
-Matrix diagonals_from_csr(const Matrix& csr, const Format& format);
+Matrix diagonals_from_csr(const Matrix& csr, const Format& format, const Options& options);
 // Stored zeros are dropped: padding and explicit zeros look alike in a diagonal format.
 Matrix csr_from_diagonals(const Matrix& a, Op op);
 Matrix diagonals_across(const Matrix& a, Op op, const Format& format);
@@ -65,7 +72,7 @@ Matrix compressed(const Format& format, int64 rows, int64 cols, Array indices, A
 // op(a) in another of the formats entry by entry (csr, csc, coo); values that stay in order are shared. Each device's
 // own.
 Matrix entries_across(const Matrix& a, Op op, const Format& format);
-Matrix entries_from_csr(const Matrix& csr, const Format& format);
+Matrix entries_from_csr(const Matrix& csr, const Format& format, const Options& options);
 Matrix entries_to_csr(const Matrix& a, Op op);
 
 }  // namespace diagsparse

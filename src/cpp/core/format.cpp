@@ -36,15 +36,26 @@ Matrix zeros_on(const DiagonalFormat& format, int64 rows, int64 cols, const std:
   return {std::move(layout), std::move(values)};
 }
 
-Matrix convert(const Matrix& a, Op op, const std::string& format) {
+Matrix convert(const Matrix& a, Op op, const std::string& format, const Options& options) {
   const Format &source = format_of(a.format), &target = format_of(format);
-  if (&source == &target && !op.transposed && !op.conjugated) return a;
+  if (&source == &target && !op.transposed && !op.conjugated && options.empty()) return a;
   if (source.across && source.across == target.across) return source.across(a, op, target);
   if (!source.to_csr) refuse(a, target.name, "the format has no way out");
   if (&target != common && !target.from_csr) refuse(a, target.name, "that format has no way in");
   const bool plain = &source == common && !op.transposed && !op.conjugated;
   const Matrix entries = plain ? a : source.to_csr(a, op);
-  return &target == common ? entries : target.from_csr(entries, target);
+  return &target == common ? entries : target.from_csr(entries, target, options);
+}
+
+StructurePtr structure_over(const std::string& format, int64 rows, int64 cols, std::vector<Part> arrays) {
+  const Format& made = format_of(format);
+  if (made.structure == nullptr) throw std::invalid_argument(format + "_array: not a format of index arrays");
+  return made.structure(made, rows, cols, std::move(arrays));
+}
+
+StructurePtr value_for_each(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays) {
+  const int64 count = arrays.empty() ? 0 : arrays.front().second.size();
+  return std::make_shared<const Indices>(format.name, rows, cols, std::move(arrays), count);
 }
 
 }  // namespace diagsparse

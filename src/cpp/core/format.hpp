@@ -2,22 +2,33 @@
 // asks for it hears what there is.
 #pragma once
 
+#include <map>
+
 #include "core/plan.hpp"
 
 namespace diagsparse {
 
 constexpr int64 kAnyExtent = int64{1} << 62, kIndexExtent = int64{1} << 31;  // indices of 32 bits
 
+// What a format leaves to the one who asks for it, by name; those that are missing follow from the matrix.
+using Options = std::map<std::string, int64>;
+inline int64 option(const Options& options, const char* name, int64 otherwise) {
+  const auto found = options.find(name);
+  return found == options.end() ? otherwise : found->second;
+}
+
 struct Format {
   const char* name;
   int64 extent;  // rows and columns stay below
+  // The structure over these arrays, which `check` has yet to see.
+  StructurePtr (*structure)(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays);
   // std::invalid_argument unless the parts are what the format says; sizes of values are checked for all alike.
   void (*check)(const Matrix& m);
   // Plans a product into this format of two matrices of its family; else both are multiplied as another format.
   Plan (*plan)(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);
   const char* multiplies_as;  // itself where it has a plan
   // From csr and to it, on the device of the matrix.
-  Matrix (*from_csr)(const Matrix& csr, const Format& format);
+  Matrix (*from_csr)(const Matrix& csr, const Format& format, const Options& options);
   Matrix (*to_csr)(const Matrix& a, Op op);
   // To another format with the same function here, which is shorter than by way of csr.
   Matrix (*across)(const Matrix& a, Op op, const Format& format);
@@ -38,6 +49,11 @@ const DiagonalFormat& diagonal_format(const std::string& name);
 Matrix zeros_on(const DiagonalFormat& format, int64 rows, int64 cols, const std::vector<int64>& offsets, DType dtype);
 
 // op(a) in another format; `a` itself where nothing has to be done.
-Matrix convert(const Matrix& a, Op op, const std::string& format);
+Matrix convert(const Matrix& a, Op op, const std::string& format, const Options& options = {});
+
+// The structure of a format over these arrays; std::invalid_argument where it is not made of arrays.
+StructurePtr structure_over(const std::string& format, int64 rows, int64 cols, std::vector<Part> arrays);
+// The `structure` of formats that store a value for each element of their first array.
+StructurePtr value_for_each(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays);
 
 }  // namespace diagsparse

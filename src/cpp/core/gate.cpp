@@ -68,13 +68,12 @@ void check_shape(const Format& format, int64 rows, int64 cols) {
 
 void check_parts(const Matrix& m, const std::vector<ExpectedPart>& expected) {
   if (m.structure->parts().size() != expected.size()) throw std::logic_error(who(m.format) + "another count of parts");
+  const auto told = [](DType dtype, Shape shape) { return words(shape) + " of type " + dtype_name(dtype); };
   for (const ExpectedPart& e : expected) {
     const Array& given = m.index(e.name);
-    if (given.dtype != e.dtype || given.shape.cols >= 0 || given.size() != e.size) {
-      throw std::invalid_argument(who(m.format) + e.name + " holds " + std::to_string(given.size()) +
-                                  " values of type " + dtype_name(given.dtype) +
-                                  (given.shape.cols >= 0 ? " in two dimensions" : "") + ", expected " +
-                                  std::to_string(e.size) + " of type " + dtype_name(e.dtype));
+    if (given.dtype != e.dtype || given.shape != e.shape) {
+      throw std::invalid_argument(who(m.format) + e.name + " holds " + told(given.dtype, given.shape) + ", expected " +
+                                  told(e.dtype, e.shape));
     }
     if (given.device != m.values.device) throw std::invalid_argument(who(m.format) + "parts on different devices");
   }

@@ -24,7 +24,7 @@ void check_shape(const Format& format, int64 rows, int64 cols);  // those that i
 struct ExpectedPart {
   const char* name;
   DType dtype;
-  int64 size;
+  Shape shape;
 };
 void check_parts(const Matrix& m, const std::vector<ExpectedPart>& expected);
 

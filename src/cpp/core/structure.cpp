@@ -5,15 +5,20 @@
 
 namespace diagsparse {
 
-const Array& Indices::at(const char* name) const {
+const Array* Indices::find(const char* name) const {
   for (const Part& part : arrays_) {
-    if (part.first == name) return part.second;
+    if (part.first == name) return &part.second;
   }
+  return nullptr;
+}
+
+const Array& Indices::at(const char* name) const {
+  if (const Array* array = find(name)) return *array;
   throw std::logic_error(std::string(format) + " has no array " + name);
 }
 
 std::shared_ptr<const Indices> Indices::transposed(const char* dual) const {
-  auto made = std::make_shared<Indices>(dual, cols, rows, arrays_, values_shape.rows);
+  auto made = std::make_shared<Indices>(dual, cols, rows, arrays_, values_shape, stored_);
   made->twin_ = twin_ ? twin_ : shared_from_this();
   return made;
 }
@@ -33,12 +38,15 @@ int64 Indices::nbytes() const {
 bool Indices::same_as(const Structure& other) const {
   if (this == &other) return true;
   const auto* given = dynamic_cast<const Indices*>(&other);
-  if (given == nullptr || std::strcmp(format, given->format) != 0 || rows != given->rows || cols != given->cols) {
+  if (given == nullptr || std::strcmp(format, given->format) != 0 || rows != given->rows || cols != given->cols ||
+      arrays_.size() != given->arrays_.size()) {
     return false;
   }
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
     const Array &a = arrays_[i].second, &b = given->arrays_[i].second;
-    if (a.size() != b.size() || (a.data != b.data && !same_bytes(a.data, b.data, a.nbytes()))) return false;
+    if (arrays_[i].first != given->arrays_[i].first || a.shape != b.shape ||
+        (a.data != b.data && !same_bytes(a.data, b.data, a.nbytes())))
+      return false;
   }
   return true;
 }

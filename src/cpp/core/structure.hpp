@@ -57,20 +57,25 @@ using StructurePtr = std::shared_ptr<const Structure>;
 class Indices : public Structure {
  public:
   Indices(const char* format, int64 rows, int64 cols, std::vector<Part> arrays, int64 count)
-      : Structure(format, rows, cols, {count, -1}), arrays_(std::move(arrays)) {}
+      : Indices(format, rows, cols, std::move(arrays), {count, -1}, count) {}
+  // `stored` of the values lie in the matrix; the rest is padding.
+  Indices(const char* format, int64 rows, int64 cols, std::vector<Part> arrays, Shape values_shape, int64 stored)
+      : Structure(format, rows, cols, values_shape), arrays_(std::move(arrays)), stored_(stored) {}
 
-  const Array& at(const char* name) const;  // std::logic_error where there is no such array
+  const Array* find(const char* name) const;  // null where there is no such array
+  const Array& at(const char* name) const;    // std::logic_error there
   // The same arrays as the transpose in the format `dual`.
   std::shared_ptr<const Indices> transposed(const char* dual) const;
 
   std::vector<Part> parts() const override;
   const std::vector<Part>& beside_values() const override { return arrays_; }
   int64 nbytes() const override;
-  int64 stored() const override { return values_shape.size(); }
+  int64 stored() const override { return stored_; }
   bool same_as(const Structure& other) const override;
 
  private:
   std::vector<Part> arrays_;
+  int64 stored_;
 };
 
 }  // namespace diagsparse

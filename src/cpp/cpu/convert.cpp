@@ -119,6 +119,32 @@ std::vector<int64> count_runs(const Matrix& a, const std::vector<ValueRun>& runs
   return counts;
 }
 
+std::vector<std::int32_t> entries_of_rows(const Matrix& a, Op op) {
+  std::vector<std::int32_t> counts(op.transposed ? a.cols : a.rows, 0);
+  const auto rows = static_cast<int64>(counts.size());
+  const int64 tasks = (rows + kRows - 1) / kRows;
+  const auto* layout = dynamic_cast<const Layout*>(a.structure.get());
+  if (layout == nullptr) {
+    const int64* start = a.index("indptr").as<int64>();
+    for (int64 i = 0; i < rows; ++i) counts[i] = static_cast<std::int32_t>(start[i + 1] - start[i]);
+    return counts;
+  }
+  const std::vector<Span> spans = packed_spans_of(*layout, op);
+  const int64 period = layout->packing.period;
+  with_stored_type(a.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const T* values = a.values.as<const T>();
+    parallel_for(tasks, a.structure->stored(), [&](int64 task) {
+      for (const Span& s : spans) {
+        const Elements elements{s.start, s.phase, period};
+        const int64 first = std::max(task * kRows, s.row), last = std::min((task + 1) * kRows, s.row + s.length);
+        for (int64 i = first; i < last; ++i) counts[i] += !is_zero(values[elements.at(i - s.row)]);
+      }
+    });
+  });
+  return counts;
+}
+
 std::vector<int64> find_occupied_diagonals(const Matrix& csr) {
   const Csr<float> a = structure_of(csr);
   std::vector<int64> offsets;

@@ -45,8 +45,8 @@ Layout place(int64 rows, int64 cols, std::vector<int64> labels) {
 
 }  // namespace
 
-const DiagonalFormat cdm{{"cdm", kAnyExtent, nullptr, plan_diagonals, "cdm", diagonals_from_csr, csr_from_diagonals,
-                          diagonals_across, nullptr},
+const DiagonalFormat cdm{{"cdm", kAnyExtent, nullptr, nullptr, plan_diagonals, "cdm", diagonals_from_csr,
+                          csr_from_diagonals, diagonals_across, nullptr},
                          "rows",
                          labels_for,
                          place};

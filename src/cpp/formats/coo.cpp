@@ -10,7 +10,7 @@ namespace {
 void check(const Matrix& m) {
   check_shape(coo, m.rows, m.cols);
   const int64 count = m.values.size();
-  check_parts(m, {{"row", DType::i32, count}, {"col", DType::i32, count}});
+  check_parts(m, {{"row", DType::i32, {count}}, {"col", DType::i32, {count}}});
   const Fault fault = fault_in_pairs(m.index("row"), m.index("col"), m.rows, m.cols);
   if (fault.kind == Fault::none) return;
   const std::string entry = "coo_array: entry " + std::to_string(fault.at);
@@ -21,6 +21,7 @@ void check(const Matrix& m) {
 
 }  // namespace
 
-const Format coo{"coo", kIndexExtent, check, nullptr, "csr", entries_from_csr, entries_to_csr, entries_across, nullptr};
+const Format coo{"coo", kIndexExtent,     value_for_each, check,          nullptr,
+                 "csr", entries_from_csr, entries_to_csr, entries_across, nullptr};
 
 }  // namespace diagsparse

@@ -9,7 +9,7 @@ namespace {
 
 void check(const Matrix& m) {
   check_shape(csr, m.rows, m.cols);
-  check_parts(m, {{"indices", DType::i32, m.values.size()}, {"indptr", DType::i64, m.rows + 1}});
+  check_parts(m, {{"indices", DType::i32, {m.values.size()}}, {"indptr", DType::i64, {m.rows + 1}}});
   if (!check_lines("csr_array", m.index("indptr"), m.index("indices"), m.rows, m.cols)) {
     throw std::invalid_argument("csr_array: indices do not rise in each row");
   }
@@ -17,6 +17,7 @@ void check(const Matrix& m) {
 
 }  // namespace
 
-const Format csr{"csr", kIndexExtent, check, plan_rows, "csr", nullptr, entries_to_csr, entries_across, "csc"};
+const Format csr{"csr", kIndexExtent, value_for_each, check,          plan_rows,
+                 "csr", nullptr,      entries_to_csr, entries_across, "csc"};
 
 }  // namespace diagsparse

@@ -25,8 +25,8 @@ Layout place(int64 rows, int64 cols, std::vector<int64> labels) {
 
 }  // namespace
 
-const DiagonalFormat dia{{"dia", kAnyExtent, nullptr, plan_diagonals, "dia", diagonals_from_csr, csr_from_diagonals,
-                          diagonals_across, nullptr},
+const DiagonalFormat dia{{"dia", kAnyExtent, nullptr, nullptr, plan_diagonals, "dia", diagonals_from_csr,
+                          csr_from_diagonals, diagonals_across, nullptr},
                          "offsets",
                          labels_for,
                          place};

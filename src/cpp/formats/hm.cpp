@@ -45,8 +45,8 @@ Layout place(int64 rows, int64 cols, std::vector<int64> labels) {
 
 }  // namespace
 
-const DiagonalFormat hm{{"hm", kAnyExtent, nullptr, plan_diagonals, "hm", diagonals_from_csr, csr_from_diagonals,
-                         diagonals_across, nullptr},
+const DiagonalFormat hm{{"hm", kAnyExtent, nullptr, nullptr, plan_diagonals, "hm", diagonals_from_csr,
+                         csr_from_diagonals, diagonals_across, nullptr},
                         "offsets",
                         labels_for,
                         place};

@@ -6,8 +6,8 @@
 #include "bind/exchange.hpp"
 #include "bind/python_array.hpp"
 #include "core/gate.hpp"
-#include "cusparse.hpp"
-#include "entries.hpp"
+#include "entries/entries.hpp"
+#include "kernels/cusparse/cusparse.hpp"
 
 namespace py = pybind11;
 
@@ -177,7 +177,7 @@ void bind_device(py::module_& m) {
     CUDA_CALL(cudaRuntimeGetVersion(&version));
     return version;
   });
-  m.def("cusparse_version", &cusparse_version);
+  m.def("cusparse_version", &cusparse::version);
 }
 
 }  // namespace diagsparse

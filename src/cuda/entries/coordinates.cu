@@ -1,3 +1,4 @@
+#include "device/bisection.cuh"
 #include "device/resident.cuh"
 #include "entries/coordinates.cuh"
 
@@ -28,13 +29,7 @@ __global__ void __launch_bounds__(kBlock)
   const int64 line = thread_index();
   if (line > lines) return;
   const Key wanted = make_key(line, 0);
-  int64 low = 0, high = count;
-  while (low < high) {
-    const int64 middle = (low + high) / 2;
-    if (keys[middle] < wanted) low = middle + 1;
-    else high = middle;
-  }
-  pointers[line] = low;
+  pointers[line] = bisect(0, count, [&](int64 e) { return keys[e] < wanted; });
 }
 
 }  // namespace

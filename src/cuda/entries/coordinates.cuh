@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/plan.hpp"
+#include "device/bisection.cuh"
 #include "entries/sorted_keys.cuh"
 
 namespace diagsparse::cuda {
@@ -34,13 +35,7 @@ struct Coordinates {
 
   // The line that holds entry e: the last one whose pointer is not above e.
   __device__ int64 line(int64 e) const {
-    int64 low = 0, high = lines;
-    while (high - low > 1) {
-      const int64 middle = (low + high) / 2;
-      if (pointers[middle] <= e) low = middle;
-      else high = middle;
-    }
-    return low;
+    return bisect(1, lines, [&](int64 line) { return pointers[line] <= e; }) - 1;
   }
 };
 

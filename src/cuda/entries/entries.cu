@@ -1,4 +1,5 @@
 #include "core/convert.hpp"
+#include "device/bisection.cuh"
 #include "device/launch.cuh"
 #include "entries/coordinates.cuh"
 #include "entries/entries.hpp"
@@ -123,13 +124,7 @@ __global__ void __launch_bounds__(kBlock)
   if (e >= count) return;
   int64 major = 0, minor = 0;
   if (pointers) {  // second: where each line begins, first: the index in it
-    int64 low = 0, high = lines;
-    while (high - low > 1) {
-      const int64 middle = (low + high) / 2;
-      if (second[middle] <= e) low = middle;
-      else high = middle;
-    }
-    major = low;
+    major = bisect(1, lines, [&](int64 line) { return second[line] <= e; }) - 1;
     minor = first[e];
   } else {
     major = first[e];

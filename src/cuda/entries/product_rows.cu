@@ -1,5 +1,6 @@
 // The structure of C = A B for csr on the device: expand the products' places, sort them, keep the distinct ones.
 #include "core/plan.hpp"
+#include "device/bisection.cuh"
 #include "device/launch.cuh"
 #include "entries/sorted_keys.cuh"
 #include "formats/csr.hpp"
@@ -31,20 +32,11 @@ __global__ void __launch_bounds__(kBlock) expand(const Csr<float> a, const Csr<f
   const int64 t = thread_index();
   if (t >= count) return;
   const int64 p = first + t;
-  int64 low = 0, high = a.indptr[a.rows];  // the first entry whose products end after p
-  while (low < high) {
-    const int64 middle = (low + high) / 2;
-    if (ends[middle] <= p) low = middle + 1;
-    else high = middle;
-  }
-  const std::int32_t k = a.indices[low];
-  const int64 nth = p - (low == 0 ? 0 : ends[low - 1]);
-  int64 row = first_row, last = a.rows;
-  while (last - row > 1) {
-    const int64 middle = (row + last) / 2;
-    if (a.indptr[middle] <= low) row = middle;
-    else last = middle;
-  }
+  // The first entry whose products end after p, and its row.
+  const int64 entry = bisect(0, a.indptr[a.rows], [&](int64 e) { return ends[e] <= p; });
+  const int64 row = bisect(first_row + 1, a.rows, [&](int64 i) { return a.indptr[i] <= entry; }) - 1;
+  const std::int32_t k = a.indices[entry];
+  const int64 nth = p - (entry == 0 ? 0 : ends[entry - 1]);
   keys[t] = make_key(row - first_row, b.indices[b.indptr[k] + nth]);
 }
 

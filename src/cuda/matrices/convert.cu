@@ -1,6 +1,7 @@
 // Between layouts on the device: copies of diagonals, csr -> diagonals, diagonals -> csr.
 #include "core/convert.hpp"
 #include "core/gate.hpp"
+#include "device/bisection.cuh"
 #include "device/launch.cuh"
 #include "device/runs.cuh"
 #include "device/values.cuh"
@@ -66,13 +67,8 @@ struct AmongSpans {
   const Span* spans;  // by ascending offset
   int64 count;
   __device__ int64 operator()(int64 offset) const {
-    int64 low = 0, high = count - 1;
-    while (low < high) {
-      const int64 middle = (low + high) / 2;
-      if (spans[middle].offset < offset) low = middle + 1;
-      else high = middle;
-    }
-    return spans[low].start - spans[low].row;
+    const Span& span = spans[bisect(0, count - 1, [&](int64 s) { return spans[s].offset < offset; })];
+    return span.start - span.row;
   }
 };
 

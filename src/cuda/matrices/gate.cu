@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "core/gate.hpp"
+#include "device/bisection.cuh"
 #include "device/launch.cuh"
 #include "device/values.cuh"
 
@@ -52,13 +53,8 @@ __global__ void __launch_bounds__(kBlock)
   const std::int32_t index = indices[e];
   if (index < 0 || index >= extent) return tell(outside, e);
   if (e == 0 || index > indices[e - 1]) return;
-  int64 low = 0, high = lines;  // the first line that begins at e or later
-  while (low < high) {
-    const int64 middle = (low + high) / 2;
-    if (indptr[middle] < e) low = middle + 1;
-    else high = middle;
-  }
-  if (indptr[low] != e) tell(order, e);
+  const int64 line = bisect(0, lines, [&](int64 l) { return indptr[l] < e; });  // the first that begins at e or later
+  if (indptr[line] != e) tell(order, e);
 }
 
 // A thread takes an entry: it lies in the matrix, and after the one before it.

@@ -1,5 +1,9 @@
 // Kernel "band" of dia, hm and cdm: C = alpha op(A) op(B) + beta C of two bands, on the FP64 matrix units.
 //
+//   op(A): m x l, op(B): l x n, C: m x n of one type, with diagonals on most offsets of a range (diagonals.hpp), 105 at
+//   most; where op(B) is op(A) transposed, A may be read for both.  bands: their diagonals, in the order of the
+//   offsets.
+//
 // A band is a row of dense tiles. A block takes 64 rows of C. It brings A's and B's diagonals for these rows into
 // shared memory as they are stored, a bulk copy each (see fetch.cuh); where B is A transposed, B's diagonals hold A's
 // values too. A warp takes 16 rows and adds up all of their tiles of C, 16 x 8 each, in registers, from the rows k of B
@@ -11,8 +15,8 @@
 //                   | . . a a a a . .
 //
 // All types run in double precision, complex products as four real ones. Tiles also multiply what is not stored, as
-// zeros: so a sum that is infinite or no number is done again over the stored pairs alone.
-// The same bits on every run.
+// zeros: so a sum that is infinite or no number is done again over the stored pairs alone. It wins where there are
+// enough multiply-adds, a million and 20 a row (choice.cpp). Tiles add up in a fixed order: the same bits on every run.
 #include "device/resident.cuh"
 #include "kernels/band/kernel.cuh"
 #include "kernels/diagonal_kernels.hpp"

@@ -38,7 +38,7 @@ struct Item {
   }
 };
 
-// Calls f(first, members, grid) for runs of members, as many as a launch takes of `each` items a member.
+// Calls f(first, members, grid) for as many members at a time as a launch takes, of `each` items a member.
 template <class F>
 void by_launches(int64 count, int64 each, const F& f) {
   const int64 most = std::max<int64>(1, (int64{0x7fffffff} * kBlock) / std::max<int64>(1, each));

@@ -1,4 +1,7 @@
 // y = alpha x + beta y on the GPU: what is left of a step of a chain when the matrix has been multiplied.
+//
+//   x, y: m, or m x k, of any strides. A thread takes an element; neighbours are neighbouring rows. The same bits on
+//   every run.
 #include "core/recurrence.hpp"
 #include "device/dense.cuh"
 #include "device/values.cuh"

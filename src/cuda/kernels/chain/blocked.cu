@@ -10,8 +10,7 @@
 // step and walks the diagonals; all of a warp read neighbours, in global and in shared memory. Only the last two
 // vectors are written back, and the sum y, which lies in shared memory meanwhile. It wins where the slopes are short
 // beside the rows that fit, and does what "steps" does where no number of steps pays, and for packed layouts and 16-bit
-// values. Sums add up in an order that the
-// matrix and the device decide: the same bits on every run.
+// values. Sums add up in an order that the matrix and the device decide: the same bits on every run.
 #include "core/recurrence.hpp"
 #include "device/resident.cuh"
 #include "device/values.cuh"
@@ -133,7 +132,7 @@ struct Trapezoid {
     }
   }
 
-  // Whether every partner holds all rows of the block's part of A. Waits for all threads.
+  // Whether each of them holds all rows of the block's part of A. Waits for all threads.
   __device__ bool bring_partners(const Partner* from) {
     bool whole = true;
     for (int k = threadIdx.x; k < cut.count; k += kThreads) {

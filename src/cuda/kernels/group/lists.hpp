@@ -1,7 +1,7 @@
 // A product of scattered diagonals, cut so that operands are read into shared memory once for many uses.
 //
-// A group is a run of C's diagonals; its pairs (a, b) are taken in chunks of neighbouring diagonals of A. A chunk needs
-// its diagonals of A for the block's rows, and of each diagonal of B a window: the block's rows, shifted by the
+// A group is neighbouring diagonals of C; its pairs (a, b) are taken in chunks of neighbouring diagonals of A. A chunk
+// needs its diagonals of A for the block's rows, and of each diagonal of B a window: the block's rows, shifted by the
 // offsets of A that it meets. The more of C's diagonals a group has, the more often a window is used.
 #pragma once
 

@@ -1,10 +1,15 @@
 // Kernel "group" of dia, hm and cdm: C = alpha op(A) op(B) + beta C of scattered diagonals.
 //
+//   op(A): m x l, op(B): l x n, C: m x n, any of the layouts, values of any two types.  lists: groups of C's diagonals,
+//   the chunks of each, and of a chunk its sections of A and B and its pairs (lists.hpp).
+//
 // A block takes neighbouring rows of neighbouring diagonals of C (its shape), a warp a few of the diagonals, a thread a
 // few rows of each, whose sums stay in registers. The block brings A's diagonals and windows of B's into shared memory,
-// chunk after chunk (see group_lists.hpp), and every window serves all of the group's diagonals that meet it. Each
-// value of C is written once, and sums add up in the order of A's offsets: the same bits on every run. The ends of
-// diagonals are filled up with zeros: a sum that is infinite or no number is done again over the stored terms alone.
+// chunk after chunk, a bulk copy each (see fetch.cuh), and every window serves all of the group's diagonals that meet
+// it: so A and B are read once for each group, where "row" reads them once for each pair. It wins where there are many
+// pairs (15 million multiply-adds, choice.cpp) and no bands. Each value of C is written once, and sums add up in the
+// order of A's offsets: the same bits on every run. The ends of diagonals are filled up with zeros: a sum that is
+// infinite or no number is done again over the stored terms alone.
 #include "device/fetch.cuh"
 #include "device/resident.cuh"
 #include "device/values.cuh"
@@ -89,7 +94,7 @@ __global__ void __launch_bounds__(32 * kWarps, 2)
   constexpr int each = Diagonals / kWarps, thread_rows = Rows / 32;
   extern __shared__ __align__(kSector) char shared[];
   __shared__ Copies copies;
-  __shared__ int left;  // runs that no copy was started for
+  __shared__ int left;  // copies that one thread cannot start
   __shared__ Chunk chunks[2];
   __shared__ Section sections[Diagonals];  // of C
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -136,7 +141,7 @@ __global__ void __launch_bounds__(32 * kWarps, 2)
     const int start_at = lane <= each ? starts[lane] : 0;
     if (threadIdx.x == 0 && n + 1 < group.chunk_end) chunks[(round + 1) % 2] = lists.chunks[n + 1];
     copies.wait(round);
-    if (left > 0) {  // runs with gaps, dealt out evenly
+    if (left > 0) {  // copies with gaps, dealt out evenly
       for (int p = warp; p < left; p += kWarps) start_by_warp(copy_at(list[p]), 0);
       asm volatile("cp.async.wait_all;" ::: "memory");
       __syncthreads();

@@ -1,13 +1,18 @@
 // Kernels "atomic" and "atomic_split" of hm: Algorithm 2 (Haque, Parvez, Hossain 2024, section 6.2).
 //
+//   C = alpha op(A) op(B) + beta C, C scaled first.  diagonals: those of A by ascending start; pairs: for each of them
+//   the diagonals of B that it meets, with the rows in which they do and the diagonal of C that takes the products.
+//
 // A thread takes one stored entry of A, finds its diagonal by bisection over the starts, walks the diagonals of B, and
-// adds every product to C atomically. The paper's thirteen index cases (which of the three diagonals lie above, on or
-// below the main one) come from the two rules of its coordinate scheme; with row-based starts they are one formula.
+// adds every product to C atomically. Neighbours read neighbours of A once, and of B and C once for each pair. It is
+// here to be compared with. The paper's thirteen index cases (which of the three diagonals lie above, on or below the
+// main one) come from the two rules of its coordinate scheme; with row-based starts they are one formula.
 // "atomic_split" is the remedy for divergence that the paper suggests: three threads an entry, one for the
 // diagonals of B above the main one, one for the main one, one for those below, a block row of threads each.
 // The order of the additions is not fixed: sums may differ in their last bits from run to run.
 #include <algorithm>
 
+#include "device/bisection.cuh"
 #include "device/resident.cuh"
 #include "device/values.cuh"
 #include "kernels/diagonal_kernels.hpp"
@@ -44,13 +49,8 @@ __global__ void __launch_bounds__(kBlock)
   const int64 width = static_cast<int64>(gridDim.x) * blockDim.x;
   const int part = Parts == 1 ? 0 : blockIdx.y;
   for (int64 e = thread_index(); e < total; e += width) {
-    int64 low = 0, high = count;  // diagonals lie by ascending start
-    while (high - low > 1) {
-      const int64 middle = (low + high) / 2;
-      if (diagonals[middle].start <= e) low = middle;
-      else high = middle;
-    }
-    const StoredDiagonal& s = diagonals[low];
+    // Diagonals lie by ascending start.
+    const StoredDiagonal& s = diagonals[bisect(1, count, [&](int64 d) { return diagonals[d].start <= e; }) - 1];
     if (e < s.start || e - s.start >= s.length) continue;  // padding, where A is no hm
     const U value = conjugate_if(conj_a, load(a + e));
     const int64 i = s.row + e - s.start;

@@ -1,6 +1,14 @@
 // Kernel "entry" of dia, hm and cdm: the first approach of Haque, Parvez and Hossain (2024), a thread for every entry
-// of C. The thread finds its diagonal by bisection and walks the pairs that meet on it. Neighbours may sit on different
-// diagonals, with different numbers of pairs: this is the divergence that the paper sees.
+// of C.
+//
+//   C = alpha op(A) op(B) + beta C; sums and terms as in row.cu.  before: one for each sum, how many entries of C lie
+//   on the diagonals before it.
+//
+// A thread finds its diagonal by bisection and walks the pairs that meet on it; neighbours read neighbours, but where a
+// diagonal ends. There they sit on different diagonals, with different numbers of pairs: this is the divergence that
+// the paper sees. It is here to be compared with. A sum adds up in the order of A's offsets: the same bits on every
+// run.
+#include "device/bisection.cuh"
 #include "device/resident.cuh"
 #include "device/values.cuh"
 #include "kernels/diagonal_kernels.hpp"
@@ -16,14 +24,9 @@ __global__ void __launch_bounds__(kBlock)
             const V* b, bool conj_b, Product<U, V>* c, const __grid_constant__ Update<Product<U, V>> update) {
   const int64 width = static_cast<int64>(gridDim.x) * blockDim.x;
   for (int64 e = thread_index(); e < total; e += width) {
-    int64 low = 0, high = count;  // before[low] <= e < before[high]
-    while (high - low > 1) {
-      const int64 middle = (low + high) / 2;
-      if (before[middle] <= e) low = middle;
-      else high = middle;
-    }
-    const Sum sum = sums[low];
-    const int64 i = sum.first + e - before[low];
+    const int64 d = bisect(1, count, [&](int64 d) { return before[d] <= e; }) - 1;
+    const Sum sum = sums[d];
+    const int64 i = sum.first + e - before[d];
     Product<U, V> value{};
     for (int64 t = sum.terms; t < sum.terms_end; ++t) {
       const Term& term = terms[t];

@@ -1,8 +1,12 @@
 // Kernel "row" of dia, hm and cdm: C = alpha op(A) op(B) + beta C, planned from the offset sumset.
 //
-// The plan kept for every diagonal of C the pairs of diagonals that meet on it. A block takes a run of rows of one
-// diagonal of C; a thread keeps the sums of one or a few of them in registers, walks the pairs, and writes each value
-// once. No atomics; a sum adds up in the order of A's offsets: the same bits on every run.
+//   op(A): m x l, op(B): l x n, C: m x n, any of the layouts.  sums: one for each diagonal of C, rows first <= i < last
+//   of it at c[out + i].  terms: the pairs of diagonals that meet on it: a[u + i] b[v + i], for first <= i < last.
+//
+// A block takes a run of rows of one diagonal of C; a thread keeps the sums of one or a few of them in registers, walks
+// the pairs, and writes each value once. Neighbours read neighbours of A and of B, through the caches, once for each
+// pair that they are in. It wins for small products and where few pairs meet on a diagonal (choice.cpp), and does what
+// others refuse: any types, any layouts. A sum adds up in the order of A's offsets: the same bits on every run.
 #include "device/resident.cuh"
 #include "device/values.cuh"
 #include "kernels/diagonal_kernels.hpp"

@@ -1,9 +1,14 @@
 // Kernel "tiled" of cdm: Algorithm 1 (Haque, Parvez, Hossain 2024, section 6.1).
 //
 // In cdm, with all indices modulo n,   C[r, i] = sum over k of A[k, i] B[r - k, i + k].
+//
+//   op(A), op(B), C: n x n, their stored rows of n values.  a_rows, b_rows: where each row of op(A) and op(B) is found.
+//   b_table: n numbers, a label's row of op(B), or -1.  c_labels, c_starts: one for each row of C.
+//
 // A block of T x T threads computes T rows of C at T neighbouring columns. It brings tiles of T stored rows of A into
 // shared memory, one after another; B is read from global memory, its rows found in a dense table of starts. Every
-// value of C is written once, and sums add up in the order of A's rows: the same bits on every run.
+// value of C is written once, and sums add up in the order of A's rows: the same bits on every run. It is here to be
+// compared with.
 #include "device/resident.cuh"
 #include "device/values.cuh"
 #include "kernels/diagonal_kernels.hpp"

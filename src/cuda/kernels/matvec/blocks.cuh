@@ -1,5 +1,10 @@
 // Y = A X: what kernel "row" runs for blocks of columns, where window/kernel.cuh does not serve. `block_pieces` where a
 // row of X lies together and comes in pieces of 16 bytes, else `block_rows`.
+//
+//   op(A): m x n, as in row.cu.  X: n x k, Y: m x k, of any strides.
+//
+// Neighbouring threads read neighbouring elements of X, and each value of A once for all columns that a block takes. A
+// sum adds up in the order of the list: the same bits on every run.
 #pragma once
 
 #include "core/diagonals.hpp"

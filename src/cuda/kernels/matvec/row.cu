@@ -1,4 +1,7 @@
-// Kernel "row" of dia, hm and cdm: y = alpha op(A) x + beta y.
+// Kernel "row" of dia, hm and cdm, the default of all three: y = alpha op(A) x + beta y.
+//
+//   op(A): m x n, D diagonals, each a term of the list (core/diagonals.hpp): row i has its value at values[u + i] and
+//   meets x[v + i], for first <= i < last.  x: n, or n x k.  y: m, or m x k.  Bytes at least: A + x + y.
 //
 // Large matrices times blocks of columns, and times vectors whose values are wider than the stored ones, bring their
 // diagonals and X through shared memory: window/kernel.cuh, for contiguous X. Other blocks of columns: blocks.cuh.

@@ -1,5 +1,8 @@
 // y = alpha op(A) x + beta y where A's layout has a period: kernel "row" for such matrices.
 //
+//   op(A): m x n, D diagonals of which `period` values are stored: in row i a term has values[u + (shift + i) % period]
+//   and meets x[v + i], for first <= i < last.  x: n, or n x k.  y: m, or m x k.  Bytes at least: x + y.
+//
 // Of A the kernels read one period of each diagonal, which stays in the caches; constant diagonals (period 1) are a
 // number each, in shared memory. So nearly all that comes from memory is x. A thread takes a few rows. A sum adds up in
 // the order of the list: the same bits on every run.

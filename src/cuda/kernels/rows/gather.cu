@@ -1,7 +1,14 @@
 // y = alpha op(A) x + beta y by rows: "threads_per_row", "row", "warp_per_row" and "sequential" of csr, csc and coo.
 //
-// Lanes threads (1 to 32) take a row and sum it in a fixed order; their partial sums meet by shuffles. One thread a row
-// reads what lies apart, a whole warp idles on short rows: "threads_per_row" takes as many as the mean row asks for.
+//   op(A): m x n, by rows: row i has the entries e from indptr[i] to indptr[i + 1] (m + 1 pointers), in column
+//   indices[e], of value values[e], or values[places[e]] where A is stored by columns.  x: n, or n x k.  y: m, or m x
+//   k.
+//
+// Lanes threads (1 to 32) take a row, every Lanes-th entry each, and their partial sums meet by shuffles; a row of
+// blocks takes every gridDim.y-th column of x. Lanes of a row read neighbouring entries, and of x what these ask for,
+// through the caches. One thread a row reads what lies apart, a whole warp idles on short rows: so "threads_per_row",
+// the default, takes as many as the mean row asks for. "sequential" is the slow, obvious reference. The order of a sum
+// is fixed: the same bits on every run.
 #include "device/dense.cuh"
 #include "device/values.cuh"
 #include "entries/coordinates.cuh"

@@ -1,4 +1,13 @@
-// The kernels of csr on the GPU, the default first.
+// C = alpha A B + beta C of csr, by rows: "warp_per_row", "row" and "sequential".
+//
+//   A: m x l, B: l x n, C: m x n, whose structure (indptr, indices) the plan has: row i of C is the sum of A[i, k]
+//   times row k of B.
+//
+// Lanes threads take a row of C; they walk k in order and share out row k of B, whose columns are distinct, so that no
+// two of them meet on a value of C, found by bisection. Lanes read neighbouring entries of B and add to C where they
+// find them, in the caches. A warp a row is the default: with one thread, neighbours read what lies apart.
+// "sequential" is the slow, obvious reference. No atomics: the same bits on every run.
+#include "device/bisection.cuh"
 #include "device/launch.cuh"
 #include "device/values.cuh"
 #include "formats/csr.hpp"
@@ -8,9 +17,6 @@ namespace diagsparse::cuda::rows {
 
 namespace {
 
-// C = alpha A B + beta C over the planned structure of C: row i of C is the sum of A[i, k] times row k of B. Lanes
-// threads take a row of C; they walk k in order and share out row k of B, whose columns are distinct, so that no two
-// of them meet on a value of C, found by bisection. No atomics: the same bits on every run.
 template <int Lanes, class U, class V>
 __global__ void __launch_bounds__(kBlock)
     multiply_rows(const Csr<U> a, const Csr<V> b, const int64* indptr, const std::int32_t* indices, Product<U, V>* c,
@@ -26,16 +32,12 @@ __global__ void __launch_bounds__(kBlock)
     for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
       const std::int32_t k = a.indices[e];
       const U left = load(a.values + e);
-      int64 low = begin;
+      int64 at = begin;
       for (int64 f = b.indptr[k] + lane; f < b.indptr[k + 1]; f += Lanes) {
         const std::int32_t column = b.indices[f];
-        int64 high = end;  // columns ascend: a later one lies further on
-        while (low < high) {
-          const int64 middle = (low + high) / 2;
-          if (indices[middle] < column) low = middle + 1;
-          else high = middle;
-        }
-        c[low] += alpha * multiply(left, load(b.values + f));
+        at =
+            bisect(at, end, [&](int64 g) { return indices[g] < column; });  // columns ascend: a later one is further on
+        c[at] += alpha * multiply(left, load(b.values + f));
       }
       if constexpr (Lanes > 1) __syncwarp();
     }

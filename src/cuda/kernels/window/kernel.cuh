@@ -3,6 +3,9 @@
 //   - X is a block of columns whose rows come in pieces of 16 bytes, or
 //   - X is a vector, and the stored values of A are narrower than its own.
 //
+//   op(A): m x n, as in matvec/row.cu.  X: n x k, rows one after the other.  Y: m x k.  A sum adds up in the order of
+//   the list: the same bits on every run.
+//
 // By bulk copies (see fetch.cuh) come a run of each diagonal, and each row of X once. Rows of a few strips, which are
 // neighbouring lines of a stencil's grid, together need fewer rows of X:
 //

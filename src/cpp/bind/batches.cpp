@@ -1,9 +1,8 @@
 // Batches in Python: a `Matrix` whose values have a row for each member, as core/batch.hpp says.
-#include "bind/batches.hpp"
-
 #include <pybind11/complex.h>
 
 #include "bind/device.hpp"
+#include "bind/subjects.hpp"
 #include "core/batch.hpp"
 #include "core/gate.hpp"
 #include "core/matvec.hpp"

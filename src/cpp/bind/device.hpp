@@ -1,4 +1,4 @@
-// What the binding needs from its device: device_cpu.cpp for `_core`, ../cuda/bind for `_cuda`.
+// What the binding needs from its device: device_cpu.cpp for `_core`, src/cuda/bind for `_cuda`.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -1,4 +1,4 @@
-// Host memory of ours as NumPy arrays that keep it alive.
+// Host memory of ours as NumPy arrays that keep it alive, and NumPy's names for the types of values.
 #include <pybind11/numpy.h>
 
 #include "bind/device.hpp"
@@ -6,6 +6,13 @@
 namespace py = pybind11;
 
 namespace diagsparse {
+
+DType dtype_from_name(const std::string& name) {
+  for (DType t : {DType::f32, DType::f64, DType::c64, DType::c128}) {
+    if (name == dtype_name(t)) return t;
+  }
+  throw py::type_error("values of type " + name);
+}
 
 py::object to_numpy(const Array& array) {
   static const char* formats[] = {"f4", "f8", "c8", "c16", "f2", "bfloat16", "i4", "i8"};

@@ -6,8 +6,8 @@
 #include "bind/exchange.hpp"
 #include "bind/python_array.hpp"
 #include "core/gate.hpp"
-#include "cusparse.hpp"
-#include "entries.hpp"
+#include "entries/entries.hpp"
+#include "kernels/cusparse/cusparse.hpp"
 
 namespace py = pybind11;
 
@@ -80,7 +80,7 @@ std::vector<EntryTerm> terms_from(const py::list& list) {
   return terms;
 }
 
-void bind_matrices(py::module_& m) {
+void bind_entries(py::module_& m) {
   m.def("merged", [](const std::string& format, int64 rows, int64 cols, const py::list& list, const std::string& mode,
                      const std::string& dtype, int device) {
     const std::vector<EntryTerm> terms = terms_from(list);
@@ -149,7 +149,7 @@ void bind_device(py::module_& m) {
     }
   });
   bind_device_array(m);
-  bind_matrices(m);
+  bind_entries(m);
   m.def("device_count", &device_count);
   m.def("device_name", [](int i) {
     cudaDeviceProp props;
@@ -177,7 +177,7 @@ void bind_device(py::module_& m) {
     CUDA_CALL(cudaRuntimeGetVersion(&version));
     return version;
   });
-  m.def("cusparse_version", &cusparse_version);
+  m.def("cusparse_version", &cusparse::version);
 }
 
 }  // namespace diagsparse

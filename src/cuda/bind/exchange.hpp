@@ -3,7 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include "device_array.hpp"
+#include "device/device_array.hpp"
 
 namespace diagsparse::cuda {
 

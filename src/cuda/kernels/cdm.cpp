@@ -7,9 +7,9 @@
 namespace diagsparse::cuda {
 
 static FormatKernels make() {
-  return {{matvec_row()},
-          {matmul_row(), matmul_band(), matmul_group(), matmul_tiled(), matmul_entry()},
-          {chain_blocked(), chain_steps()},
+  return {{matvec::row()},
+          {matmul::row(), band::matmul(), group::matmul(), matmul::tiled(), matmul::entry()},
+          {chain::blocked(), chain_steps()},
           choose_matmul};
 }
 static const RegisterKernels registered("cdm", 0, make);

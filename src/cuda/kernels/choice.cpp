@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "kernels/band_lines.hpp"
+#include "kernels/band/diagonals.hpp"
 
 namespace diagsparse::cuda {
 
@@ -22,11 +22,11 @@ const Rule rules[] = {
     // 5 x 5 (25 M) 126 against 66 us, 41 x 41 (1.7 G) 7180 against 360 us.
     {"band",
      [](const Plan& plan, DType a, DType b) {
-       Band left, right, result;
+       band::Band left, right, result;
        return a == b && diagonal_work(plan).sums.work >= std::max<int64>(1'000'000, 20 * plan.rows) &&
-              find_bands(plan, left, right, result) &&
-              band_tiles_of(std::max(left.width(), right.width())) <=
-                  most_band_tiles(a == DType::c64 || a == DType::c128);
+              band::find_bands(plan, left, right, result) &&
+              band::tiles_of(std::max(left.width(), right.width())) <=
+                  band::most_tiles(a == DType::c64 || a == DType::c128);
      }},
     // Bands of two types, n = 10240, 41 x 41 diagonals (17 M) 33 against 29 us; 7-point stencil 148 x 58 x 148 squared
     // (62 M) 323 against 186 us; random diagonals, n = 10^4: 109 x 35 (30 M) 135 against 103 us, 600 x 600 (2.8 G) 5890

@@ -6,7 +6,8 @@
 namespace diagsparse::cuda {
 
 static FormatKernels make() {
-  return {{gather_by_threads(), gather_by_warp(), scatter_entries(), matvec_cusparse()}, {}};
+  using namespace rows;
+  return {{gather_by_threads(), gather_by_warp(), scatter_entries(), cusparse::matvec()}, {}};
 }
 static const RegisterKernels registered("coo", 0, make);
 

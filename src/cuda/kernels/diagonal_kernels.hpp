@@ -6,18 +6,28 @@
 namespace diagsparse::cuda {
 
 // y = alpha op(A) x + beta y: a thread takes rows of A.
-MatvecRow matvec_row();
+namespace matvec {
+MatvecRow row();
+}
 
 // C = alpha op(A) op(B) + beta C
-MatmulRow matmul_row();           // a thread takes rows of a diagonal of C
-MatmulRow matmul_group();         // scattered diagonals: a block takes neighbouring diagonals of C
-MatmulRow matmul_band();          // bands of one type, on the matrix units; anything else goes to "row"
-MatmulRow matmul_tiled();         // Algorithm 1 of Haque, Parvez and Hossain (2024); cdm only
-MatmulRow matmul_atomic();        // its Algorithm 2
-MatmulRow matmul_atomic_split();  // the remedy for divergence that it suggests
-MatmulRow matmul_entry();         // its first approach
+namespace matmul {
+MatmulRow row();           // a thread takes rows of a diagonal of C
+MatmulRow tiled();         // Algorithm 1 of Haque, Parvez and Hossain (2024); cdm only
+MatmulRow atomic();        // its Algorithm 2
+MatmulRow atomic_split();  // the remedy for divergence that it suggests
+MatmulRow entry();         // its first approach
+}  // namespace matmul
+namespace group {
+MatmulRow matmul();  // scattered diagonals: a block takes neighbouring diagonals of C
+}
+namespace band {
+MatmulRow matmul();  // bands of one type, on the matrix units; anything else goes to "row"
+}
 
 // The sum of a recurrence in op(A): a block takes rows and several steps at once.
-ChainRow chain_blocked();
+namespace chain {
+ChainRow blocked();
+}
 
 }  // namespace diagsparse::cuda

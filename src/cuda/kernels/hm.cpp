@@ -7,9 +7,9 @@
 namespace diagsparse::cuda {
 
 static FormatKernels make() {
-  return {{matvec_row()},
-          {matmul_row(), matmul_band(), matmul_group(), matmul_atomic(), matmul_atomic_split(), matmul_entry()},
-          {chain_blocked(), chain_steps()},
+  return {{matvec::row()},
+          {matmul::row(), band::matmul(), group::matmul(), matmul::atomic(), matmul::atomic_split(), matmul::entry()},
+          {chain::blocked(), chain_steps()},
           choose_matmul};
 }
 static const RegisterKernels registered("hm", 0, make);

@@ -5,6 +5,8 @@
 
 namespace diagsparse::cuda {
 
+namespace rows {
+
 // y = alpha op(A) x + beta y. These gather the rows of op(A) and sum each in a fixed order: the same bits on every run.
 // Where A is stored by columns (csc, or a transposed csr or coo), the first call sorts an index of its rows and keeps
 // it with A: 12 bytes an entry.
@@ -17,7 +19,17 @@ MatvecRow gather_by_one();      // "sequential": one thread takes all rows
 // their last bits from run to run.
 MatvecRow scatter_entries();  // "entry": a thread takes an entry
 
-MatvecRow matvec_cusparse();
-MatmulRow matmul_cusparse();  // csr only
+// C = alpha A B + beta C, of csr.
+MatmulRow multiply_by_warp();  // "warp_per_row": a warp takes a row
+MatmulRow multiply_by_row();   // "row": a thread takes a row
+MatmulRow multiply_by_one();   // "sequential": one thread takes all rows
+
+}  // namespace rows
+
+// The same by NVIDIA's library; its product is of csr.
+namespace cusparse {
+MatvecRow matvec();
+MatmulRow matmul();
+}  // namespace cusparse
 
 }  // namespace diagsparse::cuda

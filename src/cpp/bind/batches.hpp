@@ -1,9 +1,0 @@
-#pragma once
-
-#include <pybind11/pybind11.h>
-
-namespace diagsparse {
-
-void bind_batches(pybind11::module_& m);
-
-}  // namespace diagsparse

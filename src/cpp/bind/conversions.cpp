@@ -1,0 +1,64 @@
+// Conversions in Python: between formats, copies of diagonals, and what has to be known beforehand.
+#include <pybind11/complex.h>
+#include <pybind11/stl.h>
+
+#include "bind/device.hpp"
+#include "bind/subjects.hpp"
+#include "core/convert.hpp"
+#include "core/gate.hpp"
+
+namespace py = pybind11;
+
+namespace diagsparse {
+
+void bind_conversions(py::module_& m) {
+  m.def("add_diagonals", [](Scalar alpha, const Matrix& from, int op, Matrix& to, bool accumulate) {
+    const Entry entry(from.device(), {&from, &to});
+    add_diagonals(alpha, from, op_from(op), to, accumulate);
+  });
+  m.def("realigned",
+        [](const std::string& format, int64 rows, int64 cols, py::handle data, const std::vector<int64>& offsets) {
+          const DiagonalFormat& f = diagonal_format(format);
+          check_shape(f, rows, cols);
+          const Array given = array_from(data);
+          const Entry entry(given.device);
+          return realigned(f, rows, cols, given, offsets);
+        });
+  m.def("differing_diagonal", [](const Matrix& packed, const Matrix& full) {
+    std::optional<int64> offset;
+    {
+      const Entry entry(packed.device(), {&packed, &full});
+      offset = differing_diagonal(packed, full);
+    }
+    return offset;
+  });
+  m.def("occupied_diagonals", [](const Matrix& a) {
+    std::vector<int64> offsets;
+    {
+      const Entry entry(a.device(), {&a});
+      offsets = occupied_diagonals(a);
+    }
+    return offsets;
+  });
+  m.def(
+      "convert",
+      [](const Matrix& a, int op, const std::string& format, const Options& options) {
+        const Entry entry(a.device(), {&a});
+        return convert(a, op_from(op), format, options);
+      },
+      py::arg(), py::arg(), py::arg(), py::arg("options") = Options());
+  m.def("row_lengths", [](const Matrix& a, int op) {
+    RowLengths lengths;
+    {
+      const Entry entry(a.device(), {&a});
+      lengths = row_lengths(a, op_from(op));
+    }
+    return lengths;
+  });
+  m.def("count_nonzero", [](const Matrix& a) {
+    const Entry entry(a.device(), {&a});
+    return count_nonzero(a);
+  });
+}
+
+}  // namespace diagsparse

@@ -1,0 +1,141 @@
+// Matrices in Python: made of parts that pass the gate, taken apart again, and their structure with other values.
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <cstring>
+
+#include "bind/device.hpp"
+#include "bind/subjects.hpp"
+#include "core/format.hpp"
+#include "core/gate.hpp"
+
+namespace py = pybind11;
+
+namespace diagsparse {
+
+namespace {
+
+py::dict parts(const Matrix& m) {
+  py::dict out;
+  for (const Part& part : m.parts()) out[py::str(part.first)] = to_python(part.second);
+  return out;
+}
+
+Matrix checked(Matrix m) {
+  const Entry entry(m.device(), {&m});
+  check_matrix(m);
+  return m;
+}
+
+// The options of a matrix of diagonals that save bytes; none for the other formats.
+Packing packing_of(const Matrix& m) {
+  const auto* layout = dynamic_cast<const Layout*>(m.structure.get());
+  return layout ? layout->packing : Packing{};
+}
+
+// A matrix with the structure of m and other values, which nobody has checked.
+Matrix over(const Matrix& m, py::object values) { return {m.structure, array_from(values)}; }
+
+// A diagonal of `spans(op)`: offset, first row, length, start in the value array.
+py::array spans(const Matrix& m, int op) {
+  const std::vector<Span> all = packed_spans_of(m.layout(), op_from(op));
+  py::array_t<int64> out({static_cast<py::ssize_t>(all.size()), py::ssize_t{4}});
+  int64* to = out.mutable_data();
+  for (const Span& s : all) {
+    for (const int64 field : {s.offset, s.row, s.length, s.start}) *to++ = field;
+  }
+  return out;
+}
+
+Matrix diagonal_matrix(const std::string& format, int64 rows, int64 cols, std::vector<int64> labels, py::object values,
+                       const std::string& dtype, int device, int symmetry, int64 period) {
+  const DiagonalFormat& f = diagonal_format(format);
+  check_shape(f, rows, cols);
+  auto layout =
+      std::make_shared<const Layout>(pack(f.place(rows, cols, std::move(labels)), packing_from(symmetry, period)));
+  if (values.is_none()) {
+    const DType type = dtype_from_name(dtype);
+    const Entry entry(device);
+    Array zeros = Array::zeros(type, layout->values_shape);
+    return {std::move(layout), std::move(zeros)};
+  }
+  return checked({std::move(layout), array_from(values)});
+}
+
+// A matrix of a format made of index arrays, to which nobody may write from here on.
+Matrix indexed_matrix(const std::string& format, int64 rows, int64 cols, py::object values,
+                      const std::vector<std::pair<std::string, py::object>>& arrays) {
+  std::vector<Part> parts;
+  for (const auto& [name, array] : arrays) parts.emplace_back(name, array_from(array));
+  Array given = array_from(values);
+  const Entry entry(given.device);
+  Matrix made = {structure_over(format, rows, cols, std::move(parts)), std::move(given)};
+  check_matrix(made);
+  return made;
+}
+
+// The transpose on the same memory, in the format that stores it so.
+Matrix dual(const Matrix& m) {
+  return {dynamic_cast<const Indices&>(*m.structure).transposed(format_of(m.format).dual), m.values};
+}
+
+Matrix with_values(const Matrix& m, py::object values) {
+  Matrix out = over(m, values);
+  check_values(out, m.values.shape);
+  if (packing_of(out).symmetry == Symmetry::hermitian) {
+    const Entry entry(out.device(), {&out});
+    check_main_diagonal(out);
+  }
+  return out;
+}
+
+// The fewest elements after which a vector on the host repeats itself: its length less that of its longest border.
+int64 shortest_period(const py::array& vector) {
+  const auto n = static_cast<int64>(vector.size());
+  const char* bytes = static_cast<const char*>(vector.data());
+  const auto item = static_cast<int64>(vector.itemsize());
+  const Unlocked unlocked;
+  const auto same = [=](int64 i, int64 j) { return std::memcmp(bytes + i * item, bytes + j * item, item) == 0; };
+  std::vector<int64> border(n + 1, 0);  // of the first i elements (Knuth, Morris, Pratt)
+  for (int64 i = 1, k = 0; i < n; border[++i] = k) {
+    while (k > 0 && !same(i, k)) k = border[k];
+    if (same(i, k)) ++k;
+  }
+  return std::max<int64>(1, n - border[n]);
+}
+
+}  // namespace
+
+void bind_matrices(py::module_& m) {
+  py::class_<Matrix>(m, "Matrix", py::module_local())
+      .def_readonly("format", &Matrix::format)
+      .def_readonly("rows", &Matrix::rows)
+      .def_readonly("cols", &Matrix::cols)
+      .def_property_readonly("dtype", [](const Matrix& a) { return static_cast<int>(a.dtype); })
+      .def_property_readonly("stored", [](const Matrix& a) { return a.structure->stored(); })
+      .def_property_readonly("diagonals", [](const Matrix& a) { return a.layout().spans.size(); })
+      .def_property_readonly(
+          "packed", [](const Matrix& a) { return item_size(a.dtype) == 2 || static_cast<bool>(packing_of(a)); })
+      .def_property_readonly("symmetry", [](const Matrix& a) { return static_cast<int>(packing_of(a).symmetry); })
+      .def_property_readonly("period", [](const Matrix& a) { return packing_of(a).period; })
+      .def_property_readonly("nbytes", &Matrix::nbytes)
+      .def_property_readonly("device", &Matrix::device)
+      .def_property_readonly("values", [](const Matrix& a) { return to_python(a.values); })
+      .def("parts", &parts)
+      .def("spans", &spans)
+      .def("with_values", &with_values)
+      .def("with_members",
+           [](const Matrix& m, py::object values) {
+             Matrix all = over(m, values);
+             check_members(all);
+             return all;
+           })
+      .def("dual", &dual);
+  m.def("diagonal_matrix", &diagonal_matrix, py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(),
+        py::arg("device") = 0, py::arg("symmetry") = 0, py::arg("period") = 0);
+  m.def("indexed_matrix", &indexed_matrix);
+  m.def("shortest_period", &shortest_period);
+  m.def("overlap", [](py::handle x, py::handle y) { return overlap(dense_from(x), dense_from(y)); });
+}
+
+}  // namespace diagsparse

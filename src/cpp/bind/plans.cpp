@@ -1,0 +1,105 @@
+// Products of matrices in Python: planned, and run by a plan.
+#include <pybind11/complex.h>
+#include <pybind11/stl.h>
+
+#include "bind/device.hpp"
+#include "bind/subjects.hpp"
+#include "core/gate.hpp"
+#include "core/plan.hpp"
+
+namespace py = pybind11;
+
+namespace diagsparse {
+
+namespace {
+
+Matrix run_plan(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha) {
+  const Entry entry(a.device(), {&a, &b});
+  return plan.run(a, b, alpha);
+}
+
+void run_plan_into(const Plan& plan, const Matrix& a, const Matrix& b, Matrix& out, Scalar alpha, Scalar beta) {
+  const Entry entry(a.device(), {&a, &b, &out});
+  plan.run_into(a, b, alpha, beta, out);
+}
+
+Triangle triangle_from(int which) {
+  if (which < 0 || which > 2) throw std::invalid_argument("triangle is " + std::to_string(which) + ", expected 0 to 2");
+  return static_cast<Triangle>(which);
+}
+
+void bind_class(py::module_& m) {
+  py::class_<Plan>(m, "Plan", py::module_local())
+      .def_property_readonly("format", &Plan::format)
+      .def_readonly("rows", &Plan::rows)
+      .def_readonly("cols", &Plan::cols)
+      .def_property_readonly("stored", [](const Plan& p) { return p.c->stored(); })
+      .def_property_readonly("work", [](const Plan& p) { return p.work ? p.work->operations() : 0; })
+      .def_property_readonly("workspace_nbytes", &Plan::workspace_nbytes)
+      .def_property_readonly("nbytes", &Plan::nbytes)
+      .def_readonly("kernel", &Plan::kernel)
+      .def_property_readonly("offsets",
+                             [](const Plan& p) {
+                               std::vector<int64> out;
+                               if (const auto* c = dynamic_cast<const Layout*>(p.c.get()))
+                                 for (const Span& s : c->spans) out.push_back(s.offset);
+                               return out;
+                             })
+      .def_readonly("device", &Plan::device)
+      .def("result",
+           [](const Plan& p, const std::string& dtype) {
+             const DType type = dtype_from_name(dtype);
+             const Entry entry(p.device);
+             return p.result(type, true);
+           })
+      .def("check_into",
+           [](const Plan& p, const Matrix& a, const Matrix& b, const Matrix& out) {
+             const Entry entry(p.device);
+             p.check_into(a, b, out);
+           })
+      .def("run", &run_plan, py::arg(), py::arg(), py::arg("alpha") = 1.0)
+      .def("run_into", &run_plan_into, py::arg(), py::arg(), py::arg(), py::arg("alpha") = 1.0, py::arg("beta") = 0.0);
+}
+
+}  // namespace
+
+void bind_plans(py::module_& m) {
+  bind_class(m);
+  m.def(
+      "plan_matmul",
+      [](const Matrix& a, int op_a, const Matrix& b, int op_b, std::string format, std::string kernel, int triangle,
+         std::vector<int64> extra) {
+        const Request request{std::move(format), std::move(kernel), triangle_from(triangle), std::move(extra)};
+        const Entry entry(a.device(), {&a, &b});
+        return plan_matmul(a, op_from(op_a), b, op_from(op_b), request);
+      },
+      py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg("triangle") = 0,
+      py::arg("extra") = std::vector<int64>());
+  // Plan and product of matrices of diagonals in one call; None where that is no small matter.
+  m.def("multiply",
+        [](const Matrix& a, int op_a, const Matrix& b, int op_b, std::string format, int64 most_pairs,
+           int64 most_bytes) -> std::optional<Matrix> {
+          if (static_cast<int64>(a.layout().spans.size() * b.layout().spans.size()) > most_pairs) return std::nullopt;
+          const Entry entry(a.device(), {&a, &b});
+          const Plan plan =
+              plan_matmul(a, op_from(op_a), b, op_from(op_b), {std::move(format), "", Triangle::both, {}});
+          if (plan.nbytes() > most_bytes) return std::nullopt;
+          return plan.run(a, b, 1.0);
+        });
+  m.def("plan_elementwise", [](const Matrix& a, int op_a, const Matrix& b, int op_b, const Matrix& c) {
+    const Entry entry(a.device(), {&a, &b});
+    return plan_elementwise(a, op_from(op_a), b, op_from(op_b), c);
+  });
+  m.def("product_offsets",
+        [](const Matrix& a, int op_a, const Matrix& b, int op_b, int64 rows, int64 cols, int triangle) {
+          std::vector<int64> offsets;
+          {
+            const Entry entry(a.device());
+            offsets = offset_sumset(spans_of(a.layout(), op_from(op_a)), spans_of(b.layout(), op_from(op_b)), rows,
+                                    cols, triangle_from(triangle));
+          }
+          return offsets;
+        });
+}
+
+}  // namespace diagsparse

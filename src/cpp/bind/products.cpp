@@ -1,0 +1,46 @@
+// Products with vectors and blocks in Python, and chains of them.
+#include <pybind11/complex.h>
+#include <pybind11/stl.h>
+
+#include "bind/device.hpp"
+#include "bind/subjects.hpp"
+#include "core/gate.hpp"
+#include "core/matvec.hpp"
+
+namespace py = pybind11;
+
+namespace diagsparse {
+
+namespace {
+
+void run_matvec(const Matrix& a, int op, py::handle x, py::handle y, Scalar alpha, Scalar beta,
+                const std::string& kernel) {
+  const Dense in = dense_from(x), out = dense_from(y);
+  const Entry entry(a.device(), {&a});
+  matvec(a, op_from(op), alpha, in, beta, out, kernel);
+}
+
+void run_chain(const Matrix& a, int op, const Recurrence& r, py::handle x, py::handle y, const std::string& kernel) {
+  const Dense in = dense_from(x), out = dense_from(y);
+  const Entry entry(a.device(), {&a});
+  chain(a, op_from(op), r, in, out, kernel);
+}
+
+}  // namespace
+
+void bind_products(py::module_& m) {
+  m.def("matvec", &run_matvec);
+  m.def("prepare_matvec", [](const Matrix& a, int op, const std::string& kernel) {
+    const MatvecRow& row = find_matvec(a.format, kernel);
+    const Entry entry(a.device(), {&a});
+    if (row.prepare) row.prepare(a, op_from(op));
+  });
+  py::class_<Recurrence>(m, "Recurrence", py::module_local())
+      .def(py::init(
+          [](std::vector<Scalar> alpha, std::vector<Scalar> beta, std::vector<Scalar> gamma, std::vector<Scalar> c) {
+            return Recurrence{std::move(alpha), std::move(beta), std::move(gamma), std::move(c)};
+          }));
+  m.def("chain", &run_chain);
+}
+
+}  // namespace diagsparse

@@ -1,0 +1,15 @@
+// What a module is put together of: a file for each subject, the same in both modules.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace diagsparse {
+
+void bind_matrices(pybind11::module_& m);
+void bind_products(pybind11::module_& m);
+void bind_plans(pybind11::module_& m);
+void bind_conversions(pybind11::module_& m);
+void bind_tables(pybind11::module_& m);
+void bind_batches(pybind11::module_& m);
+
+}  // namespace diagsparse

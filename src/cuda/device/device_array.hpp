@@ -1,0 +1,44 @@
+// An array on the GPU as Python sees it: a strided view that keeps its memory alive, and the arithmetic that
+// element-wise operations of matrices need.
+#pragma once
+
+#include <vector>
+
+#include "device/cuda.hpp"
+
+namespace diagsparse::cuda {
+
+struct DeviceArray {
+  char* data = nullptr;
+  DType dtype = DType::f64;
+  std::vector<int64> shape, strides;  // in elements
+  int device = 0;
+  std::shared_ptr<const void> owner;
+  bool writeable = true;
+
+  int ndim() const { return static_cast<int>(shape.size()); }
+  int64 size() const {
+    int64 n = 1;
+    for (const int64 extent : shape) n *= extent;
+    return n;
+  }
+  int64 nbytes() const { return size() * item_size(dtype); }
+  bool contiguous() const;  // in C order
+  Dense dense() const;      // of one or two dimensions
+  Array array() const;      // of a contiguous one
+
+  static DeviceArray of(const Array& array);
+  static DeviceArray empty(DType dtype, std::vector<int64> shape, bool c_order = true);
+};
+
+// to = from, element by element, in to's type; from may have strides of 0. Complex values do not become real.
+void assign(const DeviceArray& from, const DeviceArray& to);
+
+enum class Map { negative, absolute, conjugate, multiply, divide, power };
+// f(a[i], s) for a contiguous array of values; only `absolute` changes the type (complex to real).
+DeviceArray map(Map f, const DeviceArray& a, Scalar s);
+void fill(const DeviceArray& a, Scalar value);                              // contiguous
+void add_scaled(const DeviceArray& a, Scalar beta, const DeviceArray& to);  // to = a + beta to; contiguous
+bool any(const DeviceArray& a);                                             // contiguous; waits for the answer
+
+}  // namespace diagsparse::cuda

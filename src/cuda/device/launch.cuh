@@ -1,0 +1,115 @@
+// Launching kernels on the caller's stream, and the little that all of them use.
+#pragma once
+
+#include <algorithm>
+#include <mutex>
+
+#include "core/arithmetic.hpp"
+#include "core/backend.hpp"
+#include "device/cuda.hpp"
+
+namespace diagsparse::cuda {
+
+constexpr int kBlock = 256;  // threads a block
+constexpr int kMostDevices = 64;
+
+inline int64 ceil_div(int64 a, int64 b) { return (a + b - 1) / b; }
+
+// A call with `grid` blocks of `block` threads and `shared` bytes of shared memory; checks that it started.
+template <class... Params, class... Args>
+void launch_shared(const char* name, void (*kernel)(Params...), dim3 grid, dim3 block, int shared,
+                   const Args&... args) {
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
+  kernel<<<grid, block, shared, stream()>>>(static_cast<Params>(args)...);
+  check(cudaGetLastError(), name, __FILE__, __LINE__);
+}
+template <class... Params, class... Args>
+void launch(const char* name, void (*kernel)(Params...), dim3 grid, dim3 block, const Args&... args) {
+  launch_shared(name, kernel, grid, block, 0, args...);
+}
+
+// What this device has for a kernel.
+struct Limits {
+  int shared = 0;  // bytes of dynamic shared memory a block; `kernel` may ask for as much from here on
+  int multiprocessors = 0;
+  bool bulk_copies = false;  // see fetch.cuh
+};
+template <auto kernel>
+const Limits& limits() {
+  static Limits known[kMostDevices];
+  static std::once_flag asked[kMostDevices];
+  const int device = current_device();
+  std::call_once(asked[device], [&] {
+    cudaFuncAttributes attributes;
+    CUDA_CALL(cudaFuncGetAttributes(&attributes, kernel));
+    Limits found;
+    CUDA_CALL(cudaDeviceGetAttribute(&found.shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    CUDA_CALL(cudaDeviceGetAttribute(&found.multiprocessors, cudaDevAttrMultiProcessorCount, device));
+    found.bulk_copies = attributes.ptxVersion >= 90;
+    found.shared -= static_cast<int>(attributes.sharedSizeBytes);
+    CUDA_CALL(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, found.shared));
+    known[device] = found;
+  });
+  return known[device];
+}
+
+// Enough blocks for `count` threads, each of which takes `each` items.
+inline dim3 blocks(int64 count, int64 each = 1) {
+  return dim3(static_cast<unsigned>(std::min<int64>(ceil_div(count, kBlock * each), 0x7fffffff)));
+}
+
+inline __device__ int64 thread_index() { return static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x; }
+
+// The block's threads counted across its warps, so that few items are as many for each of them.
+inline __device__ int across_warps() {
+  return static_cast<int>(threadIdx.x % 32 * (blockDim.x / 32) + threadIdx.x / 32);
+}
+
+// x += v, one thread among many.
+template <class T>
+inline __device__ void atomic_add(T* x, T v) {
+  if constexpr (is_complex<T>) {
+    atomicAdd(&x->re, v.re);
+    atomicAdd(&x->im, v.im);
+  } else {
+    atomicAdd(x, v);
+  }
+}
+
+// A copy of `items` on the device.
+template <class T>
+Array upload(const std::vector<T>& items) {
+  const int64 bytes = static_cast<int64>(items.size() * sizeof(T));
+  Array made;
+  const std::shared_ptr<void> memory = allocate(bytes);
+  made.data = memory.get();
+  made.owner = memory;
+  made.dtype = DType::i32;
+  made.shape.rows = bytes / 4;
+  made.device = current_device();
+  if (bytes > 0) CUDA_CALL(cudaMemcpyAsync(made.data, items.data(), bytes, cudaMemcpyHostToDevice, stream()));
+  return made;
+}
+
+template <class T>
+std::vector<T> download(const T* data, int64 count) {
+  std::vector<T> items(count);
+  if (count > 0) {
+    CUDA_CALL(cudaMemcpyAsync(items.data(), data, count * sizeof(T), cudaMemcpyDeviceToHost, stream()));
+    CUDA_CALL(cudaStreamSynchronize(stream()));
+  }
+  return items;
+}
+
+// Memory for the length of a function.
+template <class T>
+class Scratch {
+ public:
+  explicit Scratch(int64 count) : memory_(allocate(count * static_cast<int64>(sizeof(T)))) {}
+  T* get() const { return static_cast<T*>(memory_.get()); }
+
+ private:
+  std::shared_ptr<void> memory_;
+};
+
+}  // namespace diagsparse::cuda

@@ -1,0 +1,78 @@
+// Reading and writing values: one access for a value of any type, and the hints for data that is used once.
+#pragma once
+
+#include <cuda_fp16.h>
+
+#include "core/arithmetic.hpp"
+
+namespace diagsparse::cuda {
+
+template <class T>
+struct BitsFor {
+  using type = T;
+};
+template <>
+struct BitsFor<Complex<float>> {
+  using type = float2;
+};
+template <>
+struct BitsFor<Complex<double>> {
+  using type = double2;
+};
+template <>
+struct BitsFor<Float16> {
+  using type = unsigned short;
+};
+template <>
+struct BitsFor<BFloat16> {
+  using type = unsigned short;
+};
+template <class T>
+using Bits = typename BitsFor<T>::type;  // the same bits, as one access
+
+template <class T>
+inline __device__ T from_bits(Bits<T> v) {
+  if constexpr (is_complex<T>) return {v.x, v.y};
+  else if constexpr (sizeof(T) == 2) return {v};
+  else return v;
+}
+
+template <class T>
+inline __device__ Bits<T> to_bits(T v) {
+  if constexpr (is_complex<T>) return {v.re, v.im};
+  else if constexpr (sizeof(T) == 2) return v.bits;
+  else return v;
+}
+
+template <class T>
+inline __device__ T load(const T* p) {
+  return from_bits<T>(__ldg(reinterpret_cast<const Bits<T>*>(p)));
+}
+// Read once: leaves the caches to what is read again.
+template <class T>
+inline __device__ T load_once(const T* p) {
+  return from_bits<T>(__ldcs(reinterpret_cast<const Bits<T>*>(p)));
+}
+// Written once and not read soon.
+template <class T>
+inline __device__ void store_once(T* p, T v) {
+  __stcs(reinterpret_cast<Bits<T>*>(p), to_bits(v));
+}
+
+// A value in the type that arithmetic is done in.
+template <class T>
+inline __device__ T arithmetic(T v) {
+  return v;
+}
+inline __device__ float arithmetic(Float16 v) { return __half2float(__ushort_as_half(v.bits)); }
+inline __device__ float arithmetic(BFloat16 v) { return v; }
+
+// Whether a value is a number and no infinity. Kernels that also multiply what is not stored, as zeros, ask this of
+// their sums: zero times an infinity is none of the product's terms.
+template <class T>
+inline __device__ bool finite(T v) {
+  if constexpr (is_complex<T>) return isfinite(v.re) && isfinite(v.im);
+  else return isfinite(v);
+}
+
+}  // namespace diagsparse::cuda

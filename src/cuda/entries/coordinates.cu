@@ -1,0 +1,92 @@
+#include "device/bisection.cuh"
+#include "device/resident.cuh"
+#include "entries/coordinates.cuh"
+
+namespace diagsparse::cuda {
+
+namespace {
+
+__global__ void __launch_bounds__(kBlock)
+    write_entry_keys(const Coordinates from, int64 count, bool by_column, int64 first, Key* keys, int64* places) {
+  const int64 e = thread_index();
+  if (e >= count) return;
+  const int64 i = from.row_of(e), j = from.col_of(e);
+  keys[e] = by_column ? make_key(j, i) : make_key(i, j);
+  places[e] = first + e;
+}
+
+__global__ void __launch_bounds__(kBlock)
+    split_keys(const Key* keys, int64 count, std::int32_t* major, std::int32_t* minor) {
+  const int64 e = thread_index();
+  if (e >= count) return;
+  if (major) major[e] = static_cast<std::int32_t>(keys[e] >> 32);
+  minor[e] = static_cast<std::int32_t>(keys[e] & 0xffffffffu);
+}
+
+// pointers[line] = how many keys lie before the line
+__global__ void __launch_bounds__(kBlock)
+    point_lines(const Key* keys, int64 count, std::int64_t* pointers, int64 lines) {
+  const int64 line = thread_index();
+  if (line > lines) return;
+  const Key wanted = make_key(line, 0);
+  pointers[line] = bisect(0, count, [&](int64 e) { return keys[e] < wanted; });
+}
+
+}  // namespace
+
+void write_keys(const Matrix& a, Op op, bool by_column, int64 first, const Keys& keys) {
+  const int64 count = a.values.size();
+  launch("write keys", write_entry_keys, blocks(count), dim3(kBlock), Coordinates::of(a, op), count, by_column, first,
+         keys.key() + first, keys.place() + first);
+}
+
+void split(const Key* keys, int64 count, std::int32_t* major, std::int32_t* minor) {
+  launch("split keys", split_keys, blocks(count), dim3(kBlock), keys, count, major, minor);
+}
+
+Lines::Lines(const Key* keys, int64 count, int64 lines)
+    : indptr(Array::empty(DType::i64, {lines + 1})), indices(Array::empty(DType::i32, {count})) {
+  split(keys, count, nullptr, indices.as<std::int32_t>());
+  launch("point lines", point_lines, blocks(lines + 1), dim3(kBlock), keys, count, indptr.as<std::int64_t>(), lines);
+}
+
+namespace {
+
+struct ResidentIndex {
+  Lines lines;
+  Array places;
+
+  template <class F>
+  void visit(const F& f) const {
+    f(lines.indptr);
+    f(lines.indices);
+    f(places);
+  }
+};
+
+}  // namespace
+
+RowIndex rows_of(const Matrix& a, bool transposed) {
+  if (a.format == (transposed ? "csc" : "csr")) {
+    return {a.index("indptr").as<std::int64_t>(), a.index("indices").as<std::int32_t>(), nullptr, nullptr};
+  }
+  // csr and the csc of its transpose share what is kept: the one index that they lack is the same.
+  const char* key = a.format != "coo" ? "crossed lines" : transposed ? "columns" : "rows";
+  const auto made = keep<ResidentIndex>(a.kept(), key, [&] {
+    Keys keys(a.values.size());
+    write_keys(a, {transposed, false}, false, 0, keys);
+    const bool in_order = a.format == "coo" && !transposed;
+    if (!in_order) sort(keys);
+    Array places;
+    if (!in_order) {
+      places.data = keys.places.get();
+      places.owner = keys.places;
+    }
+    return std::make_shared<ResidentIndex>(
+        ResidentIndex{Lines(keys.key(), keys.count, transposed ? a.cols : a.rows), places});
+  });
+  return {made->lines.indptr.as<std::int64_t>(), made->lines.indices.as<std::int32_t>(),
+          made->places.as<const std::int64_t>(), made};
+}
+
+}  // namespace diagsparse::cuda

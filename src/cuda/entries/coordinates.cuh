@@ -1,0 +1,65 @@
+// Where the entries of csr, csc and coo lie.
+#pragma once
+
+#include <utility>
+
+#include "core/plan.hpp"
+#include "device/bisection.cuh"
+#include "entries/sorted_keys.cuh"
+
+namespace diagsparse::cuda {
+
+// The row and column of entry e in any of the three formats; `pointers` of csr and csc, the other index of coo.
+struct Coordinates {
+  const std::int32_t *row, *col;  // one of them is null in csr and csc
+  const std::int64_t* pointers;
+  int64 lines;
+
+  // Of op(a).
+  static Coordinates of(const Matrix& a, Op op) {
+    Coordinates made = stored(a);
+    if (op.transposed) std::swap(made.row, made.col);
+    return made;
+  }
+  __device__ int64 row_of(int64 e) const { return row ? row[e] : line(e); }
+  __device__ int64 col_of(int64 e) const { return col ? col[e] : line(e); }
+
+ private:
+  static Coordinates stored(const Matrix& a) {
+    if (a.format == "coo") return {a.index("row").as<std::int32_t>(), a.index("col").as<std::int32_t>(), nullptr, 0};
+    const auto* indices = a.index("indices").as<std::int32_t>();
+    const auto* pointers = a.index("indptr").as<std::int64_t>();
+    if (a.format == "csr") return {nullptr, indices, pointers, a.rows};
+    return {indices, nullptr, pointers, a.cols};
+  }
+
+  // The line that holds entry e: the last one whose pointer is not above e.
+  __device__ int64 line(int64 e) const {
+    return bisect(1, lines, [&](int64 line) { return pointers[line] <= e; }) - 1;
+  }
+};
+
+// Keys of the entries of op(a), row by row or column by column, to keys[first...]; their values lie at first....
+void write_keys(const Matrix& a, Op op, bool by_column, int64 first, const Keys& keys);
+
+// Row and column of sorted keys; `major` may be null.
+void split(const Key* keys, int64 count, std::int32_t* major, std::int32_t* minor);
+
+// Sorted keys as lines (rows, or columns): line i holds indices[indptr[i] ... indptr[i + 1]).
+struct Lines {
+  Array indptr, indices;
+
+  Lines(const Key* keys, int64 count, int64 lines);
+};
+
+// The rows of op(a), for kernels that gather: entry e of the line has the value values[places[e]], or values[e] where
+// `places` is null. Made by a sort the first time, where a is stored otherwise, and kept with its structure.
+struct RowIndex {
+  const std::int64_t* indptr;
+  const std::int32_t* indices;
+  const std::int64_t* places;
+  std::shared_ptr<void> memory;
+};
+RowIndex rows_of(const Matrix& a, bool transposed);
+
+}  // namespace diagsparse::cuda

@@ -1,0 +1,194 @@
+#include "core/convert.hpp"
+#include "device/bisection.cuh"
+#include "device/launch.cuh"
+#include "entries/coordinates.cuh"
+#include "entries/entries.hpp"
+#include "entries/sorted_keys.cuh"
+#include "formats/coo.hpp"
+#include "formats/csc.hpp"
+
+namespace diagsparse::cuda {
+
+namespace {
+
+template <class S, class T>
+__global__ void __launch_bounds__(kBlock)
+    scale_values(const S* from, int64 count, bool conj, const Factor<T> factor, T* to) {
+  const int64 e = thread_index();
+  if (e < count) to[e] = factor * convert<T>(conjugate_if(conj, from[e]));
+}
+
+// What becomes of the entries of one key, of which the first is e: their value, and whether it stays.
+template <class T>
+__device__ bool combine(const Key* keys, const int64* places, const T* values, int64 e, int64 count, Merge how,
+                        T* out) {
+  T value = values[places[e]];
+  int64 next = e + 1;
+  for (; next < count && keys[next] == keys[e]; ++next) {
+    value = how == Merge::product ? value * values[places[next]] : value + values[places[next]];
+  }
+  *out = value;
+  return how == Merge::sum || (how == Merge::product ? next - e == 2 : !is_zero(value));
+}
+
+template <class T>
+__global__ void __launch_bounds__(kBlock)
+    mark_kept(const Key* keys, const int64* places, const T* values, int64 count, Merge how, std::int64_t* kept) {
+  const int64 e = thread_index();
+  if (e >= count) return;
+  T value;
+  const bool head = e == 0 || keys[e] != keys[e - 1];
+  kept[e] = head && combine(keys, places, values, e, count, how, &value);
+}
+
+// The key of entry e goes to place kept[e] - 1 of the result, where kept counts those that stay.
+template <class T>
+__global__ void __launch_bounds__(kBlock)
+    gather_kept(const Key* keys, const int64* places, const T* values, int64 count, Merge how, const std::int64_t* kept,
+                Key* out_keys, T* out_values) {
+  const int64 e = thread_index();
+  if (e >= count || kept[e] == (e == 0 ? 0 : kept[e - 1])) return;
+  T value;
+  combine(keys, places, values, e, count, how, &value);
+  out_keys[kept[e] - 1] = keys[e];
+  out_values[kept[e] - 1] = value;
+}
+
+// A matrix over sorted distinct keys.
+Matrix over_keys(const std::string& format, int64 rows, int64 cols, const Key* keys, Array values) {
+  const int64 count = values.size();
+  if (format == "coo") {
+    Array row = Array::empty(DType::i32, {count}), col = Array::empty(DType::i32, {count});
+    split(keys, count, row.as<std::int32_t>(), col.as<std::int32_t>());
+    std::vector<Part> parts{{"row", row}, {"col", col}};
+    return {std::make_shared<const Indices>(coo.name, rows, cols, std::move(parts), count), std::move(values)};
+  }
+  if (format != "csr" && format != "csc") throw std::logic_error("entries in format " + format);
+  const Format& lines_format = format == "csr" ? csr : csc;
+  const Lines lines(keys, count, format == "csr" ? rows : cols);
+  return compressed(lines_format, rows, cols, lines.indices, lines.indptr, std::move(values));
+}
+
+// The matrix of these keys and the values at their places.
+template <class T>
+Matrix from_keys(const std::string& format, int64 rows, int64 cols, Keys& keys, const T* values, Merge how) {
+  sort(keys);
+  const int64 n = keys.count;
+  const Scratch<std::int64_t> kept(n);
+  launch("mark kept", mark_kept<T>, blocks(n), dim3(kBlock), keys.key(), keys.place(), values, n, how, kept.get());
+  const int64 count = inclusive_sum(kept.get(), kept.get(), n);
+  const Scratch<Key> distinct(count);
+  Array made = Array::empty(dtype_of<T>(), {count});
+  launch("gather runs", gather_kept<T>, blocks(n), dim3(kBlock), keys.key(), keys.place(), values, n, how, kept.get(),
+         distinct.get(), made.as<T>());
+  return over_keys(format, rows, cols, distinct.get(), made);
+}
+
+}  // namespace
+
+Matrix merged(const std::string& format, int64 rows, int64 cols, const std::vector<EntryTerm>& terms, Merge how,
+              DType dtype) {
+  int64 total = 0;
+  for (const EntryTerm& t : terms) total += t.matrix->values.size();
+  Keys keys(total);
+  return with_value_type(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const Scratch<T> values(total);
+    int64 first = 0;
+    for (const EntryTerm& t : terms) {
+      const int64 count = t.matrix->values.size();
+      write_keys(*t.matrix, t.op, format == "csc", first, keys);
+      with_value_type(t.matrix->dtype, [&](auto s) {
+        using S = decltype(s);
+        if constexpr (is_complex<T> || !is_complex<S>) {
+          launch("scale values", scale_values<S, T>, blocks(count), dim3(kBlock), t.matrix->values.as<S>(), count,
+                 t.op.conjugated, Factor<T>(t.factor), values.get() + first);
+        } else {
+          throw std::invalid_argument("complex values do not fit a real matrix");
+        }
+      });
+      first += count;
+    }
+    return from_keys(format, rows, cols, keys, values.get(), how);
+  });
+}
+
+namespace {
+
+// Keys of entries that nobody has checked. *wrong = 1 where an index lies outside.
+template <class I>
+__global__ void __launch_bounds__(kBlock)
+    read_entries(const I* first, const I* second, int64 count, bool pointers, int64 lines, int64 major_extent,
+                 int64 minor_extent, bool swap, Key* keys, int64* places, int* wrong) {
+  const int64 e = thread_index();
+  if (e >= count) return;
+  int64 major = 0, minor = 0;
+  if (pointers) {  // second: where each line begins, first: the index in it
+    major = bisect(1, lines, [&](int64 line) { return second[line] <= e; }) - 1;
+    minor = first[e];
+  } else {
+    major = first[e];
+    minor = second[e];
+  }
+  if (major < 0 || major >= major_extent || minor < 0 || minor >= minor_extent) *wrong = 1;
+  keys[e] = swap ? make_key(minor, major) : make_key(major, minor);
+  places[e] = e;
+}
+
+// The pointers begin at 0, never fall and end at `count`.
+template <class I>
+__global__ void __launch_bounds__(kBlock) check_pointers(const I* pointers, int64 lines, int64 count, int* wrong) {
+  const int64 line = thread_index();
+  if (line > lines) return;
+  if (line == 0 && pointers[0] != 0) *wrong = 1;
+  if (line == lines && pointers[lines] != count) *wrong = 1;
+  if (line < lines && pointers[line] > pointers[line + 1]) *wrong = 1;
+}
+
+}  // namespace
+
+Matrix matrix_from_entries(const std::string& format, int64 rows, int64 cols, const DeviceArray& values,
+                           const DeviceArray& first, const DeviceArray& second, const std::string& layout) {
+  const auto whole = [](const DeviceArray& a, DType dtype) {
+    DeviceArray made = DeviceArray::empty(dtype, a.shape);
+    assign(a, made);
+    return made;
+  };
+  const int64 count = values.size();
+  const bool pointers = layout != "coo", by_column = layout == "csc";
+  const int64 lines = layout == "csr" ? rows : cols;
+  const auto fail = [&](const std::string& why) { throw std::invalid_argument(format + "_array: " + why); };
+  if (first.size() != count)
+    fail("there are " + std::to_string(count) + " values and " + std::to_string(first.size()) + " indices");
+  if (second.size() != (pointers ? lines + 1 : count)) fail("the index arrays do not fit each other");
+  const DeviceArray a = whole(first, DType::i64), b = whole(second, DType::i64), v = whole(values, values.dtype);
+  const auto *x = reinterpret_cast<const int64*>(a.data), *y = reinterpret_cast<const int64*>(b.data);
+  const Scratch<int> wrong(1);
+  CUDA_CALL(cudaMemsetAsync(wrong.get(), 0, sizeof(int), stream()));
+  if (pointers) {
+    launch("check pointers", check_pointers<int64>, blocks(lines + 1), dim3(kBlock), y, lines, count, wrong.get());
+    if (download(wrong.get(), 1)[0]) fail("indptr does not rise from 0 to " + std::to_string(count));
+  }
+  Keys keys(count);
+  launch("read entries", read_entries<int64>, blocks(count), dim3(kBlock), x, y, count, pointers, lines,
+         by_column ? cols : rows, by_column ? rows : cols, by_column != (format == "csc"), keys.key(), keys.place(),
+         wrong.get());
+  if (download(wrong.get(), 1)[0]) {
+    fail("indices lie outside of a " + std::to_string(rows) + " x " + std::to_string(cols) + " matrix");
+  }
+  return with_value_type(v.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    return from_keys(format, rows, cols, keys, reinterpret_cast<const T*>(v.data), Merge::sum);
+  });
+}
+
+}  // namespace diagsparse::cuda
+
+namespace diagsparse {
+
+Matrix entries_across(const Matrix& a, Op op, const Format& format) {
+  const int64 rows = op.transposed ? a.cols : a.rows, cols = op.transposed ? a.rows : a.cols;
+  return cuda::merged(format.name, rows, cols, {{&a, op, 1.0}}, cuda::Merge::sum, a.dtype);
+}
+
+}  // namespace diagsparse

@@ -1,0 +1,49 @@
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
+
+#include "entries/sorted_keys.cuh"
+
+namespace diagsparse::cuda {
+
+namespace {
+
+// Runs a CUB algorithm: once for the size of its workspace, once for the work.
+template <class F>
+void run(const char* name, const F& algorithm) {
+  std::size_t bytes = 0;
+  check(algorithm(nullptr, bytes), name, __FILE__, __LINE__);
+  const std::shared_ptr<void> workspace = allocate(static_cast<int64>(bytes));
+  check(algorithm(workspace.get(), bytes), name, __FILE__, __LINE__);
+}
+
+}  // namespace
+
+void sort(Keys& keys) {
+  if (keys.count < 2) return;
+  const Keys sorted(keys.count);
+  run("sort", [&](void* workspace, std::size_t& bytes) {
+    return cub::DeviceRadixSort::SortPairs(workspace, bytes, keys.key(), sorted.key(), keys.place(), sorted.place(),
+                                           keys.count, 0, 64, stream());
+  });
+  keys = sorted;
+}
+
+void sort_keys(std::shared_ptr<void>& keys, int64 count, int bits) {
+  if (count < 2) return;
+  const std::shared_ptr<void> sorted = allocate(8 * count);
+  run("sort", [&](void* workspace, std::size_t& bytes) {
+    return cub::DeviceRadixSort::SortKeys(workspace, bytes, static_cast<const Key*>(keys.get()),
+                                          static_cast<Key*>(sorted.get()), count, 0, bits, stream());
+  });
+  keys = sorted;
+}
+
+int64 inclusive_sum(const std::int64_t* in, std::int64_t* out, int64 n) {
+  if (n == 0) return 0;
+  run("sum", [&](void* workspace, std::size_t& bytes) {
+    return cub::DeviceScan::InclusiveSum(workspace, bytes, in, out, n, stream());
+  });
+  return download(out + n - 1, 1)[0];
+}
+
+}  // namespace diagsparse::cuda

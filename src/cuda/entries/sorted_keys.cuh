@@ -1,0 +1,27 @@
+// Keys (row << 32 | column) and where their values lie: sorting, and finding keys that are equal. CUB underneath.
+#pragma once
+
+#include "device/launch.cuh"
+
+namespace diagsparse::cuda {
+
+using Key = std::uint64_t;
+
+inline __host__ __device__ Key make_key(int64 major, int64 minor) {
+  return static_cast<Key>(major) << 32 | static_cast<Key>(minor);
+}
+
+struct Keys {
+  std::shared_ptr<void> keys, places;  // Key, int64: the index of the key's value
+  int64 count = 0;
+
+  explicit Keys(int64 n) : keys(allocate(8 * n)), places(allocate(8 * n)), count(n) {}
+  Key* key() const { return static_cast<Key*>(keys.get()); }
+  int64* place() const { return static_cast<int64*>(places.get()); }
+};
+
+void sort(Keys& keys);                                                    // stable
+int64 inclusive_sum(const std::int64_t* in, std::int64_t* out, int64 n);  // returns the last; waits for it
+void sort_keys(std::shared_ptr<void>& keys, int64 count, int bits);       // keys alone, by their lowest bits
+
+}  // namespace diagsparse::cuda

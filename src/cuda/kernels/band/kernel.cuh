@@ -1,0 +1,211 @@
+// The kernel behind "band"; matmul.cu says what it does.
+#pragma once
+
+#include <utility>
+
+#include "device/values.cuh"
+#include "kernels/band/tiles.cuh"
+
+namespace diagsparse::cuda::band {
+
+// Times 16 rows a block, at most.
+template <class T>
+constexpr int most_groups(int tiles) {
+  return is_complex<T> && tiles <= 6 ? 2 : 4;
+}
+
+// A block's rows and what it has in shared memory of them.
+template <class T>
+struct BandBlock {
+  static constexpr int item = sizeof(T);
+
+  const Bands& bands;
+  const Room& room;
+  char* shared;
+  int rows, met;  // of C, of B
+  int64 i0 = static_cast<int64>(blockIdx.x) * bands.step;
+  int mine = static_cast<int>(min(int64(rows), bands.rows - i0));
+  bool inside = kBulkCopies && i0 >= bands.inner_first && i0 + met <= bands.inner_last;
+  int diagonals = min(bands.c_width(), 8 * bands.tile_end);  // of C
+  Section* sections = reinterpret_cast<Section*>(shared + room.sections);
+  int *a_at = reinterpret_cast<int*>(shared + room.a_at) + Room::a_front,
+      *b_at = reinterpret_cast<int*>(shared + room.b_at) + Room::b_front,
+      *c_at = reinterpret_cast<int*>(shared + room.c_at) + Room::c_front;
+
+  // Diagonals of A and B together, and of C. A diagonal is a thread's.
+  __device__ static int front() { return static_cast<int>(threadIdx.x) - Room::c_front; }
+  __device__ int fetched() const { return bands.fetched_a() + bands.b_width; }
+  __device__ Diagonal operand(int l) const { return bands.a(bands.a_width - bands.fetched_a() + l); }
+
+  // Starts to bring the operands. `own`: each thread's first diagonal.
+  __device__ void bring(Copies& copies, const Source<T>& a, const Source<T>& b, const Diagonal& own) const {
+    const auto bytes = [](const T* p) { return reinterpret_cast<const char*>(p); };
+    const int a_diagonals = bands.fetched_a();
+    // Diagonal l begins at `from`, and in shared memory at the place that this returns.
+    const auto place_of = [&](int l, const char* from, bool stored) {
+      const int e = l - a_diagonals, d = bands.a_width - 1 - e;
+      const int row = e < 0 ? item * l * room.a_stride : room.b + item * e * room.b_stride,
+                place = row + since_border(from - row, kSector);
+      (e < 0 ? a_at[l] : b_at[e]) = stored ? place : room.nothing;
+      if (bands.mirrored) a_at[d] = stored ? place + item * d : room.nothing;
+      return shared + place;
+    };
+    if (inside) {
+#pragma unroll 1
+      for (int l = across_warps(); l < fetched(); l += blockDim.x) {
+        const Diagonal diagonal = l == across_warps() ? own : operand(l);
+        const bool of_a = l < a_diagonals;
+        const char* from = bytes((of_a ? a.values + i0 : b.values + i0 + bands.a_low) + diagonal.base);
+        char* to = place_of(l, from, diagonal.stored());
+        if (diagonal.stored()) copies.start(to, from, item * (of_a ? rows : met));
+      }
+      return;
+    }
+#pragma unroll 1
+    for (int l0 = 0; l0 < fetched(); l0 += blockDim.x) {
+      const int l = l0 + across_warps();
+      const bool of_a = l < a_diagonals;
+      Copy copy{};
+      if (l < fetched()) {
+        const Section section =
+            section_of(l0 == 0 ? own : operand(l), of_a ? i0 : i0 + bands.a_low, of_a ? mine : met, bands);
+        const T* values = of_a ? a.values : b.values;
+        const char* from = bytes(values + section.at);
+        char* to = place_of(l, from, section.stored());
+        copy = {from,
+                bytes(values),
+                bytes(values + (of_a ? a.size : b.size)),
+                to,
+                item,
+                of_a ? rows : met,
+                section.first,
+                section.last,
+                section.wrap};
+      }
+      const bool left = copy.stored() && !copies.start(copy);
+      for (unsigned todo = __ballot_sync(~0u, left); todo != 0; todo &= todo - 1) {
+        start_by_warp(copy_of_lane(copy, __ffs(todo) - 1), bands.n);
+      }
+    }
+  }
+
+  // The rest of the tables, and the zeros. `own`: the first diagonal of C of each thread.
+  __device__ void prepare(const T* c, const Diagonal& own) const {
+    for (int l = front(); l < room.c_table(); l += blockDim.x) {
+      const Diagonal diagonal = l == front() ? own : bands.c(l);
+      Section section = inside ? inner_section(diagonal, i0, rows) : section_of(diagonal, i0, mine, bands);
+      if (bands.step < rows) section = written(section, diagonal, c, bands);
+      const int row = item * l * room.c_stride;
+      const auto to = reinterpret_cast<const char*>(c + section.at);
+      c_at[l] = section.stored() ? row + since_border(to - row, 16) : -1;
+      if (l >= 0 && l < diagonals) sections[l] = section;
+      if (l < room.table) {
+        if (l < 0 || l >= bands.a_width) a_at[l] = room.nothing;
+        if (l >= -Room::b_front && (l < 0 || l >= bands.b_width)) b_at[l] = room.nothing;
+      }
+    }
+    for (int x = threadIdx.x; x < room.b_stride; x += blockDim.x) reinterpret_cast<T*>(shared + room.nothing)[x] = T{};
+  }
+
+  __device__ const T* sums(int diagonal) const { return reinterpret_cast<const T*>(shared + c_at[diagonal]); }
+
+  // Writes C's diagonals as they are, a thread each.
+  __device__ void store(T* c) const {
+    for (int l = across_warps(); l < diagonals; l += blockDim.x) {
+      const Section section = sections[l];
+      start_store(c + section.at, sums(l), section.first, min(section.last, section.wrap));
+      if (section.wrap < section.last)
+        start_store(c + section.at - bands.n, sums(l), max(section.first, section.wrap), section.last);
+    }
+    wait_for_stores();
+  }
+
+  // The same with alpha and beta, and with sums that are infinite or no numbers done again.
+  __device__ void update(T* c, const Update<T>& update, const T* a, bool conj_a, const T* b, bool conj_b) const {
+    for (int l = threadIdx.x / 32; l < diagonals; l += blockDim.x / 32) {
+      const Section section = sections[l];
+      for (int x = threadIdx.x % 32; x < section.last; x += 32) {
+        if (x < section.first) continue;
+        T sum = sums(l)[x];
+        if (!is_finite(sum)) sum = stored_sum(bands, a, conj_a, b, conj_b, i0 + x, l);
+        update.one(c + section.place(x, bands.n), sum);
+      }
+    }
+  }
+};
+
+// Blocks that a multiprocessor is to hold: registers for the tiles and a few more; for narrow bands fewer, so that
+// there are seven blocks. (n = 10^6, 11 diagonals: six take 103 us, seven 98.)
+template <class T>
+constexpr int band_blocks(int tiles, int count, int parts) {
+  const int registers = is_complex<T> ? 16 * count + 48 : tiles == 3 && count == 6 ? 72 : 8 * count + 36;
+  return std::max(1, 2048 / (most_groups<T>(tiles) * parts * registers));
+}
+
+// A warp adds up `Count` tiles of its rows of C, the first of them First; `Parts` warps share the rows. Tiles: a row of
+// B.
+template <int Tiles, int First, int Count, int Parts, class T>
+__global__ void __launch_bounds__(32 * most_groups<T>(Tiles) * Parts, (band_blocks<T>(Tiles, Count, Parts)))
+    band_tiles(const __grid_constant__ Bands bands, const __grid_constant__ Room room, const Source<T> a, bool conj_a,
+               const Source<T> b, bool conj_b, T* c, const __grid_constant__ Update<T> update) {
+  constexpr int item = sizeof(T);
+  extern __shared__ __align__(kSector) char shared[];
+  __shared__ Copies copies;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int groups = blockDim.x / (32 * Parts), part = warp / groups, first = warp % groups * kWarpRows;
+  const BandBlock<T> block{bands, room, shared, groups * kWarpRows, met_rows(bands, groups)};
+  const Diagonal own_operand = block.operand(across_warps()), own_result = bands.c(block.front());  // on their way
+  if (threadIdx.x == 0) copies.begin(blockDim.x);
+  __syncthreads();
+  block.bring(copies, a, b, own_operand);
+  block.prepare(c, own_result);
+  copies.started();
+  copies.wait(0);
+
+  const int row = lane / 4, inner = lane % 4, column = lane % 4 * 2;
+  int right[Tiles][2];
+#pragma unroll
+  for (int t = 0; t < Tiles; ++t) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int k = 4 * half + inner;
+      right[t][half] = block.b_at[8 * t + row - k] + item * k;
+      asm("" : "+r"(right[t][half]));  // kept, not found anew in every step
+    }
+  }
+  Tile<T> sums[Count];
+  [&]<int... Part>(std::integer_sequence<int, Part...>) {
+    const auto add = [&]<int P>() {
+      add_tiles<First + P * Count>(sums, bands, shared + item * first, block.a_at, right, conj_a, conj_b);
+    };
+    ((part == Part ? add.template operator()<Part>() : void()), ...);
+  }(std::make_integer_sequence<int, Parts>());
+  __syncthreads();  // A's and B's diagonals are done with
+
+  int at[Count + 1][2];  // where C's diagonals begin that hold this lane's columns, for rows 8 below and for its own
+#pragma unroll
+  for (int t = 0; t <= Count; ++t) {
+#pragma unroll
+    for (int v = 0; v < 2; ++v) at[t][v] = block.c_at[8 * (First + part * Count + t - 1) + column + v - row];
+  }
+  bool wrong = false;  // a sum that is infinite or no number
+  char* own_rows = shared + item * (first + row);
+#pragma unroll
+  for (int t = 0; t < Count; ++t) {
+    const int tile = First + part * Count + t;
+    if (tile < bands.tile || tile >= bands.tile_end) continue;
+#pragma unroll
+    for (int v = 0; v < 4; ++v) {
+      const int place = v < 2 ? at[t + 1][v] : at[t][v - 2], below = v < 2 ? 0 : 8;
+      const T sum = sums[t].value(v);
+      if (place >= 0) *reinterpret_cast<T*>(own_rows + place + item * below) = sum;
+      wrong |= !is_finite(sum);
+    }
+  }
+  before_copies();
+  const bool careful = __syncthreads_or(wrong) || !update.plain;
+  if (kBulkCopies && !careful) block.store(c);
+  else block.update(c, update, a.values, conj_a, b.values, conj_b);
+}
+
+}  // namespace diagsparse::cuda::band

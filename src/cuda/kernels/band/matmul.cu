@@ -1,0 +1,146 @@
+// Kernel "band" of dia, hm and cdm: C = alpha op(A) op(B) + beta C of two bands, on the FP64 matrix units.
+//
+//   op(A): m x l, op(B): l x n, C: m x n of one type, with diagonals on most offsets of a range (diagonals.hpp), 105 at
+//   most; where op(B) is op(A) transposed, A may be read for both.  bands: their diagonals, in the order of the
+//   offsets.
+//
+// A band is a row of dense tiles. A block takes 64 rows of C. It brings A's and B's diagonals for these rows into
+// shared memory as they are stored, a bulk copy each (see fetch.cuh); where B is A transposed, B's diagonals hold A's
+// values too. A warp takes 16 rows and adds up all of their tiles of C, 16 x 8 each, in registers, from the rows k of B
+// that they meet, 8 at a time. Then C's diagonals take the place of A's and B's in shared memory, and each is written
+// at once, by a bulk copy of the whole sectors of memory that the block meets.
+//
+//     rows i of C   | a a a a . . . .     The band of A times the band of B; tile t of C holds the columns
+//     (16 a warp)   | . a a a a . . .     8 t ... 8 t + 7, counted from the first that the rows reach.
+//                   | . . a a a a . .
+//
+// All types run in double precision, complex products as four real ones. Tiles also multiply what is not stored, as
+// zeros: so a sum that is infinite or no number is done again over the stored pairs alone. It wins where there are
+// enough multiply-adds, a million and 20 a row (choice.cpp). Tiles add up in a fixed order: the same bits on every run.
+#include "device/resident.cuh"
+#include "kernels/band/kernel.cuh"
+#include "kernels/diagonal_kernels.hpp"
+
+namespace diagsparse::cuda::band {
+
+namespace {
+
+struct ResidentBands {
+  bool are_bands = false;
+  Array diagonals;
+  Bands bands{};      // but for what operands and the launch decide
+  int64 c_bases = 0;  // the bits of the elements before C's diagonals
+
+  template <class F>
+  void visit(const F& f) const {
+    f(diagonals);
+  }
+};
+
+std::shared_ptr<ResidentBands> resident(const Plan& plan) {
+  return keep<ResidentBands>(plan.kept, "band", [&] {
+    auto made = std::make_shared<ResidentBands>();
+    Band a, b, c;
+    made->are_bands = find_bands(plan, a, b, c);
+    if (!made->are_bands) return made;
+    constexpr int around = 256;  // diagonals: more than a block's threads, and than the tables go beyond C's
+    std::vector<Diagonal> diagonals = a.diagonals;
+    diagonals.insert(diagonals.end(), b.diagonals.begin(), b.diagonals.end());
+    diagonals.insert(diagonals.end(), kWarpRows - 1, Diagonal{});
+    diagonals.insert(diagonals.end(), c.diagonals.begin(), c.diagonals.end());
+    diagonals.insert(diagonals.end(), around, Diagonal{});
+    made->diagonals = upload(diagonals);
+    const auto first = std::find_if(c.diagonals.begin(), c.diagonals.end(), std::mem_fn(&Diagonal::stored));
+    const auto last = std::find_if(c.diagonals.rbegin(), c.diagonals.rend(), std::mem_fn(&Diagonal::stored));
+    for (const Diagonal& diagonal : c.diagonals) {
+      if (diagonal.stored()) made->c_bases |= diagonal.base;
+    }
+    constexpr int64 beside = kSector;  // elements, that copies may read beside a section
+    made->bands = {.diagonals = made->diagonals.as<const Diagonal>(),
+                   .a_width = a.width(),
+                   .b_width = b.width(),
+                   .tile = static_cast<int>(first - c.diagonals.begin()) / 8,
+                   .tile_end = static_cast<int>(c.diagonals.rend() - last + kWarpRows - 2) / 8 + 1,
+                   .a_low = a.low,
+                   .inner_first = std::max({a.first(), b.first() - a.low, c.first()}) + beside,
+                   .inner_last = std::min({a.last(), b.last() - a.low, c.last()}) - beside,
+                   .rows = plan.rows,
+                   .n = plan.rows,
+                   .cyclic = a.cyclic};
+    return made;
+  });
+}
+
+void run_row(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
+  find_matmul(plan.format(), "row").typed(a.dtype, b.dtype)(plan, a, b, alpha, beta, c);
+}
+
+// Pairs of different types are rare, and each would cost every installation a minute of compiling.
+template <class U, class V>
+struct Matmul {
+  static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
+    run_row(plan, a, b, alpha, beta, c);
+  }
+};
+
+template <class T>
+struct Matmul<T, T> {
+  static constexpr int item = sizeof(T);
+
+  static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
+    const auto kept = resident(plan);
+    Bands bands = kept->bands;
+    const int tiles = tiles_of(std::max(bands.a_width, bands.b_width));
+    if (!kept->are_bands || tiles > most_tiles(is_complex<T>)) return run_row(plan, a, b, alpha, beta, c);
+    bands.mirrored =
+        plan.op_a.transposed != plan.op_b.transposed && a.structure == b.structure && a.values.data == b.values.data;
+    constexpr int together = kWritten<T> / item;
+    const bool beside =
+        kept->c_bases % together != 0 || reinterpret_cast<std::uintptr_t>(c.values.data) % kWritten<T> != 0;
+    with_tiles<3>(tiles, [&]<int Tiles>() {
+      const auto with = [&]<int First, int Count, int Parts>() {
+        constexpr auto kernel = band_tiles<Tiles, First, Count, Parts, T>;
+        const auto room = [&](int groups) { return Room(bands, item, groups, 8 * (Tiles + 1)); };
+        // As many rows as the block's shared memory has room for, and as let cyclic diagonals wrap around once at most.
+        int groups = most_groups<T>(Tiles);
+        while (groups > 0 && (room(groups).total > limits<kernel>().shared ||
+                              (bands.cyclic && groups > 1 && met_rows(bands, groups) > bands.n))) {
+          groups /= 2;
+        }
+        if (groups == 0) return run_row(plan, a, b, alpha, beta, c);
+        bands.step = groups * kWarpRows - (beside ? together : 0);
+        launch_shared("matmul band", kernel, dim3(static_cast<unsigned>(ceil_div(plan.rows, bands.step))),
+                      dim3(32 * Parts * groups), room(groups).total, bands, room(groups), Source<T>(a),
+                      plan.op_a.conjugated, Source<T>(b), plan.op_b.conjugated, c.values.as<T>(),
+                      Update<T>(alpha, beta));
+      };
+      // One triangle has half of the tiles. (n = 10^6, 41 diagonals, A A^T: 248 -> 203 us.)
+      if constexpr (std::is_same_v<T, double> && Tiles <= 9) {
+        if (bands.tile_end <= Tiles + 1) return with.template operator()<0, Tiles + 1, 1>();
+        if (bands.tile >= Tiles - 2) return with.template operator()<Tiles - 2, Tiles + 2, 1>();
+      }
+      if constexpr (!is_complex<T> && Tiles < 9) with.template operator()<0, 2 * Tiles, 1>();
+      else with.template operator()<0, Tiles, 2>();
+    });
+  }
+
+ private:
+  // Calls f with the number of tiles to compile for: this many or a few more.
+  template <int Tiles, class F>
+  static void with_tiles(int tiles, const F& f) {
+    if constexpr (Tiles >= most_tiles(is_complex<T>)) f.template operator()<Tiles>();
+    else if (tiles <= Tiles) f.template operator()<Tiles>();
+    else with_tiles<Tiles + (Tiles < 6 ? 1 : 3)>(tiles, f);
+  }
+};
+
+void prepare(const Plan& plan) {
+  resident(plan);
+  find_matmul(plan.format(), "row").prepare(plan);  // for operands of other types than the planned ones too
+}
+
+}  // namespace
+
+MatmulRow matmul() { return {"band", every_pair<Matmul, MatmulKernel>(), prepare}; }
+
+}  // namespace diagsparse::cuda::band

@@ -1,0 +1,183 @@
+// Batches of dia, hm and cdm on the GPU: y_i = alpha op(A_i) x_i + beta y_i, and C_i = alpha op(A_i) op(B_i) + beta
+// C_i.
+//
+//   A: `count` members of m x n, their values `stride` apart.  x: count x n.  y: count x m.  One launch for all
+//   members.
+//
+// The elements of all results are numbered through, member after member, and a thread takes one of them: many small
+// members fill the machine like a large one, and neighbouring threads read neighbouring values. A thread walks the
+// terms of its sum in their order and writes once: no atomics, the same bits on every run. Members that fill the
+// machine alone are multiplied one after the other, by the kernel that a single matrix gets.
+#include "core/batch.hpp"
+#include "device/resident.cuh"
+#include "device/values.cuh"
+#include "kernels/matvec/terms.cuh"
+
+namespace diagsparse {
+
+namespace cuda::batch {
+
+namespace {
+
+using matvec::kTerms;  // that a block has in shared memory at a time
+
+constexpr int64 kSmallRows = 1 << 17;    // of y: from here on a launch for each member costs nothing
+constexpr int64 kSmallResult = 1 << 21;  // elements of C on the longest diagonals; the same
+constexpr int kAt = 4;                   // terms whose values are on their way together
+
+// What a thread takes: item `number` of a member, of `each` items a member.
+struct Item {
+  int64 member;
+  unsigned number;
+
+  __device__ explicit Item(unsigned each) {
+    const int64 start = static_cast<int64>(blockIdx.x) * kBlock, first = start / each;
+    const unsigned from = static_cast<unsigned>(start - first * each) + threadIdx.x;
+    member = first + from / each;
+    number = from % each;
+  }
+};
+
+// Calls f(first, members, grid) for as many members at a time as a launch takes, of `each` items a member.
+template <class F>
+void by_launches(int64 count, int64 each, const F& f) {
+  const int64 most = std::max<int64>(1, (int64{0x7fffffff} * kBlock) / std::max<int64>(1, each));
+  for (int64 first = 0; first < count; first += most) {
+    const int64 members = std::min(most, count - first);
+    f(first, members, dim3(static_cast<unsigned>(ceil_div(members * each, kBlock))));
+  }
+}
+
+// Member m has its values, its vector and its result m times these further on.
+struct Strides {
+  int64 u, v, out;
+};
+
+// A term in shared memory; the rows of small members are few.
+struct SmallTerm {
+  int64 u, v;
+  int first, last;
+
+  __device__ bool holds(int i) const { return i >= first && i < last; }
+};
+
+// A block has the list of terms in shared memory; its threads may be of several members.
+template <class U, class V>
+__global__ void __launch_bounds__(kBlock)
+    member_rows(const Term* terms, int count, const U* values, bool conj, const V* x, Product<U, V>* y, Strides strides,
+                int64 members, unsigned rows, const __grid_constant__ Update<Product<U, V>> update) {
+  __shared__ SmallTerm near[kTerms + kAt];  // and room to look past their end
+  const Item item(rows);
+  const bool takes = item.member < members;
+  const int i = static_cast<int>(item.number);
+  values += item.member * strides.u + i;
+  x += item.member * strides.v + i;
+  Product<U, V> sum{};
+  for (int begin = 0; begin < count; begin += kTerms) {
+    const int some = min(count - begin, kTerms);
+    __syncthreads();
+    for (int k = threadIdx.x; k < some; k += kBlock) {
+      const Term term = terms[begin + k];
+      near[k] = {term.u, term.v, static_cast<int>(term.first), static_cast<int>(term.last)};
+    }
+    __syncthreads();
+    for (int t = 0; takes && t < some; t += kAt) {
+      U u[kAt];
+      V v[kAt];
+#pragma unroll
+      for (int k = 0; k < kAt; ++k) {
+        if (t + k < some && near[t + k].holds(i)) {
+          u[k] = load_once(values + near[t + k].u);
+          v[k] = load(x + near[t + k].v);
+        }
+      }
+#pragma unroll
+      for (int k = 0; k < kAt; ++k) {
+        if (t + k < some && near[t + k].holds(i)) sum += multiply(conjugate_if(conj, u[k]), v[k]);
+      }
+    }
+  }
+  if (takes) update.one(y + item.member * strides.out + i, sum);
+}
+
+// `length` items for each diagonal of C; the shorter ones leave some of them out.
+template <class U, class V>
+__global__ void __launch_bounds__(kBlock)
+    member_diagonals(const Sum* sums, const Term* terms, unsigned each, unsigned length, const U* a, bool conj_a,
+                     const V* b, bool conj_b, Product<U, V>* c, Strides strides, int64 members,
+                     const __grid_constant__ Update<Product<U, V>> update) {
+  const Item item(each);
+  if (item.member >= members) return;
+  const Sum sum = sums[item.number / length];
+  const int64 i = sum.first + item.number % length;
+  if (i >= sum.last) return;
+  a += item.member * strides.u + i;
+  b += item.member * strides.v + i;
+  Product<U, V> total{};
+  for (const Term *t = terms + sum.terms, *end = terms + sum.terms_end; t != end; ++t) {
+    if (i >= t->first && i < t->last) {
+      total += multiply(conjugate_if(conj_a, load(a + t->u)), conjugate_if(conj_b, load(b + t->v)));
+    }
+  }
+  update.one(c + item.member * strides.out + sum.out + i, total);
+}
+
+template <class U, class V>
+struct MemberRows {
+  static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    using T = Product<U, V>;
+    const auto kept = matvec::resident_terms(a, op);
+    const Strides strides{member_stride(a), x.row_stride, y.row_stride};
+    by_launches(y.rows, y.cols, [&](int64 first, int64 members, dim3 grid) {
+      launch("batch matvec", member_rows<U, V>, grid, dim3(kBlock), kept->terms_begin(), kept->count,
+             a.values.as<U>() + first * strides.u, op.conjugated, x.as<V>() + first * strides.v,
+             y.as<T>() + first * strides.out, strides, members, static_cast<unsigned>(y.cols), Update<T>(alpha, beta));
+    });
+  }
+};
+
+template <class U, class V>
+struct MemberDiagonals {
+  static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
+    using T = Product<U, V>;
+    const auto kept = resident_sums(plan);
+    const Strides strides{member_stride(a), member_stride(b), member_stride(c)};
+    const int64 length = std::min(plan.rows, plan.cols),
+                each = length * static_cast<int64>(diagonal_work(plan).sums.sums.size());
+    by_launches(c.values.shape.rows, each, [&](int64 first, int64 members, dim3 grid) {
+      launch("batch matmul", member_diagonals<U, V>, grid, dim3(kBlock), kept->sums_begin(), kept->terms_begin(),
+             static_cast<unsigned>(each), static_cast<unsigned>(length), a.values.as<U>() + first * strides.u,
+             plan.op_a.conjugated, b.values.as<V>() + first * strides.v, plan.op_b.conjugated,
+             c.values.as<T>() + first * strides.out, strides, members, Update<T>(alpha, beta));
+    });
+  }
+};
+
+// Whether the members of a product are many small ones for `member_diagonals`.
+bool small(const Plan& plan) {
+  const auto sums = static_cast<int64>(diagonal_work(plan).sums.sums.size());
+  return plan.kernel == "row" && std::min(plan.rows, plan.cols) * std::max<int64>(1, sums) < kSmallResult;
+}
+
+}  // namespace
+
+}  // namespace cuda::batch
+
+void batch_matvec(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+  static const auto at_once = every_pair<cuda::batch::MemberRows, MatvecKernel>();
+  const MatvecKernel one_by_one = matvec_kernel(find_matvec(a.format, ""), a.dtype, x.dtype);
+  if (y.cols < cuda::batch::kSmallRows) return at_once(a.dtype, x.dtype)(a, op, alpha, x, beta, y);
+  for (int64 i = 0; i < y.rows; ++i) one_by_one(member(a, i), op, alpha, member(x, i), beta, member(y, i));
+}
+
+void batch_matmul(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
+  static const auto at_once = every_pair<cuda::batch::MemberDiagonals, MatmulKernel>();
+  if (c.values.size() == 0) return;
+  if (cuda::batch::small(plan)) return at_once(a.dtype, b.dtype)(plan, a, b, alpha, beta, c);
+  for (int64 i = 0; i < c.values.shape.rows; ++i) {
+    Matrix result = member(c, i);
+    plan.multiply(a.dtype, b.dtype)(plan, member(a, i), member(b, i), alpha, beta, result);
+  }
+}
+
+}  // namespace diagsparse

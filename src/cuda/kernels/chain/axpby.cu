@@ -1,0 +1,40 @@
+// y = alpha x + beta y on the GPU: what is left of a step of a chain when the matrix has been multiplied.
+//
+//   x, y: m, or m x k, of any strides. A thread takes an element; neighbours are neighbouring rows. The same bits on
+//   every run.
+#include "core/recurrence.hpp"
+#include "device/dense.cuh"
+#include "device/values.cuh"
+
+namespace diagsparse {
+
+namespace cuda {
+
+namespace {
+
+// A thread takes a row of each gridDim.y-th column.
+template <class T>
+__global__ void __launch_bounds__(kBlock)
+    add_elements(const Block<T> x, const Block<T> y, int64 rows, int64 cols, const __grid_constant__ Update<T> update) {
+  const int64 i = thread_index();
+  if (i >= rows) return;
+  for (int64 column = blockIdx.y; column < cols; column += gridDim.y) {
+    update.one(y.data + i * y.row + column * y.col, load(x.data + i * x.row + column * x.col));
+  }
+}
+
+}  // namespace
+
+}  // namespace cuda
+
+void axpby(Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+  with_value_type(y.dtype, [&](auto type) {
+    using T = decltype(type);
+    if (alpha == 0.0) return cuda::scale<T>(y, beta);
+    const dim3 grid(cuda::blocks(y.rows).x, static_cast<unsigned>(std::min<int64>(y.cols, 65535)));
+    cuda::launch("axpby", cuda::add_elements<T>, grid, dim3(cuda::kBlock), cuda::Block<T>(x), cuda::Block<T>(y), y.rows,
+                 y.cols, Update<T>(alpha, beta));
+  });
+}
+
+}  // namespace diagsparse

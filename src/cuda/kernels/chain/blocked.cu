@@ -1,0 +1,278 @@
+// Kernel "blocked" of dia, hm and cdm: the sum of a recurrence in op(A), several steps in one pass over A (the matrix
+// powers kernel with ghost zones of Demmel, Hoemmen, Mohiyuddin and Yelick, IPDPS 2008).
+//
+//   A: n x n, D diagonals that reach `below` and `above` rows.  x, y: n (columns of a block one after the other).
+//   Bytes at least: A + x + y for each pass of s steps, where "steps" reads A in every step.
+//
+// A block of threads takes neighbouring rows. It brings their part of A and of the last two vectors into shared memory,
+// with what the slopes need: its last step computes its own rows, the step before those and `below` more in front and
+// `above` behind, and so on. Neighbouring blocks compute the slopes again. A thread takes every kThreads-th row of a
+// step and walks the diagonals; all of a warp read neighbours, in global and in shared memory. Only the last two
+// vectors are written back, and the sum y, which lies in shared memory meanwhile. It wins where the slopes are short
+// beside the rows that fit, and does what "steps" does where no number of steps pays, and for packed layouts and 16-bit
+// values. Sums add up in an order that the matrix and the device decide: the same bits on every run.
+#include "core/recurrence.hpp"
+#include "device/resident.cuh"
+#include "device/values.cuh"
+#include "kernels/chain/partners.cuh"
+#include "kernels/diagonal_kernels.hpp"
+
+namespace diagsparse::cuda::chain {
+
+namespace {
+
+constexpr int kThreads = 512;
+constexpr int kMostSteps = 16;
+
+// A step's factors; a vector whose factor is zero is not read.
+template <class T>
+struct Step {
+  Factor<T> alpha{1.0}, beta{0.0}, gamma{0.0}, c{0.0};
+  bool stays = false, back = false, counts = false;
+
+  Step() = default;
+  Step(Scalar a, Scalar b, Scalar g, Scalar coefficient)
+      : alpha(a), beta(b), gamma(g), c(coefficient), stays(b != 0.0), back(g != 0.0), counts(coefficient != 0.0) {}
+};
+
+// How a block's rows lie in its shared memory: two vectors of `width`, y of `rows`, A's diagonals of `depth`.
+struct Cut {
+  int steps = 1, rows = 0, below = 0, above = 0, count = 0;
+  bool around = false;
+
+  __host__ __device__ int slopes(int steps_left) const { return steps_left * (below + above); }
+  __host__ __device__ int width() const { return rows + slopes(steps); }
+  __host__ __device__ int depth() const { return rows + slopes(steps - 1); }
+};
+
+template <class U, class T>
+int64 shared_bytes(const Cut& cut) {
+  const int64 item = sizeof(T), value = sizeof(U), entry = sizeof(Partner);
+  return item * (2 * cut.width() + cut.rows) + cut.count * (entry + value * cut.depth());
+}
+
+template <class T>
+struct PassOnDevice {
+  const T *v, *before;
+  T *v_out, *before_out, *y;
+  bool fresh, has_start;
+  Factor<T> start;
+  Step<T> step[kMostSteps];
+
+  PassOnDevice(const Recurrence& r, const Pass<T>& p)
+      : v(p.v),
+        before(p.before),
+        v_out(p.v_out),
+        before_out(p.before_out),
+        y(p.y),
+        fresh(p.fresh),
+        has_start(p.start != 0.0),
+        start(p.start) {
+    for (int64 j = p.first; j < p.first + p.steps; ++j) {
+      step[j - p.first] = Step<T>(r.alpha[j], r.beta[j], r.back(j), r.c[j + 1]);
+    }
+  }
+};
+
+// A block's rows [first, last), as all of its threads see them: what lies in shared memory, and which rows. Rows of the
+// two vectors count from v_first, those of A from a_first, those of y from first. Rows that the slopes reach lie in the
+// matrix, or go around: then row i < 0 stands for n + i, row i >= n for i - n.
+template <class U, class T>
+struct Trapezoid {
+  const Cut& cut;
+  const PassOnDevice<T>& pass;
+  int64 n, first, last, v_first, a_first;
+  int a_rows;
+  Bits<T>*now, *other, *total;
+  Partner* partners;
+  Bits<U>* a;
+
+  __device__ Trapezoid(const Cut& cut, const PassOnDevice<T>& pass, int64 n, unsigned char* memory)
+      : cut(cut), pass(pass), n(n) {
+    first = static_cast<int64>(blockIdx.x) * cut.rows;
+    last = min(n, first + cut.rows);
+    v_first = begin_with(cut.steps);
+    a_first = begin_with(cut.steps - 1);
+    a_rows = static_cast<int>(end_with(cut.steps - 1) - a_first);
+    partners = reinterpret_cast<Partner*>(memory);  // the items with the largest alignment first
+    now = reinterpret_cast<Bits<T>*>(partners + cut.count);
+    other = now + cut.width();
+    total = other + cut.width();
+    a = reinterpret_cast<Bits<U>*>(total + cut.rows);
+  }
+
+  // The rows that are needed with this many steps to come.
+  __device__ int64 begin_with(int left) const {
+    const int64 begin = first - static_cast<int64>(left) * cut.below;
+    return cut.around ? begin : max(int64{0}, begin);
+  }
+  __device__ int64 end_with(int left) const {
+    const int64 end = last + static_cast<int64>(left) * cut.above;
+    return cut.around ? end : min(n, end);
+  }
+  __device__ int64 within(int64 i) const {
+    while (i < 0) i += n;
+    while (i >= n) i -= n;
+    return i;
+  }
+
+  __device__ void bring_vectors() {
+    const int count = static_cast<int>(end_with(cut.steps) - v_first);
+    for (int i = threadIdx.x; i < count; i += kThreads) {
+      const int64 row = within(v_first + i);
+      now[i] = to_bits(load(pass.v + row));
+      if (pass.before) other[i] = to_bits(load(pass.before + row));
+    }
+    if (!pass.y) return;
+    for (int i = threadIdx.x; i < static_cast<int>(last - first); i += kThreads) {
+      T sum{};
+      if (!pass.fresh) sum = pass.y[first + i];
+      else if (pass.has_start) sum = pass.start * load(pass.v + first + i);
+      total[i] = to_bits(sum);
+    }
+  }
+
+  // Whether each of them holds all rows of the block's part of A. Waits for all threads.
+  __device__ bool bring_partners(const Partner* from) {
+    bool whole = true;
+    for (int k = threadIdx.x; k < cut.count; k += kThreads) {
+      partners[k] = from[k];
+      whole = whole && partners[k].holds(a_first, a_first + a_rows, n);
+    }
+    return __syncthreads_and(whole);
+  }
+
+  template <bool Whole>
+  __device__ void bring_values(const U* values, bool conj) {
+    for (int i = threadIdx.x; i < a_rows; i += kThreads) {
+      const int64 row = within(a_first + i);
+#pragma unroll 8
+      for (int k = 0; k < cut.count; ++k) {
+        const int64 place = partners[k].place(row);
+        if (Whole || place >= 0) a[k * cut.depth() + i] = to_bits(conjugate_if(conj, load_once(values + place)));
+      }
+    }
+  }
+
+  template <bool Whole>
+  __device__ void step(const Step<T>& step, int left) {
+    const int end = static_cast<int>(end_with(left) - a_first), shift = static_cast<int>(a_first - v_first);
+    const int own = static_cast<int>(first - a_first), own_end = static_cast<int>(last - a_first);
+    for (int i = static_cast<int>(begin_with(left) - a_first) + threadIdx.x; i < end; i += kThreads) {
+      const Bits<T>* v = now + (i + shift);
+      const int64 row = Whole ? 0 : within(a_first + i);
+      T sum{};
+#pragma unroll 8
+      for (int k = 0; k < cut.count; ++k) {
+        if (Whole || partners[k].place(row) >= 0) {
+          sum += multiply(from_bits<U>(a[k * cut.depth() + i]), from_bits<T>(v[partners[k].offset]));
+        }
+      }
+      T next = step.alpha * sum;
+      if (step.stays) next += step.beta * from_bits<T>(*v);
+      if (step.back) next += step.gamma * from_bits<T>(other[i + shift]);
+      other[i + shift] = to_bits(next);  // in this step nobody else reads there
+      if (pass.y && step.counts && i >= own && i < own_end) {
+        total[i - own] = to_bits(from_bits<T>(total[i - own]) + step.c * next);
+      }
+    }
+    __syncthreads();
+    Bits<T>* const made = other;
+    other = now;
+    now = made;
+  }
+
+  template <bool Whole>
+  __device__ void run(const U* values, bool conj) {
+    bring_values<Whole>(values, conj);
+    __syncthreads();
+    for (int t = 0; t < cut.steps; ++t) step<Whole>(pass.step[t], cut.steps - 1 - t);
+  }
+
+  __device__ void write_back() {
+    const int shift = static_cast<int>(first - v_first);
+    for (int i = threadIdx.x; i < static_cast<int>(last - first); i += kThreads) {
+      if (pass.v_out) pass.v_out[first + i] = from_bits<T>(now[shift + i]);
+      if (pass.before_out) pass.before_out[first + i] = from_bits<T>(other[shift + i]);
+      if (pass.y) pass.y[first + i] = from_bits<T>(total[i]);
+    }
+  }
+};
+
+template <class U, class T>
+__global__ void __launch_bounds__(kThreads, 2)
+    chain_pass(const Partner* partners, const U* values, bool conj, int64 n, const __grid_constant__ Cut cut,
+               const __grid_constant__ PassOnDevice<T> pass) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  Trapezoid<U, T> rows(cut, pass, n, memory);
+  rows.bring_vectors();
+  if (rows.bring_partners(partners)) rows.template run<true>(values, conj);
+  else rows.template run<false>(values, conj);
+  rows.write_back();
+}
+
+// As many steps a pass as make one of them cheapest. Two blocks share a multiprocessor, so that one computes while the
+// other waits for memory; small matrices are cut finer, for every multiprocessor to have two. Microseconds on an H200,
+// fitted to 8 steps with bands of 5 to 41 diagonals at n = 10^4 .. 3 x 10^6 (n = 10^6, 11 diagonals, float64: "steps"
+// 28, "blocked" 19 a step; 41 diagonals: 87 and 135, so there nothing is blocked).
+template <class U, class T>
+Cut choose_cut(int64 k, int64 n, const ResidentPartners& partners, const Limits& device) {
+  constexpr double kLaunch = 4, kCopied = 4.3e6;  // bytes a microsecond
+  constexpr int kSteepest = 4;                    // rows for each row of the slopes, at least
+  constexpr int64 kReserved = 1024;               // bytes a block that the system keeps for itself
+  const int64 room = (device.shared - kReserved) / 2;
+  const int64 fair = std::max<int64>(kThreads / 2, ceil_div(n, 2 * device.multiprocessors));
+  Cut best;
+  if (partners.below + partners.above > room || partners.count > room)
+    return best;  // from here on everything fits an int
+  const auto count = static_cast<double>(partners.count), rows = static_cast<double>(n);
+  const double memory = rows * (count * sizeof(U) + 2 * sizeof(T)) / kCopied;
+  const double cached = rows * (7 + 0.09 * count * sizeof(U)) * 1e-6;
+  double least = kLaunch + memory;
+  for (int s = 2; s <= std::min<int64>(k, kMostSteps); ++s) {
+    Cut cut{s, 0, 0, 0, static_cast<int>(partners.count), partners.around};
+    cut.below = static_cast<int>(partners.below);
+    cut.above = static_cast<int>(partners.above);
+    const int64 slopes = cut.slopes(s - 1), fixed = shared_bytes<U, T>(cut);
+    const int64 each = static_cast<int64>(3 * sizeof(T) + partners.count * sizeof(U));
+    if (fixed >= room) break;
+    cut.rows = static_cast<int>(std::min((room - fixed) / each, std::max(fair, kSteepest * slopes)));
+    if (cut.rows < kSteepest * slopes) break;
+    const double part = static_cast<double>(slopes) / cut.rows;
+    const double cost = (kLaunch + memory * (1 + part)) / s + cached * (1 + part / 2);
+    if (cost < least) best = cut, least = cost;
+  }
+  return best;
+}
+
+template <class U, class T>
+struct Blocked {
+  static void run(const Matrix& a, Op op, const Recurrence& r, const Dense& x, const Dense& y) {
+    if (sizeof(U) == 2 || a.layout().packing) return run_steps(a, op, r, x, y);
+    if constexpr (sizeof(U) > 2) run_passes(a, op, r, x, y);
+  }
+
+ private:
+  static void run_passes(const Matrix& a, Op op, const Recurrence& r, const Dense& x, const Dense& y) {
+    const int64 n = x.rows;
+    const auto partners = keep<ResidentPartners>(a.layout().kept(), op.transposed ? "chain T" : "chain N", [&] {
+      return std::make_shared<ResidentPartners>(Neighbours(matvec_sums(spans_of(a.layout(), op), n), n, true));
+    });
+    constexpr auto kernel = chain_pass<U, T>;
+    const Cut cut = choose_cut<U, T>(r.steps(), n, *partners, limits<kernel>());
+    if (cut.steps < 2) return run_steps(a, op, r, x, y);
+    in_passes<T>(r, cut.steps, x, y, [&](const Pass<T>& pass) {
+      Cut here = cut;
+      here.steps = static_cast<int>(pass.steps);
+      launch_shared("chain blocked", kernel, dim3(static_cast<unsigned>(ceil_div(n, cut.rows))), dim3(kThreads),
+                    static_cast<int>(shared_bytes<U, T>(here)), partners->begin(), a.values.as<const U>(),
+                    op.conjugated, n, here, PassOnDevice<T>(r, pass));
+    });
+  }
+};
+
+}  // namespace
+
+ChainRow blocked() { return {"blocked", every_stored_pair<Blocked, ChainKernel>()}; }
+
+}  // namespace diagsparse::cuda::chain

@@ -1,0 +1,49 @@
+#include "kernels/cusparse/cusparse.hpp"
+
+#include <map>
+
+#include "device/device_array.hpp"
+
+namespace diagsparse::cuda::cusparse {
+
+cusparseHandle_t cusparse_handle() {
+  // Never destroyed: a thread may end after CUDA has.
+  thread_local std::map<int, cusparseHandle_t> handles;
+  cusparseHandle_t& handle = handles[current_device()];
+  if (handle == nullptr) CUDA_CALL(cusparseCreate(&handle));
+  CUDA_CALL(cusparseSetStream(handle, stream()));
+  return handle;
+}
+
+Array converted(const Array& a, DType dtype) {
+  if (a.dtype == dtype) return a;
+  const DeviceArray made = DeviceArray::empty(dtype, {a.size()});
+  DeviceArray flat = DeviceArray::of(a);
+  flat.shape = {a.size()};
+  flat.strides = {1};
+  assign(flat, made);
+  return made.array();
+}
+
+std::shared_ptr<OneWidth> indices_of(const Matrix& a) {
+  return a.kept().get<OneWidth>("cusparse indices", [&] {
+    const bool wide = a.values.size() > 0x7fffffff;
+    const DType t = wide ? DType::i64 : DType::i32;
+    const char* first = a.format == "coo" ? "row" : "indptr";
+    const char* second = a.format == "coo" ? "col" : "indices";
+    return std::make_shared<OneWidth>(OneWidth{converted(a.index(first), t), converted(a.index(second), t),
+                                               wide ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I});
+  });
+}
+
+void describe(SparseMatrix& made, const Matrix& a, const OneWidth& indices, void* values, DType dtype) {
+  const auto create =
+      a.format == "coo"
+          ? cusparseCreateCoo(made.address(), a.rows, a.cols, a.values.size(), indices.first.data, indices.second.data,
+                              values, indices.type, CUSPARSE_INDEX_BASE_ZERO, value_type(dtype))
+          : cusparseCreateCsr(made.address(), a.rows, a.cols, a.values.size(), indices.first.data, indices.second.data,
+                              values, indices.type, indices.type, CUSPARSE_INDEX_BASE_ZERO, value_type(dtype));
+  check(create, "cusparseCreate", __FILE__, __LINE__);
+}
+
+}  // namespace diagsparse::cuda::cusparse

@@ -1,0 +1,133 @@
+// Kernels "cusparse": NVIDIA's library on our arrays, as the peer to measure against and to fall back on.
+//
+// cuSPARSE takes operands of one type, with 32-bit pointers beside 32-bit indices: what differs is converted in a
+// temporary. Descriptors, workspace and its preprocessing are kept with the matrix, one set for each
+// stream. Sums may differ in their last bits from run to run where cuSPARSE says so.
+#include "device/device_array.hpp"
+#include "formats/csc.hpp"
+#include "kernels/cusparse/cusparse.hpp"
+#include "kernels/row_kernels.hpp"
+
+namespace diagsparse::cuda::cusparse {
+
+namespace {
+
+// Values of op(A) for cuSPARSE, which knows no conjugate without a transpose.
+Array values_for(const Matrix& a, Op op, DType dtype) {
+  const Array values = converted(a.values, dtype);
+  const bool complex = a.dtype == DType::c64 || a.dtype == DType::c128;
+  if (!complex || !op.conjugated || op.transposed) return values;
+  return map(Map::conjugate, DeviceArray::of(values), 0.0).array();
+}
+
+// A real matrix has no adjoint in cuSPARSE, only a transpose.
+cusparseOperation_t operation(Op op, DType dtype) {
+  op.conjugated &= dtype == DType::c64 || dtype == DType::c128;
+  if (!op.transposed) return CUSPARSE_OPERATION_NON_TRANSPOSE;
+  return op.conjugated ? CUSPARSE_OPERATION_CONJUGATE_TRANSPOSE : CUSPARSE_OPERATION_TRANSPOSE;
+}
+
+// What is kept for products of a matrix with vectors (or blocks of one width) on one stream.
+struct Prepared {
+  std::mutex mutex;
+  std::shared_ptr<OneWidth> indices;
+  SparseMatrix matrix;
+  std::shared_ptr<void> workspace;
+  bool ready = false;
+};
+
+std::shared_ptr<Prepared> prepared(const Matrix& a, Op op, DType dtype, const std::string& what) {
+  const std::string key = "cusparse " + what + (op.transposed ? " T " : " N ") + dtype_name(dtype) + " " +
+                          std::to_string(reinterpret_cast<std::uintptr_t>(stream()));
+  return a.kept().get<Prepared>(key, [&] {
+    auto made = std::make_shared<Prepared>();
+    made->indices = indices_of(a);
+    describe(made->matrix, a, *made->indices, a.values.data, dtype);
+    return made;
+  });
+}
+
+void multiply_vector(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+  const Array values = values_for(a, op, y.dtype), in = converted({x.data, x.dtype, {x.rows}, nullptr}, y.dtype);
+  const Number one(alpha, y.dtype), two(beta, y.dtype);
+  const cusparseHandle_t handle = cusparse_handle();
+  DenseVector from, to;
+  CUDA_CALL(cusparseCreateDnVec(from.address(), x.rows, in.data, value_type(y.dtype)));
+  CUDA_CALL(cusparseCreateDnVec(to.address(), y.rows, y.data, value_type(y.dtype)));
+  const auto kept = prepared(a, op, y.dtype, "vector");
+  const std::lock_guard<std::mutex> lock(kept->mutex);
+  CUDA_CALL(cusparseSpMatSetValues(kept->matrix, values.data));
+  const auto type = value_type(y.dtype);
+  if (!kept->ready) {
+    std::size_t bytes = 0;
+    CUDA_CALL(cusparseSpMV_bufferSize(handle, operation(op, y.dtype), one.bytes, kept->matrix, from, two.bytes, to,
+                                      type, CUSPARSE_SPMV_ALG_DEFAULT, &bytes));
+    kept->workspace = allocate(static_cast<int64>(bytes));
+    CUDA_CALL(cusparseSpMV_preprocess(handle, operation(op, y.dtype), one.bytes, kept->matrix, from, two.bytes, to,
+                                      type, CUSPARSE_SPMV_ALG_DEFAULT, kept->workspace.get()));
+    kept->ready = true;
+  }
+  CUDA_CALL(cusparseSpMV(handle, operation(op, y.dtype), one.bytes, kept->matrix, from, two.bytes, to, type,
+                         CUSPARSE_SPMV_ALG_DEFAULT, kept->workspace.get()));
+}
+
+void describe(DenseMatrix& made, const Dense& d, void* data, DType dtype, bool by_columns) {
+  const int64 lead = by_columns ? std::max(d.col_stride, d.rows) : std::max(d.row_stride, d.cols);
+  CUDA_CALL(cusparseCreateDnMat(made.address(), d.rows, d.cols, lead, data, value_type(dtype),
+                                by_columns ? CUSPARSE_ORDER_COL : CUSPARSE_ORDER_ROW));
+}
+
+void multiply_block(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+  const bool by_columns = y.row_stride == 1 && y.col_stride != 1;
+  Dense in = x;
+  std::shared_ptr<const void> owner;
+  if (x.dtype != y.dtype) {
+    const DeviceArray made = DeviceArray::empty(y.dtype, {x.rows, x.cols}, !by_columns);
+    const DeviceArray from{static_cast<char*>(x.data),   x.dtype,          {x.rows, x.cols},
+                           {x.row_stride, x.col_stride}, current_device(), nullptr};
+    assign(from, made);
+    in = made.dense();
+    owner = made.owner;
+  }
+  const Array values = values_for(a, op, y.dtype);
+  const Number one(alpha, y.dtype), two(beta, y.dtype);
+  const cusparseHandle_t handle = cusparse_handle();
+  DenseMatrix from, to;
+  describe(from, in, in.data, y.dtype, by_columns);
+  describe(to, y, y.data, y.dtype, by_columns);
+  const auto kept = prepared(a, op, y.dtype, std::string(by_columns ? "columns " : "rows ") + std::to_string(y.cols));
+  const std::lock_guard<std::mutex> lock(kept->mutex);
+  CUDA_CALL(cusparseSpMatSetValues(kept->matrix, values.data));
+  const auto type = value_type(y.dtype);
+  const auto algorithm =
+      a.format == "csr" && !by_columns && !op.transposed ? CUSPARSE_SPMM_CSR_ALG2 : CUSPARSE_SPMM_ALG_DEFAULT;
+  const auto none = CUSPARSE_OPERATION_NON_TRANSPOSE;
+  if (!kept->ready) {
+    std::size_t bytes = 0;
+    CUDA_CALL(cusparseSpMM_bufferSize(handle, operation(op, y.dtype), none, one.bytes, kept->matrix, from, two.bytes,
+                                      to, type, algorithm, &bytes));
+    kept->workspace = allocate(static_cast<int64>(bytes));
+    CUDA_CALL(cusparseSpMM_preprocess(handle, operation(op, y.dtype), none, one.bytes, kept->matrix, from, two.bytes,
+                                      to, type, algorithm, kept->workspace.get()));
+    kept->ready = true;
+  }
+  CUDA_CALL(cusparseSpMM(handle, operation(op, y.dtype), none, one.bytes, kept->matrix, from, two.bytes, to, type,
+                         algorithm, kept->workspace.get()));
+}
+
+template <class U, class V>
+struct Multiply {
+  static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    if (a.format == "csc") return run(transposed_csr(a), {!op.transposed, op.conjugated}, alpha, x, beta, y);
+    if (a.values.size() == 0 || a.rows == 0 || a.cols == 0 || x.cols == 0) {  // cuSPARSE refuses what is empty
+      return matvec_kernel(find_matvec(a.format, "warp_per_row"), a.dtype, x.dtype)(a, op, alpha, x, beta, y);
+    }
+    if (x.cols == 1 && x.row_stride == 1 && y.row_stride == 1) multiply_vector(a, op, alpha, x, beta, y);
+    else multiply_block(a, op, alpha, x, beta, y);
+  }
+};
+}  // namespace
+
+MatvecRow matvec() { return {"cusparse", every_pair<Multiply, MatvecKernel>()}; }
+
+}  // namespace diagsparse::cuda::cusparse

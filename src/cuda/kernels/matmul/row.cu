@@ -1,0 +1,76 @@
+// Kernel "row" of dia, hm and cdm: C = alpha op(A) op(B) + beta C, planned from the offset sumset.
+//
+//   op(A): m x l, op(B): l x n, C: m x n, any of the layouts.  sums: one for each diagonal of C, rows first <= i < last
+//   of it at c[out + i].  terms: the pairs of diagonals that meet on it: a[u + i] b[v + i], for first <= i < last.
+//
+// A block takes a run of rows of one diagonal of C; a thread keeps the sums of one or a few of them in registers, walks
+// the pairs, and writes each value once. Neighbours read neighbours of A and of B, through the caches, once for each
+// pair that they are in. It wins for small products and where few pairs meet on a diagonal (choice.cpp), and does what
+// others refuse: any types, any layouts. A sum adds up in the order of A's offsets: the same bits on every run.
+#include "device/resident.cuh"
+#include "device/values.cuh"
+#include "kernels/diagonal_kernels.hpp"
+
+namespace diagsparse::cuda::matmul {
+
+namespace {
+
+template <int Rows, class U, class V>
+__global__ void __launch_bounds__(kBlock)
+    diagonal_rows(const Sum* sums, int64 count, const Term* terms, const U* a, bool conj_a, const V* b, bool conj_b,
+                  Product<U, V>* c, const __grid_constant__ Update<Product<U, V>> update) {
+  using T = Product<U, V>;
+  for (int64 d = blockIdx.y; d < count; d += gridDim.y) {
+    const Sum sum = sums[d];
+    const int64 first = sum.first + static_cast<int64>(blockIdx.x) * (kBlock * Rows) + threadIdx.x;
+    T totals[Rows] = {};
+    for (const Term *t = terms + sum.terms, *end = terms + sum.terms_end; t != end; ++t) {
+      const Term term = *t;
+#pragma unroll
+      for (int r = 0; r < Rows; ++r) {
+        const int64 i = first + r * kBlock;
+        if (i >= term.first && i < term.last) {
+          totals[r] += multiply(conjugate_if(conj_a, load(a + term.u + i)), conjugate_if(conj_b, load(b + term.v + i)));
+        }
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+      const int64 i = first + r * kBlock;
+      if (i < sum.last) update.one(c + sum.out + i, totals[r]);
+    }
+  }
+}
+
+void prepare(const Plan& plan) { resident_sums(plan); }
+
+template <class U, class V>
+struct RowMatmul {
+  static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
+    const auto kept = resident_sums(plan);
+    // Small products need every thread there is; in large ones a thread reuses the list for several rows.
+    if (plan.c->stored() < kSmall) multiply<1>(plan, *kept, a, b, alpha, beta, c);
+    else multiply<4>(plan, *kept, a, b, alpha, beta, c);
+  }
+
+ private:
+  static constexpr int64 kSmall = 1 << 21;  // values of C
+
+  template <int Rows>
+  static void multiply(const Plan& plan, const ResidentSums& kept, const Matrix& a, const Matrix& b, Scalar alpha,
+                       Scalar beta, Matrix& c) {
+    using T = Product<U, V>;
+    const int64 count = static_cast<int64>(diagonal_work(plan).sums.sums.size());
+    const dim3 grid(blocks(std::min(plan.rows, plan.cols), Rows).x,
+                    static_cast<unsigned>(std::min<int64>(count, 65535)));
+    launch("matmul row", diagonal_rows<Rows, U, V>, grid, dim3(kBlock), kept.sums_begin(), count, kept.terms_begin(),
+           a.values.as<U>(), plan.op_a.conjugated, b.values.as<V>(), plan.op_b.conjugated, c.values.as<T>(),
+           Update<T>(alpha, beta));
+  }
+};
+
+}  // namespace
+
+MatmulRow row() { return {"row", every_pair<RowMatmul, MatmulKernel>(), prepare}; }
+
+}  // namespace diagsparse::cuda::matmul

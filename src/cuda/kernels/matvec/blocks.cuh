@@ -1,0 +1,160 @@
+// Y = A X: what kernel "row" runs for blocks of columns, where window/kernel.cuh does not serve. `block_pieces` where a
+// row of X lies together and comes in pieces of 16 bytes, else `block_rows`.
+//
+//   op(A): m x n, as in row.cu.  X: n x k, Y: m x k, of any strides.
+//
+// Neighbouring threads read neighbouring elements of X, and each value of A once for all columns that a block takes. A
+// sum adds up in the order of the list: the same bits on every run.
+#pragma once
+
+#include "core/diagonals.hpp"
+#include "device/dense.cuh"
+#include "device/values.cuh"
+#include "kernels/matvec/pieces.cuh"
+#include "kernels/matvec/terms.cuh"
+
+namespace diagsparse::cuda::matvec {
+
+constexpr int kPasses = 2;  // pieces that a thread takes, of as many rows
+constexpr int kAhead = 8;   // values of A that a thread brings at a time
+
+// Threads that share a row: a power of two, 32 at most, each with a piece.
+inline int pieces_a_row(int64 pieces) { return static_cast<int>(std::min<int64>(pieces & -pieces, 32)); }
+inline __host__ __device__ int rows_a_warp(int pieces) { return kPasses * 32 / pieces; }
+
+// `pieces` lanes share a row, so that a warp reads x in whole sectors; a warp takes as many rows at a time as that
+// leaves, kPasses times. It brings its rows of A, of several diagonals at a time, through shared memory: read once, and
+// whole sectors too. blockIdx.y counts the pieces beyond the first ones.
+template <class U, class V>
+__global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 && !is_complex<U> ? 4 : 2)
+    block_pieces(const Term* terms, int count, const __grid_constant__ Interior interior, const U* values, bool conj,
+                 const Block<const V> x, const Block<Product<U, V>> y, int64 rows, int pieces,
+                 const __grid_constant__ Update<Product<U, V>> update) {
+  using T = Product<U, V>;
+  constexpr int width = kPiece<V>, warps = kBlock / 32;
+  __shared__ NearTerm near[kTerms];
+  __shared__ Bits<U> brought[warps][32 * kAhead];
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, a_pass = 32 / pieces, mine = kPasses * a_pass;
+  const int ahead = 32 * kAhead / mine, shift = __ffs(mine) - 1;
+  const int64 start = static_cast<int64>(blockIdx.x) * (warps * mine), stop = start + warps * mine;
+  const int64 first = start + warp * mine, row = first + lane / pieces;
+  const int64 column = (static_cast<int64>(blockIdx.y) * pieces + lane % pieces) * width;
+  const bool inside = start >= interior.first && stop <= interior.last;
+  const V* from[kPasses];
+#pragma unroll
+  for (int p = 0; p < kPasses; ++p) from[p] = x.data + (row + p * a_pass) * x.row + column;
+  T sums[kPasses][width] = {};
+  const auto walk = [&](int end, auto holds) {
+    for (int t = 0; t < end; t += ahead) {
+      const int some = min(ahead, end - t);
+      Bits<U> bits[kAhead];
+#pragma unroll
+      for (int j = 0; j < kAhead; ++j) {
+        const int e = lane + 32 * j, k = e >> shift;
+        const int64 i = first + (e & (mine - 1));
+        if (k < some && holds(near[t + k], i)) bits[j] = to_bits(load_once(values + near[t + k].u + i));
+      }
+      __syncwarp();
+#pragma unroll
+      for (int j = 0; j < kAhead; ++j) brought[warp][lane + 32 * j] = bits[j];
+      __syncwarp();
+      const Bits<U>* local = brought[warp] + lane / pieces;
+#pragma unroll 2
+      for (int k = 0; k < some; ++k) {
+        const NearTerm& term = near[t + k];
+        const bool turned = is_complex<U> && conj != term.conjugated;
+        uint4 piece[kPasses];
+#pragma unroll
+        for (int p = 0; p < kPasses; ++p) {
+          if (holds(term, row + p * a_pass)) piece[p] = __ldg(reinterpret_cast<const uint4*>(from[p] + term.v));
+        }
+#pragma unroll
+        for (int p = 0; p < kPasses; ++p) {
+          if (!holds(term, row + p * a_pass)) continue;
+          const auto value = conjugate_if(turned, arithmetic(from_bits<U>(local[(k << shift) + p * a_pass])));
+          V of_x[width];
+          memcpy(of_x, &piece[p], sizeof of_x);
+#pragma unroll
+          for (int c = 0; c < width; ++c) sums[p][c] += multiply(value, of_x[c]);
+        }
+      }
+    }
+  };
+  const int begin = inside ? interior.term : 0, end = inside ? interior.term_end : count;
+  for (int t = begin; t < end; t += kTerms) {
+    const int some = min(end - t, kTerms);
+    __syncthreads();
+    for (int k = threadIdx.x; k < some; k += kBlock) {
+      near[k] = near_term(terms[t + k]);
+      near[k].v *= x.row;
+    }
+    __syncthreads();
+    if (inside) walk(some, [](const NearTerm&, int64) { return true; });
+    else walk(some, [](const NearTerm& term, int64 i) { return term.holds(i); });
+  }
+#pragma unroll
+  for (int p = 0; p < kPasses; ++p) {
+    const int64 i = row + p * a_pass;
+    if (i < rows) update_piece(update, y.data + i * y.row + column, sums[p]);
+  }
+}
+
+// Whether X and Y lie so.
+template <class V>
+bool in_pieces(const Dense& x, const Dense& y) {
+  constexpr int width = kPiece<V>;
+  return x.cols > 1 && x.col_stride == 1 && y.col_stride == 1 && x.cols % width == 0 && x.row_stride % width == 0 &&
+         reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0;
+}
+
+// Where row i of a term has its value: behind that of the row before.
+struct Neighbouring {
+  struct Row {
+    int64 i;
+
+    __device__ int64 value(const Term& term) const { return term.u + i; }
+  };
+
+  __device__ Row row(int64 i) const { return {i}; }
+};
+
+// A thread takes one row and Columns columns of the block, `groups` apart. Threads run along the axis on which
+// x is contiguous. Where: of the values.
+template <int Columns, class Where, class U, class V>
+__global__ void __launch_bounds__(kBlock)
+    block_rows(const Term* terms, int count, const Where where, const U* values, bool conj, const Block<const V> x,
+               const Block<Product<U, V>> y, int64 rows, int64 cols, int64 groups, bool along_columns,
+               const __grid_constant__ Update<Product<U, V>> update) {
+  const int64 t0 = thread_index();
+  if (t0 >= rows * groups) return;
+  const int64 i = along_columns ? t0 / groups : t0 % rows, group = along_columns ? t0 % groups : t0 / rows;
+  const auto row = where.row(i);
+  Product<U, V> sums[Columns] = {};
+  for (const Term* t = terms; t != terms + count; ++t) {
+    if (i < t->first || i >= t->last) continue;
+    const auto value = conjugate_if(conj != t->conjugated, arithmetic(load(values + row.value(*t))));
+    const V* v = x.data + (t->v + i) * x.row;
+#pragma unroll
+    for (int k = 0; k < Columns; ++k) {
+      const int64 c = group + k * groups;
+      if (c < cols) sums[k] += multiply(value, load(v + c * x.col));
+    }
+  }
+#pragma unroll
+  for (int k = 0; k < Columns; ++k) {
+    const int64 c = group + k * groups;
+    if (c < cols) update.one(y.data + i * y.row + c * y.col, sums[k]);
+  }
+}
+
+template <class U, class V, class Where>
+void multiply_block(const ResidentTerms& kept, const Where& where, const U* values, bool conj, const Dense& x,
+                    const Dense& y, const Update<Product<U, V>>& update) {
+  constexpr int columns = 4;
+  const int64 groups = ceil_div(x.cols, columns);
+  launch("matvec row", block_rows<columns, Where, U, V>, blocks(y.rows * groups), dim3(kBlock), kept.terms_begin(),
+         kept.count, where, values, conj, Block<const V>(x), Block<Product<U, V>>(y), y.rows, x.cols, groups,
+         x.col_stride == 1, update);
+}
+
+}  // namespace diagsparse::cuda::matvec

@@ -1,0 +1,25 @@
+// Results in pieces of 16 bytes.
+#pragma once
+
+#include "core/arithmetic.hpp"
+
+namespace diagsparse::cuda::matvec {
+
+// Columns in a piece of 16 bytes.
+template <class V>
+constexpr int kPiece = 16 / static_cast<int>(sizeof(V));
+
+// out = alpha sums + beta out for neighbouring elements; in one piece where nothing is read and the address allows it.
+template <class T, int Width>
+inline __device__ void update_piece(const Update<T>& update, T* out, const T (&sums)[Width]) {
+  if (update.plain && sizeof(sums) == 16 && reinterpret_cast<std::uintptr_t>(out) % 16 == 0) {
+    uint4 bits;
+    memcpy(&bits, sums, 16);
+    *reinterpret_cast<uint4*>(out) = bits;
+    return;
+  }
+#pragma unroll
+  for (int c = 0; c < Width; ++c) update.one(out + c, sums[c]);
+}
+
+}  // namespace diagsparse::cuda::matvec

@@ -1,0 +1,58 @@
+// What products with vectors and blocks keep with a matrix: its terms, and the rows that nearly all blocks lie in.
+#pragma once
+
+#include <algorithm>
+
+#include "device/resident.cuh"
+
+namespace diagsparse::cuda::matvec {
+
+constexpr int kTerms = 128;  // terms that a block has in shared memory at a time
+
+// A term in shared memory.
+struct NearTerm {
+  int64 u, v, first, last;
+  bool conjugated;
+
+  __device__ bool holds(int64 i) const { return i >= first && i < last; }
+};
+inline __device__ NearTerm near_term(const Term& t) {
+  return {t.u, t.v, t.first, t.last, static_cast<bool>(t.conjugated)};
+}
+
+// Rows [first, last) meet terms [term, term_end), all of these in full, and no others.
+struct Interior {
+  int64 first = 0, last = 0;
+  int term = 0, term_end = 0;
+
+  // That of the middle row. (`first` and `last` of the terms never increase.)
+  Interior(const std::vector<Term>& terms, int64 rows) {
+    const int64 middle = rows / 2;
+    const auto count = static_cast<int>(terms.size());
+    while (term < count && terms[term].first > middle) ++term;
+    for (term_end = term; term_end < count && terms[term_end].last > middle;) ++term_end;
+    first = term_end > term ? terms[term].first : 0;
+    last = term_end > term ? terms[term_end - 1].last : rows;
+    if (term > 0) last = std::min(last, terms[term - 1].first);
+    if (term_end < count) first = std::max(first, terms[term_end].last);
+  }
+};
+
+// What a matrix keeps for its products with vectors.
+struct ResidentTerms : ResidentSums {
+  int count;
+  Interior interior;
+
+  ResidentTerms(const Sums& sums, int64 rows)
+      : ResidentSums(sums), count(static_cast<int>(sums.terms.size())), interior(sums.terms, rows) {}
+};
+
+inline std::shared_ptr<ResidentTerms> resident_terms(const Matrix& a, Op op) {
+  const Layout& layout = a.layout();
+  return keep<ResidentTerms>(layout.kept(), op.transposed ? "matvec T" : "matvec N", [&] {
+    const int64 rows = op.transposed ? a.cols : a.rows;
+    return std::make_shared<ResidentTerms>(matvec_sums(packed_spans_of(layout, op), rows, layout.packing.period), rows);
+  });
+}
+
+}  // namespace diagsparse::cuda::matvec

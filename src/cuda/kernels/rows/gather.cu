@@ -1,0 +1,133 @@
+// y = alpha op(A) x + beta y by rows: "threads_per_row", "row", "warp_per_row" and "sequential" of csr, csc and coo.
+//
+//   op(A): m x n, by rows: row i has the entries e from indptr[i] to indptr[i + 1] (m + 1 pointers), in column
+//   indices[e], of value values[e], or values[places[e]] where A is stored by columns.  x: n, or n x k.  y: m, or m x
+//   k.
+//
+// Lanes threads (1 to 32) take a row, every Lanes-th entry each, and their partial sums meet by shuffles; a row of
+// blocks takes every gridDim.y-th column of x. Lanes of a row read neighbouring entries, and of x what these ask for,
+// through the caches. One thread a row reads what lies apart, a whole warp idles on short rows: so "threads_per_row",
+// the default, takes as many as the mean row asks for. "sequential" is the slow, obvious reference. The order of a sum
+// is fixed: the same bits on every run.
+#include "device/dense.cuh"
+#include "device/values.cuh"
+#include "entries/coordinates.cuh"
+#include "kernels/row_kernels.hpp"
+
+namespace diagsparse::cuda::rows {
+
+namespace {
+
+template <int Lanes, class T>
+__device__ T sum_of_lanes(T v) {
+  for (int step = Lanes / 2; step > 0; step /= 2) {
+    if constexpr (is_complex<T>) {
+      v += T{__shfl_down_sync(0xffffffffu, v.re, step), __shfl_down_sync(0xffffffffu, v.im, step)};
+    } else {
+      v += __shfl_down_sync(0xffffffffu, v, step);
+    }
+  }
+  return v;
+}
+
+template <class U>
+struct Rows {
+  const std::int64_t* indptr;
+  const std::int32_t* indices;
+  const std::int64_t* places;
+  const U* values;
+  int64 count;
+};
+
+template <int Lanes, class U, class V>
+__global__ void __launch_bounds__(kBlock)
+    gather(const Rows<U> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
+           const __grid_constant__ Update<Product<U, V>> update) {
+  using T = Product<U, V>;
+  constexpr int rows = 32 / Lanes;  // of a warp at a time: all its lanes walk on together, so that they can meet
+  const int64 width = static_cast<int64>(gridDim.x) * blockDim.x / Lanes;
+  const int lane = threadIdx.x % Lanes;
+  for (int64 first = thread_index() / 32 * rows; first < a.count; first += width) {
+    const int64 i = first + threadIdx.x % 32 / Lanes;
+    const int64 begin = i < a.count ? a.indptr[i] : 0, end = i < a.count ? a.indptr[i + 1] : 0;
+    for (int64 c = blockIdx.y; c < cols; c += gridDim.y) {
+      T sum{};
+      for (int64 e = begin + lane; e < end; e += Lanes) {
+        const U value = load(a.values + (a.places ? a.places[e] : e));
+        sum += multiply(conjugate_if(conj, value), load(x.data + a.indices[e] * x.row + c * x.col));
+      }
+      if constexpr (Lanes > 1) {
+        __syncwarp();
+        sum = sum_of_lanes<Lanes>(sum);
+      }
+      if (lane == 0 && i < a.count) update.one(y.data + i * y.row + c * y.col, sum);
+    }
+  }
+}
+
+// "sequential": one thread takes all rows.
+template <class U, class V>
+__global__ void gather_alone(const Rows<U> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y,
+                             int64 cols, const __grid_constant__ Update<Product<U, V>> update) {
+  for (int64 i = 0; i < a.count; ++i) {
+    for (int64 c = 0; c < cols; ++c) {
+      Product<U, V> sum{};
+      for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
+        const U value = conjugate_if(conj, a.values[a.places ? a.places[e] : e]);
+        sum += multiply(value, x.data[a.indices[e] * x.row + c * x.col]);
+      }
+      update.one(y.data + i * y.row + c * y.col, sum);
+    }
+  }
+}
+
+template <class U, class V, class Kernel>
+void run_rows(Kernel kernel, dim3 grid, dim3 block, const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta,
+              const Dense& y) {
+  using T = Product<U, V>;
+  const RowIndex index = rows_of(a, op.transposed);
+  launch("matvec", kernel, grid, block, Rows<U>{index.indptr, index.indices, index.places, a.values.as<U>(), y.rows},
+         op.conjugated, Block<const V>(x), Block<T>(y), x.cols, Update<T>(alpha, beta));
+}
+
+template <int Lanes, class U, class V>
+struct Gather {
+  static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    dim3 grid = blocks(y.rows * Lanes);
+    grid.y = static_cast<unsigned>(std::min<int64>(x.cols, 1024));
+    run_rows<U, V>(gather<Lanes, U, V>, grid, dim3(kBlock), a, op, alpha, x, beta, y);
+  }
+};
+template <class U, class V>
+struct Row : Gather<1, U, V> {};
+template <class U, class V>
+struct Warp : Gather<32, U, V> {};
+template <class U, class V>
+struct Threads {
+  static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    const int64 mean = a.values.size() / std::max<int64>(y.rows, 1);
+    const auto rows = mean <= 3    ? Gather<2, U, V>::run
+                      : mean <= 8  ? Gather<4, U, V>::run
+                      : mean <= 24 ? Gather<8, U, V>::run
+                      : mean <= 64 ? Gather<16, U, V>::run
+                                   : Gather<32, U, V>::run;
+    rows(a, op, alpha, x, beta, y);
+  }
+};
+template <class U, class V>
+struct Alone {
+  static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    run_rows<U, V>(gather_alone<U, V>, dim3(1), dim3(1), a, op, alpha, x, beta, y);
+  }
+};
+
+void prepare(const Matrix& a, Op op) { rows_of(a, op.transposed); }
+
+}  // namespace
+
+MatvecRow gather_by_threads() { return {"threads_per_row", every_pair<Threads, MatvecKernel>(), prepare}; }
+MatvecRow gather_by_row() { return {"row", every_pair<Row, MatvecKernel>(), prepare}; }
+MatvecRow gather_by_warp() { return {"warp_per_row", every_pair<Warp, MatvecKernel>(), prepare}; }
+MatvecRow gather_by_one() { return {"sequential", every_pair<Alone, MatvecKernel>(), prepare}; }
+
+}  // namespace diagsparse::cuda::rows

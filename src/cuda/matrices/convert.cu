@@ -1,0 +1,218 @@
+// Between layouts on the device: copies of diagonals, csr -> diagonals, diagonals -> csr.
+#include "core/convert.hpp"
+#include "core/gate.hpp"
+#include "device/bisection.cuh"
+#include "device/launch.cuh"
+#include "device/runs.cuh"
+#include "device/values.cuh"
+#include "entries/sorted_keys.cuh"
+#include "formats/csr.hpp"
+
+namespace diagsparse {
+
+namespace cuda {
+namespace {
+
+template <class S, class T>
+__global__ void __launch_bounds__(kBlock)
+    move_runs(const __grid_constant__ Runs<Move> moves, const S* from, T* to, const Factor<T> alpha, bool accumulate) {
+  const Move& move = moves.at[blockIdx.y];
+  const int64 width = static_cast<int64>(gridDim.x) * blockDim.x;
+  for (int64 t = thread_index(); t < move.length; t += width) {
+    const T value = alpha * convert<T>(conjugate_if(move.conjugated, load_once(from + move.from.at(t))));
+    T* out = to + move.to.at(t);
+    *out = accumulate ? *out + value : value;
+  }
+}
+
+// differs[m] becomes 1 where a value of move m is not the same here and there. Stores race, all with the same value.
+template <class T>
+__global__ void __launch_bounds__(kBlock)
+    compare_runs(const __grid_constant__ Runs<Move> moves, const T* from, const T* to, bool hermitian, int* differs) {
+  const Move& move = moves.at[blockIdx.y];
+  const bool real = hermitian && move.offset == 0;
+  const int64 width = static_cast<int64>(gridDim.x) * blockDim.x;
+  for (int64 t = thread_index(); t < move.length; t += width) {
+    const T u = conjugate_if(move.conjugated, load(from + move.from.at(t))), v = load(to + move.to.at(t));
+    if (!same(u, v) || (real && !same(v, conjugate_if(true, v)))) differs[blockIdx.y] = 1;
+  }
+}
+
+// Marks the diagonals on which entries lie: a warp takes a row. Stores race, all with the same value.
+__global__ void __launch_bounds__(kBlock) mark_diagonals(const Csr<float> a, unsigned char* occupied) {
+  const int64 i = thread_index() / 32;
+  if (i >= a.rows) return;
+  for (int64 e = a.indptr[i] + threadIdx.x % 32; e < a.indptr[i + 1]; e += 32) {
+    unsigned char* mark = occupied + (a.indices[e] - i + a.rows - 1);
+    if (*mark == 0) *mark = 1;
+  }
+}
+
+// The same without a table: writes the diagonal of each entry, counted from the lowest one.
+__global__ void __launch_bounds__(kBlock) list_diagonals(const Csr<float> a, Key* diagonals) {
+  const int64 i = thread_index() / 32;
+  if (i >= a.rows) return;
+  for (int64 e = a.indptr[i] + threadIdx.x % 32; e < a.indptr[i + 1]; e += 32) {
+    diagonals[e] = static_cast<Key>(a.indices[e] - i + a.rows - 1);
+  }
+}
+
+// Where row 0 of a diagonal would be stored: in a table of all diagonals, or found among the spans.
+struct InTable {
+  const int64* base;
+  int64 rows;
+  __device__ int64 operator()(int64 offset) const { return base[offset + rows - 1]; }
+};
+struct AmongSpans {
+  const Span* spans;  // by ascending offset
+  int64 count;
+  __device__ int64 operator()(int64 offset) const {
+    const Span& span = spans[bisect(0, count - 1, [&](int64 s) { return spans[s].offset < offset; })];
+    return span.start - span.row;
+  }
+};
+
+// A warp takes a row and puts its entries where their diagonals are stored.
+template <class T, class Base>
+__global__ void __launch_bounds__(kBlock) scatter_rows(const Csr<T> a, const Base base, T* values) {
+  const int64 i = thread_index() / 32;
+  if (i >= a.rows) return;
+  for (int64 e = a.indptr[i] + threadIdx.x % 32; e < a.indptr[i + 1]; e += 32) {
+    values[base(a.indices[e] - i) + i] = a.values[e];
+  }
+}
+
+// A thread takes a row: counts its nonzeros (out == nullptr) or writes them, by ascending column.
+template <class T>
+__global__ void __launch_bounds__(kBlock)
+    gather_row(const Span* spans, int64 count, const T* values, bool conj, int64 rows, std::int64_t* counts,
+               const std::int64_t* ends, std::int32_t* columns, T* out) {
+  const int64 i = thread_index();
+  if (i >= rows) return;
+  int64 n = 0;
+  const int64 begin = ends && i > 0 ? ends[i - 1] : 0;
+  for (int64 d = 0; d < count; ++d) {
+    const Span s = spans[d];
+    if (i < s.row || i >= s.row + s.length) continue;
+    const T value = values[s.start + i - s.row];
+    if (is_zero(value)) continue;
+    if (out) {
+      columns[begin + n] = static_cast<std::int32_t>(i + s.offset);
+      out[begin + n] = conjugate_if(conj, value);
+    }
+    ++n;
+  }
+  if (counts) counts[i] = n;
+}
+
+}  // namespace
+}  // namespace cuda
+
+using namespace cuda;
+
+void add_diagonals(Scalar alpha, const Matrix& from, Op op, Matrix& to, bool accumulate) {
+  const std::vector<Move> all = shared_diagonals(from, op, to);
+  with_value_type(from.dtype, [&](auto s) {
+    with_value_type(to.dtype, [&](auto t) {
+      using S = decltype(s);
+      using T = decltype(t);
+      if constexpr (is_complex<T> || !is_complex<S>) {
+        in_launches(all, [&](dim3 grid, const Runs<Move>& part, std::size_t) {
+          launch("move diagonals", move_runs<S, T>, grid, dim3(kBlock), part, from.values.as<S>(), to.values.as<T>(),
+                 Factor<T>(alpha), accumulate);
+        });
+      } else {
+        throw std::invalid_argument(std::string("astype: ") + dtype_name(from.dtype) + " values do not fit " +
+                                    dtype_name(to.dtype) + "; the imaginary parts would be lost");
+      }
+    });
+  });
+}
+
+std::optional<int64> differing_diagonal(const Matrix& packed, const Matrix& full) {
+  const std::vector<Move> all = shared_diagonals(packed, {}, full);
+  const auto count = static_cast<int64>(all.size());
+  const Scratch<int> differs(count);
+  CUDA_CALL(cudaMemsetAsync(differs.get(), 0, count * sizeof(int), stream()));
+  with_value_type(full.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    in_launches(all, [&](dim3 grid, const Runs<Move>& part, std::size_t first) {
+      launch("compare diagonals", compare_runs<T>, grid, dim3(kBlock), part, packed.values.as<const T>(),
+             full.values.as<const T>(), packed.layout().packing.symmetry == Symmetry::hermitian, differs.get() + first);
+    });
+  });
+  const std::vector<int> found = download(differs.get(), count);
+  for (std::size_t d = 0; d < found.size(); ++d) {
+    if (found[d]) return all[d].offset;
+  }
+  return std::nullopt;
+}
+
+std::vector<int64> find_occupied_diagonals(const Matrix& csr) {
+  const int64 count = csr.rows + csr.cols - 1;
+  std::vector<int64> offsets;
+  if (csr.rows == 0 || csr.cols == 0) return offsets;
+  const Csr<float> a{csr.rows, csr.cols, csr.index("indptr").as<int64>(), csr.index("indices").as<std::int32_t>(),
+                     nullptr};
+  if (!table_pays(csr.rows, csr.cols, csr.values.size())) {
+    std::shared_ptr<void> keys = allocate(csr.values.size() * static_cast<int64>(sizeof(Key)));
+    launch("list diagonals", list_diagonals, blocks(a.rows * 32), dim3(kBlock), a, static_cast<Key*>(keys.get()));
+    sort_keys(keys, csr.values.size(), 33);  // rows + cols < 2^32
+    std::vector<Key> found = download(static_cast<const Key*>(keys.get()), csr.values.size());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    for (const Key d : found) offsets.push_back(static_cast<int64>(d) - csr.rows + 1);
+    return offsets;
+  }
+  const Scratch<unsigned char> marks(count);
+  CUDA_CALL(cudaMemsetAsync(marks.get(), 0, count, stream()));
+  launch("mark diagonals", mark_diagonals, blocks(a.rows * 32), dim3(kBlock), a, marks.get());
+  const std::vector<unsigned char> occupied = download(marks.get(), count);
+  for (int64 d = 0; d < count; ++d) {
+    if (occupied[d]) offsets.push_back(d - csr.rows + 1);
+  }
+  return offsets;
+}
+
+void scatter_to_diagonals(const Matrix& csr, Matrix& to) {
+  const Layout& layout = to.layout();
+  with_value_type(csr.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const auto scatter = [&](const auto& base) {
+      launch("csr to diagonals", scatter_rows<T, std::decay_t<decltype(base)>>, blocks(csr.rows * 32), dim3(kBlock),
+             Csr<T>::of(csr), base, to.values.as<T>());
+    };
+    if (!table_pays(csr.rows, csr.cols, csr.values.size())) {
+      const Array spans = upload(layout.spans);
+      return scatter(AmongSpans{spans.as<const Span>(), static_cast<int64>(layout.spans.size())});
+    }
+    std::vector<int64> base(csr.rows + csr.cols - 1, 0);
+    for (const Span& s : layout.spans) base[s.offset + csr.rows - 1] = s.start - s.row;
+    const Array table = upload(base);
+    scatter(InTable{table.as<const int64>(), csr.rows});
+  });
+}
+
+Matrix csr_from_diagonals(const Matrix& a, Op op) {
+  const std::vector<Span> spans = spans_of(a.layout(), op);
+  const int64 rows = op.transposed ? a.cols : a.rows, cols = op.transposed ? a.rows : a.cols;
+  check_shape(csr, rows, cols);
+  const int64 count = static_cast<int64>(spans.size());
+  const Array resident = upload(spans);
+  Array indptr = Array::zeros(DType::i64, {rows + 1}), indices, made;
+  auto* ends = indptr.as<std::int64_t>() + 1;
+  with_value_type(a.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const auto run = [&](std::int64_t* counts, const std::int64_t* at, std::int32_t* columns, T* values) {
+      launch("diagonals to csr", gather_row<T>, blocks(rows), dim3(kBlock), resident.as<const Span>(), count,
+             a.values.as<T>(), op.conjugated, rows, counts, at, columns, values);
+    };
+    run(ends, nullptr, nullptr, nullptr);
+    const int64 nnz = inclusive_sum(ends, ends, rows);
+    made = Array::empty(a.dtype, {nnz});
+    indices = Array::empty(DType::i32, {nnz});
+    if (nnz > 0) run(nullptr, ends, indices.as<std::int32_t>(), made.as<T>());
+  });
+  return compressed(csr, rows, cols, std::move(indices), std::move(indptr), std::move(made));
+}
+
+}  // namespace diagsparse

@@ -1,0 +1,114 @@
+// The gate on a GPU: index arrays and diagonals, read once, and the first fault brought to the host.
+#include <limits>
+
+#include "core/gate.hpp"
+#include "device/bisection.cuh"
+#include "device/launch.cuh"
+#include "device/values.cuh"
+
+namespace diagsparse {
+
+namespace cuda {
+namespace {
+
+using Position = unsigned long long;
+constexpr Position kNone = std::numeric_limits<Position>::max();
+
+// The first positions that are wrong, on the device.
+class Firsts {
+ public:
+  Firsts() { CUDA_CALL(cudaMemsetAsync(positions_.get(), 0xff, 2 * sizeof(Position), stream())); }
+
+  Position* outside() const { return positions_.get(); }
+  Position* order() const { return positions_.get() + 1; }
+  Fault fault(Fault::Kind first) const {
+    const std::vector<Position> found = download(static_cast<const Position*>(positions_.get()), 2);
+    if (found[0] != kNone) return {first, static_cast<int64>(found[0])};
+    if (found[1] != kNone) return {Fault::order, static_cast<int64>(found[1])};
+    return {};
+  }
+
+ private:
+  Scratch<Position> positions_{2};
+};
+
+__device__ void tell(Position* first, int64 at) { atomicMin(first, static_cast<Position>(at)); }
+
+// A thread takes a line: its pointer is not below the one before it; the first is 0, the last the count of indices.
+__global__ void __launch_bounds__(kBlock)
+    check_pointers(const std::int64_t* indptr, int64 lines, int64 count, Position* wrong) {
+  const int64 line = thread_index();
+  if (line > lines) return;
+  const int64 here = indptr[line];
+  const bool falls = line == 0 ? here != 0 : here < indptr[line - 1];
+  if (falls || (line == lines && here != count)) tell(wrong, line);
+}
+
+// A thread takes an index: it lies in the matrix, and after the one before it unless it begins a line.
+__global__ void __launch_bounds__(kBlock)
+    check_indices(const std::int64_t* indptr, int64 lines, const std::int32_t* indices, int64 count, int64 extent,
+                  Position* outside, Position* order) {
+  const int64 e = thread_index();
+  if (e >= count) return;
+  const std::int32_t index = indices[e];
+  if (index < 0 || index >= extent) return tell(outside, e);
+  if (e == 0 || index > indices[e - 1]) return;
+  const int64 line = bisect(0, lines, [&](int64 l) { return indptr[l] < e; });  // the first that begins at e or later
+  if (indptr[line] != e) tell(order, e);
+}
+
+// A thread takes an entry: it lies in the matrix, and after the one before it.
+__global__ void __launch_bounds__(kBlock) check_pairs(const std::int32_t* row, const std::int32_t* col, int64 count,
+                                                      int64 rows, int64 cols, Position* outside, Position* order) {
+  const int64 e = thread_index();
+  if (e >= count) return;
+  const std::int32_t i = row[e], j = col[e];
+  if (i < 0 || i >= rows || j < 0 || j >= cols) return tell(outside, e);
+  if (e > 0 && (i < row[e - 1] || (i == row[e - 1] && j <= col[e - 1]))) tell(order, e);
+}
+
+template <class T>
+__global__ void __launch_bounds__(kBlock) check_real(const T* values, int64 count, Position* wrong) {
+  const int64 t = thread_index();
+  if (t < count && values[t].im != 0) tell(wrong, t);
+}
+
+}  // namespace
+}  // namespace cuda
+
+using namespace cuda;
+
+Fault fault_in_lines(const Array& indptr, const Array& indices, int64 lines, int64 extent) {
+  if (indptr.size() != lines + 1) return {Fault::pointers, std::min(indptr.size(), lines + 1)};
+  const Firsts pointers, positions;
+  const auto* starts = indptr.as<const std::int64_t>();
+  const int64 count = indices.size();
+  launch("check pointers", check_pointers, blocks(lines + 1), dim3(kBlock), starts, lines, count, pointers.outside());
+  if (const Fault fault = pointers.fault(Fault::pointers); fault.kind != Fault::none) return fault;
+  launch("check indices", check_indices, blocks(count), dim3(kBlock), starts, lines, indices.as<const std::int32_t>(),
+         count, extent, positions.outside(), positions.order());
+  return positions.fault(Fault::outside);
+}
+
+Fault fault_in_pairs(const Array& row, const Array& col, int64 rows, int64 cols) {
+  const Firsts positions;
+  launch("check entries", check_pairs, blocks(row.size()), dim3(kBlock), row.as<const std::int32_t>(),
+         col.as<const std::int32_t>(), row.size(), rows, cols, positions.outside(), positions.order());
+  return positions.fault(Fault::outside);
+}
+
+bool all_real(const Array& values, int64 first, int64 count) {
+  return with_value_type(values.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (is_complex<T>) {
+      const Firsts positions;
+      launch("check diagonal", check_real<T>, blocks(count), dim3(kBlock), values.as<const T>() + first, count,
+             positions.outside());
+      return positions.fault(Fault::outside).kind == Fault::none;
+    } else {
+      return true;
+    }
+  });
+}
+
+}  // namespace diagsparse

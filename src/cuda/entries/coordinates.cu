@@ -1,6 +1,8 @@
 #include "device/bisection.cuh"
 #include "device/resident.cuh"
 #include "entries/coordinates.cuh"
+#include "formats/coo.hpp"
+#include "formats/csc.hpp"
 
 namespace diagsparse::cuda {
 
@@ -53,40 +55,66 @@ Lines::Lines(const Key* keys, int64 count, int64 lines)
 namespace {
 
 struct ResidentIndex {
-  Lines lines;
-  Array places;
+  Array indptr, indices, places;
 
   template <class F>
   void visit(const F& f) const {
-    f(lines.indptr);
-    f(lines.indices);
+    f(indptr);
+    f(indices);
     f(places);
   }
 };
 
+std::shared_ptr<ResidentIndex> by_keys(const Matrix& a, bool transposed) {
+  Keys keys(a.values.size());
+  write_keys(a, {transposed, false}, false, 0, keys);
+  const bool in_order = a.format == coo.name && !transposed;
+  Array places;
+  if (!in_order) {
+    sort(keys);
+    places.data = keys.places.get();
+    places.owner = keys.places;
+  }
+  const Lines lines(keys.key(), keys.count, transposed ? a.cols : a.rows);
+  return std::make_shared<ResidentIndex>(ResidentIndex{lines.indptr, lines.indices, places});
+}
+
+__global__ void __launch_bounds__(kBlock) count_up(double* numbers, int64 count) {
+  const int64 e = thread_index();
+  if (e < count) numbers[e] = static_cast<double>(e);
+}
+
+__global__ void __launch_bounds__(kBlock) to_places(const double* numbers, int64 count, std::int64_t* places) {
+  const int64 e = thread_index();
+  if (e < count) places[e] = static_cast<std::int64_t>(numbers[e]);
+}
+
+// Of any format: the csr of a matrix whose values are the places of its values.
+std::shared_ptr<ResidentIndex> by_conversion(const Matrix& a, bool transposed) {
+  Array numbers = Array::empty(DType::f64, a.structure->values_shape);
+  launch("count up", count_up, blocks(numbers.size()), dim3(kBlock), numbers.as<double>(), numbers.size());
+  const Matrix rows = format_of(a.format).to_csr({a.structure, numbers}, {transposed, false});
+  const int64 count = rows.values.size();
+  const Array places = Array::empty(DType::i64, {count});
+  launch("to places", to_places, blocks(count), dim3(kBlock), rows.values.as<double>(), count,
+         places.as<std::int64_t>());
+  return std::make_shared<ResidentIndex>(ResidentIndex{rows.index("indptr"), rows.index("indices"), places});
+}
+
 }  // namespace
 
 RowIndex rows_of(const Matrix& a, bool transposed) {
-  if (a.format == (transposed ? "csc" : "csr")) {
+  if (a.format == (transposed ? csc : csr).name) {
     return {a.index("indptr").as<std::int64_t>(), a.index("indices").as<std::int32_t>(), nullptr, nullptr};
   }
   // csr and the csc of its transpose share what is kept: the one index that they lack is the same.
-  const char* key = a.format != "coo" ? "crossed lines" : transposed ? "columns" : "rows";
+  const bool compressed = a.format == csr.name || a.format == csc.name;
+  const char* key = compressed ? "crossed lines" : transposed ? "columns" : "rows";
   const auto made = keep<ResidentIndex>(a.kept(), key, [&] {
-    Keys keys(a.values.size());
-    write_keys(a, {transposed, false}, false, 0, keys);
-    const bool in_order = a.format == "coo" && !transposed;
-    if (!in_order) sort(keys);
-    Array places;
-    if (!in_order) {
-      places.data = keys.places.get();
-      places.owner = keys.places;
-    }
-    return std::make_shared<ResidentIndex>(
-        ResidentIndex{Lines(keys.key(), keys.count, transposed ? a.cols : a.rows), places});
+    return compressed || a.format == coo.name ? by_keys(a, transposed) : by_conversion(a, transposed);
   });
-  return {made->lines.indptr.as<std::int64_t>(), made->lines.indices.as<std::int32_t>(),
-          made->places.as<const std::int64_t>(), made};
+  return {made->indptr.as<std::int64_t>(), made->indices.as<std::int32_t>(), made->places.as<const std::int64_t>(),
+          made};
 }
 
 }  // namespace diagsparse::cuda

@@ -1,38 +1,13 @@
 // The gate on a GPU: index arrays and diagonals, read once, and the first fault brought to the host.
-#include <limits>
-
 #include "core/gate.hpp"
 #include "device/bisection.cuh"
-#include "device/launch.cuh"
 #include "device/values.cuh"
+#include "matrices/faults.cuh"
 
 namespace diagsparse {
 
 namespace cuda {
 namespace {
-
-using Position = unsigned long long;
-constexpr Position kNone = std::numeric_limits<Position>::max();
-
-// The first positions that are wrong, on the device.
-class Firsts {
- public:
-  Firsts() { CUDA_CALL(cudaMemsetAsync(positions_.get(), 0xff, 2 * sizeof(Position), stream())); }
-
-  Position* outside() const { return positions_.get(); }
-  Position* order() const { return positions_.get() + 1; }
-  Fault fault(Fault::Kind first) const {
-    const std::vector<Position> found = download(static_cast<const Position*>(positions_.get()), 2);
-    if (found[0] != kNone) return {first, static_cast<int64>(found[0])};
-    if (found[1] != kNone) return {Fault::order, static_cast<int64>(found[1])};
-    return {};
-  }
-
- private:
-  Scratch<Position> positions_{2};
-};
-
-__device__ void tell(Position* first, int64 at) { atomicMin(first, static_cast<Position>(at)); }
 
 // A thread takes a line: its pointer is not below the one before it; the first is 0, the last the count of indices.
 __global__ void __launch_bounds__(kBlock)

@@ -1,0 +1,34 @@
+// What kernels that check parts of a matrix have found: the first positions that are wrong.
+#pragma once
+
+#include <limits>
+
+#include "core/gate.hpp"
+#include "device/launch.cuh"
+
+namespace diagsparse::cuda {
+
+using Position = unsigned long long;
+constexpr Position kNoPosition = std::numeric_limits<Position>::max();
+
+// The first positions that are wrong, on the device.
+class Firsts {
+ public:
+  Firsts() { CUDA_CALL(cudaMemsetAsync(positions_.get(), 0xff, 2 * sizeof(Position), stream())); }
+
+  Position* outside() const { return positions_.get(); }
+  Position* order() const { return positions_.get() + 1; }
+  Fault fault(Fault::Kind first) const {
+    const std::vector<Position> found = download(static_cast<const Position*>(positions_.get()), 2);
+    if (found[0] != kNoPosition) return {first, static_cast<int64>(found[0])};
+    if (found[1] != kNoPosition) return {Fault::order, static_cast<int64>(found[1])};
+    return {};
+  }
+
+ private:
+  Scratch<Position> positions_{2};
+};
+
+inline __device__ void tell(Position* first, int64 at) { atomicMin(first, static_cast<Position>(at)); }
+
+}  // namespace diagsparse::cuda

@@ -6,10 +6,11 @@
 #include "formats/csc.hpp"
 #include "formats/csr.hpp"
 #include "formats/dia.hpp"
+#include "formats/ell.hpp"
 #include "formats/hm.hpp"
 
 namespace diagsparse {
 
-inline const Format* const formats[] = {&dia, &hm, &cdm, &csr, &csc, &coo};
+inline const Format* const formats[] = {&dia, &hm, &cdm, &csr, &csc, &coo, &ell};
 
 }  // namespace diagsparse

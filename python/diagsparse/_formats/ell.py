@@ -1,0 +1,76 @@
+"""ELLPACK."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._matrix.summary import Summary
+from .format import Format
+from .options import yes_or_no
+
+
+class ell_array(Format):
+    """ELLPACK: every row padded to the longest one; entry w of all rows lie side by side.
+
+    Parameters
+    ----------
+    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or the parts
+        The parts are ``(values, indices)`` or ``(values, indices, row_lengths)``: values and indices of shape
+        (width, m), indices ascending in each row and then -1, where its padding begins; row_lengths of shape (m,).
+        Values are shared, the rest is copied.
+    shape : tuple, optional
+        Needed with the parts.
+    dtype, copy, device, max_bytes
+        As for `csr_array`.
+    row_lengths : bool, default False
+        Whether the length of every row is stored too (ELLPACK-R): 4 bytes a row, and kernels need not look for the
+        padding.
+
+    Notes
+    -----
+    Bytes: ``width m (itemsize + 4)``, and ``4 m`` with row_lengths: one long row makes all of them long. Padding is
+    never multiplied, so infinities in x stay where they belong. Products of two matrices are made as `csr_array`.
+
+    The layout of the NVIDIA teaching kit's module 10, and of Bell and Garland (2009); row lengths as in Vazquez,
+    Ortega, Fernandez and Garzon (2010).
+
+    Examples
+    --------
+    >>> import diagsparse as ds
+    >>> A = ds.ell_array(ds.gallery.tridiagonal(4))
+    >>> A.indices
+    array([[ 0,  0,  1,  2],
+           [ 1,  1,  2,  3],
+           [-1,  2,  3, -1]], dtype=int32)
+    """
+
+    format = "ell"
+    _structure = ("indices",)
+    _optional = ("row_lengths",)
+    _blocks = ("values", "indices")
+    _options = {"row_lengths": yes_or_no}
+
+    @property
+    def indices(self) -> Any:
+        """Column of every entry, int32 (width, m), -1 in the padding; zero-copy."""
+        return self.parts()["indices"]
+
+    @property
+    def row_lengths(self) -> Any:
+        """Entries of every row, int32 (m,), zero-copy; None where they are not stored."""
+        return self.parts().get("row_lengths")
+
+    @property
+    def width(self) -> int:
+        """Entries for which every row has room."""
+        return self._matrix.values.shape[0]
+
+    def _layout(self) -> dict[str, int]:
+        return {"row_lengths": int("row_lengths" in self._matrix.parts())}
+
+    def _told(self) -> str:
+        return f"width {self.width}, "
+
+    @classmethod
+    def _forecast(cls, s: Summary, *, row_lengths: int = 0, **options: int) -> int:
+        return s.longest_row * s.shape[0] * (s.itemsize + 4) + 4 * s.shape[0] * row_lengths

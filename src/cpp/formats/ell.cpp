@@ -1,0 +1,58 @@
+#include "formats/ell.hpp"
+
+#include "core/convert.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays) {
+  const Shape shape = arrays.empty() ? Shape{0, rows} : arrays.front().second.shape;
+  const int64 stored = arrays.empty() ? 0 : count_places(arrays.front().second);
+  return std::make_shared<const Indices>(format.name, rows, cols, std::move(arrays), shape, stored);
+}
+
+void check(const Matrix& m) {
+  check_shape(ell, m.rows, m.cols);
+  const Shape shape{m.structure->values_shape.rows, m.rows};
+  std::vector<ExpectedPart> expected{{"indices", DType::i32, shape}};
+  if (m.structure->parts().size() > 1) expected.push_back({"row_lengths", DType::i32, {m.rows}});
+  check_parts(m, expected);
+  const Fault fault = fault_in_ell(Ell<float>::over(*m.structure, nullptr));
+  const int64 rows = m.rows > 0 ? m.rows : 1;
+  const std::string place = "[" + std::to_string(fault.at / rows) + ", " + std::to_string(fault.at % rows) + "]";
+  switch (fault.kind) {
+    case Fault::none: return;
+    case Fault::pointers:
+      throw std::invalid_argument("ell_array: row_lengths[" + std::to_string(fault.at) +
+                                  "] is not the count of the row's entries");
+    case Fault::outside:
+      throw std::invalid_argument("ell_array: indices" + place + " lies outside, expected 0 to " +
+                                  std::to_string(m.cols - 1) + ", or -1 for padding");
+    case Fault::order:
+      throw std::invalid_argument("ell_array: indices" + place +
+                                  " does not come after the one before it in its row (padding comes last)");
+  }
+}
+
+Matrix from_csr(const Matrix& csr, const Format&, const Options& options) {
+  return ell_from_rows(csr, longest_row(csr), option(options, "row_lengths", 0) != 0);
+}
+
+Matrix to_csr(const Matrix& a, Op op) {
+  const Matrix rows = rows_from_ell(a);
+  return op.transposed || op.conjugated ? entries_to_csr(rows, op) : rows;
+}
+
+}  // namespace
+
+Matrix ell_over(int64 rows, int64 cols, Array indices, const Array* lengths, int64 stored, Array values) {
+  const Shape shape = indices.shape;
+  std::vector<Part> arrays{{"indices", std::move(indices)}};
+  if (lengths) arrays.emplace_back("row_lengths", *lengths);
+  return {std::make_shared<const Indices>(ell.name, rows, cols, std::move(arrays), shape, stored), std::move(values)};
+}
+
+const Format ell{"ell", kIndexExtent, over, check, nullptr, "csr", from_csr, to_csr, nullptr, nullptr};
+
+}  // namespace diagsparse

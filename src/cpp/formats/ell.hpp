@@ -1,0 +1,52 @@
+// ell: ELLPACK, every row padded to the longest one, and turned, so that entry w of all rows lie side by side.
+//
+//       matrix A (4 x 5)         indices = [ 0  0  1  2 ]   values = [ 1  9 10 11 ]   row_lengths = [ 2 3 3 3 ]
+//     | 1  5  .  .  . |                    [ 1  1  2  3 ]            [ 5  2  3  4 ]
+//     | 9  2  6  .  . |                    [-1  2  3  4 ]            [ *  6  7  8 ]
+//     | . 10  3  7  . |
+//     | .  . 11  4  8 |          A[i, indices[w, i]] = values[w, i];  * is padding
+//
+// indices: int32 (width, m; so n < 2^31), ascending in a row, then -1 where its padding begins; values: T (width, m);
+// row_lengths, if asked for (ELLPACK-R): int32 (m). Kernels end a row where its padding begins: no value of the padding
+// and no element of x is read for it.
+// Bytes: width m (sizeof(T) + 4), and 4 m for row_lengths. width is the length of the longest row.
+#pragma once
+
+#include "core/format.hpp"
+#include "core/gate.hpp"
+
+namespace diagsparse {
+
+extern const Format ell;
+
+template <class T>
+struct Ell {
+  int64 rows, cols, width;
+  const std::int32_t *indices, *row_lengths;  // row_lengths may be null
+  const T* values;
+
+  static Ell of(const Matrix& m) { return over(*m.structure, m.values.as<T>()); }
+  static Ell over(const Structure& structure, const T* values) {
+    const auto& arrays = static_cast<const Indices&>(structure);
+    const Array &indices = arrays.at("indices"), *lengths = arrays.find("row_lengths");
+    return {structure.rows,
+            structure.cols,
+            indices.shape.rows,
+            indices.as<std::int32_t>(),
+            lengths ? lengths->as<std::int32_t>() : nullptr,
+            values};
+  }
+};
+
+// The matrix of these arrays; `lengths` may be null.
+Matrix ell_over(int64 rows, int64 cols, Array indices, const Array* lengths, int64 stored, Array values);
+
+// ---- Each device's own -----------------------------------------------------------------------------
+// The first `width` entries of each row.
+Matrix ell_from_rows(const Matrix& csr, int64 width, bool with_lengths);
+Matrix rows_from_ell(const Matrix& a);     // as csr
+int64 count_places(const Array& indices);  // those that are no padding
+// pointers: a row length that does not fit; outside, order: indices, told at their place in the array.
+Fault fault_in_ell(const Ell<float>& a);
+
+}  // namespace diagsparse

@@ -1,0 +1,187 @@
+// ell on the CPU: from rows and to rows, the gate, and the kernel.
+#include "formats/ell.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/convert.hpp"
+#include "core/kernel_table.hpp"
+#include "cpu/parallel.hpp"
+#include "formats/csr.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+constexpr int64 kRows = 512;  // rows a task: their sums stay in the first cache
+
+int64 tasks_of(int64 rows) { return (rows + kRows - 1) / kRows; }
+
+// Kernel "row" of y = alpha op(A) x + beta y.
+// op = N: a block of rows at a time, one entry of each after the other, as they lie; a row's entries are summed in
+// their
+//         order, from zero. Where the padding of a row begins it is over.
+// op = T: tasks are ranges of columns, and every task reads all entries; y[j] sums in the order of the rows.
+template <class U, class V>
+struct EllMatvec {
+  using T = Product<U, V>;
+
+  static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    const Ell<U> a = Ell<U>::of(m);
+    if (op.transposed) scatter(a, m.structure->stored(), op.conjugated, alpha, x, beta, y);
+    else gather(a, op.conjugated, alpha, x, beta, y);
+  }
+
+ private:
+  static void gather(const Ell<U>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    const Update<T> update(alpha, beta);
+    parallel_for(tasks_of(a.rows), a.rows * a.width * x.cols, [&](int64 task) {
+      const int64 first = task * kRows, count = std::min(kRows, a.rows - first);
+      T sums[kRows];
+      for (int64 c = 0; c < x.cols; ++c) {
+        const V* in = x.as<V>() + c * x.col_stride;
+        T* out = y.as<T>() + c * y.col_stride + first * y.row_stride;
+        std::fill_n(sums, count, T{});
+        for (int64 w = 0; w < a.width; ++w) {
+          const std::int32_t* index = a.indices + w * a.rows + first;
+          const U* value = a.values + w * a.rows + first;
+          std::int32_t any = 0, all = -1;  // negative where some of them, and where all of them are padding
+          for (int64 i = 0; i < count; ++i) {
+            any |= index[i];
+            all &= index[i];
+          }
+          if (all < 0) break;  // the block's rows are over
+          const auto add = [&](int64 i) {
+            sums[i] += multiply(conjugate_if(conj, value[i]), in[index[i] * x.row_stride]);
+          };
+          if (any >= 0) {
+            for (int64 i = 0; i < count; ++i) add(i);
+          } else {
+            for (int64 i = 0; i < count; ++i) {
+              if (index[i] >= 0) add(i);
+            }
+          }
+        }
+        for (int64 i = 0; i < count; ++i) update.one(out + i * y.row_stride, sums[i]);
+      }
+    });
+  }
+
+  static void scatter(const Ell<U>& a, int64 stored, bool conj, Scalar alpha, const Dense& x, Scalar beta,
+                      const Dense& y) {
+    const int64 tasks = stored * x.cols < kSerialWork ? 1 : concurrent_tasks();
+    const Factor<T> scale(alpha);
+    const Update<T> update(0.0, beta);
+    parallel_for(tasks, stored * x.cols, [&](int64 task) {
+      const int64 low = y.rows * task / tasks, high = y.rows * (task + 1) / tasks;
+      for (int64 c = 0; c < x.cols; ++c) {
+        const V* in = x.as<V>() + c * x.col_stride;
+        T* out = y.as<T>() + c * y.col_stride;
+        for (int64 j = low; j < high; ++j) update.one(out + j * y.row_stride, T{});
+        for (int64 first = 0; first < a.rows; first += kRows) {
+          checkpoint();
+          const int64 last = std::min(a.rows, first + kRows);
+          for (int64 w = 0; w < a.width; ++w) {
+            for (int64 i = first; i < last; ++i) {
+              const int64 e = w * a.rows + i, j = a.indices[e];
+              if (j < low || j >= high) continue;
+              const U value = conjugate_if(conj, a.values[e]);
+              out[j * y.row_stride] += scale * multiply(value, in[i * x.row_stride]);
+            }
+          }
+        }
+      }
+    });
+  }
+};
+
+FormatKernels make() { return {{{"row", every_pair<EllMatvec, MatvecKernel>()}}, {}}; }
+const RegisterKernels registered("ell", kEverySet, make);
+
+int64 length_of(const Ell<float>& a, int64 i) {
+  if (a.row_lengths) return a.row_lengths[i];
+  int64 w = 0;
+  while (w < a.width && a.indices[w * a.rows + i] >= 0) ++w;
+  return w;
+}
+
+}  // namespace
+
+Matrix ell_from_rows(const Matrix& m, int64 width, bool with_lengths) {
+  Array indices = Array::empty(DType::i32, {width, m.rows}), lengths, values;
+  if (with_lengths) lengths = Array::empty(DType::i32, {m.rows});
+  auto* index = indices.as<std::int32_t>();
+  int64 stored = 0;
+  with_value_type(m.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const Csr<T> csr = Csr<T>::of(m);
+    values = Array::empty(m.dtype, {width, m.rows});
+    T* value = values.as<T>();
+    for (int64 i = 0; i < m.rows; ++i) stored += std::min(width, csr.indptr[i + 1] - csr.indptr[i]);
+    parallel_for(tasks_of(m.rows), width * m.rows, [&](int64 task) {
+      const int64 first = task * kRows, last = std::min(m.rows, first + kRows);
+      for (int64 w = 0; w < width; ++w) {
+        for (int64 i = first; i < last; ++i) {
+          const int64 e = csr.indptr[i] + w, to = w * m.rows + i;
+          const bool entry = e < csr.indptr[i + 1];
+          index[to] = entry ? csr.indices[e] : -1;
+          value[to] = entry ? csr.values[e] : T{};
+        }
+      }
+      for (int64 i = first; with_lengths && i < last; ++i) {
+        lengths.as<std::int32_t>()[i] = static_cast<std::int32_t>(std::min(width, csr.indptr[i + 1] - csr.indptr[i]));
+      }
+    });
+  });
+  return ell_over(m.rows, m.cols, indices, with_lengths ? &lengths : nullptr, stored, values);
+}
+
+Matrix rows_from_ell(const Matrix& m) {
+  Array indptr = Array::zeros(DType::i64, {m.rows + 1});
+  int64* start = indptr.as<int64>();
+  const Ell<float> structure = Ell<float>::of(m);
+  const int64 work = structure.width * m.rows;
+  parallel_for(tasks_of(m.rows), work, [&](int64 task) {
+    for (int64 i = task * kRows; i < std::min(m.rows, (task + 1) * kRows); ++i) start[i + 1] = length_of(structure, i);
+  });
+  std::partial_sum(start, start + m.rows + 1, start);
+  Array indices = Array::empty(DType::i32, {start[m.rows]}), values;
+  with_value_type(m.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const Ell<T> a = Ell<T>::of(m);
+    values = Array::empty(m.dtype, {start[m.rows]});
+    parallel_for(tasks_of(m.rows), work, [&](int64 task) {
+      for (int64 i = task * kRows; i < std::min(m.rows, (task + 1) * kRows); ++i) {
+        for (int64 e = start[i], from = i; e < start[i + 1]; ++e, from += m.rows) {
+          indices.as<std::int32_t>()[e] = a.indices[from];
+          values.as<T>()[e] = a.values[from];
+        }
+      }
+    });
+  });
+  return compressed(csr, m.rows, m.cols, std::move(indices), std::move(indptr), std::move(values));
+}
+
+int64 count_places(const Array& indices) {
+  const auto* index = indices.as<std::int32_t>();
+  return std::count_if(index, index + indices.size(), [](std::int32_t j) { return j >= 0; });
+}
+
+Fault fault_in_ell(const Ell<float>& a) {
+  for (int64 i = 0; a.row_lengths && i < a.rows; ++i) {
+    if (a.row_lengths[i] < 0 || a.row_lengths[i] > a.width) return {Fault::pointers, i};
+  }
+  for (int64 w = 0; w < a.width; ++w) {
+    checkpoint();
+    for (int64 i = 0, e = w * a.rows; i < a.rows; ++i, ++e) {
+      const std::int32_t j = a.indices[e];
+      if (j < -1 || j >= a.cols) return {Fault::outside, e};
+      const bool after_padding = w > 0 && a.indices[e - a.rows] < 0;
+      if (j >= 0 && w > 0 && (after_padding || j <= a.indices[e - a.rows])) return {Fault::order, e};
+      if (a.row_lengths && (j >= 0) != (w < a.row_lengths[i])) return {Fault::pointers, i};
+    }
+  }
+  return {};
+}
+
+}  // namespace diagsparse

@@ -1,0 +1,181 @@
+// ell on the GPU: from rows and to rows, the gate, and the kernel "row".
+//
+// y = alpha op(A) x + beta y.
+//   A: m x n, entry w of row i is A[i, indices[w, i]] = values[w, i], both (width, m); -1 where the padding of a row
+//   begins; row_lengths (m), or none.  x: n, or n x k.  y: m, or m x k.
+//
+// A thread takes a row and walks down its column of the arrays: neighbouring threads read neighbouring entries, and of
+// x what these ask for, through the caches. It ends at the length of the row, or at the first -1, so that nothing of
+// the padding is multiplied. A row of blocks takes every gridDim.y-th column of x. The order of a sum is fixed: the
+// same bits on every run. It wins where rows are about equally long. A transpose is gathered by rows, over an index of
+// them.
+#include "core/convert.hpp"
+#include "device/dense.cuh"
+#include "device/values.cuh"
+#include "entries/coordinates.cuh"
+#include "formats/csr.hpp"
+#include "formats/ell.hpp"
+#include "kernels/row_kernels.hpp"
+#include "matrices/faults.cuh"
+
+namespace diagsparse {
+
+namespace cuda::ellpack {
+
+namespace {
+
+template <class U, class V>
+__global__ void __launch_bounds__(kBlock)
+    walk_rows(const Ell<U> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
+              const __grid_constant__ Update<Product<U, V>> update) {
+  const int64 i = thread_index();
+  if (i >= a.rows) return;
+  const int64 width = a.row_lengths ? a.row_lengths[i] : a.width;
+  for (int64 c = blockIdx.y; c < cols; c += gridDim.y) {
+    Product<U, V> sum{};
+    for (int64 w = 0, e = i; w < width; ++w, e += a.rows) {
+      const std::int32_t j = load(a.indices + e);
+      if (j < 0) break;
+      sum += multiply(conjugate_if(conj, load(a.values + e)), load(x.data + j * x.row + c * x.col));
+    }
+    update.one(y.data + i * y.row + c * y.col, sum);
+  }
+}
+
+template <class U, class V>
+struct Row {
+  static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    using T = Product<U, V>;
+    if (op.transposed) {
+      static const MatvecKernel gather = rows::gather_by_threads().typed(dtype_of<U>(), dtype_of<V>());
+      return gather(m, op, alpha, x, beta, y);
+    }
+    dim3 grid = blocks(m.rows);
+    grid.y = static_cast<unsigned>(std::min<int64>(x.cols, 1024));
+    launch("ell matvec", walk_rows<U, V>, grid, dim3(kBlock), Ell<U>::of(m), op.conjugated, Block<const V>(x),
+           Block<T>(y), x.cols, Update<T>(alpha, beta));
+  }
+};
+
+void prepare(const Matrix& a, Op op) {
+  if (op.transposed) rows_of(a, true);
+}
+
+FormatKernels make() { return {{{"row", every_pair<Row, MatvecKernel>(), prepare}}, {}}; }
+const RegisterKernels registered("ell", 0, make);
+
+// ---- From rows and to rows: a thread takes a row ---------------------------------------------------
+template <class T>
+__global__ void __launch_bounds__(kBlock)
+    spread_rows(const Csr<T> csr, int64 width, std::int32_t* indices, T* values, std::int32_t* lengths) {
+  const int64 i = thread_index();
+  if (i >= csr.rows) return;
+  const int64 begin = csr.indptr[i], length = min(width, csr.indptr[i + 1] - begin);
+  for (int64 w = 0, to = i; w < width; ++w, to += csr.rows) {
+    indices[to] = w < length ? csr.indices[begin + w] : -1;
+    values[to] = w < length ? csr.values[begin + w] : T{};
+  }
+  if (lengths) lengths[i] = static_cast<std::int32_t>(length);
+}
+
+__global__ void __launch_bounds__(kBlock) measure_rows(const Ell<float> a, std::int64_t* lengths) {
+  const int64 i = thread_index();
+  if (i >= a.rows) return;
+  int64 w = 0;
+  while (w < a.width && a.indices[w * a.rows + i] >= 0) ++w;
+  lengths[i] = w;
+}
+
+template <class T>
+__global__ void __launch_bounds__(kBlock)
+    gather_rows(const Ell<T> a, const std::int64_t* indptr, std::int32_t* indices, T* values) {
+  const int64 i = thread_index();
+  if (i >= a.rows) return;
+  for (int64 e = indptr[i], from = i; e < indptr[i + 1]; ++e, from += a.rows) {
+    indices[e] = a.indices[from];
+    values[e] = a.values[from];
+  }
+}
+
+__global__ void __launch_bounds__(kBlock)
+    count_places(const std::int32_t* indices, int64 count, unsigned long long* found) {
+  const int64 stride = static_cast<int64>(gridDim.x) * blockDim.x;
+  unsigned long long mine = 0;
+  for (int64 e = thread_index(); e < count; e += stride) mine += indices[e] >= 0;
+  for (int step = 16; step > 0; step /= 2) mine += __shfl_down_sync(0xffffffffu, mine, step);
+  if (threadIdx.x % 32 == 0 && mine > 0) atomicAdd(found, mine);
+}
+
+// A thread takes an index: it lies in the matrix or is padding, and comes after the one before it in its row.
+__global__ void __launch_bounds__(kBlock)
+    check_places(const Ell<float> a, Position* outside, Position* order, Position* lengths) {
+  const int64 e = thread_index();
+  if (e >= a.width * a.rows) return;
+  const int64 w = e / a.rows, i = e % a.rows;
+  const std::int32_t j = a.indices[e];
+  if (j < -1 || j >= a.cols) return tell(outside, e);
+  const std::int32_t before = w > 0 ? a.indices[e - a.rows] : 0;
+  if (j >= 0 && w > 0 && (before < 0 || j <= before)) tell(order, e);
+  if (a.row_lengths && (j >= 0) != (w < a.row_lengths[i])) tell(lengths, i);
+}
+
+__global__ void __launch_bounds__(kBlock) check_lengths(const Ell<float> a, Position* wrong) {
+  const int64 i = thread_index();
+  if (i < a.rows && (a.row_lengths[i] < 0 || a.row_lengths[i] > a.width)) tell(wrong, i);
+}
+
+}  // namespace
+
+}  // namespace cuda::ellpack
+
+using namespace cuda;
+using namespace cuda::ellpack;
+
+Matrix ell_from_rows(const Matrix& m, int64 width, bool with_lengths) {
+  Array indices = Array::empty(DType::i32, {width, m.rows}), values = Array::empty(m.dtype, {width, m.rows}), lengths;
+  if (with_lengths) lengths = Array::empty(DType::i32, {m.rows});
+  with_value_type(m.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    launch("spread rows", spread_rows<T>, blocks(m.rows), dim3(kBlock), Csr<T>::of(m), width,
+           indices.as<std::int32_t>(), values.as<T>(), lengths.as<std::int32_t>());
+  });
+  const int64 stored = width < longest_row(m) ? ::diagsparse::count_places(indices) : m.values.size();
+  return ell_over(m.rows, m.cols, indices, with_lengths ? &lengths : nullptr, stored, values);
+}
+
+Matrix rows_from_ell(const Matrix& m) {
+  Array indptr = Array::zeros(DType::i64, {m.rows + 1});
+  auto* start = indptr.as<std::int64_t>();
+  launch("measure rows", measure_rows, blocks(m.rows), dim3(kBlock), Ell<float>::over(*m.structure, nullptr),
+         start + 1);
+  const int64 count = inclusive_sum(start + 1, start + 1, m.rows);
+  Array indices = Array::empty(DType::i32, {count}), values = Array::empty(m.dtype, {count});
+  with_value_type(m.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    launch("gather rows", gather_rows<T>, blocks(m.rows), dim3(kBlock), Ell<T>::of(m), start,
+           indices.as<std::int32_t>(), values.as<T>());
+  });
+  return compressed(csr, m.rows, m.cols, std::move(indices), std::move(indptr), std::move(values));
+}
+
+int64 count_places(const Array& indices) {
+  const Scratch<unsigned long long> found(1);
+  CUDA_CALL(cudaMemsetAsync(found.get(), 0, sizeof(unsigned long long), stream()));
+  launch("count places", ellpack::count_places, blocks(indices.size(), 4), dim3(kBlock), indices.as<std::int32_t>(),
+         indices.size(), found.get());
+  return static_cast<int64>(download(found.get(), 1)[0]);
+}
+
+Fault fault_in_ell(const Ell<float>& a) {
+  const Firsts lengths, places;
+  if (a.row_lengths) {
+    launch("check lengths", check_lengths, blocks(a.rows), dim3(kBlock), a, lengths.outside());
+    if (const Fault fault = lengths.fault(Fault::pointers); fault.kind != Fault::none) return fault;
+  }
+  launch("check places", check_places, blocks(a.width * a.rows), dim3(kBlock), a, places.outside(), places.order(),
+         lengths.outside());
+  if (const Fault fault = places.fault(Fault::outside); fault.kind != Fault::none) return fault;
+  return lengths.fault(Fault::pointers);
+}
+
+}  // namespace diagsparse

@@ -1,4 +1,5 @@
 // y = alpha x + beta y on the GPU: what is left of a step of a chain when the matrix has been multiplied.
+#include "core/elementwise.hpp"
 #include "core/recurrence.hpp"
 #include "dense.cuh"
 #include "memory.cuh"
@@ -32,6 +33,13 @@ void axpby(Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     cuda::launch("axpby", cuda::add_elements<T>, grid, dim3(cuda::kBlock), cuda::Block<T>(x), cuda::Block<T>(y), y.rows,
                  y.cols, Update<T>(alpha, beta));
   });
+}
+
+Array weighted_sum(Scalar alpha, const Array& a, Scalar beta, const Array& b) {
+  Array made = Array::empty(a.dtype, a.shape);
+  axpby(alpha, flat(a), 0.0, flat(made));
+  axpby(beta, flat(b), 1.0, flat(made));
+  return made;
 }
 
 }  // namespace diagsparse

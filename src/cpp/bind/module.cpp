@@ -7,6 +7,7 @@
 
 #include "bind/batches.hpp"
 #include "bind/device.hpp"
+#include "bind/elementwise.hpp"
 #include "core/convert.hpp"
 #include "core/gate.hpp"
 #include "core/matvec.hpp"
@@ -249,14 +250,16 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
       py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg("triangle") = 0,
       py::arg("extra") = std::vector<int64>());
   // Plan and product of matrices of diagonals in one call; None where that is no small matter.
-  m.def("multiply", [](const Matrix& a, int op_a, const Matrix& b, int op_b, std::string format, int64 most_pairs,
-                       int64 most_bytes) -> std::optional<Matrix> {
-    if (static_cast<int64>(a.layout().spans.size() * b.layout().spans.size()) > most_pairs) return std::nullopt;
-    const Entry entry(a.device(), {&a, &b});
-    const Plan plan = plan_matmul(a, op_from(op_a), b, op_from(op_b), {std::move(format), "", Triangle::both, {}});
-    if (plan.nbytes() > most_bytes) return std::nullopt;
-    return plan.run(a, b, 1.0);
-  });
+  m.def("multiply",
+        [](const Matrix& a, int op_a, const Matrix& b, int op_b, std::string format, int64 most_pairs,
+           int64 most_bytes) -> std::optional<Matrix> {
+          if (static_cast<int64>(a.layout().spans.size() * b.layout().spans.size()) > most_pairs) return std::nullopt;
+          const Entry entry(a.device(), {&a, &b});
+          const Plan plan =
+              plan_matmul(a, op_from(op_a), b, op_from(op_b), {std::move(format), "", Triangle::both, {}});
+          if (plan.nbytes() > most_bytes) return std::nullopt;
+          return plan.run(a, b, 1.0);
+        });
   m.def("plan_elementwise", [](const Matrix& a, int op_a, const Matrix& b, int op_b, const Matrix& c) {
     const Entry entry(a.device(), {&a, &b});
     return plan_elementwise(a, op_from(op_a), b, op_from(op_b), c);
@@ -322,5 +325,6 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
   m.def("kernels", &kernel_names);
   m.def("overlap", [](py::handle x, py::handle y) { return overlap(dense_from(x), dense_from(y)); });
   bind_batches(m);
+  bind_elementwise(m);
   bind_device(m);
 }

@@ -102,3 +102,11 @@ def _checked_output(out: Any, shape: tuple[int, ...], dtype: np.dtype, who: str)
     check_output(out.shape, out.dtype, shape, dtype, who)
     check_writeable(out, who)
     return out
+
+
+def broadcast(dense: np.ndarray, dtype: np.dtype, shape: tuple[int, int]) -> np.ndarray:
+    """Return a view of an array over all of `shape`, in another type, that native code can walk."""
+    values = dense.astype(dtype, copy=False)
+    if not values.flags.aligned or any(step % values.itemsize for step in values.strides):
+        values = values.copy()
+    return np.broadcast_to(values, shape)

@@ -247,10 +247,9 @@ class DiagonalArray(Packed, DiagonalProducts, Format):
         """Return a copy of diagonal `k` (0: the main one) in NumPy, of its true length; zeros where none is stored."""
         if self._packed:
             return self._alone(k).diagonal(k).astype(self.dtype, copy=False)
-        for offset, _, values in self._diagonals():
-            if offset == k:
-                return self._seen(self._place.host(values.copy()))
-        return np.zeros(diagonal_length(self.shape, k), self.dtype)
+        if not -self._shape[0] < k < self._shape[1]:
+            return np.zeros(0, self.dtype)
+        return self._place.host(self._core.diagonal(self._matrix, self._op, k))
 
     def _alone(self, k: int) -> DiagonalArray:
         """Return diagonal `k`, if it is stored, in full and without the others."""
@@ -323,35 +322,27 @@ class DiagonalArray(Packed, DiagonalProducts, Format):
 
     # ---- arithmetic -------------------------------------------------------------------------------
     def _added(self, other: SparseArray, alpha: Any, beta: Any) -> SparseArray:
-        dtype = np.result_type(self.dtype, other.dtype)
-        s = Summary(self.shape, dtype.itemsize, self.nnz + other.nnz, None, lambda: self._union(other))
-        self._require_bytes(s, None, self._place)
-        first = self if alpha == 1 else -self
-        made = first._laid_out(type(self), s.offsets.tolist(), dtype)
-        self._core.add_diagonals(beta, other._matrix, other._op, made._matrix, True)
-        return made
+        dtype = self._dtype if self._dtype is other._dtype else np.result_type(self._dtype, other._dtype)
+        if (self._matrix.diagonals + other._matrix.diagonals) * max(self._shape) * dtype.itemsize > memory.SMALL:
+            s = Summary(self.shape, dtype.itemsize, self.nnz + other.nnz, None, lambda: self._union(other))
+            self._require_bytes(s, None, self._place)
+        operands = alpha, self._matrix, self._op, beta, other._matrix, other._op
+        return self._wrap(self._core.added_diagonals(*operands, self._format, dtype.name))
 
     def _union(self, other: SparseArray) -> np.ndarray:
         return np.union1d(self._occupied(), other._occupied())
 
     def _multiplied(self, other: SparseArray) -> SparseArray:
         dtype = np.result_type(self.dtype, other.dtype)
-        a, b = self.astype(dtype, copy=False), other.astype(dtype, copy=False)
-        shared = np.intersect1d(a._occupied(), b._occupied())
-        made = type(self)._zeros_on(a.shape, dtype, shared.tolist(), a._place)
-        plan = a._core.plan_elementwise(a._matrix, a._op, b._matrix, b._op, made._matrix)
+        shared = np.intersect1d(self._occupied(), other._occupied(), assume_unique=True)
+        made = type(self)._zeros_on(self.shape, dtype, shared.tolist(), self._place)
+        a, b = sorted((self, other), key=lambda factor: factor.dtype.char in "dD")  # the narrower one is on the left
+        plan = self._core.plan_elementwise(a._matrix, a._op, b._matrix, b._op, made._matrix)
         plan.run_into(a._matrix, b._matrix, made._matrix, 1, 0)
         return made
 
     def _scaled_by(self, dense: Any) -> SparseArray:
-        made = self._laid_out(type(self), self._occupied().tolist(), np.result_type(self.dtype, owners.dtype_of(dense)))
-        if self._place is not CPU:
-            return devices.scaled(self, dense, made)
-        dense = np.broadcast_to(dense, self.shape)
-        for offset, row, values in made._diagonals():
-            rows = np.arange(row, row + len(values))
-            values *= dense[rows, rows + offset]
-        return made
+        return devices.scaled(self, dense)
 
     def _triangle(self, which: str, who: str) -> SparseArray:
         side = 1 if which == "lower" else -1

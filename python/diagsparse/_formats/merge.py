@@ -1,6 +1,6 @@
-"""csr, csc and coo on a GPU: sums, products, copies and conversions are merges of sorted entries.
+"""Sums, products and nonzeros of csr, csc and coo: merges of sorted entries, on the CPU and on a GPU.
 
-What `indexed` leaves to SciPy on the CPU is done here by the CUDA module; each result is a new matrix.
+Each result is a new matrix. What cancels to zero is dropped on the CPU, as SciPy does, and stays stored on a GPU.
 """
 
 from __future__ import annotations
@@ -10,37 +10,33 @@ from typing import Any
 import numpy as np
 
 from .._matrix.base import SparseArray
-from .._places.backend import Place
-
-
-def merged(format: str, shape: tuple[int, int], terms: Any, mode: str, dtype: np.dtype, place: Place) -> SparseArray:
-    """Return the "sum" or the "product" of ``(matrix, factor)`` terms, or the "nonzero" entries of one."""
-    raw = [(a._matrix, a._op, factor) for a, factor in terms]
-    return SparseArray._wrap(place.core.merged(format, *shape, raw, mode, dtype.name, place.index))
-
-
-def copied(a: SparseArray) -> SparseArray:
-    """Return an independent matrix; a view is laid out anew."""
-    return converted(a, a.format)
-
-
-def converted(a: SparseArray, format: str) -> SparseArray:
-    """Return the entries of `a` in another of the three formats."""
-    return merged(format, a.shape, [(a, 1)], "sum", a.dtype, a._place)
-
-
-def without_zeros(a: SparseArray) -> SparseArray:
-    """Return the entries of `a` that are not zero."""
-    return merged(a.format, a.shape, [(a, 1)], "nonzero", a.dtype, a._place)
+from .._matrix.summary import Summary
+from .._places import memory
+from .._places.backend import CPU
 
 
 def added(a: SparseArray, b: SparseArray, alpha: complex, beta: complex) -> SparseArray:
     """Return ``alpha a + beta b``; both in one of the three formats, the result in that of `a`."""
-    dtype = np.result_type(a.dtype, b.dtype)
-    return merged(a.format, a.shape, [(a, alpha), (b, beta)], "sum", dtype, a._place)
+    return _merged("sum", a.dtype if a.dtype is b.dtype else np.result_type(a.dtype, b.dtype), (a, alpha), (b, beta))
 
 
 def multiplied(a: SparseArray, b: SparseArray) -> SparseArray:
-    """Return the element-wise product: the entries that both store."""
-    dtype = np.result_type(a.dtype, b.dtype)
-    return merged(a.format, a.shape, [(a, 1), (b, 1)], "product", dtype, a._place)
+    """Return the element-wise product, in the format of `a`."""
+    return _merged("product", a.dtype if a.dtype is b.dtype else np.result_type(a.dtype, b.dtype), (a, 1), (b, 1))
+
+
+def without_zeros(a: SparseArray) -> SparseArray:
+    """Return the entries of `a` that are not zero."""
+    return _merged("sum", a.dtype, (a, 1), zeros=False)
+
+
+def _merged(how: str, dtype: np.dtype, *terms: tuple[SparseArray, Any], zeros: bool | None = None) -> SparseArray:
+    """Return the "sum" or the "product" of ``(matrix, factor)`` terms, in the format of the first."""
+    a, place = terms[0][0], terms[0][0]._place
+    entries = sum(term.nnz for term, _ in terms)
+    nbytes = type(a)._forecast(Summary(a._shape, dtype.itemsize, entries))
+    if nbytes > memory.SMALL // 2:  # beside the result there is room for all entries of both
+        memory.require_free(2 * nbytes, f"{a.format}_array: the {how} of matrices with {entries} entries", place)
+    raw = [(term._matrix, term._op, factor) for term, factor in terms]
+    keeps = place is not CPU if zeros is None else zeros
+    return a._wrap(place.core.merged(a._format, *a._shape, raw, how, keeps, dtype.name, place.index))

@@ -1,4 +1,4 @@
-"""Matrices from device to device, and from arrays that lie on a GPU."""
+"""Matrices from device to device, from arrays that lie on a GPU, and times dense arrays wherever they lie."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import owners
+from .._arrays import host_dense, owners
 from .._places import memory
 from .._places.backend import CPU, Place, gpu
-from .base import SparseArray
+from .._places.types import value_dtype
+from .base import CONJUGATED, TRANSPOSED, SparseArray
 
 
 # ---- from device to device ------------------------------------------------------------------------
@@ -52,14 +53,17 @@ def entries(
     return SparseArray._wrap(place.core.entries(format, *shape, *parts, layout))
 
 
-# ---- with arrays that lie on a GPU -----------------------------------------------------------------
-def scaled(a: SparseArray, dense: Any, made: SparseArray) -> SparseArray:
-    """Return `made`, of a's structure, with the values of ``a * dense`` for an array that broadcasts, on a GPU."""
-    core = a._place.core
-    values = owners.bring(dense, made.dtype, a._place, "multiply", "the other operand")
-    wide = owners.strided(core, values, a.shape, _broadcast_strides(values, a.shape))
-    core.scale_dense(a.astype(made.dtype, copy=False)._matrix, a._op, wide, made._matrix)
-    return made
+# ---- with dense arrays ----------------------------------------------------------------------------
+def scaled(a: SparseArray, dense: Any) -> SparseArray:
+    """Return ``a * dense`` for an array that broadcasts, in a's format and, on a GPU, there."""
+    dtype = value_dtype(np.result_type(a.dtype, owners.dtype_of(dense)), None, f"{a.format}_array")
+    a = (a.copy() if a._op & TRANSPOSED else a).astype(dtype, copy=False)
+    if a._place is CPU:
+        wide = host_dense.broadcast(dense, dtype, a.shape)
+    else:
+        values = owners.bring(dense, dtype, a._place, "multiply", "the other operand")
+        wide = owners.strided(a._core, values, a.shape, _broadcast_strides(values, a.shape))
+    return a._wrap(a._core.scaled_by(a._matrix, bool(a._op & CONJUGATED), wide))
 
 
 def _broadcast_strides(values: Any, shape: tuple[int, int]) -> tuple[int, ...]:

@@ -1,8 +1,8 @@
 """``+ - * / **`` and sums: element by element, on the stored values where that is possible.
 
-Each family does it in its own way: diagonals as whole runs, csr, csc and coo by SciPy, or on a GPU by merges. The
-result has the left operand's format and is where that one is.
-Cancellation leaves explicit zeros stored in the diagonal formats and on a GPU; SciPy drops them from the others.
+Each family does it in its own way: diagonals as whole runs, csr, csc and coo by merges. The result has the left
+operand's format and is where that one is. Cancellation leaves explicit zeros stored in the diagonal formats and on a
+GPU; csr, csc and coo drop them on the CPU, as in SciPy.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Callable
+from math import frexp
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,12 +23,13 @@ from .._places.backend import CPU
 from .._places.types import is_narrow, plain_number, require_float64, value_dtype, widened
 from . import construct
 from .family import convert, unpacked
-from .registry import COMMON
+from .registry import COMMON, FORMATS
 
 if TYPE_CHECKING:
     from .base import SparseArray
 
 
+_TINY = 2.0**-100  # divisors of this size have reciprocals in every value type
 _TEXT = (str, bytes, np.str_, np.bytes_)  # which NumPy calls scalars
 
 
@@ -38,6 +40,19 @@ def _is_scalar(x: Any) -> bool:
 def _keeps_symmetry(factor: Any) -> bool:
     """Whether a multiple of a Hermitian matrix is one: infinity times 1 + 0i is no real number."""
     return not np.iscomplexobj(factor) and bool(np.isfinite(factor))
+
+
+def _divided(values: Any, divisor: Any) -> Any:
+    """Return values over a number: by its reciprocal where that is exact, complex ones over a real one part by part."""
+    if not isinstance(values, np.ndarray) or np.iscomplexobj(divisor) or not np.isfinite(divisor):
+        return values / divisor
+    if isinstance(divisor, (int, float)) and abs(frexp(divisor)[0]) == 0.5 and _TINY < abs(divisor) < 1 / _TINY:
+        return values * (1 / divisor)
+    dtype = (values[:0] / divisor).dtype
+    if dtype.kind != "c":
+        return values / divisor
+    parts = values.astype(dtype, copy=False)
+    return (parts.view(parts.real.dtype) / dtype.type(divisor).real).view(dtype)
 
 
 class Elementwise:
@@ -89,7 +104,7 @@ class Elementwise:
         require_float64(other, "/", "the divisor")
         if self._packed and self._matrix.symmetry and not (other and _keeps_symmetry(other)):
             return self.unpacked() / other
-        return self._with(lambda values: values / self._stored(other))
+        return self._with(lambda values: _divided(values, self._stored(other)))
 
     def __mul__(self: SparseArray, other: Any) -> Any:
         if _is_scalar(other):
@@ -131,8 +146,8 @@ class Elementwise:
             memory.require_free(18 * self.shape[0] * self.shape[1], what, hint=hint)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", sp.SparseEfficiencyWarning)  # the result's bytes were asked for
-            right = other if theirs is None else unpacked(theirs)._lent(COMMON)
-            return compare(unpacked(self)._lent(COMMON), right)
+            right = other if theirs is None else _as_compared(unpacked(theirs))
+            return compare(_as_compared(unpacked(self)), right)
 
     def multiply(self: SparseArray, other: Any) -> Any:
         """Return the element-wise product with a scalar, a sparse matrix, or a dense array.
@@ -214,7 +229,7 @@ class Elementwise:
         if axis not in (None, 0, 1, -1, -2):
             raise ValueError(f"sum: axis {axis!r}: expected None, 0 or 1")
         if axis is None:
-            return self.sum(axis=1).sum()
+            return self._total()
         view = self.T if axis in (0, -2) else self
         return view @ np.ones(view.shape[1], self.dtype.char.lower())  # real: 1 + 0j would spoil infinities
 
@@ -228,6 +243,11 @@ def combined(a: Any, b: Any, alpha: Any, beta: Any) -> Any:
     if beta not in (1, -1):
         return (a if alpha == 1 else a * plain_number(alpha)) + b * plain_number(beta)
     return a + b if alpha == beta else a - b if alpha == 1 else b - a
+
+
+def _as_compared(a: SparseArray) -> Any:
+    """Return a matrix as SciPy compares it: entries in their own format, anything else as csr."""
+    return a._lent(None if a._family == FORMATS[COMMON]._family else COMMON)
 
 
 def _multiply_sparse(a: SparseArray, b: SparseArray) -> SparseArray:

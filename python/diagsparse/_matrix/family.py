@@ -106,12 +106,13 @@ class Family:
     # ---- copies, and out to NumPy and SciPy ---------------------------------------------------------
     def copy(self: SparseArray) -> SparseArray:
         """Return an independent matrix; a view is laid out anew."""
-        if not self._op:
-            return self._wrap(self._matrix.with_values(self._matrix.values.copy()))
-        return self._anew()
+        if self._op & 1:
+            return self._anew()
+        values = self._matrix.values
+        return self._wrap(self._matrix.with_values(values.conj() if self._op else values.copy()))
 
     def _anew(self: SparseArray) -> SparseArray:
-        """Return what this view shows, in a layout of its own."""
+        """Return what this transposed view shows, in a layout of its own."""
         return self._like(self._to_csr())
 
     def _lent(self: SparseArray, format: str | None = None) -> Any:
@@ -202,6 +203,10 @@ class Family:
     def _scaled_by(self: SparseArray, dense: Any) -> SparseArray:
         """Return the element-wise product with a dense array that broadcasts."""
         return self._like(self._to_csr()._scaled_by(dense))
+
+    def _total(self: SparseArray) -> Any:
+        """Return the sum of all elements."""
+        return self.sum(axis=1).sum()  # type: ignore[attr-defined]
 
     def _triangle(self: SparseArray, which: str, who: str) -> SparseArray:
         """Return the "lower" or "upper" triangle, with the main diagonal."""

@@ -20,5 +20,6 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
   bind_conversions(m);
   bind_tables(m);
   bind_batches(m);
+  bind_elementwise(m);
   bind_device(m);
 }

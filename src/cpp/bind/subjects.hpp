@@ -10,6 +10,7 @@ void bind_products(pybind11::module_& m);
 void bind_plans(pybind11::module_& m);
 void bind_conversions(pybind11::module_& m);
 void bind_tables(pybind11::module_& m);
+void bind_elementwise(pybind11::module_& m);
 void bind_batches(pybind11::module_& m);
 
 }  // namespace diagsparse

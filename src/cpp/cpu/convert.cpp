@@ -19,19 +19,24 @@ struct Piece {
   int64 first, last;
 };
 
-std::vector<Piece> pieces_of(const std::vector<Move>& moves) {
-  std::vector<Piece> pieces;
-  for (const Move& m : moves) {
-    for (int64 t = 0; t < m.length; t += kRows) pieces.push_back({&m, t, std::min(m.length, t + kRows)});
+struct Pieces {
+  std::vector<Piece> all;
+  int64 elements = 0;
+
+  explicit Pieces(const std::vector<Move>& moves) {
+    for (const Move& m : moves) {
+      for (int64 t = 0; t < m.length; t += kRows) all.push_back({&m, t, std::min(m.length, t + kRows)});
+      elements += m.length;
+    }
   }
-  return pieces;
-}
+  int64 count() const { return static_cast<int64>(all.size()); }
+};
 
 template <class S, class T>
-void move_values(const std::vector<Piece>& pieces, const S* in, T* out, Scalar alpha, bool accumulate) {
+void move_values(const Pieces& pieces, const S* in, T* out, Scalar alpha, bool accumulate) {
   const Factor<T> scale(alpha);
-  parallel_for(static_cast<int64>(pieces.size()), static_cast<int64>(pieces.size()) * kRows, [&](int64 task) {
-    const auto [move, first, last] = pieces[task];
+  parallel_for(pieces.count(), pieces.elements, [&](int64 task) {
+    const auto [move, first, last] = pieces.all[task];
     const auto each = [&, move = move, first = first, last = last](auto from, auto to) {
       for (int64 t = first; t < last; ++t) {
         const T value = scale * convert<T>(conjugate_if(move->conjugated, in[from(t)]));
@@ -51,7 +56,7 @@ void move_values(const std::vector<Piece>& pieces, const S* in, T* out, Scalar a
 
 void add_diagonals(Scalar alpha, const Matrix& from, Op op, Matrix& to, bool accumulate) {
   const std::vector<Move> moves = shared_diagonals(from, op, to);
-  const std::vector<Piece> pieces = pieces_of(moves);
+  const Pieces pieces(moves);
   with_value_type(from.dtype, [&](auto s) {
     with_value_type(to.dtype, [&](auto t) {
       using S = decltype(s);
@@ -69,13 +74,13 @@ void add_diagonals(Scalar alpha, const Matrix& from, Op op, Matrix& to, bool acc
 std::optional<int64> differing_diagonal(const Matrix& packed, const Matrix& full) {
   const bool hermitian = packed.layout().packing.symmetry == Symmetry::hermitian;
   const std::vector<Move> moves = shared_diagonals(packed, {}, full);
-  const std::vector<Piece> pieces = pieces_of(moves);
-  std::vector<char> differs(pieces.size(), 0);
+  const Pieces pieces(moves);
+  std::vector<char> differs(pieces.all.size(), 0);
   with_value_type(full.dtype, [&](auto zero) {
     using T = decltype(zero);
     const T *in = packed.values.as<T>(), *wanted = full.values.as<T>();
-    parallel_for(static_cast<int64>(pieces.size()), static_cast<int64>(pieces.size()) * kRows, [&](int64 task) {
-      const auto [move, first, last] = pieces[task];
+    parallel_for(pieces.count(), pieces.elements, [&](int64 task) {
+      const auto [move, first, last] = pieces.all[task];
       const bool real = hermitian && move->offset == 0;
       for (int64 t = first; t < last; ++t) {
         const T v = wanted[move->to.at(t)];
@@ -84,8 +89,8 @@ std::optional<int64> differing_diagonal(const Matrix& packed, const Matrix& full
       }
     });
   });
-  for (std::size_t p = 0; p < pieces.size(); ++p) {
-    if (differs[p]) return pieces[p].move->offset;
+  for (std::size_t p = 0; p < pieces.all.size(); ++p) {
+    if (differs[p]) return pieces.all[p].move->offset;
   }
   return std::nullopt;
 }
@@ -106,18 +111,6 @@ void for_each_offset(const Csr<float>& a, const F& f) {
 }
 
 }  // namespace
-
-std::vector<int64> count_runs(const Matrix& a, const std::vector<ValueRun>& runs) {
-  std::vector<int64> counts(runs.size());
-  with_stored_type(a.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    parallel_for(static_cast<int64>(runs.size()), a.values.size(), [&](int64 r) {
-      const T* values = a.values.as<const T>() + runs[r].start;
-      counts[r] = std::count_if(values, values + runs[r].length, [](T v) { return !is_zero(v); });
-    });
-  });
-  return counts;
-}
 
 std::vector<std::int32_t> entries_of_rows(const Matrix& a, Op op) {
   std::vector<std::int32_t> counts(op.transposed ? a.cols : a.rows, 0);

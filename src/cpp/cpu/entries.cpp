@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/arithmetic.hpp"
 #include "core/convert.hpp"
 #include "core/interrupt.hpp"
+#include "cpu/values.hpp"
 
 namespace diagsparse {
 
@@ -44,14 +44,6 @@ Lines lines_of(const Matrix& a, Op op) {
   return {a.index("indptr"), a.index("indices"), (a.format == "csc") != op.transposed};
 }
 
-template <class T>
-Array conjugated(const Array& values) {
-  Array made = Array::empty(values.dtype, values.shape);
-  std::transform(values.as<T>(), values.as<T>() + values.size(), made.as<T>(),
-                 [](T v) { return conjugate_if(true, v); });
-  return made;
-}
-
 // Rows become columns, columns rows, of which there are `extent`: a counting sort, so each new line is in order.
 template <class T>
 Lines turned(const Lines& given, Array& values, int64 extent) {
@@ -82,10 +74,9 @@ Matrix entries_across(const Matrix& a, Op op, const Format& format) {
   const int64 rows = op.transposed ? a.cols : a.rows, cols = op.transposed ? a.rows : a.cols;
   const bool columns = std::string(format.name) == "csc", coordinates = std::string(format.name) == "coo";
   Lines lines = lines_of(a, op);
-  Array values = a.values;
+  Array values = op.conjugated ? values_as(a.dtype, a.values, true) : a.values;
   with_value_type(a.dtype, [&](auto zero) {
     using T = decltype(zero);
-    if (op.conjugated) values = conjugated<T>(values);
     if (lines.columns != columns) lines = turned<T>(lines, values, columns ? cols : rows);
   });
   if (!coordinates) return compressed(format, rows, cols, lines.indices, lines.indptr, std::move(values));

@@ -70,37 +70,11 @@ void use_allocator(const py::object& fn) {
   });
 }
 
-std::vector<EntryTerm> terms_from(const py::list& list) {
-  std::vector<EntryTerm> terms;
-  for (const py::handle item : list) {
-    const auto t = item.cast<py::tuple>();
-    const int op = t[1].cast<int>();
-    terms.push_back({&t[0].cast<const Matrix&>(), op_from(op), t[2].cast<Scalar>()});
-  }
-  return terms;
-}
-
 void bind_entries(py::module_& m) {
-  m.def("merged", [](const std::string& format, int64 rows, int64 cols, const py::list& list, const std::string& mode,
-                     const std::string& dtype, int device) {
-    const std::vector<EntryTerm> terms = terms_from(list);
-    const DType type = dtype_of_name(dtype);
-    const Merge how = mode == "sum" ? Merge::sum : mode == "product" ? Merge::product : Merge::nonzero;
-    const Entry entry(device);
-    return merged(format, rows, cols, terms, how, type);
-  });
   m.def("entries", [](const std::string& format, int64 rows, int64 cols, const DeviceArray& values,
                       const DeviceArray& first, const DeviceArray& second, const std::string& layout) {
     const Entry entry(values.device);
     return matrix_from_entries(format, rows, cols, values, first, second, layout);
-  });
-  m.def("scale_dense", [](const Matrix& a, int op, const DeviceArray& dense, Matrix& out) {
-    const Entry entry(a.device(), {&a, &out});
-    scale_dense(a, op_from(op), dense, out);
-  });
-  m.def("diagonal", [](const Matrix& a, int op, int64 k) {
-    const Entry entry(a.device(), {&a});
-    return diagonal(a, op_from(op), k);
   });
 }
 

@@ -1,4 +1,5 @@
 #include "core/convert.hpp"
+#include "core/elementwise.hpp"
 #include "device/bisection.cuh"
 #include "device/launch.cuh"
 #include "entries/coordinates.cuh"
@@ -21,35 +22,37 @@ __global__ void __launch_bounds__(kBlock)
 // What becomes of the entries of one key, of which the first is e: their value, and whether it stays.
 template <class T>
 __device__ bool combine(const Key* keys, const int64* places, const T* values, int64 e, int64 count, Merge how,
-                        T* out) {
+                        bool zeros, T* out) {
   T value = values[places[e]];
   int64 next = e + 1;
   for (; next < count && keys[next] == keys[e]; ++next) {
     value = how == Merge::product ? value * values[places[next]] : value + values[places[next]];
   }
+  const bool lone = how == Merge::product && next - e == 1;
+  if (lone) value = value * T{};
   *out = value;
-  return how == Merge::sum || (how == Merge::product ? next - e == 2 : !is_zero(value));
+  return (zeros && !lone) || !is_zero(value);
 }
 
 template <class T>
-__global__ void __launch_bounds__(kBlock)
-    mark_kept(const Key* keys, const int64* places, const T* values, int64 count, Merge how, std::int64_t* kept) {
+__global__ void __launch_bounds__(kBlock) mark_kept(const Key* keys, const int64* places, const T* values, int64 count,
+                                                    Merge how, bool zeros, std::int64_t* kept) {
   const int64 e = thread_index();
   if (e >= count) return;
   T value;
   const bool head = e == 0 || keys[e] != keys[e - 1];
-  kept[e] = head && combine(keys, places, values, e, count, how, &value);
+  kept[e] = head && combine(keys, places, values, e, count, how, zeros, &value);
 }
 
 // The key of entry e goes to place kept[e] - 1 of the result, where kept counts those that stay.
 template <class T>
 __global__ void __launch_bounds__(kBlock)
-    gather_kept(const Key* keys, const int64* places, const T* values, int64 count, Merge how, const std::int64_t* kept,
-                Key* out_keys, T* out_values) {
+    gather_kept(const Key* keys, const int64* places, const T* values, int64 count, Merge how, bool zeros,
+                const std::int64_t* kept, Key* out_keys, T* out_values) {
   const int64 e = thread_index();
   if (e >= count || kept[e] == (e == 0 ? 0 : kept[e - 1])) return;
   T value;
-  combine(keys, places, values, e, count, how, &value);
+  combine(keys, places, values, e, count, how, zeros, &value);
   out_keys[kept[e] - 1] = keys[e];
   out_values[kept[e] - 1] = value;
 }
@@ -71,47 +74,22 @@ Matrix over_keys(const std::string& format, int64 rows, int64 cols, const Key* k
 
 // The matrix of these keys and the values at their places.
 template <class T>
-Matrix from_keys(const std::string& format, int64 rows, int64 cols, Keys& keys, const T* values, Merge how) {
+Matrix from_keys(const std::string& format, int64 rows, int64 cols, Keys& keys, const T* values, Merge how,
+                 bool zeros) {
   sort(keys);
   const int64 n = keys.count;
   const Scratch<std::int64_t> kept(n);
-  launch("mark kept", mark_kept<T>, blocks(n), dim3(kBlock), keys.key(), keys.place(), values, n, how, kept.get());
+  launch("mark kept", mark_kept<T>, blocks(n), dim3(kBlock), keys.key(), keys.place(), values, n, how, zeros,
+         kept.get());
   const int64 count = inclusive_sum(kept.get(), kept.get(), n);
   const Scratch<Key> distinct(count);
   Array made = Array::empty(dtype_of<T>(), {count});
-  launch("gather runs", gather_kept<T>, blocks(n), dim3(kBlock), keys.key(), keys.place(), values, n, how, kept.get(),
-         distinct.get(), made.as<T>());
+  launch("gather runs", gather_kept<T>, blocks(n), dim3(kBlock), keys.key(), keys.place(), values, n, how, zeros,
+         kept.get(), distinct.get(), made.as<T>());
   return over_keys(format, rows, cols, distinct.get(), made);
 }
 
 }  // namespace
-
-Matrix merged(const std::string& format, int64 rows, int64 cols, const std::vector<EntryTerm>& terms, Merge how,
-              DType dtype) {
-  int64 total = 0;
-  for (const EntryTerm& t : terms) total += t.matrix->values.size();
-  Keys keys(total);
-  return with_value_type(dtype, [&](auto zero) {
-    using T = decltype(zero);
-    const Scratch<T> values(total);
-    int64 first = 0;
-    for (const EntryTerm& t : terms) {
-      const int64 count = t.matrix->values.size();
-      write_keys(*t.matrix, t.op, format == "csc", first, keys);
-      with_value_type(t.matrix->dtype, [&](auto s) {
-        using S = decltype(s);
-        if constexpr (is_complex<T> || !is_complex<S>) {
-          launch("scale values", scale_values<S, T>, blocks(count), dim3(kBlock), t.matrix->values.as<S>(), count,
-                 t.op.conjugated, Factor<T>(t.factor), values.get() + first);
-        } else {
-          throw std::invalid_argument("complex values do not fit a real matrix");
-        }
-      });
-      first += count;
-    }
-    return from_keys(format, rows, cols, keys, values.get(), how);
-  });
-}
 
 namespace {
 
@@ -178,7 +156,7 @@ Matrix matrix_from_entries(const std::string& format, int64 rows, int64 cols, co
   }
   return with_value_type(v.dtype, [&](auto zero) {
     using T = decltype(zero);
-    return from_keys(format, rows, cols, keys, reinterpret_cast<const T*>(v.data), Merge::sum);
+    return from_keys(format, rows, cols, keys, reinterpret_cast<const T*>(v.data), Merge::sum, true);
   });
 }
 
@@ -186,9 +164,37 @@ Matrix matrix_from_entries(const std::string& format, int64 rows, int64 cols, co
 
 namespace diagsparse {
 
+Matrix merged(const std::string& format, int64 rows, int64 cols, const std::vector<EntryTerm>& terms, Merge how,
+              bool zeros, DType dtype) {
+  using namespace cuda;
+  int64 total = 0;
+  for (const EntryTerm& t : terms) total += t.matrix->values.size();
+  Keys keys(total);
+  return with_value_type(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const Scratch<T> values(total);
+    int64 first = 0;
+    for (const EntryTerm& t : terms) {
+      const int64 count = t.matrix->values.size();
+      write_keys(*t.matrix, t.op, format == "csc", first, keys);
+      with_value_type(t.matrix->dtype, [&](auto s) {
+        using S = decltype(s);
+        if constexpr (is_complex<T> || !is_complex<S>) {
+          launch("scale values", scale_values<S, T>, blocks(count), dim3(kBlock), t.matrix->values.as<S>(), count,
+                 t.op.conjugated, Factor<T>(t.factor), values.get() + first);
+        } else {
+          throw std::invalid_argument("complex values do not fit a real matrix");
+        }
+      });
+      first += count;
+    }
+    return cuda::from_keys(format, rows, cols, keys, values.get(), how, zeros);
+  });
+}
+
 Matrix entries_across(const Matrix& a, Op op, const Format& format) {
   const int64 rows = op.transposed ? a.cols : a.rows, cols = op.transposed ? a.rows : a.cols;
-  return cuda::merged(format.name, rows, cols, {{&a, op, 1.0}}, cuda::Merge::sum, a.dtype);
+  return merged(format.name, rows, cols, {{&a, op, 1.0}}, Merge::sum, true, a.dtype);
 }
 
 }  // namespace diagsparse

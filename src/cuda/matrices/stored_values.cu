@@ -1,9 +1,9 @@
 // Counting, scaling and reading the stored values of any format.
 #include "core/convert.hpp"
+#include "core/elementwise.hpp"
 #include "device/dense.cuh"
 #include "device/runs.cuh"
 #include "entries/coordinates.cuh"
-#include "entries/entries.hpp"
 
 namespace diagsparse::cuda {
 
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(kBlock) count_lines(const std::int64_t* indptr
 
 // Element t of the run is A[row + t, row + t + offset].
 struct ScaledRun {
-  int64 from, to, row, offset, length;
+  int64 start, row, offset, length;
 };
 
 template <class T>
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(kBlock)
   const int64 width = static_cast<int64>(gridDim.x) * blockDim.x;
   for (int64 t = thread_index(); t < run.length; t += width) {
     const int64 i = run.row + t, j = i + run.offset;
-    to[run.to + t] = conjugate_if(conj, from[run.from + t]) * dense.data[i * dense.row + j * dense.col];
+    to[run.start + t] = conjugate_if(conj, from[run.start + t]) * dense.data[i * dense.row + j * dense.col];
   }
 }
 
@@ -78,40 +78,6 @@ __global__ void __launch_bounds__(kBlock) read_diagonal(const T* values, int64 c
 }
 
 }  // namespace
-
-void scale_dense(const Matrix& a, Op op, const DeviceArray& dense, Matrix& out) {
-  if (dense.dtype != a.dtype || out.dtype != a.dtype) throw std::logic_error("scale_dense: the types differ");
-  with_value_type(a.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    const Block<const T> factors(dense.dense());
-    const T* values = a.values.as<T>();
-    if (dynamic_cast<const Indices*>(a.structure.get())) {
-      launch("scale", scale_entries<T>, blocks(a.values.size()), dim3(kBlock), values, a.values.size(), op.conjugated,
-             Coordinates::of(a, op), factors, out.values.as<T>());
-      return;
-    }
-    const std::vector<Span> from = spans_of(a.layout(), op), &to = out.layout().spans;
-    std::vector<ScaledRun> all;
-    for (std::size_t d = 0; d < to.size(); ++d) {
-      all.push_back({from[d].start, to[d].start, to[d].row, to[d].offset, to[d].length});
-    }
-    in_launches(all, [&](dim3 grid, const Runs<ScaledRun>& part, std::size_t) {
-      launch("scale", scale_runs<T>, grid, dim3(kBlock), values, op.conjugated, part, factors, out.values.as<T>());
-    });
-  });
-}
-
-DeviceArray diagonal(const Matrix& a, Op op, int64 k) {
-  const int64 rows = op.transposed ? a.cols : a.rows, cols = op.transposed ? a.rows : a.cols;
-  const Coordinates coordinates = Coordinates::of(a, op);
-  DeviceArray out = DeviceArray::of(Array::zeros(a.dtype, {diagonal_length(rows, cols, k)}));
-  with_value_type(a.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    launch("diagonal", read_diagonal<T>, blocks(a.values.size()), dim3(kBlock), a.values.as<T>(), a.values.size(),
-           op.conjugated, coordinates, k, first_row(k), reinterpret_cast<T*>(out.data));
-  });
-  return out;
-}
 
 }  // namespace diagsparse::cuda
 
@@ -153,6 +119,42 @@ std::vector<std::int32_t> entries_of_rows(const Matrix& a, Op op) {
     });
   });
   return download(counts.get(), rows);
+}
+
+Matrix scaled_by(const Matrix& a, bool conjugated, const Dense& dense) {
+  using namespace cuda;
+  if (dense.dtype != a.dtype) throw std::logic_error("scaled_by: the types differ");
+  Matrix out(a.structure, Array::empty(a.dtype, a.values.shape));
+  a.structure->clear_padding(out.values);
+  with_value_type(a.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const Block<const T> factors(dense);
+    const T* values = a.values.as<T>();
+    if (dynamic_cast<const Indices*>(a.structure.get())) {
+      launch("scale", scale_entries<T>, blocks(a.values.size()), dim3(kBlock), values, a.values.size(), conjugated,
+             Coordinates::of(a, {}), factors, out.values.as<T>());
+      return;
+    }
+    std::vector<ScaledRun> all;
+    for (const Span& s : a.layout().spans) all.push_back({s.start, s.row, s.offset, s.length});
+    in_launches(all, [&](dim3 grid, const Runs<ScaledRun>& part, std::size_t) {
+      launch("scale", scale_runs<T>, grid, dim3(kBlock), values, conjugated, part, factors, out.values.as<T>());
+    });
+  });
+  return out;
+}
+
+Array entries_on_diagonal(const Matrix& a, Op op, int64 k) {
+  using namespace cuda;
+  const int64 rows = op.transposed ? a.cols : a.rows, cols = op.transposed ? a.rows : a.cols;
+  const Coordinates places = Coordinates::of(a, op);
+  Array out = Array::zeros(a.dtype, {diagonal_length(rows, cols, k)});
+  with_value_type(a.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    launch("diagonal", read_diagonal<T>, blocks(a.values.size()), dim3(kBlock), a.values.as<T>(), a.values.size(),
+           op.conjugated, places, k, first_row(k), out.as<T>());
+  });
+  return out;
 }
 
 }  // namespace diagsparse

@@ -2,6 +2,7 @@
 //
 //   x, y: m, or m x k, of any strides. A thread takes an element; neighbours are neighbouring rows. The same bits on
 //   every run.
+#include "core/elementwise.hpp"
 #include "core/recurrence.hpp"
 #include "device/dense.cuh"
 #include "device/values.cuh"
@@ -35,6 +36,13 @@ void axpby(Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     cuda::launch("axpby", cuda::add_elements<T>, grid, dim3(cuda::kBlock), cuda::Block<T>(x), cuda::Block<T>(y), y.rows,
                  y.cols, Update<T>(alpha, beta));
   });
+}
+
+Array weighted_sum(Scalar alpha, const Array& a, Scalar beta, const Array& b) {
+  Array made = Array::empty(a.dtype, a.shape);
+  axpby(alpha, flat(a), 0.0, flat(made));
+  axpby(beta, flat(b), 1.0, flat(made));
+  return made;
 }
 
 }  // namespace diagsparse

@@ -1,0 +1,50 @@
+// Sums, element-wise products and diagonals in Python, as core/elementwise.hpp says.
+#include "core/elementwise.hpp"
+
+#include <pybind11/complex.h>
+
+#include <vector>
+
+#include "bind/device.hpp"
+#include "bind/subjects.hpp"
+#include "core/gate.hpp"
+
+namespace py = pybind11;
+
+namespace diagsparse {
+
+void bind_elementwise(py::module_& m) {
+  m.def("merged", [](const std::string& format, int64 rows, int64 cols, const py::list& list, const std::string& how,
+                     bool zeros, const std::string& dtype, int device) {
+    std::vector<EntryTerm> terms;
+    for (const py::handle item : list) {
+      const auto t = item.cast<py::tuple>();
+      terms.push_back({&t[0].cast<const Matrix&>(), op_from(t[1].cast<int>()), t[2].cast<Scalar>()});
+    }
+    const DType type = dtype_from_name(dtype);
+    const Merge merge = how == "sum" ? Merge::sum : Merge::product;
+    const Entry entry(device);
+    return merged(format, rows, cols, terms, merge, zeros, type);
+  });
+  m.def("added_diagonals", [](Scalar alpha, const Matrix& a, int op_a, Scalar beta, const Matrix& b, int op_b,
+                              const std::string& format, const std::string& dtype) {
+    const DType type = dtype_from_name(dtype);
+    const Entry entry(a.device(), {&a, &b});
+    return added_diagonals(alpha, a, op_from(op_a), beta, b, op_from(op_b), format, type);
+  });
+  m.def("scaled_by", [](const Matrix& a, bool conjugated, py::handle dense) {
+    const Dense factors = dense_from(dense);
+    const Entry entry(a.device(), {&a});
+    return scaled_by(a, conjugated, factors);
+  });
+  m.def("diagonal", [](const Matrix& a, int op, int64 k) {
+    Array made;
+    {
+      const Entry entry(a.device(), {&a});
+      made = diagonal(a, op_from(op), k);
+    }
+    return to_python(made);
+  });
+}
+
+}  // namespace diagsparse

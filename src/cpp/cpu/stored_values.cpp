@@ -1,0 +1,160 @@
+// Counting, scaling and reading the stored values of any format, on the CPU.
+#include <algorithm>
+
+#include "core/arithmetic.hpp"
+#include "core/convert.hpp"
+#include "core/elementwise.hpp"
+#include "cpu/parallel.hpp"
+#include "cpu/values.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+constexpr int64 kValues = 1 << 15;  // values a task
+constexpr int64 kLines = 1 << 12;   // rows or columns a task
+constexpr int64 kShort = 64;        // entries of a line that are read sooner than bisected
+
+// Calls f(first, last) for pieces of [0, count), on several threads where there is much to do.
+template <class F>
+void in_pieces(int64 count, int64 piece, int64 work, const F& f) {
+  parallel_for((count + piece - 1) / piece, work, [&](int64 t) { f(t * piece, std::min(count, (t + 1) * piece)); });
+}
+
+// Calls f(e, i, j) for each entry, which is A[i, j].
+template <class F>
+void for_each_entry(const Matrix& a, const F& f) {
+  const int64 count = a.values.size();
+  if (a.format == "coo") {
+    const auto *row = a.index("row").as<std::int32_t>(), *col = a.index("col").as<std::int32_t>();
+    in_pieces(count, kValues, count, [&](int64 first, int64 last) {
+      for (int64 e = first; e < last; ++e) f(e, row[e], col[e]);
+    });
+    return;
+  }
+  const bool by_row = a.format == "csr";
+  const int64* start = a.index("indptr").as<int64>();
+  const auto* index = a.index("indices").as<std::int32_t>();
+  const int64 lines = by_row ? a.rows : a.cols;
+  in_pieces(lines, kLines, count + lines, [&](int64 first, int64 last) {
+    for (int64 line = first; line < last; ++line) {
+      for (int64 e = start[line]; e < start[line + 1]; ++e) {
+        if (by_row) f(e, line, index[e]);
+        else f(e, index[e], line);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+Array values_as(DType dtype, const Array& values, bool conjugated, Scalar factor) {
+  Array made = Array::empty(dtype, values.shape);
+  with_value_type(values.dtype, [&](auto s) {
+    with_value_type(dtype, [&](auto t) {
+      using S = decltype(s);
+      using T = decltype(t);
+      if constexpr (is_complex<T> || !is_complex<S>) {
+        const Factor<T> scale(factor);
+        const S* from = values.as<S>();
+        T* to = made.as<T>();
+        in_pieces(values.size(), kValues, values.size(), [&](int64 first, int64 last) {
+          for (int64 e = first; e < last; ++e) to[e] = scale * convert<T>(conjugate_if(conjugated, from[e]));
+        });
+      } else {
+        throw std::invalid_argument("complex values do not fit a real matrix");
+      }
+    });
+  });
+  return made;
+}
+
+std::vector<int64> count_runs(const Matrix& a, const std::vector<ValueRun>& runs) {
+  std::vector<int64> counts(runs.size());
+  with_stored_type(a.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    parallel_for(static_cast<int64>(runs.size()), a.values.size(), [&](int64 r) {
+      const T* values = a.values.as<const T>() + runs[r].start;
+      counts[r] = std::count_if(values, values + runs[r].length, [](T v) { return !is_zero(v); });
+    });
+  });
+  return counts;
+}
+
+Array weighted_sum(Scalar alpha, const Array& a, Scalar beta, const Array& b) {
+  Array made = Array::empty(a.dtype, a.shape);
+  with_value_type(a.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const Factor<T> left(alpha), right(beta);
+    const T *u = a.as<T>(), *v = b.as<T>();
+    T* to = made.as<T>();
+    in_pieces(a.size(), kValues, a.size(), [&](int64 first, int64 last) {
+      if (alpha == 1.0 && beta == 1.0) {
+        for (int64 e = first; e < last; ++e) to[e] = u[e] + v[e];
+      } else {
+        for (int64 e = first; e < last; ++e) to[e] = left * u[e] + right * v[e];
+      }
+    });
+  });
+  return made;
+}
+
+Matrix scaled_by(const Matrix& a, bool conjugated, const Dense& dense) {
+  if (dense.dtype != a.dtype) throw std::logic_error("scaled_by: the types differ");
+  Matrix out(a.structure, Array::empty(a.dtype, a.values.shape));
+  a.structure->clear_padding(out.values);
+  with_value_type(a.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const T *from = a.values.as<T>(), *factors = dense.as<T>();
+    const int64 row_step = dense.row_stride, col_step = dense.col_stride;
+    T* to = out.values.as<T>();
+    if (dynamic_cast<const Indices*>(a.structure.get())) {
+      for_each_entry(a, [=](int64 e, int64 i, int64 j) {
+        to[e] = conjugate_if(conjugated, from[e]) * factors[i * row_step + j * col_step];
+      });
+      return;
+    }
+    for (const Span& s : a.layout().spans) {
+      const T* factor = factors + s.row * row_step + (s.row + s.offset) * col_step;
+      const int64 step = row_step + col_step;
+      in_pieces(s.length, kValues, s.length, [&](int64 first, int64 last) {
+        for (int64 t = first; t < last; ++t) {
+          to[s.start + t] = conjugate_if(conjugated, from[s.start + t]) * factor[t * step];
+        }
+      });
+    }
+  });
+  return out;
+}
+
+Array entries_on_diagonal(const Matrix& a, Op op, int64 k) {
+  const int64 stored = op.transposed ? -k : k, length = diagonal_length(a.rows, a.cols, stored);
+  Array out = Array::zeros(a.dtype, {length});
+  with_value_type(a.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const T* values = a.values.as<T>();
+    T* to = out.as<T>();
+    const int64 row = first_row(stored);
+    if (a.format == "coo") {
+      for_each_entry(a, [=](int64 e, int64 i, int64 j) {
+        if (j - i == stored) to[i - row] = conjugate_if(op.conjugated, values[e]);
+      });
+      return;
+    }
+    const bool by_row = a.format == "csr";
+    const int64* start = a.index("indptr").as<int64>();
+    const auto* index = a.index("indices").as<std::int32_t>();
+    const int64 line = by_row ? row : row + stored, other = by_row ? row + stored : row;  // of the first element
+    in_pieces(length, kLines, 8 * length, [&](int64 first, int64 last) {
+      for (int64 t = first; t < last; ++t) {
+        const std::int32_t *found = index + start[line + t], *end = index + start[line + t + 1];
+        const auto wanted = static_cast<std::int32_t>(other + t);
+        found = end - found > kShort ? std::lower_bound(found, end, wanted) : std::find(found, end, wanted);
+        if (found != end && *found == wanted) to[t] = conjugate_if(op.conjugated, values[found - index]);
+      }
+    });
+  });
+  return out;
+}
+
+}  // namespace diagsparse

@@ -128,19 +128,19 @@ def misaligned(a):
 @pytest.mark.parametrize("format", ds.formats())
 def test_misaligned_arrays(format):
     """Whatever begins in the middle of an element is copied, or refused where it would be written to in vectors."""
-    A = ours("banded 65", format, "float64")
-    for x in (random(65, "float64"), random((65, 3), "float64"), random((65, 3), "complex128")):
+    A = ours("arrow 33", format, "float64")
+    for x in (random(33, "float64"), random((33, 3), "float64"), random((33, 3), "complex128")):
         y = A @ x
         assert np.array_equal(A @ misaligned(x), y)
         out = misaligned(np.zeros_like(y))
         assert A.matvec(misaligned(x), out=out) is out and np.array_equal(out, y)
-    x = random(65, "float64")
+    x = random(33, "float64")
     assert np.array_equal(ds.power_multiply(A, misaligned(x), 3), ds.power_multiply(A, x, 3))
     parts = {name: misaligned(np.asarray(part)) for name, part in A.parts().items() if np.asarray(part).itemsize > 1}
     structure = [parts[name] for name in parts if name not in ("values", "starts")]
     given = (parts["values"], tuple(structure)) if format == "coo" else (parts["values"], *structure)
     options = {"align": "row"} if format == "dia" else {}
-    B = getattr(ds, f"{format}_array")(given, shape=(65, 65), **options)
+    B = getattr(ds, f"{format}_array")(given, shape=(33, 33), **options)
     assert np.array_equal(B @ x, A @ x) and B.values.flags.aligned
     if format in ("dia", "hm", "cdm"):
         b = ds.batch_array(misaligned(np.stack([A.values, A.values])), A)

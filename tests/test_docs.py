@@ -155,6 +155,7 @@ def sizes(A):
     labels = len(parts.get("offsets", parts.get("rows", ())))
     m, n = A.shape
     more = {"width": A.width} if hasattr(A, "width") else {}
+    more |= {"rest": A.coo.nnz} if hasattr(A, "coo") else {}
     return more | {
         "m": m,
         "n": n,

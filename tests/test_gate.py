@@ -138,7 +138,7 @@ def test_pickles_with_damaged_parts(format):
 
 @FORMATS
 def test_pickles_with_damaged_structure(format):
-    A = ours("banded 65", format)
+    A = ours("random diagonals 127", format)  # every part of which holds something
     names = [name for name in state_of(A)[1] if name not in ("values", "starts")]  # starts follow from the offsets
     for name in names:
         for damage in (
@@ -154,7 +154,7 @@ def test_pickles_with_damaged_structure(format):
         ):  # fmt: skip
             state = state_of(A)
             state[1][name] = damage(state[1][name])
-            if format not in DIAGONAL:
+            if format not in (*DIAGONAL, "hyb"):  # nor is hyb wrong when entries of its rest change places
                 refuse_state(*state)
         state = state_of(A)
         del state[1][name]

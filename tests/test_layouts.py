@@ -194,7 +194,8 @@ def test_repr(format):
     A = ours("banded 9", format, "float32")
     unit = f"{A.nbytes / 1000:.1f} KB" if A.nbytes >= 1000 else f"{A.nbytes} B"
     band = "6 diagonals from -2 to 3, "
-    what = {"dia": band, "hm": band, "cdm": "11 diagonals from -8 to 8, ", "ell": "width 6, "}.get(format, "")
+    whats = {"dia": band, "hm": band, "cdm": "11 diagonals from -8 to 8, ", "ell": "width 6, ", "hyb": "width 4, "}
+    what = whats.get(format, "")
     assert repr(A) == f"<{format}_array 9 x 9 float32: {what}{A.nnz} stored, {unit}, cpu>"
     if format in DIAGONAL:
         assert repr(A.T).endswith("cpu, transposed view>")

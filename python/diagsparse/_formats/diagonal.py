@@ -349,10 +349,6 @@ class DiagonalArray(Packed, DiagonalProducts, Format):
         kept = [k for k in self._occupied().tolist() if k * side <= 0]
         return self._laid_out(FORMATS["hm"], kept, self.dtype)  # type: ignore[arg-type]  # a row of cdm is in both
 
-    def _accumulate(self, made: SparseArray, beta: Any) -> None:
-        self.values.assign(self.values * beta)
-        self._core.add_diagonals(1.0, made._matrix, made._op, self._matrix, True)
-
     def _write(self, new: Any) -> None:
         if self._packed and self.symmetry == "hermitian":  # whose main diagonal has to stay real
             changed = self._matrix.values.copy()

@@ -156,9 +156,6 @@ class IndexedArray(MadeOfEntries):
             )
         return convert(convert(self, diagonals.format)._triangle(which, who), self.format)
 
-    def _accumulate(self, made: SparseArray, beta: Any) -> None:
-        self.values.assign(merge.added(made, self, 1, beta).values)
-
     # ---- products ---------------------------------------------------------------------------------
     @classmethod
     def _as_factor(cls, a: SparseArray, planned: SparseArray, packed: bool) -> SparseArray:

@@ -13,7 +13,7 @@ import numpy as np
 
 from .._places import memory
 from .._places.backend import CPU, Place
-from .._places.types import plain_number, value_dtype, widened
+from .._places.types import value_dtype, widened
 from .._show import cells, drawing
 from .registry import COMMON, FORMATS, format_class
 from .summary import Summary
@@ -41,7 +41,9 @@ class Family:
     @classmethod
     def _from_csr(cls, csr: SparseArray, max_bytes: int | None, **options: int) -> SparseArray:
         """Return a csr matrix, which may be a view, in this format, on its device; `options` are checked."""
-        cls._require(csr._summary(), max_bytes, csr._place, **options)
+        s = csr._summary()
+        options = cls._chosen(s) | options
+        cls._require(s, max_bytes, csr._place, **options)
         return cls._wrap(csr._core.convert(csr._matrix, csr._op, cls._format, options))  # type: ignore[attr-defined]
 
     def _to_csr(self: SparseArray) -> SparseArray:
@@ -51,6 +53,11 @@ class Family:
     def _like(self: SparseArray, csr: SparseArray) -> SparseArray:
         """Return a csr matrix in this one's format and with its options."""
         return self._from_csr(csr, None, **self._layout())
+
+    @classmethod
+    def _chosen(cls, s: Summary) -> dict[str, int]:
+        """Return the options of the layout that suit a matrix, for those that nobody gave."""
+        return {}
 
     def _layout(self: SparseArray) -> dict[str, int]:
         """Return the options of the layout that this matrix has, and that its copies keep."""
@@ -214,16 +221,7 @@ class Family:
 
     def _add_values(self: SparseArray, made: SparseArray, beta: Any) -> None:
         """Write ``made + beta self`` to these values; `made` has the same structure."""
-        if self._place is CPU:
-            self.values[...] = made.values if beta == 0 else made.values + plain_number(beta) * self.values
-        elif beta == 0:
-            self.values.assign(made.values)
-        else:
-            self._accumulate(made, beta)
-
-    def _accumulate(self: SparseArray, made: SparseArray, beta: Any) -> None:
-        """Do so on a GPU, for a beta other than 0."""
-        raise NotImplementedError
+        self._core.add_scaled(1.0, made._matrix, beta, self._matrix)
 
     # ---- products ---------------------------------------------------------------------------------
     @classmethod

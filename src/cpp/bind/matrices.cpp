@@ -8,6 +8,7 @@
 #include "bind/subjects.hpp"
 #include "core/format.hpp"
 #include "core/gate.hpp"
+#include "core/several.hpp"
 
 namespace py = pybind11;
 
@@ -122,6 +123,7 @@ void bind_matrices(py::module_& m) {
       .def_property_readonly("device", &Matrix::device)
       .def_property_readonly("values", [](const Matrix& a) { return to_python(a.values); })
       .def("parts", &parts)
+      .def("children", &children_of)
       .def("spans", &spans)
       .def("with_values", &with_values)
       .def("with_members",

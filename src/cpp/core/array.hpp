@@ -33,6 +33,14 @@ struct Array {
     return static_cast<T*>(data);
   }
 
+  // Neighbouring elements of it, as an array over the same memory.
+  Array slice(int64 first, Shape part) const {
+    Array a = *this;
+    a.data = static_cast<char*>(data) + first * item_size(dtype);
+    a.shape = part;
+    return a;
+  }
+
   static Array empty(DType dtype, Shape shape) {
     Array a;
     a.dtype = dtype;

@@ -59,6 +59,9 @@ RowLengths row_lengths(const Matrix& a, Op op);
 std::vector<std::int32_t> entries_of_rows(const Matrix& a, Op op);  // each device's own
 int64 longest_row(const Matrix& csr);                               // found once, and kept with its structure
 
+// What each row of a csr matrix has beyond its first `width` entries. Each device's own.
+Matrix rest_of_rows(const Matrix& csr, int64 width);
+
 // ---- For the tables of the formats ------------------------------------------------------------------
 Matrix diagonals_from_csr(const Matrix& csr, const Format& format, const Options& options);
 // Stored zeros are dropped: padding and explicit zeros look alike in a diagonal format.

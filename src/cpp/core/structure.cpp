@@ -51,4 +51,55 @@ bool Indices::same_as(const Structure& other) const {
   return true;
 }
 
+Several::Several(const char* format, std::vector<StructurePtr> children)
+    : Structure(format, children.front()->rows, children.front()->cols) {
+  int64 first = 0;
+  for (StructurePtr& child : children) {
+    for (const Part& part : child->beside_values()) beside_.push_back(part);
+    const int64 size = child->values_shape.size();
+    children_.push_back({std::move(child), first});
+    if (__builtin_add_overflow(first, size, &first)) throw std::length_error("too many values for 63 bits");
+  }
+  values_shape = {first};
+}
+
+std::vector<Part> Several::parts() const {
+  std::vector<Part> all;
+  for (const Child& child : children_) {
+    for (Part& part : child.structure->parts()) {
+      all.emplace_back(std::string(child.structure->format) + "_" + part.first, std::move(part.second));
+    }
+  }
+  return all;
+}
+
+int64 Several::nbytes() const {
+  int64 n = 0;
+  for (const Child& child : children_) n += child.structure->nbytes();
+  return n;
+}
+
+int64 Several::stored() const {
+  int64 n = 0;
+  for (const Child& child : children_) n += child.structure->stored();
+  return n;
+}
+
+bool Several::same_as(const Structure& other) const {
+  if (this == &other) return true;
+  const auto* given = dynamic_cast<const Several*>(&other);
+  if (given == nullptr || std::strcmp(format, given->format) != 0) return false;
+  for (std::size_t i = 0; i < children_.size(); ++i) {
+    if (!children_[i].structure->same_as(*given->children_[i].structure)) return false;
+  }
+  return true;
+}
+
+void Several::clear_padding(Array& values) const {
+  for (const Child& child : children_) {
+    Array slice = values.slice(child.first, child.structure->values_shape);
+    child.structure->clear_padding(slice);
+  }
+}
+
 }  // namespace diagsparse

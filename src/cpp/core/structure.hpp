@@ -3,6 +3,7 @@
 //     Structure
 //       Layout    diagonals that are contiguous runs     core/diagonals.hpp
 //       Indices   named index arrays, below
+//       Several   several matrices in one, below
 #pragma once
 
 #include <memory>
@@ -76,6 +77,29 @@ class Indices : public Structure {
  private:
   std::vector<Part> arrays_;
   int64 stored_;
+};
+
+// Several matrices in one: its entries are those of all children, whose values lie one after another in one array.
+class Several : public Structure {
+ public:
+  struct Child {
+    StructurePtr structure;
+    int64 first;  // where its values begin
+  };
+
+  Several(const char* format, std::vector<StructurePtr> children);  // one or more, all of one shape
+
+  const std::vector<Child>& children() const { return children_; }
+  std::vector<Part> parts() const override;  // a child's under its format's name: ell_indices
+  const std::vector<Part>& beside_values() const override { return beside_; }
+  int64 nbytes() const override;
+  int64 stored() const override;
+  bool same_as(const Structure& other) const override;
+  void clear_padding(Array& values) const override;
+
+ private:
+  std::vector<Child> children_;
+  std::vector<Part> beside_;
 };
 
 }  // namespace diagsparse

@@ -85,4 +85,25 @@ Matrix entries_across(const Matrix& a, Op op, const Format& format) {
   return {std::make_shared<const Indices>(format.name, rows, cols, std::move(parts), count), std::move(values)};
 }
 
+Matrix rest_of_rows(const Matrix& csr, int64 width) {
+  const int64* start = csr.index("indptr").as<int64>();
+  Array indptr = Array::zeros(DType::i64, {csr.rows + 1});
+  int64* to = indptr.as<int64>();
+  for (int64 i = 0; i < csr.rows; ++i) to[i + 1] = to[i] + std::max<int64>(0, start[i + 1] - start[i] - width);
+  Array indices = Array::empty(DType::i32, {to[csr.rows]}), values = Array::empty(csr.dtype, {to[csr.rows]});
+  const auto* index = csr.index("indices").as<std::int32_t>();
+  with_value_type(csr.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    for (int64 i = 0; i < csr.rows; ++i) {
+      if (i % kUnasked == 0) checkpoint();
+      if (to[i] == to[i + 1]) continue;
+      const int64 first = start[i] + width;
+      std::copy(index + first, index + start[i + 1], indices.as<std::int32_t>() + to[i]);
+      std::copy(csr.values.as<T>() + first, csr.values.as<T>() + start[i + 1], values.as<T>() + to[i]);
+    }
+  });
+  return compressed(format_of(csr.format), csr.rows, csr.cols, std::move(indices), std::move(indptr),
+                    std::move(values));
+}
+
 }  // namespace diagsparse

@@ -99,5 +99,8 @@ void fill_zero(void* data, const std::vector<Bytes>& ranges) {
 }
 
 bool same_bytes(const void* a, const void* b, int64 count) { return count == 0 || std::memcmp(a, b, count) == 0; }
+void copy_bytes(void* to, const void* from, int64 count) {
+  if (count > 0) std::memcpy(to, from, count);
+}
 
 }  // namespace diagsparse

@@ -42,6 +42,10 @@ void fill_zero(void* data, const std::vector<Bytes>& ranges) {
   });
 }
 
+void copy_bytes(void* to, const void* from, int64 count) {
+  if (count > 0) CUDA_CALL(cudaMemcpyAsync(to, from, count, cudaMemcpyDeviceToDevice, cuda::stream()));
+}
+
 // Waits for the answer.
 bool same_bytes(const void* a, const void* b, int64 count) {
   using namespace cuda;

@@ -197,4 +197,45 @@ Matrix entries_across(const Matrix& a, Op op, const Format& format) {
   return merged(format.name, rows, cols, {{&a, op, 1.0}}, Merge::sum, true, a.dtype);
 }
 
+namespace cuda {
+namespace {
+
+// A thread takes a row: how many entries it has beyond the first `width`, and then what they are.
+__global__ void __launch_bounds__(kBlock)
+    count_rest(const std::int64_t* indptr, int64 rows, int64 width, std::int64_t* counts) {
+  const int64 i = thread_index();
+  if (i < rows) counts[i] = max(int64{0}, indptr[i + 1] - indptr[i] - width);
+}
+
+template <class T>
+__global__ void __launch_bounds__(kBlock)
+    copy_rest(const Csr<T> a, const std::int64_t* indptr, std::int32_t* indices, T* values) {
+  const int64 i = thread_index();
+  if (i >= a.rows) return;
+  int64 from = a.indptr[i + 1] - (indptr[i + 1] - indptr[i]);
+  for (int64 to = indptr[i]; to < indptr[i + 1]; ++to, ++from) {
+    indices[to] = a.indices[from];
+    values[to] = a.values[from];
+  }
+}
+
+}  // namespace
+}  // namespace cuda
+
+Matrix rest_of_rows(const Matrix& m, int64 width) {
+  using namespace cuda;
+  Array indptr = Array::zeros(DType::i64, {m.rows + 1});
+  auto* start = indptr.as<std::int64_t>();
+  launch("count rest", count_rest, blocks(m.rows), dim3(kBlock), m.index("indptr").as<std::int64_t>(), m.rows, width,
+         start + 1);
+  const int64 count = inclusive_sum(start + 1, start + 1, m.rows);
+  Array indices = Array::empty(DType::i32, {count}), values = Array::empty(m.dtype, {count});
+  with_value_type(m.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    launch("copy rest", copy_rest<T>, blocks(m.rows), dim3(kBlock), Csr<T>::of(m), start, indices.as<std::int32_t>(),
+           values.as<T>());
+  });
+  return compressed(csr, m.rows, m.cols, std::move(indices), std::move(indptr), std::move(values));
+}
+
 }  // namespace diagsparse

@@ -1,0 +1,94 @@
+#include "core/several.hpp"
+
+#include <cstring>
+
+#include "core/convert.hpp"
+#include "core/elementwise.hpp"
+#include "core/gate.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+const Several& several(const Matrix& m) { return dynamic_cast<const Several&>(*m.structure); }
+
+void run_in_turn(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+  for (const Matrix& child : children_of(a)) {
+    matvec_kernel(find_matvec(child.format, ""), child.dtype, x.dtype)(child, op, alpha, x, beta, y);
+    beta = 1.0;  // the others add to it
+  }
+}
+
+void prepare_in_turn(const Matrix& a, Op op) {
+  for (const Matrix& child : children_of(a)) {
+    const MatvecRow& row = find_matvec(child.format, "");
+    if (row.prepare) row.prepare(child, op);
+  }
+}
+
+// One function for any types: its children's kernels know theirs.
+template <class U, class V>
+struct InTurn {
+  static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    run_in_turn(a, op, alpha, x, beta, y);
+  }
+};
+
+}  // namespace
+
+std::vector<Matrix> children_of(const Matrix& m) {
+  std::vector<Matrix> all;
+  for (const Several::Child& child : several(m).children()) {
+    all.emplace_back(child.structure, m.values.slice(child.first, child.structure->values_shape));
+  }
+  return all;
+}
+
+Matrix joined(const Format& format, const std::vector<Matrix>& children) {
+  std::vector<StructurePtr> structures;
+  for (const Matrix& child : children) structures.push_back(child.structure);
+  auto structure = std::make_shared<const Several>(format.name, std::move(structures));
+  Array values = Array::empty(children.front().dtype, structure->values_shape);
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    const int64 item = item_size(values.dtype), first = structure->children()[i].first;
+    copy_bytes(values.as<char>() + first * item, children[i].values.data, children[i].values.nbytes());
+  }
+  return {std::move(structure), std::move(values)};
+}
+
+StructurePtr structure_of_children(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays,
+                                   const std::vector<const char*>& children) {
+  std::vector<StructurePtr> made;
+  for (const char* child : children) {
+    const std::string prefix = std::string(child) + "_";
+    std::vector<Part> own;
+    for (const Part& part : arrays) {
+      if (part.first.starts_with(prefix)) own.emplace_back(part.first.substr(prefix.size()), part.second);
+    }
+    made.push_back(structure_over(child, rows, cols, std::move(own)));
+  }
+  return std::make_shared<const Several>(format.name, std::move(made));
+}
+
+void check_children(const Matrix& m) {
+  check_values(m, m.structure->values_shape);
+  for (const Matrix& child : children_of(m)) check_matrix(child);
+  const int64 twice = m.structure->stored() - children_to_csr(m, {}).values.size();
+  if (twice > 0) {
+    throw std::invalid_argument(m.format + "_array: " + std::to_string(twice) + " entries are stored in two parts");
+  }
+}
+
+Matrix children_to_csr(const Matrix& m, Op op) {
+  const std::vector<Matrix> children = children_of(m);
+  Matrix sum = convert(children.front(), op, "csr");
+  for (std::size_t i = 1; i < children.size(); ++i) {
+    const Matrix next = convert(children[i], op, "csr");
+    sum = merged("csr", sum.rows, sum.cols, {{&sum, {}, 1.0}, {&next, {}, 1.0}}, Merge::sum, true, m.dtype);
+  }
+  return sum;
+}
+
+FormatKernels children_in_turn() { return {{{"children", every_pair<InTurn, MatvecKernel>(), prepare_in_turn}}, {}}; }
+
+}  // namespace diagsparse

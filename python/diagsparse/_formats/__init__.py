@@ -8,5 +8,6 @@ from .csr import csr_array
 from .csc import csc_array
 from .coo import coo_array
 from .ell import ell_array
+from .hyb import hyb_array
 
-__all__ = ["cdm_array", "coo_array", "csc_array", "csr_array", "dia_array", "ell_array", "hm_array"]
+__all__ = ["cdm_array", "coo_array", "csc_array", "csr_array", "dia_array", "ell_array", "hm_array", "hyb_array"]

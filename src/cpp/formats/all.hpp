@@ -8,9 +8,10 @@
 #include "formats/dia.hpp"
 #include "formats/ell.hpp"
 #include "formats/hm.hpp"
+#include "formats/hyb.hpp"
 
 namespace diagsparse {
 
-inline const Format* const formats[] = {&dia, &hm, &cdm, &csr, &csc, &coo, &ell};
+inline const Format* const formats[] = {&dia, &hm, &cdm, &csr, &csc, &coo, &ell, &hyb};
 
 }  // namespace diagsparse

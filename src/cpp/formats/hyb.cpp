@@ -1,0 +1,26 @@
+#include "formats/hyb.hpp"
+
+#include "core/convert.hpp"
+#include "core/several.hpp"
+#include "formats/coo.hpp"
+#include "formats/ell.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays) {
+  return structure_of_children(format, rows, cols, std::move(arrays), {ell.name, coo.name});
+}
+
+Matrix from_csr(const Matrix& csr, const Format& format, const Options& options) {
+  const int64 width = option(options, "width", longest_row(csr));
+  return joined(format, {ell_from_rows(csr, width, false), convert(rest_of_rows(csr, width), {}, coo.name)});
+}
+
+}  // namespace
+
+const Format hyb{"hyb",    kIndexExtent,    over,    check_children, nullptr, "csr",
+                 from_csr, children_to_csr, nullptr, nullptr};
+
+}  // namespace diagsparse

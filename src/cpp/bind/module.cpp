@@ -174,6 +174,7 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
       .def_property_readonly("dtype", [](const Matrix& a) { return static_cast<int>(a.dtype); })
       .def_property_readonly("stored", [](const Matrix& a) { return a.structure->stored(); })
       .def_property_readonly("diagonals", [](const Matrix& a) { return a.layout().spans.size(); })
+      .def_property_readonly("strips", [](const Matrix& a) { return strips_of(a.layout().spans).size(); })
       .def_property_readonly(
           "packed", [](const Matrix& a) { return item_size(a.dtype) == 2 || static_cast<bool>(packing_of(a)); })
       .def_property_readonly("symmetry", [](const Matrix& a) { return static_cast<int>(packing_of(a).symmetry); })
@@ -267,8 +268,8 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
           std::vector<int64> offsets;
           {
             const Entry entry(a.device());
-            offsets = offset_sumset(spans_of(a.layout(), op_from(op_a)), spans_of(b.layout(), op_from(op_b)), rows,
-                                    cols, triangle_from(triangle));
+            const Operand left(spans_of(a.layout(), op_from(op_a))), right(spans_of(b.layout(), op_from(op_b)));
+            offsets = offset_sumset(left, right, rows, cols, triangle_from(triangle));
           }
           return offsets;
         });

@@ -54,10 +54,9 @@ struct Lists {
 template <class T>
 __device__ Run run_of(const GroupLine& line, const Source<T>& source, char* shared, int64 i0) {
   constexpr int item = sizeof(T);
-  const int64 x0 = i0 + line.shift;
-  const auto clamp = [&](int64 x) { return static_cast<int>(min(max(x - x0, int64(0)), int64(line.length))); };
+  const auto clamp = [&](int64 x) { return static_cast<int>(min(max(x - i0, int64(0)), int64(line.length))); };
   const auto bytes = [&](int64 at) { return reinterpret_cast<const char*>(source.values + at); };
-  return {bytes(line.base + x0), bytes(0),         bytes(source.size), shared + item * line.place, item, line.length,
+  return {bytes(line.base + i0), bytes(0),         bytes(source.size), shared + item * line.place, item, line.length,
           clamp(line.first),     clamp(line.last), line.length};
 }
 

@@ -69,7 +69,7 @@ inline std::shared_ptr<Windows> windows_of(const Share& share, const Matrix& a, 
                           std::to_string(item) + " " + std::to_string(row);
   return keep<Windows>(layout.kept(), key.c_str(), [&] {
     const int64 rows = op.transposed ? a.cols : a.rows;
-    return Windows::made(share, matvec_sums(packed_spans_of(layout, op), rows).terms, rows, item, row);
+    return Windows::made(share, row_sums(packed_spans_of(layout, op)).terms, rows, item, row);
   });
 }
 

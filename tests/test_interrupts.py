@@ -71,7 +71,7 @@ LONG = {
         "A @ np.ones(9000)",
     ),
     "a plan": (
-        "A = ds.dia_array((np.ones((4000, 9000)), np.arange(-2000, 2000)), shape=(9000, 9000), align='row')",
+        "A = ds.dia_array((np.ones((4000, 9000)), np.arange(-8000, 8000, 4)), shape=(9000, 9000), align='row')",
         "ds.plan_matmul(A, A)",
         "A @ np.ones(9000)",
     ),

@@ -8,11 +8,18 @@ from .._matrix.base import SparseArray
 from .._matrix.registry import COMMON
 from .._places import memory
 from .._places.backend import CPU
+from .._places.modules import Matrix
 from .._products.plans import MatmulPlan
 from .._products.sums import TRIANGLES
 from .._show import display
 
 _FEW_PAIRS = 1 << 10  # of diagonals: their plan takes no time that anybody would see, were it made twice
+
+
+def _plan_nbytes(a: Matrix, b: Matrix) -> int:
+    """Return the most bytes that a plan takes: strips of l and m neighbouring diagonals meet l + m - 1 times."""
+    meetings = a.diagonals * b.strips + a.strips * b.diagonals - a.strips * b.strips
+    return 12 * meetings + 16 * (a.diagonals + b.diagonals)
 
 
 class DiagonalProducts:
@@ -32,7 +39,8 @@ class DiagonalProducts:
         pairs = a._matrix.diagonals * b._matrix.diagonals
         if pairs > 1 << 20:
             what = f"matmul: {display.operand(a)} times {display.operand(b)}: the plan of {pairs} pairs"
-            memory.require(40 * pairs, max_bytes, what, f"{COMMON}_array plans by rows")  # on the host
+            nbytes = _plan_nbytes(a._matrix, b._matrix) if a._place is CPU else 40 * pairs
+            memory.require(nbytes, max_bytes, what, f"{COMMON}_array plans by rows")  # on the host
         more = (triangle, extra) if triangle or extra else ()
         return a._core.plan_matmul(a._matrix, a._op, b._matrix, b._op, cls._format, kernel, *more), a, b
 

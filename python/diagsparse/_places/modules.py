@@ -60,6 +60,7 @@ class Matrix(Protocol):
     dtype: int
     stored: int
     diagonals: int
+    strips: int
     symmetry: int
     period: int
     packed: bool

@@ -65,7 +65,8 @@ def plan_matmul(
 
     Notes
     -----
-    Costs O(D_A D_B) for diagonals: the offsets of C are the sums of those of A and B.
+    Costs what the structure costs. The offsets of C are the sums of those of A and B: of two strips of neighbouring
+    diagonals these are a strip again, however wide they are; only scattered diagonals are paired one by one.
 
     Examples
     --------

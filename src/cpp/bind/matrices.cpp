@@ -115,6 +115,7 @@ void bind_matrices(py::module_& m) {
       .def_property_readonly("dtype", [](const Matrix& a) { return static_cast<int>(a.dtype); })
       .def_property_readonly("stored", [](const Matrix& a) { return a.structure->stored(); })
       .def_property_readonly("diagonals", [](const Matrix& a) { return a.layout().spans.size(); })
+      .def_property_readonly("strips", [](const Matrix& a) { return strips_of(a.layout().spans).size(); })
       .def_property_readonly(
           "packed", [](const Matrix& a) { return item_size(a.dtype) == 2 || static_cast<bool>(packing_of(a)); })
       .def_property_readonly("symmetry", [](const Matrix& a) { return static_cast<int>(packing_of(a).symmetry); })

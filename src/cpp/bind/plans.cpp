@@ -95,8 +95,8 @@ void bind_plans(py::module_& m) {
           std::vector<int64> offsets;
           {
             const Entry entry(a.device());
-            offsets = offset_sumset(spans_of(a.layout(), op_from(op_a)), spans_of(b.layout(), op_from(op_b)), rows,
-                                    cols, triangle_from(triangle));
+            const Operand left(spans_of(a.layout(), op_from(op_a))), right(spans_of(b.layout(), op_from(op_b)));
+            offsets = offset_sumset(left, right, rows, cols, triangle_from(triangle));
           }
           return offsets;
         });

@@ -4,8 +4,6 @@
 #include <cstdlib>
 #include <set>
 
-#include "core/interrupt.hpp"
-
 namespace diagsparse {
 
 namespace {
@@ -200,7 +198,10 @@ void check_labels(const char* format, const char* what, const std::vector<int64>
   std::vector<int64> sorted;
   if (!std::is_sorted(labels.begin(), labels.end())) {
     sorted = labels;
-    std::sort(sorted.begin(), sorted.end());
+    const auto turn = std::is_sorted_until(sorted.begin(), sorted.end());  // in hm's order they descend from there
+    std::reverse(turn, sorted.end());
+    std::rotate(sorted.begin(), turn, sorted.end());
+    if (!std::is_sorted(sorted.begin(), sorted.end())) std::sort(sorted.begin(), sorted.end());
   }
   const std::vector<int64>& s = sorted.empty() ? labels : sorted;
   const auto twice = std::adjacent_find(s.begin(), s.end());
@@ -209,21 +210,8 @@ void check_labels(const char* format, const char* what, const std::vector<int64>
   }
 }
 
-Sums matvec_sums(const std::vector<Span>& a, int64 rows, int64 period) {
-  Sums out;
-  out.terms.reserve(a.size());
-  for (const Span& s : a) {
-    Term term{period > 0 ? s.start : s.start - s.row, s.offset, s.row, s.row + s.length, s.offset, 0, s.conjugated};
-    if (period > 0) term.shift = static_cast<std::uint32_t>((s.phase + period - s.row % period) % period);
-    out.terms.push_back(term);
-    out.work += s.length;
-  }
-  out.sums.push_back({0, 0, rows, 0, static_cast<int64>(a.size())});
-  return out;
-}
-
 ByOffset::ByOffset(const std::vector<Span>& spans) : spans_(spans) {
-  if (spans.empty()) return;
+  if (spans.size() < 8) return;  // a table would take longer to make
   low_ = spans.front().offset;
   const int64 reach = spans.back().offset - low_ + 1;
   if (reach > 64 * static_cast<int64>(spans.size()) + 1024) return;
@@ -239,110 +227,6 @@ int64 ByOffset::find(int64 offset) const {
   const auto found = std::lower_bound(spans_.begin(), spans_.end(), offset,
                                       [](const Span& s, int64 wanted) { return s.offset < wanted; });
   return found != spans_.end() && found->offset == offset ? found - spans_.begin() : -1;
-}
-
-constexpr std::ptrdiff_t kSpansUnasked = 64;  // diagonals of A between two questions whether to go on
-
-std::vector<int64> offset_sumset(const std::vector<Span>& a, const std::vector<Span>& b, int64 rows, int64 cols,
-                                 Triangle triangle) {
-  std::vector<int64> sums;
-  if (a.empty() || b.empty() || rows == 0 || cols == 0) return sums;
-  const int64 low = std::max(a.front().offset + b.front().offset, triangle == Triangle::upper ? 0 : 1 - rows);
-  const int64 high = std::min(a.back().offset + b.back().offset, triangle == Triangle::lower ? 0 : cols - 1);
-  if (low > high) return sums;
-  const int64 pairs = checked_product(a.size(), b.size());
-  if (high - low < 8 * pairs + 64) {  // a table over the reach is smaller than the list of pairs
-    std::vector<char> seen(high - low + 1, 0);
-    for (const Span& s : a) {
-      if ((&s - a.data()) % kSpansUnasked == kSpansUnasked - 1) checkpoint();
-      for (const Span& t : b) {
-        const int64 c = s.offset + t.offset;
-        if (c >= low && c <= high) seen[c - low] = 1;
-      }
-    }
-    for (int64 c = low; c <= high; ++c) {
-      if (seen[c - low]) sums.push_back(c);
-    }
-    return sums;
-  }
-  sums.reserve(pairs);
-  for (const Span& s : a) {
-    if ((&s - a.data()) % kSpansUnasked == kSpansUnasked - 1) checkpoint();
-    for (const Span& t : b) {
-      const int64 c = s.offset + t.offset;
-      if (c >= low && c <= high) sums.push_back(c);
-    }
-  }
-  std::sort(sums.begin(), sums.end());
-  sums.erase(std::unique(sums.begin(), sums.end()), sums.end());
-  return sums;
-}
-
-namespace {
-
-// The rows of C's diagonal that a's and b's diagonals reach together; empty if first >= last.
-Term meet(const Span& a, const Span& b, const Span& c) {
-  const int64 first = std::max({a.row, b.row - a.offset, c.row});
-  const int64 last = std::min({a.row + a.length, b.row - a.offset + b.length, c.row + c.length});
-  return {a.start - a.row, b.start - b.row + a.offset, first, last, a.offset, 0, 0};
-}
-
-Sum sum_of(const Span& c) { return {c.start - c.row, c.row, c.row + c.length, 0, 0}; }
-
-bool inside(Triangle triangle, int64 offset) {
-  return triangle == Triangle::both || (triangle == Triangle::lower ? offset <= 0 : offset >= 0);
-}
-
-}  // namespace
-
-Sums product_sums(const std::vector<Span>& a, const std::vector<Span>& b, const Layout& c, Triangle triangle) {
-  Sums out;
-  out.sums.reserve(c.spans.size());
-  for (const Span& s : c.spans) out.sums.push_back(sum_of(s));
-  const ByOffset place(c.spans);
-  // Every pair of diagonals once to count the terms of each sum at most, and once to put them there.
-  const auto for_each_pair = [&](const auto& f) {
-    for (const Span& x : a) {
-      if ((&x - a.data()) % kSpansUnasked == kSpansUnasked - 1) checkpoint();
-      for (const Span& y : b) {
-        const int64 offset = x.offset + y.offset, d = place.find(offset);
-        if (d >= 0 && inside(triangle, offset)) f(d, x, y);
-      }
-    }
-  };
-  for_each_pair([&](int64 d, const Span&, const Span&) { ++out.sums[d].terms_end; });
-  int64 count = 0;
-  for (Sum& sum : out.sums) {
-    sum.terms = count;
-    count += sum.terms_end;
-    sum.terms_end = sum.terms;
-  }
-  out.terms.resize(count);
-  for_each_pair([&](int64 d, const Span& x, const Span& y) {
-    const Term t = meet(x, y, c.spans[d]);
-    if (t.first >= t.last) return;
-    out.terms[out.sums[d].terms_end++] = t;
-    out.work += t.last - t.first;
-  });
-  return out;
-}
-
-Sums elementwise_sums(const std::vector<Span>& a, const std::vector<Span>& b, const Layout& c) {
-  Sums out;
-  std::size_t i = 0, j = 0;
-  for (const Span& s : c.spans) {
-    Sum sum = sum_of(s);
-    sum.terms = static_cast<int64>(out.terms.size());
-    while (i < a.size() && a[i].offset < s.offset) ++i;
-    while (j < b.size() && b[j].offset < s.offset) ++j;
-    if (i < a.size() && j < b.size() && a[i].offset == s.offset && b[j].offset == s.offset) {
-      out.terms.push_back({a[i].start - a[i].row, b[j].start - b[j].row, s.row, s.row + s.length, a[i].offset, 0, 0});
-    }
-    sum.terms_end = static_cast<int64>(out.terms.size());
-    if (sum.terms < sum.terms_end) out.work += s.length;
-    out.sums.push_back(sum);
-  }
-  return out;
 }
 
 }  // namespace diagsparse

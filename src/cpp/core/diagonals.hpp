@@ -96,37 +96,4 @@ void check_labels(const char* format, const char* what, const std::vector<int64>
 int64 checked_product(int64 a, int64 b);
 void sort_spans(Layout& layout);
 
-// ---- Sums of products of two streams ------------------------------------------------------------
-// Every operation of the family that does arithmetic is a list of such sums:
-//     out[s.out + i] = sum over the terms t of s of  u[t.u + i] * v[t.v + i],   t.first <= i < t.last
-// y = A x: one sum, u = A's values, v = x.   C = A B: a sum for each diagonal of C, v = B's values.
-// Terms of one sum are ordered so that `first` and `last` never increase.
-struct Term {
-  int64 u, v, first, last;
-  int64 key;  // the same for terms that read the same stream u
-  // Of packed layouts with a period it is u[t.u + (t.shift + i) % period]; of Hermitian ones perhaps its conjugate.
-  std::uint32_t shift : 31, conjugated : 1;
-};
-struct Sum {
-  int64 out, first, last;  // rows of C on this diagonal
-  int64 terms, terms_end;  // its terms
-};
-struct Sums {
-  std::vector<Sum> sums;
-  std::vector<Term> terms;
-  int64 work = 0;  // multiply-adds
-};
-
-Sums matvec_sums(const std::vector<Span>& a, int64 rows, int64 period = 0);
-
-enum class Triangle { both, lower, upper };
-
-// The distinct offsets a + b that lie in a rows x cols matrix and in the triangle, ascending.
-std::vector<int64> offset_sumset(const std::vector<Span>& a, const std::vector<Span>& b, int64 rows, int64 cols,
-                                 Triangle triangle);
-// Diagonals of C outside the triangle get no terms.
-Sums product_sums(const std::vector<Span>& a, const std::vector<Span>& b, const Layout& c, Triangle triangle);
-// C = A .* B on the diagonals that both store.
-Sums elementwise_sums(const std::vector<Span>& a, const std::vector<Span>& b, const Layout& c);
-
 }  // namespace diagsparse

@@ -106,15 +106,11 @@ Plan plan_matmul(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Reque
 }
 
 // ---- The diagonal family --------------------------------------------------------------------------
-int64 DiagonalWork::nbytes() const {
-  return static_cast<int64>(sums.sums.size() * sizeof(Sum) + sums.terms.size() * sizeof(Term));
-}
-
 Plan plan_diagonals(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request) {
   const auto& target = static_cast<const DiagonalFormat&>(format);
   Plan plan = begin_plan(a, op_a, b, op_b);
-  const std::vector<Span> spans_a = spans_of(a.layout(), op_a), spans_b = spans_of(b.layout(), op_b);
-  std::vector<int64> offsets = offset_sumset(spans_a, spans_b, plan.rows, plan.cols, request.triangle);
+  const Operand left(spans_of(a.layout(), op_a)), right(spans_of(b.layout(), op_b));
+  std::vector<int64> offsets = offset_sumset(left, right, plan.rows, plan.cols, request.triangle);
   if (!request.extra.empty()) {
     offsets.insert(offsets.end(), request.extra.begin(), request.extra.end());
     std::sort(offsets.begin(), offsets.end());
@@ -122,11 +118,10 @@ Plan plan_diagonals(const Format& format, const Matrix& a, Op op_a, const Matrix
   }
   const auto layout = std::make_shared<const Layout>(
       target.place(plan.rows, plan.cols, target.labels_for(plan.rows, plan.cols, offsets)));
-  auto work = std::make_shared<DiagonalWork>();
-  work->triangle = request.triangle;
-  work->sums = product_sums(spans_a, spans_b, *layout, request.triangle);
   plan.c = layout;
-  plan.work = std::move(work);
+  const int64 inner = op_b.transposed ? b.cols : b.rows;
+  plan.work =
+      std::make_shared<DiagonalWork>(product_sums(left, right, inner, *layout, request.triangle), request.triangle);
   finish_plan(plan, choose_matmul(plan, request.kernel, a.dtype, b.dtype));
   return plan;
 }
@@ -134,9 +129,8 @@ Plan plan_diagonals(const Format& format, const Matrix& a, Op op_a, const Matrix
 Plan plan_elementwise(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Matrix& c) {
   Plan plan = begin_plan(a, op_a, b, op_b);
   plan.c = c.structure;
-  auto work = std::make_shared<DiagonalWork>();
-  work->sums = elementwise_sums(spans_of(a.layout(), op_a), spans_of(b.layout(), op_b), c.layout());
-  plan.work = std::move(work);
+  plan.work = std::make_shared<DiagonalWork>(
+      elementwise_sums(spans_of(a.layout(), op_a), spans_of(b.layout(), op_b), c.layout()));
   finish_plan(plan, find_matmul(c.format, ""));
   return plan;
 }

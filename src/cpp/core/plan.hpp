@@ -3,6 +3,7 @@
 
 #include "core/kernel_table.hpp"
 #include "core/matrix.hpp"
+#include "core/sums.hpp"
 
 namespace diagsparse {
 
@@ -54,10 +55,12 @@ Plan plan_matmul(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Reque
 
 // ---- The diagonal family --------------------------------------------------------------------------
 struct DiagonalWork : Work {
-  Sums sums;
-  Triangle triangle = Triangle::both;  // the part of C that is computed
+  const Sums sums;
+  const Triangle triangle;  // the part of C that is computed
 
-  int64 nbytes() const override;
+  explicit DiagonalWork(Sums made, Triangle triangle = Triangle::both) : sums(std::move(made)), triangle(triangle) {}
+
+  int64 nbytes() const override { return sums.nbytes(); }
   int64 operations() const override { return sums.work; }
 };
 inline const DiagonalWork& diagonal_work(const Plan& plan) { return static_cast<const DiagonalWork&>(*plan.work); }

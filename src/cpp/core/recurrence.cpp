@@ -29,7 +29,7 @@ void Neighbours::find_reach() {
   }
 }
 
-Neighbours::Neighbours(const Sums& sums, int64 n, bool may_go_around) : terms(sums.terms) {
+Neighbours::Neighbours(const RowSums& sums, int64 n, bool may_go_around) : terms(sums.terms) {
   find_reach();
   if (!may_go_around) return;
   const int64 straight = both();

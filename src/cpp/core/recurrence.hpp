@@ -13,6 +13,7 @@
 #include "core/interrupt.hpp"
 #include "core/kernel_table.hpp"
 #include "core/matrix.hpp"
+#include "core/sums.hpp"
 
 namespace diagsparse {
 
@@ -33,7 +34,7 @@ struct Neighbours {
   int64 below = 0, above = 0;
   bool around = false;
 
-  Neighbours(const Sums& sums, int64 n, bool may_go_around);  // of matvec_sums
+  Neighbours(const RowSums& sums, int64 n, bool may_go_around);  // of row_sums
   int64 both() const { return below + above; }
 
  private:

@@ -183,8 +183,8 @@ std::vector<Array> closed_up(const std::vector<Array>& loose, const std::vector<
 }
 
 // One operand as it is walked: in the format of the result, with values in its type that hold the factor.
-struct Operand : Matrix {
-  Operand(const EntryTerm& t, const Format& format, DType type, bool subtracted = false) : Matrix(*t.matrix) {
+struct Side : Matrix {
+  Side(const EntryTerm& t, const Format& format, DType type, bool subtracted = false) : Matrix(*t.matrix) {
     const Scalar factor = subtracted ? -t.factor : t.factor;
     Op op = t.op;
     if (this->format != format.name || op.transposed) {
@@ -204,12 +204,12 @@ struct Operand : Matrix {
 
 // What both operands make: the arrays of places, then the values. `start` of the lines is written where there are any.
 template <class T, class Places, Join How>
-std::vector<Array> walked(const Operand& a, const Operand& b, const std::vector<Cut>& cuts, int64* start, bool zeros) {
+std::vector<Array> walked(const Side& a, const Side& b, const std::vector<Cut>& cuts, int64* start, bool zeros) {
   const int64 tasks = static_cast<int64>(cuts.size()) - 1, total = cuts.back().a + cuts.back().b;
   std::vector<Array> loose;  // each task has room for all of its entries
   for (std::size_t k = 0; k < Places::names().size(); ++k) loose.push_back(Array::empty(DType::i32, {total}));
   loose.push_back(Array::empty(dtype_of<T>(), {total}));
-  const auto start_of = [&](const Operand& x) { return start ? x.index("indptr").as<int64>() : nullptr; };
+  const auto start_of = [&](const Side& x) { return start ? x.index("indptr").as<int64>() : nullptr; };
   const Walk<T, Places, How> walk{{a.places<Places>(), a.values},
                                   {b.places<Places>(), b.values},
                                   {loose, loose.back()},
@@ -229,7 +229,7 @@ std::vector<Array> walked(const Operand& a, const Operand& b, const std::vector<
 }
 
 template <class T, Join How>
-Matrix walked_as(const Format& format, int64 rows, int64 cols, const Operand& a, const Operand& b, bool zeros) {
+Matrix walked_as(const Format& format, int64 rows, int64 cols, const Side& a, const Side& b, bool zeros) {
   if (&format == &format_of("coo")) {
     const InPairs x(a.places<InPairs>()), y(b.places<InPairs>());
     const std::vector<Cut> cuts = cuts_in_pairs(x, a.values.size(), y, b.values.size());
@@ -270,7 +270,7 @@ std::optional<Matrix> side_by_side(const Matrix& a, const Matrix& b, bool zeros)
 }
 
 template <class T, Join How>
-Matrix joined(const Format& format, int64 rows, int64 cols, const Operand& a, const Operand& b, bool zeros) {
+Matrix joined(const Format& format, int64 rows, int64 cols, const Side& a, const Side& b, bool zeros) {
   if (a.structure->same_as(*b.structure)) {
     if (std::optional<Matrix> made = side_by_side<T, How>(a, b, zeros)) return *made;
   }
@@ -286,7 +286,7 @@ Matrix merged(const std::string& name, int64 rows, int64 cols, const std::vector
   const Matrix none = terms.size() == 1 ? nothing(format, rows, cols, dtype) : Matrix();
   const EntryTerm second = terms.size() == 1 ? EntryTerm{&none, {}, 1.0} : terms[1];
   const bool subtracted = how == Merge::sum && second.factor == -1.0;  // without a pass over its values
-  const Operand a(terms[0], format, dtype), b(second, format, dtype, subtracted);
+  const Side a(terms[0], format, dtype), b(second, format, dtype, subtracted);
   return with_value_type(dtype, [&](auto zero) {
     using T = decltype(zero);
     if (how == Merge::product) return joined<T, Join::product>(format, rows, cols, a, b, zeros);

@@ -20,7 +20,9 @@ std::vector<int64> labels_for(int64 rows, int64 cols, const std::vector<int64>& 
   std::vector<int64> labels;
   labels.reserve(offsets.size());
   for (int64 k : offsets) labels.push_back(k < 0 ? k + rows : k);
-  std::sort(labels.begin(), labels.end());
+  const auto below = std::count_if(offsets.begin(), offsets.end(), [](int64 k) { return k < 0; });
+  std::rotate(labels.begin(), labels.begin() + below, labels.end());  // of a band they are in order then
+  if (!std::is_sorted(labels.begin(), labels.end())) std::sort(labels.begin(), labels.end());
   labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
   return labels;
 }
@@ -36,8 +38,11 @@ Layout place(int64 rows, int64 cols, std::vector<int64> labels) {
   out.spans.reserve(2 * count);
   for (int64 r = 0; r < count; ++r) {
     const int64 k = out.labels[r];
-    out.spans.push_back({k, 0, rows - k, r * rows});
     if (k > 0) out.spans.push_back({k - rows, rows - k, k, r * rows + rows - k});
+  }
+  for (int64 r = 0; r < count; ++r) {
+    const int64 k = out.labels[r];
+    out.spans.push_back({k, 0, rows - k, r * rows});
   }
   sort_spans(out);
   return out;

@@ -16,7 +16,10 @@ bool before(int64 a, int64 b) {
 
 std::vector<int64> labels_for(int64, int64, const std::vector<int64>& offsets) {
   std::vector<int64> labels(offsets);
-  std::sort(labels.begin(), labels.end(), before);
+  if (!std::is_sorted(labels.begin(), labels.end())) std::sort(labels.begin(), labels.end());
+  const auto upper = std::lower_bound(labels.begin(), labels.end(), int64{0});
+  std::reverse(labels.begin(), upper);
+  std::rotate(labels.begin(), upper, labels.end());
   return labels;
 }
 
@@ -39,7 +42,9 @@ Layout place(int64 rows, int64 cols, std::vector<int64> labels) {
   }
   out.starts.push_back(start);
   out.values_shape.rows = start;
-  sort_spans(out);
+  const auto lower = std::find_if(out.spans.begin(), out.spans.end(), [](const Span& s) { return s.offset < 0; });
+  std::reverse(lower, out.spans.end());
+  std::rotate(out.spans.begin(), lower, out.spans.end());
   return out;
 }
 

@@ -20,11 +20,11 @@ std::shared_ptr<T> keep(const Kept& kept, const char* key, const Make& make) {
   return object;
 }
 
-// The lists of sums.
+// The lists of sums. Where terms are many, they are made on the device from the meetings.
 struct ResidentSums {
   Array sums, terms;
 
-  explicit ResidentSums(const Sums& s) : sums(upload(s.sums)), terms(upload(s.terms)) {}
+  explicit ResidentSums(const Sums& s);
   const Sum* sums_begin() const { return sums.as<const Sum>(); }
   const Term* terms_begin() const { return terms.as<const Term>(); }
 

@@ -22,10 +22,11 @@ struct Quad {
   const Sum* sums;           // four of them
   int64 shared, shared_end;  // in QuadPlan::shared
   int64 rest[kQuad + 1];     // in QuadPlan::rest: sum k has [rest[k], rest[k + 1])
-  int64 first, last;         // the rows on which every term of all four is whole
+  int64 first, last;         // the rows on which every term of all four is whole; without any, none is listed
 };
 
-struct QuadPlan {
+class QuadPlan {
+ public:
   std::vector<Quad> quads;
   std::vector<SharedTerm> shared;
   std::vector<Term> rest;
@@ -33,50 +34,83 @@ struct QuadPlan {
   // Empty where sharing would not pay: too few shared terms.
   explicit QuadPlan(const Sums& plan) {
     const int64 count = static_cast<int64>(plan.sums.size());
-    for (int64 d = 0; d + kQuad <= count; d += kQuad) add(&plan.sums[d], plan.terms);
-    if (2 * kQuad * shared.size() < plan.terms.size()) quads.clear();
+    int64 sharing = 0;
+    for (int64 d = 0; d + kQuad <= count; d += kQuad) {
+      for_each_shared(plan, &plan.sums[d], [&](const Meeting* const*, std::int32_t, std::int32_t n) { sharing += n; });
+    }
+    if (2 * kQuad * sharing < plan.terms()) return;
+    quads.reserve(count / kQuad);
+    for (int64 d = 0; d + kQuad <= count; d += kQuad) add(plan, &plan.sums[d]);
   }
 
  private:
-  void add(const Sum* sums, const std::vector<Term>& terms) {
-    Quad q{sums, static_cast<int64>(shared.size()), 0, {}, sums[0].first, sums[0].last};
-    const Term *head[kQuad], *end[kQuad];
-    std::vector<Term> alone[kQuad];
+  // Calls f(a meeting of each sum, a, n) where all four have terms of A's diagonals a, a + 1, ..., n of them.
+  template <class F>
+  static void for_each_shared(const Sums& plan, const Sum* sums, const F& f) {
+    const Meeting *at[kQuad], *end[kQuad];
     for (int k = 0; k < kQuad; ++k) {
-      head[k] = terms.data() + sums[k].terms;
-      end[k] = terms.data() + sums[k].terms_end;
-      q.first = std::max(q.first, sums[k].first);
-      q.last = std::min(q.last, sums[k].last);
-      for (const Term* t = head[k]; t < end[k]; ++t) {
-        q.first = std::max(q.first, t->first);
-        q.last = std::min(q.last, t->last);
-      }
+      at[k] = plan.meetings.data() + sums[k].meetings;
+      end[k] = plan.meetings.data() + sums[k].meetings_end;
+      if (at[k] == end[k]) return;
     }
     for (;;) {
-      const Term* lowest = nullptr;
-      bool same = true;
-      for (int k = 0; k < kQuad; ++k) {
-        if (head[k] == end[k]) same = false;
-        else if (!lowest || head[k]->key < lowest->key) lowest = head[k];
+      std::int32_t first = at[0]->a, last = at[0]->a + at[0]->count;
+      for (int k = 1; k < kQuad; ++k) {
+        first = std::max(first, at[k]->a);
+        last = std::min(last, at[k]->a + at[k]->count);
       }
-      if (!lowest) break;
-      const int64 key = lowest->key;
-      for (int k = 0; k < kQuad; ++k) same = same && head[k]->key == key;
-      if (same) shared.push_back({head[0]->u, {head[0]->v, head[1]->v, head[2]->v, head[3]->v}});
+      if (first < last) f(at, first, last - first);
       for (int k = 0; k < kQuad; ++k) {
-        if (head[k] == end[k] || head[k]->key != key) continue;
-        if (!same) alone[k].push_back(*head[k]);
-        ++head[k];
+        if (at[k]->a + at[k]->count == last && ++at[k] == end[k]) return;
       }
     }
+  }
+
+  void add(const Sums& plan, const Sum* sums) {
+    Quad q{sums, static_cast<int64>(shared.size()), 0, {}, sums[0].first, sums[0].last};
+    for (int k = 0; k < kQuad; ++k) {
+      q.first = std::max(q.first, sums[k].first);
+      q.last = std::min(q.last, sums[k].last);
+      if (sums[k].meetings == sums[k].meetings_end) continue;
+      const Meeting &head = plan.meetings[sums[k].meetings], &tail = plan.meetings[sums[k].meetings_end - 1];
+      const int more = tail.count - 1;
+      q.first = std::max(q.first, plan.term(sums[k], head.a, head.b).first);
+      q.last = std::min(q.last, plan.term(sums[k], tail.a + more, tail.b - more).last);
+    }
+    if (q.first < q.last) list_terms(plan, q);
+    quads.push_back(q);
+  }
+
+  void list_terms(const Sums& plan, Quad& q) {
+    runs_.clear();
+    for_each_shared(plan, q.sums, [&](const Meeting* const* at, std::int32_t a, std::int32_t n) {
+      runs_.emplace_back(a, a + n);
+      for (; a < runs_.back().second; ++a) {
+        SharedTerm term{plan.a[a].base, {}};
+        for (int k = 0; k < kQuad; ++k) term.v[k] = plan.b[at[k]->b - (a - at[k]->a)].base + plan.a[a].shift;
+        shared.push_back(term);
+      }
+    });
     q.shared_end = static_cast<int64>(shared.size());
     for (int k = 0; k < kQuad; ++k) {
       q.rest[k] = static_cast<int64>(rest.size());
-      rest.insert(rest.end(), alone[k].begin(), alone[k].end());
+      auto run = runs_.begin();
+      for (int64 m = q.sums[k].meetings; m < q.sums[k].meetings_end; ++m) {
+        const Meeting& meeting = plan.meetings[m];
+        for (std::int32_t a = meeting.a; a < meeting.a + meeting.count;) {
+          if (run != runs_.end() && run->first == a) {
+            a = (run++)->second;
+            continue;
+          }
+          rest.push_back(plan.term(q.sums[k], a, meeting.b - (a - meeting.a)));
+          ++a;
+        }
+      }
     }
     q.rest[kQuad] = static_cast<int64>(rest.size());
-    quads.push_back(q);
   }
+
+  std::vector<std::pair<std::int32_t, std::int32_t>> runs_;  // of A's diagonals, that the four share
 };
 
 // Asks for the cache lines of the next block of rows while this one is computed: a band has more streams than
@@ -85,11 +119,12 @@ template <class U, class V>
 class Prefetch {
  public:
   Prefetch(const Plan& plan, const Streams<U, V>& s, int64 rows) : rows_(rows) {
-    const std::vector<Span> a = spans_of(layout_of(plan.a), plan.op_a), b = spans_of(layout_of(plan.b), plan.op_b);
-    const int64 lead = a.back().offset;  // the window of B runs ahead of the rows by so much
-    for (const Span& x : a) add(s.u + (x.start - x.row), sizeof(U), false);
-    for (const Span& x : b) add(s.v + (x.start - x.row + lead), sizeof(V), false);
-    for (const Sum& c : sums_of(plan).sums) add(s.out + c.out, sizeof(Product<U, V>), true);
+    const Sums& sums = sums_of(plan);
+    const int64 lead = sums.a.empty() ? 0 : sums.a.back().shift;  // the window of B runs ahead of the rows by so much
+    streams_.reserve(sums.a.size() + sums.b.size() + sums.sums.size());
+    for (const Diagonal& x : sums.a) add(s.u + x.base, sizeof(U), false);
+    for (const Diagonal& x : sums.b) add(s.v + x.base + lead, sizeof(V), false);
+    for (const Sum& c : sums.sums) add(s.out + c.out, sizeof(Product<U, V>), true);
   }
 
   // Part `piece` of `pieces` of what the rows [first, first + rows) need.

@@ -167,7 +167,7 @@ struct Blocked {
 
  private:
   static void run_passes(const Matrix& a, Op op, const Recurrence& r, const Dense& x, const Dense& y) {
-    const Sums sums = matvec_sums(spans_of(a.layout(), op), x.rows);
+    const RowSums sums = row_sums(spans_of(a.layout(), op));
     const int64 n = x.rows, row_bytes = sums.work * sizeof(U) / n + 4 * sizeof(T);
     const bool fits = n <= kCache / row_bytes;
     const Neighbours near(sums, n, !fits);

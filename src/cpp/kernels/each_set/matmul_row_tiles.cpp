@@ -30,6 +30,7 @@ struct MatmulRowTiles {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
     const Streams<U, V> s(a.values.as<U>(), plan.op_a.conjugated, b.values.as<V>(), plan.op_b.conjugated,
                           c.values.as<T>(), Update<T>(alpha, beta));
+    sums_of(plan).keep_few_terms();
     if (plan.rows >= 4 * kBandRows && sums_of(plan).sums.size() >= kQuad) {
       const QuadPlan quads(sums_of(plan));
       if (!quads.quads.empty()) return band(plan, quads, s);
@@ -38,27 +39,29 @@ struct MatmulRowTiles {
   }
 
  private:
-  static void one_sum(const Sums& sums, const Streams<U, V>& s, const Sum& sum, int64 first, int64 last) {
+  static void one_sum(const Sums& sums, const Streams<U, V>& s, const Sum& sum, int64 first, int64 last,
+                      std::vector<Term>& room) {
     first = std::max(first, sum.first);
     last = std::min(last, sum.last);
     if (first >= last) return;
     Streams<U, V> on_diagonal = s;
     on_diagonal.out += sum.out;
-    const Term* terms = sums.terms.data();
-    RowTiles<U, V, 1>::run(on_diagonal, terms + sum.terms, terms + sum.terms_end, first, last);
+    const auto [begin, end] = sums.terms_of(sum, first, last, room);
+    RowTiles<U, V, 1>::run(on_diagonal, begin, end, first, last);
   }
 
   static void scattered(const Plan& plan, const Streams<U, V>& s) {
     const Sums& sums = sums_of(plan);
     const int64 count = static_cast<int64>(sums.sums.size());
-    const bool few = static_cast<int64>(sums.terms.size()) < kFewTerms * count;
+    const bool few = sums.terms() < kFewTerms * count;
     const int64 rows = few ? kWritingRows : kScatteredRows;
     const int64 blocks = (plan.rows + rows - 1) / rows;
     const int64 chunks = (count + kSumsPerTask - 1) / kSumsPerTask;
     parallel_for(blocks * chunks, sums.work, [&](int64 task) {
       const int64 first = task / chunks * rows;
       const int64 begin = task % chunks * kSumsPerTask, end = std::min(count, begin + kSumsPerTask);
-      for (int64 d = begin; d < end; ++d) one_sum(sums, s, sums.sums[d], first, first + rows);
+      std::vector<Term> room;
+      for (int64 d = begin; d < end; ++d) one_sum(sums, s, sums.sums[d], first, first + rows, room);
     });
   }
 
@@ -70,6 +73,7 @@ struct MatmulRowTiles {
     const Sum *rest = quads.quads.back().sums + kQuad, *end = sums.sums.data() + sums.sums.size();
     parallel_for((plan.rows + kBandRows - 1) / kBandRows, sums.work, [&](int64 block) {
       const int64 first = block * kBandRows, last = first + kBandRows;
+      std::vector<Term> room;
       for (const Quad& q : quads.quads) {
         ahead.piece(&q - quads.quads.data(), pieces, last);
         int64 i = std::max(first, q.first);
@@ -77,11 +81,11 @@ struct MatmulRowTiles {
         for (; i + Tiles::rows <= std::min(last, q.last); i += Tiles::rows) Tiles::tile(s, quads, q, i);
         if (begin == first && i >= last) continue;
         for (int k = 0; k < kQuad; ++k) {
-          one_sum(sums, s, q.sums[k], first, begin);
-          one_sum(sums, s, q.sums[k], std::min(i, last), last);
+          one_sum(sums, s, q.sums[k], first, begin, room);
+          one_sum(sums, s, q.sums[k], std::min(i, last), last, room);
         }
       }
-      for (const Sum* sum = rest; sum < end; ++sum) one_sum(sums, s, *sum, first, last);
+      for (const Sum* sum = rest; sum < end; ++sum) one_sum(sums, s, *sum, first, last, room);
     });
   }
 };

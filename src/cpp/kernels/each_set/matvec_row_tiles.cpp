@@ -65,7 +65,7 @@ struct MatvecRowTiles {
 
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const int64 period = a.layout().packing.period;
-    const Sums sums = matvec_sums(packed_spans_of(a.layout(), op), y.rows, period);
+    const RowSums sums = row_sums(packed_spans_of(a.layout(), op), period);
     const auto multiply_rows = [&](const U* u, const Term* begin, const Term* end, int64 first, int64 last) {
       groups({op.conjugated, alpha, x, beta, y}, u, begin, end, first, last);
     };
@@ -96,7 +96,7 @@ struct MatvecRowTiles {
   };
 
   template <class F>
-  static void by_blocks(const Sums& sums, int64 rows, int64 cols, const F& f) {
+  static void by_blocks(const RowSums& sums, int64 rows, int64 cols, const F& f) {
     parallel_for((rows + kBlockRows - 1) / kBlockRows, sums.work * cols, [&](int64 block) {
       const int64 first = block * kBlockRows, last = std::min(rows, first + kBlockRows);
       const auto [begin, end] = terms_in(sums.terms, first, last);

@@ -1,5 +1,5 @@
 // The inner loop of the diagonal family: a sum of products of streams, for a tile of rows held in
-// registers.  out[i] = sum over terms of u[t.u + i] * v[t.v + i]   (see core/diagonals.hpp).
+// registers.  out[i] = sum over terms of u[t.u + i] * v[t.v + i]   (see core/sums.hpp).
 //
 // The terms of a sum are ordered so that those which hold a whole tile are neighbours: the tile takes
 // them in vectors, and adds the few that begin or end inside it value by value. Where such a border
@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include "core/diagonals.hpp"
+#include "core/sums.hpp"
 #include "kernels/each_set/vec.hpp"
 
 namespace diagsparse::DIAGSPARSE_ISA {

@@ -27,7 +27,7 @@ struct MatvecSequential {
 
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const int64 period = a.layout().packing.period;
-    const Sums sums = matvec_sums(packed_spans_of(a.layout(), op), y.rows, period);
+    const RowSums sums = row_sums(packed_spans_of(a.layout(), op), period);
     const U* values = a.values.as<U>();
     const Factor<T> scale(alpha);
     Pause pause;
@@ -58,10 +58,12 @@ struct MatmulSequential {
     const Factor<T> scale(alpha);
     const Sums& sums = sums_of(plan);
     Pause pause;
+    std::vector<Term> room;
     for (const Sum& s : sums.sums) {
       for (int64 i = s.first; i < s.last; ++i) Update<T>(0.0, beta).one(out + s.out + i, T{});
-      for (int64 t = s.terms; t < s.terms_end; ++t) {
-        const Term& term = sums.terms[t];
+      const auto [begin, end] = sums.terms_of(s, s.first, s.last, room);
+      for (const Term* t = begin; t < end; ++t) {
+        const Term& term = *t;
         pause.after(term.last - term.first);
         for (int64 i = term.first; i < term.last; ++i) {
           out[s.out + i] += scale * multiply(conjugate_if(plan.op_a.conjugated, u[term.u + i]),

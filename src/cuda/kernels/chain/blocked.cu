@@ -256,7 +256,7 @@ struct Blocked {
   static void run_passes(const Matrix& a, Op op, const Recurrence& r, const Dense& x, const Dense& y) {
     const int64 n = x.rows;
     const auto partners = keep<ResidentPartners>(a.layout().kept(), op.transposed ? "chain T" : "chain N", [&] {
-      return std::make_shared<ResidentPartners>(Neighbours(matvec_sums(spans_of(a.layout(), op), n), n, true));
+      return std::make_shared<ResidentPartners>(Neighbours(row_sums(spans_of(a.layout(), op)), n, true));
     });
     constexpr auto kernel = chain_pass<U, T>;
     const Cut cut = choose_cut<U, T>(r.steps(), n, *partners, limits<kernel>());

@@ -1,6 +1,7 @@
 #include "kernels/group/lists.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "device/cuda.hpp"
 
@@ -8,8 +9,10 @@ namespace diagsparse::cuda::group {
 
 namespace {
 
+constexpr int64 kSections = 1 << 18;  // room for sections is taken at once, for no more than so many
+
 // Diagonal a of A and diagonal b of B meet on a diagonal of C, `c` counted from the first of its group.
-struct Meeting {
+struct Found {
   std::int32_t a, b, c;
   std::int32_t block, count;  // of rows, in which they do
 };
@@ -23,14 +26,16 @@ class Grouping {
         a_item_(a_item),
         b_item_(b_item),
         budget_(budget),
-        number_a_(a_),
-        number_b_(b_),
         windows_(b_.size()) {
     made_.shape = layout_of(plan.c).spans.size() <= static_cast<std::size_t>(kFewDiagonals.diagonals) ? kFewDiagonals
                                                                                                       : kManyDiagonals;
     rows_ = made_.shape.rows;
+    log_rows_ = std::countr_zero(static_cast<unsigned>(rows_));
     diagonals_ = made_.shape.diagonals;
-    by_diagonal_.resize(diagonals_);
+    const int64 pairs = sums_of(plan).terms(), sections = std::min(pairs, kSections);
+    made_.pairs.reserve(pairs);
+    made_.a.reserve(sections);
+    made_.b.reserve(sections);
   }
 
   Lists lists() {
@@ -42,7 +47,7 @@ class Grouping {
   }
 
  private:
-  using Iterator = std::vector<Meeting>::const_iterator;
+  using Iterator = std::vector<Found>::const_iterator;
 
   // What a chunk needs of a diagonal of B: its rows for A's offsets from `low` to `high`, and where they lie.
   struct Window {
@@ -53,38 +58,45 @@ class Grouping {
   };
 
   static std::int32_t round_up(std::int32_t n, int step) { return (n + step - 1) / step * step; }
-  static std::int32_t since_border(int64 n, int border) { return static_cast<int>((n % border + border) % border); }
+  static std::int32_t since_border(int64 n, int border) { return static_cast<std::int32_t>(n & (border - 1)); }
   static std::int32_t size(const auto& list) { return static_cast<std::int32_t>(list.size()); }
+
+  // Of a diagonal whose row x + shift meets row x of C.
+  static Section section(const Span& s, int64 shift, std::int32_t length, std::int32_t place) {
+    return {s.start - s.row + shift, s.row - shift, s.row + s.length - shift, length, place};
+  }
 
   void add_group(std::size_t first, std::size_t last) {
     const auto& c = layout_of(plan_.c).spans;
     Group group{size(made_.c), 0, size(made_.chunks), 0};
-    found_.clear();
     for (std::size_t d = first; d < last; ++d) {
-      made_.c.push_back({c[d].start - c[d].row, c[d].row, c[d].row + c[d].length, 0, rows_, 0});
-      const Sum& sum = sums_of(plan_).sums[d];
-      for (int64 t = sum.terms; t < sum.terms_end; ++t) {
-        const Term& term = sums_of(plan_).terms[t];
-        const auto block = static_cast<std::int32_t>(term.first / rows_);
-        const auto end = static_cast<std::int32_t>((term.last + rows_ - 1) / rows_);
-        found_.push_back({static_cast<std::int32_t>(number_a_.find(term.key)),
-                          static_cast<std::int32_t>(number_b_.find(c[d].offset - term.key)),
-                          static_cast<std::int32_t>(d - first), block, end - block});
-      }
+      made_.c.push_back(section(c[d], 0, rows_, 0));
     }
-    sort_by_a();
-    for (Iterator begin = all_.begin(); begin != all_.end();) begin = add_chunk(begin, all_.end());
+    find_pairs(first, last);
+    for (Iterator begin = found_.begin(); begin != found_.end();) begin = add_chunk(begin, found_.end());
     group.c_end = size(made_.c);
     group.chunk_end = size(made_.chunks);
     made_.groups.push_back(group);
   }
 
-  void sort_by_a() {
+  // Of the group's diagonals of C, by A's diagonals: each pair once to count, once to put it there.
+  void find_pairs(std::size_t first, std::size_t last) {
+    const Sums& all = sums_of(plan_);
     begin_a_.assign(a_.size() + 1, 0);
-    for (const Meeting& m : found_) ++begin_a_[m.a + 1];
+    for (std::size_t d = first; d < last; ++d) {
+      all.for_each_pair(all.sums[d], [&](std::int32_t a, std::int32_t) { ++begin_a_[a + 1]; });
+    }
     for (std::size_t i = 1; i < begin_a_.size(); ++i) begin_a_[i] += begin_a_[i - 1];
-    all_.resize(found_.size());
-    for (const Meeting& m : found_) all_[begin_a_[m.a]++] = m;
+    found_.resize(begin_a_.back());
+    for (std::size_t d = first; d < last; ++d) {
+      const Sum& sum = all.sums[d];
+      all.for_each_pair(sum, [&](std::int32_t a, std::int32_t b) {
+        const Term term = all.term(sum, a, b);
+        const auto block = static_cast<std::int32_t>(term.first >> log_rows_);
+        const auto end = static_cast<std::int32_t>((term.last + rows_ - 1) >> log_rows_);
+        found_[begin_a_[a]++] = {a, b, static_cast<std::int32_t>(d - first), block, end - block};
+      });
+    }
   }
 
   // Takes diagonals of A as long as their sections, windows and pairs fit; at least one. On one diagonal of A a
@@ -118,36 +130,44 @@ class Grouping {
     return next;
   }
 
+  // Makes room for a chunk's pairs, by diagonal of C, and notes where each diagonal's begin.
+  void start_pairs(Iterator begin, Iterator end) {
+    const std::int32_t before = size(made_.pairs);
+    next_.assign(diagonals_ + 1, 0);
+    for (Iterator m = begin; m != end; ++m) ++next_[m->c + 1];
+    for (int c = 0; c < diagonals_; ++c) next_[c + 1] += next_[c];
+    made_.starts.insert(made_.starts.end(), next_.begin(), next_.end());
+    for (std::int32_t& at : next_) at += before;
+    made_.pairs.resize(before + (end - begin));
+  }
+
   // Sections and windows begin as many values after a 32-byte border as they do in global memory.
   void write_chunk(Iterator begin, Iterator end) {
     Chunk chunk{size(made_.a), 0, size(made_.b), 0, size(made_.pairs), 0, size(made_.starts), 0, 0, 0};
     const int a_border = kSector / a_item_, b_border = kSector / b_item_;
-    std::int32_t a_end = 0, b_end = 0, last = -1;
-    for (auto& pairs : by_diagonal_) pairs.clear();
+    std::int32_t a_end = 0, b_end = 0, last = -1, place = 0;  // of A's section at hand
+    int64 offset = 0;
+    start_pairs(begin, end);
     for (Iterator m = begin; m != end; ++m) {
       if (m->a != last) {
         const Span& s = a_[last = m->a];
-        const std::int32_t place = a_end + since_border(s.start - s.row, a_border);
-        made_.a.push_back({s.start - s.row, s.row, s.row + s.length, 0, rows_, place});
+        offset = s.offset;
+        place = a_end + since_border(s.start - s.row, a_border);
+        made_.a.push_back(section(s, 0, rows_, place));
         a_end = round_up(place + rows_, a_border);
       }
       Window& w = windows_[m->b];
-      if (a_[m->a].offset == w.low) {  // the first time that the chunk meets it
+      if (offset == w.low) {  // the first time that the chunk meets it
         const Span& s = b_[m->b];
         const auto length = static_cast<std::int32_t>(rows_ + w.high - w.low);
         w.place = b_end + since_border(s.start - s.row + w.low, b_border);
-        made_.b.push_back({s.start - s.row, s.row, s.row + s.length, w.low, length, w.place});
+        made_.b.push_back(section(s, w.low, length, w.place));
         b_end = round_up(w.place + length, b_border);
       }
-      const auto in_window = static_cast<std::int32_t>(a_[m->a].offset - w.low);
-      by_diagonal_[m->c].push_back({made_.a.back().place, w.place + in_window, m->block, m->count});
+      const auto in_window = static_cast<std::int32_t>(offset - w.low);
+      made_.pairs[next_[m->c]++] = {place, w.place + in_window, m->block, m->count};
     }
     for (Iterator m = begin; m != end; ++m) windows_[m->b] = Window{};
-    made_.starts.push_back(0);
-    for (const auto& pairs : by_diagonal_) {
-      made_.pairs.insert(made_.pairs.end(), pairs.begin(), pairs.end());
-      made_.starts.push_back(size(made_.pairs) - chunk.pairs);
-    }
     chunk.a_end = size(made_.a);
     chunk.b_end = size(made_.b);
     chunk.pairs_end = size(made_.pairs);
@@ -163,12 +183,11 @@ class Grouping {
   const std::vector<Span> a_, b_;
   const int a_item_, b_item_;
   const int64 budget_;
-  const ByOffset number_a_, number_b_;
-  std::vector<Meeting> found_, all_;  // the group's
+  std::vector<Found> found_;          // the group's
   std::vector<std::size_t> begin_a_;  // where each of A's diagonals begins among them
   std::vector<Window> windows_;       // of the chunk at hand, by number of B's diagonal
-  std::vector<std::vector<Pair>> by_diagonal_;
-  int rows_ = 0, diagonals_ = 0;
+  std::vector<std::int32_t> next_;    // where each diagonal of C has its next pair in the chunk at hand
+  int rows_ = 0, log_rows_ = 0, diagonals_ = 0;
   Lists made_;
 };
 

@@ -16,10 +16,10 @@ struct GroupShape {
 // Few diagonals (stencils): more rows; a window serves more pairs the more diagonals there are.
 constexpr GroupShape kManyDiagonals{128, 64}, kFewDiagonals{256, 32};
 
-// Element x is values[base + x] for first <= x < last. A section of A or C begins at the block's first row, a window of
-// B at that row + shift; it is `length` long and lies at `place` in shared memory.
+// For row x of C, or of a window's rows that come after C's, it is values[base + x] for first <= x < last. A block
+// takes `length` rows from its first one on; they lie at `place` in shared memory.
 struct Section {
-  std::int64_t base, first, last, shift;
+  std::int64_t base, first, last;
   std::int32_t length, place;
 };
 struct Chunk {

@@ -59,10 +59,9 @@ struct ListsOnDevice {
 template <class T>
 __device__ Copy copy_of(const Section& section, const Source<T>& source, char* shared, int64 i0) {
   constexpr int item = sizeof(T);
-  const int64 x0 = i0 + section.shift;
-  const auto clamp = [&](int64 x) { return static_cast<int>(min(max(x - x0, int64(0)), int64(section.length))); };
+  const auto clamp = [&](int64 x) { return static_cast<int>(min(max(x - i0, int64(0)), int64(section.length))); };
   const auto bytes = [&](int64 at) { return reinterpret_cast<const char*>(source.values + at); };
-  return {bytes(section.base + x0),
+  return {bytes(section.base + i0),
           bytes(0),
           bytes(source.size),
           shared + item * section.place,

@@ -74,20 +74,20 @@ __global__ void __launch_bounds__(kBlock)
 
 std::shared_ptr<ResidentPairs> make_pairs(const Plan& plan) {
   const std::vector<Span> spans = spans_of(layout_of(plan.a), plan.op_a);
-  std::map<int64, std::vector<std::pair<int64, Pair>>> by_offset;  // of A: B's offset and the pair
-  const auto& c = layout_of(plan.c).spans;
-  for (std::size_t d = 0; d < diagonal_work(plan).sums.sums.size(); ++d) {
-    const Sum& sum = diagonal_work(plan).sums.sums[d];
-    for (int64 t = sum.terms; t < sum.terms_end; ++t) {
-      const Term& term = diagonal_work(plan).sums.terms[t];
-      by_offset[term.key].push_back({c[d].offset - term.key, {term.v, sum.out, term.first, term.last}});
-    }
+  const std::vector<Span> spans_b = spans_of(layout_of(plan.b), plan.op_b);
+  std::vector<std::vector<std::pair<int64, Pair>>> of_a(spans.size());  // of each diagonal: B's offset and the pair
+  const Sums& sums = sums_of(plan);
+  for (const Sum& sum : sums.sums) {
+    sums.for_each_pair(sum, [&](std::int32_t a, std::int32_t b) {
+      const Term term = sums.term(sum, a, b);
+      of_a[a].push_back({spans_b[b].offset, {term.v, sum.out, term.first, term.last}});
+    });
   }
   std::vector<StoredDiagonal> diagonals;
   std::vector<Pair> pairs;
   for (const Span& s : spans) {
     StoredDiagonal diagonal{s.start, s.length, s.row, {}};
-    auto& mine = by_offset[s.offset];
+    auto& mine = of_a[&s - spans.data()];
     const auto sign = [](int64 b) { return b < 0 ? 0 : b == 0 ? 1 : 2; };
     std::stable_sort(mine.begin(), mine.end(),
                      [&](const auto& x, const auto& y) { return sign(x.first) < sign(y.first); });

@@ -39,19 +39,26 @@ struct Interior {
 };
 
 // What a matrix keeps for its products with vectors.
-struct ResidentTerms : ResidentSums {
+struct ResidentTerms {
+  Array terms;
   int count;
   Interior interior;
 
-  ResidentTerms(const Sums& sums, int64 rows)
-      : ResidentSums(sums), count(static_cast<int>(sums.terms.size())), interior(sums.terms, rows) {}
+  ResidentTerms(const RowSums& sums, int64 rows)
+      : terms(upload(sums.terms)), count(static_cast<int>(sums.terms.size())), interior(sums.terms, rows) {}
+  const Term* terms_begin() const { return terms.as<const Term>(); }
+
+  template <class F>
+  void visit(const F& f) const {
+    f(terms);
+  }
 };
 
 inline std::shared_ptr<ResidentTerms> resident_terms(const Matrix& a, Op op) {
   const Layout& layout = a.layout();
   return keep<ResidentTerms>(layout.kept(), op.transposed ? "matvec T" : "matvec N", [&] {
     const int64 rows = op.transposed ? a.cols : a.rows;
-    return std::make_shared<ResidentTerms>(matvec_sums(packed_spans_of(layout, op), rows, layout.packing.period), rows);
+    return std::make_shared<ResidentTerms>(row_sums(packed_spans_of(layout, op), layout.packing.period), rows);
   });
 }
 

@@ -72,7 +72,7 @@ inline std::shared_ptr<ResidentWindows> windows_of(const Share& share, const Mat
                           std::to_string(item) + " " + std::to_string(row);
   return keep<ResidentWindows>(layout.kept(), key.c_str(), [&] {
     const int64 rows = op.transposed ? a.cols : a.rows;
-    return ResidentWindows::made(share, matvec_sums(packed_spans_of(layout, op), rows).terms, rows, item, row);
+    return ResidentWindows::made(share, row_sums(packed_spans_of(layout, op)).terms, rows, item, row);
   });
 }
 

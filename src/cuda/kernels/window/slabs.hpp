@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/diagonals.hpp"
+#include "core/sums.hpp"
 #include "device/cuda.hpp"
 
 namespace diagsparse::cuda::window {

@@ -1,0 +1,39 @@
+#include "device/resident.cuh"
+
+namespace diagsparse::cuda {
+
+namespace {
+
+constexpr int64 kFew = 1 << 12;  // terms, that are sent sooner than what they are made from
+
+// A warp writes the terms of a sum, a thread every 32nd of a meeting.
+__global__ void __launch_bounds__(kBlock) list_terms(const Sum* sums, int64 count, const Meeting* meetings,
+                                                     const Diagonal* a, const Diagonal* b, int64 inner, Term* terms) {
+  const int lane = threadIdx.x % 32;
+  const int64 warps = static_cast<int64>(gridDim.x) * (kBlock / 32);
+  for (int64 d = thread_index() / 32; d < count; d += warps) {
+    const Sum sum = sums[d];
+    Term* next = terms + sum.terms;
+    for (int64 m = sum.meetings; m < sum.meetings_end; ++m) {
+      const Meeting meeting = meetings[m];
+      for (int k = lane; k < meeting.count; k += 32) next[k] = term_of(sum, a[meeting.a + k], b[meeting.b - k], inner);
+      next += meeting.count;
+    }
+  }
+}
+
+Array made_on_device(const Sums& s, const Array& sums) {
+  const Array meetings = upload(s.meetings), a = upload(s.a), b = upload(s.b);
+  Array terms = Array::empty(DType::i64, {s.terms() * static_cast<int64>(sizeof(Term) / sizeof(int64))});
+  const int64 count = static_cast<int64>(s.sums.size());
+  launch("list terms", list_terms, blocks(32 * count), dim3(kBlock), sums.as<const Sum>(), count,
+         meetings.as<const Meeting>(), a.as<const Diagonal>(), b.as<const Diagonal>(), s.inner, terms.as<Term>());
+  return terms;
+}
+
+}  // namespace
+
+ResidentSums::ResidentSums(const Sums& s)
+    : sums(upload(s.sums)), terms(s.terms() <= kFew ? upload(s.all_terms()) : made_on_device(s, sums)) {}
+
+}  // namespace diagsparse::cuda

@@ -41,10 +41,10 @@ void bind_products(py::module_& m) {
             return Recurrence{std::move(alpha), std::move(beta), std::move(gamma), std::move(c)};
           }));
   m.def("add_scaled", [](Scalar alpha, const Matrix& a, Scalar beta, Matrix& c) {
+    const Entry entry(c.device(), {&a, &c});
     if (!a.structure->same_as(*c.structure) || a.dtype != c.dtype || !c.values.writeable) {
       throw std::invalid_argument("add_scaled: the matrices differ in more than their values");
     }
-    const Entry entry(c.device(), {&a, &c});
     add_scaled(alpha, a.values, beta, c.values);
   });
   m.def("chain", &run_chain);

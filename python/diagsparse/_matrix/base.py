@@ -1,6 +1,6 @@
 """The base of every matrix class: attributes, and products with dense operands.
 
-From ``A @ x`` to the loop are three hops: `SparseArray.matvec` here, ``find_matvec`` in
+On the way from ``A @ x`` to the loop three places decide: `SparseArray.matvec` here, ``find_matvec`` in
 ``src/cpp/core/kernels.cpp`` (the table of names), and the kernel in ``src/cpp/kernels``.
 """
 

@@ -326,3 +326,12 @@ def test_copies_of_views_pass_the_gate():
         A = ours("banded 65", format, "complex64")
         assert np.array_equal(copy.deepcopy(A.H).toarray(), A.toarray().conj().T)
         assert host(copy.copy(A).parts()).keys() == A.parts().keys()
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int64, np.complex128, np.float16])
+@pytest.mark.parametrize("size", [1, 12, 1000])
+def test_columns_of_another_type_are_not_counted(kind, size):
+    """Columns of ell are counted before they are checked: as what they are, or not at all."""
+    state = state_of(ds.ell_array(ds.gallery.tridiagonal(4)))
+    state[1]["indices"] = np.ones(size, kind).reshape(1, -1)
+    refuse_state(*state)

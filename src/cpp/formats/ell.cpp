@@ -8,7 +8,8 @@ namespace {
 
 StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays) {
   const Shape shape = arrays.empty() ? Shape{0, rows} : arrays.front().second.shape;
-  const int64 stored = arrays.empty() ? 0 : count_places(arrays.front().second);
+  const bool readable = !arrays.empty() && arrays.front().second.dtype == DType::i32;  // `check` refuses others
+  const int64 stored = readable ? count_places(arrays.front().second) : 0;
   return std::make_shared<const Indices>(format.name, rows, cols, std::move(arrays), shape, stored);
 }
 

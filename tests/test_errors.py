@@ -170,3 +170,12 @@ def test_dtypes_of_parts_that_are_refused(format):
     for dtype in ("int64", "bool", "longdouble", "object", "str"):
         with raises(TypeError, f"{format}_array"):
             make(format, (parts_of(format, 1).astype(dtype), labels), shape=(4, 4))
+
+
+def test_parts_of_another_number_of_dimensions():
+    with raises(ValueError, "ell_array: values has shape (2,), expected two dimensions"):
+        make("ell", (np.ones(2), np.zeros((1, 2), np.int32)), shape=(2, 2))
+    with raises(ValueError, "ell_array: indices has shape (2,), expected two dimensions"):
+        make("ell", (np.ones((1, 2)), np.array([0, 1], np.int32)), shape=(2, 2))
+    with raises(ValueError, "hyb_array: coo_row has shape (), expected one dimension"):
+        make("hyb", ([1.0], [[0]], 0, [0]), shape=(1, 1))

@@ -44,36 +44,49 @@ class Format(Constructed, Operators, Elementwise, Conversions, Views, Protocols,
 
     @classmethod
     def _from_tuple(cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool) -> SparseArray:
-        given = cls._by_name(arg, shape)
-        kept = value_dtype(np.asarray(arg[0]).dtype, dtype, cls.__name__)
-        values = np.array(arg[0], kept, order="C") if copy else np.require(arg[0], kept, ["C", "A"])
+        given = cls._by_name(tuple(map(np.asarray, arg)))
+        kept = value_dtype(given["values"].dtype, dtype, cls.__name__)
+        taken = given.pop("values")
+        values = np.array(taken, kept, order="C") if copy else np.require(taken, kept, ["C", "A"])
         structure = [(name, _index(part, name, cls.__name__)) for name, part in given.items()]
-        return cls._wrap(CPU.core.indexed_matrix(cls._format, *shape, values, structure))  # type: ignore[misc]
+        return cls._wrap(CPU.core.indexed_matrix(cls._format, *cls._told_shape(shape), values, structure))
 
     @classmethod
     def _from_device_tuple(cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any) -> SparseArray:
-        given, who, place = cls._by_name(arg, shape), cls.__name__, devices.home(arg)
-        kept = value_dtype(owners.dtype_of(arg[0]), dtype, who)
-        values = owners.contiguous(owners.bring(arg[0], kept, place, who, "a part"), kept)
+        given, who, place = cls._by_name(arg), cls.__name__, devices.home(arg)
+        taken = given.pop("values")
+        kept = value_dtype(owners.dtype_of(taken), dtype, who)
+        values = owners.contiguous(owners.bring(taken, kept, place, who, "a part"), kept)
         structure = []
         for name, part in given.items():
             if (index := owners.dtype_of(part)).kind not in "iu" or index.itemsize > _index_type(name).itemsize:
                 raise TypeError(f"{who}: {name} is of type {index}, expected {_index_type(name)}")
             brought = owners.bring(part, _index_type(name), place, who, "a part")
             structure.append((name, owners.contiguous(brought, brought.dtype, copy=True)))
-        return cls._wrap(place.core.indexed_matrix(cls._format, *shape, values, structure))  # type: ignore[misc]
+        return cls._wrap(place.core.indexed_matrix(cls._format, *cls._told_shape(shape), values, structure))
 
     @classmethod
-    def _by_name(cls, arg: tuple[Any, ...], shape: tuple[int, int] | None) -> dict[str, Any]:
-        """Return the parts that a user gave in their order, but the values, which come first."""
-        names = cls._structure + cls._optional
-        if not 1 + len(cls._structure) <= len(arg) <= 1 + len(names):
+    def _by_name(cls, arg: tuple[Any, ...]) -> dict[str, Any]:
+        """Return the parts that a user gave in their order."""
+        names = ("values", *cls._structure, *cls._optional)
+        if not 1 + len(cls._structure) <= len(arg) <= len(names):
             optional = "".join(f"[, {name}]" for name in cls._optional)
             expected = f"({', '.join(('values', *cls._structure))}{optional})"
             raise ValueError(f"{cls.__name__}: got {len(arg)} parts, expected {expected}")
+        given = dict(zip(names, arg, strict=False))
+        for name, part in given.items():
+            shape = tuple(np.shape(part) if owners.owner_of(part) is None else part.shape)
+            if len(shape) != (2 if name in cls._blocks else 1):
+                expected = "two dimensions" if name in cls._blocks else "one dimension"
+                raise ValueError(f"{cls.__name__}: {name} has shape {shape}, expected {expected}")
+        return given
+
+    @classmethod
+    def _told_shape(cls, shape: tuple[int, int] | None) -> tuple[int, int]:
+        """Return the shape that a user gave with the parts."""
         if shape is None:
             raise ValueError(f"{cls.__name__}: parts do not tell the shape; pass shape=(rows, columns)")
-        return dict(zip(names, arg[1:], strict=False))
+        return shape
 
 
 def _index_type(name: str) -> np.dtype:

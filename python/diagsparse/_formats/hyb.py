@@ -93,7 +93,7 @@ class hyb_array(Format):
 
     @classmethod
     def _forecast(cls, s: Summary, **options: int) -> int:
-        width = (cls._chosen(s) | options)["width"]
+        width = (options or cls._chosen(s))["width"]
         lengths, rows = s.row_lengths.T
         rest = int((np.maximum(lengths - width, 0) * rows).sum())
         return width * s.shape[0] * (s.itemsize + 4) + rest * (s.itemsize + 8)

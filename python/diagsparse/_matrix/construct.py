@@ -141,7 +141,7 @@ def _with_options(
 ) -> SparseArray:  # fmt: skip
     """Build by way of csr, which is laid out as these options say."""
     if unknown := sorted(set(layout) - set(cls._options)):
-        there = f"there are {', '.join(cls._options)}" if cls._options else "the format has none"
+        there = f"expected {', '.join(cls._options)}" if cls._options else "the format has none"
         raise TypeError(f"{cls.__name__}: no option {', '.join(unknown)}; {there}")
     options = {name: cls._options[name](value, f"{cls.__name__}: {name}") for name, value in layout.items()}
     by_parts = isinstance(arg, tuple) and not is_shape(arg)

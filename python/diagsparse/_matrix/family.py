@@ -132,7 +132,9 @@ class Family:
 
     def toarray(self: SparseArray, order: str | None = None, out: np.ndarray | None = None) -> np.ndarray:
         """Return a dense NumPy array, shape (m, n); `out` is overwritten where given."""
-        return self._to_csr().toarray(out=self._dense_output(order, out))
+        if out is not None:
+            self._dense_output(order, out)  # raises, also where it is part of these values
+        return self._to_csr().toarray(order, out)
 
     def diagonal(self: SparseArray, k: int = 0) -> np.ndarray:
         """Return a copy of diagonal `k` (0: the main one) in NumPy, of its true length; zeros where none is stored."""

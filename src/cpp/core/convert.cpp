@@ -97,7 +97,9 @@ const std::vector<int64>& occupied_diagonals(const Matrix& csr) {
   return *csr.kept().get<std::vector<int64>>("occupied diagonals", make);  // alive as long as the structure
 }
 
-RowLengths row_lengths(const Matrix& a, Op op) {
+namespace {
+
+RowLengths count_row_lengths(const Matrix& a, Op op) {
   std::map<int64, int64> rows;
   const std::vector<std::int32_t> counts = entries_of_rows(a, op);
   for (std::size_t i = 0, first; i < counts.size(); rows[counts[first]] += static_cast<int64>(i - first)) {
@@ -106,11 +108,17 @@ RowLengths row_lengths(const Matrix& a, Op op) {
   return {rows.begin(), rows.end()};
 }
 
+}  // namespace
+
+RowLengths row_lengths(const Matrix& a, Op op) {
+  if (a.format != common->name) return count_row_lengths(a, op);
+  return *a.kept().get<RowLengths>("row lengths",
+                                   [&] { return std::make_shared<RowLengths>(count_row_lengths(a, {})); });
+}
+
 int64 longest_row(const Matrix& csr) {
-  return *csr.kept().get<int64>("longest row", [&] {
-    const RowLengths lengths = row_lengths(csr, {});
-    return std::make_shared<int64>(lengths.empty() ? 0 : lengths.back().first);
-  });
+  const RowLengths lengths = row_lengths(csr, {});
+  return lengths.empty() ? 0 : lengths.back().first;
 }
 
 Matrix diagonals_from_csr(const Matrix& csr, const Format& format, const Options&) {
@@ -138,6 +146,6 @@ Matrix compressed(const Format& format, int64 rows, int64 cols, Array indices, A
 Matrix entries_from_csr(const Matrix& csr, const Format& format, const Options&) {
   return entries_across(csr, {}, format);
 }
-Matrix entries_to_csr(const Matrix& a, Op op) { return entries_across(a, op, format_of("csr")); }
+Matrix entries_to_csr(const Matrix& a, Op op) { return entries_across(a, op, *common); }
 
 }  // namespace diagsparse

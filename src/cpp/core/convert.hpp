@@ -52,12 +52,12 @@ inline bool table_pays(int64 rows, int64 cols, int64 entries) { return rows + co
 const std::vector<int64>& occupied_diagonals(const Matrix& csr);
 std::vector<int64> find_occupied_diagonals(const Matrix& csr);  // each device's own
 
-// The distinct lengths of the rows, ascending, and how many rows have each: of csr, and of op(a) by diagonals, where
-// zeros do not count.
+// The distinct lengths of the rows, ascending, and how many rows have each: of csr as it is, where they are found once
+// and kept with the structure, and of op(a) by diagonals, where zeros do not count.
 using RowLengths = std::vector<std::pair<int64, int64>>;
 RowLengths row_lengths(const Matrix& a, Op op);
+int64 longest_row(const Matrix& csr);
 std::vector<std::int32_t> entries_of_rows(const Matrix& a, Op op);  // each device's own
-int64 longest_row(const Matrix& csr);                               // found once, and kept with its structure
 
 // What each row of a csr matrix has beyond its first `width` entries. Each device's own.
 Matrix rest_of_rows(const Matrix& csr, int64 width);

@@ -5,9 +5,9 @@
 
 namespace diagsparse {
 
-namespace {
+const Format* const common = &csr;
 
-constexpr const Format* const common = &csr;  // what every other format converts to and from
+namespace {
 
 [[noreturn]] void refuse(const Matrix& a, const char* format, const char* what) {
   throw std::invalid_argument(a.format + "_array: no conversion to " + format + ": " + what);

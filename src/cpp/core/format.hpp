@@ -35,6 +35,7 @@ struct Format {
   const char* dual;  // the format in which the same arrays hold the transpose
 };
 const Format& format_of(const std::string& name);  // std::invalid_argument lists those that there are
+extern const Format* const common;                 // csr: what every other format converts to and from
 
 // A format of the diagonal family: how it names its diagonals and where each one starts.
 struct DiagonalFormat : Format {

@@ -81,10 +81,10 @@ void check_children(const Matrix& m) {
 
 Matrix children_to_csr(const Matrix& m, Op op) {
   const std::vector<Matrix> children = children_of(m);
-  Matrix sum = convert(children.front(), op, "csr");
+  Matrix sum = convert(children.front(), op, common->name);
   for (std::size_t i = 1; i < children.size(); ++i) {
-    const Matrix next = convert(children[i], op, "csr");
-    sum = merged("csr", sum.rows, sum.cols, {{&sum, {}, 1.0}, {&next, {}, 1.0}}, Merge::sum, true, m.dtype);
+    const Matrix next = convert(children[i], op, common->name);
+    sum = merged(common->name, sum.rows, sum.cols, {{&sum, {}, 1.0}, {&next, {}, 1.0}}, Merge::sum, true, m.dtype);
   }
   return sum;
 }

@@ -98,7 +98,7 @@ class Sums {
   std::vector<Term> all_terms() const;
   // The terms of a sum, or those of them that meet the rows [first, last); `room` is theirs until the next call.
   std::pair<const Term*, const Term*> terms_of(const Sum& sum, int64 first, int64 last, std::vector<Term>& room) const {
-    if (kept_.list.empty()) return made_terms(sum, first, last, room);
+    if (!kept_.made.load(std::memory_order_acquire)) return made_terms(sum, first, last, room);
     return {kept_.list.data() + sum.terms, kept_.list.data() + sum.terms_end};
   }
   // Keeps all terms from here on if they fit a cache, where reading them is quicker than making them again.

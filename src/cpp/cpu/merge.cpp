@@ -247,7 +247,7 @@ Matrix walked_as(const Format& format, int64 rows, int64 cols, const Side& a, co
 
 // A matrix that stores nothing.
 Matrix nothing(const Format& format, int64 rows, int64 cols, DType dtype) {
-  const Matrix csr = compressed(format_of("csr"), rows, cols, Array::empty(DType::i32, {0}),
+  const Matrix csr = compressed(*common, rows, cols, Array::empty(DType::i32, {0}),
                                 Array::zeros(DType::i64, {rows + 1}), Array::empty(dtype, {0}));
   return entries_across(csr, {}, format);
 }

@@ -18,9 +18,9 @@ constexpr int64 kRows = 512;  // rows a task: their sums stay in the first cache
 int64 tasks_of(int64 rows) { return (rows + kRows - 1) / kRows; }
 
 // Kernel "row" of y = alpha op(A) x + beta y.
-// op = N: a block of rows at a time, one entry of each after the other, as they lie; a row's entries are summed in
+// op = N: a block of rows at a time, one entry of each after the other, as they lie. A row's entries are summed in
 // their
-//         order, from zero. Where the padding of a row begins it is over.
+//         order, from zero, up to its padding.
 // op = T: tasks are ranges of columns, and every task reads all entries; y[j] sums in the order of the rows.
 template <class U, class V>
 struct EllMatvec {

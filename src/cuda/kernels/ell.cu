@@ -7,8 +7,8 @@
 // A thread takes a row and walks down its column of the arrays: neighbouring threads read neighbouring entries, and of
 // x what these ask for, through the caches. It ends at the length of the row, or at the first -1, so that nothing of
 // the padding is multiplied. A row of blocks takes every gridDim.y-th column of x. The order of a sum is fixed: the
-// same bits on every run. It wins where rows are about equally long. A transpose is gathered by rows, over an index of
-// them.
+// same bits on every run. It is meant for rows that are about equally long. A transpose is gathered by rows, over an
+// index of them.
 #include "core/convert.hpp"
 #include "device/dense.cuh"
 #include "device/values.cuh"

@@ -99,8 +99,6 @@ def test_unknown_names(format):
         ds.plan_matmul(A.asformat("csr"), A.T, triangle="lower")
     with raises(ValueError, "nope", "matmul", "convert"):
         ds.forecast("nope", A)
-    with raises(ValueError, "op", "nope", "matvec"):
-        ds.array(EYE, op="nope")
     with raises(ValueError, "beta", "2"):
         A.matvec(x, beta=2)
     with raises(ValueError, "beta", "2"):

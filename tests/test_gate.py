@@ -335,3 +335,10 @@ def test_columns_of_another_type_are_not_counted(kind, size):
     state = state_of(ds.ell_array(ds.gallery.tridiagonal(4)))
     state[1]["indices"] = np.ones(size, kind).reshape(1, -1)
     refuse_state(*state)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint64"])
+def test_index_types_that_a_format_does_not_have(dtype):
+    core, zeros = make("coo", np.eye(1))._core, np.zeros(3, dtype)
+    with raises(ValueError, "coo_array", "row", dtype, "int32"):
+        core.indexed_matrix("coo", 9, 9, np.ones(3), [("row", zeros), ("col", zeros)])

@@ -126,3 +126,16 @@ def test_values_are_set_from_scalars_and_arrays(format, dtype):
         for new in (1j, np.full(A.values.shape, 1j), load("cupy").full(A.values.shape, 1j)):
             with raises(TypeError, "imaginary"):
                 A.values = new
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint64", "int32", "int64"])
+def test_arrays_of_index_types(dtype):
+    core, cupy = ds.array(np.eye(1), device="cuda")._core, load("cupy")
+    wanted = np.iinfo(dtype).max - np.arange(6, dtype=dtype)
+    there = core.from_host(wanted)
+    theirs = cupy.asarray(there)
+    for got in (there.get(), there.copy().get(), theirs.get(), core.asarray(theirs).get(), there.reshape([2, 3]).get()):
+        assert got.dtype == wanted.dtype
+        np.testing.assert_array_equal(got.ravel(), wanted)
+    with raises(ValueError, "row", dtype, "int32") if dtype != "int32" else raises(ValueError, "row[0]"):
+        core.indexed_matrix("coo", 9, 9, core.from_host(np.ones(6)), [("row", there), ("col", there)])

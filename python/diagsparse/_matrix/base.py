@@ -15,7 +15,7 @@ from scipy.sparse.linalg import LinearOperator
 from .._arrays import device_dense, owners, streams
 from .._arrays.host_dense import check_operand, operands, refuse_part_of
 from .._places.backend import CPU, Place, place_of
-from .._places.types import check_scalars, product_dtypes, stored_dtype
+from .._places.types import check_scalars, product_dtypes
 from . import ufuncs
 from .family import Family
 from .registry import FORMATS, FormatName
@@ -68,7 +68,7 @@ class SparseArray(Family, LinearOperator):
         """Return a view of a C++ matrix. The class follows from the matrix's format."""
         self = object.__new__(FORMATS[matrix.format])
         self._matrix = matrix
-        self._dtype = dtype = stored_dtype(matrix.dtype)
+        self._dtype = dtype = matrix.dtype
         if matrix.packed:
             self._packed, op = True, _turned(matrix.symmetry, op)
         self._op = op if dtype.kind == "c" else op & TRANSPOSED

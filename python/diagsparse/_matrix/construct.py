@@ -18,7 +18,7 @@ from .registry import COMMON, FORMATS, format_class
 from .summary import Summary, inside
 
 
-def array(arg: Any, format: str | None = None, *, op: str = "matvec", device: str | None = None) -> SparseArray:
+def array(arg: Any, format: str | None = None, *, device: str | None = None) -> SparseArray:
     """Return `arg` as a matrix of this library.
 
     Parameters
@@ -27,8 +27,6 @@ def array(arg: Any, format: str | None = None, *, op: str = "matvec", device: st
     format : str, optional
         One of `diagsparse.formats`. By default: a matrix of ours as it is; else the format with the
         fewest bytes among ``hm`` and ``csr`` (`hm` wins where the occupied diagonals are nearly full).
-    op : {"matvec", "matmul"}
-        What the matrix is for.
     device : str, optional
         ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ...; by default where `arg` lies.
 
@@ -38,8 +36,6 @@ def array(arg: Any, format: str | None = None, *, op: str = "matvec", device: st
     >>> ds.array(ds.gallery.tridiagonal(4))
     <hm_array 4 x 4 float64: 3 diagonals from -1 to 1, 10 stored, 136 B, cpu>
     """
-    if op not in ("matvec", "matmul"):
-        raise ValueError(f'array: op is {op!r}, expected "matvec" or "matmul"')
     target = place(device)  # raises where the device cannot be used
     if format is not None:
         return format_class(format)(arg, device=device)

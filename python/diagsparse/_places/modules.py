@@ -57,7 +57,7 @@ class Matrix(Protocol):
     format: str
     rows: int
     cols: int
-    dtype: int
+    dtype: np.dtype[Any]
     stored: int
     diagonals: int
     strips: int

@@ -33,11 +33,6 @@ def _bfloat16() -> np.dtype:
     return np.dtype(ml_dtypes.bfloat16)
 
 
-def stored_dtype(number: int) -> np.dtype:
-    """Return the dtype that the C++ core counts so."""
-    return VALUE_TYPES[number] if number < 4 else np.dtype(np.float16) if number == 4 else _bfloat16()
-
-
 def named_dtype(dtype: Any) -> np.dtype:
     """Return NumPy's dtype, and that of bfloat16 by its name."""
     return _bfloat16() if isinstance(dtype, str) and dtype == "bfloat16" else np.dtype(dtype)

@@ -1,6 +1,7 @@
 // What the binding needs from its device: device_cpu.cpp for `_core`, src/cuda/bind for `_cuda`.
 #pragma once
 
+#include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
 #include "bind/python_lock.hpp"
@@ -17,7 +18,8 @@ pybind11::object to_python(const Array& array);  // a view that keeps the memory
 // What Python passes as a name; the same in both modules.
 DType dtype_from_name(const std::string& name);
 
-// Host memory as a NumPy array, the same in both modules.
+// NumPy's dtype, and host memory as a NumPy array; the same in both modules.
+pybind11::dtype numpy_dtype(DType t);
 pybind11::object to_numpy(const Array& array);
 
 // Lives while native code works: other Python threads run, a signal ends the work between blocks, and a GPU module

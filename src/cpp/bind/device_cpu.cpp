@@ -2,7 +2,6 @@
 #include <pybind11/numpy.h>
 
 #include <bit>
-#include <optional>
 
 #include "bind/device.hpp"
 #include "core/gate.hpp"
@@ -15,22 +14,10 @@ namespace diagsparse {
 
 namespace {
 
-// NumPy's type numbers are fixed by its C API; `long` and `long long` are both 64 bits on some systems.
 DType dtype_from(const py::array& a) {
   const py::dtype type = a.dtype();
-  const char kind = type.kind();
-  const auto size = type.itemsize();
-  const auto known = [&]() -> std::optional<DType> {
-    if (kind == 'f' && size == 8) return DType::f64;
-    if (kind == 'f' && size == 4) return DType::f32;
-    if (kind == 'c' && size == 16) return DType::c128;
-    if (kind == 'c' && size == 8) return DType::c64;
-    if (kind == 'f' && size == 2) return DType::f16;
-    if (kind == 'i' && size == 8) return DType::i64;
-    if (kind == 'i' && size == 4) return DType::i32;
-    if (type.attr("name").cast<std::string>() == dtype_name(DType::bf16)) return DType::bf16;  // of ml_dtypes
-    return std::nullopt;
-  }();
+  std::optional<DType> known = find_dtype(type.kind(), static_cast<int>(type.itemsize()));
+  if (!known) known = find_dtype(type.attr("name").cast<std::string>());  // bfloat16 of ml_dtypes
   constexpr char foreign = std::endian::native == std::endian::little ? '>' : '<';
   if (!known || type.byteorder() == foreign) {
     throw py::type_error("arrays of type " + py::str(type).cast<std::string>() + " are not supported");

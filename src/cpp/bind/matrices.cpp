@@ -112,7 +112,7 @@ void bind_matrices(py::module_& m) {
       .def_readonly("format", &Matrix::format)
       .def_readonly("rows", &Matrix::rows)
       .def_readonly("cols", &Matrix::cols)
-      .def_property_readonly("dtype", [](const Matrix& a) { return static_cast<int>(a.dtype); })
+      .def_property_readonly("dtype", [](const Matrix& a) { return numpy_dtype(a.dtype); })
       .def_property_readonly("stored", [](const Matrix& a) { return a.structure->stored(); })
       .def_property_readonly("diagonals", [](const Matrix& a) { return a.layout().spans.size(); })
       .def_property_readonly("strips", [](const Matrix& a) { return strips_of(a.layout().spans).size(); })

@@ -4,6 +4,7 @@
 #include <bit>
 #include <complex>
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -35,9 +36,39 @@ struct BFloat16 {
   constexpr operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 };
 
-enum class DType : std::uint8_t { f32, f64, c64, c128, f16, bf16, i32, i64 };
+enum class DType : std::uint8_t { f32, f64, c64, c128, f16, bf16, i32, i64, u8, u16, u64 };
 constexpr int kValueTypes = 4;   // the first four: arithmetic is done in them
-constexpr int kStoredTypes = 6;  // and two that diagonals may be stored in; the last two are indices
+constexpr int kStoredTypes = 6;  // and two that diagonals may be stored in; the others are indices and bitmaps
+
+// What the world calls them.
+struct TypeName {
+  const char* name;  // NumPy's
+  char kind;         // float, complex, brain float, int, unsigned int
+  int size;          // in bytes
+};
+constexpr TypeName kTypes[] = {{"float32", 'f', 4},     {"float64", 'f', 8}, {"complex64", 'c', 8},
+                               {"complex128", 'c', 16}, {"float16", 'f', 2}, {"bfloat16", 'b', 2},
+                               {"int32", 'i', 4},       {"int64", 'i', 8},   {"uint8", 'u', 1},
+                               {"uint16", 'u', 2},      {"uint64", 'u', 8}};
+constexpr int kAllTypes = sizeof(kTypes) / sizeof(TypeName);
+
+constexpr const char* dtype_name(DType t) { return kTypes[static_cast<int>(t)].name; }
+constexpr int item_size(DType t) { return kTypes[static_cast<int>(t)].size; }
+
+// The type for which `holds` is true of its names.
+template <class F>
+constexpr std::optional<DType> dtype_where(F&& holds) {
+  for (int t = 0; t < kAllTypes; ++t) {
+    if (holds(kTypes[t])) return static_cast<DType>(t);
+  }
+  return std::nullopt;
+}
+inline std::optional<DType> find_dtype(char kind, int size) {
+  return dtype_where([=](const TypeName& t) { return t.kind == kind && t.size == size; });
+}
+inline std::optional<DType> find_dtype(const std::string& name) {
+  return dtype_where([&](const TypeName& t) { return name == t.name; });
+}
 
 template <class T>
 constexpr DType dtype_of();
@@ -74,15 +105,17 @@ constexpr DType dtype_of<std::int64_t>() {
   return DType::i64;
 }
 
-inline int item_size(DType t) {
-  constexpr int sizes[] = {4, 8, 8, 16, 2, 2, 4, 8};
-  return sizes[static_cast<int>(t)];
+template <>
+constexpr DType dtype_of<std::uint8_t>() {
+  return DType::u8;
 }
-
-inline const char* dtype_name(DType t) {
-  constexpr const char* names[] = {"float32", "float64",  "complex64", "complex128",
-                                   "float16", "bfloat16", "int32",     "int64"};
-  return names[static_cast<int>(t)];
+template <>
+constexpr DType dtype_of<std::uint16_t>() {
+  return DType::u16;
+}
+template <>
+constexpr DType dtype_of<std::uint64_t>() {
+  return DType::u64;
 }
 
 // Calls f(T{}) with the value type that `t` names.

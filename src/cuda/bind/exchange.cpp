@@ -2,6 +2,8 @@
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
+
 #include "bind/dlpack.hpp"
 #include "bind/python_lock.hpp"
 
@@ -12,32 +14,28 @@ namespace diagsparse::cuda {
 namespace {
 
 [[noreturn]] void refuse_type(const std::string& name) {
-  throw py::type_error(
-      "arrays of type " + name +
-      " are not supported; expected float16, bfloat16, float32, float64, complex64, complex128, int32 or int64");
+  std::string known;
+  for (const TypeName& t : kTypes) known += std::string(known.empty() ? "" : ", ") + t.name;
+  throw py::type_error("arrays of type " + name + " are not supported; expected one of " + known);
 }
 
+// DLPack's codes of the kinds of types.
+constexpr std::pair<char, std::uint8_t> kKinds[] = {
+    {'f', dlpack::kFloat}, {'c', dlpack::kComplex}, {'b', dlpack::kBfloat}, {'i', dlpack::kInt}, {'u', dlpack::kUInt}};
+
 DType from_dlpack(dlpack::DataType t) {
-  const int bits = t.bits;
-  if (t.lanes == 1) {
-    if (t.code == dlpack::kFloat && bits == 32) return DType::f32;
-    if (t.code == dlpack::kFloat && bits == 64) return DType::f64;
-    if (t.code == dlpack::kComplex && bits == 64) return DType::c64;
-    if (t.code == dlpack::kComplex && bits == 128) return DType::c128;
-    if (t.code == dlpack::kFloat && bits == 16) return DType::f16;
-    if (t.code == dlpack::kBfloat && bits == 16) return DType::bf16;
-    if (t.code == dlpack::kInt && bits == 32) return DType::i32;
-    if (t.code == dlpack::kInt && bits == 64) return DType::i64;
+  for (const auto& [kind, code] : kKinds) {
+    if (t.lanes != 1 || t.code != code || t.bits % 8 != 0) continue;
+    if (const std::optional<DType> known = find_dtype(kind, t.bits / 8)) return *known;
   }
   static const char* names[] = {"int", "uint", "float", "handle", "bfloat", "complex", "bool"};
-  refuse_type((t.code < 7 ? names[t.code] : "other") + (t.code == dlpack::kBool ? "" : std::to_string(bits)));
+  refuse_type((t.code < 7 ? names[t.code] : "other") + (t.code == dlpack::kBool ? "" : std::to_string(t.bits)));
 }
 
 dlpack::DataType to_dlpack(DType t) {
-  static const dlpack::DataType types[] = {
-      {dlpack::kFloat, 32, 1}, {dlpack::kFloat, 64, 1},  {dlpack::kComplex, 64, 1}, {dlpack::kComplex, 128, 1},
-      {dlpack::kFloat, 16, 1}, {dlpack::kBfloat, 16, 1}, {dlpack::kInt, 32, 1},     {dlpack::kInt, 64, 1}};
-  return types[static_cast<int>(t)];
+  const TypeName& type = kTypes[static_cast<int>(t)];
+  const auto* kind = std::find_if(std::begin(kKinds), std::end(kKinds), [&](auto& k) { return k.first == type.kind; });
+  return {kind->second, static_cast<std::uint8_t>(8 * type.size), 1};
 }
 
 void check(const DeviceArray& a) {
@@ -106,15 +104,8 @@ DeviceArray from_interface(py::handle object) {
 
 }  // namespace
 
-const char* type_string(DType t) {
-  static const char* names[] = {"<f4", "<f8", "<c8", "<c16", "<f2", "bfloat16", "<i4", "<i8"};
-  return names[static_cast<int>(t)];
-}
-
 DType dtype_of_name(const std::string& name) {
-  for (DType t : {DType::f32, DType::f64, DType::c64, DType::c128, DType::f16, DType::bf16, DType::i32, DType::i64}) {
-    if (name == dtype_name(t)) return t;
-  }
+  if (const std::optional<DType> known = find_dtype(name)) return *known;
   refuse_type(name);
 }
 
@@ -159,7 +150,8 @@ py::dict array_interface(const DeviceArray& a) {
     return t;
   };
   out["version"] = 3;
-  out["typestr"] = type_string(a.dtype);
+  const TypeName& type = kTypes[static_cast<int>(a.dtype)];
+  out["typestr"] = type.kind == 'b' ? type.name : std::string("<") + type.kind + std::to_string(type.size);
   out["shape"] = tuple(a.shape, 1);
   out["strides"] = tuple(a.strides, item_size(a.dtype));
   out["data"] = py::make_tuple(reinterpret_cast<std::uintptr_t>(a.data), !a.writeable);

@@ -11,8 +11,7 @@ namespace diagsparse::cuda {
 DeviceArray import_array(pybind11::handle object, pybind11::object stream);
 pybind11::capsule export_dlpack(const DeviceArray& a);
 pybind11::dict array_interface(const DeviceArray& a);
-// NumPy's name of a dtype, and back.
-const char* type_string(DType t);
+// Of NumPy's name; TypeError lists those that there are.
 DType dtype_of_name(const std::string& name);
 
 }  // namespace diagsparse::cuda

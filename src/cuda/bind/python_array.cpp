@@ -14,8 +14,6 @@ namespace diagsparse::cuda {
 
 namespace {
 
-py::object numpy_dtype(DType t) { return py::dtype(type_string(t)); }
-
 py::tuple shape_of(const DeviceArray& a) { return py::tuple(py::cast(a.shape)); }
 
 py::tuple strides_of(const DeviceArray& a) {
@@ -36,7 +34,7 @@ DeviceArray contiguous(const DeviceArray& a) { return a.contiguous() ? a : compa
 
 // To the host, in C order. The array is written while no Python thread can see it.
 py::array get(const DeviceArray& a) {
-  py::array out(py::dtype(type_string(a.dtype)), std::vector<py::ssize_t>(a.shape.begin(), a.shape.end()));
+  py::array out(numpy_dtype(a.dtype), std::vector<py::ssize_t>(a.shape.begin(), a.shape.end()));
   void* to = out.mutable_data();
   const Entry entry = enter(a);
   const DeviceArray whole = contiguous(a);

@@ -90,12 +90,13 @@ __global__ void __launch_bounds__(kBlock)
 }
 
 template <class F>
-void with_any_type(DType t, const F& f) {
+void with_converted_type(DType t, const F& f) {
   if (t == DType::i32) f(std::int32_t{});
   else if (t == DType::i64) f(std::int64_t{});
   else if (t == DType::f16) f(Float16{});
   else if (t == DType::bf16) f(BFloat16{});
-  else with_value_type(t, f);
+  else if (static_cast<int>(t) < kValueTypes) with_value_type(t, f);
+  else throw std::invalid_argument(std::string("arrays of type ") + dtype_name(t) + " are not converted on a GPU");
 }
 
 template <class T>
@@ -175,8 +176,8 @@ void assign(const DeviceArray& from, const DeviceArray& to) {
     CUDA_CALL(cudaMemcpyAsync(to.data, from.data, from.nbytes(), cudaMemcpyDeviceToDevice, stream()));
     return;
   }
-  with_any_type(from.dtype, [&](auto s) {
-    with_any_type(to.dtype, [&](auto t) {
+  with_converted_type(from.dtype, [&](auto s) {
+    with_converted_type(to.dtype, [&](auto t) {
       using S = decltype(s);
       using T = decltype(t);
       if constexpr (is_complex<T> || !is_complex<S>) {

@@ -159,6 +159,12 @@ def raises(kind, *words):
     return pytest.raises(kind, match="".join(f"(?=[\\s\\S]*{re.escape(str(word))})" for word in words) or None)
 
 
+def refused(run, *words):
+    """Expect one of the errors for bad input, and these words in its message."""
+    with raises((ValueError, TypeError, MemoryError), *words):
+        run()
+
+
 def kernel_of(A, kernel, operation="matvec"):
     """Return this kernel where A's format has it, else its default: `A.T` of csr is csc, with kernels of its own."""
     return kernel if kernel in A.kernels(operation) else None

@@ -1,6 +1,6 @@
 """What the two compiled modules offer, as types: the shared part, and what only one of them has.
 
-A module is one object of these. ``tests/test_stubs.py`` holds both against this page.
+A module is one object of these. ``tests/package/test_stubs.py`` holds both against this page.
 """
 
 from __future__ import annotations

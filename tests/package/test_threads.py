@@ -179,6 +179,6 @@ def test_instruction_sets(isa):
     """Every set that this processor has gives results within the bound, and the same bits for any thread count."""
     from pathlib import Path
 
-    out = python(ISA_CODE.replace("{tests!r}", repr(str(Path(__file__).parent))), DIAGSPARSE_ISA=isa, timeout=120)
+    out = python(ISA_CODE.replace("{tests!r}", repr(str(Path(__file__).parents[1]))), DIAGSPARSE_ISA=isa, timeout=120)
     if out != f"{isa}\n":
         pytest.skip(f"this processor has no {isa}; {out.strip()} was used and checked instead")

@@ -10,7 +10,7 @@ from cases import NO_CUDA
 
 import diagsparse as ds
 
-FUZZ = Path(__file__).parent / "fuzz"
+FUZZ = Path(__file__).parents[1] / "fuzz"
 
 
 def run(*arguments, **environment):

@@ -7,7 +7,7 @@ import pytest
 
 from diagsparse._study import bench_cuda_tables, bench_tables, paper_000
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / "benchmarks" / "results").glob("*.json"))
 RESULTS = [path for path in FILES if "experiment" not in json.loads(path.read_text())]
 EXPERIMENTS = [path for path in FILES if path not in RESULTS]

@@ -13,7 +13,7 @@ pytest.importorskip("nbmake")
 pytest.importorskip("ipykernel")
 pytest.importorskip("matplotlib")
 
-NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "notebooks").glob("*.ipynb"))
 SECONDS = 240  # a notebook takes far less; a machine may be busy
 SHOWN = {  # what a reader must get to see
     "01_first_product": [

@@ -132,6 +132,13 @@ def holding(format, names):
     return [name for name in names if fits(format, matrix(name).shape)]
 
 
+def pairs(first, second):
+    """Return a parametrization over pairs of formats: each with itself, and with csr and hm on either side."""
+    formats = ds.formats()
+    common = [pair for f in formats for c in ("csr", "hm") for pair in ((f, c), (c, f))]
+    return pytest.mark.parametrize((first, second), sorted({*((f, f) for f in formats), *common}))
+
+
 def cells(operation):
     """Return (device, format, kernel) for every kernel that there is, for `pytest.mark.parametrize`."""
     made = []

@@ -5,7 +5,7 @@ import operator
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DIAGONAL, DTYPES, SMALL, VIEWS, holding, matrix, ours, random
+from cases import DIAGONAL, DTYPES, SMALL, VIEWS, holding, matrix, ours, pairs, random
 from oracle import assert_within, long, seen
 
 import diagsparse as ds
@@ -50,8 +50,7 @@ def test_scalars(format, dtype):
     close(abs(A) ** 0.5, abs(a) ** 0.5, "square root")
 
 
-@FORMATS
-@pytest.mark.parametrize("right", ds.formats())
+@pairs("format", "right")
 def test_sparse_with_sparse(format, right):
     operators = {"+": operator.add, "-": operator.sub, "*": operator.mul}
     for name in holding(right, holding(format, (*SQUARE, "wide 20 x 70", "0x5", "empty rows"))):

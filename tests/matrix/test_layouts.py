@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from cases import DIAGONAL, DTYPES, MEDIUM, SMALL, fits, holding, host, make, matrix, ours, random
+from cases import DIAGONAL, DTYPES, MEDIUM, SMALL, fits, holding, host, make, matrix, ours, pairs, random
 from formats import as_given, decode, of
 
 import diagsparse as ds
@@ -161,8 +161,7 @@ def test_round_trip_through_scipy(format):
                     assert np.array_equal(again.toarray(), expected.toarray()), (name, scipy_format)
 
 
-@FORMATS
-@pytest.mark.parametrize("target", ds.formats())
+@pairs("format", "target")
 def test_round_trip_among_formats(format, target):
     for name in holding(target, holding(format, MEDIUM)):
         A = ours(name, format, "complex64")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DIAGONAL, DTYPES, VIEWS, cells, holding, kernel_of, matrix, ours, random
+from cases import DIAGONAL, DTYPES, VIEWS, cells, holding, kernel_of, matrix, ours, pairs, random
 from oracle import assert_within, check_matmul, long, longest_row, seen
 
 import diagsparse as ds
@@ -39,8 +39,7 @@ def test_squares_of_every_view(device, format, kernel, dtype):
             check_matmul(C, seen(a, op_a), seen(b, op_b), f"{name}: {op_a}(A) @ {op_b}(B)")
 
 
-@FORMATS
-@pytest.mark.parametrize("right", ds.formats())
+@pairs("format", "right")
 def test_pairs_of_formats(format, right):
     for name_a, name_b in [*PAIRS, *((name, name) for name in SQUARE)]:
         if not (holding(format, [name_a]) and holding(right, [name_b])):
@@ -102,13 +101,12 @@ def test_matmul_with_transposes_alpha_beta_and_c(device, format, kernel):
             assert np.array_equal(A.toarray(), a.toarray()) and np.array_equal(B.toarray(), b.toarray())
 
 
-@FORMATS
-def test_c_of_another_dtype_and_format(format):
+@pairs("format", "format_c")
+def test_c_of_another_dtype_and_format(format, format_c):
     a, c = matrix("banded 9", "float32"), matrix("banded 9", "complex128")
-    for format_c in ds.formats():
-        for C in (ds.array(c, format_c), ds.array(c.T.tocsr(), format_c).T, ds.array(c.conj(), format_c).conj()):
-            D = ds.matmul(ds.array(a, format), ds.array(a, format), C, beta=2)
-            check_matmul(D, a.astype("complex128"), a, f"{format} + {format_c}", 1, 2, c, np.dtype("complex128"))
+    for C in (ds.array(c, format_c), ds.array(c.T.tocsr(), format_c).T, ds.array(c.conj(), format_c).conj()):
+        D = ds.matmul(ds.array(a, format), ds.array(a, format), C, beta=2)
+        check_matmul(D, a.astype("complex128"), a, f"{format} + {format_c}", 1, 2, c, np.dtype("complex128"))
 
 
 @CELLS

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DIAGONAL, DTYPES, VIEWS, cells, fits, holding, make, matrix, ours, random
+from cases import DIAGONAL, DTYPES, VIEWS, cells, fits, holding, make, matrix, ours, pairs, random
 from oracle import check_matmul, seen
 
 import diagsparse as ds
@@ -33,8 +33,7 @@ def test_sizes_are_exact_before_any_arithmetic(format):
                 assert ds.forecast("matmul", left, right).result_nbytes == C.nbytes, name
 
 
-@pytest.mark.parametrize("format", ds.formats())
-@pytest.mark.parametrize("target", ds.formats())
+@pairs("format", "target")
 def test_forecast_of_a_product_in_a_format(format, target):
     """Exact; for a diagonal product asked for entry by entry the most that can come out."""
     A = ours("random diagonals 127", format)
@@ -49,8 +48,7 @@ def test_forecast_of_a_product_in_a_format(format, target):
     assert plan.nbytes == told.result_nbytes and plan().format == plan.format == target
 
 
-@pytest.mark.parametrize("format", ds.formats())
-@pytest.mark.parametrize("target", ds.formats())
+@pairs("format", "target")
 def test_forecast_of_a_conversion(format, target):
     for name in holding(target, holding(format, (*NAMES, "wide 20 x 70", "tall 70 x 20", "0x5", "5x0", "empty rows"))):
         for dtype in ("float32", "complex128"):

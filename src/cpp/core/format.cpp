@@ -30,6 +30,12 @@ const DiagonalFormat& diagonal_format(const std::string& name) {
   throw std::invalid_argument("format " + name + " does not store diagonals");
 }
 
+const EntryFormat& entry_format(const std::string& name) {
+  const Format& f = format_of(name);
+  if (f.across == entries_across) return static_cast<const EntryFormat&>(f);
+  throw std::invalid_argument("format " + name + " does not store sorted entries");
+}
+
 Matrix zeros_on(const DiagonalFormat& format, int64 rows, int64 cols, const std::vector<int64>& offsets, DType dtype) {
   auto layout = std::make_shared<const Layout>(format.place(rows, cols, format.labels_for(rows, cols, offsets)));
   Array values = Array::zeros(dtype, layout->values_shape);

@@ -46,6 +46,14 @@ struct DiagonalFormat : Format {
   Layout (*place)(int64 rows, int64 cols, std::vector<int64> labels);
 };
 const DiagonalFormat& diagonal_format(const std::string& name);
+
+// A format of sorted entries: in which order they lie, and how it names the line (row or column) of each.
+struct EntryFormat : Format {
+  bool by_column;
+  bool pointers;  // where each line begins, with the indices in it; else row and column of each entry
+};
+const EntryFormat& entry_format(const std::string& name);
+
 // A matrix of zeros that stores these diagonals (ascending).
 Matrix zeros_on(const DiagonalFormat& format, int64 rows, int64 cols, const std::vector<int64>& offsets, DType dtype);
 

@@ -21,7 +21,9 @@ void check(const Matrix& m) {
 
 }  // namespace
 
-const Format coo{"coo", kIndexExtent,     value_for_each, check,          nullptr,
-                 "csr", entries_from_csr, entries_to_csr, entries_across, nullptr};
+const EntryFormat coo{{"coo", kIndexExtent, value_for_each, check, nullptr, "csr", entries_from_csr, entries_to_csr,
+                       entries_across, nullptr},
+                      false,
+                      false};
 
 }  // namespace diagsparse

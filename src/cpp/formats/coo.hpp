@@ -13,7 +13,7 @@
 
 namespace diagsparse {
 
-extern const Format coo;
+extern const EntryFormat coo;
 
 template <class T>
 struct Coo {

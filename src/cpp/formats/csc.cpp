@@ -17,7 +17,9 @@ void check(const Matrix& m) {
 
 }  // namespace
 
-const Format csc{"csc", kIndexExtent,     value_for_each, check,          nullptr,
-                 "csr", entries_from_csr, entries_to_csr, entries_across, "csr"};
+const EntryFormat csc{{"csc", kIndexExtent, value_for_each, check, nullptr, "csr", entries_from_csr, entries_to_csr,
+                       entries_across, "csr"},
+                      true,
+                      true};
 
 }  // namespace diagsparse

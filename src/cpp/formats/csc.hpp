@@ -14,17 +14,17 @@
 
 namespace diagsparse {
 
-extern const Format csc;
+extern const EntryFormat csc;
 
 template <class T>
 using Csc = Csr<T>;  // the same arrays, whose lines are columns
 
 // The transposes that share the arrays of a matrix.
-inline Matrix transposed_csr(const Matrix& csc) {
-  return {static_cast<const Indices&>(*csc.structure).transposed("csr"), csc.values};
+inline Matrix transposed_csr(const Matrix& m) {
+  return {static_cast<const Indices&>(*m.structure).transposed(csr.name), m.values};
 }
-inline Matrix transposed_csc(const Matrix& csr) {
-  return {static_cast<const Indices&>(*csr.structure).transposed("csc"), csr.values};
+inline Matrix transposed_csc(const Matrix& m) {
+  return {static_cast<const Indices&>(*m.structure).transposed(csc.name), m.values};
 }
 
 }  // namespace diagsparse

@@ -17,7 +17,9 @@ void check(const Matrix& m) {
 
 }  // namespace
 
-const Format csr{"csr", kIndexExtent, value_for_each, check,          plan_rows,
-                 "csr", nullptr,      entries_to_csr, entries_across, "csc"};
+const EntryFormat csr{
+    {"csr", kIndexExtent, value_for_each, check, plan_rows, "csr", nullptr, entries_to_csr, entries_across, "csc"},
+    false,
+    true};
 
 }  // namespace diagsparse

@@ -14,7 +14,7 @@
 
 namespace diagsparse {
 
-extern const Format csr;
+extern const EntryFormat csr;
 
 template <class T>
 struct Csr {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "core/plan.hpp"
+#include "core/format.hpp"
 #include "device/bisection.cuh"
 #include "entries/sorted_keys.cuh"
 
@@ -26,11 +26,12 @@ struct Coordinates {
 
  private:
   static Coordinates stored(const Matrix& a) {
-    if (a.format == "coo") return {a.index("row").as<std::int32_t>(), a.index("col").as<std::int32_t>(), nullptr, 0};
+    const EntryFormat& format = entry_format(a.format);
+    if (!format.pointers) return {a.index("row").as<std::int32_t>(), a.index("col").as<std::int32_t>(), nullptr, 0};
     const auto* indices = a.index("indices").as<std::int32_t>();
     const auto* pointers = a.index("indptr").as<std::int64_t>();
-    if (a.format == "csr") return {nullptr, indices, pointers, a.rows};
-    return {indices, nullptr, pointers, a.cols};
+    if (format.by_column) return {indices, nullptr, pointers, a.cols};
+    return {nullptr, indices, pointers, a.rows};
   }
 
   // The line that holds entry e: the last one whose pointer is not above e.

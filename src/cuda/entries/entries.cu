@@ -58,23 +58,21 @@ __global__ void __launch_bounds__(kBlock)
 }
 
 // A matrix over sorted distinct keys.
-Matrix over_keys(const std::string& format, int64 rows, int64 cols, const Key* keys, Array values) {
+Matrix over_keys(const EntryFormat& format, int64 rows, int64 cols, const Key* keys, Array values) {
   const int64 count = values.size();
-  if (format == "coo") {
+  if (!format.pointers) {
     Array row = Array::empty(DType::i32, {count}), col = Array::empty(DType::i32, {count});
     split(keys, count, row.as<std::int32_t>(), col.as<std::int32_t>());
     std::vector<Part> parts{{"row", row}, {"col", col}};
-    return {std::make_shared<const Indices>(coo.name, rows, cols, std::move(parts), count), std::move(values)};
+    return {std::make_shared<const Indices>(format.name, rows, cols, std::move(parts), count), std::move(values)};
   }
-  if (format != "csr" && format != "csc") throw std::logic_error("entries in format " + format);
-  const Format& lines_format = format == "csr" ? csr : csc;
-  const Lines lines(keys, count, format == "csr" ? rows : cols);
-  return compressed(lines_format, rows, cols, lines.indices, lines.indptr, std::move(values));
+  const Lines lines(keys, count, format.by_column ? cols : rows);
+  return compressed(format, rows, cols, lines.indices, lines.indptr, std::move(values));
 }
 
 // The matrix of these keys and the values at their places.
 template <class T>
-Matrix from_keys(const std::string& format, int64 rows, int64 cols, Keys& keys, const T* values, Merge how,
+Matrix from_keys(const EntryFormat& format, int64 rows, int64 cols, Keys& keys, const T* values, Merge how,
                  bool zeros) {
   sort(keys);
   const int64 n = keys.count;
@@ -127,14 +125,15 @@ __global__ void __launch_bounds__(kBlock) check_pointers(const I* pointers, int6
 
 Matrix matrix_from_entries(const std::string& format, int64 rows, int64 cols, const DeviceArray& values,
                            const DeviceArray& first, const DeviceArray& second, const std::string& layout) {
+  const EntryFormat &made = entry_format(format), &given = entry_format(layout);
   const auto whole = [](const DeviceArray& a, DType dtype) {
-    DeviceArray made = DeviceArray::empty(dtype, a.shape);
-    assign(a, made);
-    return made;
+    DeviceArray copy = DeviceArray::empty(dtype, a.shape);
+    assign(a, copy);
+    return copy;
   };
   const int64 count = values.size();
-  const bool pointers = layout != "coo", by_column = layout == "csc";
-  const int64 lines = layout == "csr" ? rows : cols;
+  const bool pointers = given.pointers, by_column = given.by_column;
+  const int64 lines = by_column ? cols : rows;
   const auto fail = [&](const std::string& why) { throw std::invalid_argument(format + "_array: " + why); };
   if (first.size() != count)
     fail("there are " + std::to_string(count) + " values and " + std::to_string(first.size()) + " indices");
@@ -149,14 +148,14 @@ Matrix matrix_from_entries(const std::string& format, int64 rows, int64 cols, co
   }
   Keys keys(count);
   launch("read entries", read_entries<int64>, blocks(count), dim3(kBlock), x, y, count, pointers, lines,
-         by_column ? cols : rows, by_column ? rows : cols, by_column != (format == "csc"), keys.key(), keys.place(),
+         by_column ? cols : rows, by_column ? rows : cols, by_column != made.by_column, keys.key(), keys.place(),
          wrong.get());
   if (download(wrong.get(), 1)[0]) {
     fail("indices lie outside of a " + std::to_string(rows) + " x " + std::to_string(cols) + " matrix");
   }
   return with_value_type(v.dtype, [&](auto zero) {
     using T = decltype(zero);
-    return from_keys(format, rows, cols, keys, reinterpret_cast<const T*>(v.data), Merge::sum, true);
+    return from_keys(made, rows, cols, keys, reinterpret_cast<const T*>(v.data), Merge::sum, true);
   });
 }
 
@@ -167,6 +166,7 @@ namespace diagsparse {
 Matrix merged(const std::string& format, int64 rows, int64 cols, const std::vector<EntryTerm>& terms, Merge how,
               bool zeros, DType dtype) {
   using namespace cuda;
+  const EntryFormat& made = entry_format(format);
   int64 total = 0;
   for (const EntryTerm& t : terms) total += t.matrix->values.size();
   Keys keys(total);
@@ -176,7 +176,7 @@ Matrix merged(const std::string& format, int64 rows, int64 cols, const std::vect
     int64 first = 0;
     for (const EntryTerm& t : terms) {
       const int64 count = t.matrix->values.size();
-      write_keys(*t.matrix, t.op, format == "csc", first, keys);
+      write_keys(*t.matrix, t.op, made.by_column, first, keys);
       with_value_type(t.matrix->dtype, [&](auto s) {
         using S = decltype(s);
         if constexpr (is_complex<T> || !is_complex<S>) {
@@ -188,7 +188,7 @@ Matrix merged(const std::string& format, int64 rows, int64 cols, const std::vect
       });
       first += count;
     }
-    return cuda::from_keys(format, rows, cols, keys, values.get(), how, zeros);
+    return cuda::from_keys(made, rows, cols, keys, values.get(), how, zeros);
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "core/format.hpp"
 #include "device/device_array.hpp"
 
 namespace diagsparse::cuda::cusparse {
@@ -29,8 +30,9 @@ std::shared_ptr<OneWidth> indices_of(const Matrix& a) {
   return a.kept().get<OneWidth>("cusparse indices", [&] {
     const bool wide = a.values.size() > 0x7fffffff;
     const DType t = wide ? DType::i64 : DType::i32;
-    const char* first = a.format == "coo" ? "row" : "indptr";
-    const char* second = a.format == "coo" ? "col" : "indices";
+    const bool pointers = entry_format(a.format).pointers;
+    const char* first = pointers ? "indptr" : "row";
+    const char* second = pointers ? "indices" : "col";
     return std::make_shared<OneWidth>(OneWidth{converted(a.index(first), t), converted(a.index(second), t),
                                                wide ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I});
   });
@@ -38,11 +40,11 @@ std::shared_ptr<OneWidth> indices_of(const Matrix& a) {
 
 void describe(SparseMatrix& made, const Matrix& a, const OneWidth& indices, void* values, DType dtype) {
   const auto create =
-      a.format == "coo"
-          ? cusparseCreateCoo(made.address(), a.rows, a.cols, a.values.size(), indices.first.data, indices.second.data,
-                              values, indices.type, CUSPARSE_INDEX_BASE_ZERO, value_type(dtype))
-          : cusparseCreateCsr(made.address(), a.rows, a.cols, a.values.size(), indices.first.data, indices.second.data,
-                              values, indices.type, indices.type, CUSPARSE_INDEX_BASE_ZERO, value_type(dtype));
+      entry_format(a.format).pointers
+          ? cusparseCreateCsr(made.address(), a.rows, a.cols, a.values.size(), indices.first.data, indices.second.data,
+                              values, indices.type, indices.type, CUSPARSE_INDEX_BASE_ZERO, value_type(dtype))
+          : cusparseCreateCoo(made.address(), a.rows, a.cols, a.values.size(), indices.first.data, indices.second.data,
+                              values, indices.type, CUSPARSE_INDEX_BASE_ZERO, value_type(dtype));
   check(create, "cusparseCreate", __FILE__, __LINE__);
 }
 

@@ -100,7 +100,7 @@ void multiply_block(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar
   CUDA_CALL(cusparseSpMatSetValues(kept->matrix, values.data));
   const auto type = value_type(y.dtype);
   const auto algorithm =
-      a.format == "csr" && !by_columns && !op.transposed ? CUSPARSE_SPMM_CSR_ALG2 : CUSPARSE_SPMM_ALG_DEFAULT;
+      a.format == csr.name && !by_columns && !op.transposed ? CUSPARSE_SPMM_CSR_ALG2 : CUSPARSE_SPMM_ALG_DEFAULT;
   const auto none = CUSPARSE_OPERATION_NON_TRANSPOSE;
   if (!kept->ready) {
     std::size_t bytes = 0;
@@ -118,7 +118,7 @@ void multiply_block(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar
 template <class U, class V>
 struct Multiply {
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    if (a.format == "csc") return run(transposed_csr(a), {!op.transposed, op.conjugated}, alpha, x, beta, y);
+    if (a.format == csc.name) return run(transposed_csr(a), {!op.transposed, op.conjugated}, alpha, x, beta, y);
     if (a.values.size() == 0 || a.rows == 0 || a.cols == 0 || x.cols == 0) {  // cuSPARSE refuses what is empty
       return matvec_kernel(find_matvec(a.format, "warp_per_row"), a.dtype, x.dtype)(a, op, alpha, x, beta, y);
     }

@@ -1,4 +1,4 @@
-"""Plans: the structure of a product, found once and run for any values on it."""
+"""Plans of sparse products: the structure of C, found once and run for any values on it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import device_dense, streams
+from .._arrays import streams
 from .._matrix.base import SparseArray
 from .._matrix.construct import together
 from .._matrix.family import convert, unpacked
@@ -257,48 +257,6 @@ def _like(given: Any, planned: SparseArray, name: str, trans: str, packed: bool)
     if given.format != planned.format or given._op != planned._op or given.shape != planned.shape:
         raise ValueError(f"plan: {name} is {given!r}, the plan was made for {planned!r}")
     return given
-
-
-class MatvecPlan:
-    """Products with one matrix, ready to be called: ``plan(x, out=y)``. Made by `plan_matvec`."""
-
-    workspace_nbytes = 0
-
-    def __init__(self, a: SparseArray, kernel: str | None = None) -> None:
-        names = a.kernels("matvec")
-        if kernel is not None and kernel not in names:
-            listed = ", ".join(f'"{name}"' for name in names)
-            raise ValueError(f'matvec: no kernel "{kernel}" for {a.format} on {a.device}; there are {listed}')
-        self.matrix, self.kernel = a, kernel or names[0]
-        self._planned: device_dense.Planned | None = None
-        if a._place is not CPU:  # what the kernel keeps of the matrix is there before the first call
-            a._core.prepare_matvec(a._matrix, a._op, self.kernel)
-            self._planned = device_dense.Planned(a, self.kernel)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Shape of the matrix."""
-        return self.matrix.shape
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes that one product reads and writes at least: the matrix, x and y."""
-        return self.matrix.nbytes + sum(self.shape) * self.matrix.dtype.itemsize
-
-    def __call__(self, x: Any, *, out: Any = None, alpha: complex = 1, beta: complex = 0, stream: Any = None) -> Any:
-        """Return ``alpha A x + beta out``; see `SparseArray.matvec`."""
-        if self._planned is not None:
-            return self._planned(x, out, alpha, beta, stream)
-        return self.matrix.matvec(x, out=out, alpha=alpha, beta=beta, kernel=self.kernel, stream=stream)
-
-    def __enter__(self) -> MatvecPlan:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        pass
-
-    def __repr__(self) -> str:
-        return f'<plan matvec {display.operand(self.matrix)}, kernel "{self.kernel}", {display.where(self.matrix)}>'
 
 
 def profiled(

@@ -10,7 +10,8 @@ from .._matrix.construct import home_of, require_sparse
 from .._matrix.registry import COMMON
 from .._places.backend import Place
 from .._show import display
-from .plans import OPERATIONS, MatmulPlan, MatvecPlan, product_formats
+from .matvec_plan import MatvecPlan
+from .plans import OPERATIONS, MatmulPlan, product_formats
 from .sums import TRIANGLES, check_triangle, no_beta, sum_of_products
 
 

@@ -1,5 +1,6 @@
 // Conversions in Python: between formats, copies of diagonals, and what has to be known beforehand.
 #include <pybind11/complex.h>
+#include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
 #include "bind/device.hpp"
@@ -32,13 +33,24 @@ void bind_conversions(py::module_& m) {
     }
     return offset;
   });
-  m.def("occupied_diagonals", [](const Matrix& a) {
-    std::vector<int64> offsets;
+  m.def("occupied_diagonals", [](const Matrix& a, int op) {
+    const OccupiedDiagonals* found = nullptr;  // alive as long as the structure of `a`
     {
       const Entry entry(a.device(), {&a});
-      offsets = occupied_diagonals(a);
+      found = &occupied_diagonals(a, op_from(op));
     }
-    return offsets;
+    const auto array = [](const std::vector<int64>& numbers) {
+      return py::array_t<int64>(static_cast<py::ssize_t>(numbers.size()), numbers.data());
+    };
+    return py::make_tuple(array(found->offsets), array(found->entries));
+  });
+  m.def("occupied_blocks", [](const Matrix& a, int op, int64 size) {
+    const Entry entry(a.device(), {&a});
+    return occupied_blocks(a, op_from(op), size);
+  });
+  m.def("symmetries", [](const Matrix& csr) {
+    const Entry entry(csr.device(), {&csr});
+    return symmetries(csr);
   });
   m.def(
       "convert",

@@ -180,9 +180,8 @@ class DiagonalArray(Packed, DiagonalProducts, Format):
 
     @classmethod
     def _from_csr_beside(cls, s: Summary, place: Place, **options: int) -> int:
-        return 8 * min(
-            sum(s.shape), 8 * s.stored + (1 << 16)
-        )  # where each diagonal is stored: `table_pays` in the core
+        # Where each diagonal begins: in a table of all of them, where it pays (`table_pays` in the core).
+        return 8 * min(sum(s.shape), 8 * s.stored + (1 << 16))
 
     def _to_csr_beside(self, s: Summary) -> int:
         return 0

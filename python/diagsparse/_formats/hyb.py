@@ -103,8 +103,7 @@ class hyb_array(Format):
     def _shares(cls, s: Summary, **options: int) -> tuple[int, int]:
         """Return the places of ell and the entries of coo."""
         width = (options or cls._chosen(s))["width"]
-        lengths, rows = s.row_lengths.T
-        return width * s.shape[0], int((np.maximum(lengths - width, 0) * rows).sum())
+        return width * s.shape[0], s.beyond(width)
 
     @classmethod
     def _from_csr_beside(cls, s: Summary, place: Place, **options: int) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 BLOCK = 8  # rows and columns of a block where nothing else is said
-SYMMETRIES = {1: "symmetric", 2: "hermitian", 4: "skew-symmetric"}  # by the bits of src/cpp/core/entry.hpp
+SYMMETRIES = {1: "symmetric", 2: "hermitian", 4: "skew-symmetric"}  # by the bits of src/cpp/core/symmetry.hpp
 
 
 class Summary:
@@ -32,6 +32,7 @@ class Summary:
         self.shape, self.itemsize, self.stored = shape, itemsize, stored
         self._found = found
         self._blocks: dict[int, int] = {}
+        self._beyond: dict[int, int] = {}
 
     @cached_property
     def entries(self) -> int:
@@ -57,6 +58,13 @@ class Summary:
     def longest_row(self) -> int:
         """Entries of the longest row."""
         return int(self.row_lengths[-1, 0]) if len(self.row_lengths) else 0
+
+    def beyond(self, width: int) -> int:
+        """Return how many entries the rows have beyond the first `width` of each."""
+        if width not in self._beyond:
+            lengths, rows = self.row_lengths.T
+            self._beyond[width] = int(np.maximum(lengths - width, 0) @ rows)
+        return self._beyond[width]
 
     def blocks(self, size: int = BLOCK) -> int:
         """Return how many of the ``size x size`` blocks hold entries; the last ones are cut off by the edges."""

@@ -17,7 +17,7 @@ class Forecast:
     """Bytes that an operation will take."""
 
     result_nbytes: int  #: of the result, exactly
-    workspace_nbytes: int  #: needed beside it while it is made
+    workspace_nbytes: int  #: needed beside it while it is made, at most
 
     @property
     def total_nbytes(self) -> int:

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/entry.hpp"
+#include "core/symmetry.hpp"
 
 namespace diagsparse {
 

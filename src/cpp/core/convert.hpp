@@ -66,10 +66,11 @@ int64 longest_row(const Matrix& csr);
 RowLengths count_row_lengths(const Matrix& a, Op op);  // of csr as it is, or of diagonals; each device's own
 
 // How many size x size blocks hold entries; std::invalid_argument for sizes beyond 64.
+constexpr int64 kLargestBlock = 64;
 int64 occupied_blocks(const Matrix& a, Op op, int64 size);
 int64 count_blocks(const Matrix& csr, int64 size);  // each device's own
 
-// Which of the symmetries of core/entry.hpp the values of a csr matrix have; stored zeros do not count.
+// Which of the symmetries of core/symmetry.hpp the values of a csr matrix have; stored zeros do not count.
 unsigned symmetries(const Matrix& csr);
 unsigned broken_symmetries(const Matrix& csr);  // of a square one; each device's own
 

@@ -4,15 +4,15 @@
 #include <map>
 
 #include "core/convert.hpp"
-#include "core/entry.hpp"
+#include "core/symmetry.hpp"
 #include "cpu/parallel.hpp"
+#include "formats/csr.hpp"
 
 namespace diagsparse {
 
 namespace {
 
 constexpr int64 kRows = 16384;  // rows a task
-constexpr int64 kAsked = 512;   // rows a task, where each entry looks for others
 
 Csr<float> structure_of(const Matrix& csr) {
   return {csr.rows, csr.cols, csr.index("indptr").as<int64>(), csr.index("indices").as<std::int32_t>(), nullptr};
@@ -90,33 +90,69 @@ OccupiedDiagonals find_occupied_diagonals(const Matrix& csr) {
 }
 
 int64 count_blocks(const Matrix& csr, int64 size) {
-  std::atomic<int64> blocks = 0;
   const Csr<float> a = structure_of(csr);
-  parallel_for((a.rows + kAsked - 1) / kAsked, 4 * csr.values.size(), [&](int64 task) {
+  const int64 down = (a.rows + size - 1) / size, across = (a.cols + size - 1) / size, count = csr.values.size();
+  const auto side = static_cast<std::uint32_t>(size);
+  const auto column_of = [&](int64 e) { return static_cast<std::uint32_t>(a.indices[e]) / side; };
+  if (!table_pays(down, across, count)) {
+    std::vector<std::pair<int64, std::uint32_t>> all;
+    for (int64 i = 0; i < a.rows; ++i) {
+      if (i % kRows == kRows - 1) checkpoint();
+      for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) all.emplace_back(i / size, column_of(e));
+    }
+    std::sort(all.begin(), all.end());
+    return std::unique(all.begin(), all.end()) - all.begin();
+  }
+  std::atomic<int64> blocks = 0;
+  const int64 tasks = count < kSerialWork ? 1 : concurrent_tasks();
+  parallel_for(tasks, count, [&](int64 task) {
+    std::vector<std::int32_t> last(across, -1);  // of each column of blocks: the last row of them with an entry there
     int64 mine = 0;
-    for (int64 i = task * kAsked; i < std::min(a.rows, (task + 1) * kAsked); ++i) {
-      for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) mine += opens_block(a, i, e, size);
+    for (int64 row = down * task / tasks; row < down * (task + 1) / tasks; ++row) {
+      const int64 end = a.indptr[std::min(a.rows, (row + 1) * size)];
+      for (int64 e = a.indptr[row * size]; e < end; ++e) {
+        std::int32_t& met = last[column_of(e)];
+        mine += met != row;
+        met = static_cast<std::int32_t>(row);
+      }
     }
     blocks += mine;
   });
   return blocks;
 }
 
-unsigned broken_symmetries(const Matrix& csr) {
-  std::atomic<unsigned> broken = 0;
-  with_value_type(csr.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    const auto a = Csr<T>::of(csr);
-    parallel_for((a.rows + kAsked - 1) / kAsked, 4 * csr.values.size(), [&](int64 task) {
-      unsigned mine = broken;
-      const int64 last = std::min(a.rows, (task + 1) * kAsked);
-      for (int64 i = task * kAsked; i < last && mine != kEverySymmetry; ++i) {
-        for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) mine |= symmetries_broken_by(a, i, e);
-      }
-      broken |= mine;
-    });
-  });
+namespace {
+
+// Entry (i, j) above the diagonal meets the first of row j that none has met: where there is a mirror image, it is
+// that.
+template <class T>
+unsigned broken_by_entries(const Csr<T>& a) {
+  std::vector<int64> next(a.indptr, a.indptr + a.rows);
+  const auto first_unmet = [&](int64 i) {
+    while (next[i] < a.indptr[i + 1] && is_zero(a.values[next[i]])) ++next[i];
+    return next[i];
+  };
+  unsigned broken = 0;
+  for (int64 i = 0; i < a.rows && broken != kEverySymmetry; ++i) {
+    if (i % kRows == kRows - 1) checkpoint();
+    const int64 end = a.indptr[i + 1];
+    int64 e = first_unmet(i);
+    if (e < end && a.indices[e] < i) return kEverySymmetry;
+    for (; e < end; ++e) {
+      if (is_zero(a.values[e])) continue;
+      const int64 j = a.indices[e], mirror = j == i ? e : first_unmet(j);
+      if (mirror == a.indptr[j + 1] || a.indices[mirror] != i) return kEverySymmetry;
+      broken |= symmetries_broken_by(a.values[e], a.values[mirror]);
+      if (j > i) ++next[j];
+    }
+  }
   return broken;
+}
+
+}  // namespace
+
+unsigned broken_symmetries(const Matrix& csr) {
+  return with_value_type(csr.dtype, [&](auto zero) { return broken_by_entries(Csr<decltype(zero)>::of(csr)); });
 }
 
 }  // namespace diagsparse

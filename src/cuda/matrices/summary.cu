@@ -1,10 +1,12 @@
 // What is asked of a matrix before it is converted, on the device: only the answers come to the host.
 #include "core/convert.hpp"
-#include "core/entry.hpp"
+#include "core/symmetry.hpp"
+#include "device/bisection.cuh"
 #include "device/runs.cuh"
 #include "device/values.cuh"
 #include "entries/coordinates.cuh"
 #include "entries/sorted_keys.cuh"
+#include "formats/csr.hpp"
 
 namespace diagsparse {
 
@@ -96,6 +98,23 @@ __global__ void __launch_bounds__(kBlock)
   begins[heads[t] - 1] = t;
 }
 
+// The first entry of row i whose column is not below `column`; the end of the row where there is none.
+template <class T>
+__device__ int64 entry_from(const Csr<T>& a, int64 i, int64 column) {
+  return bisect(a.indptr[i], a.indptr[i + 1], [&](int64 e) { return a.indices[e] < column; });
+}
+
+// Whether entry e, of row i, is the first one in its size x size block.
+__device__ bool opens_block(const Csr<float>& a, int64 i, int64 e, int64 size) {
+  const int64 column = a.indices[e] / size * size;
+  if (e > a.indptr[i] && a.indices[e - 1] >= column) return false;
+  for (int64 above = i - 1; above >= i / size * size; --above) {
+    const int64 found = entry_from(a, above, column);
+    if (found < a.indptr[above + 1] && a.indices[found] < column + size) return false;
+  }
+  return true;
+}
+
 __global__ void __launch_bounds__(kBlock)
     count_opened(const Csr<float> a, int64 count, const Coordinates places, int64 size, unsigned long long* blocks) {
   const int64 e = thread_index();
@@ -110,7 +129,11 @@ __global__ void __launch_bounds__(kBlock)
   if (e >= count) return;
   const unsigned known = *static_cast<volatile unsigned*>(broken);
   if (known == kEverySymmetry) return;
-  const unsigned found = symmetries_broken_by(a, places.row_of(e), e);
+  const T value = a.values[e];
+  if (is_zero(value)) return;
+  const int64 i = places.row_of(e), j = a.indices[e], mirror = entry_from(a, j, i);
+  const bool mirrored = mirror < a.indptr[j + 1] && a.indices[mirror] == i;
+  const unsigned found = mirrored ? symmetries_broken_by(value, a.values[mirror]) : kEverySymmetry;
   if (found & ~known) atomicOr(broken, found);
 }
 

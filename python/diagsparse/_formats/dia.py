@@ -37,7 +37,7 @@ class dia_array(DiagonalArray):
         ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ...; by default where `arg` lies. Parts may be arrays of CuPy,
         PyTorch or JAX on a GPU, and are shared there.
     max_bytes : int, optional
-        Limit of a conversion; by default what the machine has free.
+        Limit of a conversion, of the result and what is needed beside it; by default what the machine has free.
     symmetry : {None, "symmetric", "hermitian"}, optional
         Store one of two opposite diagonals. Parts name either of them, of a matrix the upper one is kept.
     period : int or "auto", optional

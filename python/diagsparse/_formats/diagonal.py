@@ -174,35 +174,27 @@ class DiagonalArray(Packed, DiagonalProducts, Format):
         return cls
 
     @classmethod
-    def _from_csr(cls, csr: SparseArray, max_bytes: int | None, **options: int) -> SparseArray:
-        """Return the diagonals on which a csr matrix has entries."""
-        if csr._op:
-            csr = csr.copy()
-        cls._require(csr._summary(), max_bytes, csr._place)
-        return cls._wrap(csr._core.convert(csr._matrix, 0, cls._format))
-
-    def _to_csr(self) -> SparseArray:
-        FORMATS[COMMON]._foresee(self, None)
-        return self._wrap(self._core.convert(self._matrix, self._op, COMMON))
-
-    @classmethod
-    def _within(cls, a: SparseArray, max_bytes: int | None) -> SparseArray:
-        cls._require(a._summary(), max_bytes, a._place)
+    def _within(cls, a: SparseArray, max_bytes: int | None, held: int = 0) -> SparseArray:
+        cls._require(a._summary(), max_bytes, a._place, a, held)
         return cls._wrap(a._core.convert(a._matrix, a._op, cls._format))
 
     @classmethod
-    def _require(cls, s: Summary, max_bytes: int | None, place: Place, **options: int) -> None:
-        cls._check_shape(s.shape, place.core)
-        cls._require_bytes(s, max_bytes, place)
+    def _from_csr_beside(cls, s: Summary, place: Place, **options: int) -> int:
+        # Where each diagonal begins: in a table of all of them, where it pays (`table_pays` in the core).
+        return 8 * min(sum(s.shape), 8 * s.stored + (1 << 16))
+
+    def _to_csr_beside(self, s: Summary) -> int:
+        return 0
 
     @classmethod
-    def _require_bytes(cls, s: Summary, max_bytes: int | None, place: Place) -> None:
-        if memory.fits(cls._forecast(s), max_bytes, place):
-            return
+    def _beside(cls, s: Summary, a: SparseArray, **options: int) -> int:
+        return 0 if a._family == cls._family else super()._beside(s, a, **options)
+
+    @classmethod
+    def _words(cls, s: Summary) -> tuple[str, str]:
         csr = FORMATS[COMMON]._forecast(s.at_most())
         what = f"{cls.format}_array: {len(s.offsets)} diagonals of a {s.shape[0]} x {s.shape[1]} matrix"
-        otherwise = f"{s.stored} nonzeros take {memory.human(csr)} as {COMMON}_array"
-        memory.require(cls._forecast(s), max_bytes, what, otherwise, place)
+        return what, f"{s.stored} nonzeros take {memory.human(csr)} as {COMMON}_array"
 
     @classmethod
     def _check_shape(cls, shape: tuple[int, int], core: Any) -> None:
@@ -218,6 +210,12 @@ class DiagonalArray(Packed, DiagonalProducts, Format):
 
     def _occupied(self) -> np.ndarray:
         return self._spans()[:, 0]
+
+    def _fill(self) -> np.ndarray:
+        return np.array(self._nonzeros(), np.int64)
+
+    def _occupied_blocks(self, size: int) -> int:
+        return convert(self, COMMON)._occupied_blocks(size)
 
     # ---- attributes -------------------------------------------------------------------------------
     @property
@@ -284,9 +282,6 @@ class DiagonalArray(Packed, DiagonalProducts, Format):
         self._core.add_diagonals(1.0, self._matrix, self._op, made._matrix, on_zeros)
         return made
 
-    def _row_lengths(self) -> np.ndarray:
-        return np.array(self._core.row_lengths(self._matrix, self._op), np.int64).reshape(-1, 2)
-
     def _partner(self, other: SparseArray) -> SparseArray:
         return convert(other, self.format)
 
@@ -324,8 +319,8 @@ class DiagonalArray(Packed, DiagonalProducts, Format):
     def _added(self, other: SparseArray, alpha: Any, beta: Any) -> SparseArray:
         dtype = self._dtype if self._dtype is other._dtype else np.result_type(self._dtype, other._dtype)
         if (self._matrix.diagonals + other._matrix.diagonals) * max(self._shape) * dtype.itemsize > memory.SMALL:
-            s = Summary(self.shape, dtype.itemsize, self.nnz + other.nnz, None, lambda: self._union(other))
-            self._require_bytes(s, None, self._place)
+            s = Summary(self.shape, dtype.itemsize, self.nnz + other.nnz, offsets=lambda: self._union(other))
+            self._require(s, None, self._place)
         operands = alpha, self._matrix, self._op, beta, other._matrix, other._op
         return self._wrap(self._core.added_diagonals(*operands, self._format, dtype.name))
 

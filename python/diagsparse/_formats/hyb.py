@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 
 from .._matrix.base import SparseArray
+from .._matrix.family import sorting
+from .._matrix.registry import COMMON, FORMATS
 from .._matrix.summary import Summary
+from .._places.backend import Place
 from .format import Format
 from .options import count
 
@@ -93,7 +96,22 @@ class hyb_array(Format):
 
     @classmethod
     def _forecast(cls, s: Summary, **options: int) -> int:
+        places, rest = cls._shares(s, **options)
+        return places * (s.itemsize + 4) + rest * (s.itemsize + 8)
+
+    @classmethod
+    def _shares(cls, s: Summary, **options: int) -> tuple[int, int]:
+        """Return the places of ell and the entries of coo."""
         width = (options or cls._chosen(s))["width"]
-        lengths, rows = s.row_lengths.T
-        rest = int((np.maximum(lengths - width, 0) * rows).sum())
-        return width * s.shape[0] * (s.itemsize + 4) + rest * (s.itemsize + 8)
+        return width * s.shape[0], s.beyond(width)
+
+    @classmethod
+    def _from_csr_beside(cls, s: Summary, place: Place, **options: int) -> int:
+        # Both are made with values of their own before they share an array; the rest is rows at first.
+        places, rest = cls._shares(s, **options)
+        return 8 * (s.shape[0] + 1) + max((places + rest) * s.itemsize, sorting(rest, s.itemsize, place))
+
+    def _to_csr_beside(self, s: Summary) -> int:
+        # Both as rows, which are merged.
+        rows = FORMATS[COMMON]._forecast(s) + 8 * (s.shape[0] + 1)
+        return rows + sorting(s.entries, s.itemsize, self._place)

@@ -12,8 +12,8 @@ import scipy.sparse as sp
 
 from .._matrix import devices
 from .._matrix.base import SparseArray
-from .._matrix.family import convert
-from .._matrix.registry import COMMON
+from .._matrix.family import convert, sorting
+from .._matrix.registry import COMMON, FORMATS
 from .._matrix.summary import Summary
 from .._places import memory
 from .._places.backend import CPU, Place
@@ -36,33 +36,46 @@ class IndexedArray(MadeOfEntries):
         return cls
 
     @classmethod
-    def _from_csr(cls, csr: SparseArray, max_bytes: int | None, **options: int) -> SparseArray:
-        return csr if cls.format == COMMON else cls._within(csr, max_bytes)
+    def _from_csr(cls, csr: SparseArray, max_bytes: int | None, held: int = 0, **options: int) -> SparseArray:
+        return csr if cls.format == COMMON else cls._within(csr, max_bytes, held)
 
-    def _to_csr(self) -> SparseArray:
-        return convert(self, COMMON)
+    def _to_csr(self, max_bytes: int | None = None, held: int = 0) -> SparseArray:
+        common = FORMATS[COMMON]
+        return self if self._format == COMMON else common._within(self, max_bytes, held)
 
     @classmethod
-    def _within(cls, a: SparseArray, max_bytes: int | None) -> SparseArray:
+    def _within(cls, a: SparseArray, max_bytes: int | None, held: int = 0) -> SparseArray:
+        cls._foresee(a, max_bytes, held)
         return cls._wrap(a._core.convert(a._matrix, a._op, cls._format))
 
     @classmethod
-    def _require(cls, s: Summary, max_bytes: int | None, place: Place, **options: int) -> None:
-        if memory.fits(cls._forecast(s.at_most()), max_bytes, place):
-            return
-        what = f"{cls.format}_array: {s.entries} entries of a {s.shape[0]} x {s.shape[1]} matrix"
-        memory.require(cls._forecast(s), max_bytes, what, place=place)  # counted only where it matters
+    def _from_csr_beside(cls, s: Summary, place: Place, **options: int) -> int:
+        return sorting(s.entries, s.itemsize, place) + 8 * (sum(s.shape) + 1)
+
+    def _to_csr_beside(self, s: Summary) -> int:
+        return 0 if self._format == COMMON else self._from_csr_beside(s, self._place)
 
     @classmethod
-    def _foresee(cls, a: SparseArray, max_bytes: int | None) -> None:
+    def _beside(cls, s: Summary, a: SparseArray, **options: int) -> int:
+        if a._family == cls._family:
+            return cls._from_csr_beside(s, a._place)
+        return super()._beside(s, a, **options)
+
+    @classmethod
+    def _require(
+        cls, s: Summary, max_bytes: int | None, place: Place, a: SparseArray | None = None, held: int = 0,
+        **options: int,
+    ) -> None:  # fmt: skip
+        try:  # entries are counted only where it matters
+            super()._require(s.at_most(), max_bytes, place, a, held)
+        except MemoryError:
+            super()._require(s, max_bytes, place, a, held)
+
+    @classmethod
+    def _foresee(cls, a: SparseArray, max_bytes: int | None, held: int = 0) -> None:
         # The most that any of them takes is found without a summary: 16 bytes a value, 8 of indices, 8 a line.
         if max_bytes is not None or 24 * a.nnz + 8 * sum(a._shape) > memory.SMALL:
-            cls._require(a._summary(), max_bytes, a._place)
-
-    def _occupied(self) -> np.ndarray:
-        csr = self._to_csr()
-        csr = csr.copy() if csr._op else csr
-        return np.array(csr._core.occupied_diagonals(csr._matrix), dtype=np.int64)
+            cls._require(a._summary(), max_bytes, a._place, a, held)
 
     # ---- SciPy's view of the same memory ------------------------------------------------------------
     def _as_scipy(self) -> Any:

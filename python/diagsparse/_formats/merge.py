@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._matrix.base import SparseArray
+from .._matrix.family import sorting
 from .._matrix.summary import Summary
 from .._places import memory
 from .._places.backend import CPU
@@ -35,8 +36,10 @@ def _merged(how: str, dtype: np.dtype, *terms: tuple[SparseArray, Any], zeros: b
     a, place = terms[0][0], terms[0][0]._place
     entries = sum(term.nnz for term, _ in terms)
     nbytes = type(a)._forecast(Summary(a._shape, dtype.itemsize, entries))
-    if nbytes > memory.SMALL // 2:  # beside the result there is room for all entries of both
-        memory.require_free(2 * nbytes, f"{a.format}_array: the {how} of matrices with {entries} entries", place)
+    beside = max(nbytes, sorting(entries, dtype.itemsize, place))  # room for all entries of both
+    if nbytes + beside > memory.SMALL:
+        what = f"{a.format}_array: the {how} of matrices with {entries} entries"
+        memory.require_free(nbytes + beside, what, place, beside=beside)
     raw = [(term._matrix, term._op, factor) for term, factor in terms]
     keeps = place is not CPU if zeros is None else zeros
     return a._wrap(place.core.merged(a._format, *a._shape, raw, how, keeps, dtype.name, place.index))

@@ -91,7 +91,7 @@ class Packed:
         wide = self.astype(np.float32) if self.dtype.itemsize == 2 else self
         if not any(wide._packing):
             return wide
-        s = Summary(self.shape, wide.dtype.itemsize, self.nnz, None, wide._occupied)
+        s = Summary(self.shape, wide.dtype.itemsize, self.nnz, offsets=wide._occupied)
         self._require(s, max_bytes, self._place)
         # The mirror image of -1 + 0i is -1 - 0i, whose root is another one: added to zeros, both are the same number.
         return wide._laid_out(type(self), s.offsets.tolist(), wide.dtype, on_zeros=self.symmetry == "hermitian")

@@ -122,13 +122,13 @@ class Constructed:
 
     @classmethod
     def _made(
-        cls, arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Place | None,
-        layout: dict[str, Any],
+        cls: type[SparseArray], arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int | None,
+        target: Place | None, layout: dict[str, Any],
     ) -> SparseArray:  # fmt: skip
         """Return the matrix that the constructor's arguments describe; `layout` are options of the format."""
         if not layout:
-            return build(cls, arg, shape, dtype, copy, max_bytes, target)  # type: ignore[arg-type]
-        return _with_options(cls, arg, shape, dtype, max_bytes, target, layout)  # type: ignore[arg-type]
+            return build(cls, arg, shape, dtype, copy, max_bytes, target)
+        return _with_options(cls, arg, shape, dtype, max_bytes, target, layout)
 
 
 def _with_options(
@@ -142,7 +142,8 @@ def _with_options(
     options = {name: cls._options[name](value, f"{cls.__name__}: {name}") for name, value in layout.items()}
     by_parts = isinstance(arg, tuple) and not is_shape(arg)
     made = build(cls if by_parts else FORMATS[COMMON], arg, shape, dtype, False, max_bytes, target)
-    return cls._from_csr(convert(made, COMMON), max_bytes, **options)
+    csr = convert(made, COMMON, max_bytes)
+    return cls._from_csr(csr, max_bytes, 0 if csr is made else csr.nbytes, **options)
 
 
 def build(
@@ -230,6 +231,6 @@ def _from_scipy(
 def _from_scipy_dia(cls: type[SparseArray], a: Any, dtype: np.dtype, max_bytes: int | None) -> SparseArray:
     """Realign SciPy's diagonals (``data[d, j] = A[j - offsets[d], j]``)."""
     offsets = [int(k) for k in a.offsets]
-    cls._require(Summary(a.shape, dtype.itemsize, a.nnz, None, lambda: inside(a.shape, offsets)), max_bytes, CPU)
+    cls._require(Summary(a.shape, dtype.itemsize, a.nnz, offsets=lambda: inside(a.shape, offsets)), max_bytes, CPU)
     data = np.require(a.data, dtype, ["C", "A"])
     return cls._wrap(CPU.core.realigned(cls.format, *a.shape, data, offsets))

@@ -33,7 +33,8 @@ class Conversions:
         ValueError
             For an unknown format, or one that cannot hold this shape.
         MemoryError
-            With the bytes, when the result exceeds `max_bytes` or the free memory.
+            With the bytes, when the result and what is needed beside it while it is made exceed `max_bytes` or the free
+            memory; `diagsparse.forecast` tells them.
         """
         if layout:
             return format_class(format or self.format)(self, copy=copy, max_bytes=max_bytes, **layout)

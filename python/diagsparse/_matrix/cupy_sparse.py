@@ -55,7 +55,8 @@ def _view(x: Any, place: Place, dtype: np.dtype | None = None) -> Any:
 def _from_dia(cls: type[SparseArray], a: Any, dtype: np.dtype, place: Place, max_bytes: int | None) -> SparseArray:
     """Realign diagonals (``data[d, j] = A[j - offsets[d], j]``); entry by entry formats drop the zeros of padding."""
     target, offsets = cls._for_diagonals(), a.offsets.get().tolist()
-    target._require(Summary(a.shape, dtype.itemsize, a.nnz, None, lambda: inside(a.shape, offsets)), max_bytes, place)
+    s = Summary(a.shape, dtype.itemsize, a.nnz, offsets=lambda: inside(a.shape, offsets))
+    target._require(s, max_bytes, place)
     view = owners.contiguous(_view(a.data, place, dtype), dtype)
     made = target._wrap(place.core.realigned(target.format, *a.shape, view, offsets))
     return convert(made, cls.format, max_bytes)

@@ -16,7 +16,7 @@ from .._places.backend import CPU, Place
 from .._places.types import value_dtype, widened
 from .._show import cells, drawing
 from .registry import COMMON, FORMATS, format_class
-from .summary import Summary
+from .summary import SYMMETRIES, Summary
 
 if TYPE_CHECKING:
     from .base import SparseArray
@@ -39,15 +39,23 @@ class Family:
 
     # ---- making -----------------------------------------------------------------------------------
     @classmethod
-    def _from_csr(cls, csr: SparseArray, max_bytes: int | None, **options: int) -> SparseArray:
-        """Return a csr matrix, which may be a view, in this format, on its device; `options` are checked."""
+    def _from_csr(
+        cls: type[SparseArray], csr: SparseArray, max_bytes: int | None, held: int = 0, **options: int
+    ) -> SparseArray:
+        """Return a csr matrix, which may be a conjugate, in this format, on its device; `options` are checked.
+
+        `held` bytes were taken on the way to it, and count for the user's limit.
+        """
+        if csr._op:
+            csr, held = csr.copy(), held + csr.nbytes
         s = csr._summary()
         options = cls._chosen(s) | options
-        cls._require(s, max_bytes, csr._place, **options)
-        return cls._wrap(csr._core.convert(csr._matrix, csr._op, cls._format, options))  # type: ignore[attr-defined]
+        cls._require(s, max_bytes, csr._place, csr, held, **options)
+        return cls._wrap(csr._core.convert(csr._matrix, 0, cls._format, options))
 
-    def _to_csr(self: SparseArray) -> SparseArray:
+    def _to_csr(self: SparseArray, max_bytes: int | None = None, held: int = 0) -> SparseArray:
         """Return this view as a csr matrix, on its device."""
+        FORMATS[COMMON]._foresee(self, max_bytes, held)
         return self._wrap(self._core.convert(self._matrix, self._op, COMMON))
 
     def _like(self: SparseArray, csr: SparseArray) -> SparseArray:
@@ -64,9 +72,9 @@ class Family:
         return {}
 
     @classmethod
-    def _within(cls, a: SparseArray, max_bytes: int | None) -> SparseArray:
+    def _within(cls, a: SparseArray, max_bytes: int | None, held: int = 0) -> SparseArray:
         """Return another format of the same family in this one."""
-        return cls._from_csr(a._to_csr(), max_bytes)
+        raise NotImplementedError
 
     @classmethod
     def _for_diagonals(cls) -> type[SparseArray]:
@@ -162,25 +170,64 @@ class Family:
         return s.entries
 
     @classmethod
-    def _require(cls, s: Summary, max_bytes: int | None, place: Place, **options: int) -> None:
-        """Raise where the format cannot hold the matrix, or its bytes exceed the limit."""
+    def _from_csr_beside(cls, s: Summary, place: Place, **options: int) -> int:
+        """Return the bytes that are needed beside the result while it is made of a csr matrix."""
+        return 0
+
+    def _to_csr_beside(self: SparseArray, s: Summary) -> int:
+        """Return the bytes that are needed beside the result while a csr matrix is made of this one."""
+        # The rows of a view are made first as they lie, and then turned or conjugated.
+        common = FORMATS[COMMON]
+        return common._forecast(s) + common._from_csr_beside(s, self._place) if self._op else 0
+
+    @classmethod
+    def _beside(cls, s: Summary, a: SparseArray, **options: int) -> int:
+        """Return the bytes that are needed beside the result while `a`, of another format, becomes it: through csr."""
+        common = FORMATS[COMMON]
+        if cls is common:
+            return a._to_csr_beside(s)
+        back = cls._from_csr_beside(s, a._place, **options)
+        if a._format == COMMON:  # of whose conjugate a copy is made
+            return back + a.nbytes if a._op else back
+        return common._forecast(s) + max(a._to_csr_beside(s) - cls._forecast(s, **options), back)
+
+    @classmethod
+    def _require(
+        cls, s: Summary, max_bytes: int | None, place: Place, a: SparseArray | None = None, held: int = 0,
+        **options: int,
+    ) -> None:  # fmt: skip
+        """Raise where the format cannot hold the matrix, or its bytes exceed the limit.
+
+        What is needed beside it while it is made of `a` counts, and in a limit of the user's what is `held` already.
+        """
         cls._check_shape(s.shape, place.core)
-        what = f"{cls.__name__}: {s.stored} entries of a {s.shape[0]} x {s.shape[1]} matrix"
-        memory.require(cls._forecast(s, **options), max_bytes, what, place=place)
+        beside = 0 if a is None else cls._beside(s, a, **options)
+        beside += 0 if max_bytes is None else held
+        nbytes = cls._forecast(s, **options) + beside
+        if not memory.fits(nbytes, max_bytes, place):
+            memory.require(nbytes, max_bytes, *cls._words(s), place, beside)
 
     @classmethod
-    def _check_shape(cls, shape: tuple[int, int], core: Any) -> None:
+    def _words(cls, s: Summary) -> tuple[str, str]:
+        """Return what is said of a matrix that does not fit, and what would fit in its place."""
+        return f"{cls.__name__}: {s.entries} entries of a {s.shape[0]} x {s.shape[1]} matrix", ""
+
+    @classmethod
+    def _check_shape(cls: type[SparseArray], shape: tuple[int, int], core: Any) -> None:
         """Raise ValueError for a shape that the format cannot hold."""
-        core.check_shape(cls._format, *shape)  # type: ignore[attr-defined]
+        core.check_shape(cls._format, *shape)
 
     @classmethod
-    def _foresee(cls, a: SparseArray, max_bytes: int | None) -> None:
+    def _foresee(cls, a: SparseArray, max_bytes: int | None, held: int = 0) -> None:
         """Raise, before anything is done, where `a` is known to be too large in this format; its maker looks again."""
 
     def _summary(self: SparseArray) -> Summary:
         """Return what forecasts ask of this matrix."""
         size = widened(self.dtype).itemsize
-        return Summary(self.shape, size, self.nnz, self._entries, self._occupied, self._row_lengths)
+        return Summary(
+            self.shape, size, self.nnz, entries=self._entries, offsets=self._occupied, fill=self._fill,
+            row_lengths=self._row_lengths, blocks=self._occupied_blocks, symmetry=self._found_symmetry,
+        )  # fmt: skip
 
     def _entries(self: SparseArray) -> int:
         """Count what this matrix would store entry by entry."""
@@ -188,13 +235,27 @@ class Family:
 
     def _occupied(self: SparseArray) -> np.ndarray:
         """Return the offsets of the diagonals on which something is stored, ascending."""
-        return self._to_csr()._occupied()
+        return self._core.occupied_diagonals(self._matrix, self._op)
+
+    def _fill(self: SparseArray) -> np.ndarray:
+        """Return how many entries lie on each of these diagonals."""
+        return self._core.entries_on_diagonals(self._matrix, self._op)
 
     def _row_lengths(self: SparseArray) -> np.ndarray:
         """Return the lengths that rows have, ascending, and how many rows have each: shape (k, 2)."""
-        csr = self._to_csr()
-        csr = csr.copy() if csr._op else csr
-        return np.array(csr._core.row_lengths(csr._matrix, 0), np.int64).reshape(-1, 2)
+        return np.array(self._core.row_lengths(self._matrix, self._op), np.int64).reshape(-1, 2)
+
+    def _occupied_blocks(self: SparseArray, size: int) -> int:
+        """Return how many ``size x size`` blocks hold entries."""
+        return self._core.occupied_blocks(self._matrix, self._op, size)
+
+    def _found_symmetry(self: SparseArray) -> str | None:
+        """Return the first symmetry that the values have, None where they have none."""
+        if self._shape[0] != self._shape[1]:
+            return None
+        csr = convert(self, COMMON)  # a conjugate has the symmetries of its origin
+        bits = csr._core.symmetries(csr._matrix)
+        return next((name for bit, name in SYMMETRIES.items() if bits & bit), None)
 
     # ---- arithmetic -------------------------------------------------------------------------------
     def _partner(self: SparseArray, other: SparseArray) -> SparseArray:
@@ -278,9 +339,22 @@ def convert(a: SparseArray, format: str, max_bytes: int | None = None) -> Sparse
     cls = format_class(format)
     if format == a.format:
         return a
-    a = unpacked(a, max_bytes)
-    cls._foresee(a, max_bytes)
-    return cls._within(a, max_bytes) if a._family == cls._family else cls._from_csr(a._to_csr(), max_bytes)
+    full = unpacked(a, max_bytes)
+    held = 0 if full is a else full.nbytes
+    cls._foresee(full, max_bytes, held)
+    if full._family == cls._family:
+        return cls._within(full, max_bytes, held)
+    csr = full._to_csr(max_bytes, held)
+    return cls._from_csr(csr, max_bytes, held if csr is full else held + csr.nbytes)
+
+
+def sorting(entries: int, itemsize: int, place: Place) -> int:
+    """Return the bytes that are needed beside csr, csc or coo while it is made of entries in any order.
+
+    On the CPU they are counted into their lines, on a GPU sorted by keys: the keys and the places of the values,
+    sorted ones, and as much for the sort itself; later the values in the old order and in the new one.
+    """
+    return 0 if place is CPU else max(44, 32 + itemsize) * entries
 
 
 def unshared(made: SparseArray, a: SparseArray) -> SparseArray:

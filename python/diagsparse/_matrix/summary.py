@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+
+BLOCK = 8  # rows and columns of a block where nothing else is said
+SYMMETRIES = {1: "symmetric", 2: "hermitian", 4: "skew-symmetric"}  # by the bits of src/cpp/core/symmetry.hpp
 
 
 class Summary:
     """The shape of a matrix, the bytes of a value, how much it stores and where. What takes a pass is found when asked.
+
+    Of entries what is stored counts, zeros among it; of diagonals what is not zero, for zeros are dropped on the way.
 
     Parameters
     ----------
@@ -17,51 +23,66 @@ class Summary:
         As of the matrix in the new format.
     stored : int
         How many values it has at most.
-    entries : function, optional
-        Counts those that a format entry by entry would keep; by default they are as many.
-    offsets : function, optional
-        Finds the offsets of the diagonals on which something is stored, ascending.
-    row_lengths : function, optional
-        Finds the lengths that rows have, ascending, and how many rows have each.
+    **found : functions
+        Each finds the fact of its name, once: ``entries`` (by default they are as many as are stored), ``offsets``,
+        ``fill``, ``row_lengths``, ``blocks`` (of a size) and ``symmetry``.
     """
 
-    def __init__(
-        self,
-        shape: tuple[int, int],
-        itemsize: int,
-        stored: int,
-        entries: Callable[[], int] | None = None,
-        offsets: Callable[[], np.ndarray] | None = None,
-        row_lengths: Callable[[], np.ndarray] | None = None,
-    ) -> None:
+    def __init__(self, shape: tuple[int, int], itemsize: int, stored: int, **found: Callable[..., Any]) -> None:
         self.shape, self.itemsize, self.stored = shape, itemsize, stored
-        self._entries, self._offsets, self._row_lengths = entries, offsets, row_lengths
+        self._found = found
+        self._blocks: dict[int, int] = {}
+        self._beyond: dict[int, int] = {}
 
     @cached_property
     def entries(self) -> int:
-        """Count of entries, of diagonals what is not zero: zeros are dropped on the way."""
-        return self.stored if self._entries is None else self._entries()
+        """Count of entries."""
+        return self._found["entries"]() if "entries" in self._found else self.stored
 
     @cached_property
     def offsets(self) -> np.ndarray:
-        """Offsets of the occupied diagonals, int64, ascending."""
-        assert self._offsets is not None
-        return self._offsets()
+        """Offsets of the diagonals on which something is stored, int64, ascending."""
+        return self._found["offsets"]()
+
+    @cached_property
+    def fill(self) -> np.ndarray:
+        """Entries on each of these diagonals, int64."""
+        return self._found["fill"]()
 
     @cached_property
     def row_lengths(self) -> np.ndarray:
         """Lengths that rows have, ascending, and how many rows have each: int64, shape (k, 2)."""
-        assert self._row_lengths is not None
-        return self._row_lengths()
+        return self._found["row_lengths"]()
 
     @property
     def longest_row(self) -> int:
         """Entries of the longest row."""
         return int(self.row_lengths[-1, 0]) if len(self.row_lengths) else 0
 
+    def beyond(self, width: int) -> int:
+        """Return how many entries the rows have beyond the first `width` of each."""
+        if width not in self._beyond:
+            lengths, rows = self.row_lengths.T
+            self._beyond[width] = int(np.maximum(lengths - width, 0) @ rows)
+        return self._beyond[width]
+
+    def blocks(self, size: int = BLOCK) -> int:
+        """Return how many of the ``size x size`` blocks hold entries; the last ones are cut off by the edges."""
+        if size not in self._blocks:
+            self._blocks[size] = self._found["blocks"](size)
+        return self._blocks[size]
+
+    @cached_property
+    def symmetry(self) -> str | None:
+        """``"symmetric"``, ``"hermitian"``, ``"skew-symmetric"`` or None: of the values, exactly; zeros do not count.
+
+        The first that holds: real symmetric matrices are symmetric. What is no number is the same as nothing.
+        """
+        return self._found["symmetry"]()
+
     def at_most(self) -> Summary:
         """Return the same with as many entries as there may be, which nobody has to count."""
-        return Summary(self.shape, self.itemsize, self.stored, None, self._offsets, self._row_lengths)
+        return Summary(self.shape, self.itemsize, self.stored)
 
 
 def diagonal_length(shape: tuple[int, int], offset: int) -> int:

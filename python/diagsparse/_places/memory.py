@@ -46,12 +46,15 @@ def _system_bytes() -> int:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def require_free(nbytes: int, what: str, place: Place = CPU, hint: str = "") -> None:
-    """Raise MemoryError when `nbytes` exceed what is free at `place`; `what` says what would be allocated."""
+def require_free(nbytes: int, what: str, place: Place = CPU, hint: str = "", beside: int = 0) -> None:
+    """Raise MemoryError when `nbytes` exceed what is free at `place`; `what` says what would be allocated.
+
+    `beside` of them are there only while it is made.
+    """
     if nbytes < SMALL or nbytes <= (free := available_bytes(place)):
         return
     where = "" if place is CPU else f" on {place.name}"
-    raise MemoryError(f"{what} would take {human(nbytes)}, {human(free)} are free{where}{hint}")
+    raise MemoryError(f"{what} would take {_told(nbytes, beside)}, {human(free)} are free{where}{hint}")
 
 
 def fits(nbytes: int, max_bytes: int | None, place: Place = CPU) -> bool:
@@ -61,10 +64,20 @@ def fits(nbytes: int, max_bytes: int | None, place: Place = CPU) -> bool:
     return nbytes < SMALL or nbytes <= available_bytes(place)
 
 
-def require(nbytes: int, max_bytes: int | None, what: str, otherwise: str = "", place: Place = CPU) -> None:
-    """Raise MemoryError when `nbytes` exceed the user's limit, or without one what is free; `otherwise` would fit."""
+def require(
+    nbytes: int, max_bytes: int | None, what: str, otherwise: str = "", place: Place = CPU, beside: int = 0
+) -> None:
+    """Raise MemoryError when `nbytes` exceed the user's limit, or without one what is free; `otherwise` would fit.
+
+    `beside` of them are there only while it is made.
+    """
     hint = f"; {otherwise}, or pass max_bytes=" if otherwise else "; pass max_bytes= to change the limit"
     if max_bytes is None:
-        require_free(nbytes, what, place, hint)
+        require_free(nbytes, what, place, hint, beside)
     elif nbytes > max_bytes:
-        raise MemoryError(f"{what} would take {human(nbytes)}, the limit is {human(max_bytes)}{hint}")
+        raise MemoryError(f"{what} would take {_told(nbytes, beside)}, the limit is {human(max_bytes)}{hint}")
+
+
+def _told(nbytes: int, beside: int) -> str:
+    """Return a count of bytes, and how many of them only pass."""
+    return f"{human(nbytes)} ({human(beside)} of it only while it is made)" if beside else human(nbytes)

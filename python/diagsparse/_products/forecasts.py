@@ -17,7 +17,7 @@ class Forecast:
     """Bytes that an operation will take."""
 
     result_nbytes: int  #: of the result, exactly
-    workspace_nbytes: int  #: needed beside it while it is made
+    workspace_nbytes: int  #: needed beside it while it is made, at most
 
     @property
     def total_nbytes(self) -> int:
@@ -44,7 +44,9 @@ def forecast(operation: str, a: Any, b: Any = None, /, *, format: str | None = N
     Forecast
         ``result_nbytes``, ``workspace_nbytes``, ``total_nbytes``. The result's are exact, but for a product of
         diagonals asked for as csr, csc or coo: there they are the most that can come out. Of a conversion to these
-        formats the values that are not zero are counted, by a pass over them.
+        formats the values that are not zero are counted, by a pass over them. The workspace of a conversion is the most
+        that is there beside the result while it is made: the matrix as csr by the way, tables, what is sorted. The
+        total is what ``max_bytes=`` has to allow.
 
     Raises
     ------
@@ -66,16 +68,24 @@ def forecast(operation: str, a: Any, b: Any = None, /, *, format: str | None = N
         raise ValueError(f'forecast: operation {operation!r}: expected "matmul" or "convert"')
     if b is not None:
         raise ValueError('forecast: "convert" takes one matrix')
-    return Forecast(convert_nbytes(a, format), 0 if format == a.format else 8 * (sum(a.shape) + 1))
+    cls, s = _format_for(a, format), a._summary()
+    if format == a.format:
+        return Forecast(cls._forecast(s), 0)
+    full = type(a)._forecast(s) if a._packed else 0
+    return Forecast(cls._forecast(s), full + cls._beside(s, a))
 
 
 def convert_nbytes(a: SparseArray, format: str | None) -> int:
     """Return the bytes of `a` in another format."""
+    return _format_for(a, format)._forecast(a._summary())
+
+
+def _format_for(a: SparseArray, format: str | None) -> type[SparseArray]:
+    """Return the class of a format that can hold `a`, or say why it cannot."""
     if format not in FORMATS:
         raise ValueError(f'forecast: no format "{format}"; there are {", ".join(FORMATS)}')
-    cls = FORMATS[format]
-    cls._check_shape(a.shape, a._core)
-    return cls._forecast(a._summary())
+    FORMATS[format]._check_shape(a.shape, a._core)
+    return FORMATS[format]
 
 
 def memory_report(a: Any) -> dict[str, int | None]:
@@ -85,10 +95,11 @@ def memory_report(a: Any) -> dict[str, int | None]:
     would drop them. Nothing is allocated to find out.
     """
     a = _sparse(a, "a")
+    s = a._summary()
     report: dict[str, int | None] = {}
     for format in FORMATS:
         try:
-            report[format] = convert_nbytes(a, format)
+            report[format] = _format_for(a, format)._forecast(s)
         except ValueError:
             report[format] = None
     return report

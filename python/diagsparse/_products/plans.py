@@ -131,8 +131,9 @@ class MatmulPlan:
 
         size = self.dtype.itemsize
         return Summary(
-            self.shape, size, self._plan.stored, None, lambda: full()._occupied(), lambda: full()._row_lengths()
-        )
+            self.shape, size, self._plan.stored, offsets=lambda: full()._occupied(),
+            row_lengths=lambda: full()._row_lengths(),
+        )  # fmt: skip
 
     @property
     def workspace_nbytes(self) -> int:

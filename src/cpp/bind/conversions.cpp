@@ -1,5 +1,6 @@
 // Conversions in Python: between formats, copies of diagonals, and what has to be known beforehand.
 #include <pybind11/complex.h>
+#include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
 #include "bind/device.hpp"
@@ -32,13 +33,25 @@ void bind_conversions(py::module_& m) {
     }
     return offset;
   });
-  m.def("occupied_diagonals", [](const Matrix& a) {
-    std::vector<int64> offsets;
-    {
-      const Entry entry(a.device(), {&a});
-      offsets = occupied_diagonals(a);
-    }
-    return offsets;
+  const auto of_diagonals = [&m](const char* name, const std::vector<int64>& (*find)(const Matrix&, Op)) {
+    m.def(name, [find](const Matrix& a, int op) {
+      const std::vector<int64>* found = nullptr;  // alive as long as the structure of `a`
+      {
+        const Entry entry(a.device(), {&a});
+        found = &find(a, op_from(op));
+      }
+      return py::array_t<int64>(static_cast<py::ssize_t>(found->size()), found->data());
+    });
+  };
+  of_diagonals("occupied_diagonals", occupied_diagonals);
+  of_diagonals("entries_on_diagonals", entries_on_diagonals);
+  m.def("occupied_blocks", [](const Matrix& a, int op, int64 size) {
+    const Entry entry(a.device(), {&a});
+    return occupied_blocks(a, op_from(op), size);
+  });
+  m.def("symmetries", [](const Matrix& csr) {
+    const Entry entry(csr.device(), {&csr});
+    return symmetries(csr);
   });
   m.def(
       "convert",

@@ -1,7 +1,8 @@
 #include "core/convert.hpp"
 
 #include <algorithm>
-#include <map>
+
+#include "core/symmetry.hpp"
 
 namespace diagsparse {
 
@@ -92,28 +93,32 @@ std::vector<int64> count_nonzero(const Matrix& a) {
   return counts;
 }
 
-const std::vector<int64>& occupied_diagonals(const Matrix& csr) {
-  const auto make = [&] { return std::make_shared<std::vector<int64>>(find_occupied_diagonals(csr)); };
-  return *csr.kept().get<std::vector<int64>>("occupied diagonals", make);  // alive as long as the structure
-}
-
 namespace {
 
-RowLengths count_row_lengths(const Matrix& a, Op op) {
-  std::map<int64, int64> rows;
-  const std::vector<std::int32_t> counts = entries_of_rows(a, op);
-  for (std::size_t i = 0, first; i < counts.size(); rows[counts[first]] += static_cast<int64>(i - first)) {
-    for (first = i; i < counts.size() && counts[i] == counts[first];) ++i;
-  }
-  return {rows.begin(), rows.end()};
+// What `find` says of op(a) as csr, the first time.
+template <class Find>
+auto& kept_fact(const Matrix& a, Op op, const std::string& name, const Find& find) {
+  using Fact = decltype(find(a));
+  // The format is in the key, since csr and the csc of its transpose share what is kept.
+  const std::string key = name + (op.transposed ? " of the transpose of " : " of ") + a.format;
+  return *a.kept().template get<Fact>(key, [&] {  // alive as long as the structure
+    return std::make_shared<Fact>(find(convert(a, {op.transposed, false}, common->name)));
+  });
 }
 
 }  // namespace
 
+const std::vector<int64>& occupied_diagonals(const Matrix& a, Op op) {
+  return kept_fact(a, op, "occupied diagonals", find_occupied_diagonals);
+}
+
+const std::vector<int64>& entries_on_diagonals(const Matrix& a, Op op) {
+  return kept_fact(a, op, "entries on diagonals", count_on_diagonals);
+}
+
 RowLengths row_lengths(const Matrix& a, Op op) {
-  if (a.format != common->name) return count_row_lengths(a, op);
-  return *a.kept().get<RowLengths>("row lengths",
-                                   [&] { return std::make_shared<RowLengths>(count_row_lengths(a, {})); });
+  if (dynamic_cast<const Layout*>(a.structure.get())) return count_row_lengths(a, op);
+  return kept_fact(a, op, "row lengths", [](const Matrix& csr) { return count_row_lengths(csr, {}); });
 }
 
 int64 longest_row(const Matrix& csr) {
@@ -121,9 +126,20 @@ int64 longest_row(const Matrix& csr) {
   return lengths.empty() ? 0 : lengths.back().first;
 }
 
+int64 occupied_blocks(const Matrix& a, Op op, int64 size) {
+  if (size < 1 || size > kLargestBlock) {
+    throw std::invalid_argument("blocks of " + std::to_string(size) + " x " + std::to_string(size) +
+                                ": expected 1 to " + std::to_string(kLargestBlock) + " rows");
+  }
+  return kept_fact(a, op, std::to_string(size) + "-blocks",
+                   [size](const Matrix& csr) { return count_blocks(csr, size); });
+}
+
+unsigned symmetries(const Matrix& csr) { return csr.rows == csr.cols ? kEverySymmetry & ~broken_symmetries(csr) : 0; }
+
 Matrix diagonals_from_csr(const Matrix& csr, const Format& format, const Options&) {
   const auto& target = static_cast<const DiagonalFormat&>(format);
-  Matrix made = zeros_on(target, csr.rows, csr.cols, occupied_diagonals(csr), csr.dtype);
+  Matrix made = zeros_on(target, csr.rows, csr.cols, occupied_diagonals(csr, {}), csr.dtype);
   if (csr.rows > 0 && csr.cols > 0) scatter_to_diagonals(csr, made);
   return made;
 }

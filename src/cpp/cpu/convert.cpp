@@ -97,67 +97,6 @@ std::optional<int64> differing_diagonal(const Matrix& packed, const Matrix& full
 
 namespace {
 
-Csr<float> structure_of(const Matrix& csr) {
-  return {csr.rows, csr.cols, csr.index("indptr").as<int64>(), csr.index("indices").as<std::int32_t>(), nullptr};
-}
-
-// Calls f(offset) for every entry.
-template <class F>
-void for_each_offset(const Csr<float>& a, const F& f) {
-  for (int64 i = 0; i < a.rows; ++i) {
-    if (i % kRows == kRows - 1) checkpoint();
-    for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) f(a.indices[e] - i);
-  }
-}
-
-}  // namespace
-
-std::vector<std::int32_t> entries_of_rows(const Matrix& a, Op op) {
-  std::vector<std::int32_t> counts(op.transposed ? a.cols : a.rows, 0);
-  const auto rows = static_cast<int64>(counts.size());
-  const int64 tasks = (rows + kRows - 1) / kRows;
-  const auto* layout = dynamic_cast<const Layout*>(a.structure.get());
-  if (layout == nullptr) {
-    const int64* start = a.index("indptr").as<int64>();
-    for (int64 i = 0; i < rows; ++i) counts[i] = static_cast<std::int32_t>(start[i + 1] - start[i]);
-    return counts;
-  }
-  const std::vector<Span> spans = packed_spans_of(*layout, op);
-  const int64 period = layout->packing.period;
-  with_stored_type(a.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    const T* values = a.values.as<const T>();
-    parallel_for(tasks, a.structure->stored(), [&](int64 task) {
-      for (const Span& s : spans) {
-        const Elements elements{s.start, s.phase, period};
-        const int64 first = std::max(task * kRows, s.row), last = std::min((task + 1) * kRows, s.row + s.length);
-        for (int64 i = first; i < last; ++i) counts[i] += !is_zero(values[elements.at(i - s.row)]);
-      }
-    });
-  });
-  return counts;
-}
-
-std::vector<int64> find_occupied_diagonals(const Matrix& csr) {
-  const Csr<float> a = structure_of(csr);
-  std::vector<int64> offsets;
-  if (!table_pays(a.rows, a.cols, csr.values.size())) {
-    offsets.reserve(csr.values.size());
-    for_each_offset(a, [&](int64 offset) { offsets.push_back(offset); });
-    std::sort(offsets.begin(), offsets.end());
-    offsets.erase(std::unique(offsets.begin(), offsets.end()), offsets.end());
-    return offsets;
-  }
-  std::vector<char> occupied(std::max<int64>(0, a.rows + a.cols - 1), 0);
-  for_each_offset(a, [&](int64 offset) { occupied[offset + a.rows - 1] = 1; });
-  for (int64 d = 0; d < static_cast<int64>(occupied.size()); ++d) {
-    if (occupied[d]) offsets.push_back(d - a.rows + 1);
-  }
-  return offsets;
-}
-
-namespace {
-
 // values[first(offset) + i] = A[i, i + offset] for every entry; first: where row 0 of a diagonal would be stored.
 template <class T, class F>
 void scatter_rows(const Csr<T>& a, T* values, const F& first) {

@@ -38,25 +38,6 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// Marks the diagonals on which entries lie: a warp takes a row. Stores race, all with the same value.
-__global__ void __launch_bounds__(kBlock) mark_diagonals(const Csr<float> a, unsigned char* occupied) {
-  const int64 i = thread_index() / 32;
-  if (i >= a.rows) return;
-  for (int64 e = a.indptr[i] + threadIdx.x % 32; e < a.indptr[i + 1]; e += 32) {
-    unsigned char* mark = occupied + (a.indices[e] - i + a.rows - 1);
-    if (*mark == 0) *mark = 1;
-  }
-}
-
-// The same without a table: writes the diagonal of each entry, counted from the lowest one.
-__global__ void __launch_bounds__(kBlock) list_diagonals(const Csr<float> a, Key* diagonals) {
-  const int64 i = thread_index() / 32;
-  if (i >= a.rows) return;
-  for (int64 e = a.indptr[i] + threadIdx.x % 32; e < a.indptr[i + 1]; e += 32) {
-    diagonals[e] = static_cast<Key>(a.indices[e] - i + a.rows - 1);
-  }
-}
-
 // Where row 0 of a diagonal would be stored: in a table of all diagonals, or found among the spans.
 struct InTable {
   const int64* base;
@@ -146,31 +127,6 @@ std::optional<int64> differing_diagonal(const Matrix& packed, const Matrix& full
     if (found[d]) return all[d].offset;
   }
   return std::nullopt;
-}
-
-std::vector<int64> find_occupied_diagonals(const Matrix& csr) {
-  const int64 count = csr.rows + csr.cols - 1;
-  std::vector<int64> offsets;
-  if (csr.rows == 0 || csr.cols == 0) return offsets;
-  const Csr<float> a{csr.rows, csr.cols, csr.index("indptr").as<int64>(), csr.index("indices").as<std::int32_t>(),
-                     nullptr};
-  if (!table_pays(csr.rows, csr.cols, csr.values.size())) {
-    std::shared_ptr<void> keys = allocate(csr.values.size() * static_cast<int64>(sizeof(Key)));
-    launch("list diagonals", list_diagonals, blocks(a.rows * 32), dim3(kBlock), a, static_cast<Key*>(keys.get()));
-    sort_keys(keys, csr.values.size(), 33);  // rows + cols < 2^32
-    std::vector<Key> found = download(static_cast<const Key*>(keys.get()), csr.values.size());
-    found.erase(std::unique(found.begin(), found.end()), found.end());
-    for (const Key d : found) offsets.push_back(static_cast<int64>(d) - csr.rows + 1);
-    return offsets;
-  }
-  const Scratch<unsigned char> marks(count);
-  CUDA_CALL(cudaMemsetAsync(marks.get(), 0, count, stream()));
-  launch("mark diagonals", mark_diagonals, blocks(a.rows * 32), dim3(kBlock), a, marks.get());
-  const std::vector<unsigned char> occupied = download(marks.get(), count);
-  for (int64 d = 0; d < count; ++d) {
-    if (occupied[d]) offsets.push_back(d - csr.rows + 1);
-  }
-  return offsets;
 }
 
 void scatter_to_diagonals(const Matrix& csr, Matrix& to) {

@@ -20,27 +20,6 @@ __global__ void __launch_bounds__(kBlock)
   if (threadIdx.x % 32 == 0 && mine > 0) atomicAdd(counts + blockIdx.y, mine);
 }
 
-// Elements of a diagonal from row `row` on.
-struct RowRun {
-  Elements elements;
-  int64 row, length;
-};
-
-template <class T>
-__global__ void __launch_bounds__(kBlock)
-    count_by_rows(const T* values, const __grid_constant__ Runs<RowRun> runs, std::int32_t* counts) {
-  const RowRun& run = runs.at[blockIdx.y];
-  const int64 width = static_cast<int64>(gridDim.x) * blockDim.x;
-  for (int64 t = thread_index(); t < run.length; t += width) {
-    if (!is_zero(values[run.elements.at(t)])) atomicAdd(counts + run.row + t, 1);
-  }
-}
-
-__global__ void __launch_bounds__(kBlock) count_lines(const std::int64_t* indptr, int64 lines, std::int32_t* counts) {
-  const int64 i = thread_index();
-  if (i < lines) counts[i] = static_cast<std::int32_t>(indptr[i + 1] - indptr[i]);
-}
-
 // Element t of the run is A[row + t, row + t + offset].
 struct ScaledRun {
   int64 start, row, offset, length;
@@ -95,30 +74,6 @@ std::vector<int64> count_runs(const Matrix& a, const std::vector<ValueRun>& runs
   });
   const auto host = download(counts.get(), static_cast<int64>(runs.size()));
   return {host.begin(), host.end()};
-}
-
-std::vector<std::int32_t> entries_of_rows(const Matrix& a, Op op) {
-  using namespace cuda;
-  const int64 rows = op.transposed ? a.cols : a.rows;
-  const Scratch<std::int32_t> counts(rows);
-  const auto* layout = dynamic_cast<const Layout*>(a.structure.get());
-  if (layout == nullptr) {
-    launch("count lines", count_lines, blocks(rows), dim3(kBlock), a.index("indptr").as<std::int64_t>(), rows,
-           counts.get());
-    return download(counts.get(), rows);
-  }
-  CUDA_CALL(cudaMemsetAsync(counts.get(), 0, rows * sizeof(std::int32_t), stream()));
-  std::vector<RowRun> runs;
-  for (const Span& s : packed_spans_of(*layout, op)) {
-    runs.push_back({{s.start, s.phase, layout->packing.period}, s.row, s.length});
-  }
-  with_stored_type(a.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    in_launches(runs, [&](dim3 grid, const Runs<RowRun>& part, std::size_t) {
-      launch("count by rows", count_by_rows<T>, grid, dim3(kBlock), a.values.as<T>(), part, counts.get());
-    });
-  });
-  return download(counts.get(), rows);
 }
 
 Matrix scaled_by(const Matrix& a, bool conjugated, const Dense& dense) {

@@ -1,4 +1,5 @@
 // The binding's side of the CPU: NumPy arrays in and out, threads, the memory-reading yardstick.
+#include <pybind11/complex.h>
 #include <pybind11/numpy.h>
 
 #include <bit>
@@ -6,7 +7,9 @@
 
 #include "bind/device.hpp"
 #include "core/gate.hpp"
+#include "cpu/dense.hpp"
 #include "cpu/measure.hpp"
+#include "cpu/merge.hpp"
 #include "cpu/parallel.hpp"
 
 namespace py = pybind11;
@@ -89,6 +92,23 @@ void bind_device(py::module_& m) {
     const Array pointers = array_from(indptr), columns = array_from(indices);
     const Entry entry(0);
     return check_lines(who, pointers, columns, lines, extent);
+  });
+  m.def("add_to_dense", [](Scalar alpha, const Matrix& a, int op, py::handle dense, bool accumulate) {
+    const Dense to = dense_from(dense);
+    const Entry entry(0);
+    add_to_dense(alpha, a, op_from(op), to, accumulate);
+  });
+  m.def("unequal_places", [](const Matrix& a, int op_a, const Matrix& b, int op_b, const std::string& format,
+                             const std::string& dtype) {
+    const DType type = dtype_from_name(dtype);
+    std::vector<Part> places;
+    {
+      const Entry entry(0);
+      places = unequal_places(format, {&a, op_from(op_a), 1.0}, {&b, op_from(op_b), 1.0}, type);
+    }
+    py::dict out;
+    for (const Part& part : places) out[py::str(part.first)] = to_python(part.second);
+    return out;
   });
   m.def("instruction_set", &instruction_set);
   m.def("get_num_threads", &requested_thread_count);

@@ -4,6 +4,7 @@
 #include "core/arithmetic.hpp"
 #include "core/convert.hpp"
 #include "core/elementwise.hpp"
+#include "cpu/dense.hpp"
 #include "cpu/parallel.hpp"
 #include "cpu/values.hpp"
 
@@ -14,6 +15,7 @@ namespace {
 constexpr int64 kValues = 1 << 15;  // values a task
 constexpr int64 kLines = 1 << 12;   // rows or columns a task
 constexpr int64 kShort = 64;        // entries of a line that are read sooner than bisected
+constexpr int64 kAtOnce = 64;       // entries of coo that are looked at before one is copied
 
 // Calls f(first, last) for pieces of [0, count), on several threads where there is much to do.
 template <class F>
@@ -91,6 +93,8 @@ Array weighted_sum(Scalar alpha, const Array& a, Scalar beta, const Array& b) {
     in_pieces(a.size(), kValues, a.size(), [&](int64 first, int64 last) {
       if (alpha == 1.0 && beta == 1.0) {
         for (int64 e = first; e < last; ++e) to[e] = u[e] + v[e];
+      } else if (alpha == 1.0 && beta == -1.0) {
+        for (int64 e = first; e < last; ++e) to[e] = u[e] + Real<T>(-1) * v[e];
       } else {
         for (int64 e = first; e < last; ++e) to[e] = left * u[e] + right * v[e];
       }
@@ -127,6 +131,40 @@ Matrix scaled_by(const Matrix& a, bool conjugated, const Dense& dense) {
   return out;
 }
 
+void add_to_dense(Scalar alpha, const Matrix& a, Op op, const Dense& to, bool accumulate) {
+  const int64 row_step = op.transposed ? to.col_stride : to.row_stride;
+  const int64 col_step = op.transposed ? to.row_stride : to.col_stride;
+  with_value_type(a.dtype, [&](auto s) {
+    with_value_type(to.dtype, [&](auto t) {
+      using S = decltype(s);
+      using T = decltype(t);
+      if constexpr (is_complex<T> || !is_complex<S>) {
+        const Factor<T> scale(alpha);
+        const S* values = a.values.as<S>();
+        const auto put = [=](int64 e, T* out) {
+          const T value = scale * convert<T>(conjugate_if(op.conjugated, values[e]));
+          *out = accumulate ? *out + value : value;
+        };
+        T* const out = to.as<T>();
+        if (dynamic_cast<const Indices*>(a.structure.get())) {
+          for_each_entry(a, [=](int64 e, int64 i, int64 j) { put(e, out + i * row_step + j * col_step); });
+          return;
+        }
+        const std::vector<Span>& spans = a.layout().spans;
+        in_pieces(a.rows, kLines, a.structure->stored(), [&](int64 first, int64 last) {
+          for (const Span& s : spans) {
+            for (int64 i = std::max(first, s.row); i < std::min(last, s.row + s.length); ++i) {
+              put(s.start + i - s.row, out + i * row_step + (i + s.offset) * col_step);
+            }
+          }
+        });
+      } else {
+        throw std::invalid_argument("complex values do not fit a real array");
+      }
+    });
+  });
+}
+
 Array entries_on_diagonal(const Matrix& a, Op op, int64 k) {
   const int64 stored = op.transposed ? -k : k, length = diagonal_length(a.rows, a.cols, stored);
   Array out = Array::zeros(a.dtype, {length});
@@ -136,8 +174,17 @@ Array entries_on_diagonal(const Matrix& a, Op op, int64 k) {
     T* to = out.as<T>();
     const int64 row = first_row(stored);
     if (a.format == "coo") {
-      for_each_entry(a, [=](int64 e, int64 i, int64 j) {
-        if (j - i == stored) to[i - row] = conjugate_if(op.conjugated, values[e]);
+      const auto *i = a.index("row").as<std::int32_t>(), *j = a.index("col").as<std::int32_t>();
+      const auto offset = static_cast<std::int32_t>(stored);
+      in_pieces(a.values.size(), kValues, a.values.size(), [&](int64 first, int64 last) {
+        for (; first < last; first += kAtOnce) {
+          const int64 end = std::min(last, first + kAtOnce);
+          int met = 0;
+          for (int64 e = first; e < end; ++e) met += j[e] - i[e] == offset;
+          for (int64 e = first; met > 0 && e < end; ++e) {
+            if (j[e] - i[e] == offset) to[i[e] - row] = conjugate_if(op.conjugated, values[e]);
+          }
+        }
       });
       return;
     }

@@ -57,6 +57,7 @@ class SparseArray(Family, LinearOperator):
             cls._family = cls._family or cls.format
             cls._format, cls.format = cls.format, FormatName(cls.format)  # type: ignore[assignment]
             setattr(SparseArray, f"to{cls.format}", _converter(cls.format))
+            setattr(cls, f"to{cls.format}", _itself(cls.format))
 
     def _settle(self, place: Place) -> None:
         """Remember where the matrix lives; the class says it for the CPU."""
@@ -262,6 +263,17 @@ def _converter(format: str) -> Any:
 
     convert.__name__ = f"to{format}"
     convert.__doc__ = f"Return this matrix as `{format}_array`; see `asformat`."
+    return convert
+
+
+def _itself(format: str) -> Any:
+    """Return the same method for the matrices that are of this format already."""
+
+    def convert(self: SparseArray, copy: bool = False, *, max_bytes: int | None = None) -> SparseArray:
+        return self.copy() if copy else self
+
+    convert.__name__ = f"to{format}"
+    convert.__doc__ = f"Return this `{format}_array`, or a copy of it."
     return convert
 
 

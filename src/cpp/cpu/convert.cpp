@@ -235,8 +235,8 @@ Matrix csr_from_diagonals(const Matrix& a, Op op) {
   const std::vector<Span> spans = spans_of(a.layout(), op);
   const int64 rows = op.transposed ? a.cols : a.rows, cols = op.transposed ? a.rows : a.cols;
   check_shape(csr, rows, cols);
-  Array indptr = Array::zeros(DType::i64, {rows + 1});
-  int64* start = indptr.as<int64>();
+  Array indptr = Array::empty(DType::i64, {rows + 1});
+  auto* start = indptr.as<int64>();
   const Shares shares = shares_of_rows(spans, rows);
   std::vector<Array> made;
   with_value_type(a.dtype, [&](auto zero) {

@@ -106,7 +106,8 @@ def _checked_output(out: Any, shape: tuple[int, ...], dtype: np.dtype, who: str)
 
 def native(a: np.ndarray) -> bool:
     """Whether native code can walk an array: its elements lie whole elements apart."""
-    return a.flags.aligned and not any(step % a.itemsize for step in a.strides)
+    flags = a.flags
+    return flags.aligned and (flags.c_contiguous or not any(step % a.itemsize for step in a.strides))
 
 
 def broadcast(dense: np.ndarray, dtype: np.dtype, shape: tuple[int, int]) -> np.ndarray:

@@ -32,7 +32,7 @@ def with_sparse(a: SparseArray, b: SparseArray, compare: Callable[[Any, Any], An
     format = "csc" if left._format == "csc" else COMMON
     dtype = np.result_type(left._dtype, right._dtype).name
     places = a._core.unequal_places(left._matrix, left._op, right._matrix, right._op, format, dtype)
-    differ = _bools(format, a._shape, places["indices"], places["indptr"])
+    differ = _bools(format, a._shape, places)
     return _complement(differ) if compare is operator.eq else differ
 
 
@@ -42,13 +42,10 @@ def with_scalar(a: SparseArray, number: Any, compare: Callable[[Any, Any], Any])
     _require_room(a, full, compare)
     entries = _entries(a)
     format = "csc" if entries._format == "csc" else COMMON
-    entries = convert(entries, format)
-    entries = entries.copy() if entries._op else entries
-    parts = entries._matrix.parts()
-    here = (_OPPOSITE[compare] if full else compare)(parts["values"], number)
-    made = _bools(format, a._shape, parts["indices"].copy(), parts["indptr"], here)
-    if not here.all():
-        made.eliminate_zeros()
+    if entries._op or entries._format != format:
+        entries = convert(entries, format).copy()
+    here = (_OPPOSITE[compare] if full else compare)(entries._matrix.values, number)
+    made = _bools(format, a._shape, entries._core.named_places(entries._matrix, here))
     return _complement(made) if full else made
 
 
@@ -71,14 +68,14 @@ def _entries(a: SparseArray) -> SparseArray:
     return a if a._family == FORMATS[COMMON]._family else convert(a, COMMON)
 
 
-def _bools(format: str, shape: tuple[int, int], indices: Any, indptr: Any, values: Any = None) -> Any:
-    """Return SciPy's array of bools in these places, by default all True; `indices` are its own from here on."""
+def _bools(format: str, shape: tuple[int, int], places: dict[str, np.ndarray]) -> Any:
+    """Return SciPy's array that is True in these places, which are its own from here on."""
+    indices, indptr = places["indices"], places["indptr"]
     index = np.int32 if len(indices) < _NARROW else np.int64  # SciPy wants one type for both
-    values = np.ones(len(indices), bool) if values is None else values
-    parts = values, indices.astype(index, copy=False), indptr.astype(index, copy=False)
-    made = FORMATS[format]._scipy(parts, shape=shape)  # type: ignore[attr-defined]
-    made.has_canonical_format = True
-    return made
+    values = np.empty(len(indices), bool)
+    values.fill(True)
+    parts = values, indices.astype(index, copy=False), indptr.astype(index)
+    return FORMATS[format]._scipy(parts, shape=shape)  # type: ignore[attr-defined]
 
 
 def _complement(a: Any) -> Any:
@@ -90,4 +87,4 @@ def _complement(a: Any) -> Any:
     indices = np.broadcast_to(np.arange(length, dtype=np.int32), free.shape)[free]
     indptr = np.zeros(lines + 1, np.int64)
     np.cumsum(length - counts, out=indptr[1:])
-    return _bools(a.format, a.shape, indices, indptr)
+    return _bools(a.format, a.shape, {"indices": indices, "indptr": indptr})

@@ -105,7 +105,7 @@ class Conversions:
             raise ValueError(f"toarray: out is {given}, expected {self.dtype} of shape {(m, n)}")
         if self._place is CPU and np.may_share_memory(out, self._matrix.values):
             raise ValueError("toarray: out is part of A's values")
-        out[...] = 0
+        out.fill(0)
         return out
 
     def todense(self: SparseArray, order: str | None = None, out: np.ndarray | None = None) -> np.ndarray:

@@ -52,6 +52,12 @@ py::array as_numpy(py::handle object) {
   return a;
 }
 
+py::dict by_name(const std::vector<Part>& parts) {
+  py::dict out;
+  for (const Part& part : parts) out[py::str(part.first)] = to_python(part.second);
+  return out;
+}
+
 }  // namespace
 
 Dense dense_from(py::handle object) {
@@ -106,9 +112,17 @@ void bind_device(py::module_& m) {
       const Entry entry(0);
       places = unequal_places(format, {&a, op_from(op_a), 1.0}, {&b, op_from(op_b), 1.0}, type);
     }
-    py::dict out;
-    for (const Part& part : places) out[py::str(part.first)] = to_python(part.second);
-    return out;
+    return by_name(places);
+  });
+  m.def("named_places", [](const Matrix& a, const py::array_t<bool, py::array::c_style>& keep) {
+    if (keep.size() != a.values.size()) throw std::logic_error("named_places: not one for each entry");
+    std::vector<Part> places;
+    {
+      const bool* const named = keep.data();
+      const Entry entry(0);
+      places = named_places(a, named);
+    }
+    return by_name(places);
   });
   m.def("instruction_set", &instruction_set);
   m.def("get_num_threads", &requested_thread_count);

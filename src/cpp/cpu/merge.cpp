@@ -364,4 +364,13 @@ std::vector<Part> unequal_places(const std::string& name, const EntryTerm& first
   });
 }
 
+std::vector<Part> named_places(const Matrix& a, const bool* keep) {
+  const Side all({&a, {}, 1.0}, format_of(a.format), a.dtype);
+  return with_places(all, [&](auto* places) {
+    using Places = std::remove_pointer_t<decltype(places)>;
+    const float* const none = nullptr;
+    return filtered<float, Places, false>(all, none, [=](int64 e) { return keep[e]; }).places;
+  });
+}
+
 }  // namespace diagsparse

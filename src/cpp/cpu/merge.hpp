@@ -9,4 +9,7 @@ namespace diagsparse {
 // of both. What is no number differs from everything.
 std::vector<Part> unequal_places(const std::string& format, const EntryTerm& a, const EntryTerm& b, DType dtype);
 
+// The index arrays of csr, csc or coo without the entries that `keep` (one for each) does not name.
+std::vector<Part> named_places(const Matrix& a, const bool* keep);
+
 }  // namespace diagsparse

@@ -196,7 +196,8 @@ Array entries_on_diagonal(const Matrix& a, Op op, int64 k) {
       for (int64 t = first; t < last; ++t) {
         const std::int32_t *found = index + start[line + t], *end = index + start[line + t + 1];
         const auto wanted = static_cast<std::int32_t>(other + t);
-        found = end - found > kShort ? std::lower_bound(found, end, wanted) : std::find(found, end, wanted);
+        if (end - found > kShort) found = std::lower_bound(found, end, wanted);
+        while (found != end && *found < wanted) ++found;
         if (found != end && *found == wanted) to[t] = conjugate_if(op.conjugated, values[found - index]);
       }
     });

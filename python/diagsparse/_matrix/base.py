@@ -67,13 +67,14 @@ class SparseArray(Family, LinearOperator):
     @staticmethod
     def _wrap(matrix: Any, op: int = 0) -> SparseArray:
         """Return a view of a C++ matrix. The class follows from the matrix's format."""
-        self = object.__new__(FORMATS[matrix.format])
+        format, number, rows, cols, packed, symmetry = matrix.told
+        self = object.__new__(FORMATS[format])
         self._matrix = matrix
-        self._dtype = dtype = stored_dtype(matrix.dtype)
-        if matrix.packed:
-            self._packed, op = True, _turned(matrix.symmetry, op)
+        self._dtype = dtype = stored_dtype(number)
+        if packed:
+            self._packed, op = True, _turned(symmetry, op)
         self._op = op if dtype.kind == "c" else op & TRANSPOSED
-        self._shape = (matrix.cols, matrix.rows) if op & TRANSPOSED else (matrix.rows, matrix.cols)
+        self._shape = (cols, rows) if op & TRANSPOSED else (rows, cols)
         if type(matrix) is not _CpuMatrix:
             self._settle(place_of(matrix))
         return self

@@ -58,12 +58,12 @@ class Matrix(Protocol):
     rows: int
     cols: int
     dtype: int
+    told: tuple[str, int, int, int, bool, int]
     stored: int
     diagonals: int
     strips: int
     symmetry: int
     period: int
-    packed: bool
     nbytes: int
     device: int
     values: Array
@@ -170,6 +170,7 @@ class CpuCore(Core, Protocol):
         self, a: Matrix, op_a: int, b: Matrix, op_b: int, format: str, dtype: str
     ) -> dict[str, np.ndarray]: ...
     def named_places(self, a: Matrix, keep: np.ndarray) -> dict[str, np.ndarray]: ...
+    def times_vector(self, a: Matrix, op: int, x: np.ndarray) -> np.ndarray | None: ...
     def instruction_set(self) -> str: ...
     def get_num_threads(self) -> int: ...
     def set_num_threads(self, n: int) -> None: ...

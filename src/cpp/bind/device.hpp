@@ -1,6 +1,7 @@
 // What the binding needs from its device: device_cpu.cpp for `_core`, src/cuda/bind for `_cuda`.
 #pragma once
 
+#include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
 #include "bind/python_lock.hpp"
@@ -19,6 +20,7 @@ DType dtype_from_name(const std::string& name);
 
 // Host memory as a NumPy array, the same in both modules.
 pybind11::object to_numpy(const Array& array);
+const pybind11::dtype& numpy_type(DType type);  // asked of NumPy once each: it would read the name anew
 
 // Lives while native code works: other Python threads run, a signal ends the work between blocks, and a GPU module
 // works on this device and on the caller's stream. The arrays of `used` stay whole until that work is done.

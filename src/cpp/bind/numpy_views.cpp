@@ -17,9 +17,6 @@ DType dtype_from_name(const std::string& name) {
   throw py::type_error("values of type " + name);
 }
 
-namespace {
-
-// Asked of NumPy once each: it would read the name anew.
 const py::dtype& numpy_type(DType type) {
   static const char* names[] = {"f4", "f8", "c8", "c16", "f2", "bfloat16", "i4", "i8"};
   static auto* types = new std::vector<std::optional<py::dtype>>(std::size(names));  // outlive the interpreter
@@ -27,8 +24,6 @@ const py::dtype& numpy_type(DType type) {
   if (!known) known = py::dtype(names[static_cast<int>(type)]);
   return *known;
 }
-
-}  // namespace
 
 py::object to_numpy(const Array& array) {
   const auto* owner = new std::shared_ptr<const void>(array.owner);

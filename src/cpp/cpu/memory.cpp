@@ -46,6 +46,15 @@ void* align(int64 bytes) {
   return p;
 }
 
+// Of malloc and aligned here: aligned_alloc searches longer where blocks come and go.
+std::shared_ptr<void> small(int64 bytes) {
+  void* block = std::malloc(bytes + kLine);
+  if (block == nullptr) throw std::bad_alloc();
+  const auto address = reinterpret_cast<std::uintptr_t>(block);
+  return std::shared_ptr<void>(static_cast<char*>(block) + (kLine - address % kLine),
+                               [block](void*) { std::free(block); });
+}
+
 void give_back(void* p, int64 bytes) {
   if (bytes < kLarge) std::free(p);
   else munmap(p, bytes);
@@ -92,7 +101,7 @@ FreedBlocks& freed() {
 }  // namespace
 
 std::shared_ptr<void> allocate(int64 bytes) {
-  if (bytes < kSmall) return std::shared_ptr<void>(align(std::max(kLine, round_up(bytes, kLine))), std::free);
+  if (bytes < kSmall) return small(bytes);
   const int64 size = round_up(bytes, bytes < kLarge ? kStep : kPage);
   void* p = freed().find(size);
   if (p == nullptr) p = size < kLarge ? align(size) : map_pages(size);

@@ -1,4 +1,5 @@
-// Sums, element-wise products and comparisons of csr, csc and coo on the CPU: two lists of sorted entries are walked side by side.
+// Sums, element-wise products and comparisons of csr, csc and coo on the CPU: two lists of sorted entries are walked
+// side by side.
 #include "cpu/merge.hpp"
 
 #include <algorithm>
@@ -238,8 +239,8 @@ Made walked(const Side& a, const Side& b, bool zeros) {
     u = a.start(), v = b.start(), lines = a.lines();
     cuts = cuts_in_lines(u, v, lines);
   } else {
-    cuts = cuts_in_pairs(InPairs(places_of<InPairs>(a)), a.values.size(), InPairs(places_of<InPairs>(b)),
-                         b.values.size());
+    cuts =
+        cuts_in_pairs(InPairs(places_of<InPairs>(a)), a.values.size(), InPairs(places_of<InPairs>(b)), b.values.size());
   }
   const Entries<T, Places> left(a), right(b);
   return made_by<T, Places, has_values<How>>(cuts, lines, [&](const auto& out, int64* start, int64 t, int64 to) {

@@ -43,8 +43,8 @@ inline int thread_count_for(int64 tasks, int64 work) {
   return work < kSerialWork ? 1 : static_cast<int>(std::min<int64>(thread_count(), tasks));
 }
 
-// Calls f(task) for 0 <= task < tasks, neighbours on one thread, which takes them in order. f must not depend on the thread. What f throws
-// is thrown here, once all tasks have ended. Between tasks the caller may be interrupted.
+// Calls f(task) for 0 <= task < tasks, neighbours on one thread, which takes them in order. f must not depend on the
+// thread. What f throws is thrown here, once all tasks have ended. Between tasks the caller may be interrupted.
 template <class F>
 void parallel_for(int64 tasks, int64 work, const F& f) {
   const int threads = thread_count_for(tasks, work);

@@ -96,11 +96,12 @@ Entry::~Entry() = default;
 namespace {
 
 // op(A) x for a vector of A's own type that kernels walk as it is; None for any other, which takes the long way.
-py::object times_vector(const Matrix& a, int op, py::handle object) {
+py::object times_vector(const Matrix& a, int op, const py::array& x) {
   const Op seen = op_from(op);
-  const py::array x = as_numpy(object);
   const bool known = item_size(a.dtype) > 2 && x.dtype().ptr() == numpy_type(a.dtype).ptr();
-  const bool walked = x.ndim() == 1 && (x.flags() & py::array::c_style);
+  constexpr int plain =
+      static_cast<int>(py::array::c_style) | static_cast<int>(py::detail::npy_api::NPY_ARRAY_ALIGNED_);
+  const bool walked = x.ndim() == 1 && (x.flags() & plain) == plain;
   if (!known || !walked || x.size() != (seen.transposed ? a.rows : a.cols)) return py::none();
   const std::vector<py::ssize_t> shape{seen.transposed ? a.cols : a.rows};
   py::array y(numpy_type(a.dtype), shape);

@@ -187,3 +187,36 @@ def test_nan_and_inf(format):
         for axis in (0, 1):
             assert np.array_equal(A.sum(axis=axis), a.sum(axis=axis), equal_nan=True), (dtype, axis)
         assert np.array_equal(A.diagonal(), a.diagonal()) and A.count_nonzero() == 7
+
+
+@FORMATS
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_dense_arrays_of_any_layout(format, dtype):
+    """`toarray` into any memory, and sums with dense arrays of any order, type and sign."""
+    for name in holding(format, SMALL):
+        for view in VIEWS.values():
+            A = view(ds.array(matrix(name).astype(dtype), format))
+            dense, (m, n) = A.toarray(), A.shape
+            packed = np.zeros(m * n, [("odd", "u1"), ("value", dtype)])["value"].reshape(m, n)  # not aligned
+            for out in (np.ones((m, n), dtype, "F"), np.ones((m, 3 * n), dtype)[:, ::-3][:, :n], packed):
+                assert A.toarray(out=out) is out and np.array_equal(out, dense), name
+            for other in (random((m, n), dtype, name), np.ones((n, m), "float64").T, np.ones((m, n), bool)):
+                for made, expected in ((A + other, dense + other), (other + A, other + dense),
+                                       (A - other, dense - other), (other - A, other - dense)):  # fmt: skip
+                    assert made.dtype == expected.dtype and np.array_equal(made, expected), name
+
+
+@FORMATS
+def test_results_do_not_depend_on_the_number_of_threads(format):
+    n = 40_000
+    a = ds.gallery.banded(n, 3, 2, seed=0)
+    a.data[:, ::5] = 0
+    made = []
+    for threads in (1, 4):
+        ds.set_num_threads(threads)
+        A = ds.array(a, format)
+        made.append([X.to_scipy("csr") for X in (A.tocsr(), A.T.tocsc(), A.T.tocoo(), A - A.T, A.multiply(A.T))])
+        assert A.trace() == A.diagonal().sum()
+    for one, four in zip(*made, strict=True):
+        assert np.array_equal(one.data, four.data) and np.array_equal(one.indices, four.indices)
+    assert abs(made[0][0] - sp.csr_array(a)).nnz == 0

@@ -113,6 +113,12 @@ def test_any_number_of_threads(format, dtype):
         assert_stored(A.T + B, a.T.tocsr() + b, A.T.format, f"A.T + B on {threads} threads")
         assert_stored(A + 2 * A, a + 2 * a, format, "one structure")
         assert np.array_equal(A.diagonal(7), a.diagonal(7))
+        differ = A != B
+        assert (differ != (a != b).asformat(differ.format)).nnz == 0 and differ.nnz == (a != b).nnz
+        b_like_a = a.copy()
+        b_like_a.data[::3] *= 2
+        assert_stored(A - ds.array(b_like_a, format), a - b_like_a, format, "much cancels")
+        assert (ds.array(b_like_a, format) != A).nnz == len(b_like_a.data[::3])
         assert_stored(A * factors, a.multiply(factors), format, "columns scaled")
         assert_stored(factors[:, None] * A, a.multiply(factors[:, None]), format, "rows scaled")
 

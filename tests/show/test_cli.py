@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import diagsparse as ds
 from diagsparse import measure
-from diagsparse._study import bench, commands, exactness
+from diagsparse._study import bench, commands, exactness, small_work
 from diagsparse.cli import main
 
 FAST = ["--budget", "0.01"]
@@ -119,6 +119,10 @@ def test_a_broken_file_is_one_line_on_standard_error(tmp_path):
             ["bench", "tables-000", "--dtype", "float32"],
             "bench: --dtype float32, but tables-000 are experiments in float64",
         ),
+        (
+            ["bench", "small-work", "--dtype", "float32"],
+            "bench: --dtype float32, but small-work are experiments in float64",
+        ),
         (["bench", "tables-000", "--budget", "2"], "bench: --budget 2, but tables-000 takes as long as its samples"),
         (["nope"], "No such command 'nope'"),
     ],
@@ -188,6 +192,19 @@ def test_bench_writes_figures_and_its_table(tmp_path, no_mkl):
     threads = len({row["threads"] for row in report["rows"]})
     assert table.count("| C = A B | band, n = 50, 5 diagonals |") == threads  # in the summary
     assert table.count("| band, n = 50, 5 diagonals |") == 4 * threads  # and a table for each of two operations
+
+
+def test_bench_of_small_work_checks_every_element_wise_operation(tmp_path):
+    out = call("bench", "small-work", "--quick").stdout
+    assert "A @ x" in out and "plan(out=C)" in out and "A / 3" in out and "ratio" in out and "WRONG" not in out
+    report = json.loads((tmp_path / "diagsparse-bench-small-work.json").read_text())
+    assert report["ok"] and {row["group"] for row in report["rows"]} == {"calls", "elements", "plans"}
+    for row in report["rows"]:
+        assert row["seconds"] > 0 and (row["ratio"] is None) == (row["group"] == "plans"), row
+    named = {row["what"] for row in report["rows"] if row["group"] == "elements"}
+    assert named == {*small_work.OPERATIONS, *small_work.WITH_DENSE}
+    table = call("bench", "--table", "diagsparse-bench-small-work.json").stdout
+    assert table.count("| A + B |") == len(small_work.FORMATS)
 
 
 def test_bench_measures_bandwidth_in_the_same_run(no_mkl):

@@ -1,5 +1,8 @@
 """``==`` and ``!=``, NumPy's functions on matrices, and SciPy's matrices on the left."""
 
+import operator
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -94,3 +97,32 @@ def test_products_with_scipy_matrices_on_the_left(format):
         assert np.allclose(made.toarray(), expected, rtol=1e-14)
     assert np.allclose((sp.csr_array(S) * A).toarray(), S.toarray() * A.toarray())
     assert np.allclose((A * sp.csr_array(S)).toarray(), S.toarray() * A.toarray())
+
+
+@pytest.mark.parametrize("format", ds.formats())
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+def test_results_are_scipys(format, dtype):
+    """Of matrices, numbers and dense arrays, the same places as SciPy's, with what is no number and stored zeros."""
+    rng = np.random.default_rng(3)
+    dense = rng.integers(-1, 3, size=(12, 12)) * (rng.uniform(size=(12, 12)) < 0.4)
+    a, b = sp.csr_array(dense.astype(dtype)), sp.csr_array(np.roll(dense, 1, axis=1).astype(dtype))
+    a.data[3], b.data[5] = np.nan, np.inf
+    for left, right in ((a, b), (a, a.copy()), (a, 2 * a), (a, sp.csr_array(a.shape, dtype=dtype))):
+        for A, seen in ((ds.array(left, format), left), (ds.array(left, format).T, left.T.tocsr())):
+            for other, theirs in ((ds.array(right, "csc"), right), (ds.array(right, format), right), (right, right),
+                                  (0, 0), (2, 2), (np.nan, np.nan), (np.float32(1), 1), (dense, dense)):  # fmt: skip
+                for compare in (operator.eq, operator.ne):
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore", sp.SparseEfficiencyWarning)
+                        made, expected = compare(A, other), compare(seen, theirs)
+                    assert made.dtype == bool and type(made).__name__ in ("csr_array", "csc_array", "ndarray")
+                    if sp.issparse(made):
+                        assert made.nnz == expected.nnz and made.has_canonical_format
+                        made, expected = made.toarray(), expected.toarray()
+                    assert np.array_equal(made, expected)
+
+
+@pytest.mark.parametrize("format", ds.formats())
+def test_matrices_of_other_shapes_differ(format):
+    A, B = ds.array(np.eye(3), format), ds.array(np.eye(4), format)
+    assert (A == B) is False and (A != B) is True

@@ -104,9 +104,15 @@ def _checked_output(out: Any, shape: tuple[int, ...], dtype: np.dtype, who: str)
     return out
 
 
+def native(a: np.ndarray) -> bool:
+    """Whether native code can walk an array: its elements lie whole elements apart."""
+    flags = a.flags
+    return flags.aligned and (flags.c_contiguous or not any(step % a.itemsize for step in a.strides))
+
+
 def broadcast(dense: np.ndarray, dtype: np.dtype, shape: tuple[int, int]) -> np.ndarray:
     """Return a view of an array over all of `shape`, in another type, that native code can walk."""
     values = dense.astype(dtype, copy=False)
-    if not values.flags.aligned or any(step % values.itemsize for step in values.strides):
+    if not native(values):
         values = values.copy()
     return np.broadcast_to(values, shape)

@@ -249,6 +249,11 @@ class DiagonalArray(Packed, DiagonalProducts, Format):
             return np.zeros(0, self.dtype)
         return self._place.host(self._core.diagonal(self._matrix, self._op, k))
 
+    def _diagonal_to_read(self, k: int) -> np.ndarray:
+        if self._packed or not -self._shape[0] < k < self._shape[1]:
+            return self.diagonal(k)
+        return self._place.host(self._core.diagonal(self._matrix, self._op, k, True))
+
     def _alone(self, k: int) -> DiagonalArray:
         """Return diagonal `k`, if it is stored, in full and without the others."""
         wide = self.astype(widened(self.dtype), copy=False)
@@ -305,15 +310,8 @@ class DiagonalArray(Packed, DiagonalProducts, Format):
             row[first + offset : first + offset + len(values)] = self._seen(values)
         return sp.dia_array((data, spans[:, 0]), shape=self.shape)
 
-    def toarray(self, order: str | None = None, out: np.ndarray | None = None) -> np.ndarray:
-        """Return a dense NumPy array, shape (m, n); `out` is overwritten where given."""
-        dense = self._dense_output(order, out)
-        if self._place is not CPU:
-            return self.to("cpu").toarray(out=dense)
-        for offset, row, values in self._diagonals():
-            rows = np.arange(row, row + len(values))
-            dense[rows, rows + offset] = self._seen(values)
-        return dense
+    def _onto(self, dense: np.ndarray, alpha: int, add: bool) -> None:
+        self._core.add_to_dense(alpha, self._matrix, self._op, dense, add)
 
     # ---- arithmetic -------------------------------------------------------------------------------
     def _added(self, other: SparseArray, alpha: Any, beta: Any) -> SparseArray:
@@ -328,13 +326,8 @@ class DiagonalArray(Packed, DiagonalProducts, Format):
         return np.union1d(self._occupied(), other._occupied())
 
     def _multiplied(self, other: SparseArray) -> SparseArray:
-        dtype = np.result_type(self.dtype, other.dtype)
-        shared = np.intersect1d(self._occupied(), other._occupied(), assume_unique=True)
-        made = type(self)._zeros_on(self.shape, dtype, shared.tolist(), self._place)
-        a, b = sorted((self, other), key=lambda factor: factor.dtype.char in "dD")  # the narrower one is on the left
-        plan = self._core.plan_elementwise(a._matrix, a._op, b._matrix, b._op, made._matrix)
-        plan.run_into(a._matrix, b._matrix, made._matrix, 1, 0)
-        return made
+        a, b = sorted((self, other), key=lambda factor: factor._dtype.char in "dD")  # the narrower one is on the left
+        return self._wrap(self._core.multiplied_diagonals(a._matrix, a._op, b._matrix, b._op, self._format))
 
     def _scaled_by(self, dense: Any) -> SparseArray:
         return devices.scaled(self, dense)

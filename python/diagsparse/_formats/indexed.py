@@ -119,16 +119,8 @@ class IndexedArray(MadeOfEntries):
     def _anew(self) -> SparseArray:
         return self._wrap(self._core.convert(self._matrix, self._op, self._format))
 
-    def toarray(self, order: str | None = None, out: np.ndarray | None = None) -> np.ndarray:
-        """Return a dense NumPy array, shape (m, n); `out` is overwritten where given."""
-        dense = self._dense_output(order, out)
-        here = self if self._place is CPU else self.to("cpu")
-        if dense.flags.c_contiguous or dense.flags.f_contiguous:
-            here._as_scipy().toarray(out=dense)
-        else:
-            entries = here._as_scipy().tocoo()
-            dense[entries.coords] = entries.data
-        return dense
+    def _onto(self, dense: np.ndarray, alpha: int, add: bool) -> None:
+        self._core.add_to_dense(alpha, self._matrix, self._op, dense, add)
 
     def diagonal(self, k: int = 0) -> np.ndarray:
         """Return a copy of diagonal `k` (0: the main one) in NumPy, of its true length."""

@@ -27,7 +27,9 @@ def multiplied(a: SparseArray, b: SparseArray) -> SparseArray:
 
 
 def without_zeros(a: SparseArray) -> SparseArray:
-    """Return the entries of `a` that are not zero."""
+    """Return the entries of `a` that are not zero; itself where all of them are such."""
+    if not a._op and a.count_nonzero() == a._matrix.stored:
+        return a
     return _merged("sum", a.dtype, (a, 1), zeros=False)
 
 

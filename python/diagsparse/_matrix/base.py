@@ -57,6 +57,7 @@ class SparseArray(Family, LinearOperator):
             cls._family = cls._family or cls.format
             cls._format, cls.format = cls.format, FormatName(cls.format)  # type: ignore[assignment]
             setattr(SparseArray, f"to{cls.format}", _converter(cls.format))
+            setattr(cls, f"to{cls.format}", _itself(cls.format))
 
     def _settle(self, place: Place) -> None:
         """Remember where the matrix lives; the class says it for the CPU."""
@@ -66,13 +67,14 @@ class SparseArray(Family, LinearOperator):
     @staticmethod
     def _wrap(matrix: Any, op: int = 0) -> SparseArray:
         """Return a view of a C++ matrix. The class follows from the matrix's format."""
-        self = object.__new__(FORMATS[matrix.format])
+        format, dtype, rows, cols, packed, symmetry = matrix.told
+        self = object.__new__(FORMATS[format])
         self._matrix = matrix
-        self._dtype = dtype = matrix.dtype
-        if matrix.packed:
-            self._packed, op = True, _turned(matrix.symmetry, op)
+        self._dtype = dtype
+        if packed:
+            self._packed, op = True, _turned(symmetry, op)
         self._op = op if dtype.kind == "c" else op & TRANSPOSED
-        self._shape = (matrix.cols, matrix.rows) if op & TRANSPOSED else (matrix.rows, matrix.cols)
+        self._shape = (cols, rows) if op & TRANSPOSED else (rows, cols)
         if type(matrix) is not _CpuMatrix:
             self._settle(place_of(matrix))
         return self
@@ -262,6 +264,17 @@ def _converter(format: str) -> Any:
 
     convert.__name__ = f"to{format}"
     convert.__doc__ = f"Return this matrix as `{format}_array`; see `asformat`."
+    return convert
+
+
+def _itself(format: str) -> Any:
+    """Return the same method for the matrices that are of this format already."""
+
+    def convert(self: SparseArray, copy: bool = False, *, max_bytes: int | None = None) -> SparseArray:
+        return self.copy() if copy else self
+
+    convert.__name__ = f"to{format}"
+    convert.__doc__ = f"Return this `{format}_array`, or a copy of it."
     return convert
 
 

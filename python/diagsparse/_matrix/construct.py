@@ -71,6 +71,20 @@ def as_sparse(x: Any, home: Place = CPU) -> SparseArray | None:
     return None
 
 
+def is_sparse(x: Any) -> bool:
+    """Whether `x` is a sparse matrix: ours, SciPy's or CuPy's."""
+    return isinstance(x, SparseArray) or sp.issparse(x) or cupy_sparse.issparse(x)
+
+
+def as_operand(x: Any, home: Place = CPU) -> SparseArray:
+    """Return a sparse matrix as ours, in its own format where we have that: the right operand of `+`, `*`, `==`."""
+    if sp.issparse(x) and x.format in FORMATS:
+        return FORMATS[x.format](x, device=home.name)
+    made = as_sparse(x, home)
+    assert made is not None
+    return made
+
+
 def require_sparse(x: Any, who: str, name: str, home: Place = CPU) -> SparseArray:
     """Return a sparse matrix of SciPy or CuPy as ours, or say what else it is."""
     made = as_sparse(x, home)

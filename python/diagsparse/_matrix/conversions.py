@@ -94,10 +94,11 @@ class Conversions:
 
     def _dense_output(self: SparseArray, order: str | None, out: np.ndarray | None) -> np.ndarray:
         """Return zeros for `toarray` to fill: `out` after its check, or a new array where it fits."""
-        m, n = self.shape
+        m, n = self._shape
         if out is None:
-            memory.require_free(m * n * self.dtype.itemsize, f"toarray: a dense {m} x {n} array")
-            return np.zeros((m, n), self.dtype, cast(Any, order or "C"))
+            if (nbytes := m * n * self._dtype.itemsize) > memory.SMALL:
+                memory.require_free(nbytes, f"toarray: a dense {m} x {n} array")
+            return np.zeros(self._shape, self._dtype, cast(Any, order or "C"))
         if order is not None:
             raise ValueError("toarray: order and out exclude each other")
         if not isinstance(out, np.ndarray) or out.shape != (m, n) or out.dtype != self.dtype:
@@ -105,7 +106,7 @@ class Conversions:
             raise ValueError(f"toarray: out is {given}, expected {self.dtype} of shape {(m, n)}")
         if self._place is CPU and np.may_share_memory(out, self._matrix.values):
             raise ValueError("toarray: out is part of A's values")
-        out[...] = 0
+        out.fill(0)
         return out
 
     def todense(self: SparseArray, order: str | None = None, out: np.ndarray | None = None) -> np.ndarray:

@@ -8,7 +8,6 @@ GPU; csr, csc and coo drop them on the CPU, as in SciPy.
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Callable
 from math import frexp
 from typing import TYPE_CHECKING, Any
@@ -18,12 +17,11 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
 from .._arrays import owners
-from .._places import memory
 from .._places.backend import CPU
-from .._places.types import is_narrow, plain_number, require_float64, value_dtype, widened
-from . import construct
+from .._places.types import VALUE_TYPES, is_narrow, plain_number, require_float64, value_dtype, widened
+from . import comparisons, construct
 from .family import convert, unpacked
-from .registry import COMMON, FORMATS
+from .registry import COMMON
 
 if TYPE_CHECKING:
     from .base import SparseArray
@@ -109,8 +107,7 @@ class Elementwise:
     def __mul__(self: SparseArray, other: Any) -> Any:
         if _is_scalar(other):
             return self._scaled(other)
-        known = construct.as_sparse(other, self._place) is not None or construct.is_dense(other)
-        return self.multiply(other) if known else NotImplemented
+        return self.multiply(other) if construct.is_sparse(other) or construct.is_dense(other) else NotImplemented
 
     def __rmul__(self: SparseArray, other: Any) -> Any:
         if _is_scalar(other):
@@ -130,24 +127,19 @@ class Elementwise:
     __hash__ = None  # type: ignore[assignment]  # as of NumPy's and SciPy's arrays: == is element by element
 
     def _compared(self: SparseArray, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
-        """Leave the comparison to SciPy, whose result is not of our value types."""
-        theirs = construct.as_sparse(other, self._place)
-        if theirs is None and not (_is_scalar(other) or construct.is_dense(other)):
+        sparse, scalar = construct.is_sparse(other), _is_scalar(other)
+        if not (sparse or scalar or construct.is_dense(other)):
             return NotImplemented
-        if self._place is not CPU or owners.owner_of(other) is not None:
+        if self._place is not CPU or (not scalar and owners.owner_of(other) is not None):
             raise TypeError(
                 f"comparison of {self!r}: elements are compared on the cpu; "
                 'type A.to("cpu") == B.to("cpu"), or (A - B).count_nonzero() == 0'
             )
-        full = compare(0, 0) if theirs is not None else not _is_scalar(other) or compare(0, other)
-        if full:
-            what = f"{compare.__name__}: the result of {self.shape[0]} x {self.shape[1]} elements"
-            hint = "; type (A != B).nnz == 0" if theirs is not None and compare is operator.eq else ""
-            memory.require_free(18 * self.shape[0] * self.shape[1], what, hint=hint)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", sp.SparseEfficiencyWarning)  # the result's bytes were asked for
-            right = other if theirs is None else _as_compared(unpacked(theirs))
-            return compare(_as_compared(unpacked(self)), right)
+        if sparse:
+            return comparisons.with_sparse(self, construct.as_operand(other, self._place), compare)
+        if scalar:
+            return comparisons.with_scalar(self, other, compare)
+        return comparisons.with_dense(self, np.asanyarray(other), compare)
 
     def multiply(self: SparseArray, other: Any) -> Any:
         """Return the element-wise product with a scalar, a sparse matrix, or a dense array.
@@ -157,8 +149,8 @@ class Elementwise:
         """
         if _is_scalar(other):
             return self._scaled(other)
-        sparse = construct.as_sparse(other, self._place)
-        if sparse is not None:
+        if construct.is_sparse(other):
+            sparse = construct.as_operand(other, self._place)
             construct.together("multiply", self, sparse)
             self._require_shape(sparse.shape, "multiply")
             return _multiply_sparse(self, sparse)
@@ -195,8 +187,8 @@ class Elementwise:
 
     def _sum(self: SparseArray, other: Any, alpha: int, beta: int) -> Any:
         """Return ``alpha self + beta other``."""
-        sparse = construct.as_sparse(other, self._place)
-        if sparse is not None:
+        if construct.is_sparse(other):
+            sparse = construct.as_operand(other, self._place)
             construct.together("+", self, sparse)
             self._require_shape(sparse.shape, "+")
             return _add_sparse(self, sparse, alpha, beta)
@@ -214,9 +206,9 @@ class Elementwise:
             return NotImplemented
         dense = self._dense_operand(other, "+")
         self._require_shape(dense.shape, "+")
-        whole = self.toarray()
-        if (owner := owners.owner_of(dense)) is not None:  # filled in on the host, added in its own library
-            whole = owner.give(self._place, owners.upload(self._place, whole))
+        if (owner := owners.owner_of(dense)) is None:
+            return _with_dense(self, dense, alpha, beta)
+        whole = owner.give(self._place, owners.upload(self._place, self.toarray()))  # added in its own library
         return combined(whole, dense, alpha, beta)
 
     def _require_shape(self: SparseArray, shape: tuple[int, ...], who: str) -> None:
@@ -235,7 +227,7 @@ class Elementwise:
 
     def trace(self: SparseArray, offset: int = 0) -> Any:
         """Return the sum of diagonal `offset`."""
-        return self.diagonal(offset).astype(widened(self.dtype), copy=False).sum()
+        return self._diagonal_to_read(offset).astype(widened(self.dtype), copy=False).sum()
 
 
 def combined(a: Any, b: Any, alpha: Any, beta: Any) -> Any:
@@ -245,9 +237,14 @@ def combined(a: Any, b: Any, alpha: Any, beta: Any) -> Any:
     return a + b if alpha == beta else a - b if alpha == 1 else b - a
 
 
-def _as_compared(a: SparseArray) -> Any:
-    """Return a matrix as SciPy compares it: entries in their own format, anything else as csr."""
-    return a._lent(None if a._family == FORMATS[COMMON]._family else COMMON)
+def _with_dense(a: SparseArray, dense: np.ndarray, alpha: int, beta: int) -> np.ndarray:
+    """Return ``alpha a + beta dense``, a new array."""
+    dtype = np.result_type(a.dtype, dense.dtype)
+    if a._packed or dtype not in VALUE_TYPES:
+        return combined(a.toarray(), dense, alpha, beta)
+    made = np.array(dense, dtype, order="C") if beta == 1 else np.subtract(0, dense, dtype=dtype, order="C")
+    (a if a._place is CPU else a.to("cpu"))._onto(made, alpha, True)
+    return made
 
 
 def _multiply_sparse(a: SparseArray, b: SparseArray) -> SparseArray:

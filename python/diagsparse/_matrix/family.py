@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from .._arrays import host_dense
 from .._places import memory
 from .._places.backend import CPU, Place
 from .._places.types import value_dtype, widened
@@ -130,23 +131,33 @@ class Family:
         """Return what this transposed view shows, in a layout of its own."""
         return self._like(self._to_csr())
 
-    def _lent(self: SparseArray, format: str | None = None) -> Any:
-        """Return this view as a SciPy array to read from."""
-        return self.to_scipy(format)
-
     def to_scipy(self: SparseArray, format: str | None = None) -> Any:
         """Return this matrix in the format of SciPy's that is named, by default the nearest one."""
         return self._to_csr().to_scipy(format)
 
     def toarray(self: SparseArray, order: str | None = None, out: np.ndarray | None = None) -> np.ndarray:
         """Return a dense NumPy array, shape (m, n); `out` is overwritten where given."""
-        if out is not None:
-            self._dense_output(order, out)  # raises, also where it is part of these values
-        return self._to_csr().toarray(order, out)
+        dense = self._dense_output(order, out)
+        if self._place is not CPU:
+            return self.to("cpu").toarray(out=dense)
+        wide = unpacked(self)
+        if wide._dtype == self._dtype and (out is None or host_dense.native(out)):
+            wide._onto(dense, 1, False)
+        else:
+            dense[...] = wide.toarray()
+        return dense
+
+    def _onto(self: SparseArray, dense: np.ndarray, alpha: int, add: bool) -> None:
+        """Write `alpha` times what is stored to an array that native code can walk, or add it there; on the CPU."""
+        self._to_csr()._onto(dense, alpha, add)
 
     def diagonal(self: SparseArray, k: int = 0) -> np.ndarray:
         """Return a copy of diagonal `k` (0: the main one) in NumPy, of its true length; zeros where none is stored."""
         return self._to_csr().diagonal(k)
+
+    def _diagonal_to_read(self: SparseArray, k: int) -> np.ndarray:
+        """Return the same for one who only reads it: where it lies, if that is possible."""
+        return self.diagonal(k)
 
     def count_nonzero(self: SparseArray) -> int:
         """Count the stored values that are not zero."""

@@ -19,6 +19,10 @@ class Operators:
 
     def __matmul__(self: SparseArray, other: Any) -> Any:
         if isinstance(other, np.ndarray):
+            if type(other) is np.ndarray and self._place is CPU and other.ndim == 1:
+                made = CPU.core.times_vector(self._matrix, self._op, other)
+                if made is not None:
+                    return made
             if other.ndim == 0:
                 raise ValueError("matmul: a scalar is no matrix; A * s scales A")
             return self.matvec(other)

@@ -175,27 +175,33 @@ def bench(
 
     With --device cuda: against cuSPARSE and CuPy. NAME is a group of cases (spmv, stencil, spgemm, small; on a GPU
     spmv, spmm, narrow, packed, chain, spgemm, syrk, random, small) or how their names start; by default all run. The
-    name tables-000 runs the experiments of the paper that HM and CDM come from instead.
+    name tables-000 runs the experiments of the paper that HM and CDM come from instead, small-work (on the CPU) small
+    calls, plans and every element-wise operation beside SciPy's.
     """
     from .. import plot
-    from . import bench_cuda, paper_000, plot_cuda
+    from . import bench_cuda, paper_000, plot_cuda, small_work
     from .bench import run
 
     if table is not None:
         report = json.loads(table.read_text())
         terminal.show(_tables(report).markdown(report))
         return None
-    paper = name == paper_000.NAME
-    if paper and dtype != "float64":
+    paper, small = name == paper_000.NAME, name == small_work.NAME
+    if (paper or small) and dtype != "float64":
         raise ValueError(f"bench: --dtype {dtype}, but {name} are experiments in float64")
-    if budget is not None and (paper or terminal.device != "cpu"):
-        what = name if paper else f"--device {terminal.device}"
+    if small and terminal.device != "cpu":
+        raise ValueError(f"bench: --device {terminal.device}, but {name} is timed beside SciPy, on the cpu")
+    if budget is not None and (paper or small or terminal.device != "cpu"):
+        what = name if paper or small else f"--device {terminal.device}"
         raise ValueError(f"bench: --budget {budget:g}, but {what} takes as long as its samples; expected no --budget")
     options: dict[str, Any] = {"quick": quick}
     with terminal.progress() as progress:
         if paper:
             report = paper_000.run(device=terminal.device, progress=progress, **options)
             plot_bench = paper_000.plot_bench
+        elif small:
+            report = small_work.run(progress=progress, **options)
+            plot_bench = small_work.plot_bench
         elif terminal.device == "cpu":
             report = run(name, dtype=dtype, budget=budget, progress=progress, **options)
             plot_bench = plot.plot_bench
@@ -212,10 +218,10 @@ def bench(
 
 def _tables(report: dict[str, Any]) -> Any:
     """Return the module that turns this report into tables."""
-    from . import bench_cuda_tables, bench_tables, paper_000
+    from . import bench_cuda_tables, bench_tables, paper_000, small_work
 
     if "experiment" in report:
-        return paper_000
+        return small_work if report["experiment"] == small_work.NAME else paper_000
     return bench_cuda_tables if report.get("device") == "cuda" else bench_tables
 
 

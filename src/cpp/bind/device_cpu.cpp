@@ -1,11 +1,15 @@
 // The binding's side of the CPU: NumPy arrays in and out, threads, the memory-reading yardstick.
+#include <pybind11/complex.h>
 #include <pybind11/numpy.h>
 
 #include <bit>
 
 #include "bind/device.hpp"
 #include "core/gate.hpp"
+#include "core/matvec.hpp"
+#include "cpu/dense.hpp"
 #include "cpu/measure.hpp"
+#include "cpu/merge.hpp"
 #include "cpu/parallel.hpp"
 
 namespace py = pybind11;
@@ -34,6 +38,12 @@ py::array as_numpy(py::handle object) {
   }
   if (!(a.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_)) throw py::value_error("the array is misaligned");
   return a;
+}
+
+py::dict by_name(const std::vector<Part>& parts) {
+  py::dict out;
+  for (const Part& part : parts) out[py::str(part.first)] = to_python(part.second);
+  return out;
 }
 
 }  // namespace
@@ -70,6 +80,31 @@ struct Entry::State {};
 Entry::Entry(int, std::initializer_list<const Matrix*>) {}
 Entry::~Entry() = default;
 
+namespace {
+
+// op(A) x for a vector of A's own type that kernels walk as it is; None for any other, which takes the long way.
+py::object times_vector(const Matrix& a, int op, const py::array& x) {
+  const Op seen = op_from(op);
+  const bool known = item_size(a.dtype) > 2 && x.dtype().ptr() == numpy_dtype(a.dtype).ptr();
+  constexpr int plain =
+      static_cast<int>(py::array::c_style) | static_cast<int>(py::detail::npy_api::NPY_ARRAY_ALIGNED_);
+  const bool walked = x.ndim() == 1 && (x.flags() & plain) == plain;
+  if (!known || !walked || x.size() != (seen.transposed ? a.rows : a.cols)) return py::none();
+  const std::vector<py::ssize_t> shape{seen.transposed ? a.cols : a.rows};
+  py::array y(numpy_dtype(a.dtype), shape);
+  const auto vector = [&a](const py::array& v) {
+    return Dense{const_cast<void*>(v.data()), a.dtype, v.size(), 1, 1, v.size()};
+  };
+  const Dense in = vector(x), out = vector(y);
+  {
+    const Entry entry(0, {&a});
+    matvec(a, seen, 1.0, in, 0.0, out, "");
+  }
+  return y;
+}
+
+}  // namespace
+
 void bind_device(py::module_& m) {
   // Whether lines of another library's arrays are in order; ValueError where they would be read out of bounds.
   m.def("lines_in_order", [](const std::string& who, py::array indptr, py::array indices, int64 lines, int64 extent) {
@@ -77,6 +112,32 @@ void bind_device(py::module_& m) {
     const Entry entry(0);
     return check_lines(who, pointers, columns, lines, extent);
   });
+  m.def("add_to_dense", [](Scalar alpha, const Matrix& a, int op, py::handle dense, bool accumulate) {
+    const Dense to = dense_from(dense);
+    const Entry entry(0);
+    add_to_dense(alpha, a, op_from(op), to, accumulate);
+  });
+  m.def("unequal_places",
+        [](const Matrix& a, int op_a, const Matrix& b, int op_b, const std::string& format, const std::string& dtype) {
+          const DType type = dtype_from_name(dtype);
+          std::vector<Part> places;
+          {
+            const Entry entry(0);
+            places = unequal_places(format, {&a, op_from(op_a), 1.0}, {&b, op_from(op_b), 1.0}, type);
+          }
+          return by_name(places);
+        });
+  m.def("named_places", [](const Matrix& a, const py::array_t<bool, py::array::c_style>& keep) {
+    if (keep.size() != a.values.size()) throw std::logic_error("named_places: not one for each entry");
+    std::vector<Part> places;
+    {
+      const bool* const named = keep.data();
+      const Entry entry(0);
+      places = named_places(a, named);
+    }
+    return by_name(places);
+  });
+  m.def("times_vector", &times_vector);
   m.def("instruction_set", &instruction_set);
   m.def("get_num_threads", &requested_thread_count);
   m.def("set_num_threads", &set_thread_count);

@@ -37,14 +37,17 @@ void bind_elementwise(py::module_& m) {
     const Entry entry(a.device(), {&a});
     return scaled_by(a, conjugated, factors);
   });
-  m.def("diagonal", [](const Matrix& a, int op, int64 k) {
-    Array made;
-    {
-      const Entry entry(a.device(), {&a});
-      made = diagonal(a, op_from(op), k);
-    }
-    return to_python(made);
-  });
+  m.def(
+      "diagonal",
+      [](const Matrix& a, int op, int64 k, bool shared) {
+        Array made;
+        {
+          const Entry entry(a.device(), {&a});
+          made = diagonal(a, op_from(op), k, shared);
+        }
+        return to_python(made);
+      },
+      py::arg(), py::arg(), py::arg(), py::arg("shared") = false);
 }
 
 }  // namespace diagsparse

@@ -26,7 +26,7 @@ py::object to_numpy(const Array& array) {
   std::vector<py::ssize_t> shape{array.shape.rows};
   if (array.shape.cols >= 0) shape.push_back(array.shape.cols);
   py::array out(numpy_dtype(array.dtype), shape, array.data, base);
-  if (!array.writeable) out.attr("flags").attr("writeable") = false;
+  if (!array.writeable) py::detail::array_proxy(out.ptr())->flags &= ~py::detail::npy_api::NPY_ARRAY_WRITEABLE_;
   return out;
 }
 

@@ -36,11 +36,17 @@ constexpr bool is_zero(T v) {
   else return v == 0;
 }
 
+template <class T>
+constexpr bool equal(T u, T v) {
+  if constexpr (is_complex<T>) return u.re == v.re && u.im == v.im;
+  else return u == v;
+}
+
 // Whether two values are the same, all that are no numbers among them.
 template <class T>
 constexpr bool same(T u, T v) {
   if constexpr (is_complex<T>) return same(u.re, v.re) && same(u.im, v.im);
-  else return u == v || (u != u && v != v);
+  else return equal(u, v) || (u != u && v != v);
 }
 
 template <class R>

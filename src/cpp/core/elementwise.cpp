@@ -34,13 +34,17 @@ Matrix added_diagonals(Scalar alpha, const Matrix& a, Op op_a, Scalar beta, cons
   return made;
 }
 
-Array diagonal(const Matrix& a, Op op, int64 k) {
+Array diagonal(const Matrix& a, Op op, int64 k, bool shared) {
   const int64 rows = op.transposed ? a.cols : a.rows, cols = op.transposed ? a.rows : a.cols;
   const bool outside = k <= -rows || k >= cols;  // asked first: numbers that far out have no length
   if (outside || diagonal_length(rows, cols, k) == 0) return Array::empty(a.dtype, {0});
   if (!dynamic_cast<const Layout*>(a.structure.get())) return entries_on_diagonal(a, op, k);
   const std::vector<Span> spans = packed_spans_of(a.layout(), op);
-  const bool stored = std::any_of(spans.begin(), spans.end(), [k](const Span& s) { return s.offset == k; });
+  const auto found = std::find_if(spans.begin(), spans.end(), [k](const Span& s) { return s.offset == k; });
+  const bool stored = found != spans.end();
+  if (shared && stored && a.layout().packing.period == 0 && found->conjugated == op.conjugated) {
+    return a.values.slice(found->start, {found->length});
+  }
   auto layout = std::make_shared<const Layout>(diagonal_format("hm").place(rows, cols, {k}));  // it alone
   if (!stored) return Array::zeros(a.dtype, layout->values_shape);
   Matrix alone(layout, Array::empty(a.dtype, layout->values_shape));

@@ -32,8 +32,9 @@ Array weighted_sum(Scalar alpha, const Array& a, Scalar beta, const Array& b);
 // type. Each device's own.
 Matrix scaled_by(const Matrix& a, bool conjugated, const Dense& dense);
 
-// Diagonal k of op(a), 0 where nothing is stored.
-Array diagonal(const Matrix& a, Op op, int64 k);
+// Diagonal k of op(a), 0 where nothing is stored. Where it lies in the matrix as it is, `shared` says whether it may
+// share the values.
+Array diagonal(const Matrix& a, Op op, int64 k, bool shared);
 Array entries_on_diagonal(const Matrix& a, Op op, int64 k);  // of csr, csc and coo; each device's own
 
 }  // namespace diagsparse

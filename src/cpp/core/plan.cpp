@@ -126,13 +126,24 @@ Plan plan_diagonals(const Format& format, const Matrix& a, Op op_a, const Matrix
   return plan;
 }
 
-Plan plan_elementwise(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Matrix& c) {
+Matrix multiplied_diagonals(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const std::string& format) {
+  const DiagonalFormat& target = diagonal_format(format);
   Plan plan = begin_plan(a, op_a, b, op_b);
-  plan.c = c.structure;
-  plan.work = std::make_shared<DiagonalWork>(
-      elementwise_sums(spans_of(a.layout(), op_a), spans_of(b.layout(), op_b), c.layout()));
-  finish_plan(plan, find_matmul(c.format, ""));
-  return plan;
+  const std::vector<Span> left = spans_of(a.layout(), op_a), right = spans_of(b.layout(), op_b);
+  plan.cols = op_a.transposed ? a.rows : a.cols;
+  std::vector<int64> offsets;
+  for (std::size_t i = 0, j = 0; i < left.size() && j < right.size();) {
+    const int64 x = left[i].offset, y = right[j].offset;
+    if (x == y) offsets.push_back(x);
+    i += x <= y;
+    j += y <= x;
+  }
+  const auto layout = std::make_shared<const Layout>(
+      target.place(plan.rows, plan.cols, target.labels_for(plan.rows, plan.cols, offsets)));
+  plan.c = layout;
+  plan.work = std::make_shared<DiagonalWork>(elementwise_sums(left, right, *layout));
+  finish_plan(plan, find_matmul(format, ""));
+  return plan.run(a, b, 1.0);
 }
 
 // ---- Products by rows -----------------------------------------------------------------------------

@@ -69,8 +69,8 @@ inline const Layout& layout_of(const StructurePtr& s) { return static_cast<const
 inline bool shares_rows(const StructurePtr& s) { return layout_of(s).halves > 1; }  // as in cdm
 
 Plan plan_diagonals(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);
-// C .* values of A and B on C's diagonals (element-wise product): same kernel as the product.
-Plan plan_elementwise(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Matrix& c);
+// The element-wise product of op(A) and op(B) on the diagonals that both store, by the same kernel as the product.
+Matrix multiplied_diagonals(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const std::string& format);
 
 // ---- Products by rows -----------------------------------------------------------------------------
 Plan plan_rows(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);

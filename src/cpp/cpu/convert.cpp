@@ -4,7 +4,7 @@
 
 #include "core/arithmetic.hpp"
 #include "core/gate.hpp"
-#include "cpu/parallel.hpp"
+#include "cpu/entries_in_order.hpp"
 #include "formats/csr.hpp"
 
 namespace diagsparse {
@@ -126,42 +126,80 @@ void scatter_to_diagonals(const Matrix& csr, Matrix& to) {
   });
 }
 
+namespace {
+
+// A diagonal that some rows cross: its element in row i is values[from + i], in column i + offset.
+struct Crossed {
+  int64 from, offset;
+};
+
+// Calls f(first, last, diagonals) for runs of rows that cross the same diagonals, which are in order of their columns.
+template <class F>
+void for_each_run(const std::vector<Span>& spans, int64 first, int64 last, const F& f) {
+  std::vector<int64> cuts{first, last};
+  for (const Span& s : spans) {
+    for (const int64 row : {s.row, s.row + s.length}) {
+      if (first < row && row < last) cuts.push_back(row);
+    }
+  }
+  std::sort(cuts.begin(), cuts.end());
+  std::vector<Crossed> crossed;
+  for (std::size_t c = 1; c < cuts.size(); ++c) {
+    if (cuts[c - 1] == cuts[c]) continue;
+    crossed.clear();
+    for (const Span& s : spans) {
+      if (s.row <= cuts[c - 1] && cuts[c - 1] < s.row + s.length) crossed.push_back({s.start - s.row, s.offset});
+    }
+    f(cuts[c - 1], cuts[c], crossed);
+  }
+}
+
+// How rows are shared out, with room for all that the diagonals store in them.
+Shares shares_of_rows(const std::vector<Span>& spans, int64 rows) {
+  Shares shares;
+  for (int64 first = 0; first < rows; first += kRows) {
+    const int64 last = std::min(rows, first + kRows);
+    int64 room = shares.room.back();
+    for (const Span& s : spans) {
+      room += std::max<int64>(0, std::min(last, s.row + s.length) - std::max(first, s.row));
+    }
+    shares.add(room, last);
+  }
+  return shares;
+}
+
+}  // namespace
+
 Matrix csr_from_diagonals(const Matrix& a, Op op) {
   const std::vector<Span> spans = spans_of(a.layout(), op);
   const int64 rows = op.transposed ? a.cols : a.rows, cols = op.transposed ? a.rows : a.cols;
   check_shape(csr, rows, cols);
-  Array indptr = Array::zeros(DType::i64, {rows + 1}), indices, made;
-  int64* start = indptr.as<int64>();
-  const int64 tasks = (rows + kRows - 1) / kRows, work = a.structure->stored();
+  Array indptr = Array::empty(DType::i64, {rows + 1});
+  auto* start = indptr.as<int64>();
+  const Shares shares = shares_of_rows(spans, rows);
+  std::vector<Array> made;
   with_value_type(a.dtype, [&](auto zero) {
     using T = decltype(zero);
     const T* values = a.values.as<T>();
-    // Calls f(row, column, value) for the nonzeros of a task's rows, diagonal by diagonal.
-    const auto visit = [&](int64 task, const auto& f) {
-      const int64 first = task * kRows, last = std::min(rows, first + kRows);
-      for (const Span& s : spans) {
-        for (int64 i = std::max(first, s.row); i < std::min(last, s.row + s.length); ++i) {
-          const T v = values[s.start + i - s.row];
-          if (!is_zero(v)) f(i, i + s.offset, v);
+    made = entries_in_order({DType::i32, a.dtype}, shares, start, [&](const auto& arrays, int64 t, int64 to) {
+      auto* columns = arrays[0].template as<std::int32_t>();
+      T* data = arrays[1].template as<T>();
+      for_each_run(spans, shares.lines[t], shares.lines[t + 1], [&](int64 first, int64 last, const auto& crossed) {
+        const Crossed* const end = crossed.data() + crossed.size();
+        for (int64 i = first; i < last; ++i) {
+          for (const Crossed* d = crossed.data(); d != end; ++d) {
+            const T v = values[d->from + i];
+            columns[to] = static_cast<std::int32_t>(i + d->offset);
+            data[to] = conjugate_if(op.conjugated, v);
+            to += !is_zero(v);
+          }
+          start[i + 1] = to;
         }
-      }
-    };
-    parallel_for(tasks, work, [&](int64 task) { visit(task, [&](int64 i, int64, T) { ++start[i + 1]; }); });
-    for (int64 i = 0; i < rows; ++i) start[i + 1] += start[i];
-    made = Array::empty(a.dtype, {start[rows]});
-    indices = Array::empty(DType::i32, {start[rows]});
-    T* data = made.as<T>();
-    std::int32_t* columns = indices.as<std::int32_t>();
-    parallel_for(tasks, work, [&](int64 task) {
-      std::vector<int64> next(start + task * kRows, start + std::min(rows, (task + 1) * kRows));
-      visit(task, [&](int64 i, int64 j, T v) {
-        const int64 e = next[i - task * kRows]++;
-        columns[e] = static_cast<std::int32_t>(j);
-        data[e] = conjugate_if(op.conjugated, v);
       });
+      return to;
     });
   });
-  return compressed(csr, rows, cols, std::move(indices), std::move(indptr), std::move(made));
+  return compressed(csr, rows, cols, std::move(made[0]), std::move(indptr), std::move(made[1]));
 }
 
 }  // namespace diagsparse

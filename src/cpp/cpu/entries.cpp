@@ -12,20 +12,21 @@ namespace {
 
 constexpr int64 kUnasked = 1 << 12;  // lines between two questions whether to go on
 
-// The entries of op(A) in the order in which A stores them: line i (a row, or a column) has the indices
-// [indptr[i], indptr[i + 1]).
+// Entries in order: line i (a row, or a column) has the indices [indptr[i], indptr[i + 1]).
 struct Lines {
   Array indptr, indices;
-  bool columns;
 };
 
 // Where each line begins, of ascending line numbers.
 Array pointers_of(const Array& lines, int64 extent) {
-  Array indptr = Array::zeros(DType::i64, {extent + 1});
+  Array indptr = Array::empty(DType::i64, {extent + 1});
   int64* start = indptr.as<int64>();
   const auto* line = lines.as<std::int32_t>();
-  for (int64 e = 0; e < lines.size(); ++e) ++start[line[e] + 1];
-  for (int64 i = 0; i < extent; ++i) start[i + 1] += start[i];
+  int64 i = 0;
+  for (int64 e = 0; e < lines.size(); ++e) {
+    while (i <= line[e]) start[i++] = e;
+  }
+  while (i <= extent) start[i++] = lines.size();
   return indptr;
 }
 
@@ -33,53 +34,85 @@ Array pointers_of(const Array& lines, int64 extent) {
 Array line_numbers(const Array& indptr, int64 count) {
   Array lines = Array::empty(DType::i32, {count});
   const int64* start = indptr.as<int64>();
+  auto* line = lines.as<std::int32_t>();
   for (int64 i = 0; i + 1 < indptr.size(); ++i) {
-    std::fill(lines.as<std::int32_t>() + start[i], lines.as<std::int32_t>() + start[i + 1], static_cast<int>(i));
+    for (int64 e = start[i]; e < start[i + 1]; ++e) line[e] = static_cast<std::int32_t>(i);
   }
   return lines;
 }
 
-Lines lines_of(const Matrix& a, Op op) {
-  if (a.format == "coo") return {pointers_of(a.index("row"), a.rows), a.index("col"), op.transposed};
-  return {a.index("indptr"), a.index("indices"), (a.format == "csc") != op.transposed};
+bool by_columns(const Matrix& a, Op op) { return entry_format(a.format).by_column != op.transposed; }
+
+Lines lines_of(const Matrix& a) {
+  if (!entry_format(a.format).pointers) return {pointers_of(a.index("row"), a.rows), a.index("col")};
+  return {a.index("indptr"), a.index("indices")};
+}
+
+// Calls f(e, line) for each entry, in order.
+template <class F>
+void for_each_entry(const Matrix& a, const F& f) {
+  const int64 count = a.values.size();
+  if (!entry_format(a.format).pointers) {
+    const auto* row = a.index("row").as<std::int32_t>();
+    for (int64 e = 0; e < count; ++e) {
+      if (e % kUnasked == 0) checkpoint();
+      f(e, row[e]);
+    }
+    return;
+  }
+  const Array& indptr = a.index("indptr");
+  const int64* start = indptr.as<int64>();
+  for (int64 i = 0; i + 1 < indptr.size(); ++i) {
+    if (i % kUnasked == 0) checkpoint();
+    for (int64 e = start[i]; e < start[i + 1]; ++e) f(e, static_cast<std::int32_t>(i));
+  }
 }
 
 // Rows become columns, columns rows, of which there are `extent`: a counting sort, so each new line is in order.
-template <class T>
-Lines turned(const Lines& given, Array& values, int64 extent) {
+// I counts entries.
+template <class T, class I>
+Lines turned(const Matrix& a, Array& values, int64 extent) {
   const int64 count = values.size();
-  Lines made{pointers_of(given.indices, extent), Array::empty(DType::i32, {count}), !given.columns};
-  std::vector<int64> next(made.indptr.as<int64>(), made.indptr.as<int64>() + extent);
+  Lines made{Array::empty(DType::i64, {extent + 1}), Array::empty(DType::i32, {count})};
+  const auto* index = a.index(entry_format(a.format).pointers ? "indices" : "col").as<std::int32_t>();
+  std::vector<I> next(extent, 0);
+  for (int64 e = 0; e < count; ++e) ++next[index[e]];
+  int64* start = made.indptr.as<int64>();
+  int64 sum = 0;
+  for (int64 i = 0; i < extent; ++i) {
+    start[i] = sum;
+    sum += next[i];
+    next[i] = static_cast<I>(start[i]);
+  }
+  start[extent] = count;
   Array sorted = Array::empty(values.dtype, {count});
-  const int64* start = given.indptr.as<int64>();
-  const auto* index = given.indices.as<std::int32_t>();
   const T* from = values.as<T>();
   auto* line = made.indices.as<std::int32_t>();
   T* to = sorted.as<T>();
-  for (int64 i = 0; i + 1 < given.indptr.size(); ++i) {
-    if (i % kUnasked == 0) checkpoint();
-    for (int64 e = start[i]; e < start[i + 1]; ++e) {
-      const int64 place = next[index[e]]++;
-      line[place] = static_cast<std::int32_t>(i);
-      to[place] = from[e];
-    }
-  }
+  I* const place_of = next.data();
+  for_each_entry(a, [=](int64 e, std::int32_t i) {
+    const auto place = place_of[index[e]]++;
+    line[place] = i;
+    to[place] = from[e];
+  });
   values = std::move(sorted);
   return made;
 }
 
 }  // namespace
 
-Matrix entries_across(const Matrix& a, Op op, const Format& format) {
+Matrix entries_across(const Matrix& a, Op op, const Format& target) {
+  const auto& format = static_cast<const EntryFormat&>(target);
   const int64 rows = op.transposed ? a.cols : a.rows, cols = op.transposed ? a.rows : a.cols;
-  const bool columns = std::string(format.name) == "csc", coordinates = std::string(format.name) == "coo";
-  Lines lines = lines_of(a, op);
   Array values = op.conjugated ? values_as(a.dtype, a.values, true) : a.values;
-  with_value_type(a.dtype, [&](auto zero) {
+  const Lines lines = with_value_type(a.dtype, [&](auto zero) {
     using T = decltype(zero);
-    if (lines.columns != columns) lines = turned<T>(lines, values, columns ? cols : rows);
+    if (by_columns(a, op) == format.by_column) return lines_of(a);
+    const int64 extent = format.by_column ? cols : rows;
+    return values.size() < int64{1} << 32 ? turned<T, std::uint32_t>(a, values, extent)
+                                          : turned<T, int64>(a, values, extent);
   });
-  if (!coordinates) return compressed(format, rows, cols, lines.indices, lines.indptr, std::move(values));
+  if (format.pointers) return compressed(format, rows, cols, lines.indices, lines.indptr, std::move(values));
   const int64 count = values.size();
   std::vector<Part> parts{{"row", line_numbers(lines.indptr, count)}, {"col", lines.indices}};
   return {std::make_shared<const Indices>(format.name, rows, cols, std::move(parts), count), std::move(values)};

@@ -1,5 +1,5 @@
-// Host memory: aligned to a cache line. Large blocks lie on huge pages, and a few that were freed are kept for
-// the next result of the same size: asking the system for fresh pages costs several times the writing of them.
+// Host memory: aligned to a cache line. Large blocks lie on huge pages. All but small blocks that were freed are kept
+// for the next result of the same size: asking the system for fresh pages costs several times the writing of them.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -17,8 +17,11 @@ namespace diagsparse {
 
 namespace {
 
+constexpr int64 kSmall = 1 << 17;     // up to here freed blocks are left to the C library
+constexpr int64 kStep = 1 << 14;      // between the sizes of those beyond
 constexpr int64 kPage = 1 << 21;      // of huge pages
 constexpr int64 kLarge = 2 * kPage;   // from here on a block has pages of its own
+constexpr int64 kLine = 64;           // of the caches
 constexpr int64 kKeep = 256ll << 20;  // bytes of freed blocks kept at most
 
 int64 round_up(int64 bytes, int64 unit) { return (bytes + unit - 1) / unit * unit; }
@@ -35,6 +38,30 @@ void* map_pages(int64 bytes) {
   madvise(start + before, bytes, MADV_HUGEPAGE);
 #endif
   return start + before;
+}
+
+void* align(int64 bytes) {
+  void* p = std::aligned_alloc(kLine, bytes);
+  if (p == nullptr) throw std::bad_alloc();
+  return p;
+}
+
+// Of malloc and aligned here: aligned_alloc searches longer where blocks come and go.
+std::shared_ptr<void> small(int64 bytes) {
+#ifdef __SANITIZE_ADDRESS__  // which knows where a block ends only if nothing lies behind it
+  bytes = round_up(std::max<int64>(bytes, 1), kLine);
+  return std::shared_ptr<void>(align(bytes), std::free);
+#endif
+  void* block = std::malloc(bytes + kLine);
+  if (block == nullptr) throw std::bad_alloc();
+  const auto address = reinterpret_cast<std::uintptr_t>(block);
+  return std::shared_ptr<void>(static_cast<char*>(block) + (kLine - address % kLine),
+                               [block](void*) { std::free(block); });
+}
+
+void give_back(void* p, int64 bytes) {
+  if (bytes < kLarge) std::free(p);
+  else munmap(p, bytes);
 }
 
 // The blocks freed last, the oldest given back first.
@@ -59,7 +86,7 @@ class FreedBlocks {
       const auto [oldest, size] = blocks_.front();
       blocks_.pop_front();
       held_ -= size;
-      munmap(oldest, size);
+      give_back(oldest, size);
     }
   }
 
@@ -78,15 +105,10 @@ FreedBlocks& freed() {
 }  // namespace
 
 std::shared_ptr<void> allocate(int64 bytes) {
-  if (bytes < kLarge) {
-    constexpr int64 line = 64;
-    void* p = std::aligned_alloc(line, std::max(line, round_up(bytes, line)));
-    if (p == nullptr) throw std::bad_alloc();
-    return std::shared_ptr<void>(p, std::free);
-  }
-  const int64 size = round_up(bytes, kPage);
+  if (bytes < kSmall) return small(bytes);
+  const int64 size = round_up(bytes, bytes < kLarge ? kStep : kPage);
   void* p = freed().find(size);
-  if (p == nullptr) p = map_pages(size);
+  if (p == nullptr) p = size < kLarge ? align(size) : map_pages(size);
   return std::shared_ptr<void>(p, [size](void* block) { freed().keep(block, size); });
 }
 

@@ -1,13 +1,14 @@
-// Sums and element-wise products of csr, csc and coo on the CPU: two lists of sorted entries are walked side by side.
+// Sums, element-wise products and comparisons of csr, csc and coo on the CPU: two lists of sorted entries are walked
+// side by side.
+#include "cpu/merge.hpp"
+
 #include <algorithm>
-#include <cstring>
-#include <optional>
 #include <vector>
 
 #include "core/arithmetic.hpp"
 #include "core/convert.hpp"
 #include "core/elementwise.hpp"
-#include "cpu/parallel.hpp"
+#include "cpu/entries_in_order.hpp"
 #include "cpu/values.hpp"
 
 namespace diagsparse {
@@ -21,6 +22,7 @@ struct InLines {
   using Key = std::int32_t;
   std::int32_t* index;
 
+  static constexpr bool in_lines = true;
   static std::vector<const char*> names() { return {"indices"}; }
   explicit InLines(const std::vector<Array>& arrays) : index(arrays[0].as<std::int32_t>()) {}
   Key operator[](int64 e) const { return index[e]; }
@@ -32,6 +34,7 @@ struct InPairs {
   using Key = int64;
   std::int32_t *row, *col;
 
+  static constexpr bool in_lines = false;
   static std::vector<const char*> names() { return {"row", "col"}; }
   explicit InPairs(const std::vector<Array>& arrays)
       : row(arrays[0].as<std::int32_t>()), col(arrays[1].as<std::int32_t>()) {}
@@ -42,16 +45,28 @@ struct InPairs {
   }
 };
 
+template <class Places>
+std::vector<Array> places_of(const Matrix& m) {
+  std::vector<Array> all;
+  for (const char* name : Places::names()) all.push_back(m.index(name));
+  return all;
+}
+
 template <class T, class Places>
 struct Entries {
   Places places;
   T* values;
 
-  Entries(const std::vector<Array>& arrays, const Array& values) : places(arrays), values(values.as<T>()) {}
+  explicit Entries(const Matrix& m) : places(places_of<Places>(m)), values(m.values.as<T>()) {}
+  // The last array holds the values, if there are any.
+  explicit Entries(const std::vector<Array>& arrays) : places(arrays), values(arrays.back().as<T>()) {}
 };
 
-// What is made of two entries of one place, of one of `a` alone and of one of `b` alone.
-enum class Join { sum, difference, product };
+// What is made of two entries of one place, of one of `a` alone and of one of `b` alone. `unequal` makes places alone.
+enum class Join { sum, difference, product, unequal };
+
+template <Join How>
+constexpr bool has_values = How != Join::unequal;
 
 template <Join How, class T>
 T join(T left, T right) {
@@ -75,26 +90,30 @@ T join_right(T right) {
 struct Cut {
   int64 line, a, b;
 };
+using Cuts = std::vector<Cut>;
 
-// A task: the entries of a and b from one cut to the next, to those of `out` from cut.a + cut.b on. Returns how many of
-// them stay. `start` (null in pairs) of each line is counted from the cut.
+Shares shares_of(const Cuts& cuts) {
+  Shares shares;
+  for (std::size_t t = 1; t < cuts.size(); ++t) shares.add(cuts[t].a + cuts[t].b, cuts[t].line);
+  return shares;
+}
+
+// A task: the entries of a and b from one cut to the next, to those of `out` from `to` on.
 template <class T, class Places, Join How>
 struct Walk {
   Entries<T, Places> a, b, out;
-  const int64 *a_start, *b_start;
+  const int64 *a_start, *b_start;  // of the lines, as `start`; null in pairs
   int64* start;
   bool zeros;
 
-  int64 operator()(const Cut& cut, const Cut& end) const {
-    const int64 first = cut.a + cut.b;
-    int64 to = first;
-    if (!start) return walk(*this, cut.a, end.a, cut.b, end.b, to) - first;
+  int64 operator()(const Cut& cut, const Cut& end, int64 to) const {
     const Walk here = *this;  // so that nothing of it is read again
+    if constexpr (!Places::in_lines) return walk(here, cut.a, end.a, cut.b, end.b, to);
     for (int64 i = cut.line; i < end.line; ++i) {
       to = walk(here, here.a_start[i], here.a_start[i + 1], here.b_start[i], here.b_start[i + 1], to);
-      here.start[i + 1] = to - first;
+      here.start[i + 1] = to;
     }
-    return to - first;
+    return to;
   }
 
  private:
@@ -102,7 +121,7 @@ struct Walk {
     const bool keeps_lone = w.zeros && How != Join::product;
     const auto put = [&w, &to](auto key, T value, bool stays) {
       w.out.places.set(to, key);
-      w.out.values[to] = value;
+      if constexpr (has_values<How>) w.out.values[to] = value;
       to += stays || !is_zero(value);
     };
     const auto put_a = [&](auto key) { put(key, join_left<How>(w.a.values[i++]), keeps_lone); };
@@ -110,7 +129,9 @@ struct Walk {
     while (i < i_end && j < j_end) {
       const auto x = w.a.places[i], y = w.b.places[j];
       if (x == y) {
-        put(x, join<How>(w.a.values[i++], w.b.values[j++]), w.zeros);
+        const T u = w.a.values[i++], v = w.b.values[j++];
+        if constexpr (has_values<How>) put(x, join<How>(u, v), w.zeros);
+        else put(x, T{}, !equal(u, v));
       } else if (x < y) {
         put_a(x);
       } else {
@@ -137,10 +158,10 @@ int64 bisect(int64 low, int64 high, const F& before) {
 }
 
 // Cuts between lines, of which a and b begin at these entries.
-std::vector<Cut> cuts_in_lines(const int64* a, const int64* b, int64 lines) {
+Cuts cuts_in_lines(const int64* a, const int64* b, int64 lines) {
   const auto work = [=](int64 line) { return a[line] + b[line] + line; };
   const int64 tasks = tasks_of(work(lines));
-  std::vector<Cut> cuts;
+  Cuts cuts;
   for (int64 t = 0; t <= tasks; ++t) {
     const int64 wanted = work(lines) / tasks * t;
     const int64 line = t == tasks ? lines : bisect(0, lines, [&](int64 i) { return work(i) < wanted; });
@@ -150,9 +171,9 @@ std::vector<Cut> cuts_in_lines(const int64* a, const int64* b, int64 lines) {
 }
 
 // Cuts that leave entries of one place together.
-std::vector<Cut> cuts_in_pairs(const InPairs& a, int64 a_count, const InPairs& b, int64 b_count) {
+Cuts cuts_in_pairs(const InPairs& a, int64 a_count, const InPairs& b, int64 b_count) {
   const int64 tasks = tasks_of(a_count + b_count);
-  std::vector<Cut> cuts;
+  Cuts cuts;
   for (int64 t = 0; t < tasks; ++t) {
     const int64 both = (a_count + b_count) / tasks * t;  // entries before the cut
     int64 i = bisect(std::max<int64>(0, both - b_count), std::min(both, a_count),
@@ -165,20 +186,31 @@ std::vector<Cut> cuts_in_pairs(const InPairs& a, int64 a_count, const InPairs& b
   return cuts;
 }
 
-// The arrays without the gaps behind what each task has kept of its share: task t's begins at ends[t].
-std::vector<Array> closed_up(const std::vector<Array>& loose, const std::vector<Cut>& cuts,
-                             const std::vector<int64>& ends) {
-  const int64 total = cuts.back().a + cuts.back().b, count = ends.back();
-  if (count == total) return loose;
-  std::vector<Array> made;
-  for (const Array& array : loose) made.push_back(Array::empty(array.dtype, {count}));
-  parallel_for(static_cast<int64>(ends.size()) - 1, count, [&](int64 t) {
-    const int64 from = cuts[t].a + cuts[t].b, kept = ends[t + 1] - ends[t];
-    for (std::size_t k = 0; k < loose.size(); ++k) {
-      const int64 item = item_size(loose[k].dtype);
-      std::memcpy(made[k].as<char>() + ends[t] * item, loose[k].as<char>() + from * item, kept * item);
-    }
-  });
+// Entries as they were made: the arrays of their structure, and the values where there are any.
+struct Made {
+  std::vector<Part> places;
+  Array values;
+};
+
+// Runs `make(cuts)`, which says how tasks write entries, and returns what they wrote.
+template <class T, class Places, bool Values, class F>
+Made made_by(const Cuts& cuts, int64 lines, const F& make) {
+  std::vector<DType> types(Places::names().size(), DType::i32);
+  if (Values) types.push_back(dtype_of<T>());
+  Array indptr;
+  if (Places::in_lines) indptr = Array::empty(DType::i64, {lines + 1});
+  auto* start = indptr.as<int64>();
+  const auto write = [&](const std::vector<Array>& arrays, int64 t, int64 to) {
+    return make(Entries<T, Places>(arrays), start, t, to);
+  };
+  std::vector<Array> arrays = entries_in_order(types, shares_of(cuts), start, write);
+  Made made;
+  if (Values) {
+    made.values = std::move(arrays.back());
+    arrays.pop_back();
+  }
+  for (std::size_t k = 0; k < arrays.size(); ++k) made.places.emplace_back(Places::names()[k], std::move(arrays[k]));
+  if (Places::in_lines) made.places.emplace_back("indptr", std::move(indptr));
   return made;
 }
 
@@ -194,104 +226,151 @@ struct Side : Matrix {
     if (dtype == type && !op.conjugated && factor == 1.0) return;
     Matrix::operator=({structure, values_as(type, values, op.conjugated, factor)});
   }
-  template <class Places>
-  std::vector<Array> places() const {
-    std::vector<Array> all;
-    for (const char* name : Places::names()) all.push_back(index(name));
-    return all;
-  }
+  const int64* start() const { return index("indptr").as<int64>(); }
+  int64 lines() const { return index("indptr").size() - 1; }
 };
 
-// What both operands make: the arrays of places, then the values. `start` of the lines is written where there are any.
 template <class T, class Places, Join How>
-std::vector<Array> walked(const Side& a, const Side& b, const std::vector<Cut>& cuts, int64* start, bool zeros) {
-  const int64 tasks = static_cast<int64>(cuts.size()) - 1, total = cuts.back().a + cuts.back().b;
-  std::vector<Array> loose;  // each task has room for all of its entries
-  for (std::size_t k = 0; k < Places::names().size(); ++k) loose.push_back(Array::empty(DType::i32, {total}));
-  loose.push_back(Array::empty(dtype_of<T>(), {total}));
-  const auto start_of = [&](const Side& x) { return start ? x.index("indptr").as<int64>() : nullptr; };
-  const Walk<T, Places, How> walk{{a.places<Places>(), a.values},
-                                  {b.places<Places>(), b.values},
-                                  {loose, loose.back()},
-                                  start_of(a),
-                                  start_of(b),
-                                  start,
-                                  zeros};
-  std::vector<int64> ends(tasks + 1, 0);
-  parallel_for(tasks, 4 * (total + cuts.back().line), [&](int64 t) { ends[t + 1] = walk(cuts[t], cuts[t + 1]); });
-  for (int64 t = 0; t < tasks; ++t) ends[t + 1] += ends[t];
-  if (start) {
-    parallel_for(tasks, cuts.back().line, [&](int64 t) {
-      for (int64 i = cuts[t].line; i < cuts[t + 1].line; ++i) start[i + 1] += ends[t];
-    });
+Made walked(const Side& a, const Side& b, bool zeros) {
+  const int64 *u = nullptr, *v = nullptr;
+  int64 lines = 0;
+  Cuts cuts;
+  if constexpr (Places::in_lines) {
+    u = a.start(), v = b.start(), lines = a.lines();
+    cuts = cuts_in_lines(u, v, lines);
+  } else {
+    cuts =
+        cuts_in_pairs(InPairs(places_of<InPairs>(a)), a.values.size(), InPairs(places_of<InPairs>(b)), b.values.size());
   }
-  return closed_up(loose, cuts, ends);
+  const Entries<T, Places> left(a), right(b);
+  return made_by<T, Places, has_values<How>>(cuts, lines, [&](const auto& out, int64* start, int64 t, int64 to) {
+    return Walk<T, Places, How>{left, right, out, u, v, start, zeros}(cuts[t], cuts[t + 1], to);
+  });
 }
 
-template <class T, Join How>
-Matrix walked_as(const Format& format, int64 rows, int64 cols, const Side& a, const Side& b, bool zeros) {
-  if (&format == &format_of("coo")) {
-    const InPairs x(a.places<InPairs>()), y(b.places<InPairs>());
-    const std::vector<Cut> cuts = cuts_in_pairs(x, a.values.size(), y, b.values.size());
-    std::vector<Array> made = walked<T, InPairs, How>(a, b, cuts, nullptr, zeros);
-    std::vector<Part> parts{{"row", made[0]}, {"col", made[1]}};
-    return {std::make_shared<const Indices>(format.name, rows, cols, std::move(parts), made[2].size()), made[2]};
+// The entries of `a` that keep(e) names, with these values or without any.
+template <class T, class Places, bool Values, class F>
+Made filtered(const Side& a, const T* values, const F& keep) {
+  const int64* from = nullptr;
+  int64 lines = 0;
+  Cuts cuts;
+  if constexpr (Places::in_lines) {
+    from = a.start(), lines = a.lines();
+    const std::vector<int64> nothing(lines + 1, 0);
+    cuts = cuts_in_lines(from, nothing.data(), lines);
+  } else {
+    for (int64 e = 0; e < a.values.size(); e += kEntries) cuts.push_back({0, e, 0});
+    cuts.push_back({0, a.values.size(), 0});
   }
-  const Array &u = a.index("indptr"), &v = b.index("indptr");
-  Array indptr = Array::empty(DType::i64, {u.size()});
-  indptr.as<int64>()[0] = 0;
-  const std::vector<Cut> cuts = cuts_in_lines(u.as<int64>(), v.as<int64>(), u.size() - 1);
-  std::vector<Array> made = walked<T, InLines, How>(a, b, cuts, indptr.as<int64>(), zeros);
-  return compressed(format, rows, cols, made[0], indptr, made[1]);
+  const Places places(places_of<Places>(a));
+  return made_by<T, Places, Values>(cuts, lines, [&](const auto& out, int64* start, int64 t, int64 to) {
+    const auto take = [&, out](int64 first, int64 last) {
+      for (int64 e = first; e < last; ++e) {
+        out.places.set(to, places[e]);
+        if constexpr (Values) out.values[to] = values[e];
+        to += keep(e);
+      }
+    };
+    if constexpr (Places::in_lines) {
+      for (int64 i = cuts[t].line; i < cuts[t + 1].line; ++i) {
+        take(from[i], from[i + 1]);
+        start[i + 1] = to;
+      }
+    } else {
+      take(cuts[t].a, cuts[t + 1].a);
+    }
+    return to;
+  });
 }
 
-// A matrix that stores nothing.
-Matrix nothing(const Format& format, int64 rows, int64 cols, DType dtype) {
-  const Matrix csr = compressed(*common, rows, cols, Array::empty(DType::i32, {0}),
-                                Array::zeros(DType::i64, {rows + 1}), Array::empty(dtype, {0}));
-  return entries_across(csr, {}, format);
+// Calls f with the way in which a format names places.
+template <class F>
+auto with_places(const Side& a, const F& f) {
+  if (!entry_format(a.format).pointers) return f(static_cast<InPairs*>(nullptr));
+  return f(static_cast<InLines*>(nullptr));
 }
 
-// Values on one structure: nothing has to be walked. Nullopt where zeros would have to go.
+Matrix matrix_of(const Side& like, Made made) {
+  const int64 count = made.values.size();
+  return {std::make_shared<const Indices>(like.structure->format, like.rows, like.cols, std::move(made.places), count),
+          std::move(made.values)};
+}
+
+// These values on the structure of `a`, of which the zeros are dropped.
+template <class T>
+Matrix without_zeros(const Side& a, const Array& values) {
+  const T* v = values.as<T>();
+  if (count_runs({a.structure, values}, {{0, values.size()}})[0] == values.size()) return {a.structure, values};
+  return with_places(a, [&](auto* places) {
+    using Places = std::remove_pointer_t<decltype(places)>;
+    return matrix_of(a, filtered<T, Places, true>(a, v, [=](int64 e) { return !is_zero(v[e]); }));
+  });
+}
+
+// Values on one structure: nothing has to be walked.
 template <class T, Join How>
-std::optional<Matrix> side_by_side(const Matrix& a, const Matrix& b, bool zeros) {
+Array side_by_side(const Side& a, const Side& b) {
   const int64 count = a.values.size(), tasks = (count + kEntries - 1) / kEntries;
   Array values = Array::empty(a.dtype, {count});
   const T *u = a.values.as<T>(), *v = b.values.as<T>();
   T* to = values.as<T>();
-  std::vector<int64> lost(tasks);
   parallel_for(tasks, count, [&](int64 t) {
     const int64 first = t * kEntries, last = std::min(count, first + kEntries);
     for (int64 e = first; e < last; ++e) to[e] = join<How>(u[e], v[e]);
-    if (!zeros) lost[t] = std::count_if(to + first, to + last, [](T x) { return is_zero(x); });
   });
-  if (std::any_of(lost.begin(), lost.end(), [](int64 n) { return n > 0; })) return std::nullopt;
-  return Matrix(a.structure, std::move(values));
+  return values;
 }
 
 template <class T, Join How>
-Matrix joined(const Format& format, int64 rows, int64 cols, const Side& a, const Side& b, bool zeros) {
+Matrix joined(const Side& a, const Side& b, bool zeros) {
   if (a.structure->same_as(*b.structure)) {
-    if (std::optional<Matrix> made = side_by_side<T, How>(a, b, zeros)) return *made;
+    const Array values = side_by_side<T, How>(a, b);
+    return zeros ? Matrix(a.structure, values) : without_zeros<T>(a, values);
   }
-  return walked_as<T, How>(format, rows, cols, a, b, zeros);
+  return with_places(a, [&](auto* places) {
+    return matrix_of(a, walked<T, std::remove_pointer_t<decltype(places)>, How>(a, b, zeros));
+  });
 }
 
 }  // namespace
 
-Matrix merged(const std::string& name, int64 rows, int64 cols, const std::vector<EntryTerm>& terms, Merge how,
-              bool zeros, DType dtype) {
+Matrix merged(const std::string& name, int64, int64, const std::vector<EntryTerm>& terms, Merge how, bool zeros,
+              DType dtype) {
   const Format& format = format_of(name);
   if (terms.empty() || terms.size() > 2) throw std::logic_error("merged: one term or two");
-  const Matrix none = terms.size() == 1 ? nothing(format, rows, cols, dtype) : Matrix();
-  const EntryTerm second = terms.size() == 1 ? EntryTerm{&none, {}, 1.0} : terms[1];
-  const bool subtracted = how == Merge::sum && second.factor == -1.0;  // without a pass over its values
-  const Side a(terms[0], format, dtype), b(second, format, dtype, subtracted);
+  const Side a(terms[0], format, dtype);
+  return with_value_type(dtype, [&](auto zero) -> Matrix {
+    using T = decltype(zero);
+    if (terms.size() == 1) return zeros ? Matrix(a) : without_zeros<T>(a, a.values);
+    const bool subtracted = how == Merge::sum && terms[1].factor == -1.0;  // without a pass over its values
+    const Side b(terms[1], format, dtype, subtracted);
+    if (how == Merge::product) return joined<T, Join::product>(a, b, zeros);
+    return subtracted ? joined<T, Join::difference>(a, b, zeros) : joined<T, Join::sum>(a, b, zeros);
+  });
+}
+
+std::vector<Part> unequal_places(const std::string& name, const EntryTerm& first, const EntryTerm& second,
+                                 DType dtype) {
+  const Format& format = format_of(name);
+  const Side a(first, format, dtype), b(second, format, dtype);
   return with_value_type(dtype, [&](auto zero) {
     using T = decltype(zero);
-    if (how == Merge::product) return joined<T, Join::product>(format, rows, cols, a, b, zeros);
-    if (subtracted) return joined<T, Join::difference>(format, rows, cols, a, b, zeros);
-    return joined<T, Join::sum>(format, rows, cols, a, b, zeros);
+    return with_places(a, [&](auto* places) {
+      using Places = std::remove_pointer_t<decltype(places)>;
+      if (!a.structure->same_as(*b.structure)) return walked<T, Places, Join::unequal>(a, b, false).places;
+      const T *u = a.values.template as<T>(), *v = b.values.template as<T>();
+      const auto differ = [=](int64 e) { return !equal(u[e], v[e]); };
+      return filtered<T, Places, false>(a, static_cast<const T*>(nullptr), differ).places;
+    });
+  });
+}
+
+std::vector<Part> named_places(const Matrix& a, const bool* keep) {
+  const Side all({&a, {}, 1.0}, format_of(a.format), a.dtype);
+  return with_places(all, [&](auto* places) {
+    using Places = std::remove_pointer_t<decltype(places)>;
+    const float* const none = nullptr;
+    return filtered<float, Places, false>(all, none, [=](int64 e) { return keep[e]; }).places;
   });
 }
 

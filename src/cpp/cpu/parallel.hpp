@@ -38,11 +38,16 @@ inline int64 unasked(int64 tasks, int64 work) {
   return static_cast<int64>(std::bit_floor(static_cast<std::uint64_t>(std::max<int64>(1, kUnasked / each)))) - 1;
 }
 
-// Calls f(task) for 0 <= task < tasks, neighbours on one thread. f must not depend on the thread. What f throws
-// is thrown here, once all tasks have ended. Between tasks the caller may be interrupted.
+// How many threads parallel_for takes.
+inline int thread_count_for(int64 tasks, int64 work) {
+  return work < kSerialWork ? 1 : static_cast<int>(std::min<int64>(thread_count(), tasks));
+}
+
+// Calls f(task) for 0 <= task < tasks, neighbours on one thread, which takes them in order. f must not depend on the
+// thread. What f throws is thrown here, once all tasks have ended. Between tasks the caller may be interrupted.
 template <class F>
 void parallel_for(int64 tasks, int64 work, const F& f) {
-  const int threads = work < kSerialWork ? 1 : static_cast<int>(std::min<int64>(thread_count(), tasks));
+  const int threads = thread_count_for(tasks, work);
   const int64 mask = unasked(tasks, work);
   const auto asked = [&f, mask, ask = work >= kSerialWork](int64 t) {
     if (ask && (t & mask) == mask) checkpoint();

@@ -4,6 +4,7 @@
 #include "core/arithmetic.hpp"
 #include "core/convert.hpp"
 #include "core/elementwise.hpp"
+#include "cpu/dense.hpp"
 #include "cpu/parallel.hpp"
 #include "cpu/values.hpp"
 
@@ -14,6 +15,7 @@ namespace {
 constexpr int64 kValues = 1 << 15;  // values a task
 constexpr int64 kLines = 1 << 12;   // rows or columns a task
 constexpr int64 kShort = 64;        // entries of a line that are read sooner than bisected
+constexpr int64 kAtOnce = 64;       // entries of coo that are looked at before one is copied
 
 // Calls f(first, last) for pieces of [0, count), on several threads where there is much to do.
 template <class F>
@@ -25,14 +27,15 @@ void in_pieces(int64 count, int64 piece, int64 work, const F& f) {
 template <class F>
 void for_each_entry(const Matrix& a, const F& f) {
   const int64 count = a.values.size();
-  if (a.format == "coo") {
+  const EntryFormat& format = entry_format(a.format);
+  if (!format.pointers) {
     const auto *row = a.index("row").as<std::int32_t>(), *col = a.index("col").as<std::int32_t>();
     in_pieces(count, kValues, count, [&](int64 first, int64 last) {
       for (int64 e = first; e < last; ++e) f(e, row[e], col[e]);
     });
     return;
   }
-  const bool by_row = a.format == "csr";
+  const bool by_row = !format.by_column;
   const int64* start = a.index("indptr").as<int64>();
   const auto* index = a.index("indices").as<std::int32_t>();
   const int64 lines = by_row ? a.rows : a.cols;
@@ -91,6 +94,8 @@ Array weighted_sum(Scalar alpha, const Array& a, Scalar beta, const Array& b) {
     in_pieces(a.size(), kValues, a.size(), [&](int64 first, int64 last) {
       if (alpha == 1.0 && beta == 1.0) {
         for (int64 e = first; e < last; ++e) to[e] = u[e] + v[e];
+      } else if (alpha == 1.0 && beta == -1.0) {
+        for (int64 e = first; e < last; ++e) to[e] = u[e] + Real<T>(-1) * v[e];
       } else {
         for (int64 e = first; e < last; ++e) to[e] = left * u[e] + right * v[e];
       }
@@ -127,21 +132,65 @@ Matrix scaled_by(const Matrix& a, bool conjugated, const Dense& dense) {
   return out;
 }
 
+void add_to_dense(Scalar alpha, const Matrix& a, Op op, const Dense& to, bool accumulate) {
+  const int64 row_step = op.transposed ? to.col_stride : to.row_stride;
+  const int64 col_step = op.transposed ? to.row_stride : to.col_stride;
+  with_value_type(a.dtype, [&](auto s) {
+    with_value_type(to.dtype, [&](auto t) {
+      using S = decltype(s);
+      using T = decltype(t);
+      if constexpr (is_complex<T> || !is_complex<S>) {
+        const Factor<T> scale(alpha);
+        const S* values = a.values.as<S>();
+        const auto put = [=](int64 e, T* out) {
+          const T value = scale * convert<T>(conjugate_if(op.conjugated, values[e]));
+          *out = accumulate ? *out + value : value;
+        };
+        T* const out = to.as<T>();
+        if (dynamic_cast<const Indices*>(a.structure.get())) {
+          for_each_entry(a, [=](int64 e, int64 i, int64 j) { put(e, out + i * row_step + j * col_step); });
+          return;
+        }
+        const std::vector<Span>& spans = a.layout().spans;
+        in_pieces(a.rows, kLines, a.structure->stored(), [&](int64 first, int64 last) {
+          for (const Span& s : spans) {
+            for (int64 i = std::max(first, s.row); i < std::min(last, s.row + s.length); ++i) {
+              put(s.start + i - s.row, out + i * row_step + (i + s.offset) * col_step);
+            }
+          }
+        });
+      } else {
+        throw std::invalid_argument("complex values do not fit a real array");
+      }
+    });
+  });
+}
+
 Array entries_on_diagonal(const Matrix& a, Op op, int64 k) {
   const int64 stored = op.transposed ? -k : k, length = diagonal_length(a.rows, a.cols, stored);
   Array out = Array::zeros(a.dtype, {length});
+  const EntryFormat& format = entry_format(a.format);
   with_value_type(a.dtype, [&](auto zero) {
     using T = decltype(zero);
     const T* values = a.values.as<T>();
     T* to = out.as<T>();
     const int64 row = first_row(stored);
-    if (a.format == "coo") {
-      for_each_entry(a, [=](int64 e, int64 i, int64 j) {
-        if (j - i == stored) to[i - row] = conjugate_if(op.conjugated, values[e]);
+    if (!format.pointers) {
+      const auto *i = a.index("row").as<std::int32_t>(), *j = a.index("col").as<std::int32_t>();
+      const auto offset = static_cast<std::int32_t>(stored);
+      in_pieces(a.values.size(), kValues, a.values.size(), [&](int64 first, int64 last) {
+        for (; first < last; first += kAtOnce) {
+          const int64 end = std::min(last, first + kAtOnce);
+          int met = 0;
+          for (int64 e = first; e < end; ++e) met += j[e] - i[e] == offset;
+          for (int64 e = first; met > 0 && e < end; ++e) {
+            if (j[e] - i[e] == offset) to[i[e] - row] = conjugate_if(op.conjugated, values[e]);
+          }
+        }
       });
       return;
     }
-    const bool by_row = a.format == "csr";
+    const bool by_row = !format.by_column;
     const int64* start = a.index("indptr").as<int64>();
     const auto* index = a.index("indices").as<std::int32_t>();
     const int64 line = by_row ? row : row + stored, other = by_row ? row + stored : row;  // of the first element
@@ -149,7 +198,8 @@ Array entries_on_diagonal(const Matrix& a, Op op, int64 k) {
       for (int64 t = first; t < last; ++t) {
         const std::int32_t *found = index + start[line + t], *end = index + start[line + t + 1];
         const auto wanted = static_cast<std::int32_t>(other + t);
-        found = end - found > kShort ? std::lower_bound(found, end, wanted) : std::find(found, end, wanted);
+        if (end - found > kShort) found = std::lower_bound(found, end, wanted);
+        while (found != end && *found < wanted) ++found;
         if (found != end && *found == wanted) to[t] = conjugate_if(op.conjugated, values[found - index]);
       }
     });

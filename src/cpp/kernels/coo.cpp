@@ -32,14 +32,23 @@ struct CooMatvec {
         T* out = y.as<T>() + c * y.col_stride;
         const V* in = x.as<V>() + c * x.col_stride;
         for (int64 i = low; i < high; ++i) update.one(out + i * y.row_stride, T{});
+        if (plain && !op.transposed) {
+          for (int64 e = begin; e < end;) {  // a row's sum stays in a register
+            const std::int32_t row = to[e];
+            T sum = out[row];
+            for (; e < end && to[e] == row; ++e) sum += multiply(a.values[e], in[from[e]]);
+            out[row] = sum;
+          }
+          continue;
+        }
         for (int64 e = begin; e < end; ++e) {
           if (op.transposed && (to[e] < low || to[e] >= high)) continue;
           if (plain) {
             out[to[e]] += multiply(a.values[e], in[from[e]]);
-          } else {
-            const U value = conjugate_if(op.conjugated, a.values[e]);
-            out[to[e] * y.row_stride] += scale * multiply(value, in[from[e] * x.row_stride]);
+            continue;
           }
+          const U value = conjugate_if(op.conjugated, a.values[e]);
+          out[to[e] * y.row_stride] += scale * multiply(value, in[from[e] * x.row_stride]);
         }
       }
     });

@@ -1,0 +1,90 @@
+"""``==`` and ``!=`` element by element, on the CPU: the result is SciPy's, for bools are none of our value types.
+
+Matrices are compared by a merge that keeps the places where they differ. Where most elements are equal to what is
+compared with, as in ``A == B``, the result is what the opposite comparison leaves out.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._places import memory
+from .family import convert, unpacked
+from .registry import COMMON, FORMATS
+
+if TYPE_CHECKING:
+    from .base import SparseArray
+
+_OPPOSITE = {operator.eq: operator.ne, operator.ne: operator.eq}
+_NARROW = 2**31  # entries that indices of 32 bits count
+
+
+def with_sparse(a: SparseArray, b: SparseArray, compare: Callable[[Any, Any], Any]) -> Any:
+    """Return ``compare(a, b)``; one answer, as SciPy gives it, where the shapes differ."""
+    if a._shape != b._shape:
+        return compare is operator.ne
+    _require_room(a, compare(0, 0), compare, "; type (A != B).nnz == 0" if compare is operator.eq else "")
+    left, right = _entries(a), _entries(b)
+    format = "csc" if left._format == "csc" else COMMON
+    dtype = np.result_type(left._dtype, right._dtype).name
+    places = a._core.unequal_places(left._matrix, left._op, right._matrix, right._op, format, dtype)
+    differ = _bools(format, a._shape, places)
+    return _complement(differ) if compare is operator.eq else differ
+
+
+def with_scalar(a: SparseArray, number: Any, compare: Callable[[Any, Any], Any]) -> Any:
+    """Return ``compare(a, number)``."""
+    full = bool(compare(0, number))
+    _require_room(a, full, compare)
+    entries = _entries(a)
+    format = "csc" if entries._format == "csc" else COMMON
+    if entries._op or entries._format != format:
+        entries = convert(entries, format).copy()
+    here = (_OPPOSITE[compare] if full else compare)(entries._matrix.values, number)
+    made = _bools(format, a._shape, entries._core.named_places(entries._matrix, here))
+    return _complement(made) if full else made
+
+
+def with_dense(a: SparseArray, dense: Any, compare: Callable[[Any, Any], Any]) -> Any:
+    """Return ``compare(a, dense)``, which is dense."""
+    _require_room(a, True, compare)
+    return compare(unpacked(a).toarray(), dense)
+
+
+def _require_room(a: SparseArray, full: bool, compare: Callable[[Any, Any], Any], hint: str = "") -> None:
+    """Raise MemoryError where a result of all elements has no room."""
+    m, n = a._shape
+    if full and (nbytes := 18 * m * n) > memory.SMALL:
+        memory.require_free(nbytes, f"{compare.__name__}: the result of {m} x {n} elements", hint=hint)
+
+
+def _entries(a: SparseArray) -> SparseArray:
+    """Return a matrix entry by entry."""
+    a = unpacked(a)
+    return a if a._family == FORMATS[COMMON]._family else convert(a, COMMON)
+
+
+def _bools(format: str, shape: tuple[int, int], places: dict[str, np.ndarray]) -> Any:
+    """Return SciPy's array that is True in these places, which are its own from here on."""
+    indices, indptr = places["indices"], places["indptr"]
+    index = np.int32 if len(indices) < _NARROW else np.int64  # SciPy wants one type for both
+    values = np.empty(len(indices), bool)
+    values.fill(True)
+    parts = values, indices.astype(index, copy=False), indptr.astype(index)
+    return FORMATS[format]._scipy(parts, shape=shape)  # type: ignore[attr-defined]
+
+
+def _complement(a: Any) -> Any:
+    """Return True wherever an array of bools stores nothing."""
+    lines, length = a.shape if a.format == COMMON else a.shape[::-1]
+    counts = np.diff(a.indptr)
+    free = np.ones((lines, length), bool)
+    free[np.repeat(np.arange(lines), counts), a.indices] = False
+    indices = np.broadcast_to(np.arange(length, dtype=np.int32), free.shape)[free]
+    indptr = np.zeros(lines + 1, np.int64)
+    np.cumsum(length - counts, out=indptr[1:])
+    return _bools(a.format, a.shape, {"indices": indices, "indptr": indptr})

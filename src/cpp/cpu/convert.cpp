@@ -154,17 +154,22 @@ void for_each_run(const std::vector<Span>& spans, int64 first, int64 last, const
   }
 }
 
-// How rows are shared out, with room for all that the diagonals store in them.
-Shares shares_of_rows(const std::vector<Span>& spans, int64 rows) {
-  Shares shares;
-  for (int64 first = 0; first < rows; first += kRows) {
-    const int64 last = std::min(rows, first + kRows);
-    int64 room = shares.room.back();
+// How rows are shared out, with room for what is not zero in them.
+template <class T>
+Shares shares_of_rows(const std::vector<Span>& spans, const T* values, int64 rows) {
+  const int64 tasks = (rows + kRows - 1) / kRows;
+  int64 stored = 0;
+  for (const Span& s : spans) stored += s.length;
+  std::vector<int64> counts(tasks, 0);
+  parallel_for(tasks, stored, [&](int64 task) {
     for (const Span& s : spans) {
-      room += std::max<int64>(0, std::min(last, s.row + s.length) - std::max(first, s.row));
+      const int64 first = std::max(task * kRows, s.row), last = std::min((task + 1) * kRows, s.row + s.length);
+      const T* const begin = values + (s.start - s.row);
+      if (first < last) counts[task] += std::count_if(begin + first, begin + last, [](T v) { return !is_zero(v); });
     }
-    shares.add(room, last);
-  }
+  });
+  Shares shares;
+  for (int64 t = 0; t < tasks; ++t) shares.add(shares.room.back() + counts[t], std::min(rows, (t + 1) * kRows));
   return shares;
 }
 
@@ -176,11 +181,11 @@ Matrix csr_from_diagonals(const Matrix& a, Op op) {
   check_shape(csr, rows, cols);
   Array indptr = Array::empty(DType::i64, {rows + 1});
   auto* start = indptr.as<int64>();
-  const Shares shares = shares_of_rows(spans, rows);
   std::vector<Array> made;
   with_value_type(a.dtype, [&](auto zero) {
     using T = decltype(zero);
     const T* values = a.values.as<T>();
+    const Shares shares = shares_of_rows(spans, values, rows);
     made = entries_in_order({DType::i32, a.dtype}, shares, start, [&](const auto& arrays, int64 t, int64 to) {
       auto* columns = arrays[0].template as<std::int32_t>();
       T* data = arrays[1].template as<T>();
@@ -189,9 +194,9 @@ Matrix csr_from_diagonals(const Matrix& a, Op op) {
         for (int64 i = first; i < last; ++i) {
           for (const Crossed* d = crossed.data(); d != end; ++d) {
             const T v = values[d->from + i];
+            if (is_zero(v)) continue;
             columns[to] = static_cast<std::int32_t>(i + d->offset);
-            data[to] = conjugate_if(op.conjugated, v);
-            to += !is_zero(v);
+            data[to++] = conjugate_if(op.conjugated, v);
           }
           start[i + 1] = to;
         }

@@ -76,7 +76,9 @@ class RowMajor {
       for (int n = 0; n < N; ++n) store(reinterpret_cast<R*>(sums + n * Width), total(p[n], q[n]));
     }
     T* out = y + i * y_stride + c;
-    for (int k = 0; k < Width * N; ++k) update.one(out + k, sums[k]);
+    if (update.plain) std::copy_n(sums, Width * N, out);
+    else if constexpr (Width * N == 1) update.one(out, sums[0]);
+    else put_sums(update, out, sums, Width * N);
   }
 
   template <class Vec>

@@ -30,6 +30,7 @@ struct MatvecSequential {
     const RowSums sums = row_sums(packed_spans_of(a.layout(), op), period);
     const U* values = a.values.as<U>();
     const Factor<T> scale(alpha);
+    const bool plain = period == 0 && alpha == 1.0 && x.row_stride == 1 && y.row_stride == 1;
     Pause pause;
     for (int64 c = 0; c < x.cols; ++c) {
       const V* in = x.as<V>() + c * x.col_stride;
@@ -37,10 +38,14 @@ struct MatvecSequential {
       for (int64 i = 0; i < y.rows; ++i) Update<T>(0.0, beta).one(out + i * y.row_stride, T{});
       for (const Term& t : sums.terms) {
         pause.after(t.last - t.first);
+        const bool conj = op.conjugated != t.conjugated;
+        if (plain && !(is_complex<U> && conj)) {  // the common case as a loop of its own
+          for (int64 i = t.first; i < t.last; ++i) out[i] += multiply(values[t.u + i], in[t.v + i]);
+          continue;
+        }
         for (int64 i = t.first; i < t.last; ++i) {
           const U value = values[t.u + (period > 0 ? (t.shift + i) % period : i)];
-          out[i * y.row_stride] +=
-              scale * multiply(conjugate_if(op.conjugated != t.conjugated, value), in[(t.v + i) * x.row_stride]);
+          out[i * y.row_stride] += scale * multiply(conjugate_if(conj, value), in[(t.v + i) * x.row_stride]);
         }
       }
     }
@@ -56,6 +61,7 @@ struct MatmulSequential {
     const V* v = b.values.as<V>();
     T* out = c.values.as<T>();
     const Factor<T> scale(alpha);
+    const bool plain = alpha == 1.0 && !plan.op_a.conjugated && !plan.op_b.conjugated;
     const Sums& sums = sums_of(plan);
     Pause pause;
     std::vector<Term> room;
@@ -65,6 +71,10 @@ struct MatmulSequential {
       for (const Term* t = begin; t < end; ++t) {
         const Term& term = *t;
         pause.after(term.last - term.first);
+        if (plain) {
+          for (int64 i = term.first; i < term.last; ++i) out[s.out + i] += multiply(u[term.u + i], v[term.v + i]);
+          continue;
+        }
         for (int64 i = term.first; i < term.last; ++i) {
           out[s.out + i] += scale * multiply(conjugate_if(plan.op_a.conjugated, u[term.u + i]),
                                              conjugate_if(plan.op_b.conjugated, v[term.v + i]));

@@ -178,4 +178,10 @@ struct Mac {
   }
 };
 
+// out = alpha * sums + beta * out, of any factors. Out of line: it is the same for all tiles that end in it.
+template <class T>
+[[gnu::noipa]] void put_sums(const Update<T>& update, T* out, const T* sums, int64 count) {
+  for (int64 r = 0; r < count; ++r) update.one(out + r, sums[r]);
+}
+
 }  // namespace diagsparse::DIAGSPARSE_ISA

@@ -102,3 +102,5 @@ void bind_device(py::module_& m) {
 }
 
 }  // namespace diagsparse
+
+PYBIND11_MODULE(_core, m) { diagsparse::bind_module(m); }

@@ -190,7 +190,7 @@ class BandTiles {
       typename M::Vec sums[N];
 #pragma GCC unroll 4
       for (int j = 0; j < N; ++j) sums[j] = M::total(acc[k][j], s.signs);
-      put_vectors<M>(s.update, s.out + q.sums[k].out + i, sums);
+      put_vectors(s.update, s.out + q.sums[k].out + i, sums);
     }
   }
 };

@@ -52,31 +52,13 @@ struct Streams {
   }
 };
 
-// out = alpha * sums + beta * out for N vectors of sums; where nothing is scaled, from the registers that they are in.
-template <class M, int N>
-inline void put_vectors(const Update<typename M::T>& update, typename M::T* out, const typename M::Vec (&sums)[N]) {
-  using R = typename M::R;
-  R* to = reinterpret_cast<R*>(out);
-  if (update.plain) {
-#pragma GCC unroll 8
-    for (int j = 0; j < N; ++j) store(to + j * M::lanes, sums[j]);
-  } else if (update.add) {
-#pragma GCC unroll 8
-    for (int j = 0; j < N; ++j) store(to + j * M::lanes, sums[j] + load<R, M::lanes>(to + j * M::lanes));
-  } else {
-    typename M::T scaled[N * M::step];
-    std::memcpy(scaled, sums, sizeof scaled);
-    put_sums(update, out, scaled, N * M::step);
-  }
-}
-
 // Which terms meet the rows [i, i + n), and which hold all of them. Moves with the tile.
 class Window {
  public:
   Window(const Term* begin, const Term* end)
       : begin_(begin), end_(end), some(begin), whole(begin), whole_end(end), some_end(end) {}
 
-  void move(int64 i, int64 n) {
+  [[gnu::always_inline]] void move(int64 i, int64 n) {
     while (some < end_ && some->first >= i + n) ++some;
     while (some > begin_ && some[-1].first < i + n) --some;
     while (whole < end_ && whole->first > i) ++whole;
@@ -96,8 +78,8 @@ class Window {
 
 // Adds terms that may begin or end in the rows [i, i + n), value by value, to `columns` sums of each row.
 template <class U, class V>
-[[gnu::noipa]] void add_ragged(const Streams<U, V>& s, const Term* begin, const Term* end, int64 i, int64 n,
-                               int columns, Product<U, V>* sums) {
+[[gnu::noipa]] void add_ragged(const Streams<U, V> s, const Term* begin, const Term* end, int64 i, int64 n, int columns,
+                               Product<U, V>* sums) {
   constexpr int step = Mac<U, V>::step;
   for (const Term* t = begin; t < end; ++t) {
     const int64 last = std::min(i + n, t->last);
@@ -119,7 +101,8 @@ class RowTiles {
 
  public:
   // The rows [first, last) of the sum over [begin, end).
-  static void run(const S& s, const Term* begin, const Term* end, int64 first, int64 last) {
+  [[gnu::always_inline]] static void run(const S& given, const Term* begin, const Term* end, int64 first, int64 last) {
+    const S s = given;  // for nobody else to see, so that it stays in registers
     Window w(begin, end);
     for (int64 i = first; i < last;) {
       const int64 rest = last - i;
@@ -140,13 +123,13 @@ class RowTiles {
 
  private:
   template <int Vectors>
-  static void whole_tile(int vectors, const S& s, const Window& w, int64 i) {
+  [[gnu::always_inline]] static void whole_tile(int vectors, const S& s, const Window& w, int64 i) {
     if (vectors == Vectors) return tile<Vectors>(s, w, i);
     if constexpr (Vectors > 1) whole_tile<Vectors / 2>(vectors, s, w, i);
   }
 
   template <int Vectors>
-  static void tile(const S& s, const Window& w, int64 i) {
+  [[gnu::always_inline]] static void tile(const S& s, const Window& w, int64 i) {
     typename M::Acc acc[K][Vectors];
     for (const Term* t = w.whole; t < w.whole_end; ++t) {
       const U* u = s.u + (t->u + i);
@@ -173,7 +156,7 @@ class RowTiles {
       typename M::Vec sums[Vectors];
 #pragma GCC unroll 8
       for (int j = 0; j < Vectors; ++j) sums[j] = M::total(acc[k][j], s.signs);
-      put_vectors<M>(s.update, s.out + k * s.out_stride + i, sums);
+      put_vectors(s.update, s.out + k * s.out_stride + i, sums);
     }
   }
 

@@ -43,5 +43,6 @@ class Entry {
 };
 
 void bind_device(pybind11::module_& module);  // what one module has and the other has not
+void bind_module(pybind11::module_& module);  // all of it; the entry into each module calls it
 
 }  // namespace diagsparse

@@ -150,3 +150,5 @@ void bind_device(py::module_& m) {
 }
 
 }  // namespace diagsparse
+
+PYBIND11_MODULE(_core, m) { diagsparse::bind_module(m); }

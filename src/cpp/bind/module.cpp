@@ -4,9 +4,10 @@
 #include "bind/subjects.hpp"
 
 namespace py = pybind11;
-using namespace diagsparse;
 
-PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
+namespace diagsparse {
+
+void bind_module(py::module_& m) {
   on_main_thread();  // which thread that is, is found while Python's lock is held
   py::register_local_exception_translator([](std::exception_ptr thrown) {
     try {
@@ -23,3 +24,5 @@ PYBIND11_MODULE(DIAGSPARSE_MODULE, m) {
   bind_elementwise(m);
   bind_device(m);
 }
+
+}  // namespace diagsparse

@@ -92,6 +92,14 @@ class Factor {
     else return value_ * x;
   }
 
+  constexpr T value() const { return value_; }
+  constexpr Real<T> real_part() const {
+    if constexpr (is_complex<T>) return value_.re;
+    else return value_;
+  }
+  constexpr bool real() const { return real_; }
+  constexpr bool one() const { return one_; }
+
  private:
   T value_;
   bool real_, one_;

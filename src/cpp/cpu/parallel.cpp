@@ -4,6 +4,15 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <bit>
+#include <exception>
+#include <mutex>
+#if defined(__SANITIZE_THREAD__)
+#include <thread>
+#include <vector>
+#endif
+
+#include "core/interrupt.hpp"
 
 namespace diagsparse {
 
@@ -39,5 +48,59 @@ int thread_count() { return std::min(requested_thread_count(), std::max(processo
 int concurrent_tasks() { return std::min(requested_thread_count(), processors()); }
 
 void set_thread_count(int n) { threads = n; }
+
+namespace {
+
+constexpr int64 kUnasked = 1 << 22;  // multiply-adds of a thread between two questions whether to go on, about
+
+// Tasks are counted by this mask, so that short ones are not asked each time.
+int64 unasked(int64 tasks, int64 work) {
+  const int64 each = std::max<int64>(1, work / std::max<int64>(1, tasks));
+  return static_cast<int64>(std::bit_floor(static_cast<std::uint64_t>(std::max<int64>(1, kUnasked / each)))) - 1;
+}
+
+}  // namespace
+
+void run_tasks(int64 tasks, int64 work, void (*task)(const void* f, int64 t), const void* f) {
+  const int threads = thread_count_for(tasks, work);
+  const int64 mask = unasked(tasks, work);
+  const auto asked = [=, ask = work >= kSerialWork](int64 t) {
+    if (ask && (t & mask) == mask) checkpoint();
+    task(f, t);
+  };
+  if (threads <= 1) {
+    for (int64 t = 0; t < tasks; ++t) asked(t);
+    return;
+  }
+  std::exception_ptr failure;
+  std::mutex failing;
+  const auto guarded = [&](int64 t) {
+    try {
+      asked(t);
+    } catch (...) {
+      const std::lock_guard<std::mutex> lock(failing);
+      failure = std::current_exception();
+    }
+  };
+  Watch* const watch = current_watch();
+#if defined(__SANITIZE_THREAD__)  // which knows nothing of OpenMP's barriers
+  std::vector<std::thread> team;
+  for (int k = 0; k < threads; ++k) {
+    team.emplace_back([&, k] {
+      const OnWatch here(watch);
+      for (int64 t = tasks * k / threads; t < tasks * (k + 1) / threads; ++t) guarded(t);
+    });
+  }
+  for (std::thread& member : team) member.join();
+#else
+#pragma omp parallel num_threads(threads)
+  {
+    const OnWatch here(watch);
+#pragma omp for schedule(static) nowait
+    for (int64 t = 0; t < tasks; ++t) guarded(t);
+  }
+#endif
+  if (failure) std::rethrow_exception(failure);
+}
 
 }  // namespace diagsparse

@@ -21,17 +21,18 @@ void check(const Matrix& m) {
   check_parts(m, expected);
   const Fault fault = fault_in_ell(Ell<float>::over(*m.structure, nullptr));
   const int64 rows = m.rows > 0 ? m.rows : 1;
-  const std::string place = "[" + std::to_string(fault.at / rows) + ", " + std::to_string(fault.at % rows) + "]";
+  std::string place = "indices[";
+  place += std::to_string(fault.at / rows) + ", " + std::to_string(fault.at % rows) + "]";
   switch (fault.kind) {
     case Fault::none: return;
     case Fault::pointers:
       throw std::invalid_argument("ell_array: row_lengths[" + std::to_string(fault.at) +
                                   "] is not the count of the row's entries");
     case Fault::outside:
-      throw std::invalid_argument("ell_array: indices" + place + " lies outside, expected 0 to " +
-                                  std::to_string(m.cols - 1) + ", or -1 for padding");
+      throw std::invalid_argument("ell_array: " + place + " lies outside, expected 0 to " + std::to_string(m.cols - 1) +
+                                  ", or -1 for padding");
     case Fault::order:
-      throw std::invalid_argument("ell_array: indices" + place +
+      throw std::invalid_argument("ell_array: " + place +
                                   " does not come after the one before it in its row (padding comes last)");
   }
 }

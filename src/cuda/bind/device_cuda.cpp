@@ -155,3 +155,5 @@ void bind_device(py::module_& m) {
 }
 
 }  // namespace diagsparse
+
+PYBIND11_MODULE(_cuda, m) { diagsparse::bind_module(m); }

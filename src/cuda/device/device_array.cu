@@ -77,26 +77,38 @@ inline __device__ T stored_as(S s) {
   }
 }
 
-// Element (i, j) of `to` is converted from that of `from`; neighbouring threads write neighbouring elements.
-template <class S, class T>
-__global__ void __launch_bounds__(kBlock)
-    assign_elements(const S* from, int64 from_row, int64 from_col, T* to, int64 to_row, int64 to_col, int64 rows,
-                    int64 cols, bool rows_first) {
-  const int64 width = static_cast<int64>(gridDim.x) * blockDim.x;
-  for (int64 e = thread_index(); e < rows * cols; e += width) {
-    const int64 i = rows_first ? e % rows : e / cols, j = rows_first ? e / rows : e % cols;
-    to[i * to_row + j * to_col] = stored_as<T>(from[i * from_row + j * from_col]);
+// Calls f with a value of the type that t names, of all that are converted; short indices and bitmaps are not.
+template <class F>
+inline __host__ __device__ void with_any_type(DType t, const F& f) {
+  switch (t) {
+    case DType::f32: return f(float{});
+    case DType::f64: return f(double{});
+    case DType::c64: return f(Complex<float>{});
+    case DType::c128: return f(Complex<double>{});
+    case DType::f16: return f(Float16{});
+    case DType::bf16: return f(BFloat16{});
+    case DType::i32: return f(std::int32_t{});
+    case DType::i64: return f(std::int64_t{});
+    default: return;
   }
 }
 
-template <class F>
-void with_converted_type(DType t, const F& f) {
-  if (t == DType::i32) f(std::int32_t{});
-  else if (t == DType::i64) f(std::int64_t{});
-  else if (t == DType::f16) f(Float16{});
-  else if (t == DType::bf16) f(BFloat16{});
-  else if (static_cast<int>(t) < kValueTypes) with_value_type(t, f);
-  else throw std::invalid_argument(std::string("arrays of type ") + dtype_name(t) + " are not converted on a GPU");
+// Element (i, j) of `to` is converted from that of `from`, of values of type s that fit; neighbouring threads write
+// neighbouring elements.
+template <class T>
+__global__ void __launch_bounds__(kBlock)
+    assign_elements(DType s, const void* from, int64 from_row, int64 from_col, T* to, int64 to_row, int64 to_col,
+                    int64 rows, int64 cols, bool rows_first) {
+  const int64 width = static_cast<int64>(gridDim.x) * blockDim.x;
+  for (int64 e = thread_index(); e < rows * cols; e += width) {
+    const int64 i = rows_first ? e % rows : e / cols, j = rows_first ? e / rows : e % cols;
+    with_any_type(s, [&](auto zero) {
+      using S = decltype(zero);
+      if constexpr (is_complex<T> || !is_complex<S>) {
+        to[i * to_row + j * to_col] = stored_as<T>(static_cast<const S*>(from)[i * from_row + j * from_col]);
+      }
+    });
+  }
 }
 
 template <class T>
@@ -176,19 +188,19 @@ void assign(const DeviceArray& from, const DeviceArray& to) {
     CUDA_CALL(cudaMemcpyAsync(to.data, from.data, from.nbytes(), cudaMemcpyDeviceToDevice, stream()));
     return;
   }
-  with_converted_type(from.dtype, [&](auto s) {
-    with_converted_type(to.dtype, [&](auto t) {
-      using S = decltype(s);
-      using T = decltype(t);
-      if constexpr (is_complex<T> || !is_complex<S>) {
-        launch("assign", assign_elements<S, T>, blocks(count, 4), dim3(kBlock), in.as<S>(), in.row_stride,
-               in.col_stride, out.as<T>(), out.row_stride, out.col_stride, in.rows, in.cols,
-               out.row_stride < out.col_stride);
-      } else {
-        throw std::invalid_argument(std::string("astype: ") + dtype_name(from.dtype) + " values do not fit " +
-                                    dtype_name(to.dtype) + "; the imaginary parts would be lost");
-      }
-    });
+  for (const DType t : {from.dtype, to.dtype}) {
+    if (t <= DType::i64) continue;
+    throw std::invalid_argument(std::string("arrays of type ") + dtype_name(t) + " are not converted on a GPU");
+  }
+  with_any_type(to.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if (!is_complex<T> && (from.dtype == DType::c64 || from.dtype == DType::c128)) {
+      throw std::invalid_argument(std::string("astype: ") + dtype_name(from.dtype) + " values do not fit " +
+                                  dtype_name(to.dtype) + "; the imaginary parts would be lost");
+    }
+    launch("assign", assign_elements<T>, blocks(count, 4), dim3(kBlock), from.dtype, in.data, in.row_stride,
+           in.col_stride, out.as<T>(), out.row_stride, out.col_stride, in.rows, in.cols,
+           out.row_stride < out.col_stride);
   });
 }
 

@@ -187,10 +187,10 @@ class BandTiles {
 #pragma GCC unroll 4
         for (int j = 0; j < N; ++j) M::add(acc[k][j], M::left(u + t.u + j * step), M::right(v + t.v + j * step));
       }
+      typename M::Vec sums[N];
 #pragma GCC unroll 4
-      for (int j = 0; j < N; ++j) {
-        put_vector<M>(s.update, s.out + q.sums[k].out + i + j * step, M::total(acc[k][j], s.signs));
-      }
+      for (int j = 0; j < N; ++j) sums[j] = M::total(acc[k][j], s.signs);
+      put_vectors(s.update, s.out + q.sums[k].out + i, sums);
     }
   }
 };

@@ -39,8 +39,8 @@ struct MatmulRowTiles {
   }
 
  private:
-  static void one_sum(const Sums& sums, const Streams<U, V>& s, const Sum& sum, int64 first, int64 last,
-                      std::vector<Term>& room) {
+  [[gnu::noinline]] static void one_sum(const Sums& sums, const Streams<U, V>& s, const Sum& sum, int64 first,
+                                        int64 last, std::vector<Term>& room) {
     first = std::max(first, sum.first);
     last = std::min(last, sum.last);
     if (first >= last) return;

@@ -24,12 +24,14 @@ namespace {
 constexpr int64 kBlockRows = 8192;
 constexpr int64 kRepeatedRows = 2048;  // of a layout with a short period: a copy that stays in cache
 
-// The values of a layout with a period, repeated where they are few, so that long runs of rows meet no wrap.
+// The values of a layout; those of one with a period, repeated where they are few, so that long runs of rows meet no
+// wrap.
 template <class U>
 class Repeated {
  public:
-  Repeated(const Array& values, const std::vector<Term>& terms, int64 period, int64 rows)
-      : u_(values.as<U>()), width_(period * std::max<int64>(1, std::min(kRepeatedRows, rows) / period)) {
+  Repeated(const Array& values, const std::vector<Term>& terms, int64 period, int64 rows) : u_(values.as<U>()) {
+    if (period == 0) return;
+    width_ = period * std::max<int64>(1, std::min(kRepeatedRows, rows) / period);
     if (width_ == period) return;
     copies_.resize(terms.size() * width_);
     for (std::size_t k = 0; k < terms.size(); ++k) {
@@ -55,7 +57,7 @@ class Repeated {
 
  private:
   const U* u_;
-  int64 width_;  // rows after which the copies wrap
+  int64 width_ = 0;  // rows after which the copies wrap
   std::vector<U> copies_;
 };
 
@@ -66,22 +68,17 @@ struct MatvecRowTiles {
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const int64 period = a.layout().packing.period;
     const RowSums sums = row_sums(packed_spans_of(a.layout(), op), period);
-    const auto multiply_rows = [&](const U* u, const Term* begin, const Term* end, int64 first, int64 last) {
-      groups({op.conjugated, alpha, x, beta, y}, u, begin, end, first, last);
-    };
-    if (period == 0) {
-      by_blocks(sums, y.rows, x.cols, [&](const Term* begin, const Term* end, int64 first, int64 last) {
-        multiply_rows(a.values.as<U>(), begin, end, first, last);
-      });
-      return;
-    }
+    const Task task{op.conjugated, alpha, x, beta, y};
     const Repeated<U> repeated(a.values, sums.terms, period, y.rows);
-    by_blocks(sums, y.rows, x.cols, [&](const Term* begin, const Term* end, int64 first, int64 last) {
+    parallel_for((y.rows + kBlockRows - 1) / kBlockRows, sums.work * x.cols, [&](int64 block) {
+      const int64 first = block * kBlockRows, last = std::min(y.rows, first + kBlockRows);
+      const auto [begin, end] = terms_in(sums.terms, first, last);
+      if (period == 0) return groups(task, repeated.values(), begin, end, first, last);
       std::vector<Term> local(begin, end);
-      while (first < last) {
-        const int64 stop = std::min(last, repeated.turn(local, begin, sums.terms, first));
-        multiply_rows(repeated.values(), local.data(), local.data() + local.size(), first, stop);
-        first = stop;
+      for (int64 i = first; i < last;) {
+        const int64 stop = std::min(last, repeated.turn(local, begin, sums.terms, i));
+        groups(task, repeated.values(), local.data(), local.data() + local.size(), i, stop);
+        i = stop;
       }
     });
   }
@@ -95,17 +92,10 @@ struct MatvecRowTiles {
     const Dense& y;
   };
 
-  template <class F>
-  static void by_blocks(const RowSums& sums, int64 rows, int64 cols, const F& f) {
-    parallel_for((rows + kBlockRows - 1) / kBlockRows, sums.work * cols, [&](int64 block) {
-      const int64 first = block * kBlockRows, last = std::min(rows, first + kBlockRows);
-      const auto [begin, end] = terms_in(sums.terms, first, last);
-      f(begin, end, first, last);
-    });
-  }
-
-  // Rows [first, last) of the sum over [begin, end), a group of terms after the other.
-  static void groups(const Task& task, const U* u, const Term* begin, const Term* end, int64 first, int64 last) {
+  // Rows [first, last) of the sum over [begin, end), a group of terms after the other. Out of line: it is all of the
+  // kernel, and called in two places.
+  [[gnu::noinline]] static void groups(const Task& task, const U* u, const Term* begin, const Term* end, int64 first,
+                                       int64 last) {
     const Dense &x = task.x, &y = task.y;
     const bool row_major = y.cols > 1 && x.col_stride == 1 && y.col_stride == 1;
     const Term* t = begin;

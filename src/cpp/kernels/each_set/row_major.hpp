@@ -23,7 +23,7 @@ class RowMajor {
   Update<T> update;
 
   // The rows [first, last) and all `cols` columns of the sum over [begin, end).
-  void run(const Term* begin, const Term* end, int64 first, int64 last, int64 cols) const {
+  [[gnu::always_inline]] void run(const Term* begin, const Term* end, int64 first, int64 last, int64 cols) const {
     const Term *some = begin, *some_end = end;
     for (int64 i = first; i < last; ++i) {
       while (some < end && some->first > i) ++some;
@@ -46,16 +46,19 @@ class RowMajor {
  private:
   // Width values in each of N vectors. u (a + ib) times x is a x + b (i x): two real multiples of x's lanes.
   template <int Width, int N>
-  void columns(const Term* begin, const Term* end, int64 i, int64 c) const {
+  [[gnu::always_inline]] void columns(const Term* begin, const Term* end, int64 i, int64 c) const {
     constexpr int lanes = Width * (is_complex<T> ? 2 : 1);
-    T sums[Width * N];
+    T* out = y + i * y_stride + c;
     if constexpr (lanes == 1 || (!is_complex<V> && is_complex<T>)) {
-      for (T& sum : sums) sum = T{};
+      T sums[Width * N] = {};
       for (const Term* t = begin; t < end; ++t) {
         const U a = conjugate_if(conj_u, u[t->u + i]);
         const V* row = x + (t->v + i) * x_stride + c;
         for (int k = 0; k < Width * N; ++k) sums[k] += multiply(a, row[k]);
       }
+      if (Width * N == 1) update.one(out, sums[0]);
+      else if (update.plain) std::copy_n(sums, Width * N, out);
+      else put_sums(update, out, sums, Width * N);
     } else {
       using Vec = Vector<R, lanes>;
       Vec p[N] = {}, q[N] = {};
@@ -73,10 +76,10 @@ class RowMajor {
           }
         }
       }
-      for (int n = 0; n < N; ++n) store(reinterpret_cast<R*>(sums + n * Width), total(p[n], q[n]));
+#pragma GCC unroll 4
+      for (int n = 0; n < N; ++n) p[n] = total(p[n], q[n]);
+      put_vectors(update, out, p);
     }
-    T* out = y + i * y_stride + c;
-    for (int k = 0; k < Width * N; ++k) update.one(out + k, sums[k]);
   }
 
   template <class Vec>

@@ -52,28 +52,13 @@ struct Streams {
   }
 };
 
-// out = alpha * sum + beta * out for one vector of sums.
-template <class M>
-inline void put_vector(const Update<typename M::T>& update, typename M::T* out, typename M::Vec sum) {
-  using R = typename M::R;
-  if (update.plain) {
-    store(reinterpret_cast<R*>(out), sum);
-  } else if (update.add) {
-    store(reinterpret_cast<R*>(out), sum + load<R, M::lanes>(reinterpret_cast<R*>(out)));
-  } else {
-    typename M::T sums[M::step];
-    store(reinterpret_cast<R*>(sums), sum);
-    for (int r = 0; r < M::step; ++r) update.one(out + r, sums[r]);
-  }
-}
-
 // Which terms meet the rows [i, i + n), and which hold all of them. Moves with the tile.
 class Window {
  public:
   Window(const Term* begin, const Term* end)
       : begin_(begin), end_(end), some(begin), whole(begin), whole_end(end), some_end(end) {}
 
-  void move(int64 i, int64 n) {
+  [[gnu::always_inline]] void move(int64 i, int64 n) {
     while (some < end_ && some->first >= i + n) ++some;
     while (some > begin_ && some[-1].first < i + n) --some;
     while (whole < end_ && whole->first > i) ++whole;
@@ -91,6 +76,19 @@ class Window {
   const Term *some, *whole, *whole_end, *some_end;
 };
 
+// Adds terms that may begin or end in the rows [i, i + n), value by value, to `columns` sums of each row.
+template <class U, class V>
+[[gnu::noipa]] void add_ragged(const Streams<U, V> s, const Term* begin, const Term* end, int64 i, int64 n, int columns,
+                               Product<U, V>* sums) {
+  constexpr int step = Mac<U, V>::step;
+  for (const Term* t = begin; t < end; ++t) {
+    const int64 last = std::min(i + n, t->last);
+    for (int64 r = std::max(i, t->first); r < last; ++r) {
+      for (int k = 0; k < columns; ++k) sums[k * step + r - i] += s.product(t->u + r, t->v + r + k * s.v_stride);
+    }
+  }
+}
+
 template <class U, class V, int K>
 class RowTiles {
   using S = Streams<U, V>;
@@ -103,38 +101,35 @@ class RowTiles {
 
  public:
   // The rows [first, last) of the sum over [begin, end).
-  static void run(const S& s, const Term* begin, const Term* end, int64 first, int64 last) {
+  [[gnu::always_inline]] static void run(const S& given, const Term* begin, const Term* end, int64 first, int64 last) {
+    const S s = given;  // for nobody else to see, so that it stays in registers
     Window w(begin, end);
     for (int64 i = first; i < last;) {
       const int64 rest = last - i;
       if (rest < step) {
         w.move(i, rest);
         T sums[K][step] = {};
-        ragged_terms(s, w.some, w.some_end, i, rest, sums);
+        add_ragged(s, w.some, w.some_end, i, rest, K, sums[0]);
         write(s, i, rest, sums);
         return;
       }
-      i += step * widest<N>(s, w, i, rest);
+      int vectors = N;  // the widest tile that fits and that no term begins or ends in, or one vector
+      while (vectors * step > rest) vectors /= 2;
+      for (w.move(i, vectors * step); vectors > 1 && w.ragged(); w.move(i, vectors * step)) vectors /= 2;
+      whole_tile<N>(vectors, s, w, i);
+      i += vectors * step;
     }
   }
 
  private:
-  // Takes the widest tile that fits and that no term begins or ends in; returns its vectors.
   template <int Vectors>
-  static int widest(const S& s, Window& w, int64 i, int64 rest) {
-    if (Vectors * step <= rest) {
-      w.move(i, Vectors * step);
-      if (Vectors == 1 || !w.ragged()) {
-        tile<Vectors>(s, w, i);
-        return Vectors;
-      }
-    }
-    if constexpr (Vectors > 1) return widest<Vectors / 2>(s, w, i, rest);
-    else return 0;
+  [[gnu::always_inline]] static void whole_tile(int vectors, const S& s, const Window& w, int64 i) {
+    if (vectors == Vectors) return tile<Vectors>(s, w, i);
+    if constexpr (Vectors > 1) whole_tile<Vectors / 2>(vectors, s, w, i);
   }
 
   template <int Vectors>
-  static void tile(const S& s, const Window& w, int64 i) {
+  [[gnu::always_inline]] static void tile(const S& s, const Window& w, int64 i) {
     typename M::Acc acc[K][Vectors];
     for (const Term* t = w.whole; t < w.whole_end; ++t) {
       const U* u = s.u + (t->u + i);
@@ -146,42 +141,27 @@ class RowTiles {
         for (int k = 0; k < K; ++k) M::add(acc[k][j], left, M::right(v + k * s.v_stride + j * step));
       }
     }
-    if (w.ragged()) {
-      static_assert(N * step <= 1024);
-      T sums[K][Vectors * step];
-      for (int k = 0; k < K; ++k) {
-        for (int j = 0; j < Vectors; ++j) store(raw(&sums[k][j * step]), M::total(acc[k][j], s.signs));
+    if constexpr (Vectors == 1) {
+      if (w.ragged()) {
+        T sums[K][step];
+        for (int k = 0; k < K; ++k) store(raw(sums[k]), M::total(acc[k][0], s.signs));
+        add_ragged(s, w.some, std::min(w.whole, w.some_end), i, step, K, sums[0]);
+        add_ragged(s, std::max({w.whole, w.whole_end, w.some}), w.some_end, i, step, K, sums[0]);
+        write(s, i, step, sums);
+        return;
       }
-      ragged_terms(s, w.some, std::min(w.whole, w.some_end), i, Vectors * step, sums);
-      ragged_terms(s, std::max({w.whole, w.whole_end, w.some}), w.some_end, i, Vectors * step, sums);
-      write(s, i, Vectors * step, sums);
-      return;
     }
 #pragma GCC unroll 4
     for (int k = 0; k < K; ++k) {
+      typename M::Vec sums[Vectors];
 #pragma GCC unroll 8
-      for (int j = 0; j < Vectors; ++j) {
-        put_vector<M>(s.update, s.out + k * s.out_stride + i + j * step, M::total(acc[k][j], s.signs));
-      }
+      for (int j = 0; j < Vectors; ++j) sums[j] = M::total(acc[k][j], s.signs);
+      put_vectors(s.update, s.out + k * s.out_stride + i, sums);
     }
   }
 
-  template <int Rows>
-  static void ragged_terms(const S& s, const Term* begin, const Term* end, int64 i, int64 n, T (&sums)[K][Rows]) {
-    for (const Term* t = begin; t < end; ++t) {
-      const int64 last = std::min(i + n, t->last);
-      for (int64 r = std::max(i, t->first); r < last; ++r) {
-        for (int k = 0; k < K; ++k) sums[k][r - i] += s.product(t->u + r, t->v + r + k * s.v_stride);
-      }
-    }
-  }
-
-  template <int Rows>
-  static void write(const S& s, int64 i, int64 n, const T (&sums)[K][Rows]) {
-    for (int k = 0; k < K; ++k) {
-      T* out = s.out + k * s.out_stride + i;
-      for (int64 r = 0; r < n; ++r) s.update.one(out + r, sums[k][r]);
-    }
+  static void write(const S& s, int64 i, int64 n, const T (&sums)[K][step]) {
+    for (int k = 0; k < K; ++k) put_sums(s.update, s.out + k * s.out_stride + i, sums[k], n);
   }
 
   static typename M::R* raw(T* p) { return reinterpret_cast<typename M::R*>(p); }

@@ -1,5 +1,7 @@
 // Kernels "sequential" of dia, hm and cdm: the plain loops over diagonals, one thread, one value at a time.
 // The CPU column of the tables of Haque, Parvez and Hossain (2024), and the slow, obvious reference.
+#include <algorithm>
+
 #include "core/interrupt.hpp"
 #include "kernels/each_set/diagonal_kernels.hpp"
 
@@ -21,6 +23,35 @@ class Pause {
   int64 steps_ = 0;
 };
 
+// out = beta out, which is not read for beta = 0.
+template <class T>
+void begin_sums(Scalar beta, T* out, int64 count) {
+  const Update<T> update(0.0, beta);
+  if (!update.reads) std::fill_n(out, count, T{});
+  for (int64 i = 0; update.reads && i < count; ++i) update.one(out + i, T{});
+}
+
+// out[i] += scale * u[i] v[i] for first <= i < last. The common cases have loops of their own: the compiler, which
+// would make one for each case of every flag, is told not to.
+template <class U, class V, class T>
+void add_products(const Factor<T>& scale, const U* u, bool conj_u, const V* v, bool conj_v, T* out, int64 first,
+                  int64 last) {
+  const auto add = [&](const auto& product) {
+    if (scale.one()) {
+      for (int64 i = first; i < last; ++i) out[i] += product(i);
+    } else if (scale.real()) {
+      for (int64 i = first; i < last; ++i) out[i] += scale.real_part() * product(i);
+    } else {
+      for (int64 i = first; i < last; ++i) out[i] += scale.value() * product(i);
+    }
+  };
+  if (is_complex<T> && (conj_u || conj_v)) {
+    add([=](int64 i) { return multiply(conjugate_if(conj_u, u[i]), conjugate_if(conj_v, v[i])); });
+  } else {
+    add([=](int64 i) { return multiply(u[i], v[i]); });
+  }
+}
+
 template <class U, class V>
 struct MatvecSequential {
   using T = Product<U, V>;
@@ -30,17 +61,24 @@ struct MatvecSequential {
     const RowSums sums = row_sums(packed_spans_of(a.layout(), op), period);
     const U* values = a.values.as<U>();
     const Factor<T> scale(alpha);
+    const bool neighbours = period == 0 && x.row_stride == 1 && y.row_stride == 1;
     Pause pause;
     for (int64 c = 0; c < x.cols; ++c) {
       const V* in = x.as<V>() + c * x.col_stride;
       T* out = y.as<T>() + c * y.col_stride;
-      for (int64 i = 0; i < y.rows; ++i) Update<T>(0.0, beta).one(out + i * y.row_stride, T{});
+      if (y.row_stride == 1) begin_sums(beta, out, y.rows);
+      else
+        for (int64 i = 0; i < y.rows; ++i) begin_sums(beta, out + i * y.row_stride, 1);
       for (const Term& t : sums.terms) {
         pause.after(t.last - t.first);
+        const bool conj = op.conjugated != t.conjugated;
+        if (neighbours) {
+          add_products(scale, values + t.u, conj, in + t.v, false, out, t.first, t.last);
+          continue;
+        }
         for (int64 i = t.first; i < t.last; ++i) {
           const U value = values[t.u + (period > 0 ? (t.shift + i) % period : i)];
-          out[i * y.row_stride] +=
-              scale * multiply(conjugate_if(op.conjugated != t.conjugated, value), in[(t.v + i) * x.row_stride]);
+          out[i * y.row_stride] += scale * multiply(conjugate_if(conj, value), in[(t.v + i) * x.row_stride]);
         }
       }
     }
@@ -60,15 +98,13 @@ struct MatmulSequential {
     Pause pause;
     std::vector<Term> room;
     for (const Sum& s : sums.sums) {
-      for (int64 i = s.first; i < s.last; ++i) Update<T>(0.0, beta).one(out + s.out + i, T{});
+      begin_sums(beta, out + s.out + s.first, s.last - s.first);
       const auto [begin, end] = sums.terms_of(s, s.first, s.last, room);
       for (const Term* t = begin; t < end; ++t) {
         const Term& term = *t;
         pause.after(term.last - term.first);
-        for (int64 i = term.first; i < term.last; ++i) {
-          out[s.out + i] += scale * multiply(conjugate_if(plan.op_a.conjugated, u[term.u + i]),
-                                             conjugate_if(plan.op_b.conjugated, v[term.v + i]));
-        }
+        add_products(scale, u + term.u, plan.op_a.conjugated, v + term.v, plan.op_b.conjugated, out + s.out, term.first,
+                     term.last);
       }
     }
   }

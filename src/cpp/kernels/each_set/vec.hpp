@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "core/arithmetic.hpp"
@@ -177,5 +178,37 @@ struct Mac {
     else return acc.p;
   }
 };
+
+// out = alpha * sums + beta * out, of any factors. Out of line: it is the same for all tiles that end in it.
+template <class T>
+[[gnu::noipa]] void put_sums(const Update<T> update, T* out, const T* sums, int64 count) {
+  for (int64 r = 0; r < count; ++r) update.one(out + r, sums[r]);
+}
+
+// The same for vectors of sums, from the registers that they are in.
+template <class T, class Vec, int N>
+[[gnu::always_inline]] inline void put_vectors(const Update<T>& update, T* out, Vec (&sums)[N]) {
+  using R = Real<T>;
+  constexpr int lanes = sizeof(Vec) / sizeof(R);
+  R* to = reinterpret_cast<R*>(out);
+  if (update.add) {
+#pragma GCC unroll 8
+    for (int j = 0; j < N; ++j) sums[j] += load<R, lanes>(to + j * lanes);
+  } else if (!update.plain) {
+    if (!update.alpha.real() || !update.beta.real()) {
+      T scaled[N * lanes * sizeof(R) / sizeof(T)];
+      std::memcpy(scaled, sums, sizeof scaled);
+      return put_sums(update, out, scaled, std::size(scaled));
+    }
+    const R alpha = update.alpha.real_part(), beta = update.beta.real_part();
+#pragma GCC unroll 8
+    for (int j = 0; j < N; ++j) {
+      sums[j] *= alpha;
+      if (update.reads) sums[j] += beta * load<R, lanes>(to + j * lanes);
+    }
+  }
+#pragma GCC unroll 8
+  for (int j = 0; j < N; ++j) store(to + j * lanes, sums[j]);
+}
 
 }  // namespace diagsparse::DIAGSPARSE_ISA

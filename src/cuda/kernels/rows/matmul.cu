@@ -3,8 +3,8 @@
 //   A: m x l, B: l x n, C: m x n, whose structure (indptr, indices) the plan has: row i of C is the sum of A[i, k]
 //   times row k of B.
 //
-// Lanes threads take a row of C; they walk k in order and share out row k of B, whose columns are distinct, so that no
-// two of them meet on a value of C, found by bisection. Lanes read neighbouring entries of B and add to C where they
+// `lanes` threads take a row of C; they walk k in order and share out row k of B, whose columns are distinct, so that
+// no two of them meet on a value of C, found by bisection. Lanes read neighbouring entries of B and add to C where they
 // find them, in the caches. A warp a row is the default: with one thread, neighbours read what lies apart.
 // "sequential" is the slow, obvious reference. No atomics: the same bits on every run.
 #include "device/bisection.cuh"
@@ -17,29 +17,29 @@ namespace diagsparse::cuda::rows {
 
 namespace {
 
-template <int Lanes, class U, class V>
+template <class U, class V>
 __global__ void __launch_bounds__(kBlock)
     multiply_rows(const Csr<U> a, const Csr<V> b, const int64* indptr, const std::int32_t* indices, Product<U, V>* c,
                   const __grid_constant__ Update<Product<U, V>> scale,
-                  const __grid_constant__ Factor<Product<U, V>> alpha) {
+                  const __grid_constant__ Factor<Product<U, V>> alpha, int lanes) {
   using T = Product<U, V>;
-  const int64 width = static_cast<int64>(gridDim.x) * blockDim.x / Lanes;
-  const int lane = Lanes == 1 ? 0 : threadIdx.x % Lanes;
-  for (int64 i = thread_index() / Lanes; i < a.rows; i += width) {
+  const int shift = __ffs(lanes) - 1, lane = threadIdx.x & (lanes - 1);
+  const int64 width = static_cast<int64>(gridDim.x) * blockDim.x >> shift;
+  for (int64 i = thread_index() >> shift; i < a.rows; i += width) {
     const int64 begin = indptr[i], end = indptr[i + 1];
-    for (int64 e = begin + lane; e < end; e += Lanes) scale.one(c + e, T{});
-    if constexpr (Lanes > 1) __syncwarp();
+    for (int64 e = begin + lane; e < end; e += lanes) scale.one(c + e, T{});
+    if (lanes > 1) __syncwarp();
     for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
       const std::int32_t k = a.indices[e];
       const U left = load(a.values + e);
       int64 at = begin;
-      for (int64 f = b.indptr[k] + lane; f < b.indptr[k + 1]; f += Lanes) {
+      for (int64 f = b.indptr[k] + lane; f < b.indptr[k + 1]; f += lanes) {
         const std::int32_t column = b.indices[f];
         at =
             bisect(at, end, [&](int64 g) { return indices[g] < column; });  // columns ascend: a later one is further on
         c[at] += alpha * multiply(left, load(b.values + f));
       }
-      if constexpr (Lanes > 1) __syncwarp();
+      if (lanes > 1) __syncwarp();
     }
   }
 }
@@ -55,9 +55,9 @@ struct CsrMatmul {
     used_on_this_stream(indptr);
     used_on_this_stream(indices);
     const dim3 grid = W == Workers::one ? dim3(1) : blocks(plan.rows * lanes);
-    launch("csr matmul", multiply_rows<lanes, U, V>, grid, dim3(W == Workers::one ? 1 : kBlock), Csr<U>::of(left),
+    launch("csr matmul", multiply_rows<U, V>, grid, dim3(W == Workers::one ? 1 : kBlock), Csr<U>::of(left),
            Csr<V>::of(right), indptr.as<const int64>(), indices.as<const std::int32_t>(), c.values.as<T>(),
-           Update<T>(0.0, beta), Factor<T>(alpha));
+           Update<T>(0.0, beta), Factor<T>(alpha), lanes);
   }
 };
 template <class U, class V>

@@ -1,0 +1,99 @@
+"""Counts what is compiled from each file of kernels, and fails where that is more than its budget.
+
+    python src/kernel_budget.py BUILD_FOLDER
+
+prints the table. Of CUDA it counts kernels, on the CPU functions, of the instruction set that has most. They are what a
+build spends its time on, and one more bool among the parameters of a template doubles them. A file that needs more gets
+a larger number here, in a commit that says how long the build takes then; a new file gets a line. On the CPU there is
+some room, since compilers differ in what they inline.
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+SOURCES = Path(__file__).parent
+BUDGET = {
+    "cpp/kernels/coo.cpp": 40,
+    "cpp/kernels/csc.cpp": 60,
+    "cpp/kernels/each_set/cdm.cpp": 4,
+    "cpp/kernels/each_set/chain_blocked.cpp": 80,
+    "cpp/kernels/each_set/csr.cpp": 90,
+    "cpp/kernels/each_set/dia.cpp": 4,
+    "cpp/kernels/each_set/hm.cpp": 4,
+    "cpp/kernels/each_set/matmul_row_tiles.cpp": 130,
+    "cpp/kernels/each_set/matvec_row_tiles.cpp": 110,
+    "cpp/kernels/each_set/read_bandwidth.cpp": 4,
+    "cpp/kernels/each_set/sequential.cpp": 60,
+    "cpp/kernels/ell.cpp": 100,
+    "cpp/kernels/hyb.cpp": 4,
+    "cuda/device/bytes.cu": 2,
+    "cuda/device/device_array.cu": 44,
+    "cuda/device/resident.cu": 1,
+    "cuda/entries/coordinates.cu": 5,
+    "cuda/entries/entries.cu": 27,
+    "cuda/entries/product_rows.cu": 5,
+    "cuda/entries/sorted_keys.cu": 11,
+    "cuda/kernels/band/matmul.cu": 34,
+    "cuda/kernels/batch/row.cu": 24,
+    "cuda/kernels/chain/axpby.cu": 8,
+    "cuda/kernels/chain/blocked.cu": 9,
+    "cuda/kernels/ell.cu": 24,
+    "cuda/kernels/group/matmul.cu": 24,
+    "cuda/kernels/matmul/atomic.cu": 28,
+    "cuda/kernels/matmul/entry.cu": 12,
+    "cuda/kernels/matmul/row.cu": 24,
+    "cuda/kernels/matmul/tiled.cu": 12,
+    "cuda/kernels/matvec/row.cu": 113,
+    "cuda/kernels/period/matvec.cu": 60,
+    "cuda/kernels/rows/gather.cu": 24,
+    "cuda/kernels/rows/matmul.cu": 12,
+    "cuda/kernels/rows/scatter.cu": 16,
+    "cuda/matrices/convert.cu": 30,
+    "cuda/matrices/gate.cu": 5,
+    "cuda/matrices/stored_values.cu": 25,
+}
+
+
+def tool(*command: object) -> str:
+    """Return what a program says about an object file."""
+    return subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True).stdout
+
+
+def compiled(path: Path, nm: str, objdump: str) -> int:
+    """Return how many kernels (of CUDA) or functions an object file holds."""
+    if path.name.endswith(".cu.o"):  # each kernel is made known to the run time once
+        return tool(objdump, "-r", path).count("__cudaRegisterFunction")
+    # Parts and clones that the compiler splits off, `name.cold` and such, belong to their function.
+    return len({name.partition(".")[0] for name in re.findall(r" [tTwW] (\S+)", tool(nm, path))} - {""})
+
+
+def main() -> int:
+    """Print the table; return 1 where a file is over its budget, or has none."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=Path, help="the folder that CMake has built in")
+    parser.add_argument("--nm", default="nm")
+    parser.add_argument("--objdump", default="objdump")
+    args = parser.parse_args()
+    counts: dict[str, int] = {}
+    for path in sorted(args.build.glob("CMakeFiles/*.dir/src/**/*.o")):
+        target, source = path.relative_to(args.build / "CMakeFiles").as_posix().removesuffix(".o").split(".dir/src/")
+        if (source.endswith(".cu") or target.startswith("kernels")) and (SOURCES / source).exists():
+            counts[source] = max(counts.get(source, 0), compiled(path, args.nm, args.objdump))
+    if not counts:
+        parser.error(f"no objects of kernels in {args.build}")
+    print("compiled  budget  file")
+    for source, count in sorted(counts.items(), key=lambda item: -item[1]):
+        print(f"{count:8}  {BUDGET.get(source, 0):6}  {source}")
+    print(f"{sum(counts.values()):8}  {sum(BUDGET.get(source, 0) for source in counts):6}  all")
+    over = {source: count for source, count in counts.items() if count > BUDGET.get(source, 0)}
+    for source, count in over.items():
+        what = "kernels" if source.endswith(".cu") else "functions"
+        print(f"src/{source}: {count} {what}, {BUDGET.get(source, 0)} allowed by kernel_budget.py", file=sys.stderr)
+    return 1 if over else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstring>
-#include <iterator>
 #include <utility>
 
 #include "core/arithmetic.hpp"
@@ -187,28 +186,30 @@ template <class T>
 
 // The same for vectors of sums, from the registers that they are in.
 template <class T, class Vec, int N>
-[[gnu::always_inline]] inline void put_vectors(const Update<T>& update, T* out, Vec (&sums)[N]) {
+[[gnu::always_inline]] inline void put_vectors(const Update<T>& update, T* out, const Vec (&sums)[N]) {
   using R = Real<T>;
   constexpr int lanes = sizeof(Vec) / sizeof(R);
   R* to = reinterpret_cast<R*>(out);
-  if (update.add) {
+  if (update.plain) {
 #pragma GCC unroll 8
-    for (int j = 0; j < N; ++j) sums[j] += load<R, lanes>(to + j * lanes);
-  } else if (!update.plain) {
+    for (int j = 0; j < N; ++j) store(to + j * lanes, sums[j]);
+    return;
+  }
+  if constexpr (is_complex<T>) {
     if (!update.alpha.real() || !update.beta.real()) {
-      T scaled[N * lanes * sizeof(R) / sizeof(T)];
+      T scaled[N * lanes / 2];
       std::memcpy(scaled, sums, sizeof scaled);
-      return put_sums(update, out, scaled, std::size(scaled));
-    }
-    const R alpha = update.alpha.real_part(), beta = update.beta.real_part();
-#pragma GCC unroll 8
-    for (int j = 0; j < N; ++j) {
-      sums[j] *= alpha;
-      if (update.reads) sums[j] += beta * load<R, lanes>(to + j * lanes);
+      return put_sums(update, out, scaled, N * lanes / 2);
     }
   }
+  const R alpha = update.alpha.real_part(), beta = update.beta.real_part();
+  if (update.reads) {
 #pragma GCC unroll 8
-  for (int j = 0; j < N; ++j) store(to + j * lanes, sums[j]);
+    for (int j = 0; j < N; ++j) store(to + j * lanes, alpha * sums[j] + beta * load<R, lanes>(to + j * lanes));
+  } else {
+#pragma GCC unroll 8
+    for (int j = 0; j < N; ++j) store(to + j * lanes, alpha * sums[j]);
+  }
 }
 
 }  // namespace diagsparse::DIAGSPARSE_ISA

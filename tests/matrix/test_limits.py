@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import raises
 from processes import python
 
 import diagsparse as ds
+from diagsparse._places import memory
 
 FORMATS = pytest.mark.parametrize("format", ds.formats())
 EYE = np.eye(3)
@@ -222,3 +224,11 @@ def test_show_config(capsys):
     out = capsys.readouterr().out
     for word in ("diagsparse", "numpy", "scipy", "threads", "cuda", ds.__version__):
         assert word in out
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "ell", "hyb"])
+def test_pointers_of_an_empty_matrix_count(format, monkeypatch):
+    A = ds.hm_array((2**31 - 2,) * 2)
+    monkeypatch.setattr(memory, "available_bytes", lambda place=None: 1 << 30)
+    with raises(MemoryError, "would take", "1.1 GB"):
+        A.asformat(format)

@@ -39,14 +39,16 @@ def test_several_threads_share_matrices_and_plans(format):
 
 
 def test_threads_that_change_the_thread_count():
-    A = ds.hm_array(BAND)
-    x = random(3000, "float64")
-    expected = A @ x
+    a = ds.gallery.banded(100_000, 2, 2, seed=0)
+    A, C, x = ds.hm_array(a), ds.csr_array(a), random(100_000, "float64")
+    B = ds.csr_array(ds.gallery.banded(100_000, 1, 3, seed=1))
+    expected, sums, entries = A @ x, (C + B).values.copy(), A.tocsr().values.copy()
 
     def work(i):
         for turn in range(30):
             ds.set_num_threads(1 + (i + turn) % 4)
             assert np.array_equal(A @ x, expected)
+            assert np.array_equal((C + B).values, sums) and np.array_equal(A.tocsr().values, entries)
         return True
 
     with ThreadPoolExecutor(4) as pool:
@@ -56,11 +58,11 @@ def test_threads_that_change_the_thread_count():
 def test_threads_that_convert_and_drop_matrices():
     def work(i):
         for turn in range(10):
-            A = ds.array(ds.gallery.banded(500, 2, 3, seed=i), ds.formats()[(i + turn) % 6])
+            A = ds.array(ds.gallery.banded(500, 2, 3, seed=i), ds.formats()[(i + turn) % len(ds.formats())])
             parts = A.parts()
             expected = A.toarray() @ np.ones(500)
             del A
-            assert all(part.size for part in parts.values())
+            assert all(part.size for name, part in parts.items() if not name.startswith("coo_"))  # the rest of hyb
             B = ds.array(ds.gallery.banded(500, 2, 3, seed=i), "csr")
             assert np.allclose(B @ np.ones(500), expected)
         return True

@@ -52,11 +52,13 @@ class Format(Constructed, Operators, Elementwise, Conversions, Views, Protocols,
         return cls._wrap(CPU.core.indexed_matrix(cls._format, *cls._told_shape(shape), values, structure))
 
     @classmethod
-    def _from_device_tuple(cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any) -> SparseArray:
+    def _from_device_tuple(
+        cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool
+    ) -> SparseArray:
         given, who, place = cls._by_name(arg), cls.__name__, devices.home(arg)
         taken = given.pop("values")
         kept = value_dtype(owners.dtype_of(taken), dtype, who)
-        values = owners.contiguous(owners.bring(taken, kept, place, who, "a part"), kept)
+        values = owners.contiguous(owners.bring(taken, kept, place, who, "a part"), kept, copy)
         structure = []
         for name, part in given.items():
             if (index := owners.dtype_of(part)).kind not in "iu" or index.itemsize > _index_type(name).itemsize:

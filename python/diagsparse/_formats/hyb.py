@@ -29,7 +29,8 @@ class hyb_array(Format):
     dtype, copy, device, max_bytes
         As for `csr_array`.
     width : int, optional
-        How many entries of each row lie in ell; by default the number with the fewest bytes.
+        How many entries of each row lie in ell; by default the number with the fewest bytes. Matrices that are made of
+        this one (`A.T.copy()`, `A + B`) choose it anew.
 
     Notes
     -----

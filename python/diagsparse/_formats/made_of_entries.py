@@ -107,7 +107,9 @@ class MadeOfEntries(Format):
         return cls._from_scipy(cls._scipy(shape, dtype=dtype), None, False).to(place.name)
 
     @classmethod
-    def _from_device_tuple(cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any) -> SparseArray:
+    def _from_device_tuple(
+        cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool
+    ) -> SparseArray:
         """Build where some parts lie on a GPU: entries in any order, sorted and summed there."""
         who, place = f"{cls.format}_array", devices.home(arg)
         indices = arg[1:] if len(arg) == 3 and cls._structure[1] == "indptr" else arg[1] if len(arg) == 2 else ()

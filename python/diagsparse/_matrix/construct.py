@@ -185,7 +185,7 @@ def build(
         if is_shape(arg):
             return cls._empty(checked_shape(arg, who), value_dtype(np.float64, dtype, who), target or CPU)
         if devices.on_gpu(arg):
-            return cls._from_device_tuple(arg, shape, dtype)
+            return cls._from_device_tuple(arg, shape, dtype, copy)
         return cls._from_tuple(arg, shape, dtype, copy)
     if owners.owner_of(arg) is not None:
         return _from_device_dense(cls, arg, shape, dtype, max_bytes)

@@ -136,7 +136,9 @@ class Elementwise:
                 'type A.to("cpu") == B.to("cpu"), or (A - B).count_nonzero() == 0'
             )
         if sparse:
-            return comparisons.with_sparse(self, construct.as_operand(other, self._place), compare)
+            operand = construct.as_operand(other, self._place)
+            construct.together("comparison", self, operand)
+            return comparisons.with_sparse(self, operand, compare)
         if scalar:
             return comparisons.with_scalar(self, other, compare)
         return comparisons.with_dense(self, np.asanyarray(other), compare)

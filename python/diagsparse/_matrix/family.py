@@ -106,7 +106,9 @@ class Family:
         raise NotImplementedError
 
     @classmethod
-    def _from_device_tuple(cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any) -> SparseArray:
+    def _from_device_tuple(
+        cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool
+    ) -> SparseArray:
         """Do the same where some of the parts lie on a GPU."""
         raise NotImplementedError
 
@@ -212,7 +214,7 @@ class Family:
         What is needed beside it while it is made of `a` counts, and in a limit of the user's what is `held` already.
         """
         cls._check_shape(s.shape, place.core)
-        if max_bytes is None and 64 * s.stored * (sum(s.shape) + 1) < memory.SMALL:
+        if max_bytes is None and 64 * (s.stored + 1) * (sum(s.shape) + 1) < memory.SMALL:
             return  # even if every value took a row or a column to itself
         beside = 0 if a is None else cls._beside(s, a, **options)
         beside += 0 if max_bytes is None else held

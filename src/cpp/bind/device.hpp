@@ -4,6 +4,8 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
+#include <span>
+
 #include "bind/python_lock.hpp"
 #include "core/interrupt.hpp"
 #include "core/matrix.hpp"
@@ -26,7 +28,9 @@ pybind11::object to_numpy(const Array& array);
 // works on this device and on the caller's stream. The arrays of `used` stay whole until that work is done.
 class Entry {
  public:
-  explicit Entry(int device, std::initializer_list<const Matrix*> used = {});
+  explicit Entry(int device, std::initializer_list<const Matrix*> used = {})
+      : Entry(device, std::span(used.begin(), used.size())) {}
+  Entry(int device, std::span<const Matrix* const> used);
   ~Entry();
   Entry(const Entry&) = delete;
 

@@ -77,7 +77,7 @@ Array array_from(py::handle object) {
 py::object to_python(const Array& array) { return to_numpy(array); }
 
 struct Entry::State {};
-Entry::Entry(int, std::initializer_list<const Matrix*>) {}
+Entry::Entry(int, std::span<const Matrix* const>) {}
 Entry::~Entry() = default;
 
 namespace {

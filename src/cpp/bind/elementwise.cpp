@@ -13,17 +13,30 @@ namespace py = pybind11;
 
 namespace diagsparse {
 
+namespace {
+
+void require_shape(const EntryTerm& term, int64 rows, int64 cols) {
+  const Matrix& a = *term.matrix;
+  if ((term.op.transposed ? a.cols : a.rows) == rows && (term.op.transposed ? a.rows : a.cols) == cols) return;
+  throw std::logic_error("merged: the shapes differ");
+}
+
+}  // namespace
+
 void bind_elementwise(py::module_& m) {
   m.def("merged", [](const std::string& format, int64 rows, int64 cols, const py::list& list, const std::string& how,
                      bool zeros, const std::string& dtype, int device) {
     std::vector<EntryTerm> terms;
+    std::vector<const Matrix*> used;
     for (const py::handle item : list) {
       const auto t = item.cast<py::tuple>();
       terms.push_back({&t[0].cast<const Matrix&>(), op_from(t[1].cast<int>()), t[2].cast<Scalar>()});
+      used.push_back(terms.back().matrix);
+      require_shape(terms.back(), rows, cols);
     }
     const DType type = dtype_from_name(dtype);
     const Merge merge = how == "sum" ? Merge::sum : Merge::product;
-    const Entry entry(device);
+    const Entry entry(device, used);
     return merged(format, rows, cols, terms, merge, zeros, type);
   });
   m.def("added_diagonals", [](Scalar alpha, const Matrix& a, int op_a, Scalar beta, const Matrix& b, int op_b,

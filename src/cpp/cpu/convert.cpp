@@ -189,12 +189,13 @@ Matrix csr_from_diagonals(const Matrix& a, Op op) {
     made = entries_in_order({DType::i32, a.dtype}, shares, start, [&](const auto& arrays, int64 t, int64 to) {
       auto* columns = arrays[0].template as<std::int32_t>();
       T* data = arrays[1].template as<T>();
+      const int64 full = to + shares.room[t + 1] - shares.room[t];  // also where a thread changes zeros meanwhile
       for_each_run(spans, shares.lines[t], shares.lines[t + 1], [&](int64 first, int64 last, const auto& crossed) {
         const Crossed* const end = crossed.data() + crossed.size();
         for (int64 i = first; i < last; ++i) {
           for (const Crossed* d = crossed.data(); d != end; ++d) {
             const T v = values[d->from + i];
-            if (is_zero(v)) continue;
+            if (is_zero(v) || to == full) continue;
             columns[to] = static_cast<std::int32_t>(i + d->offset);
             data[to++] = conjugate_if(op.conjugated, v);
           }

@@ -40,12 +40,13 @@ std::vector<Array> entries_in_order(const std::vector<DType>& types, const Share
   for (const DType type : types) arrays.push_back(Array::empty(type, {room.back()}));
   std::vector<int64> ends(tasks + 1, 0);
   if (start) start[0] = 0;
-  if (thread_count_for(tasks, shares.work()) == 1) {  // then no task leaves a gap behind it
-    parallel_for(tasks, shares.work(), [&](int64 t) { ends[t + 1] = write(arrays, t, ends[t]); });
+  const int threads = thread_count_for(tasks, shares.work());
+  if (threads == 1) {  // then no task leaves a gap behind it
+    parallel_for(tasks, shares.work(), [&](int64 t) { ends[t + 1] = write(arrays, t, ends[t]); }, 1);
     for (Array& array : arrays) array = shortened(array, ends[tasks]);
     return arrays;
   }
-  parallel_for(tasks, shares.work(), [&](int64 t) { ends[t + 1] = write(arrays, t, room[t]) - room[t]; });
+  parallel_for(tasks, shares.work(), [&](int64 t) { ends[t + 1] = write(arrays, t, room[t]) - room[t]; }, threads);
   for (int64 t = 0; t < tasks; ++t) ends[t + 1] += ends[t];
   if (ends[tasks] == room.back()) return arrays;
   std::vector<Array> made;

@@ -1,5 +1,6 @@
 // Host memory: aligned to a cache line. Large blocks lie on huge pages. All but small blocks that were freed are kept
 // for the next result of the same size: asking the system for fresh pages costs several times the writing of them.
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -79,16 +80,26 @@ class FreedBlocks {
     return nullptr;
   }
   void keep(void* p, int64 bytes) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      blocks_.emplace_back(p, bytes);
+      held_ += bytes;
+    }
+    give_back_beyond(kKeep);
+  }
+  // The oldest ones, until no more than so many bytes are held.
+  void give_back_beyond(int64 bytes) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    blocks_.emplace_back(p, bytes);
-    held_ += bytes;
-    while (held_ > kKeep) {
+    while (held_ > bytes) {
       const auto [oldest, size] = blocks_.front();
       blocks_.pop_front();
       held_ -= size;
       give_back(oldest, size);
     }
   }
+  // Around a fork no other thread is in here, so that the child can go on.
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
 
  private:
   std::mutex mutex_;
@@ -101,14 +112,22 @@ FreedBlocks& freed() {
   static auto* blocks = new FreedBlocks;
   return *blocks;
 }
+[[maybe_unused]] const int at_fork =
+    pthread_atfork([] { freed().lock(); }, [] { freed().unlock(); }, [] { freed().unlock(); });
 
 }  // namespace
 
 std::shared_ptr<void> allocate(int64 bytes) {
   if (bytes < kSmall) return small(bytes);
   const int64 size = round_up(bytes, bytes < kLarge ? kStep : kPage);
+  const auto fresh = [size] { return size < kLarge ? align(size) : map_pages(size); };
   void* p = freed().find(size);
-  if (p == nullptr) p = size < kLarge ? align(size) : map_pages(size);
+  try {
+    if (p == nullptr) p = fresh();
+  } catch (const std::bad_alloc&) {
+    freed().give_back_beyond(0);
+    p = fresh();
+  }
   return std::shared_ptr<void>(p, [size](void* block) { freed().keep(block, size); });
 }
 

@@ -61,8 +61,7 @@ int64 unasked(int64 tasks, int64 work) {
 
 }  // namespace
 
-void run_tasks(int64 tasks, int64 work, void (*task)(const void* f, int64 t), const void* f) {
-  const int threads = thread_count_for(tasks, work);
+void run_tasks(int threads, int64 tasks, int64 work, void (*task)(const void* f, int64 t), const void* f) {
   const int64 mask = unasked(tasks, work);
   const auto asked = [=, ask = work >= kSerialWork](int64 t) {
     if (ask && (t & mask) == mask) checkpoint();

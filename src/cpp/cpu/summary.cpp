@@ -121,7 +121,7 @@ int64 count_blocks(const Matrix& csr, int64 size) {
     return std::unique(all.begin(), all.end()) - all.begin();
   }
   std::atomic<int64> blocks = 0;
-  const int64 tasks = count < kSerialWork ? 1 : concurrent_tasks();
+  const int64 tasks = count < kSerialWork ? 1 : std::clamp<int64>(count / across, 1, concurrent_tasks());
   parallel_for(tasks, count, [&](int64 task) {
     std::vector<std::int32_t> last(across, -1);  // of each column of blocks: the last row of them with an entry there
     int64 mine = 0;

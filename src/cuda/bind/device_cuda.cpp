@@ -41,8 +41,7 @@ struct Entry::State {
   OnStream on;
 };
 
-Entry::Entry(int device, std::initializer_list<const Matrix*> used)
-    : state_(new State{OnStream(callers_stream(device))}) {
+Entry::Entry(int device, std::span<const Matrix* const> used) : state_(new State{OnStream(callers_stream(device))}) {
   for (const Matrix* m : used) {
     if (m->device() != device) {
       throw std::invalid_argument("the operands are on different GPUs, " + std::to_string(device) + " and " +

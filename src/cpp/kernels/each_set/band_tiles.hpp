@@ -168,7 +168,7 @@ class BandTiles {
   static constexpr int64 rows = N * step;
 
   // The rows [i, i + rows) of the four sums; all terms are whole there.
-  static void tile(const S& s, const QuadPlan& plan, const Quad& q, int64 i) {
+  [[gnu::always_inline]] static void tile(const S& s, const QuadPlan& plan, const Quad& q, int64 i) {
     typename M::Acc acc[kQuad][N];
     const U* u = s.u + i;
     const V* v = s.v + i;
@@ -180,6 +180,7 @@ class BandTiles {
         for (int k = 0; k < kQuad; ++k) M::add(acc[k][j], left, M::right(v + t->v[k] + j * step));
       }
     }
+    typename M::Vec sums[kQuad][N];
 #pragma GCC unroll 4
     for (int k = 0; k < kQuad; ++k) {
       for (int64 e = q.rest[k]; e < q.rest[k + 1]; ++e) {
@@ -187,11 +188,10 @@ class BandTiles {
 #pragma GCC unroll 4
         for (int j = 0; j < N; ++j) M::add(acc[k][j], M::left(u + t.u + j * step), M::right(v + t.v + j * step));
       }
-      typename M::Vec sums[N];
 #pragma GCC unroll 4
-      for (int j = 0; j < N; ++j) sums[j] = M::total(acc[k][j], s.signs);
-      put_vectors(s.update, s.out + q.sums[k].out + i, sums);
+      for (int j = 0; j < N; ++j) sums[k][j] = M::total(acc[k][j], s.signs);
     }
+    put_vectors(s.update, sums, [&](int k) { return s.out + q.sums[k].out + i; });
   }
 };
 

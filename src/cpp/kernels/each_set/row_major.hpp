@@ -61,7 +61,8 @@ class RowMajor {
       else put_sums(update, out, sums, Width * N);
     } else {
       using Vec = Vector<R, lanes>;
-      Vec p[N] = {}, q[N] = {};
+      Vec sums[1][N] = {}, q[N] = {};
+      Vec(&p)[N] = sums[0];
       for (const Term* t = begin; t < end; ++t) {
         const U a = u[t->u + i];
         const auto* row = reinterpret_cast<const Real<V>*>(x + (t->v + i) * x_stride + c);
@@ -78,7 +79,7 @@ class RowMajor {
       }
 #pragma GCC unroll 4
       for (int n = 0; n < N; ++n) p[n] = total(p[n], q[n]);
-      put_vectors(update, out, p);
+      put_vectors(update, sums, [&](int) { return out; });
     }
   }
 

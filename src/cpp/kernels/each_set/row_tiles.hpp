@@ -151,13 +151,13 @@ class RowTiles {
         return;
       }
     }
+    typename M::Vec sums[K][Vectors];
 #pragma GCC unroll 4
     for (int k = 0; k < K; ++k) {
-      typename M::Vec sums[Vectors];
 #pragma GCC unroll 8
-      for (int j = 0; j < Vectors; ++j) sums[j] = M::total(acc[k][j], s.signs);
-      put_vectors(s.update, s.out + k * s.out_stride + i, sums);
+      for (int j = 0; j < Vectors; ++j) sums[k][j] = M::total(acc[k][j], s.signs);
     }
+    put_vectors(s.update, sums, [&](int k) { return s.out + k * s.out_stride + i; });
   }
 
   static void write(const S& s, int64 i, int64 n, const T (&sums)[K][step]) {

@@ -184,31 +184,33 @@ template <class T>
   for (int64 r = 0; r < count; ++r) update.one(out + r, sums[r]);
 }
 
-// The same for vectors of sums, from the registers that they are in.
-template <class T, class Vec, int N>
-[[gnu::always_inline]] inline void put_vectors(const Update<T>& update, T* out, const Vec (&sums)[N]) {
+// The same for K times N vectors of sums, from the registers that they are in; out(k) is where the k-th N of them go.
+template <class T, class Vec, int K, int N, class Out>
+[[gnu::always_inline]] inline void put_vectors(const Update<T>& update, const Vec (&sums)[K][N], const Out& out) {
   using R = Real<T>;
   constexpr int lanes = sizeof(Vec) / sizeof(R);
-  R* to = reinterpret_cast<R*>(out);
-  if (update.plain) {
-#pragma GCC unroll 8
-    for (int j = 0; j < N; ++j) store(to + j * lanes, sums[j]);
-    return;
-  }
   if constexpr (is_complex<T>) {
-    if (!update.alpha.real() || !update.beta.real()) {
-      T scaled[N * lanes / 2];
+    if (!update.alpha.real() || !update.beta.real()) {  // calls come last: no register holds anything across them
+      T scaled[K][N * lanes / 2];
       std::memcpy(scaled, sums, sizeof scaled);
-      return put_sums(update, out, scaled, N * lanes / 2);
+      for (int k = 0; k < K; ++k) put_sums(update, out(k), scaled[k], N * lanes / 2);
+      return;
     }
   }
   const R alpha = update.alpha.real_part(), beta = update.beta.real_part();
-  if (update.reads) {
+#pragma GCC unroll 4
+  for (int k = 0; k < K; ++k) {
+    R* to = reinterpret_cast<R*>(out(k));
+    if (update.plain) {
 #pragma GCC unroll 8
-    for (int j = 0; j < N; ++j) store(to + j * lanes, alpha * sums[j] + beta * load<R, lanes>(to + j * lanes));
-  } else {
+      for (int j = 0; j < N; ++j) store(to + j * lanes, sums[k][j]);
+    } else if (update.reads) {
 #pragma GCC unroll 8
-    for (int j = 0; j < N; ++j) store(to + j * lanes, alpha * sums[j]);
+      for (int j = 0; j < N; ++j) store(to + j * lanes, alpha * sums[k][j] + beta * load<R, lanes>(to + j * lanes));
+    } else {
+#pragma GCC unroll 8
+      for (int j = 0; j < N; ++j) store(to + j * lanes, alpha * sums[k][j]);
+    }
   }
 }
 

@@ -4,7 +4,7 @@
 //   indices[e], of value values[e], or values[places[e]] where A is stored by columns.  x: n, or n x k.  y: m, or m x
 //   k.
 //
-// `lanes` threads (1 to 32) take a row, every lanes-th entry each, and their partial sums meet by shuffles; a row of
+// Lanes threads (1 to 32) take a row, every Lanes-th entry each, and their partial sums meet by shuffles; a row of
 // blocks takes every gridDim.y-th column of x. Lanes of a row read neighbouring entries, and of x what these ask for,
 // through the caches. One thread a row reads what lies apart, a whole warp idles on short rows: so "threads_per_row",
 // the default, takes as many as the mean row asks for. "sequential" is the slow, obvious reference. The order of a sum
@@ -18,9 +18,9 @@ namespace diagsparse::cuda::rows {
 
 namespace {
 
-template <class T>
-__device__ T sum_of_lanes(T v, int lanes) {
-  for (int step = lanes / 2; step > 0; step /= 2) {
+template <int Lanes, class T>
+__device__ T sum_of_lanes(T v) {
+  for (int step = Lanes / 2; step > 0; step /= 2) {
     if constexpr (is_complex<T>) {
       v += T{__shfl_down_sync(0xffffffffu, v.re, step), __shfl_down_sync(0xffffffffu, v.im, step)};
     } else {
@@ -39,25 +39,27 @@ struct Rows {
   int64 count;
 };
 
-template <class U, class V>
+template <int Lanes, class U, class V>
 __global__ void __launch_bounds__(kBlock)
-    gather(const Rows<U> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols, int lanes,
+    gather(const Rows<U> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
            const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
-  const int shift = __ffs(lanes) - 1, lane = threadIdx.x & (lanes - 1);
-  const int rows = 32 >> shift;  // of a warp at a time: all its lanes walk on together, so that they can meet
-  const int64 width = static_cast<int64>(gridDim.x) * blockDim.x >> shift;
+  constexpr int rows = 32 / Lanes;  // of a warp at a time: all its lanes walk on together, so that they can meet
+  const int64 width = static_cast<int64>(gridDim.x) * blockDim.x / Lanes;
+  const int lane = threadIdx.x % Lanes;
   for (int64 first = thread_index() / 32 * rows; first < a.count; first += width) {
-    const int64 i = first + (threadIdx.x % 32 >> shift);
+    const int64 i = first + threadIdx.x % 32 / Lanes;
     const int64 begin = i < a.count ? a.indptr[i] : 0, end = i < a.count ? a.indptr[i + 1] : 0;
     for (int64 c = blockIdx.y; c < cols; c += gridDim.y) {
       T sum{};
-      for (int64 e = begin + lane; e < end; e += lanes) {
+      for (int64 e = begin + lane; e < end; e += Lanes) {
         const U value = load(a.values + (a.places ? a.places[e] : e));
         sum += multiply(conjugate_if(conj, value), load(x.data + a.indices[e] * x.row + c * x.col));
       }
-      __syncwarp();
-      sum = sum_of_lanes(sum, lanes);
+      if constexpr (Lanes > 1) {
+        __syncwarp();
+        sum = sum_of_lanes<Lanes>(sum);
+      }
       if (lane == 0 && i < a.count) update.one(y.data + i * y.row + c * y.col, sum);
     }
   }
@@ -79,48 +81,43 @@ __global__ void gather_alone(const Rows<U> a, bool conj, const Block<const V> x,
   }
 }
 
-template <class U>
-Rows<U> rows_with_values(const Matrix& a, Op op, int64 count) {
+template <class U, class V, class Kernel>
+void run_rows(Kernel kernel, dim3 grid, dim3 block, const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta,
+              const Dense& y) {
+  using T = Product<U, V>;
   const RowIndex index = rows_of(a, op.transposed);
-  return {index.indptr, index.indices, index.places, a.values.as<U>(), count};
+  launch("matvec", kernel, grid, block, Rows<U>{index.indptr, index.indices, index.places, a.values.as<U>(), y.rows},
+         op.conjugated, Block<const V>(x), Block<T>(y), x.cols, Update<T>(alpha, beta));
 }
 
-template <class U, class V>
+template <int Lanes, class U, class V>
 struct Gather {
-  static void run(int lanes, const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    using T = Product<U, V>;
-    dim3 grid = blocks(y.rows * lanes);
+  static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    dim3 grid = blocks(y.rows * Lanes);
     grid.y = static_cast<unsigned>(std::min<int64>(x.cols, 1024));
-    launch("matvec", gather<U, V>, grid, dim3(kBlock), rows_with_values<U>(a, op, y.rows), op.conjugated,
-           Block<const V>(x), Block<T>(y), x.cols, lanes, Update<T>(alpha, beta));
+    run_rows<U, V>(gather<Lanes, U, V>, grid, dim3(kBlock), a, op, alpha, x, beta, y);
   }
 };
 template <class U, class V>
-struct Row {
-  static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    Gather<U, V>::run(1, a, op, alpha, x, beta, y);
-  }
-};
+struct Row : Gather<1, U, V> {};
 template <class U, class V>
-struct Warp {
-  static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    Gather<U, V>::run(32, a, op, alpha, x, beta, y);
-  }
-};
+struct Warp : Gather<32, U, V> {};
 template <class U, class V>
 struct Threads {
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const int64 mean = a.values.size() / std::max<int64>(y.rows, 1);
-    const int lanes = mean <= 3 ? 2 : mean <= 8 ? 4 : mean <= 24 ? 8 : mean <= 64 ? 16 : 32;
-    Gather<U, V>::run(lanes, a, op, alpha, x, beta, y);
+    const auto rows = mean <= 3    ? Gather<2, U, V>::run
+                      : mean <= 8  ? Gather<4, U, V>::run
+                      : mean <= 24 ? Gather<8, U, V>::run
+                      : mean <= 64 ? Gather<16, U, V>::run
+                                   : Gather<32, U, V>::run;
+    rows(a, op, alpha, x, beta, y);
   }
 };
 template <class U, class V>
 struct Alone {
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    using T = Product<U, V>;
-    launch("matvec", gather_alone<U, V>, dim3(1), dim3(1), rows_with_values<U>(a, op, y.rows), op.conjugated,
-           Block<const V>(x), Block<T>(y), x.cols, Update<T>(alpha, beta));
+    run_rows<U, V>(gather_alone<U, V>, dim3(1), dim3(1), a, op, alpha, x, beta, y);
   }
 };
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._matrix.base import SparseArray
-from .._matrix.family import sorting
+from .._matrix.forecasts import sorting
 from .._matrix.summary import Summary
 from .._places import memory
 from .._places.backend import CPU

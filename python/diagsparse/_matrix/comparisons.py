@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from .._places import memory
 from .family import convert, unpacked
@@ -19,6 +20,7 @@ from .registry import COMMON, FORMATS
 if TYPE_CHECKING:
     from .base import SparseArray
 
+_IN_LINES = {"csr": sp.csr_array, "csc": sp.csc_array}  # what results are
 _OPPOSITE = {operator.eq: operator.ne, operator.ne: operator.eq}
 _NARROW = 2**31  # entries that indices of 32 bits count
 
@@ -29,7 +31,7 @@ def with_sparse(a: SparseArray, b: SparseArray, compare: Callable[[Any, Any], An
         return compare is operator.ne
     _require_room(a, compare(0, 0), compare, "; type (A != B).nnz == 0" if compare is operator.eq else "")
     left, right = _entries(a), _entries(b)
-    format = "csc" if left._format == "csc" else COMMON
+    format = left._format if left._format in _IN_LINES else COMMON
     dtype = np.result_type(left._dtype, right._dtype).name
     places = a._core.unequal_places(left._matrix, left._op, right._matrix, right._op, format, dtype)
     differ = _bools(format, a._shape, places)
@@ -41,7 +43,7 @@ def with_scalar(a: SparseArray, number: Any, compare: Callable[[Any, Any], Any])
     full = bool(compare(0, number))
     _require_room(a, full, compare)
     entries = _entries(a)
-    format = "csc" if entries._format == "csc" else COMMON
+    format = entries._format if entries._format in _IN_LINES else COMMON
     if entries._op or entries._format != format:
         entries = convert(entries, format).copy()
     here = (_OPPOSITE[compare] if full else compare)(entries._matrix.values, number)
@@ -75,7 +77,7 @@ def _bools(format: str, shape: tuple[int, int], places: dict[str, np.ndarray]) -
     values = np.empty(len(indices), bool)
     values.fill(True)
     parts = values, indices.astype(index, copy=False), indptr.astype(index)
-    return FORMATS[format]._scipy(parts, shape=shape)  # type: ignore[attr-defined]
+    return _IN_LINES[format](parts, shape=shape)
 
 
 def _complement(a: Any) -> Any:

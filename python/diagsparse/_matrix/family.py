@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .._arrays import host_dense
-from .._places import memory
 from .._places.backend import CPU, Place
-from .._places.types import value_dtype, widened
+from .._places.types import value_dtype
 from .._show import cells, drawing
+from .forecasts import Forecasts
 from .registry import COMMON, FORMATS, format_class
 from .summary import SYMMETRIES, Summary
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .base import SparseArray
 
 
-class Family:
+class Family(Forecasts):
     """The questions that the rest of the library puts to a matrix instead of asking what it is."""
 
     _family: ClassVar[str] = ""  # formats of one family convert, add and multiply among themselves
@@ -172,98 +172,6 @@ class Family:
         self._matrix, self._op = self._like(csr)._matrix, 0
 
     # ---- forecasts --------------------------------------------------------------------------------
-    @classmethod
-    def _forecast(cls, s: Summary, **options: int) -> int:
-        """Return the bytes of a matrix in this format, with these options of its layout."""
-        raise NotImplementedError
-
-    @classmethod
-    def _count(cls, s: Summary) -> int:
-        """Return how many values it would store."""
-        return s.entries
-
-    @classmethod
-    def _from_csr_beside(cls, s: Summary, place: Place, **options: int) -> int:
-        """Return the bytes that are needed beside the result while it is made of a csr matrix."""
-        return 0
-
-    def _to_csr_beside(self: SparseArray, s: Summary) -> int:
-        """Return the bytes that are needed beside the result while a csr matrix is made of this one."""
-        # The rows of a view are made first as they lie, and then turned or conjugated.
-        common = FORMATS[COMMON]
-        return common._forecast(s) + common._from_csr_beside(s, self._place) if self._op else 0
-
-    @classmethod
-    def _beside(cls, s: Summary, a: SparseArray, **options: int) -> int:
-        """Return the bytes that are needed beside the result while `a`, of another format, becomes it: through csr."""
-        common = FORMATS[COMMON]
-        if cls is common:
-            return a._to_csr_beside(s)
-        back = cls._from_csr_beside(s, a._place, **options)
-        if a._format == COMMON:  # of whose conjugate a copy is made
-            return back + a.nbytes if a._op else back
-        return common._forecast(s) + max(a._to_csr_beside(s) - cls._forecast(s, **options), back)
-
-    @classmethod
-    def _require(
-        cls, s: Summary, max_bytes: int | None, place: Place, a: SparseArray | None = None, held: int = 0,
-        **options: int,
-    ) -> None:  # fmt: skip
-        """Raise where the format cannot hold the matrix, or its bytes exceed the limit.
-
-        What is needed beside it while it is made of `a` counts, and in a limit of the user's what is `held` already.
-        """
-        cls._check_shape(s.shape, place.core)
-        if max_bytes is None and 64 * (s.stored + 1) * (sum(s.shape) + 1) < memory.SMALL:
-            return  # even if every value took a row or a column to itself
-        beside = 0 if a is None else cls._beside(s, a, **options)
-        beside += 0 if max_bytes is None else held
-        nbytes = cls._forecast(s, **options) + beside
-        if not memory.fits(nbytes, max_bytes, place):
-            memory.require(nbytes, max_bytes, *cls._words(s), place, beside)
-
-    @classmethod
-    def _words(cls, s: Summary) -> tuple[str, str]:
-        """Return what is said of a matrix that does not fit, and what would fit in its place."""
-        return f"{cls.__name__}: {s.entries} entries of a {s.shape[0]} x {s.shape[1]} matrix", ""
-
-    @classmethod
-    def _check_shape(cls: type[SparseArray], shape: tuple[int, int], core: Any) -> None:
-        """Raise ValueError for a shape that the format cannot hold."""
-        core.check_shape(cls._format, *shape)
-
-    @classmethod
-    def _foresee(cls, a: SparseArray, max_bytes: int | None, held: int = 0) -> None:
-        """Raise, before anything is done, where `a` is known to be too large in this format; its maker looks again."""
-
-    def _summary(self: SparseArray) -> Summary:
-        """Return what forecasts ask of this matrix."""
-        size = widened(self.dtype).itemsize
-        return Summary(
-            self.shape, size, self.nnz, entries=self._entries, offsets=self._occupied, fill=self._fill,
-            row_lengths=self._row_lengths, blocks=self._occupied_blocks, symmetry=self._found_symmetry,
-        )  # fmt: skip
-
-    def _entries(self: SparseArray) -> int:
-        """Count what this matrix would store entry by entry."""
-        return self.nnz
-
-    def _occupied(self: SparseArray) -> np.ndarray:
-        """Return the offsets of the diagonals on which something is stored, ascending."""
-        return self._core.occupied_diagonals(self._matrix, self._op)
-
-    def _fill(self: SparseArray) -> np.ndarray:
-        """Return how many entries lie on each of these diagonals."""
-        return self._core.entries_on_diagonals(self._matrix, self._op)
-
-    def _row_lengths(self: SparseArray) -> np.ndarray:
-        """Return the lengths that rows have, ascending, and how many rows have each: shape (k, 2)."""
-        return np.array(self._core.row_lengths(self._matrix, self._op), np.int64).reshape(-1, 2)
-
-    def _occupied_blocks(self: SparseArray, size: int) -> int:
-        """Return how many ``size x size`` blocks hold entries."""
-        return self._core.occupied_blocks(self._matrix, self._op, size)
-
     def _found_symmetry(self: SparseArray) -> str | None:
         """Return the first symmetry that the values have, None where they have none."""
         if self._shape[0] != self._shape[1]:
@@ -361,15 +269,6 @@ def convert(a: SparseArray, format: str, max_bytes: int | None = None) -> Sparse
         return cls._within(full, max_bytes, held)
     csr = full._to_csr(max_bytes, held)
     return cls._from_csr(csr, max_bytes, held if csr is full else held + csr.nbytes)
-
-
-def sorting(entries: int, itemsize: int, place: Place) -> int:
-    """Return the bytes that are needed beside csr, csc or coo while it is made of entries in any order.
-
-    On the CPU they are counted into their lines, on a GPU sorted by keys: the keys and the places of the values,
-    sorted ones, and as much for the sort itself; later the values in the old order and in the new one.
-    """
-    return 0 if place is CPU else max(44, 32 + itemsize) * entries
 
 
 def unshared(made: SparseArray, a: SparseArray) -> SparseArray:

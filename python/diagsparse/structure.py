@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-BLOCK = 8
+from ._matrix.base import SparseArray
+from ._matrix.family import convert
+from ._matrix.registry import COMMON, FORMATS
+from ._matrix.summary import BLOCK, diagonal_length
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,13 +71,14 @@ class Structure:
 
 
 def analyze_structure(A: Any, *, rcm: bool = True) -> Structure:
-    """Report the structure of a SciPy sparse array or matrix of shape (m, n), any dtype.
+    """Report the structure of a matrix of shape (m, n), SciPy's or one of ours on any device.
 
     Parameters
     ----------
-    A : SciPy sparse array or matrix, 2-D
+    A : SciPy sparse array or matrix, 2-D, of any dtype; or SparseArray
         Duplicates are summed (in a copy); explicit zeros count as entries, except for symmetry, which compares values
-        exactly (NaN differs from itself).  One that is symmetric and hermitian is called "symmetric".
+        exactly (NaN differs from itself).  One that is symmetric and hermitian is called "symmetric".  Zeros in a
+        format by diagonals are no entries.  Values that are neither floats nor complex are compared as floats.
     rcm : bool
         Find the bandwidth after reverse Cuthill-McKee ordering of the pattern of A + A.T (square matrices).  This takes
         several times as long as all the rest.
@@ -82,14 +86,14 @@ def analyze_structure(A: Any, *, rcm: bool = True) -> Structure:
     Returns
     -------
     Structure
-        Found in O(nnz + m + n) time and memory, but for reverse Cuthill-McKee.
+        Found in O(nnz + m + n) time and memory beside the matrix in csr, but for reverse Cuthill-McKee.
 
     Raises
     ------
     TypeError
-        If A is not a SciPy sparse object.
+        If A is neither a SciPy sparse object nor a SparseArray.
     ValueError
-        If A is not 2-D.
+        If A is not 2-D, or has 2^31 rows or columns.
 
     Examples
     --------
@@ -101,108 +105,59 @@ def analyze_structure(A: Any, *, rcm: bool = True) -> Structure:
     rows        3 to 5 nonzeros, mean 4.88          bandwidth 40, after reverse Cuthill-McKee 31
     blocks      8 x 8: 680 occupied, 13.5 % full    symmetry symmetric   constant diagonals 3 of 5
     """
-    if not sparse.issparse(A):
-        raise TypeError(f"analyze_structure: A is a {type(A).__name__}, expected a SciPy sparse array")
-    if A.ndim != 2:
-        raise ValueError(f"analyze_structure: A has {A.ndim} dimensions, expected 2")
-    csr = sparse.csr_array(A)
-    if not csr.has_canonical_format:
-        csr = csr.copy()
-        csr.sum_duplicates()
-    m, n = csr.shape
-    lengths = np.diff(csr.indptr)
-    rows = np.repeat(np.arange(m, dtype=csr.indices.dtype), lengths)
-    offsets, counts, constant = _diagonals(csr, rows)
-    filled = counts / _lengths(m, n, offsets)
+    matrix, given = _as_csr(A)
+    s, (m, n) = matrix._summary(), matrix.shape
+    lengths = np.array([diagonal_length((m, n), k) for k in s.offsets.tolist()], np.int64)
+    filled, rows = s.fill / lengths, s.row_lengths
     half_full = filled >= 0.5
-    blocks = _count_blocks(csr, rows)
     return Structure(
         shape=(m, n),
-        dtype=csr.dtype,
-        nnz=csr.nnz,
-        offsets=offsets,
-        counts=counts,
+        dtype=given,
+        nnz=s.entries,
+        offsets=s.offsets,
+        counts=s.fill,
         filled=filled,
         half_full=int(half_full.sum()),
-        half_full_share=float(counts[half_full].sum() / max(1, csr.nnz)),
-        constant=constant,
-        row_min=int(lengths.min()) if m else 0,
-        row_max=int(lengths.max(initial=0)),
-        row_mean=csr.nnz / max(1, m),
-        bandwidth=int(abs(offsets).max(initial=0)),
-        bandwidth_rcm=_bandwidth_rcm(csr, rows) if rcm and m == n else None,
-        blocks=blocks,
-        block_fill=csr.nnz / max(1, blocks * BLOCK**2),
-        symmetry=_symmetry(csr, offsets, counts),
+        half_full_share=float(s.fill[half_full].sum() / max(1, s.entries)),
+        constant=sum(_is_constant(matrix.diagonal(k)) for k in s.offsets[s.fill == lengths].tolist()),
+        row_min=int(rows[0, 0]) if len(rows) else 0,
+        row_max=s.longest_row,
+        row_mean=s.entries / max(1, m),
+        bandwidth=int(abs(s.offsets).max(initial=0)),
+        bandwidth_rcm=_bandwidth_rcm(matrix.to_scipy()) if rcm and m == n else None,
+        blocks=s.blocks(),
+        block_fill=s.entries / max(1, s.blocks() * BLOCK**2),
+        symmetry=s.symmetry or "none",
     )
+
+
+def _as_csr(A: Any) -> tuple[SparseArray, np.dtype[Any]]:
+    """Return A in csr, on the device where it is, and the type of its values as they were given."""
+    if isinstance(A, SparseArray):
+        return convert(A, COMMON), A.dtype
+    if not sparse.issparse(A):
+        raise TypeError(f"analyze_structure: A is a {type(A).__name__}, expected a SciPy sparse array or one of ours")
+    if A.ndim != 2:
+        raise ValueError(f"analyze_structure: A has {A.ndim} dimensions, expected 2")
+    held = np.result_type(A.dtype, np.float32)
+    held = {"g": np.dtype(np.float64), "G": np.dtype(np.complex128)}.get(held.char, held)  # long doubles
+    return FORMATS[COMMON](A.astype(held, copy=False)), A.dtype
+
+
+def _is_constant(diagonal: NDArray[Any]) -> bool:
+    return bool((diagonal == diagonal[0]).all())
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:{'.1f' if share >= 0.01 else '.2g'}} %"
 
 
-def _diagonals(csr: Any, rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """Offsets of the occupied diagonals, entries on each, and how many are full with a single value."""
-    m, n = csr.shape
-    shifted = csr.indices.astype(np.int64) - rows + (m - 1)
-    if m + n <= 4 * csr.nnz + 2**16:
-        table = np.bincount(shifted, minlength=max(0, m + n - 1))
-        occupied = np.flatnonzero(table)
-        counts = table[occupied]
-        table[occupied] = np.arange(len(occupied))
-        diagonal = table[shifted]
-    else:  # hardly any entries in a huge shape
-        occupied, diagonal, counts = np.unique(shifted, return_inverse=True, return_counts=True)
-    offsets = occupied - (m - 1)
-    value = np.empty(len(offsets), csr.dtype)
-    value[diagonal] = csr.data  # any one of the diagonal's values
-    differing = np.bincount(diagonal[csr.data != value[diagonal]], minlength=len(offsets))
-    return offsets, counts, int(((counts == _lengths(m, n, offsets)) & (differing == 0)).sum())
-
-
-def _lengths(m: int, n: int, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    lengths: NDArray[np.int64] = np.minimum(m + np.minimum(offsets, 0), n - np.maximum(offsets, 0))
-    return lengths
-
-
-def _count_blocks(csr: Any, rows: NDArray[Any]) -> int:
-    m, n = (-(-size // BLOCK) for size in csr.shape)
-    columns = csr.indices // BLOCK
-    if n > 4 * csr.nnz + 2**16:  # hardly any entries in a huge shape
-        return len(np.unique(rows // BLOCK * np.int64(n) + columns))
-    # In the block rows' transpose, entries of one block are neighbours: no sort is needed.
-    starts = np.append(csr.indptr[:-1:BLOCK], csr.nnz)
-    csc = sparse.csr_array((np.ones(csr.nnz, np.int8), columns, starts), shape=(m, n)).tocsc()
-    first = np.ones(csr.nnz + 1, bool)
-    np.not_equal(csc.indices[1:], csc.indices[:-1], out=first[1:-1])
-    first[csc.indptr] = True  # of each block column; the last one stands past the end
-    return int(first[:-1].sum())
-
-
-def _bandwidth_rcm(csr: Any, rows: NDArray[Any]) -> int:
+def _bandwidth_rcm(csr: Any) -> int:
     if csr.nnz == 0:
         return 0
+    rows = np.repeat(np.arange(csr.shape[0], dtype=csr.indices.dtype), np.diff(csr.indptr))
     pattern = sparse.csr_array((np.ones(csr.nnz, np.int8), csr.indices, csr.indptr), shape=csr.shape)
     order = reverse_cuthill_mckee(pattern)
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     return int(abs(place[rows] - place[csr.indices]).max())
-
-
-def _symmetry(csr: Any, offsets: NDArray[np.int64], counts: NDArray[np.int64]) -> str:
-    """Square only: the arrays of A as CSC are those of A.T as CSR."""
-    if csr.shape[0] != csr.shape[1]:
-        return "none"
-    if not csr.data.all():
-        csr = csr.copy()
-        csr.eliminate_zeros()
-    elif not (np.array_equal(offsets, -offsets[::-1]) and np.array_equal(counts, counts[::-1])):
-        return "none"
-    csc = csr.tocsc()
-    if not (np.array_equal(csr.indptr, csc.indptr) and np.array_equal(csr.indices, csc.indices)):
-        return "none"
-    if np.array_equal(csr.data, csc.data):
-        return "symmetric"
-    if csr.dtype.kind == "c" and np.array_equal(csr.data, csc.data.conj()):
-        return "hermitian"
-    return "skew-symmetric" if csr.dtype.kind in "ifc" and np.array_equal(csr.data, -csc.data) else "none"

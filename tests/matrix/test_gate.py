@@ -239,3 +239,11 @@ def test_index_types_that_a_format_does_not_have(dtype):
     core, zeros = make("coo", np.eye(1))._core, np.zeros(3, dtype)
     with raises(ValueError, "coo_array", "row", dtype, "int32"):
         core.indexed_matrix("coo", 9, 9, np.ones(3), [("row", zeros), ("col", zeros)])
+
+
+def test_arrays_that_belong_to_no_part():
+    A = ds.hyb_array(ds.gallery.arrow(6))
+    parts = A.parts()
+    arrays = [(name, parts[name]) for name in ("ell_indices", "coo_row", "coo_col")]
+    with raises(ValueError, "hyb_array", "diagonal", "belong to none"):
+        A._core.indexed_matrix("hyb", 6, 6, parts["values"], [*arrays, ("diagonal", np.zeros(6, np.int32))])

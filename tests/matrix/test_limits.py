@@ -232,3 +232,23 @@ def test_pointers_of_an_empty_matrix_count(format, monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda place=None: 1 << 30)
     with raises(MemoryError, "would take", "1.1 GB"):
         A.asformat(format)
+
+
+def test_room_to_spare_is_in_the_report():
+    """Parts and options may make a matrix larger than its format would choose."""
+    made = ds.ell_array(ds.gallery.tridiagonal(50))
+    parts = made.parts()
+    spare = np.concatenate([parts["indices"], np.full((2, 50), -1, np.int32)])
+    A = ds.ell_array((np.ones(spare.shape), spare), shape=(50, 50))
+    assert A.nbytes > made.nbytes
+    for B in (A, ds.ell_array(made, row_lengths=True), ds.hyb_array(made, width=1)):
+        assert ds.memory_report(B)[B.format] == ds.forecast("convert", B, format=B.format).result_nbytes == B.nbytes
+
+
+def test_the_check_of_parts_is_foreseen(monkeypatch):
+    A = ds.hyb_array(ds.gallery.arrow(1000))
+    parts = tuple(A.parts()[name] for name in ("values", "ell_indices", "coo_row", "coo_col"))
+    monkeypatch.setattr(memory, "SMALL", 0)
+    monkeypatch.setattr(memory, "available_bytes", lambda place=None: A.nbytes)
+    with raises(MemoryError, "hyb_array: the check of its parts", "are free"):
+        ds.hyb_array(parts, shape=A.shape)

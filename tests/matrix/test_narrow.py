@@ -99,3 +99,19 @@ def test_narrow_from_anything(format, device):
         getattr(ds, f"{format}_array")(a.astype("complex64"), dtype="float16", device=device)
     with pytest.raises(TypeError, match="float16"):
         ds.csr_array(a, dtype="float16")
+
+
+@FORMATS
+@pytest.mark.parametrize("narrow", NARROW)
+@pytest.mark.parametrize("dtype", ["int8", "int32", "uint64", "float16", "float32", "float64"])
+def test_sums_with_dense_arrays_of_any_type(format, narrow, dtype):
+    """NumPy has no common type of bfloat16 and most integers."""
+    if narrow == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+    a, dense = mirrored(20, [0, 1], "float32"), np.arange(400).reshape(20, 20).astype(dtype)
+    A, exact = ds.array(a, format).astype(narrow), rounded(a, narrow).toarray()
+    coarse = 2.0**-7 if narrow == "bfloat16" else 2.0**-10
+    for made, expected in ((A + dense, exact + dense), (dense - A, dense - exact)):
+        assert (abs(made - expected) <= coarse * abs(expected)).all()
+    if A.dtype != made.dtype:
+        assert np.allclose(A.multiply(dense.astype("float32")).toarray(), exact * dense)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+import diagsparse as ds
 from diagsparse import gallery
 from diagsparse.structure import analyze_structure
 
@@ -116,6 +117,21 @@ def test_every_scipy_container(container, kind):
     A = gallery.banded(30, 2, 1, seed=0)
     report = analyze_structure(kind(A).asformat(container))
     assert report.to_dict() == analyze_structure(A).to_dict()
+
+
+@pytest.mark.parametrize("format", [*ds.formats(), "hm in halves"])
+def test_every_format_of_ours(format):
+    A = gallery.banded(30, 2, 1, seed=0)
+    A = A + A.T
+    ours = ds.hm_array(A, symmetry="symmetric") if format == "hm in halves" else ds.array(A, format=format)
+    assert analyze_structure(ours).to_dict() == analyze_structure(A).to_dict()
+    assert analyze_structure(ours.T).to_dict() == analyze_structure(A).to_dict()
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.longdouble, np.clongdouble, ">f8", np.int64])
+def test_values_of_any_type(dtype):
+    report = analyze_structure(gallery.tridiagonal(20).astype(dtype, copy=False))
+    assert report.dtype == dtype and report.constant == 3 and report.symmetry == "symmetric"
 
 
 def test_reverse_cuthill_mckee():

@@ -54,7 +54,7 @@ class cdm_array(DiagonalArray):
     format = "cdm"
     _labels = "rows"
     _structure = ("rows",)
-    _blocks = ("values",)
+    _tables = ("values",)
     _shares_rows = True
 
     @classmethod

@@ -68,7 +68,7 @@ class dia_array(DiagonalArray):
     """
 
     format = "dia"
-    _blocks = ("values",)
+    _tables = ("values",)
     _part_options = ("align",)
 
     @classmethod

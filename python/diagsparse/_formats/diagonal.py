@@ -2,155 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._arrays import device_dense, owners
-from .._matrix import construct, devices
+from .._arrays import device_dense
+from .._matrix import devices
 from .._matrix.base import SparseArray
 from .._matrix.family import convert
-from .._matrix.gate import checked_shape, is_shape
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.summary import Summary, diagonal_length
 from .._places import memory
 from .._places.backend import CPU, Place
-from .._places.types import is_narrow, named_dtype, value_dtype, widened
+from .._places.types import widened
 from .._show import cells, drawing
 from .._show.display import diagonals
 from .diagonal_products import DiagonalProducts
-from .format import Format
-from .packing import Packed, Packing, pack
+from .made_of_diagonals import MadeOfDiagonals
+from .packing import pack
 
 
-def integer_labels(labels: Any, who: str, what: str) -> list[int]:
-    """Return offsets (or row indices) as a list of ints, or say why not."""
-    given = np.atleast_1d(np.asarray(labels))
-    if given.size == 0:
-        return []
-    if given.ndim != 1:
-        raise ValueError(f"{who}: {what} has shape {given.shape}, expected a list of integers")
-    if given.dtype.kind == "f" and not np.isfinite(given).all():
-        raise ValueError(f"{who}: {what} {given.tolist()[:8]} holds values that are not finite")
-    if given.dtype.kind not in "iu":
-        raise TypeError(f"{who}: {what} is of type {given.dtype}, expected integers")
-    if given.min() <= -(2**62) or given.max() >= 2**62:
-        raise ValueError(f"{who}: {what} {given.tolist()[:8]} hold values beyond 2^62")
-    return given.tolist()
-
-
-class DiagonalArray(Packed, DiagonalProducts, Format):
+class DiagonalArray(DiagonalProducts, MadeOfDiagonals):
     """A matrix stored by diagonals. Every stored diagonal is one contiguous run of values."""
 
-    _part_options: tuple[str, ...] = ()  # the options of the constructor that say how parts are to be read
-    _labels = "offsets"  # how the format names its diagonals
-    _rows: ClassVar[bool] = True  # whether values have a row for each of them
     _shares_rows: ClassVar[bool] = False  # whether two diagonals share one, so that one of them may be all zeros
-    _structure = ("offsets",)
     _nearest = "dia"
     _family, _packs, _batched, _own_products = "diagonals", True, True, True
-
-    # ---- making -----------------------------------------------------------------------------------
-    @classmethod
-    def _made(
-        cls, arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Place | None,
-        layout: dict[str, Any],
-    ) -> SparseArray:  # fmt: skip
-        """Build, and pack as the options say: the parts are packed already."""
-        who = f"{cls.format}_array"
-        parts = isinstance(arg, tuple) and not is_shape(arg)
-        given = {name: layout.pop(name) for name in cls._part_options if name in layout}
-        if given and not parts:
-            raise TypeError(f"{who}: {', '.join(given)} is for (values, {cls._labels}); a matrix knows it")
-        packing = Packing.of(layout, who)
-        if parts:
-            shape = None if shape is None else checked_shape(shape, who)
-            if packing.period == "auto":
-                raise ValueError(
-                    f'{who}: period="auto" is for matrices; pass the rows that (values, {cls._labels}) hold'
-                )
-            make = cls._from_device_tuple if devices.on_gpu(arg) else cls._from_tuple
-            return make(arg, shape, dtype, copy, packing, given)
-        wanted = None if dtype is None else named_dtype(dtype)
-        narrow = wanted is not None and is_narrow(wanted)
-        made = construct.build(cls, arg, shape, np.float32 if narrow else dtype, copy, max_bytes, target)
-        made = pack(made, packing, max_bytes) if layout else made
-        return made.astype(wanted, copy=False) if narrow else made
-
-    @classmethod
-    def _from_parts(cls, parts: dict[str, np.ndarray], shape: tuple[int, int], *packing: Any) -> SparseArray:
-        who = f"{cls.format}_array"
-        options = Packing.of(dict(zip(Packing._fields, packing, strict=False)), who)
-        if len(packing) > len(Packing._fields) or options.period == "auto":
-            raise ValueError(f"{who}: packing {packing}, expected (symmetry, period)")
-        labels = integer_labels(parts[cls._labels], f"{cls.format}_array", cls._labels)
-        values = np.require(parts["values"], requirements=["C", "A"])
-        return cls._wrap(CPU.core.diagonal_matrix(cls.format, *shape, labels, values, "", 0, *options.codes()))
-
-    @classmethod
-    def _from_tuple(  # type: ignore[override]
-        cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, packing: Packing,
-        given: dict[str, Any],
-    ) -> SparseArray:  # fmt: skip
-        """Build from ``(values, offsets)`` in this format's own layout; `given` are the options of the parts."""
-        who = f"{cls.format}_array"
-        if len(arg) != 2:
-            raise ValueError(f"{who}: got {len(arg)} parts, expected (values, {cls._labels})")
-        labels = integer_labels(arg[1], who, cls._labels)
-        values = np.asarray(arg[0])
-        kept = value_dtype(values.dtype, dtype, who, narrow=True)
-        values = cls._shape_values(values, labels)
-        if shape is None:
-            shape = cls._infer_shape(values)
-        values = np.array(values, kept, order="C") if copy else np.require(values, kept, ["C", "A"])
-        values, labels = cls._by_layout(values, labels, shape, packing, given, CPU)
-        return cls._wrap(CPU.core.diagonal_matrix(cls.format, *shape, labels, values, "", 0, *packing.codes()))
-
-    @classmethod
-    def _shape_values(cls, values: np.ndarray, labels: list[int]) -> np.ndarray:
-        """Bring the values of one diagonal, or of none, to the format's number of dimensions."""
-        if values.ndim == 1 and len(labels) == 1:
-            return values[np.newaxis, :]
-        if values.ndim != 2:
-            raise ValueError(
-                f"{cls.format}_array: values of shape {values.shape}, expected a row for each of "
-                f"{len(labels)} {cls._labels}"
-            )
-        return values
-
-    @classmethod
-    def _by_layout(
-        cls, values: Any, labels: list[int], shape: tuple[int, int], packing: Packing, given: dict[str, Any],
-        place: Place,
-    ) -> tuple[Any, list[int]]:  # fmt: skip
-        """Return parts that the user may have given in another layout of the same name."""
-        return values, labels
-
-    @classmethod
-    def _infer_shape(cls, values: np.ndarray) -> tuple[int, int]:
-        raise ValueError(f"{cls.format}_array: (values, {cls._labels}) do not tell the shape; pass shape=(m, n)")
-
-    @classmethod
-    def _from_device_tuple(  # type: ignore[override]
-        cls, arg: tuple[Any, ...], shape: Any, dtype: Any, copy: bool, packing: Packing, given: dict[str, Any]
-    ) -> SparseArray:
-        """Build from ``(values, offsets)``, where some lie on a GPU; values are shared where they fit."""
-        who, place = f"{cls.format}_array", devices.home(arg)
-        if len(arg) != 2:
-            raise ValueError(f"{who}: got {len(arg)} parts, expected (values, {cls._labels})")
-        labels = integer_labels(_on_host(arg[1], place, who), who, cls._labels)
-        kept = value_dtype(owners.dtype_of(arg[0]), dtype, who, narrow=True)
-        values = owners.contiguous(owners.bring(arg[0], kept, place, who, "a part"), kept, copy)
-        if values.ndim == 1 and len(labels) == 1 and cls._rows:
-            extent, step = values.shape[0], values.itemsize
-            values = owners.strided(place.core, values, (1, extent), (extent * step, step))
-        values = cls._shape_values(values, labels)
-        shape = cls._infer_shape(values) if shape is None else shape
-        values, labels = cls._by_layout(values, labels, shape, packing, given, place)
-        options = "", place.index, *packing.codes()
-        return cls._wrap(place.core.diagonal_matrix(cls.format, *shape, labels, values, *options))
 
     @classmethod
     def _empty(cls, shape: tuple[int, int], dtype: np.dtype, place: Place = CPU) -> SparseArray:
@@ -161,12 +40,6 @@ class DiagonalArray(Packed, DiagonalProducts, Format):
         """Return a matrix of zeros that stores these diagonals (ascending)."""
         labels = place.core.labels_for(cls.format, *shape, offsets)
         return cls._wrap(place.core.diagonal_matrix(cls.format, *shape, labels, None, dtype.name, place.index))
-
-    def _rebuilt(self, target: Place, carry: Callable[[Any], Any]) -> Any:
-        parts, shape = self._matrix.parts(), (self._matrix.rows, self._matrix.cols)
-        options = "", target.index, *self._packing.codes()
-        labels, values = parts[self._labels].tolist(), carry(parts["values"])
-        return target.core.diagonal_matrix(self.format, *shape, labels, values, *options)
 
     # ---- from and to other formats, and what that takes -------------------------------------------
     @classmethod
@@ -357,13 +230,3 @@ class DiagonalArray(Packed, DiagonalProducts, Format):
 
     def _drawn_layout(self, small: bool) -> tuple[str, str]:
         return drawing.diagonal_rows(self, small, "values, a row per diagonal; grey is padding")
-
-
-def _on_host(labels: Any, place: Place, who: str) -> Any:
-    """Return offsets that may lie on a GPU where `integer_labels` can read them."""
-    if owners.owner_of(labels) is None:
-        return labels
-    given = owners.dtype_of(labels)
-    if given.kind not in "iu":
-        return np.zeros(1, given)  # for its words
-    return owners.bring(labels, np.dtype(np.int64), place, who, "a part").get()

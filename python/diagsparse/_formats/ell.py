@@ -47,7 +47,7 @@ class ell_array(Format):
     format = "ell"
     _structure = ("indices",)
     _optional = ("row_lengths",)
-    _blocks = ("values", "indices")
+    _tables = ("values", "indices")
     _options = {"row_lengths": yes_or_no}
 
     @property

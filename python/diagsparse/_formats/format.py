@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,8 +14,10 @@ from .._matrix.base import SparseArray
 from .._matrix.construct import Constructed
 from .._matrix.conversions import Conversions
 from .._matrix.elementwise import Elementwise
+from .._matrix.forecasts import sorting
 from .._matrix.protocols import Protocols
 from .._matrix.views import Views
+from .._places import memory
 from .._places.backend import CPU, Place
 from .._places.types import value_dtype
 from .._products.operators import Operators
@@ -29,13 +32,22 @@ class Format(Constructed, Operators, Elementwise, Conversions, Views, Protocols,
             raise ValueError(f"{cls.__name__}: packing {packing}, but only diagonals are packed")
         structure = [(name, np.array(parts[name], order="C")) for name in cls._names(parts)]
         values = np.require(parts["values"], requirements=["C", "A"])
-        return cls._wrap(CPU.core.indexed_matrix(cls._format, *shape, values, structure))
+        return cls._wrap(cls._of_arrays(CPU, shape, values, structure))
 
     def _rebuilt(self, target: Place, carry: Callable[[Any], Any]) -> Any:
         parts = self._matrix.parts()
         structure = [(name, carry(parts[name])) for name in self._names(parts)]
         shape = self._matrix.rows, self._matrix.cols
-        return target.core.indexed_matrix(self._format, *shape, carry(parts["values"]), structure)
+        return self._of_arrays(target, shape, carry(parts["values"]), structure)
+
+    @classmethod
+    def _of_arrays(cls, place: Place, shape: tuple[int, int], values: Any, structure: list[tuple[str, Any]]) -> Any:
+        """Return the native matrix of these arrays, which lie at `place`; the gate looks at them."""
+        if cls._several:  # which are merged, to see that no two of them have an entry at one place
+            stored, item = math.prod(values.shape), values.itemsize
+            nbytes = 2 * (stored * (item + 4) + 8 * (shape[0] + 1)) + sorting(stored, item, place)
+            memory.require_free(nbytes, f"{cls.__name__}: the check of its parts", place)
+        return place.core.indexed_matrix(cls._format, *shape, values, structure)
 
     @classmethod
     def _names(cls, parts: Any) -> list[str]:
@@ -49,7 +61,7 @@ class Format(Constructed, Operators, Elementwise, Conversions, Views, Protocols,
         taken = given.pop("values")
         values = np.array(taken, kept, order="C") if copy else np.require(taken, kept, ["C", "A"])
         structure = [(name, _index(part, name, cls.__name__)) for name, part in given.items()]
-        return cls._wrap(CPU.core.indexed_matrix(cls._format, *cls._told_shape(shape), values, structure))
+        return cls._wrap(cls._of_arrays(CPU, cls._told_shape(shape), values, structure))
 
     @classmethod
     def _from_device_tuple(
@@ -65,7 +77,7 @@ class Format(Constructed, Operators, Elementwise, Conversions, Views, Protocols,
                 raise TypeError(f"{who}: {name} is of type {index}, expected {_index_type(name)}")
             brought = owners.bring(part, _index_type(name), place, who, "a part")
             structure.append((name, owners.contiguous(brought, brought.dtype, copy=True)))
-        return cls._wrap(place.core.indexed_matrix(cls._format, *cls._told_shape(shape), values, structure))
+        return cls._wrap(cls._of_arrays(place, cls._told_shape(shape), values, structure))
 
     @classmethod
     def _by_name(cls, arg: tuple[Any, ...]) -> dict[str, Any]:
@@ -78,8 +90,8 @@ class Format(Constructed, Operators, Elementwise, Conversions, Views, Protocols,
         given = dict(zip(names, arg, strict=False))
         for name, part in given.items():
             shape = tuple(np.shape(part) if owners.owner_of(part) is None else part.shape)
-            if len(shape) != (2 if name in cls._blocks else 1):
-                expected = "two dimensions" if name in cls._blocks else "one dimension"
+            if len(shape) != (2 if name in cls._tables else 1):
+                expected = "two dimensions" if name in cls._tables else "one dimension"
                 raise ValueError(f"{cls.__name__}: {name} has shape {shape}, expected {expected}")
         return given
 

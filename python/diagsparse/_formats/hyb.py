@@ -48,7 +48,8 @@ class hyb_array(Format):
 
     format = "hyb"
     _structure = ("ell_indices", "coo_row", "coo_col")
-    _blocks = ("ell_indices",)
+    _tables = ("ell_indices",)
+    _several = True
     _options = {"width": count}
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 from .._arrays import host_dense, owners
 from .._places import memory
 from .._places.backend import CPU, Place, gpu
-from .._places.types import value_dtype
+from .._places.types import sum_dtype, value_dtype
 from .base import CONJUGATED, TRANSPOSED, SparseArray
 
 
@@ -56,7 +56,7 @@ def entries(
 # ---- with dense arrays ----------------------------------------------------------------------------
 def scaled(a: SparseArray, dense: Any) -> SparseArray:
     """Return ``a * dense`` for an array that broadcasts, in a's format and, on a GPU, there."""
-    dtype = value_dtype(np.result_type(a.dtype, owners.dtype_of(dense)), None, f"{a.format}_array")
+    dtype = value_dtype(sum_dtype(a.dtype, owners.dtype_of(dense)), None, f"{a.format}_array")
     a = (a.copy() if a._op & TRANSPOSED else a).astype(dtype, copy=False)
     if a._place is CPU:
         wide = host_dense.broadcast(dense, dtype, a.shape)

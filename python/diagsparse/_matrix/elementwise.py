@@ -18,7 +18,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from .._arrays import owners
 from .._places.backend import CPU
-from .._places.types import VALUE_TYPES, is_narrow, plain_number, require_float64, value_dtype, widened
+from .._places.types import VALUE_TYPES, is_narrow, plain_number, require_float64, sum_dtype, value_dtype, widened
 from . import comparisons, construct
 from .family import convert, unpacked
 from .registry import COMMON
@@ -241,9 +241,9 @@ def combined(a: Any, b: Any, alpha: Any, beta: Any) -> Any:
 
 def _with_dense(a: SparseArray, dense: np.ndarray, alpha: int, beta: int) -> np.ndarray:
     """Return ``alpha a + beta dense``, a new array."""
-    dtype = np.result_type(a.dtype, dense.dtype)
+    dtype = sum_dtype(a.dtype, dense.dtype)
     if a._packed or dtype not in VALUE_TYPES:
-        return combined(a.toarray(), dense, alpha, beta)
+        return combined(a.toarray().astype(dtype, copy=False), dense, alpha, beta)
     made = np.array(dense, dtype, order="C") if beta == 1 else np.subtract(0, dense, dtype=dtype, order="C")
     (a if a._place is CPU else a.to("cpu"))._onto(made, alpha, True)
     return made

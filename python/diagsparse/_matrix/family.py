@@ -30,7 +30,8 @@ class Family(Forecasts):
     _structure: ClassVar[tuple[str, ...]] = ()  # the parts beside the values that a matrix is made of
     _optional: ClassVar[tuple[str, ...]] = ()  # those that it may have besides
     _derived: ClassVar[tuple[str, ...]] = ()  # those that follow from the others
-    _blocks: ClassVar[tuple[str, ...]] = ()  # the parts that have two dimensions, the values among them
+    _tables: ClassVar[tuple[str, ...]] = ()  # the parts that have two dimensions, the values among them
+    _several: ClassVar[bool] = False  # whether it is several matrices in one
     _options: ClassVar[dict[str, Callable[[Any, str], int]]] = {}  # of the layout: name, and what checks a value
     _packs: ClassVar[bool] = False  # whether it may be packed: one triangle, one period, 16-bit values
     _batched: ClassVar[bool] = False  # whether matrices of one layout make a batch
@@ -163,6 +164,8 @@ class Family(Forecasts):
 
     def count_nonzero(self: SparseArray) -> int:
         """Count the stored values that are not zero."""
+        if self._matrix.stored < self._matrix.values.size:  # padding, whose values nobody reads
+            return self._to_csr().count_nonzero()
         return sum(self._core.count_nonzero(self._matrix))
 
     def eliminate_zeros(self: SparseArray) -> None:

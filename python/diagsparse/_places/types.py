@@ -95,6 +95,14 @@ def product_dtypes(a: np.dtype, x: np.dtype) -> tuple[np.dtype, np.dtype]:
     return np.dtype(np.float64 if double else np.float32), result
 
 
+def sum_dtype(a: np.dtype, b: np.dtype) -> np.dtype:
+    """Return NumPy's ``result_type``; of 16-bit floats that meet what NumPy has no common type for, of wider ones."""
+    try:
+        return np.result_type(a, b)
+    except TypeError:
+        return np.result_type(widened(a), widened(b))
+
+
 def chain_dtype(a: np.dtype, x: np.dtype, factors_are_complex: bool) -> np.dtype:
     """Return the dtype of a chain of products with `a` that begins with `x`: the product's, or a complex one."""
     result = product_dtypes(a, x)[1]

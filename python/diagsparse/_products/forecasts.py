@@ -8,6 +8,7 @@ from typing import Any
 from .._matrix.base import SparseArray
 from .._matrix.construct import as_sparse
 from .._matrix.registry import FORMATS
+from .._matrix.summary import Summary
 from .._places.memory import human
 from .products import plan_matmul
 
@@ -70,14 +71,20 @@ def forecast(operation: str, a: Any, b: Any = None, /, *, format: str | None = N
         raise ValueError('forecast: "convert" takes one matrix')
     cls, s = _format_for(a, format), a._summary()
     if format == a.format:
-        return Forecast(cls._forecast(s), 0)
+        return Forecast(_nbytes(a, cls, s), 0)
     full = type(a)._forecast(s) if a._packed else 0
     return Forecast(cls._forecast(s), full + cls._beside(s, a))
 
 
 def convert_nbytes(a: SparseArray, format: str | None) -> int:
     """Return the bytes of `a` in another format."""
-    return _format_for(a, format)._forecast(a._summary())
+    return _nbytes(a, _format_for(a, format), a._summary())
+
+
+def _nbytes(a: SparseArray, cls: type[SparseArray], s: Summary) -> int:
+    """Return the bytes of `a` in a format; in its own those that it has, which parts and options may have made more."""
+    as_it_is = a.format == cls.format and not a._packed and not a._op
+    return a.nbytes if as_it_is else cls._forecast(s)
 
 
 def _format_for(a: SparseArray, format: str | None) -> type[SparseArray]:
@@ -91,15 +98,16 @@ def _format_for(a: SparseArray, format: str | None) -> type[SparseArray]:
 def memory_report(a: Any) -> dict[str, int | None]:
     """Return the bytes that `a` would take in every format (None where the format cannot hold it).
 
-    Of a packed matrix they are those of the same matrix in full. Stored zeros of diagonals do not count where a format
-    would drop them. Nothing is allocated to find out.
+    In its own format it takes what it takes, its options and any room that it has to spare included. Of a packed matrix
+    they are the bytes of the same matrix in full. Stored zeros of diagonals do not count where a format would drop
+    them. Nothing is allocated to find out.
     """
     a = _sparse(a, "a")
     s = a._summary()
     report: dict[str, int | None] = {}
     for format in FORMATS:
         try:
-            report[format] = _format_for(a, format)._forecast(s)
+            report[format] = _nbytes(a, _format_for(a, format), s)
         except ValueError:
             report[format] = None
     return report

@@ -7,6 +7,7 @@
 #include "bind/subjects.hpp"
 #include "core/convert.hpp"
 #include "core/gate.hpp"
+#include "core/summary.hpp"
 
 namespace py = pybind11;
 

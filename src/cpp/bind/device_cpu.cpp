@@ -9,7 +9,7 @@
 #include "core/matvec.hpp"
 #include "cpu/dense.hpp"
 #include "cpu/measure.hpp"
-#include "cpu/merge.hpp"
+#include "cpu/comparisons.hpp"
 #include "cpu/parallel.hpp"
 
 namespace py = pybind11;

@@ -13,16 +13,6 @@ namespace py = pybind11;
 
 namespace diagsparse {
 
-namespace {
-
-void require_shape(const EntryTerm& term, int64 rows, int64 cols) {
-  const Matrix& a = *term.matrix;
-  if ((term.op.transposed ? a.cols : a.rows) == rows && (term.op.transposed ? a.rows : a.cols) == cols) return;
-  throw std::logic_error("merged: the shapes differ");
-}
-
-}  // namespace
-
 void bind_elementwise(py::module_& m) {
   m.def("merged", [](const std::string& format, int64 rows, int64 cols, const py::list& list, const std::string& how,
                      bool zeros, const std::string& dtype, int device) {
@@ -32,7 +22,7 @@ void bind_elementwise(py::module_& m) {
       const auto t = item.cast<py::tuple>();
       terms.push_back({&t[0].cast<const Matrix&>(), op_from(t[1].cast<int>()), t[2].cast<Scalar>()});
       used.push_back(terms.back().matrix);
-      require_shape(terms.back(), rows, cols);
+      require_shape(*used.back(), terms.back().op, rows, cols, "merged");
     }
     const DType type = dtype_from_name(dtype);
     const Merge merge = how == "sum" ? Merge::sum : Merge::product;

@@ -27,6 +27,13 @@ struct Span {
   bool conjugated = false;  // of Hermitian storage: the values' conjugates lie here
 };
 
+// Neighbouring elements of a diagonal: element t is values[at(t)].
+struct Elements {
+  int64 start, phase, period;  // period 0: they lie one after another
+
+  constexpr int64 at(int64 t) const { return period > 0 ? start + (phase + t) % period : start + t; }
+};
+
 inline int64 first_row(int64 offset) { return offset < 0 ? -offset : 0; }
 inline int64 diagonal_length(int64 rows, int64 cols, int64 offset) {
   const int64 below = rows - first_row(offset), right = cols - (offset > 0 ? offset : 0);

@@ -18,8 +18,15 @@ bool as_stored(const Matrix& m, Op op, DType dtype) { return !op.transposed && !
 
 }  // namespace
 
+void require_shape(const Matrix& a, Op op, int64 rows, int64 cols, const char* who) {
+  if ((op.transposed ? a.cols : a.rows) == rows && (op.transposed ? a.rows : a.cols) == cols) return;
+  throw std::logic_error(std::string(who) + ": the shapes differ");
+}
+
 Matrix added_diagonals(Scalar alpha, const Matrix& a, Op op_a, Scalar beta, const Matrix& b, Op op_b,
                        const std::string& format, DType dtype) {
+  const int64 rows = op_a.transposed ? a.cols : a.rows, cols = op_a.transposed ? a.rows : a.cols;
+  require_shape(b, op_b, rows, cols, "added_diagonals");
   if (a.format == format && as_stored(a, op_a, dtype) && as_stored(b, op_b, dtype) &&
       a.structure->same_as(*b.structure)) {  // then whole arrays are added, padding and all
     return {a.structure, weighted_sum(alpha, a.values, beta, b.values)};
@@ -27,7 +34,6 @@ Matrix added_diagonals(Scalar alpha, const Matrix& a, Op op_a, Scalar beta, cons
   const std::vector<int64> left = offsets_of(a, op_a), right = offsets_of(b, op_b);
   std::vector<int64> offsets;
   std::set_union(left.begin(), left.end(), right.begin(), right.end(), std::back_inserter(offsets));
-  const int64 rows = op_a.transposed ? a.cols : a.rows, cols = op_a.transposed ? a.rows : a.cols;
   Matrix made = zeros_on(diagonal_format(format), rows, cols, offsets, dtype);
   add_diagonals(alpha, a, op_a, made, false);
   add_diagonals(beta, b, op_b, made, true);

@@ -12,6 +12,9 @@ struct EntryTerm {
   Scalar factor;
 };
 
+// std::logic_error unless op(a) has this shape; Python has compared them in the user's words.
+void require_shape(const Matrix& a, Op op, int64 rows, int64 cols, const char* who);
+
 // What becomes of the entries at one place. Without `zeros`, results that are 0 are not stored.
 enum class Merge {
   sum,     // added; those that one term stores stay as they are

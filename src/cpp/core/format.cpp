@@ -6,6 +6,7 @@
 namespace diagsparse {
 
 const Format* const common = &csr;
+const Family diagonal_family{diagonals_across}, entry_family{entries_across};
 
 namespace {
 
@@ -26,13 +27,13 @@ const Format& format_of(const std::string& name) {
 
 const DiagonalFormat& diagonal_format(const std::string& name) {
   const Format& f = format_of(name);
-  if (f.across == diagonals_across) return static_cast<const DiagonalFormat&>(f);
+  if (f.family == &diagonal_family) return static_cast<const DiagonalFormat&>(f);
   throw std::invalid_argument("format " + name + " does not store diagonals");
 }
 
 const EntryFormat& entry_format(const std::string& name) {
   const Format& f = format_of(name);
-  if (f.across == entries_across) return static_cast<const EntryFormat&>(f);
+  if (f.family == &entry_family) return static_cast<const EntryFormat&>(f);
   throw std::invalid_argument("format " + name + " does not store sorted entries");
 }
 
@@ -45,7 +46,7 @@ Matrix zeros_on(const DiagonalFormat& format, int64 rows, int64 cols, const std:
 Matrix convert(const Matrix& a, Op op, const std::string& format, const Options& options) {
   const Format &source = format_of(a.format), &target = format_of(format);
   if (&source == &target && !op.transposed && !op.conjugated && options.empty()) return a;
-  if (source.across && source.across == target.across) return source.across(a, op, target);
+  if (source.family && source.family == target.family) return source.family->across(a, op, target);
   if (!source.to_csr) refuse(a, target.name, "the format has no way out");
   if (&target != common && !target.from_csr) refuse(a, target.name, "that format has no way in");
   const bool plain = &source == common && !op.transposed && !op.conjugated;

@@ -17,22 +17,29 @@ inline int64 option(const Options& options, const char* name, int64 otherwise) {
   return found == options.end() ? otherwise : found->second;
 }
 
+// Formats whose arrays are read alike, so that conversions among them need no csr.
+struct Family {
+  Matrix (*across)(const Matrix& a, Op op, const Format& format);
+};
+extern const Family diagonal_family;  // contiguous runs: DiagonalFormat
+extern const Family entry_family;     // sorted one by one: EntryFormat
+
 struct Format {
   const char* name;
-  int64 extent;  // rows and columns stay below
+  const Family* family = nullptr;  // none: it stands alone
+  int64 extent;                    // rows and columns stay below
   // The structure over these arrays, which `check` has yet to see.
-  StructurePtr (*structure)(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays);
+  StructurePtr (*structure)(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays) = nullptr;
   // std::invalid_argument unless the parts are what the format says; sizes of values are checked for all alike.
-  void (*check)(const Matrix& m);
+  void (*check)(const Matrix& m) = nullptr;
   // Plans a product into this format of two matrices of its family; else both are multiplied as another format.
-  Plan (*plan)(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);
+  Plan (*plan)(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b,
+               const Request& request) = nullptr;
   const char* multiplies_as;  // itself where it has a plan
   // From csr and to it, on the device of the matrix.
-  Matrix (*from_csr)(const Matrix& csr, const Format& format, const Options& options);
-  Matrix (*to_csr)(const Matrix& a, Op op);
-  // To another format with the same function here, which is shorter than by way of csr.
-  Matrix (*across)(const Matrix& a, Op op, const Format& format);
-  const char* dual;  // the format in which the same arrays hold the transpose
+  Matrix (*from_csr)(const Matrix& csr, const Format& format, const Options& options) = nullptr;
+  Matrix (*to_csr)(const Matrix& a, Op op) = nullptr;
+  const char* dual = nullptr;  // the format in which the same arrays hold the transpose
 };
 const Format& format_of(const std::string& name);  // std::invalid_argument lists those that there are
 extern const Format* const common;                 // csr: what every other format converts to and from

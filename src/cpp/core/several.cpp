@@ -59,13 +59,20 @@ Matrix joined(const Format& format, const std::vector<Matrix>& children) {
 StructurePtr structure_of_children(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays,
                                    const std::vector<const char*>& children) {
   std::vector<StructurePtr> made;
+  std::size_t taken = 0;
   for (const char* child : children) {
     const std::string prefix = std::string(child) + "_";
     std::vector<Part> own;
     for (const Part& part : arrays) {
       if (part.first.starts_with(prefix)) own.emplace_back(part.first.substr(prefix.size()), part.second);
     }
+    taken += own.size();
     made.push_back(structure_over(child, rows, cols, std::move(own)));
+  }
+  if (taken != arrays.size()) {
+    std::string names;
+    for (const Part& part : arrays) names += (names.empty() ? "" : ", ") + part.first;
+    throw std::invalid_argument(std::string(format.name) + "_array: of " + names + " some belong to none of its parts");
   }
   return std::make_shared<const Several>(format.name, std::move(made));
 }

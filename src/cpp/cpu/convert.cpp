@@ -4,6 +4,7 @@
 
 #include "core/arithmetic.hpp"
 #include "core/gate.hpp"
+#include "core/summary.hpp"
 #include "cpu/entries_in_order.hpp"
 #include "formats/csr.hpp"
 

@@ -4,6 +4,7 @@
 #include "core/arithmetic.hpp"
 #include "core/convert.hpp"
 #include "core/elementwise.hpp"
+#include "core/summary.hpp"
 #include "cpu/dense.hpp"
 #include "cpu/parallel.hpp"
 #include "cpu/values.hpp"
@@ -133,6 +134,7 @@ Matrix scaled_by(const Matrix& a, bool conjugated, const Dense& dense) {
 }
 
 void add_to_dense(Scalar alpha, const Matrix& a, Op op, const Dense& to, bool accumulate) {
+  require_shape(a, op, to.rows, to.cols, "add_to_dense");
   const int64 row_step = op.transposed ? to.col_stride : to.row_stride;
   const int64 col_step = op.transposed ? to.row_stride : to.col_stride;
   with_value_type(a.dtype, [&](auto s) {

@@ -1,9 +1,10 @@
 // What is asked of a matrix before it is converted, on the CPU.
+#include "core/summary.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <map>
 
-#include "core/convert.hpp"
 #include "core/symmetry.hpp"
 #include "cpu/parallel.hpp"
 #include "formats/csr.hpp"

@@ -50,10 +50,6 @@ Layout place(int64 rows, int64 cols, std::vector<int64> labels) {
 
 }  // namespace
 
-const DiagonalFormat cdm{{"cdm", kAnyExtent, nullptr, nullptr, plan_diagonals, "cdm", diagonals_from_csr,
-                          csr_from_diagonals, diagonals_across, nullptr},
-                         "rows",
-                         labels_for,
-                         place};
+const DiagonalFormat cdm{diagonal_table("cdm"), "rows", labels_for, place};
 
 }  // namespace diagsparse

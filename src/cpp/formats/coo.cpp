@@ -21,8 +21,14 @@ void check(const Matrix& m) {
 
 }  // namespace
 
-const EntryFormat coo{{"coo", kIndexExtent, value_for_each, check, nullptr, "csr", entries_from_csr, entries_to_csr,
-                       entries_across, nullptr},
+const EntryFormat coo{{.name = "coo",
+                       .family = &entry_family,
+                       .extent = kIndexExtent,
+                       .structure = value_for_each,
+                       .check = check,
+                       .multiplies_as = "csr",
+                       .from_csr = entries_from_csr,
+                       .to_csr = entries_to_csr},
                       false,
                       false};
 

@@ -17,8 +17,15 @@ void check(const Matrix& m) {
 
 }  // namespace
 
-const EntryFormat csc{{"csc", kIndexExtent, value_for_each, check, nullptr, "csr", entries_from_csr, entries_to_csr,
-                       entries_across, "csr"},
+const EntryFormat csc{{.name = "csc",
+                       .family = &entry_family,
+                       .extent = kIndexExtent,
+                       .structure = value_for_each,
+                       .check = check,
+                       .multiplies_as = "csr",
+                       .from_csr = entries_from_csr,
+                       .to_csr = entries_to_csr,
+                       .dual = "csr"},
                       true,
                       true};
 

@@ -17,9 +17,16 @@ void check(const Matrix& m) {
 
 }  // namespace
 
-const EntryFormat csr{
-    {"csr", kIndexExtent, value_for_each, check, plan_rows, "csr", nullptr, entries_to_csr, entries_across, "csc"},
-    false,
-    true};
+const EntryFormat csr{{.name = "csr",
+                       .family = &entry_family,
+                       .extent = kIndexExtent,
+                       .structure = value_for_each,
+                       .check = check,
+                       .plan = plan_rows,
+                       .multiplies_as = "csr",
+                       .to_csr = entries_to_csr,
+                       .dual = "csc"},
+                      false,
+                      true};
 
 }  // namespace diagsparse

@@ -25,10 +25,6 @@ Layout place(int64 rows, int64 cols, std::vector<int64> labels) {
 
 }  // namespace
 
-const DiagonalFormat dia{{"dia", kAnyExtent, nullptr, nullptr, plan_diagonals, "dia", diagonals_from_csr,
-                          csr_from_diagonals, diagonals_across, nullptr},
-                         "offsets",
-                         labels_for,
-                         place};
+const DiagonalFormat dia{diagonal_table("dia"), "offsets", labels_for, place};
 
 }  // namespace diagsparse

@@ -1,6 +1,7 @@
 #include "formats/ell.hpp"
 
 #include "core/convert.hpp"
+#include "core/summary.hpp"
 
 namespace diagsparse {
 
@@ -55,6 +56,12 @@ Matrix ell_over(int64 rows, int64 cols, Array indices, const Array* lengths, int
   return {std::make_shared<const Indices>(ell.name, rows, cols, std::move(arrays), shape, stored), std::move(values)};
 }
 
-const Format ell{"ell", kIndexExtent, over, check, nullptr, "csr", from_csr, to_csr, nullptr, nullptr};
+const Format ell{.name = "ell",
+                 .extent = kIndexExtent,
+                 .structure = over,
+                 .check = check,
+                 .multiplies_as = "csr",
+                 .from_csr = from_csr,
+                 .to_csr = to_csr};
 
 }  // namespace diagsparse

@@ -50,10 +50,6 @@ Layout place(int64 rows, int64 cols, std::vector<int64> labels) {
 
 }  // namespace
 
-const DiagonalFormat hm{{"hm", kAnyExtent, nullptr, nullptr, plan_diagonals, "hm", diagonals_from_csr,
-                         csr_from_diagonals, diagonals_across, nullptr},
-                        "offsets",
-                        labels_for,
-                        place};
+const DiagonalFormat hm{diagonal_table("hm"), "offsets", labels_for, place};
 
 }  // namespace diagsparse

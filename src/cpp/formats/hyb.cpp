@@ -20,7 +20,12 @@ Matrix from_csr(const Matrix& csr, const Format& format, const Options& options)
 
 }  // namespace
 
-const Format hyb{"hyb",    kIndexExtent,    over,    check_children, nullptr, "csr",
-                 from_csr, children_to_csr, nullptr, nullptr};
+const Format hyb{.name = "hyb",
+                 .extent = kIndexExtent,
+                 .structure = over,
+                 .check = check_children,
+                 .multiplies_as = "csr",
+                 .from_csr = from_csr,
+                 .to_csr = children_to_csr};
 
 }  // namespace diagsparse

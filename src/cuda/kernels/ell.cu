@@ -10,6 +10,7 @@
 // same bits on every run. It is meant for rows that are about equally long. A transpose is gathered by rows, over an
 // index of them.
 #include "core/convert.hpp"
+#include "core/summary.hpp"
 #include "device/dense.cuh"
 #include "device/values.cuh"
 #include "entries/coordinates.cuh"

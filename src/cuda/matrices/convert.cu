@@ -1,6 +1,7 @@
 // Between layouts on the device: copies of diagonals, csr -> diagonals, diagonals -> csr.
 #include "core/convert.hpp"
 #include "core/gate.hpp"
+#include "core/summary.hpp"
 #include "device/bisection.cuh"
 #include "device/launch.cuh"
 #include "device/runs.cuh"

@@ -1,6 +1,7 @@
 // Counting, scaling and reading the stored values of any format.
 #include "core/convert.hpp"
 #include "core/elementwise.hpp"
+#include "core/summary.hpp"
 #include "device/dense.cuh"
 #include "device/runs.cuh"
 #include "entries/coordinates.cuh"

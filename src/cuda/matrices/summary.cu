@@ -1,5 +1,5 @@
 // What is asked of a matrix before it is converted, on the device: only the answers come to the host.
-#include "core/convert.hpp"
+#include "core/summary.hpp"
 #include "core/symmetry.hpp"
 #include "device/bisection.cuh"
 #include "device/runs.cuh"

@@ -1,0 +1,95 @@
+#include "core/summary.hpp"
+
+#include "core/format.hpp"
+#include "core/symmetry.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+// Values of a diagonal that lie side by side, and how often the diagonal repeats them.
+struct CountedRun {
+  ValueRun run;
+  int64 times;
+  std::size_t diagonal;
+};
+
+std::vector<CountedRun> runs_of(const std::vector<Span>& spans, int64 period) {
+  std::vector<CountedRun> runs;
+  for (std::size_t d = 0; d < spans.size(); ++d) {
+    const Span& s = spans[d];
+    if (period == 0) {
+      runs.push_back({{s.start, s.length}, 1, d});
+      continue;
+    }
+    const int64 rest = s.length % period, before_wrap = std::min(rest, period - s.phase);
+    if (s.length >= period) runs.push_back({{s.start, period}, s.length / period, d});
+    runs.push_back({{s.start + s.phase, before_wrap}, 1, d});
+    runs.push_back({{s.start, rest - before_wrap}, 1, d});
+  }
+  return runs;
+}
+
+}  // namespace
+
+std::vector<int64> count_nonzero(const Matrix& a) {
+  const auto* layout = dynamic_cast<const Layout*>(a.structure.get());
+  if (layout == nullptr) {
+    if (a.structure->stored() < a.values.size()) throw std::logic_error("count_nonzero: " + a.format + " has padding");
+    return count_runs(a, {{0, a.values.size()}});
+  }
+  const std::vector<Span> spans = packed_spans_of(*layout, {});
+  const std::vector<CountedRun> runs = runs_of(spans, layout->packing.period);
+  std::vector<ValueRun> plain;
+  for (const CountedRun& r : runs) plain.push_back(r.run);
+  const std::vector<int64> found = count_runs(a, plain);
+  std::vector<int64> counts(spans.size(), 0);
+  for (std::size_t r = 0; r < runs.size(); ++r) counts[runs[r].diagonal] += runs[r].times * found[r];
+  return counts;
+}
+
+namespace {
+
+// What `find` says of op(a) as csr, the first time.
+template <class Find>
+auto& kept_fact(const Matrix& a, Op op, const std::string& name, const Find& find) {
+  using Fact = decltype(find(a));
+  // The format is in the key, since csr and the csc of its transpose share what is kept.
+  const std::string key = name + (op.transposed ? " of the transpose of " : " of ") + a.format;
+  return *a.kept().template get<Fact>(key, [&] {  // alive as long as the structure
+    return std::make_shared<Fact>(find(convert(a, {op.transposed, false}, common->name)));
+  });
+}
+
+}  // namespace
+
+const std::vector<int64>& occupied_diagonals(const Matrix& a, Op op) {
+  return kept_fact(a, op, "occupied diagonals", find_occupied_diagonals);
+}
+
+const std::vector<int64>& entries_on_diagonals(const Matrix& a, Op op) {
+  return kept_fact(a, op, "entries on diagonals", count_on_diagonals);
+}
+
+RowLengths row_lengths(const Matrix& a, Op op) {
+  if (dynamic_cast<const Layout*>(a.structure.get())) return count_row_lengths(a, op);
+  return kept_fact(a, op, "row lengths", [](const Matrix& csr) { return count_row_lengths(csr, {}); });
+}
+
+int64 longest_row(const Matrix& csr) {
+  const RowLengths lengths = row_lengths(csr, {});
+  return lengths.empty() ? 0 : lengths.back().first;
+}
+
+int64 occupied_blocks(const Matrix& a, Op op, int64 size) {
+  if (size < 1 || size > kLargestBlock) {
+    throw std::invalid_argument("blocks of " + std::to_string(size) + " x " + std::to_string(size) +
+                                ": expected 1 to " + std::to_string(kLargestBlock) + " rows");
+  }
+  return kept_fact(a, op, std::to_string(size) + "-blocks",
+                   [size](const Matrix& csr) { return count_blocks(csr, size); });
+}
+
+unsigned symmetries(const Matrix& csr) { return csr.rows == csr.cols ? kEverySymmetry & ~broken_symmetries(csr) : 0; }
+
+}  // namespace diagsparse

@@ -8,8 +8,6 @@ import secrets
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from math import inf
-from numbers import Real
 from pathlib import Path
 from typing import IO, Any
 
@@ -111,11 +109,7 @@ def _limit(path: Path, max_bytes: int | None) -> int:
     """Return the bytes that reading a file may take."""
     if max_bytes is None:
         return min(memory.available_bytes(), max(_SMALL, _RATIO * path.stat().st_size))
-    if not isinstance(max_bytes, Real) or isinstance(max_bytes, bool):
-        raise TypeError(f"read: max_bytes={max_bytes!r}: expected a number of bytes or None")
-    if not 0 <= max_bytes < inf:
-        raise ValueError(f"read: max_bytes={max_bytes}: expected 0 bytes or more")
-    return int(max_bytes)
+    return memory.checked_limit(max_bytes, "read")
 
 
 def _converted(loaded: Any, format: str, dtype: DTypeLike | None, limit: int) -> Any:
@@ -124,29 +118,18 @@ def _converted(loaded: Any, format: str, dtype: DTypeLike | None, limit: int) ->
         loaded = loaded if dtype is None else loaded.astype(dtype, copy=False)
         way = "csr" if format in ("csc", "coo") else format
         return loaded.asformat(way, max_bytes=limit).asformat(format, max_bytes=limit)
-    if format == "coo" and loaded.shape[0] > loaded.nnz:
-        loaded = _in_order(_entries(loaded))
+    if format == "coo" and loaded.format == "dia" and loaded.shape[0] > loaded.nnz:
+        loaded = _entries(loaded)
     way = format if format in ("csr", "csc", "coo") or loaded.format == "dia" else "csr"
     return format_class(way)(loaded, dtype=dtype, max_bytes=limit).asformat(format, max_bytes=limit)
 
 
 def _entries(a: Any) -> Any:
-    """Return a matrix of SciPy as a `coo_array`; from diagonals, SciPy itself would go by pointers to all rows."""
-    if a.format != "dia":
-        return a.tocoo()
+    """Return SciPy's diagonals as a `coo_array`; SciPy itself would go by pointers to all rows."""
     col = np.arange(a.data.shape[1])
     row = col - a.offsets[:, np.newaxis]
     inside = (row >= 0) & (row < a.shape[0]) & (col < a.shape[1]) & (a.data != 0)
     return sparse.coo_array((a.data[inside], (row[inside], np.broadcast_to(col, row.shape)[inside])), shape=a.shape)
-
-
-def _in_order(a: Any) -> Any:
-    """Return a `coo_array` row by row, duplicates summed, again without such pointers."""
-    order = np.lexsort((a.col, a.row))
-    row, col = a.row[order], a.col[order]
-    first = np.flatnonzero(np.diff(row, prepend=-1) | np.diff(col, prepend=-1))
-    values = np.add.reduceat(a.data[order], first) if first.size else a.data
-    return sparse.coo_array((values, (row[first], col[first])), shape=a.shape)
 
 
 def write(path: str | os.PathLike[str], A: Any) -> None:

@@ -207,10 +207,10 @@ def test_max_bytes_is_a_number_of_bytes(tmp_path):
     for wrong in ("8G", True, 1j):
         with pytest.raises(TypeError, match=r"read: max_bytes=.*: expected a number of bytes or None"):
             ds.read(path, max_bytes=wrong)
-    for wrong in (-1, float("nan"), float("inf")):
+    for wrong in (-1, float("nan")):
         with pytest.raises(ValueError, match=r"read: max_bytes=.*: expected 0 bytes or more"):
             ds.read(path, max_bytes=wrong)
-    assert ds.read(path, max_bytes=1e6).nnz == 1
+    assert ds.read(path, max_bytes=1e6).nnz == ds.read(path, max_bytes=float("inf")).nnz == 1
 
 
 def test_the_machine_may_have_less(tmp_path, monkeypatch):

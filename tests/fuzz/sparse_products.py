@@ -43,14 +43,16 @@ def product(a: Any, b: Any, alpha: Any = 1) -> tuple[Any, Any, int]:
 
 def default_format(A: Any, B: Any) -> str:
     """Return the format of A @ B by the documentation."""
-    return "csr" if A.format in DIAGONAL and B.format not in DIAGONAL else A.format
+    if A.format in DIAGONAL and B.format not in DIAGONAL:
+        return "csr"
+    return "hm" if A.format == "cdm" and A.shape[0] != B.shape[1] else A.format
 
 
 def work_format(A: Any, B: Any, wanted: str | None) -> str:
     """Return the format whose kernels multiply."""
     if A.format not in DIAGONAL or B.format not in DIAGONAL:
         return "csr"
-    return wanted if wanted in DIAGONAL else A.format
+    return wanted if wanted in DIAGONAL else default_format(A, B)
 
 
 def kernel_for(case: Case, format: str, device: str) -> str | None:
@@ -66,7 +68,8 @@ def matmul(case: Case) -> None:
     left, right = seen(a.exact, trans_a), seen(b.exact, trans_b)
     shape = left.shape[0], right.shape[1]
     wanted = case.pick([None, None, *ds.formats()])
-    work = work_format(a.A, b.A, wanted)
+    A, B = (x.A if trans == "N" else x.A.T for x, trans in ((a, trans_a), (b, trans_b)))
+    work = work_format(A, B, wanted)
     kernel = kernel_for(case, work, case.device) if work == "csr" or shape[0] == shape[1] else None
     result = product_dtype(a.exact.dtype, b.exact.dtype)
     c = draw(case, shape=shape) if case.chance(0.35) and not a.large else None
@@ -79,7 +82,7 @@ def matmul(case: Case) -> None:
     def call() -> Any:
         return ds.matmul(a.A, b.A, None if c is None else c.A, **options)
 
-    format = wanted or default_format(a.A if trans_a == "N" else a.A.T, b.A)
+    format = wanted or default_format(A, B)
     if "cdm" in (format, work) and shape[0] != shape[1]:
         return refused(ValueError, call, "cdm_array is for square matrices")
     C = a.A @ b.A if trans_a == trans_b == "N" and not (wanted or kernel) and c is None and alpha == 1 else call()

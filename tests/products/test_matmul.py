@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DIAGONAL, DTYPES, VIEWS, cells, holding, kernel_of, matrix, ours, pairs, random
+from cases import DIAGONAL, DTYPES, VIEWS, cells, holding, kernel_of, matrix, ours, pairs, raises, random
 from oracle import assert_within, check_matmul, long, longest_row, seen
 
 import diagsparse as ds
@@ -236,3 +236,14 @@ def test_exact_in_small_integers(device, format, kernel):
         A = ds.array(a, format, device=device)
         assert np.array_equal(A.matmul(A, kernel=kernel).toarray(), a @ a), name
         assert np.array_equal((A.T @ A).toarray(), a.T @ a), name
+
+
+def test_a_product_that_cdm_does_not_hold_is_hm(device):
+    square, tall = np.arange(25.0).reshape(5, 5), np.arange(15.0).reshape(5, 3)
+    A, B = ds.cdm_array(square, device=device), ds.dia_array(tall, device=device)
+    plan = ds.plan_matmul(A, B)
+    for made in (A @ B, plan(), ds.matmul(A, B), ds.matmul(A, B, c=B, beta=2.0) - 2 * B):
+        assert made.format == "hm" and np.array_equal(made.toarray(), square @ tall)
+    assert plan.format == "hm" and ds.forecast("matmul", A, B).result_nbytes == (A @ B).nbytes
+    with raises(ValueError, "CDM", "square", "5 x 3"):
+        ds.matmul(A, B, format="cdm")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._matrix.base import SparseArray
+from .._matrix.registry import FORMATS
 from .._matrix.summary import Summary
 from .._show import drawing
 from .diagonal import DiagonalArray
@@ -60,6 +62,13 @@ class cdm_array(DiagonalArray):
     @classmethod
     def _infer_shape(cls, values: np.ndarray) -> tuple[int, int]:
         return values.shape[1], values.shape[1]
+
+    @classmethod
+    def _for_shape(cls, shape: tuple[int, int]) -> type[SparseArray]:
+        return cls if shape[0] == shape[1] else FORMATS["hm"]
+
+    def _multiplied_at_once(self, other: SparseArray) -> SparseArray | None:
+        return super()._multiplied_at_once(other) if other._shape[0] == other._shape[1] else None
 
     @property
     def rows(self) -> np.ndarray:

@@ -53,6 +53,8 @@ class coo_array(IndexedArray):
 
     @classmethod
     def _canonical(cls, a: Any) -> Any:
+        if a.shape[0] > a.nnz:
+            return _in_order(a.tocoo())
         csr = sp.csr_array(a, copy=a.format == "csr")
         csr.sum_duplicates()
         return csr.tocoo()
@@ -62,3 +64,12 @@ class coo_array(IndexedArray):
     @classmethod
     def _forecast(cls, s: Summary, **options: int) -> int:
         return s.entries * (s.itemsize + 8)
+
+
+def _in_order(a: Any) -> Any:
+    """Return a `coo_array` row by row, duplicates summed, without pointers to all rows."""
+    order = np.lexsort((a.col, a.row))
+    row, col = a.row[order], a.col[order]
+    first = np.flatnonzero(np.diff(row, prepend=-1) | np.diff(col, prepend=-1))
+    values = np.add.reduceat(a.data[order], first) if first.size else a.data
+    return sp.coo_array((values, (row[first], col[first])), shape=a.shape)

@@ -87,6 +87,10 @@ class DiagonalArray(DiagonalProducts, MadeOfDiagonals):
     def _fill(self) -> np.ndarray:
         return np.array(self._nonzeros(), np.int64)
 
+    def _row_lengths(self) -> np.ndarray:
+        memory.require_free(8 * self._shape[0], f"{self.format}_array: the lengths of its rows", self._place)
+        return np.array(self._core.row_lengths(self._matrix, self._op), np.int64).reshape(-1, 2)
+
     def _occupied_blocks(self, size: int) -> int:
         return convert(self, COMMON)._occupied_blocks(size)
 
@@ -116,15 +120,19 @@ class DiagonalArray(DiagonalProducts, MadeOfDiagonals):
 
     def diagonal(self, k: int = 0) -> np.ndarray:
         """Return a copy of diagonal `k` (0: the main one) in NumPy, of its true length; zeros where none is stored."""
-        if self._packed:
-            return self._alone(k).diagonal(k).astype(self.dtype, copy=False)
         if not -self._shape[0] < k < self._shape[1]:
             return np.zeros(0, self.dtype)
+        if max(self._shape) * self._dtype.itemsize > memory.SMALL:
+            memory.require_free(diagonal_length(self._shape, k) * self._dtype.itemsize, f"diagonal: offset {k}")
+        if self._packed:
+            return self._alone(k).diagonal(k).astype(self.dtype, copy=False)
         return self._place.host(self._core.diagonal(self._matrix, self._op, k))
 
     def _diagonal_to_read(self, k: int) -> np.ndarray:
-        if self._packed or not -self._shape[0] < k < self._shape[1]:
+        if self._packed:
             return self.diagonal(k)
+        if k not in self._occupied():
+            return np.zeros(0, self.dtype)
         return self._place.host(self._core.diagonal(self._matrix, self._op, k, True))
 
     def _alone(self, k: int) -> DiagonalArray:
@@ -204,6 +212,12 @@ class DiagonalArray(DiagonalProducts, MadeOfDiagonals):
 
     def _scaled_by(self, dense: Any) -> SparseArray:
         return devices.scaled(self, dense)
+
+    def _total(self) -> Any:
+        if self._packed or self._place is not CPU or 8 * sum(self._shape) <= memory.SMALL:
+            return super()._total()
+        total = sum((values.sum() for _, _, values in self._diagonals()), start=self._dtype.type(0))
+        return self._seen(total)
 
     def _triangle(self, which: str, who: str) -> SparseArray:
         side = 1 if which == "lower" else -1

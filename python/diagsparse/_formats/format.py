@@ -55,7 +55,9 @@ class Format(Constructed, Operators, Elementwise, Conversions, Views, Protocols,
         return [*cls._structure, *(name for name in cls._optional if name in parts)]
 
     @classmethod
-    def _from_tuple(cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool) -> SparseArray:
+    def _from_tuple(
+        cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, max_bytes: int | None
+    ) -> SparseArray:
         given = cls._by_name(tuple(map(np.asarray, arg)))
         kept = value_dtype(given["values"].dtype, dtype, cls.__name__)
         taken = given.pop("values")

@@ -65,12 +65,12 @@ class IndexedArray(MadeOfEntries):
     @classmethod
     def _require(
         cls, s: Summary, max_bytes: int | None, place: Place, a: SparseArray | None = None, held: int = 0,
-        **options: int,
+        beside: int = 0, **options: int,
     ) -> None:  # fmt: skip
         try:  # entries are counted only where it matters
-            super()._require(s.at_most(), max_bytes, place, a, held)
+            super()._require(s.at_most(), max_bytes, place, a, held, beside)
         except MemoryError:
-            super()._require(s, max_bytes, place, a, held)
+            super()._require(s, max_bytes, place, a, held, beside)
 
     @classmethod
     def _foresee(cls, a: SparseArray, max_bytes: int | None, held: int = 0) -> None:

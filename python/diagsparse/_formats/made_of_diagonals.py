@@ -60,7 +60,7 @@ class MadeOfDiagonals(Packed, Format):
                     f'{who}: period="auto" is for matrices; pass the rows that (values, {cls._labels}) hold'
                 )
             make = cls._from_device_tuple if devices.on_gpu(arg) else cls._from_tuple
-            return make(arg, shape, dtype, copy, packing, given)
+            return construct.limited(make(arg, shape, dtype, copy, packing, given), max_bytes)
         wanted = None if dtype is None else named_dtype(dtype)
         narrow = wanted is not None and is_narrow(wanted)
         made = construct.build(cls, arg, shape, np.float32 if narrow else dtype, copy, max_bytes, target)

@@ -32,18 +32,25 @@ class MadeOfEntries(Format):
         """
         who = f"{cls.format}_array"
         kept = value_dtype(a.dtype, dtype, who)
-        if a.format == cls.format and (made := cls._as_it_is(a, kept, copy)) is not None:
-            return made
-        a, in_order = private(a, who)
         CPU.core.check_shape(cls.format, *a.shape)
-        if a.format != cls.format:
-            cls._require(Summary(a.shape, kept.itemsize, a.nnz), max_bytes, CPU)
+        s = Summary(a.shape, kept.itemsize, a.nnz if a.format in ("lil", "dok") else np.size(a.data))
+        if a.format == cls.format:
+            cls._require(s, max_bytes, CPU)
+            if (made := cls._as_it_is(a, kept, copy)) is not None:
+                return made
+        cls._require(s, max_bytes, CPU, beside=cls._beside_scipy(s))
+        a, in_order = private(a, who)
         made = a if in_order and a.format == cls.format else cls._canonical(a)
         values = np.require(made.data, kept, ["C", "A"])
         if copy and np.may_share_memory(values, a.data):
             values = values.copy()
         structure = [(name, cls._index(made, name)) for name in cls._structure]
         return cls._wrap(CPU.core.indexed_matrix(cls.format, *a.shape, values, structure))
+
+    @classmethod
+    def _beside_scipy(cls, s: Summary) -> int:
+        """Return the bytes that SciPy needs while it sorts entries: index arrays of its own, and pointers."""
+        return s.stored * (s.itemsize + 32) + cls._forecast(Summary(s.shape, s.itemsize, 0))
 
     @classmethod
     def _as_it_is(cls, a: Any, dtype: np.dtype, copy: bool) -> SparseArray | None:
@@ -84,13 +91,21 @@ class MadeOfEntries(Format):
         return parts["values"], parts["indices"], parts["indptr"]
 
     @classmethod
-    def _from_tuple(cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool) -> SparseArray:
+    def _from_tuple(
+        cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, max_bytes: int | None
+    ) -> SparseArray:
         cls._check_tuple(arg)
+        who, values = f"{cls.format}_array", np.asarray(arg[0])
+        kept = value_dtype(values.dtype, dtype, who)  # SciPy takes fewer types
+        values = values.astype(kept, copy=False)
+        if len(arg) == 2 and shape is not None and values.ndim == 1:  # SciPy makes pointers to all lines of it
+            s = Summary(shape, kept.itemsize, len(values))
+            cls._require(s, max_bytes, CPU, beside=cls._beside_scipy(s))
         try:
-            made = cls._scipy(arg, shape=shape)
+            made = cls._scipy((values, *arg[1:]), shape=shape)
         except (ValueError, TypeError, IndexError) as error:
-            raise ValueError(f"{cls.format}_array: {error}") from None
-        return cls._from_scipy(made, dtype, copy)
+            raise ValueError(f"{who}: {error}") from None
+        return cls._from_scipy(made, None, copy, max_bytes)
 
     @classmethod
     def _check_tuple(cls, arg: tuple[Any, ...]) -> None:

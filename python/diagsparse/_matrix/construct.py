@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._arrays import owners
+from .._places import memory
 from .._places.backend import CPU, Place, gpu, place
 from .._places.types import value_dtype, widened
 from . import cupy_sparse, devices
@@ -18,15 +19,17 @@ from .registry import COMMON, FORMATS, format_class
 from .summary import Summary, inside
 
 
-def array(arg: Any, format: str | None = None, *, device: str | None = None) -> SparseArray:
+def array(arg: Any, format: str | None = None, *, dtype: Any = None, device: str | None = None) -> SparseArray:
     """Return `arg` as a matrix of this library.
 
     Parameters
     ----------
     arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array
     format : str, optional
-        One of `diagsparse.formats`. By default: a matrix of ours as it is; else the format with the
+        One of `diagsparse.formats()`. By default: a matrix of ours as it is; else the format with the
         fewest bytes among ``hm`` and ``csr`` (`hm` wins where the occupied diagonals are nearly full).
+    dtype : dtype, optional
+        Of the values; needed for integers and bools.
     device : str, optional
         ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ...; by default where `arg` lies.
 
@@ -38,12 +41,11 @@ def array(arg: Any, format: str | None = None, *, device: str | None = None) -> 
     """
     target = place(device)  # raises where the device cannot be used
     if format is not None:
-        return format_class(format)(arg, device=device)
+        return format_class(format)(arg, dtype=dtype, device=device)
     if isinstance(arg, SparseArray):
+        arg = arg if dtype is None else arg.astype(dtype, copy=False)
         return arg if device is None else arg.to(target.name)
-    there = cupy_sparse.issparse(arg) or owners.owner_of(arg) is not None or (sp.issparse(arg) and arg.format == COMMON)
-    csr = arg if there or sp.issparse(arg) else sp.csr_array(arg)
-    ours = FORMATS[COMMON](csr, device=device)
+    ours = FORMATS[COMMON](arg, dtype=dtype, device=device)
     diagonals = FORMATS["hm"]
     return convert(ours, "hm") if diagonals._forecast(ours._summary()) <= ours.nbytes else ours
 
@@ -174,7 +176,7 @@ def build(
             arg = arg.to(target.name)
         made = convert(arg, cls.format, max_bytes)
         made = made if dtype is None else made.astype(dtype, copy=False)
-        return unshared(made, arg) if copy else made
+        return unshared(made, arg, max_bytes) if copy else made
     if sp.issparse(arg):
         _same_shape(arg.shape, shape, who)
         return _from_scipy(cls, arg, dtype, copy, max_bytes, target or CPU)
@@ -182,14 +184,38 @@ def build(
         _same_shape(arg.shape, shape, who)
         return cupy_sparse.from_sparse(cls, arg, dtype, max_bytes)
     if isinstance(arg, tuple):
-        if is_shape(arg):
-            return cls._empty(checked_shape(arg, who), value_dtype(np.float64, dtype, who), target or CPU)
-        if devices.on_gpu(arg):
-            return cls._from_device_tuple(arg, shape, dtype, copy)
-        return cls._from_tuple(arg, shape, dtype, copy)
+        return _from_tuple(cls, arg, shape, dtype, copy, max_bytes, target or CPU)
     if owners.owner_of(arg) is not None:
         return _from_device_dense(cls, arg, shape, dtype, max_bytes)
-    return _from_dense(cls, np.asarray(arg), arg, shape, dtype, max_bytes, target or CPU)
+    try:
+        dense = np.asarray(arg)
+    except ValueError:  # rows of different lengths
+        raise ValueError(f"{who}: got {type(arg).__name__}, of which NumPy makes no array of numbers") from None
+    return _from_dense(cls, dense, arg, shape, dtype, max_bytes, target or CPU)
+
+
+def _from_tuple(
+    cls: type[SparseArray], arg: tuple[Any, ...], shape: Any, dtype: Any, copy: bool, max_bytes: int | None,
+    target: Place,
+) -> SparseArray:  # fmt: skip
+    """Build from a shape, or from the parts."""
+    who = f"{cls.format}_array"
+    if is_shape(arg):
+        wanted, kept = checked_shape(arg, who), value_dtype(np.float64, dtype, who)
+        cls._require(Summary.of_nothing(wanted, kept.itemsize), max_bytes, target)
+        return cls._empty(wanted, kept, target)
+    if devices.on_gpu(arg):
+        made = cls._from_device_tuple(arg, shape, dtype, copy)
+    else:
+        made = cls._from_tuple(arg, shape, dtype, copy, max_bytes)
+    return limited(made, max_bytes)
+
+
+def limited(made: SparseArray, max_bytes: int | None) -> SparseArray:
+    """Return a matrix of a user's parts, most of which lie where they did, if it is within the limit."""
+    if max_bytes is not None:
+        memory.require(made.nbytes, max_bytes, f"{made.format}_array: the matrix of these parts")
+    return made
 
 
 def _from_dense(

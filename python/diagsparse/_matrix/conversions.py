@@ -39,7 +39,7 @@ class Conversions:
         if layout:
             return format_class(format or self.format)(self, copy=copy, max_bytes=max_bytes, **layout)
         made = self if format is None else convert(self, format, max_bytes)
-        return unshared(made, self) if copy else made
+        return unshared(made, self, max_bytes) if copy else made
 
     def to(self: SparseArray, device: str) -> SparseArray:
         """Return this matrix on a device: itself where it is there already, else a copy.

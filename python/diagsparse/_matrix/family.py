@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .._arrays import host_dense
+from .._places import memory
 from .._places.backend import CPU, Place
 from .._places.types import value_dtype
 from .._show import cells, drawing
@@ -84,6 +85,11 @@ class Family(Forecasts):
         return FORMATS["hm"]
 
     @classmethod
+    def _for_shape(cls: type[SparseArray], shape: tuple[int, int]) -> type[SparseArray]:
+        """Return the class of a product of this shape where the left operand is of this one."""
+        return cls
+
+    @classmethod
     def _for_entries(cls) -> type[SparseArray]:
         """Return the class that entries come to first."""
         return FORMATS[COMMON]
@@ -94,7 +100,15 @@ class Family(Forecasts):
     ) -> SparseArray:
         """Build from a SciPy array of any format but dia; `target` is where a layout is made best."""
         kept = value_dtype(a.dtype, dtype, f"{cls.__name__}")
-        return cls._from_csr(FORMATS[COMMON]._from_scipy(a, kept, False).to(target.name), max_bytes)
+        common = FORMATS[COMMON]
+        try:
+            common._check_shape(a.shape, CPU.core)
+        except ValueError as error:
+            raise ValueError(f"{cls.__name__}: made by way of {error}") from None
+        csr = common._from_scipy(a, kept, False, max_bytes)
+        shared = a.format == COMMON and np.may_share_memory(csr.values, a.data)
+        held = csr.nbytes - (csr.values.nbytes if shared else 0)
+        return cls._from_csr(csr.to(target.name), max_bytes, held)
 
     @classmethod
     def _from_parts(cls, parts: dict[str, np.ndarray], shape: tuple[int, int], *packing: Any) -> SparseArray:
@@ -102,7 +116,9 @@ class Family(Forecasts):
         raise NotImplementedError
 
     @classmethod
-    def _from_tuple(cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool) -> SparseArray:
+    def _from_tuple(
+        cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, max_bytes: int | None
+    ) -> SparseArray:
         """Build from the parts that a user gave."""
         raise NotImplementedError
 
@@ -159,7 +175,7 @@ class Family(Forecasts):
         return self._to_csr().diagonal(k)
 
     def _diagonal_to_read(self: SparseArray, k: int) -> np.ndarray:
-        """Return the same for one who only reads it: where it lies, if that is possible."""
+        """Return the same for a sum: where it lies, if that is possible, and empty where nothing is stored."""
         return self.diagonal(k)
 
     def count_nonzero(self: SparseArray) -> int:
@@ -274,6 +290,9 @@ def convert(a: SparseArray, format: str, max_bytes: int | None = None) -> Sparse
     return cls._from_csr(csr, max_bytes, held if csr is full else held + csr.nbytes)
 
 
-def unshared(made: SparseArray, a: SparseArray) -> SparseArray:
+def unshared(made: SparseArray, a: SparseArray, max_bytes: int | None) -> SparseArray:
     """Return what was made of `a`, or a copy of it where both share values."""
-    return made.copy() if made._core.overlap(made._matrix.values, a._matrix.values) else made
+    if not made._core.overlap(made._matrix.values, a._matrix.values):
+        return made
+    memory.require(made.nbytes, max_bytes, f"{made.format}_array: the copy", place=made._place)
+    return made.copy()

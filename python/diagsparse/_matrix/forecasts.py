@@ -57,16 +57,17 @@ class Forecasts:
     @classmethod
     def _require(
         cls, s: Summary, max_bytes: int | None, place: Place, a: SparseArray | None = None, held: int = 0,
-        **options: int,
+        beside: int = 0, **options: int,
     ) -> None:  # fmt: skip
         """Raise where the format cannot hold the matrix, or its bytes exceed the limit.
 
-        What is needed beside it while it is made of `a` counts, and in a limit of the user's what is `held` already.
+        What is needed beside it while it is made of `a` counts, and in a limit of the user's what is `held` already;
+        of other origins `beside` is told.
         """
         cls._check_shape(s.shape, place.core)
         if max_bytes is None and 64 * (s.stored + 1) * (sum(s.shape) + 1) < memory.SMALL:
             return  # even if every value took a row or a column to itself
-        beside = 0 if a is None else cls._beside(s, a, **options)
+        beside = beside if a is None else cls._beside(s, a, **options)
         beside += 0 if max_bytes is None else held
         nbytes = cls._forecast(s, **options) + beside
         if not memory.fits(nbytes, max_bytes, place):
@@ -100,19 +101,27 @@ class Forecasts:
 
     def _occupied(self: SparseArray) -> np.ndarray:
         """Return the offsets of the diagonals on which something is stored, ascending."""
-        return self._core.occupied_diagonals(self._matrix, self._op)
+        return self._core.occupied_diagonals(*self._in_rows())
 
     def _fill(self: SparseArray) -> np.ndarray:
         """Return how many entries lie on each of these diagonals."""
-        return self._core.entries_on_diagonals(self._matrix, self._op)
+        return self._core.entries_on_diagonals(*self._in_rows())
 
     def _row_lengths(self: SparseArray) -> np.ndarray:
         """Return the lengths that rows have, ascending, and how many rows have each: shape (k, 2)."""
-        return np.array(self._core.row_lengths(self._matrix, self._op), np.int64).reshape(-1, 2)
+        return np.array(self._core.row_lengths(*self._in_rows()), np.int64).reshape(-1, 2)
 
     def _occupied_blocks(self: SparseArray, size: int) -> int:
         """Return how many ``size x size`` blocks hold entries."""
-        return self._core.occupied_blocks(self._matrix, self._op, size)
+        return self._core.occupied_blocks(*self._in_rows(), size)
+
+    def _in_rows(self: SparseArray) -> tuple[Any, int]:
+        """Return this view as native code is asked for what follows from the places of entries: it makes csr of it."""
+        if self._format != COMMON or self._op:
+            common, s = FORMATS[COMMON], Summary(self.shape, widened(self.dtype).itemsize, self.nnz)
+            nbytes = common._forecast(s) + self._to_csr_beside(s)
+            memory.require_free(nbytes, f"{self.format}_array: its rows, which a forecast reads,", self._place)
+        return self._matrix, self._op
 
 
 def sorting(entries: int, itemsize: int, place: Place) -> int:

@@ -80,6 +80,16 @@ class Summary:
         """
         return self._found["symmetry"]()
 
+    @classmethod
+    def of_nothing(cls, shape: tuple[int, int], itemsize: int) -> Summary:
+        """Return the summary of a matrix without entries."""
+        rows = np.array([[0, shape[0]]] * bool(shape[0]), np.int64).reshape(-1, 2)
+        nothing = np.zeros(0, np.int64)
+        return cls(
+            shape, itemsize, 0, offsets=lambda: nothing, fill=lambda: nothing, row_lengths=lambda: rows,
+            blocks=lambda size: 0, symmetry=lambda: "symmetric" if shape[0] == shape[1] else None,
+        )  # fmt: skip
+
     def at_most(self) -> Summary:
         """Return the same with as many entries as there may be, which nobody has to count."""
         return Summary(self.shape, self.itemsize, self.stored)

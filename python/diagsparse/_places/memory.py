@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from numbers import Real
 from pathlib import Path
 
 from .backend import CPU, Place
@@ -57,10 +58,20 @@ def require_free(nbytes: int, what: str, place: Place = CPU, hint: str = "", bes
     raise MemoryError(f"{what} would take {_told(nbytes, beside)}, {human(free)} are free{where}{hint}")
 
 
+def checked_limit(max_bytes: float, who: str = "") -> int:
+    """Return a user's limit as a count of bytes, or say why it is none."""
+    who = who and f"{who}: "
+    if not isinstance(max_bytes, Real) or isinstance(max_bytes, bool):
+        raise TypeError(f"{who}max_bytes={max_bytes!r}: expected a number of bytes or None")
+    if not max_bytes >= 0:
+        raise ValueError(f"{who}max_bytes={max_bytes}: expected 0 bytes or more")
+    return int(min(max_bytes, 1 << 62))
+
+
 def fits(nbytes: int, max_bytes: int | None, place: Place = CPU) -> bool:
     """Whether `nbytes` are within the user's limit, or without one within what is free at `place`."""
     if max_bytes is not None:
-        return nbytes <= max_bytes
+        return nbytes <= checked_limit(max_bytes)
     return nbytes < SMALL or nbytes <= available_bytes(place)
 
 
@@ -74,7 +85,7 @@ def require(
     hint = f"; {otherwise}, or pass max_bytes=" if otherwise else "; pass max_bytes= to change the limit"
     if max_bytes is None:
         require_free(nbytes, what, place, hint, beside)
-    elif nbytes > max_bytes:
+    elif nbytes > checked_limit(max_bytes):
         raise MemoryError(f"{what} would take {_told(nbytes, beside)}, the limit is {human(max_bytes)}{hint}")
 
 

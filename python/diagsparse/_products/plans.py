@@ -32,13 +32,14 @@ def product_formats(a: SparseArray, b: SparseArray, format: str | None) -> tuple
     """Return the format of a product, and the one whose kernels make it.
 
     By default the result is in the left operand's format, but in csr where a family with products of its own meets
-    another one.
+    another one, and in hm where the left format does not hold its shape.
     """
     if not a._own_products or a._family != b._family:
         return format or (COMMON if a._own_products else a._format), COMMON
-    if format is None or FORMATS[format]._family == a._family:
-        return (format or a._format,) * 2
-    return format, a._format
+    if format is not None and FORMATS[format]._family == a._family:
+        return format, format
+    made = a._for_shape((a._shape[0], b._shape[1]))._format
+    return format or made, made
 
 
 class MatmulPlan:
@@ -76,12 +77,8 @@ class MatmulPlan:
         if format is not None:
             format_class(format)  # raises for an unknown name
             a._core.check_shape(format, a.shape[0], b.shape[1])
-        if format is None and a._own_products and a._family is b._family:
-            self._format = self._work = a._format
-            self._plan, a, b = a._planned(a, b, kernel or "", max_bytes, triangle, extra)
-        else:
-            self._format, self._work = product_formats(a, b, format)
-            self._plan, a, b = FORMATS[self._work]._planned(a, b, kernel or "", max_bytes, triangle, extra)
+        self._format, self._work = product_formats(a, b, format)
+        self._plan, a, b = FORMATS[self._work]._planned(a, b, kernel or "", max_bytes, triangle, extra)
         self._trans = trans
         self._native = self._format == self._work  # the kernel makes the format that was asked for
         self._a, self._b = a, b

@@ -1,0 +1,107 @@
+"""Every way to a matrix is held to `max_bytes`, and what is large is forecast before it is made."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cases import raises
+from processes import python
+
+import diagsparse as ds
+
+FORMATS = pytest.mark.parametrize("format", ds.formats())
+FEW = np.ones(3), ([0, 10**8 - 1, 7], [0, 2, 1])  # in any order
+
+
+def maker(format):
+    return getattr(ds, f"{format}_array")
+
+
+@FORMATS
+def test_every_way_is_held_to_the_limit(format):
+    dense = np.arange(25.0).reshape(5, 5) + 1
+    A = ds.array(dense, format)
+    S, make, how = sp.csr_array(dense), maker(format), {"align": "row"} if format == "dia" else {}
+    ways = [
+        lambda limit: make(dense, max_bytes=limit),
+        lambda limit: make(S, max_bytes=limit),
+        lambda limit: make(S.tocoo(), max_bytes=limit),
+        lambda limit: make(S.tocsc(), max_bytes=limit),
+        lambda limit: make(A, copy=True, max_bytes=limit),
+        lambda limit: A.asformat(format, copy=True, max_bytes=limit),
+        lambda limit: make(*_parts(A), shape=(5, 5), max_bytes=limit, **how),
+    ]
+    for way in ways:
+        with raises(MemoryError, "the limit is"):
+            way(A.nbytes - 1)
+        assert np.array_equal(way(20 * A.nbytes + 10_000).toarray(), dense)
+
+
+def _parts(A):
+    """Return the first argument of the constructor that parts are given as."""
+    values, *others = (A.parts()[name] for name in ("values", *A._structure))
+    return [(values, tuple(others))] if A.format == "coo" else [(values, *others)]
+
+
+@FORMATS
+def test_the_limit_is_a_number(format):
+    for wrong in ("1GB", True, 1j):
+        with raises(TypeError, "max_bytes", wrong, "expected a number of bytes"):
+            maker(format)(np.eye(3), max_bytes=wrong)
+        with raises(TypeError, "max_bytes", wrong):
+            ds.matmul(ds.array(np.eye(3), format), ds.array(np.eye(3), format), max_bytes=wrong)
+    for wrong in (-1, float("nan")):
+        with raises(ValueError, "max_bytes", wrong, "expected 0 bytes or more"):
+            maker(format)(np.eye(3), max_bytes=wrong)
+    assert maker(format)(np.eye(3), max_bytes=float("inf")).nnz
+
+
+def test_few_entries_of_many_rows():
+    """Pointers to 10^8 rows take 800 MB: only csr has them, and it says so first."""
+    made = python("""
+        import numpy as np, scipy.sparse as sp
+        import diagsparse as ds
+        few, shape = (np.ones(3), ([0, 10**8 - 1, 7], [0, 2, 1])), (10**8, 3)
+        for given in (few, sp.coo_array(few, shape=shape)):
+            A = ds.coo_array(given, shape=shape, max_bytes=10_000)
+            assert A.row.tolist() == [0, 7, 10**8 - 1] and A.col.tolist() == [0, 1, 2]
+            for make in (ds.csr_array, ds.hm_array, ds.ell_array):
+                if make is ds.csr_array or given is not few:
+                    try:
+                        make(given, shape=shape, max_bytes=10_000)
+                    except MemoryError as error:
+                        assert "800 MB" in str(error) or "1.6 GB" in str(error), error
+                    else:
+                        raise AssertionError(make)
+        with open("/proc/self/status") as lines:
+            print(next(line.split()[1] for line in lines if line.startswith("VmHWM")))
+    """)
+    assert int(made) < 400_000  # KB
+
+
+def test_a_sum_of_few_values_takes_no_vector():
+    m = 10**15
+    one = ds.hm_array((np.array([5.0]), [m - 1]), shape=(m, m))
+    assert one.sum() == 5 and one.trace() == 0 and one.trace(m - 1) == 5 and one.T.sum() == 5
+    assert (1j * one).conj().sum() == -5j
+    assert ds.hm_array((m, m)).trace() == ds.hm_array((m, m)).sum() == 0
+    for A in (one, ds.hm_array((m, m)), ds.dia_array((np.ones((1, 1)), [0]), shape=(m, m), period=1, align="row")):
+        with raises(MemoryError, "diagonal: offset 0 would take 8000 TB"):
+            A.diagonal()
+
+
+def test_rows_that_a_report_reads_are_forecast(monkeypatch):
+    m = 2 * 10**9
+    A = ds.coo_array(FEW, shape=(m, m))
+    monkeypatch.setattr("diagsparse._places.memory.available_bytes", lambda place=None: 1 << 30)
+    with raises(MemoryError, "coo_array: its rows", "would take", "GB"):
+        ds.memory_report(A)
+
+
+@FORMATS
+def test_values_keep_their_kind(format):
+    A = ds.array(np.eye(4), format)
+    before = A.values.copy()
+    for wrong in (1j, np.full(A.values.shape, 1j)):
+        with raises(TypeError, "complex128", "float64", "imaginary"):
+            A.values = wrong
+    assert np.array_equal(A.values, before)

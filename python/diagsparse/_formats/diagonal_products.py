@@ -45,13 +45,14 @@ class DiagonalProducts:
         return a._core.plan_matmul(a._matrix, a._op, b._matrix, b._op, cls._format, kernel, *more), a, b
 
     def _multiplied_at_once(self: SparseArray, other: SparseArray) -> SparseArray | None:
-        if self._dtype is not other._dtype or self._family is not other._family or self._packed or other._packed:
+        if self._place is not CPU or other._place is not CPU:
             return None
-        if self._place is not CPU or other._place is not CPU or self._shape[1] != other._shape[0]:
+        native = CPU.core.multiply(self._matrix, self._op, other._matrix, other._op, _FEW_PAIRS, memory.SMALL)
+        if native is None:
             return None
-        operands = self._matrix, self._op, other._matrix, other._op
-        made = self._core.multiply(*operands, self._format, _FEW_PAIRS, memory.SMALL)
-        return None if made is None else self._wrap(made)
+        made = object.__new__(type(self))
+        made._matrix, made._op, made._dtype, made._shape = native, 0, self._dtype, (self._shape[0], other._shape[1])
+        return made
 
     def _sum_of_products(
         self: SparseArray, who: str, pairs: list[tuple[SparseArray, SparseArray]], c: SparseArray | None,

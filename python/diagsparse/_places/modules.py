@@ -127,7 +127,7 @@ class Core(Protocol):
         triangle: int = 0, extra: Sequence[int] = (),
     ) -> Plan: ...  # fmt: skip
     def multiply(
-        self, a: Matrix, op_a: int, b: Matrix, op_b: int, format: str, most_pairs: int, most_bytes: int
+        self, a: Matrix, op_a: int, b: Matrix, op_b: int, most_pairs: int, most_bytes: int
     ) -> Matrix | None: ...
     def multiplied_diagonals(self, a: Matrix, op_a: int, b: Matrix, op_b: int, format: str) -> Matrix: ...
     def product_offsets(

@@ -58,7 +58,9 @@ void bind_class(py::module_& m) {
              p.check_into(a, b, out);
            })
       .def("run", &run_plan, py::arg(), py::arg(), py::arg("alpha") = 1.0)
-      .def("run_into", &run_plan_into, py::arg(), py::arg(), py::arg(), py::arg("alpha") = 1.0, py::arg("beta") = 0.0);
+      .def("run_into",  // the plain product, without a look at factors
+           [](const Plan& p, const Matrix& a, const Matrix& b, Matrix& out) { run_plan_into(p, a, b, out, 1.0, 0.0); })
+      .def("run_into", &run_plan_into);
 }
 
 }  // namespace
@@ -75,14 +77,22 @@ void bind_plans(py::module_& m) {
       },
       py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg("triangle") = 0,
       py::arg("extra") = std::vector<int64>());
-  // Plan and product of matrices of diagonals in one call; None where that is no small matter.
+  // Plan and product of matrices of diagonals in one call, in A's format; None for any others, where their shapes do
+  // not fit, and where it is no small matter.
   m.def("multiply",
-        [](const Matrix& a, int op_a, const Matrix& b, int op_b, std::string format, int64 most_pairs,
+        [](const Matrix& a, int seen_a, const Matrix& b, int seen_b, int64 most_pairs,
            int64 most_bytes) -> std::optional<Matrix> {
+          const Op op_a = op_from(seen_a), op_b = op_from(seen_b);
+          const auto plain = [&a](const Matrix& m) {  // of A's type, which is wide, and not packed
+            const auto* layout = dynamic_cast<const Layout*>(m.structure.get());
+            return layout && !layout->packing && m.dtype == a.dtype && item_size(m.dtype) > 2;
+          };
+          if (!plain(a) || !plain(b) || (op_a.transposed ? a.rows : a.cols) != (op_b.transposed ? b.cols : b.rows)) {
+            return std::nullopt;
+          }
           if (static_cast<int64>(a.layout().spans.size() * b.layout().spans.size()) > most_pairs) return std::nullopt;
           const Entry entry(a.device(), {&a, &b});
-          const Plan plan =
-              plan_matmul(a, op_from(op_a), b, op_from(op_b), {std::move(format), "", Triangle::both, {}});
+          const Plan plan = plan_matmul(a, op_a, b, op_b, {a.format, "", Triangle::both, {}});
           if (plan.nbytes() > most_bytes) return std::nullopt;
           return plan.run(a, b, 1.0);
         });

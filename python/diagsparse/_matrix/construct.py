@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._arrays import owners
+from .._arrays.host_dense import as_numpy
 from .._places.backend import CPU, Place, gpu, place
 from .._places.types import value_dtype, widened
 from . import cupy_sparse, devices
@@ -25,7 +26,7 @@ def array(arg: Any, format: str | None = None, *, device: str | None = None) -> 
     ----------
     arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array
     format : str, optional
-        One of `diagsparse.formats`. By default: a matrix of ours as it is; else the format with the
+        One of `diagsparse.formats()`. By default: a matrix of ours as it is; else the format with the
         fewest bytes among ``hm`` and ``csr`` (`hm` wins where the occupied diagonals are nearly full).
     device : str, optional
         ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ...; by default where `arg` lies.
@@ -42,7 +43,7 @@ def array(arg: Any, format: str | None = None, *, device: str | None = None) -> 
     if isinstance(arg, SparseArray):
         return arg if device is None else arg.to(target.name)
     there = cupy_sparse.issparse(arg) or owners.owner_of(arg) is not None or (sp.issparse(arg) and arg.format == COMMON)
-    csr = arg if there or sp.issparse(arg) else sp.csr_array(arg)
+    csr = arg if there or sp.issparse(arg) or isinstance(arg, np.ndarray) else sp.csr_array(arg)
     ours = FORMATS[COMMON](csr, device=device)
     diagonals = FORMATS["hm"]
     return convert(ours, "hm") if diagonals._forecast(ours._summary()) <= ours.nbytes else ours
@@ -189,7 +190,7 @@ def build(
         return cls._from_tuple(arg, shape, dtype, copy)
     if owners.owner_of(arg) is not None:
         return _from_device_dense(cls, arg, shape, dtype, max_bytes)
-    return _from_dense(cls, np.asarray(arg), arg, shape, dtype, max_bytes, target or CPU)
+    return _from_dense(cls, as_numpy(arg, who), arg, shape, dtype, max_bytes, target or CPU)
 
 
 def _from_dense(

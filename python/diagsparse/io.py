@@ -197,12 +197,20 @@ def _suffix(who: str, path: Path) -> str:
     raise ValueError(f"{who}: {path.name}: unknown suffix, expected {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}")
 
 
+def _opened(temporary: Path) -> IO[bytes]:
+    """Open a new file that the user does not know of; it is the folder that cannot take it."""
+    try:
+        return temporary.open("xb")
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(temporary.parent)) from None
+
+
 @contextmanager
 def _replacing(path: Path) -> Iterator[IO[bytes]]:
     """Open a new file that takes the place of `path` at the end, and vanishes after an error."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
-        with temporary.open("xb") as file:
+        with _opened(temporary) as file:
             yield file
         temporary.replace(path)
     except BaseException:

@@ -144,7 +144,7 @@ class Elementwise:
         if self._place is not CPU or (not scalar and owners.owner_of(other) is not None):
             raise TypeError(
                 f"comparison of {self!r}: elements are compared on the cpu; "
-                'type A.to("cpu") == B.to("cpu"), or (A - B).count_nonzero() == 0'
+                'use A.to("cpu") == B.to("cpu"), or (A - B).count_nonzero() == 0'
             )
         if sparse:
             operand = construct.as_operand(other, self._place)

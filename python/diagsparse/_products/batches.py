@@ -127,7 +127,7 @@ class batch_array:
     def __eq__(self, other: Any) -> Any:
         """Raise: members are compared by their values."""
         if isinstance(other, (batch_array, SparseArray)):
-            raise TypeError(f"{_WHO}: == of batches is not defined; type b.values == c.values")
+            raise TypeError(f"{_WHO}: == of batches is not defined; use b.values == c.values")
         return NotImplemented
 
     __hash__ = None  # type: ignore[assignment]  # as of matrices

@@ -155,7 +155,8 @@ def write(path: str | os.PathLike[str], A: Any) -> None:
     Parameters
     ----------
     path : str or path
-        `.mtx` or `.mtx.gz` (Matrix Market, "general", shortest decimals that give the same bits back) or `.npz`
+        `.mtx` or `.mtx.gz` (Matrix Market, "general", shortest decimals that give the same bits back; the file does
+        not name their type, so a float32 matrix needs ``ds.read(path, dtype="float32")`` for that) or `.npz`
         (uncompressed: dia, csr, csc and coo as `scipy.sparse.load_npz` reads them; every other format as the arrays of
         `A.parts()` beside ``format`` = b"diagsparse.<format>", ``version`` and ``shape``).
     A : diagsparse matrix, SciPy sparse array or matrix

@@ -56,7 +56,7 @@ def _divided(values: Any, divisor: Any) -> Any:
 
 
 class Elementwise:
-    """Operators of a matrix; mixed into every matrix class."""
+    """Operators of a matrix; mixed into every matrix class. ``A *= 2`` makes a new one, as ``A = A * 2`` does."""
 
     def _with(self: SparseArray, change: Callable[[Any], Any]) -> SparseArray:
         """Return this view with its stored values changed. Padding is changed with them, so nothing warns."""

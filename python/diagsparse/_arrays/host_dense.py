@@ -13,7 +13,7 @@ import numpy as np
 
 def as_numpy(x: Any, who: str) -> np.ndarray:
     """Return what a user gave as a NumPy array, or say that its mask would be lost."""
-    if isinstance(x, np.ma.MaskedArray):
+    if np.ma.is_masked(x):  # some element is
         raise TypeError(f"{who}: got a masked array, whose mask would be lost; x.filled(0) is a plain one")
     return np.asarray(x)
 

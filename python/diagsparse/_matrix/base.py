@@ -182,7 +182,8 @@ class SparseArray(Family, LinearOperator):
             Shapes that do not fit, an unknown kernel, ``beta`` without `out`, an `out` that is part of A's values, `x`
             on another GPU than A, a `stream` for a matrix on the cpu.
         TypeError
-            Values that are no numbers or are masked, `out` of another dtype, an array on a GPU beside a matrix on the cpu.
+            Values that are no numbers or are masked, `out` of another dtype, an array on a GPU beside a matrix on the
+            cpu.
 
         Notes
         -----

@@ -52,7 +52,7 @@ def compare(
     A : sparse matrix (ours or SciPy's), or the path of a file that `diagsparse.read` reads
         Integer and bool values become float64.
     formats : list of str, optional
-        By default all of `diagsparse.formats`. Those that cannot hold A, or would store far more than
+        By default all of `diagsparse.formats()`. Those that cannot hold A, or would store far more than
         its nonzeros, are left out; the result says why.
     ops : list of {"matvec", "matmul"}
         C = A A needs a square matrix.

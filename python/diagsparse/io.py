@@ -138,7 +138,8 @@ def write(path: str | os.PathLike[str], A: Any) -> None:
     Parameters
     ----------
     path : str or path
-        `.mtx` or `.mtx.gz` (Matrix Market, "general", shortest decimals that give the same bits back) or `.npz`
+        `.mtx` or `.mtx.gz` (Matrix Market, "general", shortest decimals that give the same bits back; the file does
+        not name their type, so a float32 matrix needs ``ds.read(path, dtype="float32")`` for that) or `.npz`
         (uncompressed: dia, csr, csc and coo as `scipy.sparse.load_npz` reads them; every other format as the arrays of
         `A.parts()` beside ``format`` = b"diagsparse.<format>", ``version`` and ``shape``).
     A : diagsparse matrix, SciPy sparse array or matrix
@@ -180,12 +181,20 @@ def _suffix(who: str, path: Path) -> str:
     raise ValueError(f"{who}: {path.name}: unknown suffix, expected {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}")
 
 
+def _opened(temporary: Path) -> IO[bytes]:
+    """Open a new file that the user does not know of; it is the folder that cannot take it."""
+    try:
+        return temporary.open("xb")
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(temporary.parent)) from None
+
+
 @contextmanager
 def _replacing(path: Path) -> Iterator[IO[bytes]]:
     """Open a new file that takes the place of `path` at the end, and vanishes after an error."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
-        with temporary.open("xb") as file:
+        with _opened(temporary) as file:
             yield file
         temporary.replace(path)
     except BaseException:

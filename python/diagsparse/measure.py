@@ -237,10 +237,8 @@ class Crowd:
         passed, waited = time.perf_counter() - self._start, _waited() - self._waited
         if waited < 0.1 * passed:
             return ""
-        return (
-            f"other work kept the processors busy (waited {waited:.1f} s for one in {passed:.1f} s): "
-            "times of several threads mean little"
-        )
+        told = f"other work kept the processors busy (waited {waited:.1f} s for one in {passed:.1f} s)"
+        return f"{told}: {'times of several threads' if get_num_threads() > 1 else 'the times'} mean little"
 
 
 def _waited() -> float:

@@ -188,8 +188,9 @@ def test_integers_in_archives(tmp_path):
 def test_missing_files(tmp_path, suffix):
     with pytest.raises(FileNotFoundError):
         ds.read(tmp_path / f"nothing{suffix}")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError) as told:
         ds.write(tmp_path / "nowhere" / f"a{suffix}", gallery.tridiagonal(3))
+    assert told.value.filename == str(tmp_path / "nowhere")
 
 
 def test_other_suffixes(tmp_path):

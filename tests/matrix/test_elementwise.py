@@ -5,7 +5,7 @@ import operator
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DIAGONAL, DTYPES, SMALL, VIEWS, holding, matrix, ours, pairs, random
+from cases import DIAGONAL, DTYPES, SMALL, VIEWS, holding, matrix, ours, pairs, raises, random
 from oracle import assert_within, long, seen
 
 import diagsparse as ds
@@ -107,6 +107,77 @@ def test_dense_operands(format, dtype):
                 for made, expected in ((A + d, a + d), (d + A, d + a), (A - d, a - d), (d - A, d - a)):
                     assert isinstance(made, np.ndarray)
                     close(made, expected, f"{name} {op} and dense {other}", expected.dtype)
+
+
+@FORMATS
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_division_by_dense_arrays(format, dtype):
+    for name in holding(format, ("0x0", "banded 9", "wide 20 x 70", "5x0")):
+        A, a = ours(name, format, dtype), matrix(name, dtype)
+        for other in {dtype, "complex64", "int32"}:
+            d = (3 + random(a.shape, "float64", name)).astype(other)
+            for shaped in (d, d[:1, :], d[:, :1], d[:1].ravel() if len(d) else np.ones(a.shape[1], other)):
+                made, same = A / shaped, A.multiply(np.true_divide(1.0, shaped))
+                assert (made.format, made.dtype) == (A.format, same.dtype) == (A.format, (a / shaped).dtype)
+                assert np.array_equal(made.toarray(), same.toarray()), f"{name} over {shaped.shape} {other}"
+    A = ours("1x7", "csr")
+    assert np.array_equal((A / [2.0] * 7).toarray(), (A / 2).toarray() * 7)
+    A, dense = ours("banded 9", format), np.ones((9, 9))
+    for divisor in (A, matrix("banded 9")):
+        with raises(TypeError, "/: the divisor is a sparse", "write A / B.toarray()"):
+            A / divisor
+    for number in (2, dense, matrix("banded 9")):
+        with raises(TypeError, "/: the divisor is a sparse", "write x / A.toarray()"):
+            number / A
+    with raises(ValueError, "(3,)", "9 x 9"):
+        A / np.ones(3)
+
+
+@FORMATS
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_sums_as_scipy_gives_them(format, dtype):
+    for name in holding(format, ("0x0", "0x5", "banded 9", "nothing stored", "wide 20 x 70")):
+        A, a = ours(name, format, dtype), matrix(name, dtype)
+        for axis in (None, 0, 1, -1, -2, (0,), (-1,), (0, 1)):
+            for kept in (None, "float64", "complex64", "complex128", np.longdouble):
+                if np.dtype(kept or dtype).kind != "c" and dtype.startswith("complex"):
+                    continue  # the imaginary parts would be lost
+                expected = np.asarray(a.tocoo().sum(axis=axis, dtype=kept))
+                made = A.sum(axis=axis, dtype=kept)
+                assert (made.dtype, np.shape(made)) == (expected.dtype, expected.shape), f"{name} {axis} {kept}"
+                assert np.allclose(made, expected, rtol=1e-5, atol=1e-5), f"{name} {axis} {kept}"
+                out = np.full(expected.shape, 7, expected.dtype)
+                assert A.sum(axis, kept, out) is out and np.array_equal(out, made), f"{name} {axis} {kept}"
+        assert np.array_equal(np.sum(A, axis=0), A.sum(axis=np.int64(0))) and np.sum(A) == A.sum()
+
+
+@FORMATS
+def test_sums_that_cannot_be(format):
+    A = ours("banded 9", format)
+    for axis, shape in ((None, (1,)), (None, (9,)), (0, (8,)), (0, (1, 9)), (1, ()), (1, (9, 1))):
+        with raises(ValueError, f"sum: out has shape {shape}, expected {() if axis is None else (9,)}"):
+            A.sum(axis=axis, out=np.zeros(shape))
+        with pytest.raises(ValueError):
+            matrix("banded 9").sum(axis=axis, out=np.zeros(shape))
+    with raises(TypeError, "out is list", "NumPy array"):
+        A.sum(axis=0, out=[0.0] * 9)
+    with pytest.raises(TypeError, match="complex128"):
+        ours("banded 9", format, "complex128").sum(axis=0, out=np.zeros(9))
+    for axis, kind in ((2, ValueError), (-3, ValueError), ((), ValueError), ((0, 0), ValueError), (1.0, TypeError),
+                       ("0", TypeError), ((0, 1.0), TypeError)):  # fmt: skip
+        with raises(kind, "sum: axis", repr(axis)):
+            A.sum(axis=axis)
+        with pytest.raises((ValueError, TypeError)):
+            matrix("banded 9").tocoo().sum(axis=axis)
+
+
+@FORMATS
+def test_wide_sums_of_narrow_values(format):
+    a = np.full((4, 4), 1e8, "float32") + np.diag(np.ones(4, "float32"))
+    a[:, 0], a[:, 2] = 1, -1e8
+    A = ds.array(a, format)
+    for axis in (None, 0, 1):
+        assert np.array_equal(A.sum(axis=axis, dtype="float64"), a.sum(axis=axis, dtype="float64"))
 
 
 @FORMATS

@@ -81,7 +81,7 @@ def test_values_of_another_size(format):
 def test_bad_shapes(format):
     for shape, kind, words in (
         ((-1, 4), ValueError, ["(-1, 4)"]),
-        ((2**62, 2**62), ValueError, [str(2**62)]),
+        ((2**62, 2**62), ValueError, [str(2**62), "below 2^62"]),
         ((3, 4, 5), (TypeError, ValueError), []),
         ((3.0, 4.0), (TypeError, ValueError), []),
         ("ab", TypeError, ["ab"]),
@@ -95,6 +95,8 @@ def test_bad_shapes(format):
         make(format, sp.csr_array(EYE), shape=(4, 3))
     with raises(ValueError, f"{format}_array", "(4, 3)", "3 x 3"):
         make(format, ds.hm_array(EYE), shape=(4, 3))
+    with raises(TypeError, f"{format}_array: shape (3.0, 4): expected two integers"):
+        getattr(ds, f"{format}_array")((3.0, 4))
     for bad in (np.ones(3), np.ones((2, 2, 2)), np.float64(3), 3.5):
         with raises(ValueError, f"{format}_array", str(np.shape(bad)), "two dimensions"):
             make(format, bad)
@@ -169,6 +171,44 @@ def test_dtypes_of_parts_that_are_refused(format):
     for dtype in ("int64", "bool", "longdouble", "object", "str"):
         with raises(TypeError, f"{format}_array"):
             make(format, (parts_of(format, 1).astype(dtype), labels), shape=(4, 4))
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo"])
+def test_parts_that_are_not_those_of_entries(format):
+    values, both = np.ones(2), ([0, 1], [0, 1])
+    with raises(ValueError, f"{format}_array: values has shape (), expected one dimension"):
+        make(format, (1.0, both))
+    for indices, count in ((([0, 1, 2],), 1), (3, 0), ((*both, [0]), 3)):
+        with raises(ValueError, f"{format}_array: got 2 parts with {count} index arrays", "(values, (rows, columns))"):
+            make(format, (values, indices))
+    with raises(TypeError, "masked array"):
+        make(format, (np.ma.array(values, mask=[0, 1]), both))
+
+
+@FORMATS
+def test_offsets_of_a_diagonal_that_are_no_integers(format):
+    A = make(format, EYE)
+    for bad in (1.0, "a", None, np.float64(0)):
+        with raises(TypeError, f"diagonal: k={bad!r}: expected an integer"):
+            A.diagonal(bad)
+        with raises(TypeError, f"trace: offset={bad!r}: expected an integer"):
+            A.trace(bad)
+    for k in (np.int8(0), np.uint64(0), np.array(0)):
+        assert np.array_equal(A.diagonal(k), np.ones(3)) and A.trace(k) == 3
+
+
+@FORMATS
+def test_elements_by_index(format):
+    A = make(format, EYE)
+    for which in ((0, 0), 0, slice(None), (slice(None), 1)):
+        with raises(TypeError, f"{format}_array", 'A.to_scipy("csr")[i, j]'):
+            A[which]
+
+
+@pytest.mark.skipif(ds.cuda_available(), reason="CuPy may be there")
+def test_cupy_that_is_not_installed():
+    with raises(ImportError, "to_cupy needs CuPy", "pip install cupy-cuda13x"):
+        ds.hm_array(EYE).to_cupy()
 
 
 def test_parts_of_another_number_of_dimensions():

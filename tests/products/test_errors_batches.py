@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from batches import batch, of
-from cases import ours, raises, to_device
+from cases import matrix, ours, raises, to_device
 
 import diagsparse as ds
 
@@ -84,9 +84,13 @@ def test_products_that_do_not_fit(device):
         b @ of("banded 9", "dia", 2, "float64", device)
     with raises(TypeError, "csr_array", "batch_array"):
         b.matmul(ours("banded 9", "csr", "float64", device))
-    for bad in (ours("banded 9", "csr", "float64", device), 2.0):
-        with raises(TypeError, "unsupported operand"):
+    for bad in (ours("banded 9", "csr", "float64", device), matrix("banded 9")):
+        with raises(TypeError, "matmul: B is csr_array", "expected a batch_array or a matrix of diagonals"):
             b @ bad
+    with raises(TypeError, "matmul: A is csr_array", "expected a batch_array or a matrix of diagonals"):
+        ours("banded 9", "csr", "float64", device) @ b
+    with raises(TypeError, "unsupported operand"):
+        b @ 2.0
     with raises(TypeError, "out is dia_array", "batch_array"):
         b.matmul(b, out=b[0])
     with raises(ValueError, "out", "expected 3 members"):

@@ -99,6 +99,12 @@ def test_unknown_names(format):
         ds.plan_matmul(A.asformat("csr"), A.T, triangle="lower")
     with raises(ValueError, "nope", "matmul", "convert"):
         ds.forecast("nope", A)
+    with raises(ValueError, 'forecast: "convert" needs format=', *ds.formats()):
+        ds.forecast("convert", A)
+    with raises(TypeError, "memory_report: a is ndarray", "sparse matrix"):
+        ds.memory_report(EYE)
+    with raises(TypeError, "forecast: b is ndarray", "sparse matrix"):
+        ds.forecast("matmul", A, EYE)
     with raises(ValueError, "beta", "2"):
         A.matvec(x, beta=2)
     with raises(ValueError, "beta", "2"):
@@ -114,6 +120,38 @@ def test_unknown_names(format):
                 with raises(ValueError, 'no kernel "nope"'):
                     empty.matvec(x, kernel="nope")
                 assert np.array_equal(empty @ x, np.zeros((shape[0], *x.shape[1:])))
+
+
+@FORMATS
+def test_kernels_that_are_no_names(format):
+    A, x = make(format, EYE), np.ones(3)
+    for run, who in (
+        (lambda k: A.matvec(x, kernel=k), "matvec"),
+        (lambda k: A.rmatvec(x, kernel=k), "rmatvec"),
+        (lambda k: ds.plan_matvec(A, kernel=k), "matvec"),
+        (lambda k: A.matmul(A, kernel=k), "matmul"),
+        (lambda k: ds.plan_matmul(A, A, kernel=k), "matmul"),
+        (lambda k: ds.syrk(A, kernel=k), "matmul"),
+        (lambda k: ds.power_multiply(A, x, 2, kernel=k), "power_multiply"),
+    ):
+        for kernel in (3, 0, b"row"):
+            with raises(TypeError, f"{who}: kernel={kernel!r}: expected a name") as told:
+                run(kernel)
+            assert "\n" not in str(told.value)
+
+
+@FORMATS
+def test_operands_that_are_no_arrays_of_numbers(format):
+    A, masked = make(format, EYE), np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False])
+    for run in (lambda: A @ "abc", lambda: "abc" @ A):
+        with raises(TypeError, "str", type(A).__name__):
+            run()
+    square = np.ma.array(EYE, mask=EYE == 1)
+    for run in (lambda: A @ masked, lambda: masked @ A, lambda: A.matvec(masked), lambda: A * masked,
+                lambda: A + square, lambda: A / masked, lambda: ds.power_multiply(A, masked, 2),
+                lambda: ds.array(square), lambda: make(format, square)):  # fmt: skip
+        with raises(TypeError, "masked array", "x.filled(0)"):
+            run()
 
 
 @FORMATS

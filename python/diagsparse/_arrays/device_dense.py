@@ -159,9 +159,9 @@ def _multiply(task: _Product, x: Any, out: Any, stream: Any) -> Any:
     device = task.place.index
     if stream is None:
         with streams.using(leader.current(device) if leader else None):
-            return _from_device(task, owner, x, out) if owner else _from_host(task, np.asarray(x), out)
+            return _from_device(task, owner, x, out) if owner else _from_host(task, x, out)
     with streams.using(stream), (leader or owners.Own).within(device, streams.pointer(stream)):
-        return _from_device(task, owner, x, out) if owner else _from_host(task, np.asarray(x), out)
+        return _from_device(task, owner, x, out) if owner else _from_host(task, x, out)
 
 
 class Planned:
@@ -206,7 +206,7 @@ def operand(a: SparseArray, x: Any) -> Any:
     """Return a dense operand with a shape and a transpose: NumPy's, or an array on a GPU for a matrix on one."""
     owner = owners.owner_of(x)
     if owner is None:
-        return np.asarray(x)
+        return host_dense.as_numpy(x, "matmul")
     owners.refuse_beside_cpu(x, a._place, "matmul")
     return owner.view(a._place.core, x, a._place.index) if owner is owners.Own else x
 
@@ -251,9 +251,9 @@ def _from_device(task: _Product, owner: type[owners.Own], x: Any, out: Any) -> A
     return owner.give(place, made) if out is None else out
 
 
-def _from_host(task: _Product, x: np.ndarray, out: Any) -> Any:
-    """Multiply a NumPy array: x goes to the GPU, the result comes back, unless out= is there already."""
-    place = task.place
+def _from_host(task: _Product, x: Any, out: Any) -> Any:
+    """Multiply what NumPy makes an array of: it goes to the GPU, the result comes back, unless out= is there."""
+    place, x = task.place, host_dense.as_numpy(x, task.who)
     wanted, result = task.dtypes(x.shape, x.dtype)
     shape = task.result_shape(x)
     here = out is None or isinstance(out, np.ndarray)

@@ -11,6 +11,13 @@ from typing import Any
 import numpy as np
 
 
+def as_numpy(x: Any, who: str) -> np.ndarray:
+    """Return what a user gave as a NumPy array, or say that its mask would be lost."""
+    if np.ma.is_masked(x):  # some element is
+        raise TypeError(f"{who}: got a masked array, whose mask would be lost; x.filled(0) is a plain one")
+    return np.asarray(x)
+
+
 def _walkable(a: np.ndarray, axis: int) -> bool:
     """Whether neighbours along `axis` are neighbours in memory, and the other axis moves by whole elements."""
     if not a.flags.aligned:

@@ -101,7 +101,7 @@ class _Members:
         parts = self._parts(contents | {"shape": 1}, others, limit)
         shape = tuple(parts.pop("shape").tolist())
         if len(shape) != 2 or not all(0 <= extent < 2**62 for extent in shape):
-            raise ValueError(f"shape is {shape[:8]}, expected two extents from 0 to 2^62")
+            raise ValueError(f"shape is {shape[:8]}, expected two extents from 0, below 2^62")
         if not ours:
             return _scipy(format, parts, shape)
         packing = {name: self._word(name) for name in Packing._fields if name in self._infos}

@@ -16,15 +16,15 @@ class csr_array(IndexedArray):
     ----------
     arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or ``(values, indices, indptr)``
         Or ``(values, (row, col))``, as in SciPy. Unsorted or duplicate entries are sorted and summed
-        in a copy. Of canonical arrays the values are shared, the index arrays copied: what moves SciPy's
-        values about (``eliminate_zeros``) moves them here too; ``copy=True`` shares nothing.
+        in a copy. The values of canonical arrays are shared, and the index arrays are copied. SciPy's matrix changes
+        this one where it changes its values in place, as in ``eliminate_zeros``. ``copy=True`` shares nothing.
     shape, dtype, copy, device, max_bytes
         As for `dia_array`; the shape may be left out as in SciPy.
 
     Raises
     ------
     ValueError, TypeError, MemoryError
-        For indices outside the shape, arrays that do not fit each other, n >= 2^31.
+        For indices outside the shape, arrays that do not fit each other, m or n >= 2^31.
 
     Notes
     -----

@@ -15,6 +15,7 @@ from .._matrix.family import convert
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.summary import Summary, diagonal_length
 from .._places import memory
+from .._places.arguments import integer
 from .._places.backend import CPU, Place
 from .._places.types import widened
 from .._show import cells, drawing
@@ -120,6 +121,8 @@ class DiagonalArray(DiagonalProducts, MadeOfDiagonals):
 
     def diagonal(self, k: int = 0) -> np.ndarray:
         """Return a copy of diagonal `k` (0: the main one) in NumPy, of its true length; zeros where none is stored."""
+        if type(k) is not int:
+            k = integer(k, "diagonal: k")
         if not -self._shape[0] < k < self._shape[1]:
             return np.zeros(0, self.dtype)
         if max(self._shape) * self._dtype.itemsize > memory.SMALL:

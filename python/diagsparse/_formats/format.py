@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import owners
+from .._arrays.host_dense import as_numpy
 from .._matrix import devices
 from .._matrix.base import SparseArray
 from .._matrix.construct import Constructed
@@ -16,6 +17,7 @@ from .._matrix.conversions import Conversions
 from .._matrix.elementwise import Elementwise
 from .._matrix.forecasts import sorting
 from .._matrix.protocols import Protocols
+from .._matrix.totals import Totals
 from .._matrix.views import Views
 from .._places import memory
 from .._places.backend import CPU, Place
@@ -23,7 +25,7 @@ from .._places.types import value_dtype
 from .._products.operators import Operators
 
 
-class Format(Constructed, Operators, Elementwise, Conversions, Views, Protocols, SparseArray):
+class Format(Constructed, Operators, Elementwise, Totals, Conversions, Views, Protocols, SparseArray):
     """A format that brings the names of its parts and a forecast; what else it may say is in `Family`."""
 
     @classmethod
@@ -58,7 +60,7 @@ class Format(Constructed, Operators, Elementwise, Conversions, Views, Protocols,
     def _from_tuple(
         cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, max_bytes: int | None
     ) -> SparseArray:
-        given = cls._by_name(tuple(map(np.asarray, arg)))
+        given = cls._by_name(tuple(as_numpy(part, cls.__name__) for part in arg))
         kept = value_dtype(given["values"].dtype, dtype, cls.__name__)
         taken = given.pop("values")
         values = np.array(taken, kept, order="C") if copy else np.require(taken, kept, ["C", "A"])

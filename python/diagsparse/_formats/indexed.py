@@ -17,6 +17,7 @@ from .._matrix.forecasts import sorting
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.summary import Summary
 from .._places import memory
+from .._places.arguments import integer
 from .._places.backend import CPU, Place
 from .._show import drawing
 from . import merge
@@ -125,6 +126,8 @@ class IndexedArray(MadeOfEntries):
 
     def diagonal(self, k: int = 0) -> np.ndarray:
         """Return a copy of diagonal `k` (0: the main one) in NumPy, of its true length."""
+        if type(k) is not int:
+            k = integer(k, "diagonal: k")
         if not -self._shape[0] < k < self._shape[1]:
             return np.zeros(0, self.dtype)
         return self._place.host(self._core.diagonal(self._matrix, self._op, k))

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._arrays import owners
+from .._arrays.host_dense import as_numpy
 from .._matrix import construct, devices
 from .._matrix.base import SparseArray
 from .._matrix.gate import checked_shape, is_shape
@@ -87,7 +88,7 @@ class MadeOfDiagonals(Packed, Format):
         if len(arg) != 2:
             raise ValueError(f"{who}: got {len(arg)} parts, expected (values, {cls._labels})")
         labels = integer_labels(arg[1], who, cls._labels)
-        values = np.asarray(arg[0])
+        values = as_numpy(arg[0], who)
         kept = value_dtype(values.dtype, dtype, who, narrow=True)
         values = cls._shape_values(values, labels)
         if shape is None:

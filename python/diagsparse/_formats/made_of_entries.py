@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from operator import length_hint
 from typing import Any
 
 import numpy as np
 
 from .._arrays import owners
+from .._arrays.host_dense import as_numpy
 from .._matrix import devices
 from .._matrix.base import SparseArray
 from .._matrix.gate import private
@@ -110,12 +112,24 @@ class MadeOfEntries(Format):
     @classmethod
     def _check_tuple(cls, arg: tuple[Any, ...]) -> None:
         """Raise for parts that SciPy would take as something else, or truncate."""
-        indices = arg[1:] if len(arg) == 3 else arg[1] if len(arg) == 2 else ()
-        if len(indices) != 2:
-            raise ValueError(f"{cls.format}_array: got {len(arg)} parts, expected (values, ...) as in SciPy")
+        indices = cls._index_pair(arg)
+        if (values := as_numpy(arg[0], f"{cls.format}_array")).ndim != 1:
+            raise ValueError(f"{cls.format}_array: values has shape {values.shape}, expected one dimension")
         for array in map(np.asarray, indices):
             if array.dtype.kind not in "iu" and array.size:
                 raise TypeError(f"{cls.format}_array: indices are of type {array.dtype}, expected integers")
+
+    @classmethod
+    def _index_pair(cls, arg: tuple[Any, ...]) -> Any:
+        """Return the two index arrays among the parts that a user gave."""
+        in_lines = cls._structure[1] == "indptr"
+        indices = arg[1:] if len(arg) == 3 and in_lines else arg[1] if len(arg) == 2 else ()
+        if (count := length_hint(indices)) != 2:  # 0 of what has no length
+            expected = "(values, (rows, columns))" + " or (values, indices, indptr)" * in_lines
+            raise ValueError(
+                f"{cls.format}_array: got {len(arg)} parts with {count} index arrays, expected {expected} as in SciPy"
+            )
+        return indices
 
     @classmethod
     def _empty(cls, shape: tuple[int, int], dtype: np.dtype, place: Place = CPU) -> SparseArray:
@@ -127,9 +141,7 @@ class MadeOfEntries(Format):
     ) -> SparseArray:
         """Build where some parts lie on a GPU: entries in any order, sorted and summed there."""
         who, place = f"{cls.format}_array", devices.home(arg)
-        indices = arg[1:] if len(arg) == 3 and cls._structure[1] == "indptr" else arg[1] if len(arg) == 2 else ()
-        if not isinstance(indices, tuple) or len(indices) != 2:
-            raise ValueError(f"{who}: got {len(arg)} parts, expected (values, ...) as in SciPy")
+        indices = cls._index_pair(arg)
         layout = "coo" if len(arg) == 2 else cls.format
         for index in map(owners.dtype_of, indices):
             if index.kind not in "iu":

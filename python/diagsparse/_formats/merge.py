@@ -1,6 +1,6 @@
 """Sums, products and nonzeros of csr, csc and coo: merges of sorted entries, on the CPU and on a GPU.
 
-Each result is a new matrix. What cancels to zero is dropped on the CPU, as SciPy does, and stays stored on a GPU.
+Each result is a new matrix, and stores no zeros, as in SciPy.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from .._matrix.base import SparseArray
 from .._matrix.forecasts import sorting
 from .._matrix.summary import Summary
 from .._places import memory
-from .._places.backend import CPU
 
 
 def added(a: SparseArray, b: SparseArray, alpha: complex, beta: complex) -> SparseArray:
@@ -30,10 +29,10 @@ def without_zeros(a: SparseArray) -> SparseArray:
     """Return the entries of `a` that are not zero; itself where all of them are such."""
     if not a._op and a.count_nonzero() == a._matrix.stored:
         return a
-    return _merged("sum", a.dtype, (a, 1), zeros=False)
+    return _merged("sum", a.dtype, (a, 1))
 
 
-def _merged(how: str, dtype: np.dtype, *terms: tuple[SparseArray, Any], zeros: bool | None = None) -> SparseArray:
+def _merged(how: str, dtype: np.dtype, *terms: tuple[SparseArray, Any]) -> SparseArray:
     """Return the "sum" or the "product" of ``(matrix, factor)`` terms, in the format of the first."""
     a, place = terms[0][0], terms[0][0]._place
     entries = sum(term.nnz for term, _ in terms)
@@ -43,5 +42,4 @@ def _merged(how: str, dtype: np.dtype, *terms: tuple[SparseArray, Any], zeros: b
         what = f"{a.format}_array: the {how} of matrices with {entries} entries"
         memory.require_free(nbytes + beside, what, place, beside=beside)
     raw = [(term._matrix, term._op, factor) for term, factor in terms]
-    keeps = place is not CPU if zeros is None else zeros
-    return a._wrap(place.core.merged(a._format, *a._shape, raw, how, keeps, dtype.name, place.index))
+    return a._wrap(place.core.merged(a._format, *a._shape, raw, how, dtype.name, place.index))

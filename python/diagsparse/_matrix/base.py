@@ -13,7 +13,8 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from .._arrays import device_dense, owners, streams
-from .._arrays.host_dense import check_operand, operands, refuse_part_of
+from .._arrays.host_dense import as_numpy, check_operand, operands, refuse_part_of
+from .._places.arguments import check_kernel
 from .._places.backend import CPU, Place, place_of
 from .._places.types import check_scalars, product_dtypes
 from . import ufuncs
@@ -181,7 +182,8 @@ class SparseArray(Family, LinearOperator):
             Shapes that do not fit, an unknown kernel, ``beta`` without `out`, an `out` that is part of A's values, `x`
             on another GPU than A, a `stream` for a matrix on the cpu.
         TypeError
-            Values that are no numbers, `out` of another dtype, an array on a GPU beside a matrix on the cpu.
+            Values that are no numbers or are masked, `out` of another dtype, an array on a GPU beside a matrix on the
+            cpu.
 
         Notes
         -----
@@ -223,13 +225,15 @@ class SparseArray(Family, LinearOperator):
         who: str,
         stream: Any,
     ) -> Any:
+        if kernel is not None:
+            check_kernel(kernel, who)
         if self._place is not CPU:
             return device_dense.product(self, op, shape, x, out, alpha, beta, kernel, who, stream)
         if stream is not None:
             streams.on(CPU, stream, who)  # raises
         if type(x) is not np.ndarray:
             owners.refuse_beside_cpu(x, CPU, who)
-            x = np.asarray(x)
+            x = as_numpy(x, who)
         if x.ndim not in (1, 2) or x.shape[0] != shape[1]:
             check_operand(x.shape, shape, who)  # raises
         if x.dtype is self._dtype and not self._packed:

@@ -29,7 +29,7 @@ def with_sparse(a: SparseArray, b: SparseArray, compare: Callable[[Any, Any], An
     """Return ``compare(a, b)``; one answer, as SciPy gives it, where the shapes differ."""
     if a._shape != b._shape:
         return compare is operator.ne
-    _require_room(a, compare(0, 0), compare, "; type (A != B).nnz == 0" if compare is operator.eq else "")
+    _require_room(a, compare(0, 0), compare, "; use (A != B).nnz == 0" if compare is operator.eq else "")
     left, right = _entries(a), _entries(b)
     format = left._format if left._format in _IN_LINES else COMMON
     dtype = np.result_type(left._dtype, right._dtype).name

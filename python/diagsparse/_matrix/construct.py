@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._arrays import owners
+from .._arrays.host_dense import as_numpy
 from .._places import memory
 from .._places.backend import CPU, Place, gpu, place
 from .._places.types import value_dtype, widened
@@ -188,7 +189,7 @@ def build(
     if owners.owner_of(arg) is not None:
         return _from_device_dense(cls, arg, shape, dtype, max_bytes)
     try:
-        dense = np.asarray(arg)
+        dense = as_numpy(arg, who)
     except ValueError:  # rows of different lengths
         raise ValueError(f"{who}: got {type(arg).__name__}, of which NumPy makes no array of numbers") from None
     return _from_dense(cls, dense, arg, shape, dtype, max_bytes, target or CPU)

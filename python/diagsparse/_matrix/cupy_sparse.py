@@ -73,8 +73,11 @@ def from_dense(cls: type[SparseArray], x: Any, dtype: np.dtype, max_bytes: int |
 # ---- out to CuPy ----------------------------------------------------------------------------------
 def to_cupy(a: SparseArray, format: str | None) -> Any:
     """Return a matrix as `cupyx.scipy.sparse` has it; see `Conversions.to_cupy`."""
-    import cupy
-    from cupyx.scipy import sparse
+    try:
+        import cupy
+        from cupyx.scipy import sparse
+    except ImportError as error:
+        raise ImportError(f"to_cupy needs CuPy ({error}): pip install cupy-cuda13x, or cupy-cuda12x") from error
 
     a = a.to("cuda") if a._place is CPU else a
     format = format or a._nearest

@@ -1,8 +1,8 @@
-"""``+ - * / **`` and sums: element by element, on the stored values where that is possible.
+"""``+ - * / **``: element by element, on the stored values where that is possible.
 
 Each family does it in its own way: diagonals as whole runs, csr, csc and coo by merges. The result has the left
-operand's format and is where that one is. Cancellation leaves explicit zeros stored in the diagonal formats and on a
-GPU; csr, csc and coo drop them on the CPU, as in SciPy.
+operand's format and is where that one is. Cancellation leaves explicit zeros stored in the diagonal formats; csr, csc
+and coo drop them, as in SciPy.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
 from .._arrays import owners
+from .._arrays.host_dense import as_numpy
 from .._places.backend import CPU
 from .._places.types import VALUE_TYPES, is_narrow, plain_number, require_float64, sum_dtype, value_dtype, widened
 from . import comparisons, construct
@@ -31,7 +32,8 @@ _TINY = 2.0**-100  # divisors of this size have reciprocals in every value type
 _TEXT = (str, bytes, np.str_, np.bytes_)  # which NumPy calls scalars
 
 
-def _is_scalar(x: Any) -> bool:
+def is_scalar(x: Any) -> bool:
+    """Whether `x` is a number, of any library."""
     return (np.isscalar(x) and type(x) not in _TEXT) or (isinstance(x, np.ndarray) and x.ndim == 0)
 
 
@@ -54,7 +56,7 @@ def _divided(values: Any, divisor: Any) -> Any:
 
 
 class Elementwise:
-    """Operators of a matrix; mixed into every matrix class."""
+    """Operators of a matrix; mixed into every matrix class. ``A *= 2`` makes a new one, as ``A = A * 2`` does."""
 
     def _with(self: SparseArray, change: Callable[[Any], Any]) -> SparseArray:
         """Return this view with its stored values changed. Padding is changed with them, so nothing warns."""
@@ -87,7 +89,7 @@ class Elementwise:
         return self._with(abs)
 
     def __pow__(self: SparseArray, power: Any) -> SparseArray:
-        if not _is_scalar(power) or np.iscomplexobj(power) or not power > 0:
+        if not is_scalar(power) or np.iscomplexobj(power) or not power > 0:
             raise ValueError(f"** works element by element and takes a positive number, got {power!r}")
         require_float64(power, "**", "the power")
         power = power[()] if isinstance(power, np.ndarray) else power
@@ -97,20 +99,29 @@ class Elementwise:
         return self.unpacked()._with(lambda values: values**power)  # roots of conjugates are no conjugates
 
     def __truediv__(self: SparseArray, other: Any) -> Any:
-        if not _is_scalar(other):
-            return NotImplemented
+        if not is_scalar(other):
+            return self._over(other)
         require_float64(other, "/", "the divisor")
         if self._packed and self._matrix.symmetry and not (other and _keeps_symmetry(other)):
             return self.unpacked() / other
         return self._with(lambda values: _divided(values, self._stored(other)))
 
+    def _over(self: SparseArray, other: Any) -> Any:
+        """Return the quotient with a dense array: as in SciPy, what is not stored stays 0 even over 0."""
+        if construct.is_sparse(other):
+            raise _zeros_divide(type(other).__name__, "A / B.toarray()")
+        return self.multiply(1.0 / self._dense_operand(other, "/")) if construct.is_dense(other) else NotImplemented
+
+    def __rtruediv__(self: SparseArray, other: Any) -> Any:
+        raise _zeros_divide(type(self).__name__, "x / A.toarray()")
+
     def __mul__(self: SparseArray, other: Any) -> Any:
-        if _is_scalar(other):
+        if is_scalar(other):
             return self._scaled(other)
         return self.multiply(other) if construct.is_sparse(other) or construct.is_dense(other) else NotImplemented
 
     def __rmul__(self: SparseArray, other: Any) -> Any:
-        if _is_scalar(other):
+        if is_scalar(other):
             return self._scaled(other)
         if sp.issparse(other) and not isinstance(other, sp.sparray):  # of SciPy's matrices, * is the product
             return self.__rmatmul__(other)
@@ -127,13 +138,13 @@ class Elementwise:
     __hash__ = None  # type: ignore[assignment]  # as of NumPy's and SciPy's arrays: == is element by element
 
     def _compared(self: SparseArray, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
-        sparse, scalar = construct.is_sparse(other), _is_scalar(other)
+        sparse, scalar = construct.is_sparse(other), is_scalar(other)
         if not (sparse or scalar or construct.is_dense(other)):
             return NotImplemented
         if self._place is not CPU or (not scalar and owners.owner_of(other) is not None):
             raise TypeError(
                 f"comparison of {self!r}: elements are compared on the cpu; "
-                'type A.to("cpu") == B.to("cpu"), or (A - B).count_nonzero() == 0'
+                'use A.to("cpu") == B.to("cpu"), or (A - B).count_nonzero() == 0'
             )
         if sparse:
             operand = construct.as_operand(other, self._place)
@@ -149,7 +160,7 @@ class Elementwise:
         A dense array (on a GPU also CuPy's or PyTorch's) broadcasts as in NumPy: shape (n,) or (1, n)
         scales the columns, (m, 1) the rows. The result is sparse, in this matrix's format and on its device.
         """
-        if _is_scalar(other):
+        if is_scalar(other):
             return self._scaled(other)
         if construct.is_sparse(other):
             sparse = construct.as_operand(other, self._place)
@@ -171,7 +182,7 @@ class Elementwise:
     def _dense_operand(self: SparseArray, other: Any, who: str) -> Any:
         """Return an array on a GPU as it is, where this matrix is on one too; anything else as a NumPy array."""
         if owners.owner_of(other) is None:
-            return np.asarray(other)
+            return as_numpy(other, who)
         owners.refuse_beside_cpu(other, self._place, who)
         return other
 
@@ -194,7 +205,7 @@ class Elementwise:
             construct.together("+", self, sparse)
             self._require_shape(sparse.shape, "+")
             return _add_sparse(self, sparse, alpha, beta)
-        if _is_scalar(other):
+        if is_scalar(other):
             if other == 0:
                 return self.copy() if alpha == 1 else -self
             raise NotImplementedError(
@@ -218,18 +229,9 @@ class Elementwise:
             words = " x ".join(map(str, shape))
             raise ValueError(f"{who}: A is {self.shape[0]} x {self.shape[1]}, the other operand {words}")
 
-    def sum(self: SparseArray, axis: int | None = None) -> Any:
-        """Return the sum of all elements, or of each column (``axis=0``) or row (``axis=1``)."""
-        if axis not in (None, 0, 1, -1, -2):
-            raise ValueError(f"sum: axis {axis!r}: expected None, 0 or 1")
-        if axis is None:
-            return self._total()
-        view = self.T if axis in (0, -2) else self
-        return view @ np.ones(view.shape[1], self.dtype.char.lower())  # real: 1 + 0j would spoil infinities
 
-    def trace(self: SparseArray, offset: int = 0) -> Any:
-        """Return the sum of diagonal `offset`."""
-        return self._diagonal_to_read(offset).astype(widened(self.dtype), copy=False).sum()
+def _zeros_divide(divisor: str, way: str) -> TypeError:
+    return TypeError(f"/: the divisor is a sparse {divisor}, and its zeros would divide; write {way}")
 
 
 def combined(a: Any, b: Any, alpha: Any, beta: Any) -> Any:

@@ -6,7 +6,7 @@ once more by the gate in C++ (``src/cpp/core/gate.hpp``), which every matrix pas
 
 from __future__ import annotations
 
-from numbers import Integral
+from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
@@ -38,17 +38,17 @@ def private(a: Any, who: str) -> tuple[Any, bool]:
 
 
 def is_shape(arg: tuple[Any, ...]) -> bool:
-    """Whether this is the shape of a matrix: two integers."""
-    return len(arg) == 2 and all(isinstance(n, Integral) for n in arg)
+    """Whether this is meant as the shape of a matrix: two numbers."""
+    return len(arg) == 2 and all(isinstance(n, Number) for n in arg)
 
 
 def checked_shape(shape: Any, who: str) -> tuple[int, int]:
     """Return a shape as a tuple of two ints, or say why it is none."""
     given = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    if not is_shape(given):
+    if len(given) != 2 or not all(isinstance(n, Integral) for n in given):
         raise TypeError(f"{who}: shape {shape!r}: expected two integers")
     if min(given) < 0 or max(given) >= 2**62:
-        raise ValueError(f"{who}: shape {given}: expected extents from 0 to 2^62")
+        raise ValueError(f"{who}: shape {given}: expected extents from 0, below 2^62")
     return int(given[0]), int(given[1])
 
 

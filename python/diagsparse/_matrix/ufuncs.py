@@ -45,7 +45,7 @@ def apply(
     if made is NotImplemented or out is None:
         return made
     if not isinstance(made, np.ndarray):
-        raise TypeError(f"np.{ufunc.__name__}: the result {made!r} is sparse and does not fit out; type y = ...")
+        raise TypeError(f"np.{ufunc.__name__}: the result {made!r} is sparse and does not fit out; use y = ...")
     refuse_part_of(self._matrix.values, out[0], f"np.{ufunc.__name__}", self._core)
     np.copyto(out[0], made, casting="same_kind")
     return out[0]

@@ -144,8 +144,8 @@ class Core(Protocol):
         self, alpha: complex, a: Matrix, op_a: int, beta: complex, b: Matrix, op_b: int, format: str, dtype: str
     ) -> Matrix: ...
     def merged(
-        self, format: str, rows: int, cols: int, terms: Sequence[tuple[Matrix, int, complex]], how: str, zeros: bool,
-        dtype: str, device: int,
+        self, format: str, rows: int, cols: int, terms: Sequence[tuple[Matrix, int, complex]], how: str, dtype: str,
+        device: int,
     ) -> Matrix: ...  # fmt: skip
     def scaled_by(self, a: Matrix, conjugated: bool, dense: Array) -> Matrix: ...
     def diagonal(self, a: Matrix, op: int, k: int, shared: bool = False) -> Array: ...

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import owners
+from .._arrays.host_dense import as_numpy
 from .._matrix.base import SparseArray
 from .._places import memory
 from .._places.backend import CPU
@@ -29,7 +30,7 @@ def shared(values: Any, like: Any) -> Any:
     home, member = like._place, like._core.member_shape(like._matrix)
     owners.refuse_beside_cpu(values, home, _WHO)
     owner = owners.owner_of(values)
-    given = np.asarray(values) if owner is None else values
+    given = as_numpy(values, _WHO) if owner is None else values
     if len(given.shape) != 1 + len(member) or tuple(given.shape[1:]) != member:
         expected = ", ".join(["count", *map(str, member)])
         raise ValueError(f"{_WHO}: values have shape {tuple(given.shape)}, expected ({expected}) for {like!r}")

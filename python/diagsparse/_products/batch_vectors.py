@@ -21,7 +21,7 @@ def product(batch: batch_array, op: int, x: Any, out: Any, alpha: Any, beta: Any
         return device_dense._multiply(task, x, out, stream)
     streams.on(CPU, stream, who)  # raises for a stream
     owners.refuse_beside_cpu(x, CPU, who)
-    x = np.asarray(x)
+    x = host_dense.as_numpy(x, who)
     wanted, result = task.dtypes(x.shape, x.dtype)
     return task.on_host(x.astype(wanted, copy=False), out, result)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,9 @@ import numpy as np
 from .._arrays import streams
 from .._matrix import devices
 from .._matrix.base import CONJUGATED, TRANSPOSED, SparseArray
-from .._matrix.construct import together
+from .._matrix.construct import is_sparse, together
 from .._places import memory
+from .._places.arguments import integer
 from .._places.backend import CPU, Place, place
 from .._places.types import product_dtypes
 from .._show import display
@@ -127,7 +127,7 @@ class batch_array:
     def __eq__(self, other: Any) -> Any:
         """Raise: members are compared by their values."""
         if isinstance(other, (batch_array, SparseArray)):
-            raise TypeError(f"{_WHO}: == of batches is not defined; type b.values == c.values")
+            raise TypeError(f"{_WHO}: == of batches is not defined; use b.values == c.values")
         return NotImplemented
 
     __hash__ = None  # type: ignore[assignment]  # as of matrices
@@ -138,10 +138,7 @@ class batch_array:
 
     def __getitem__(self, i: Any) -> SparseArray:
         """Return member `i` as a matrix on the same memory."""
-        try:
-            at = index(i)
-        except TypeError:
-            raise TypeError(f"{_WHO}: index {i!r}: expected an int") from None
+        at = integer(i, f"{_WHO}: index")
         if not -self.count <= at < self.count:
             raise IndexError(f"{_WHO}: index {at}, but there are {self.count} members")
         return SparseArray._wrap(self._core.member(self._matrix, at % self.count))
@@ -242,24 +239,23 @@ class batch_array:
         MemoryError
             With the bytes, when the result does not fit.
         """
-        if not _is_operand(other):
-            raise TypeError(f"matmul: B is {type(other).__name__}, expected a batch_array or a matrix of diagonals")
         with streams.on(self._place, stream, "matmul"):
-            return _multiply(self, other, out)
+            return _multiply(self, _required(other, "B"), out)
 
     def __matmul__(self, other: Any) -> Any:
-        if _is_operand(other):
-            return _multiply(self, other, None)
-        if isinstance(other, SparseArray) or np.isscalar(other):
-            return NotImplemented
-        return self.matvec(other)
+        if isinstance(other, batch_array) or is_sparse(other):
+            return _multiply(self, _required(other, "B"), None)
+        return NotImplemented if np.isscalar(other) else self.matvec(other)
 
     def __rmatmul__(self, other: Any) -> Any:
-        return _multiply(other, self, None) if batch_values.has_batches(other) else NotImplemented
+        return _multiply(_required(other, "A"), self, None) if is_sparse(other) else NotImplemented
 
 
-def _is_operand(x: Any) -> bool:
-    return isinstance(x, batch_array) or batch_values.has_batches(x)
+def _required(x: Any, name: str) -> Any:
+    """Return an operand that can be multiplied by a batch, or say what else it is."""
+    if not isinstance(x, batch_array) and not batch_values.has_batches(x):
+        raise TypeError(f"matmul: {name} is {type(x).__name__}, expected a batch_array or a matrix of diagonals")
+    return x
 
 
 def _unpickle(values: np.ndarray, like: SparseArray) -> batch_array:

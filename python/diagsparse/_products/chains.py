@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import index
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from .._arrays import device_dense, host_dense, owners, streams
 from .._matrix.construct import require_sparse
 from .._places import memory
+from .._places.arguments import check_kernel, integer
 from .._places.backend import CPU
 from .._places.types import chain_dtype
 
@@ -222,6 +222,8 @@ def _run(who: str, a: Any, x: Any, r: _Recurrence, out: Any, kernel: str | None,
     a = require_sparse(a, who, "A")
     if a.shape[0] != a.shape[1]:
         raise ValueError(f"{who}: A is {a.shape[0]} x {a.shape[1]}, expected a square matrix")
+    if kernel is not None:
+        check_kernel(kernel, who)
     if kernel is not None and kernel not in (names := a.kernels("chain")):
         listed = ", ".join(f'"{name}"' for name in names)
         raise ValueError(f'{who}: no kernel "{kernel}" for {a.format} on {a.device}; there are {listed}')
@@ -230,7 +232,7 @@ def _run(who: str, a: Any, x: Any, r: _Recurrence, out: Any, kernel: str | None,
         return device_dense.chain(a, recurrence, is_complex, x, out, kernel, who, stream)
     streams.on(CPU, stream, who)  # raises for a stream
     owners.refuse_beside_cpu(x, CPU, who)
-    x = np.asarray(x)
+    x = host_dense.as_numpy(x, who)
     host_dense.check_operand(x.shape, a.shape, who)
     x = x.astype(chain_dtype(a.dtype, x.dtype, is_complex), copy=False)
     memory.require_free(_VECTORS * x.nbytes, f"{who}: {_VECTORS} vectors of {x.shape[0]}")
@@ -246,10 +248,7 @@ def _run(who: str, a: Any, x: Any, r: _Recurrence, out: Any, kernel: str | None,
 
 def _count(k: Any, who: str) -> int:
     """Return how many steps there are."""
-    try:
-        steps = index(k)
-    except TypeError:
-        raise TypeError(f"{who}: k is {k!r}, expected an int") from None
+    steps = integer(k, f"{who}: k")
     if steps < 0:
         raise ValueError(f"{who}: k is {steps}, expected at least 0")
     return steps

@@ -61,14 +61,16 @@ def forecast(operation: str, a: Any, b: Any = None, /, *, format: str | None = N
     >>> ds.forecast("matmul", A, A).result_nbytes == (A @ A).nbytes
     True
     """
-    a = _sparse(a, "a")
+    a = _sparse(a, "forecast", "a")
     if operation == "matmul":
-        plan = plan_matmul(a, _sparse(b, "b"), format=format, max_bytes=1 << 62)
+        plan = plan_matmul(a, _sparse(b, "forecast", "b"), format=format, max_bytes=1 << 62)
         return Forecast(plan.nbytes, plan.workspace_nbytes)
     if operation != "convert":
         raise ValueError(f'forecast: operation {operation!r}: expected "matmul" or "convert"')
     if b is not None:
         raise ValueError('forecast: "convert" takes one matrix')
+    if format is None:
+        raise ValueError(f'forecast: "convert" needs format=; there are {", ".join(FORMATS)}')
     cls, s = _format_for(a, format), a._summary()
     if format == a.format:
         return Forecast(_nbytes(a, cls, s), 0)
@@ -76,7 +78,7 @@ def forecast(operation: str, a: Any, b: Any = None, /, *, format: str | None = N
     return Forecast(cls._forecast(s), full + cls._beside(s, a))
 
 
-def convert_nbytes(a: SparseArray, format: str | None) -> int:
+def convert_nbytes(a: SparseArray, format: str) -> int:
     """Return the bytes of `a` in another format."""
     return _nbytes(a, _format_for(a, format), a._summary())
 
@@ -87,7 +89,7 @@ def _nbytes(a: SparseArray, cls: type[SparseArray], s: Summary) -> int:
     return a.nbytes if as_it_is else cls._forecast(s)
 
 
-def _format_for(a: SparseArray, format: str | None) -> type[SparseArray]:
+def _format_for(a: SparseArray, format: str) -> type[SparseArray]:
     """Return the class of a format that can hold `a`, or say why it cannot."""
     if format not in FORMATS:
         raise ValueError(f'forecast: no format "{format}"; there are {", ".join(FORMATS)}')
@@ -102,7 +104,7 @@ def memory_report(a: Any) -> dict[str, int | None]:
     they are the bytes of the same matrix in full. Stored zeros of diagonals do not count where a format would drop
     them. Nothing is allocated to find out.
     """
-    a = _sparse(a, "a")
+    a = _sparse(a, "memory_report", "a")
     s = a._summary()
     report: dict[str, int | None] = {}
     for format in FORMATS:
@@ -113,8 +115,8 @@ def memory_report(a: Any) -> dict[str, int | None]:
     return report
 
 
-def _sparse(x: Any, name: str) -> SparseArray:
+def _sparse(x: Any, who: str, name: str) -> SparseArray:
     made = as_sparse(x)
     if made is None:
-        raise TypeError(f"forecast: {name} is {type(x).__name__}, expected a sparse matrix (ours or SciPy's)")
+        raise TypeError(f"{who}: {name} is {type(x).__name__}, expected a sparse matrix (ours or SciPy's)")
     return made

@@ -6,6 +6,7 @@ from typing import Any
 
 from .._arrays import device_dense
 from .._matrix.base import SparseArray
+from .._places.arguments import check_kernel
 from .._places.backend import CPU
 from .._show import display
 
@@ -16,6 +17,8 @@ class MatvecPlan:
     workspace_nbytes = 0
 
     def __init__(self, a: SparseArray, kernel: str | None = None) -> None:
+        if kernel is not None:
+            check_kernel(kernel, "matvec")
         names = a.kernels("matvec")
         if kernel is not None and kernel not in names:
             listed = ", ".join(f'"{name}"' for name in names)

@@ -10,6 +10,7 @@ from scipy.sparse.linalg import LinearOperator
 from .._arrays import device_dense, streams
 from .._matrix import construct
 from .._matrix.base import SparseArray
+from .._matrix.elementwise import is_scalar
 from .._places.backend import CPU
 from .plans import MatmulPlan, profiled
 
@@ -33,7 +34,7 @@ class Operators:
             return self.matmul(sparse)
         if isinstance(other, LinearOperator):
             return LinearOperator.__matmul__(self, other)
-        if np.isscalar(other):
+        if is_scalar(other):
             raise ValueError("matmul: a scalar is no matrix; A * s scales A")
         return self.matvec(other) if construct.is_dense(other) else NotImplemented
 
@@ -42,7 +43,7 @@ class Operators:
             return self.T.matvec(other)
         if (sparse := construct.as_sparse(other, self._place)) is not None:
             return sparse.matmul(self)
-        if np.isscalar(other):
+        if is_scalar(other):
             raise ValueError("matmul: a scalar is no matrix; A * s scales A")
         if not construct.is_dense(other):
             return NotImplemented

@@ -15,6 +15,7 @@ from .._matrix.family import convert, unpacked
 from .._matrix.registry import COMMON, FORMATS, format_class
 from .._matrix.summary import Summary
 from .._places import memory
+from .._places.arguments import check_kernel
 from .._places.backend import CPU
 from .._places.types import check_scalars, product_dtypes
 from .._show import display
@@ -61,6 +62,8 @@ class MatmulPlan:
         extra: Sequence[int] = (),
         trans: tuple[str, str] = ("N", "N"),
     ) -> None:
+        if kernel is not None:
+            check_kernel(kernel, "matmul")
         self._given = a, b  # before any conversion
         self._unpacked = 0  # bytes
         if a._packed or b._packed:

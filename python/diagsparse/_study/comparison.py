@@ -23,7 +23,7 @@ class Row:
     """One operation in one format by one kernel."""
 
     op: str  #: "matvec" or "matmul"
-    format: str  #: one of `diagsparse.formats`, or "scipy"
+    format: str  #: one of `diagsparse.formats()`, or "scipy"
     kernel: str  #: of this library; SciPy's format
     seconds: float  #: median of one call
     best: float  #: the fastest call
@@ -83,21 +83,24 @@ class Comparison:
 
     @property
     def advice(self) -> dict[str, Any] | None:
-        """The fastest format for y = A x, what it stores, when its conversion has paid; the fastest for C = A A."""
+        """The fastest format for y = A x, what it stores, when its conversion has paid; the fastest for C = A A.
+
+        None for a matrix that stores nothing, and where no result is right.
+        """
         best, product = self.best("matvec"), self.best("matmul")
         if best and product:  # one format for both, where that costs little
             same = [r for r in self.of("matmul") if r.format == best.format and r.seconds < 1.25 * product.seconds]
             product = same[0] if same else product
         csr = next((row for row in self.of("matvec") if (row.format, row.kernel) == ("scipy", "csr")), None)
-        if csr is None or best is None:
+        if csr is None or best is None or not self.nnz:
             return None
         saved = csr.seconds - best.seconds
         return {
             "format": best.format,
             "kernel": best.kernel,
             "ratio": best.ratio,
-            "bytes_per_nonzero": best.nbytes / max(1, self.nnz),
-            "csr_bytes_per_nonzero": csr.nbytes / max(1, self.nnz),
+            "bytes_per_nonzero": best.nbytes / self.nnz,
+            "csr_bytes_per_nonzero": csr.nbytes / self.nnz,
             "products_to_pay": max(1, ceil(best.conversion / saved)) if saved > 0 else None,
             "matmul_format": product.format if product else None,
             "matmul_ratio": product.ratio if product else None,

@@ -56,7 +56,7 @@ Packing packing_from(int symmetry, int64 period) {
 void check_shape(const char* format, int64 rows, int64 cols) {
   if (rows >= 0 && cols >= 0 && rows < int64{1} << 62 && cols < int64{1} << 62) return;
   throw std::invalid_argument(who(format) + "shape (" + std::to_string(rows) + ", " + std::to_string(cols) +
-                              "): expected extents from 0 to 2^62");
+                              "): expected extents from 0, below 2^62");
 }
 
 void check_shape(const Format& format, int64 rows, int64 cols) {

@@ -1,0 +1,89 @@
+"""Sums of elements: all of them, those of each row or column, those of a diagonal."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._places import memory
+from .._places.arguments import integer
+from .._places.types import VALUE_TYPES, widened
+
+if TYPE_CHECKING:
+    from .base import SparseArray
+
+
+class Totals:
+    """Methods that sum; mixed into every matrix class."""
+
+    def sum(self: SparseArray, axis: Any = None, dtype: Any = None, out: np.ndarray | None = None) -> Any:
+        """Return the sum of all elements, or of each column (``axis=0``) or row (``axis=1``).
+
+        Parameters
+        ----------
+        axis : {None, 0, 1, -1, -2} or a tuple of them
+            None and ``(0, 1)`` sum everything.
+        dtype : dtype, optional
+            Of the result; by default that of the values. The sums are made in it where it is the wider one.
+        out : NumPy array, shape (), (n,) or (m,), optional
+            Receives the result, cast to its dtype, and is returned.
+
+        Returns
+        -------
+        number, or NumPy array of shape (n,) or (m,)
+
+        Raises
+        ------
+        ValueError
+            Another axis, an `out` of another shape.
+        TypeError
+            An axis that is no integer; an `out` that is no NumPy array, or real for complex sums.
+        """
+        along = _axis(axis)
+        if out is not None:
+            _check_output(out, () if along is None else (self._shape[1 - along],))
+        kept = self._dtype
+        if dtype is not None and np.dtype(dtype) in VALUE_TYPES:
+            kept = np.dtype(dtype)
+        if along is None and kept is self._dtype:
+            made = self._total()
+        else:
+            view = self.T if along == 0 else self
+            memory.require_free(sum(self._shape) * kept.itemsize, "sum: the vectors of a product")
+            made = view @ np.ones(view.shape[1], kept.char.lower())  # real: 1 + 0j would spoil infinities
+            made = made.sum() if along is None else made
+        made = made if dtype is None else made.astype(dtype, copy=False)
+        if out is None:
+            return made
+        np.copyto(out, made, casting="same_kind")
+        return out
+
+    def trace(self: SparseArray, offset: int = 0) -> Any:
+        """Return the sum of diagonal `offset`."""
+        if type(offset) is not int:
+            offset = integer(offset, "trace: offset")
+        return self._diagonal_to_read(offset).astype(widened(self.dtype), copy=False).sum()
+
+
+def _axis(given: Any) -> int | None:
+    """Return the axis of a sum as 0 or 1, None for both."""
+    if given is None:
+        return None
+    if type(given) is int and -2 <= given < 2:
+        return given % 2
+    axes = given if isinstance(given, tuple) else (given,)
+    if not all(isinstance(axis, Integral) for axis in axes):
+        raise TypeError(f"sum: axis={given!r}: expected None, an integer or a tuple of them")
+    found = sorted(axis + 2 if axis < 0 else axis for axis in axes)
+    if found not in ([0], [1], [0, 1]):
+        raise ValueError(f"sum: axis {given!r}: expected None, 0 or 1")
+    return int(found[0]) if len(found) == 1 else None
+
+
+def _check_output(out: Any, shape: tuple[int, ...]) -> None:
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"sum: out is {type(out).__name__}, expected a NumPy array")
+    if out.shape != shape:
+        raise ValueError(f"sum: out has shape {out.shape}, expected {shape}")

@@ -41,28 +41,25 @@ struct CscMatvec {
     const Update<T> update(0.0, beta);
     parallel_for(tasks, nnz * x.cols, [&](int64 task) {
       const int64 low = a.rows * task / tasks, high = a.rows * (task + 1) / tasks;
-      const bool all = tasks == 1;
       const Csc<U> m = a;
       for (int64 c = 0; c < x.cols; ++c) {
         const V* in = x.as<V>() + c * x.col_stride;
         T* out = y.as<T>() + c * y.col_stride;
         for (int64 i = low; i < high; ++i) update.one(out + i * y_step, T{});
-        for (int64 j = 0, first = m.indptr[0]; j < m.cols; ++j) {
-          if (j % kColumnsUnasked == kColumnsUnasked - 1) checkpoint();
-          const V factor = in[j * x_step];
-          const int64 last = m.indptr[j + 1];
-          const std::int32_t *i = m.indices + first, *end = m.indices + last;
-          if (!all) {
-            i = std::lower_bound(i, end, low);
-            end = std::lower_bound(i, end, high);
+        for (int64 begin = 0; begin < m.cols; begin += kColumnsUnasked) {
+          if (begin > 0) checkpoint();
+          for (int64 j = begin, stop = std::min(m.cols, begin + kColumnsUnasked); j < stop; ++j) {
+            const V factor = in[j * x_step];
+            const std::int32_t *i = m.indices + m.indptr[j], *end = m.indices + m.indptr[j + 1];
+            if (low > 0) i = std::lower_bound(i, end, low);
+            if (high < m.rows) end = std::lower_bound(i, end, high);
+            const U* value = m.values + (i - m.indices);
+            if constexpr (Plain) {
+              for (; i < end; ++i, ++value) out[*i] += multiply(*value, factor);
+            } else {
+              for (; i < end; ++i, ++value) out[*i * y_step] += scale * multiply(conjugate_if(conj, *value), factor);
+            }
           }
-          const U* value = m.values + (i - m.indices);
-          if constexpr (Plain) {
-            for (; i < end; ++i, ++value) out[*i] += multiply(*value, factor);
-          } else {
-            for (; i < end; ++i, ++value) out[*i * y_step] += scale * multiply(conjugate_if(conj, *value), factor);
-          }
-          first = last;
         }
       }
     });

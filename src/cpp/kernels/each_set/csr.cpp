@@ -41,16 +41,39 @@ struct CsrMatvec {
       for (int64 c = 0; c < x.cols; ++c) {
         const V* in = x.as<V>() + c * x.col_stride;
         T* out = y.as<T>() + c * y.col_stride;
-        for (int64 i = begin, e = a.indptr[begin]; i < end; ++i) {
-          T sum{};
-          for (const int64 last = a.indptr[i + 1]; e < last; ++e) {
-            const U value = Plain ? a.values[e] : conjugate_if(conj, a.values[e]);
-            sum += multiply(value, in[a.indices[e] * x_step]);
-          }
-          update.one(out + i * y_step, sum);
+        if (Plain && update.plain) {
+          sum_rows(
+              a, begin, end, [=](const U& value, int64 j) { return multiply(value, in[j]); },
+              [=](int64 i, T sum) { out[i] = sum; });
+          continue;
         }
+        sum_rows(
+            a, begin, end,
+            [=](const U& value, int64 j) {
+              return multiply(Plain ? value : conjugate_if(conj, value), in[j * x_step]);
+            },
+            [=, &update](int64 i, T sum) { update.one(out + i * y_step, sum); });
       }
     });
+  }
+
+  // Calls put(i, the sum of product(value, column) over row i), in the order of the entries.
+  template <class Product, class Put>
+  [[gnu::always_inline]] static void sum_rows(const Csr<U> a, int64 begin, int64 end, const Product product, const Put put) {
+    const U* value = a.values + a.indptr[begin];
+    const std::int32_t* column = a.indices + a.indptr[begin];
+    for (int64 i = begin; i < end; ++i) {
+      T sum{};
+      const std::int32_t* const stop = a.indices + a.indptr[i + 1];
+      for (; stop - column >= 4; column += 4, value += 4) {
+        sum += product(value[0], column[0]);
+        sum += product(value[1], column[1]);
+        sum += product(value[2], column[2]);
+        sum += product(value[3], column[3]);
+      }
+      for (; column < stop; ++column, ++value) sum += product(*value, *column);
+      put(i, sum);
+    }
   }
 
   // The first row of a task: tasks share out nonzeros plus rows evenly.

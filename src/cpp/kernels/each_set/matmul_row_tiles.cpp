@@ -44,13 +44,14 @@ struct MatmulRowTiles {
     first = std::max(first, sum.first);
     last = std::min(last, sum.last);
     if (first >= last) return;
-    T* const out = s.out + sum.out;
+    Streams<U, V> on_diagonal = s;
+    on_diagonal.out += sum.out;
     const auto [begin, end] = sums.terms_of(sum, first, last, room);
     if (begin == end && !s.update.reads) {  // of cdm's rows the half that the product does not reach
-      std::fill(out + first, out + last, T{});
+      std::fill(on_diagonal.out + first, on_diagonal.out + last, T{});
       return;
     }
-    RowTiles<U, V, 1>::run(s, out, begin, end, first, last);
+    RowTiles<U, V, 1>::run(on_diagonal, begin, end, first, last);
   }
 
   static void scattered(const Plan& plan, const Streams<U, V>& s) {

@@ -23,35 +23,33 @@ inline std::pair<const Term*, const Term*> terms_in(const std::vector<Term>& ter
   return {begin, end};
 }
 
-// The operands of one sum; v may be a block of columns, `v_stride` apart.
+// The operands of one sum; v and out may be blocks of columns, `v_stride` and `out_stride` apart.
 template <class U, class V>
-struct Operands {
-  const U* u;
-  const V* v;
-  int64 v_stride;
-  bool conj_u, conj_v;
-
-  Product<U, V> product(int64 u_at, int64 v_at) const {
-    return multiply(conjugate_if(conj_u, u[u_at]), conjugate_if(conj_v, v[v_at]));
-  }
-};
-
-// The operands, and what becomes of the sum; out may be a block of columns, `out_stride` apart.
-template <class U, class V>
-struct Streams : Operands<U, V> {
+struct Streams {
   using M = Mac<U, V>;
   using T = typename M::T;
+  const U* u;
+  const V* v;
   T* out;
-  int64 out_stride;
+  int64 v_stride, out_stride;
+  bool conj_u, conj_v;
   typename M::Signs signs;
   Update<T> update;
 
   Streams(const U* u, bool conj_u, const V* v, bool conj_v, T* out, Update<T> update)
-      : Operands<U, V>{u, v, 0, conj_u, conj_v},
+      : u(u),
+        v(v),
         out(out),
+        v_stride(0),
         out_stride(0),
+        conj_u(conj_u),
+        conj_v(conj_v),
         signs(M::signs(conj_u, conj_v)),
         update(update) {}
+
+  T product(int64 u_at, int64 v_at) const {
+    return multiply(conjugate_if(conj_u, u[u_at]), conjugate_if(conj_v, v[v_at]));
+  }
 };
 
 // Which terms meet the rows [i, i + n), and which hold all of them. Moves with the tile.
@@ -80,8 +78,8 @@ class Window {
 
 // Adds terms that may begin or end in the rows [i, i + n), value by value, to `columns` sums of each row.
 template <class U, class V>
-[[gnu::noipa]] void add_ragged(const Operands<U, V> s, const Term* begin, const Term* end, int64 i, int64 n,
-                               int columns, Product<U, V>* sums) {
+[[gnu::noipa]] void add_ragged(const Streams<U, V> s, const Term* begin, const Term* end, int64 i, int64 n, int columns,
+                               Product<U, V>* sums) {
   constexpr int step = Mac<U, V>::step;
   for (const Term* t = begin; t < end; ++t) {
     const int64 last = std::min(i + n, t->last);
@@ -104,13 +102,7 @@ class RowTiles {
  public:
   // The rows [first, last) of the sum over [begin, end).
   [[gnu::always_inline]] static void run(const S& given, const Term* begin, const Term* end, int64 first, int64 last) {
-    run(given, given.out, begin, end, first, last);
-  }
-  // The same, written to `out`.
-  [[gnu::always_inline]] static void run(const S& given, T* out, const Term* begin, const Term* end, int64 first,
-                                         int64 last) {
-    S s = given;  // for nobody else to see, so that it stays in registers
-    s.out = out;
+    const S s = given;  // for nobody else to see, so that it stays in registers
     Window w(begin, end);
     for (int64 i = first; i < last;) {
       const int64 rest = last - i;
@@ -153,9 +145,8 @@ class RowTiles {
       if (w.ragged()) {
         T sums[K][step];
         for (int k = 0; k < K; ++k) store(raw(sums[k]), M::total(acc[k][0], s.signs));
-        const Term *before = std::min(w.whole, w.some_end), *after = std::max({w.whole, w.whole_end, w.some});
-        if (w.some < before) add_ragged(s, w.some, before, i, step, K, sums[0]);
-        if (after < w.some_end) add_ragged(s, after, w.some_end, i, step, K, sums[0]);
+        add_ragged(s, w.some, std::min(w.whole, w.some_end), i, step, K, sums[0]);
+        add_ragged(s, std::max({w.whole, w.whole_end, w.some}), w.some_end, i, step, K, sums[0]);
         write(s, i, step, sums);
         return;
       }

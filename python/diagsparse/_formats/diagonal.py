@@ -134,7 +134,7 @@ class DiagonalArray(DiagonalProducts, MadeOfDiagonals):
     def _diagonal_to_read(self, k: int) -> np.ndarray:
         if self._packed:
             return self.diagonal(k)
-        if k not in self._occupied():
+        if max(self._shape) * self._dtype.itemsize > memory.SMALL and k not in self._occupied():
             return np.zeros(0, self.dtype)
         return self._place.host(self._core.diagonal(self._matrix, self._op, k, True))
 

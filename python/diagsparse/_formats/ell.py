@@ -48,6 +48,7 @@ class ell_array(Format):
     _structure = ("indices",)
     _optional = ("row_lengths",)
     _tables = ("values", "indices")
+    _padded = True
     _options = {"row_lengths": yes_or_no}
 
     @property

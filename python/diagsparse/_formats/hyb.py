@@ -49,7 +49,7 @@ class hyb_array(Format):
     format = "hyb"
     _structure = ("ell_indices", "coo_row", "coo_col")
     _tables = ("ell_indices",)
-    _several = True
+    _padded = _several = True
     _options = {"width": count}
 
     @property

@@ -32,6 +32,7 @@ class Family(Forecasts):
     _optional: ClassVar[tuple[str, ...]] = ()  # those that it may have besides
     _derived: ClassVar[tuple[str, ...]] = ()  # those that follow from the others
     _tables: ClassVar[tuple[str, ...]] = ()  # the parts that have two dimensions, the values among them
+    _padded: ClassVar[bool] = False  # whether some values lie in no place of the matrix, and are never read
     _several: ClassVar[bool] = False  # whether it is several matrices in one
     _options: ClassVar[dict[str, Callable[[Any, str], int]]] = {}  # of the layout: name, and what checks a value
     _packs: ClassVar[bool] = False  # whether it may be packed: one triangle, one period, 16-bit values
@@ -180,7 +181,7 @@ class Family(Forecasts):
 
     def count_nonzero(self: SparseArray) -> int:
         """Count the stored values that are not zero."""
-        if self._matrix.stored < self._matrix.values.size:  # padding, whose values nobody reads
+        if self._padded:
             return self._to_csr().count_nonzero()
         return sum(self._core.count_nonzero(self._matrix))
 

@@ -102,7 +102,8 @@ def memory_report(a: Any) -> dict[str, int | None]:
 
     In its own format it takes what it takes, its options and any room that it has to spare included. Of a packed matrix
     they are the bytes of the same matrix in full. Stored zeros of diagonals do not count where a format would drop
-    them. Nothing is allocated to find out.
+    them. No matrix is made to find out, but for the rows, as csr, of a format that does not store them: they are
+    forecast.
     """
     a = _sparse(a, "memory_report", "a")
     s = a._summary()

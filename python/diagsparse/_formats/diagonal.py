@@ -132,7 +132,7 @@ class DiagonalArray(DiagonalProducts, MadeOfDiagonals):
         return self._place.host(self._core.diagonal(self._matrix, self._op, k))
 
     def _diagonal_to_read(self, k: int) -> np.ndarray:
-        if self._packed:
+        if self._packed or not -self._shape[0] < k < self._shape[1]:
             return self.diagonal(k)
         if max(self._shape) * self._dtype.itemsize > memory.SMALL and k not in self._occupied():
             return np.zeros(0, self.dtype)

@@ -108,8 +108,10 @@ def analyze_structure(A: Any, *, rcm: bool = True) -> Structure:
     matrix, given = _as_csr(A)
     s, (m, n) = matrix._summary(), matrix.shape
     lengths = np.array([diagonal_length((m, n), k) for k in s.offsets.tolist()], np.int64)
-    filled, rows = s.fill / lengths, s.row_lengths
+    filled, found = s.fill / lengths, s.row_lengths
     half_full = filled >= 0.5
+    entries = matrix.to("cpu").to_scipy()
+    rows = np.repeat(np.arange(m, dtype=entries.indices.dtype), np.diff(entries.indptr))
     return Structure(
         shape=(m, n),
         dtype=given,
@@ -119,12 +121,12 @@ def analyze_structure(A: Any, *, rcm: bool = True) -> Structure:
         filled=filled,
         half_full=int(half_full.sum()),
         half_full_share=float(s.fill[half_full].sum() / max(1, s.entries)),
-        constant=sum(_is_constant(matrix.diagonal(k)) for k in s.offsets[s.fill == lengths].tolist()),
-        row_min=int(rows[0, 0]) if len(rows) else 0,
+        constant=int((_same_values(entries, rows, s.offsets) & (s.fill == lengths)).sum()),
+        row_min=int(found[0, 0]) if len(found) else 0,
         row_max=s.longest_row,
         row_mean=s.entries / max(1, m),
         bandwidth=int(abs(s.offsets).max(initial=0)),
-        bandwidth_rcm=_bandwidth_rcm(matrix.to_scipy()) if rcm and m == n else None,
+        bandwidth_rcm=_bandwidth_rcm(entries, rows) if rcm and m == n else None,
         blocks=s.blocks(),
         block_fill=s.entries / max(1, s.blocks() * BLOCK**2),
         symmetry=s.symmetry or "none",
@@ -144,18 +146,22 @@ def _as_csr(A: Any) -> tuple[SparseArray, np.dtype[Any]]:
     return FORMATS[COMMON](A.astype(held, copy=False)), A.dtype
 
 
-def _is_constant(diagonal: NDArray[Any]) -> bool:
-    return bool((diagonal == diagonal[0]).all())
+def _same_values(csr: Any, rows: NDArray[Any], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return of each occupied diagonal whether all of its entries hold one value."""
+    diagonal = np.searchsorted(offsets, csr.indices.astype(np.int64) - rows)
+    value = np.empty(len(offsets), csr.dtype)
+    value[diagonal] = csr.data  # any one of the diagonal's values
+    same: NDArray[np.bool_] = np.bincount(diagonal[csr.data != value[diagonal]], minlength=len(offsets)) == 0
+    return same
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:{'.1f' if share >= 0.01 else '.2g'}} %"
 
 
-def _bandwidth_rcm(csr: Any) -> int:
+def _bandwidth_rcm(csr: Any, rows: NDArray[Any]) -> int:
     if csr.nnz == 0:
         return 0
-    rows = np.repeat(np.arange(csr.shape[0], dtype=csr.indices.dtype), np.diff(csr.indptr))
     pattern = sparse.csr_array((np.ones(csr.nnz, np.int8), csr.indices, csr.indptr), shape=csr.shape)
     order = reverse_cuthill_mckee(pattern)
     place = np.empty(len(order), np.int64)

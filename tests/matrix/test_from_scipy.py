@@ -186,3 +186,17 @@ def test_copy_of_ours(format):
     for view in (A.T, A.conj()):
         B = make(format, view)
         assert B.format == format and np.array_equal(B.toarray(), view.toarray())
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.bool_])
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "hm", "ell"])
+def test_duplicates_are_summed_in_the_type_they_are_stored_in(format, dtype):
+    value = 100 if dtype is np.int8 else 1
+    for shape in ((9, 1), (1, 9), (2, 2)):
+        for kind in (sp.coo_array, sp.csr_array):
+            s = sp.coo_array((np.array([value] * 2, dtype), ([0, 0], [0, 0])), shape=shape)
+            if kind is sp.csr_array:
+                s = sp.csr_array((s.data, np.zeros(2, int), np.array([0] + [2] * shape[0])), shape=shape)
+            made = getattr(ds, f"{format}_array")(s, dtype=float)
+            assert made.toarray()[0, 0] == 2 * value and made.count_nonzero() == 1
+            assert s.data.dtype == dtype and s.data.tolist() == [value] * 2

@@ -28,7 +28,7 @@ def test_every_way_is_held_to_the_limit(format):
         lambda limit: make(S.tocsc(), max_bytes=limit),
         lambda limit: make(A, copy=True, max_bytes=limit),
         lambda limit: A.asformat(format, copy=True, max_bytes=limit),
-        lambda limit: make(*_parts(A), shape=(5, 5), max_bytes=limit, **how),
+        lambda limit: make(_parts(A), shape=(5, 5), max_bytes=limit, **how),
     ]
     for way in ways:
         with raises(MemoryError, "the limit is"):
@@ -39,7 +39,7 @@ def test_every_way_is_held_to_the_limit(format):
 def _parts(A):
     """Return the first argument of the constructor that parts are given as."""
     values, *others = (A.parts()[name] for name in ("values", *A._structure))
-    return [(values, tuple(others))] if A.format == "coo" else [(values, *others)]
+    return (values, tuple(others)) if A.format == "coo" else (values, *others)
 
 
 @FORMATS
@@ -105,3 +105,20 @@ def test_values_keep_their_kind(format):
         with raises(TypeError, "complex128", "float64", "imaginary"):
             A.values = wrong
     assert np.array_equal(A.values, before)
+
+
+@FORMATS
+def test_a_limit_is_looked_at_where_nothing_is_made(format):
+    A = ds.array(np.eye(3), format)
+    for call in (lambda wrong: A.asformat(format, max_bytes=wrong), lambda wrong: maker(format)(A, max_bytes=wrong)):
+        with raises(TypeError, "max_bytes='1GB'"):
+            call("1GB")
+
+
+@FORMATS
+def test_copies_of_diagonals_are_forecast(format, monkeypatch):
+    A = ds.array(ds.gallery.tridiagonal(50), format)
+    monkeypatch.setattr("diagsparse._places.memory.SMALL", 0)
+    monkeypatch.setattr("diagsparse._places.memory.available_bytes", lambda place=None: 8 * 49)
+    with raises(MemoryError, "would take", "392 B are free"):
+        A.diagonal()

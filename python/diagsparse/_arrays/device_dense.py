@@ -214,7 +214,7 @@ def operand(a: SparseArray, x: Any) -> Any:
 def write(place: Place, values: Any, new: Any) -> None:
     """Write a scalar or an array, from wherever it is, to the values of a matrix at `place`."""
     owner = owners.owner_of(new)
-    given = np.asarray(new).dtype if owner is None else owner.dtype(new)
+    given = host_dense.as_numpy(new, "values").dtype if owner is None else owner.dtype(new)
     if given.kind == "c" and values.dtype.kind != "c":
         raise TypeError(f"values: got {given} for {values.dtype} values; the imaginary parts would be lost")
     if isinstance(values, np.ndarray):

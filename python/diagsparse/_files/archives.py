@@ -115,7 +115,7 @@ class _Members:
         """Return the arrays of a format of ours, and their dimensions."""
         optional = [name for name in cls._optional if name in self._infos]
         names = "values", *cls._structure, *optional, *cls._derived
-        return {name: 2 if name in cls._tables else 1 for name in names}
+        return {name: 2 if name in cls._two_dimensional else 1 for name in names}
 
     def _parts(self, contents: dict[str, int], others: set[str], limit: int) -> dict[str, np.ndarray]:
         """Return these arrays, when there is no member but them and `others`."""

@@ -56,7 +56,7 @@ class cdm_array(DiagonalArray):
     format = "cdm"
     _labels = "rows"
     _structure = ("rows",)
-    _tables = ("values",)
+    _two_dimensional = ("values",)
     _shares_rows = True
 
     @classmethod

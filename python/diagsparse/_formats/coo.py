@@ -53,11 +53,17 @@ class coo_array(IndexedArray):
 
     @classmethod
     def _canonical(cls, a: Any) -> Any:
-        if a.shape[0] > a.nnz:
+        if a.shape[0] > a.nnz and a.format != "csr":
             return _in_order(a.tocoo())
         csr = sp.csr_array(a, copy=a.format == "csr")
         csr.sum_duplicates()
         return csr.tocoo()
+
+    @classmethod
+    def _beside_scipy(cls, s: Summary) -> int:
+        if s.shape[0] > s.stored:  # the order, and all arrays in it, of int64 where they were given so
+            return s.stored * (2 * s.itemsize + 64)
+        return super()._beside_scipy(s) + 8 * (s.shape[0] + 1)
 
     T = mT = Views.T  # a view, as of the diagonal formats: coo has no dual
 

@@ -68,7 +68,7 @@ class dia_array(DiagonalArray):
     """
 
     format = "dia"
-    _tables = ("values",)
+    _two_dimensional = ("values",)
     _part_options = ("align",)
 
     @classmethod

@@ -125,8 +125,7 @@ class DiagonalArray(DiagonalProducts, MadeOfDiagonals):
             k = integer(k, "diagonal: k")
         if not -self._shape[0] < k < self._shape[1]:
             return np.zeros(0, self.dtype)
-        if max(self._shape) * self._dtype.itemsize > memory.SMALL:
-            memory.require_free(diagonal_length(self._shape, k) * self._dtype.itemsize, f"diagonal: offset {k}")
+        self._foresee_diagonal(k)
         if self._packed:
             return self._alone(k).diagonal(k).astype(self.dtype, copy=False)
         return self._place.host(self._core.diagonal(self._matrix, self._op, k))

@@ -47,7 +47,7 @@ class ell_array(Format):
     format = "ell"
     _structure = ("indices",)
     _optional = ("row_lengths",)
-    _tables = ("values", "indices")
+    _two_dimensional = ("values", "indices")
     _padded = True
     _options = {"row_lengths": yes_or_no}
 

@@ -69,7 +69,7 @@ class Format(Constructed, Operators, Elementwise, Totals, Conversions, Views, Pr
 
     @classmethod
     def _from_device_tuple(
-        cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool
+        cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, max_bytes: int | None
     ) -> SparseArray:
         given, who, place = cls._by_name(arg), cls.__name__, devices.home(arg)
         taken = given.pop("values")
@@ -94,8 +94,8 @@ class Format(Constructed, Operators, Elementwise, Totals, Conversions, Views, Pr
         given = dict(zip(names, arg, strict=False))
         for name, part in given.items():
             shape = tuple(np.shape(part) if owners.owner_of(part) is None else part.shape)
-            if len(shape) != (2 if name in cls._tables else 1):
-                expected = "two dimensions" if name in cls._tables else "one dimension"
+            if len(shape) != (2 if name in cls._two_dimensional else 1):
+                expected = "two dimensions" if name in cls._two_dimensional else "one dimension"
                 raise ValueError(f"{cls.__name__}: {name} has shape {shape}, expected {expected}")
         return given
 

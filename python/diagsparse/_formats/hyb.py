@@ -48,7 +48,7 @@ class hyb_array(Format):
 
     format = "hyb"
     _structure = ("ell_indices", "coo_row", "coo_col")
-    _tables = ("ell_indices",)
+    _two_dimensional = ("ell_indices",)
     _padded = _several = True
     _options = {"width": count}
 

@@ -130,6 +130,7 @@ class IndexedArray(MadeOfEntries):
             k = integer(k, "diagonal: k")
         if not -self._shape[0] < k < self._shape[1]:
             return np.zeros(0, self.dtype)
+        self._foresee_diagonal(k)
         return self._place.host(self._core.diagonal(self._matrix, self._op, k))
 
     def eliminate_zeros(self) -> None:

@@ -20,7 +20,7 @@ from .packing import Packed, Packing, pack
 
 def integer_labels(labels: Any, who: str, what: str) -> list[int]:
     """Return offsets (or row indices) as a list of ints, or say why not."""
-    given = np.atleast_1d(np.asarray(labels))
+    given = np.atleast_1d(as_numpy(labels, who))
     if given.size == 0:
         return []
     if given.ndim != 1:

@@ -11,6 +11,7 @@ from .._arrays import owners
 from .._arrays.host_dense import as_numpy
 from .._matrix import devices
 from .._matrix.base import SparseArray
+from .._matrix.forecasts import sorting
 from .._matrix.gate import private
 from .._matrix.registry import COMMON
 from .._matrix.summary import Summary
@@ -41,10 +42,12 @@ class MadeOfEntries(Format):
             if (made := cls._as_it_is(a, kept, copy)) is not None:
                 return made
         cls._require(s, max_bytes, CPU, beside=cls._beside_scipy(s))
+        given = None if a.format in ("lil", "dok") else a.data
         a, in_order = private(a, who)
+        a.data = a.data.astype(kept, copy=False)  # duplicates are summed in the type that they are stored in
         made = a if in_order and a.format == cls.format else cls._canonical(a)
         values = np.require(made.data, kept, ["C", "A"])
-        if copy and np.may_share_memory(values, a.data):
+        if copy and np.may_share_memory(values, given):
             values = values.copy()
         structure = [(name, cls._index(made, name)) for name in cls._structure]
         return cls._wrap(CPU.core.indexed_matrix(cls.format, *a.shape, values, structure))
@@ -123,7 +126,13 @@ class MadeOfEntries(Format):
     def _index_pair(cls, arg: tuple[Any, ...]) -> Any:
         """Return the two index arrays among the parts that a user gave."""
         in_lines = cls._structure[1] == "indptr"
-        indices = arg[1:] if len(arg) == 3 and in_lines else arg[1] if len(arg) == 2 else ()
+        indices = (
+            arg[1:]
+            if len(arg) == 3 and in_lines
+            else arg[1]
+            if len(arg) == 2 and not isinstance(arg[1], (set, dict))
+            else ()
+        )
         if (count := length_hint(indices)) != 2:  # 0 of what has no length
             expected = "(values, (rows, columns))" + " or (values, indices, indptr)" * in_lines
             raise ValueError(
@@ -137,7 +146,7 @@ class MadeOfEntries(Format):
 
     @classmethod
     def _from_device_tuple(
-        cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool
+        cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, max_bytes: int | None
     ) -> SparseArray:
         """Build where some parts lie on a GPU: entries in any order, sorted and summed there."""
         who, place = f"{cls.format}_array", devices.home(arg)
@@ -152,7 +161,11 @@ class MadeOfEntries(Format):
         )
         kept = value_dtype(owners.dtype_of(arg[0]), dtype, who)
         values = owners.bring(arg[0], kept, place, who, "a part")
+        if len(values.shape) != 1:
+            raise ValueError(f"{who}: values has shape {tuple(values.shape)}, expected one dimension")
         shape = _shape_of(first, second, layout) if shape is None else shape
+        s = Summary(shape, kept.itemsize, values.shape[0])
+        cls._require(s, max_bytes, place, beside=sorting(s.stored, kept.itemsize, place))
         return devices.entries(cls.format, shape, values, first, second, layout, place)
 
 

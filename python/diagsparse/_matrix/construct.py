@@ -30,7 +30,7 @@ def array(arg: Any, format: str | None = None, *, dtype: Any = None, device: str
         One of `diagsparse.formats()`. By default: a matrix of ours as it is; else the format with the
         fewest bytes among ``hm`` and ``csr`` (`hm` wins where the occupied diagonals are nearly full).
     dtype : dtype, optional
-        Of the values; needed for integers and bools.
+        Of the values; needed for integers and bools. 16-bit floats need a `format` that stores diagonals.
     device : str, optional
         ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ...; by default where `arg` lies.
 
@@ -206,7 +206,7 @@ def _from_tuple(
         cls._require(Summary.of_nothing(wanted, kept.itemsize), max_bytes, target)
         return cls._empty(wanted, kept, target)
     if devices.on_gpu(arg):
-        made = cls._from_device_tuple(arg, shape, dtype, copy)
+        made = cls._from_device_tuple(arg, shape, dtype, copy, max_bytes)
     else:
         made = cls._from_tuple(arg, shape, dtype, copy, max_bytes)
     return limited(made, max_bytes)

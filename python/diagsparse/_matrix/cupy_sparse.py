@@ -13,6 +13,7 @@ from .._places.backend import CPU, Place, gpu
 from .._places.types import value_dtype
 from . import devices
 from .family import convert
+from .forecasts import sorting
 from .summary import Summary, inside
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ def from_sparse(cls: type[SparseArray], a: Any, dtype: Any, max_bytes: int | Non
     a = a if a.format in _ENTRIES else a.tocsr()
     entries = cls._for_entries()
     limit = max_bytes if entries is cls else None
-    entries._require(Summary(a.shape, kept.itemsize, a.nnz), limit, place)
+    s = Summary(a.shape, kept.itemsize, a.nnz)
+    entries._require(s, limit, place, beside=sorting(a.nnz, kept.itemsize, place))
     first, second = (_view(getattr(a, name), place) for name in _ENTRIES[a.format])
     made = devices.entries(entries.format, a.shape, _view(a.data, place, kept), first, second, a.format, place)
     return convert(made, cls.format, max_bytes)

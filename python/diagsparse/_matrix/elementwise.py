@@ -107,10 +107,23 @@ class Elementwise:
         return self._with(lambda values: _divided(values, self._stored(other)))
 
     def _over(self: SparseArray, other: Any) -> Any:
-        """Return the quotient with a dense array: as in SciPy, what is not stored stays 0 even over 0."""
+        """Return the quotient with a dense array: zeros stay zeros, whatever divides them. On a GPU by the host."""
         if construct.is_sparse(other):
             raise _zeros_divide(type(other).__name__, "A / B.toarray()")
-        return self.multiply(1.0 / self._dense_operand(other, "/")) if construct.is_dense(other) else NotImplemented
+        if not construct.is_dense(other):
+            return NotImplemented
+        divisor = self._dense_operand(other, "/")
+        self._require_broadcast(divisor.shape, "/")
+        kept = np.true_divide(1, np.empty(0, owners.dtype_of(divisor))).dtype
+        dtype = value_dtype(sum_dtype(self.dtype, kept), None, f"{self.format}_array")
+        if self._place is not CPU:
+            if owners.owner_of(divisor) is not None:
+                divisor = self._place.host(owners.bring(divisor, dtype, self._place, "/", "the divisor"))
+            return (self.to("cpu") / divisor).to(self.device)
+        plain = unpacked(self).astype(dtype, copy=False)
+        plain = plain.copy() if plain._op else plain
+        at_places = plain._with(np.ones_like)._scaled_by(divisor)  # the divisor wherever something is stored
+        return plain._with(lambda v: np.where(v == 0, v, v / at_places._matrix.values))
 
     def __rtruediv__(self: SparseArray, other: Any) -> Any:
         raise _zeros_divide(type(self).__name__, "x / A.toarray()")
@@ -170,14 +183,16 @@ class Elementwise:
         if not construct.is_dense(other):
             raise TypeError(f"multiply: got {type(other).__name__}, expected a number, a sparse matrix or an array")
         dense = self._dense_operand(other, "multiply")
-        try:
-            if np.broadcast_shapes(tuple(dense.shape), self.shape) != self.shape:
-                raise ValueError
-        except ValueError:
-            raise ValueError(
-                f"multiply: shape {tuple(dense.shape)} does not broadcast to {self.shape[0]} x {self.shape[1]}"
-            ) from None
+        self._require_broadcast(dense.shape, "multiply")
         return unpacked(self)._scaled_by(dense)
+
+    def _require_broadcast(self: SparseArray, shape: Any, who: str) -> None:
+        try:
+            fits = np.broadcast_shapes(tuple(shape), self.shape) == self.shape
+        except ValueError:
+            fits = False
+        if not fits:
+            raise ValueError(f"{who}: shape {tuple(shape)} does not broadcast to {self.shape[0]} x {self.shape[1]}")
 
     def _dense_operand(self: SparseArray, other: Any, who: str) -> Any:
         """Return an array on a GPU as it is, where this matrix is on one too; anything else as a NumPy array."""

@@ -31,9 +31,8 @@ class Family(Forecasts):
     _structure: ClassVar[tuple[str, ...]] = ()  # the parts beside the values that a matrix is made of
     _optional: ClassVar[tuple[str, ...]] = ()  # those that it may have besides
     _derived: ClassVar[tuple[str, ...]] = ()  # those that follow from the others
-    _tables: ClassVar[tuple[str, ...]] = ()  # the parts that have two dimensions, the values among them
-    _padded: ClassVar[bool] = False  # whether some values lie in no place of the matrix, and are never read
-    _several: ClassVar[bool] = False  # whether it is several matrices in one
+    _two_dimensional: ClassVar[tuple[str, ...]] = ()  # the parts that have two dimensions, the values among them
+    _padded = _several = False  # whether some values lie in no place, never read; whether it is several matrices in one
     _options: ClassVar[dict[str, Callable[[Any, str], int]]] = {}  # of the layout: name, and what checks a value
     _packs: ClassVar[bool] = False  # whether it may be packed: one triangle, one period, 16-bit values
     _batched: ClassVar[bool] = False  # whether matrices of one layout make a batch
@@ -125,7 +124,7 @@ class Family(Forecasts):
 
     @classmethod
     def _from_device_tuple(
-        cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool
+        cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, max_bytes: int | None
     ) -> SparseArray:
         """Do the same where some of the parts lie on a GPU."""
         raise NotImplementedError
@@ -280,6 +279,8 @@ def unpacked(a: SparseArray, max_bytes: int | None = None) -> SparseArray:
 def convert(a: SparseArray, format: str, max_bytes: int | None = None) -> SparseArray:
     """Return `a` in another format (itself in its own), after a forecast."""
     cls = format_class(format)
+    if max_bytes is not None:
+        memory.checked_limit(max_bytes)
     if format == a.format:
         return a
     full = unpacked(a, max_bytes)

@@ -13,7 +13,7 @@ from .._places import memory
 from .._places.backend import CPU, Place
 from .._places.types import widened
 from .registry import COMMON, FORMATS
-from .summary import Summary
+from .summary import Summary, diagonal_length
 
 if TYPE_CHECKING:
     from .base import SparseArray
@@ -87,6 +87,11 @@ class Forecasts:
     def _foresee(cls, a: SparseArray, max_bytes: int | None, held: int = 0) -> None:
         """Raise, before anything is done, where `a` is known to be too large in this format; its maker looks again."""
 
+    def _foresee_diagonal(self: SparseArray, k: int) -> None:
+        """Raise where a copy of diagonal `k` does not fit."""
+        if max(self._shape) * self._dtype.itemsize > memory.SMALL:
+            memory.require_free(diagonal_length(self._shape, k) * self._dtype.itemsize, f"diagonal: offset {k}")
+
     def _summary(self: SparseArray) -> Summary:
         """Return what forecasts ask of this matrix."""
         size = widened(self.dtype).itemsize
@@ -117,10 +122,11 @@ class Forecasts:
 
     def _in_rows(self: SparseArray) -> tuple[Any, int]:
         """Return this view as native code is asked for what follows from the places of entries: it makes csr of it."""
-        if self._format != COMMON or self._op:
+        nbytes = 8 * min(sum(self._shape), 8 * self.nnz + (1 << 16))  # counts by diagonal, as of `table_pays`
+        if self._format != COMMON:
             common, s = FORMATS[COMMON], Summary(self.shape, widened(self.dtype).itemsize, self.nnz)
-            nbytes = common._forecast(s) + self._to_csr_beside(s)
-            memory.require_free(nbytes, f"{self.format}_array: its rows, which a forecast reads,", self._place)
+            nbytes += common._forecast(s) + self._to_csr_beside(s)
+        memory.require_free(nbytes, f"{self.format}_array: its rows, which a forecast reads,", self._place)
         return self._matrix, self._op
 
 

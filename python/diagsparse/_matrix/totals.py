@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._arrays.host_dense import check_writeable, refuse_part_of
 from .._places import memory
 from .._places.arguments import integer
 from .._places.types import VALUE_TYPES, widened
@@ -44,10 +45,11 @@ class Totals:
         along = _axis(axis)
         if out is not None:
             _check_output(out, () if along is None else (self._shape[1 - along],))
+            refuse_part_of(self._matrix.values, out, "sum", self._core)
         kept = self._dtype
         if dtype is not None and np.dtype(dtype) in VALUE_TYPES:
             kept = np.dtype(dtype)
-        if along is None and kept is self._dtype:
+        if along is None and np.promote_types(kept, widened(self._dtype)) == widened(self._dtype):
             made = self._total()
         else:
             view = self.T if along == 0 else self
@@ -87,3 +89,4 @@ def _check_output(out: Any, shape: tuple[int, ...]) -> None:
         raise TypeError(f"sum: out is {type(out).__name__}, expected a NumPy array")
     if out.shape != shape:
         raise ValueError(f"sum: out has shape {out.shape}, expected {shape}")
+    check_writeable(out, "sum")

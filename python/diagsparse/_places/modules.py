@@ -6,7 +6,7 @@ A module is one object of these. ``tests/package/test_stubs.py`` holds both agai
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, overload
 
 import numpy as np
 
@@ -93,7 +93,10 @@ class Plan(Protocol):
     def result(self, dtype: str) -> Matrix: ...
     def check_into(self, a: Matrix, b: Matrix, out: Matrix) -> None: ...
     def run(self, a: Matrix, b: Matrix, alpha: complex = 1.0) -> Matrix: ...
-    def run_into(self, a: Matrix, b: Matrix, out: Matrix, alpha: complex = 1.0, beta: complex = 0.0) -> None: ...
+    @overload
+    def run_into(self, a: Matrix, b: Matrix, out: Matrix, /) -> None: ...
+    @overload
+    def run_into(self, a: Matrix, b: Matrix, out: Matrix, alpha: complex, beta: complex, /) -> None: ...
 
 
 class Core(Protocol):

@@ -7,9 +7,9 @@
 #include "bind/device.hpp"
 #include "core/gate.hpp"
 #include "core/matvec.hpp"
+#include "cpu/comparisons.hpp"
 #include "cpu/dense.hpp"
 #include "cpu/measure.hpp"
-#include "cpu/comparisons.hpp"
 #include "cpu/parallel.hpp"
 
 namespace py = pybind11;

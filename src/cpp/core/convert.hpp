@@ -33,8 +33,6 @@ std::optional<int64> differing_diagonal(const Matrix& packed, const Matrix& full
 Matrix rest_of_rows(const Matrix& csr, int64 width);
 
 // ---- For the tables of the formats ------------------------------------------------------------------
-// What the formats by diagonals have alike.
-constexpr Format diagonal_table(const char* name);
 Matrix diagonals_from_csr(const Matrix& csr, const Format& format, const Options& options);
 // Stored zeros are dropped: padding and explicit zeros look alike in a diagonal format.
 Matrix csr_from_diagonals(const Matrix& a, Op op);
@@ -50,6 +48,7 @@ Matrix entries_across(const Matrix& a, Op op, const Format& format);
 Matrix entries_from_csr(const Matrix& csr, const Format& format, const Options& options);
 Matrix entries_to_csr(const Matrix& a, Op op);
 
+// What the formats by diagonals have alike.
 constexpr Format diagonal_table(const char* name) {
   return {.name = name,
           .family = &diagonal_family,

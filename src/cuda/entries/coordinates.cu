@@ -81,15 +81,16 @@ std::shared_ptr<ResidentIndex> by_keys(const Matrix& a, bool transposed) {
 
 __global__ void __launch_bounds__(kBlock) count_up(double* numbers, int64 count) {
   const int64 e = thread_index();
-  if (e < count) numbers[e] = static_cast<double>(e);
+  if (e < count) numbers[e] = static_cast<double>(e + 1);
 }
 
 __global__ void __launch_bounds__(kBlock) to_places(const double* numbers, int64 count, std::int64_t* places) {
   const int64 e = thread_index();
-  if (e < count) places[e] = static_cast<std::int64_t>(numbers[e]);
+  if (e < count) places[e] = static_cast<std::int64_t>(numbers[e]) - 1;
 }
 
-// Of any format: the csr of a matrix whose values are the places of its values.
+// Of any format: the csr of a matrix whose values are the places of its values, counted from 1, for zeros may be
+// dropped.
 std::shared_ptr<ResidentIndex> by_conversion(const Matrix& a, bool transposed) {
   Array numbers = Array::empty(DType::f64, a.structure->values_shape);
   launch("count up", count_up, blocks(numbers.size()), dim3(kBlock), numbers.as<double>(), numbers.size());

@@ -58,8 +58,9 @@ struct CsrMatvec {
   }
 
   // Calls put(i, the sum of product(value, column) over row i), in the order of the entries.
-  template <class Product, class Put>
-  [[gnu::always_inline]] static void sum_rows(const Csr<U> a, int64 begin, int64 end, const Product product, const Put put) {
+  template <class Multiply, class Put>
+  [[gnu::always_inline]] static void sum_rows(const Csr<U> a, int64 begin, int64 end, const Multiply product,
+                                              const Put put) {
     const U* value = a.values + a.indptr[begin];
     const std::int32_t* column = a.indices + a.indptr[begin];
     for (int64 i = begin; i < end; ++i) {

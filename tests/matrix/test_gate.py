@@ -247,3 +247,16 @@ def test_arrays_that_belong_to_no_part():
     arrays = [(name, parts[name]) for name in ("ell_indices", "coo_row", "coo_col")]
     with raises(ValueError, "hyb_array", "diagonal", "belong to none"):
         A._core.indexed_matrix("hyb", 6, 6, parts["values"], [*arrays, ("diagonal", np.zeros(6, np.int32))])
+
+
+@pytest.mark.parametrize("format", ["ell", "hyb"])
+def test_a_width_that_no_memory_bounds(format):
+    """Of a matrix without rows the index array may have any number of rows: nothing is counted up to it."""
+    empty, none = np.zeros((2**40, 0), np.int32), np.zeros(0, np.int32)
+    if format == "ell":
+        A = ds.ell_array((np.zeros((2**40, 0)), empty), shape=(0, 7))
+    else:
+        A = ds.hyb_array((np.zeros(0), empty, none, none), shape=(0, 7))
+    assert A.nnz == A.count_nonzero() == 0 and (A @ np.ones(7)).shape == (0,) and A.toarray().shape == (0, 7)
+    assert A.tocsr().nnz == A.T.tocsr().nnz == (A + A).nnz == 0 and A.sum() == 0
+    assert np.array_equal(A.T @ none.astype(float), np.zeros(7)) and A.copy().asformat("hm").shape == (0, 7)

@@ -171,7 +171,8 @@ Fault fault_in_ell(const Ell<float>& a) {
   for (int64 i = 0; a.row_lengths && i < a.rows; ++i) {
     if (a.row_lengths[i] < 0 || a.row_lengths[i] > a.width) return {Fault::pointers, i};
   }
-  for (int64 w = 0; w < a.width; ++w) {
+  const int64 width = a.rows > 0 ? a.width : 0;  // which no memory bounds where there are no rows
+  for (int64 w = 0; w < width; ++w) {
     checkpoint();
     for (int64 i = 0, e = w * a.rows; i < a.rows; ++i, ++e) {
       const std::int32_t j = a.indices[e];

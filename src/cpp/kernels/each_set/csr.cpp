@@ -35,7 +35,9 @@ struct CsrMatvec {
   static void gather(const Csr<U>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const Update<T> update(alpha, beta);
     const int64 nnz = a.indptr[a.rows], x_step = Plain ? 1 : x.row_stride, y_step = Plain ? 1 : y.row_stride;
-    const int64 tasks = std::max<int64>(1, std::min<int64>((nnz + a.rows) / 8192, 1024));
+    // Few, since each looks for its border in memory that no cache holds; but Ctrl-C waits for the end of one.
+    const int64 work = nnz + a.rows, few = std::max<int64>(16 * concurrent_tasks(), work >> 24);
+    const int64 tasks = std::clamp<int64>(work / 8192, 1, few);
     parallel_for(tasks, (nnz + a.rows) * x.cols, [&](int64 task) {
       const int64 begin = border(a, nnz, tasks, task), end = border(a, nnz, tasks, task + 1);
       for (int64 c = 0; c < x.cols; ++c) {

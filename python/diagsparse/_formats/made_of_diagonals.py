@@ -60,7 +60,7 @@ class MadeOfDiagonals(Packed, Format):
                 raise ValueError(
                     f'{who}: period="auto" is for matrices; pass the rows that (values, {cls._labels}) hold'
                 )
-            make = cls._from_device_tuple if devices.on_gpu(arg) else cls._from_tuple
+            make = cls._from_device_pair if devices.on_gpu(arg) else cls._from_pair
             return construct.limited(make(arg, shape, dtype, copy, packing, given), max_bytes)
         wanted = None if dtype is None else named_dtype(dtype)
         narrow = wanted is not None and is_narrow(wanted)
@@ -79,7 +79,7 @@ class MadeOfDiagonals(Packed, Format):
         return cls._wrap(CPU.core.diagonal_matrix(cls.format, *shape, labels, values, "", 0, *options.codes()))
 
     @classmethod
-    def _from_tuple(  # type: ignore[override]
+    def _from_pair(
         cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, packing: Packing,
         given: dict[str, Any],
     ) -> SparseArray:  # fmt: skip
@@ -122,7 +122,7 @@ class MadeOfDiagonals(Packed, Format):
         raise ValueError(f"{cls.format}_array: (values, {cls._labels}) do not tell the shape; pass shape=(m, n)")
 
     @classmethod
-    def _from_device_tuple(  # type: ignore[override]
+    def _from_device_pair(
         cls, arg: tuple[Any, ...], shape: Any, dtype: Any, copy: bool, packing: Packing, given: dict[str, Any]
     ) -> SparseArray:
         """Build from ``(values, offsets)``, where some lie on a GPU; values are shared where they fit."""

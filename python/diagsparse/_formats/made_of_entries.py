@@ -99,11 +99,15 @@ class MadeOfEntries(Format):
     def _from_tuple(
         cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, max_bytes: int | None
     ) -> SparseArray:
-        cls._check_tuple(arg)
-        who, values = f"{cls.format}_array", np.asarray(arg[0])
+        who, indices = f"{cls.format}_array", cls._index_pair(arg)
+        if (values := as_numpy(arg[0], who)).ndim != 1:
+            raise ValueError(f"{who}: values has shape {values.shape}, expected one dimension")
+        for array in (as_numpy(index, who) for index in indices):
+            if array.dtype.kind not in "iu" and array.size:
+                raise TypeError(f"{who}: indices are of type {array.dtype}, expected integers")
         kept = value_dtype(values.dtype, dtype, who)  # SciPy takes fewer types
         values = values.astype(kept, copy=False)
-        if len(arg) == 2 and shape is not None and values.ndim == 1:  # SciPy makes pointers to all lines of it
+        if len(arg) == 2 and shape is not None:  # SciPy makes pointers to all lines of it
             s = Summary(shape, kept.itemsize, len(values))
             cls._require(s, max_bytes, CPU, beside=cls._beside_scipy(s))
         try:
@@ -113,26 +117,14 @@ class MadeOfEntries(Format):
         return cls._from_scipy(made, None, copy, max_bytes)
 
     @classmethod
-    def _check_tuple(cls, arg: tuple[Any, ...]) -> None:
-        """Raise for parts that SciPy would take as something else, or truncate."""
-        indices = cls._index_pair(arg)
-        if (values := as_numpy(arg[0], f"{cls.format}_array")).ndim != 1:
-            raise ValueError(f"{cls.format}_array: values has shape {values.shape}, expected one dimension")
-        for array in map(np.asarray, indices):
-            if array.dtype.kind not in "iu" and array.size:
-                raise TypeError(f"{cls.format}_array: indices are of type {array.dtype}, expected integers")
-
-    @classmethod
     def _index_pair(cls, arg: tuple[Any, ...]) -> Any:
         """Return the two index arrays among the parts that a user gave."""
         in_lines = cls._structure[1] == "indptr"
-        indices = (
-            arg[1:]
-            if len(arg) == 3 and in_lines
-            else arg[1]
-            if len(arg) == 2 and not isinstance(arg[1], (set, dict))
-            else ()
-        )
+        indices: Any = ()
+        if len(arg) == 3 and in_lines:
+            indices = arg[1:]
+        elif len(arg) == 2 and not isinstance(arg[1], (set, dict)):
+            indices = arg[1]
         if (count := length_hint(indices)) != 2:  # 0 of what has no length
             expected = "(values, (rows, columns))" + " or (values, indices, indptr)" * in_lines
             raise ValueError(

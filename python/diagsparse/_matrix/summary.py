@@ -31,7 +31,7 @@ class Summary:
     def __init__(self, shape: tuple[int, int], itemsize: int, stored: int, **found: Callable[..., Any]) -> None:
         self.shape, self.itemsize, self.stored = shape, itemsize, stored
         self._found = found
-        self._occupied: dict[int, int] = {}
+        self._counted: dict[int, int] = {}
         self._beyond: dict[int, int] = {}
 
     @cached_property
@@ -68,9 +68,9 @@ class Summary:
 
     def blocks(self, size: int = BLOCK) -> int:
         """Return how many of the ``size x size`` blocks hold entries; the last ones are cut off by the edges."""
-        if size not in self._occupied:
-            self._occupied[size] = self._found["blocks"](size)
-        return self._occupied[size]
+        if size not in self._counted:
+            self._counted[size] = self._found["blocks"](size)
+        return self._counted[size]
 
     @cached_property
     def symmetry(self) -> str | None:

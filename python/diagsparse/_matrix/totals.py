@@ -49,7 +49,8 @@ class Totals:
         kept = self._dtype
         if dtype is not None and np.dtype(dtype) in VALUE_TYPES:
             kept = np.dtype(dtype)
-        if along is None and np.promote_types(kept, widened(self._dtype)) == widened(self._dtype):
+        wider = kept is not self._dtype and np.promote_types(kept, own := widened(self._dtype)) != own
+        if along is None and not wider:
             made = self._total()
         else:
             view = self.T if along == 0 else self

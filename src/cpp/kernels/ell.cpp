@@ -8,6 +8,7 @@
 #include "core/kernel_table.hpp"
 #include "cpu/parallel.hpp"
 #include "formats/csr.hpp"
+#include "kernels/scatter.hpp"
 
 namespace diagsparse {
 
@@ -18,18 +19,17 @@ constexpr int64 kRows = 512;  // rows a task: their sums stay in the first cache
 int64 tasks_of(int64 rows) { return (rows + kRows - 1) / kRows; }
 
 // Kernel "row" of y = alpha op(A) x + beta y.
-// op = N: a block of rows at a time, one entry of each after the other, as they lie. A row's entries are summed in
-// their
-//         order, from zero, up to its padding.
-// op = T: tasks are ranges of columns, and every task reads all entries; y[j] sums in the order of the rows.
+// op = N: a block of rows at a time, one entry of each after the other, as they lie. A row is summed in the order of
+//         its entries, from zero, up to its padding.
+// op = T: kernels/scatter.hpp, block of rows by block.
 template <class U, class V>
 struct EllMatvec {
   using T = Product<U, V>;
 
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const Ell<U> a = Ell<U>::of(m);
-    if (op.transposed) scatter(a, m.structure->stored(), op.conjugated, alpha, x, beta, y);
-    else gather(a, op.conjugated, alpha, x, beta, y);
+    if (!op.transposed) return gather(a, op.conjugated, alpha, x, beta, y);
+    scatter<U, V>(m.structure->stored(), op.conjugated, alpha, x, beta, y, [&](const auto& take) { walk(a, take); });
   }
 
  private:
@@ -67,31 +67,18 @@ struct EllMatvec {
     });
   }
 
-  static void scatter(const Ell<U>& a, int64 stored, bool conj, Scalar alpha, const Dense& x, Scalar beta,
-                      const Dense& y) {
-    const int64 tasks = stored * x.cols < kSerialWork ? 1 : concurrent_tasks();
-    const Factor<T> scale(alpha);
-    const Update<T> update(0.0, beta);
-    parallel_for(tasks, stored * x.cols, [&](int64 task) {
-      const int64 low = y.rows * task / tasks, high = y.rows * (task + 1) / tasks;
-      for (int64 c = 0; c < x.cols; ++c) {
-        const V* in = x.as<V>() + c * x.col_stride;
-        T* out = y.as<T>() + c * y.col_stride;
-        for (int64 j = low; j < high; ++j) update.one(out + j * y.row_stride, T{});
-        for (int64 first = 0; first < a.rows; first += kRows) {
-          checkpoint();
-          const int64 last = std::min(a.rows, first + kRows);
-          for (int64 w = 0; w < a.width; ++w) {
-            for (int64 i = first; i < last; ++i) {
-              const int64 e = w * a.rows + i, j = a.indices[e];
-              if (j < low || j >= high) continue;
-              const U value = conjugate_if(conj, a.values[e]);
-              out[j * y.row_stride] += scale * multiply(value, in[i * x.row_stride]);
-            }
-          }
+  // Calls take(i, j, value) for every entry: blocks of rows, as they lie.
+  template <class Take>
+  static void walk(const Ell<U>& a, const Take& take) {
+    for (int64 first = 0; first < a.rows; first += kRows) {
+      checkpoint();
+      const int64 last = std::min(a.rows, first + kRows);
+      for (int64 w = 0; w < a.width; ++w) {
+        for (int64 i = first, e = w * a.rows + first; i < last; ++i, ++e) {
+          if (a.indices[e] >= 0) take(i, a.indices[e], a.values[e]);
         }
       }
-    });
+    }
   }
 };
 

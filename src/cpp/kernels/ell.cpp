@@ -9,12 +9,13 @@
 #include "cpu/parallel.hpp"
 #include "formats/csr.hpp"
 #include "kernels/scatter.hpp"
+#include "kernels/turned_rows.hpp"
 
 namespace diagsparse {
 
 namespace {
 
-constexpr int64 kRows = 512;  // rows a task: their sums stay in the first cache
+constexpr int64 kRows = kTurnedRows;  // a task
 
 int64 tasks_of(int64 rows) { return (rows + kRows - 1) / kRows; }
 
@@ -37,31 +38,12 @@ struct EllMatvec {
     const Update<T> update(alpha, beta);
     parallel_for(tasks_of(a.rows), a.rows * a.width * x.cols, [&](int64 task) {
       const int64 first = task * kRows, count = std::min(kRows, a.rows - first);
+      const TurnedRows<U> block{count, a.width, a.rows, a.indices + first, a.values + first};
       T sums[kRows];
       for (int64 c = 0; c < x.cols; ++c) {
-        const V* in = x.as<V>() + c * x.col_stride;
         T* out = y.as<T>() + c * y.col_stride + first * y.row_stride;
         std::fill_n(sums, count, T{});
-        for (int64 w = 0; w < a.width; ++w) {
-          const std::int32_t* index = a.indices + w * a.rows + first;
-          const U* value = a.values + w * a.rows + first;
-          std::int32_t any = 0, all = -1;  // negative where some of them, and where all of them are padding
-          for (int64 i = 0; i < count; ++i) {
-            any |= index[i];
-            all &= index[i];
-          }
-          if (all < 0) break;  // the block's rows are over
-          const auto add = [&](int64 i) {
-            sums[i] += multiply(conjugate_if(conj, value[i]), in[index[i] * x.row_stride]);
-          };
-          if (any >= 0) {
-            for (int64 i = 0; i < count; ++i) add(i);
-          } else {
-            for (int64 i = 0; i < count; ++i) {
-              if (index[i] >= 0) add(i);
-            }
-          }
-        }
+        add_turned(block, conj, x.as<V>() + c * x.col_stride, x.row_stride, sums);
         for (int64 i = 0; i < count; ++i) update.one(out + i * y.row_stride, sums[i]);
       }
     });

@@ -1,0 +1,95 @@
+"""Matrices of constant diagonals, and finite differences on grids."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from .making import Dtype, Format, as_format, checked_dtype, numbers, of_constants, of_diagonals, whole
+
+_STENCILS = {3: (1, False), 5: (2, False), 7: (3, False), 9: (2, True), 27: (3, True)}  # points: dimensions, corners
+
+
+def tridiagonal(
+    n: int, *, lower: complex = -1, main: complex = 2, upper: complex = -1, dtype: Dtype = float, format: Format = None
+) -> Any:
+    """Tridiagonal matrix of order `n` with constant diagonals (zero ones left out), by default the second difference.
+
+    >>> from diagsparse import gallery
+    >>> gallery.tridiagonal(3).toarray()
+    array([[ 2., -1.,  0.],
+           [-1.,  2., -1.],
+           [ 0., -1.,  2.]])
+    """
+    n = whole("tridiagonal", "n", n, "an order")
+    values = numbers("tridiagonal", "(lower, main, upper)", (lower, main, upper))
+    return of_constants("tridiagonal", (n, n), np.arange(-1, 2), values, dtype, format)
+
+
+def toeplitz(
+    first_column: ArrayLike, first_row: ArrayLike | None = None, *, dtype: Dtype = None, format: Format = None
+) -> Any:
+    """Toeplitz matrix (m x n) of a first column (m,) and a first row (n,); only the nonzero diagonals are stored.
+
+    As in `scipy.linalg.toeplitz`, `first_row` defaults to the conjugate of the column and its first element is ignored.
+    `dtype` defaults to that of the values, float64 for integers.
+
+    >>> from diagsparse import gallery
+    >>> gallery.toeplitz([4, 1, 0], [4, 0, 2, 0]).toarray()
+    array([[4., 0., 2., 0.],
+           [1., 4., 0., 2.],
+           [0., 1., 4., 0.]])
+    """
+    column = numbers("toeplitz", "first_column", first_column)
+    row = column.conj() if first_row is None else numbers("toeplitz", "first_row", first_row)
+    values = np.concatenate((column[::-1], row[1:]))
+    offsets = np.arange(len(values)) - (len(column) - 1)
+    dtype = values.dtype if dtype is None and values.dtype.kind in "fc" else dtype
+    return of_constants("toeplitz", (len(column), len(row)), offsets, values, dtype, format)
+
+
+def stencil(
+    points: int, shape: int | Sequence[int], *, periodic: bool = False, dtype: Dtype = float, format: Format = None
+) -> Any:
+    """Negative Laplacian by finite differences on a grid (unit spacing, C order), Dirichlet or periodic.
+
+    `points` is 3 (1-D), 5 or 9 (2-D), 7 or 27 (3-D); `shape` is the grid's, one number standing for all its axes; the
+    matrix has a row per grid point.  Neighbours hold -1 and the main diagonal points - 1; 9 and 27 points take the
+    corners in (27: the matrix of the HPCG benchmark).  Periodic axes need 3 points or more; in two and three dimensions
+    a periodic grid comes as a `csr_array`, since its wrapped diagonals are mostly empty.
+
+    >>> from diagsparse import gallery
+    >>> gallery.stencil(5, (100, 200)).offsets
+    array([-200,   -1,    0,    1,  200], dtype=int32)
+    """
+    if points not in _STENCILS:
+        raise ValueError(f"gallery.stencil: points is {points!r}, expected one of {', '.join(map(str, _STENCILS))}")
+    dimensions, corners = _STENCILS[points]
+    sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,) * dimensions
+    grid = tuple(whole("stencil", "shape", size, "a count of grid points") for size in sizes)
+    if len(grid) != dimensions:
+        raise ValueError(f"gallery.stencil: shape is {grid}, but {points} points need a {dimensions}-D grid")
+    if periodic and min(grid) < 3:
+        raise ValueError(f"gallery.stencil: shape is {grid}, but a periodic axis needs at least 3 points")
+    dtype = checked_dtype("stencil", dtype)
+    steps = [step for step in product((-1, 0, 1), repeat=dimensions) if corners or sum(map(abs, step)) <= 1]
+    coefficients = np.array([-1 if any(step) else points - 1 for step in steps], dtype)
+    n, strides = prod(grid), [prod(grid[axis + 1 :]) for axis in range(dimensions)]
+    if periodic:
+        index = np.arange(n).reshape(grid)
+        columns = np.stack([np.roll(index, step, range(dimensions)).ravel() for step in steps], axis=1)
+        parts = np.tile(coefficients, n), columns.ravel(), np.arange(n + 1) * points
+        csr = sparse.csr_array(parts, shape=(n, n)).sorted_indices()
+        return as_format(csr.todia() if dimensions == 1 else csr, format)
+    diagonals: dict[int, NDArray[Any]] = {}  # on a grid of one or two points across, several steps share an offset
+    for step, coefficient in zip(steps, coefficients, strict=True):
+        at = tuple(slice(max(0, s), size + min(0, s)) for s, size in zip(step, grid, strict=True))  # its columns
+        diagonals.setdefault(sum(map(operator.mul, step, strides)), np.zeros(grid, dtype))[at] += coefficient
+    return of_diagonals({offset: values for offset, values in diagonals.items() if values.any()}, n, dtype, format)

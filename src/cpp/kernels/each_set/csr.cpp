@@ -7,13 +7,14 @@
 #include "cpu/parallel.hpp"
 #include "formats/csc.hpp"
 #include "kernels/each_set/vec.hpp"
+#include "kernels/entry_sums.hpp"
 
 namespace diagsparse::DIAGSPARSE_ISA {
 
 namespace {
 
 // Kernel "row" of y = alpha op(A) x + beta y.
-// op = N: a row of A at a time, summed left to right; blocks of rows with equal work on each thread.
+// op = N: a row of A at a time (kernels/entry_sums.hpp); blocks of rows with equal work on each thread.
 // op = T: the columns of the transpose, by csc's kernel.
 template <class U, class V>
 struct CsrMatvec {
@@ -59,23 +60,14 @@ struct CsrMatvec {
     });
   }
 
-  // Calls put(i, the sum of product(value, column) over row i), in the order of the entries.
+  // Calls put(i, the sum of product(value, column) over row i).
   template <class Multiply, class Put>
   [[gnu::always_inline]] static void sum_rows(const Csr<U> a, int64 begin, int64 end, const Multiply product,
                                               const Put put) {
-    const U* value = a.values + a.indptr[begin];
-    const std::int32_t* column = a.indices + a.indptr[begin];
-    for (int64 i = begin; i < end; ++i) {
-      T sum{};
-      const std::int32_t* const stop = a.indices + a.indptr[i + 1];
-      for (; stop - column >= 4; column += 4, value += 4) {
-        sum += product(value[0], column[0]);
-        sum += product(value[1], column[1]);
-        sum += product(value[2], column[2]);
-        sum += product(value[3], column[3]);
-      }
-      for (; column < stop; ++column, ++value) sum += product(*value, *column);
-      put(i, sum);
+    for (int64 i = begin, first = a.indptr[begin]; i < end; ++i) {
+      const int64 last = a.indptr[i + 1];
+      put(i, sum_entries<T>(a.indices + first, a.values + first, last - first, product));
+      first = last;
     }
   }
 

@@ -17,6 +17,8 @@ from pathlib import Path
 SOURCES = Path(__file__).parent
 BUDGET = {
     "cpp/kernels/coo.cpp": 40,
+    "cpp/kernels/coosc.cpp": 4,
+    "cpp/kernels/coosr.cpp": 4,
     "cpp/kernels/csc.cpp": 60,
     "cpp/kernels/each_set/cdm.cpp": 4,
     "cpp/kernels/each_set/chain_blocked.cpp": 80,
@@ -28,6 +30,7 @@ BUDGET = {
     "cpp/kernels/each_set/read_bandwidth.cpp": 4,
     "cpp/kernels/each_set/sequential.cpp": 60,
     "cpp/kernels/ell.cpp": 100,
+    "cpp/kernels/ellcsr.cpp": 110,
     "cpp/kernels/hyb.cpp": 4,
     "cuda/device/bytes.cu": 2,
     "cuda/device/device_array.cu": 44,
@@ -41,6 +44,7 @@ BUDGET = {
     "cuda/kernels/chain/axpby.cu": 8,
     "cuda/kernels/chain/blocked.cu": 9,
     "cuda/kernels/ell.cu": 24,
+    "cuda/kernels/ellcsr.cu": 45,
     "cuda/kernels/group/matmul.cu": 24,
     "cuda/kernels/matmul/atomic.cu": 28,
     "cuda/kernels/matmul/entry.cu": 12,

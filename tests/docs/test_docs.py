@@ -156,6 +156,7 @@ def sizes(A):
     m, n = A.shape
     more = {"width": A.width} if hasattr(A, "width") else {}
     more |= {"rest": A.coo.nnz} if hasattr(A, "coo") else {}
+    more |= {"rest": A.csr_indices.size} if hasattr(A, "csr_indices") else {}
     return more | {
         "m": m,
         "n": n,

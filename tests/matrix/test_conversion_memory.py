@@ -12,6 +12,8 @@ import diagsparse as ds
 ROWS = 400_000
 FORMATS = ("csr", "hm", "ell", "hyb", "coo")
 PAIRS = [(source, target) for source in FORMATS for target in FORMATS if source != target]
+MORE = ("ellcsr",)  # like others in most pairs
+PAIRS += [pair for format in MORE for pair in ((format, "csr"), ("csr", format))]
 CONSTANT = 8e6  # pages of 2 MB that are begun, what the interpreter needs, threads
 
 
@@ -23,7 +25,7 @@ def files(tmp_path_factory):
     data = [np.ones(ROWS)] * 9 + [np.where(np.arange(ROWS) < ROWS // 10, 1.0, 0)]
     a = sp.diags_array(data, offsets=offsets, shape=(ROWS, ROWS), format="csr")
     a.eliminate_zeros()
-    for format in FORMATS:
+    for format in (*FORMATS, *MORE):
         ds.write(folder / f"{format}.npz", ds.array(a, format))
     return folder
 

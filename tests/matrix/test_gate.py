@@ -249,12 +249,34 @@ def test_arrays_that_belong_to_no_part():
         A._core.indexed_matrix("hyb", 6, 6, parts["values"], [*arrays, ("diagonal", np.zeros(6, np.int32))])
 
 
-@pytest.mark.parametrize("format", ["ell", "hyb"])
+def test_rows_of_ellcsr_ascend_through_both_parts():
+    def made(*, values=(1.0, 2, 5, np.nan, 3, 4), head=((0, 2), (1, -1)), rest=(4, 3), pointers=(0, 1, 2)):
+        return ds.ellcsr_array((np.array(values), np.array(head), np.array(rest), np.array(pointers)), shape=(2, 5))
+
+    assert np.array_equal(made().toarray(), [[1, 0, 2, 0, 3], [0, 5, 0, 4, 0]])
+    for bad, words in (
+        ({"head": ((0, 2), (-1, 1))}, ("ell_indices[1, 1]", "does not come after", "padding comes last")),
+        ({"head": ((2, 0), (1, -1))}, ("ell_indices[0, 1]", "does not come after")),
+        ({"head": ((0, 5), (1, -1))}, ("ell_indices[0, 1]", "lies outside", "0 to 4")),
+        ({"rest": (2, 3)}, ("csr_indices[0]", "does not come after")),
+        ({"rest": (4, 1)}, ("csr_indices[1]", "does not come after")),
+        ({"rest": (4, 5)}, ("indices[1]", "lies outside")),
+        ({"pointers": (0, 2, 2)}, ("csr_indices do not rise",)),
+        ({"pointers": (0, 3, 2)}, ("indptr[1]", "0 to 2")),
+        ({"values": (1.0, 2, 5, 3, 4)}, ("values hold 5", "6")),
+    ):
+        with raises(ValueError, "ellcsr_array", *words):
+            made(**bad)
+
+
+@pytest.mark.parametrize("format", ["ell", "hyb", "ellcsr"])
 def test_a_width_that_no_memory_bounds(format):
     """Of a matrix without rows the index array may have any number of rows: nothing is counted up to it."""
     empty, none = np.zeros((2**40, 0), np.int32), np.zeros(0, np.int32)
     if format == "ell":
         A = ds.ell_array((np.zeros((2**40, 0)), empty), shape=(0, 7))
+    elif format == "ellcsr":
+        A = ds.ellcsr_array((np.zeros(0), empty.T, none, np.zeros(1, np.int64)), shape=(0, 7))
     else:
         A = ds.hyb_array((np.zeros(0), empty, none, none), shape=(0, 7))
     assert A.nnz == A.count_nonzero() == 0 and (A @ np.ones(7)).shape == (0,) and A.toarray().shape == (0, 7)

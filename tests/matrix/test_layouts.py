@@ -193,12 +193,38 @@ def test_repr(format):
     A = ours("banded 9", format, "float32")
     unit = f"{A.nbytes / 1000:.1f} KB" if A.nbytes >= 1000 else f"{A.nbytes} B"
     band = "6 diagonals from -2 to 3, "
-    whats = {"dia": band, "hm": band, "cdm": "11 diagonals from -8 to 8, ", "ell": "width 6, ", "hyb": "width 4, "}
+    whats = {"dia": band, "hm": band, "cdm": "11 diagonals from -8 to 8, "}
+    whats |= {"ell": "width 6, ", "hyb": "width 4, ", "ellcsr": "width 3, "}
     what = whats.get(format, "")
     assert repr(A) == f"<{format}_array 9 x 9 float32: {what}{A.nnz} stored, {unit}, cpu>"
     if format in DIAGONAL:
         assert repr(A.T).endswith("cpu, transposed view>")
         assert f"from {min(A.T.offsets)} to {max(A.T.offsets)}" in repr(A.T)
+
+
+def test_boundaries_of_ellcsr(device):
+    a = ds.csr_array(ds.gallery.ci_matrix(60, reference_fraction=0.5, seed=1)).to(device)
+    dense = a.toarray()
+    shortest = (dense != 0).sum(axis=1).min()
+    for options, leads in (
+        ({}, lambda place, j: place < shortest),
+        ({"boundary": 0}, lambda place, j: False & (j < 0)),
+        ({"boundary": 4}, lambda place, j: place < 4),
+        ({"boundary": 100}, lambda place, j: place < 100),
+        ({"boundary_column": 0}, lambda place, j: j < 0),
+        ({"boundary_column": 29}, lambda place, j: j < 29),
+        ({"boundary_column": 1000}, lambda place, j: j < 1000),
+    ):
+        A = ds.ellcsr_array(a, **options)
+        leading = (dense != 0) & leads(np.cumsum(dense != 0, axis=1) - 1, np.arange(60))
+        assert A.width == options.get("boundary", leading.sum(axis=1).max()), options
+        assert A.csr_indices.size == (dense != 0).sum() - leading.sum(), options
+        assert np.array_equal(A.toarray(), dense) and A.nbytes == ds.memory_report(A)["ellcsr"], options
+    for bad, words in (({"boundary": 1, "boundary_column": 1}, "one of them"), ({"boundary": -1}, "0 to 2^31 - 1")):
+        with pytest.raises(ValueError, match=re.escape(words)):
+            ds.ellcsr_array(a, **bad)
+    with pytest.raises(TypeError, match="boundary_column='1': expected a number"):
+        ds.ellcsr_array(a, boundary_column="1")
 
 
 class Balanced(html.parser.HTMLParser):

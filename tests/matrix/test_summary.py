@@ -39,6 +39,9 @@ def check(A, pattern, dense):
     assert s.offsets[filled].tolist() == found.tolist() and s.fill[filled].tolist() == counts.tolist()
     assert (np.diff(s.offsets) > 0).all() and s.entries == len(rows)
     assert s.row_lengths.tolist() == np.transpose(np.unique(pattern.sum(axis=1), return_counts=True)).tolist()
+    for column in (0, 1, pattern.shape[1] // 2, pattern.shape[1], 2**40):
+        before = pattern[:, :column].sum(axis=1)
+        assert s.before(column) == (before.max(initial=0), before.sum()), column
     for size in (1, 3, 8, 64):
         assert s.blocks(size) == blocks_of(pattern, size), size
     assert s.blocks() == s.blocks(8)
@@ -96,7 +99,7 @@ def test_symmetries(format, dtype, device):
 def test_stored_zeros_have_no_part_in_a_symmetry(device):
     values, row, col = np.array([1.0, 0, 2, 0]), [0, 0, 1, 1], [0, 1, 1, 2]
     a = sp.csr_array((values, (row, col)), shape=(3, 3))
-    for format in ("csr", "csc", "coo", "ell", "hyb"):
+    for format in ("csr", "csc", "coo", "ell", "hyb", "ellcsr"):
         s = ds.array(a, format).to(device)._summary()
         assert s.symmetry == "symmetric" and s.entries == 4 and s.fill.tolist() == [2, 2]
 

@@ -7,7 +7,13 @@ from .cdm import cdm_array
 from .csr import csr_array
 from .csc import csc_array
 from .coo import coo_array
+from .coosr import coosr_array
+from .coosc import coosc_array
 from .ell import ell_array
 from .hyb import hyb_array
+from .ellcsr import ellcsr_array
 
-__all__ = ["cdm_array", "coo_array", "csc_array", "csr_array", "dia_array", "ell_array", "hm_array", "hyb_array"]
+__all__ = [
+    "cdm_array", "coo_array", "coosc_array", "coosr_array", "csc_array", "csr_array", "dia_array", "ell_array",
+    "ellcsr_array", "hm_array", "hyb_array",
+]  # fmt: skip

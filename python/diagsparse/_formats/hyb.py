@@ -89,7 +89,9 @@ class hyb_array(Format):
         return f"width {self.width}, "
 
     @classmethod
-    def _chosen(cls, s: Summary) -> dict[str, int]:
+    def _completed(cls, s: Summary, options: dict[str, int]) -> dict[str, int]:
+        if options:
+            return options
         lengths, rows = s.row_lengths.T
         longer = s.shape[0] - (np.cumsum(rows) - rows)  # rows of this length or more
         # One more entry makes every row longer, and takes one of each longer row out of coo.
@@ -104,7 +106,7 @@ class hyb_array(Format):
     @classmethod
     def _shares(cls, s: Summary, **options: int) -> tuple[int, int]:
         """Return the places of ell and the entries of coo."""
-        width = (options or cls._chosen(s))["width"]
+        width = cls._completed(s, options)["width"]
         return width * s.shape[0], s.beyond(width)
 
     @classmethod

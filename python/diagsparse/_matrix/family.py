@@ -52,7 +52,7 @@ class Family(Forecasts):
         if csr._op:
             csr, held = csr.copy(), held + csr.nbytes
         s = csr._summary()
-        options = cls._chosen(s) | options
+        options = cls._completed(s, options)
         cls._require(s, max_bytes, csr._place, csr, held, **options)
         return cls._wrap(csr._core.convert(csr._matrix, 0, cls._format, options))
 
@@ -66,9 +66,9 @@ class Family(Forecasts):
         return self._from_csr(csr, None, **self._layout())
 
     @classmethod
-    def _chosen(cls, s: Summary) -> dict[str, int]:
-        """Return the options of the layout that suit a matrix, for those that nobody gave."""
-        return {}
+    def _completed(cls, s: Summary, options: dict[str, int]) -> dict[str, int]:
+        """Return the options of the layout, with what suits the matrix in the place of those that nobody gave."""
+        return options
 
     def _layout(self: SparseArray) -> dict[str, int]:
         """Return the options of the layout that this matrix has, and that its copies keep."""
@@ -108,7 +108,8 @@ class Family(Forecasts):
         csr = common._from_scipy(a, kept, False, max_bytes)
         shared = a.format == COMMON and np.may_share_memory(csr.values, a.data)
         held = csr.nbytes - (csr.values.nbytes if shared else 0)
-        return cls._from_csr(csr.to(target.name), max_bytes, held)
+        made = cls._from_csr(csr.to(target.name), max_bytes, held)
+        return unshared(made, csr, max_bytes) if copy and target is CPU else made
 
     @classmethod
     def _from_parts(cls, parts: dict[str, np.ndarray], shape: tuple[int, int], *packing: Any) -> SparseArray:
@@ -294,7 +295,7 @@ def convert(a: SparseArray, format: str, max_bytes: int | None = None) -> Sparse
 
 def unshared(made: SparseArray, a: SparseArray, max_bytes: int | None) -> SparseArray:
     """Return what was made of `a`, or a copy of it where both share values."""
-    if not made._core.overlap(made._matrix.values, a._matrix.values):
+    if made is not a and not made._core.overlap(made._matrix.values, a._matrix.values):
         return made
     memory.require(made.nbytes, max_bytes, f"{made.format}_array: the copy", place=made._place)
     return made.copy()

@@ -25,7 +25,7 @@ class Summary:
         How many values it has at most.
     **found : functions
         Each finds the fact of its name, once: ``entries`` (by default they are as many as are stored), ``offsets``,
-        ``fill``, ``row_lengths``, ``blocks`` (of a size) and ``symmetry``.
+        ``fill``, ``row_lengths``, ``before`` (a column), ``blocks`` (of a size) and ``symmetry``.
     """
 
     def __init__(self, shape: tuple[int, int], itemsize: int, stored: int, **found: Callable[..., Any]) -> None:
@@ -33,6 +33,7 @@ class Summary:
         self._found = found
         self._counted: dict[int, int] = {}
         self._beyond: dict[int, int] = {}
+        self._before: dict[int, tuple[int, int]] = {}
 
     @cached_property
     def entries(self) -> int:
@@ -66,6 +67,12 @@ class Summary:
             self._beyond[width] = int(np.maximum(lengths - width, 0) @ rows)
         return self._beyond[width]
 
+    def before(self, column: int) -> tuple[int, int]:
+        """Return the entries in columns below `column`: of the row with most of them, and of all rows."""
+        if column not in self._before:
+            self._before[column] = self._found["before"](column)
+        return self._before[column]
+
     def blocks(self, size: int = BLOCK) -> int:
         """Return how many of the ``size x size`` blocks hold entries; the last ones are cut off by the edges."""
         if size not in self._counted:
@@ -87,7 +94,8 @@ class Summary:
         nothing = np.zeros(0, np.int64)
         return cls(
             shape, itemsize, 0, offsets=lambda: nothing, fill=lambda: nothing, row_lengths=lambda: rows,
-            blocks=lambda size: 0, symmetry=lambda: "symmetric" if shape[0] == shape[1] else None,
+            before=lambda column: (0, 0), blocks=lambda size: 0,
+            symmetry=lambda: "symmetric" if shape[0] == shape[1] else None,
         )  # fmt: skip
 
     def at_most(self) -> Summary:

@@ -134,7 +134,7 @@ class MatmulPlan:
         size = self.dtype.itemsize
         return Summary(
             self.shape, size, self._plan.stored, offsets=lambda: full()._occupied(),
-            row_lengths=lambda: full()._row_lengths(),
+            row_lengths=lambda: full()._row_lengths(), before=lambda column: full()._entries_before(column),
         )  # fmt: skip
 
     @property

@@ -50,6 +50,14 @@ void bind_conversions(py::module_& m) {
     const Entry entry(a.device(), {&a});
     return occupied_blocks(a, op_from(op), size);
   });
+  m.def("entries_before", [](const Matrix& a, int op, int64 column) {
+    Before found{};
+    {
+      const Entry entry(a.device(), {&a});
+      found = entries_before(a, op_from(op), column);
+    }
+    return std::pair(found.longest, found.entries);
+  });
   m.def("symmetries", [](const Matrix& csr) {
     const Entry entry(csr.device(), {&csr});
     return symmetries(csr);

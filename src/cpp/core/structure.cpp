@@ -17,8 +17,8 @@ const Array& Indices::at(const char* name) const {
   throw std::logic_error(std::string(format) + " has no array " + name);
 }
 
-std::shared_ptr<const Indices> Indices::transposed(const char* dual) const {
-  auto made = std::make_shared<Indices>(dual, cols, rows, arrays_, values_shape, stored_);
+std::shared_ptr<const Indices> Indices::as(const char* format, int64 rows, int64 cols, std::vector<Part> arrays) const {
+  auto made = std::make_shared<Indices>(format, rows, cols, std::move(arrays), values_shape, stored_);
   made->twin_ = twin_ ? twin_ : shared_from_this();
   return made;
 }

@@ -65,8 +65,11 @@ class Indices : public Structure {
 
   const Array* find(const char* name) const;  // null where there is no such array
   const Array& at(const char* name) const;    // std::logic_error there
+  // A value each, in another format over some of these arrays, which may have other names there: both share what is
+  // kept.
+  std::shared_ptr<const Indices> as(const char* format, int64 rows, int64 cols, std::vector<Part> arrays) const;
   // The same arrays as the transpose in the format `dual`.
-  std::shared_ptr<const Indices> transposed(const char* dual) const;
+  std::shared_ptr<const Indices> transposed(const char* dual) const { return as(dual, cols, rows, arrays_); }
 
   std::vector<Part> parts() const override;
   const std::vector<Part>& beside_values() const override { return arrays_; }

@@ -81,6 +81,11 @@ int64 longest_row(const Matrix& csr) {
   return lengths.empty() ? 0 : lengths.back().first;
 }
 
+Before entries_before(const Matrix& a, Op op, int64 column) {
+  return kept_fact(a, op, "before " + std::to_string(column),
+                   [column](const Matrix& csr) { return count_before(csr, column); });
+}
+
 int64 occupied_blocks(const Matrix& a, Op op, int64 size) {
   if (size < 1 || size > kLargestBlock) {
     throw std::invalid_argument("blocks of " + std::to_string(size) + " x " + std::to_string(size) +

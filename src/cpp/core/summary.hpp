@@ -29,6 +29,13 @@ std::vector<int64> count_on_diagonals(const Matrix& csr);       // each device's
 using RowLengths = std::vector<std::pair<int64, int64>>;
 RowLengths row_lengths(const Matrix& a, Op op);
 int64 longest_row(const Matrix& csr);
+
+// The entries in columns below `column`: how many the row with most of them has, and how many all rows have.
+struct Before {
+  int64 longest, entries;
+};
+Before entries_before(const Matrix& a, Op op, int64 column);
+Before count_before(const Matrix& csr, int64 column);  // each device's own
 RowLengths count_row_lengths(const Matrix& a, Op op);  // of csr as it is, or of diagonals; each device's own
 
 // How many size x size blocks hold entries; std::invalid_argument for sizes beyond 64.

@@ -74,6 +74,18 @@ RowLengths count_row_lengths(const Matrix& a, Op op) {
   return {rows.begin(), rows.end()};
 }
 
+Before count_before(const Matrix& csr, int64 column) {
+  const Csr<float> a = structure_of(csr);
+  Before found{0, 0};
+  for (int64 i = 0; i < a.rows; ++i) {
+    if (i % kRows == kRows - 1) checkpoint();
+    const std::int32_t *begin = a.indices + a.indptr[i], *end = a.indices + a.indptr[i + 1];
+    const int64 before = std::lower_bound(begin, end, column) - begin;
+    found = {std::max(found.longest, before), found.entries + before};
+  }
+  return found;
+}
+
 std::vector<int64> find_occupied_diagonals(const Matrix& csr) {
   const Csr<float> a = structure_of(csr);
   std::vector<int64> found;

@@ -3,15 +3,18 @@
 
 #include "formats/cdm.hpp"
 #include "formats/coo.hpp"
+#include "formats/coosc.hpp"
+#include "formats/coosr.hpp"
 #include "formats/csc.hpp"
 #include "formats/csr.hpp"
 #include "formats/dia.hpp"
 #include "formats/ell.hpp"
+#include "formats/ellcsr.hpp"
 #include "formats/hm.hpp"
 #include "formats/hyb.hpp"
 
 namespace diagsparse {
 
-inline const Format* const formats[] = {&dia, &hm, &cdm, &csr, &csc, &coo, &ell, &hyb};
+inline const Format* const formats[] = {&dia, &hm, &cdm, &csr, &csc, &coo, &coosr, &coosc, &ell, &hyb, &ellcsr};
 
 }  // namespace diagsparse

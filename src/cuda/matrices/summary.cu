@@ -114,6 +114,15 @@ __device__ int64 entry_from(const Csr<T>& a, int64 i, int64 column) {
   return bisect(a.indptr[i], a.indptr[i + 1], [&](int64 e) { return a.indices[e] < column; });
 }
 
+// A thread takes a row: found[0] and found[1] are the most and all entries in columns below `column`.
+__global__ void __launch_bounds__(kBlock) count_leading(const Csr<float> a, int64 column, unsigned long long* found) {
+  const int64 i = thread_index();
+  if (i >= a.rows) return;
+  const auto count = static_cast<unsigned long long>(entry_from(a, i, column) - a.indptr[i]);
+  atomicMax(found, count);
+  atomicAdd(found + 1, count);
+}
+
 // Whether entry e, of row i, is the first one in its size x size block.
 __device__ bool opens_block(const Csr<float>& a, int64 i, int64 e, int64 size) {
   const int64 column = a.indices[e] / size * size;
@@ -229,6 +238,14 @@ RowLengths count_row_lengths(const Matrix& a, Op op) {
   RowLengths found;
   for (std::size_t t = 0; t < tally.numbers.size(); ++t) found.emplace_back(tally.numbers[t], tally.times[t]);
   return found;
+}
+
+Before count_before(const Matrix& csr, int64 column) {
+  const Scratch<unsigned long long> found(2);
+  CUDA_CALL(cudaMemsetAsync(found.get(), 0, 2 * sizeof(unsigned long long), stream()));
+  launch("count before", count_leading, blocks(csr.rows), dim3(kBlock), structure_of(csr), column, found.get());
+  const auto told = download(static_cast<const unsigned long long*>(found.get()), 2);
+  return {static_cast<int64>(told[0]), static_cast<int64>(told[1])};
 }
 
 std::vector<int64> find_occupied_diagonals(const Matrix& csr) {

@@ -10,6 +10,7 @@
 // the default, takes as many as the mean row asks for. "sequential" is the slow, obvious reference. The order of a sum
 // is fixed: the same bits on every run.
 #include "device/dense.cuh"
+#include "device/lanes.cuh"
 #include "device/values.cuh"
 #include "entries/coordinates.cuh"
 #include "kernels/row_kernels.hpp"
@@ -17,18 +18,6 @@
 namespace diagsparse::cuda::rows {
 
 namespace {
-
-template <int Lanes, class T>
-__device__ T sum_of_lanes(T v) {
-  for (int step = Lanes / 2; step > 0; step /= 2) {
-    if constexpr (is_complex<T>) {
-      v += T{__shfl_down_sync(0xffffffffu, v.re, step), __shfl_down_sync(0xffffffffu, v.im, step)};
-    } else {
-      v += __shfl_down_sync(0xffffffffu, v, step);
-    }
-  }
-  return v;
-}
 
 template <class U>
 struct Rows {

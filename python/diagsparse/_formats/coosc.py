@@ -1,0 +1,38 @@
+"""Coordinates by columns, with pointers to them."""
+
+from __future__ import annotations
+
+from .sorted_coo import SortedCoo
+
+
+class coosc_array(SortedCoo):
+    """Coordinates column by column that also know where each column begins.
+
+    Parameters
+    ----------
+    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or the parts
+        The parts are ``(values, row, col, indptr)``: entries in order, column by column, and where each column begins.
+        Values are shared, the rest is copied.
+    shape : tuple, optional
+        Needed with the parts.
+    dtype, copy, device, max_bytes
+        As for `csr_array`.
+
+    Notes
+    -----
+    Bytes: ``nnz (itemsize + 8) + 8 (n + 1)``. Products of two matrices are made as `csr_array`.
+
+    Vooturi and Kothapalli (2016): the remainder of a quasi-band matrix as a right operand.
+
+    Examples
+    --------
+    >>> import diagsparse as ds
+    >>> A = ds.coosc_array(ds.gallery.tridiagonal(3))
+    >>> A.row, A.col
+    (array([0, 1, 0, 1, 2, 1, 2], dtype=int32), array([0, 0, 1, 1, 1, 2, 2], dtype=int32))
+    >>> A.indptr
+    array([0, 2, 5, 7])
+    """
+
+    format = "coosc"
+    _pointed = 1

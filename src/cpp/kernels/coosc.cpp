@@ -1,0 +1,11 @@
+// The kernels of coosc on the CPU.
+#include "formats/coosc.hpp"
+
+#include "formats/sorted_coo.hpp"
+
+namespace diagsparse {
+
+static FormatKernels make() { return kernels_on_lines_and_pairs("column"); }
+static const RegisterKernels registered("coosc", kEverySet, make);
+
+}  // namespace diagsparse

@@ -1,0 +1,185 @@
+// ellcsr on the CPU: from rows and to rows, the gate, and the kernel.
+#include "formats/ellcsr.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/convert.hpp"
+#include "core/kernel_table.hpp"
+#include "cpu/parallel.hpp"
+#include "formats/csr.hpp"
+#include "kernels/entry_sums.hpp"
+#include "kernels/scatter.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+constexpr int64 kUnasked = 1 << 16;  // rows between two questions whether to go on
+
+// Entries of the leading part of row i, up to its padding.
+template <class T>
+int64 length_of(const EllCsr<T>& a, int64 i) {
+  const std::int32_t* const head = a.head + i * a.width;
+  if (a.width == 0 || head[a.width - 1] >= 0) return a.width;
+  return std::partition_point(head, head + a.width, [](std::int32_t j) { return j >= 0; }) - head;
+}
+
+// Kernel "row" of y = alpha op(A) x + beta y.
+// op = N: a row at a time, its leading part plus the rest (kernels/entry_sums.hpp); blocks of rows with equal work on
+//         each thread.
+// op = T: kernels/scatter.hpp, row by row.
+template <class U, class V>
+struct EllCsrMatvec {
+  using T = Product<U, V>;
+
+  static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    const EllCsr<U> a = EllCsr<U>::of(m);
+    if (op.transposed) {
+      const auto entries = [&](const auto& take) { walk(a, take); };
+      return scatter<U, V>(m.structure->stored(), op.conjugated, alpha, x, beta, y, entries);
+    }
+    // The common case, neighbouring elements and no conjugate, as a loop of its own.
+    if (x.row_stride == 1 && !op.conjugated) gather<true>(a, false, alpha, x, beta, y);
+    else gather<false>(a, op.conjugated, alpha, x, beta, y);
+  }
+
+ private:
+  template <bool Plain>
+  static void gather(const EllCsr<U>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    const Update<T> update(alpha, beta);
+    const int64 work = a.rows * (a.width + 1) + a.indptr[a.rows], step = Plain ? 1 : x.row_stride;
+    const int64 few = std::max<int64>(16 * concurrent_tasks(), work >> 24);  // but Ctrl-C waits for the end of one
+    const int64 tasks = std::clamp<int64>(work / 8192, 1, few);
+    parallel_for(tasks, work * x.cols, [&](int64 task) {
+      const int64 begin = border(a, work, tasks, task), end = border(a, work, tasks, task + 1);
+      for (int64 c = 0; c < x.cols; ++c) {
+        const V* in = x.as<V>() + c * x.col_stride;
+        T* out = y.as<T>() + c * y.col_stride;
+        const auto product = [=](const U& value, int64 j) {
+          return multiply(Plain ? value : conjugate_if(conj, value), in[j * step]);
+        };
+        for (int64 i = begin; i < end; ++i) {
+          const int64 lead = i * a.width, first = a.indptr[i];
+          T sum = sum_entries<T>(a.head + lead, a.head_values + lead, length_of(a, i), product);
+          sum += sum_entries<T>(a.rest + first, a.rest_values + first, a.indptr[i + 1] - first, product);
+          update.one(out + i * y.row_stride, sum);
+        }
+      }
+    });
+  }
+
+  // The first row of a task: tasks share out places plus rows evenly.
+  static int64 border(const EllCsr<U>& a, int64 work, int64 tasks, int64 task) {
+    if (task == tasks) return a.rows;
+    const int64 share = work / tasks * task;
+    int64 low = 0, high = a.rows;
+    while (low < high) {
+      const int64 mid = (low + high) / 2;
+      if (a.indptr[mid] + mid * (a.width + 1) < share) low = mid + 1;
+      else high = mid;
+    }
+    return low;
+  }
+
+  // Calls take(i, j, value) for every entry, row by row.
+  template <class Take>
+  static void walk(const EllCsr<U>& a, const Take& take) {
+    for (int64 i = 0; i < a.rows; ++i) {
+      if (i % kUnasked == 0) checkpoint();
+      for (int64 e = i * a.width, end = e + length_of(a, i); e < end; ++e) take(i, a.head[e], a.head_values[e]);
+      for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) take(i, a.rest[e], a.rest_values[e]);
+    }
+  }
+};
+
+FormatKernels make() { return {{{"row", every_pair<EllCsrMatvec, MatvecKernel>()}}, {}}; }
+const RegisterKernels registered("ellcsr", kEverySet, make);
+
+// How many entries of row i lead, of `width` at most.
+int64 leading_of(const Csr<float>& a, int64 i, int64 width, Leading leading) {
+  const std::int32_t* const begin = a.indices + a.indptr[i];
+  const int64 count = std::min(a.indptr[i + 1] - a.indptr[i], width);
+  if (leading.column >= a.cols) return count;
+  return std::lower_bound(begin, begin + count, leading.column) - begin;
+}
+
+template <class F>
+void for_each_row(int64 rows, int64 work, const F& f) {
+  const int64 tasks = std::clamp<int64>(work / 8192, rows > 0 ? 1 : 0, std::max<int64>(1, rows));
+  parallel_for(tasks, work, [&](int64 task) {
+    for (int64 i = rows * task / tasks; i < rows * (task + 1) / tasks; ++i) f(i);
+  });
+}
+
+}  // namespace
+
+Matrix ellcsr_from_rows(const Matrix& m, int64 width, Leading leading) {
+  Array head = Array::empty(DType::i32, {m.rows, width}), indptr = Array::zeros(DType::i64, {m.rows + 1}), rest, values;
+  auto* start = indptr.as<int64>();
+  const int64 places = head.size();
+  with_value_type(m.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const Csr<T> csr = Csr<T>::of(m);
+    const Csr<float> structure{csr.rows, csr.cols, csr.indptr, csr.indices, nullptr};
+    for_each_row(m.rows, m.values.size(), [&](int64 i) {
+      start[i + 1] = csr.indptr[i + 1] - csr.indptr[i] - leading_of(structure, i, width, leading);
+    });
+    std::partial_sum(start, start + m.rows + 1, start);
+    rest = Array::empty(DType::i32, {start[m.rows]});
+    values = Array::empty(m.dtype, {places + start[m.rows]});
+    for_each_row(m.rows, places + m.values.size(), [&](int64 i) {
+      const int64 from = csr.indptr[i], middle = csr.indptr[i + 1] - (start[i + 1] - start[i]);
+      std::int32_t* const columns = head.as<std::int32_t>() + i * width;
+      T* const leads = values.as<T>() + i * width;
+      std::fill(std::copy(csr.indices + from, csr.indices + middle, columns), columns + width, -1);
+      std::fill(std::copy(csr.values + from, csr.values + middle, leads), leads + width, T{});
+      std::copy(csr.indices + middle, csr.indices + csr.indptr[i + 1], rest.as<std::int32_t>() + start[i]);
+      std::copy(csr.values + middle, csr.values + csr.indptr[i + 1], values.as<T>() + places + start[i]);
+    });
+  });
+  return ellcsr_over(m.rows, m.cols, std::move(head), std::move(rest), std::move(indptr), std::move(values));
+}
+
+Matrix rows_from_ellcsr(const Matrix& m) {
+  Array indptr = Array::zeros(DType::i64, {m.rows + 1}), indices, values;
+  auto* start = indptr.as<int64>();
+  const int64 work = m.values.size() + m.rows;
+  with_value_type(m.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const EllCsr<T> a = EllCsr<T>::of(m);
+    for_each_row(m.rows, work, [&](int64 i) { start[i + 1] = length_of(a, i) + a.indptr[i + 1] - a.indptr[i]; });
+    std::partial_sum(start, start + m.rows + 1, start);
+    indices = Array::empty(DType::i32, {start[m.rows]});
+    values = Array::empty(m.dtype, {start[m.rows]});
+    for_each_row(m.rows, work, [&](int64 i) {
+      const int64 from = i * a.width, length = length_of(a, i);
+      auto* const columns = std::copy_n(a.head + from, length, indices.as<std::int32_t>() + start[i]);
+      auto* const put = std::copy_n(a.head_values + from, length, values.as<T>() + start[i]);
+      std::copy(a.rest + a.indptr[i], a.rest + a.indptr[i + 1], columns);
+      std::copy(a.rest_values + a.indptr[i], a.rest_values + a.indptr[i + 1], put);
+    });
+  });
+  return compressed(csr, m.rows, m.cols, std::move(indices), std::move(indptr), std::move(values));
+}
+
+Fault fault_in_ellcsr(const EllCsr<float>& a) {
+  const int64 leading = a.rows * a.width;
+  for (int64 i = 0; i < a.rows; ++i) {
+    if (i % kUnasked == 0) checkpoint();
+    std::int32_t before = -1;
+    bool padding = false;
+    for (int64 e = i * a.width; e < (i + 1) * a.width; ++e) {
+      const std::int32_t j = a.head[e];
+      if (j < -1 || j >= a.cols) return {Fault::outside, e};
+      if (j >= 0 && (padding || j <= before)) return {Fault::order, e};
+      if (j < 0) padding = true;
+      else before = j;
+    }
+    const int64 first = a.indptr[i];
+    if (first < a.indptr[i + 1] && a.rest[first] <= before) return {Fault::order, leading + first};
+  }
+  return {};
+}
+
+}  // namespace diagsparse

@@ -1,0 +1,12 @@
+// The kernels of coosr on the GPU.
+#include "formats/coosr.hpp"
+
+#include "formats/sorted_coo.hpp"
+#include "kernels/row_kernels.hpp"
+
+namespace diagsparse::cuda {
+
+static FormatKernels make() { return kernels_on_lines_and_pairs(rows::gather_by_threads().name.c_str()); }
+static const RegisterKernels registered("coosr", 0, make);
+
+}  // namespace diagsparse::cuda

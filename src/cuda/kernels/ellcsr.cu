@@ -1,0 +1,246 @@
+// ellcsr on the GPU: from rows and to rows, the gate, and the kernels "warp_per_row" and "warp2".
+//
+// y = alpha op(A) x + beta y.
+//   A: m x n; row i has values[w + i width] in column head[i, w] up to the first -1, and then values[m width + e] in
+//   column rest[e] for indptr[i] <= e < indptr[i + 1].  x: n, or n x k.  y: m, or m x k.
+//
+// "warp_per_row", the default: a warp takes a row, every 32nd entry of its leading part and then of the rest a lane,
+// and the lanes' sums meet by shuffles. "warp2" is algorithm 7 of Mahmoud, Hoffmann and Reza (2018), with shuffles in
+// the place of its shared memory: one warp takes the leading part, its neighbour the rest, and the first adds both.
+// Lanes read neighbouring entries, and of x what these ask for, through the caches. A row of blocks takes every
+// gridDim.y-th column of x. The order of a sum is fixed: the same bits on every run. They are meant for long rows. A
+// transpose is gathered by rows, over an index of them.
+#include "core/convert.hpp"
+#include "device/dense.cuh"
+#include "device/lanes.cuh"
+#include "device/values.cuh"
+#include "entries/coordinates.cuh"
+#include "formats/csr.hpp"
+#include "formats/ellcsr.hpp"
+#include "kernels/row_kernels.hpp"
+#include "matrices/faults.cuh"
+
+namespace diagsparse {
+
+namespace cuda::hybrid {
+
+namespace {
+
+constexpr int kWarps = kBlock / 32;
+
+// The part of a lane in the sum of row i over its leading entries, and over the rest of it.
+template <class U, class V>
+__device__ Product<U, V> lead(const EllCsr<U>& a, int64 i, bool conj, const V* x, int64 step) {
+  Product<U, V> sum{};
+  for (int64 w = threadIdx.x % 32; w < a.width; w += 32) {
+    const std::int32_t j = load(a.head + i * a.width + w);
+    if (j < 0) break;
+    sum += multiply(conjugate_if(conj, load(a.head_values + i * a.width + w)), load(x + j * step));
+  }
+  return sum;
+}
+template <class U, class V>
+__device__ Product<U, V> follow(const EllCsr<U>& a, int64 i, bool conj, const V* x, int64 step) {
+  Product<U, V> sum{};
+  for (int64 e = a.indptr[i] + threadIdx.x % 32; e < a.indptr[i + 1]; e += 32) {
+    sum += multiply(conjugate_if(conj, load(a.rest_values + e)), load(x + load(a.rest + e) * step));
+  }
+  return sum;
+}
+
+template <class U, class V>
+__global__ void __launch_bounds__(kBlock)
+    walk_rows(const EllCsr<U> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
+              const __grid_constant__ Update<Product<U, V>> update) {
+  const int64 i = thread_index() / 32;
+  if (i >= a.rows) return;
+  for (int64 c = blockIdx.y; c < cols; c += gridDim.y) {
+    const V* const in = x.data + c * x.col;
+    const auto sum = sum_of_lanes<32>(lead(a, i, conj, in, x.row) + follow(a, i, conj, in, x.row));
+    if (threadIdx.x % 32 == 0) update.one(y.data + i * y.row + c * y.col, sum);
+  }
+}
+
+template <class U, class V>
+__global__ void __launch_bounds__(kBlock)
+    walk_halves(const EllCsr<U> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
+                const __grid_constant__ Update<Product<U, V>> update) {
+  using T = Product<U, V>;
+  __shared__ T sums[kWarps];
+  const int warp = threadIdx.x / 32;
+  const int64 i = thread_index() / 64;
+  const bool first = warp % 2 == 0, writes = threadIdx.x % 64 == 0 && i < a.rows;
+  for (int64 c = blockIdx.y; c < cols; c += gridDim.y) {
+    const V* const in = x.data + c * x.col;
+    T sum{};
+    if (i < a.rows) sum = first ? lead(a, i, conj, in, x.row) : follow(a, i, conj, in, x.row);
+    sum = sum_of_lanes<32>(sum);
+    if (threadIdx.x % 32 == 0) sums[warp] = sum;
+    __syncthreads();
+    if (writes) update.one(y.data + i * y.row + c * y.col, sums[warp] + sums[warp + 1]);
+    __syncthreads();
+  }
+}
+
+template <class U, class V, class Kernel>
+void run(Kernel kernel, int threads, const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta,
+         const Dense& y) {
+  using T = Product<U, V>;
+  if (op.transposed) {
+    static const MatvecKernel gather = rows::gather_by_threads().typed(dtype_of<U>(), dtype_of<V>());
+    return gather(m, op, alpha, x, beta, y);
+  }
+  dim3 grid = blocks(m.rows * threads);
+  grid.y = static_cast<unsigned>(std::min<int64>(x.cols, 1024));
+  launch("ellcsr matvec", kernel, grid, dim3(kBlock), EllCsr<U>::of(m), op.conjugated, Block<const V>(x), Block<T>(y),
+         x.cols, Update<T>(alpha, beta));
+}
+
+template <class U, class V>
+struct Warp {
+  static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    hybrid::run<U, V>(walk_rows<U, V>, 32, m, op, alpha, x, beta, y);
+  }
+};
+template <class U, class V>
+struct Warp2 {
+  static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    hybrid::run<U, V>(walk_halves<U, V>, 64, m, op, alpha, x, beta, y);
+  }
+};
+
+void prepare(const Matrix& a, Op op) {
+  if (op.transposed) rows_of(a, true);
+}
+
+FormatKernels make() {
+  return {{{"warp_per_row", every_pair<Warp, MatvecKernel>(), prepare},
+           {"warp2", every_pair<Warp2, MatvecKernel>(), prepare}},
+          {}};
+}
+const RegisterKernels registered("ellcsr", 0, make);
+
+// ---- From rows and to rows ---------------------------------------------------------------------------
+Csr<float> structure_of(const Matrix& m) {
+  return {m.rows, m.cols, m.index("indptr").as<int64>(), m.index("indices").as<std::int32_t>(), nullptr};
+}
+
+// A thread takes a row: how many of its entries do not lead.
+__global__ void __launch_bounds__(kBlock)
+    count_rest(const Csr<float> csr, int64 width, Leading leading, std::int64_t* counts) {
+  const int64 i = thread_index();
+  if (i >= csr.rows) return;
+  const int64 begin = csr.indptr[i], end = csr.indptr[i + 1];
+  const auto leads = [&](int64 e) { return csr.indices[e] < leading.column; };
+  counts[i] = end - bisect(begin, min(end, begin + width), leads);
+}
+
+// A warp takes a row.
+template <class T>
+__global__ void __launch_bounds__(kBlock) split_rows(const Csr<T> csr, int64 width, const std::int64_t* indptr,
+                                                     std::int32_t* head, std::int32_t* rest, T* values) {
+  const int64 i = thread_index() / 32, lane = threadIdx.x % 32;
+  if (i >= csr.rows) return;
+  const int64 begin = csr.indptr[i], middle = csr.indptr[i + 1] - (indptr[i + 1] - indptr[i]);
+  for (int64 w = lane; w < width; w += 32) {
+    const bool entry = begin + w < middle;
+    head[i * width + w] = entry ? csr.indices[begin + w] : -1;
+    values[i * width + w] = entry ? csr.values[begin + w] : T{};
+  }
+  for (int64 to = indptr[i] + lane, from = middle + lane; to < indptr[i + 1]; to += 32, from += 32) {
+    rest[to] = csr.indices[from];
+    values[csr.rows * width + to] = csr.values[from];
+  }
+}
+
+// Leading entries of row i.
+template <class T>
+__device__ int64 length_of(const EllCsr<T>& a, int64 i) {
+  return bisect(0, a.width, [&](int64 w) { return a.head[i * a.width + w] >= 0; });
+}
+
+__global__ void __launch_bounds__(kBlock) measure_rows(const EllCsr<float> a, std::int64_t* lengths) {
+  const int64 i = thread_index();
+  if (i < a.rows) lengths[i] = length_of(a, i) + a.indptr[i + 1] - a.indptr[i];
+}
+
+// A warp takes a row.
+template <class T>
+__global__ void __launch_bounds__(kBlock)
+    join_rows(const EllCsr<T> a, const std::int64_t* indptr, std::int32_t* indices, T* values) {
+  const int64 i = thread_index() / 32, lane = threadIdx.x % 32;
+  if (i >= a.rows) return;
+  const int64 begin = indptr[i], middle = indptr[i + 1] - (a.indptr[i + 1] - a.indptr[i]);
+  for (int64 to = begin + lane, from = i * a.width + lane; to < middle; to += 32, from += 32) {
+    indices[to] = a.head[from];
+    values[to] = a.head_values[from];
+  }
+  for (int64 to = middle + lane, from = a.indptr[i] + lane; to < indptr[i + 1]; to += 32, from += 32) {
+    indices[to] = a.rest[from];
+    values[to] = a.rest_values[from];
+  }
+}
+
+// A thread takes a leading column: it lies in the matrix or is padding, and comes after the one before it in its row.
+__global__ void __launch_bounds__(kBlock) check_leading(const EllCsr<float> a, Position* outside, Position* order) {
+  const int64 e = thread_index();
+  if (e >= a.rows * a.width) return;
+  const std::int32_t j = a.head[e];
+  if (j < -1 || j >= a.cols) return tell(outside, e);
+  const std::int32_t before = e % a.width > 0 ? a.head[e - 1] : 0;
+  if (j >= 0 && e % a.width > 0 && (before < 0 || j <= before)) tell(order, e);
+}
+
+// A thread takes a row: the rest of it comes after all that leads.
+__global__ void __launch_bounds__(kBlock) check_rest(const EllCsr<float> a, Position* order) {
+  const int64 i = thread_index();
+  if (i >= a.rows || a.indptr[i] == a.indptr[i + 1]) return;
+  for (int64 w = 0; w < a.width; ++w) {
+    if (a.head[i * a.width + w] >= a.rest[a.indptr[i]]) return tell(order, a.rows * a.width + a.indptr[i]);
+  }
+}
+
+}  // namespace
+
+}  // namespace cuda::hybrid
+
+using namespace cuda;
+using namespace cuda::hybrid;
+
+Matrix ellcsr_from_rows(const Matrix& m, int64 width, Leading leading) {
+  Array indptr = Array::zeros(DType::i64, {m.rows + 1}), head = Array::empty(DType::i32, {m.rows, width});
+  auto* start = indptr.as<std::int64_t>();
+  launch("count rest", count_rest, blocks(m.rows), dim3(kBlock), structure_of(m), width, leading, start + 1);
+  const int64 count = inclusive_sum(start + 1, start + 1, m.rows);
+  Array rest = Array::empty(DType::i32, {count}), values = Array::empty(m.dtype, {head.size() + count});
+  with_value_type(m.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    launch("split rows", split_rows<T>, blocks(m.rows * 32), dim3(kBlock), Csr<T>::of(m), width, start,
+           head.as<std::int32_t>(), rest.as<std::int32_t>(), values.as<T>());
+  });
+  return ellcsr_over(m.rows, m.cols, std::move(head), std::move(rest), std::move(indptr), std::move(values));
+}
+
+Matrix rows_from_ellcsr(const Matrix& m) {
+  Array indptr = Array::zeros(DType::i64, {m.rows + 1});
+  auto* start = indptr.as<std::int64_t>();
+  launch("measure rows", measure_rows, blocks(m.rows), dim3(kBlock), EllCsr<float>::over(*m.structure, nullptr),
+         start + 1);
+  const int64 count = inclusive_sum(start + 1, start + 1, m.rows);
+  Array indices = Array::empty(DType::i32, {count}), values = Array::empty(m.dtype, {count});
+  with_value_type(m.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    launch("join rows", join_rows<T>, blocks(m.rows * 32), dim3(kBlock), EllCsr<T>::of(m), start,
+           indices.as<std::int32_t>(), values.as<T>());
+  });
+  return compressed(csr, m.rows, m.cols, std::move(indices), std::move(indptr), std::move(values));
+}
+
+Fault fault_in_ellcsr(const EllCsr<float>& a) {
+  const Firsts found;
+  launch("check leading", check_leading, blocks(a.rows * a.width), dim3(kBlock), a, found.outside(), found.order());
+  launch("check rest", check_rest, blocks(a.rows), dim3(kBlock), a, found.order());
+  return found.fault(Fault::outside);
+}
+
+}  // namespace diagsparse

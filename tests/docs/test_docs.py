@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from formats import options
 from pages import (
     PAGES,
     README,
@@ -157,6 +158,8 @@ def sizes(A):
     more = {"width": A.width} if hasattr(A, "width") else {}
     more |= {"rest": A.coo.nnz} if hasattr(A, "coo") else {}
     more |= {"rest": A.csr_indices.size} if hasattr(A, "csr_indices") else {}
+    if hasattr(A, "slice_height"):
+        more |= {"C": A.slice_height, "places": A.values.size, "slices": len(A.slice_indptr) - 1}
     return more | {
         "m": m,
         "n": n,
@@ -184,7 +187,7 @@ def test_there_is_a_page_for_every_format():
 @every_page
 def test_drawing(format):
     dense, arrays = drawn(PAGES[format].read_text())
-    parts = getattr(ds, f"{format}_array")(dense).parts()
+    parts = getattr(ds, f"{format}_array")(dense, **options(format)).parts()
     for name, expected in parts.items():
         flat, given = expected.ravel(), arrays[name]
         assert given.shape == flat.shape, name

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 from cases import DIAGONAL, DTYPES, MEDIUM, SMALL, fits, holding, host, make, matrix, ours, pairs, random
-from formats import as_given, decode, of
+from formats import as_given, decode, of, options
 
 import diagsparse as ds
 
@@ -23,10 +23,10 @@ def example(format):
 
 @FORMATS
 def test_worked_example(format):
-    parts = make(format, example(format)).parts()
+    parts = make(format, example(format), **options(format)).parts()
     assert parts.keys() == of(format).EXAMPLE.keys()
     for name, expected in of(format).EXAMPLE.items():
-        if format in ("dia", "ell") and name == "values":  # which have padding
+        if format in ("dia", "ell", "sell") and name == "values":  # which have padding
             inside = np.array(expected) != 0
             assert np.array_equal(parts[name][inside], np.array(expected)[inside])
         else:
@@ -194,7 +194,7 @@ def test_repr(format):
     unit = f"{A.nbytes / 1000:.1f} KB" if A.nbytes >= 1000 else f"{A.nbytes} B"
     band = "6 diagonals from -2 to 3, "
     whats = {"dia": band, "hm": band, "cdm": "11 diagonals from -8 to 8, "}
-    whats |= {"ell": "width 6, ", "hyb": "width 4, ", "ellcsr": "width 3, "}
+    whats |= {"ell": "width 6, ", "hyb": "width 4, ", "sell": "slices of 8, ", "ellcsr": "width 3, "}
     what = whats.get(format, "")
     assert repr(A) == f"<{format}_array 9 x 9 float32: {what}{A.nnz} stored, {unit}, cpu>"
     if format in DIAGONAL:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from cases import DTYPES, MEDIUM, STRUCTURES, VIEWS, holding, make, matrix, ours, raises
+from formats.sell import places
 
 import diagsparse as ds
 
@@ -45,6 +46,11 @@ def check(A, pattern, dense):
     for size in (1, 3, 8, 64):
         assert s.blocks(size) == blocks_of(pattern, size), size
     assert s.blocks() == s.blocks(8)
+    lengths = pattern.sum(axis=1)
+    for height, sigma in ((1, 1), (3, 1), (8, 1), (8, 4), (32, 64)):
+        ordered = [-np.sort(-lengths[first : first + sigma]) for first in range(0, len(lengths), sigma)]
+        taken = places(np.concatenate([lengths[:0], *ordered]), height)
+        assert s.places_in_slices(height, sigma) == taken, (height, sigma)
     assert s.symmetry == symmetry_of(dense)
 
 
@@ -99,7 +105,7 @@ def test_symmetries(format, dtype, device):
 def test_stored_zeros_have_no_part_in_a_symmetry(device):
     values, row, col = np.array([1.0, 0, 2, 0]), [0, 0, 1, 1], [0, 1, 1, 2]
     a = sp.csr_array((values, (row, col)), shape=(3, 3))
-    for format in ("csr", "csc", "coo", "ell", "hyb", "ellcsr"):
+    for format in ("csr", "csc", "coo", "ell", "hyb", "sell", "ellcsr"):
         s = ds.array(a, format).to(device)._summary()
         assert s.symmetry == "symmetric" and s.entries == 4 and s.fill.tolist() == [2, 2]
 

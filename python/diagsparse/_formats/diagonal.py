@@ -98,6 +98,9 @@ class DiagonalArray(DiagonalProducts, MadeOfDiagonals):
     def _occupied_blocks(self, size: int) -> int:
         return convert(self, COMMON)._occupied_blocks(size)
 
+    def _places_in_slices(self, height: int, sigma: int) -> int:
+        return convert(self, COMMON)._places_in_slices(height, sigma)
+
     # ---- attributes -------------------------------------------------------------------------------
     @property
     def offsets(self) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any
 
@@ -13,10 +14,17 @@ def yes_or_no(value: Any, who: str) -> int:
     return int(value)
 
 
-def count(value: Any, who: str) -> int:
-    """Return a number of things, 0 or more."""
-    if not isinstance(value, Integral) or isinstance(value, bool):
-        raise TypeError(f"{who}={value!r}: expected a number")
-    if not 0 <= (number := int(value)) < 2**31:
-        raise ValueError(f"{who}={value}: expected 0 to 2^31 - 1")
-    return number
+def integer(first: int, last: int) -> Callable[[Any, str], int]:
+    """Return what checks for an integer from `first` to `last`."""
+
+    def checked(value: Any, who: str) -> int:
+        if not isinstance(value, Integral) or isinstance(value, bool):
+            raise TypeError(f"{who}={value!r}: expected a number")
+        if not first <= (number := int(value)) <= last:
+            raise ValueError(f"{who}={value}: expected {first} to {last}")
+        return number
+
+    return checked
+
+
+count = integer(0, 2**31 - 1)  # of things

@@ -98,7 +98,7 @@ class Forecasts:
         return Summary(
             self.shape, size, self.nnz, entries=self._entries, offsets=self._occupied, fill=self._fill,
             row_lengths=self._row_lengths, before=self._entries_before, blocks=self._occupied_blocks,
-            symmetry=self._found_symmetry,
+            slices=self._places_in_slices, symmetry=self._found_symmetry,
         )  # fmt: skip
 
     def _entries(self: SparseArray) -> int:
@@ -125,9 +125,15 @@ class Forecasts:
         """Return how many ``size x size`` blocks hold entries."""
         return self._core.occupied_blocks(*self._in_rows(), size)
 
-    def _in_rows(self: SparseArray) -> tuple[Any, int]:
+    def _places_in_slices(self: SparseArray, height: int, sigma: int) -> int:
+        """Return the places of slices of `height` rows, sorted in windows of `sigma` rows."""
+        m = self._shape[0]
+        ordered = 4 * m + sorting(m, 0, self._place) if sigma > 1 else 0
+        return self._core.places_in_slices(*self._in_rows(8 * (m // height + 2) + ordered), height, sigma)
+
+    def _in_rows(self: SparseArray, beside: int = 0) -> tuple[Any, int]:
         """Return this view as native code is asked for what follows from the places of entries: it makes csr of it."""
-        nbytes = 8 * min(sum(self._shape), 8 * self.nnz + (1 << 16))  # counts by diagonal, as of `table_pays`
+        nbytes = beside + 8 * min(sum(self._shape), 8 * self.nnz + (1 << 16))  # counts by diagonal, as of `table_pays`
         if self._format != COMMON:
             common, s = FORMATS[COMMON], Summary(self.shape, widened(self.dtype).itemsize, self.nnz)
             nbytes += common._forecast(s) + self._to_csr_beside(s)

@@ -25,7 +25,8 @@ class Summary:
         How many values it has at most.
     **found : functions
         Each finds the fact of its name, once: ``entries`` (by default they are as many as are stored), ``offsets``,
-        ``fill``, ``row_lengths``, ``before`` (a column), ``blocks`` (of a size) and ``symmetry``.
+        ``fill``, ``row_lengths``, ``before`` (a column), ``blocks`` (of a size), ``slices`` (of a height, sorted in windows)
+        and ``symmetry``.
     """
 
     def __init__(self, shape: tuple[int, int], itemsize: int, stored: int, **found: Callable[..., Any]) -> None:
@@ -34,6 +35,7 @@ class Summary:
         self._counted: dict[int, int] = {}
         self._beyond: dict[int, int] = {}
         self._before: dict[int, tuple[int, int]] = {}
+        self._sliced: dict[tuple[int, int], int] = {}
 
     @cached_property
     def entries(self) -> int:
@@ -79,6 +81,15 @@ class Summary:
             self._counted[size] = self._found["blocks"](size)
         return self._counted[size]
 
+    def places_in_slices(self, height: int, sigma: int = 1) -> int:
+        """Return the places of slices of `height` rows, each padded to its longest row.
+
+        Rows are sorted by descending length in windows of `sigma` rows before they are cut into slices.
+        """
+        if (height, sigma) not in self._sliced:
+            self._sliced[height, sigma] = self._found["slices"](height, sigma)
+        return self._sliced[height, sigma]
+
     @cached_property
     def symmetry(self) -> str | None:
         """``"symmetric"``, ``"hermitian"``, ``"skew-symmetric"`` or None: of the values, exactly; zeros do not count.
@@ -94,7 +105,7 @@ class Summary:
         nothing = np.zeros(0, np.int64)
         return cls(
             shape, itemsize, 0, offsets=lambda: nothing, fill=lambda: nothing, row_lengths=lambda: rows,
-            before=lambda column: (0, 0), blocks=lambda size: 0,
+            before=lambda column: (0, 0), blocks=lambda size: 0, slices=lambda height, sigma: 0,
             symmetry=lambda: "symmetric" if shape[0] == shape[1] else None,
         )  # fmt: skip
 

@@ -135,6 +135,7 @@ class MatmulPlan:
         return Summary(
             self.shape, size, self._plan.stored, offsets=lambda: full()._occupied(),
             row_lengths=lambda: full()._row_lengths(), before=lambda column: full()._entries_before(column),
+            slices=lambda *cut: full()._places_in_slices(*cut),
         )  # fmt: skip
 
     @property

@@ -58,6 +58,10 @@ void bind_conversions(py::module_& m) {
     }
     return std::pair(found.longest, found.entries);
   });
+  m.def("places_in_slices", [](const Matrix& a, int op, int64 height, int64 sigma) {
+    const Entry entry(a.device(), {&a});
+    return places_in_slices(a, op_from(op), height, sigma);
+  });
   m.def("symmetries", [](const Matrix& csr) {
     const Entry entry(csr.device(), {&csr});
     return symmetries(csr);

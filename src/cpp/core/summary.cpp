@@ -2,6 +2,7 @@
 
 #include "core/format.hpp"
 #include "core/symmetry.hpp"
+#include "formats/sell.hpp"
 
 namespace diagsparse {
 
@@ -93,6 +94,11 @@ int64 occupied_blocks(const Matrix& a, Op op, int64 size) {
   }
   return kept_fact(a, op, std::to_string(size) + "-blocks",
                    [size](const Matrix& csr) { return count_blocks(csr, size); });
+}
+
+int64 places_in_slices(const Matrix& a, Op op, int64 height, int64 sigma) {
+  return kept_fact(a, op, "places in slices of " + std::to_string(height) + ", sorted by " + std::to_string(sigma),
+                   [=](const Matrix& csr) { return cut_into_slices(csr, height, sigma).places; });
 }
 
 unsigned symmetries(const Matrix& csr) { return csr.rows == csr.cols ? kEverySymmetry & ~broken_symmetries(csr) : 0; }

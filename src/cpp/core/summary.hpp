@@ -43,6 +43,10 @@ constexpr int64 kLargestBlock = 64;
 int64 occupied_blocks(const Matrix& a, Op op, int64 size);
 int64 count_blocks(const Matrix& csr, int64 size);  // each device's own
 
+// How many places slices of `height` rows have, each padded to its longest row, where the rows are sorted by descending
+// length in windows of `sigma`; 1: as they are.
+int64 places_in_slices(const Matrix& a, Op op, int64 height, int64 sigma);
+
 // Which of the symmetries of core/symmetry.hpp the values of a csr matrix have; stored zeros do not count.
 unsigned symmetries(const Matrix& csr);
 unsigned broken_symmetries(const Matrix& csr);  // of a square one; each device's own

@@ -12,9 +12,10 @@
 #include "formats/ellcsr.hpp"
 #include "formats/hm.hpp"
 #include "formats/hyb.hpp"
+#include "formats/sell.hpp"
 
 namespace diagsparse {
 
-inline const Format* const formats[] = {&dia, &hm, &cdm, &csr, &csc, &coo, &coosr, &coosc, &ell, &hyb, &ellcsr};
+inline const Format* const formats[] = {&dia, &hm, &cdm, &csr, &csc, &coo, &coosr, &coosc, &ell, &hyb, &sell, &ellcsr};
 
 }  // namespace diagsparse

@@ -1,0 +1,93 @@
+// sell: sliced ELLPACK, SELL-C-sigma. Slices of C rows, each padded to its own longest row and turned, so that entry w
+// of its rows lie side by side.
+//
+//       matrix A (4 x 5), C = 2      indices = [ 0  0 ]   values = [ 1  9 ]   slice_indptr = [ 0 6 12 ]
+//     | 1  5  .  .  . |                        [ 1  1 ]            [ 5  2 ]
+//     | 9  2  6  .  . |                        [-1  2 ]            [ *  6 ]   row_lengths  = [ 2 3 3 3 ]
+//     | . 10  3  7  . |                        [ 1  2 ]            [10 11 ]
+//     | .  . 11  4  8 |                        [ 2  3 ]            [ 3  4 ]
+//                                              [ 3  4 ]            [ 7  8 ]
+//
+// Entry w of stored row p lies at place slice_indptr[p / C] + w C + p % C of both arrays; * is padding. The last slice
+// has C rows too: those beyond m are padding.
+// indices: int32 (places / C, C; so n < 2^31), ascending in a row, then -1 where its padding begins; values: T, as
+// many; slice_indptr: int64 (slices + 1), in places; row_order, where rows are sorted: int32 (m), the row of A that is
+// stored row p. In each window of sigma rows these are sorted by descending length, stable: sigma = 2 would swap the
+// first two above; row_lengths, if asked for: int32 (m), of stored row p. Kernels end a row where its padding begins:
+// no value of the padding and no element of x is read for it. Bytes: places (sizeof(T) + 4) + 8 (slices + 1), 4 m for
+// row_order and 4 m for row_lengths.
+//
+// Monakov, Lokhmotov and Avetisyan, "Automatically tuning sparse matrix-vector multiplication for GPU architectures",
+// HiPEAC 2010; Kreutzer, Hager, Wellein, Fehske and Bishop, "A unified sparse matrix data format for efficient general
+// sparse matrix-vector multiplication on modern processors with wide SIMD units", SIAM J. Sci. Comput. 36 (2014).
+#pragma once
+
+#include <optional>
+
+#include "core/format.hpp"
+#include "core/gate.hpp"
+
+namespace diagsparse {
+
+extern const Format sell;
+
+constexpr int64 kHighestSlice = 1024;
+
+inline int64 slices_of(int64 rows, int64 height) { return rows / height + (rows % height != 0); }
+
+template <class T>
+struct Sell {
+  int64 rows, cols, height, slices;
+  const int64* slice_indptr;
+  const std::int32_t *indices, *row_order, *row_lengths;  // the last two may be null
+  const T* values;
+
+  // Stored row p: which row of A it is, its first place, and a place beyond its last one. Places are `height` apart.
+  constexpr int64 row(int64 p) const { return row_order ? row_order[p] : p; }
+  constexpr int64 begin(int64 p) const { return slice_indptr[p / height] + p % height; }
+  constexpr int64 end(int64 p) const {
+    return row_lengths ? begin(p) + row_lengths[p] * height : slice_indptr[p / height + 1];
+  }
+
+  static Sell of(const Matrix& m) { return over(*m.structure, m.values.as<T>()); }
+  static Sell over(const Structure& structure, const T* values) {
+    const auto& arrays = static_cast<const Indices&>(structure);
+    const Array &indices = arrays.at("indices"), *order = arrays.find("row_order"),
+                *lengths = arrays.find("row_lengths");
+    const int64 height = indices.shape.cols;
+    return {structure.rows,
+            structure.cols,
+            height,
+            slices_of(structure.rows, height),
+            arrays.at("slice_indptr").as<int64>(),
+            indices.as<std::int32_t>(),
+            order ? order->as<std::int32_t>() : nullptr,
+            lengths ? lengths->as<std::int32_t>() : nullptr,
+            values};
+  }
+};
+
+// How the rows of a csr matrix are cut into slices of `height` rows, sorted in windows of `sigma`; 1: as they are.
+struct Slices {
+  std::optional<Array> row_order;
+  Array indptr;
+  int64 places;
+};
+Slices cut_into_slices(const Matrix& csr, int64 height, int64 sigma);
+
+// ---- Each device's own -----------------------------------------------------------------------------
+Array order_rows(const Matrix& csr, int64 sigma);  // row_order
+// Writes slice_indptr and returns the places; `row_order` may be null.
+int64 place_slices(const Matrix& csr, int64 height, const std::int32_t* row_order, int64* slice_indptr);
+// Writes the entries of a csr matrix to their places in `to`, the padding, and the lengths if `to` stores them.
+void spread_rows(const Matrix& csr, const Matrix& to);
+Matrix rows_from_sell(const Matrix& a);  // as csr
+
+// slice_indptr rises from 0 to `places` by multiples of the height.
+Fault fault_in_slices(const Sell<float>& a, int64 places);
+// row_order names every row once.
+Fault fault_in_row_order(const Sell<float>& a);
+// pointers: a row length that does not fit; outside, order: indices, told at their place.
+Fault fault_in_sell(const Sell<float>& a);
+
+}  // namespace diagsparse

@@ -1,0 +1,160 @@
+// sell on the CPU: from rows and to rows, and the gate. A task takes slices.
+#include "formats/sell.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "core/convert.hpp"
+#include "cpu/parallel.hpp"
+#include "formats/csr.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+constexpr int64 kRows = 512;  // rows a task, or one slice of more
+
+// Calls f(first, last) for runs of whole slices, or windows, of `each` rows.
+template <class F>
+void for_runs(int64 rows, int64 each, int64 work, const F& f) {
+  const int64 run = std::max(each, kRows / each * each);
+  parallel_for((rows + run - 1) / run, work, [&](int64 task) { f(task * run, std::min(rows, (task + 1) * run)); });
+}
+
+const int64* row_pointers(const Matrix& csr) { return csr.index("indptr").as<int64>(); }
+
+int64 length_of(const Sell<float>& a, int64 p) {
+  if (a.row_lengths) return a.row_lengths[p];
+  int64 e = a.begin(p);
+  while (e < a.end(p) && a.indices[e] >= 0) e += a.height;
+  return (e - a.begin(p)) / a.height;
+}
+
+}  // namespace
+
+Array order_rows(const Matrix& csr, int64 sigma) {
+  Array made = Array::empty(DType::i32, {csr.rows});
+  auto* order = made.as<std::int32_t>();
+  const int64* start = row_pointers(csr);
+  std::iota(order, order + csr.rows, 0);
+  for_runs(csr.rows, sigma, 16 * csr.rows, [&](int64 first, int64 last) {
+    for (; first < last; first += sigma) {
+      std::sort(order + first, order + std::min(last, first + sigma), [&](std::int32_t i, std::int32_t j) {
+        const int64 length = start[i + 1] - start[i], other = start[j + 1] - start[j];
+        return length != other ? length > other : i < j;
+      });
+    }
+  });
+  return made;
+}
+
+int64 place_slices(const Matrix& csr, int64 height, const std::int32_t* row_order, int64* slice_indptr) {
+  const int64* start = row_pointers(csr);
+  slice_indptr[0] = 0;
+  for_runs(csr.rows, height, csr.rows, [&](int64 first, int64 last) {
+    for (; first < last; first += height) {
+      int64 longest = 0;
+      for (int64 p = first; p < std::min(last, first + height); ++p) {
+        const int64 i = row_order ? row_order[p] : p;
+        longest = std::max(longest, start[i + 1] - start[i]);
+      }
+      slice_indptr[first / height + 1] = longest * height;
+    }
+  });
+  const int64 slices = slices_of(csr.rows, height);
+  std::partial_sum(slice_indptr, slice_indptr + slices + 1, slice_indptr);
+  return slice_indptr[slices];
+}
+
+void spread_rows(const Matrix& m, const Matrix& to) {
+  with_value_type(m.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const Csr<T> csr = Csr<T>::of(m);
+    const Sell<T> a = Sell<T>::of(to);
+    auto* index = to.index("indices").as<std::int32_t>();
+    auto* lengths = a.row_lengths ? to.index("row_lengths").as<std::int32_t>() : nullptr;
+    T* value = to.values.as<T>();
+    for_runs(a.slices * a.height, a.height, to.values.size(), [&](int64 first, int64 last) {
+      for (int64 p = first; p < last; ++p) {
+        const int64 i = p < a.rows ? a.row(p) : -1;
+        int64 e = i < 0 ? 0 : csr.indptr[i];
+        const int64 stop = i < 0 ? 0 : csr.indptr[i + 1], end = a.slice_indptr[p / a.height + 1];
+        if (lengths && i >= 0) lengths[p] = static_cast<std::int32_t>(stop - e);
+        for (int64 place = a.begin(p); place < end; place += a.height, ++e) {
+          index[place] = e < stop ? csr.indices[e] : -1;
+          value[place] = e < stop ? csr.values[e] : T{};
+        }
+      }
+    });
+  });
+}
+
+Matrix rows_from_sell(const Matrix& m) {
+  Array indptr = Array::zeros(DType::i64, {m.rows + 1});
+  int64* start = indptr.as<int64>();
+  const Sell<float> structure = Sell<float>::over(*m.structure, nullptr);
+  const int64 places = m.values.size();
+  for_runs(m.rows, structure.height, places, [&](int64 first, int64 last) {
+    for (int64 p = first; p < last; ++p) start[structure.row(p) + 1] = length_of(structure, p);
+  });
+  std::partial_sum(start, start + m.rows + 1, start);
+  Array indices = Array::empty(DType::i32, {start[m.rows]}), values;
+  auto* index = indices.as<std::int32_t>();
+  with_value_type(m.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const Sell<T> a = Sell<T>::of(m);
+    values = Array::empty(m.dtype, {start[m.rows]});
+    T* value = values.as<T>();
+    for_runs(m.rows, a.height, places, [&](int64 first, int64 last) {
+      for (int64 p = first; p < last; ++p) {
+        const int64 i = a.row(p);
+        for (int64 e = start[i], place = a.begin(p); e < start[i + 1]; ++e, place += a.height) {
+          index[e] = a.indices[place];
+          value[e] = a.values[place];
+        }
+      }
+    });
+  });
+  return compressed(csr, m.rows, m.cols, std::move(indices), std::move(indptr), std::move(values));
+}
+
+Fault fault_in_slices(const Sell<float>& a, int64 places) {
+  for (int64 s = 0; s <= a.slices; ++s) {
+    const int64 at = a.slice_indptr[s], before = s > 0 ? a.slice_indptr[s - 1] : 0;
+    if (at < before || at > places || at % a.height != 0 || (s == 0 && at != 0)) return {Fault::pointers, s};
+  }
+  return a.slice_indptr[a.slices] == places ? Fault{} : Fault{Fault::pointers, a.slices};
+}
+
+Fault fault_in_row_order(const Sell<float>& a) {
+  std::vector<bool> named(a.row_order ? a.rows : 0);
+  for (int64 p = 0; p < static_cast<int64>(named.size()); ++p) {
+    const int64 i = a.row_order[p];
+    if (i < 0 || i >= a.rows || named[i]) return {Fault::pointers, p};
+    named[i] = true;
+  }
+  return {};
+}
+
+Fault fault_in_sell(const Sell<float>& a) {
+  for (int64 p = 0; a.row_lengths && p < a.rows; ++p) {
+    const int64 s = p / a.height, width = (a.slice_indptr[s + 1] - a.slice_indptr[s]) / a.height;
+    if (a.row_lengths[p] < 0 || a.row_lengths[p] > width) return {Fault::pointers, p};
+  }
+  for (int64 s = 0; s < a.slices; ++s) {
+    checkpoint();
+    const int64 begin = a.slice_indptr[s], width = (a.slice_indptr[s + 1] - begin) / a.height;
+    for (int64 w = 0; w < width; ++w) {
+      for (int64 p = s * a.height, e = begin + w * a.height; p < (s + 1) * a.height; ++p, ++e) {
+        const std::int32_t j = a.indices[e], before = w > 0 ? a.indices[e - a.height] : 0;
+        if (j < -1 || j >= a.cols || (j >= 0 && p >= a.rows)) return {Fault::outside, e};
+        if (j >= 0 && w > 0 && (before < 0 || j <= before)) return {Fault::order, e};
+        if (a.row_lengths && p < a.rows && (j >= 0) != (w < a.row_lengths[p])) return {Fault::pointers, p};
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace diagsparse

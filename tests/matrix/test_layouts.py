@@ -186,6 +186,8 @@ def test_asformat_of_its_own_format_shares_unless_asked(format):
     A = make(format, example(format))
     assert A.asformat(format) is A and A.asformat(None) is A
     assert not np.shares_memory(A.asformat(format, copy=True).values, A.values)
+    nothing = make(format, np.zeros((3, 3)))
+    assert nothing.asformat(format, copy=True) is not nothing
 
 
 @FORMATS

@@ -160,6 +160,7 @@ def sizes(A):
     more |= {"rest": A.csr_indices.size} if hasattr(A, "csr_indices") else {}
     if hasattr(A, "slice_height"):
         more |= {"C": A.slice_height, "places": A.values.size, "slices": len(A.slice_indptr) - 1}
+    more |= {"sections": A.sections} if hasattr(A, "sections") else {}
     return more | {
         "m": m,
         "n": n,

@@ -282,3 +282,39 @@ def test_a_width_that_no_memory_bounds(format):
     assert A.nnz == A.count_nonzero() == 0 and (A @ np.ones(7)).shape == (0,) and A.toarray().shape == (0, 7)
     assert A.tocsr().nnz == A.T.tocsr().nnz == (A + A).nnz == 0 and A.sum() == 0
     assert np.array_equal(A.T @ none.astype(float), np.zeros(7)) and A.copy().asformat("hm").shape == (0, 7)
+
+
+@pytest.mark.parametrize(
+    ("name", "damaged", "words"),
+    [
+        ("section_rows", [1, 2, 3], "wrong at 0; expected section_rows to rise from 0 to at most 4"),
+        ("section_rows", [0, 3, 3], "wrong at 2"),
+        ("section_rows", [0, 1, 5], "wrong at 2"),
+        ("section_rows", [0, 2, 3], "section 0 has rows of no one length"),
+        ("section_rows", [], "section_rows holds 0 values"),
+        ("section_indptr", [0, 3, 6], "wrong at 2; expected section_rows to rise from 0 to at most 4, section_indptr"),
+        ("section_indptr", [-(2**63), 3, 7], "wrong at 0"),
+        ("section_indptr", [0, 2**63 - 1, 7], "wrong at 1"),
+        ("section_indptr", [0, 1, 7], "section 1 has rows of no one length"),
+        ("section_indptr", [0, 7], "section_indptr holds 2 values"),
+        ("row_order", [2, 0, 3, 3], "row_order[3] is there already"),
+        ("row_order", [2, 3, 0, 1], "row_order[2] is there already, or does not come after"),
+        ("row_order", [2, 0, 4, 1], "row_order[2] lies outside, expected 0 to 3"),
+        ("row_order", [2, 0, 3], "row_order holds 3 values"),
+        ("indices", [1, 2, 3, 0, 0, 4, 3], "indices[5] lies outside, expected 0 to 3"),
+        ("indices", [1, 2, 3, 0, 3, 2, 3], "indices[6] does not come after the one before it in its row"),
+    ],
+)
+def test_damaged_sections(name, damaged, words):
+    A = ds.jds_array(np.array([[3.0, 0, 1, 0], [0, 0, 0, 0], [0, 2, 4, 1], [1, 0, 0, 1]]))
+    parts = A.parts() | {name: np.array(damaged, np.int64)}
+    values = parts.pop("values")
+    with raises(ValueError, "jds_array", words):
+        make("jds", (values, *parts.values()), shape=(4, 4))
+
+
+def test_sections_of_one_length():
+    """Rows of one length are in one section."""
+    parts = np.ones(2), np.zeros(2, int), np.arange(3), np.arange(3), np.arange(3)
+    with raises(ValueError, "jds_array: section 1 has rows", "not below that of the section before"):
+        make("jds", parts, shape=(3, 1))

@@ -226,7 +226,7 @@ def test_show_config(capsys):
         assert word in out
 
 
-@pytest.mark.parametrize("format", ["csr", "csc", "ell", "hyb", "sell"])
+@pytest.mark.parametrize("format", ["csr", "csc", "ell", "hyb", "sell", "jds", "ellcsr"])
 def test_pointers_of_an_empty_matrix_count(format, monkeypatch):
     A = ds.hm_array((2**31 - 2,) * 2)
     monkeypatch.setattr(memory, "available_bytes", lambda place=None: 1 << 30)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from cases import BIG, DTYPES, SMALL, VIEWS, cells, holding, kernel_of, matrix, ours, random, to_device, to_host
 from oracle import assert_within, check_matvec, long, longest_row
 
@@ -201,3 +202,19 @@ def test_subnormal_and_huge_values_do_not_spill(device, format, kernel):
     y = to_host(A.matvec(to_device(x, device), kernel=kernel))
     assert_within(y, long(a) @ long(x), abs(a) @ abs(x), longest_row(a), "subnormal and huge")
     assert y[0] == tiny
+
+
+def test_rows_that_differ_much_in_length(device):
+    """Sections of jds of one row and of thousands, short rows, long ones and empty ones; all sums are exact."""
+    rng = np.random.default_rng(0)
+    lengths = rng.permutation([0] * 50 + [3] * 3000 + [*rng.integers(1, 60, 900), 700, 5000])
+    columns = np.concatenate([np.sort(rng.permutation(6000)[:length]) for length in lengths])
+    values = rng.integers(-9, 10, len(columns)).astype(float)
+    a = sp.csr_array((values, columns, np.concatenate([[0], np.cumsum(lengths)])), shape=(len(lengths), 6000))
+    A = ds.jds_array(a).to(device)
+    for V, expected in ((A, a), (A.T, a.T), (A.H, a.T), (A.conj(), a)):
+        X = rng.integers(-9, 10, (V.shape[1], 3)).astype(float)
+        for x in (X[:, 0].copy(), X, np.asfortranarray(X)):
+            assert np.array_equal(to_host(V @ to_device(x, device)), expected @ x)
+    back = A.tocsr().to("cpu").to_scipy()
+    assert all(np.array_equal(getattr(back, part), getattr(a, part)) for part in ("data", "indices", "indptr"))

@@ -12,10 +12,11 @@
 #include "formats/ellcsr.hpp"
 #include "formats/hm.hpp"
 #include "formats/hyb.hpp"
+#include "formats/jds.hpp"
 #include "formats/sell.hpp"
 
 namespace diagsparse {
 
-inline const Format* const formats[] = {&dia, &hm, &cdm, &csr, &csc, &coo, &coosr, &coosc, &ell, &hyb, &sell, &ellcsr};
+inline const Format* const formats[] = {&dia, &hm, &cdm, &csr, &csc, &coo, &coosr, &coosc, &ell, &hyb, &sell, &jds, &ellcsr};
 
 }  // namespace diagsparse

@@ -1,0 +1,90 @@
+#include "formats/jds.hpp"
+
+#include <algorithm>
+
+#include "core/convert.hpp"
+#include "core/summary.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+[[noreturn]] void refuse(const char* what, int64 at, const std::string& why) {
+  throw std::invalid_argument(std::string("jds_array: ") + what + std::to_string(at) + why);
+}
+
+void check_sections(const Jds<float>& a) {
+  const Fault fault = fault_in_sections(a);
+  if (fault.kind == Fault::pointers) {
+    refuse("section_rows or section_indptr is wrong at ", fault.at,
+           "; expected section_rows to rise from 0 to at most " + std::to_string(a.rows) +
+               ", section_indptr from 0 to " + std::to_string(a.stored));
+  }
+  if (fault.kind == Fault::order) {
+    refuse("section ", fault.at, " has rows of no one length, or of one that is not below that of the section before");
+  }
+}
+
+void check_row_order(const Jds<float>& a) {
+  const Fault fault = fault_in_row_order(a);
+  if (fault.kind == Fault::outside) {
+    refuse("row_order[", fault.at, "] lies outside, expected 0 to " + std::to_string(a.rows - 1));
+  }
+  if (fault.kind == Fault::order) {
+    refuse("row_order[", fault.at,
+           "] is there already, or does not come after the one before it; expected every row once, those of a section "
+           "ascending");
+  }
+}
+
+void check_places(const Jds<float>& a) {
+  const Fault fault = fault_in_places(a);
+  if (fault.kind == Fault::outside) {
+    refuse("indices[", fault.at, "] lies outside, expected 0 to " + std::to_string(a.cols - 1));
+  }
+  if (fault.kind == Fault::order) {
+    refuse("indices[", fault.at, "] does not come after the one before it in its row");
+  }
+}
+
+void check(const Matrix& m) {
+  check_shape(jds, m.rows, m.cols);
+  const int64 borders = std::max<int64>(1, m.index("section_rows").size());
+  check_parts(m, {{"indices", DType::i32, m.structure->values_shape},
+                  {"row_order", DType::i32, {m.rows}},
+                  {"section_rows", DType::i32, {borders}},
+                  {"section_indptr", DType::i64, {borders}}});
+  const Jds<float> a = Jds<float>::over(*m.structure, nullptr);
+  check_sections(a);
+  check_row_order(a);
+  check_places(a);
+}
+
+Matrix from_csr(const Matrix& csr, const Format&, const Options&) {
+  RowLengths lengths = row_lengths(csr, {});
+  std::reverse(lengths.begin(), lengths.end());
+  Sections made{{0}, {0}};
+  for (const auto& [length, rows] : lengths) {
+    if (length == 0) continue;
+    made.rows.push_back(static_cast<std::int32_t>(made.rows.back() + rows));
+    made.indptr.push_back(made.indptr.back() + length * rows);
+  }
+  return jds_from_rows(csr, made);
+}
+
+Matrix to_csr(const Matrix& a, Op op) {
+  const Matrix rows = rows_from_jds(a);
+  return op.transposed || op.conjugated ? entries_to_csr(rows, op) : rows;
+}
+
+}  // namespace
+
+const Format jds{.name = "jds",
+                 .extent = kIndexExtent,
+                 .structure = value_for_each,
+                 .check = check,
+                 .multiplies_as = "csr",
+                 .from_csr = from_csr,
+                 .to_csr = to_csr};
+
+}  // namespace diagsparse

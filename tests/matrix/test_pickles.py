@@ -34,9 +34,10 @@ def test_pickles_with_damaged_structure(format):
     names = [name for name in state_of(A)[1] if name not in ("values", "starts")]  # starts follow from the offsets
     for name in names:
         for damage in (
-            lambda p: p + 1000, lambda p: p[:-1], lambda p: np.append(p, 0), lambda p: p[:, None], lambda p: p * 0 + 3,
+            lambda p: p + 127, lambda p: p[:-1], lambda p: np.append(p, 0), lambda p: p[:, None], lambda p: p * 0 + 3,
             lambda p: p.astype(float), lambda p: p.astype(object), lambda p: p.tolist(), lambda p: p[:0],
-            lambda p: np.full_like(p, 2**31 - 1), lambda p: np.full_like(p, -(2**31)), lambda p: p.astype("S4"),
+            lambda p: np.full_like(p, np.iinfo(p.dtype).max), lambda p: np.full_like(p, np.iinfo(p.dtype).min),
+            lambda p: p.astype("S4"),
         ):  # fmt: skip
             state = state_of(A)
             state[1][name] = damage(state[1][name])

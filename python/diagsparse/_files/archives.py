@@ -131,13 +131,13 @@ class _Members:
         return value.decode() if isinstance(value, bytes) else value
 
     def _array(self, name: str, dimensions: int) -> np.ndarray:
-        """Return an array in native byte order; all integers but those in `data` are signed."""
+        """Return an array in native byte order; integers of 4 bytes and more, but those in `data`, are signed."""
         self._nbytes(name, dimensions)
         with self._archive.open(self._infos[name]) as member:
             array = np.lib.format.read_array(member, allow_pickle=False)
         if not array.dtype.isnative:
             array = array.byteswap(inplace=True).view(array.dtype.newbyteorder("="))
-        if array.dtype.kind != "u" or name == "data":
+        if array.dtype.kind != "u" or array.dtype.itemsize < 4 or name == "data":
             return array
         if array.size and array.max() >= 2**63:
             raise ValueError(f"{name} holds {array.max()}, expected integers below 2^63")
@@ -179,6 +179,7 @@ def _ours(format: str, parts: dict[str, np.ndarray], shape: tuple[int, int], pac
 
 def _scipy(format: str, parts: dict[str, np.ndarray], shape: tuple[int, int]) -> Any:
     values, *places = parts.values()
+    places = [place.astype(np.int64) if place.dtype.kind == "u" else place for place in places]
     if format == "dia" and not all(abs(k) < max(2**31, *shape) for k in places[0].tolist()):
         raise ValueError(f"offsets {places[0].tolist()[:8]}, expected those of a {shape[0]} x {shape[1]} matrix")
     if 0 in values.shape[1:] and format == "bsr":

@@ -64,8 +64,12 @@ class Format(Constructed, Operators, Elementwise, Totals, Conversions, Views, Pr
         kept = value_dtype(given["values"].dtype, dtype, cls.__name__)
         taken = given.pop("values")
         values = np.array(taken, kept, order="C") if copy else np.require(taken, kept, ["C", "A"])
-        structure = [(name, _index(part, name, cls.__name__)) for name, part in given.items()]
-        return cls._wrap(cls._of_arrays(CPU, cls._told_shape(shape), values, structure))
+        wanted = cls._told_shape(shape)
+        structure = [
+            (name, _index(part, name, cls._index_type(name, wanted, given), cls.__name__))
+            for name, part in given.items()
+        ]
+        return cls._wrap(cls._of_arrays(CPU, wanted, values, structure))
 
     @classmethod
     def _from_device_tuple(
@@ -75,13 +79,14 @@ class Format(Constructed, Operators, Elementwise, Totals, Conversions, Views, Pr
         taken = given.pop("values")
         kept = value_dtype(owners.dtype_of(taken), dtype, who)
         values = owners.contiguous(owners.bring(taken, kept, place, who, "a part"), kept, copy)
-        structure = []
+        wanted, structure = cls._told_shape(shape), []
         for name, part in given.items():
-            if (index := owners.dtype_of(part)).kind not in "iu" or index.itemsize > _index_type(name).itemsize:
-                raise TypeError(f"{who}: {name} is of type {index}, expected {_index_type(name)}")
-            brought = owners.bring(part, _index_type(name), place, who, "a part")
+            index, kept_index = owners.dtype_of(part), cls._index_type(name, wanted, given)
+            if index.kind not in ("iu" if kept_index.kind == "i" else "u") or index.itemsize > kept_index.itemsize:
+                raise TypeError(f"{who}: {name} is of type {index}, expected {kept_index}")
+            brought = owners.bring(part, kept_index, place, who, "a part")
             structure.append((name, owners.contiguous(brought, brought.dtype, copy=True)))
-        return cls._wrap(cls._of_arrays(place, cls._told_shape(shape), values, structure))
+        return cls._wrap(cls._of_arrays(place, wanted, values, structure))
 
     @classmethod
     def _by_name(cls, arg: tuple[Any, ...]) -> dict[str, Any]:
@@ -106,15 +111,15 @@ class Format(Constructed, Operators, Elementwise, Totals, Conversions, Views, Pr
             raise ValueError(f"{cls.__name__}: parts do not tell the shape; pass shape=(rows, columns)")
         return shape
 
+    @classmethod
+    def _index_type(cls, name: str, shape: tuple[int, int], given: dict[str, Any]) -> np.dtype:
+        """Return the type in which the index array of this name is kept, in a matrix of this shape and these parts."""
+        return np.dtype(np.int64 if name.endswith("indptr") else np.int32)
 
-def _index_type(name: str) -> np.dtype:
-    """Return the type in which an index array of this name is kept."""
-    return np.dtype(np.int64 if name.endswith("indptr") else np.int32)
 
-
-def _index(part: Any, name: str, who: str) -> np.ndarray:
+def _index(part: Any, name: str, kept: np.dtype, who: str) -> np.ndarray:
     """Return a copy of an index array as native code reads it."""
-    given, kept = np.asarray(part), _index_type(name)
+    given = np.asarray(part)
     if given.dtype.kind not in "iu" and given.size:
         raise TypeError(f"{who}: {name} is of type {given.dtype}, expected integers")
     limits = np.iinfo(kept)

@@ -161,6 +161,7 @@ def sizes(A):
     if hasattr(A, "slice_height"):
         more |= {"C": A.slice_height, "places": A.values.size, "slices": len(A.slice_indptr) - 1}
     more |= {"sections": A.sections} if hasattr(A, "sections") else {}
+    more |= {"blocks": A.blocks, "index": A.local_row.itemsize} if hasattr(A, "blocks") else {}
     return more | {
         "m": m,
         "n": n,

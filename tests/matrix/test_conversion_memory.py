@@ -10,7 +10,7 @@ from processes import python
 import diagsparse as ds
 
 ROWS = 400_000
-FORMATS = ("csr", "hm", "ell", "hyb", "coo")
+FORMATS = ("csr", "hm", "ell", "hyb", "coo", "csb")
 PAIRS = [(source, target) for source in FORMATS for target in FORMATS if source != target]
 MORE = ("sell", "jds", "ellcsr", "coosc")  # like others in most pairs
 PAIRS += [pair for format in MORE for pair in ((format, "csr"), ("csr", format))]

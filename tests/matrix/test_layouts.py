@@ -196,7 +196,8 @@ def test_repr(format):
     unit = f"{A.nbytes / 1000:.1f} KB" if A.nbytes >= 1000 else f"{A.nbytes} B"
     band = "6 diagonals from -2 to 3, "
     whats = {"dia": band, "hm": band, "cdm": "11 diagonals from -8 to 8, "}
-    whats |= {"ell": "width 6, ", "hyb": "width 4, ", "sell": "slices of 8, ", "jds": "sections 4, ", "ellcsr": "width 3, "}
+    whats |= {"ell": "width 6, ", "hyb": "width 4, ", "ellcsr": "width 3, "}
+    whats |= {"sell": "slices of 8, ", "jds": "sections 4, ", "csb": "block 16, "}
     what = whats.get(format, "")
     assert repr(A) == f"<{format}_array 9 x 9 float32: {what}{A.nnz} stored, {unit}, cpu>"
     if format in DIAGONAL:

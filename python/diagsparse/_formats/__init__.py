@@ -13,9 +13,10 @@ from .ell import ell_array
 from .hyb import hyb_array
 from .sell import sell_array
 from .jds import jds_array
+from .csb import csb_array
 from .ellcsr import ellcsr_array
 
 __all__ = [
-    "cdm_array", "coo_array", "coosc_array", "coosr_array", "csc_array", "csr_array", "dia_array", "ell_array",
-    "ellcsr_array", "hm_array", "hyb_array", "jds_array", "sell_array",
+    "cdm_array", "coo_array", "coosc_array", "coosr_array", "csb_array", "csc_array", "csr_array", "dia_array",
+    "ell_array", "ellcsr_array", "hm_array", "hyb_array", "jds_array", "sell_array",
 ]  # fmt: skip

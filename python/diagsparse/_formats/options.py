@@ -28,3 +28,14 @@ def integer(first: int, last: int) -> Callable[[Any, str], int]:
 
 
 count = integer(0, 2**31 - 1)  # of things
+
+
+def power_of_two(largest: int) -> Callable[[Any, str], int]:
+    """Return what checks a power of two from 2 to `largest`."""
+
+    def checked(value: Any, who: str) -> int:
+        if not 2 <= (number := count(value, who)) <= largest or number & (number - 1):
+            raise ValueError(f"{who}={value}: expected a power of two from 2 to {largest}")
+        return number
+
+    return checked

@@ -65,13 +65,18 @@ class Forecasts:
         of other origins `beside` is told.
         """
         cls._check_shape(s.shape, place.core)
-        if max_bytes is None and 64 * (s.stored + 1) * (sum(s.shape) + 1) < memory.SMALL:
-            return  # even if every value took a row or a column to itself
+        if max_bytes is None and cls._bound(s, **options) < memory.SMALL:
+            return
         beside = beside if a is None else cls._beside(s, a, **options)
         beside += 0 if max_bytes is None else held
         nbytes = cls._forecast(s, **options) + beside
         if not memory.fits(nbytes, max_bytes, place):
             memory.require(nbytes, max_bytes, *cls._words(s), place, beside)
+
+    @classmethod
+    def _bound(cls, s: Summary, **options: int) -> int:
+        """Return bytes that are enough in any case, even if every value took a row or a column to itself."""
+        return 64 * (s.stored + 1) * (sum(s.shape) + 1)
 
     @classmethod
     def _words(cls, s: Summary) -> tuple[str, str]:

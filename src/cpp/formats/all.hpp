@@ -5,6 +5,7 @@
 #include "formats/coo.hpp"
 #include "formats/coosc.hpp"
 #include "formats/coosr.hpp"
+#include "formats/csb.hpp"
 #include "formats/csc.hpp"
 #include "formats/csr.hpp"
 #include "formats/dia.hpp"
@@ -17,6 +18,6 @@
 
 namespace diagsparse {
 
-inline const Format* const formats[] = {&dia, &hm, &cdm, &csr, &csc, &coo, &coosr, &coosc, &ell, &hyb, &sell, &jds, &ellcsr};
+inline const Format* const formats[] = {&dia, &hm, &cdm, &csr, &csc, &coo, &coosr, &coosc, &ell, &hyb, &sell, &jds, &csb, &ellcsr};
 
 }  // namespace diagsparse

@@ -1,0 +1,139 @@
+"""Compressed sparse blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._matrix.forecasts import sorting
+from .._matrix.summary import Summary
+from .._places.backend import Place
+from .format import Format
+from .options import power_of_two
+
+_LARGEST = 1 << 16
+_BEGIN = 256  # bytes that a product reads in the time that it takes to begin a block, about: as a choice counts one
+_BLOCKS = [1 << bits for bits in range(1, 17)]
+
+
+class csb_array(Format):
+    """Compressed sparse blocks: the matrix is cut into squares, and an entry says where in its block it lies.
+
+    Parameters
+    ----------
+    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or the parts
+        The parts are ``(values, local_row, local_col, block_indptr)``: the first three of shape (nnz,), block_indptr
+        of shape (blocks + 1,). Blocks are numbered row by row, and the entries of a block lie row by row. Values are
+        shared, the rest is copied.
+    shape : tuple, optional
+        Needed with the parts.
+    dtype, copy, device, max_bytes
+        As for `csr_array`.
+    block : int, optional
+        Rows and columns of a block: a power of two from 2 to 65536; by default the one with the fewest bytes, where
+        each block counts as 256 of them, and of equals the larger one. Where fewer rows and columns make the same
+        blocks, it is those. Parts tell it by how many blocks there are; with the option too, their matrix is laid out
+        anew.
+
+    Notes
+    -----
+    Bytes: ``nnz (itemsize + 2 index) + 8 (blocks + 1)``, where an index takes 1 byte in blocks of up to 256 rows and
+    columns, else 2. The default is 256 or 65536, unless the matrix is smaller. ``A.T @ x`` reads the same bytes in the
+    same way as ``A @ x``. Products of two matrices are made as `csr_array`.
+
+    The format of Buluc, Fineman, Frigo, Gilbert and Leiserson (2009), with entries row by row; block and local indices
+    as in Mahmoud, Hoffmann and Reza (2018).
+
+    Examples
+    --------
+    >>> import diagsparse as ds
+    >>> A = ds.csb_array(ds.gallery.tridiagonal(4), block=2)
+    >>> A.local_row, A.local_col
+    (array([0, 0, 1, 1, 1, 0, 0, 0, 1, 1], dtype=uint8), array([0, 1, 0, 1, 0, 1, 0, 1, 0, 1], dtype=uint8))
+    >>> A.block_indptr
+    array([ 0,  4,  5,  6, 10])
+    """
+
+    format = "csb"
+    _structure = ("local_row", "local_col", "block_indptr")
+    _options = {"block": power_of_two(_LARGEST)}
+
+    @property
+    def local_row(self) -> Any:
+        """Row of every entry within its block, uint8 or uint16 (nnz,), zero-copy."""
+        return self.parts()["local_row"]
+
+    @property
+    def local_col(self) -> Any:
+        """Column of every entry within its block, uint8 or uint16 (nnz,), zero-copy."""
+        return self.parts()["local_col"]
+
+    @property
+    def block_indptr(self) -> Any:
+        """Where each block begins, row by row of blocks, int64 (blocks + 1,), zero-copy."""
+        return self.parts()["block_indptr"]
+
+    @property
+    def block(self) -> int:
+        """Rows and columns of a block."""
+        block = _block_of((self._matrix.rows, self._matrix.cols), self.blocks)
+        assert block is not None
+        return block
+
+    @property
+    def blocks(self) -> int:
+        """Count of blocks, empty ones among them."""
+        return self._matrix.parts()["block_indptr"].shape[0] - 1
+
+    def _layout(self) -> dict[str, int]:
+        return {"block": self.block}
+
+    def _told(self) -> str:
+        return f"block {self.block}, "
+
+    @classmethod
+    def _index_type(cls, name: str, shape: tuple[int, int], given: dict[str, Any]) -> np.dtype:
+        if name == "block_indptr":
+            return np.dtype(np.int64)
+        return _local_type(_block_of(shape, given["block_indptr"].shape[0] - 1))
+
+    @classmethod
+    def _chosen(cls, s: Summary) -> dict[str, int]:
+        def cost(block: int) -> int:
+            return cls._forecast(s, block=block) + (_BEGIN - 8) * _count(s.shape, block)
+
+        return {"block": min(reversed(_BLOCKS), key=cost)}
+
+    @classmethod
+    def _forecast(cls, s: Summary, **options: int) -> int:
+        blocks = _count(s.shape, (options or cls._chosen(s))["block"])
+        index = _local_type(_block_of(s.shape, blocks)).itemsize
+        return s.entries * (s.itemsize + 2 * index) + 8 * (blocks + 1)
+
+    @classmethod
+    def _from_csr_beside(cls, s: Summary, place: Place, **options: int) -> int:
+        return sorting(s.entries, s.itemsize, place)
+
+    def _to_csr_beside(self, s: Summary) -> int:
+        return sorting(s.entries, s.itemsize, self._place)
+
+    @classmethod
+    def _bound(cls, s: Summary, **options: int) -> int:
+        return super()._bound(s, **options) + cls._forecast(s.at_most(), **options)
+
+
+def _count(shape: tuple[int, int], block: int) -> int:
+    """Return how many blocks there are; those at the edges are cut off."""
+    m, n = shape
+    return -(-m // block) * -(-n // block)
+
+
+def _block_of(shape: tuple[int, int], blocks: int) -> int | None:
+    """Return the smallest block that cuts a matrix of this shape into so many."""
+    return next((block for block in _BLOCKS if _count(shape, block) == blocks), None)
+
+
+def _local_type(block: int | None) -> np.dtype:
+    """Return the type of the indices within a block."""
+    return np.dtype(np.uint8 if block and block <= 256 else np.uint16)

@@ -105,7 +105,7 @@ def test_symmetries(format, dtype, device):
 def test_stored_zeros_have_no_part_in_a_symmetry(device):
     values, row, col = np.array([1.0, 0, 2, 0]), [0, 0, 1, 1], [0, 1, 1, 2]
     a = sp.csr_array((values, (row, col)), shape=(3, 3))
-    for format in ("csr", "csc", "coo", "ell", "hyb", "sell", "jds", "ellcsr"):
+    for format in ("csr", "csc", "coo", "ell", "hyb", "sell", "jds", "csb", "ellcsr"):
         s = ds.array(a, format).to(device)._summary()
         assert s.symmetry == "symmetric" and s.entries == 4 and s.fill.tolist() == [2, 2]
 

@@ -262,7 +262,7 @@ def test_rows_of_ellcsr_ascend_through_both_parts():
         ({"rest": (4, 1)}, ("csr_indices[1]", "does not come after")),
         ({"rest": (4, 5)}, ("indices[1]", "lies outside")),
         ({"pointers": (0, 2, 2)}, ("csr_indices do not rise",)),
-        ({"pointers": (0, 3, 2)}, ("indptr[1]", "0 to 2")),
+        ({"pointers": (0, 3, 2)}, ("indptr[2]", "0 to 2")),
         ({"values": (1.0, 2, 5, 3, 4)}, ("values hold 5", "6")),
     ):
         with raises(ValueError, "ellcsr_array", *words):

@@ -209,7 +209,7 @@ def test_boundaries_of_ellcsr(device):
     a = ds.csr_array(ds.gallery.ci_matrix(60, reference_fraction=0.5, seed=1)).to(device)
     dense = a.toarray()
     shortest = (dense != 0).sum(axis=1).min()
-    for options, leads in (
+    for given, leads in (
         ({}, lambda place, j: place < shortest),
         ({"boundary": 0}, lambda place, j: False & (j < 0)),
         ({"boundary": 4}, lambda place, j: place < 4),
@@ -218,12 +218,12 @@ def test_boundaries_of_ellcsr(device):
         ({"boundary_column": 29}, lambda place, j: j < 29),
         ({"boundary_column": 1000}, lambda place, j: j < 1000),
     ):
-        A = ds.ellcsr_array(a, **options)
+        A = ds.ellcsr_array(a, **given)
         leading = (dense != 0) & leads(np.cumsum(dense != 0, axis=1) - 1, np.arange(60))
-        assert A.width == options.get("boundary", leading.sum(axis=1).max()), options
-        assert A.csr_indices.size == (dense != 0).sum() - leading.sum(), options
-        assert np.array_equal(A.toarray(), dense) and A.nbytes == ds.memory_report(A)["ellcsr"], options
-    for bad, words in (({"boundary": 1, "boundary_column": 1}, "one of them"), ({"boundary": -1}, "0 to 2^31 - 1")):
+        assert A.width == given.get("boundary", leading.sum(axis=1).max()), given
+        assert A.csr_indices.size == (dense != 0).sum() - leading.sum(), given
+        assert np.array_equal(A.toarray(), dense) and A.nbytes == ds.memory_report(A)["ellcsr"], given
+    for bad, words in (({"boundary": 1, "boundary_column": 1}, "one of them"), ({"boundary": -1}, "0 to 2147483647")):
         with pytest.raises(ValueError, match=re.escape(words)):
             ds.ellcsr_array(a, **bad)
     with pytest.raises(TypeError, match="boundary_column='1': expected a number"):

@@ -99,15 +99,15 @@ class csb_array(Format):
         return _local_type(_block_of(shape, given["block_indptr"].shape[0] - 1))
 
     @classmethod
-    def _chosen(cls, s: Summary) -> dict[str, int]:
+    def _completed(cls, s: Summary, options: dict[str, int]) -> dict[str, int]:
         def cost(block: int) -> int:
             return cls._forecast(s, block=block) + (_BEGIN - 8) * _count(s.shape, block)
 
-        return {"block": min(reversed(_BLOCKS), key=cost)}
+        return options or {"block": min(reversed(_BLOCKS), key=cost)}
 
     @classmethod
     def _forecast(cls, s: Summary, **options: int) -> int:
-        blocks = _count(s.shape, (options or cls._chosen(s))["block"])
+        blocks = _count(s.shape, cls._completed(s, options)["block"])
         index = _local_type(_block_of(s.shape, blocks)).itemsize
         return s.entries * (s.itemsize + 2 * index) + 8 * (blocks + 1)
 

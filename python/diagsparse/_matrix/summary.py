@@ -25,8 +25,8 @@ class Summary:
         How many values it has at most.
     **found : functions
         Each finds the fact of its name, once: ``entries`` (by default they are as many as are stored), ``offsets``,
-        ``fill``, ``row_lengths``, ``before`` (a column), ``blocks`` (of a size), ``slices`` (of a height, sorted in windows)
-        and ``symmetry``.
+        ``fill``, ``row_lengths``, ``before`` (a column), ``blocks`` (of a size), ``slices`` (of a height, sorted in
+        windows) and ``symmetry``.
     """
 
     def __init__(self, shape: tuple[int, int], itemsize: int, stored: int, **found: Callable[..., Any]) -> None:

@@ -175,33 +175,31 @@ def bench(
 
     With --device cuda: against cuSPARSE and CuPy. NAME is a group of cases (spmv, stencil, spgemm, small; on a GPU
     spmv, spmm, narrow, packed, chain, spgemm, syrk, random, small) or how their names start; by default all run. The
-    name tables-000 runs the experiments of the paper that HM and CDM come from instead, small-work (on the CPU) small
-    calls, plans and every element-wise operation beside SciPy's.
+    name tables-000 runs the experiments of the paper that HM and CDM come from instead, tables-003 those of the paper
+    that ellcsr comes from, small-work (on the CPU) small calls, plans and every element-wise operation beside SciPy's.
     """
     from .. import plot
-    from . import bench_cuda, paper_000, plot_cuda, small_work
+    from . import bench_cuda, plot_cuda, small_work
     from .bench import run
 
     if table is not None:
         report = json.loads(table.read_text())
         terminal.show(_tables(report).markdown(report))
         return None
-    paper, small = name == paper_000.NAME, name == small_work.NAME
-    if (paper or small) and dtype != "float64":
+    experiment = _experiments().get(name or "")
+    if experiment and dtype != "float64":
         raise ValueError(f"bench: --dtype {dtype}, but {name} are experiments in float64")
-    if small and terminal.device != "cpu":
+    if experiment is small_work and terminal.device != "cpu":
         raise ValueError(f"bench: --device {terminal.device}, but {name} is timed beside SciPy, on the cpu")
-    if budget is not None and (paper or small or terminal.device != "cpu"):
-        what = name if paper or small else f"--device {terminal.device}"
+    if budget is not None and (experiment or terminal.device != "cpu"):
+        what = name if experiment else f"--device {terminal.device}"
         raise ValueError(f"bench: --budget {budget:g}, but {what} takes as long as its samples; expected no --budget")
     options: dict[str, Any] = {"quick": quick}
     with terminal.progress() as progress:
-        if paper:
-            report = paper_000.run(device=terminal.device, progress=progress, **options)
-            plot_bench = paper_000.plot_bench
-        elif small:
-            report = small_work.run(progress=progress, **options)
-            plot_bench = small_work.plot_bench
+        if experiment:
+            where = {} if experiment is small_work else {"device": terminal.device}
+            report = experiment.run(**where, progress=progress, **options)
+            plot_bench = experiment.plot_bench
         elif terminal.device == "cpu":
             report = run(name, dtype=dtype, budget=budget, progress=progress, **options)
             plot_bench = plot.plot_bench
@@ -216,12 +214,19 @@ def bench(
     return bool(report["ok"])
 
 
+def _experiments() -> dict[str, Any]:
+    """Return the modules of the experiments, by the names under which they run."""
+    from . import paper_000, paper_003, small_work
+
+    return {module.NAME: module for module in (paper_000, paper_003, small_work)}
+
+
 def _tables(report: dict[str, Any]) -> Any:
     """Return the module that turns this report into tables."""
-    from . import bench_cuda_tables, bench_tables, paper_000, small_work
+    from . import bench_cuda_tables, bench_tables
 
     if "experiment" in report:
-        return small_work if report["experiment"] == small_work.NAME else paper_000
+        return _experiments()[report["experiment"]]
     return bench_cuda_tables if report.get("device") == "cuda" else bench_tables
 
 

@@ -24,8 +24,9 @@ from .._places.backend import Place, get_num_threads, place, set_num_threads
 from .._products.products import plan_matmul
 from .._show import columns
 from ..measure import Progress
-from . import bench_cuda, bench_cuda_tables, gpu_peers, peers
+from . import bench_cuda, gpu_peers, peers
 from .comparison import finite
+from .paper_tables import as_markdown, machine
 from .sampled import SampledMatmul
 
 NAME = "tables-000"
@@ -193,22 +194,13 @@ def _cells(report: dict[str, Any]) -> Iterator[list[str]]:
 def text(report: dict[str, Any]) -> str:
     """Return the report as a table for a terminal."""
     cells = list(_cells(report))
-    return "\n".join([_machine(report), "", *columns.columns(cells, "<" + ">" * (len(cells[0]) - 1))])
+    return "\n".join([machine(report), "", *columns.columns(cells, "<" + ">" * (len(cells[0]) - 1))])
 
 
 def markdown(report: dict[str, Any]) -> str:
     """Return the report as Markdown for the docs."""
     head, *cells = _cells(report)
-    lines = [f"| {' | '.join(row)} |" for row in (head, ["---"] + ["---:"] * (len(head) - 1), *cells)]
-    return f"{_machine(report)}.\n\n" + "\n".join(lines) + "\n"
-
-
-def _machine(report: dict[str, Any]) -> str:
-    parts = [report["hardware"]["cpu"]]
-    if report["device"] == "cuda":
-        parts = [bench_cuda_tables.devices(report), *parts]
-    return "; ".join([*parts, f"SciPy {report['versions']['scipy']}", "float64" + ", small sizes (--quick)" *
-                      report["quick"], report["date"]])  # fmt: skip
+    return f"{machine(report)}.\n\n{as_markdown(head, cells)}\n"
 
 
 # ---- picture ------------------------------------------------------------------------------------------------------

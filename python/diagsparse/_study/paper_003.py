@@ -1,0 +1,169 @@
+"""The experiments of the paper that ellcsr comes from, on this machine: `diagsparse bench tables-003`.
+
+Mahmoud, Hoffmann, Reza, "Developing a New Storage Format and a Warp-Based SpMV Kernel for Configuration Interaction
+Sparse Matrices on the GPU", Computation 6(3):45, 2018: ten matrices of order 32768 (tables 3 and 4), what they take in
+each format (table 5), and a product with a vector (tables 6 to 9), in double precision. The paper's matrices are not
+published: `gallery.ci_matrix` makes ten of their counts. Its times come from a K20m. The matrices of order 1048576 in
+table 10 have no counts there; of the same density they would take 390 GB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import date
+from functools import partial
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from .. import gallery, measure
+from .._matrix.base import SparseArray
+from .._matrix.construct import array
+from .._matrix.registry import format_class
+from .._places.backend import CPU, Place, place
+from .._products.products import plan_matvec
+from ..measure import Progress
+from . import bench_cuda, gpu_peers, peers
+from .comparison import finite
+from .exactness import MatvecCheck, vector
+from .paper_003_tables import BYTES, PAPER, SCIPY, markdown, plot_bench, text
+
+__all__ = ["NAME", "markdown", "plot_bench", "run", "text"]
+
+NAME = "tables-003"
+ORDER = 32_768
+LAYOUTS: dict[str, dict[str, int]] = {"sell": {"slice_height": 1024}}  # and the boundary of ellcsr
+FORMATS = ("csr", "sell", "jds", "csb", "ell", "ellcsr")
+
+
+def run(*, device: str = "cuda", quick: bool = False, progress: Progress | None = None) -> dict[str, Any]:
+    """Run the experiments and return a report as plain values.
+
+    Parameters
+    ----------
+    device : str
+        ``"cuda"``, ``"cuda:1"``, ..., or ``"cpu"``.
+    quick : bool
+        Small matrices, to see that it works; the figures mean little.
+    progress : callable, optional
+        Receives the share that is done, and what is being done.
+
+    Returns
+    -------
+    dict
+        ``experiment``, ``hardware``, ``versions``, ``date``, ``ok`` and ``rows``: a dict for each matrix with its
+        ``counts``, with ``nbytes`` (format: predicted by the paper's formula, by `memory_report`, and allocated) and
+        with ``times`` (column: seconds, None where it failed) and ``failed`` (column: why).
+    """
+    where = place(device)
+    report, rows = progress or measure.silent, []
+    matrices = range(2 if quick else len(PAPER))
+    for i in matrices:
+        report(i / len(matrices), f"matrix {i + 1}")
+        rows.append(_run(i, ORDER // 32 if quick else ORDER, where))
+        if where is not CPU:
+            where.core.trim(where.index)
+    return {
+        "experiment": NAME,
+        "device": device.partition(":")[0],
+        "hardware": peers.hardware() | (gpu_peers.hardware(where) if where is not CPU else {}),
+        "versions": peers.versions() | (gpu_peers.versions(where) if where is not CPU else {}),
+        "date": date.today().isoformat(),
+        "quick": quick,
+        "ok": not any(name != "cuSPARSE" for row in rows for name in row["failed"]) and all(map(_agree, rows)),
+        "rows": rows,
+    }
+
+
+def _run(i: int, n: int, where: Place) -> dict[str, Any]:
+    a = gallery.ci_matrix(n, seed=i)
+    counts = _counts(a)
+    row: dict[str, Any] = {"matrix": i + 1, "n": n, "counts": counts, "nbytes": {}, "times": {}, "failed": {}}
+    csr, x = array(a, "csr", device=where.name), vector(n, np.float64)
+    check, right = MatvecCheck(a, x), x if where is CPU else where.core.from_host(x, where.index)
+    row["error"] = 0.0
+    for format in FORMATS:
+        layout = LAYOUTS.get(format, {}) | ({"boundary": counts["width"]} if format == "ellcsr" else {})
+        told = _told(csr, format, layout)
+        A = csr if format == "csr" else csr.asformat(format, **layout)
+        if format in BYTES:
+            row["nbytes"][format] = {"paper": _formula(format, counts, A), "told": told, "allocated": A.nbytes}
+        for name, kernel in _kernels(A):
+            _time(row, name, partial(_planned, A, right, kernel), check, where)
+    if where is CPU:
+        _time(row, SCIPY, lambda: (partial(a.__matmul__, x), a @ x), check, where)
+    return row
+
+
+def _counts(a: Any) -> dict[str, Any]:
+    """Return what tables 3 and 4 say of a matrix."""
+    n, reference, lengths = a.shape[0], int(0.1 * a.shape[0]), np.diff(a.indptr)
+    leading = int(np.count_nonzero(a.indices < reference))
+    expansion = a.nnz - leading
+    return {
+        "reference": leading,
+        "expansion": expansion,
+        "width": leading // n,  # of each row: all have as many
+        "longest": int(lengths.max()),
+        "longest_row": int(lengths.argmax()),
+        "sparsity": [1 - leading / (n * reference), 1 - expansion / (n * (n - reference)), 1 - a.nnz / n**2],
+    }
+
+
+def _told(csr: SparseArray, format: str, layout: dict[str, int]) -> int:
+    """Return the bytes that a format says beforehand, with nothing allocated."""
+    return format_class(format)._forecast(csr._summary(), **layout)
+
+
+def _formula(format: str, counts: dict[str, Any], A: SparseArray) -> int:
+    """Return the bytes by the formulas of section 4.1, with 4 bytes for an index and 8 for a value."""
+    n, nnz = A.shape[0], counts["reference"] + counts["expansion"]
+    if format == "csr":
+        return 12 * nnz + 4 * (n + 1)
+    if format == "ellcsr":
+        return 12 * n * counts["width"] + 12 * counts["expansion"] + 3 * 4 * n
+    return 12 * (n * counts["longest"] if format == "ell" else A.values.size)
+
+
+def _agree(row: dict[str, Any]) -> bool:
+    """Whether every format allocates what it says, and that is the paper's formula but for pointers of 8 bytes."""
+    pointers = 8 * (row["n"] + 1)
+    return all(b["told"] == b["allocated"] and abs(b["told"] - b["paper"]) <= pointers for b in row["nbytes"].values())
+
+
+def _kernels(A: SparseArray) -> Iterator[tuple[str, str]]:
+    """Yield the columns of a format: its default, and by name what the paper compares."""
+    yield A.format, ""
+    for kernel, name in (("cusparse", "cuSPARSE"), ("warp2", "warp2")):
+        if kernel in A.kernels("matvec") and A.format in ("csr", "ellcsr"):
+            yield name, kernel
+
+
+def _planned(A: SparseArray, x: Any, kernel: str) -> tuple[Callable[[], Any], Any]:
+    plan = plan_matvec(A, kernel=kernel or None)
+    y = plan(x)
+    return partial(plan, x, out=y), y
+
+
+def _time(row: dict[str, Any], name: str, prepare: Any, check: Any, where: Place) -> None:
+    """Note the seconds of a call into ready memory, or why there are none."""
+    try:
+        call, y = prepare()
+        error = check(where.host(y))
+        if error > 1:
+            raise ArithmeticError(f"wrong: {error:.3g} times the error bound")
+        row["error"] = max(row["error"], finite(error) or 0.0)
+        seconds = _cpu_seconds if where is CPU else partial(_gpu_seconds, where)
+        row["times"][name] = seconds(call)
+    except Exception as failure:  # what a peer cannot do is part of the comparison
+        row["times"][name] = None
+        row["failed"][name] = f"{type(failure).__name__}: {failure}"[:300]
+
+
+def _cpu_seconds(call: Callable[[], Any]) -> float:
+    return measure.time_call(call, budget=0.3).median
+
+
+def _gpu_seconds(where: Place, call: Callable[[], Any]) -> float:
+    return median(bench_cuda.time_calls(call, where, 15))

@@ -1,0 +1,140 @@
+"""What the paper that ellcsr comes from prints, beside what `paper_003` finds: tables and a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .._show import columns
+from .paper_tables import as_markdown, machine
+
+# Of matrix 1 to 10. Table 3: nonzeros of the expansion space, length of the longest row; table 5: MB (of 2^20 bytes) as
+# csr, ell, sliced ell and in the paper's format; table 9: milliseconds of cuSPARSE's csr, of CSR5 and of the paper.
+PAPER = (
+    (9_678_327, 1074, 356.44, 407.25, 397.13, 356.76, 12.6567, 7.3672, 3.3661),
+    (9_673_031, 1069, 356.46, 398.25, 395.06, 356.70, 12.8334, 8.1694, 3.3573),
+    (9_666_827, 1078, 356.39, 405.75, 404.44, 356.63, 12.1227, 7.8954, 3.4127),
+    (9_670_529, 1068, 356.49, 403.88, 397.03, 356.67, 13.1043, 8.2654, 3.5434),
+    (9_669_733, 1060, 356.39, 399.38, 395.06, 356.66, 13.4352, 8.1489, 3.8167),
+    (9_673_530, 1069, 356.38, 399.75, 397.59, 356.70, 12.3672, 8.2336, 3.1884),
+    (9_666_857, 1079, 356.45, 400.88, 396.94, 356.63, 13.2559, 8.3962, 3.3655),
+    (9_670_234, 1077, 356.51, 401.25, 396.56, 356.67, 13.1655, 7.3672, 3.3784),
+    (9_661_419, 1067, 356.43, 402.75, 398.25, 356.57, 12.8985, 8.5934, 4.1836),
+    (9_670_316, 1064, 356.44, 405.00, 403.13, 356.67, 13.3568, 7.8349, 3.3471),
+)
+REFERENCE = 21_463_040  # nonzeros of the reference region, of each matrix
+BYTES = ("csr", "ell", "sell", "ellcsr")  # the formats of table 5
+TIMES = ("cuSPARSE", "CSR5", "warp2")  # what table 9 times
+SCIPY = "SciPy csr"
+
+
+def _columns(report: dict[str, Any]) -> list[str]:
+    return list(dict.fromkeys(name for row in report["rows"] for name in row["times"]))
+
+
+def _of_paper(report: dict[str, Any], row: dict[str, Any], field: int) -> Any:
+    """Return a number of the paper's for a matrix of its size."""
+    return None if report["quick"] else PAPER[row["matrix"] - 1][field]
+
+
+def _tables(report: dict[str, Any]) -> Iterator[tuple[str, list[list[str]]]]:
+    """Yield titles and cells: what the paper's tables 3 and 4, 5, and 9 say, its figures beside ours."""
+    yield "Nonzeros (the paper's in brackets)", list(_counts(report))
+    yield "MB of 2^20 bytes, by the paper's formulas and as allocated (its table in brackets)", list(_sizes(report))
+    yield "A x", list(_times(report))
+
+
+def _beside(ours: str, paper: Any) -> str:
+    return ours if paper is None else f"{ours} ({paper})"
+
+
+def _counts(report: dict[str, Any]) -> Iterator[list[str]]:
+    yield ["matrix", "reference", "expansion", "longest row", "its number", "sparsity of both", "of all"]
+    for row in report["rows"]:
+        c, expansion = row["counts"], _of_paper(report, row, 0)
+        reference, rest, whole = (f"{share:.6f}" for share in c["sparsity"])
+        yield [
+            str(row["matrix"]),
+            _beside(f"{c['reference']:,}", expansion and f"{REFERENCE:,}"),
+            _beside(f"{c['expansion']:,}", expansion and f"{expansion:,}"),
+            _beside(str(c["longest"]), _of_paper(report, row, 1)),
+            str(c["longest_row"]),
+            f"{reference}, {rest}",
+            whole,
+        ]
+
+
+def _sizes(report: dict[str, Any]) -> Iterator[list[str]]:
+    yield ["matrix", *(f"{name}, {what}" for name in BYTES for what in ("formula", "allocated"))]
+    for row in report["rows"]:
+        cells = [str(row["matrix"])]
+        for i, name in enumerate(BYTES):
+            formula, allocated = (f"{row['nbytes'][name][what] / 2**20:.2f}" for what in ("paper", "allocated"))
+            cells += [formula, _beside(allocated, _of_paper(report, row, 2 + i))]
+        yield cells
+
+
+def _times(report: dict[str, Any]) -> Iterator[list[str]]:
+    names, peer = _columns(report), SCIPY if report["device"] == "cpu" else "cuSPARSE"
+    yield ["matrix", *names, *(f"the paper's {name}" for name in TIMES), f"ellcsr vs {peer}"]
+    for row in report["rows"]:
+        seconds = [columns.seconds(t) if (t := row["times"].get(name)) else "fails" for name in names]
+        paper = [columns.seconds(ms / 1e3) if (ms := _of_paper(report, row, 6 + i)) else "" for i in range(len(TIMES))]
+        ours, theirs = row["times"].get("ellcsr"), row["times"].get(peer)
+        ratio = f"{columns.digits(theirs / ours)}x" if ours and theirs else ""
+        yield [str(row["matrix"]), *seconds, *paper, ratio]
+
+
+def text(report: dict[str, Any]) -> str:
+    """Return the report as tables for a terminal."""
+    parts = [machine(report)]
+    for title, cells in _tables(report):
+        parts.append("\n".join([title, *columns.columns(cells, "<" + ">" * (len(cells[0]) - 1))]))
+    return "\n\n".join(parts)
+
+
+def markdown(report: dict[str, Any]) -> str:
+    """Return the report as Markdown for the docs."""
+    parts = [f"{machine(report)}."]
+    for title, (head, *cells) in _tables(report):
+        parts.append(f"{title}:\n\n{as_markdown(head, cells)}")
+    return "\n\n".join(parts) + "\n"
+
+
+# ---- picture ------------------------------------------------------------------------------------------------------
+def plot_bench(report: dict[str, Any], path: Any) -> Any:
+    """Save figures 5 and 6 as a picture: bytes of each format, and times, matrix by matrix."""
+    from ..plot import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure, save
+
+    colors = (GREY, PURPLE, GREEN, ORANGE, SKY, YELLOW, BLUE, "black", "#cc9966")
+    figure = new_figure(9.6, 3.6)
+    left, right = figure.subplots(1, 2)
+    at = [row["matrix"] for row in report["rows"]]
+    for i, (name, color) in enumerate(zip(BYTES, colors, strict=False)):
+        left.plot(
+            at,
+            [row["nbytes"][name]["allocated"] / 2**20 for row in report["rows"]],
+            ".-",
+            color=color,
+            label=name,
+            lw=1,
+        )
+        if not report["quick"]:
+            left.plot(at, [PAPER[m - 1][2 + i] for m in at], "x", color=color)
+    left.set_ylabel("MB (x: the paper's)", fontsize=8)
+    for name, color in zip(_columns(report), colors, strict=False):
+        times = [1e3 * t if (t := row["times"].get(name)) else np.nan for row in report["rows"]]
+        right.plot(at, times, ".-", color=color, label=name, lw=1)
+    if not report["quick"]:
+        for i, (name, mark) in enumerate(zip(TIMES, "x+v", strict=True)):
+            right.plot(at, [PAPER[m - 1][6 + i] for m in at], mark, color="black", label=f"the paper's {name}")
+    right.set_ylabel("time of A x (ms)", fontsize=8)
+    right.set_yscale("log")
+    for axes in (left, right):
+        axes.set_xlabel("matrix", fontsize=8)
+        axes.tick_params(labelsize=7)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(fontsize=7, frameon=False)
+    return save(figure, path)

@@ -245,6 +245,15 @@ def test_room_to_spare_is_in_the_report():
         assert ds.memory_report(B)[B.format] == ds.forecast("convert", B, format=B.format).result_nbytes == B.nbytes
 
 
+def test_the_report_on_a_transpose_counts_the_options_that_its_copies_keep():
+    for a in (ds.gallery.tridiagonal(50), sp.csr_array((7, 7))):
+        for A in (ds.ell_array(a, row_lengths=True), ds.sell_array(a, row_lengths=True), ds.csb_array(a, block=2)):
+            for V in (A.T, A.conj(), A.H):
+                made = V.asformat(A.format, copy=True)
+                told = ds.forecast("convert", V, format=A.format).result_nbytes
+                assert ds.memory_report(V)[A.format] == told == made.nbytes == A.nbytes
+
+
 def test_the_check_of_parts_is_foreseen(monkeypatch):
     A = ds.hyb_array(ds.gallery.arrow(1000))
     parts = tuple(A.parts()[name] for name in ("values", "ell_indices", "coo_row", "coo_col"))

@@ -85,8 +85,10 @@ def convert_nbytes(a: SparseArray, format: str) -> int:
 
 def _nbytes(a: SparseArray, cls: type[SparseArray], s: Summary) -> int:
     """Return the bytes of `a` in a format; in its own those that it has, which parts and options may have made more."""
-    as_it_is = a.format == cls.format and not a._packed and not a._op
-    return a.nbytes if as_it_is else cls._forecast(s)
+    own = a.format == cls.format
+    if own and not a._packed and not a._op & 1:
+        return a.nbytes
+    return cls._forecast(s, **(a._layout() if own else {}))
 
 
 def _format_for(a: SparseArray, format: str) -> type[SparseArray]:

@@ -186,7 +186,7 @@ def bench(
         report = json.loads(table.read_text())
         terminal.show(_tables(report).markdown(report))
         return None
-    experiment = _experiments().get(name or "")
+    experiment = experiments().get(name or "")
     if experiment and dtype != "float64":
         raise ValueError(f"bench: --dtype {dtype}, but {name} are experiments in float64")
     if experiment is small_work and terminal.device != "cpu":
@@ -214,7 +214,7 @@ def bench(
     return bool(report["ok"])
 
 
-def _experiments() -> dict[str, Any]:
+def experiments() -> dict[str, Any]:
     """Return the modules of the experiments, by the names under which they run."""
     from . import paper_000, paper_003, small_work
 
@@ -226,7 +226,7 @@ def _tables(report: dict[str, Any]) -> Any:
     from . import bench_cuda_tables, bench_tables
 
     if "experiment" in report:
-        return _experiments()[report["experiment"]]
+        return experiments()[report["experiment"]]
     return bench_cuda_tables if report.get("device") == "cuda" else bench_tables
 
 

@@ -72,7 +72,8 @@ def _sizes(report: dict[str, Any]) -> Iterator[list[str]]:
         cells = [str(row["matrix"])]
         for i, name in enumerate(BYTES):
             formula, allocated = (f"{row['nbytes'][name][what] / 2**20:.2f}" for what in ("paper", "allocated"))
-            cells += [formula, _beside(allocated, _of_paper(report, row, 2 + i))]
+            printed = _of_paper(report, row, 2 + i)
+            cells += [formula, _beside(allocated, printed and f"{printed:.2f}")]
         yield cells
 
 
@@ -134,7 +135,7 @@ def plot_bench(report: dict[str, Any], path: Any) -> Any:
     right.set_yscale("log")
     for axes in (left, right):
         axes.set_xlabel("matrix", fontsize=8)
-        axes.tick_params(labelsize=7)
+        axes.tick_params(which="both", labelsize=7)
         axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(fontsize=7, frameon=False)
+        axes.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     return save(figure, path)

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from ._matrix.base import SparseArray
-from ._matrix.family import convert
+from ._matrix.convert import convert
 from ._matrix.registry import COMMON, FORMATS
 from ._matrix.summary import BLOCK, diagonal_length
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from .._arrays import device_dense
 from .._matrix import devices
 from .._matrix.base import SparseArray
-from .._matrix.family import convert
+from .._matrix.convert import convert
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.summary import Summary, diagonal_length
 from .._places import memory

@@ -82,8 +82,9 @@ class ellcsr_array(Format):
     @classmethod
     def _completed(cls, s: Summary, options: dict[str, int]) -> dict[str, int]:
         if len(options) == 2:
-            raise ValueError(f"{cls.__name__}: boundary and boundary_column are given, expected one of them")
-        return options or {"boundary": int(s.row_lengths[:, 0].min(initial=2**31 - 1)) if s.shape[0] else 0}
+            given = " and ".join(f"{name}={value}" for name, value in options.items())
+            raise ValueError(f"{cls.__name__}: {given}: expected one of them")
+        return options or {"boundary": s.shortest_row}
 
     @classmethod
     def _forecast(cls, s: Summary, **options: int) -> int:

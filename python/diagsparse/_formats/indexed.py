@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from .._matrix import devices
 from .._matrix.base import SparseArray
-from .._matrix.family import convert
+from .._matrix.convert import convert
 from .._matrix.forecasts import sorting
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.summary import Summary

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._places import memory
-from .family import convert, unpacked
+from .convert import convert, unpacked
 from .registry import COMMON, FORMATS
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from .._places.backend import CPU, Place, gpu, place
 from .._places.types import value_dtype, widened
 from . import cupy_sparse, devices
 from .base import SparseArray
-from .family import convert, unshared
+from .convert import convert, unshared
 from .gate import checked_shape, is_shape, private
 from .registry import COMMON, FORMATS, format_class
 from .summary import Summary, inside

@@ -10,7 +10,7 @@ from .._places import memory
 from .._places.backend import CPU, place
 from .._places.types import value_dtype
 from . import cupy_sparse, devices
-from .family import convert, unshared
+from .convert import convert, unshared
 from .registry import format_class
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from .._places import memory
 from .._places.backend import CPU, Place, gpu
 from .._places.types import value_dtype
 from . import devices
-from .family import convert
+from .convert import convert
 from .forecasts import sorting
 from .summary import Summary, inside
 

@@ -21,7 +21,7 @@ from .._arrays.host_dense import as_numpy
 from .._places.backend import CPU
 from .._places.types import VALUE_TYPES, is_narrow, plain_number, require_float64, sum_dtype, value_dtype, widened
 from . import comparisons, construct
-from .family import convert, unpacked
+from .convert import convert, unpacked
 from .registry import COMMON
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .._arrays import host_dense
-from .._places import memory
 from .._places.backend import CPU, Place
 from .._places.types import value_dtype
 from .._show import cells, drawing
+from .convert import convert, unpacked, unshared
 from .forecasts import Forecasts
-from .registry import COMMON, FORMATS, format_class
+from .registry import COMMON, FORMATS
 from .summary import SYMMETRIES, Summary
 
 if TYPE_CHECKING:
@@ -270,32 +270,3 @@ class Family(Forecasts):
     def _drawn_layout(self: SparseArray, small: bool) -> tuple[str, str]:
         """Return a drawing of the parts as SVG, with values where it is small, and what to say of it."""
         return drawing.parts_of(self, small)
-
-
-def unpacked(a: SparseArray, max_bytes: int | None = None) -> SparseArray:
-    """Return `a`, unpacked where it is packed."""
-    return a.unpacked(max_bytes=max_bytes) if a._packed else a  # type: ignore[attr-defined]
-
-
-def convert(a: SparseArray, format: str, max_bytes: int | None = None) -> SparseArray:
-    """Return `a` in another format (itself in its own), after a forecast."""
-    cls = format_class(format)
-    if max_bytes is not None:
-        memory.checked_limit(max_bytes)
-    if format == a.format:
-        return a
-    full = unpacked(a, max_bytes)
-    held = 0 if full is a else full.nbytes
-    cls._foresee(full, max_bytes, held)
-    if full._family == cls._family:
-        return cls._within(full, max_bytes, held)
-    csr = full._to_csr(max_bytes, held)
-    return cls._from_csr(csr, max_bytes, held if csr is full else held + csr.nbytes)
-
-
-def unshared(made: SparseArray, a: SparseArray, max_bytes: int | None) -> SparseArray:
-    """Return what was made of `a`, or a copy of it where both share values."""
-    if made is not a and not made._core.overlap(made._matrix.values, a._matrix.values):
-        return made
-    memory.require(made.nbytes, max_bytes, f"{made.format}_array: the copy", place=made._place)
-    return made.copy()

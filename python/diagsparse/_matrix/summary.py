@@ -32,10 +32,7 @@ class Summary:
     def __init__(self, shape: tuple[int, int], itemsize: int, stored: int, **found: Callable[..., Any]) -> None:
         self.shape, self.itemsize, self.stored = shape, itemsize, stored
         self._found = found
-        self._counted: dict[int, int] = {}
-        self._beyond: dict[int, int] = {}
-        self._before: dict[int, tuple[int, int]] = {}
-        self._sliced: dict[tuple[int, int], int] = {}
+        self._told: dict[tuple[Any, ...], Any] = {}  # facts that were asked for with arguments
 
     @cached_property
     def entries(self) -> int:
@@ -62,33 +59,37 @@ class Summary:
         """Entries of the longest row."""
         return int(self.row_lengths[-1, 0]) if len(self.row_lengths) else 0
 
+    @property
+    def shortest_row(self) -> int:
+        """Entries of the shortest row."""
+        return int(self.row_lengths[0, 0]) if len(self.row_lengths) else 0
+
     def beyond(self, width: int) -> int:
         """Return how many entries the rows have beyond the first `width` of each."""
-        if width not in self._beyond:
-            lengths, rows = self.row_lengths.T
-            self._beyond[width] = int(np.maximum(lengths - width, 0) @ rows)
-        return self._beyond[width]
+        lengths, rows = self.row_lengths.T
+        return int(np.maximum(lengths - width, 0) @ rows)
 
     def before(self, column: int) -> tuple[int, int]:
         """Return the entries in columns below `column`: of the row with most of them, and of all rows."""
-        if column not in self._before:
-            self._before[column] = self._found["before"](column)
-        return self._before[column]
+        return self._ask("before", column)
 
     def blocks(self, size: int = BLOCK) -> int:
         """Return how many of the ``size x size`` blocks hold entries; the last ones are cut off by the edges."""
-        if size not in self._counted:
-            self._counted[size] = self._found["blocks"](size)
-        return self._counted[size]
+        return self._ask("blocks", size)
 
     def places_in_slices(self, height: int, sigma: int = 1) -> int:
         """Return the places of slices of `height` rows, each padded to its longest row.
 
         Rows are sorted by descending length in windows of `sigma` rows before they are cut into slices.
         """
-        if (height, sigma) not in self._sliced:
-            self._sliced[height, sigma] = self._found["slices"](height, sigma)
-        return self._sliced[height, sigma]
+        return self._ask("slices", height, sigma)
+
+    def _ask(self, *question: Any) -> Any:
+        """Return the answer of a function, by its name and with arguments, which is asked once."""
+        if question not in self._told:
+            name, *arguments = question
+            self._told[question] = self._found[name](*arguments)
+        return self._told[question]
 
     @cached_property
     def symmetry(self) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from .._arrays import streams
 from .._matrix.base import SparseArray
 from .._matrix.construct import together
-from .._matrix.family import convert, unpacked
+from .._matrix.convert import convert, unpacked
 from .._matrix.registry import COMMON, FORMATS, format_class
 from .._matrix.summary import Summary
 from .._places import memory
@@ -126,6 +127,7 @@ class MatmulPlan:
     def _summary(self) -> Summary:
         """Return what is known of the result."""
 
+        @cache  # for all that is asked
         def full() -> SparseArray:
             made = SparseArray._wrap(self._plan.result("float32"))
             made.values = 1  # no zero, for those are dropped

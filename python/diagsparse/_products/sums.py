@@ -8,7 +8,7 @@ import numpy as np
 
 from .._matrix.base import SparseArray
 from .._matrix.construct import home_of, require_sparse, together
-from .._matrix.family import convert, unpacked
+from .._matrix.convert import convert, unpacked
 from .._matrix.registry import COMMON, format_class
 from .._places.types import check_scalars
 from .._show import display

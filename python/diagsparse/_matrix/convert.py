@@ -1,0 +1,40 @@
+"""From one format to another, after a forecast."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .._places import memory
+from .registry import format_class
+
+if TYPE_CHECKING:
+    from .base import SparseArray
+
+
+def unpacked(a: SparseArray, max_bytes: int | None = None) -> SparseArray:
+    """Return `a`, unpacked where it is packed."""
+    return a.unpacked(max_bytes=max_bytes) if a._packed else a  # type: ignore[attr-defined]
+
+
+def convert(a: SparseArray, format: str, max_bytes: int | None = None) -> SparseArray:
+    """Return `a` in another format (itself in its own), after a forecast."""
+    cls = format_class(format)
+    if max_bytes is not None:
+        memory.checked_limit(max_bytes)
+    if format == a.format:
+        return a
+    full = unpacked(a, max_bytes)
+    held = 0 if full is a else full.nbytes
+    cls._foresee(full, max_bytes, held)
+    if full._family == cls._family:
+        return cls._within(full, max_bytes, held)
+    csr = full._to_csr(max_bytes, held)
+    return cls._from_csr(csr, max_bytes, held if csr is full else held + csr.nbytes)
+
+
+def unshared(made: SparseArray, a: SparseArray, max_bytes: int | None) -> SparseArray:
+    """Return what was made of `a`, or a copy of it where both share values."""
+    if made is not a and not made._core.overlap(made._matrix.values, a._matrix.values):
+        return made
+    memory.require(made.nbytes, max_bytes, f"{made.format}_array: the copy", place=made._place)
+    return made.copy()

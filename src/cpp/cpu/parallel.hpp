@@ -36,4 +36,25 @@ void parallel_for(int64 tasks, int64 work, const F& f) {
   parallel_for(tasks, work, f, thread_count_for(tasks, work));
 }
 
+// ---- Rows, slices and the like, of unequal work, as tasks ----------------------------------------------
+// How many tasks: few, since each looks for its border in memory that no cache holds; but Ctrl-C waits for the end of
+// one.
+inline int64 tasks_for(int64 work) {
+  return std::clamp<int64>(work / 8192, 1, std::max<int64>(16 * concurrent_tasks(), work >> 24));
+}
+
+// The first item of a task: tasks share out `work` evenly, of which before(i), rising, comes before item i of `items`.
+template <class F>
+int64 border(int64 items, int64 work, int64 tasks, int64 task, const F& before) {
+  if (task == tasks) return items;
+  const int64 share = work / tasks * task;
+  int64 low = 0, high = items;
+  while (low < high) {
+    const int64 mid = (low + high) / 2;
+    if (before(mid) < share) low = mid + 1;
+    else high = mid;
+  }
+  return low;
+}
+
 }  // namespace diagsparse

@@ -42,10 +42,7 @@ Matrix from_csr(const Matrix& csr, const Format&, const Options& options) {
   return ell_from_rows(csr, longest_row(csr), option(options, "row_lengths", 0) != 0);
 }
 
-Matrix to_csr(const Matrix& a, Op op) {
-  const Matrix rows = rows_from_ell(a);
-  return op.transposed || op.conjugated ? entries_to_csr(rows, op) : rows;
-}
+Matrix to_csr(const Matrix& a, Op op) { return convert(rows_from_ell(a), op, common->name); }
 
 }  // namespace
 

@@ -49,15 +49,11 @@ Matrix from_csr(const Matrix& csr, const Format&, const Options& options) {
   return ellcsr_from_rows(csr, entries, {.entries = entries});
 }
 
-Matrix to_csr(const Matrix& a, Op op) {
-  const Matrix rows = rows_from_ellcsr(a);
-  return op.transposed || op.conjugated ? entries_to_csr(rows, op) : rows;
-}
+Matrix to_csr(const Matrix& a, Op op) { return convert(rows_from_ellcsr(a), op, common->name); }
 
 }  // namespace
 
-Matrix ellcsr_over(int64 rows, int64 cols, Array head, Array rest, Array indptr, Array values) {
-  const int64 stored = count_places(head) + rest.size();
+Matrix ellcsr_over(int64 rows, int64 cols, Array head, Array rest, Array indptr, int64 stored, Array values) {
   std::vector<Part> arrays{
       {"ell_indices", std::move(head)}, {"csr_indices", std::move(rest)}, {"csr_indptr", std::move(indptr)}};
   const Shape places{values.size(), -1};

@@ -55,7 +55,7 @@ struct Leading {
 };
 
 // The matrix of these arrays.
-Matrix ellcsr_over(int64 rows, int64 cols, Array head, Array rest, Array indptr, Array values);
+Matrix ellcsr_over(int64 rows, int64 cols, Array head, Array rest, Array indptr, int64 stored, Array values);
 
 // ---- Each device's own -----------------------------------------------------------------------------
 Matrix ellcsr_from_rows(const Matrix& csr, int64 width, Leading leading);

@@ -72,10 +72,7 @@ Matrix from_csr(const Matrix& csr, const Format&, const Options&) {
   return jds_from_rows(csr, made);
 }
 
-Matrix to_csr(const Matrix& a, Op op) {
-  const Matrix rows = rows_from_jds(a);
-  return op.transposed || op.conjugated ? entries_to_csr(rows, op) : rows;
-}
+Matrix to_csr(const Matrix& a, Op op) { return convert(rows_from_jds(a), op, common->name); }
 
 }  // namespace
 

@@ -70,10 +70,7 @@ Matrix from_csr(const Matrix& csr, const Format& format, const Options& options)
   return made;
 }
 
-Matrix to_csr(const Matrix& a, Op op) {
-  const Matrix rows = rows_from_sell(a);
-  return op.transposed || op.conjugated ? entries_to_csr(rows, op) : rows;
-}
+Matrix to_csr(const Matrix& a, Op op) { return convert(rows_from_sell(a), op, common->name); }
 
 }  // namespace
 

@@ -49,10 +49,11 @@ struct EllCsrMatvec {
   static void gather(const EllCsr<U>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const Update<T> update(alpha, beta);
     const int64 work = a.rows * (a.width + 1) + a.indptr[a.rows], step = Plain ? 1 : x.row_stride;
-    const int64 few = std::max<int64>(16 * concurrent_tasks(), work >> 24);  // but Ctrl-C waits for the end of one
-    const int64 tasks = std::clamp<int64>(work / 8192, 1, few);
+    const int64 tasks = tasks_for(work);
+    const auto before = [&](int64 i) { return a.indptr[i] + i * (a.width + 1); };
     parallel_for(tasks, work * x.cols, [&](int64 task) {
-      const int64 begin = border(a, work, tasks, task), end = border(a, work, tasks, task + 1);
+      const int64 begin = border(a.rows, work, tasks, task, before);
+      const int64 end = border(a.rows, work, tasks, task + 1, before);
       for (int64 c = 0; c < x.cols; ++c) {
         const V* in = x.as<V>() + c * x.col_stride;
         T* out = y.as<T>() + c * y.col_stride;
@@ -67,19 +68,6 @@ struct EllCsrMatvec {
         }
       }
     });
-  }
-
-  // The first row of a task: tasks share out places plus rows evenly.
-  static int64 border(const EllCsr<U>& a, int64 work, int64 tasks, int64 task) {
-    if (task == tasks) return a.rows;
-    const int64 share = work / tasks * task;
-    int64 low = 0, high = a.rows;
-    while (low < high) {
-      const int64 mid = (low + high) / 2;
-      if (a.indptr[mid] + mid * (a.width + 1) < share) low = mid + 1;
-      else high = mid;
-    }
-    return low;
   }
 
   // Calls take(i, j, value) for every entry, row by row.
@@ -138,7 +126,8 @@ Matrix ellcsr_from_rows(const Matrix& m, int64 width, Leading leading) {
       std::copy(csr.values + middle, csr.values + csr.indptr[i + 1], values.as<T>() + places + start[i]);
     });
   });
-  return ellcsr_over(m.rows, m.cols, std::move(head), std::move(rest), std::move(indptr), std::move(values));
+  return ellcsr_over(m.rows, m.cols, std::move(head), std::move(rest), std::move(indptr), m.values.size(),
+                     std::move(values));
 }
 
 Matrix rows_from_ellcsr(const Matrix& m) {

@@ -59,8 +59,7 @@ int64 border(const Jds<T>& a, int64 tasks, int64 task) {
 // each entry.
 template <class T, class F>
 void over_blocks(const Jds<T>& a, int64 times, const F& f) {
-  const int64 work = a.stored + a.rows, few = std::max<int64>(16 * concurrent_tasks(), work >> 24);
-  const int64 tasks = std::clamp<int64>(work / 8192, 1, few);
+  const int64 work = a.stored + a.rows, tasks = tasks_for(work);
   parallel_for(tasks, work * times,
                [&](int64 task) { for_each_block(a, border(a, tasks, task), border(a, tasks, task + 1), f); });
 }

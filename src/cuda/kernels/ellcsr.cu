@@ -218,7 +218,8 @@ Matrix ellcsr_from_rows(const Matrix& m, int64 width, Leading leading) {
     launch("split rows", split_rows<T>, blocks(m.rows * 32), dim3(kBlock), Csr<T>::of(m), width, start,
            head.as<std::int32_t>(), rest.as<std::int32_t>(), values.as<T>());
   });
-  return ellcsr_over(m.rows, m.cols, std::move(head), std::move(rest), std::move(indptr), std::move(values));
+  return ellcsr_over(m.rows, m.cols, std::move(head), std::move(rest), std::move(indptr), m.values.size(),
+                     std::move(values));
 }
 
 Matrix rows_from_ellcsr(const Matrix& m) {

@@ -36,11 +36,11 @@ struct CsrMatvec {
   static void gather(const Csr<U>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const Update<T> update(alpha, beta);
     const int64 nnz = a.indptr[a.rows], x_step = Plain ? 1 : x.row_stride, y_step = Plain ? 1 : y.row_stride;
-    // Few, since each looks for its border in memory that no cache holds; but Ctrl-C waits for the end of one.
-    const int64 work = nnz + a.rows, few = std::max<int64>(16 * concurrent_tasks(), work >> 24);
-    const int64 tasks = std::clamp<int64>(work / 8192, 1, few);
-    parallel_for(tasks, (nnz + a.rows) * x.cols, [&](int64 task) {
-      const int64 begin = border(a, nnz, tasks, task), end = border(a, nnz, tasks, task + 1);
+    const int64 work = nnz + a.rows, tasks = tasks_for(work);
+    const auto before = [&](int64 i) { return a.indptr[i] + i; };
+    parallel_for(tasks, work * x.cols, [&](int64 task) {
+      const int64 begin = border(a.rows, work, tasks, task, before);
+      const int64 end = border(a.rows, work, tasks, task + 1, before);
       for (int64 c = 0; c < x.cols; ++c) {
         const V* in = x.as<V>() + c * x.col_stride;
         T* out = y.as<T>() + c * y.col_stride;
@@ -69,19 +69,6 @@ struct CsrMatvec {
       put(i, sum_entries<T>(a.indices + first, a.values + first, last - first, product));
       first = last;
     }
-  }
-
-  // The first row of a task: tasks share out nonzeros plus rows evenly.
-  static int64 border(const Csr<U>& a, int64 nnz, int64 tasks, int64 task) {
-    const int64 share = (nnz + a.rows) / tasks * task;
-    if (task == tasks) return a.rows;
-    int64 low = 0, high = a.rows;
-    while (low < high) {
-      const int64 mid = (low + high) / 2;
-      if (a.indptr[mid] + mid < share) low = mid + 1;
-      else high = mid;
-    }
-    return low;
   }
 };
 

@@ -36,12 +36,11 @@ struct SellMatvec {
   static void gather(const Sell<U>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const Update<T> update(alpha, beta);
     const int64 x_step = Plain ? 1 : x.row_stride, y_step = Plain ? 1 : y.row_stride;
-    // As many as csr has, for its reasons.
-    const int64 work = a.slice_indptr[a.slices] + a.rows, few = std::max<int64>(16 * concurrent_tasks(), work >> 24);
-    const int64 tasks = std::clamp<int64>(work / 8192, 1, few);
+    const int64 work = a.slice_indptr[a.slices] + a.rows, tasks = tasks_for(work);
+    const auto before = [&](int64 s) { return a.slice_indptr[s] + s * a.height; };
     parallel_for(tasks, work * x.cols, [&](int64 task) {
-      const int64 last = border(a, work, tasks, task + 1);
-      for (int64 s = border(a, work, tasks, task); s < last; ++s) {
+      const int64 last = border(a.slices, work, tasks, task + 1, before);
+      for (int64 s = border(a.slices, work, tasks, task, before); s < last; ++s) {
         for (int64 c = 0; c < x.cols; ++c) {
           const V* in = x.as<V>() + c * x.col_stride;
           T* out = y.as<T>() + c * y.col_stride;
@@ -92,19 +91,6 @@ struct SellMatvec {
     std::int32_t any = 0;
     for (int64 r = 0; r < N; ++r) any |= index[r];
     return any >= 0;
-  }
-
-  // The first slice of a task: tasks share out places plus rows evenly.
-  static int64 border(const Sell<U>& a, int64 work, int64 tasks, int64 task) {
-    const int64 share = work / tasks * task;
-    if (task == tasks) return a.slices;
-    int64 low = 0, high = a.slices;
-    while (low < high) {
-      const int64 mid = (low + high) / 2;
-      if (a.slice_indptr[mid] + mid * a.height < share) low = mid + 1;
-      else high = mid;
-    }
-    return low;
   }
 
   // Calls take(i, j, value) for every entry: slices, as they lie.

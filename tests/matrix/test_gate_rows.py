@@ -1,0 +1,86 @@
+"""The gate of formats that store rows in parts: what is wrong with them is told at its place."""
+
+import numpy as np
+import pytest
+from cases import make, raises
+
+import diagsparse as ds
+
+
+def test_arrays_that_belong_to_no_part():
+    A = ds.hyb_array(ds.gallery.arrow(6))
+    parts = A.parts()
+    arrays = [(name, parts[name]) for name in ("ell_indices", "coo_row", "coo_col")]
+    with raises(ValueError, "hyb_array", "diagonal", "belong to none"):
+        A._core.indexed_matrix("hyb", 6, 6, parts["values"], [*arrays, ("diagonal", np.zeros(6, np.int32))])
+
+
+def test_rows_of_ellcsr_ascend_through_both_parts():
+    def made(*, values=(1.0, 2, 5, np.nan, 3, 4), head=((0, 2), (1, -1)), rest=(4, 3), pointers=(0, 1, 2)):
+        return ds.ellcsr_array((np.array(values), np.array(head), np.array(rest), np.array(pointers)), shape=(2, 5))
+
+    assert np.array_equal(made().toarray(), [[1, 0, 2, 0, 3], [0, 5, 0, 4, 0]])
+    for bad, words in (
+        ({"head": ((0, 2), (-1, 1))}, ("ell_indices[1, 1]", "does not come after", "padding comes last")),
+        ({"head": ((2, 0), (1, -1))}, ("ell_indices[0, 1]", "does not come after")),
+        ({"head": ((0, 5), (1, -1))}, ("ell_indices[0, 1]", "lies outside", "0 to 4")),
+        ({"rest": (2, 3)}, ("csr_indices[0]", "does not come after")),
+        ({"rest": (4, 1)}, ("csr_indices[1]", "does not come after")),
+        ({"rest": (4, 5)}, ("indices[1]", "lies outside")),
+        ({"pointers": (0, 2, 2)}, ("csr_indices do not rise",)),
+        ({"pointers": (0, 3, 2)}, ("indptr[2]", "0 to 2")),
+        ({"values": (1.0, 2, 5, 3, 4)}, ("values hold 5", "6")),
+    ):
+        with raises(ValueError, "ellcsr_array", *words):
+            made(**bad)
+
+
+@pytest.mark.parametrize("format", ["ell", "hyb", "ellcsr"])
+def test_a_width_that_no_memory_bounds(format):
+    """Of a matrix without rows the index array may have any number of rows: nothing is counted up to it."""
+    empty, none = np.zeros((2**40, 0), np.int32), np.zeros(0, np.int32)
+    if format == "ell":
+        A = ds.ell_array((np.zeros((2**40, 0)), empty), shape=(0, 7))
+    elif format == "ellcsr":
+        A = ds.ellcsr_array((np.zeros(0), empty.T, none, np.zeros(1, np.int64)), shape=(0, 7))
+    else:
+        A = ds.hyb_array((np.zeros(0), empty, none, none), shape=(0, 7))
+    assert A.nnz == A.count_nonzero() == 0 and (A @ np.ones(7)).shape == (0,) and A.toarray().shape == (0, 7)
+    assert A.tocsr().nnz == A.T.tocsr().nnz == (A + A).nnz == 0 and A.sum() == 0
+    assert np.array_equal(A.T @ none.astype(float), np.zeros(7)) and A.copy().asformat("hm").shape == (0, 7)
+
+
+@pytest.mark.parametrize(
+    ("name", "damaged", "words"),
+    [
+        ("section_rows", [1, 2, 3], "wrong at 0; expected section_rows to rise from 0 to at most 4"),
+        ("section_rows", [0, 3, 3], "wrong at 2"),
+        ("section_rows", [0, 1, 5], "wrong at 2"),
+        ("section_rows", [0, 2, 3], "section 0 has rows of no one length"),
+        ("section_rows", [], "section_rows holds 0 values"),
+        ("section_indptr", [0, 3, 6], "wrong at 2; expected section_rows to rise from 0 to at most 4, section_indptr"),
+        ("section_indptr", [-(2**63), 3, 7], "wrong at 0"),
+        ("section_indptr", [0, 2**63 - 1, 7], "wrong at 1"),
+        ("section_indptr", [0, 1, 7], "section 1 has rows of no one length"),
+        ("section_indptr", [0, 7], "section_indptr holds 2 values"),
+        ("row_order", [2, 0, 3, 3], "row_order[3] is there already"),
+        ("row_order", [2, 3, 0, 1], "row_order[2] is there already, or does not come after"),
+        ("row_order", [2, 0, 4, 1], "row_order[2] lies outside, expected 0 to 3"),
+        ("row_order", [2, 0, 3], "row_order holds 3 values"),
+        ("indices", [1, 2, 3, 0, 0, 4, 3], "indices[5] lies outside, expected 0 to 3"),
+        ("indices", [1, 2, 3, 0, 3, 2, 3], "indices[6] does not come after the one before it in its row"),
+    ],
+)
+def test_damaged_sections(name, damaged, words):
+    A = ds.jds_array(np.array([[3.0, 0, 1, 0], [0, 0, 0, 0], [0, 2, 4, 1], [1, 0, 0, 1]]))
+    parts = A.parts() | {name: np.array(damaged, np.int64)}
+    values = parts.pop("values")
+    with raises(ValueError, "jds_array", words):
+        make("jds", (values, *parts.values()), shape=(4, 4))
+
+
+def test_sections_of_one_length():
+    """Rows of one length are in one section."""
+    parts = np.ones(2), np.zeros(2, int), np.arange(3), np.arange(3), np.arange(3)
+    with raises(ValueError, "jds_array: section 1 has rows", "not below that of the section before"):
+        make("jds", parts, shape=(3, 1))

@@ -14,6 +14,13 @@ struct Block {
   explicit Block(const Dense& d) : data(d.as<std::remove_const_t<T>>()), row(d.row_stride), col(d.col_stride) {}
 };
 
+// A grid of `threads` threads for a column of x, and a row of it for each of the columns, up to a limit.
+inline dim3 blocks_by_columns(int64 threads, int64 cols) {
+  dim3 grid = blocks(threads);
+  grid.y = static_cast<unsigned>(std::min<int64>(cols, 1024));
+  return grid;
+}
+
 template <class T>
 __global__ void __launch_bounds__(kBlock)
     scale_elements(const Block<T> y, int64 rows, int64 cols, const __grid_constant__ Update<T> update) {

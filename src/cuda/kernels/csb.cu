@@ -113,10 +113,7 @@ template <class U, class V>
 struct BlockOfThreads {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     using T = Product<U, V>;
-    if (op.transposed) {
-      static const MatvecKernel gather = rows::gather_by_threads().typed(dtype_of<U>(), dtype_of<V>());
-      return gather(m, op, alpha, x, beta, y);
-    }
+    if (op.transposed) return rows::gather_transpose<U, V>(m, op, alpha, x, beta, y);
     const int64 size = blocks_of(*m.structure).size, part = std::min<int64>(size, kSums<T>);
     const dim3 grid(static_cast<unsigned>(ceil_div(m.rows, part)),
                     static_cast<unsigned>(std::min<int64>(x.cols, 1024)));
@@ -128,11 +125,7 @@ struct BlockOfThreads {
   }
 };
 
-void prepare(const Matrix& a, Op op) {
-  if (op.transposed) rows_of(a, true);
-}
-
-FormatKernels make() { return {{{"block", every_pair<BlockOfThreads, MatvecKernel>(), prepare}}, {}}; }
+FormatKernels make() { return {{{"block", every_pair<BlockOfThreads, MatvecKernel>(), rows::prepare_transpose}}, {}}; }
 const RegisterKernels registered("csb", 0, make);
 
 // ---- From rows and to rows: entries are sorted, a thread takes an entry ------------------------------

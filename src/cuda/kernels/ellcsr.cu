@@ -86,14 +86,9 @@ template <class U, class V, class Kernel>
 void run(Kernel kernel, int threads, const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta,
          const Dense& y) {
   using T = Product<U, V>;
-  if (op.transposed) {
-    static const MatvecKernel gather = rows::gather_by_threads().typed(dtype_of<U>(), dtype_of<V>());
-    return gather(m, op, alpha, x, beta, y);
-  }
-  dim3 grid = blocks(m.rows * threads);
-  grid.y = static_cast<unsigned>(std::min<int64>(x.cols, 1024));
-  launch("ellcsr matvec", kernel, grid, dim3(kBlock), EllCsr<U>::of(m), op.conjugated, Block<const V>(x), Block<T>(y),
-         x.cols, Update<T>(alpha, beta));
+  if (op.transposed) return rows::gather_transpose<U, V>(m, op, alpha, x, beta, y);
+  launch("ellcsr matvec", kernel, blocks_by_columns(m.rows * threads, x.cols), dim3(kBlock), EllCsr<U>::of(m),
+         op.conjugated, Block<const V>(x), Block<T>(y), x.cols, Update<T>(alpha, beta));
 }
 
 template <class U, class V>
@@ -109,13 +104,9 @@ struct Warp2 {
   }
 };
 
-void prepare(const Matrix& a, Op op) {
-  if (op.transposed) rows_of(a, true);
-}
-
 FormatKernels make() {
-  return {{{"warp_per_row", every_pair<Warp, MatvecKernel>(), prepare},
-           {"warp2", every_pair<Warp2, MatvecKernel>(), prepare}},
+  return {{{"warp_per_row", every_pair<Warp, MatvecKernel>(), rows::prepare_transpose},
+           {"warp2", every_pair<Warp2, MatvecKernel>(), rows::prepare_transpose}},
           {}};
 }
 const RegisterKernels registered("ellcsr", 0, make);

@@ -116,10 +116,7 @@ template <class U, class V>
 struct SectionKernel {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     using T = Product<U, V>;
-    if (op.transposed) {
-      static const MatvecKernel gather = rows::gather_by_threads().typed(dtype_of<U>(), dtype_of<V>());
-      return gather(m, op, alpha, x, beta, y);
-    }
+    if (op.transposed) return rows::gather_transpose<U, V>(m, op, alpha, x, beta, y);
     const std::shared_ptr<ResidentBlocks> shares = blocks_of(m);
     const dim3 grid(static_cast<unsigned>(shares->count), static_cast<unsigned>(std::min<int64>(x.cols, 1024)));
     launch("jds matvec", sum_sections<U, V>, grid, dim3(kBlock), Jds<U>::of(m), shares->first.as<std::int64_t>(),
@@ -128,7 +125,7 @@ struct SectionKernel {
 };
 
 void prepare(const Matrix& a, Op op) {
-  if (op.transposed) rows_of(a, true);
+  if (op.transposed) rows::prepare_transpose(a, op);
   else blocks_of(a);
 }
 

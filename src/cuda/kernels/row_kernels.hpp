@@ -19,6 +19,14 @@ MatvecRow gather_by_one();      // "sequential": one thread takes all rows
 // their last bits from run to run.
 MatvecRow scatter_entries();  // "entry": a thread takes an entry
 
+// What formats that store rows do with a transpose: "threads_per_row" over an index of its rows, which is kept with A.
+template <class U, class V>
+void gather_transpose(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+  static const MatvecKernel gather = gather_by_threads().typed(dtype_of<U>(), dtype_of<V>());
+  gather(a, op, alpha, x, beta, y);
+}
+void prepare_transpose(const Matrix& a, Op op);  // makes the index; nothing where op is no transpose
+
 // C = alpha A B + beta C, of csr.
 MatmulRow multiply_by_warp();  // "warp_per_row": a warp takes a row
 MatmulRow multiply_by_row();   // "row": a thread takes a row

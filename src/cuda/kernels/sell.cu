@@ -48,22 +48,13 @@ template <class U, class V>
 struct Row {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     using T = Product<U, V>;
-    if (op.transposed) {
-      static const MatvecKernel gather = rows::gather_by_threads().typed(dtype_of<U>(), dtype_of<V>());
-      return gather(m, op, alpha, x, beta, y);
-    }
-    dim3 grid = blocks(m.rows);
-    grid.y = static_cast<unsigned>(std::min<int64>(x.cols, 1024));
-    launch("sell matvec", walk_rows<U, V>, grid, dim3(kBlock), Sell<U>::of(m), op.conjugated, Block<const V>(x),
-           Block<T>(y), x.cols, Update<T>(alpha, beta));
+    if (op.transposed) return rows::gather_transpose<U, V>(m, op, alpha, x, beta, y);
+    launch("sell matvec", walk_rows<U, V>, blocks_by_columns(m.rows, x.cols), dim3(kBlock), Sell<U>::of(m),
+           op.conjugated, Block<const V>(x), Block<T>(y), x.cols, Update<T>(alpha, beta));
   }
 };
 
-void prepare(const Matrix& a, Op op) {
-  if (op.transposed) rows_of(a, true);
-}
-
-FormatKernels make() { return {{{"row", every_pair<Row, MatvecKernel>(), prepare}}, {}}; }
+FormatKernels make() { return {{{"row", every_pair<Row, MatvecKernel>(), rows::prepare_transpose}}, {}}; }
 const RegisterKernels registered("sell", 0, make);
 
 // ---- From rows and to rows --------------------------------------------------------------------------

@@ -82,9 +82,8 @@ void run_rows(Kernel kernel, dim3 grid, dim3 block, const Matrix& a, Op op, Scal
 template <int Lanes, class U, class V>
 struct Gather {
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    dim3 grid = blocks(y.rows * Lanes);
-    grid.y = static_cast<unsigned>(std::min<int64>(x.cols, 1024));
-    run_rows<U, V>(gather<Lanes, U, V>, grid, dim3(kBlock), a, op, alpha, x, beta, y);
+    run_rows<U, V>(gather<Lanes, U, V>, blocks_by_columns(y.rows * Lanes, x.cols), dim3(kBlock), a, op, alpha, x, beta,
+                   y);
   }
 };
 template <class U, class V>
@@ -113,6 +112,10 @@ struct Alone {
 void prepare(const Matrix& a, Op op) { rows_of(a, op.transposed); }
 
 }  // namespace
+
+void prepare_transpose(const Matrix& a, Op op) {
+  if (op.transposed) rows_of(a, true);
+}
 
 MatvecRow gather_by_threads() { return {"threads_per_row", every_pair<Threads, MatvecKernel>(), prepare}; }
 MatvecRow gather_by_row() { return {"row", every_pair<Row, MatvecKernel>(), prepare}; }

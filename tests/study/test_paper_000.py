@@ -14,7 +14,7 @@ def test_a_small_run(device, monkeypatch, tmp_path):
     made = paper_000.run(device=device, quick=True)
     assert made["ok"] and made["quick"] and len(made["rows"]) == len(some), [row["failed"] for row in made["rows"]]
     for row in made["rows"]:
-        columns = [*paper_000.CPU.values(), paper_000.SCIPY]
+        columns = [*paper_000.ONE_CORE.values(), paper_000.SCIPY]
         columns += ["cdm tiled", "hm atomic", "hm atomic_split", "hm entry", "hm default"] * (device == "cuda")
         assert all(row["times"][name] > 0 for name in columns) and 0 <= row["error"] <= 1
         assert row["cpu_ms"] is None, "the paper's times belong to its own sizes"

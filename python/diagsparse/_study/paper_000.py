@@ -10,22 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from datetime import date
 from functools import partial
-from statistics import median
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from .. import gallery, measure
+from .. import gallery
 from .._matrix.construct import array
-from .._places.backend import Place, get_num_threads, place, set_num_threads
+from .._places.backend import CPU, Place
 from .._products.products import plan_matmul
 from .._show import columns
-from ..measure import Progress
-from . import bench_cuda, gpu_peers, peers
-from .comparison import finite
+from ..measure import Progress, using_threads
+from . import paper_runs
+from .paper_runs import Contender, seconds_on
 from .paper_tables import as_markdown, machine
 from .sampled import SampledMatmul
 
@@ -69,7 +67,7 @@ EXPERIMENTS = (
     Experiment("table 2", 10_000, 500, 500, 31817.91, 358.39),
     Experiment("table 2", 10_000, 600, 600, 46549.84, 468.83),
 )
-CPU = {"sequential": "sequential, 1 core", "": "hm, 1 core"}  #: kernels of hm: their columns
+ONE_CORE = {"sequential": "sequential, 1 core", "": "hm, 1 core"}  #: kernels of hm on the CPU: their columns
 SCIPY = "SciPy dia, 1 core"
 GPU = (("cdm", "tiled"), ("hm", "atomic"), ("hm", "atomic_split"), ("hm", "entry"), ("hm", ""), ("csr", "cusparse"))
 
@@ -92,51 +90,19 @@ def run(*, device: str = "cuda", quick: bool = False, progress: Progress | None 
         ``experiment``, ``hardware``, ``versions``, ``date``, ``ok`` and ``rows``: a dict for each product with
         ``times`` (column: seconds, None where it failed) and ``failed`` (column: why).
     """
-    where = None if device == "cpu" else place(device)
-    report, rows = progress or measure.silent, []
-    for i, experiment in enumerate(EXPERIMENTS):
-        report(i / len(EXPERIMENTS), f"{experiment.source}, n = {experiment.n}, {experiment.a} x {experiment.b}")
-        rows.append(_run(experiment, 0.04 if quick else 1.0, where))
-        if where:
-            where.core.trim(where.index)
-    return {
-        "experiment": NAME,
-        "device": device.partition(":")[0],
-        "hardware": peers.hardware() | (gpu_peers.hardware(where) if where else {}),
-        "versions": peers.versions() | (gpu_peers.versions(where) if where else {}),
-        "date": date.today().isoformat(),
-        "quick": quick,
-        "ok": not any(name != "cuSPARSE" for row in rows for name in row["failed"]),
-        "rows": rows,
-    }
+    rows = ((f"{e.source}, n = {e.n}, {e.a} x {e.b}", partial(_run, e, 0.04 if quick else 1.0)) for e in EXPERIMENTS)
+    return paper_runs.run(NAME, rows, device=device, quick=quick, progress=progress)
 
 
-def _run(experiment: Experiment, scale: float, where: Place | None) -> dict[str, Any]:
+def _run(experiment: Experiment, scale: float, where: Place) -> dict[str, Any]:
     A, B = experiment.operands(scale)
-    check = SampledMatmul(A, B)
     paper = {} if A.shape[0] == experiment.n else {"cpu_ms": None, "cuda_ms": None}  # other sizes than the paper's
-    row: dict[str, Any] = asdict(experiment) | paper
-    row |= {"n": A.shape[0], "nnz": [A.nnz, B.nnz], "kernel": "", "times": {}, "failed": {}, "error": 0.0}
-    for name, prepare, timed in _contenders(A, B, where, row):
-        try:
-            call, result = prepare()
-            error = check(result)
-            if error > 1:
-                raise ArithmeticError(f"wrong: {error:.3g} times the error bound")
-            row["error"] = max(row["error"], finite(error) or 0.0)
-            row["times"][name] = timed(call)
-        except Exception as failure:  # what a peer cannot do is part of the comparison
-            row["times"][name] = None
-            row["failed"][name] = f"{type(failure).__name__}: {failure}"[:300]
+    row: dict[str, Any] = asdict(experiment) | paper | {"n": A.shape[0], "nnz": [A.nnz, B.nnz], "kernel": ""}
+    paper_runs.fill(row, _contenders(A, B, where, row), SampledMatmul(A, B))
     return row
 
 
-_Contender = tuple[str, Callable[[], tuple[Callable[[], Any], Any]], Callable[[Any], float]]
-
-
-def _contenders(A: Any, B: Any, where: Place | None, row: dict[str, Any]) -> Iterator[_Contender]:
-    """Yield a column's name, what returns a call into ready memory and its result, and how to time the call."""
-
+def _contenders(A: Any, B: Any, where: Place, row: dict[str, Any]) -> Iterator[Contender]:
     def planned(left: Any, right: Any, kernel: str) -> Any:
         plan = plan_matmul(left, right, kernel=kernel or None)
         if not kernel and left.device != "cpu":
@@ -144,30 +110,22 @@ def _contenders(A: Any, B: Any, where: Place | None, row: dict[str, Any]) -> Ite
         C = plan()
         return partial(plan, out=C), C
 
-    a, b = array(A, "hm"), array(B, "hm")
-    for kernel, name in CPU.items():
-        yield name, partial(_on_one_core, partial(planned, a, b, kernel)), partial(_on_one_core, _cpu_seconds)
+    seconds, a, b = seconds_on(CPU, budget=0.05), array(A, "hm"), array(B, "hm")
+    for kernel, name in ONE_CORE.items():
+        yield name, partial(_on_one_core, partial(planned, a, b, kernel)), partial(_on_one_core, seconds)
     left, right = sp.dia_array(A), sp.dia_array(B)
-    yield SCIPY, lambda: (partial(left.__matmul__, right), left @ right), _cpu_seconds
-    if where is None:
+    yield SCIPY, lambda: (partial(left.__matmul__, right), left @ right), seconds
+    if where is CPU:
         return
     for format, kernel in GPU:
         name = "cuSPARSE" if kernel == "cusparse" else f"{format} {kernel or 'default'}"
         c, d = (array(X, "hm", device=where.name).asformat(format) for X in (A, B))
-        yield name, partial(planned, c, d, kernel), lambda call: median(bench_cuda.time_calls(call, where, 9))
+        yield name, partial(planned, c, d, kernel), seconds_on(where, samples=9)
 
 
 def _on_one_core(function: Callable[..., Any], *args: Any) -> Any:
-    threads = get_num_threads()
-    set_num_threads(1)
-    try:
+    with using_threads(1):
         return function(*args)
-    finally:
-        set_num_threads(threads)
-
-
-def _cpu_seconds(call: Callable[[], Any]) -> float:
-    return measure.time_call(call, budget=0.05).median
 
 
 # ---- tables -------------------------------------------------------------------------------------------------------
@@ -179,12 +137,12 @@ def _cells(report: dict[str, Any]) -> Iterator[list[str]]:
     names = _columns(report)
     yield ["from", "n", "diagonals", *names, "the paper's CPU", "its GPU", "default vs sequential", "vs SciPy"]
     for row in report["rows"]:
-        ours = row["times"].get("hm default") or row["times"].get(CPU[""])
+        ours = row["times"].get("hm default") or row["times"].get(ONE_CORE[""])
         seconds = [columns.seconds(t) if t else "fails" for t in (row["times"].get(name) for name in names)]
         paper = [columns.seconds(ms / 1e3) if ms else "" for ms in (row["cpu_ms"], row["cuda_ms"])]
         faster = [
             f"{columns.digits(row['times'][name] / ours)}x" if ours and row["times"].get(name) else ""
-            for name in (CPU["sequential"], SCIPY)
+            for name in (ONE_CORE["sequential"], SCIPY)
         ]
         band = row["source"].startswith("figure")
         diagonals = f"{2 * row['a'] + 1}, squared" if band else f"{row['a']} x {row['b']}"

@@ -10,24 +10,22 @@ table 10 have no counts there; of the same density they would take 390 GB.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import date
 from functools import partial
-from statistics import median
 from typing import Any
 
 import numpy as np
 
-from .. import gallery, measure
+from .. import gallery
 from .._matrix.base import SparseArray
 from .._matrix.construct import array
 from .._matrix.registry import format_class
-from .._places.backend import CPU, Place, place
+from .._places.backend import CPU, Place
 from .._products.products import plan_matvec
 from ..measure import Progress
-from . import bench_cuda, gpu_peers, peers
-from .comparison import finite
+from . import paper_runs
 from .exactness import MatvecCheck, vector
 from .paper_003_tables import BYTES, PAPER, SCIPY, markdown, plot_bench, text
+from .paper_runs import Contender, seconds_on
 
 __all__ = ["NAME", "markdown", "plot_bench", "run", "text"]
 
@@ -56,33 +54,25 @@ def run(*, device: str = "cuda", quick: bool = False, progress: Progress | None 
         ``counts``, with ``nbytes`` (format: predicted by the paper's formula, by `memory_report`, and allocated) and
         with ``times`` (column: seconds, None where it failed) and ``failed`` (column: why).
     """
-    where = place(device)
-    report, rows = progress or measure.silent, []
-    matrices = range(2 if quick else len(PAPER))
-    for i in matrices:
-        report(i / len(matrices), f"matrix {i + 1}")
-        rows.append(_run(i, ORDER // 32 if quick else ORDER, where))
-        if where is not CPU:
-            where.core.trim(where.index)
-    return {
-        "experiment": NAME,
-        "device": device.partition(":")[0],
-        "hardware": peers.hardware() | (gpu_peers.hardware(where) if where is not CPU else {}),
-        "versions": peers.versions() | (gpu_peers.versions(where) if where is not CPU else {}),
-        "date": date.today().isoformat(),
-        "quick": quick,
-        "ok": not any(name != "cuSPARSE" for row in rows for name in row["failed"]) and all(map(_agree, rows)),
-        "rows": rows,
-    }
+    order, numbers = (ORDER // 32, range(2)) if quick else (ORDER, range(len(PAPER)))
+    rows = ((f"matrix {i + 1}", partial(_run, i, order)) for i in numbers)
+    report = paper_runs.run(NAME, rows, device=device, quick=quick, progress=progress)
+    report["ok"] &= all(map(_agree, report["rows"]))
+    return report
 
 
 def _run(i: int, n: int, where: Place) -> dict[str, Any]:
     a = gallery.ci_matrix(n, seed=i)
-    counts = _counts(a)
-    row: dict[str, Any] = {"matrix": i + 1, "n": n, "counts": counts, "nbytes": {}, "times": {}, "failed": {}}
-    csr, x = array(a, "csr", device=where.name), vector(n, np.float64)
-    check, right = MatvecCheck(a, x), x if where is CPU else where.core.from_host(x, where.index)
-    row["error"] = 0.0
+    row: dict[str, Any] = {"matrix": i + 1, "n": n, "counts": _counts(a), "nbytes": {}}
+    check = MatvecCheck(a, vector(n, np.float64))
+    paper_runs.fill(row, _contenders(a, where, row), lambda y: check(where.host(y)))
+    return row
+
+
+def _contenders(a: Any, where: Place, row: dict[str, Any]) -> Iterator[Contender]:
+    counts, host = row["counts"], vector(row["n"], np.float64)
+    csr, x = array(a, "csr", device=where.name), host if where is CPU else where.core.from_host(host, where.index)
+    seconds = seconds_on(where)
     for format in FORMATS:
         layout = LAYOUTS.get(format, {}) | ({"boundary": counts["width"]} if format == "ellcsr" else {})
         told = _told(csr, format, layout)
@@ -90,10 +80,9 @@ def _run(i: int, n: int, where: Place) -> dict[str, Any]:
         if format in BYTES:
             row["nbytes"][format] = {"paper": _formula(format, counts, A), "told": told, "allocated": A.nbytes}
         for name, kernel in _kernels(A):
-            _time(row, name, partial(_planned, A, right, kernel), check, where)
+            yield name, partial(_planned, A, x, kernel), seconds
     if where is CPU:
-        _time(row, SCIPY, lambda: (partial(a.__matmul__, x), a @ x), check, where)
-    return row
+        yield SCIPY, lambda: (partial(a.__matmul__, host), a @ host), seconds
 
 
 def _counts(a: Any) -> dict[str, Any]:
@@ -144,26 +133,3 @@ def _planned(A: SparseArray, x: Any, kernel: str) -> tuple[Callable[[], Any], An
     plan = plan_matvec(A, kernel=kernel or None)
     y = plan(x)
     return partial(plan, x, out=y), y
-
-
-def _time(row: dict[str, Any], name: str, prepare: Any, check: Any, where: Place) -> None:
-    """Note the seconds of a call into ready memory, or why there are none."""
-    try:
-        call, y = prepare()
-        error = check(where.host(y))
-        if error > 1:
-            raise ArithmeticError(f"wrong: {error:.3g} times the error bound")
-        row["error"] = max(row["error"], finite(error) or 0.0)
-        seconds = _cpu_seconds if where is CPU else partial(_gpu_seconds, where)
-        row["times"][name] = seconds(call)
-    except Exception as failure:  # what a peer cannot do is part of the comparison
-        row["times"][name] = None
-        row["failed"][name] = f"{type(failure).__name__}: {failure}"[:300]
-
-
-def _cpu_seconds(call: Callable[[], Any]) -> float:
-    return measure.time_call(call, budget=0.3).median
-
-
-def _gpu_seconds(where: Place, call: Callable[[], Any]) -> float:
-    return median(bench_cuda.time_calls(call, where, 15))

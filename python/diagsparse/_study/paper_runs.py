@@ -1,0 +1,68 @@
+"""What runs of the papers' experiments share: the frame of a report, and a column of a row, checked and timed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import date
+from statistics import median
+from typing import Any
+
+from .. import measure
+from .._places.backend import CPU, Place, place
+from ..measure import Progress
+from . import bench_cuda, gpu_peers, peers
+from .comparison import finite
+
+Contender = tuple[str, Callable[[], tuple[Callable[[], Any], Any]], Callable[[Any], float]]
+"""A column, what returns a call into ready memory and its result, and how to time the call."""
+
+
+def run(
+    name: str,
+    rows: Iterable[tuple[str, Callable[[Place], dict[str, Any]]]],
+    *,
+    device: str,
+    quick: bool,
+    progress: Progress | None,
+) -> dict[str, Any]:
+    """Run what makes the rows of an experiment, each with the text that says so meanwhile, and return the report."""
+    where, report, rows = place(device), progress or measure.silent, list(rows)
+    made: list[dict[str, Any]] = []
+    for i, (what, row) in enumerate(rows):
+        report(i / len(rows), what)
+        made.append(row(where))
+        if where is not CPU:
+            where.core.trim(where.index)
+    return {
+        "experiment": name,
+        "device": device.partition(":")[0],
+        "hardware": peers.hardware() | (gpu_peers.hardware(where) if where is not CPU else {}),
+        "versions": peers.versions() | (gpu_peers.versions(where) if where is not CPU else {}),
+        "date": date.today().isoformat(),
+        "quick": quick,
+        "ok": not any(column != "cuSPARSE" for row in made for column in row["failed"]),
+        "rows": made,
+    }
+
+
+def fill(row: dict[str, Any], contenders: Iterable[Contender], check: Callable[[Any], float]) -> None:
+    """Note in `row` the ``times`` of its columns in seconds, or why they ``failed``, and the largest ``error``."""
+    row |= {"times": {}, "failed": {}, "error": 0.0}
+    for name, prepare, seconds in contenders:
+        try:
+            call, result = prepare()
+            error = check(result)
+            if error > 1:
+                raise ArithmeticError(f"wrong: {error:.3g} times the error bound")
+            row["error"] = max(row["error"], finite(error) or 0.0)
+            row["times"][name] = seconds(call)
+        except Exception as failure:  # what a peer cannot do is part of the comparison
+            row["times"][name] = None
+            row["failed"][name] = f"{type(failure).__name__}: {failure}"[:300]
+
+
+def seconds_on(where: Place, *, budget: float = 0.3, samples: int = 15) -> Callable[[Any], float]:
+    """Return what times calls there: within a budget of seconds on the CPU, a number of samples on a GPU."""
+    if where is CPU:
+        return lambda call: measure.time_call(call, budget=budget).median
+    return lambda call: median(bench_cuda.time_calls(call, where, samples))

@@ -19,7 +19,7 @@ from ._matrix.registry import FORMATS
 from ._places.backend import get_num_threads, place
 from ._places.memory import available_bytes, human
 from ._products.forecasts import convert_nbytes
-from ._products.products import plan_matmul
+from ._products.plans import MatmulPlan
 from ._study import exactness
 from ._study.comparison import Comparison, Row, Skipped
 from ._study.titles import TITLES
@@ -190,7 +190,7 @@ def _products_that_suit(
         reason = f"{useful / 1e9:.2g} G multiply-adds would exceed the time budget of {budget:g} s (--budget)"
         result.skipped.append(Skipped("matmul", "all", reason))
         return
-    least = plan_matmul(held["csr"][0], held["csr"][0], max_bytes=1 << 62) if "csr" in held else None
+    least = MatmulPlan(held["csr"][0], held["csr"][0], max_bytes=1 << 62) if "csr" in held else None
     for format, (A, _) in held.items():
         try:
             if not A.kernels("matmul"):
@@ -200,7 +200,7 @@ def _products_that_suit(
                 raise ValueError(
                     f"would do {work / 1e9:.2g} G multiply-adds, {work / max(1, useful):.0f}x the useful ones"
                 )
-            plan = least if format == "csr" and least else plan_matmul(A, A, max_bytes=1 << 62)
+            plan = least if format == "csr" and least else MatmulPlan(A, A, max_bytes=1 << 62)
             kept = least or plan
             _limit(plan.nbytes, kept.nbytes, max_bytes, "the result would store", kept.nnz * csr.dtype.itemsize)
             yield format

@@ -34,7 +34,14 @@ class DiagonalProducts:
 
     @classmethod
     def _planned(
-        cls, a: SparseArray, b: SparseArray, kernel: str, max_bytes: int | None, triangle: int, extra: Any
+        cls,
+        a: SparseArray,
+        b: SparseArray,
+        kernel: str,
+        max_bytes: int | None,
+        triangle: int,
+        extra: Any,
+        repeated: bool,
     ) -> tuple[Any, SparseArray, SparseArray]:
         pairs = a._matrix.diagonals * b._matrix.diagonals
         if pairs > 1 << 20:

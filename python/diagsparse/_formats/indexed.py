@@ -174,13 +174,20 @@ class IndexedArray(MadeOfEntries):
 
     @classmethod
     def _planned(
-        cls, a: SparseArray, b: SparseArray, kernel: str, max_bytes: int | None, triangle: int, extra: Any
+        cls,
+        a: SparseArray,
+        b: SparseArray,
+        kernel: str,
+        max_bytes: int | None,
+        triangle: int,
+        extra: Any,
+        repeated: bool,
     ) -> tuple[Any, SparseArray, SparseArray]:
         if a._format != COMMON or a._op:
             a = cls._as_factor(a, a, False)
         if b._format != COMMON or b._op:
             b = cls._as_factor(b, b, False)
-        return a._core.plan_matmul(a._matrix, 0, b._matrix, 0, cls._format, kernel), a, b
+        return a._core.plan_matmul(a._matrix, 0, b._matrix, 0, cls._format, kernel, repeated=repeated), a, b
 
     # ---- what is shown ----------------------------------------------------------------------------
     def _drawn(self, width: float, height: float) -> tuple[str, str]:

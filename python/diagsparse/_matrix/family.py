@@ -232,7 +232,14 @@ class Family(Forecasts):
     # ---- products ---------------------------------------------------------------------------------
     @classmethod
     def _planned(
-        cls, a: SparseArray, b: SparseArray, kernel: str, max_bytes: int | None, triangle: int, extra: Any
+        cls,
+        a: SparseArray,
+        b: SparseArray,
+        kernel: str,
+        max_bytes: int | None,
+        triangle: int,
+        extra: Any,
+        repeated: bool,
     ) -> tuple[Any, SparseArray, SparseArray]:
         """Return the C++ plan of a product that is made in this format, and the operands as its kernels take them."""
         raise NotImplementedError

@@ -127,7 +127,7 @@ class Core(Protocol):
     def prepare_matvec(self, a: Matrix, op: int, kernel: str) -> None: ...
     def plan_matmul(
         self, a: Matrix, op_a: int, b: Matrix, op_b: int, format: str, kernel: str,
-        triangle: int = 0, extra: Sequence[int] = (),
+        triangle: int = 0, extra: Sequence[int] = (), repeated: bool = False,
     ) -> Plan: ...  # fmt: skip
     def multiply(
         self, a: Matrix, op_a: int, b: Matrix, op_b: int, most_pairs: int, most_bytes: int

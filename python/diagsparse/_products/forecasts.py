@@ -10,7 +10,7 @@ from .._matrix.construct import as_sparse
 from .._matrix.registry import FORMATS
 from .._matrix.summary import Summary
 from .._places.memory import human
-from .products import plan_matmul
+from .plans import MatmulPlan
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def forecast(operation: str, a: Any, b: Any = None, /, *, format: str | None = N
     """
     a = _sparse(a, "forecast", "a")
     if operation == "matmul":
-        plan = plan_matmul(a, _sparse(b, "forecast", "b"), format=format, max_bytes=1 << 62)
+        plan = MatmulPlan(a, _sparse(b, "forecast", "b"), format, max_bytes=1 << 62)
         return Forecast(plan.nbytes, plan.workspace_nbytes)
     if operation != "convert":
         raise ValueError(f'forecast: operation {operation!r}: expected "matmul" or "convert"')

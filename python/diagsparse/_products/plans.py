@@ -62,6 +62,7 @@ class MatmulPlan:
         triangle: int = _BOTH,
         extra: Sequence[int] = (),
         trans: tuple[str, str] = ("N", "N"),
+        repeated: bool = False,  # it is the user's, and may run many times
     ) -> None:
         if kernel is not None:
             check_kernel(kernel, "matmul")
@@ -82,7 +83,7 @@ class MatmulPlan:
             format_class(format)  # raises for an unknown name
             a._core.check_shape(format, a.shape[0], b.shape[1])
         self._format, self._work = product_formats(a, b, format)
-        self._plan, a, b = FORMATS[self._work]._planned(a, b, kernel or "", max_bytes, triangle, extra)
+        self._plan, a, b = FORMATS[self._work]._planned(a, b, kernel or "", max_bytes, triangle, extra, repeated)
         self._trans = trans
         self._native = self._format == self._work  # the kernel makes the format that was asked for
         self._a, self._b = a, b

@@ -85,7 +85,7 @@ def plan_matmul(
             f'plan_matmul: triangle="{triangle}" is for matrices by diagonals, but A is {display.operand(a)} and B is '
             f'{display.operand(b)}; A.asformat("hm") converts'
         )
-    return MatmulPlan(a, b, format, kernel, max_bytes, TRIANGLES[triangle], trans=(trans_a, trans_b))
+    return MatmulPlan(a, b, format, kernel, max_bytes, TRIANGLES[triangle], trans=(trans_a, trans_b), repeated=True)
 
 
 def plan_matvec(a: Any, /, *, kernel: str | None = None) -> MatvecPlan:

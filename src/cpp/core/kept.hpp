@@ -1,18 +1,21 @@
 // What a kernel keeps with a structure from one call to the next: lists on the device, a library's descriptors.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 namespace diagsparse {
 
-// Safe to share between threads. A copy or a moved-to one starts empty: what is kept can always be made again.
+// Safe to share between threads. A copy starts empty: what is kept can always be made again.
 class Kept {
  public:
   Kept() = default;
   Kept(const Kept&) {}
+  Kept(Kept&& other) noexcept : objects_(std::move(other.objects_)), nbytes_(other.nbytes_) {}
   Kept& operator=(const Kept&) { return *this; }
 
   // The object under this key, made by make() -> std::shared_ptr<T> the first time.
@@ -24,9 +27,17 @@ class Kept {
     return std::static_pointer_cast<T>(slot);
   }
 
+  // Bytes of the objects whose make() said how many they take.
+  void count(std::int64_t bytes) const { nbytes_ += bytes; }  // by make()
+  std::int64_t nbytes() const {
+    const std::lock_guard<std::recursive_mutex> lock(mutex_);
+    return nbytes_;
+  }
+
  private:
   mutable std::recursive_mutex mutex_;  // make() may ask for another object
   mutable std::map<std::string, std::shared_ptr<void>> objects_;
+  mutable std::int64_t nbytes_ = 0;
 };
 
 }  // namespace diagsparse

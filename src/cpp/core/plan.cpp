@@ -154,9 +154,12 @@ Plan plan_rows(const Format& format, const Matrix& a, Op op_a, const Matrix& b, 
                                 b.format);
   }
   Plan plan = begin_plan(a, op_a, b, op_b);
-  const MatmulRow& row = find_matmul(format.name, request.kernel);
-  plan.c = product_rows(a, b);
-  finish_plan(plan, row);
+  find_matmul(format.name, request.kernel);  // raises before the work
+  RowsOfProduct found = product_rows(a, b);
+  plan.c = std::move(found.structure);
+  plan.work = std::make_shared<RowWork>(found.products);
+  plan.repeated = request.repeated;
+  finish_plan(plan, choose_matmul(plan, request.kernel, a.dtype, b.dtype));
   return plan;
 }
 

@@ -26,11 +26,12 @@ struct Plan {
   StructurePtr c;            // of the result
   int64 rows = 0, cols = 0;  // of the result
   std::shared_ptr<const Work> work;
-  Kept kept;  // what the kernel keeps with the plan
+  bool repeated = false;  // it will run many times
+  Kept kept;              // what the kernel keeps with the plan
 
   const char* format() const { return c->format; }
   int64 nbytes() const { return c->values_shape.size() * item_size(dtype) + c->nbytes(); }  // of one result
-  int64 workspace_nbytes() const { return work ? work->nbytes() : 0; }                      // of the plan itself
+  int64 workspace_nbytes() const { return (work ? work->nbytes() : 0) + kept.nbytes(); }    // of the plan itself
 
   // C = alpha op(A) op(B), as a new matrix, and with + beta C, into `out`. Throws std::invalid_argument, with
   // nothing written, unless A, B and out have the structures that the plan was made for.
@@ -49,6 +50,7 @@ struct Request {
   std::string kernel;  // "": the default
   Triangle triangle = Triangle::both;
   std::vector<int64> extra;  // diagonals that C stores beside those of the product (for beta C, SYR2K)
+  bool repeated = false;     // the plan will run many times: lists are worth it that cost more than a product
 };
 // Plans a product by the table of the format that it is asked for in.
 Plan plan_matmul(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);
@@ -74,7 +76,17 @@ Matrix multiplied_diagonals(const Matrix& a, Op op_a, const Matrix& b, Op op_b, 
 
 // ---- Products by rows -----------------------------------------------------------------------------
 Plan plan_rows(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);
-// The columns of each row of A B, for csr. Each device's own.
-std::shared_ptr<const Indices> product_rows(const Matrix& a, const Matrix& b);
+struct RowWork : Work {
+  int64 products;  // of an entry of A and one of B
+
+  explicit RowWork(int64 products) : products(products) {}
+  int64 operations() const override { return products; }
+};
+// The columns of each row of A B, for csr, and the work of their sums. Each device's own.
+struct RowsOfProduct {
+  std::shared_ptr<const Indices> structure;
+  int64 products;
+};
+RowsOfProduct product_rows(const Matrix& a, const Matrix& b);
 
 }  // namespace diagsparse

@@ -25,6 +25,12 @@ struct Ell {
   const std::int32_t *indices, *row_lengths;  // row_lengths may be null
   const T* values;
 
+  // Row p: its first place, and one beyond its last place. Places are step() apart.
+  constexpr int64 row(int64 p) const { return p; }
+  constexpr int64 begin(int64 p) const { return p; }
+  constexpr int64 end(int64 p) const { return p + (row_lengths ? row_lengths[p] : width) * rows; }
+  constexpr int64 step() const { return rows; }
+
   static Ell of(const Matrix& m) { return over(*m.structure, m.values.as<T>()); }
   static Ell over(const Structure& structure, const T* values) {
     const auto& arrays = static_cast<const Indices&>(structure);

@@ -42,9 +42,10 @@ struct Sell {
   const std::int32_t *indices, *row_order, *row_lengths;  // the last two may be null
   const T* values;
 
-  // Stored row p: which row of A it is, its first place, and a place beyond its last one. Places are `height` apart.
+  // Stored row p: which row of A it is, its first place, and a place beyond its last one. Places are step() apart.
   constexpr int64 row(int64 p) const { return row_order ? row_order[p] : p; }
   constexpr int64 begin(int64 p) const { return slice_indptr[p / height] + p % height; }
+  constexpr int64 step() const { return height; }
   constexpr int64 end(int64 p) const {
     return row_lengths ? begin(p) + row_lengths[p] * height : slice_indptr[p / height + 1];
   }

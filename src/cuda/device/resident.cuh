@@ -14,6 +14,7 @@ std::shared_ptr<T> keep(const Kept& kept, const char* key, const Make& make) {
   const std::shared_ptr<T> object = kept.get<T>(key, [&] {
     std::shared_ptr<T> made = make();
     CUDA_CALL(cudaStreamSynchronize(stream()));
+    made->visit([&](const Array& array) { kept.count(array.nbytes()); });
     return made;
   });
   object->visit([](const Array& array) { used_on_this_stream(array); });

@@ -18,12 +18,12 @@ void run(const char* name, const F& algorithm) {
 
 }  // namespace
 
-void sort(Keys& keys) {
+void sort(Keys& keys, int bits) {
   if (keys.count < 2) return;
   const Keys sorted(keys.count);
   run("sort", [&](void* workspace, std::size_t& bytes) {
     return cub::DeviceRadixSort::SortPairs(workspace, bytes, keys.key(), sorted.key(), keys.place(), sorted.place(),
-                                           keys.count, 0, 64, stream());
+                                           keys.count, 0, bits, stream());
   });
   keys = sorted;
 }

@@ -20,7 +20,7 @@ struct Keys {
   int64* place() const { return static_cast<int64*>(places.get()); }
 };
 
-void sort(Keys& keys);                                                    // stable
+void sort(Keys& keys, int bits = 64);                                     // by their lowest bits, stable
 int64 inclusive_sum(const std::int64_t* in, std::int64_t* out, int64 n);  // returns the last; waits for it
 void sort_keys(std::shared_ptr<void>& keys, int64 count, int bits);       // keys alone, by their lowest bits
 

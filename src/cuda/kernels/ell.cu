@@ -4,19 +4,15 @@
 //   A: m x n, entry w of row i is A[i, indices[w, i]] = values[w, i], both (width, m); -1 where the padding of a row
 //   begins; row_lengths (m), or none.  x: n, or n x k.  y: m, or m x k.
 //
-// A thread takes a row and walks down its column of the arrays: neighbouring threads read neighbouring entries, and of
-// x what these ask for, through the caches. It ends at the length of the row, or at the first -1, so that nothing of
-// the padding is multiplied. A row of blocks takes every gridDim.y-th column of x. The order of a sum is fixed: the
-// same bits on every run. It is meant for rows that are about equally long. A transpose is gathered by rows, over an
-// index of them.
+// A thread takes a row, or several where rows are few and long (walked_rows.cuh). It is meant for rows that are about
+// equally long. A transpose is gathered by rows, over an index of them.
 #include "core/convert.hpp"
 #include "core/summary.hpp"
-#include "device/dense.cuh"
-#include "device/values.cuh"
 #include "entries/coordinates.cuh"
 #include "formats/csr.hpp"
 #include "formats/ell.hpp"
 #include "kernels/row_kernels.hpp"
+#include "kernels/walked_rows.cuh"
 #include "matrices/faults.cuh"
 
 namespace diagsparse {
@@ -26,30 +22,10 @@ namespace cuda::ellpack {
 namespace {
 
 template <class U, class V>
-__global__ void __launch_bounds__(kBlock)
-    walk_rows(const Ell<U> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
-              const __grid_constant__ Update<Product<U, V>> update) {
-  const int64 i = thread_index();
-  if (i >= a.rows) return;
-  const int64 width = a.row_lengths ? a.row_lengths[i] : a.width;
-  for (int64 c = blockIdx.y; c < cols; c += gridDim.y) {
-    Product<U, V> sum{};
-    for (int64 w = 0, e = i; w < width; ++w, e += a.rows) {
-      const std::int32_t j = load(a.indices + e);
-      if (j < 0) break;
-      sum += multiply(conjugate_if(conj, load(a.values + e)), load(x.data + j * x.row + c * x.col));
-    }
-    update.one(y.data + i * y.row + c * y.col, sum);
-  }
-}
-
-template <class U, class V>
 struct Row {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    using T = Product<U, V>;
     if (op.transposed) return rows::gather_transpose<U, V>(m, op, alpha, x, beta, y);
-    launch("ell matvec", walk_rows<U, V>, blocks_by_columns(m.rows, x.cols), dim3(kBlock), Ell<U>::of(m), op.conjugated,
-           Block<const V>(x), Block<T>(y), x.cols, Update<T>(alpha, beta));
+    walk_all_rows<Ell<U>, U, V>("ell matvec", Ell<U>::of(m), m.values.size(), op, alpha, x, beta, y);
   }
 };
 

@@ -13,6 +13,8 @@ namespace rows {
 MatvecRow gather_by_threads();  // "threads_per_row": 2 to 32 threads take a row, by the mean length of the rows
 MatvecRow gather_by_row();      // "row": a thread takes a row
 MatvecRow gather_by_warp();     // "warp_per_row": a warp takes a row
+MatvecRow gather_by_stream();   // "stream": a block takes rows, reads their entries in order and sums in shared memory
+MatvecRow gather_by_merge();    // "merge": each thread takes as many entries and ends of rows as the others
 MatvecRow gather_by_one();      // "sequential": one thread takes all rows
 
 // This one walks the entries as they are stored and adds each product to y atomically: no index, but sums may differ in
@@ -28,9 +30,15 @@ void gather_transpose(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scal
 void prepare_transpose(const Matrix& a, Op op);  // makes the index; nothing where op is no transpose
 
 // C = alpha A B + beta C, of csr.
-MatmulRow multiply_by_warp();  // "warp_per_row": a warp takes a row
-MatmulRow multiply_by_row();   // "row": a thread takes a row
-MatmulRow multiply_by_one();   // "sequential": one thread takes all rows
+MatmulRow multiply_by_hash();   // "hash": 4 to 32 threads take a row of C, whose sums they hold in shared memory
+MatmulRow multiply_by_terms();  // "terms": a thread takes an entry of C, whose terms the plan lists
+MatmulRow multiply_by_warp();   // "warp_per_row": a warp takes a row
+MatmulRow multiply_by_row();    // "row": a thread takes a row
+MatmulRow multiply_by_one();    // "sequential": one thread takes all rows
+
+// What "terms" keeps with a plan, and whether its numbers, of 32 bits, reach.
+int64 terms_nbytes(const Plan& plan);
+bool can_list_terms(const Plan& plan);
 
 }  // namespace rows
 

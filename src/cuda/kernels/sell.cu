@@ -5,19 +5,15 @@
 //   and values; -1 where the padding of a row begins; row_order (m) says which row of A it is, row_lengths (m) how many
 //   entries it has; either may be missing.  x: n, or n x k.  y: m, or m x k.
 //
-// A thread takes a stored row and walks over its places: neighbouring threads read neighbouring entries, and of x what
-// these ask for, through the caches. It ends at the length of the row, or at the first -1, so that nothing of the
-// padding is multiplied. A row of blocks takes every gridDim.y-th column of x. The order of a sum is fixed: the same
-// bits on every run. It is meant for rows that are about as long as those next to them. A transpose is gathered by
-// rows, over an index of them.
+// A thread takes a stored row, or several where rows are few and long (walked_rows.cuh). It is meant for rows that are about as
+// long as those next to them. A transpose is gathered by rows, over an index of them.
 #include "core/convert.hpp"
-#include "device/dense.cuh"
-#include "device/values.cuh"
 #include "entries/coordinates.cuh"
 #include "entries/sorted_keys.cuh"
 #include "formats/csr.hpp"
 #include "formats/sell.hpp"
 #include "kernels/row_kernels.hpp"
+#include "kernels/walked_rows.cuh"
 #include "matrices/faults.cuh"
 
 namespace diagsparse {
@@ -27,30 +23,10 @@ namespace cuda::slices {
 namespace {
 
 template <class U, class V>
-__global__ void __launch_bounds__(kBlock)
-    walk_rows(const Sell<U> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
-              const __grid_constant__ Update<Product<U, V>> update) {
-  const int64 p = thread_index();
-  if (p >= a.rows) return;
-  const int64 i = a.row(p), begin = a.begin(p), end = a.end(p);
-  for (int64 c = blockIdx.y; c < cols; c += gridDim.y) {
-    Product<U, V> sum{};
-    for (int64 e = begin; e < end; e += a.height) {
-      const std::int32_t j = load(a.indices + e);
-      if (j < 0) break;
-      sum += multiply(conjugate_if(conj, load(a.values + e)), load(x.data + j * x.row + c * x.col));
-    }
-    update.one(y.data + i * y.row + c * y.col, sum);
-  }
-}
-
-template <class U, class V>
 struct Row {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    using T = Product<U, V>;
     if (op.transposed) return rows::gather_transpose<U, V>(m, op, alpha, x, beta, y);
-    launch("sell matvec", walk_rows<U, V>, blocks_by_columns(m.rows, x.cols), dim3(kBlock), Sell<U>::of(m),
-           op.conjugated, Block<const V>(x), Block<T>(y), x.cols, Update<T>(alpha, beta));
+    walk_all_rows<Sell<U>, U, V>("sell matvec", Sell<U>::of(m), m.values.size(), op, alpha, x, beta, y);
   }
 };
 

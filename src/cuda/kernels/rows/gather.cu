@@ -1,8 +1,6 @@
 // y = alpha op(A) x + beta y by rows: "threads_per_row", "row", "warp_per_row" and "sequential" of csr, csc and coo.
 //
-//   op(A): m x n, by rows: row i has the entries e from indptr[i] to indptr[i + 1] (m + 1 pointers), in column
-//   indices[e], of value values[e], or values[places[e]] where A is stored by columns.  x: n, or n x k.  y: m, or m x
-//   k.
+//   op(A): m x n, by rows (rows.cuh).  x: n, or n x k.  y: m, or m x k.
 //
 // Lanes threads (1 to 32) take a row, every Lanes-th entry each, and their partial sums meet by shuffles; a row of
 // blocks takes every gridDim.y-th column of x. Lanes of a row read neighbouring entries, and of x what these ask for,
@@ -11,22 +9,12 @@
 // is fixed: the same bits on every run.
 #include "device/dense.cuh"
 #include "device/lanes.cuh"
-#include "device/values.cuh"
-#include "entries/coordinates.cuh"
 #include "kernels/row_kernels.hpp"
+#include "kernels/rows/rows.cuh"
 
 namespace diagsparse::cuda::rows {
 
 namespace {
-
-template <class U>
-struct Rows {
-  const std::int64_t* indptr;
-  const std::int32_t* indices;
-  const std::int64_t* places;
-  const U* values;
-  int64 count;
-};
 
 template <int Lanes, class U, class V>
 __global__ void __launch_bounds__(kBlock)
@@ -42,8 +30,7 @@ __global__ void __launch_bounds__(kBlock)
     for (int64 c = blockIdx.y; c < cols; c += gridDim.y) {
       T sum{};
       for (int64 e = begin + lane; e < end; e += Lanes) {
-        const U value = load(a.values + (a.places ? a.places[e] : e));
-        sum += multiply(conjugate_if(conj, value), load(x.data + a.indices[e] * x.row + c * x.col));
+        sum += multiply(conjugate_if(conj, a.value(e)), load(x.data + a.indices[e] * x.row + c * x.col));
       }
       if constexpr (Lanes > 1) {
         __syncwarp();
@@ -62,8 +49,7 @@ __global__ void gather_alone(const Rows<U> a, bool conj, const Block<const V> x,
     for (int64 c = 0; c < cols; ++c) {
       Product<U, V> sum{};
       for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
-        const U value = conjugate_if(conj, a.values[a.places ? a.places[e] : e]);
-        sum += multiply(value, x.data[a.indices[e] * x.row + c * x.col]);
+        sum += multiply(conjugate_if(conj, a.value(e)), x.data[a.indices[e] * x.row + c * x.col]);
       }
       update.one(y.data + i * y.row + c * y.col, sum);
     }
@@ -73,10 +59,8 @@ __global__ void gather_alone(const Rows<U> a, bool conj, const Block<const V> x,
 template <class U, class V, class Kernel>
 void run_rows(Kernel kernel, dim3 grid, dim3 block, const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta,
               const Dense& y) {
-  using T = Product<U, V>;
-  const RowIndex index = rows_of(a, op.transposed);
-  launch("matvec", kernel, grid, block, Rows<U>{index.indptr, index.indices, index.places, a.values.as<U>(), y.rows},
-         op.conjugated, Block<const V>(x), Block<T>(y), x.cols, Update<T>(alpha, beta));
+  launch("matvec", kernel, grid, block, Rows<U>::of(a, op), op.conjugated, Block<const V>(x), Block<Product<U, V>>(y),
+         x.cols, Update<Product<U, V>>(alpha, beta));
 }
 
 template <int Lanes, class U, class V>
@@ -114,7 +98,7 @@ void prepare(const Matrix& a, Op op) { rows_of(a, op.transposed); }
 }  // namespace
 
 void prepare_transpose(const Matrix& a, Op op) {
-  if (op.transposed) rows_of(a, true);
+  if (op.transposed) prepare(a, op);
 }
 
 MatvecRow gather_by_threads() { return {"threads_per_row", every_pair<Threads, MatvecKernel>(), prepare}; }

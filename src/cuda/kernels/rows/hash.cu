@@ -1,0 +1,211 @@
+// C = alpha A B + beta C of csr by rows, sums in shared memory: "hash".
+//
+//   A: m x l, B: l x n, C: m x n, whose structure (indptr, indices) the plan has: row i of C is the sum of A[i, k]
+//   times row k of B.
+//
+// A piece is a row of C, or kMostEntries of its entries where there are more. Some threads of a warp take a piece:
+//
+//     indices of C     2   3   7  11            the piece's columns
+//     keys          .  7   .   2  11   .   3    each in a slot that its number leads to, or in the next free one
+//     sums          .  0   .   0   0   .   0    its sum, in the same slot
+//
+// They walk k in order and share out row k of B, whose columns are distinct, so that no two of them meet in a slot; at
+// the end they write the piece, once, in order. Where the columns of a piece lie so close together that each could have
+// a slot of its own, as in a band, the slot is the column's distance from the first. Of a row of several pieces, each
+// takes the part of row k between its columns, found by bisection. No atomics on values: the same bits on every run.
+//
+// The plan keeps the pieces in order of the slots that they need; all of one size run at once, with as much shared
+// memory as it takes. More threads take a piece where rows of B are longer.
+#include "device/bisection.cuh"
+#include "device/resident.cuh"
+#include "device/values.cuh"
+#include "entries/sorted_keys.cuh"
+#include "formats/csr.hpp"
+#include "kernels/row_kernels.hpp"
+
+namespace diagsparse::cuda::rows {
+
+namespace {
+
+// Slots are twice the entries, so that few of them are tried.
+constexpr int kFewestSlots = 64, kSizes = 6, kMostSlots = kFewestSlots << (kSizes - 1), kMostEntries = kMostSlots / 2;
+constexpr int kShared = 48 << 10;               // bytes a block: what any GPU gives
+constexpr int kStripeBits = 22, kSizeBits = 3;  // of a piece's key, below its row: n < 2^31 has fewer stripes
+
+// Pieces, the small ones first: (row << kStripeBits | stripe) << kSizeBits | size.
+struct Pieces {
+  Array keys;
+  int64 first[kSizes + 1] = {};  // those of each size
+
+  template <class F>
+  void visit(const F& f) const {
+    f(keys);
+  }
+};
+
+__device__ int size_of(int64 entries) {
+  int size = 0;
+  while (size < kSizes - 1 && kFewestSlots << size < 2 * entries) ++size;
+  return size;
+}
+
+__global__ void __launch_bounds__(kBlock) count_pieces(const int64* indptr, int64 rows, std::int64_t* counts) {
+  const int64 i = thread_index();
+  if (i < rows) counts[i] = (indptr[i + 1] - indptr[i] + kMostEntries - 1) / kMostEntries;
+}
+
+__global__ void __launch_bounds__(kBlock)
+    list_pieces(const int64* indptr, int64 rows, const std::int64_t* ends, Key* keys) {
+  const int64 i = thread_index();
+  if (i >= rows) return;
+  const int64 before = i == 0 ? 0 : ends[i - 1], entries = indptr[i + 1] - indptr[i];
+  for (int64 s = 0; s < ends[i] - before; ++s) {
+    const int size = size_of(min(entries - s * kMostEntries, static_cast<int64>(kMostEntries)));
+    keys[before + s] = static_cast<Key>((i << kStripeBits | s) << kSizeBits | size);
+  }
+}
+
+__global__ void find_sizes(const Key* keys, int64 count, std::int64_t* first) {
+  const Key mask = (1 << kSizeBits) - 1;
+  first[threadIdx.x] = bisect(0, count, [&](int64 p) { return (keys[p] & mask) < threadIdx.x; });
+}
+
+std::shared_ptr<Pieces> pieces_of(const Plan& plan) {
+  return keep<Pieces>(plan.kept, "pieces", [&] {
+    const auto made = std::make_shared<Pieces>();
+    const auto* indptr = static_cast<const Indices&>(*plan.c).at("indptr").as<const int64>();
+    const Scratch<std::int64_t> ends(plan.rows), first(kSizes + 1);
+    launch("count pieces", count_pieces, blocks(plan.rows), dim3(kBlock), indptr, plan.rows, ends.get());
+    const int64 count = inclusive_sum(ends.get(), ends.get(), plan.rows);
+    std::shared_ptr<void> keys = allocate(8 * count);
+    launch("list pieces", list_pieces, blocks(plan.rows), dim3(kBlock), indptr, plan.rows, ends.get(),
+           static_cast<Key*>(keys.get()));
+    sort_keys(keys, count, kSizeBits);  // stable: rows of one size stay in order
+    launch("find sizes", find_sizes, dim3(1), dim3(kSizes + 1), static_cast<const Key*>(keys.get()), count,
+           first.get());
+    const auto borders = download(first.get(), kSizes + 1);
+    std::copy(borders.begin(), borders.end(), made->first);
+    made->keys.data = keys.get();
+    made->keys.owner = keys;
+    made->keys.dtype = DType::u64;
+    made->keys.shape.rows = count;
+    made->keys.device = current_device();
+    return made;
+  });
+}
+
+// Where the sum of a column is, for the threads of one piece.
+template <class T>
+struct Slots {
+  T* sums;
+  std::int32_t* keys;
+  int mask;
+  bool close;  // each column has a slot of its own
+  std::int32_t base;
+
+  __device__ int start(std::int32_t column) const { return static_cast<int>(column * 0x9e3779b1u >> 16) & mask; }
+  __device__ int at(std::int32_t column) const {
+    if (close) return column - base;
+    int s = start(column);
+    while (keys[s] != column) s = (s + 1) & mask;
+    return s;
+  }
+  __device__ void add(std::int32_t column) const {
+    for (int s = start(column); atomicCAS(keys + s, -1, column) != -1;) s = (s + 1) & mask;
+  }
+};
+
+template <class U, class V>
+__global__ void __launch_bounds__(kBlock)
+    multiply_pieces(const Csr<U> a, const Csr<V> b, const int64* indptr, const std::int32_t* indices, Product<U, V>* c,
+                    const __grid_constant__ Update<Product<U, V>> update, const Key* pieces, int64 count, int lanes,
+                    int slots) {
+  using T = Product<U, V>;
+  extern __shared__ double2 shared[];
+  const int group = threadIdx.x / lanes, lane = threadIdx.x & (lanes - 1), groups = blockDim.x / lanes;
+  const unsigned mine = (lanes == 32 ? ~0u : (1u << lanes) - 1) << (threadIdx.x % 32 & ~(lanes - 1));
+  const int64 p = static_cast<int64>(blockIdx.x) * groups + group;
+  if (p >= count) return;
+  const Key piece = pieces[p] >> kSizeBits;
+  const int64 i = static_cast<int64>(piece >> kStripeBits), stripe = piece & ((1 << kStripeBits) - 1);
+  const int64 begin = indptr[i] + stripe * kMostEntries;
+  const int64 end = min(indptr[i + 1], begin + kMostEntries);
+  const bool whole = indptr[i + 1] - indptr[i] <= kMostEntries;
+  const std::int32_t least = indices[begin], most = indices[end - 1];
+
+  T* sums = reinterpret_cast<T*>(shared) + static_cast<int64>(group) * slots;
+  std::int32_t* keys =
+      reinterpret_cast<std::int32_t*>(reinterpret_cast<T*>(shared) + static_cast<int64>(groups) * slots);
+  const Slots<T> table{sums, keys + static_cast<int64>(group) * slots, slots - 1, most - least < slots, least};
+  for (int s = lane; s < slots; s += lanes) {
+    table.sums[s] = T{};
+    table.keys[s] = -1;
+  }
+  __syncwarp(mine);
+  if (!table.close) {
+    for (int64 e = begin + lane; e < end; e += lanes) table.add(indices[e]);
+    __syncwarp(mine);
+  }
+
+  const int64 last = a.indptr[i + 1];
+  for (int64 e = a.indptr[i]; e < last; e += lanes) {
+    // A thread finds where the row of B begins and ends, for one of the next entries of A.
+    int64 from = 0, to = 0;
+    if (e + lane < last) {
+      const std::int32_t k = a.indices[e + lane];
+      from = b.indptr[k], to = b.indptr[k + 1];
+      if (!whole) {
+        from = bisect(from, to, [&](int64 f) { return b.indices[f] < least; });
+        to = bisect(from, to, [&](int64 f) { return b.indices[f] <= most; });
+      }
+    }
+    const int here = static_cast<int>(min(static_cast<int64>(lanes), last - e));
+    for (int t = 0; t < here; ++t) {
+      const U left = load(a.values + e + t);
+      const int64 stop = __shfl_sync(mine, to, t, lanes);
+      for (int64 f = __shfl_sync(mine, from, t, lanes) + lane; f < stop; f += lanes) {
+        table.sums[table.at(b.indices[f])] += multiply(left, load(b.values + f));
+      }
+      __syncwarp(mine);
+    }
+  }
+
+  for (int64 e = begin + lane; e < end; e += lanes) update.one(c + e, table.sums[table.at(indices[e])]);
+}
+
+// As many threads as the mean row of B keeps busy, and more where a piece takes much memory.
+int lanes_for(int64 mean, int slots) {
+  const int lanes = mean <= 4 ? 4 : mean <= 8 ? 8 : mean <= 24 ? 16 : 32;
+  return std::max(lanes, std::min(32, slots / 16));
+}
+
+template <class U, class V>
+struct Hash {
+  static void run(const Plan& plan, const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& c) {
+    using T = Product<U, V>;
+    const Array &indptr = c.index("indptr"), &indices = c.index("indices");
+    used_on_this_stream(indptr);
+    used_on_this_stream(indices);
+    const std::shared_ptr<Pieces> pieces = pieces_of(plan);
+    const int64 mean = right.values.size() / std::max<int64>(right.rows, 1);
+    for (int size = 0; size < kSizes; ++size) {
+      const int64 first = pieces->first[size], count = pieces->first[size + 1] - first;
+      const int slots = kFewestSlots << size, lanes = lanes_for(mean, slots);
+      const int bytes = slots * static_cast<int>(sizeof(T) + sizeof(std::int32_t));
+      int groups = kBlock / lanes;
+      while (groups * bytes > kShared && groups * lanes > 32) groups /= 2;
+      launch_shared("csr matmul", multiply_pieces<U, V>, dim3(static_cast<unsigned>(ceil_div(count, groups))),
+                    dim3(groups * lanes), groups * bytes, Csr<U>::of(left), Csr<V>::of(right), indptr.as<const int64>(),
+                    indices.as<const std::int32_t>(), c.values.as<T>(), Update<T>(alpha, beta),
+                    pieces->keys.as<const Key>() + first, count, lanes, slots);
+    }
+  }
+};
+
+void prepare(const Plan& plan) { pieces_of(plan); }
+
+}  // namespace
+
+MatmulRow multiply_by_hash() { return {"hash", every_pair<Hash, MatmulKernel>(), prepare}; }
+
+}  // namespace diagsparse::cuda::rows

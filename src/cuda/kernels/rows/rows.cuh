@@ -1,0 +1,29 @@
+// The rows of op(A), as kernels that gather read them.
+#pragma once
+
+#include "device/values.cuh"
+#include "entries/coordinates.cuh"
+
+namespace diagsparse::cuda::rows {
+
+// Row i has the entries e from indptr[i] to indptr[i + 1], in column indices[e].
+template <class U>
+struct Rows {
+  const std::int64_t* indptr;
+  const std::int32_t* indices;
+  const std::int64_t* places;  // null where entry e has the value values[e], else values[places[e]]
+  const U* values;
+  int64 count, nnz;
+
+  static Rows of(const Matrix& a, Op op) {
+    const RowIndex index = rows_of(a, op.transposed);
+    const int64 count = op.transposed ? a.cols : a.rows;
+    return {index.indptr, index.indices, index.places, a.values.as<U>(), count, a.values.size()};
+  }
+
+  __device__ U value(int64 e) const { return load(values + (places ? places[e] : e)); }
+  // Of an entry that is read once: leaves the caches to x.
+  __device__ U value_once(int64 e) const { return places ? load(values + places[e]) : load_once(values + e); }
+};
+
+}  // namespace diagsparse::cuda::rows

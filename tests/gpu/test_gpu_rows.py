@@ -1,0 +1,115 @@
+"""The kernels of csr on a GPU where rows are of very different lengths, and what its plans keep."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cases import NO_CUDA
+
+import diagsparse as ds
+from diagsparse._products.plans import MatmulPlan
+from diagsparse._study.exactness import MatvecCheck, rounding, vector
+
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)]
+
+
+def of_lengths(lengths, cols, dtype=np.float64, seed=0):
+    """Return a csr_array whose rows have these lengths, in random columns."""
+    rng = np.random.default_rng(seed)
+    lengths = np.asarray(lengths)
+    columns = [np.sort(rng.choice(cols, length, replace=False)) for length in lengths]
+    indptr = np.concatenate(([0], np.cumsum(lengths)))
+    values = vector(indptr[-1], dtype)
+    return sp.csr_array((values, np.concatenate(columns or [[]]).astype(np.int32), indptr), shape=(len(lengths), cols))
+
+
+def lengths_like(kind):
+    """Return lengths of rows that reach every branch of the kernels, and a number of columns."""
+    rng = np.random.default_rng(1)
+    return {
+        "short": (rng.integers(0, 9, 3000), 500),
+        "empty": (np.where(np.arange(5000) % 997 == 0, 30, 0), 64),  # parts of the work without entries
+        "about a block": ([639, 640, 641, 1023, 1024, 1025, 383, 384, 385, 1, 0, 2], 1100),
+        "one long": ([3] * 700 + [2900] + [4] * 700, 3000),
+        "long last": ([1] * 10 + [2500], 2500),
+        "very long": ([2, 40_000, 0, 3, 33_000], 50_000),  # for "merge"
+        "mean above 256": ([300] * 40 + [0] + [257], 400),  # for "warp_per_row"
+        "one column": (np.arange(2000) % 2, 1),
+    }[kind]
+
+
+KINDS = ["short", "empty", "about a block", "one long", "long last", "very long", "mean above 256", "one column"]
+KERNELS = ["stream", "merge", "threads_per_row", "warp_per_row", "row"]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_of_all_lengths(kind, kernel):
+    a = of_lengths(*lengths_like(kind))
+    A = ds.csr_array(a, device="cuda")
+    x = vector(a.shape[1], np.float64)
+    check = MatvecCheck(a, x)
+    y = A.matvec(x, kernel=kernel)
+    assert check(y) <= 1
+    assert A.matvec(x, kernel=kernel).tobytes() == y.tobytes()
+    before = vector(a.shape[0], np.float64)
+    out = A.matvec(x, out=before.copy(), alpha=2, beta=-3, kernel=kernel)
+    assert np.abs(out - (2 * (a @ x) - 3 * before)).max() <= 4 * (check.bound.max() + 4e-16 * np.abs(before).max())
+    block = np.outer(x, np.arange(1, 20))
+    product = A.matvec(block, kernel=kernel)
+    assert all(product[:, k].tobytes() == A.matvec(block[:, k].copy(), kernel=kernel).tobytes() for k in (0, 15, 18))
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo"])
+def test_adjoints_of_long_columns(format):
+    a = of_lengths([700] * 3 + [1] * 1500, 900, np.complex128)
+    x = vector(a.shape[0], np.complex128)
+    made = ds.array(a, format, device="cuda").H @ x
+    assert MatvecCheck(sp.csr_array(a.conj().T), x)(np.asarray(made)) <= 1
+
+
+def products():
+    """Return pairs whose products have rows of more than 1024 entries, and entries of more than 256 terms."""
+    yield "dense row times dense column", of_lengths([900] + [2] * 900, 901), of_lengths([3] * 901, 1500)
+    yield "thin", of_lengths([600, 0, 599], 600), sp.csr_array(vector(600, np.float64)[:, None])
+    yield "wide", of_lengths([20, 0, 1, 400], 500), of_lengths([120] * 500, 5000)
+    yield "band", *[sp.csr_array(ds.gallery.banded(700, 9, 9, seed=0))] * 2
+    yield "empty", sp.csr_array((30, 40)), of_lengths([3] * 40, 20)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("case", list(products()), ids=lambda case: case[0])
+def test_hash_and_terms_have_the_same_bits(case, dtype):
+    _, a, b = case
+    a, b = sp.csr_array(a.astype(dtype)), sp.csr_array(b.astype(dtype))
+    A, B = ds.csr_array(a, device="cuda"), ds.csr_array(b, device="cuda")
+    expected = (a @ b).toarray()
+    bound = rounding(int(np.diff(a.indptr).max(initial=0)), dtype) * (abs(a) @ abs(b)).toarray()
+    made = {kernel: A.matmul(B, kernel=kernel) for kernel in ("hash", "terms", "warp_per_row")}
+    for kernel, C in made.items():
+        assert (np.abs(C.to("cpu").toarray() - expected) <= bound).all(), kernel
+    assert made["hash"].values.get().tobytes() == made["terms"].values.get().tobytes()
+    for kernel, C in made.items():
+        ds.plan_matmul(A, B, kernel=kernel)(out=C, alpha=2, beta=-1)
+        assert (np.abs(C.to("cpu").toarray() - expected) <= 4 * bound).all(), kernel
+
+
+def test_a_plan_that_runs_many_times_lists_its_terms():
+    a = of_lengths([5] * 2000, 2000)
+    A = ds.csr_array(a, device="cuda")
+    plan, once = ds.plan_matmul(A, A), MatmulPlan(A, A)
+    assert (plan.kernel, once.kernel) == ("terms", "hash")
+    terms = int(np.diff(a.indptr)[a.indices].sum())
+    assert plan.workspace_nbytes >= 8 * terms and once.workspace_nbytes < 8 * terms
+    assert ds.forecast("matmul", A, A).workspace_nbytes == once.workspace_nbytes
+
+
+def test_the_first_planned_call_allocates_nothing():
+    a = of_lengths([5] * 2000, 2000)
+    A = ds.csr_array(a, device="cuda")
+    for kernel in ("terms", "hash"):
+        plan = ds.plan_matmul(A, A, kernel=kernel)
+        C = A.matmul(A)
+        kept = plan.workspace_nbytes
+        assert kept > 0, "what was listed with the plan is still there"
+        plan(out=C)
+        assert plan.workspace_nbytes == kept

@@ -49,7 +49,7 @@ __device__ int64 row_at(const Ends& row_end, int64 step, int64 rows, int64 entri
 }
 
 template <class U, class V>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 8)
     merge(const Rows<U> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
           const __grid_constant__ Update<Product<U, V>> update, const std::int64_t* first,
           Carry<Product<U, V>>* carries) {

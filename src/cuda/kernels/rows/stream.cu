@@ -24,7 +24,7 @@ namespace diagsparse::cuda::rows {
 
 namespace {
 
-constexpr int kThreads = 128, kEach = 8, kProducts = kThreads * kEach;
+constexpr int kThreads = 256, kEach = 4, kProducts = kThreads * kEach;
 constexpr int kColumns = 16;                        // of a block of x
 constexpr int kSteps = 640;                         // so that rows of up to kProducts - kSteps entries always fit
 constexpr int64 kLongMean = 256, kLongest = 32768;  // beyond these, other kernels are faster
@@ -32,14 +32,13 @@ constexpr int64 kLongMean = 256, kLongest = 32768;  // beyond these, other kerne
 // Columns: of x, for which a block reads its entries once. For one, x and y have no gaps, and as many blocks as
 // possible run at a time, with few registers each.
 template <int Columns, class U, class V>
-__global__ void __launch_bounds__(kThreads, Columns > 1 || sizeof(Product<U, V>) > 8 ? 8 : 16)
+__global__ void __launch_bounds__(kThreads, Columns > 1 || sizeof(Product<U, V>) > 8 ? 4 : 8)
     stream_rows(const Rows<U> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
                 const __grid_constant__ Update<Product<U, V>> update, const std::int64_t* first) {
   using T = Product<U, V>;
   __shared__ T products[kProducts];
   __shared__ T of_warps[kThreads / 32];
-  const int64 row = first[blockIdx.x];
-  const int all = static_cast<int>(first[blockIdx.x + 1] - row);
+  const int row = static_cast<int>(first[blockIdx.x]), all = static_cast<int>(first[blockIdx.x + 1]) - row;
   if (all == 0) return;
   const int64 entry = a.indptr[row], end = a.indptr[row + all];
   const bool alone = end - entry > kProducts;  // the last row

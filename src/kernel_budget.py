@@ -63,7 +63,7 @@ BUDGET = {
     "cuda/kernels/rows/hash.cu": 15,
     "cuda/kernels/rows/matmul.cu": 12,
     "cuda/kernels/rows/merge.cu": 16,
-    "cuda/kernels/rows/parts.cu": 2,
+    "cuda/kernels/rows/shares.cu": 2,
     "cuda/kernels/rows/scatter.cu": 16,
     "cuda/kernels/rows/stream.cu": 24,
     "cuda/kernels/rows/terms.cu": 27,

@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-constexpr int kUnit = 32, kParts = kBlock / kUnit;  // rows of a block; warps, each with a part of them
+constexpr int kUnit = 32, kWarps = kBlock / kUnit;  // rows of a block; warps, each with a part of them
 
 template <class A, class U, class V>
 __global__ void __launch_bounds__(kBlock)
@@ -48,11 +48,11 @@ __global__ void __launch_bounds__(kBlock)
                        const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
   constexpr int each = 4;  // entries on their way to a thread at once
-  __shared__ T of_parts[kParts][kUnit];
-  const int part = threadIdx.x / kUnit, lane = threadIdx.x % kUnit;
-  const int64 p = static_cast<int64>(blockIdx.x) * kUnit + lane, step = kParts * a.step();
+  __shared__ T of_warps[kWarps][kUnit];
+  const int warp = threadIdx.x / kUnit, lane = threadIdx.x % kUnit;
+  const int64 p = static_cast<int64>(blockIdx.x) * kUnit + lane, step = kWarps * a.step();
   const bool there = p < a.rows;
-  const int64 begin = there ? a.begin(p) + part * a.step() : 0, end = there ? a.end(p) : 0;
+  const int64 begin = there ? a.begin(p) + warp * a.step() : 0, end = there ? a.end(p) : 0;
   for (int64 c = blockIdx.y; c < cols; c += gridDim.y) {
     T sum{};
     for (int64 e = begin; e < end; e += each * step) {
@@ -71,10 +71,10 @@ __global__ void __launch_bounds__(kBlock)
       }
       if (columns[each - 1] < 0) break;
     }
-    of_parts[part][lane] = sum;
+    of_warps[warp][lane] = sum;
     __syncthreads();
-    if (part == 0 && there) {
-      for (int k = 1; k < kParts; ++k) sum += of_parts[k][lane];
+    if (warp == 0 && there) {
+      for (int k = 1; k < kWarps; ++k) sum += of_warps[k][lane];
       update.one(y.data + a.row(p) * y.row + c * y.col, sum);
     }
     __syncthreads();
@@ -88,7 +88,7 @@ void walk_all_rows(const char* name, const A& a, int64 places, Op op, Scalar alp
   constexpr int64 few = 1 << 18, width = 32;  // threads that a large GPU runs at a time; entries
   const bool together = a.rows < few && places > width * a.rows;
   const auto kernel = together ? walk_rows_together<A, U, V> : walk_rows<A, U, V>;
-  launch(name, kernel, blocks_by_columns(together ? a.rows * kParts : a.rows, x.cols), dim3(kBlock), a, op.conjugated,
+  launch(name, kernel, blocks_by_columns(together ? a.rows * kWarps : a.rows, x.cols), dim3(kBlock), a, op.conjugated,
          Block<const V>(x), Block<Product<U, V>>(y), x.cols, Update<Product<U, V>>(alpha, beta));
 }
 

@@ -3,19 +3,20 @@
 //   A: m x l, B: l x n, C: m x n, whose structure (indptr, indices) the plan has: row i of C is the sum of A[i, k]
 //   times row k of B.
 //
-// A piece is a row of C, or kMostEntries of its entries where there are more. Some threads of a warp take a piece:
+// A stretch is a row of C, or kMostEntries of its entries where there are more. Some threads of a warp take a stretch:
 //
-//     indices of C     2   3   7  11            the piece's columns
+//     indices of C     2   3   7  11            the stretch's columns
 //     keys          .  7   .   2  11   .   3    each in a slot that its number leads to, or in the next free one
 //     sums          .  0   .   0   0   .   0    its sum, in the same slot
 //
 // They walk k in order and share out row k of B, whose columns are distinct, so that no two of them meet in a slot; at
-// the end they write the piece, once, in order. Where the columns of a piece lie so close together that each could have
-// a slot of its own, as in a band, the slot is the column's distance from the first. Of a row of several pieces, each
-// takes the part of row k between its columns, found by bisection. No atomics on values: the same bits on every run.
+// the end they write the stretch, once, in order. Where the columns of a stretch lie so close together that each could
+// have a slot of its own, as in a band, the slot is the column's distance from the first. Of a row of several
+// stretches, each takes the part of row k between its columns, found by bisection. No atomics on values: the same bits
+// on every run.
 //
-// The plan keeps the pieces in order of the slots that they need; all of one size run at once, with as much shared
-// memory as it takes. More threads take a piece where rows of B are longer.
+// The plan keeps the stretches in order of the slots that they need; all of one size run at once, with as much shared
+// memory as it takes. More threads take a stretch where rows of B are longer.
 #include "device/bisection.cuh"
 #include "device/resident.cuh"
 #include "device/values.cuh"
@@ -30,10 +31,10 @@ namespace {
 // Slots are twice the entries, so that few of them are tried.
 constexpr int kFewestSlots = 64, kSizes = 6, kMostSlots = kFewestSlots << (kSizes - 1), kMostEntries = kMostSlots / 2;
 constexpr int kShared = 48 << 10;               // bytes a block: what any GPU gives
-constexpr int kStripeBits = 22, kSizeBits = 3;  // of a piece's key, below its row: n < 2^31 has fewer stripes
+constexpr int kStripeBits = 22, kSizeBits = 3;  // of a stretch's key, below its row: n < 2^31 has fewer stripes
 
-// Pieces, the small ones first: (row << kStripeBits | stripe) << kSizeBits | size.
-struct Pieces {
+// Stretches, the small ones first: (row << kStripeBits | stripe) << kSizeBits | size.
+struct ResidentStretches {
   Array keys;
   int64 first[kSizes + 1] = {};  // those of each size
 
@@ -49,13 +50,13 @@ __device__ int size_of(int64 entries) {
   return size;
 }
 
-__global__ void __launch_bounds__(kBlock) count_pieces(const int64* indptr, int64 rows, std::int64_t* counts) {
+__global__ void __launch_bounds__(kBlock) count_stretches(const int64* indptr, int64 rows, std::int64_t* counts) {
   const int64 i = thread_index();
   if (i < rows) counts[i] = (indptr[i + 1] - indptr[i] + kMostEntries - 1) / kMostEntries;
 }
 
 __global__ void __launch_bounds__(kBlock)
-    list_pieces(const int64* indptr, int64 rows, const std::int64_t* ends, Key* keys) {
+    list_stretches(const int64* indptr, int64 rows, const std::int64_t* ends, Key* keys) {
   const int64 i = thread_index();
   if (i >= rows) return;
   const int64 before = i == 0 ? 0 : ends[i - 1], entries = indptr[i + 1] - indptr[i];
@@ -70,15 +71,15 @@ __global__ void find_sizes(const Key* keys, int64 count, std::int64_t* first) {
   first[threadIdx.x] = bisect(0, count, [&](int64 p) { return (keys[p] & mask) < threadIdx.x; });
 }
 
-std::shared_ptr<Pieces> pieces_of(const Plan& plan) {
-  return keep<Pieces>(plan.kept, "pieces", [&] {
-    const auto made = std::make_shared<Pieces>();
+std::shared_ptr<ResidentStretches> stretches_of(const Plan& plan) {
+  return keep<ResidentStretches>(plan.kept, "stretches", [&] {
+    const auto made = std::make_shared<ResidentStretches>();
     const auto* indptr = static_cast<const Indices&>(*plan.c).at("indptr").as<const int64>();
     const Scratch<std::int64_t> ends(plan.rows), first(kSizes + 1);
-    launch("count pieces", count_pieces, blocks(plan.rows), dim3(kBlock), indptr, plan.rows, ends.get());
+    launch("count stretches", count_stretches, blocks(plan.rows), dim3(kBlock), indptr, plan.rows, ends.get());
     const int64 count = inclusive_sum(ends.get(), ends.get(), plan.rows);
     std::shared_ptr<void> keys = allocate(8 * count);
-    launch("list pieces", list_pieces, blocks(plan.rows), dim3(kBlock), indptr, plan.rows, ends.get(),
+    launch("list stretches", list_stretches, blocks(plan.rows), dim3(kBlock), indptr, plan.rows, ends.get(),
            static_cast<Key*>(keys.get()));
     sort_keys(keys, count, kSizeBits);  // stable: rows of one size stay in order
     launch("find sizes", find_sizes, dim3(1), dim3(kSizes + 1), static_cast<const Key*>(keys.get()), count,
@@ -94,7 +95,7 @@ std::shared_ptr<Pieces> pieces_of(const Plan& plan) {
   });
 }
 
-// Where the sum of a column is, for the threads of one piece.
+// Where the sum of a column is, for the threads of one stretch.
 template <class T>
 struct Slots {
   T* sums;
@@ -117,17 +118,17 @@ struct Slots {
 
 template <class U, class V>
 __global__ void __launch_bounds__(kBlock)
-    multiply_pieces(const Csr<U> a, const Csr<V> b, const int64* indptr, const std::int32_t* indices, Product<U, V>* c,
-                    const __grid_constant__ Update<Product<U, V>> update, const Key* pieces, int64 count, int lanes,
-                    int slots) {
+    multiply_stretches(const Csr<U> a, const Csr<V> b, const int64* indptr, const std::int32_t* indices,
+                       Product<U, V>* c, const __grid_constant__ Update<Product<U, V>> update, const Key* stretches,
+                       int64 count, int lanes, int slots) {
   using T = Product<U, V>;
   extern __shared__ double2 shared[];
   const int group = threadIdx.x / lanes, lane = threadIdx.x & (lanes - 1), groups = blockDim.x / lanes;
   const unsigned mine = (lanes == 32 ? ~0u : (1u << lanes) - 1) << (threadIdx.x % 32 & ~(lanes - 1));
   const int64 p = static_cast<int64>(blockIdx.x) * groups + group;
   if (p >= count) return;
-  const Key piece = pieces[p] >> kSizeBits;
-  const int64 i = static_cast<int64>(piece >> kStripeBits), stripe = piece & ((1 << kStripeBits) - 1);
+  const Key stretch = stretches[p] >> kSizeBits;
+  const int64 i = static_cast<int64>(stretch >> kStripeBits), stripe = stretch & ((1 << kStripeBits) - 1);
   const int64 begin = indptr[i] + stripe * kMostEntries;
   const int64 end = min(indptr[i + 1], begin + kMostEntries);
   const bool whole = indptr[i + 1] - indptr[i] <= kMostEntries;
@@ -173,7 +174,7 @@ __global__ void __launch_bounds__(kBlock)
   for (int64 e = begin + lane; e < end; e += lanes) update.one(c + e, table.sums[table.at(indices[e])]);
 }
 
-// As many threads as the mean row of B keeps busy, and more where a piece takes much memory.
+// As many threads as the mean row of B keeps busy, and more where a stretch takes much memory.
 int lanes_for(int64 mean, int slots) {
   const int lanes = mean <= 4 ? 4 : mean <= 8 ? 8 : mean <= 24 ? 16 : 32;
   return std::max(lanes, std::min(32, slots / 16));
@@ -186,23 +187,23 @@ struct Hash {
     const Array &indptr = c.index("indptr"), &indices = c.index("indices");
     used_on_this_stream(indptr);
     used_on_this_stream(indices);
-    const std::shared_ptr<Pieces> pieces = pieces_of(plan);
+    const std::shared_ptr<ResidentStretches> stretches = stretches_of(plan);
     const int64 mean = right.values.size() / std::max<int64>(right.rows, 1);
     for (int size = 0; size < kSizes; ++size) {
-      const int64 first = pieces->first[size], count = pieces->first[size + 1] - first;
+      const int64 first = stretches->first[size], count = stretches->first[size + 1] - first;
       const int slots = kFewestSlots << size, lanes = lanes_for(mean, slots);
       const int bytes = slots * static_cast<int>(sizeof(T) + sizeof(std::int32_t));
       int groups = kBlock / lanes;
       while (groups * bytes > kShared && groups * lanes > 32) groups /= 2;
-      launch_shared("csr matmul", multiply_pieces<U, V>, dim3(static_cast<unsigned>(ceil_div(count, groups))),
+      launch_shared("csr matmul", multiply_stretches<U, V>, dim3(static_cast<unsigned>(ceil_div(count, groups))),
                     dim3(groups * lanes), groups * bytes, Csr<U>::of(left), Csr<V>::of(right), indptr.as<const int64>(),
                     indices.as<const std::int32_t>(), c.values.as<T>(), Update<T>(alpha, beta),
-                    pieces->keys.as<const Key>() + first, count, lanes, slots);
+                    stretches->keys.as<const Key>() + first, count, lanes, slots);
     }
   }
 };
 
-void prepare(const Plan& plan) { pieces_of(plan); }
+void prepare(const Plan& plan) { stretches_of(plan); }
 
 }  // namespace
 

@@ -2,8 +2,8 @@
 //
 //   op(A): m x n, by rows (rows.cuh).  x: n, or n x k.  y: m, or m x k.
 //
-// The steps of the work (parts.hpp) are shared out: kSteps to a block and kEach to a thread, found by bisection: step s
-// is entry e and row i with e + i = s. The block multiplies its entries, neighbouring threads neighbouring ones, and
+// The steps of the work (shares.hpp) are shared out: kSteps to a block and kEach to a thread, found by bisection: step
+// s is entry e and row i with e + i = s. The block multiplies its entries, neighbouring threads neighbouring ones, and
 // puts the products into shared memory. Then each thread adds up its own; what it has of a row that it does not end
 // goes to the thread that does, by a scan over the block, and from the block's last row to `carries`: a second kernel
 // adds those to the rows that they belong to. The order of a sum is fixed: the same bits on every run. It is meant for
@@ -14,8 +14,8 @@
 #include "device/dense.cuh"
 #include "device/lanes.cuh"
 #include "kernels/row_kernels.hpp"
-#include "kernels/rows/parts.hpp"
 #include "kernels/rows/rows.cuh"
+#include "kernels/rows/shares.hpp"
 
 namespace diagsparse::cuda::rows {
 
@@ -143,19 +143,19 @@ template <class U, class V>
 struct Merge {
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     using T = Product<U, V>;
-    const std::shared_ptr<Parts> parts = parts_of(a, op, kSteps, Cut::steps);
-    const int64 count = parts->count;
+    const std::shared_ptr<ResidentShares> shares = shares_of(a, op, kSteps, Cut::steps);
+    const int64 count = shares->count;
     if (count == 0 || x.cols == 0) return;
     dim3 grid(static_cast<unsigned>(count), static_cast<unsigned>(std::min<int64>(x.cols, 1024)));
     const Scratch<Carry<T>> carries(count * x.cols);
     launch("merge matvec", merge<U, V>, grid, dim3(kThreads), Rows<U>::of(a, op), op.conjugated, Block<const V>(x),
-           Block<T>(y), x.cols, Update<T>(alpha, beta), parts->first.as<const std::int64_t>(), carries.get());
+           Block<T>(y), x.cols, Update<T>(alpha, beta), shares->first.as<const std::int64_t>(), carries.get());
     launch("add carries", add_carries<T>, blocks(std::min<int64>(count * x.cols, 1 << 20) * 32), dim3(kBlock),
            static_cast<const Carry<T>*>(carries.get()), count, y.rows, Block<T>(y), x.cols, Factor<T>(alpha));
   }
 };
 
-void prepare(const Matrix& a, Op op) { parts_of(a, op, kSteps, Cut::steps); }
+void prepare(const Matrix& a, Op op) { shares_of(a, op, kSteps, Cut::steps); }
 
 }  // namespace
 

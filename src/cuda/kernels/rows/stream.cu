@@ -3,9 +3,9 @@
 //   op(A): m x n, by rows (rows.cuh).  x: n, or n x k.  y: m, or m x k.
 //
 // A block takes whole rows, as many as have about kSteps entries together, with an end of a row counted as an entry
-// (parts.hpp). Its threads read the entries, neighbouring threads neighbouring ones, all that a thread has at once, and
-// keep them for up to kColumns columns of x. For each of these they multiply and put the products into shared memory.
-// There 1 to 8 threads add up each row, more of them the longer the rows are:
+// (shares.hpp). Its threads read the entries, neighbouring threads neighbouring ones, all that a thread has at once,
+// and keep them for up to kColumns columns of x. For each of these they multiply and put the products into shared
+// memory. There 1 to 8 threads add up each row, more of them the longer the rows are:
 //
 //     entries    e0 e1 e2 e3 e4 e5 e6 e7      read in order, whatever the lengths of rows
 //     products   p0 p1 p2 p3 p4 p5 p6 p7      in shared memory
@@ -17,8 +17,8 @@
 #include "device/dense.cuh"
 #include "device/lanes.cuh"
 #include "kernels/row_kernels.hpp"
-#include "kernels/rows/parts.hpp"
 #include "kernels/rows/rows.cuh"
+#include "kernels/rows/shares.hpp"
 
 namespace diagsparse::cuda::rows {
 
@@ -105,14 +105,14 @@ template <class U, class V>
 struct Stream {
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     using T = Product<U, V>;
-    const std::shared_ptr<Parts> parts = parts_of(a, op, kSteps, Cut::rows);
-    if (const MatvecRow* other = taking_over(a, op, parts->longest)) {
+    const std::shared_ptr<ResidentShares> shares = shares_of(a, op, kSteps, Cut::rows);
+    if (const MatvecRow* other = taking_over(a, op, shares->longest)) {
       return other->typed(dtype_of<U>(), dtype_of<V>())(a, op, alpha, x, beta, y);
     }
     const Rows<U> rows = Rows<U>::of(a, op);
     const Update<T> update(alpha, beta);
-    const auto* first = parts->first.as<const std::int64_t>();
-    const auto count = static_cast<unsigned>(parts->count);
+    const auto* first = shares->first.as<const std::int64_t>();
+    const auto count = static_cast<unsigned>(shares->count);
     if (x.cols == 1 && x.row_stride == 1 && y.row_stride == 1) {
       return launch("matvec", stream_rows<1, U, V>, dim3(count), dim3(kThreads), rows, op.conjugated, Block<const V>(x),
                     Block<T>(y), x.cols, update, first);
@@ -130,7 +130,7 @@ struct Stream {
 };
 
 void prepare(const Matrix& a, Op op) {
-  const MatvecRow* const other = taking_over(a, op, parts_of(a, op, kSteps, Cut::rows)->longest);
+  const MatvecRow* const other = taking_over(a, op, shares_of(a, op, kSteps, Cut::rows)->longest);
   if (other) other->prepare(a, op);
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kMany = 256, kFetched = 128;
 
-struct Terms {
+struct ResidentTerms {
   Array first, pairs, many;  // int32; left << 32 | right; the entries with many terms
   int64 count = 0;           // of entries of C
 
@@ -61,14 +61,14 @@ __global__ void __launch_bounds__(kBlock)
   if (out) out[at] = static_cast<std::int32_t>(c);
 }
 
-std::shared_ptr<Terms> list_terms(const Plan& plan) {
+std::shared_ptr<ResidentTerms> list_terms(const Plan& plan) {
   if (!can_list_terms(plan)) {
     throw std::invalid_argument("matmul: kernel \"terms\" lists fewer than 2^31 products, this one sums " +
                                 std::to_string(plan.work->operations()) + "; \"hash\" needs no lists");
   }
   const auto& c = static_cast<const Indices&>(*plan.c);
   const ProductList list(*plan.a, *plan.b);
-  const auto made = std::make_shared<Terms>();
+  const auto made = std::make_shared<ResidentTerms>();
   made->count = c.stored();
   made->first = Array::empty(DType::i32, {made->count + 1});
   made->pairs = Array::empty(DType::u64, {list.total()});
@@ -100,8 +100,8 @@ std::shared_ptr<Terms> list_terms(const Plan& plan) {
   return made;
 }
 
-std::shared_ptr<Terms> terms_of(const Plan& plan) {
-  return keep<Terms>(plan.kept, "terms", [&] { return list_terms(plan); });
+std::shared_ptr<ResidentTerms> terms_of(const Plan& plan) {
+  return keep<ResidentTerms>(plan.kept, "terms", [&] { return list_terms(plan); });
 }
 
 __device__ std::int32_t left_of(Key pair) { return static_cast<std::int32_t>(pair >> 32); }
@@ -165,7 +165,7 @@ template <class U, class V>
 struct AddTerms {
   static void run(const Plan& plan, const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& c) {
     using T = Product<U, V>;
-    const std::shared_ptr<Terms> terms = terms_of(plan);
+    const std::shared_ptr<ResidentTerms> terms = terms_of(plan);
     const auto* first = terms->first.as<const std::int32_t>();
     const auto* pairs = terms->pairs.as<const Key>();
     const Update<T> update(alpha, beta);

@@ -1,6 +1,7 @@
+#include "kernels/rows/shares.hpp"
+
 #include "device/resident.cuh"
 #include "entries/coordinates.cuh"
-#include "kernels/rows/parts.hpp"
 
 namespace diagsparse::cuda::rows {
 
@@ -8,12 +9,12 @@ namespace {
 
 __global__ void __launch_bounds__(kBlock)
     find_first(const std::int64_t* indptr, int64 rows, int64 count, int each, Cut cut, std::int64_t* first) {
-  const int64 part = thread_index();
-  if (part > count) return;
-  const int64 step = min(part * each, indptr[rows] + rows);
+  const int64 share = thread_index();
+  if (share > count) return;
+  const int64 step = min(share * each, indptr[rows] + rows);
   const int64 next = bisect(0, rows, [&](int64 i) { return indptr[i] + i < step; });  // the first to begin there
   const bool within = next == rows || indptr[next] + next > step;                     // a row that began before goes on
-  first[part] = cut == Cut::steps && within && step < indptr[rows] + rows ? next - 1 : next;
+  first[share] = cut == Cut::steps && within && step < indptr[rows] + rows ? next - 1 : next;
 }
 
 __global__ void __launch_bounds__(kBlock)
@@ -26,17 +27,17 @@ __global__ void __launch_bounds__(kBlock)
 
 }  // namespace
 
-std::shared_ptr<Parts> parts_of(const Matrix& a, Op op, int each, Cut cut) {
+std::shared_ptr<ResidentShares> shares_of(const Matrix& a, Op op, int each, Cut cut) {
   // Other formats, and the transpose, may share what is kept: the index says whose rows these are.
   const RowIndex index = rows_of(a, op.transposed);
-  const std::string key = std::string(cut == Cut::rows ? "whole" : "cut") + " parts of " + std::to_string(each) + ", " +
-                          std::to_string(reinterpret_cast<std::uintptr_t>(index.indptr));
-  return keep<Parts>(a.kept(), key.c_str(), [&] {
-    const auto made = std::make_shared<Parts>();
+  const std::string key = std::string(cut == Cut::rows ? "whole" : "cut") + " shares of " + std::to_string(each) +
+                          ", " + std::to_string(reinterpret_cast<std::uintptr_t>(index.indptr));
+  return keep<ResidentShares>(a.kept(), key.c_str(), [&] {
+    const auto made = std::make_shared<ResidentShares>();
     const int64 rows = op.transposed ? a.cols : a.rows;
     made->count = ceil_div(rows + a.values.size(), each);
     made->first = Array::empty(DType::i64, {made->count + 1});
-    launch("find parts", find_first, blocks(made->count + 1), dim3(kBlock), index.indptr, rows, made->count, each, cut,
+    launch("find shares", find_first, blocks(made->count + 1), dim3(kBlock), index.indptr, rows, made->count, each, cut,
            made->first.as<std::int64_t>());
     const Scratch<unsigned long long> longest(1);
     CUDA_CALL(cudaMemsetAsync(longest.get(), 0, sizeof(unsigned long long), stream()));

@@ -1,0 +1,181 @@
+"""Hamiltonians of molecules, from PySCF."""
+
+from __future__ import annotations
+
+from math import comb
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .making import Dtype, Format, as_format, checked_dtype, whole
+
+_WHERE = "molecule_hamiltonian"
+_BYTES = 64  # a nonzero, at the peak of the construction
+
+
+def molecule_hamiltonian(
+    mean_field: Any,
+    *,
+    orbitals: int | None = None,
+    electrons: int | tuple[int, int] | None = None,
+    threshold: float = 1e-12,
+    dtype: Dtype = float,
+    format: Format = None,
+) -> Any:
+    """Hamiltonian of a molecule among all determinants, full configuration interaction (a `csr_array`).
+
+    Its eigenvalues are the energies of the molecule in hartree, the repulsion of the nuclei included.  The orbitals and
+    their integrals are those of a mean field of PySCF (``pip install "diagsparse[chemistry]"``)::
+
+        from pyscf import gto, scf
+
+        mean_field = scf.RHF(gto.M(atom="Li 0 0 0; H 0 0 1.6", basis="6-31g")).run()
+        A = gallery.molecule_hamiltonian(mean_field, format="ellcsr")  # of order 3025
+        energies, states = scipy.sparse.linalg.eigsh(A, k=4, which="SA")
+
+    Determinants are numbered as PySCF does: one with string i of spin up and string j of spin down is row i b + j, with
+    b strings of spin down.  So a vector x is ``x.reshape(-1, b)`` for PySCF.  Determinant 0 fills the lowest orbitals.
+
+    Parameters
+    ----------
+    mean_field : pyscf.scf.hf.RHF
+        A restricted mean field (RHF, ROHF or RKS) with real orbitals, after its ``kernel()``.
+    orbitals : int, optional
+        How many orbitals take part, from the core upwards: by default all.  It is `ncas` of `pyscf.mcscf.CASCI`.
+    electrons : int or (int, int), optional
+        How many electrons take part, or how many of spin up and of spin down: by default all.  The others stay in
+        pairs in the lowest orbitals, the core.  It is `nelecas` of `pyscf.mcscf.CASCI`.
+    threshold : float
+        Integrals and elements below it, in hartree, are left out: they are zeros by symmetry, with rounding errors.
+    dtype : dtype
+        Of the matrix; it is built in float64.
+    format : str, optional
+        One of the formats of diagsparse, in place of a `csr_array`.
+
+    Returns
+    -------
+    csr_array
+        Real symmetric, to the last bit in float64.  With m orbitals and u electrons of spin up, there are
+        ``comb(m, u)`` strings of that spin, and the order is the product of both counts.
+
+    Raises
+    ------
+    ImportError
+        Without PySCF.
+    TypeError
+        Where the mean field is none of PySCF, or has other orbitals for spin up and spin down.
+    ValueError
+        Where the mean field has no orbitals yet, or the electrons do not fit into the orbitals or the core.
+    MemoryError
+        Where it would not fit into the free memory, before anything large is allocated.
+
+    Notes
+    -----
+    With d electrons of spin down, a row has at most ``(1 + u (m - u)) (1 + d (m - d))`` nonzeros, and beside them those
+    of two electrons of one spin that move.  Symmetry makes most of them zero.  Time and memory grow with the nonzeros:
+    2.3 million of them take a second and 150 MB.
+    """
+    try:
+        from pyscf import ao2mo, mcscf, scf
+    except ImportError as error:
+        raise ImportError(f'gallery.{_WHERE} needs PySCF: pip install "diagsparse[chemistry]"') from error
+    from .._places.memory import require_free  # here, so that the gallery works without the compiled core
+
+    dtype = checked_dtype(_WHERE, dtype)
+    if not isinstance(mean_field, scf.hf.RHF) or np.iscomplexobj(mean_field.mo_coeff):
+        raise TypeError(
+            f"gallery.{_WHERE}: mean_field is {type(mean_field).__name__}, expected RHF, ROHF or RKS of PySCF"
+            " with real orbitals"
+        )
+    if mean_field.mo_coeff is None:
+        raise ValueError(f"gallery.{_WHERE}: mean_field has no orbitals yet, call its kernel() first")
+    if not threshold >= 0:
+        raise ValueError(f"gallery.{_WHERE}: threshold is {threshold}, expected a number of hartree >= 0")
+    m, spins = _space(mean_field, orbitals, electrons)
+    n = comb(m, spins[0]) * comb(m, spins[1])
+    if n >= 2**31:
+        raise ValueError(f"gallery.{_WHERE}: {n} determinants, expected fewer than 2**31: take fewer orbitals")
+
+    hint = "; take fewer orbitals, or fewer electrons"
+    require_free(24 * m**4, f"gallery.{_WHERE}: the integrals of {m} orbitals", hint=hint)
+    space = mcscf.CASCI(mean_field, m, spins)
+    one, constant = space.get_h1eff()
+    two = ao2mo.restore(1, space.get_h2eff(), m)  # (pq|rs)
+    one = _cleaned(one - np.einsum("prrq->pq", two) / 2, threshold).reshape(1, m * m)
+    two = _cleaned(two.reshape(m * m, m * m), threshold)
+    pointers = 16 * sum(comb(m, electrons) ** 2 for electrons in spins)  # of matrices with a row for each two strings
+    require_free(int(_BYTES * _entries(two, m, spins)) + pointers, f"gallery.{_WHERE}: {n} determinants", hint=hint)
+    # H = sum of one[pq] E_pq and of (pq|rs) E_pq E_rs / 2, where E_pq = E_pq of spin up + E_pq of spin down.
+    (up, _, up_alone), (_, moved, down_alone) = (_of_one_spin(one, two, m, electrons) for electrons in spins)
+    a, b = up_alone.shape[0], down_alone.shape[0]
+    both = (up.T @ moved).tocoo()  # an element for each two pairs of strings: (to, from) of spin up, (to, from) of down
+    (up_to, up_from), (down_to, down_from) = divmod(both.row, a), divmod(both.col, b)
+    made = sparse.csr_array((both.data, (up_to * b + down_to, up_from * b + down_from)), shape=(n, n))
+    made = made + sparse.kronsum(down_alone, up_alone, format="csr") + constant * sparse.eye_array(n, format="csr")
+    return as_format(_cleaned(made, threshold).astype(dtype), format)
+
+
+def _space(mean_field: Any, orbitals: int | None, electrons: int | tuple[int, int] | None) -> tuple[int, list[int]]:
+    """Return the number of orbitals and of electrons of each spin that take part."""
+    molecule, there = mean_field.mol, mean_field.mo_coeff.shape[1]
+    given = molecule.nelec if electrons is None else electrons
+    counts = [whole(_WHERE, "electrons", n, "a count") for n in (given if isinstance(given, tuple | list) else [given])]
+    core, odd = divmod(molecule.nelectron - sum(counts), 2)
+    spins = counts if len(counts) > 1 else [(counts[0] + spin) // 2 for spin in (molecule.spin, -molecule.spin)]
+    if len(spins) != 2 or core < 0 or odd or min(spins) < 0:
+        raise ValueError(
+            f"gallery.{_WHERE}: electrons is {electrons}, expected the {molecule.nelectron} of the molecule less"
+            " pairs, those of the core, or (up, down)"
+        )
+    least, most = max(1, *spins), there - core
+    m = most if orbitals is None else whole(_WHERE, "orbitals", orbitals, "a count")
+    if not least <= m <= most:
+        raise ValueError(
+            f"gallery.{_WHERE}: orbitals is {m}, expected {least} to {most}: of {there}, the core takes {core}"
+        )
+    return m, spins
+
+
+def _of_one_spin(one: Any, two: Any, m: int, electrons: int) -> tuple[Any, Any, Any]:
+    """Return E, (pq|rs) E_rs and the Hamiltonian among the strings of one spin.
+
+    Row p m + q of the first two is a matrix of order `strings`, flattened: that of E_pq moves an electron from orbital
+    q to p.
+    """
+    from pyscf.fci import cistring
+
+    links = cistring.gen_linkstr_index(range(m), electrons)  # of each string: p, q, the string that E_pq makes, a sign
+    strings = len(links)
+    p, q, to, sign = links.reshape(-1, 4).T.astype(np.int32 if strings**2 < 2**31 else np.int64)
+    start = np.repeat(np.arange(strings, dtype=p.dtype), links.shape[1])
+    excitations = sparse.csr_array(
+        (sign.astype(float), (p * m + q, to * strings + start)), shape=(m * m, strings * strings)
+    )
+    moved = two @ excitations
+    stacked = (m * m * strings, strings)
+    alone = excitations.reshape(stacked).T @ moved.reshape(stacked) / 2  # E_qp is E_pq turned, and (pq|rs) = (qp|rs)
+    alone = alone + (one @ excitations).reshape((strings, strings))
+    return excitations, moved, (alone + alone.T) / 2
+
+
+def _entries(two: Any, m: int, spins: list[int]) -> float:
+    """Return how many nonzeros there are at most, before those are taken together that lie in one place."""
+    moves = []  # among how many pairs of strings E_pq leads, for each p m + q
+    for electrons in spins:
+        strings = comb(m, electrons)
+        count = np.full((m, m), strings * electrons * (m - electrons) / max(1, m * (m - 1)))
+        np.fill_diagonal(count, strings * electrons / m)
+        moves.append(count.ravel())
+    alone = sum(comb(e, 1) * comb(m - e, 1) + comb(e, 2) * comb(m - e, 2) for e in spins)  # one or two of a spin move
+    return float(moves[0] @ ((two != 0) @ moves[1])) + comb(m, spins[0]) * comb(m, spins[1]) * (1 + alone)
+
+
+def _cleaned(values: NDArray[np.float64] | Any, threshold: float) -> Any:
+    """Return a `csr_array` without zeros and elements below the threshold."""
+    made = sparse.csr_array(values)
+    made.data[abs(made.data) < threshold] = 0
+    made.eliminate_zeros()
+    made.sort_indices()
+    return made

@@ -143,7 +143,7 @@ class MatmulPlan:
 
     @property
     def workspace_nbytes(self) -> int:
-        """Bytes of the plan itself, and of packed operands in full."""
+        """Bytes of the plan itself, of what its kernel keeps on a GPU, and of packed operands in full."""
         return self._plan.workspace_nbytes + self._unpacked
 
     @property

@@ -67,7 +67,8 @@ def plan_matmul(
     Notes
     -----
     Costs what the structure costs. The offsets of C are the sums of those of A and B: of two strips of neighbouring
-    diagonals these are a strip again, however wide they are; only scattered diagonals are paired one by one.
+    diagonals these are a strip again, however wide they are; only scattered diagonals are paired one by one. A plan is
+    taken to run many times: on a GPU it may keep lists that one product would not pay for (`plan.workspace_nbytes`).
 
     Examples
     --------

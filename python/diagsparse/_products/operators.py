@@ -84,7 +84,7 @@ class Operators:
     def kernels(self: SparseArray, operation: str = "matvec") -> list[str]:
         """Return the names of the kernels of ``"matvec"``, ``"matmul"`` or ``"chain"`` on this device.
 
-        The first is the default; for products of diagonals on a GPU ``plan.kernel`` names what is chosen.
+        The first is the default; for sparse products on a GPU ``plan.kernel`` names what is chosen.
         """
         names = self._core.kernels(self.format)
         if operation not in names:

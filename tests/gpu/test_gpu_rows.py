@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import NO_CUDA
+from cases import NO_CUDA, raises
 
 import diagsparse as ds
 from diagsparse._products.plans import MatmulPlan
@@ -57,6 +57,40 @@ def test_rows_of_all_lengths(kind, kernel):
     block = np.outer(x, np.arange(1, 20))
     product = A.matvec(block, kernel=kernel)
     assert all(product[:, k].tobytes() == A.matvec(block[:, k].copy(), kernel=kernel).tobytes() for k in (0, 15, 18))
+
+
+@pytest.mark.parametrize("kernel", ["cusparse", "cusparse_alg1", "cusparse_alg2"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_algorithms_of_cusparse(kind, kernel):
+    a = of_lengths(*lengths_like(kind))
+    A, x, z = ds.csr_array(a, device="cuda"), *(vector(n, np.float64) for n in reversed(a.shape))
+    assert MatvecCheck(a, x)(A.matvec(x, kernel=kernel)) <= 1
+    assert MatvecCheck(sp.csr_array(a.T), z)(A.rmatvec(z, kernel=kernel)) <= 1
+    plan = ds.plan_matvec(A, kernel=kernel)
+    assert all(MatvecCheck(a, x * k)(plan(x * k)) <= 1 for k in (1, 2))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("height", [1, 7, 32, 1024])
+@pytest.mark.parametrize("kind", ["short", "empty", "about a block"])
+def test_sell_by_cusparse(kind, height, dtype):
+    a = of_lengths(*lengths_like(kind), dtype)
+    A = ds.sell_array(a, slice_height=height, device="cuda")
+    for V, v in ((A, a), (A.conj(), a.conj()), (A.T, a.T), (A.H, a.conj().T)):
+        x = vector(v.shape[1], dtype)
+        assert MatvecCheck(sp.csr_array(v), x)(V.matvec(x, kernel="cusparse")) <= 1
+    block = np.outer(vector(a.shape[1], dtype), np.arange(1, 4)).astype(dtype)
+    assert np.array_equal(A.matvec(block, kernel="cusparse"), A @ block), "blocks are left to the default"
+
+
+def test_cusparse_takes_no_sorted_rows_of_sell():
+    a = of_lengths(*lengths_like("short"))
+    A = ds.sell_array(a, sigma=64, device="cuda")
+    assert "cusparse" in ds.sell_array(a, device="cuda").kernels() and "cusparse" not in A.kernels()
+    with raises(ValueError, "cusparse", "row_order", "sigma=1"):
+        A.matvec(vector(a.shape[1], np.float64), kernel="cusparse")
+    with raises(ValueError, "cusparse"):
+        ds.plan_matvec(A, kernel="cusparse")
 
 
 @pytest.mark.parametrize("format", ["csr", "csc", "coo"])

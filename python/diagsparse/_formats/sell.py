@@ -87,6 +87,11 @@ class sell_array(Format):
         """Rows of a slice."""
         return self._matrix.values.shape[1]
 
+    def kernels(self, operation: str = "matvec") -> list[str]:
+        """Return the names of the kernels of an operation, the default first; cuSPARSE's takes no sorted rows."""
+        names = super().kernels(operation)
+        return names if self.row_order is None else [name for name in names if name != "cusparse"]
+
     def _layout(self) -> dict[str, int]:
         return {"row_lengths": int("row_lengths" in self._matrix.parts())}
 

@@ -44,7 +44,9 @@ bool can_list_terms(const Plan& plan);
 
 // The same by NVIDIA's library; its product is of csr.
 namespace cusparse {
-MatvecRow matvec();
+MatvecRow matvec();       // "cusparse": by the algorithm that the library takes by default; also of sell
+MatvecRow matvec_alg1();  // "cusparse_alg1", "cusparse_alg2": of csr, by the algorithm of this name
+MatvecRow matvec_alg2();
 MatmulRow matmul();
 }  // namespace cusparse
 

@@ -30,7 +30,9 @@ struct Row {
   }
 };
 
-FormatKernels make() { return {{{"row", every_pair<Row, MatvecKernel>(), rows::prepare_transpose}}, {}}; }
+FormatKernels make() {
+  return {{{"row", every_pair<Row, MatvecKernel>(), rows::prepare_transpose}, cusparse::matvec()}, {}};
+}
 const RegisterKernels registered("sell", 0, make);
 
 // ---- From rows and to rows --------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 
 #include "core/format.hpp"
 #include "device/device_array.hpp"
+#include "formats/sell.hpp"
 
 namespace diagsparse::cuda::cusparse {
 
@@ -30,8 +31,8 @@ std::shared_ptr<OneWidth> indices_of(const Matrix& a) {
   return a.kept().get<OneWidth>("cusparse indices", [&] {
     const bool wide = a.values.size() > 0x7fffffff;
     const DType t = wide ? DType::i64 : DType::i32;
-    const bool pointers = entry_format(a.format).pointers;
-    const char* first = pointers ? "indptr" : "row";
+    const bool slices = a.format == sell.name, pointers = slices || entry_format(a.format).pointers;
+    const char* first = slices ? "slice_indptr" : pointers ? "indptr" : "row";
     const char* second = pointers ? "indices" : "col";
     return std::make_shared<OneWidth>(OneWidth{converted(a.index(first), t), converted(a.index(second), t),
                                                wide ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I});
@@ -39,13 +40,20 @@ std::shared_ptr<OneWidth> indices_of(const Matrix& a) {
 }
 
 void describe(SparseMatrix& made, const Matrix& a, const OneWidth& indices, void* values, DType dtype) {
-  const auto create =
-      entry_format(a.format).pointers
-          ? cusparseCreateCsr(made.address(), a.rows, a.cols, a.values.size(), indices.first.data, indices.second.data,
-                              values, indices.type, indices.type, CUSPARSE_INDEX_BASE_ZERO, value_type(dtype))
-          : cusparseCreateCoo(made.address(), a.rows, a.cols, a.values.size(), indices.first.data, indices.second.data,
-                              values, indices.type, CUSPARSE_INDEX_BASE_ZERO, value_type(dtype));
-  check(create, "cusparseCreate", __FILE__, __LINE__);
+  const auto base = CUSPARSE_INDEX_BASE_ZERO;
+  const int64 count = a.values.size();
+  void *const first = indices.first.data, *const second = indices.second.data;
+  if (a.format == sell.name) {
+    CUDA_CALL(cusparseCreateSlicedEll(made.address(), a.rows, a.cols, a.structure->stored(), count,
+                                      a.structure->values_shape.cols, first, second, values, indices.type, indices.type,
+                                      base, value_type(dtype)));
+  } else if (entry_format(a.format).pointers) {
+    CUDA_CALL(cusparseCreateCsr(made.address(), a.rows, a.cols, count, first, second, values, indices.type,
+                                indices.type, base, value_type(dtype)));
+  } else {
+    CUDA_CALL(cusparseCreateCoo(made.address(), a.rows, a.cols, count, first, second, values, indices.type, base,
+                                value_type(dtype)));
+  }
 }
 
 }  // namespace diagsparse::cuda::cusparse

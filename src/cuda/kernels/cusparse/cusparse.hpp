@@ -69,7 +69,7 @@ Array converted(const Array& a, DType dtype);  // in another type: a copy
 
 // Index arrays in one width, kept with the structure.
 struct OneWidth {
-  Array first, second;  // csr: indptr, indices; coo: row, col
+  Array first, second;  // csr: indptr, indices; sell: slice_indptr, indices; coo: row, col
   cusparseIndexType_t type;
 };
 

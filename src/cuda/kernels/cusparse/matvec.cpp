@@ -1,10 +1,13 @@
 // Kernels "cusparse": NVIDIA's library on our arrays, as the peer to measure against and to fall back on.
+// "cusparse_alg1" and "cusparse_alg2" name the algorithm for vectors, "cusparse" leaves it to the library.
 //
 // cuSPARSE takes operands of one type, with 32-bit pointers beside 32-bit indices: what differs is converted in a
 // temporary. Descriptors, workspace and its preprocessing are kept with the matrix, one set for each
-// stream. Sums may differ in their last bits from run to run where cuSPARSE says so.
+// stream. Sums may differ in their last bits from run to run where cuSPARSE says so. Of sell it takes A times a vector,
+// where rows are in their own order; transposes and blocks of sell, and what is empty, go to the format's default.
 #include "device/device_array.hpp"
 #include "formats/csc.hpp"
+#include "formats/sell.hpp"
 #include "kernels/cusparse/cusparse.hpp"
 #include "kernels/row_kernels.hpp"
 
@@ -47,28 +50,29 @@ std::shared_ptr<Prepared> prepared(const Matrix& a, Op op, DType dtype, const st
   });
 }
 
-void multiply_vector(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+void multiply_vector(cusparseSpMVAlg_t algorithm, const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta,
+                     const Dense& y) {
   const Array values = values_for(a, op, y.dtype), in = converted({x.data, x.dtype, {x.rows}, nullptr}, y.dtype);
   const Number one(alpha, y.dtype), two(beta, y.dtype);
   const cusparseHandle_t handle = cusparse_handle();
   DenseVector from, to;
   CUDA_CALL(cusparseCreateDnVec(from.address(), x.rows, in.data, value_type(y.dtype)));
   CUDA_CALL(cusparseCreateDnVec(to.address(), y.rows, y.data, value_type(y.dtype)));
-  const auto kept = prepared(a, op, y.dtype, "vector");
+  const auto kept = prepared(a, op, y.dtype, "vector " + std::to_string(algorithm));
   const std::lock_guard<std::mutex> lock(kept->mutex);
   CUDA_CALL(cusparseSpMatSetValues(kept->matrix, values.data));
   const auto type = value_type(y.dtype);
   if (!kept->ready) {
     std::size_t bytes = 0;
     CUDA_CALL(cusparseSpMV_bufferSize(handle, operation(op, y.dtype), one.bytes, kept->matrix, from, two.bytes, to,
-                                      type, CUSPARSE_SPMV_ALG_DEFAULT, &bytes));
+                                      type, algorithm, &bytes));
     kept->workspace = allocate(static_cast<int64>(bytes));
     CUDA_CALL(cusparseSpMV_preprocess(handle, operation(op, y.dtype), one.bytes, kept->matrix, from, two.bytes, to,
-                                      type, CUSPARSE_SPMV_ALG_DEFAULT, kept->workspace.get()));
+                                      type, algorithm, kept->workspace.get()));
     kept->ready = true;
   }
-  CUDA_CALL(cusparseSpMV(handle, operation(op, y.dtype), one.bytes, kept->matrix, from, two.bytes, to, type,
-                         CUSPARSE_SPMV_ALG_DEFAULT, kept->workspace.get()));
+  CUDA_CALL(cusparseSpMV(handle, operation(op, y.dtype), one.bytes, kept->matrix, from, two.bytes, to, type, algorithm,
+                         kept->workspace.get()));
 }
 
 void describe(DenseMatrix& made, const Dense& d, void* data, DType dtype, bool by_columns) {
@@ -115,19 +119,50 @@ void multiply_block(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar
                          algorithm, kept->workspace.get()));
 }
 
-template <class U, class V>
-struct Multiply {
-  static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    if (a.format == csc.name) return run(transposed_csr(a), {!op.transposed, op.conjugated}, alpha, x, beta, y);
-    if (a.values.size() == 0 || a.rows == 0 || a.cols == 0 || x.cols == 0) {  // cuSPARSE refuses what is empty
-      return matvec_kernel(find_matvec(a.format, "warp_per_row"), a.dtype, x.dtype)(a, op, alpha, x, beta, y);
-    }
-    if (x.cols == 1 && x.row_stride == 1 && y.row_stride == 1) multiply_vector(a, op, alpha, x, beta, y);
-    else multiply_block(a, op, alpha, x, beta, y);
+void refuse_sorted_rows(const Matrix& a) {
+  if (a.format != sell.name || !static_cast<const Indices&>(*a.structure).find("row_order")) return;
+  throw std::invalid_argument("matvec: kernel \"cusparse\" takes no sorted rows (row_order), which sigma=1 leaves out");
+}
+
+void multiply(cusparseSpMVAlg_t algorithm, const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta,
+              const Dense& y) {
+  if (a.format == csc.name) {
+    return multiply(algorithm, transposed_csr(a), {!op.transposed, op.conjugated}, alpha, x, beta, y);
   }
+  refuse_sorted_rows(a);
+  const bool vector = x.cols == 1 && x.row_stride == 1 && y.row_stride == 1;
+  const bool empty = a.values.size() == 0 || a.rows == 0 || a.cols == 0 || x.cols == 0;  // which cuSPARSE refuses
+  if (empty || (a.format == sell.name && (op.transposed || !vector))) {
+    return matvec_kernel(find_matvec(a.format, ""), a.dtype, x.dtype)(a, op, alpha, x, beta, y);
+  }
+  if (vector) multiply_vector(algorithm, a, op, alpha, x, beta, y);
+  else multiply_block(a, op, alpha, x, beta, y);
+}
+
+template <cusparseSpMVAlg_t Algorithm>
+struct By {
+  template <class U, class V>
+  struct Multiply {
+    static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+      multiply(Algorithm, a, op, alpha, x, beta, y);
+    }
+  };
 };
+
+void prepare(const Matrix& a, Op op) {
+  refuse_sorted_rows(a);
+  if (a.format == sell.name) rows::prepare_transpose(a, op);
+}
+
+template <cusparseSpMVAlg_t Algorithm>
+MatvecRow row(const char* name) {
+  return {name, every_pair<By<Algorithm>::template Multiply, MatvecKernel>(), prepare};
+}
+
 }  // namespace
 
-MatvecRow matvec() { return {"cusparse", every_pair<Multiply, MatvecKernel>()}; }
+MatvecRow matvec() { return row<CUSPARSE_SPMV_ALG_DEFAULT>("cusparse"); }
+MatvecRow matvec_alg1() { return row<CUSPARSE_SPMV_CSR_ALG1>("cusparse_alg1"); }
+MatvecRow matvec_alg2() { return row<CUSPARSE_SPMV_CSR_ALG2>("cusparse_alg2"); }
 
 }  // namespace diagsparse::cuda::cusparse

@@ -32,7 +32,7 @@ BUDGET = {
     "cpp/kernels/each_set/sequential.cpp": 60,
     "cpp/kernels/each_set/sell.cpp": 90,
     "cpp/kernels/ell.cpp": 100,
-    "cpp/kernels/ellcsr.cpp": 110,
+    "cpp/kernels/ellcsr.cpp": 170,
     "cpp/kernels/hyb.cpp": 4,
     "cpp/kernels/sell.cpp": 40,
     "cpp/kernels/jds.cpp": 230,

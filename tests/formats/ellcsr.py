@@ -3,6 +3,8 @@
 import numpy as np
 from fuzz import layouts
 
+from . import short
+
 EXAMPLE = {  # what the header of src/cpp/formats draws
     "ell_indices": [[0, 1], [0, 1], [1, 2], [2, 3]],
     "csr_indices": [2, 3, 4],
@@ -14,13 +16,14 @@ ORDER = "values", "ell_indices", "csr_indices", "csr_indptr"
 
 def decode(parts, shape):
     A = np.zeros(shape, parts["values"].dtype)
-    columns = np.asarray(parts["ell_indices"])
+    columns = short.lengthen(parts["ell_indices"], parts.get("ell_bases"))
+    rest = short.lengthen(parts["csr_indices"], parts.get("csr_bases"))
     for place, ((i, _), j) in enumerate(np.ndenumerate(columns)):
         if j >= 0:
             A[i, j] += parts["values"][place]
     for i in range(shape[0]):
         for e in range(parts["csr_indptr"][i], parts["csr_indptr"][i + 1]):
-            A[i, parts["csr_indices"][e]] += parts["values"][columns.size + e]
+            A[i, rest[e]] += parts["values"][columns.size + e]
     return A
 
 
@@ -42,4 +45,12 @@ def draw(case, dense, mask):
     for i, j in zip(*np.nonzero(leading), strict=True):
         indices[i, place[i, j]], values[i, place[i, j]] = j, dense[i, j]
     rest, columns, pointers = layouts.compressed(dense, mask & ~leading, False)
-    return (np.concatenate([values.ravel(), rest]), indices, columns, pointers), {}
+    parts = np.concatenate([values.ravel(), rest]), indices, columns, pointers
+    bits = case.pick([32, 32, 16, 8])
+    if bits == 32 or dense.shape[1] > 255:
+        return parts, {}
+    leads, rests = (np.uint8 if bits == 8 else np.uint16), np.uint16
+    short_parts = (
+        short.shorten(part, dtype, dense.shape[1])[0] for part, dtype in ((indices, leads), (columns, rests))
+    )
+    return (parts[0], *short_parts, pointers), {}

@@ -42,7 +42,7 @@ def check(A, pattern, dense):
     assert s.row_lengths.tolist() == np.transpose(np.unique(pattern.sum(axis=1), return_counts=True)).tolist()
     for column in (0, 1, pattern.shape[1] // 2, pattern.shape[1], 2**40):
         before = pattern[:, :column].sum(axis=1)
-        assert s.before(column) == (before.max(initial=0), before.sum()), column
+        assert s.leading(column=column) == (before.max(initial=0), before.sum()), column
     for size in (1, 3, 8, 64):
         assert s.blocks(size) == blocks_of(pattern, size), size
     assert s.blocks() == s.blocks(8)

@@ -92,8 +92,8 @@ class DiagonalArray(DiagonalProducts, MadeOfDiagonals):
         memory.require_free(8 * self._shape[0], f"{self.format}_array: the lengths of its rows", self._place)
         return np.array(self._core.row_lengths(self._matrix, self._op), np.int64).reshape(-1, 2)
 
-    def _entries_before(self, column: int) -> tuple[int, int]:
-        return convert(self, COMMON)._entries_before(column)
+    def _leading_entries(self, **limits: int) -> tuple[int, int]:
+        return convert(self, COMMON)._leading_entries(**limits)
 
     def _occupied_blocks(self, size: int) -> int:
         return convert(self, COMMON)._occupied_blocks(size)

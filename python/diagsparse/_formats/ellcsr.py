@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._matrix.summary import Summary
+from .._places.backend import Place
+from . import short
 from .format import Format
 from .options import count
+
+_LIMITS = {"boundary": "entries", "boundary_column": "column"}  # what each of them limits
+_TOGETHER = 4  # of which widths are multiples where columns are short
 
 
 class ellcsr_array(Format):
@@ -18,7 +25,8 @@ class ellcsr_array(Format):
         The parts are ``(values, ell_indices, csr_indices, csr_indptr)``: ell_indices of shape (m, width), ascending in
         each row and then -1, where its padding begins; csr_indices of shape (rest,) and csr_indptr of shape (m + 1,),
         columns that go on where those of ell_indices end; values of shape (m width + rest,), first those of
-        ell_indices, row by row. Values are shared, the rest is copied.
+        ell_indices, row by row. Index arrays of type uint8 or uint16 are short columns, and ell_bases and csr_bases
+        come after the other parts where the columns of the matrix do not fit. Values are shared, the rest is copied.
     shape : tuple, optional
         Needed with the parts.
     dtype, copy, device, max_bytes
@@ -29,15 +37,23 @@ class ellcsr_array(Format):
         The column before which entries lead (as the paper's text has it); the row with most of them makes the width.
         Give one of both at most. By default the boundary is the length of the shortest row: as much as fits without
         padding. Matrices that are made of this one (`A.T.copy()`, `A + B`) choose it anew.
+    column_bits : {32, 16, 8}, default 32
+        Bits of a column. Fewer make short columns, which count from a base that 32 neighbouring places share: of 16
+        bits, or of 8 for the entries that lead and 16 for the rest. Where a row's leading entries lie too far apart for
+        that, the rest of the row takes over.
 
     Raises
     ------
     ValueError, TypeError, MemoryError
-        For both boundaries, parts that do not fit each other, more bytes than there are.
+        For both boundaries, parts that do not fit each other, columns of the rest that 16 bits do not reach, more bytes
+        than there are.
 
     Notes
     -----
-    Bytes: ``(width m + rest) (itemsize + 4) + 8 (m + 1)``. Products of two matrices are made as `csr_array`.
+    Bytes: ``(width m + rest) (itemsize + 4) + 8 (m + 1)``. With short columns the width is rounded up to a multiple of
+    4, and the 4 become 2, or 1 for what leads, and 4 for each base: ``m ceil(width / 32)`` of what leads where the
+    matrix has more columns than the bits can count, and ``ceil(rest / 32)`` where it has more than 65535. Products of
+    two matrices are made as `csr_array`.
 
     Mahmoud, Hoffmann and Reza (2018), for matrices of configuration interaction: a dense reference region on the left,
     few entries in the rest.
@@ -52,18 +68,19 @@ class ellcsr_array(Format):
 
     format = "ellcsr"
     _structure = ("ell_indices", "csr_indices", "csr_indptr")
+    _optional = ("ell_bases", "csr_bases")
     _two_dimensional = ("ell_indices",)
     _padded = True
-    _options = {"boundary": count, "boundary_column": count}
+    _options = {"boundary": count, "boundary_column": count, "column_bits": short.column_bits}
 
     @property
     def ell_indices(self) -> Any:
-        """Column of every leading entry, int32 (m, width), -1 in the padding; zero-copy."""
+        """Column of every leading entry, (m, width), int32 and -1 in the padding, or short; zero-copy."""
         return self.parts()["ell_indices"]
 
     @property
     def csr_indices(self) -> Any:
-        """Column of every other entry, int32 (rest,), zero-copy."""
+        """Column of every other entry, int32 or uint16 (rest,), zero-copy."""
         return self.parts()["csr_indices"]
 
     @property
@@ -72,27 +89,71 @@ class ellcsr_array(Format):
         return self.parts()["csr_indptr"]
 
     @property
+    def ell_bases(self) -> Any:
+        """What the columns of each chunk of ell_indices count from, int32, zero-copy; None where it is 0 for all."""
+        return self.parts().get("ell_bases")
+
+    @property
+    def csr_bases(self) -> Any:
+        """What the columns of each chunk of csr_indices count from, int32, zero-copy; None where it is 0 for all."""
+        return self.parts().get("csr_bases")
+
+    @property
+    def column_bits(self) -> int:
+        """Bits of the columns of leading entries: 32, 16 or 8."""
+        return short.bits_of(self._matrix.parts()["ell_indices"])
+
+    @property
     def width(self) -> int:
         """Leading entries for which every row has room."""
         return self._matrix.parts()["ell_indices"].shape[1]
 
+    def _layout(self) -> dict[str, int]:
+        return {"column_bits": self.column_bits}
+
     def _told(self) -> str:
-        return f"width {self.width}, "
+        bits = f"columns of {self.column_bits} bits, " if self.column_bits < 32 else ""
+        return f"width {self.width}, {bits}"
+
+    @classmethod
+    def _index_type(cls, name: str, shape: tuple[int, int], given: dict[str, Any]) -> np.dtype:
+        bits = short.bits_of(given["ell_indices"])
+        if name == "ell_indices":
+            return short.index_type(bits)
+        return short.index_type(max(bits, 16)) if name == "csr_indices" else super()._index_type(name, shape, given)
 
     @classmethod
     def _completed(cls, s: Summary, options: dict[str, int]) -> dict[str, int]:
-        if len(options) == 2:
-            given = " and ".join(f"{name}={value}" for name, value in options.items())
+        boundaries = {name: value for name, value in options.items() if name in _LIMITS}
+        if len(boundaries) == 2:
+            given = " and ".join(f"{name}={value}" for name, value in boundaries.items())
             raise ValueError(f"{cls.__name__}: {given}: expected one of them")
-        return options or {"boundary": s.shortest_row}
+        if boundaries:
+            return options
+        width = s.shortest_row
+        return options | {"boundary": width - width % _TOGETHER if options.get("column_bits", 32) < 32 else width}
 
     @classmethod
     def _forecast(cls, s: Summary, **options: int) -> int:
+        (m, n), bits = s.shape, options.get("column_bits", 32)
         options = cls._completed(s, options)
-        if "boundary" in options:
-            width = options["boundary"]
-            rest = s.beyond(width)
-        else:
-            width, leading = s.before(options["boundary_column"])
-            rest = s.entries - leading
-        return (width * s.shape[0] + rest) * (s.itemsize + 4) + 8 * (s.shape[0] + 1)
+        limits = {_LIMITS[name]: value for name, value in options.items() if name in _LIMITS}
+        width = limits["entries"] if "entries" in limits else s.leading(**limits)[0]
+        if bits < 32:
+            width += -width % _TOGETHER
+        if short.has_bases(bits, n):
+            limits["reach"] = short.reach(bits)
+        rest = s.beyond(limits["entries"]) if [*limits] == ["entries"] else s.entries - s.leading(**limits)[1]
+        columns = short.nbytes(bits, n, m, width) + short.nbytes(max(bits, 16), n, 1, rest)
+        return (width * m + rest) * s.itemsize + columns + 8 * (m + 1)
+
+    @classmethod
+    def _from_csr_beside(cls, s: Summary, place: Place, **options: int) -> int:
+        if options.get("column_bits", 32) == 32:
+            return 0
+        wide = options | {"column_bits": 32}  # columns are made of 32 bits first
+        return cls._forecast(s, **wide) - s.stored * s.itemsize
+
+    def _to_csr_beside(self, s: Summary) -> int:
+        places = self._matrix.values.size if self.column_bits < 32 else 0
+        return super()._to_csr_beside(s) + 4 * places  # columns of 32 bits

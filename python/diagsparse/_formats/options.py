@@ -30,6 +30,17 @@ def integer(first: int, last: int) -> Callable[[Any, str], int]:
 count = integer(0, 2**31 - 1)  # of things
 
 
+def one_of(*numbers: int) -> Callable[[Any, str], int]:
+    """Return what checks for one of these numbers."""
+
+    def checked(value: Any, who: str) -> int:
+        if (number := count(value, who)) not in numbers:
+            raise ValueError(f"{who}={value}: expected one of {', '.join(map(str, numbers))}")
+        return number
+
+    return checked
+
+
 def power_of_two(largest: int) -> Callable[[Any, str], int]:
     """Return what checks a power of two from 2 to `largest`."""
 

@@ -102,7 +102,7 @@ class Forecasts:
         size = widened(self.dtype).itemsize
         return Summary(
             self.shape, size, self.nnz, entries=self._entries, offsets=self._occupied, fill=self._fill,
-            row_lengths=self._row_lengths, before=self._entries_before, blocks=self._occupied_blocks,
+            row_lengths=self._row_lengths, leading=self._leading_entries, blocks=self._occupied_blocks,
             slices=self._places_in_slices, symmetry=self._found_symmetry,
         )  # fmt: skip
 
@@ -122,9 +122,9 @@ class Forecasts:
         """Return the lengths that rows have, ascending, and how many rows have each: shape (k, 2)."""
         return np.array(self._core.row_lengths(*self._in_rows()), np.int64).reshape(-1, 2)
 
-    def _entries_before(self: SparseArray, column: int) -> tuple[int, int]:
-        """Return the entries in columns below `column`: of the row with most of them, and of all rows."""
-        return self._core.entries_before(*self._in_rows(), column)
+    def _leading_entries(self: SparseArray, **limits: int) -> tuple[int, int]:
+        """Return how many entries lead: of the row with most of them, and of all rows."""
+        return self._core.leading_entries(*self._in_rows(), limits)
 
     def _occupied_blocks(self: SparseArray, size: int) -> int:
         """Return how many ``size x size`` blocks hold entries."""

@@ -25,8 +25,8 @@ class Summary:
         How many values it has at most.
     **found : functions
         Each finds the fact of its name, once: ``entries`` (by default they are as many as are stored), ``offsets``,
-        ``fill``, ``row_lengths``, ``before`` (a column), ``blocks`` (of a size), ``slices`` (of a height, sorted in
-        windows) and ``symmetry``.
+        ``fill``, ``row_lengths``, ``leading`` (within limits), ``blocks`` (of a size), ``slices`` (of a height, sorted
+        in windows) and ``symmetry``.
     """
 
     def __init__(self, shape: tuple[int, int], itemsize: int, stored: int, **found: Callable[..., Any]) -> None:
@@ -69,9 +69,16 @@ class Summary:
         lengths, rows = self.row_lengths.T
         return int(np.maximum(lengths - width, 0) @ rows)
 
-    def before(self, column: int) -> tuple[int, int]:
-        """Return the entries in columns below `column`: of the row with most of them, and of all rows."""
-        return self._ask("before", column)
+    def leading(self, **limits: int) -> tuple[int, int]:
+        """Return how many entries lead within these limits: of the row with most of them, and of all rows.
+
+        The limits are ``entries`` of a row, the ``column`` that they lie before, and the ``reach``, how far the columns
+        of a chunk lie apart (src/cpp/core/summary.hpp).
+        """
+        question = "leading", *sorted(limits.items())
+        if question not in self._told:
+            self._told[question] = self._found["leading"](**limits)
+        return self._told[question]
 
     def blocks(self, size: int = BLOCK) -> int:
         """Return how many of the ``size x size`` blocks hold entries; the last ones are cut off by the edges."""
@@ -106,7 +113,7 @@ class Summary:
         nothing = np.zeros(0, np.int64)
         return cls(
             shape, itemsize, 0, offsets=lambda: nothing, fill=lambda: nothing, row_lengths=lambda: rows,
-            before=lambda column: (0, 0), blocks=lambda size: 0, slices=lambda height, sigma: 0,
+            leading=lambda **limits: (0, 0), blocks=lambda size: 0, slices=lambda height, sigma: 0,
             symmetry=lambda: "symmetric" if shape[0] == shape[1] else None,
         )  # fmt: skip
 

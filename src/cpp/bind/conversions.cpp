@@ -50,13 +50,14 @@ void bind_conversions(py::module_& m) {
     const Entry entry(a.device(), {&a});
     return occupied_blocks(a, op_from(op), size);
   });
-  m.def("entries_before", [](const Matrix& a, int op, int64 column) {
-    Before found{};
+  m.def("leading_entries", [](const Matrix& a, int op, const Options& which) {
+    const auto limit = [&](const char* name) { return option(which, name, kAnyExtent); };
+    LeadingEntries found{};
     {
       const Entry entry(a.device(), {&a});
-      found = entries_before(a, op_from(op), column);
+      found = leading_entries(a, op_from(op), {limit("entries"), limit("column"), limit("reach")});
     }
-    return std::pair(found.longest, found.entries);
+    return std::pair(found.longest, found.all);
   });
   m.def("places_in_slices", [](const Matrix& a, int op, int64 height, int64 sigma) {
     const Entry entry(a.device(), {&a});

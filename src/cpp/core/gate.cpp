@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "core/columns.hpp"
+
 namespace diagsparse {
 
 namespace {
@@ -77,6 +79,17 @@ void check_parts(const Matrix& m, const std::vector<ExpectedPart>& expected) {
     }
     if (given.device != m.values.device) throw std::invalid_argument(who(m.format) + "parts on different devices");
   }
+}
+
+void check_bases(const Matrix& m, const char* name, DType type, Shape indices, std::vector<ExpectedPart>& expected) {
+  const bool given = static_cast<const Indices&>(*m.structure).find(name), needed = has_bases(type, m.cols);
+  if (given == needed || (type == DType::i32 && !given)) {
+    if (given) expected.push_back({name, DType::i32, ColumnArrays::bases_for(indices)});
+    return;
+  }
+  throw std::invalid_argument(who(m.format) + name + (needed ? " is missing: " : " is given, but ") + dtype_name(type) +
+                              (needed ? " does not hold" : " holds") + " the columns 0 to " +
+                              std::to_string(m.cols - 1));
 }
 
 bool check_lines(const std::string& who, const Array& indptr, const Array& indices, int64 lines, int64 extent) {

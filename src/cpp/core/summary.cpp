@@ -1,6 +1,5 @@
 #include "core/summary.hpp"
 
-#include "core/format.hpp"
 #include "core/symmetry.hpp"
 #include "formats/sell.hpp"
 
@@ -82,9 +81,10 @@ int64 longest_row(const Matrix& csr) {
   return lengths.empty() ? 0 : lengths.back().first;
 }
 
-Before entries_before(const Matrix& a, Op op, int64 column) {
-  return kept_fact(a, op, "before " + std::to_string(column),
-                   [column](const Matrix& csr) { return count_before(csr, column); });
+LeadingEntries leading_entries(const Matrix& a, Op op, Leading leading) {
+  const std::string which = std::to_string(leading.entries) + ", before " + std::to_string(leading.column) +
+                            ", within " + std::to_string(leading.reach);
+  return kept_fact(a, op, "leading " + which, [&](const Matrix& csr) { return count_leading(csr, leading); });
 }
 
 int64 occupied_blocks(const Matrix& a, Op op, int64 size) {

@@ -1,7 +1,8 @@
 // What a summary asks of a matrix: counts, and where entries lie. On the CPU in cpu/, on the GPU in ../cuda.
 #pragma once
 
-#include "core/matrix.hpp"
+#include "core/columns.hpp"
+#include "core/format.hpp"
 
 namespace diagsparse {
 
@@ -30,12 +31,40 @@ using RowLengths = std::vector<std::pair<int64, int64>>;
 RowLengths row_lengths(const Matrix& a, Op op);
 int64 longest_row(const Matrix& csr);
 
-// The entries in columns below `column`: how many the row with most of them has, and how many all rows have.
-struct Before {
-  int64 longest, entries;
+// Which entries of a row lead: the first `entries`, as far as they lie in columns below `column`, and up to the first
+// one that lies more than `reach` columns after the first of its chunk (core/columns.hpp).
+struct Leading {
+  int64 entries = kAnyExtent;
+  int64 column = kAnyExtent;
+  int64 reach = kAnyExtent;
+
+  // How many of the ascending columns of a row do.
+  constexpr int64 of(const std::int32_t* columns, int64 count) const {
+    count = count < entries ? count : entries;
+    if (count > 0 && columns[count - 1] >= column) count = below(columns, 0, count, column);
+    for (int64 chunk = 0; reach < kAnyExtent && chunk < count; chunk += kChunk) {
+      const int64 end = chunk + kChunk < count ? chunk + kChunk : count, limit = columns[chunk] + reach + 1;
+      if (columns[end - 1] >= limit) return below(columns, chunk, end, limit);
+    }
+    return count;
+  }
+
+ private:
+  static constexpr int64 below(const std::int32_t* columns, int64 first, int64 last, int64 limit) {
+    while (first < last) {
+      const int64 middle = (first + last) / 2;
+      if (columns[middle] < limit) first = middle + 1;
+      else last = middle;
+    }
+    return first;
+  }
 };
-Before entries_before(const Matrix& a, Op op, int64 column);
-Before count_before(const Matrix& csr, int64 column);  // each device's own
+// How many lead of the row with most of them, and of all rows.
+struct LeadingEntries {
+  int64 longest, all;
+};
+LeadingEntries leading_entries(const Matrix& a, Op op, Leading leading);
+LeadingEntries count_leading(const Matrix& csr, Leading leading);  // each device's own
 RowLengths count_row_lengths(const Matrix& a, Op op);  // of csr as it is, or of diagonals; each device's own
 
 // How many size x size blocks hold entries; std::invalid_argument for sizes beyond 64.

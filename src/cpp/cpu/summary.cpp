@@ -74,14 +74,13 @@ RowLengths count_row_lengths(const Matrix& a, Op op) {
   return {rows.begin(), rows.end()};
 }
 
-Before count_before(const Matrix& csr, int64 column) {
+LeadingEntries count_leading(const Matrix& csr, Leading leading) {
   const Csr<float> a = structure_of(csr);
-  Before found{0, 0};
+  LeadingEntries found{0, 0};
   for (int64 i = 0; i < a.rows; ++i) {
     if (i % kRows == kRows - 1) checkpoint();
-    const std::int32_t *begin = a.indices + a.indptr[i], *end = a.indices + a.indptr[i + 1];
-    const int64 before = std::lower_bound(begin, end, column) - begin;
-    found = {std::max(found.longest, before), found.entries + before};
+    const int64 count = leading.of(a.indices + a.indptr[i], a.indptr[i + 1] - a.indptr[i]);
+    found = {std::max(found.longest, count), found.all + count};
   }
   return found;
 }

@@ -12,6 +12,7 @@
 // Bytes: width m (sizeof(T) + 4), and 4 m for row_lengths. width is the length of the longest row.
 #pragma once
 
+#include "core/columns.hpp"
 #include "core/format.hpp"
 #include "core/gate.hpp"
 
@@ -50,8 +51,7 @@ Matrix ell_over(int64 rows, int64 cols, Array indices, const Array* lengths, int
 // ---- Each device's own -----------------------------------------------------------------------------
 // The first `width` entries of each row.
 Matrix ell_from_rows(const Matrix& csr, int64 width, bool with_lengths);
-Matrix rows_from_ell(const Matrix& a);     // as csr
-int64 count_places(const Array& indices);  // those that are no padding
+Matrix rows_from_ell(const Matrix& a);  // as csr
 // pointers: a row length that does not fit; outside, order: indices, told at their place in the array.
 Fault fault_in_ell(const Ell<float>& a);
 

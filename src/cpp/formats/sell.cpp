@@ -1,7 +1,7 @@
 #include "formats/sell.hpp"
 
+#include "core/columns.hpp"
 #include "core/convert.hpp"
-#include "formats/ell.hpp"
 
 namespace diagsparse {
 

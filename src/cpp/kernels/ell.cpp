@@ -131,11 +131,6 @@ Matrix rows_from_ell(const Matrix& m) {
   return compressed(csr, m.rows, m.cols, std::move(indices), std::move(indptr), std::move(values));
 }
 
-int64 count_places(const Array& indices) {
-  const auto* index = indices.as<std::int32_t>();
-  return std::count_if(index, index + indices.size(), [](std::int32_t j) { return j >= 0; });
-}
-
 Fault fault_in_ell(const Ell<float>& a) {
   for (int64 i = 0; a.row_lengths && i < a.rows; ++i) {
     if (a.row_lengths[i] < 0 || a.row_lengths[i] > a.width) return {Fault::pointers, i};

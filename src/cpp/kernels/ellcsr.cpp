@@ -18,11 +18,11 @@ namespace {
 constexpr int64 kUnasked = 1 << 16;  // rows between two questions whether to go on
 
 // Entries of the leading part of row i, up to its padding.
-template <class T>
-int64 length_of(const EllCsr<T>& a, int64 i) {
-  const std::int32_t* const head = a.head + i * a.width;
-  if (a.width == 0 || head[a.width - 1] >= 0) return a.width;
-  return std::partition_point(head, head + a.width, [](std::int32_t j) { return j >= 0; }) - head;
+template <class T, class I>
+int64 length_of(const EllCsr<T, I>& a, int64 i) {
+  const I* const head = a.head.indices + i * a.width;
+  if (a.width == 0 || !Columns<I>::padding(head[a.width - 1])) return a.width;
+  return std::partition_point(head, head + a.width, [](I j) { return !Columns<I>::padding(j); }) - head;
 }
 
 // Kernel "row" of y = alpha op(A) x + beta y.
@@ -34,19 +34,21 @@ struct EllCsrMatvec {
   using T = Product<U, V>;
 
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    const EllCsr<U> a = EllCsr<U>::of(m);
-    if (op.transposed) {
-      const auto entries = [&](const auto& take) { walk(a, take); };
-      return scatter<U, V>(m.structure->stored(), op.conjugated, alpha, x, beta, y, entries);
-    }
-    // The common case, neighbouring elements and no conjugate, as a loop of its own.
-    if (x.row_stride == 1 && !op.conjugated) gather<true>(a, false, alpha, x, beta, y);
-    else gather<false>(a, op.conjugated, alpha, x, beta, y);
+    with_index_type(m.index("ell_indices").dtype, [&](auto zero) {
+      const auto a = EllCsr<U, decltype(zero)>::of(m);
+      if (op.transposed) {
+        const auto entries = [&](const auto& take) { walk(a, take); };
+        return scatter<U, V>(m.structure->stored(), op.conjugated, alpha, x, beta, y, entries);
+      }
+      // The common case, neighbouring elements and no conjugate, as a loop of its own.
+      if (x.row_stride == 1 && !op.conjugated) gather<true>(a, false, alpha, x, beta, y);
+      else gather<false>(a, op.conjugated, alpha, x, beta, y);
+    });
   }
 
  private:
-  template <bool Plain>
-  static void gather(const EllCsr<U>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+  template <bool Plain, class I>
+  static void gather(const EllCsr<U, I>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const Update<T> update(alpha, beta);
     const int64 work = a.rows * (a.width + 1) + a.indptr[a.rows], step = Plain ? 1 : x.row_stride;
     const int64 tasks = tasks_for(work);
@@ -61,9 +63,9 @@ struct EllCsrMatvec {
           return multiply(Plain ? value : conjugate_if(conj, value), in[j * step]);
         };
         for (int64 i = begin; i < end; ++i) {
-          const int64 lead = i * a.width, first = a.indptr[i];
-          T sum = sum_entries<T>(a.head + lead, a.head_values + lead, length_of(a, i), product);
-          sum += sum_entries<T>(a.rest + first, a.rest_values + first, a.indptr[i + 1] - first, product);
+          const int64 lead = i * a.width;
+          T sum = sum_line<T>(a.head, lead, i * a.chunks, a.head_values, lead, lead + length_of(a, i), product);
+          sum += sum_line<T>(a.rest, 0, 0, a.rest_values, a.indptr[i], a.indptr[i + 1], product);
           update.one(out + i * y.row_stride, sum);
         }
       }
@@ -71,26 +73,18 @@ struct EllCsrMatvec {
   }
 
   // Calls take(i, j, value) for every entry, row by row.
-  template <class Take>
-  static void walk(const EllCsr<U>& a, const Take& take) {
+  template <class I, class Take>
+  static void walk(const EllCsr<U, I>& a, const Take& take) {
     for (int64 i = 0; i < a.rows; ++i) {
       if (i % kUnasked == 0) checkpoint();
-      for (int64 e = i * a.width, end = e + length_of(a, i); e < end; ++e) take(i, a.head[e], a.head_values[e]);
-      for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) take(i, a.rest[e], a.rest_values[e]);
+      for (int64 w = 0, end = length_of(a, i); w < end; ++w) take(i, a.leads(i, w), a.head_values[i * a.width + w]);
+      for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) take(i, a.follows(e), a.rest_values[e]);
     }
   }
 };
 
 FormatKernels make() { return {{{"row", every_pair<EllCsrMatvec, MatvecKernel>()}}, {}}; }
 const RegisterKernels registered("ellcsr", kEverySet, make);
-
-// How many entries of row i lead, of `width` at most.
-int64 leading_of(const Csr<float>& a, int64 i, int64 width, Leading leading) {
-  const std::int32_t* const begin = a.indices + a.indptr[i];
-  const int64 count = std::min(a.indptr[i + 1] - a.indptr[i], width);
-  if (leading.column >= a.cols) return count;
-  return std::lower_bound(begin, begin + count, leading.column) - begin;
-}
 
 template <class F>
 void for_each_row(int64 rows, int64 work, const F& f) {
@@ -111,7 +105,8 @@ Matrix ellcsr_from_rows(const Matrix& m, int64 width, Leading leading) {
     const Csr<T> csr = Csr<T>::of(m);
     const Csr<float> structure{csr.rows, csr.cols, csr.indptr, csr.indices, nullptr};
     for_each_row(m.rows, m.values.size(), [&](int64 i) {
-      start[i + 1] = csr.indptr[i + 1] - csr.indptr[i] - leading_of(structure, i, width, leading);
+      const int64 count = csr.indptr[i + 1] - csr.indptr[i];
+      start[i + 1] = count - leading.of(structure.indices + csr.indptr[i], count);
     });
     std::partial_sum(start, start + m.rows + 1, start);
     rest = Array::empty(DType::i32, {start[m.rows]});
@@ -143,9 +138,9 @@ Matrix rows_from_ellcsr(const Matrix& m) {
     values = Array::empty(m.dtype, {start[m.rows]});
     for_each_row(m.rows, work, [&](int64 i) {
       const int64 from = i * a.width, length = length_of(a, i);
-      auto* const columns = std::copy_n(a.head + from, length, indices.as<std::int32_t>() + start[i]);
+      auto* const columns = std::copy_n(a.head.indices + from, length, indices.as<std::int32_t>() + start[i]);
       auto* const put = std::copy_n(a.head_values + from, length, values.as<T>() + start[i]);
-      std::copy(a.rest + a.indptr[i], a.rest + a.indptr[i + 1], columns);
+      std::copy(a.rest.indices + a.indptr[i], a.rest.indices + a.indptr[i + 1], columns);
       std::copy(a.rest_values + a.indptr[i], a.rest_values + a.indptr[i + 1], put);
     });
   });
@@ -159,14 +154,14 @@ Fault fault_in_ellcsr(const EllCsr<float>& a) {
     std::int32_t before = -1;
     bool padding = false;
     for (int64 e = i * a.width; e < (i + 1) * a.width; ++e) {
-      const std::int32_t j = a.head[e];
+      const std::int32_t j = a.head.indices[e];
       if (j < -1 || j >= a.cols) return {Fault::outside, e};
       if (j >= 0 && (padding || j <= before)) return {Fault::order, e};
       if (j < 0) padding = true;
       else before = j;
     }
     const int64 first = a.indptr[i];
-    if (first < a.indptr[i + 1] && a.rest[first] <= before) return {Fault::order, leading + first};
+    if (first < a.indptr[i + 1] && a.follows(first) <= before) return {Fault::order, leading + first};
   }
   return {};
 }

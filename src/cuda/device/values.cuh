@@ -3,6 +3,8 @@
 
 #include <cuda_fp16.h>
 
+#include <type_traits>
+
 #include "core/arithmetic.hpp"
 
 namespace diagsparse::cuda {
@@ -52,6 +54,20 @@ inline __device__ T load(const T* p) {
 template <class T>
 inline __device__ T load_once(const T* p) {
   return from_bits<T>(__ldcs(reinterpret_cast<const Bits<T>*>(p)));
+}
+// N neighbouring elements of 2, 4, 8, or multiples of 16 bytes together, at an address that is a multiple of these.
+template <int N, class T>
+inline __device__ void load_once(const T* p, T (&out)[N]) {
+  constexpr int bytes = N * sizeof(T);
+  using Piece = std::conditional_t<
+      bytes % 16 == 0, uint4,
+      std::conditional_t<bytes == 8, uint2, std::conditional_t<bytes == 4, unsigned, unsigned short>>>;
+  static_assert(bytes % sizeof(Piece) == 0);
+#pragma unroll
+  for (int k = 0; k < bytes / static_cast<int>(sizeof(Piece)); ++k) {
+    const Piece piece = __ldcs(reinterpret_cast<const Piece*>(p) + k);
+    __builtin_memcpy(reinterpret_cast<char*>(out) + k * sizeof(Piece), &piece, sizeof(Piece));
+  }
 }
 // Written once and not read soon.
 template <class T>

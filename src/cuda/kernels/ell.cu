@@ -65,15 +65,6 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-__global__ void __launch_bounds__(kBlock)
-    count_places(const std::int32_t* indices, int64 count, unsigned long long* found) {
-  const int64 stride = static_cast<int64>(gridDim.x) * blockDim.x;
-  unsigned long long mine = 0;
-  for (int64 e = thread_index(); e < count; e += stride) mine += indices[e] >= 0;
-  for (int step = 16; step > 0; step /= 2) mine += __shfl_down_sync(0xffffffffu, mine, step);
-  if (threadIdx.x % 32 == 0 && mine > 0) atomicAdd(found, mine);
-}
-
 // A thread takes an index: it lies in the matrix or is padding, and comes after the one before it in its row.
 __global__ void __launch_bounds__(kBlock)
     check_places(const Ell<float> a, Position* outside, Position* order, Position* lengths) {
@@ -107,7 +98,7 @@ Matrix ell_from_rows(const Matrix& m, int64 width, bool with_lengths) {
     launch("spread rows", spread_rows<T>, blocks(m.rows), dim3(kBlock), Csr<T>::of(m), width,
            indices.as<std::int32_t>(), values.as<T>(), lengths.as<std::int32_t>());
   });
-  const int64 stored = width < longest_row(m) ? ::diagsparse::count_places(indices) : m.values.size();
+  const int64 stored = width < longest_row(m) ? count_places(indices) : m.values.size();
   return ell_over(m.rows, m.cols, indices, with_lengths ? &lengths : nullptr, stored, values);
 }
 
@@ -124,14 +115,6 @@ Matrix rows_from_ell(const Matrix& m) {
            indices.as<std::int32_t>(), values.as<T>());
   });
   return compressed(csr, m.rows, m.cols, std::move(indices), std::move(indptr), std::move(values));
-}
-
-int64 count_places(const Array& indices) {
-  const Scratch<unsigned long long> found(1);
-  CUDA_CALL(cudaMemsetAsync(found.get(), 0, sizeof(unsigned long long), stream()));
-  launch("count places", ellpack::count_places, blocks(indices.size(), 4), dim3(kBlock), indices.as<std::int32_t>(),
-         indices.size(), found.get());
-  return static_cast<int64>(download(found.get(), 1)[0]);
 }
 
 Fault fault_in_ell(const Ell<float>& a) {

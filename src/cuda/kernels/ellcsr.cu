@@ -4,12 +4,12 @@
 //   A: m x n; row i has values[w + i width] in column head[i, w] up to the first -1, and then values[m width + e] in
 //   column rest[e] for indptr[i] <= e < indptr[i + 1].  x: n, or n x k.  y: m, or m x k.
 //
-// "warp_per_row", the default: a warp takes a row, every 32nd entry of its leading part and then of the rest a lane,
-// and the lanes' sums meet by shuffles. "warp2" is algorithm 7 of Mahmoud, Hoffmann and Reza (2018), with shuffles in
-// the place of its shared memory: one warp takes the leading part, its neighbour the rest, and the first adds both.
-// Lanes read neighbouring entries, and of x what these ask for, through the caches. A row of blocks takes every
-// gridDim.y-th column of x. The order of a sum is fixed: the same bits on every run. They are meant for long rows. A
-// transpose is gathered by rows, over an index of them.
+// "warp_per_row": a warp takes a row, every 32nd entry of its leading part and then of the rest a lane, and the lanes'
+// sums meet by shuffles. "warp2" is algorithm 7 of Mahmoud, Hoffmann and Reza (2018), with shuffles in the place of its
+// shared memory: one warp takes the leading part, its neighbour the rest, and the first adds both. Lanes read
+// neighbouring entries, and of x what these ask for, through the caches. A row of blocks takes every gridDim.y-th
+// column of x. "shared_x", the default: shared_x.cuh. The order of a sum follows from the matrix: the same bits on
+// every run. They are meant for long rows. A transpose is gathered by rows, over an index of them.
 #include "core/convert.hpp"
 #include "device/dense.cuh"
 #include "device/lanes.cuh"
@@ -18,6 +18,7 @@
 #include "formats/csr.hpp"
 #include "formats/ellcsr.hpp"
 #include "kernels/row_kernels.hpp"
+#include "kernels/shared_x.cuh"
 #include "matrices/faults.cuh"
 
 namespace diagsparse {
@@ -29,28 +30,29 @@ namespace {
 constexpr int kWarps = kBlock / 32;
 
 // The part of a lane in the sum of row i over its leading entries, and over the rest of it.
-template <class U, class V>
-__device__ Product<U, V> lead(const EllCsr<U>& a, int64 i, bool conj, const V* x, int64 step) {
+template <class I, class U, class V>
+__device__ Product<U, V> lead(const EllCsr<U, I>& a, int64 i, bool conj, const V* x, int64 step) {
   Product<U, V> sum{};
   for (int64 w = threadIdx.x % 32; w < a.width; w += 32) {
-    const std::int32_t j = load(a.head + i * a.width + w);
+    const std::int32_t j = a.head.of(load(a.head.indices + i * a.width + w), i * a.chunks + w / kChunk);
     if (j < 0) break;
     sum += multiply(conjugate_if(conj, load(a.head_values + i * a.width + w)), load(x + j * step));
   }
   return sum;
 }
-template <class U, class V>
-__device__ Product<U, V> follow(const EllCsr<U>& a, int64 i, bool conj, const V* x, int64 step) {
+template <class I, class U, class V>
+__device__ Product<U, V> follow(const EllCsr<U, I>& a, int64 i, bool conj, const V* x, int64 step) {
   Product<U, V> sum{};
   for (int64 e = a.indptr[i] + threadIdx.x % 32; e < a.indptr[i + 1]; e += 32) {
-    sum += multiply(conjugate_if(conj, load(a.rest_values + e)), load(x + load(a.rest + e) * step));
+    sum += multiply(conjugate_if(conj, load(a.rest_values + e)),
+                    load(x + a.rest.of(load(a.rest.indices + e), e / kChunk) * step));
   }
   return sum;
 }
 
-template <class U, class V>
+template <class I, class U, class V>
 __global__ void __launch_bounds__(kBlock)
-    walk_rows(const EllCsr<U> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
+    walk_rows(const EllCsr<U, I> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
               const __grid_constant__ Update<Product<U, V>> update) {
   const int64 i = thread_index() / 32;
   if (i >= a.rows) return;
@@ -61,9 +63,9 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-template <class U, class V>
+template <class I, class U, class V>
 __global__ void __launch_bounds__(kBlock)
-    walk_halves(const EllCsr<U> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
+    walk_halves(const EllCsr<U, I> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
                 const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
   __shared__ T sums[kWarps];
@@ -82,30 +84,53 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-template <class U, class V, class Kernel>
-void run(Kernel kernel, int threads, const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta,
-         const Dense& y) {
-  using T = Product<U, V>;
+// Calls f with the view of the matrix by its type of index; a transpose needs no view.
+template <class U, class V, class F>
+void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y, const F& f) {
   if (op.transposed) return rows::gather_transpose<U, V>(m, op, alpha, x, beta, y);
-  launch("ellcsr matvec", kernel, blocks_by_columns(m.rows * threads, x.cols), dim3(kBlock), EllCsr<U>::of(m),
-         op.conjugated, Block<const V>(x), Block<T>(y), x.cols, Update<T>(alpha, beta));
+  with_index_type(m.index("ell_indices").dtype, [&](auto zero) { f(EllCsr<U, decltype(zero)>::of(m)); });
+}
+template <class U, class V, class A, class Kernel>
+void walk(Kernel kernel, int threads, const A& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+  using T = Product<U, V>;
+  launch("ellcsr matvec", kernel, blocks_by_columns(a.rows * threads, x.cols), dim3(kBlock), a, op.conjugated,
+         Block<const V>(x), Block<T>(y), x.cols, Update<T>(alpha, beta));
 }
 
 template <class U, class V>
 struct Warp {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    hybrid::run<U, V>(walk_rows<U, V>, 32, m, op, alpha, x, beta, y);
+    hybrid::run<U, V>(m, op, alpha, x, beta, y, [&]<class I>(const EllCsr<U, I>& a) {
+      walk<U, V>(walk_rows<I, U, V>, 32, a, op, alpha, x, beta, y);
+    });
   }
 };
 template <class U, class V>
 struct Warp2 {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    hybrid::run<U, V>(walk_halves<U, V>, 64, m, op, alpha, x, beta, y);
+    hybrid::run<U, V>(m, op, alpha, x, beta, y, [&]<class I>(const EllCsr<U, I>& a) {
+      walk<U, V>(walk_halves<I, U, V>, 64, a, op, alpha, x, beta, y);
+    });
+  }
+};
+template <class U, class V>
+struct SharedX {
+  static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    hybrid::run<U, V>(m, op, alpha, x, beta, y, [&]<class I>(const EllCsr<U, I>& a) {
+      if (share_x<U, V>(m, a, op, alpha, x, beta, y)) return;
+      walk<U, V>(walk_rows<I, U, V>, 32, a, op, alpha, x, beta, y);
+    });
   }
 };
 
+void prepare(const Matrix& m, Op op) {
+  rows::prepare_transpose(m, op);
+  if (!op.transposed) prepare_to_share_x(m);
+}
+
 FormatKernels make() {
-  return {{{"warp_per_row", every_pair<Warp, MatvecKernel>(), rows::prepare_transpose},
+  return {{{"shared_x", every_pair<SharedX, MatvecKernel>(), prepare},
+           {"warp_per_row", every_pair<Warp, MatvecKernel>(), rows::prepare_transpose},
            {"warp2", every_pair<Warp2, MatvecKernel>(), rows::prepare_transpose}},
           {}};
 }
@@ -117,13 +142,11 @@ Csr<float> structure_of(const Matrix& m) {
 }
 
 // A thread takes a row: how many of its entries do not lead.
-__global__ void __launch_bounds__(kBlock)
-    count_rest(const Csr<float> csr, int64 width, Leading leading, std::int64_t* counts) {
+__global__ void __launch_bounds__(kBlock) count_rest(const Csr<float> csr, Leading leading, std::int64_t* counts) {
   const int64 i = thread_index();
   if (i >= csr.rows) return;
-  const int64 begin = csr.indptr[i], end = csr.indptr[i + 1];
-  const auto leads = [&](int64 e) { return csr.indices[e] < leading.column; };
-  counts[i] = end - bisect(begin, min(end, begin + width), leads);
+  const int64 count = csr.indptr[i + 1] - csr.indptr[i];
+  counts[i] = count - leading.of(csr.indices + csr.indptr[i], count);
 }
 
 // A warp takes a row.
@@ -147,7 +170,7 @@ __global__ void __launch_bounds__(kBlock) split_rows(const Csr<T> csr, int64 wid
 // Leading entries of row i.
 template <class T>
 __device__ int64 length_of(const EllCsr<T>& a, int64 i) {
-  return bisect(0, a.width, [&](int64 w) { return a.head[i * a.width + w] >= 0; });
+  return bisect(0, a.width, [&](int64 w) { return a.head.indices[i * a.width + w] >= 0; });
 }
 
 __global__ void __launch_bounds__(kBlock) measure_rows(const EllCsr<float> a, std::int64_t* lengths) {
@@ -163,11 +186,11 @@ __global__ void __launch_bounds__(kBlock)
   if (i >= a.rows) return;
   const int64 begin = indptr[i], middle = indptr[i + 1] - (a.indptr[i + 1] - a.indptr[i]);
   for (int64 to = begin + lane, from = i * a.width + lane; to < middle; to += 32, from += 32) {
-    indices[to] = a.head[from];
+    indices[to] = a.head.indices[from];
     values[to] = a.head_values[from];
   }
   for (int64 to = middle + lane, from = a.indptr[i] + lane; to < indptr[i + 1]; to += 32, from += 32) {
-    indices[to] = a.rest[from];
+    indices[to] = a.rest.indices[from];
     values[to] = a.rest_values[from];
   }
 }
@@ -176,9 +199,9 @@ __global__ void __launch_bounds__(kBlock)
 __global__ void __launch_bounds__(kBlock) check_leading(const EllCsr<float> a, Position* outside, Position* order) {
   const int64 e = thread_index();
   if (e >= a.rows * a.width) return;
-  const std::int32_t j = a.head[e];
+  const std::int32_t j = a.head.indices[e];
   if (j < -1 || j >= a.cols) return tell(outside, e);
-  const std::int32_t before = e % a.width > 0 ? a.head[e - 1] : 0;
+  const std::int32_t before = e % a.width > 0 ? a.head.indices[e - 1] : 0;
   if (j >= 0 && e % a.width > 0 && (before < 0 || j <= before)) tell(order, e);
 }
 
@@ -187,7 +210,7 @@ __global__ void __launch_bounds__(kBlock) check_rest(const EllCsr<float> a, Posi
   const int64 i = thread_index();
   if (i >= a.rows || a.indptr[i] == a.indptr[i + 1]) return;
   for (int64 w = 0; w < a.width; ++w) {
-    if (a.head[i * a.width + w] >= a.rest[a.indptr[i]]) return tell(order, a.rows * a.width + a.indptr[i]);
+    if (a.leads(i, w) >= a.follows(a.indptr[i])) return tell(order, a.rows * a.width + a.indptr[i]);
   }
 }
 
@@ -201,7 +224,7 @@ using namespace cuda::hybrid;
 Matrix ellcsr_from_rows(const Matrix& m, int64 width, Leading leading) {
   Array indptr = Array::zeros(DType::i64, {m.rows + 1}), head = Array::empty(DType::i32, {m.rows, width});
   auto* start = indptr.as<std::int64_t>();
-  launch("count rest", count_rest, blocks(m.rows), dim3(kBlock), structure_of(m), width, leading, start + 1);
+  launch("count rest", count_rest, blocks(m.rows), dim3(kBlock), structure_of(m), leading, start + 1);
   const int64 count = inclusive_sum(start + 1, start + 1, m.rows);
   Array rest = Array::empty(DType::i32, {count}), values = Array::empty(m.dtype, {head.size() + count});
   with_value_type(m.dtype, [&](auto zero) {

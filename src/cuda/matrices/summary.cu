@@ -115,10 +115,11 @@ __device__ int64 entry_from(const Csr<T>& a, int64 i, int64 column) {
 }
 
 // A thread takes a row: found[0] and found[1] are the most and all entries in columns below `column`.
-__global__ void __launch_bounds__(kBlock) count_leading(const Csr<float> a, int64 column, unsigned long long* found) {
+__global__ void __launch_bounds__(kBlock) add_leading(const Csr<float> a, Leading leading, unsigned long long* found) {
   const int64 i = thread_index();
   if (i >= a.rows) return;
-  const auto count = static_cast<unsigned long long>(entry_from(a, i, column) - a.indptr[i]);
+  const int64 begin = a.indptr[i];
+  const auto count = static_cast<unsigned long long>(leading.of(a.indices + begin, a.indptr[i + 1] - begin));
   atomicMax(found, count);
   atomicAdd(found + 1, count);
 }
@@ -240,10 +241,10 @@ RowLengths count_row_lengths(const Matrix& a, Op op) {
   return found;
 }
 
-Before count_before(const Matrix& csr, int64 column) {
+LeadingEntries count_leading(const Matrix& csr, Leading leading) {
   const Scratch<unsigned long long> found(2);
   CUDA_CALL(cudaMemsetAsync(found.get(), 0, 2 * sizeof(unsigned long long), stream()));
-  launch("count before", count_leading, blocks(csr.rows), dim3(kBlock), structure_of(csr), column, found.get());
+  launch("count leading", add_leading, blocks(csr.rows), dim3(kBlock), structure_of(csr), leading, found.get());
   const auto told = download(static_cast<const unsigned long long*>(found.get()), 2);
   return {static_cast<int64>(told[0]), static_cast<int64>(told[1])};
 }

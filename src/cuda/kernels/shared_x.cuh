@@ -1,0 +1,199 @@
+// The kernel "shared_x" of ellcsr: x in shared memory.
+//
+// y = alpha A x + beta y.
+//   A: m x n, ellcsr.  x: n, y: m, without gaps.
+//
+// Long rows ask for elements of x all over it, many times more than x has, and caches give them one by one. So x is cut
+// into as few parts as shared memory has room for, one or two, and a block takes a part of x with the entries of its
+// columns in many rows:
+//
+//                 part 0          part 1
+//     row 0    a a a a a a a  |  . . a . .       blocks of part 0     a warp a row
+//     row 1    a a a a a a .  |  a . . . .       blocks of part 1     a warp a row
+//
+// Each part has as many blocks as its work asks for. A lane takes four neighbouring leading entries, or two of the
+// rest, at once. Two parts leave a sum each for a row, which another kernel adds. The order of a sum follows from the
+// matrix: the same bits on every run.
+#pragma once
+
+#include "device/bisection.cuh"
+#include "device/dense.cuh"
+#include "device/lanes.cuh"
+#include "device/resident.cuh"
+#include "formats/ellcsr.hpp"
+
+namespace diagsparse::cuda::hybrid {
+
+constexpr int kSharers = 1024;  // threads of a block
+
+// Where the second half of the columns begins in each row.
+struct ResidentHalves {
+  Array head, rest;  // int32 (m): leading places before it; int64 (m): places of the rest before it
+  double share = 1;  // of the first half in the work
+
+  template <class F>
+  void visit(const F& f) const {
+    f(head), f(rest);
+  }
+};
+
+template <class A>
+__global__ void __launch_bounds__(kBlock)
+    find_halves(const A a, int64 half, std::int32_t* head, std::int64_t* rest, unsigned long long* before) {
+  const int64 i = thread_index();
+  unsigned long long leading = 0, following = 0;
+  if (i < a.rows) {
+    const auto lies_before = [&](std::int32_t j) { return j >= 0 && j < half; };
+    const int64 w = bisect(0, a.width, [&](int64 w) { return lies_before(a.leads(i, w)); });
+    const bool all = w == a.width || a.leads(i, w) < 0;  // the padding goes with them
+    const int64 begin = a.indptr[i], end = a.indptr[i + 1];
+    const int64 e = all ? bisect(begin, end, [&](int64 e) { return a.follows(e) < half; }) : begin;
+    head[i] = static_cast<std::int32_t>(all ? a.width : w);
+    rest[i] = e;
+    leading = head[i], following = e - begin;
+  }
+  for (int step = 16; step > 0; step /= 2) {
+    leading += __shfl_down_sync(~0u, leading, step);
+    following += __shfl_down_sync(~0u, following, step);
+  }
+  if (threadIdx.x % 32 == 0) atomicAdd(before, leading), atomicAdd(before + 1, following);
+}
+
+template <class A>
+std::shared_ptr<ResidentHalves> halves_of(const Matrix& m, const A& a) {
+  return keep<ResidentHalves>(m.kept(), "halves of its columns", [&] {
+    auto made = std::make_shared<ResidentHalves>();
+    const Shape of_rows{m.rows};
+    made->head = Array::empty(DType::i32, of_rows);
+    made->rest = Array::empty(DType::i64, of_rows);
+    const Scratch<unsigned long long> before(2);
+    CUDA_CALL(cudaMemsetAsync(before.get(), 0, 2 * sizeof(unsigned long long), stream()));
+    launch("find halves", find_halves<A>, blocks(a.rows), dim3(kBlock), a, ceil_div(a.cols, 2),
+           made->head.template as<std::int32_t>(), made->rest.template as<std::int64_t>(), before.get());
+    const auto told = download(static_cast<const unsigned long long*>(before.get()), 2);
+    // H200: an entry of the rest takes as long as 2.2 leading ones.
+    const auto work = [](double leading, double following) { return leading + 2.2 * following; };
+    const double leading = static_cast<double>(a.rows) * a.width, following = m.values.size() - leading;
+    made->share = work(told[0], told[1]) / work(leading, following);
+    return made;
+  });
+}
+
+// The sum of a lane over places from `begin` to `end` of a line, which starts at place `line` and at chunk `chunk`:
+// Each neighbouring ones at once, Ahead times that on their way. element(j) is what x has in column j.
+template <int Each, int Ahead, class T, class U, class I, class F>
+__device__ T sum_places(const Columns<I>& columns, const U* values, int64 line, int64 chunk, int64 begin, int64 end,
+                        bool conj, const F& element) {
+  T sum{};
+  for (int64 at = begin / Each * Each + threadIdx.x % 32 * Each; at < end; at += 32 * Each * Ahead) {
+    U value[Ahead][Each];
+    I index[Ahead][Each];
+    std::int32_t base[Ahead] = {};
+#pragma unroll
+    for (int k = 0; k < Ahead; ++k) {
+      const int64 e = at + 32 * Each * k;
+      if (e >= end) continue;
+      load_once(values + line + e, value[k]);
+      load_once(columns.indices + line + e, index[k]);
+      if (sizeof(I) < 4 && columns.bases) base[k] = load(columns.bases + chunk + e / kChunk);
+    }
+#pragma unroll
+    for (int k = 0; k < Ahead; ++k) {
+#pragma unroll
+      for (int q = 0; q < Each; ++q) {
+        const int64 e = at + 32 * Each * k + q;
+        if (e < begin || e >= end || Columns<I>::padding(index[k][q])) continue;
+        sum += multiply(conjugate_if(conj, value[k][q]), element(base[k] + index[k][q]));
+      }
+    }
+  }
+  return sum;
+}
+
+// The first `first_blocks` blocks take the columns below `half`, the others the rest; then both leave their sums of
+// rows in `others`, which is null where there is one part.
+template <class I, class U, class V>
+__global__ void __launch_bounds__(kSharers, 1)
+    sum_parts(const EllCsr<U, I> a, bool conj, const V* x, int64 half, const std::int32_t* head,
+              const std::int64_t* rest, int first_blocks, Product<U, V>* y, Product<U, V>* others,
+              const __grid_constant__ Update<Product<U, V>> update) {
+  using T = Product<U, V>;
+  extern __shared__ double2 shared[];
+  V* const part = reinterpret_cast<V*>(shared);
+  const bool second = static_cast<int>(blockIdx.x) >= first_blocks;
+  const int64 from = second ? half : 0, to = second ? a.cols : half;
+  for (int64 j = from + threadIdx.x; j < to; j += kSharers) part[j - from] = load(x + j);
+  __syncthreads();
+  const auto element = [&](std::int32_t j) { return part[j - from]; };
+
+  const int64 warps = (second ? gridDim.x - first_blocks : first_blocks) * (kSharers / 32);
+  const int64 warp = (second ? blockIdx.x - first_blocks : blockIdx.x) * (kSharers / 32) + threadIdx.x / 32;
+  for (int64 i = warp; i < a.rows; i += warps) {
+    const int64 middle = head ? head[i] : a.width, cut = rest ? rest[i] : a.indptr[i + 1];
+    const int64 begin = second ? middle : 0, end = second ? a.width : middle;
+    T sum = sum_places<4, 1, T>(a.head, a.head_values, i * a.width, i * a.chunks, begin, end, conj, element);
+    sum += sum_places<2, 2, T>(a.rest, a.rest_values, 0, 0, second ? cut : a.indptr[i], second ? a.indptr[i + 1] : cut,
+                               conj, element);
+    sum = sum_of_lanes<32>(sum);
+    if (threadIdx.x % 32 != 0) continue;
+    if (others) (second ? others + a.rows : others)[i] = sum;
+    else update.one(y + i, sum);
+  }
+}
+
+template <class T>
+__global__ void __launch_bounds__(kBlock)
+    add_parts(const T* sums, int64 rows, T* y, const __grid_constant__ Update<T> update) {
+  const int64 i = thread_index();
+  if (i < rows) update.one(y + i, sums[i] + sums[rows + i]);
+}
+
+// Whether rows are long enough, and read in whole pieces.
+template <class A>
+bool worth_sharing(const A& a, int64 places, const void* values) {
+  constexpr int64 few = 1 << 20;  // places, which a GPU reads in the time that it takes to begin
+  const bool whole = a.width % 4 == 0 && reinterpret_cast<std::uintptr_t>(values) % 16 == 0;
+  return whole && places > few && places > 64 * a.rows && places > 16 * a.cols;
+}
+
+// Makes what it keeps with A.
+inline void prepare_to_share_x(const Matrix& m) {
+  constexpr int64 most = 1 << 17;  // columns for which shared memory may have room
+  with_index_type(m.index("ell_indices").dtype, [&](auto zero) {
+    const auto a = EllCsr<float, decltype(zero)>::over(*m.structure, nullptr);
+    if (a.cols <= most && worth_sharing(a, m.values.size(), m.values.data)) halves_of(m, a);
+  });
+}
+
+// Runs the kernel where it is worth it and x has room; returns whether it did.
+template <class U, class V, class I>
+bool share_x(const Matrix& m, const EllCsr<U, I>& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+  using T = Product<U, V>;
+  if (x.cols != 1 || x.row_stride != 1 || y.row_stride != 1 || !worth_sharing(a, m.values.size(), a.head_values)) {
+    return false;
+  }
+  const Limits& device = limits<sum_parts<I, U, V>>();
+  const int64 room = device.shared / static_cast<int64>(sizeof(V));
+  if (a.cols > 2 * room) return false;
+  const bool cut = a.cols > room;
+  const int64 half = cut ? ceil_div(a.cols, 2) : a.cols;
+  const int shared = static_cast<int>(half * sizeof(V));
+  const int count = device.multiprocessors;
+  const Update<T> update(alpha, beta);
+  if (!cut) {
+    launch_shared("ellcsr matvec", sum_parts<I, U, V>, dim3(count), dim3(kSharers), shared, a, op.conjugated,
+                  x.as<const V>(), half, nullptr, nullptr, count, y.as<T>(), nullptr, update);
+    return true;
+  }
+  const std::shared_ptr<ResidentHalves> halves = halves_of(m, a);
+  const int first = std::clamp(static_cast<int>(count * halves->share + 0.5), 1, count - 1);
+  const Scratch<T> sums(2 * a.rows);
+  launch_shared("ellcsr matvec", sum_parts<I, U, V>, dim3(count), dim3(kSharers), shared, a, op.conjugated,
+                x.as<const V>(), half, halves->head.template as<const std::int32_t>(),
+                halves->rest.template as<const std::int64_t>(), first, y.as<T>(), sums.get(), update);
+  launch("add parts", add_parts<T>, blocks(a.rows), dim3(kBlock), static_cast<const T*>(sums.get()), a.rows, y.as<T>(),
+         update);
+  return true;
+}
+
+}  // namespace diagsparse::cuda::hybrid

@@ -1,0 +1,96 @@
+// Short columns on the GPU: a warp takes a chunk, a lane a place.
+#include "core/columns.hpp"
+#include "matrices/faults.cuh"
+
+namespace diagsparse {
+
+namespace cuda {
+
+namespace {
+
+// Where the chunk of this warp lies: chunks of lines of `length` places.
+struct Chunk {
+  int64 number, place;
+  bool within;  // whether this lane has a place in it
+
+  __device__ Chunk(int64 length, int64 of_line) {
+    number = thread_index() / kChunk;
+    const int64 at = number % of_line * kChunk + threadIdx.x % kChunk;
+    place = number / of_line * length + at;
+    within = at < length;
+  }
+};
+
+template <class I>
+__global__ void __launch_bounds__(kBlock)
+    shorten_chunks(const std::int32_t* columns, int64 length, int64 of_line, int64 count, I* indices,
+                   std::int32_t* bases, int64 reach, Position* unfit) {
+  const Chunk chunk(length, of_line);
+  if (chunk.number >= count) return;
+  const std::int32_t column = chunk.within ? columns[chunk.place] : -1;
+  const std::int32_t low = __reduce_min_sync(~0u, column < 0 ? 0x7fffffff : column);
+  const std::int32_t high = __reduce_max_sync(~0u, column), base = bases && high >= 0 ? low : 0;
+  if (bases && threadIdx.x % kChunk == 0) bases[chunk.number] = base;
+  if (high - base > reach) return tell(unfit, chunk.number);
+  if (chunk.within) indices[chunk.place] = static_cast<I>(column < 0 ? -1 : column - base);
+}
+
+template <class I>
+__global__ void __launch_bounds__(kBlock) lengthen_chunks(const I* indices, const std::int32_t* bases, int64 length,
+                                                          int64 of_line, int64 count, std::int32_t* columns) {
+  const Chunk chunk(length, of_line);
+  if (chunk.number >= count || !chunk.within) return;
+  columns[chunk.place] = column_from(indices[chunk.place], bases ? bases[chunk.number] : 0);
+}
+
+template <class I>
+__global__ void __launch_bounds__(kBlock) count_columns(const I* indices, int64 count, unsigned long long* found) {
+  const int64 stride = static_cast<int64>(gridDim.x) * blockDim.x;
+  unsigned long long mine = 0;
+  for (int64 e = thread_index(); e < count; e += stride) mine += !Columns<I>::padding(indices[e]);
+  for (int step = 16; step > 0; step /= 2) mine += __shfl_down_sync(0xffffffffu, mine, step);
+  if (threadIdx.x % 32 == 0 && mine > 0) atomicAdd(found, mine);
+}
+
+int64 length_of(Shape shape) { return shape.cols < 0 ? shape.rows : shape.cols; }
+
+}  // namespace
+
+}  // namespace cuda
+
+using namespace cuda;
+
+int64 write_short(const Array& columns, const ColumnArrays& to) {
+  const int64 length = length_of(columns.shape), count = ColumnArrays::bases_for(columns.shape).rows;
+  const Firsts unfit;
+  with_index_type(to.indices.dtype, [&](auto zero) {
+    using I = decltype(zero);
+    launch("shorten columns", shorten_chunks<I>, blocks(count * kChunk), dim3(kBlock), columns.as<const std::int32_t>(),
+           length, chunks_in(length), count, to.indices.as<I>(), to.bases ? to.bases->as<std::int32_t>() : nullptr,
+           reach_of(to.indices.dtype), unfit.outside());
+  });
+  const Fault fault = unfit.fault(Fault::outside);
+  return fault.kind == Fault::none ? -1 : fault.at;
+}
+
+void write_long(const Array& indices, const Array* bases, const Array& to) {
+  const int64 length = length_of(indices.shape), count = ColumnArrays::bases_for(indices.shape).rows;
+  with_index_type(indices.dtype, [&](auto zero) {
+    using I = decltype(zero);
+    launch("lengthen columns", lengthen_chunks<I>, blocks(count * kChunk), dim3(kBlock), indices.as<const I>(),
+           bases ? bases->as<const std::int32_t>() : nullptr, length, chunks_in(length), count, to.as<std::int32_t>());
+  });
+}
+
+int64 count_places(const Array& indices) {
+  const Scratch<unsigned long long> found(1);
+  CUDA_CALL(cudaMemsetAsync(found.get(), 0, sizeof(unsigned long long), stream()));
+  with_index_type(indices.dtype, [&](auto zero) {
+    using I = decltype(zero);
+    launch("count places", count_columns<I>, blocks(indices.size(), 4), dim3(kBlock), indices.as<const I>(),
+           indices.size(), found.get());
+  });
+  return static_cast<int64>(download(found.get(), 1)[0]);
+}
+
+}  // namespace diagsparse

@@ -1,0 +1,137 @@
+"""Short columns: options of layouts, their bytes and parts, what they cannot hold, and what the gate says of them."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cases import raises
+from formats import decode
+from formats import short as exact
+
+import diagsparse as ds
+
+ROWS = 70
+COLUMNS = [200, 255, 256, 3000, 65_535, 65_536, 300_000]  # about the limits of the types
+
+
+def banded(cols, dtype=float):
+    """Return a matrix whose entries lie close enough for 8 bits, wherever in the rows; some rows are empty."""
+    rng = np.random.default_rng(cols)
+    lengths = rng.integers(0, 90, ROWS) * (np.arange(ROWS) % 7 > 0)
+    first = np.linspace(0, cols - 180, ROWS).astype(int)
+    columns = [np.sort(rng.choice(180, length, replace=False)) + f for length, f in zip(lengths, first, strict=True)]
+    indptr = np.concatenate(([0], np.cumsum(lengths)))
+    values = rng.integers(1, 9, indptr[-1]).astype(dtype)
+    return sp.csr_array((values, np.concatenate(columns).astype(np.int32), indptr), shape=(ROWS, cols))
+
+
+def scattered(cols):
+    """Return a matrix whose entries lie anywhere."""
+    rng = np.random.default_rng(cols)
+    return sp.csr_array(sp.random_array((ROWS, cols), density=min(0.5, 60 / cols), rng=rng).tocsr())
+
+
+def host(A):
+    return {name: part.get() if hasattr(part, "get") else part for name, part in A.parts().items()}
+
+
+LAYOUTS = [("ellcsr", {}), ("ellcsr", {"boundary": 33}), ("ellcsr", {"boundary": 0})]
+
+
+@pytest.mark.parametrize("cols", COLUMNS)
+@pytest.mark.parametrize("bits", [8, 16])
+@pytest.mark.parametrize(("format", "layout"), LAYOUTS, ids=str)
+def test_layout(format, layout, bits, cols, device):
+    a = banded(cols)
+    csr = ds.csr_array(a).to(device)
+    options = layout | {"column_bits": bits}
+    A = csr.asformat(format, **options)
+    assert A.column_bits == bits and f"columns of {bits} bits" in repr(A)
+    assert type(A)._forecast(csr._summary(), **options) == A.nbytes
+    assert A.nbytes == sum(part.nbytes for part in host(A).values())
+    assert np.array_equal(decode(format, host(A), A.shape), a.toarray())
+    assert np.array_equal(A.toarray(), a.toarray()) and np.array_equal(A.T.copy().toarray(), a.T.toarray())
+    x, xt = np.arange(cols) % 11 - 5.0, np.arange(ROWS) % 7 - 3.0
+    for kernel in A.kernels("matvec"):
+        assert np.array_equal(A.matvec(x, kernel=kernel), a @ x), kernel
+        assert np.array_equal(A.matvec(x, alpha=2, beta=-1, out=(a @ x), kernel=kernel), a @ x), kernel
+    block = np.outer(x, [1, 2, -3.0])
+    assert np.array_equal(A @ block, a @ block) and np.array_equal(A @ np.asfortranarray(block), a @ block)
+    assert np.array_equal(A.T @ xt, a.T @ xt)
+
+
+@pytest.mark.parametrize(("format", "layout"), LAYOUTS, ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "complex64", "complex128"])
+def test_dtypes(format, layout, dtype, device):
+    a = banded(3000, dtype)
+    a.data *= 1 + 1j if np.dtype(dtype).kind == "c" else 1
+    A = ds.csr_array(a).to(device).asformat(format, column_bits=8, **layout)
+    x = (np.arange(3000) % 11 - 5).astype(dtype)
+    assert np.array_equal(A @ x, a @ x) and np.array_equal(A.conj() @ x, a.conj() @ x)
+    assert np.array_equal(A.H @ x[:ROWS], a.conj().T @ x[:ROWS])
+    assert np.array_equal((A @ A.T).toarray(), (a @ a.T).toarray())
+
+
+@pytest.mark.parametrize(("format", "layout"), LAYOUTS, ids=str)
+def test_other_ways_to_the_same_parts(format, layout, device, tmp_path):
+    A = ds.csr_array(banded(70_000)).to(device).asformat(format, column_bits=8, **layout)
+    ds.write(tmp_path / "a.npz", A)
+    names = ["values", *type(A)._structure, *type(A)._optional]
+    rebuilt = type(A)(tuple(A.parts()[name] for name in names if name in A.parts()), shape=A.shape)
+    for B in (A.copy(), A.astype("complex128"), A.to("cpu"), ds.read(tmp_path / "a.npz"), rebuilt):
+        assert B.column_bits == 8
+        assert all(np.array_equal(host(B)[name], host(A)[name]) for name in A.parts()), B
+    assert A.T.copy().column_bits == (A + A).column_bits == 8
+
+
+def test_leading_entries_end_where_8_bits_do(device):
+    columns = np.array([0, 1, 250, 255, 256, 2999])  # from 0 on 254 is reached
+    a = sp.csr_array((np.arange(1.0, 7), columns, [0, 6]), shape=(1, 3000))
+    A = ds.csr_array(a).to(device).asformat("ellcsr", boundary=6, column_bits=8)
+    parts = host(A)
+    assert parts["ell_indices"].tolist() == [[0, 1, 250, 255, 255, 255, 255, 255]] and parts["ell_bases"].tolist() == [
+        0
+    ]
+    assert parts["csr_indices"].tolist() == [255, 256, 2999] and "csr_bases" not in parts
+    assert np.array_equal(A.toarray(), a.toarray())
+
+
+def test_what_does_not_fit(device):
+    wide = ds.csr_array(scattered(300_000)).to(device)
+    with raises(ValueError, "ellcsr_array", "columns of 16 bits", "chunk 0", "more than 65534 apart"):
+        wide.asformat("ellcsr", boundary=0, column_bits=16)
+    A = ds.csr_array(scattered(60_000)).to(device)
+    B = A.asformat("ellcsr", boundary=0, column_bits=16)
+    assert B.csr_bases is None and np.array_equal(B.toarray(), A.toarray())
+    for bits, kind, words in ((12, ValueError, "expected one of 8, 16, 32"), ("8", TypeError, "expected a number")):
+        with raises(kind, "column_bits", words):
+            A.asformat("ellcsr", column_bits=bits)
+
+
+def test_the_gate_looks_at_short_columns(device):
+    A = ds.csr_array(banded(3000)).to(device).asformat("ellcsr", boundary=40, column_bits=8)
+    good = host(A)
+    assert np.array_equal(
+        exact.shorten(exact.lengthen(good["ell_indices"], good["ell_bases"]), "uint8", 3000)[1], good["ell_bases"]
+    )
+
+    def made(**changes):
+        parts = good | changes
+        names = ("values", "ell_indices", "csr_indices", "csr_indptr", "ell_bases")
+        return ds.ellcsr_array(tuple(parts[name] for name in names if name in parts), shape=A.shape, device=device)
+
+    assert np.array_equal(made().toarray(), A.toarray())
+    for base, words in ((-1, "outside"), (2990, "outside"), (2**31 - 1, "outside")):
+        bases = good["ell_bases"].copy()
+        bases[2] = base
+        with raises(ValueError, "ellcsr_array", words):
+            made(ell_bases=bases)
+    falling = good["ell_indices"].copy()
+    row = int(np.flatnonzero((falling != 255).sum(axis=1) > 2)[0])
+    falling[row, :2] = falling[row, 1::-1]
+    with raises(ValueError, "does not come after"):
+        made(ell_indices=falling)
+    with raises(ValueError, "ell_bases", "expected"):
+        made(ell_bases=good["ell_bases"][1:])
+    del good["ell_bases"]
+    with raises(ValueError, "ell_bases is missing", "uint8 does not hold the columns 0 to 2999"):
+        made()

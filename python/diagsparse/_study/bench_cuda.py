@@ -22,6 +22,7 @@ from . import bench_cases, bench_problem, gpu_peers
 from .bench_cuda_cases import CASES, Case
 from .bench_problem import Problem
 from .comparison import finite
+from .titles import is_cusparse
 
 _SAMPLE = 2e-4  # seconds of calls between two events: their own microsecond must not count
 _MOST = 0.3  # seconds of one contender's samples together; three there are always
@@ -82,7 +83,7 @@ def run(
         "dtype": np.dtype(dtype).name,
         "quick": quick,
         "copy_bandwidth": speed,
-        "ok": all(row["ok"] for row in rows if row["library"] == "diagsparse" and row["kernel"] != "cusparse"),
+        "ok": all(row["ok"] for row in rows if row["library"] == "diagsparse" and not is_cusparse(row["kernel"])),
         "rows": rows,
     }
 
@@ -131,7 +132,7 @@ def _run_case(
         report(i / len(contenders), f"{case.name}: {' '.join(contender[:3])}")
         rows.append(fields | _row(contender, problem, plain, case, where, samples))
     floor = next((row["floor_nbytes"] for row in rows if row["floor_nbytes"]), 0)
-    theirs = next((row["seconds"] for row in rows if row["kernel"] == "cusparse" and row["ok"]), None)
+    theirs = min((row["seconds"] for row in rows if is_cusparse(row["kernel"]) and row["ok"]), default=None)
     for row in rows:
         own, other = row["seconds"], row["counterpart_seconds"]
         row["floor_nbytes"] = floor
@@ -176,7 +177,7 @@ def _contenders(case: Case, problem: Problem, where: Place) -> Iterator[gpu_peer
         for kernel in where.core.kernels(FORMATS[format].format)[op]:
             if kernel in _SLOW and work > _SLOW_WORK:
                 continue
-            if kernel == "cusparse" and case.values:  # it has one type for all
+            if is_cusparse(kernel) and case.values:  # it has one type for all
                 continue
             yield "diagsparse", format, kernel, partial(problem.call, format, kernel)
     yield from gpu_peers.contenders(case.op, case.columns, problem.operands)

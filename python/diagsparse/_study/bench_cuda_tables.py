@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import groupby
+from math import inf
 from textwrap import shorten
 from typing import Any
 
 from .._places.memory import human
 from .._show import columns
-from .titles import TITLES
+from .titles import TITLES, is_cusparse
 
 _OPS = TITLES | {"matmul": "C = A B", "syrk": "C = A A^T, lower", "power": "y = A^k x"}
 
@@ -58,15 +59,21 @@ def summary(report: dict[str, Any]) -> str:
     """Return one Markdown table: the best kernel of each diagonal format beside cuSPARSE, CuPy and nvmath."""
     formats = ("dia", "hm", "cdm")
     beside = _has_counterparts(report)
-    others = {"cuSPARSE": {"kernel": "cusparse"}, "CuPy csr": {"library": "cupy", "format": "csr"}}
+    others: dict[str, Callable[[dict[str, Any]], bool]] = {
+        "cuSPARSE": lambda row: is_cusparse(row["kernel"]),  # its fastest
+        "CuPy csr": lambda row: (row["library"], row["format"]) == ("cupy", "csr"),
+    }
     if any(row["library"] == "nvmath" for row in report["rows"]):
-        others["nvmath dia"] = {"library": "nvmath"}
+        others["nvmath dia"] = lambda row: row["library"] == "nvmath"
     head = ["operation", "matrix", *formats, *others, "best vs cuSPARSE", "of copy", *["counterpart"] * beside]
     lines = [_line(head), "|---|---|" + "---:|" * (len(head) - 2)]
     for rows in _cases(report):
         fastest = [_fastest(rows, format) for format in formats]
         best = min((row for row in fastest if row), key=lambda row: row["seconds"], default=None)
-        theirs = [next((row for row in rows if fields.items() <= row.items()), None) for fields in others.values()]
+        theirs = [
+            min(filter(fits, rows), key=lambda row: row["seconds"] if row["ok"] else inf, default=None)
+            for fits in others.values()
+        ]
         cells = [*_product(rows[0]), *map(_seconds, fastest), *(_outcome(row) if row else "" for row in theirs)]
         cells += [_ratio(best["vs_cusparse"]), _of_copy(best)] if best else ["", ""]
         lines.append(_line(cells + [_named_counterpart(best) if best else ""] * beside))
@@ -119,7 +126,7 @@ def _ratio(value: float | None) -> str:
 
 def _of_copy(row: dict[str, Any]) -> str:
     """Return the speed beside a copy's, of our own kernels on diagonals and entries."""
-    ours = row["library"] == "diagsparse" and row["kernel"] != "cusparse"
+    ours = row["library"] == "diagsparse" and not is_cusparse(row["kernel"])
     return columns.digits(row["fraction"]) if ours and row["fraction"] else ""
 
 

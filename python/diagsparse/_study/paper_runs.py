@@ -40,7 +40,7 @@ def run(
         "versions": peers.versions() | (gpu_peers.versions(where) if where is not CPU else {}),
         "date": date.today().isoformat(),
         "quick": quick,
-        "ok": not any(column != "cuSPARSE" for row in made for column in row["failed"]),
+        "ok": all(column.startswith("cuSPARSE") for row in made for column in row["failed"]),
         "rows": made,
     }
 

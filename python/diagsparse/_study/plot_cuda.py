@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..plot import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure, save, set_up_cases
+from .titles import is_cusparse
 
 _MARKS = {  # label: colour, marker
     "dia": (SKY, "s"), "hm": (BLUE, "o"), "cdm": (GREEN, "^"), "csr": (PURPLE, "D"), "cuSPARSE": (YELLOW, "D"),
@@ -18,7 +19,7 @@ _PAPERS = ("tiled", "atomic", "atomic_split", "entry")
 def _label(row: dict[str, Any]) -> str:
     if row["library"] != "diagsparse":
         return f"{'CuPy' if row['library'] == 'cupy' else row['library']} {row['format']}"
-    if row["kernel"] == "cusparse":
+    if is_cusparse(row["kernel"]):
         return "cuSPARSE"
     return "paper's kernels" if row["kernel"] in _PAPERS else row["format"]
 
@@ -65,7 +66,7 @@ def _plot_roofline(axes: Any, report: dict[str, Any], names: list[str]) -> None:
         for best, color, marker in (
             (min((r for r in mine if r["library"] == "diagsparse" and r["format"] in ("dia", "hm", "cdm")),
                  key=lambda r: r["seconds"], default=None), BLUE, "o"),
-            (next((r for r in mine if r["kernel"] == "cusparse"), None), YELLOW, "D"),
+            (min((r for r in mine if is_cusparse(r["kernel"])), key=lambda r: r["seconds"], default=None), YELLOW, "D"),
         ):  # fmt: skip
             if best is None:
                 continue

@@ -7,6 +7,11 @@ from typing import Any
 TITLES = {"matvec": "y = A x", "matmul": "C = A A"}
 
 
+def is_cusparse(kernel: str) -> bool:
+    """Return whether a kernel of ours is a product of cuSPARSE's: ``cusparse``, ``cusparse_alg2``."""
+    return kernel.startswith("cusparse")
+
+
 def label(row: dict[str, Any], plain: bool = False) -> str:
     """Return ``hm``, ``hm planned``, ``SciPy dia``, ``MKL csr``: the column of a row."""
     library = {"diagsparse": "", "scipy": "SciPy ", "mkl": "MKL "}[row["library"]]

@@ -49,7 +49,7 @@ class Grouping {
  private:
   using Iterator = std::vector<Found>::const_iterator;
 
-  // What a chunk needs of a diagonal of B: its rows for A's offsets from `low` to `high`, and where they lie.
+  // What a bunch needs of a diagonal of B: its rows for A's offsets from `low` to `high`, and where they lie.
   struct Window {
     int64 low = 0, high = -1;
     std::int32_t place = 0;
@@ -68,14 +68,14 @@ class Grouping {
 
   void add_group(std::size_t first, std::size_t last) {
     const auto& c = layout_of(plan_.c).spans;
-    Group group{size(made_.c), 0, size(made_.chunks), 0};
+    Group group{size(made_.c), 0, size(made_.bunches), 0};
     for (std::size_t d = first; d < last; ++d) {
       made_.c.push_back(section(c[d], 0, rows_, 0));
     }
     find_pairs(first, last);
-    for (Iterator begin = found_.begin(); begin != found_.end();) begin = add_chunk(begin, found_.end());
+    for (Iterator begin = found_.begin(); begin != found_.end();) begin = add_bunch(begin, found_.end());
     group.c_end = size(made_.c);
-    group.chunk_end = size(made_.chunks);
+    group.bunch_end = size(made_.bunches);
     made_.groups.push_back(group);
   }
 
@@ -101,7 +101,7 @@ class Grouping {
 
   // Takes diagonals of A as long as their sections, windows and pairs fit; at least one. On one diagonal of A a
   // diagonal of B occurs once.
-  Iterator add_chunk(Iterator begin, Iterator end) {
+  Iterator add_bunch(Iterator begin, Iterator end) {
     int64 sections = 0, windows = 0, values_b = 0;
     Iterator next = begin;
     while (next != end) {
@@ -126,11 +126,11 @@ class Grouping {
       values_b += more_b;
       windows += more_windows;
     }
-    write_chunk(begin, next);
+    write_bunch(begin, next);
     return next;
   }
 
-  // Makes room for a chunk's pairs, by diagonal of C, and notes where each diagonal's begin.
+  // Makes room for a bunch's pairs, by diagonal of C, and notes where each diagonal's begin.
   void start_pairs(Iterator begin, Iterator end) {
     const std::int32_t before = size(made_.pairs);
     next_.assign(diagonals_ + 1, 0);
@@ -142,8 +142,8 @@ class Grouping {
   }
 
   // Sections and windows begin as many values after a 32-byte border as they do in global memory.
-  void write_chunk(Iterator begin, Iterator end) {
-    Chunk chunk{size(made_.a), 0, size(made_.b), 0, size(made_.pairs), 0, size(made_.starts), 0, 0, 0};
+  void write_bunch(Iterator begin, Iterator end) {
+    Bunch bunch{size(made_.a), 0, size(made_.b), 0, size(made_.pairs), 0, size(made_.starts), 0, 0, 0};
     const int a_border = kSector / a_item_, b_border = kSector / b_item_;
     std::int32_t a_end = 0, b_end = 0, last = -1, place = 0;  // of A's section at hand
     int64 offset = 0;
@@ -157,7 +157,7 @@ class Grouping {
         a_end = round_up(place + rows_, a_border);
       }
       Window& w = windows_[m->b];
-      if (offset == w.low) {  // the first time that the chunk meets it
+      if (offset == w.low) {  // the first time that the bunch meets it
         const Span& s = b_[m->b];
         const auto length = static_cast<std::int32_t>(rows_ + w.high - w.low);
         w.place = b_end + since_border(s.start - s.row + w.low, b_border);
@@ -168,15 +168,15 @@ class Grouping {
       made_.pairs[next_[m->c]++] = {place, w.place + in_window, m->block, m->count};
     }
     for (Iterator m = begin; m != end; ++m) windows_[m->b] = Window{};
-    chunk.a_end = size(made_.a);
-    chunk.b_end = size(made_.b);
-    chunk.pairs_end = size(made_.pairs);
-    chunk.b_at = a_end * a_item_;
-    chunk.pairs_at = chunk.b_at + b_end * b_item_;
-    chunk.list_at = chunk.pairs_at + (chunk.pairs_end - chunk.pairs) * static_cast<int>(sizeof(Pair));
-    const std::int32_t listed = chunk.a_end - chunk.a + chunk.b_end - chunk.b + 1;
-    made_.most_bytes = std::max(made_.most_bytes, chunk.list_at + 4 * listed);
-    made_.chunks.push_back(chunk);
+    bunch.a_end = size(made_.a);
+    bunch.b_end = size(made_.b);
+    bunch.pairs_end = size(made_.pairs);
+    bunch.b_at = a_end * a_item_;
+    bunch.pairs_at = bunch.b_at + b_end * b_item_;
+    bunch.list_at = bunch.pairs_at + (bunch.pairs_end - bunch.pairs) * static_cast<int>(sizeof(Pair));
+    const std::int32_t listed = bunch.a_end - bunch.a + bunch.b_end - bunch.b + 1;
+    made_.most_bytes = std::max(made_.most_bytes, bunch.list_at + 4 * listed);
+    made_.bunches.push_back(bunch);
   }
 
   const Plan& plan_;
@@ -185,8 +185,8 @@ class Grouping {
   const int64 budget_;
   std::vector<Found> found_;          // the group's
   std::vector<std::size_t> begin_a_;  // where each of A's diagonals begins among them
-  std::vector<Window> windows_;       // of the chunk at hand, by number of B's diagonal
-  std::vector<std::int32_t> next_;    // where each diagonal of C has its next pair in the chunk at hand
+  std::vector<Window> windows_;       // of the bunch at hand, by number of B's diagonal
+  std::vector<std::int32_t> next_;    // where each diagonal of C has its next pair in the bunch at hand
   int rows_ = 0, log_rows_ = 0, diagonals_ = 0;
   Lists made_;
 };

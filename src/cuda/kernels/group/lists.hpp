@@ -1,6 +1,6 @@
 // A product of scattered diagonals, cut so that operands are read into shared memory once for many uses.
 //
-// A group is neighbouring diagonals of C; its pairs (a, b) are taken in chunks of neighbouring diagonals of A. A chunk
+// A group is neighbouring diagonals of C; its pairs (a, b) are taken in bunches of neighbouring diagonals of A. A bunch
 // needs its diagonals of A for the block's rows, and of each diagonal of B a window: the block's rows, shifted by the
 // offsets of A that it meets. The more of C's diagonals a group has, the more often a window is used.
 #pragma once
@@ -22,7 +22,7 @@ struct Section {
   std::int64_t base, first, last;
   std::int32_t length, place;
 };
-struct Chunk {
+struct Bunch {
   std::int32_t a, a_end, b, b_end;  // its sections of A and of B
   std::int32_t pairs, pairs_end;    // its pairs, by diagonal of C
   std::int32_t starts;              // where each diagonal's pairs begin: shape.diagonals + 1 numbers, from 0
@@ -31,7 +31,7 @@ struct Chunk {
 };
 struct Group {
   std::int32_t c, c_end;  // sections of C
-  std::int32_t chunk, chunk_end;
+  std::int32_t bunch, bunch_end;
 };
 struct alignas(16) Pair {
   std::int32_t a, b;          // places of the first row's factors
@@ -41,11 +41,11 @@ struct alignas(16) Pair {
 struct Lists {
   GroupShape shape;
   std::vector<Group> groups;
-  std::vector<Chunk> chunks;
+  std::vector<Bunch> bunches;
   std::vector<Section> a, b, c;
   std::vector<Pair> pairs;
   std::vector<std::int32_t> starts;
-  std::int32_t most_bytes = 0;  // of shared memory, of a chunk
+  std::int32_t most_bytes = 0;  // of shared memory, of a bunch
 };
 
 // `budget`: bytes of shared memory for sections of `a_item`- and `b_item`-byte values, for the pairs and the list.

@@ -1,11 +1,11 @@
 // Kernel "group" of dia, hm and cdm: C = alpha op(A) op(B) + beta C of scattered diagonals.
 //
 //   op(A): m x l, op(B): l x n, C: m x n, any of the layouts, values of any two types.  lists: groups of C's diagonals,
-//   the chunks of each, and of a chunk its sections of A and B and its pairs (lists.hpp).
+//   the bunches of each, and of a bunch its sections of A and B and its pairs (lists.hpp).
 //
 // A block takes neighbouring rows of neighbouring diagonals of C (its shape), a warp a few of the diagonals, a thread a
 // few rows of each, whose sums stay in registers. The block brings A's diagonals and windows of B's into shared memory,
-// chunk after chunk, a bulk copy each (see fetch.cuh), and every window serves all of the group's diagonals that meet
+// bunch after bunch, a bulk copy each (see fetch.cuh), and every window serves all of the group's diagonals that meet
 // it: so A and B are read once for each group, where "row" reads them once for each pair. It wins where there are many
 // pairs (15 million multiply-adds, choice.cpp) and no bands. Each value of C is written once, and sums add up in the
 // order of A's offsets: the same bits on every run. The ends of diagonals are filled up with zeros: a sum that is
@@ -21,16 +21,16 @@ namespace diagsparse::cuda::group {
 namespace {
 
 constexpr int kWarps = 16;
-constexpr int kBudget = 110 << 10;  // bytes of shared memory for a chunk: two blocks fit a multiprocessor
+constexpr int kBudget = 110 << 10;  // bytes of shared memory for a bunch: two blocks fit a multiprocessor
 
 struct ResidentLists {
-  Array groups, chunks, a, b, c, pairs, starts;
+  Array groups, bunches, a, b, c, pairs, starts;
   GroupShape shape;
   int count = 0, shared = 0;
 
   explicit ResidentLists(const Lists& lists)
       : groups(upload(lists.groups)),
-        chunks(upload(lists.chunks)),
+        bunches(upload(lists.bunches)),
         a(upload(lists.a)),
         b(upload(lists.b)),
         c(upload(lists.c)),
@@ -41,13 +41,13 @@ struct ResidentLists {
         shared(lists.most_bytes) {}
   template <class F>
   void visit(const F& f) const {
-    for (const Array* array : {&groups, &chunks, &a, &b, &c, &pairs, &starts}) f(*array);
+    for (const Array* array : {&groups, &bunches, &a, &b, &c, &pairs, &starts}) f(*array);
   }
 };
 
 struct ListsOnDevice {
   const Group* groups;
-  const Chunk* chunks;
+  const Bunch* bunches;
   const Section *a, *b, *c;
   const Pair* pairs;
   const std::int32_t* starts;
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(32 * kWarps, 2)
   extern __shared__ __align__(kSector) char shared[];
   __shared__ Copies copies;
   __shared__ int left;  // copies that one thread cannot start
-  __shared__ Chunk chunks[2];
+  __shared__ Bunch bunches[2];
   __shared__ Section sections[Diagonals];  // of C
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const Group group = lists.groups[blockIdx.y];
@@ -103,28 +103,28 @@ __global__ void __launch_bounds__(32 * kWarps, 2)
   if (threadIdx.x == 0) {
     copies.begin(blockDim.x);
     left = 0;
-    if (group.chunk < group.chunk_end) chunks[0] = lists.chunks[group.chunk];
+    if (group.bunch < group.bunch_end) bunches[0] = lists.bunches[group.bunch];
   }
   for (int d = threadIdx.x; d < group.c_end - group.c; d += blockDim.x) sections[d] = lists.c[group.c + d];
-  for (int n = group.chunk; n < group.chunk_end; ++n) {
+  for (int n = group.bunch; n < group.bunch_end; ++n) {
     before_copies();
-    __syncthreads();  // the last chunk's sections are done with
-    const int round = n - group.chunk;
-    const Chunk& chunk = chunks[round % 2];
+    __syncthreads();  // the last bunch's sections are done with
+    const int round = n - group.bunch;
+    const Bunch& bunch = bunches[round % 2];
     const U* a_sections = reinterpret_cast<const U*>(shared);
-    const V* b_sections = reinterpret_cast<const V*>(shared + chunk.b_at);
-    const Pair* pairs = reinterpret_cast<const Pair*>(shared + chunk.pairs_at);
-    std::int32_t* list = reinterpret_cast<std::int32_t*>(shared + chunk.list_at);
-    const int a_count = chunk.a_end - chunk.a, brought = a_count + chunk.b_end - chunk.b;
+    const V* b_sections = reinterpret_cast<const V*>(shared + bunch.b_at);
+    const Pair* pairs = reinterpret_cast<const Pair*>(shared + bunch.pairs_at);
+    std::int32_t* list = reinterpret_cast<std::int32_t*>(shared + bunch.list_at);
+    const int a_count = bunch.a_end - bunch.a, brought = a_count + bunch.b_end - bunch.b;
     const auto copy_at = [&](int l) {  // sections of A, windows of B, and the pairs
-      if (l < a_count) return copy_of(lists.a[chunk.a + l], a, shared, i0);
-      if (l < brought) return copy_of(lists.b[chunk.b + l - a_count], b, shared + chunk.b_at, i0);
+      if (l < a_count) return copy_of(lists.a[bunch.a + l], a, shared, i0);
+      if (l < brought) return copy_of(lists.b[bunch.b + l - a_count], b, shared + bunch.b_at, i0);
       const auto bytes = [&](int at) { return reinterpret_cast<const char*>(lists.pairs + at); };
-      const int count = chunk.pairs_end - chunk.pairs;
-      return Copy{bytes(chunk.pairs),
-                  bytes(chunk.pairs),
-                  bytes(chunk.pairs_end),
-                  shared + chunk.pairs_at,
+      const int count = bunch.pairs_end - bunch.pairs;
+      return Copy{bytes(bunch.pairs),
+                  bytes(bunch.pairs),
+                  bytes(bunch.pairs_end),
+                  shared + bunch.pairs_at,
                   sizeof(Pair),
                   count,
                   0,
@@ -136,9 +136,9 @@ __global__ void __launch_bounds__(32 * kWarps, 2)
       if (copy.stored() && !copies.start(copy)) list[atomicAdd(&left, 1)] = l;
     }
     copies.started();
-    const std::int32_t* starts = lists.starts + chunk.starts + warp * each;
+    const std::int32_t* starts = lists.starts + bunch.starts + warp * each;
     const int start_at = lane <= each ? starts[lane] : 0;
-    if (threadIdx.x == 0 && n + 1 < group.chunk_end) chunks[(round + 1) % 2] = lists.chunks[n + 1];
+    if (threadIdx.x == 0 && n + 1 < group.bunch_end) bunches[(round + 1) % 2] = lists.bunches[n + 1];
     copies.wait(round);
     if (left > 0) {  // copies with gaps, dealt out evenly
       for (int p = warp; p < left; p += kWarps) start_by_warp(copy_at(list[p]), 0);
@@ -196,7 +196,7 @@ struct Matmul {
     const auto kept = groups_of<U, V>(plan);
     const auto sums = resident_sums(plan);
     const ListsOnDevice lists{kept->groups.template as<const Group>(),
-                              kept->chunks.template as<const Chunk>(),
+                              kept->bunches.template as<const Bunch>(),
                               kept->a.template as<const Section>(),
                               kept->b.template as<const Section>(),
                               kept->c.template as<const Section>(),

@@ -11,8 +11,9 @@ def test_a_small_run(device, tmp_path):
     made = paper_003.run(device=device, quick=True)
     assert made["ok"] and made["quick"] and len(made["rows"]) == 2, [row["failed"] for row in made["rows"]]
     for row in made["rows"]:
-        expected = {*paper_003.FORMATS, *(["warp2"] if device == "cuda" else ["SciPy csr"])}
-        assert expected <= set(row["times"]) and all(row["times"][name] > 0 for name in expected)
+        peers = [name for kernels in paper_003.KERNELS.values() for name in kernels.values()] + ["cuSPARSE sell"]
+        expected = {*paper_003.FORMATS, *(peers if device == "cuda" else ["SciPy csr"])}
+        assert expected == set(row["times"]) and all(row["times"][name] > 0 for name in expected), row["failed"]
         assert 0 <= row["error"] <= 1 and row["counts"]["reference"] == row["counts"]["width"] * row["n"]
         assert all(b["told"] == b["allocated"] for b in row["nbytes"].values())
     json.dumps(made)

@@ -2,9 +2,10 @@
 
 Mahmoud, Hoffmann, Reza, "Developing a New Storage Format and a Warp-Based SpMV Kernel for Configuration Interaction
 Sparse Matrices on the GPU", Computation 6(3):45, 2018: ten matrices of order 32768 (tables 3 and 4), what they take in
-each format (table 5), and a product with a vector (tables 6 to 9), in double precision. The paper's matrices are not
-published: `gallery.ci_matrix` makes ten of their counts. Its times come from a K20m. The matrices of order 1048576 in
-table 10 have no counts there; of the same density they would take 390 GB.
+each format (table 5), and a product with a vector in double precision, by the paper's kernel in blocks of 16, 32 and 64
+threads (tables 6 to 8) and beside others (table 9). The paper's matrices are not published: `gallery.ci_matrix` makes
+ten of their counts. Its times come from a K20m. The matrices of order 1048576 in table 10 have no counts there; of the
+same density they would take 390 GB.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from .._products.products import plan_matvec
 from ..measure import Progress
 from . import paper_runs
 from .exactness import MatvecCheck, vector
-from .paper_003_tables import BYTES, PAPER, SCIPY, markdown, plot_bench, text
+from .paper_003_tables import BLOCKS, BYTES, PAPER, SCIPY, markdown, plot_bench, text
 from .paper_runs import Contender, seconds_on
 
 __all__ = ["NAME", "markdown", "plot_bench", "run", "text"]
@@ -33,6 +34,10 @@ NAME = "tables-003"
 ORDER = 32_768
 LAYOUTS: dict[str, dict[str, int]] = {"sell": {"slice_height": 1024}}  # and the boundary of ellcsr
 FORMATS = ("csr", "sell", "jds", "csb", "ell", "ellcsr")
+KERNELS = {  # of a format, by name: what they are compared with, and the paper's
+    "csr": {"cusparse": "cuSPARSE", "cusparse_alg1": "cuSPARSE alg1", "cusparse_alg2": "cuSPARSE alg2"},
+    "ellcsr": {"warp2": "warp2"} | {f"block_{threads}": name for threads, name in BLOCKS.items()},
+}
 
 
 def run(*, device: str = "cuda", quick: bool = False, progress: Progress | None = None) -> dict[str, Any]:
@@ -83,6 +88,8 @@ def _contenders(a: Any, where: Place, row: dict[str, Any]) -> Iterator[Contender
             yield name, partial(_planned, A, x, kernel), seconds
     if where is CPU:
         yield SCIPY, lambda: (partial(a.__matmul__, host), a @ host), seconds
+    else:  # in slices of the height that is chosen by the bytes
+        yield "cuSPARSE sell", lambda: _planned(csr.asformat("sell"), x, "cusparse"), seconds
 
 
 def _counts(a: Any) -> dict[str, Any]:
@@ -124,8 +131,8 @@ def _agree(row: dict[str, Any]) -> bool:
 def _kernels(A: SparseArray) -> Iterator[tuple[str, str]]:
     """Yield the columns of a format: its default, and by name what the paper compares."""
     yield A.format, ""
-    for kernel, name in (("cusparse", "cuSPARSE"), ("warp2", "warp2")):
-        if kernel in A.kernels("matvec") and A.format in ("csr", "ellcsr"):
+    for kernel, name in KERNELS.get(A.format, {}).items():
+        if kernel in A.kernels("matvec"):
             yield name, kernel
 
 

@@ -65,7 +65,7 @@ BUDGET = {
     "cuda/kernels/rows/merge.cu": 16,
     "cuda/kernels/rows/shares.cu": 2,
     "cuda/kernels/rows/scatter.cu": 16,
-    "cuda/kernels/rows/stream.cu": 24,
+    "cuda/kernels/rows/stream.cu": 32,
     "cuda/kernels/rows/terms.cu": 27,
     "cuda/kernels/sell.cu": 41,
     "cuda/matrices/convert.cu": 28,

@@ -4,9 +4,9 @@
 //
 // Lanes threads (1 to 32) take a row, every Lanes-th entry each, and their partial sums meet by shuffles; a row of
 // blocks takes every gridDim.y-th column of x. Lanes of a row read neighbouring entries, and of x what these ask for,
-// through the caches. One thread a row reads what lies apart, a whole warp idles on short rows: so "threads_per_row",
-// the default, takes as many as the mean row asks for. "sequential" is the slow, obvious reference. The order of a sum
-// is fixed: the same bits on every run.
+// through the caches. One thread a row reads what lies apart, a whole warp idles on short rows: so "threads_per_row"
+// takes as many as the mean row asks for. "sequential" is the slow, obvious reference. The order of a sum is fixed: the
+// same bits on every run.
 #include "device/dense.cuh"
 #include "device/lanes.cuh"
 #include "kernels/row_kernels.hpp"
@@ -96,10 +96,6 @@ struct Alone {
 void prepare(const Matrix& a, Op op) { rows_of(a, op.transposed); }
 
 }  // namespace
-
-void prepare_transpose(const Matrix& a, Op op) {
-  if (op.transposed) prepare(a, op);
-}
 
 MatvecRow gather_by_threads() { return {"threads_per_row", every_pair<Threads, MatvecKernel>(), prepare}; }
 MatvecRow gather_by_row() { return {"row", every_pair<Row, MatvecKernel>(), prepare}; }

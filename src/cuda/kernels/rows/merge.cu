@@ -143,7 +143,7 @@ template <class U, class V>
 struct Merge {
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     using T = Product<U, V>;
-    const std::shared_ptr<ResidentShares> shares = shares_of(a, op, kSteps, Cut::steps);
+    const std::shared_ptr<ResidentShares> shares = shares_of_steps(a, op, kSteps);
     const int64 count = shares->count;
     if (count == 0 || x.cols == 0) return;
     dim3 grid(static_cast<unsigned>(count), static_cast<unsigned>(std::min<int64>(x.cols, 1024)));
@@ -155,7 +155,7 @@ struct Merge {
   }
 };
 
-void prepare(const Matrix& a, Op op) { shares_of(a, op, kSteps, Cut::steps); }
+void prepare(const Matrix& a, Op op) { shares_of_steps(a, op, kSteps); }
 
 }  // namespace
 

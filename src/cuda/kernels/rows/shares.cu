@@ -1,20 +1,30 @@
-#include "kernels/rows/shares.hpp"
-
 #include "device/resident.cuh"
 #include "entries/coordinates.cuh"
+#include "kernels/rows/shares.hpp"
 
 namespace diagsparse::cuda::rows {
 
 namespace {
 
+constexpr int kEntry = 4;                    // steps of an entry, in shares of whole rows
+constexpr int64 kShares = 1024, kFew = 256;  // shares that fill a GPU; entries that are worth a block
+
+// The steps that a share has, and those of an entry; the end of a row is one. whole: shares of whole rows.
+struct Cut {
+  int64 steps;
+  int entry;
+  bool whole;
+};
+
 __global__ void __launch_bounds__(kBlock)
-    find_first(const std::int64_t* indptr, int64 rows, int64 count, int each, Cut cut, std::int64_t* first) {
+    find_first(const std::int64_t* indptr, int64 rows, int64 count, const Cut cut, std::int64_t* first) {
   const int64 share = thread_index();
   if (share > count) return;
-  const int64 step = min(share * each, indptr[rows] + rows);
-  const int64 next = bisect(0, rows, [&](int64 i) { return indptr[i] + i < step; });  // the first to begin there
-  const bool within = next == rows || indptr[next] + next > step;                     // a row that began before goes on
-  first[share] = cut == Cut::steps && within && step < indptr[rows] + rows ? next - 1 : next;
+  const auto begin = [&](int64 i) { return cut.entry * indptr[i] + i; };
+  const int64 all = begin(rows), step = min(share * cut.steps, all);
+  const int64 next = bisect(0, rows, [&](int64 i) { return begin(i) < step; });  // the first to begin there
+  const bool within = next == rows || begin(next) > step;                        // a row that began before goes on
+  first[share] = !cut.whole && within && step < all ? next - 1 : next;
 }
 
 __global__ void __launch_bounds__(kBlock)
@@ -25,25 +35,43 @@ __global__ void __launch_bounds__(kBlock)
   if (threadIdx.x % 32 == 0) atomicMax(longest, mine);
 }
 
-}  // namespace
-
-std::shared_ptr<ResidentShares> shares_of(const Matrix& a, Op op, int each, Cut cut) {
+// cut_of(longest row) says how the rows are shared out.
+template <class CutOf>
+std::shared_ptr<ResidentShares> shares_of(const Matrix& a, Op op, const std::string& name, const CutOf& cut_of) {
   // Other formats, and the transpose, may share what is kept: the index says whose rows these are.
   const RowIndex index = rows_of(a, op.transposed);
-  const std::string key = std::string(cut == Cut::rows ? "whole" : "cut") + " shares of " + std::to_string(each) +
-                          ", " + std::to_string(reinterpret_cast<std::uintptr_t>(index.indptr));
+  const std::string key = name + ", " + std::to_string(reinterpret_cast<std::uintptr_t>(index.indptr));
   return keep<ResidentShares>(a.kept(), key.c_str(), [&] {
     const auto made = std::make_shared<ResidentShares>();
     const int64 rows = op.transposed ? a.cols : a.rows;
-    made->count = ceil_div(rows + a.values.size(), each);
-    made->first = Array::empty(DType::i64, {made->count + 1});
-    launch("find shares", find_first, blocks(made->count + 1), dim3(kBlock), index.indptr, rows, made->count, each, cut,
-           made->first.as<std::int64_t>());
     const Scratch<unsigned long long> longest(1);
     CUDA_CALL(cudaMemsetAsync(longest.get(), 0, sizeof(unsigned long long), stream()));
     launch("find longest", find_longest, blocks(rows), dim3(kBlock), index.indptr, rows, longest.get());
     made->longest = static_cast<int64>(download(longest.get(), 1)[0]);
+
+    const Cut cut = cut_of(rows, made->longest);
+    made->count = ceil_div(cut.entry * a.values.size() + rows, cut.steps);
+    made->first = Array::empty(DType::i64, {made->count + 1});
+    launch("find shares", find_first, blocks(made->count + 1), dim3(kBlock), index.indptr, rows, made->count, cut,
+           made->first.as<std::int64_t>());
     return made;
+  });
+}
+
+}  // namespace
+
+std::shared_ptr<ResidentShares> shares_of_steps(const Matrix& a, Op op, int steps) {
+  return shares_of(a, op, "shares of " + std::to_string(steps) + " steps",
+                   [&](int64, int64) { return Cut{steps, 1, false}; });
+}
+
+std::shared_ptr<ResidentShares> shares_of_rows(const Matrix& a, Op op, int entries) {
+  return shares_of(a, op, "rows of " + std::to_string(entries) + " entries", [&](int64 rows, int64 longest) {
+    // Rows begin among the first `most` entries of a share, so one of up to entries - most always fits.
+    const int64 nnz = a.values.size(), mean = nnz / std::max<int64>(rows, 1);
+    const int64 most = std::max<int64>(entries - std::min(longest, 128 + mean), entries / 2);
+    const int64 even = (nnz + rows / kEntry) / kShares;
+    return Cut{kEntry * std::clamp(even, kFew, most), kEntry, true};
   });
 }
 

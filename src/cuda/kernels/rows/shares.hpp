@@ -6,6 +6,9 @@
 //     indptr   0     2                 7  7     8
 //     steps    e0 e1 r0 e2 e3 e4 e5 e6 r1 r2 e7 r3
 //              |--- share 0 ----|--- share 1 ----|
+//
+// Shares of whole rows take the rows that begin among their steps, so they go on to the end of the last one. There an
+// entry counts as kEntry steps: the end of a row costs less than an entry, and entries are what has to fit.
 #pragma once
 
 #include "core/matrix.hpp"
@@ -23,9 +26,11 @@ struct ResidentShares {
   }
 };
 
-enum class Cut { steps, rows };  // a share begins where its steps do, or with the first row that begins among them
+// Shares of `steps` steps of the rows of op(A); kept with A.
+std::shared_ptr<ResidentShares> shares_of_steps(const Matrix& a, Op op, int steps);
 
-// Shares of `each` steps of the rows of op(A); kept with A.
-std::shared_ptr<ResidentShares> shares_of(const Matrix& a, Op op, int each, Cut cut);
+// Shares of whole rows with at most `entries` entries, but for a last row that is longer than most: without that one a
+// share has at most as many. A matrix with few entries is cut into smaller ones. Kept with A.
+std::shared_ptr<ResidentShares> shares_of_rows(const Matrix& a, Op op, int entries);
 
 }  // namespace diagsparse::cuda::rows

@@ -7,7 +7,7 @@ namespace diagsparse::cuda {
 
 static FormatKernels make() {
   using namespace rows;
-  return {{gather_by_threads(), gather_by_warp(), scatter_entries(), cusparse::matvec()}, {}};
+  return {{gather_by_stream(), gather_by_threads(), gather_by_warp(), scatter_entries(), cusparse::matvec()}, {}};
 }
 static const RegisterKernels registered("coo", 0, make);
 

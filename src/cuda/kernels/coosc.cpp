@@ -6,7 +6,7 @@
 
 namespace diagsparse::cuda {
 
-static FormatKernels make() { return kernels_on_lines_and_pairs(rows::gather_by_threads().name.c_str()); }
+static FormatKernels make() { return kernels_on_lines_and_pairs(rows::gather_by_stream().name.c_str()); }
 static const RegisterKernels registered("coosc", 0, make);
 
 }  // namespace diagsparse::cuda

@@ -19,7 +19,7 @@ static const char* choose(const Plan& plan, DType, DType) {
 
 static FormatKernels make() {
   using namespace rows;
-  return {{gather_by_threads(), gather_by_warp(), gather_by_row(), gather_by_stream(), gather_by_merge(),
+  return {{gather_by_stream(), gather_by_threads(), gather_by_warp(), gather_by_row(), gather_by_merge(),
            gather_by_one(), cusparse::matvec(), cusparse::matvec_alg1(), cusparse::matvec_alg2()},
           {multiply_by_hash(), multiply_by_terms(), multiply_by_warp(), multiply_by_row(), multiply_by_one(),
            cusparse::matmul()},

@@ -10,10 +10,10 @@ namespace rows {
 // y = alpha op(A) x + beta y. These gather the rows of op(A) and sum each in a fixed order: the same bits on every run.
 // Where A is stored by columns (csc, or a transposed csr or coo), the first call sorts an index of its rows and keeps
 // it with A: 12 bytes an entry.
+MatvecRow gather_by_stream();   // "stream": a block takes rows, reads their entries in order and sums in shared memory
 MatvecRow gather_by_threads();  // "threads_per_row": 2 to 32 threads take a row, by the mean length of the rows
 MatvecRow gather_by_row();      // "row": a thread takes a row
 MatvecRow gather_by_warp();     // "warp_per_row": a warp takes a row
-MatvecRow gather_by_stream();   // "stream": a block takes rows, reads their entries in order and sums in shared memory
 MatvecRow gather_by_merge();    // "merge": each thread takes as many entries and ends of rows as the others
 MatvecRow gather_by_one();      // "sequential": one thread takes all rows
 
@@ -21,13 +21,13 @@ MatvecRow gather_by_one();      // "sequential": one thread takes all rows
 // their last bits from run to run.
 MatvecRow scatter_entries();  // "entry": a thread takes an entry
 
-// What formats that store rows do with a transpose: "threads_per_row" over an index of its rows, which is kept with A.
+// What formats that store rows do with a transpose: "stream" over an index of its rows, which is kept with A.
 template <class U, class V>
 void gather_transpose(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-  static const MatvecKernel gather = gather_by_threads().typed(dtype_of<U>(), dtype_of<V>());
+  static const MatvecKernel gather = gather_by_stream().typed(dtype_of<U>(), dtype_of<V>());
   gather(a, op, alpha, x, beta, y);
 }
-void prepare_transpose(const Matrix& a, Op op);  // makes the index; nothing where op is no transpose
+void prepare_transpose(const Matrix& a, Op op);  // makes what it keeps; nothing where op is no transpose
 
 // C = alpha A B + beta C, of csr.
 MatmulRow multiply_by_hash();   // "hash": 4 to 32 threads take a row of C, whose sums they hold in shared memory

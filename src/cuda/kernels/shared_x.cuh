@@ -24,7 +24,8 @@
 
 namespace diagsparse::cuda::hybrid {
 
-constexpr int kSharers = 1024;  // threads of a block
+constexpr int kSharers = 1024;               // threads of a block
+constexpr int kLeading = 4, kFollowing = 2;  // neighbouring places that a lane takes at once
 
 // Where the second half of the columns begins in each row.
 struct ResidentHalves {
@@ -71,44 +72,76 @@ std::shared_ptr<ResidentHalves> halves_of(const Matrix& m, const A& a) {
     launch("find halves", find_halves<A>, blocks(a.rows), dim3(kBlock), a, ceil_div(a.cols, 2),
            made->head.template as<std::int32_t>(), made->rest.template as<std::int64_t>(), before.get());
     const auto told = download(static_cast<const unsigned long long*>(before.get()), 2);
-    // H200: an entry of the rest takes as long as 2.2 leading ones.
-    const auto work = [](double leading, double following) { return leading + 2.2 * following; };
+    // H200: an entry of the rest takes as long as 1.4 leading ones.
+    const auto work = [](double leading, double following) { return leading + 1.4 * following; };
     const double leading = static_cast<double>(a.rows) * a.width, following = m.values.size() - leading;
     made->share = work(told[0], told[1]) / work(leading, following);
     return made;
   });
 }
 
-// The sum of a lane over places from `begin` to `end` of a line, which starts at place `line` and at chunk `chunk`:
-// Each neighbouring ones at once, Ahead times that on their way. element(j) is what x has in column j.
-template <int Each, int Ahead, class T, class U, class I, class F>
-__device__ T sum_places(const Columns<I>& columns, const U* values, int64 line, int64 chunk, int64 begin, int64 end,
-                        bool conj, const F& element) {
+// Places from `begin` to `end` of a line, which starts at place `first` and `into` places after the start of `chunk`.
+struct Stretch {
+  int64 first, chunk;
+  int into, begin, end;
+};
+
+// The sum of a lane over them: Each neighbouring ones at once, Ahead times that on their way. x has part[j - from] in
+// column j.
+template <int Each, int Ahead, class T, class U, class I, class V>
+__device__ T sum_stretch(const Stretch s, const Columns<I>& columns, const U* values, bool conj, const V* part,
+                         int from) {
   T sum{};
-  for (int64 at = begin / Each * Each + threadIdx.x % 32 * Each; at < end; at += 32 * Each * Ahead) {
-    U value[Ahead][Each];
-    I index[Ahead][Each];
-    std::int32_t base[Ahead] = {};
+  const U* const value = values + s.first;
+  const I* const index = columns.indices + s.first;
+  for (int at = s.begin / Each * Each + threadIdx.x % 32 * Each; at < s.end; at += 32 * Each * Ahead) {
+    U v[Ahead][Each];
+    I j[Ahead][Each];
+    int base[Ahead];
 #pragma unroll
     for (int k = 0; k < Ahead; ++k) {
-      const int64 e = at + 32 * Each * k;
-      if (e >= end) continue;
-      load_once(values + line + e, value[k]);
-      load_once(columns.indices + line + e, index[k]);
-      if (sizeof(I) < 4 && columns.bases) base[k] = load(columns.bases + chunk + e / kChunk);
+      const int e = at + 32 * Each * k;
+      base[k] = -from;
+      if (e >= s.end) continue;
+      if (e + Each <= s.end) {
+        load_once(value + e, v[k]);
+        load_once(index + e, j[k]);
+      } else {  // nothing is read beyond the last one
+#pragma unroll
+        for (int q = 0; q < Each; ++q) {
+          if (e + q < s.end) v[k][q] = load_once(value + e + q), j[k][q] = load_once(index + e + q);
+        }
+      }
+      if (sizeof(I) < 4 && columns.bases) base[k] += load(columns.bases + s.chunk + (s.into + e) / kChunk);
     }
 #pragma unroll
     for (int k = 0; k < Ahead; ++k) {
 #pragma unroll
       for (int q = 0; q < Each; ++q) {
-        const int64 e = at + 32 * Each * k + q;
-        if (e < begin || e >= end || Columns<I>::padding(index[k][q])) continue;
-        sum += multiply(conjugate_if(conj, value[k][q]), element(base[k] + index[k][q]));
+        const int e = at + 32 * Each * k + q;
+        if (e >= s.begin && e < s.end && !Columns<I>::padding(j[k][q])) {
+          sum += multiply(conjugate_if(conj, v[k][q]), part[base[k] + j[k][q]]);
+        }
       }
     }
   }
   return sum;
 }
+
+// What a row has in a part of the columns.
+struct RowPart {
+  Stretch leading, following;
+
+  template <class A>
+  __device__ RowPart(const A& a, int64 i, const std::int32_t* head, const std::int64_t* rest, bool second) {
+    const int width = static_cast<int>(a.width), middle = head ? load(head + i) : width;
+    const int64 begin = load(a.indptr + i), end = load(a.indptr + i + 1), cut = rest ? load(rest + i) : end;
+    const int64 first = second ? cut : begin, line = first / kFollowing * kFollowing;
+    const int skipped = static_cast<int>(first - line), count = static_cast<int>((second ? end : cut) - first);
+    leading = {i * a.width, i * a.chunks, 0, second ? middle : 0, second ? width : middle};
+    following = {line, line / kChunk, static_cast<int>(line % kChunk), skipped, skipped + count};
+  }
+};
 
 // The first `first_blocks` blocks take the columns below `half`, the others the rest; then both leave their sums of
 // rows in `others`, which is null where there is one part.
@@ -118,26 +151,29 @@ __global__ void __launch_bounds__(kSharers, 1)
               const std::int64_t* rest, int first_blocks, Product<U, V>* y, Product<U, V>* others,
               const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
+  constexpr int ahead = is_complex<T> ? 1 : 3;  // as many as registers hold
   extern __shared__ double2 shared[];
   V* const part = reinterpret_cast<V*>(shared);
   const bool second = static_cast<int>(blockIdx.x) >= first_blocks;
-  const int64 from = second ? half : 0, to = second ? a.cols : half;
-  for (int64 j = from + threadIdx.x; j < to; j += kSharers) part[j - from] = load(x + j);
+  const int from = second ? static_cast<int>(half) : 0, to = static_cast<int>(second ? a.cols : half);
+  for (int j = from + threadIdx.x; j < to; j += kSharers) part[j - from] = load(x + j);
   __syncthreads();
-  const auto element = [&](std::int32_t j) { return part[j - from]; };
 
   const int64 warps = (second ? gridDim.x - first_blocks : first_blocks) * (kSharers / 32);
-  const int64 warp = (second ? blockIdx.x - first_blocks : blockIdx.x) * (kSharers / 32) + threadIdx.x / 32;
-  for (int64 i = warp; i < a.rows; i += warps) {
-    const int64 middle = head ? head[i] : a.width, cut = rest ? rest[i] : a.indptr[i + 1];
-    const int64 begin = second ? middle : 0, end = second ? a.width : middle;
-    T sum = sum_places<4, 1, T>(a.head, a.head_values, i * a.width, i * a.chunks, begin, end, conj, element);
-    sum += sum_places<2, 2, T>(a.rest, a.rest_values, 0, 0, second ? cut : a.indptr[i], second ? a.indptr[i + 1] : cut,
-                               conj, element);
+  int64 i = (second ? blockIdx.x - first_blocks : blockIdx.x) * (kSharers / 32) + threadIdx.x / 32;
+  if (i >= a.rows) return;
+  for (RowPart row(a, i, head, rest, second);;) {
+    const int64 next = i + warps;
+    const RowPart following(a, min(next, a.rows - 1), head, rest, second);  // on its way meanwhile
+    T sum = sum_stretch<kLeading, 1, T>(row.leading, a.head, a.head_values, conj, part, from);
+    sum += sum_stretch<kFollowing, ahead, T>(row.following, a.rest, a.rest_values, conj, part, from);
     sum = sum_of_lanes<32>(sum);
-    if (threadIdx.x % 32 != 0) continue;
-    if (others) (second ? others + a.rows : others)[i] = sum;
-    else update.one(y + i, sum);
+    if (threadIdx.x % 32 == 0) {
+      if (others) (second ? others + a.rows : others)[i] = sum;
+      else update.one(y + i, sum);
+    }
+    if (next >= a.rows) return;
+    i = next, row = following;
   }
 }
 
@@ -152,7 +188,7 @@ __global__ void __launch_bounds__(kBlock)
 template <class A>
 bool worth_sharing(const A& a, int64 places, const void* values) {
   constexpr int64 few = 1 << 20;  // places, which a GPU reads in the time that it takes to begin
-  const bool whole = a.width % 4 == 0 && reinterpret_cast<std::uintptr_t>(values) % 16 == 0;
+  const bool whole = a.width % kLeading == 0 && reinterpret_cast<std::uintptr_t>(values) % 16 == 0;
   return whole && places > few && places > 64 * a.rows && places > 16 * a.cols;
 }
 

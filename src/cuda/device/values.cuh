@@ -62,11 +62,15 @@ inline __device__ void load_once(const T* p, T (&out)[N]) {
   using Piece = std::conditional_t<
       bytes % 16 == 0, uint4,
       std::conditional_t<bytes == 8, uint2, std::conditional_t<bytes == 4, unsigned, unsigned short>>>;
-  static_assert(bytes % sizeof(Piece) == 0);
+  if constexpr (N == 1) {
+    out[0] = load_once(p);
+  } else {
+    static_assert(bytes % sizeof(Piece) == 0);
 #pragma unroll
-  for (int k = 0; k < bytes / static_cast<int>(sizeof(Piece)); ++k) {
-    const Piece piece = __ldcs(reinterpret_cast<const Piece*>(p) + k);
-    __builtin_memcpy(reinterpret_cast<char*>(out) + k * sizeof(Piece), &piece, sizeof(Piece));
+    for (int k = 0; k < bytes / static_cast<int>(sizeof(Piece)); ++k) {
+      const Piece piece = __ldcs(reinterpret_cast<const Piece*>(p) + k);
+      __builtin_memcpy(reinterpret_cast<char*>(out) + k * sizeof(Piece), &piece, sizeof(Piece));
+    }
   }
 }
 // Written once and not read soon.

@@ -11,9 +11,9 @@
 //     row 0    a a a a a a a  |  . . a . .       blocks of part 0     a warp a row
 //     row 1    a a a a a a .  |  a . . . .       blocks of part 1     a warp a row
 //
-// Each part has as many blocks as its work asks for. A lane takes four neighbouring leading entries, or two of the
-// rest, at once. Two parts leave a sum each for a row, which another kernel adds. The order of a sum follows from the
-// matrix: the same bits on every run.
+// Each part has as many blocks as its work asks for. Of short columns a lane takes four neighbouring
+// leading entries, or two of the rest, at once. Two parts leave a sum each for a row, which another kernel adds. The
+// order of a sum follows from the matrix: the same bits on every run.
 #pragma once
 
 #include "device/bisection.cuh"
@@ -24,8 +24,13 @@
 
 namespace diagsparse::cuda::hybrid {
 
-constexpr int kSharers = 1024;               // threads of a block
-constexpr int kLeading = 4, kFollowing = 2;  // neighbouring places that a lane takes at once
+constexpr int kSharers = 1024;  // threads of a block
+
+// Neighbouring places that a lane takes at once: of short columns, for which widths are multiples of 4, more than one.
+template <class I>
+constexpr int kLeading = sizeof(I) < 4 ? 4 : 1;
+template <class I>
+constexpr int kFollowing = sizeof(I) < 4 ? 2 : 1;
 
 // Where the second half of the columns begins in each row.
 struct ResidentHalves {
@@ -103,15 +108,8 @@ __device__ T sum_stretch(const Stretch s, const Columns<I>& columns, const U* va
       const int e = at + 32 * Each * k;
       base[k] = -from;
       if (e >= s.end) continue;
-      if (e + Each <= s.end) {
-        load_once(value + e, v[k]);
-        load_once(index + e, j[k]);
-      } else {  // nothing is read beyond the last one
-#pragma unroll
-        for (int q = 0; q < Each; ++q) {
-          if (e + q < s.end) v[k][q] = load_once(value + e + q), j[k][q] = load_once(index + e + q);
-        }
-      }
+      load_once(value + e, v[k]);
+      load_once(index + e, j[k]);
       if (sizeof(I) < 4 && columns.bases) base[k] += load(columns.bases + s.chunk + (s.into + e) / kChunk);
     }
 #pragma unroll
@@ -128,18 +126,23 @@ __device__ T sum_stretch(const Stretch s, const Columns<I>& columns, const U* va
   return sum;
 }
 
-// What a row has in a part of the columns.
+// What a row has in a part of the columns. `odd` is the count of all that follow leading entries, where it is odd: then
+// the last one has no neighbour to be read with, and is left out.
 struct RowPart {
   Stretch leading, following;
+  bool lacks_last;
 
-  template <class A>
-  __device__ RowPart(const A& a, int64 i, const std::int32_t* head, const std::int64_t* rest, bool second) {
+  template <class I, class U>
+  __device__ RowPart(const EllCsr<U, I>& a, int64 i, const std::int32_t* head, const std::int64_t* rest, int64 odd,
+                     bool second) {
     const int width = static_cast<int>(a.width), middle = head ? load(head + i) : width;
     const int64 begin = load(a.indptr + i), end = load(a.indptr + i + 1), cut = rest ? load(rest + i) : end;
-    const int64 first = second ? cut : begin, line = first / kFollowing * kFollowing;
-    const int skipped = static_cast<int>(first - line), count = static_cast<int>((second ? end : cut) - first);
+    const int64 first = second ? cut : begin, stop = second ? end : cut, line = first / kFollowing<I> * kFollowing<I>;
+    lacks_last = stop == odd && stop > first;
+    const int skipped = static_cast<int>(first - line);
     leading = {i * a.width, i * a.chunks, 0, second ? middle : 0, second ? width : middle};
-    following = {line, line / kChunk, static_cast<int>(line % kChunk), skipped, skipped + count};
+    following = {line, line / kChunk, static_cast<int>(line % kChunk), skipped,
+                 static_cast<int>(stop - line) - lacks_last};
   }
 };
 
@@ -148,10 +151,10 @@ struct RowPart {
 template <class I, class U, class V>
 __global__ void __launch_bounds__(kSharers, 1)
     sum_parts(const EllCsr<U, I> a, bool conj, const V* x, int64 half, const std::int32_t* head,
-              const std::int64_t* rest, int first_blocks, Product<U, V>* y, Product<U, V>* others,
+              const std::int64_t* rest, int64 odd, int first_blocks, Product<U, V>* y, Product<U, V>* others,
               const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
-  constexpr int ahead = is_complex<T> ? 1 : 3;  // as many as registers hold
+  constexpr int ahead = is_complex<T> ? 1 : sizeof(I) < 4 ? 3 : 4;  // as many as registers hold
   extern __shared__ double2 shared[];
   V* const part = reinterpret_cast<V*>(shared);
   const bool second = static_cast<int>(blockIdx.x) >= first_blocks;
@@ -162,11 +165,15 @@ __global__ void __launch_bounds__(kSharers, 1)
   const int64 warps = (second ? gridDim.x - first_blocks : first_blocks) * (kSharers / 32);
   int64 i = (second ? blockIdx.x - first_blocks : blockIdx.x) * (kSharers / 32) + threadIdx.x / 32;
   if (i >= a.rows) return;
-  for (RowPart row(a, i, head, rest, second);;) {
+  for (RowPart row(a, i, head, rest, odd, second);;) {
     const int64 next = i + warps;
-    const RowPart following(a, min(next, a.rows - 1), head, rest, second);  // on its way meanwhile
-    T sum = sum_stretch<kLeading, 1, T>(row.leading, a.head, a.head_values, conj, part, from);
-    sum += sum_stretch<kFollowing, ahead, T>(row.following, a.rest, a.rest_values, conj, part, from);
+    const RowPart following(a, min(next, a.rows - 1), head, rest, odd, second);  // on its way meanwhile
+    T sum = sum_stretch < kLeading<I>, sizeof(I) < 4 ? 1 : ahead,
+      T > (row.leading, a.head, a.head_values, conj, part, from);
+    sum += sum_stretch<kFollowing<I>, ahead, T>(row.following, a.rest, a.rest_values, conj, part, from);
+    if (row.lacks_last && threadIdx.x % 32 == 0) {
+      sum += multiply(conjugate_if(conj, load(a.rest_values + odd - 1)), part[a.follows(odd - 1) - from]);
+    }
     sum = sum_of_lanes<32>(sum);
     if (threadIdx.x % 32 == 0) {
       if (others) (second ? others + a.rows : others)[i] = sum;
@@ -184,11 +191,12 @@ __global__ void __launch_bounds__(kBlock)
   if (i < rows) update.one(y + i, sums[i] + sums[rows + i]);
 }
 
-// Whether rows are long enough, and read in whole pieces.
-template <class A>
-bool worth_sharing(const A& a, int64 places, const void* values) {
+// Whether rows are long enough, and may be read in whole pieces.
+template <class I, class U>
+bool worth_sharing(const EllCsr<U, I>& a, int64 places, const void* values) {
   constexpr int64 few = 1 << 20;  // places, which a GPU reads in the time that it takes to begin
-  const bool whole = a.width % kLeading == 0 && reinterpret_cast<std::uintptr_t>(values) % 16 == 0;
+  const bool whole =
+      kLeading<I> == 1 || (a.width % kLeading<I> == 0 && reinterpret_cast<std::uintptr_t>(values) % 16 == 0);
   return whole && places > few && places > 64 * a.rows && places > 16 * a.cols;
 }
 
@@ -216,9 +224,10 @@ bool share_x(const Matrix& m, const EllCsr<U, I>& a, Op op, Scalar alpha, const 
   const int shared = static_cast<int>(half * sizeof(V));
   const int count = device.multiprocessors;
   const Update<T> update(alpha, beta);
+  const int64 follow = m.values.size() - a.rows * a.width, odd = follow % kFollowing<I> ? follow : -1;
   if (!cut) {
     launch_shared("ellcsr matvec", sum_parts<I, U, V>, dim3(count), dim3(kSharers), shared, a, op.conjugated,
-                  x.as<const V>(), half, nullptr, nullptr, count, y.as<T>(), nullptr, update);
+                  x.as<const V>(), half, nullptr, nullptr, odd, count, y.as<T>(), nullptr, update);
     return true;
   }
   const std::shared_ptr<ResidentHalves> halves = halves_of(m, a);
@@ -226,7 +235,7 @@ bool share_x(const Matrix& m, const EllCsr<U, I>& a, Op op, Scalar alpha, const 
   const Scratch<T> sums(2 * a.rows);
   launch_shared("ellcsr matvec", sum_parts<I, U, V>, dim3(count), dim3(kSharers), shared, a, op.conjugated,
                 x.as<const V>(), half, halves->head.template as<const std::int32_t>(),
-                halves->rest.template as<const std::int64_t>(), first, y.as<T>(), sums.get(), update);
+                halves->rest.template as<const std::int64_t>(), odd, first, y.as<T>(), sums.get(), update);
   launch("add parts", add_parts<T>, blocks(a.rows), dim3(kBlock), static_cast<const T*>(sums.get()), a.rows, y.as<T>(),
          update);
   return true;

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from . import short
+
 EXAMPLE = {  # what the header of src/cpp/formats draws
     "indices": [[0, 0, 1, 2], [1, 1, 2, 3], [-1, 2, 3, 4]],
     "values": [[1.0, 9, 10, 11], [5, 2, 3, 4], [0, 6, 7, 8]],
@@ -11,7 +13,8 @@ ORDER = "values", "indices"
 
 def decode(parts, shape):
     A = np.zeros(shape, parts["values"].dtype)
-    for row, values in zip(parts["indices"], parts["values"], strict=True):
+    columns = short.lengthen(parts["indices"], parts.get("bases"))
+    for row, values in zip(columns, parts["values"], strict=True):
         for i, (j, value) in enumerate(zip(row, values, strict=True)):
             if j >= 0:
                 A[i, j] += value
@@ -33,4 +36,6 @@ def draw(case, dense, mask):
     for i, row in enumerate(mask):
         indices[: lengths[i], i] = np.flatnonzero(row)
         values[: lengths[i], i] = dense[i, row]
-    return (values, indices, *([lengths] if case.chance(0.5) else [])), {}
+    indices, *bases = short.drawn(case, indices, dense.shape[1])
+    lengths = [lengths] if case.chance(0.5) else [None] * len(bases)
+    return (values, indices, *lengths, *bases), {}

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from . import short
+
 EXAMPLE = {  # what the header of src/cpp/formats draws
     "indices": [[0, 0], [1, 1], [-1, 2], [1, 2], [2, 3], [3, 4]],
     "values": [[1.0, 9], [5, 2], [0, 6], [10, 11], [3, 4], [7, 8]],
@@ -13,14 +15,14 @@ ORDER = "values", "indices", "slice_indptr"
 
 def decode(parts, shape):
     A = np.zeros(shape, parts["values"].dtype)
-    values, indices = np.asarray(parts["values"]), np.asarray(parts["indices"])
-    height = indices.shape[1]
+    values, height = np.asarray(parts["values"]), np.shape(parts["indices"])[1]
+    columns = short.lengthen(np.ravel(parts["indices"]), parts.get("bases"))
     rows = parts.get("row_order", range(shape[0]))
     for p, i in enumerate(rows):
         begin, end = (parts["slice_indptr"][p // height + k] for k in (0, 1))
         for place in range(begin + p % height, end, height):
-            if indices.flat[place] >= 0:
-                A[i, indices.flat[place]] += values.flat[place]
+            if columns[place] >= 0:
+                A[i, columns[place]] += values.flat[place]
     return A
 
 
@@ -50,4 +52,6 @@ def draw(case, dense, mask):
         indices[first : first + lengths[i], p % height] = np.flatnonzero(mask[i])
         values[first : first + lengths[i], p % height] = dense[i, mask[i]]
     optional = [order, lengths[order]][: case.pick([1, 2])] if (order != np.arange(m)).any() or case.chance(0.5) else []
-    return (values, indices, starts * height, *optional), {}
+    columns, *bases = short.drawn(case, indices.ravel(), dense.shape[1])
+    optional += [None] * (2 - len(optional)) if bases else []
+    return (values, columns.reshape(indices.shape), starts * height, *optional, *bases), {}

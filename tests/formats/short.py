@@ -34,3 +34,14 @@ def shorten(columns, dtype, cols):
     assert short[lines >= 0].max(initial=0) <= most
     indices = np.where(lines < 0, most + 1, short).astype(dtype).reshape(np.shape(columns))
     return indices, None if cols <= most + 1 else bases.ravel()
+
+
+def drawn(case, columns, cols):
+    """Return columns as they are, or short: indices, and bases where the type needs them."""
+    dtype = case.pick([None, None, np.uint16, np.uint8])
+    if dtype is None:
+        return (columns,)
+    try:
+        return tuple(part for part in shorten(columns, dtype, cols) if part is not None)
+    except AssertionError:  # they lie too far apart
+        return (columns,)

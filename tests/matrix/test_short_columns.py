@@ -13,11 +13,14 @@ ROWS = 70
 COLUMNS = [200, 255, 256, 3000, 65_535, 65_536, 300_000]  # about the limits of the types
 
 
-def banded(cols, dtype=float):
-    """Return a matrix whose entries lie close enough for 8 bits, wherever in the rows; some rows are empty."""
+def banded(cols, dtype=float, format="ellcsr"):
+    """Return a matrix whose entries lie close enough for 8 bits; some rows are empty.
+
+    In ell and sell rows share a base: there they lie near each other, else anywhere.
+    """
     rng = np.random.default_rng(cols)
     lengths = rng.integers(0, 90, ROWS) * (np.arange(ROWS) % 7 > 0)
-    first = np.linspace(0, cols - 180, ROWS).astype(int)
+    first = np.linspace(0 if format == "ellcsr" else max(0, cols - 250), cols - 180, ROWS).astype(int)
     columns = [np.sort(rng.choice(180, length, replace=False)) + f for length, f in zip(lengths, first, strict=True)]
     indptr = np.concatenate(([0], np.cumsum(lengths)))
     values = rng.integers(1, 9, indptr[-1]).astype(dtype)
@@ -35,13 +38,16 @@ def host(A):
 
 
 LAYOUTS = [("ellcsr", {}), ("ellcsr", {"boundary": 33}), ("ellcsr", {"boundary": 0})]
+LAYOUTS += [("ell", {}), ("ell", {"row_lengths": True})]
+LAYOUTS += [("sell", {"slice_height": height}) for height in (32, 8, 7, 100)]
+LAYOUTS += [("sell", {"slice_height": 16, "sigma": 32}), ("sell", {"slice_height": 11, "row_lengths": True})]
 
 
 @pytest.mark.parametrize("cols", COLUMNS)
 @pytest.mark.parametrize("bits", [8, 16])
 @pytest.mark.parametrize(("format", "layout"), LAYOUTS, ids=str)
 def test_layout(format, layout, bits, cols, device):
-    a = banded(cols)
+    a = banded(cols, format=format)
     csr = ds.csr_array(a).to(device)
     options = layout | {"column_bits": bits}
     A = csr.asformat(format, **options)
@@ -62,7 +68,7 @@ def test_layout(format, layout, bits, cols, device):
 @pytest.mark.parametrize(("format", "layout"), LAYOUTS, ids=str)
 @pytest.mark.parametrize("dtype", ["float32", "complex64", "complex128"])
 def test_dtypes(format, layout, dtype, device):
-    a = banded(3000, dtype)
+    a = banded(3000, dtype, format)
     a.data *= 1 + 1j if np.dtype(dtype).kind == "c" else 1
     A = ds.csr_array(a).to(device).asformat(format, column_bits=8, **layout)
     x = (np.arange(3000) % 11 - 5).astype(dtype)
@@ -73,10 +79,10 @@ def test_dtypes(format, layout, dtype, device):
 
 @pytest.mark.parametrize(("format", "layout"), LAYOUTS, ids=str)
 def test_other_ways_to_the_same_parts(format, layout, device, tmp_path):
-    A = ds.csr_array(banded(70_000)).to(device).asformat(format, column_bits=8, **layout)
+    A = ds.csr_array(banded(70_000, format=format)).to(device).asformat(format, column_bits=8, **layout)
     ds.write(tmp_path / "a.npz", A)
     names = ["values", *type(A)._structure, *type(A)._optional]
-    rebuilt = type(A)(tuple(A.parts()[name] for name in names if name in A.parts()), shape=A.shape)
+    rebuilt = type(A)(tuple(A.parts().get(name) for name in names), shape=A.shape)
     for B in (A.copy(), A.astype("complex128"), A.to("cpu"), ds.read(tmp_path / "a.npz"), rebuilt):
         assert B.column_bits == 8
         assert all(np.array_equal(host(B)[name], host(A)[name]) for name in A.parts()), B
@@ -99,6 +105,10 @@ def test_what_does_not_fit(device):
     wide = ds.csr_array(scattered(300_000)).to(device)
     with raises(ValueError, "ellcsr_array", "columns of 16 bits", "chunk 0", "more than 65534 apart"):
         wide.asformat("ellcsr", boundary=0, column_bits=16)
+    for format in ("ell", "sell"):
+        for bits in (8, 16):
+            with raises(ValueError, f"{format}_array: columns of {bits} bits", "chunk", f"{2**bits - 2} apart"):
+                wide.asformat(format, column_bits=bits)
     A = ds.csr_array(scattered(60_000)).to(device)
     B = A.asformat("ellcsr", boundary=0, column_bits=16)
     assert B.csr_bases is None and np.array_equal(B.toarray(), A.toarray())
@@ -135,3 +145,32 @@ def test_the_gate_looks_at_short_columns(device):
     del good["ell_bases"]
     with raises(ValueError, "ell_bases is missing", "uint8 does not hold the columns 0 to 2999"):
         made()
+
+
+@pytest.mark.parametrize("format", ["ell", "sell"])
+def test_the_gate_looks_at_short_columns_of_rows_that_lie_turned(format, device):
+    def parts(cols):
+        A = ds.csr_array(banded(cols, format=format)).to(device).asformat(format, column_bits=8)
+        names = ["values", *type(A)._structure, *type(A)._optional]
+        return {name: host(A).get(name) for name in names}
+
+    def made(parts, cols, **changes):
+        given = tuple((parts | changes).values())
+        return getattr(ds, f"{format}_array")(given, shape=(ROWS, cols), device=device)
+
+    few, many = parts(200), parts(3000)
+    assert few["bases"] is None and made(few, 200).nnz == made(few, 200).copy().nnz
+    for base in (-1, 2990, 2**31 - 1):
+        bases = np.full_like(many["bases"], base)
+        with raises(ValueError, f"{format}_array", "outside"):
+            made(many, 3000, bases=bases)
+    falling = few["indices"].copy()
+    falling[:2] = falling[1::-1]
+    with raises(ValueError, "does not come after"):
+        made(few, 200, indices=falling)
+    with raises(ValueError, "bases holds", "expected"):
+        made(many, 3000, bases=many["bases"][1:])
+    with raises(ValueError, "bases is missing", "uint8 does not hold the columns 0 to 2999"):
+        made(many, 3000, bases=None)
+    with raises(ValueError, "bases is given, but uint8 holds the columns 0 to 199"):
+        made(few, 200, bases=many["bases"])

@@ -81,7 +81,7 @@ def damaged(name, change):
     A = ds.sell_array(np.tril(np.ones((5, 4))), slice_height=2, sigma=5, row_lengths=True)
     parts = {part: values.copy() for part, values in A.parts().items()}
     parts[name] = change(parts[name])
-    return tuple(parts[part] for part in ("values", *A._structure, *A._optional))
+    return tuple(parts.get(part) for part in ("values", *A._structure, *A._optional))
 
 
 def put(at, value):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from .._matrix.summary import Summary
-from .format import Format
+from . import short
 from .options import yes_or_no
 
 
-class ell_array(Format):
+class ell_array(short.OneColumnArray):
     """ELLPACK: every row padded to the longest one; entry w of all rows lie side by side.
 
     Parameters
@@ -17,7 +17,8 @@ class ell_array(Format):
     arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or the parts
         The parts are ``(values, indices)`` or ``(values, indices, row_lengths)``: values and indices of shape
         (width, m), indices ascending in each row and then -1, where its padding begins; row_lengths of shape (m,).
-        Values are shared, the rest is copied.
+        Indices of type uint8 or uint16 are short columns; where the columns of the matrix do not fit, bases come last,
+        with None in the place of missing row_lengths. Values are shared, the rest is copied.
     shape : tuple, optional
         Needed with the parts.
     dtype, copy, device, max_bytes
@@ -25,11 +26,21 @@ class ell_array(Format):
     row_lengths : bool, default False
         Whether the length of every row is stored too (ELLPACK-R): 4 bytes a row, and kernels need not look for the
         padding.
+    column_bits : {32, 16, 8}, default 32
+        Bits of a column. Fewer make short columns, which count from a base that 32 neighbouring rows share for each of
+        their entries.
+
+    Raises
+    ------
+    ValueError, TypeError, MemoryError
+        For parts that do not fit each other, columns that so few bits do not reach, more bytes than there are.
 
     Notes
     -----
-    Bytes: ``width m (itemsize + 4)``, and ``4 m`` with row_lengths: one long row makes all of them long. Padding is
-    never multiplied, so infinities in x stay where they belong. Products of two matrices are made as `csr_array`.
+    Bytes: ``width m (itemsize + 4)``, and ``4 m`` with row_lengths: one long row makes all of them long. With short
+    columns the first 4 becomes 2 or 1, and ``4 width ceil(m / 32)`` come in addition where the matrix has more columns
+    than the bits can count, 65535 or 255. Padding is never multiplied, so infinities in x stay where they belong.
+    Products of two matrices are made as `csr_array`.
 
     The layout of the NVIDIA teaching kit's module 10, and of Bell and Garland (2009); row lengths as in Vazquez,
     Ortega, Fernandez and Garzon (2010).
@@ -46,14 +57,14 @@ class ell_array(Format):
 
     format = "ell"
     _structure = ("indices",)
-    _optional = ("row_lengths",)
+    _optional = ("row_lengths", "bases")
     _two_dimensional = ("values", "indices")
     _padded = True
-    _options = {"row_lengths": yes_or_no}
+    _options = {"row_lengths": yes_or_no, "column_bits": short.column_bits}
 
     @property
     def indices(self) -> Any:
-        """Column of every entry, int32 (width, m), -1 in the padding; zero-copy."""
+        """Column of every entry, (width, m), int32 and -1 in the padding, or short; zero-copy."""
         return self.parts()["indices"]
 
     @property
@@ -67,11 +78,16 @@ class ell_array(Format):
         return self._matrix.values.shape[0]
 
     def _layout(self) -> dict[str, int]:
-        return {"row_lengths": int("row_lengths" in self._matrix.parts())}
+        return super()._layout() | {"row_lengths": int("row_lengths" in self._matrix.parts())}
 
     def _told(self) -> str:
-        return f"width {self.width}, "
+        return f"width {self.width}, {super()._told()}"
 
     @classmethod
-    def _forecast(cls, s: Summary, *, row_lengths: int = 0, **options: int) -> int:
-        return s.longest_row * s.shape[0] * (s.itemsize + 4) + 4 * s.shape[0] * row_lengths
+    def _places(cls, s: Summary, **options: int) -> int:
+        return s.longest_row * s.shape[0]
+
+    @classmethod
+    def _forecast(cls, s: Summary, *, row_lengths: int = 0, column_bits: int = 32, **options: int) -> int:
+        (m, n), width = s.shape, s.longest_row
+        return width * m * s.itemsize + short.nbytes(column_bits, n, width, m) + 4 * m * row_lengths

@@ -7,16 +7,14 @@ from typing import Any
 import numpy as np
 
 from .._matrix.summary import Summary
-from .._places.backend import Place
 from . import short
-from .format import Format
 from .options import count
 
 _LIMITS = {"boundary": "entries", "boundary_column": "column"}  # what each of them limits
 _TOGETHER = 4  # of which widths are multiples where columns are short
 
 
-class ellcsr_array(Format):
+class ellcsr_array(short.ShortColumns):
     """The leading entries of each row side by side, row after row, the rest of it as in csr.
 
     Parameters
@@ -99,28 +97,18 @@ class ellcsr_array(Format):
         return self.parts().get("csr_bases")
 
     @property
-    def column_bits(self) -> int:
-        """Bits of the columns of leading entries: 32, 16 or 8."""
-        return short.bits_of(self._matrix.parts()["ell_indices"])
-
-    @property
     def width(self) -> int:
         """Leading entries for which every row has room."""
         return self._matrix.parts()["ell_indices"].shape[1]
 
-    def _layout(self) -> dict[str, int]:
-        return {"column_bits": self.column_bits}
-
     def _told(self) -> str:
-        bits = f"columns of {self.column_bits} bits, " if self.column_bits < 32 else ""
-        return f"width {self.width}, {bits}"
+        return f"width {self.width}, {super()._told()}"
 
     @classmethod
     def _index_type(cls, name: str, shape: tuple[int, int], given: dict[str, Any]) -> np.dtype:
-        bits = short.bits_of(given["ell_indices"])
-        if name == "ell_indices":
-            return short.index_type(bits)
-        return short.index_type(max(bits, 16)) if name == "csr_indices" else super()._index_type(name, shape, given)
+        if name == "csr_indices":
+            return short.index_type(max(short.bits_of(given["ell_indices"]), 16))
+        return super()._index_type(name, shape, given)
 
     @classmethod
     def _completed(cls, s: Summary, options: dict[str, int]) -> dict[str, int]:
@@ -136,24 +124,24 @@ class ellcsr_array(Format):
     @classmethod
     def _forecast(cls, s: Summary, **options: int) -> int:
         (m, n), bits = s.shape, options.get("column_bits", 32)
-        options = cls._completed(s, options)
-        limits = {_LIMITS[name]: value for name, value in options.items() if name in _LIMITS}
-        width = limits["entries"] if "entries" in limits else s.leading(**limits)[0]
-        if bits < 32:
-            width += -width % _TOGETHER
-        if short.has_bases(bits, n):
-            limits["reach"] = short.reach(bits)
-        rest = s.beyond(limits["entries"]) if [*limits] == ["entries"] else s.entries - s.leading(**limits)[1]
+        width, rest = cls._shares(s, **options)
         columns = short.nbytes(bits, n, m, width) + short.nbytes(max(bits, 16), n, 1, rest)
         return (width * m + rest) * s.itemsize + columns + 8 * (m + 1)
 
     @classmethod
-    def _from_csr_beside(cls, s: Summary, place: Place, **options: int) -> int:
-        if options.get("column_bits", 32) == 32:
-            return 0
-        wide = options | {"column_bits": 32}  # columns are made of 32 bits first
-        return cls._forecast(s, **wide) - s.stored * s.itemsize
+    def _shares(cls, s: Summary, **options: int) -> tuple[int, int]:
+        """Return the width, and how many entries do not lead."""
+        bits, options = options.get("column_bits", 32), cls._completed(s, options)
+        limits = {_LIMITS[name]: value for name, value in options.items() if name in _LIMITS}
+        width = limits["entries"] if "entries" in limits else s.leading(**limits)[0]
+        if bits < 32:
+            width += -width % _TOGETHER
+        if short.has_bases(bits, s.shape[1]):
+            limits["reach"] = short.reach(bits)
+        rest = s.beyond(limits["entries"]) if [*limits] == ["entries"] else s.entries - s.leading(**limits)[1]
+        return width, rest
 
-    def _to_csr_beside(self, s: Summary) -> int:
-        places = self._matrix.values.size if self.column_bits < 32 else 0
-        return super()._to_csr_beside(s) + 4 * places  # columns of 32 bits
+    @classmethod
+    def _places(cls, s: Summary, **options: int) -> int:
+        width, rest = cls._shares(s, **options)
+        return width * s.shape[0] + rest

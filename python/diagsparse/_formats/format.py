@@ -60,7 +60,7 @@ class Format(Constructed, Operators, Elementwise, Totals, Conversions, Views, Pr
     def _from_tuple(
         cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, max_bytes: int | None
     ) -> SparseArray:
-        given = cls._by_name(tuple(as_numpy(part, cls.__name__) for part in arg))
+        given = {name: as_numpy(part, cls.__name__) for name, part in cls._by_name(arg).items()}
         kept = value_dtype(given["values"].dtype, dtype, cls.__name__)
         taken = given.pop("values")
         values = np.array(taken, kept, order="C") if copy else np.require(taken, kept, ["C", "A"])
@@ -90,13 +90,15 @@ class Format(Constructed, Operators, Elementwise, Totals, Conversions, Views, Pr
 
     @classmethod
     def _by_name(cls, arg: tuple[Any, ...]) -> dict[str, Any]:
-        """Return the parts that a user gave in their order."""
+        """Return the parts that a user gave in their order; None is an optional one that is missing."""
         names = ("values", *cls._structure, *cls._optional)
         if not 1 + len(cls._structure) <= len(arg) <= len(names):
             optional = "".join(f"[, {name}]" for name in cls._optional)
             expected = f"({', '.join(('values', *cls._structure))}{optional})"
             raise ValueError(f"{cls.__name__}: got {len(arg)} parts, expected {expected}")
-        given = dict(zip(names, arg, strict=False))
+        given = {
+            name: part for name, part in zip(names, arg, strict=False) if not (part is None and name in cls._optional)
+        }
         for name, part in given.items():
             shape = tuple(np.shape(part) if owners.owner_of(part) is None else part.shape)
             if len(shape) != (2 if name in cls._two_dimensional else 1):

@@ -7,14 +7,14 @@ from typing import Any
 from .._matrix.forecasts import sorting
 from .._matrix.summary import Summary
 from .._places.backend import Place
-from .format import Format
+from . import short
 from .options import integer, yes_or_no
 
 _HEIGHTS = 32, 16, 8  # of slices, from which one is chosen
 _SPARE = 1.02  # how many times the fewest bytes a higher one may take
 
 
-class sell_array(Format):
+class sell_array(short.OneColumnArray):
     """Sliced ELLPACK, SELL-C-sigma: slices of rows, each padded to its own longest row and stored as `ell_array`.
 
     Parameters
@@ -24,7 +24,8 @@ class sell_array(Format):
         values and indices of shape (places / slice_height, slice_height), indices ascending in each row of the matrix
         and then -1, where its padding begins; slice_indptr of shape (slices + 1,), where each slice begins, in
         elements; row_order of shape (m,), which row of the matrix each stored row is; row_lengths of the stored rows.
-        Values are shared, the rest is copied.
+        Indices of type uint8 or uint16 are short columns; where the columns of the matrix do not fit, bases come last,
+        with None in the place of what is missing before them. Values are shared, the rest is copied.
     shape : tuple, optional
         Needed with the parts.
     dtype, copy, device, max_bytes
@@ -38,11 +39,21 @@ class sell_array(Format):
     row_lengths : bool, default False
         Whether the length of every row is stored too: 4 bytes a row, and kernels need not look for the padding.
 
+    column_bits : {32, 16, 8}, default 32
+        Bits of a column. Fewer make short columns, which count from a base that 32 neighbouring places share: in slices
+        of 32 rows one entry of each.
+
+    Raises
+    ------
+    ValueError, TypeError, MemoryError
+        For parts that do not fit each other, columns that so few bits do not reach, more bytes than there are.
+
     Notes
     -----
     Bytes: ``places (itemsize + 4) + 8 (slices + 1)``, ``4 m`` for row_order where sigma > 1, and ``4 m`` with
-    row_lengths. Padding is never multiplied, so infinities in x stay where they belong. Products of two matrices are
-    made as `csr_array`.
+    row_lengths. With short columns the 4 of a place becomes 2 or 1, and ``4 ceil(places / 32)`` come in addition where
+    the matrix has more columns than the bits can count, 65535 or 255. Padding is never multiplied, so infinities in x
+    stay where they belong. Products of two matrices are made as `csr_array`.
 
     The slices are those of Monakov, Lokhmotov and Avetisyan (2010), the sorting that of Kreutzer, Hager, Wellein,
     Fehske and Bishop (2014).
@@ -57,14 +68,19 @@ class sell_array(Format):
 
     format = "sell"
     _structure = ("indices", "slice_indptr")
-    _optional = ("row_order", "row_lengths")
+    _optional = ("row_order", "row_lengths", "bases")
     _two_dimensional = ("values", "indices")
     _padded = True
-    _options = {"slice_height": integer(1, 1024), "sigma": integer(1, 2**31 - 1), "row_lengths": yes_or_no}
+    _options = {
+        "slice_height": integer(1, 1024),
+        "sigma": integer(1, 2**31 - 1),
+        "row_lengths": yes_or_no,
+        "column_bits": short.column_bits,
+    }
 
     @property
     def indices(self) -> Any:
-        """Column of every entry, int32, slice_height elements a row, -1 in the padding; zero-copy."""
+        """Column of every entry, slice_height elements a row, int32 and -1 in the padding, or short; zero-copy."""
         return self.parts()["indices"]
 
     @property
@@ -90,13 +106,13 @@ class sell_array(Format):
     def kernels(self, operation: str = "matvec") -> list[str]:
         """Return the names of the kernels of an operation, the default first; cuSPARSE's takes no sorted rows."""
         names = super().kernels(operation)
-        return names if self.row_order is None else [name for name in names if name != "cusparse"]
+        return names if "row_order" not in self._matrix.parts() else [name for name in names if name != "cusparse"]
 
     def _layout(self) -> dict[str, int]:
-        return {"row_lengths": int("row_lengths" in self._matrix.parts())}
+        return super()._layout() | {"row_lengths": int("row_lengths" in self._matrix.parts())}
 
     def _told(self) -> str:
-        return f"slices of {self.slice_height}, "
+        return f"slices of {self.slice_height}, {super()._told()}"
 
     @classmethod
     def _completed(cls, s: Summary, options: dict[str, int]) -> dict[str, int]:
@@ -107,11 +123,18 @@ class sell_array(Format):
         return options | {"slice_height": next(height for height in _HEIGHTS if nbytes[height] <= enough)}
 
     @classmethod
-    def _forecast(cls, s: Summary, **options: int) -> int:
-        rows, height, sigma = s.shape[0], cls._completed(s, options)["slice_height"], options.get("sigma", 1)
-        slices, beside = -(-rows // height), options.get("row_lengths", 0) + (sigma > 1)
-        return s.places_in_slices(height, sigma) * (s.itemsize + 4) + 8 * (slices + 1) + 4 * rows * beside
+    def _places(cls, s: Summary, **options: int) -> int:
+        return s.places_in_slices(cls._completed(s, options)["slice_height"], options.get("sigma", 1))
 
     @classmethod
-    def _from_csr_beside(cls, s: Summary, place: Place, *, sigma: int = 1, **options: int) -> int:
-        return sorting(s.shape[0], s.itemsize, place) if sigma > 1 else 0
+    def _forecast(cls, s: Summary, **options: int) -> int:
+        (rows, cols), places, options = s.shape, cls._places(s, **options), cls._completed(s, options)
+        columns = short.nbytes(options.get("column_bits", 32), cols, 1, places)
+        pointers = 8 * (-(-rows // options["slice_height"]) + 1)
+        beside = options.get("row_lengths", 0) + (options.get("sigma", 1) > 1)
+        return places * s.itemsize + columns + pointers + 4 * rows * beside
+
+    @classmethod
+    def _from_csr_beside(cls, s: Summary, place: Place, **options: int) -> int:
+        sorts = sorting(s.shape[0], s.itemsize, place) if options.get("sigma", 1) > 1 else 0
+        return max(sorts, super()._from_csr_beside(s, place, **options))

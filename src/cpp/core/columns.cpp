@@ -4,6 +4,29 @@
 
 namespace diagsparse {
 
+namespace {
+
+const Indices& parts_of(const Matrix& m) { return static_cast<const Indices&>(*m.structure); }
+
+Array in_lines(const Array& indices, Lines lines) {
+  return lines == Lines::rows ? indices : indices.slice(0, {indices.size(), -1});
+}
+
+// The matrix with these columns in the place of its own.
+Matrix with_columns(const Matrix& m, ColumnArrays columns) {
+  const Shape shape = m.structure->values_shape;
+  std::vector<Part> arrays{{"indices", columns.indices.slice(0, shape)}};
+  for (const Part& part : parts_of(m).parts()) {
+    if (part.first != "indices" && part.first != "bases") arrays.push_back(part);
+  }
+  if (columns.bases) arrays.emplace_back("bases", std::move(*columns.bases));
+  return {std::make_shared<const Indices>(m.structure->format, m.rows, m.cols, std::move(arrays), shape,
+                                          m.structure->stored()),
+          m.values};
+}
+
+}  // namespace
+
 DType index_type(int64 bits) {
   if (bits == 8) return DType::u8;
   if (bits == 16) return DType::u16;
@@ -28,6 +51,17 @@ Array lengthened(const Array& indices, const Array* bases) {
   Array made = Array::empty(DType::i32, indices.shape);
   write_long(indices, bases, made);
   return made;
+}
+
+Matrix shortened(const Matrix& m, DType type, Lines lines) {
+  if (type == DType::i32) return m;
+  return with_columns(m, shortened(in_lines(m.index("indices"), lines), type, m.cols, m.format + "_array"));
+}
+
+Matrix lengthened(const Matrix& m, Lines lines) {
+  const Array& indices = m.index("indices");
+  if (indices.dtype == DType::i32) return m;
+  return with_columns(m, {lengthened(in_lines(indices, lines), parts_of(m).find("bases")), std::nullopt});
 }
 
 }  // namespace diagsparse

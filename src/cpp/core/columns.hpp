@@ -14,7 +14,7 @@
 #include <string>
 #include <type_traits>
 
-#include "core/array.hpp"
+#include "core/matrix.hpp"
 
 namespace diagsparse {
 
@@ -26,6 +26,9 @@ struct Columns {
   const I* indices;
   const std::int32_t* bases;  // may be null
 
+  static Columns of(const Array& indices, const Array* bases) {
+    return {indices.as<const I>(), bases ? bases->as<const std::int32_t>() : nullptr};
+  }
   static constexpr bool padding(I index) { return std::is_signed_v<I> ? index < 0 : index == static_cast<I>(-1); }
 
   // Of a place and its chunk; negative where it is padding.
@@ -33,6 +36,53 @@ struct Columns {
   constexpr std::int32_t of(I index, int64 chunk) const {
     if constexpr (std::is_signed_v<I>) return index;
     else return padding(index) ? -1 : index + (bases ? bases[chunk] : 0);
+  }
+};
+
+// Columns of a type that is known when they are read, a run at a time: no kernel for each type.
+struct AnyIndex {};
+template <>
+struct Columns<AnyIndex> {
+  DType type;
+  const void* indices;
+  const std::int32_t* bases;  // may be null
+
+  static Columns of(const Array& indices, const Array* bases) {
+    return {indices.dtype, indices.data, bases ? bases->as<const std::int32_t>() : nullptr};
+  }
+
+  // The columns, where they have 32 bits; else null.
+  [[gnu::always_inline]] const std::int32_t* wide() const {
+    return type == DType::i32 ? static_cast<const std::int32_t*>(indices) : nullptr;
+  }
+  // The columns of neighbouring places, up to kChunk of them, negative where they are padding; in `room` unless they
+  // lie in memory. The first is `place`, in the chunk `chunk`, where `within` places come before it.
+  [[gnu::always_inline]] const std::int32_t* read(int64 place, int64 chunk, int64 within, int64 count,
+                                                  std::int32_t* room) const {
+    if (wide()) return wide() + place;
+    const auto rest = static_cast<std::int32_t>(kChunk - within);  // places of this chunk; others are of the next one
+    const std::int32_t base = bases ? bases[chunk] : 0, next = bases && rest < count ? bases[chunk + 1] : base;
+    if (type == DType::u8) widen(static_cast<const std::uint8_t*>(indices) + place, base, rest, next, count, room);
+    else widen(static_cast<const std::uint16_t*>(indices) + place, base, rest, next, count, room);
+    return room;
+  }
+  [[gnu::always_inline]] std::int32_t at(int64 place, int64 chunk) const {
+    if (wide()) return wide()[place];
+    const bool bytes = type == DType::u8;
+    const std::int32_t index =
+        bytes ? static_cast<const std::uint8_t*>(indices)[place] : static_cast<const std::uint16_t*>(indices)[place];
+    if (index == (bytes ? 255 : 65535)) return -1;
+    return bases ? index + bases[chunk] : index;
+  }
+
+ private:
+  template <class I>
+  [[gnu::always_inline]] static void widen(const I* from, std::int32_t base, std::int32_t rest, std::int32_t next,
+                                           int64 count, std::int32_t* to) {
+    for (std::int32_t k = 0; k < count; ++k) {
+      const std::int32_t column = from[k] + (k < rest ? base : next);
+      to[k] = Columns<I>::padding(from[k]) ? -1 : column;
+    }
   }
 };
 
@@ -81,6 +131,12 @@ struct ColumnArrays {
 ColumnArrays shortened(const Array& columns, DType type, int64 cols, const std::string& who);
 // In 32 bits; indices of any type. What overflows is an invalid column.
 Array lengthened(const Array& indices, const Array* bases);
+
+// The same of a matrix whose columns are its part `indices`, with the part `bases` after all others: on the same
+// values.
+enum class Lines { rows, one };  // each row of `indices` is a line; all of them together are one
+Matrix shortened(const Matrix& m, DType type, Lines lines);
+Matrix lengthened(const Matrix& m, Lines lines);
 
 // ---- Each device's own -----------------------------------------------------------------------------
 // Writes indices and, where there are any, bases; returns the first chunk whose columns lie too far apart, else -1.

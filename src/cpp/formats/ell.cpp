@@ -9,17 +9,25 @@ namespace {
 
 StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays) {
   const Shape shape = arrays.empty() ? Shape{0, rows} : arrays.front().second.shape;
-  const bool readable = !arrays.empty() && arrays.front().second.dtype == DType::i32;  // `check` refuses others
+  const bool readable = !arrays.empty() && is_index_type(arrays.front().second.dtype);  // `check` refuses others
   const int64 stored = readable ? count_places(arrays.front().second) : 0;
   return std::make_shared<const Indices>(format.name, rows, cols, std::move(arrays), shape, stored);
 }
 
-void check(const Matrix& m) {
-  check_shape(ell, m.rows, m.cols);
+void check_sizes(const Matrix& m) {
+  const auto& parts = static_cast<const Indices&>(*m.structure);
   const Shape shape{m.structure->values_shape.rows, m.rows};
-  std::vector<ExpectedPart> expected{{"indices", DType::i32, shape}};
-  if (m.structure->parts().size() > 1) expected.push_back({"row_lengths", DType::i32, {m.rows}});
+  const DType given = parts.at("indices").dtype, type = is_index_type(given) ? given : DType::i32;
+  std::vector<ExpectedPart> expected{{"indices", type, shape}};
+  if (parts.find("row_lengths")) expected.push_back({"row_lengths", DType::i32, {m.rows}});
+  check_bases(m, "bases", type, shape, expected);
   check_parts(m, expected);
+}
+
+void check(const Matrix& given) {
+  check_shape(ell, given.rows, given.cols);
+  check_sizes(given);
+  const Matrix m = lengthened(given, Lines::rows);
   const Fault fault = fault_in_ell(Ell<float>::over(*m.structure, nullptr));
   const int64 rows = m.rows > 0 ? m.rows : 1;
   std::string place = "indices[";
@@ -39,10 +47,12 @@ void check(const Matrix& m) {
 }
 
 Matrix from_csr(const Matrix& csr, const Format&, const Options& options) {
-  return ell_from_rows(csr, longest_row(csr), option(options, "row_lengths", 0) != 0);
+  const DType type = index_type(option(options, "column_bits", 32));
+  const Matrix made = ell_from_rows(csr, longest_row(csr), option(options, "row_lengths", 0) != 0);
+  return shortened(made, type, Lines::rows);
 }
 
-Matrix to_csr(const Matrix& a, Op op) { return convert(rows_from_ell(a), op, common->name); }
+Matrix to_csr(const Matrix& a, Op op) { return convert(rows_from_ell(lengthened(a, Lines::rows)), op, common->name); }
 
 }  // namespace
 

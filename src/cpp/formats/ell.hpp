@@ -10,6 +10,9 @@
 // row_lengths, if asked for (ELLPACK-R): int32 (m). Kernels end a row where its padding begins: no value of the padding
 // and no element of x is read for it.
 // Bytes: width m (sizeof(T) + 4), and 4 m for row_lengths. width is the length of the longest row.
+//
+// Columns may be short (core/columns.hpp), of column_bits = 16 or 8: then the 4 is 2 or 1. Entries w of all rows are a
+// line, so a chunk is entry w of 32 neighbouring rows; bases, if any: int32 (width ceil(m / 32)).
 #pragma once
 
 #include "core/columns.hpp"
@@ -20,10 +23,12 @@ namespace diagsparse {
 
 extern const Format ell;
 
-template <class T>
+// I: the type of indices.
+template <class T, class I = std::int32_t>
 struct Ell {
-  int64 rows, cols, width;
-  const std::int32_t *indices, *row_lengths;  // row_lengths may be null
+  int64 rows, cols, width, chunks;  // of a line
+  Columns<I> columns;
+  const std::int32_t* row_lengths;  // may be null
   const T* values;
 
   // Row p: its first place, and one beyond its last place. Places are step() apart.
@@ -31,6 +36,7 @@ struct Ell {
   constexpr int64 begin(int64 p) const { return p; }
   constexpr int64 end(int64 p) const { return p + (row_lengths ? row_lengths[p] : width) * rows; }
   constexpr int64 step() const { return rows; }
+  constexpr int64 chunk(int64 p, int64 w, int64 /*place*/) const { return w * chunks + p / kChunk; }  // of its entry w
 
   static Ell of(const Matrix& m) { return over(*m.structure, m.values.as<T>()); }
   static Ell over(const Structure& structure, const T* values) {
@@ -39,17 +45,18 @@ struct Ell {
     return {structure.rows,
             structure.cols,
             indices.shape.rows,
-            indices.as<std::int32_t>(),
+            chunks_in(structure.rows),
+            Columns<I>::of(indices, arrays.find("bases")),
             lengths ? lengths->as<std::int32_t>() : nullptr,
             values};
   }
 };
 
-// The matrix of these arrays; `lengths` may be null.
+// The matrix of these arrays, columns of 32 bits; `lengths` may be null.
 Matrix ell_over(int64 rows, int64 cols, Array indices, const Array* lengths, int64 stored, Array values);
 
 // ---- Each device's own -----------------------------------------------------------------------------
-// The first `width` entries of each row.
+// Columns of 32 bits, in and out. The first `width` entries of each row:
 Matrix ell_from_rows(const Matrix& csr, int64 width, bool with_lengths);
 Matrix rows_from_ell(const Matrix& a);  // as csr
 // pointers: a row length that does not fit; outside, order: indices, told at their place in the array.

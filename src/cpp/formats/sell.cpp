@@ -1,6 +1,5 @@
 #include "formats/sell.hpp"
 
-#include "core/columns.hpp"
 #include "core/convert.hpp"
 
 namespace diagsparse {
@@ -9,7 +8,7 @@ namespace {
 
 StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays) {
   const Shape shape = arrays.empty() ? Shape{} : arrays.front().second.shape;
-  const bool readable = !arrays.empty() && arrays.front().second.dtype == DType::i32;  // `check` refuses others
+  const bool readable = !arrays.empty() && is_index_type(arrays.front().second.dtype);  // `check` refuses others
   const int64 stored = readable ? count_places(arrays.front().second) : 0;
   return std::make_shared<const Indices>(format.name, rows, cols, std::move(arrays), shape, stored);
 }
@@ -22,17 +21,21 @@ void check_sizes(const Matrix& m) {
     refuse("indices " + (shape.cols < 0 ? "are flat" : "have " + std::to_string(shape.cols) + " columns") +
            ", expected 1 to " + std::to_string(kHighestSlice) + " columns, one for each row of a slice");
   }
-  std::vector<ExpectedPart> expected{{"indices", DType::i32, shape},
+  const auto& parts = static_cast<const Indices&>(*m.structure);
+  const DType given = parts.at("indices").dtype, type = is_index_type(given) ? given : DType::i32;
+  std::vector<ExpectedPart> expected{{"indices", type, shape},
                                      {"slice_indptr", DType::i64, {slices_of(m.rows, shape.cols) + 1}}};
   for (const char* name : {"row_order", "row_lengths"}) {
-    if (static_cast<const Indices&>(*m.structure).find(name)) expected.push_back({name, DType::i32, {m.rows}});
+    if (parts.find(name)) expected.push_back({name, DType::i32, {m.rows}});
   }
+  check_bases(m, "bases", type, {shape.size()}, expected);
   check_parts(m, expected);
 }
 
-void check(const Matrix& m) {
-  check_shape(sell, m.rows, m.cols);
-  check_sizes(m);
+void check(const Matrix& given) {
+  check_shape(sell, given.rows, given.cols);
+  check_sizes(given);
+  const Matrix m = lengthened(given, Lines::one);
   const Sell<float> a = Sell<float>::over(*m.structure, nullptr);
   const int64 places = m.structure->values_shape.size();
   if (const Fault fault = fault_in_slices(a, places); fault.kind != Fault::none) {
@@ -57,6 +60,7 @@ void check(const Matrix& m) {
 }
 
 Matrix from_csr(const Matrix& csr, const Format& format, const Options& options) {
+  const DType type = index_type(option(options, "column_bits", 32));
   const int64 height = options.at("slice_height");  // which Python chooses by the bytes, where nobody gave it
   Slices slices = cut_into_slices(csr, height, option(options, "sigma", 1));
   const Shape shape{slices.places / height, height};
@@ -67,10 +71,10 @@ Matrix from_csr(const Matrix& csr, const Format& format, const Options& options)
       std::make_shared<const Indices>(format.name, csr.rows, csr.cols, std::move(arrays), shape, csr.values.size()),
       Array::empty(csr.dtype, shape)};
   spread_rows(csr, made);
-  return made;
+  return shortened(made, type, Lines::one);
 }
 
-Matrix to_csr(const Matrix& a, Op op) { return convert(rows_from_sell(a), op, common->name); }
+Matrix to_csr(const Matrix& a, Op op) { return convert(rows_from_sell(lengthened(a, Lines::one)), op, common->name); }
 
 }  // namespace
 

@@ -17,6 +17,9 @@
 // no value of the padding and no element of x is read for it. Bytes: places (sizeof(T) + 4) + 8 (slices + 1), 4 m for
 // row_order and 4 m for row_lengths.
 //
+// Columns may be short (core/columns.hpp), of column_bits = 16 or 8: then the 4 of a place is 2 or 1. All places are
+// one line, so a chunk is 32 neighbouring places, whatever C is; bases, if any: int32 (ceil(places / 32)).
+//
 // Monakov, Lokhmotov and Avetisyan, "Automatically tuning sparse matrix-vector multiplication for GPU architectures",
 // HiPEAC 2010; Kreutzer, Hager, Wellein, Fehske and Bishop, "A unified sparse matrix data format for efficient general
 // sparse matrix-vector multiplication on modern processors with wide SIMD units", SIAM J. Sci. Comput. 36 (2014).
@@ -24,6 +27,7 @@
 
 #include <optional>
 
+#include "core/columns.hpp"
 #include "core/format.hpp"
 #include "core/gate.hpp"
 
@@ -35,17 +39,20 @@ constexpr int64 kHighestSlice = 1024;
 
 inline int64 slices_of(int64 rows, int64 height) { return rows / height + (rows % height != 0); }
 
-template <class T>
+// I: the type of indices.
+template <class T, class I = std::int32_t>
 struct Sell {
   int64 rows, cols, height, slices;
   const int64* slice_indptr;
-  const std::int32_t *indices, *row_order, *row_lengths;  // the last two may be null
+  Columns<I> columns;
+  const std::int32_t *row_order, *row_lengths;  // may be null
   const T* values;
 
   // Stored row p: which row of A it is, its first place, and a place beyond its last one. Places are step() apart.
   constexpr int64 row(int64 p) const { return row_order ? row_order[p] : p; }
   constexpr int64 begin(int64 p) const { return slice_indptr[p / height] + p % height; }
   constexpr int64 step() const { return height; }
+  constexpr int64 chunk(int64 /*p*/, int64 /*w*/, int64 place) const { return place / kChunk; }  // of its entry w
   constexpr int64 end(int64 p) const {
     return row_lengths ? begin(p) + row_lengths[p] * height : slice_indptr[p / height + 1];
   }
@@ -61,7 +68,7 @@ struct Sell {
             height,
             slices_of(structure.rows, height),
             arrays.at("slice_indptr").as<int64>(),
-            indices.as<std::int32_t>(),
+            Columns<I>::of(indices, arrays.find("bases")),
             order ? order->as<std::int32_t>() : nullptr,
             lengths ? lengths->as<std::int32_t>() : nullptr,
             values};
@@ -81,6 +88,7 @@ Array order_rows(const Matrix& csr, int64 sigma);  // row_order
 // Writes slice_indptr and returns the places; `row_order` may be null.
 int64 place_slices(const Matrix& csr, int64 height, const std::int32_t* row_order, int64* slice_indptr);
 // Writes the entries of a csr matrix to their places in `to`, the padding, and the lengths if `to` stores them.
+// In them, and in what follows, columns have 32 bits.
 void spread_rows(const Matrix& csr, const Matrix& to);
 Matrix rows_from_sell(const Matrix& a);  // as csr
 

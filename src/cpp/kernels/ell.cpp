@@ -28,37 +28,40 @@ struct EllMatvec {
   using T = Product<U, V>;
 
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    const Ell<U> a = Ell<U>::of(m);
+    const auto a = Ell<U, AnyIndex>::of(m);
     if (!op.transposed) return gather(a, op.conjugated, alpha, x, beta, y);
     scatter<U, V>(m.structure->stored(), op.conjugated, alpha, x, beta, y, [&](const auto& take) { walk(a, take); });
   }
 
  private:
-  static void gather(const Ell<U>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+  static TurnedColumns block(const Ell<U, AnyIndex>& a, int64 first) {
+    return {std::min(kRows, a.rows - first), a.width, a.rows, first, a.chunks, a.columns};
+  }
+
+  static void gather(const Ell<U, AnyIndex>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const Update<T> update(alpha, beta);
     parallel_for(tasks_of(a.rows), a.rows * a.width * x.cols, [&](int64 task) {
-      const int64 first = task * kRows, count = std::min(kRows, a.rows - first);
-      const TurnedRows<U> block{count, a.width, a.rows, a.indices + first, a.values + first};
+      const int64 first = task * kRows;
+      const TurnedRows<U> rows{block(a, first), a.values + first};
       T sums[kRows];
       for (int64 c = 0; c < x.cols; ++c) {
         T* out = y.as<T>() + c * y.col_stride + first * y.row_stride;
-        std::fill_n(sums, count, T{});
-        add_turned(block, conj, x.as<V>() + c * x.col_stride, x.row_stride, sums);
-        for (int64 i = 0; i < count; ++i) update.one(out + i * y.row_stride, sums[i]);
+        std::fill_n(sums, rows.count, T{});
+        add_turned(rows, conj, x.as<V>() + c * x.col_stride, x.row_stride, sums);
+        for (int64 i = 0; i < rows.count; ++i) update.one(out + i * y.row_stride, sums[i]);
       }
     });
   }
 
   // Calls take(i, j, value) for every entry: blocks of rows, as they lie.
   template <class Take>
-  static void walk(const Ell<U>& a, const Take& take) {
+  static void walk(const Ell<U, AnyIndex>& a, const Take& take) {
     for (int64 first = 0; first < a.rows; first += kRows) {
       checkpoint();
-      const int64 last = std::min(a.rows, first + kRows);
+      const TurnedColumns rows = block(a, first);
       for (int64 w = 0; w < a.width; ++w) {
-        for (int64 i = first, e = w * a.rows + first; i < last; ++i, ++e) {
-          if (a.indices[e] >= 0) take(i, a.indices[e], a.values[e]);
-        }
+        const U* const value = a.values + w * a.rows + first;
+        rows.each(w, [&](int64 i, std::int32_t j) { take(first + i, j, value[i]); });
       }
     }
   }
@@ -70,7 +73,7 @@ const RegisterKernels registered("ell", kEverySet, make);
 int64 length_of(const Ell<float>& a, int64 i) {
   if (a.row_lengths) return a.row_lengths[i];
   int64 w = 0;
-  while (w < a.width && a.indices[w * a.rows + i] >= 0) ++w;
+  while (w < a.width && a.columns.indices[w * a.rows + i] >= 0) ++w;
   return w;
 }
 
@@ -122,7 +125,7 @@ Matrix rows_from_ell(const Matrix& m) {
     parallel_for(tasks_of(m.rows), work, [&](int64 task) {
       for (int64 i = task * kRows; i < std::min(m.rows, (task + 1) * kRows); ++i) {
         for (int64 e = start[i], from = i; e < start[i + 1]; ++e, from += m.rows) {
-          indices.as<std::int32_t>()[e] = a.indices[from];
+          indices.as<std::int32_t>()[e] = a.columns.indices[from];
           values.as<T>()[e] = a.values[from];
         }
       }
@@ -139,10 +142,10 @@ Fault fault_in_ell(const Ell<float>& a) {
   for (int64 w = 0; w < width; ++w) {
     checkpoint();
     for (int64 i = 0, e = w * a.rows; i < a.rows; ++i, ++e) {
-      const std::int32_t j = a.indices[e];
+      const std::int32_t j = a.columns.indices[e];
       if (j < -1 || j >= a.cols) return {Fault::outside, e};
-      const bool after_padding = w > 0 && a.indices[e - a.rows] < 0;
-      if (j >= 0 && w > 0 && (after_padding || j <= a.indices[e - a.rows])) return {Fault::order, e};
+      const bool after_padding = w > 0 && a.columns.indices[e - a.rows] < 0;
+      if (j >= 0 && w > 0 && (after_padding || j <= a.columns.indices[e - a.rows])) return {Fault::order, e};
       if (a.row_lengths && (j >= 0) != (w < a.row_lengths[i])) return {Fault::pointers, i};
     }
   }

@@ -27,7 +27,7 @@ const int64* row_pointers(const Matrix& csr) { return csr.index("indptr").as<int
 int64 length_of(const Sell<float>& a, int64 p) {
   if (a.row_lengths) return a.row_lengths[p];
   int64 e = a.begin(p);
-  while (e < a.end(p) && a.indices[e] >= 0) e += a.height;
+  while (e < a.end(p) && a.columns.indices[e] >= 0) e += a.height;
   return (e - a.begin(p)) / a.height;
 }
 
@@ -110,7 +110,7 @@ Matrix rows_from_sell(const Matrix& m) {
       for (int64 p = first; p < last; ++p) {
         const int64 i = a.row(p);
         for (int64 e = start[i], place = a.begin(p); e < start[i + 1]; ++e, place += a.height) {
-          index[e] = a.indices[place];
+          index[e] = a.columns.indices[place];
           value[e] = a.values[place];
         }
       }
@@ -147,7 +147,7 @@ Fault fault_in_sell(const Sell<float>& a) {
     const int64 begin = a.slice_indptr[s], width = (a.slice_indptr[s + 1] - begin) / a.height;
     for (int64 w = 0; w < width; ++w) {
       for (int64 p = s * a.height, e = begin + w * a.height; p < (s + 1) * a.height; ++p, ++e) {
-        const std::int32_t j = a.indices[e], before = w > 0 ? a.indices[e - a.height] : 0;
+        const std::int32_t j = a.columns.indices[e], before = w > 0 ? a.columns.indices[e - a.height] : 0;
         if (j < -1 || j >= a.cols || (j >= 0 && p >= a.rows)) return {Fault::outside, e};
         if (j >= 0 && w > 0 && (before < 0 || j <= before)) return {Fault::order, e};
         if (a.row_lengths && p < a.rows && (j >= 0) != (w < a.row_lengths[p])) return {Fault::pointers, p};

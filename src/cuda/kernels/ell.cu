@@ -25,7 +25,10 @@ template <class U, class V>
 struct Row {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     if (op.transposed) return rows::gather_transpose<U, V>(m, op, alpha, x, beta, y);
-    walk_all_rows<Ell<U>, U, V>("ell matvec", Ell<U>::of(m), m.values.size(), op, alpha, x, beta, y);
+    with_index_type(m.index("indices").dtype, [&](auto zero) {
+      using A = Ell<U, decltype(zero)>;
+      walk_all_rows<A, U, V>("ell matvec", A::of(m), m.values.size(), op, alpha, x, beta, y);
+    });
   }
 };
 
@@ -50,7 +53,7 @@ __global__ void __launch_bounds__(kBlock) measure_rows(const Ell<float> a, std::
   const int64 i = thread_index();
   if (i >= a.rows) return;
   int64 w = 0;
-  while (w < a.width && a.indices[w * a.rows + i] >= 0) ++w;
+  while (w < a.width && a.columns.indices[w * a.rows + i] >= 0) ++w;
   lengths[i] = w;
 }
 
@@ -60,7 +63,7 @@ __global__ void __launch_bounds__(kBlock)
   const int64 i = thread_index();
   if (i >= a.rows) return;
   for (int64 e = indptr[i], from = i; e < indptr[i + 1]; ++e, from += a.rows) {
-    indices[e] = a.indices[from];
+    indices[e] = a.columns.indices[from];
     values[e] = a.values[from];
   }
 }
@@ -71,9 +74,9 @@ __global__ void __launch_bounds__(kBlock)
   const int64 e = thread_index();
   if (e >= a.width * a.rows) return;
   const int64 w = e / a.rows, i = e % a.rows;
-  const std::int32_t j = a.indices[e];
+  const std::int32_t j = a.columns.indices[e];
   if (j < -1 || j >= a.cols) return tell(outside, e);
-  const std::int32_t before = w > 0 ? a.indices[e - a.rows] : 0;
+  const std::int32_t before = w > 0 ? a.columns.indices[e - a.rows] : 0;
   if (j >= 0 && w > 0 && (before < 0 || j <= before)) tell(order, e);
   if (a.row_lengths && (j >= 0) != (w < a.row_lengths[i])) tell(lengths, i);
 }

@@ -5,8 +5,8 @@
 //   and values; -1 where the padding of a row begins; row_order (m) says which row of A it is, row_lengths (m) how many
 //   entries it has; either may be missing.  x: n, or n x k.  y: m, or m x k.
 //
-// A thread takes a stored row, or several where rows are few and long (walked_rows.cuh). It is meant for rows that are about as
-// long as those next to them. A transpose is gathered by rows, over an index of them.
+// A thread takes a stored row, or several where rows are few and long (walked_rows.cuh). It is meant for rows that are
+// about as long as those next to them. A transpose is gathered by rows, over an index of them.
 #include "core/convert.hpp"
 #include "entries/coordinates.cuh"
 #include "entries/sorted_keys.cuh"
@@ -26,7 +26,10 @@ template <class U, class V>
 struct Row {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     if (op.transposed) return rows::gather_transpose<U, V>(m, op, alpha, x, beta, y);
-    walk_all_rows<Sell<U>, U, V>("sell matvec", Sell<U>::of(m), m.values.size(), op, alpha, x, beta, y);
+    with_index_type(m.index("indices").dtype, [&](auto zero) {
+      using A = Sell<U, decltype(zero)>;
+      walk_all_rows<A, U, V>("sell matvec", A::of(m), m.values.size(), op, alpha, x, beta, y);
+    });
   }
 };
 
@@ -86,7 +89,7 @@ __global__ void __launch_bounds__(kBlock) measure_rows(const Sell<float> a, std:
   if (p >= a.rows) return;
   const int64 begin = a.begin(p), end = a.end(p);
   int64 e = begin;
-  while (e < end && a.indices[e] >= 0) e += a.height;
+  while (e < end && a.columns.indices[e] >= 0) e += a.height;
   lengths[a.row(p)] = (e - begin) / a.height;
 }
 
@@ -97,7 +100,7 @@ __global__ void __launch_bounds__(kBlock)
   if (p >= a.rows) return;
   const int64 i = a.row(p);
   for (int64 e = indptr[i], from = a.begin(p); e < indptr[i + 1]; ++e, from += a.height) {
-    indices[e] = a.indices[from];
+    indices[e] = a.columns.indices[from];
     values[e] = a.values[from];
   }
 }
@@ -141,7 +144,7 @@ __global__ void __launch_bounds__(kBlock)
   const int64 end = a.slice_indptr[p / a.height + 1];
   std::int32_t before = 0;
   for (int64 begin = a.begin(p), e = begin; e < end; e += a.height) {
-    const std::int32_t j = a.indices[e];
+    const std::int32_t j = a.columns.indices[e];
     if (j < -1 || j >= a.cols || (j >= 0 && p >= a.rows)) return tell(outside, e);
     if (j >= 0 && e > begin && (before < 0 || j <= before)) return tell(order, e);
     if (a.row_lengths && p < a.rows && (j >= 0) != (e < a.end(p))) return tell(lengths, p);

@@ -3,10 +3,11 @@
 //
 // y = alpha A x + beta y.
 //   A: stored row p is row a.row(p) of the matrix; its entries lie at the places from a.begin(p) to a.end(p), a.step()
-//   apart, of a.indices and a.values; where its padding begins, a column is -1.  x: n, or n x k.  y: m, or m x k.
+//   apart, of a.columns and a.values; its entry w is in the chunk a.chunk(p, w, place). Where its padding begins, a
+//   column is negative.  x: n, or n x k.  y: m, or m x k.
 //
 // A thread walks over the places of a row: neighbouring threads read neighbouring entries, and of x what these ask for,
-// through the caches. It ends at a.end(p), or at the first -1, so that nothing of the padding is multiplied. Where rows
+// through the caches. It ends at a.end(p), or where padding begins, so that nothing of it is multiplied. Where rows
 // are few and long, so that a thread each would leave the GPU idle, a block takes 32 of them and each of its warps a
 // part of every row:
 //
@@ -17,10 +18,20 @@
 // every run.
 #pragma once
 
+#include "core/columns.hpp"
 #include "device/dense.cuh"
 #include "device/values.cuh"
 
 namespace diagsparse::cuda {
+
+// The column at a place, negative in the padding. Its base is read in any case: it need not wait for the index.
+template <class I>
+__device__ std::int32_t column_at(const Columns<I>& columns, int64 place, int64 chunk) {
+  const I index = load(columns.indices + place);
+  if constexpr (std::is_signed_v<I>) return index;
+  const std::int32_t base = columns.bases ? load(columns.bases + chunk) : 0;
+  return Columns<I>::padding(index) ? -1 : index + base;
+}
 
 template <class A, class U, class V>
 __global__ void __launch_bounds__(kBlock)
@@ -31,8 +42,8 @@ __global__ void __launch_bounds__(kBlock)
   const int64 i = a.row(p), begin = a.begin(p), end = a.end(p);
   for (int64 c = blockIdx.y; c < cols; c += gridDim.y) {
     Product<U, V> sum{};
-    for (int64 e = begin; e < end; e += a.step()) {
-      const std::int32_t j = load(a.indices + e);
+    for (int64 e = begin, w = 0; e < end; e += a.step(), ++w) {
+      const std::int32_t j = column_at(a.columns, e, a.chunk(p, w, e));
       if (j < 0) break;
       sum += multiply(conjugate_if(conj, load(a.values + e)), load(x.data + j * x.row + c * x.col));
     }
@@ -55,13 +66,13 @@ __global__ void __launch_bounds__(kBlock)
   const int64 begin = there ? a.begin(p) + warp * a.step() : 0, end = there ? a.end(p) : 0;
   for (int64 c = blockIdx.y; c < cols; c += gridDim.y) {
     T sum{};
-    for (int64 e = begin; e < end; e += each * step) {
+    for (int64 e = begin, w = warp; e < end; e += each * step, w += each * kWarps) {
       std::int32_t columns[each];
       U values[each];
 #pragma unroll
       for (int k = 0; k < each; ++k) {
         const bool stored = e + k * step < end;
-        columns[k] = stored ? load(a.indices + e + k * step) : -1;
+        columns[k] = stored ? column_at(a.columns, e + k * step, a.chunk(p, w + k * kWarps, e + k * step)) : -1;
         if (stored) values[k] = load(a.values + e + k * step);
       }
 #pragma unroll

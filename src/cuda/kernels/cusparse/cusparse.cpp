@@ -34,7 +34,8 @@ std::shared_ptr<OneWidth> indices_of(const Matrix& a) {
     const bool slices = a.format == sell.name, pointers = slices || entry_format(a.format).pointers;
     const char* first = slices ? "slice_indptr" : pointers ? "indptr" : "row";
     const char* second = pointers ? "indices" : "col";
-    return std::make_shared<OneWidth>(OneWidth{converted(a.index(first), t), converted(a.index(second), t),
+    const Matrix m = slices ? lengthened(a, Lines::one) : a;
+    return std::make_shared<OneWidth>(OneWidth{converted(m.index(first), t), converted(m.index(second), t),
                                                wide ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I});
   });
 }

@@ -39,6 +39,7 @@ void check_operands(const Matrix& a, Op op, const Dense& x, const Dense& y, cons
 void matvec(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y,
             const std::string& kernel) {
   check_operands(a, op, x, y, "matvec");
+  op.conjugated &= has_complex_values(a.dtype);
   const MatvecKernel run = matvec_kernel(find_matvec(a.format, kernel), a.dtype, x.dtype);
   if (y.rows == 0 || y.cols == 0) return;
   if (finite(alpha, y.dtype) && x.rows > 0) return run(a, op, alpha, x, beta, y);

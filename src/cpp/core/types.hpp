@@ -54,6 +54,7 @@ constexpr int kAllTypes = sizeof(kTypes) / sizeof(TypeName);
 
 constexpr const char* dtype_name(DType t) { return kTypes[static_cast<int>(t)].name; }
 constexpr int item_size(DType t) { return kTypes[static_cast<int>(t)].size; }
+constexpr bool has_complex_values(DType t) { return kTypes[static_cast<int>(t)].kind == 'c'; }
 
 // The type for which `holds` is true of its names.
 template <class F>
@@ -157,9 +158,13 @@ using Wider = std::conditional_t<(sizeof(Real<U>) > sizeof(Real<V>)), Real<U>, R
 template <class U, class V>
 using Product = std::conditional_t<is_complex<U> || is_complex<V>, Complex<Wider<U, V>>, Wider<U, V>>;
 
+// Pairs of types that are multiplied often: kernels that are long to compile have loops of their own for these alone.
+template <class U, class V>
+constexpr bool kCommonPair = std::is_same_v<U, V> || !(is_complex<U> || is_complex<V>);
+
 inline DType product_dtype(DType a, DType b) {
   const bool wide = a == DType::f64 || a == DType::c128 || b == DType::f64 || b == DType::c128;
-  const bool complex = a == DType::c64 || a == DType::c128 || b == DType::c64 || b == DType::c128;
+  const bool complex = has_complex_values(a) || has_complex_values(b);
   return complex ? (wide ? DType::c128 : DType::c64) : (wide ? DType::f64 : DType::f32);
 }
 

@@ -3,52 +3,60 @@
 
 #include <algorithm>
 
-#include "core/kernel_table.hpp"
-#include "cpu/parallel.hpp"
+#include "kernels/scatter.hpp"
 
 namespace diagsparse {
 
 namespace {
 
-// Kernel "entry": y = alpha op(A) x + beta y, entry after entry. Entries lie row by row, so for op = N tasks are
-// runs of whole rows; for op = T they are ranges of columns, and every task reads all entries. Each y[i] sums in
-// the order of the entries, whatever the number of threads.
+constexpr int64 kUnasked = 1 << 20;  // entries between two questions whether to go on
+
+// Kernel "entry" of y = alpha op(A) x + beta y.
+// op = N: tasks are runs of whole rows with about as many entries. A row is summed in the order of its entries.
+// op = T: kernels/scatter.hpp, entry by entry.
 template <class U, class V>
 struct CooMatvec {
   using T = Product<U, V>;
 
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const Coo<U> a = Coo<U>::of(m);
-    const std::int32_t *to = op.transposed ? a.col : a.row, *from = op.transposed ? a.row : a.col;
-    const int64 tasks = a.count * x.cols < kSerialWork ? 1 : concurrent_tasks();
-    const Factor<T> scale(alpha);
-    const Update<T> update(0.0, beta);
-    const bool plain = alpha == 1.0 && !op.conjugated && x.row_stride == 1 && y.row_stride == 1;
-    parallel_for(tasks, a.count * x.cols, [&](int64 task) {
-      const int64 low = y.rows * task / tasks, high = y.rows * (task + 1) / tasks;
-      const int64 begin = op.transposed ? 0 : std::lower_bound(to, to + a.count, low) - to;
-      const int64 end = op.transposed ? a.count : std::lower_bound(to, to + a.count, high) - to;
-      for (int64 c = 0; c < x.cols; ++c) {
-        T* out = y.as<T>() + c * y.col_stride;
-        const V* in = x.as<V>() + c * x.col_stride;
-        for (int64 i = low; i < high; ++i) update.one(out + i * y.row_stride, T{});
-        if (plain && !op.transposed) {
-          for (int64 e = begin; e < end;) {  // a row's sum stays in a register
-            const std::int32_t row = to[e];
-            T sum = out[row];
-            for (; e < end && to[e] == row; ++e) sum += multiply(a.values[e], in[from[e]]);
-            out[row] = sum;
-          }
-          continue;
+    if (op.transposed) {
+      const auto cut = [&](int64 pieces, int64 k) { return a.count / pieces * k + a.count % pieces * k / pieces; };
+      const auto walk = [&](int64 begin, int64 end, const auto& take) {
+        for (int64 first = begin; first < end; first += kUnasked) {
+          if (first > begin) checkpoint();
+          for (int64 e = first; e < std::min(end, first + kUnasked); ++e) take(a.row[e])(a.col[e], a.values[e]);
         }
-        for (int64 e = begin; e < end; ++e) {
-          if (op.transposed && (to[e] < low || to[e] >= high)) continue;
-          if (plain) {
-            out[to[e]] += multiply(a.values[e], in[from[e]]);
-            continue;
+      };
+      return scatter<U, V>(m, op.conjugated, alpha, x, beta, y, cut, walk);
+    }
+    // The common case, neighbouring elements and no conjugate, as a loop of its own.
+    if (x.row_stride == 1 && y.row_stride == 1 && !op.conjugated) gather<true>(a, false, alpha, x, beta, y);
+    else gather<false>(a, op.conjugated, alpha, x, beta, y);
+  }
+
+ private:
+  template <bool Plain>
+  static void gather(const Coo<U>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    const Update<T> update(alpha, beta);
+    const int64 x_step = Plain ? 1 : x.row_stride, y_step = Plain ? 1 : y.row_stride;
+    const int64 work = a.count + a.rows, tasks = tasks_for(work);
+    const auto first_entry = [&](int64 i) { return std::lower_bound(a.row, a.row + a.count, i) - a.row; };
+    const auto first_row = [&](int64 task) {
+      return border(a.rows, work, tasks, task, [&](int64 i) { return first_entry(i) + i; });
+    };
+    parallel_for(tasks, work * x.cols, [&](int64 task) {
+      const int64 low = first_row(task), high = first_row(task + 1);
+      const int64 begin = first_entry(low), end = first_entry(high);
+      for (int64 c = 0; c < x.cols; ++c) {
+        const V* const in = x.as<V>() + c * x.col_stride;
+        T* const out = y.as<T>() + c * y.col_stride;
+        for (int64 i = low, e = begin; i < high; ++i) {
+          T sum{};
+          for (; e < end && a.row[e] == i; ++e) {
+            sum += multiply(Plain ? a.values[e] : conjugate_if(conj, a.values[e]), in[a.col[e] * x_step]);
           }
-          const U value = conjugate_if(op.conjugated, a.values[e]);
-          out[to[e] * y.row_stride] += scale * multiply(value, in[from[e] * x.row_stride]);
+          update.one(out + i * y_step, sum);
         }
       }
     });

@@ -30,19 +30,24 @@ struct EllMatvec {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const auto a = Ell<U, AnyIndex>::of(m);
     if (!op.transposed) return gather(a, op.conjugated, alpha, x, beta, y);
-    scatter<U, V>(m.structure->stored(), op.conjugated, alpha, x, beta, y, [&](const auto& take) { walk(a, take); });
+    const auto cut = [&](int64 pieces, int64 k) {  // short columns of a chunk stay together
+      return std::min(a.rows, chunks_in(a.rows) * k / pieces * kChunk);
+    };
+    const auto walk = [&](int64 begin, int64 end, const auto& take) { walk_rows(a, begin, end, take); };
+    scatter<U, V>(m, op.conjugated, alpha, x, beta, y, cut, walk);
   }
 
  private:
-  static TurnedColumns block(const Ell<U, AnyIndex>& a, int64 first) {
-    return {std::min(kRows, a.rows - first), a.width, a.rows, first, a.chunks, a.columns};
+  // At most kRows rows from `first` up to `end`.
+  static TurnedColumns block(const Ell<U, AnyIndex>& a, int64 first, int64 end) {
+    return {std::min(kRows, end - first), a.width, a.rows, first, a.chunks, a.columns};
   }
 
   static void gather(const Ell<U, AnyIndex>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const Update<T> update(alpha, beta);
     parallel_for(tasks_of(a.rows), a.rows * a.width * x.cols, [&](int64 task) {
       const int64 first = task * kRows;
-      const TurnedRows<U> rows{block(a, first), a.values + first};
+      const TurnedRows<U> rows{block(a, first, a.rows), a.values + first};
       T sums[kRows];
       for (int64 c = 0; c < x.cols; ++c) {
         T* out = y.as<T>() + c * y.col_stride + first * y.row_stride;
@@ -53,15 +58,15 @@ struct EllMatvec {
     });
   }
 
-  // Calls take(i, j, value) for every entry: blocks of rows, as they lie.
+  // Calls take(i)(j, value) for every entry of some rows: blocks of them, as they lie.
   template <class Take>
-  static void walk(const Ell<U, AnyIndex>& a, const Take& take) {
-    for (int64 first = 0; first < a.rows; first += kRows) {
+  static void walk_rows(const Ell<U, AnyIndex>& a, int64 begin, int64 end, const Take& take) {
+    for (int64 first = begin; first < end; first += kRows) {
       checkpoint();
-      const TurnedColumns rows = block(a, first);
+      const TurnedColumns rows = block(a, first, end);
       for (int64 w = 0; w < a.width; ++w) {
         const U* const value = a.values + w * a.rows + first;
-        rows.each(w, [&](int64 i, std::int32_t j) { take(first + i, j, value[i]); });
+        rows.each(w, [&](int64 i, std::int32_t j) { take(first + i)(j, value[i]); });
       }
     }
   }

@@ -37,8 +37,11 @@ struct EllCsrMatvec {
     with_index_type(m.index("ell_indices").dtype, [&](auto zero) {
       const auto a = EllCsr<U, decltype(zero)>::of(m);
       if (op.transposed) {
-        const auto entries = [&](const auto& take) { walk(a, take); };
-        return scatter<U, V>(m.structure->stored(), op.conjugated, alpha, x, beta, y, entries);
+        const auto cut = [&](int64 pieces, int64 k) {
+          return border(a.rows, work_before(a, a.rows), pieces, k, [&](int64 i) { return work_before(a, i); });
+        };
+        const auto walk = [&](int64 begin, int64 end, const auto& take) { walk_rows(a, begin, end, take); };
+        return scatter<U, V>(m, op.conjugated, alpha, x, beta, y, cut, walk);
       }
       // The common case, neighbouring elements and no conjugate, as a loop of its own.
       if (x.row_stride == 1 && !op.conjugated) gather<true>(a, false, alpha, x, beta, y);
@@ -47,12 +50,16 @@ struct EllCsrMatvec {
   }
 
  private:
+  template <class I>
+  static int64 work_before(const EllCsr<U, I>& a, int64 i) {
+    return a.indptr[i] + i * (a.width + 1);
+  }
+
   template <bool Plain, class I>
   static void gather(const EllCsr<U, I>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const Update<T> update(alpha, beta);
-    const int64 work = a.rows * (a.width + 1) + a.indptr[a.rows], step = Plain ? 1 : x.row_stride;
-    const int64 tasks = tasks_for(work);
-    const auto before = [&](int64 i) { return a.indptr[i] + i * (a.width + 1); };
+    const int64 work = work_before(a, a.rows), tasks = tasks_for(work), step = Plain ? 1 : x.row_stride;
+    const auto before = [&](int64 i) { return work_before(a, i); };
     parallel_for(tasks, work * x.cols, [&](int64 task) {
       const int64 begin = border(a.rows, work, tasks, task, before);
       const int64 end = border(a.rows, work, tasks, task + 1, before);
@@ -72,13 +79,14 @@ struct EllCsrMatvec {
     });
   }
 
-  // Calls take(i, j, value) for every entry, row by row.
+  // Calls take(i)(j, value) for every entry, row by row.
   template <class I, class Take>
-  static void walk(const EllCsr<U, I>& a, const Take& take) {
-    for (int64 i = 0; i < a.rows; ++i) {
-      if (i % kUnasked == 0) checkpoint();
-      for (int64 w = 0, end = length_of(a, i); w < end; ++w) take(i, a.leads(i, w), a.head_values[i * a.width + w]);
-      for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) take(i, a.follows(e), a.rest_values[e]);
+  static void walk_rows(const EllCsr<U, I>& a, int64 begin, int64 end, const Take& take) {
+    for (int64 i = begin; i < end; ++i) {
+      if ((i - begin) % kUnasked == kUnasked - 1) checkpoint();
+      const auto add = take(i);
+      for (int64 w = 0, stop = length_of(a, i); w < stop; ++w) add(a.leads(i, w), a.head_values[i * a.width + w]);
+      for (int64 e = a.indptr[i], stop = a.indptr[i + 1]; e < stop; ++e) add(a.follows(e), a.rest_values[e]);
     }
   }
 };

@@ -76,7 +76,9 @@ struct JdsMatvec {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const Jds<U> a = Jds<U>::of(m);
     if (op.transposed) {
-      return scatter<U, V>(a.stored, op.conjugated, alpha, x, beta, y, [&](const auto& take) { walk(a, take); });
+      const auto cut = [&](int64 pieces, int64 k) { return border(a, pieces, k); };
+      const auto walk = [&](int64 begin, int64 end, const auto& take) { walk_places(a, begin, end, take); };
+      return scatter<U, V>(m, op.conjugated, alpha, x, beta, y, cut, walk);
     }
     // The common case, neighbouring elements and no conjugate, as a loop of its own.
     if (x.row_stride == 1 && y.row_stride == 1 && !op.conjugated) gather<true>(a, false, alpha, x, beta, y);
@@ -143,14 +145,14 @@ struct JdsMatvec {
     std::copy_n(sums, Rows, out);
   }
 
-  // Calls take(i, j, value) for every entry: blocks of rows, as they lie.
+  // Calls take(i)(j, value) for every entry of the rows of some places: blocks of them, as they lie.
   template <class Take>
-  static void walk(const Jds<U>& a, const Take& take) {
-    for_each_block(a, 0, a.section_rows[a.sections], [&](const Block& block) {
+  static void walk_places(const Jds<U>& a, int64 begin, int64 end, const Take& take) {
+    for_each_block(a, begin, end, [&](const Block& block) {
       checkpoint();
       for (int64 w = 0; w < block.length; ++w) {
         for (int64 i = 0, e = block.entries + w * block.stride; i < block.count; ++i, ++e) {
-          take(a.row_order[block.first + i], a.indices[e], a.values[e]);
+          take(a.row_order[block.first + i])(a.indices[e], a.values[e]);
         }
       }
     });

@@ -63,7 +63,8 @@ class Run<N, AnyIndex> {
 };
 
 // Kernel "row" of y = alpha op(A) x + beta y.
-// op = N: slices with equal work on each thread; of a slice 32, 16 or 8 rows at a time, their sums in registers, one
+// op = N: slices with equal work on each thread; of a slice 8 rows at a time, in the common case 32 or 16, their sums
+// in registers, one
 //         entry of each after the other, as they lie. A row is summed in the order of its entries, from zero, up to its
 //         padding.
 // op = T: kernels/scatter.hpp, slice by slice.
@@ -74,19 +75,26 @@ struct SellMatvec {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const auto a = Sell<U, AnyIndex>::of(m);
     if (op.transposed) {
-      const auto entries = [&](const auto& take) { walk(a, take); };
-      return scatter<U, V>(m.structure->stored(), op.conjugated, alpha, x, beta, y, entries);
+      const int64 work = a.slice_indptr[a.slices] + a.slices;
+      const auto cut = [&](int64 pieces, int64 k) {
+        return border(a.slices, work, pieces, k, [&](int64 s) { return a.slice_indptr[s] + s; });
+      };
+      const auto walk = [&](int64 begin, int64 end, const auto& take) { walk_slices(a, begin, end, take); };
+      return scatter<U, V>(m, op.conjugated, alpha, x, beta, y, cut, walk);
     }
-    // The common case, neighbouring elements and no conjugate, as a loop of its own; with real operands of one type
-    // also for each type of short columns.
-    if (x.row_stride != 1 || y.row_stride != 1 || op.conjugated) {
-      return gather<false>(a, op.conjugated, alpha, x, beta, y);
+    // Neighbouring elements and no conjugate have a loop of their own, with real operands of one type also for each
+    // type of short columns.
+    if constexpr (kCommonPair<U, V>) {
+      if (x.row_stride == 1 && y.row_stride == 1 && !op.conjugated) {
+        if constexpr (std::is_same_v<U, V> && !is_complex<U>) {
+          if (a.columns.type == DType::u8) return gather<true>(Sell<U, std::uint8_t>::of(m), false, alpha, x, beta, y);
+          if (a.columns.type == DType::u16)
+            return gather<true>(Sell<U, std::uint16_t>::of(m), false, alpha, x, beta, y);
+        }
+        return gather<true>(a, false, alpha, x, beta, y);
+      }
     }
-    if constexpr (std::is_same_v<U, V> && !is_complex<U>) {
-      if (a.columns.type == DType::u8) return gather<true>(Sell<U, std::uint8_t>::of(m), false, alpha, x, beta, y);
-      if (a.columns.type == DType::u16) return gather<true>(Sell<U, std::uint16_t>::of(m), false, alpha, x, beta, y);
-    }
-    gather<true>(a, false, alpha, x, beta, y);
+    gather<false>(a, op.conjugated, alpha, x, beta, y);
   }
 
  private:
@@ -107,10 +115,10 @@ struct SellMatvec {
             return multiply(Plain ? value : conjugate_if(conj, value), of_x);
           };
           if (Plain && update.plain && !a.row_order) {
-            sum_slice(a, s, x_at, product, [=](int64 p, T sum) { out[p] = sum; });
+            sum_slice<Plain>(a, s, x_at, product, [=](int64 p, T sum) { out[p] = sum; });
           } else {
-            sum_slice(a, s, x_at, product,
-                      [=, &a, &update](int64 p, T sum) { update.one(out + a.row(p) * y_step, sum); });
+            sum_slice<Plain>(a, s, x_at, product,
+                             [=, &a, &update](int64 p, T sum) { update.one(out + a.row(p) * y_step, sum); });
           }
         }
       }
@@ -118,13 +126,15 @@ struct SellMatvec {
   }
 
   // Calls put(p, the sum of product(value, x_at(base, column - base)) over stored row p) for the rows of slice s.
-  template <class I, class Fetch, class Multiply, class Put>
+  template <bool Plain, class I, class Fetch, class Multiply, class Put>
   [[gnu::always_inline]] static void sum_slice(const Sell<U, I>& a, int64 s, const Fetch x_at, const Multiply product,
                                                const Put put) {
     const int64 end = a.slice_indptr[s + 1], last = std::min(a.rows, (s + 1) * a.height);
     int64 p = s * a.height, e = a.slice_indptr[s];
-    for (; p + 32 <= last; p += 32, e += 32) sum_rows<32>(a, p, e, end, x_at, product, put);
-    for (; p + 16 <= last; p += 16, e += 16) sum_rows<16>(a, p, e, end, x_at, product, put);
+    if constexpr (Plain) {
+      for (; p + 32 <= last; p += 32, e += 32) sum_rows<32>(a, p, e, end, x_at, product, put);
+      for (; p + 16 <= last; p += 16, e += 16) sum_rows<16>(a, p, e, end, x_at, product, put);
+    }
     for (; p + 8 <= last; p += 8, e += 8) sum_rows<8>(a, p, e, end, x_at, product, put);
     for (; p < last; ++p, ++e) sum_rows<1>(a, p, e, end, x_at, product, put);
   }
@@ -160,16 +170,20 @@ struct SellMatvec {
     for (int64 r = 0; r < N; ++r) put(p + r, sums[r]);
   }
 
-  // Calls take(i, j, value) for every entry: slices, as they lie.
+  // Calls take(i)(j, value) for every entry of some slices, as they lie.
   template <class Take>
-  static void walk(const Sell<U, AnyIndex>& a, const Take& take) {
-    for (int64 s = 0; s < a.slices; ++s) {
+  static void walk_slices(const Sell<U, AnyIndex>& a, int64 begin, int64 end, const Take& take) {
+    std::int32_t room[kChunk];
+    for (int64 s = begin; s < end; ++s) {
       checkpoint();
       const int64 first = s * a.height, count = std::min(a.height, a.rows - first);
       for (int64 e = a.slice_indptr[s]; e < a.slice_indptr[s + 1]; e += a.height) {
-        for (int64 k = 0; k < count; ++k) {
-          const std::int32_t j = a.columns.at(e + k, (e + k) / kChunk);
-          if (j >= 0) take(a.row(first + k), j, a.values[e + k]);
+        for (int64 from = 0; from < count; from += kChunk) {
+          const int64 place = e + from, rows = std::min(kChunk, count - from);
+          const std::int32_t* const column = a.columns.read(place, place / kChunk, place % kChunk, rows, room);
+          for (int64 k = 0; k < rows; ++k) {
+            if (column[k] >= 0) take(a.row(first + from + k))(column[k], a.values[place + k]);
+          }
         }
       }
     }

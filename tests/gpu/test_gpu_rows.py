@@ -86,6 +86,25 @@ def test_sell_by_cusparse(kind, height, dtype):
     assert np.array_equal(A.matvec(block, kernel="cusparse"), A @ block), "blocks are left to the default"
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+@pytest.mark.parametrize(
+    "layout", [{}, {"sigma": 512}, {"row_lengths": True}, {"slice_height": 5}, {"column_bits": 16}]
+)
+def test_sell_with_a_few_long_slices(layout, dtype):
+    lengths = np.random.default_rng(3).integers(0, 6, 20_000)
+    lengths[[4000, 4001, 19_999]] = 3000, 700, 65
+    a = of_lengths(lengths, 5000, dtype)
+    A, x = ds.csr_array(a, device="cuda").asformat("sell", **layout), vector(a.shape[1], dtype)
+    check, before = MatvecCheck(a, x), vector(a.shape[0], dtype)
+    y = A @ x
+    assert check(y) <= 1 and (A @ x).tobytes() == y.tobytes()
+    out = A.matvec(x, out=before.copy(), alpha=2, beta=-3)
+    assert np.abs(out - (2 * (a @ x) - 3 * before)).max() <= 4 * (check.bound.max() + rounding(1, dtype) * 3)
+    block = np.outer(x, [1, 2, 3]).astype(dtype)
+    assert MatvecCheck(a, block)(A @ block) <= 1
+    assert MatvecCheck(a.conj(), x)(A.conj() @ x) <= 1
+
+
 def test_cusparse_takes_no_sorted_rows_of_sell():
     a = of_lengths(*lengths_like("short"))
     A = ds.sell_array(a, sigma=64, device="cuda")

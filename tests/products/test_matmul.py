@@ -247,3 +247,21 @@ def test_a_product_that_cdm_does_not_hold_is_hm(device):
     assert plan.format == "hm" and ds.forecast("matmul", A, B).result_nbytes == (A @ B).nbytes
     with raises(ValueError, "CDM", "square", "5 x 3"):
         ds.matmul(A, B, format="cdm")
+
+
+@pytest.mark.parametrize("cols", [1, 63, 64, 65, 4096, 4097, 300_000, 2_000_000])
+def test_columns_of_a_product_however_far_apart(cols):
+    """Rows with few columns, many, and all of a stretch: each way to put them in order."""
+    rng = np.random.default_rng(cols)
+    a = sp.csr_array(sp.random_array((40, 60), density=0.1, rng=rng))
+    b = sp.lil_array((60, cols))
+    for row in range(60):
+        b[row, rng.integers(0, cols, 5)] = 1.0
+    b[7, : min(cols, 500)] = 2.0  # a long row
+    b[8, [0, cols - 1]] = 3.0
+    b = sp.csr_array(b)
+    c = ds.csr_array(a) @ ds.csr_array(b)
+    expected = sp.csr_array(a @ b)
+    expected.sort_indices()
+    assert np.array_equal(c.indptr, expected.indptr) and np.array_equal(c.indices, expected.indices)
+    np.testing.assert_allclose(c.values, expected.data, rtol=1e-14)

@@ -3,7 +3,8 @@
 Mahmoud, Hoffmann, Reza, "Developing a New Storage Format and a Warp-Based SpMV Kernel for Configuration Interaction
 Sparse Matrices on the GPU", Computation 6(3):45, 2018: ten matrices of order 32768 (tables 3 and 4), what they take in
 each format (table 5), and a product with a vector in double precision, by the paper's kernel in blocks of 16, 32 and 64
-threads (tables 6 to 8) and beside others (table 9). The paper's matrices are not published: `gallery.ci_matrix` makes
+threads (tables 6 to 8) and beside others (table 9). Beyond the paper: its format with short columns, and with values in
+single precision. The paper's matrices are not published: `gallery.ci_matrix` makes
 ten of their counts. Its times come from a K20m. The matrices of order 1048576 in table 10 have no counts there; of the
 same density they would take 390 GB.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,7 @@ from .._products.products import plan_matvec
 from ..measure import Progress
 from . import paper_runs
 from .exactness import MatvecCheck, vector
-from .paper_003_tables import BLOCKS, BYTES, PAPER, SCIPY, markdown, plot_bench, text
+from .paper_003_tables import BLOCKS, BYTES, PAPER, SCIPY, SHORT, markdown, plot_bench, text
 from .paper_runs import Contender, seconds_on
 
 __all__ = ["NAME", "markdown", "plot_bench", "run", "text"]
@@ -69,15 +71,22 @@ def run(*, device: str = "cuda", quick: bool = False, progress: Progress | None 
 def _run(i: int, n: int, where: Place) -> dict[str, Any]:
     a = gallery.ci_matrix(n, seed=i)
     row: dict[str, Any] = {"matrix": i + 1, "n": n, "counts": _counts(a), "nbytes": {}}
-    check = MatvecCheck(a, vector(n, np.float64))
-    paper_runs.fill(row, _contenders(a, where, row), lambda y: check(where.host(y)))
+    single = a.astype(np.float32)
+    for b, contenders in (
+        (a, chain(_contenders(a, where, row), _short(a, where, row))),
+        (single, _short(single, where, row)),
+    ):
+        paper_runs.fill(row, contenders, partial(_error, where, MatvecCheck(b, vector(n, np.float64))))
     return row
 
 
+def _error(where: Place, check: MatvecCheck, y: Any) -> float:
+    return check(where.host(y))
+
+
 def _contenders(a: Any, where: Place, row: dict[str, Any]) -> Iterator[Contender]:
-    counts, host = row["counts"], vector(row["n"], np.float64)
-    csr, x = array(a, "csr", device=where.name), host if where is CPU else where.core.from_host(host, where.index)
-    seconds = seconds_on(where)
+    counts, host, seconds = row["counts"], vector(row["n"], np.float64), seconds_on(where)
+    csr, x = array(a, "csr", device=where.name), _there(host, where)
     for format in FORMATS:
         layout = LAYOUTS.get(format, {}) | ({"boundary": counts["width"]} if format == "ellcsr" else {})
         told = _told(csr, format, layout)
@@ -90,6 +99,20 @@ def _contenders(a: Any, where: Place, row: dict[str, Any]) -> Iterator[Contender
         yield SCIPY, lambda: (partial(a.__matmul__, host), a @ host), seconds
     else:  # in slices of the height that is chosen by the bytes
         yield "cuSPARSE sell", lambda: _planned(csr.asformat("sell"), x, "cusparse"), seconds
+
+
+def _short(a: Any, where: Place, row: dict[str, Any]) -> Iterator[Contender]:
+    """Yield ellcsr with short columns, of the values that `a` has."""
+    csr, x = array(a, "csr", device=where.name), _there(vector(row["n"], np.float64), where)
+    for name, (bits, values) in SHORT.items():
+        if values == a.dtype:
+            A = csr.asformat("ellcsr", boundary=row["counts"]["width"], column_bits=bits)
+            row.setdefault("short", {})[name] = A.nbytes
+            yield name, partial(_planned, A, x, ""), seconds_on(where)
+
+
+def _there(x: np.ndarray, where: Place) -> Any:
+    return x if where is CPU else where.core.from_host(x, where.index)
 
 
 def _counts(a: Any) -> dict[str, Any]:

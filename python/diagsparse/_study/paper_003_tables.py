@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -29,13 +30,18 @@ BYTES = ("csr", "ell", "sell", "ellcsr")  # the formats of table 5
 TIMES = ("cuSPARSE", "CSR5", "warp2")  # what table 9 times
 SCIPY = "SciPy csr"
 BLOCKS = {16: "blocks of 16", 32: "blocks of 32", 64: "blocks of 64"}  # threads of a block: our columns
+SHORT = {  # ellcsr with columns of so many bits and values of a type: our columns
+    "16 bits": (16, "float64"),
+    "8 bits": (8, "float64"),
+    "8 bits, float32 values": (8, "float32"),
+}
 TABLES_6_TO_8 = {16: 4.8881, 32: 3.2844, 64: 3.5434}  # milliseconds, of a matrix that the paper does not name
 
 
 def _columns(report: dict[str, Any]) -> list[str]:
-    """Return what is timed beside the sizes of blocks."""
+    """Return what is timed beside the sizes of blocks and short columns."""
     names = dict.fromkeys(name for row in report["rows"] for name in row["times"])
-    return [name for name in names if name not in BLOCKS.values()]
+    return [name for name in names if name not in BLOCKS.values() and name not in SHORT]
 
 
 def _of_paper(report: dict[str, Any], row: dict[str, Any], field: int) -> Any:
@@ -50,6 +56,7 @@ def _tables(report: dict[str, Any]) -> Iterator[tuple[str, list[list[str]]]]:
     if report["device"] == "cuda":
         yield "A x by the paper's algorithm 7, in blocks of so many threads (its tables 6 to 8)", list(_blocks(report))
     yield "A x", list(_times(report))
+    yield "A x in ellcsr with short columns, x and sums in float64", list(_short(report))
 
 
 def _beside(ours: str, paper: Any) -> str:
@@ -92,15 +99,35 @@ def _blocks(report: dict[str, Any]) -> Iterator[list[str]]:
 
 
 def _times(report: dict[str, Any]) -> Iterator[list[str]]:
-    names, on_gpu = _columns(report), report["device"] == "cuda"
-    peers = [name for name in names if name.startswith("cuSPARSE" if on_gpu else SCIPY)]
-    against = "ellcsr vs the fastest of cuSPARSE" if on_gpu else f"ellcsr vs {SCIPY}"
-    yield ["matrix", *names, *(f"the paper's {name}" for name in TIMES), against]
+    names = _columns(report)
+    yield ["matrix", *names, *(f"the paper's {name}" for name in TIMES), f"ellcsr vs {_peer(report)}"]
     for row in report["rows"]:
         paper = [columns.seconds(ms / 1e3) if (ms := _of_paper(report, row, 6 + i)) else "" for i in range(len(TIMES))]
-        theirs = min((t for name in peers if (t := row["times"].get(name))), default=None)
-        ratio = f"{columns.digits(theirs / ours)}x" if (ours := row["times"].get("ellcsr")) and theirs else ""
-        yield [str(row["matrix"]), *(_seconds(row, name) for name in names), *paper, ratio]
+        cells = (_seconds(row, name) for name in names)
+        yield [str(row["matrix"]), *cells, *paper, _ratio(report, row, "ellcsr")]
+
+
+def _short(report: dict[str, Any]) -> Iterator[list[str]]:
+    yield [
+        "matrix",
+        *(f"{name}, {what}" for name in SHORT for what in ("MB of 2^20 bytes", "time", f"vs {_peer(report)}")),
+    ]
+    for row in report["rows"]:
+        cells = [str(row["matrix"])]
+        for name in SHORT:
+            cells += [f"{row['short'][name] / 2**20:.2f}", _seconds(row, name), _ratio(report, row, name)]
+        yield cells
+
+
+def _peer(report: dict[str, Any]) -> str:
+    return "the fastest of cuSPARSE" if report["device"] == "cuda" else SCIPY
+
+
+def _ratio(report: dict[str, Any], row: dict[str, Any], name: str) -> str:
+    """Return how many times as long the fastest peer takes."""
+    peers = "cuSPARSE" if report["device"] == "cuda" else SCIPY
+    theirs = min((t for peer, t in row["times"].items() if t and peer.startswith(peers)), default=None)
+    return f"{columns.digits(theirs / ours)}x" if (ours := row["times"].get(name)) and theirs else ""
 
 
 def _seconds(row: dict[str, Any], name: str) -> str:
@@ -144,9 +171,10 @@ def plot_bench(report: dict[str, Any], path: Any) -> Any:
         if not report["quick"]:
             left.plot(at, [PAPER[m - 1][2 + i] for m in at], "x", color=color)
     left.set_ylabel("MB (x: the paper's)", fontsize=8)
-    for name, color in zip(_columns(report), colors, strict=False):
+    lines = {name: (name, ".-") for name in _columns(report)} | {name: (f"ellcsr, {name}", ".:") for name in SHORT}
+    for (name, (label, style)), color in zip(lines.items(), cycle(colors)):
         times = [1e3 * t if (t := row["times"].get(name)) else np.nan for row in report["rows"]]
-        right.plot(at, times, ".-", color=color, label=name, lw=1)
+        right.plot(at, times, style, color=color, label=label, lw=1)
     if not report["quick"]:
         for i, (name, mark) in enumerate(zip(TIMES, "x+v", strict=True)):
             right.plot(at, [PAPER[m - 1][6 + i] for m in at], mark, color="black", label=f"the paper's {name}")

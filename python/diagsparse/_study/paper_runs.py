@@ -46,8 +46,9 @@ def run(
 
 
 def fill(row: dict[str, Any], contenders: Iterable[Contender], check: Callable[[Any], float]) -> None:
-    """Note in `row` the ``times`` of its columns in seconds, or why they ``failed``, and the largest ``error``."""
-    row |= {"times": {}, "failed": {}, "error": 0.0}
+    """Add to `row` the ``times`` of columns in seconds, or why they ``failed``, and the largest ``error``."""
+    for field, nothing in (("times", {}), ("failed", {}), ("error", 0.0)):
+        row.setdefault(field, nothing)
     for name, prepare, seconds in contenders:
         try:
             call, result = prepare()

@@ -69,6 +69,7 @@ struct TurnedRows : TurnedColumns {
 template <int Group, bool Plain, class I, class T, class U, class V>
 int64 add_groups(int64 w, const TurnedRows<U>& rows, bool conj, const V* x, int64 x_step, T* sums) {
   constexpr bool typed = !std::is_same_v<I, AnyIndex>;
+  constexpr int64 kLine = 16, kAhead = 128;  // rows whose values are called for at once, and how far ahead
   std::int32_t room[typed ? 1 : Group * kChunk];
   const V* from_base[Group];
   for (; w + Group <= rows.width && rows.whole(w + Group - 1); w += Group) {
@@ -81,17 +82,25 @@ int64 add_groups(int64 w, const TurnedRows<U>& rows, bool conj, const V* x, int6
       for (int g = 0; typed && g < Group; ++g) from_base[g] = x + rows.base(w + g, from);
       const U* const value = rows.value + w * rows.stride + from;
       T* const to = sums + from;
-      for (int64 i = 0; i < count; ++i) {
-        T sum = to[i];
+      for (int64 line = 0; line < count; line += kLine) {
+        const int64 next = line + kAhead < count ? line + kAhead : Group * rows.stride + line + kAhead - count;
 #pragma GCC unroll 8
         for (int g = 0; g < Group; ++g) {
-          const V* const in = typed ? from_base[g] : x;
-          const U& of = value[g * rows.stride + i];
-          const int64 j = index[g * step + i];
-          if constexpr (Plain) sum += multiply(of, in[j]);
-          else sum += multiply(conjugate_if(conj, of), in[j * x_step]);
+          for (int64 k = 0; k < kLine; k += 64 / sizeof(U)) __builtin_prefetch(value + g * rows.stride + next + k);
+          __builtin_prefetch(index + g * step + next);
         }
-        to[i] = sum;
+        for (int64 i = line, end = std::min(count, line + kLine); i < end; ++i) {
+          T sum = to[i];
+#pragma GCC unroll 8
+          for (int g = 0; g < Group; ++g) {
+            const V* const in = typed ? from_base[g] : x;
+            const U& of = value[g * rows.stride + i];
+            const int64 j = index[g * step + i];
+            if constexpr (Plain) sum += multiply(of, in[j]);
+            else sum += multiply(conjugate_if(conj, of), in[j * x_step]);
+          }
+          to[i] = sum;
+        }
       }
     }
   }

@@ -5,17 +5,21 @@
 
 namespace diagsparse::cuda {
 
-// The sum over `lanes` neighbouring lanes, in the first of them, always in the same order. All lanes of the warp call
-// it.
+// The value of the lane that is `step` further. All lanes of the warp call it.
 template <class T>
-__device__ T sum_of_lanes(T v, int lanes) {
-  for (int step = lanes / 2; step > 0; step /= 2) {
-    if constexpr (is_complex<T>) {
-      v += T{__shfl_down_sync(0xffffffffu, v.re, step), __shfl_down_sync(0xffffffffu, v.im, step)};
-    } else {
-      v += __shfl_down_sync(0xffffffffu, v, step);
-    }
+__device__ T of_lane_after(T v, int step) {
+  if constexpr (is_complex<T>) {
+    return {__shfl_down_sync(0xffffffffu, v.re, step), __shfl_down_sync(0xffffffffu, v.im, step)};
+  } else {
+    return __shfl_down_sync(0xffffffffu, v, step);
   }
+}
+
+// The sum over those of `lanes` neighbouring lanes that are multiples of `apart` away, in the first of them, always in
+// the same order. All lanes of the warp call it; both are powers of two.
+template <class T>
+__device__ T sum_of_lanes(T v, int lanes, int apart = 1) {
+  for (int step = lanes / 2; step >= apart; step /= 2) v += of_lane_after(v, step);
   return v;
 }
 template <int Lanes, class T>

@@ -27,7 +27,8 @@ struct Row {
     if (op.transposed) return rows::gather_transpose<U, V>(m, op, alpha, x, beta, y);
     with_index_type(m.index("indices").dtype, [&](auto zero) {
       using A = Ell<U, decltype(zero)>;
-      walk_all_rows<A, U, V>("ell matvec", A::of(m), m.values.size(), op, alpha, x, beta, y);
+      const A a = A::of(m);
+      walk_all_rows<A, U, V>("ell matvec", a, m.values.size(), a.width, op, alpha, x, beta, y);
     });
   }
 };

@@ -8,11 +8,13 @@
 // A thread takes a stored row, or several where rows are few and long (walked_rows.cuh). It is meant for rows that are
 // about as long as those next to them. A transpose is gathered by rows, over an index of them.
 #include "core/convert.hpp"
+#include "device/resident.cuh"
 #include "entries/coordinates.cuh"
 #include "entries/sorted_keys.cuh"
 #include "formats/csr.hpp"
 #include "formats/sell.hpp"
 #include "kernels/row_kernels.hpp"
+#include "kernels/rows/shares.hpp"
 #include "kernels/walked_rows.cuh"
 #include "matrices/faults.cuh"
 
@@ -22,20 +24,40 @@ namespace cuda::slices {
 
 namespace {
 
+// Places of a row of the longest slice; kept with A.
+struct LongestSlice {
+  int64 places = 0;
+
+  template <class F>
+  void visit(const F&) const {}
+};
+int64 longest_slice(const Matrix& m) {
+  return keep<LongestSlice>(m.kept(), "longest slice",
+                            [&] {
+                              const auto a = Sell<float>::over(*m.structure, nullptr);
+                              const int64 places = rows::longest_of(a.slice_indptr, a.slices);
+                              return std::make_shared<LongestSlice>(LongestSlice{places / a.height});
+                            })
+      ->places;
+}
+
 template <class U, class V>
 struct Row {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     if (op.transposed) return rows::gather_transpose<U, V>(m, op, alpha, x, beta, y);
     with_index_type(m.index("indices").dtype, [&](auto zero) {
       using A = Sell<U, decltype(zero)>;
-      walk_all_rows<A, U, V>("sell matvec", A::of(m), m.values.size(), op, alpha, x, beta, y);
+      walk_all_rows<A, U, V>("sell matvec", A::of(m), m.values.size(), longest_slice(m), op, alpha, x, beta, y);
     });
   }
 };
 
-FormatKernels make() {
-  return {{{"row", every_pair<Row, MatvecKernel>(), rows::prepare_transpose}, cusparse::matvec()}, {}};
+void prepare(const Matrix& m, Op op) {
+  if (op.transposed) rows::prepare_transpose(m, op);
+  else longest_slice(m);
 }
+
+FormatKernels make() { return {{{"row", every_pair<Row, MatvecKernel>(), prepare}, cusparse::matvec()}, {}}; }
 const RegisterKernels registered("sell", 0, make);
 
 // ---- From rows and to rows --------------------------------------------------------------------------

@@ -20,6 +20,7 @@
 #include "device/dense.cuh"
 #include "device/lanes.cuh"
 #include "device/resident.cuh"
+#include "device/values.cuh"
 #include "formats/ellcsr.hpp"
 
 namespace diagsparse::cuda::hybrid {
@@ -34,8 +35,8 @@ constexpr int kFollowing = sizeof(I) < 4 ? 2 : 1;
 
 // Where the second half of the columns begins in each row.
 struct ResidentHalves {
-  Array head, rest;  // int32 (m): leading places before it; int64 (m): places of the rest before it
-  double share = 1;  // of the first half in the work
+  Array head, rest;           // int32 (m): leading places before it; int64 (m): places of the rest before it
+  double leading, following;  // of all rows together
 
   template <class F>
   void visit(const F& f) const {
@@ -58,10 +59,7 @@ __global__ void __launch_bounds__(kBlock)
     rest[i] = e;
     leading = head[i], following = e - begin;
   }
-  for (int step = 16; step > 0; step /= 2) {
-    leading += __shfl_down_sync(~0u, leading, step);
-    following += __shfl_down_sync(~0u, following, step);
-  }
+  leading = sum_of_lanes<32>(leading), following = sum_of_lanes<32>(following);
   if (threadIdx.x % 32 == 0) atomicAdd(before, leading), atomicAdd(before + 1, following);
 }
 
@@ -77,10 +75,7 @@ std::shared_ptr<ResidentHalves> halves_of(const Matrix& m, const A& a) {
     launch("find halves", find_halves<A>, blocks(a.rows), dim3(kBlock), a, ceil_div(a.cols, 2),
            made->head.template as<std::int32_t>(), made->rest.template as<std::int64_t>(), before.get());
     const auto told = download(static_cast<const unsigned long long*>(before.get()), 2);
-    // H200: an entry of the rest takes as long as 1.4 leading ones.
-    const auto work = [](double leading, double following) { return leading + 1.4 * following; };
-    const double leading = static_cast<double>(a.rows) * a.width, following = m.values.size() - leading;
-    made->share = work(told[0], told[1]) / work(leading, following);
+    made->leading = static_cast<double>(told[0]), made->following = static_cast<double>(told[1]);
     return made;
   });
 }
@@ -107,10 +102,14 @@ __device__ T sum_stretch(const Stretch s, const Columns<I>& columns, const U* va
     for (int k = 0; k < Ahead; ++k) {
       const int e = at + 32 * Each * k;
       base[k] = -from;
-      if (e >= s.end) continue;
-      load_once(value + e, v[k]);
-      load_once(index + e, j[k]);
-      if (sizeof(I) < 4 && columns.bases) base[k] += load(columns.bases + s.chunk + (s.into + e) / kChunk);
+      if (e < s.end) load_once(value + e, v[k]), load_once(index + e, j[k]);
+    }
+    if (sizeof(I) < 4 && columns.bases) {  // once for all, so that no load waits for another
+#pragma unroll
+      for (int k = 0; k < Ahead; ++k) {
+        const int e = at + 32 * Each * k;
+        if (e < s.end) base[k] += load(columns.bases + s.chunk + (s.into + e) / kChunk);
+      }
     }
 #pragma unroll
     for (int k = 0; k < Ahead; ++k) {
@@ -126,28 +125,9 @@ __device__ T sum_stretch(const Stretch s, const Columns<I>& columns, const U* va
   return sum;
 }
 
-// What a row has in a part of the columns. `odd` is the count of all that follow leading entries, where it is odd: then
-// the last one has no neighbour to be read with, and is left out.
-struct RowPart {
-  Stretch leading, following;
-  bool lacks_last;
-
-  template <class I, class U>
-  __device__ RowPart(const EllCsr<U, I>& a, int64 i, const std::int32_t* head, const std::int64_t* rest, int64 odd,
-                     bool second) {
-    const int width = static_cast<int>(a.width), middle = head ? load(head + i) : width;
-    const int64 begin = load(a.indptr + i), end = load(a.indptr + i + 1), cut = rest ? load(rest + i) : end;
-    const int64 first = second ? cut : begin, stop = second ? end : cut, line = first / kFollowing<I> * kFollowing<I>;
-    lacks_last = stop == odd && stop > first;
-    const int skipped = static_cast<int>(first - line);
-    leading = {i * a.width, i * a.chunks, 0, second ? middle : 0, second ? width : middle};
-    following = {line, line / kChunk, static_cast<int>(line % kChunk), skipped,
-                 static_cast<int>(stop - line) - lacks_last};
-  }
-};
-
 // The first `first_blocks` blocks take the columns below `half`, the others the rest; then both leave their sums of
-// rows in `others`, which is null where there is one part.
+// rows in `others`, which is null where there is one part. `odd` is the count of all that follow leading entries, where
+// it is odd: then the last one has no neighbour to be read with.
 template <class I, class U, class V>
 __global__ void __launch_bounds__(kSharers, 1)
     sum_parts(const EllCsr<U, I> a, bool conj, const V* x, int64 half, const std::int32_t* head,
@@ -164,14 +144,20 @@ __global__ void __launch_bounds__(kSharers, 1)
 
   const int64 warps = (second ? gridDim.x - first_blocks : first_blocks) * (kSharers / 32);
   int64 i = (second ? blockIdx.x - first_blocks : blockIdx.x) * (kSharers / 32) + threadIdx.x / 32;
-  if (i >= a.rows) return;
-  for (RowPart row(a, i, head, rest, odd, second);;) {
-    const int64 next = i + warps;
-    const RowPart following(a, min(next, a.rows - 1), head, rest, odd, second);  // on its way meanwhile
-    T sum = sum_stretch < kLeading<I>, sizeof(I) < 4 ? 1 : ahead,
-      T > (row.leading, a.head, a.head_values, conj, part, from);
-    sum += sum_stretch<kFollowing<I>, ahead, T>(row.following, a.rest, a.rest_values, conj, part, from);
-    if (row.lacks_last && threadIdx.x % 32 == 0) {
+  for (; i < a.rows; i += warps) {
+    const int middle = head ? load(head + i) : static_cast<int>(a.width);
+    const int64 first = load(second ? rest + i : a.indptr + i);
+    const int64 stop = load(second || !rest ? a.indptr + i + 1 : rest + i);
+    T sum = sum_stretch<kLeading<I>, sizeof(I) < 4 ? 1 : ahead, T>(
+        {i * a.width, i * a.chunks, 0, second ? middle : 0, second ? static_cast<int>(a.width) : middle}, a.head,
+        a.head_values, conj, part, from);
+    const int64 line = first / kFollowing<I> * kFollowing<I>;
+    const bool lacks_last = stop == odd && stop > first;
+    sum += sum_stretch<kFollowing<I>, ahead, T>(
+        {line, line / kChunk, static_cast<int>(line % kChunk), static_cast<int>(first - line),
+         static_cast<int>(stop - line) - lacks_last},
+        a.rest, a.rest_values, conj, part, from);
+    if (lacks_last && threadIdx.x % 32 == 0) {
       sum += multiply(conjugate_if(conj, load(a.rest_values + odd - 1)), part[a.follows(odd - 1) - from]);
     }
     sum = sum_of_lanes<32>(sum);
@@ -179,8 +165,6 @@ __global__ void __launch_bounds__(kSharers, 1)
       if (others) (second ? others + a.rows : others)[i] = sum;
       else update.one(y + i, sum);
     }
-    if (next >= a.rows) return;
-    i = next, row = following;
   }
 }
 
@@ -209,6 +193,13 @@ inline void prepare_to_share_x(const Matrix& m) {
   });
 }
 
+// In leading entries. H200: one of the rest takes 1.8 times as long where values have 4 bytes, 1.4 times where they
+// have 8.
+template <class U>
+double work(double leading, double following) {
+  return leading + (1 + 3.2 / sizeof(U)) * following;
+}
+
 // Runs the kernel where it is worth it and x has room; returns whether it did.
 template <class U, class V, class I>
 bool share_x(const Matrix& m, const EllCsr<U, I>& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
@@ -231,7 +222,9 @@ bool share_x(const Matrix& m, const EllCsr<U, I>& a, Op op, Scalar alpha, const 
     return true;
   }
   const std::shared_ptr<ResidentHalves> halves = halves_of(m, a);
-  const int first = std::clamp(static_cast<int>(count * halves->share + 0.5), 1, count - 1);
+  const double leading = static_cast<double>(a.rows) * a.width;
+  const double share = work<U>(halves->leading, halves->following) / work<U>(leading, m.values.size() - leading);
+  const int first = std::clamp(static_cast<int>(count * share + 0.5), 1, count - 1);
   const Scratch<T> sums(2 * a.rows);
   launch_shared("ellcsr matvec", sum_parts<I, U, V>, dim3(count), dim3(kSharers), shared, a, op.conjugated,
                 x.as<const V>(), half, halves->head.template as<const std::int32_t>(),

@@ -14,6 +14,9 @@
 //     entry      0  1  2  3  4  5  6  7  8  9 10 ...
 //     warp       0  1  2  3  4  5  6  7  0  1  2      their sums meet in shared memory, in order
 //
+// Where a few rows are much longer than others, a thread takes the first 64 entries of each, and then blocks take so
+// what is left.
+//
 // A row of blocks takes every gridDim.y-th column of x. The order of a sum follows from the matrix: the same bits on
 // every run.
 #pragma once
@@ -24,64 +27,80 @@
 
 namespace diagsparse::cuda {
 
-// The column at a place, negative in the padding. Its base is read in any case: it need not wait for the index.
+// The index of a column on its way, and its base.
 template <class I>
-__device__ std::int32_t column_at(const Columns<I>& columns, int64 place, int64 chunk) {
-  const I index = load(columns.indices + place);
-  if constexpr (std::is_signed_v<I>) return index;
-  const std::int32_t base = columns.bases ? load(columns.bases + chunk) : 0;
-  return Columns<I>::padding(index) ? -1 : index + base;
+struct Fetched {
+  I index = static_cast<I>(-1);  // padding
+  std::int32_t base = 0;
+
+  Fetched() = default;
+  __device__ Fetched(const Columns<I>& columns, int64 place, int64 chunk) : index(load(columns.indices + place)) {
+    if (!std::is_signed_v<I> && columns.bases) base = load(columns.bases + chunk);
+  }
+  // Negative where it is padding.
+  __device__ std::int32_t column() const {
+    if constexpr (std::is_signed_v<I>) return index;
+    else return Columns<I>::padding(index) ? -1 : index + base;
+  }
+};
+
+// The sum over the places from `place` to `end` of stored row p, `step` of its entries apart. The first one is entry w.
+template <class T, class A, class V>
+__device__ T sum_places(const A& a, int64 p, int64 place, int64 end, int64 w, int step, bool conj, const V* x,
+                        int64 x_row) {
+  constexpr int each = 4;  // on their way at once
+  const int64 apart = step * a.step();
+  T sum{};
+  for (; place < end; place += each * apart, w += each * step) {
+    decltype(Fetched(a.columns, 0, 0)) fetched[each];
+    std::remove_cvref_t<decltype(*a.values)> values[each];
+#pragma unroll
+    for (int k = 0; k < each; ++k) {
+      const int64 e = place + k * apart;
+      if (e >= end) continue;
+      fetched[k] = Fetched(a.columns, e, a.chunk(p, w + k * step, e));
+      values[k] = load(a.values + e);
+    }
+#pragma unroll
+    for (int k = 0; k < each; ++k) {
+      const std::int32_t j = fetched[k].column();
+      if (j >= 0) sum += multiply(conjugate_if(conj, values[k]), load(x + j * x_row));
+    }
+    if (fetched[each - 1].column() < 0) break;
+  }
+  return sum;
 }
 
+// The first `most` entries of each row.
 template <class A, class U, class V>
 __global__ void __launch_bounds__(kBlock)
-    walk_rows(const A a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
+    walk_rows(const A a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols, int64 most,
               const __grid_constant__ Update<Product<U, V>> update) {
   const int64 p = thread_index();
   if (p >= a.rows) return;
-  const int64 i = a.row(p), begin = a.begin(p), end = a.end(p);
+  const int64 i = a.row(p), begin = a.begin(p), end = min(a.end(p), begin + most * a.step());
   for (int64 c = blockIdx.y; c < cols; c += gridDim.y) {
-    Product<U, V> sum{};
-    for (int64 e = begin, w = 0; e < end; e += a.step(), ++w) {
-      const std::int32_t j = column_at(a.columns, e, a.chunk(p, w, e));
-      if (j < 0) break;
-      sum += multiply(conjugate_if(conj, load(a.values + e)), load(x.data + j * x.row + c * x.col));
-    }
+    const auto sum = sum_places<Product<U, V>>(a, p, begin, end, 0, 1, conj, x.data + c * x.col, x.row);
     update.one(y.data + i * y.row + c * y.col, sum);
   }
 }
 
 constexpr int kUnit = 32, kWarps = kBlock / kUnit;  // rows of a block; warps, each with a part of them
 
+// The entries of each row from the one that is number `from` on; rows of blocks without any are left as they are.
 template <class A, class U, class V>
 __global__ void __launch_bounds__(kBlock)
     walk_rows_together(const A a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
-                       const __grid_constant__ Update<Product<U, V>> update) {
+                       int64 from, const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
-  constexpr int each = 4;  // entries on their way to a thread at once
   __shared__ T of_warps[kWarps][kUnit];
   const int warp = threadIdx.x / kUnit, lane = threadIdx.x % kUnit;
-  const int64 p = static_cast<int64>(blockIdx.x) * kUnit + lane, step = kWarps * a.step();
+  const int64 p = static_cast<int64>(blockIdx.x) * kUnit + lane, first = from + warp;
   const bool there = p < a.rows;
-  const int64 begin = there ? a.begin(p) + warp * a.step() : 0, end = there ? a.end(p) : 0;
+  const int64 begin = there ? a.begin(p) + first * a.step() : 0, end = there ? a.end(p) : 0;
+  if (from > 0 && !__syncthreads_or(begin < end)) return;
   for (int64 c = blockIdx.y; c < cols; c += gridDim.y) {
-    T sum{};
-    for (int64 e = begin, w = warp; e < end; e += each * step, w += each * kWarps) {
-      std::int32_t columns[each];
-      U values[each];
-#pragma unroll
-      for (int k = 0; k < each; ++k) {
-        const bool stored = e + k * step < end;
-        columns[k] = stored ? column_at(a.columns, e + k * step, a.chunk(p, w + k * kWarps, e + k * step)) : -1;
-        if (stored) values[k] = load(a.values + e + k * step);
-      }
-#pragma unroll
-      for (int k = 0; k < each; ++k) {
-        if (columns[k] < 0) continue;
-        sum += multiply(conjugate_if(conj, values[k]), load(x.data + columns[k] * x.row + c * x.col));
-      }
-      if (columns[each - 1] < 0) break;
-    }
+    T sum = sum_places<T>(a, p, begin, end, first, kWarps, conj, x.data + c * x.col, x.row);
     of_warps[warp][lane] = sum;
     __syncthreads();
     if (warp == 0 && there) {
@@ -92,15 +111,22 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// `places` are those of all rows.
+// `places` are those of all rows, `longest` those of the longest one.
 template <class A, class U, class V>
-void walk_all_rows(const char* name, const A& a, int64 places, Op op, Scalar alpha, const Dense& x, Scalar beta,
-                   const Dense& y) {
+void walk_all_rows(const char* name, const A& a, int64 places, int64 longest, Op op, Scalar alpha, const Dense& x,
+                   Scalar beta, const Dense& y) {
+  using T = Product<U, V>;
   constexpr int64 few = 1 << 18, width = 32;  // threads that a large GPU runs at a time; entries
-  const bool together = a.rows < few && places > width * a.rows;
-  const auto kernel = together ? walk_rows_together<A, U, V> : walk_rows<A, U, V>;
-  launch(name, kernel, blocks_by_columns(together ? a.rows * kWarps : a.rows, x.cols), dim3(kBlock), a, op.conjugated,
-         Block<const V>(x), Block<Product<U, V>>(y), x.cols, Update<Product<U, V>>(alpha, beta));
+  constexpr int64 alone = 64, much = 8;       // entries that a thread takes of a row where others are so much shorter
+  const auto walk = [&](auto kernel, int64 threads, int64 entry, Scalar keep) {
+    launch(name, kernel, blocks_by_columns(threads, x.cols), dim3(kBlock), a, op.conjugated, Block<const V>(x),
+           Block<T>(y), x.cols, entry, Update<T>(alpha, keep));
+  };
+  const auto together = walk_rows_together<A, U, V>;
+  if (a.rows < few && places > width * a.rows) return walk(together, a.rows * kWarps, 0, beta);
+  const bool uneven = longest > much * std::max(alone, places / std::max<int64>(a.rows, 1));
+  walk(walk_rows<A, U, V>, a.rows, uneven ? alone : longest, beta);
+  if (uneven) walk(together, a.rows * kWarps, alone, 1.0);
 }
 
 }  // namespace diagsparse::cuda

@@ -1,5 +1,6 @@
 // Short columns on the GPU: a warp takes a chunk, a lane a place.
 #include "core/columns.hpp"
+#include "device/lanes.cuh"
 #include "matrices/faults.cuh"
 
 namespace diagsparse {
@@ -48,7 +49,7 @@ __global__ void __launch_bounds__(kBlock) count_columns(const I* indices, int64 
   const int64 stride = static_cast<int64>(gridDim.x) * blockDim.x;
   unsigned long long mine = 0;
   for (int64 e = thread_index(); e < count; e += stride) mine += !Columns<I>::padding(indices[e]);
-  for (int step = 16; step > 0; step /= 2) mine += __shfl_down_sync(0xffffffffu, mine, step);
+  mine = sum_of_lanes<32>(mine);
   if (threadIdx.x % 32 == 0 && mine > 0) atomicAdd(found, mine);
 }
 

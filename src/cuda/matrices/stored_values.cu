@@ -3,6 +3,7 @@
 #include "core/elementwise.hpp"
 #include "core/summary.hpp"
 #include "device/dense.cuh"
+#include "device/lanes.cuh"
 #include "device/runs.cuh"
 #include "entries/coordinates.cuh"
 
@@ -17,7 +18,7 @@ __global__ void __launch_bounds__(kBlock)
   const int64 width = static_cast<int64>(gridDim.x) * blockDim.x;
   unsigned long long mine = 0;
   for (int64 i = thread_index(); i < run.length; i += width) mine += !is_zero(values[run.start + i]);
-  for (int step = 16; step > 0; step /= 2) mine += __shfl_down_sync(0xffffffffu, mine, step);
+  mine = sum_of_lanes<32>(mine);
   if (threadIdx.x % 32 == 0 && mine > 0) atomicAdd(counts + blockIdx.y, mine);
 }
 

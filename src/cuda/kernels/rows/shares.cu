@@ -44,11 +44,7 @@ std::shared_ptr<ResidentShares> shares_of(const Matrix& a, Op op, const std::str
   return keep<ResidentShares>(a.kept(), key.c_str(), [&] {
     const auto made = std::make_shared<ResidentShares>();
     const int64 rows = op.transposed ? a.cols : a.rows;
-    const Scratch<unsigned long long> longest(1);
-    CUDA_CALL(cudaMemsetAsync(longest.get(), 0, sizeof(unsigned long long), stream()));
-    launch("find longest", find_longest, blocks(rows), dim3(kBlock), index.indptr, rows, longest.get());
-    made->longest = static_cast<int64>(download(longest.get(), 1)[0]);
-
+    made->longest = longest_of(index.indptr, rows);
     const Cut cut = cut_of(rows, made->longest);
     made->count = ceil_div(cut.entry * a.values.size() + rows, cut.steps);
     made->first = Array::empty(DType::i64, {made->count + 1});
@@ -59,6 +55,13 @@ std::shared_ptr<ResidentShares> shares_of(const Matrix& a, Op op, const std::str
 }
 
 }  // namespace
+
+int64 longest_of(const std::int64_t* indptr, int64 rows) {
+  const Scratch<unsigned long long> longest(1);
+  CUDA_CALL(cudaMemsetAsync(longest.get(), 0, sizeof(unsigned long long), stream()));
+  launch("find longest", find_longest, blocks(rows), dim3(kBlock), indptr, rows, longest.get());
+  return static_cast<int64>(download(longest.get(), 1)[0]);
+}
 
 std::shared_ptr<ResidentShares> shares_of_steps(const Matrix& a, Op op, int steps) {
   return shares_of(a, op, "shares of " + std::to_string(steps) + " steps",

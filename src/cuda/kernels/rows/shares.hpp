@@ -33,4 +33,7 @@ std::shared_ptr<ResidentShares> shares_of_steps(const Matrix& a, Op op, int step
 // share has at most as many. A matrix with few entries is cut into smaller ones. Kept with A.
 std::shared_ptr<ResidentShares> shares_of_rows(const Matrix& a, Op op, int entries);
 
+// The most entries that one of the rows with these pointers has.
+int64 longest_of(const std::int64_t* indptr, int64 rows);
+
 }  // namespace diagsparse::cuda::rows

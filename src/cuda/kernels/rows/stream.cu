@@ -201,21 +201,6 @@ __device__ void add_products(T (&sum)[2], int e, int end, int step, const Entry&
   if (e < end) add(one);
 }
 
-// The sums over the threads of a team that have the same columns, in the first of them. All of a warp call it.
-template <class T>
-__device__ void sum_of_team(T (&sum)[2], int team, int width) {
-  for (int step = team / 2; step >= width; step /= 2) {
-#pragma unroll
-    for (T& s : sum) {
-      if constexpr (is_complex<T>) {
-        s += T{__shfl_down_sync(0xffffffffu, s.re, step), __shfl_down_sync(0xffffffffu, s.im, step)};
-      } else {
-        s += __shfl_down_sync(0xffffffffu, s, step);
-      }
-    }
-  }
-}
-
 template <bool Pairs, class U, class V>
 __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 6)
     stream_block(const Rows<U> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int cols,
@@ -269,7 +254,7 @@ __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 6)
     for (int c = begin_col + own; c - own < end_col; c += group) {
       T sum[2]{};
       if (!much) add(sum, c, row.begin + lane, row.end, lanes, fits);
-      sum_of_team(sum, team, width);
+      for (T& s : sum) s = sum_of_lanes(s, team, width);  // over threads that have the same columns
       if (there && !much && lane == 0) write(i, c, sum[0]), write(i, c + apart, sum[1]);
     }
     row = Row(share, i + kThreads / team);
@@ -287,7 +272,7 @@ __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 6)
         T sum[2]{};
         if (i < share.rows) add(sum, c, e, end, kThreads / width, fits);
         else add(sum, c, e, end, kThreads / width, stored);
-        sum_of_team(sum, 32, width);
+        for (T& s : sum) s = sum_of_lanes(s, 32, width);
         if (threadIdx.x % 32 < width) {
           T* const part = parts[r][threadIdx.x / 32];
           part[own] = sum[0], part[own + apart] = sum[1];

@@ -32,7 +32,7 @@ BUDGET = {
     "cpp/kernels/each_set/sequential.cpp": 60,
     "cpp/kernels/each_set/sell.cpp": 120,
     "cpp/kernels/ell.cpp": 195,
-    "cpp/kernels/ellcsr.cpp": 250,
+    "cpp/kernels/ellcsr.cpp": 420,
     "cpp/kernels/hyb.cpp": 4,
     "cpp/kernels/scatter.cpp": 2,
     "cpp/kernels/sell.cpp": 40,

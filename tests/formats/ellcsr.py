@@ -21,6 +21,10 @@ def decode(parts, shape):
     for place, ((i, _), j) in enumerate(np.ndenumerate(columns)):
         if j >= 0:
             A[i, j] += parts["values"][place]
+    if "symmetric_columns" in parts:
+        A += A.T
+    if "hermitian_columns" in parts:
+        A += A.conj().T
     for i in range(shape[0]):
         for e in range(parts["csr_indptr"][i], parts["csr_indptr"][i + 1]):
             A[i, rest[e]] += parts["values"][columns.size + e]

@@ -6,12 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from .._matrix.base import SparseArray
 from .._matrix.summary import Summary
+from .._places.backend import Place
 from . import short
-from .options import count
+from .options import SYMMETRIES, count, symmetry
+from .packing import Packing
 
 _LIMITS = {"boundary": "entries", "boundary_column": "column"}  # what each of them limits
-_TOGETHER = 4  # of which widths are multiples where columns are short
+_TOGETHER = 4  # of which widths are multiples where columns are short or one triangle leads
+_MIRRORED = 4096  # columns that a GPU has room for, in sums of their mirror images
+_SPARE = 1.02  # how many times the fewest bytes a boundary may take that is further to the left
 
 
 class ellcsr_array(short.ShortColumns):
@@ -24,7 +29,9 @@ class ellcsr_array(short.ShortColumns):
         each row and then -1, where its padding begins; csr_indices of shape (rest,) and csr_indptr of shape (m + 1,),
         columns that go on where those of ell_indices end; values of shape (m width + rest,), first those of
         ell_indices, row by row. Index arrays of type uint8 or uint16 are short columns, and ell_bases and csr_bases
-        come after the other parts where the columns of the matrix do not fit. Values are shared, the rest is copied.
+        come after the other parts where the columns of the matrix do not fit. symmetric_columns or hermitian_columns,
+        of shape (1,), comes last where one triangle leads; None stands for parts that are missing before it. Values are
+        shared, the rest is copied.
     shape : tuple, optional
         Needed with the parts.
     dtype, copy, device, max_bytes
@@ -39,19 +46,25 @@ class ellcsr_array(short.ShortColumns):
         Bits of a column. Fewer make short columns, which count from a base that 32 neighbouring places share: of 16
         bits, or of 8 for the entries that lead and 16 for the rest. Where a row's leading entries lie too far apart for
         that, the rest of the row takes over.
+    symmetry : {None, "symmetric", "hermitian"}, optional
+        Of a matrix that is so: only the entries below the diagonal and before `boundary_column` lead, and each of them
+        stands for its mirror image too. The diagonal and the rows and columns from there on are the rest. By default
+        some boundaries up to 4096 are tried, and the first one is taken that comes with at most 2 % more bytes than the
+        best of them. Columns have 32 or 16 bits.
 
     Raises
     ------
     ValueError, TypeError, MemoryError
-        For both boundaries, parts that do not fit each other, columns of the rest that 16 bits do not reach, more bytes
-        than there are.
+        For both boundaries, parts that do not fit each other, columns of the rest that 16 bits do not reach, values
+        without the symmetry, more bytes than there are.
 
     Notes
     -----
     Bytes: ``(width m + rest) (itemsize + 4) + 8 (m + 1)``. With short columns the width is rounded up to a multiple of
     4, and the 4 become 2, or 1 for what leads, and 4 for each base: ``m ceil(width / 32)`` of what leads where the
-    matrix has more columns than the bits can count, and ``ceil(rest / 32)`` where it has more than 65535. Products of
-    two matrices are made as `csr_array`.
+    matrix has more columns than the bits can count, and ``ceil(rest / 32)`` where it has more than 65535. With a
+    symmetry the width is a multiple of 4 too, and there are 4 bytes more. Products of two matrices are made as
+    `csr_array`.
 
     Mahmoud, Hoffmann and Reza (2018), for matrices of configuration interaction: a dense reference region on the left,
     few entries in the rest.
@@ -66,10 +79,13 @@ class ellcsr_array(short.ShortColumns):
 
     format = "ellcsr"
     _structure = ("ell_indices", "csr_indices", "csr_indptr")
-    _optional = ("ell_bases", "csr_bases")
+    _optional = ("ell_bases", "csr_bases", "symmetric_columns", "hermitian_columns")
     _two_dimensional = ("ell_indices",)
     _padded = True
-    _options = {"boundary": count, "boundary_column": count, "column_bits": short.column_bits}
+    _options = {
+        "boundary": count, "boundary_column": count, "column_bits": short.column_bits, "symmetry": symmetry,
+    }  # fmt: skip
+    _packing = Packing()  # the parts say it all
 
     @property
     def ell_indices(self) -> Any:
@@ -101,8 +117,47 @@ class ellcsr_array(short.ShortColumns):
         """Leading entries for which every row has room."""
         return self._matrix.parts()["ell_indices"].shape[1]
 
+    @property
+    def symmetry(self) -> str | None:
+        """``"symmetric"`` or ``"hermitian"`` where those that lead stand for their mirror images too, else None."""
+        return SYMMETRIES[self._matrix.symmetry]
+
+    def _mirrored_columns(self) -> int:
+        """Return before which column entries lead where they have mirror images."""
+        part = self._matrix.parts()[f"{self.symmetry}_columns"]
+        return int(self._place.host(part)[0])
+
+    def unpacked(self, *, max_bytes: int | None = None) -> ellcsr_array:
+        """Return this matrix with both triangles stored; itself where they are.
+
+        Raises
+        ------
+        MemoryError
+            With the bytes, when the result exceeds `max_bytes` or the free memory.
+        """
+        if not self._packed:
+            return self
+        csr = self._to_csr(max_bytes)
+        return self._from_csr(csr, max_bytes, csr.nbytes, **self._layout())  # type: ignore[return-value]
+
+    def _again(self, csr: SparseArray) -> SparseArray:
+        if not self._packed:
+            return super()._again(csr)
+        mirror = {"symmetry": self._matrix.symmetry, "boundary_column": self._mirrored_columns()}
+        return self._from_csr(csr, None, **self._layout(), **mirror)
+
+    @classmethod
+    def _from_csr_beside(cls, s: Summary, place: Place, **options: int) -> int:
+        moved = (s.itemsize + 4) * cls._places(s, **options) if options.get("symmetry") else 0  # in another order
+        return super()._from_csr_beside(s, place, **options) + moved
+
+    def _to_csr_beside(self, s: Summary) -> int:
+        mirrored = 3 * (s.itemsize + 4) * self.nnz + 32 * (self._shape[0] + 1) if self._packed else 0
+        return super()._to_csr_beside(s) + mirrored
+
     def _told(self) -> str:
-        return f"width {self.width}, {super()._told()}"
+        triangle = f"{self.symmetry} before column {self._mirrored_columns()}, " if self._packed else ""
+        return f"{triangle}width {self.width}, {super()._told()}"
 
     @classmethod
     def _index_type(cls, name: str, shape: tuple[int, int], given: dict[str, Any]) -> np.dtype:
@@ -116,23 +171,51 @@ class ellcsr_array(short.ShortColumns):
         if len(boundaries) == 2:
             given = " and ".join(f"{name}={value}" for name, value in boundaries.items())
             raise ValueError(f"{cls.__name__}: {given}: expected one of them")
+        if options.get("symmetry"):
+            return cls._completed_mirror(s, options)
         if boundaries:
             return options
         width = s.shortest_row
         return options | {"boundary": width - width % _TOGETHER if options.get("column_bits", 32) < 32 else width}
 
     @classmethod
+    def _completed_mirror(cls, s: Summary, options: dict[str, int]) -> dict[str, int]:
+        which = f"{cls.__name__}: symmetry={SYMMETRIES[options['symmetry']]!r}"
+        if "boundary" in options:
+            raise ValueError(f"{which} and boundary={options['boundary']}: expected boundary_column")
+        if options.get("column_bits") == 8:
+            raise ValueError(f"{which} and column_bits=8: expected 16 or 32")
+        n = s.shape[1]
+        if s.shape[0] != n:
+            raise ValueError(f"{which}: one triangle is stored of square matrices, got {s.shape[0]} x {n}")
+        if "boundary_column" in options:
+            return options | {"boundary_column": min(n, options["boundary_column"])}
+
+        def nbytes(column: int) -> int:
+            return cls._forecast(s, **options, boundary_column=column)
+
+        most = min(n, _MIRRORED)
+        best = min((most >> k for k in range(most.bit_length() + 1)), key=nbytes)
+        near = {best, *range(best // 4, min(2 * best, most) + 1, max(1, best // 16))}
+        enough = _SPARE * min(map(nbytes, near))
+        return options | {"boundary_column": min(column for column in near if nbytes(column) <= enough)}
+
+    @classmethod
     def _forecast(cls, s: Summary, **options: int) -> int:
         (m, n), bits = s.shape, options.get("column_bits", 32)
         width, rest = cls._shares(s, **options)
-        columns = short.nbytes(bits, n, m, width) + short.nbytes(max(bits, 16), n, 1, rest)
-        return (width * m + rest) * s.itemsize + columns + 8 * (m + 1)
+        before = cls._completed(s, options)["boundary_column"] if options.get("symmetry") else n
+        columns = short.nbytes(bits, before, m, width) + short.nbytes(max(bits, 16), n, 1, rest)
+        return (width * m + rest) * s.itemsize + columns + 8 * (m + 1) + 4 * bool(options.get("symmetry"))
 
     @classmethod
     def _shares(cls, s: Summary, **options: int) -> tuple[int, int]:
         """Return the width, and how many entries do not lead."""
         bits, options = options.get("column_bits", 32), cls._completed(s, options)
         limits = {_LIMITS[name]: value for name, value in options.items() if name in _LIMITS}
+        if options.get("symmetry"):
+            longest, leading = s.leading(**limits, lower=1)
+            return longest + -longest % _TOGETHER, s.entries - 2 * leading
         width = limits["entries"] if "entries" in limits else s.leading(**limits)[0]
         if bits < 32:
             width += -width % _TOGETHER

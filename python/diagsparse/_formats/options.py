@@ -6,6 +6,15 @@ from collections.abc import Callable
 from numbers import Integral
 from typing import Any
 
+SYMMETRIES = (None, "symmetric", "hermitian")  # at the numbers that the C++ core has for them
+
+
+def symmetry(value: Any, who: str) -> int:
+    """Return the number of a symmetry, 0 for none."""
+    if value not in SYMMETRIES:
+        raise ValueError(f'{who}={value!r}: expected None, "symmetric" or "hermitian"')
+    return SYMMETRIES.index(value)
+
 
 def yes_or_no(value: Any, who: str) -> int:
     """Return a bool as 0 or 1."""

@@ -14,11 +14,10 @@ import numpy as np
 
 from .._matrix.summary import Summary
 from .._places.backend import CPU
+from .options import SYMMETRIES, symmetry
 
 if TYPE_CHECKING:
     from .diagonal import DiagonalArray
-
-SYMMETRIES = (None, "symmetric", "hermitian")  # at the numbers that the C++ core has for them
 
 
 class Packing(NamedTuple):
@@ -39,8 +38,7 @@ class Packing(NamedTuple):
         if unknown := set(layout) - set(cls._fields):
             raise TypeError(f"{who}: no option {', '.join(sorted(unknown))}; there are {', '.join(cls._fields)}")
         packing = cls(**layout)
-        if packing.symmetry not in SYMMETRIES:
-            raise ValueError(f'{who}: symmetry={packing.symmetry!r}: expected None, "symmetric" or "hermitian"')
+        symmetry(packing.symmetry, f"{who}: symmetry")
         period = packing.period
         if period in (None, "auto"):
             return packing

@@ -70,6 +70,10 @@ class Family(Forecasts):
         """Return the options of the layout, with what suits the matrix in the place of those that nobody gave."""
         return options
 
+    def _again(self: SparseArray, csr: SparseArray) -> SparseArray:
+        """Return this matrix, which is in csr, in its own layout."""
+        return self._like(csr)
+
     def _layout(self: SparseArray) -> dict[str, int]:
         """Return the options of the layout that this matrix has, and that its copies keep."""
         return {}
@@ -149,7 +153,7 @@ class Family(Forecasts):
 
     def _anew(self: SparseArray) -> SparseArray:
         """Return what this transposed view shows, in a layout of its own."""
-        return self._like(self._to_csr())
+        return self._again(self._to_csr())
 
     def to_scipy(self: SparseArray, format: str | None = None) -> Any:
         """Return this matrix in the format of SciPy's that is named, by default the nearest one."""
@@ -189,7 +193,7 @@ class Family(Forecasts):
         """Drop the stored zeros, in place."""
         csr = self._to_csr().copy()
         csr.eliminate_zeros()
-        self._matrix, self._op = self._like(csr)._matrix, 0
+        self._matrix, self._op = self._again(csr)._matrix, 0
 
     # ---- forecasts --------------------------------------------------------------------------------
     def _found_symmetry(self: SparseArray) -> str | None:

@@ -73,7 +73,7 @@ class Summary:
         """Return how many entries lead within these limits: of the row with most of them, and of all rows.
 
         The limits are ``entries`` of a row, the ``column`` that they lie before, and the ``reach``, how far the columns
-        of a chunk lie apart (src/cpp/core/summary.hpp).
+        of a chunk lie apart; with ``lower`` only those below the diagonal lead (src/cpp/core/summary.hpp).
         """
         question = "leading", *sorted(limits.items())
         if question not in self._told:

@@ -69,14 +69,20 @@ def _power_law(rng: np.random.Generator, n: int) -> np.ndarray:
     return np.minimum(1 + (4 * rng.pareto(1.3, n)).astype(np.int64), 5000)
 
 
+def _interaction(symmetric: bool) -> Callable[[float], sp.csr_array]:
+    return lambda scale: gallery.ci_matrix(round(32768 * scale), symmetric=symmetric, seed=0)
+
+
 _sorted = {"sell": {"sigma": 4096}}
+_triangle = {"ellcsr": {"symmetry": "symmetric", "column_bits": 16}}
 MATRICES = (
     Matrix("band of 5 diagonals", _band(4 * 10**6, 2)),
     Matrix("band of 41 diagonals", _band(10**6, 20)),
     Matrix("16 in each row, at random", _random(2 * 10**6, lambda rng, n: np.full(n, 16))),
     Matrix("5 to 39 in a row, at random", _random(10**6, lambda rng, n: rng.integers(5, 40, n)), _sorted),
     Matrix("lengths by a power law", _random(10**6, _power_law), _sorted),
-    Matrix("configuration interaction", lambda scale: gallery.ci_matrix(round(32768 * scale), seed=0), cpu=0.5),
+    Matrix("configuration interaction", _interaction(False), cpu=0.5),
+    Matrix("the same, symmetric", _interaction(True), _triangle, cpu=0.5),
 )
 
 
@@ -150,8 +156,9 @@ def _contenders(
 ) -> Iterator[Contender]:
     csr = array(A, "csr", device=where.name)
     for format in FORMATS:
-        layout = matrix.layout.get(format, {})
-        row["nbytes"][format] = format_class(format)._forecast(csr._summary(), **layout)
+        layout, made = matrix.layout.get(format, {}), format_class(format)
+        codes = {name: made._options[name](value, name) for name, value in layout.items()}
+        row["nbytes"][format] = made._forecast(csr._summary(), **codes)
         if row["nbytes"][format] > MUCH * csr.nbytes:
             continue
         B = csr if format == "csr" else csr.asformat(format, **layout)

@@ -55,7 +55,8 @@ void bind_conversions(py::module_& m) {
     LeadingEntries found{};
     {
       const Entry entry(a.device(), {&a});
-      found = leading_entries(a, op_from(op), {limit("entries"), limit("column"), limit("reach")});
+      found = leading_entries(a, op_from(op),
+                              {limit("entries"), limit("column"), limit("reach"), option(which, "lower", 0) != 0});
     }
     return std::pair(found.longest, found.all);
   });

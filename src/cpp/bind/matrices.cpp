@@ -116,11 +116,12 @@ void bind_matrices(py::module_& m) {
       .def_property_readonly("stored", [](const Matrix& a) { return a.structure->stored(); })
       .def_property_readonly("diagonals", [](const Matrix& a) { return a.layout().spans.size(); })
       .def_property_readonly("strips", [](const Matrix& a) { return strips_of(a.layout().spans).size(); })
-      .def_property_readonly("symmetry", [](const Matrix& a) { return static_cast<int>(packing_of(a).symmetry); })
+      .def_property_readonly("symmetry", [](const Matrix& a) { return static_cast<int>(a.structure->symmetry()); })
       .def_property_readonly("told",  // what Python's matrix keeps of it, asked for at once
                              [](const Matrix& a) {
                                const int symmetry = static_cast<int>(packing_of(a).symmetry);
-                               const bool packed = item_size(a.dtype) == 2 || static_cast<bool>(packing_of(a));
+                               const bool packed = item_size(a.dtype) == 2 || packing_of(a).period > 0 ||
+                                                   a.structure->symmetry() != Symmetry::none;
                                return py::make_tuple(a.format, numpy_dtype(a.dtype), a.rows, a.cols, packed, symmetry);
                              })
       .def_property_readonly("period", [](const Matrix& a) { return packing_of(a).period; })

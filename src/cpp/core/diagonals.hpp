@@ -54,8 +54,6 @@ class ByOffset {
   std::vector<std::int32_t> table_;
 };
 
-enum class Symmetry { none, symmetric, hermitian };
-
 // Options of a layout that save bytes. It is "packed" if it has one of them.
 struct Packing {
   Symmetry symmetry = Symmetry::none;  // other than none: of two opposite diagonals one is stored
@@ -81,6 +79,7 @@ class Layout : public Structure {
   std::vector<Part> parts() const override;
   int64 nbytes() const override { return 8 * static_cast<int64>(labels.size() + starts.size()); }
   int64 stored() const override;
+  Symmetry symmetry() const override { return packing.symmetry; }
   bool same_as(const Structure& other) const override;
   void clear_padding(Array& values) const override;
 };

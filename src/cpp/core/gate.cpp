@@ -81,15 +81,15 @@ void check_parts(const Matrix& m, const std::vector<ExpectedPart>& expected) {
   }
 }
 
-void check_bases(const Matrix& m, const char* name, DType type, Shape indices, std::vector<ExpectedPart>& expected) {
-  const bool given = static_cast<const Indices&>(*m.structure).find(name), needed = has_bases(type, m.cols);
+void check_bases(const Matrix& m, const char* name, DType type, Shape indices, int64 cols,
+                 std::vector<ExpectedPart>& expected) {
+  const bool given = static_cast<const Indices&>(*m.structure).find(name), needed = has_bases(type, cols);
   if (given == needed || (type == DType::i32 && !given)) {
     if (given) expected.push_back({name, DType::i32, ColumnArrays::bases_for(indices)});
     return;
   }
   throw std::invalid_argument(who(m.format) + name + (needed ? " is missing: " : " is given, but ") + dtype_name(type) +
-                              (needed ? " does not hold" : " holds") + " the columns 0 to " +
-                              std::to_string(m.cols - 1));
+                              (needed ? " does not hold" : " holds") + " the columns 0 to " + std::to_string(cols - 1));
 }
 
 bool check_lines(const std::string& who, const Array& indptr, const Array& indices, int64 lines, int64 extent) {

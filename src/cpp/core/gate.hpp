@@ -41,9 +41,10 @@ Fault fault_in_pairs(const Array& row, const Array& col, int64 rows, int64 cols)
 // Whether values[first : first + count] are real numbers. Each device's own.
 bool all_real(const Array& values, int64 first, int64 count);
 
-// Expects an array of this name with the bases of indices that have this type and shape (core/columns.hpp) where the
-// matrix needs them; throws where it has them for nothing.
-void check_bases(const Matrix& m, const char* name, DType type, Shape indices, std::vector<ExpectedPart>& expected);
+// Expects an array of this name with the bases of indices that have this type and shape (core/columns.hpp) where
+// columns up to `cols` need them; throws where the matrix has them for nothing.
+void check_bases(const Matrix& m, const char* name, DType type, Shape indices, int64 cols,
+                 std::vector<ExpectedPart>& expected);
 
 // Throws for compressed lines that are not right; returns whether they are in order.
 bool check_lines(const std::string& who, const Array& indptr, const Array& indices, int64 lines, int64 extent);

@@ -18,6 +18,9 @@ namespace diagsparse {
 
 using Part = std::pair<std::string, Array>;
 
+// Whether of two mirror images one is stored: A = A^T, or A = A^H.
+enum class Symmetry { none, symmetric, hermitian };
+
 class Structure : public std::enable_shared_from_this<Structure> {
  public:
   const char* format;  // its name
@@ -36,8 +39,9 @@ class Structure : public std::enable_shared_from_this<Structure> {
     static const std::vector<Part> none;
     return none;
   }
-  virtual int64 nbytes() const = 0;                  // of all parts
-  virtual int64 stored() const = 0;                  // how many values lie in the matrix
+  virtual int64 nbytes() const = 0;  // of all parts
+  virtual int64 stored() const = 0;  // how many entries the matrix has
+  virtual Symmetry symmetry() const { return Symmetry::none; }
   virtual bool same_as(const Structure&) const = 0;  // whether each value belongs to the same place
   // Zeroes those of `values` that lie in no place of the matrix, and that no kernel writes.
   virtual void clear_padding(Array&) const {}
@@ -59,9 +63,10 @@ class Indices : public Structure {
  public:
   Indices(const char* format, int64 rows, int64 cols, std::vector<Part> arrays, int64 count)
       : Indices(format, rows, cols, std::move(arrays), {count, -1}, count) {}
-  // `stored` of the values lie in the matrix; the rest is padding.
-  Indices(const char* format, int64 rows, int64 cols, std::vector<Part> arrays, Shape values_shape, int64 stored)
-      : Structure(format, rows, cols, values_shape), arrays_(std::move(arrays)), stored_(stored) {}
+  // The matrix has `stored` entries; other values are padding, and with a symmetry some stand for two.
+  Indices(const char* format, int64 rows, int64 cols, std::vector<Part> arrays, Shape values_shape, int64 stored,
+          Symmetry symmetry = Symmetry::none)
+      : Structure(format, rows, cols, values_shape), arrays_(std::move(arrays)), stored_(stored), symmetry_(symmetry) {}
 
   const Array* find(const char* name) const;  // null where there is no such array
   const Array& at(const char* name) const;    // std::logic_error there
@@ -75,11 +80,13 @@ class Indices : public Structure {
   const std::vector<Part>& beside_values() const override { return arrays_; }
   int64 nbytes() const override;
   int64 stored() const override { return stored_; }
+  Symmetry symmetry() const override { return symmetry_; }
   bool same_as(const Structure& other) const override;
 
  private:
   std::vector<Part> arrays_;
   int64 stored_;
+  Symmetry symmetry_;
 };
 
 // Several matrices in one: its entries are those of all children, whose values lie one after another in one array.

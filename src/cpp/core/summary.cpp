@@ -83,7 +83,7 @@ int64 longest_row(const Matrix& csr) {
 
 LeadingEntries leading_entries(const Matrix& a, Op op, Leading leading) {
   const std::string which = std::to_string(leading.entries) + ", before " + std::to_string(leading.column) +
-                            ", within " + std::to_string(leading.reach);
+                            ", within " + std::to_string(leading.reach) + (leading.lower ? ", lower" : "");
   return kept_fact(a, op, "leading " + which, [&](const Matrix& csr) { return count_leading(csr, leading); });
 }
 

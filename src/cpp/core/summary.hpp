@@ -32,21 +32,29 @@ RowLengths row_lengths(const Matrix& a, Op op);
 int64 longest_row(const Matrix& csr);
 
 // Which entries of a row lead: the first `entries`, as far as they lie in columns below `column`, and up to the first
-// one that lies more than `reach` columns after the first of its chunk (core/columns.hpp).
+// one that lies more than `reach` columns after the first of its chunk (core/columns.hpp). `lower`: those below the
+// diagonal alone, each of which stands for its mirror image too.
 struct Leading {
   int64 entries = kAnyExtent;
   int64 column = kAnyExtent;
   int64 reach = kAnyExtent;
+  bool lower = false;
 
   // How many of the ascending columns of a row do.
-  constexpr int64 of(const std::int32_t* columns, int64 count) const {
+  constexpr int64 of(int64 row, const std::int32_t* columns, int64 count) const {
+    const int64 end = lower && row < column ? row : column;
     count = count < entries ? count : entries;
-    if (count > 0 && columns[count - 1] >= column) count = below(columns, 0, count, column);
+    if (count > 0 && columns[count - 1] >= end) count = below(columns, 0, count, end);
     for (int64 chunk = 0; reach < kAnyExtent && chunk < count; chunk += kChunk) {
       const int64 end = chunk + kChunk < count ? chunk + kChunk : count, limit = columns[chunk] + reach + 1;
       if (columns[end - 1] >= limit) return below(columns, chunk, end, limit);
     }
     return count;
+  }
+
+  // How many of them are stored: all but the mirror images of those that lead.
+  constexpr int64 kept(int64 row, const std::int32_t* columns, int64 count) const {
+    return lower && row < column ? below(columns, 0, count, row + 1) : count;
   }
 
  private:

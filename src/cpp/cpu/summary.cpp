@@ -79,7 +79,7 @@ LeadingEntries count_leading(const Matrix& csr, Leading leading) {
   LeadingEntries found{0, 0};
   for (int64 i = 0; i < a.rows; ++i) {
     if (i % kRows == kRows - 1) checkpoint();
-    const int64 count = leading.of(a.indices + a.indptr[i], a.indptr[i + 1] - a.indptr[i]);
+    const int64 count = leading.of(i, a.indices + a.indptr[i], a.indptr[i + 1] - a.indptr[i]);
     found = {std::max(found.longest, count), found.all + count};
   }
   return found;

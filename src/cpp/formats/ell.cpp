@@ -20,7 +20,7 @@ void check_sizes(const Matrix& m) {
   const DType given = parts.at("indices").dtype, type = is_index_type(given) ? given : DType::i32;
   std::vector<ExpectedPart> expected{{"indices", type, shape}};
   if (parts.find("row_lengths")) expected.push_back({"row_lengths", DType::i32, {m.rows}});
-  check_bases(m, "bases", type, shape, expected);
+  check_bases(m, "bases", type, shape, m.cols, expected);
   check_parts(m, expected);
 }
 

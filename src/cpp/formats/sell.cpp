@@ -28,7 +28,7 @@ void check_sizes(const Matrix& m) {
   for (const char* name : {"row_order", "row_lengths"}) {
     if (parts.find(name)) expected.push_back({name, DType::i32, {m.rows}});
   }
-  check_bases(m, "bases", type, {shape.size()}, expected);
+  check_bases(m, "bases", type, {shape.size()}, m.cols, expected);
   check_parts(m, expected);
 }
 

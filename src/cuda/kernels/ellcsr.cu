@@ -11,7 +11,8 @@
 // it: "warp_per_row" in blocks of so many threads; those of 16 have half a warp for a row. Lanes read neighbouring
 // entries, and of x what these ask for, through the caches. A row of blocks takes every gridDim.y-th column of x. The
 // order of a sum follows from the matrix: the same bits on every run. They are meant for long rows. A transpose is
-// gathered by rows, over an index of them.
+// gathered by rows, over an index of them. Of a matrix of which one triangle leads they take the rest; what leads is
+// added with its mirror image, by mirrored.cuh.
 #include "core/convert.hpp"
 #include "device/dense.cuh"
 #include "device/lanes.cuh"
@@ -19,6 +20,7 @@
 #include "entries/coordinates.cuh"
 #include "formats/csr.hpp"
 #include "formats/ellcsr.hpp"
+#include "kernels/mirrored.cuh"
 #include "kernels/row_kernels.hpp"
 #include "kernels/shared_x.cuh"
 #include "matrices/faults.cuh"
@@ -86,12 +88,6 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// Calls f with the view of the matrix by its type of index; a transpose needs no view.
-template <class U, class V, class F>
-void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y, const F& f) {
-  if (op.transposed) return rows::gather_transpose<U, V>(m, op, alpha, x, beta, y);
-  with_index_type(m.index("ell_indices").dtype, [&](auto zero) { f(EllCsr<U, decltype(zero)>::of(m)); });
-}
 // `threads` take a row.
 template <class U, class V, class A, class Kernel>
 void walk(Kernel kernel, int threads, const A& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y,
@@ -101,10 +97,54 @@ void walk(Kernel kernel, int threads, const A& a, Op op, Scalar alpha, const Den
          op.conjugated, Block<const V>(x), Block<T>(y), x.cols, Update<T>(alpha, beta));
 }
 
+// What leads of a matrix with mirror images, alone.
+struct ResidentTriangle {
+  StructurePtr structure;
+  Array indptr;
+
+  template <class F>
+  void visit(const F& f) const {
+    f(indptr);
+  }
+};
+Matrix triangle_of(const Matrix& m) {
+  const auto kept = keep<ResidentTriangle>(m.kept(), "its triangle", [&] {
+    const Matrix made = leading_of(m);
+    return std::make_shared<ResidentTriangle>(made.structure, made.index("csr_indptr"));
+  });
+  return {kept->structure, m.values.slice(0, kept->structure->values_shape)};
+}
+
+// y += alpha op(E + its mirror image) x: in one pass, or in two where shared memory has no room.
+template <class U, class V, class I>
+void add_triangle(const Matrix& m, Op op, Scalar alpha, const Dense& x, const Dense& y) {
+  if (add_in_one_pass<U, V, I>(m, EllCsr<U, I>::of(m), op, alpha, x, y)) return;
+  const Matrix triangle = triangle_of(m);
+  const MirrorOps conj = mirror_ops(m, op);
+  walk<U, V>(walk_rows<I, U, V>, 32, EllCsr<U, I>::of(triangle), {false, conj.entries}, alpha, x, 1.0, y);
+  rows::gather_transpose<U, V>(triangle, {true, conj.images}, alpha, x, 1.0, y);
+}
+
+// Calls f with a matrix and the view of it by its type of index; a transpose needs no view. Of a matrix with mirror
+// images that is the rest, and what leads is added.
+template <class U, class V, class F>
+void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y, const F& f) {
+  if (has_mirror(m)) {
+    run<U, V>(rest_of(m), op, alpha, x, beta, y, f);
+    return with_index_type(m.index("ell_indices").dtype, [&](auto zero) {
+      if constexpr (sizeof(zero) > 1) add_triangle<U, V, decltype(zero)>(m, op, alpha, x, y);
+    });
+  }
+  if (op.transposed) return rows::gather_transpose<U, V>(m, op, alpha, x, beta, y);
+  with_index_type(m.index("ell_indices").dtype, [&](auto zero) { f(m, EllCsr<U, decltype(zero)>::of(m)); });
+}
+
+void prepare_rest(const Matrix& m, Op op) { rows::prepare_transpose(has_mirror(m) ? rest_of(m) : m, op); }
+
 template <class U, class V>
 struct Warp {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    hybrid::run<U, V>(m, op, alpha, x, beta, y, [&]<class I>(const EllCsr<U, I>& a) {
+    hybrid::run<U, V>(m, op, alpha, x, beta, y, [&]<class I>(const Matrix&, const EllCsr<U, I>& a) {
       walk<U, V>(walk_rows<I, U, V>, 32, a, op, alpha, x, beta, y);
     });
   }
@@ -112,7 +152,7 @@ struct Warp {
 template <class U, class V>
 struct Warp2 {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    hybrid::run<U, V>(m, op, alpha, x, beta, y, [&]<class I>(const EllCsr<U, I>& a) {
+    hybrid::run<U, V>(m, op, alpha, x, beta, y, [&]<class I>(const Matrix&, const EllCsr<U, I>& a) {
       walk<U, V>(walk_halves<I, U, V>, 64, a, op, alpha, x, beta, y);
     });
   }
@@ -122,13 +162,14 @@ template <int Threads>
 void walk_in_blocks(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
   using T = double;
   constexpr int lanes = Threads < 32 ? Threads : 32;
-  if (op.transposed || m.index("ell_indices").dtype != DType::i32) return Warp<T, T>::run(m, op, alpha, x, beta, y);
+  if (op.transposed || has_mirror(m) || m.index("ell_indices").dtype != DType::i32)
+    return Warp<T, T>::run(m, op, alpha, x, beta, y);
   walk<T, T>(walk_rows<std::int32_t, T, T, lanes>, lanes, EllCsr<T>::of(m), op, alpha, x, beta, y, Threads);
 }
 // In double precision and with columns of 32 bits, as the paper has them; else "warp_per_row".
 template <int Threads>
 MatvecRow row_in_blocks(const char* name) {
-  MatvecRow row{name, every_pair<Warp, MatvecKernel>(), rows::prepare_transpose};
+  MatvecRow row{name, every_pair<Warp, MatvecKernel>(), prepare_rest};
   constexpr int f64 = static_cast<int>(DType::f64);
   row.typed.at[f64][f64] = walk_in_blocks<Threads>;
   return row;
@@ -137,22 +178,22 @@ MatvecRow row_in_blocks(const char* name) {
 template <class U, class V>
 struct SharedX {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    hybrid::run<U, V>(m, op, alpha, x, beta, y, [&]<class I>(const EllCsr<U, I>& a) {
-      if (share_x<U, V>(m, a, op, alpha, x, beta, y)) return;
+    hybrid::run<U, V>(m, op, alpha, x, beta, y, [&]<class I>(const Matrix& plain, const EllCsr<U, I>& a) {
+      if (share_x<U, V>(plain, a, op, alpha, x, beta, y)) return;
       walk<U, V>(walk_rows<I, U, V>, 32, a, op, alpha, x, beta, y);
     });
   }
 };
 
 void prepare(const Matrix& m, Op op) {
-  rows::prepare_transpose(m, op);
-  if (!op.transposed) prepare_to_share_x(m);
+  prepare_rest(m, op);
+  if (!op.transposed) prepare_to_share_x(has_mirror(m) ? rest_of(m) : m);
 }
 
 FormatKernels make() {
   return {{{"shared_x", every_pair<SharedX, MatvecKernel>(), prepare},
-           {"warp_per_row", every_pair<Warp, MatvecKernel>(), rows::prepare_transpose},
-           {"warp2", every_pair<Warp2, MatvecKernel>(), rows::prepare_transpose},
+           {"warp_per_row", every_pair<Warp, MatvecKernel>(), prepare_rest},
+           {"warp2", every_pair<Warp2, MatvecKernel>(), prepare_rest},
            row_in_blocks<16>("block_16"),
            row_in_blocks<32>("block_32"),
            row_in_blocks<64>("block_64")},
@@ -169,17 +210,20 @@ Csr<float> structure_of(const Matrix& m) {
 __global__ void __launch_bounds__(kBlock) count_rest(const Csr<float> csr, Leading leading, std::int64_t* counts) {
   const int64 i = thread_index();
   if (i >= csr.rows) return;
+  const std::int32_t* const columns = csr.indices + csr.indptr[i];
   const int64 count = csr.indptr[i + 1] - csr.indptr[i];
-  counts[i] = count - leading.of(csr.indices + csr.indptr[i], count);
+  counts[i] = leading.kept(i, columns, count) - leading.of(i, columns, count);
 }
 
 // A warp takes a row.
 template <class T>
-__global__ void __launch_bounds__(kBlock) split_rows(const Csr<T> csr, int64 width, const std::int64_t* indptr,
-                                                     std::int32_t* head, std::int32_t* rest, T* values) {
+__global__ void __launch_bounds__(kBlock)
+    split_rows(const Csr<T> csr, int64 width, Leading leading, const std::int64_t* indptr, std::int32_t* head,
+               std::int32_t* rest, T* values) {
   const int64 i = thread_index() / 32, lane = threadIdx.x % 32;
   if (i >= csr.rows) return;
-  const int64 begin = csr.indptr[i], middle = csr.indptr[i + 1] - (indptr[i + 1] - indptr[i]);
+  const int64 begin = csr.indptr[i], end = begin + leading.kept(i, csr.indices + begin, csr.indptr[i + 1] - begin);
+  const int64 middle = end - (indptr[i + 1] - indptr[i]);
   for (int64 w = lane; w < width; w += 32) {
     const bool entry = begin + w < middle;
     head[i * width + w] = entry ? csr.indices[begin + w] : -1;
@@ -219,20 +263,86 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
+// A warp takes a row, and deals its leading columns to banks. It counts them first.
+template <class T>
+__global__ void __launch_bounds__(kBlock) deal_rows(const EllCsr<T> a, std::int32_t* head, T* values) {
+  __shared__ std::int32_t banks[kWarps][Deal::kBanks];
+  const int64 i = thread_index() / 32, line = i * a.width;
+  const int lane = threadIdx.x % 32;
+  std::int32_t* const bank_of = banks[threadIdx.x / 32];
+  if (i >= a.rows) return;
+  if (lane < Deal::kBanks) bank_of[lane] = 0;
+  __syncwarp();
+  for (int64 w = lane; w < a.width; w += 32) {
+    if (a.head.indices[line + w] >= 0) atomicAdd(bank_of + Deal::bank(a.head.indices[line + w]), 1);
+  }
+  __syncwarp();
+  Deal deal;
+  for (int b = 0; b < Deal::kBanks; ++b) deal.all += deal.counts[b] = bank_of[b];
+  __syncwarp();
+  if (lane < Deal::kBanks) bank_of[lane] = 0;  // those that came before
+  for (int64 first = 0; first < a.width; first += 32) {
+    const int64 w = first + lane;
+    const std::int32_t j = w < a.width ? a.head.indices[line + w] : -1;
+    const int bank = j >= 0 ? Deal::bank(j) : Deal::kBanks;
+    const unsigned alike = __match_any_sync(0xffffffffu, bank), before = alike & ((1u << lane) - 1);
+    __syncwarp();
+    int64 to = w;
+    if (j >= 0) to = deal.place(bank_of[bank] + __popc(before), bank);
+    __syncwarp();
+    if (j >= 0 && before == 0) bank_of[bank] += __popc(alike);
+    if (w < a.width) head[line + to] = j, values[line + to] = a.head_values[line + w];
+  }
+}
+
+// A warp takes a row, a lane counts what comes before an entry in ascending order, padding last.
+template <class T>
+__global__ void __launch_bounds__(kBlock) sort_rows(const EllCsr<T> a, std::int32_t* head, T* values) {
+  const int64 i = thread_index() / 32, line = i * a.width;
+  if (i >= a.rows) return;
+  for (int64 w = threadIdx.x % 32; w < a.width; w += 32) {
+    const auto column = static_cast<std::uint32_t>(a.head.indices[line + w]);
+    int64 to = line;
+    for (int64 v = 0; v < a.width; ++v) {
+      const auto other = static_cast<std::uint32_t>(a.head.indices[line + v]);
+      to += other < column || (other == column && v < w);
+    }
+    head[to] = a.head.indices[line + w], values[to] = a.head_values[line + w];
+  }
+}
+
+// The same matrix, where `kernel` writes what leads to new arrays.
+template <class F>
+Matrix moved_in_rows(const char* what, const Matrix& m, const F& kernel) {
+  const Shape leads = m.index("ell_indices").shape;
+  Array head = Array::empty(DType::i32, leads), values = Array::empty(m.dtype, {m.values.size()});
+  with_value_type(m.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    launch(what, kernel(zero), blocks(m.rows * 32), dim3(kBlock), EllCsr<T>::of(m), head.as<std::int32_t>(),
+           values.as<T>());
+    const int64 first = leads.size() * sizeof(T);
+    copy_bytes(values.as<char>() + first, m.values.as<char>() + first, values.nbytes() - first);
+  });
+  return with_head(m, std::move(head), std::move(values));
+}
+
 // A thread takes a leading column: it lies in the matrix or is padding, and comes after the one before it in its row.
-__global__ void __launch_bounds__(kBlock) check_leading(const EllCsr<float> a, Position* outside, Position* order) {
+__global__ void __launch_bounds__(kBlock)
+    check_leading(const EllCsr<float> a, int64 mirrored, Position* outside, Position* order) {
   const int64 e = thread_index();
   if (e >= a.rows * a.width) return;
   const std::int32_t j = a.head.indices[e];
-  if (j < -1 || j >= a.cols) return tell(outside, e);
+  if (j < -1 || j >= a.end_of_head(e / a.width, mirrored)) return tell(outside, e);
   const std::int32_t before = e % a.width > 0 ? a.head.indices[e - 1] : 0;
   if (j >= 0 && e % a.width > 0 && (before < 0 || j <= before)) tell(order, e);
 }
 
 // A thread takes a row: the rest of it comes after all that leads.
-__global__ void __launch_bounds__(kBlock) check_rest(const EllCsr<float> a, Position* order) {
+__global__ void __launch_bounds__(kBlock)
+    check_rest(const EllCsr<float> a, int64 mirrored, Position* outside, Position* order) {
   const int64 i = thread_index();
   if (i >= a.rows || a.indptr[i] == a.indptr[i + 1]) return;
+  if (!a.fits_mirror(i, mirrored)) return tell(outside, a.rows * a.width + a.indptr[i]);
   for (int64 w = 0; w < a.width; ++w) {
     if (a.leads(i, w) >= a.follows(a.indptr[i])) return tell(order, a.rows * a.width + a.indptr[i]);
   }
@@ -253,11 +363,19 @@ Matrix ellcsr_from_rows(const Matrix& m, int64 width, Leading leading) {
   Array rest = Array::empty(DType::i32, {count}), values = Array::empty(m.dtype, {head.size() + count});
   with_value_type(m.dtype, [&](auto zero) {
     using T = decltype(zero);
-    launch("split rows", split_rows<T>, blocks(m.rows * 32), dim3(kBlock), Csr<T>::of(m), width, start,
+    launch("split rows", split_rows<T>, blocks(m.rows * 32), dim3(kBlock), Csr<T>::of(m), width, leading, start,
            head.as<std::int32_t>(), rest.as<std::int32_t>(), values.as<T>());
   });
   return ellcsr_over(m.rows, m.cols, std::move(head), std::move(rest), std::move(indptr), m.values.size(),
                      std::move(values));
+}
+
+Matrix dealt(const Matrix& m) {
+  return moved_in_rows("deal rows", m, [](auto zero) { return deal_rows<decltype(zero)>; });
+}
+
+Matrix undealt(const Matrix& m) {
+  return moved_in_rows("sort rows", m, [](auto zero) { return sort_rows<decltype(zero)>; });
 }
 
 Matrix rows_from_ellcsr(const Matrix& m) {
@@ -275,10 +393,11 @@ Matrix rows_from_ellcsr(const Matrix& m) {
   return compressed(csr, m.rows, m.cols, std::move(indices), std::move(indptr), std::move(values));
 }
 
-Fault fault_in_ellcsr(const EllCsr<float>& a) {
+Fault fault_in_ellcsr(const EllCsr<float>& a, int64 mirrored) {
   const Firsts found;
-  launch("check leading", check_leading, blocks(a.rows * a.width), dim3(kBlock), a, found.outside(), found.order());
-  launch("check rest", check_rest, blocks(a.rows), dim3(kBlock), a, found.order());
+  launch("check leading", check_leading, blocks(a.rows * a.width), dim3(kBlock), a, mirrored, found.outside(),
+         found.order());
+  launch("check rest", check_rest, blocks(a.rows), dim3(kBlock), a, mirrored, found.outside(), found.order());
   return found.fault(Fault::outside);
 }
 

@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(kBlock) add_leading(const Csr<float> a, Leadin
   const int64 i = thread_index();
   if (i >= a.rows) return;
   const int64 begin = a.indptr[i];
-  const auto count = static_cast<unsigned long long>(leading.of(a.indices + begin, a.indptr[i + 1] - begin));
+  const auto count = static_cast<unsigned long long>(leading.of(i, a.indices + begin, a.indptr[i + 1] - begin));
   atomicMax(found, count);
   atomicAdd(found + 1, count);
 }

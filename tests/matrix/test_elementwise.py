@@ -133,6 +133,19 @@ def test_division_by_dense_arrays(format, dtype, device):
         A / np.ones(3)
 
 
+@pytest.mark.parametrize(
+    ("format", "layout"),
+    [("ellcsr", {"boundary": 4}), ("ellcsr", {"boundary": 5, "column_bits": 8}), ("sell", {"slice_height": 5}),
+     ("sell", {"sigma": 8}), ("hyb", {"width": 2}), ("csb", {"block": 4})],
+    ids=str,
+)  # fmt: skip
+def test_division_where_the_layout_was_given(format, layout, device):
+    a, d = sp.random_array((30, 31), density=0.3, rng=np.random.default_rng(0)).tocsr(), np.arange(1.0, 32)
+    A = ds.csr_array(a).to(device).asformat(format, **layout)
+    assert np.allclose((A / d).toarray(), a.toarray() / d, rtol=1e-15, atol=0)
+    assert np.allclose((A * d).toarray(), a.toarray() * d, rtol=1e-15, atol=0)
+
+
 @FORMATS
 def test_zeros_stay_zeros_whatever_divides_them(format):
     a = np.diag([1.0, 0, 3, 4]) + np.diag([5.0, 0, 7], 1)

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._arrays import device_dense
-from .._matrix import devices
+from .._matrix import devices, elementwise
 from .._matrix.base import SparseArray
 from .._matrix.convert import convert
 from .._matrix.registry import COMMON, FORMATS
@@ -220,6 +220,9 @@ class DiagonalArray(DiagonalProducts, MadeOfDiagonals):
 
     def _scaled_by(self, dense: Any) -> SparseArray:
         return devices.scaled(self, dense)
+
+    def _divided_by(self, dense: Any) -> SparseArray:
+        return elementwise.divided(self, dense)
 
     def _total(self) -> Any:
         if self._packed or self._place is not CPU or 8 * sum(self._shape) <= memory.SMALL:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._matrix import devices
+from .._matrix import devices, elementwise
 from .._matrix.base import SparseArray
 from .._matrix.convert import convert
 from .._matrix.forecasts import sorting
@@ -146,6 +146,9 @@ class IndexedArray(MadeOfEntries):
 
     def _scaled_by(self, dense: Any) -> SparseArray:
         return devices.scaled(self, dense)
+
+    def _divided_by(self, dense: Any) -> SparseArray:
+        return elementwise.divided(self, dense)
 
     def _total(self) -> Any:
         if self._place is not CPU:

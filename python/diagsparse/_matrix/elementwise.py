@@ -121,9 +121,7 @@ class Elementwise:
                 divisor = self._place.host(owners.bring(divisor, dtype, self._place, "/", "the divisor"))
             return (self.to("cpu") / divisor).to(self.device)
         plain = unpacked(self).astype(dtype, copy=False)
-        plain = plain.copy() if plain._op else plain
-        at_places = plain._with(np.ones_like)._scaled_by(divisor)  # the divisor wherever something is stored
-        return plain._with(lambda v: np.where(v == 0, v, v / at_places._matrix.values))
+        return (plain.copy() if plain._op else plain)._divided_by(divisor)
 
     def __rtruediv__(self: SparseArray, other: Any) -> Any:
         raise _zeros_divide(type(self).__name__, "x / A.toarray()")
@@ -247,6 +245,12 @@ class Elementwise:
 
 def _zeros_divide(divisor: str, way: str) -> TypeError:
     return TypeError(f"/: the divisor is a sparse {divisor}, and its zeros would divide; write {way}")
+
+
+def divided(a: SparseArray, dense: Any) -> SparseArray:
+    """Return `a`, which is no view and scales its values in place, over a dense array that broadcasts."""
+    at_places = a._with(np.ones_like)._scaled_by(dense)  # the divisor wherever something is stored
+    return a._with(lambda v: np.where(v == 0, v, v / at_places._matrix.values))
 
 
 def combined(a: Any, b: Any, alpha: Any, beta: Any) -> Any:

@@ -221,6 +221,10 @@ class Family(Forecasts):
         """Return the element-wise product with a dense array that broadcasts."""
         return self._like(self._to_csr()._scaled_by(dense))
 
+    def _divided_by(self: SparseArray, dense: Any) -> SparseArray:
+        """Return this matrix, which is no view, over a dense array that broadcasts; zeros stay zeros."""
+        return self._like(self._to_csr()._divided_by(dense))
+
     def _total(self: SparseArray) -> Any:
         """Return the sum of all elements."""
         return self.sum(axis=1).sum()  # type: ignore[attr-defined]

@@ -139,7 +139,10 @@ void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, cons
   with_index_type(m.index("ell_indices").dtype, [&](auto zero) { f(m, EllCsr<U, decltype(zero)>::of(m)); });
 }
 
-void prepare_rest(const Matrix& m, Op op) { rows::prepare_transpose(has_mirror(m) ? rest_of(m) : m, op); }
+void prepare_rest(const Matrix& m, Op op) {
+  if (has_mirror(m)) mirrored_columns(m);  // which asks the GPU
+  rows::prepare_transpose(has_mirror(m) ? rest_of(m) : m, op);
+}
 
 template <class U, class V>
 struct Warp {

@@ -265,3 +265,30 @@ def test_columns_of_a_product_however_far_apart(cols):
     expected.sort_indices()
     assert np.array_equal(c.indptr, expected.indptr) and np.array_equal(c.indices, expected.indices)
     np.testing.assert_allclose(c.values, expected.data, rtol=1e-14)
+
+
+@pytest.mark.parametrize("broken", [0, 0.02, 0.3])
+def test_rows_of_a_product_that_follow_the_row_before(broken):
+    """Rows that are the one before, moved by one, with some that are not: in A, in B, at their ends, and empty ones."""
+    rng = np.random.default_rng(int(100 * broken))
+
+    def rows_like_one_another(m, n):
+        a = sp.lil_array(sp.diags_array([1.0] * 7, offsets=[-40, -1, 0, 1, 2, 39, 60], shape=(m, n)))
+        for i in np.flatnonzero(rng.random(m) < broken):
+            kind = rng.integers(3)
+            a[i, :] = 0
+            if kind:
+                a[i, rng.integers(0, n, 3 * kind)] = 1.0
+        a = sp.csr_array(a)
+        a.data[:] = rng.integers(1, 9, a.nnz)
+        return a
+
+    for m, k, n in ((300, 300, 300), (150, 400, 90), (400, 90, 300)):
+        a, b = rows_like_one_another(m, k), rows_like_one_another(k, n)
+        expected = sp.csr_array(a @ b)
+        expected.sort_indices()
+        for threads in (1, 3):
+            ds.set_num_threads(threads)
+            c = ds.csr_array(a) @ ds.csr_array(b)
+            assert np.array_equal(c.indptr, expected.indptr) and np.array_equal(c.indices, expected.indices)
+            assert np.array_equal(c.values, expected.data)

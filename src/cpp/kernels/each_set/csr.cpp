@@ -2,6 +2,7 @@
 #include "formats/csr.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "cpu/parallel.hpp"
@@ -87,14 +88,26 @@ struct CsrMatmul {
     const Update<T> update(alpha, beta);
     const int64 tasks = std::min<int64>(a.rows, 16 * concurrent_tasks());
     parallel_for(tasks, indptr[a.rows] * 8, [&](int64 task) {
-      std::vector<T> row(b.cols);
-      for (int64 i = a.rows * task / tasks; i < a.rows * (task + 1) / tasks; ++i) {
-        for (int64 e = indptr[i]; e < indptr[i + 1]; ++e) row[indices[e]] = T{};
+      const int64 begin = a.rows * task / tasks, end = a.rows * (task + 1) / tasks;
+      std::int32_t low = std::numeric_limits<std::int32_t>::max(), high = -1;  // the columns of all these rows
+      for (int64 i = begin; i < end; ++i) {
+        if (indptr[i] == indptr[i + 1]) continue;
+        low = std::min(low, indices[indptr[i]]), high = std::max(high, indices[indptr[i + 1] - 1]);
+      }
+      if (high < 0) return;
+      std::vector<T> sums(high - low + 1);
+      T *const row = sums.data() - low, *const out = c.values.as<T>();
+      for (int64 i = begin; i < end; ++i) {
         for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
-          const int64 k = a.indices[e];
-          for (int64 f = b.indptr[k]; f < b.indptr[k + 1]; ++f) row[b.indices[f]] += multiply(a.values[e], b.values[f]);
+          const int64 k = a.indices[e], last = b.indptr[k + 1];
+          const U value = a.values[e];
+          for (int64 f = b.indptr[k]; f < last; ++f) row[b.indices[f]] += multiply(value, b.values[f]);
         }
-        for (int64 e = indptr[i]; e < indptr[i + 1]; ++e) update.one(c.values.as<T>() + e, row[indices[e]]);
+        for (int64 e = indptr[i]; e < indptr[i + 1]; ++e) {
+          T& sum = row[indices[e]];
+          update.one(out + e, sum);
+          sum = T{};
+        }
       }
     });
   }

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from cases import make, raises
+from pickled import refuse_state, state_of, unpickled
+from processes import python
 
 import diagsparse as ds
 
@@ -84,3 +86,38 @@ def test_sections_of_one_length():
     parts = np.ones(2), np.zeros(2, int), np.arange(3), np.arange(3), np.arange(3)
     with raises(ValueError, "jds_array: section 1 has rows", "not below that of the section before"):
         make("jds", parts, shape=(3, 1))
+
+
+@pytest.mark.parametrize("change", [-1, 1], ids=["too short", "too long"])
+@pytest.mark.parametrize("layout", [{"format": f} for f in ds.formats()] + [
+    {"format": "ell", "row_lengths": True}, {"format": "ell", "column_bits": 8},
+    {"format": "sell", "row_lengths": True, "sigma": 8}, {"format": "sell", "column_bits": 16},
+    {"format": "ellcsr", "boundary": 1, "column_bits": 8}, {"format": "ellcsr", "symmetry": "symmetric"},
+], ids=str)  # fmt: skip
+def test_parts_of_another_size(layout, change):
+    A = ds.csr_array(ds.gallery.arrow(300))
+    A.values = 1
+    A = A.asformat(**layout)
+    for name in set(state_of(A)[1]) - {"starts"}:  # these follow from the offsets
+        state = state_of(A)
+        part = state[1][name]
+        state[1][name] = part[:-1] if change < 0 else np.concatenate((part, part[-1:]))
+        refuse_state(*state)
+    assert unpickled(*state_of(A)).nbytes == A.nbytes
+
+
+def test_few_values_for_one_triangle():
+    """Columns are put in order with their values before they are checked: that wrote past the end of the heap."""
+    python(
+        """
+    import numpy as np, diagsparse as ds
+    parts = np.zeros(1), np.full((400, 64), -1), np.zeros(0, int), np.zeros(401, int), None, None, [4]
+    for _ in range(20):
+        try:
+            ds.ellcsr_array(parts, shape=(400, 400))
+        except ValueError as e:
+            assert "values hold 1 values" in str(e) and "25600" in str(e)
+        else:
+            raise AssertionError
+    """
+    )

@@ -36,6 +36,7 @@
 // shared memory (struct Deal, below); short ones have bases only where 16 bits do not count c of them.
 #pragma once
 
+#include <algorithm>
 #include <type_traits>
 
 #include "core/columns.hpp"
@@ -57,6 +58,12 @@ struct EllCsr {
   const int64* indptr;
   const T *head_values, *rest_values;
 
+  // How many entries of row i lead; padding follows them.
+  constexpr int64 leading(int64 i) const {
+    const I* const line = head.indices + i * width;
+    if (width == 0 || !Columns<I>::padding(line[width - 1])) return width;
+    return std::partition_point(line, line + width, [](I j) { return !Columns<I>::padding(j); }) - line;
+  }
   // Columns of row i that lead lie before this one.
   constexpr int64 end_of_head(int64 i, int64 mirrored) const {
     return mirrored < 0 ? cols : i < mirrored ? i : mirrored;

@@ -75,6 +75,12 @@ Matrix shortened(const Matrix& m, DType type) {
                       shortened(parts.at("csr_indices"), type_of_rest(type), m.cols, "ellcsr_array: what follows"));
 }
 
+[[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument("ellcsr_array: " + what); }
+
+void refuse_narrow_mirror(DType type) {
+  if (type == DType::u8) refuse("columns of 8 bits do not go with a symmetry, expected 16 or 32");
+}
+
 void check_types(const Matrix& m) {
   const Array &head = m.index("ell_indices"), &rest = m.index("csr_indices");
   const DType type = is_index_type(head.dtype) ? head.dtype : DType::i32;
@@ -90,12 +96,11 @@ void check_types(const Matrix& m) {
   check_parts(m, expected);
 }
 
-[[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument("ellcsr_array: " + what); }
-
 void check_mirror(const Matrix& m) {
   const Indices& parts = indices_of(m);
   const Array* const part = mirror_part(parts);
   if (part == nullptr) return;
+  refuse_narrow_mirror(parts.at("ell_indices").dtype);
   if (parts.find(kMirrors[0].second) && parts.find(kMirrors[1].second)) {
     refuse("symmetric_columns and hermitian_columns exclude each other");
   }
@@ -142,7 +147,7 @@ void check(const Matrix& given) {
 
 Matrix from_symmetric(const Matrix& csr, Symmetry symmetry, int64 columns, DType type) {
   const bool hermitian = symmetry == Symmetry::hermitian;
-  if (type == DType::u8) refuse("columns of 8 bits do not go with a symmetry, expected 16 or 32");
+  refuse_narrow_mirror(type);
   if (!(symmetries(csr) & (hermitian ? kHermitian : kSymmetric))) {
     refuse(std::string("the values are not ") + (hermitian ? "Hermitian" : "symmetric"));
   }

@@ -163,9 +163,13 @@ def test_zeros_are_dropped_in_pairs(device):
     A.eliminate_zeros()
     a.eliminate_zeros()
     assert A.nnz == a.nnz and A.symmetry == "symmetric" and np.array_equal(A.toarray(), a.toarray())
-    lone = sp.csr_array((np.zeros(1), ([3], [1])), shape=(5, 5))
-    with raises(ValueError, "ellcsr_array", "zeros are stored", "eliminate_zeros()"):
-        made(lone, device, "symmetric", boundary_column=2)
+    for places in (([3], [1]), ([1, 0], [0, 2]), ([3, 1], [1, 4])):  # one more below than above, or as many
+        lone = sp.csr_array((np.zeros(len(places[0])), places), shape=(5, 5))
+        with raises(ValueError, "ellcsr_array", "zeros are stored", "eliminate_zeros()"):
+            made(lone, device, "symmetric", boundary_column=2)
+    kept = sp.csr_array((np.zeros(2), ([3, 2], [4, 2])), shape=(5, 5))  # beyond what is mirrored
+    A = made(kept, device, "symmetric", boundary_column=2).tocsr().to("cpu")
+    assert A.indices.tolist() == [2, 4] and A.indptr.tolist() == [0, 0, 0, 1, 2, 2]
 
 
 def test_what_is_no_symmetry(device):

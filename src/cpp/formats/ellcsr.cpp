@@ -151,14 +151,14 @@ Matrix from_symmetric(const Matrix& csr, Symmetry symmetry, int64 columns, DType
   if (!(symmetries(csr) & (hermitian ? kHermitian : kSymmetric))) {
     refuse(std::string("the values are not ") + (hermitian ? "Hermitian" : "symmetric"));
   }
+  if (!entries_have_mirrors(csr, columns)) {
+    refuse("some zeros are stored whose mirror images are not; drop them with eliminate_zeros()");
+  }
   const Leading leading{.column = columns, .lower = true};
   const LeadingEntries count = leading_entries(csr, {}, leading);
   const int64 width = (count.longest + kTogether - 1) / kTogether * kTogether;
   const Matrix made = dealt(ellcsr_from_rows(csr, width, leading));
   std::vector<Part> arrays = indices_of(made).parts();
-  if (arrays[1].second.size() != csr.values.size() - 2 * count.all) {
-    refuse("some zeros are stored whose mirror images are not; drop them with eliminate_zeros()");
-  }
   arrays.emplace_back(kMirrors[hermitian].second, array_of(static_cast<std::int32_t>(columns)));
   const Matrix mirrored{std::make_shared<const Indices>(ellcsr.name, csr.rows, csr.cols, std::move(arrays),
                                                         made.structure->values_shape, csr.values.size(), symmetry),

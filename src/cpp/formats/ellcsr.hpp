@@ -142,6 +142,8 @@ inline MirrorOps mirror_ops(const Matrix& m, Op op) {
 }
 
 // ---- Each device's own -----------------------------------------------------------------------------
+// Whether every entry of a square csr matrix in rows or columns before this one has a mirror image that is stored.
+bool entries_have_mirrors(const Matrix& csr, int64 column);
 // Columns of 32 bits, in and out.
 Matrix ellcsr_from_rows(const Matrix& csr, int64 width, Leading leading);
 Matrix rows_from_ellcsr(const Matrix& a);  // as csr

@@ -1,4 +1,5 @@
 // ellcsr on the CPU: from rows and to rows, and the gate.
+#include <atomic>
 #include <numeric>
 
 #include "core/convert.hpp"
@@ -21,6 +22,19 @@ void for_each_row(int64 rows, int64 work, const F& f) {
 }
 
 }  // namespace
+
+bool entries_have_mirrors(const Matrix& m, int64 column) {
+  const auto* const indptr = m.index("indptr").as<int64>();
+  const auto* const indices = m.index("indices").as<std::int32_t>();
+  std::atomic<bool> all = true;
+  for_each_row(m.rows, m.values.size(), [&](int64 i) {
+    for (int64 e = indptr[i]; e < indptr[i + 1] && all; ++e) {
+      const int64 j = indices[e];
+      if (std::min(i, j) < column && !std::binary_search(indices + indptr[j], indices + indptr[j + 1], i)) all = false;
+    }
+  });
+  return all;
+}
 
 Matrix ellcsr_from_rows(const Matrix& m, int64 width, Leading leading) {
   Array head = Array::empty(DType::i32, {m.rows, width}), indptr = Array::zeros(DType::i64, {m.rows + 1}), rest, values;

@@ -18,6 +18,17 @@ Csr<float> structure_of(const Matrix& m) {
   return {m.rows, m.cols, m.index("indptr").as<int64>(), m.index("indices").as<std::int32_t>(), nullptr};
 }
 
+// A thread takes an entry.
+__global__ void __launch_bounds__(kBlock)
+    find_lone(const Csr<float> a, int64 count, const Coordinates places, int64 column, unsigned* lone) {
+  const int64 e = thread_index();
+  if (e >= count) return;
+  const int64 i = places.row_of(e), j = a.indices[e], end = a.indptr[j + 1];
+  if (min(i, j) >= column) return;
+  const int64 mirror = bisect(a.indptr[j], end, [&](int64 k) { return a.indices[k] < i; });
+  if (mirror == end || a.indices[mirror] != i) *lone = 1;
+}
+
 // A thread takes a row: how many of its entries do not lead.
 __global__ void __launch_bounds__(kBlock) count_rest(const Csr<float> csr, Leading leading, std::int64_t* counts) {
   const int64 i = thread_index();
@@ -160,6 +171,15 @@ __global__ void __launch_bounds__(kBlock)
 
 using namespace cuda;
 using namespace cuda::hybrid;
+
+bool entries_have_mirrors(const Matrix& m, int64 column) {
+  const int64 count = m.values.size();
+  const Scratch<unsigned> lone(1);
+  CUDA_CALL(cudaMemsetAsync(lone.get(), 0, sizeof(unsigned), stream()));
+  launch("find lone entries", find_lone, blocks(count), dim3(kBlock), structure_of(m), count, Coordinates::of(m, {}),
+         column, lone.get());
+  return download(lone.get(), 1)[0] == 0;
+}
 
 Matrix ellcsr_from_rows(const Matrix& m, int64 width, Leading leading) {
   Array indptr = Array::zeros(DType::i64, {m.rows + 1}), head = Array::empty(DType::i32, {m.rows, width});

@@ -168,6 +168,32 @@ def test_adjoints_of_long_columns(format):
     assert MatvecCheck(sp.csr_array(a.conj().T), x)(np.asarray(made)) <= 1
 
 
+@pytest.mark.parametrize("layout", [
+    {"format": "ell"}, {"format": "ell", "column_bits": 8}, {"format": "sell"}, {"format": "sell", "sigma": 64},
+    {"format": "ellcsr", "boundary": 3}, {"format": "ellcsr", "boundary": 4, "column_bits": 16},
+    {"format": "hyb", "width": 3}, {"format": "jds"}, {"format": "csb"},
+], ids=str)  # fmt: skip
+def test_long_columns_of_padded_rows(layout):
+    """Values in the padding are no entries of a transpose; "merge" takes columns of more than 32768 of them."""
+    a = sp.csr_array(of_lengths(*lengths_like("very long")).T)
+    A, x = ds.csr_array(a, device="cuda").asformat(**layout), vector(a.shape[0], np.float64)
+    check, y = MatvecCheck(sp.csr_array(a.T), x), A.T @ x
+    assert check(np.asarray(y)) <= 1 and np.asarray(A.T @ x).tobytes() == np.asarray(y).tobytes()
+    block = np.outer(x, [1, 2, 3])
+    assert MatvecCheck(sp.csr_array(a.T), block)(np.asarray(A.T @ block)) <= 1
+
+
+def test_long_columns_of_one_triangle():
+    """Where shared memory has no room, the mirror image is a transpose."""
+    n = 40_000
+    a = sp.lil_array((n, n))
+    a[:, 0] = a[0, :] = np.arange(n) % 5 - 2.0
+    a[n - 1, : n // 2] = a[: n // 2, n - 1] = 1.0
+    a = sp.csr_array(a)
+    A, x = ds.csr_array(a, device="cuda").asformat("ellcsr", symmetry="symmetric", boundary_column=n), np.arange(n) % 7
+    assert np.array_equal(A @ x.astype(float), a @ x)
+
+
 def products():
     """Return pairs whose products have rows of more than 1024 entries, and entries of more than 256 terms."""
     yield "dense row times dense column", of_lengths([900] + [2] * 900, 901), of_lengths([3] * 901, 1500)

@@ -13,12 +13,12 @@ struct Rows {
   const std::int32_t* indices;
   const std::int64_t* places;  // null where entry e has the value values[e], else values[places[e]]
   const U* values;
-  int64 count, nnz;
+  int64 count, nnz;  // rows, and their entries: values in the padding of A belong to none
 
   static Rows of(const Matrix& a, Op op) {
     const RowIndex index = rows_of(a, op.transposed);
     const int64 count = op.transposed ? a.cols : a.rows;
-    return {index.indptr, index.indices, index.places, a.values.as<U>(), count, a.values.size()};
+    return {index.indptr, index.indices, index.places, a.values.as<U>(), count, a.structure->stored()};
   }
 
   __device__ U value(int64 e) const { return load(values + (places ? places[e] : e)); }

@@ -46,7 +46,7 @@ std::shared_ptr<ResidentShares> shares_of(const Matrix& a, Op op, const std::str
     const int64 rows = op.transposed ? a.cols : a.rows;
     made->longest = longest_of(index.indptr, rows);
     const Cut cut = cut_of(rows, made->longest);
-    made->count = ceil_div(cut.entry * a.values.size() + rows, cut.steps);
+    made->count = ceil_div(cut.entry * a.structure->stored() + rows, cut.steps);
     made->first = Array::empty(DType::i64, {made->count + 1});
     launch("find shares", find_first, blocks(made->count + 1), dim3(kBlock), index.indptr, rows, made->count, cut,
            made->first.as<std::int64_t>());
@@ -71,7 +71,7 @@ std::shared_ptr<ResidentShares> shares_of_steps(const Matrix& a, Op op, int step
 std::shared_ptr<ResidentShares> shares_of_rows(const Matrix& a, Op op, int entries) {
   return shares_of(a, op, "rows of " + std::to_string(entries) + " entries", [&](int64 rows, int64 longest) {
     // Rows begin among the first `most` entries of a share, so one of up to entries - most always fits.
-    const int64 nnz = a.values.size(), mean = nnz / std::max<int64>(rows, 1);
+    const int64 nnz = a.structure->stored(), mean = nnz / std::max<int64>(rows, 1);
     const int64 most = std::max<int64>(entries - std::min(longest, 128 + mean), entries / 2);
     const int64 even = (nnz + rows / kEntry) / kShares;
     return Cut{kEntry * std::clamp(even, kFew, most), kEntry, true};

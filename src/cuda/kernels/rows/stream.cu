@@ -307,7 +307,7 @@ bool in_pairs(const Dense& x) {
 const MatvecRow* taking_over(const Matrix& a, Op op, int64 longest, bool vector) {
   static const MatvecRow by_warp = gather_by_warp(), by_merge = gather_by_merge();
   const int64 rows = op.transposed ? a.cols : a.rows;
-  if (vector && a.values.size() > kLongMean * rows) return &by_warp;
+  if (vector && a.structure->stored() > kLongMean * rows) return &by_warp;
   return longest > kLongest ? &by_merge : nullptr;
 }
 

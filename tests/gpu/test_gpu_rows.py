@@ -194,6 +194,16 @@ def test_long_columns_of_one_triangle():
     assert np.array_equal(A @ x.astype(float), a @ x)
 
 
+@pytest.mark.parametrize("kernel", ["cusparse", "cusparse_alg1", "cusparse_alg2"])
+def test_transposes_and_adjoints_by_cusparse(kernel):
+    """What is kept for the one does not serve the other."""
+    a = of_lengths(*lengths_like("one long"), np.complex128)
+    A, x = ds.csr_array(a, device="cuda"), vector(a.shape[0], np.complex128)
+    for X in (x, np.outer(x, [1, 2]).astype(np.complex128)):
+        for V, v in ((A.T, a.T), (A.H, a.conj().T), (A.T, a.T)):
+            assert MatvecCheck(sp.csr_array(v), X)(np.asarray(V.matvec(X, kernel=kernel))) <= 1
+
+
 def products():
     """Return pairs whose products have rows of more than 1024 entries, and entries of more than 256 terms."""
     yield "dense row times dense column", of_lengths([900] + [2] * 900, 901), of_lengths([3] * 901, 1500)

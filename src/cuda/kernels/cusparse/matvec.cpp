@@ -2,8 +2,8 @@
 // "cusparse_alg1" and "cusparse_alg2" name the algorithm for vectors, "cusparse" leaves it to the library.
 //
 // cuSPARSE takes operands of one type, with 32-bit pointers beside 32-bit indices: what differs is converted in a
-// temporary. Descriptors, workspace and its preprocessing are kept with the matrix, one set for each
-// stream. Sums may differ in their last bits from run to run where cuSPARSE says so. Of sell it takes A times a vector,
+// temporary. Descriptors, workspace and its preprocessing are kept with the matrix, one set for each of its operations
+// and each stream. Sums may differ in their last bits from run to run where cuSPARSE says so. Of sell it takes A times a vector,
 // where rows are in their own order; transposes and blocks of sell, and what is empty, go to the format's default.
 #include "device/device_array.hpp"
 #include "formats/csc.hpp"
@@ -40,8 +40,8 @@ struct Prepared {
 };
 
 std::shared_ptr<Prepared> prepared(const Matrix& a, Op op, DType dtype, const std::string& what) {
-  const std::string key = "cusparse " + what + (op.transposed ? " T " : " N ") + dtype_name(dtype) + " " +
-                          std::to_string(reinterpret_cast<std::uintptr_t>(stream()));
+  const std::string key = "cusparse " + what + ", operation " + std::to_string(operation(op, dtype)) + ", " +
+                          dtype_name(dtype) + " " + std::to_string(reinterpret_cast<std::uintptr_t>(stream()));
   return a.kept().get<Prepared>(key, [&] {
     auto made = std::make_shared<Prepared>();
     made->indices = indices_of(a);

@@ -157,7 +157,7 @@ Plan plan_rows(const Format& format, const Matrix& a, Op op_a, const Matrix& b, 
   find_matmul(format.name, request.kernel);  // raises before the work
   RowsOfProduct found = product_rows(a, b);
   plan.c = std::move(found.structure);
-  plan.work = std::make_shared<RowWork>(found.products);
+  plan.work = std::make_shared<RowWork>(found.products, found.beside);
   plan.repeated = request.repeated;
   finish_plan(plan, choose_matmul(plan, request.kernel, a.dtype, b.dtype));
   return plan;

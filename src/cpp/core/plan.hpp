@@ -78,14 +78,17 @@ Matrix multiplied_diagonals(const Matrix& a, Op op_a, const Matrix& b, Op op_b, 
 Plan plan_rows(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);
 struct RowWork : Work {
   int64 products;  // of an entry of A and one of B
+  int64 beside;    // bytes
 
-  explicit RowWork(int64 products) : products(products) {}
+  RowWork(int64 products, int64 beside) : products(products), beside(beside) {}
+  int64 nbytes() const override { return beside; }
   int64 operations() const override { return products; }
 };
-// The columns of each row of A B, for csr, and the work of their sums. Each device's own.
+// The columns of each row of A B, for csr, and the work of their sums; the bytes that the host takes beside the result
+// for a while, to find them or to sum. Each device's own.
 struct RowsOfProduct {
   std::shared_ptr<const Indices> structure;
-  int64 products;
+  int64 products, beside = 0;
 };
 RowsOfProduct product_rows(const Matrix& a, const Matrix& b);
 

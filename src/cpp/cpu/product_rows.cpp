@@ -1,11 +1,12 @@
 // The structure of C = A B for csr: each row's columns, found once and used for any values.
 #include <algorithm>
 #include <bit>
-#include <numeric>
+#include <optional>
 #include <vector>
 
 #include "core/plan.hpp"
 #include "cpu/parallel.hpp"
+#include "cpu/sum_places.hpp"
 #include "formats/csr.hpp"
 
 namespace diagsparse {
@@ -20,6 +21,7 @@ namespace {
 class ColumnSet {
  public:
   explicit ColumnSet(int64 cols) : bits_(cols / 64 + 1), words_(cols / 4096 + 1), touched_(words_.size() + 1) {}
+  int64 nbytes() const { return static_cast<int64>(8 * (bits_.size() + words_.size()) + 4 * touched_.size()); }
 
   // `count` of them, at least one.
   void insert(const std::int32_t* columns, int64 count) {
@@ -86,25 +88,37 @@ class ColumnSet {
 // What a row of A B has for columns, from the rows of B that A's row asks for.
 class RowFinder {
  public:
-  // `follows[k]`: row k of B is the row before it, moved by one.
-  RowFinder(const Csr<char>& a, const Csr<char>& b, const std::vector<char>& follows)
-      : a_(a), b_(b), follows_(follows), set_(b.cols) {}
+  // Of the rows from `begin` to `end`. `follows[k]`: row k of B is the row before it, moved by one.
+  RowFinder(const Csr<char>& a, const Csr<char>& b, const std::vector<char>& follows, int64 begin, int64 end)
+      : a_(a), b_(b), follows_(follows) {
+    sorts_ = b.cols > kWide && products(a.indptr[begin], a.indptr[end]) < b.cols / kWideShare;
+  }
+
+  // How many products the entries of A from `first` to `last` have.
+  int64 products(int64 first, int64 last) const {
+    int64 count = 0;
+    for (int64 e = first; e < last; ++e) count += length(a_.indices[e]);
+    return count;
+  }
+  int64 nbytes() const { return set_ ? set_->nbytes() : 0; }
 
   // Appends the columns of row i, ascending. `before` is where in `columns` those of row i - 1 begin, -1: not there.
   void find(int64 i, int64 before, std::vector<std::int32_t>& columns) {
     if (before >= 0 && follows(i)) return move_by_one(before, columns);
     const int64 first = a_.indptr[i], last = a_.indptr[i + 1];
-    int64 products = 0;
-    for (int64 e = first; e < last; ++e) products += length(a_.indices[e]);
-    if (products * (last - first) <= kMerged) return merge(first, last, columns);
+    if (products(first, last) * (last - first) <= kMerged) return merge(first, last, columns);
+    if (sorts_) return sort(first, last, columns);
+    if (!set_) set_.emplace(b_.cols);
     for (int64 e = first; e < last; ++e) {
-      if (const int64 count = length(a_.indices[e])) set_.insert(row_of(a_.indices[e]), count);
+      if (const int64 count = length(a_.indices[e])) set_->insert(row_of(a_.indices[e]), count);
     }
-    set_.move_to(columns);
+    set_->move_to(columns);
   }
 
  private:
   static constexpr int64 kMerged = 96;  // steps of merging that take as long as the set
+  // Columns of which a set is large, and how many of them a product has to be worth it.
+  static constexpr int64 kWide = 1 << 23, kWideShare = 64;
 
   int64 length(std::int64_t k) const { return b_.indptr[k + 1] - b_.indptr[k]; }
   const std::int32_t* row_of(std::int64_t k) const { return b_.indices + b_.indptr[k]; }
@@ -123,6 +137,16 @@ class RowFinder {
     const auto end = static_cast<int64>(columns.size());
     columns.resize(2 * end - before);
     for (int64 e = before; e < end; ++e) columns[e + end - before] = columns[e] + 1;
+  }
+
+  void sort(int64 first, int64 last, std::vector<std::int32_t>& columns) const {
+    const auto before = static_cast<std::ptrdiff_t>(columns.size());
+    for (int64 e = first; e < last; ++e) {
+      const std::int32_t* const row = row_of(a_.indices[e]);
+      columns.insert(columns.end(), row, row + length(a_.indices[e]));
+    }
+    std::sort(columns.begin() + before, columns.end());
+    columns.erase(std::unique(columns.begin() + before, columns.end()), columns.end());
   }
 
   // Rows of B in turn into what came of those before. Neither of two heads is foreseeable, so nothing branches on them.
@@ -148,7 +172,8 @@ class RowFinder {
 
   const Csr<char>&a_, &b_;
   const std::vector<char>& follows_;
-  ColumnSet set_;
+  bool sorts_;                    // few columns of many
+  std::optional<ColumnSet> set_;  // where it is needed
   std::int32_t of_rows_[2][kMerged];
 };
 
@@ -169,6 +194,26 @@ std::vector<char> rows_that_follow(const Csr<char>& b) {
   return follows;
 }
 
+// What a task finds of its rows: their columns, row after row.
+struct Found {
+  std::vector<std::int32_t> columns;
+  int64 products = 0, set_nbytes = 0;
+};
+
+// Bytes beside the result: while its structure is found, its values are not there; and while rows are summed.
+int64 bytes_beside(const std::vector<Found>& tasks, const Array& indptr, const Array& indices, int64 item, int64 inner) {
+  const int64 rows = indptr.size() - 1, count = static_cast<int64>(tasks.size());
+  int64 columns = 0, set = 0, sums = 0;
+  for (int64 task = 0; task < count; ++task) {
+    columns += static_cast<int64>(tasks[task].columns.capacity() * sizeof(std::int32_t));
+    set = std::max(set, tasks[task].set_nbytes);
+    const int64 begin = rows * task / count, end = rows * (task + 1) / count;
+    sums = std::max(sums, SumPlaces::of(indptr.as<int64>(), indices.as<std::int32_t>(), begin, end).count);
+  }
+  const int64 threads = std::min<int64>(thread_count(), count);
+  return std::max(columns + threads * set + inner - item * indices.size(), threads * sums * item);
+}
+
 }  // namespace
 
 RowsOfProduct product_rows(const Matrix& left, const Matrix& right) {
@@ -179,30 +224,33 @@ RowsOfProduct product_rows(const Matrix& left, const Matrix& right) {
   int64* start = indptr.as<int64>();
   const int64 tasks = std::min<int64>(rows, 16 * concurrent_tasks()), work = 4 * a.indptr[rows];
   const std::vector<char> follows = rows_that_follow(b);
-  std::vector<std::vector<std::int32_t>> found(tasks);  // the columns of each task's rows, row after row
-  std::vector<int64> products(tasks);
+  std::vector<Found> found(tasks);
   parallel_for(tasks, work, [&](int64 task) {
-    std::vector<std::int32_t>& columns = found[task];
-    RowFinder row(a, b, follows);
+    const int64 first = rows * task / tasks, last = rows * (task + 1) / tasks;
+    std::vector<std::int32_t>& columns = found[task].columns;
+    RowFinder row(a, b, follows, first, last);
     int64 count = 0, before = -1;
-    for (int64 i = rows * task / tasks; i < rows * (task + 1) / tasks; ++i) {
+    for (int64 i = first; i < last; ++i) {
       const auto begin = static_cast<int64>(columns.size());
       row.find(i, before, columns);
-      for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) count += b.indptr[a.indices[e] + 1] - b.indptr[a.indices[e]];
+      count += row.products(a.indptr[i], a.indptr[i + 1]);
       start[i + 1] = static_cast<int64>(columns.size()) - begin;
       before = begin;
     }
-    products[task] = count;
+    found[task].products = count, found[task].set_nbytes = row.nbytes();
   });
   for (int64 i = 0; i < rows; ++i) start[i + 1] += start[i];
   Array indices = Array::empty(DType::i32, {start[rows]});
   std::int32_t* columns = indices.as<std::int32_t>();
   parallel_for(tasks, work, [&](int64 task) {
-    std::copy(found[task].begin(), found[task].end(), columns + start[rows * task / tasks]);
+    std::ranges::copy(found[task].columns, columns + start[rows * task / tasks]);
   });
+  int64 products = 0;
+  for (const Found& of_task : found) products += of_task.products;
+  const int64 item = item_size(product_dtype(left.dtype, right.dtype));
+  const int64 beside = bytes_beside(found, indptr, indices, item, b.rows);
   std::vector<Part> parts{{"indices", indices}, {"indptr", indptr}};
-  return {std::make_shared<const Indices>(csr.name, rows, b.cols, std::move(parts), indices.size()),
-          std::accumulate(products.begin(), products.end(), int64{0})};
+  return {std::make_shared<const Indices>(csr.name, rows, b.cols, std::move(parts), indices.size()), products, beside};
 }
 
 }  // namespace diagsparse

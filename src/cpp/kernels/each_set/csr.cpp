@@ -2,10 +2,10 @@
 #include "formats/csr.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include "cpu/parallel.hpp"
+#include "cpu/sum_places.hpp"
 #include "formats/csc.hpp"
 #include "kernels/each_set/vec.hpp"
 #include "kernels/entry_sums.hpp"
@@ -73,9 +73,9 @@ struct CsrMatvec {
   }
 };
 
-// Kernel "row" of C = alpha A B + beta C (Gustavson): row i of C is the sum of A[i, k] times row k of B, gathered
-// in a dense accumulator and read out at C's planned columns. A thread takes blocks of rows. A value's terms are
-// summed in the order of k: the same bits for any number of threads.
+// Kernel "row" of C = alpha A B + beta C (Gustavson): row i of C is the sum of A[i, k] times row k of B, in the places
+// of cpu/sum_places.hpp, and read out at C's planned columns. A thread takes blocks of rows. A value's terms are summed
+// in the order of k: the same bits for any number of threads.
 template <class U, class V>
 struct CsrMatmul {
   using T = Product<U, V>;
@@ -83,33 +83,46 @@ struct CsrMatmul {
   static void run(const Plan&, const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& c) {
     const Csr<U> a = Csr<U>::of(left);
     const Csr<V> b = Csr<V>::of(right);
-    const int64* indptr = c.index("indptr").as<int64>();
-    const std::int32_t* indices = c.index("indices").as<std::int32_t>();
+    const Csr<T> to = Csr<T>::of(c);
+    T* const out = c.values.as<T>();
     const Update<T> update(alpha, beta);
     const int64 tasks = std::min<int64>(a.rows, 16 * concurrent_tasks());
-    parallel_for(tasks, indptr[a.rows] * 8, [&](int64 task) {
+    parallel_for(tasks, to.indptr[a.rows] * 8, [&](int64 task) {
       const int64 begin = a.rows * task / tasks, end = a.rows * (task + 1) / tasks;
-      std::int32_t low = std::numeric_limits<std::int32_t>::max(), high = -1;  // the columns of all these rows
-      for (int64 i = begin; i < end; ++i) {
-        if (indptr[i] == indptr[i + 1]) continue;
-        low = std::min(low, indices[indptr[i]]), high = std::max(high, indices[indptr[i + 1] - 1]);
-      }
-      if (high < 0) return;
-      std::vector<T> sums(high - low + 1);
-      T *const row = sums.data() - low, *const out = c.values.as<T>();
-      for (int64 i = begin; i < end; ++i) {
-        for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
-          const int64 k = a.indices[e], last = b.indptr[k + 1];
-          const U value = a.values[e];
-          for (int64 f = b.indptr[k]; f < last; ++f) row[b.indices[f]] += multiply(value, b.values[f]);
-        }
-        for (int64 e = indptr[i]; e < indptr[i + 1]; ++e) {
-          T& sum = row[indices[e]];
-          update.one(out + e, sum);
-          sum = T{};
-        }
+      const SumPlaces by = SumPlaces::of(to.indptr, to.indices, begin, end);
+      if (by.count == 0) return;
+      std::vector<T> sums(by.count);
+      if (by.by_column) {
+        T* const row = sums.data() - by.low;
+        sum_rows(a, b, to, begin, end, update, out,
+                 [row](int64) { return [row](std::int32_t j) -> T& { return row[j]; }; });
+      } else {
+        sum_rows(a, b, to, begin, end, update, out, [&](int64 i) {
+          const std::int32_t *const first = to.indices + to.indptr[i], *const last = to.indices + to.indptr[i + 1];
+          return [=, &sums](std::int32_t j) -> T& { return sums[std::lower_bound(first, last, j) - first]; };
+        });
       }
     });
+  }
+
+ private:
+  // sums_of(i)(j) is the sum of row i in column j, 0 before and after.
+  template <class SumsOf>
+  static void sum_rows(const Csr<U> a, const Csr<V> b, const Csr<T> c, int64 begin, int64 end, const Update<T>& update,
+                       T* out, const SumsOf sums_of) {
+    for (int64 i = begin; i < end; ++i) {
+      const auto sum_in = sums_of(i);
+      for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
+        const int64 k = a.indices[e], last = b.indptr[k + 1];
+        const U value = a.values[e];
+        for (int64 f = b.indptr[k]; f < last; ++f) sum_in(b.indices[f]) += multiply(value, b.values[f]);
+      }
+      for (int64 e = c.indptr[i]; e < c.indptr[i + 1]; ++e) {
+        T& sum = sum_in(c.indices[e]);
+        update.one(out + e, sum);
+        sum = T{};
+      }
+    }
   }
 };
 

@@ -157,7 +157,7 @@ void for_each_run(const std::vector<Span>& spans, int64 first, int64 last, const
 
 // How rows are shared out, with room for what is not zero in them.
 template <class T>
-Shares shares_of_rows(const std::vector<Span>& spans, const T* values, int64 rows) {
+LineShares shares_of_rows(const std::vector<Span>& spans, const T* values, int64 rows) {
   const int64 tasks = (rows + kRows - 1) / kRows;
   int64 stored = 0;
   for (const Span& s : spans) stored += s.length;
@@ -169,7 +169,7 @@ Shares shares_of_rows(const std::vector<Span>& spans, const T* values, int64 row
       if (first < last) counts[task] += std::count_if(begin + first, begin + last, [](T v) { return !is_zero(v); });
     }
   });
-  Shares shares;
+  LineShares shares;
   for (int64 t = 0; t < tasks; ++t) shares.add(shares.room.back() + counts[t], std::min(rows, (t + 1) * kRows));
   return shares;
 }
@@ -186,7 +186,7 @@ Matrix csr_from_diagonals(const Matrix& a, Op op) {
   with_value_type(a.dtype, [&](auto zero) {
     using T = decltype(zero);
     const T* values = a.values.as<T>();
-    const Shares shares = shares_of_rows(spans, values, rows);
+    const LineShares shares = shares_of_rows(spans, values, rows);
     made = entries_in_order({DType::i32, a.dtype}, shares, start, [&](const auto& arrays, int64 t, int64 to) {
       auto* columns = arrays[0].template as<std::int32_t>();
       T* data = arrays[1].template as<T>();

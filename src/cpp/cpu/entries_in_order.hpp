@@ -10,7 +10,7 @@
 namespace diagsparse {
 
 // How entries are shared out: task t writes room[t + 1] - room[t] of them at most, and lines [lines[t], lines[t + 1]).
-struct Shares {
+struct LineShares {
   std::vector<int64> room{0}, lines{0};
 
   void add(int64 room_end, int64 line_end) {
@@ -32,7 +32,7 @@ inline Array shortened(const Array& loose, int64 count) {
 // Arrays of these types. write(arrays, t, to) writes the entries of task t from `to` on, sets start[i + 1] of each of
 // its lines to where the line ends (there may be no lines), and returns where it stopped.
 template <class F>
-std::vector<Array> entries_in_order(const std::vector<DType>& types, const Shares& shares, int64* start,
+std::vector<Array> entries_in_order(const std::vector<DType>& types, const LineShares& shares, int64* start,
                                     const F& write) {
   const std::vector<int64>& room = shares.room;
   const int64 tasks = shares.tasks();

@@ -89,8 +89,8 @@ struct Cut {
 };
 using Cuts = std::vector<Cut>;
 
-inline Shares shares_of(const Cuts& cuts) {
-  Shares shares;
+inline LineShares shares_of(const Cuts& cuts) {
+  LineShares shares;
   for (std::size_t t = 1; t < cuts.size(); ++t) shares.add(cuts[t].a + cuts[t].b, cuts[t].line);
   return shares;
 }

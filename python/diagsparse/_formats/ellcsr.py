@@ -26,12 +26,12 @@ class ellcsr_array(short.ShortColumns):
     ----------
     arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or the parts
         The parts are ``(values, ell_indices, csr_indices, csr_indptr)``: ell_indices of shape (m, width), ascending in
-        each row and then -1, where its padding begins; csr_indices of shape (rest,) and csr_indptr of shape (m + 1,),
-        columns that go on where those of ell_indices end; values of shape (m width + rest,), first those of
-        ell_indices, row by row. Index arrays of type uint8 or uint16 are short columns, and ell_bases and csr_bases
-        come after the other parts where the columns of the matrix do not fit. symmetric_columns or hermitian_columns,
-        of shape (1,), comes last where one triangle leads; None stands for parts that are missing before it. Values are
-        shared, the rest is copied.
+        each row (in any order where one triangle leads) and then -1, where its padding begins; csr_indices of shape
+        (rest,) and csr_indptr of shape (m + 1,), columns that go on where those of ell_indices end; values of shape (m
+        width + rest,), first those of ell_indices, row by row. Index arrays of type uint8 or uint16 are short columns,
+        and ell_bases and csr_bases come after the other parts where the columns of the matrix do not fit.
+        symmetric_columns or hermitian_columns, of shape (1,), comes last where one triangle leads; None stands for
+        parts that are missing before it. Values are shared, the rest is copied.
     shape : tuple, optional
         Needed with the parts.
     dtype, copy, device, max_bytes

@@ -92,15 +92,16 @@ void check_bases(const Matrix& m, const char* name, DType type, Shape indices, i
                               (needed ? " does not hold" : " holds") + " the columns 0 to " + std::to_string(cols - 1));
 }
 
-bool check_lines(const std::string& who, const Array& indptr, const Array& indices, int64 lines, int64 extent) {
+bool check_lines(const std::string& who, const Array& indptr, const Array& indices, int64 lines, int64 extent,
+                 const char* indptr_name, const char* indices_name) {
   const Fault fault = fault_in_lines(indptr, indices, lines, extent);
   if (fault.kind == Fault::pointers) {
-    throw std::invalid_argument(who + ": indptr[" + std::to_string(fault.at) + "] is wrong; expected " +
+    throw std::invalid_argument(who + ": " + indptr_name + "[" + std::to_string(fault.at) + "] is wrong; expected " +
                                 std::to_string(lines + 1) + " integers that rise from 0 to " +
                                 std::to_string(indices.size()));
   }
   if (fault.kind == Fault::outside) {
-    throw std::invalid_argument(who + ": indices[" + std::to_string(fault.at) + "] lies outside, expected 0 to " +
+    throw std::invalid_argument(who + ": " + indices_name + "[" + std::to_string(fault.at) + "] lies outside, expected 0 to " +
                                 std::to_string(extent - 1));
   }
   return fault.kind == Fault::none;

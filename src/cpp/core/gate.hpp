@@ -46,7 +46,9 @@ bool all_real(const Array& values, int64 first, int64 count);
 void check_bases(const Matrix& m, const char* name, DType type, Shape indices, int64 cols,
                  std::vector<ExpectedPart>& expected);
 
-// Throws for compressed lines that are not right; returns whether they are in order.
-bool check_lines(const std::string& who, const Array& indptr, const Array& indices, int64 lines, int64 extent);
+// Throws for compressed lines that are not right, and calls their arrays by these names; returns whether they are in
+// order.
+bool check_lines(const std::string& who, const Array& indptr, const Array& indices, int64 lines, int64 extent,
+                 const char* indptr_name = "indptr", const char* indices_name = "indices");
 
 }  // namespace diagsparse

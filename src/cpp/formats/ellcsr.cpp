@@ -120,7 +120,7 @@ void check(const Matrix& given) {
   const int64 mirrored = mirrored_columns(given);
   const Matrix m = has_mirror(given) ? undealt(lengthened(given)) : lengthened(given);
   const Array& rest = m.index("csr_indices");
-  if (!check_lines("ellcsr_array: csr", m.index("csr_indptr"), rest, m.rows, m.cols)) {
+  if (!check_lines("ellcsr_array", m.index("csr_indptr"), rest, m.rows, m.cols, "csr_indptr", "csr_indices")) {
     refuse("csr_indices do not rise in each row");
   }
   const EllCsr<float> a = EllCsr<float>::over(*m.structure, nullptr);

@@ -9,7 +9,8 @@
 //                                          values      = [ 1 5  9 2  10 3  11 4 | 6 7 8 ]
 //
 // Row i has values[w + i width] in column ell_indices[i, w], up to the first -1, and then values[m width + e] in column
-// csr_indices[e] for csr_indptr[i] <= e < csr_indptr[i + 1]. Columns ascend along the whole row.
+// csr_indices[e] for csr_indptr[i] <= e < csr_indptr[i + 1]. Columns ascend along the whole row,
+// unless one triangle leads (below).
 // ell_indices: int32 (m, width), -1 in the padding; csr_indices: int32 (rest); csr_indptr: int64 (m + 1);
 // values: T (m width + rest).
 // Bytes: width m (sizeof(T) + 4) + rest (sizeof(T) + 4) + 8 (m + 1).
@@ -18,9 +19,10 @@
 // them makes the width. By default it is the length of the shortest row: as much as fits without padding.
 // Mahmoud, Hoffmann and Reza (2018), algorithm 6.
 //
-// Columns may be short (core/columns.hpp), of column_bits = 16, or 8 for those that lead and 16 for the rest; then the
-// width is a multiple of 4. Rows of ell_indices are lines, with ell_bases; csr_indices are one line, with csr_bases. A
-// leading part ends where the bits reach no further: the rest of the row takes over. So
+// Columns may be short (core/columns.hpp), of column_bits = 16, or 8 for those that lead and 16 for the rest; then
+// conversions make the width a multiple of 4, which GPUs are quicker with. Rows of ell_indices are lines, with
+// ell_bases; csr_indices are one line, with csr_bases. A leading part ends where the bits reach no further: the rest of
+// the row takes over. So
 //     width m (sizeof(T) + b) + rest (sizeof(T) + 2) + 8 (m + 1) bytes, b = 1 or 2, and 4 for each chunk with a base.
 //
 // Of a symmetric or Hermitian matrix one triangle may lead. Then there is a part symmetric_columns or

@@ -45,7 +45,7 @@ void check(const Matrix& m) {
   const int64 lines = columns ? m.cols : m.rows, extent = columns ? m.rows : m.cols;
   check_parts(m, {{"row", DType::i32, {count}}, {"col", DType::i32, {count}}, {"indptr", DType::i64, {lines + 1}}});
   const char* const within = within_line(format.name);
-  if (!check_lines(who + ": " + within, m.index("indptr"), m.index(within), lines, extent)) {
+  if (!check_lines(who, m.index("indptr"), m.index(within), lines, extent, "indptr", within)) {
     throw std::invalid_argument(who + ": " + within + " does not rise in each " + line_of(format.name));
   }
   const Matrix view = as_lines(m);

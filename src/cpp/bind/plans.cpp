@@ -57,6 +57,13 @@ void bind_class(py::module_& m) {
              const Entry entry(p.device);
              p.check_into(a, b, out);
            })
+      .def_property_readonly("stages", &Plan::stages)
+      .def("run_stage",  // of operands and a result that fit; for who measures them
+           [](const Plan& p, std::size_t stage, const Matrix& a, const Matrix& b, Matrix& out) {
+             p.check_into(a, b, out);
+             const Entry entry(p.device, {&a, &b, &out});
+             p.run_stage(stage, a, b, 1.0, 0.0, out);
+           })
       .def("run", &run_plan, py::arg(), py::arg(), py::arg("alpha") = 1.0)
       .def("run_into",  // the plain product, without a look at factors
            [](const Plan& p, const Matrix& a, const Matrix& b, Matrix& out) { run_plan_into(p, a, b, out, 1.0, 0.0); })

@@ -50,6 +50,22 @@ Matrix realigned(const DiagonalFormat& format, int64 rows, int64 cols, const Arr
   return made;
 }
 
+StructurePtr layout_over(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays) {
+  const auto& target = static_cast<const DiagonalFormat&>(format);
+  const std::string who = std::string(format.name) + "_array: ";
+  if (arrays.size() != 1 || arrays[0].first != target.labels_name) {
+    throw std::invalid_argument(who + "expected " + target.labels_name + " beside the values");
+  }
+  const Array& given = arrays[0].second;
+  if (given.dtype != DType::i64 || given.shape.cols >= 0) {
+    throw std::invalid_argument(who + target.labels_name + ": expected int64 in one dimension");
+  }
+  std::vector<int64> labels(given.size());
+  if (given.on_host) std::copy_n(given.as<int64>(), labels.size(), labels.begin());
+  else copy_to_host(labels.data(), given.data, given.nbytes());
+  return std::make_shared<const Layout>(target.place(rows, cols, std::move(labels)));
+}
+
 Matrix diagonals_from_csr(const Matrix& csr, const Format& format, const Options&) {
   const auto& target = static_cast<const DiagonalFormat&>(format);
   Matrix made = zeros_on(target, csr.rows, csr.cols, occupied_diagonals(csr, {}), csr.dtype);

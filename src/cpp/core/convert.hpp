@@ -31,13 +31,17 @@ std::optional<int64> differing_diagonal(const Matrix& packed, const Matrix& full
 
 // What each row of a csr matrix has beyond its first `width` entries. Each device's own.
 Matrix rest_of_rows(const Matrix& csr, int64 width);
+// What a csr matrix has beside these diagonals. Each device's own.
+Matrix beside_diagonals(const Matrix& csr, const Layout& diagonals);
 
 // ---- For the tables of the formats ------------------------------------------------------------------
 Matrix diagonals_from_csr(const Matrix& csr, const Format& format, const Options& options);
 // Stored zeros are dropped: padding and explicit zeros look alike in a diagonal format.
 Matrix csr_from_diagonals(const Matrix& a, Op op);
 Matrix diagonals_across(const Matrix& a, Op op, const Format& format);
-// The values of a csr matrix at their places in `to`, which is of zeros and stores its diagonals.
+// The structure of a diagonal format over its labels as an array.
+StructurePtr layout_over(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays);
+// The values of a csr matrix at their places in `to`, which is of zeros; those on other diagonals are left out.
 void scatter_to_diagonals(const Matrix& csr, Matrix& to);  // each device's own
 
 // A matrix in compressed lines, of csr or csc.
@@ -53,6 +57,7 @@ constexpr Format diagonal_table(const char* name) {
   return {.name = name,
           .family = &diagonal_family,
           .extent = kAnyExtent,
+          .structure = layout_over,
           .plan = plan_diagonals,
           .multiplies_as = name,
           .from_csr = diagonals_from_csr,

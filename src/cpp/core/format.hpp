@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <variant>
 
 #include "core/plan.hpp"
 
@@ -11,10 +12,14 @@ namespace diagsparse {
 constexpr int64 kAnyExtent = int64{1} << 62, kIndexExtent = int64{1} << 31;  // indices of 32 bits
 
 // What a format leaves to the one who asks for it, by name; those that are missing follow from the matrix.
-using Options = std::map<std::string, int64>;
+// A number each, or a list of them.
+using Options = std::map<std::string, std::variant<int64, std::vector<int64>>>;
+inline int64 option(const Options& options, const char* name) { return std::get<int64>(options.at(name)); }
 inline int64 option(const Options& options, const char* name, int64 otherwise) {
-  const auto found = options.find(name);
-  return found == options.end() ? otherwise : found->second;
+  return options.count(name) ? option(options, name) : otherwise;
+}
+inline const std::vector<int64>& listed(const Options& options, const char* name) {
+  return std::get<std::vector<int64>>(options.at(name));
 }
 
 // Formats whose arrays are read alike, so that conversions among them need no csr.

@@ -38,10 +38,16 @@ struct MatvecRow {
   Typed<MatvecKernel> typed;
   void (*prepare)(const Matrix& a, Op op) = nullptr;  // makes what the kernel keeps with A, before its first call
 };
+struct MatmulStage {
+  const char* name;
+  Typed<MatmulKernel> typed;
+};
 struct MatmulRow {
   std::string name;
   Typed<MatmulKernel> typed;
   void (*prepare)(const Plan& plan) = nullptr;  // the same for a plan
+  std::vector<MatmulStage> more = {};           // stages that go on with what `typed` left in C
+  const char* first = "multiply";               // the name of the first stage
 };
 
 struct ChainRow {

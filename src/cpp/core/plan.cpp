@@ -28,15 +28,29 @@ Matrix Plan::run(const Matrix& left, const Matrix& right, Scalar alpha) const {
 
 // alpha multiplies whole sums, as in matvec.hpp: also where it is no number that terms could be scaled by.
 void Plan::run_kernel(const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& out) const {
-  const MatmulKernel run = multiply(left.dtype, right.dtype);
+  const auto all = [&](Scalar factor, Scalar keep, Matrix& c) {
+    for (std::size_t stage = 0; stage <= row->more.size(); ++stage) run_stage(stage, left, right, factor, keep, c);
+  };
+  if (finite(alpha, out.dtype)) return all(alpha, beta, out);
+  Matrix sum = result(out.dtype, true);
+  all(1.0, 0.0, sum);
+  add_scaled(alpha, sum.values, beta, out.values);
+}
+
+std::vector<std::string> Plan::stages() const {
+  std::vector<std::string> names{row->first};
+  for (const MatmulStage& stage : row->more) names.emplace_back(stage.name);
+  return names;
+}
+
+void Plan::run_stage(std::size_t stage, const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta,
+                     Matrix& out) const {
+  const MatmulKernel run = (stage == 0 ? row->typed : row->more.at(stage - 1).typed)(left.dtype, right.dtype);
   if (run == nullptr) {
     throw std::invalid_argument(std::string("matmul: no kernel multiplies ") + dtype_name(left.dtype) + " by " +
                                 dtype_name(right.dtype));
   }
-  if (finite(alpha, out.dtype)) return run(*this, left, right, alpha, beta, out);
-  Matrix sum = result(out.dtype, true);
-  run(*this, left, right, 1.0, 0.0, sum);
-  add_scaled(alpha, sum.values, beta, out.values);
+  run(*this, left, right, alpha, beta, out);
 }
 
 void Plan::check_into(const Matrix& left, const Matrix& right, const Matrix& out) const {
@@ -66,9 +80,6 @@ Matrix Plan::result(DType type, bool zero) const {
   return {c, std::move(values)};
 }
 
-namespace {
-
-// All of a plan but C's structure and the work.
 Plan begin_plan(const Matrix& a, Op op_a, const Matrix& b, Op op_b) {
   Plan plan;
   plan.dtype = product_dtype(a.dtype, b.dtype);
@@ -82,14 +93,11 @@ Plan begin_plan(const Matrix& a, Op op_a, const Matrix& b, Op op_b) {
   return plan;
 }
 
-// Names the kernel, and lets it prepare what it keeps.
 void finish_plan(Plan& plan, const MatmulRow& row) {
   plan.kernel = row.name;
-  plan.multiply = row.typed;
+  plan.row = &row;
   if (row.prepare) row.prepare(plan);
 }
-
-}  // namespace
 
 Plan plan_matmul(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request) {
   const Format& format = format_of(request.format);

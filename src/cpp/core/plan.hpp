@@ -18,7 +18,7 @@ struct Format;
 
 struct Plan {
   std::string kernel;  // its name
-  Typed<MatmulKernel> multiply;
+  const MatmulRow* row = nullptr;
   DType dtype = DType::f64;  // of C, for the planned operands
   int device = 0;
   Op op_a, op_b;
@@ -39,6 +39,9 @@ struct Plan {
   void check_into(const Matrix& a, const Matrix& b, const Matrix& out) const;
   void run_into(const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& out) const;
   Matrix result(DType dtype, bool zero) const;
+  // The stages of a run; run_into is all of them, in order.
+  std::vector<std::string> stages() const;
+  void run_stage(std::size_t stage, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& out) const;
 
  private:
   void run_kernel(const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& out) const;
@@ -52,6 +55,10 @@ struct Request {
   std::vector<int64> extra;  // diagonals that C stores beside those of the product (for beta C, SYR2K)
   bool repeated = false;     // the plan will run many times: lists are worth it that cost more than a product
 };
+// For planners: all of a plan but C's structure and the work; and the end, which names the kernel and lets it prepare
+// what it keeps.
+Plan begin_plan(const Matrix& a, Op op_a, const Matrix& b, Op op_b);
+void finish_plan(Plan& plan, const MatmulRow& row);
 // Plans a product by the table of the format that it is asked for in.
 Plan plan_matmul(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);
 

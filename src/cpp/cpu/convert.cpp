@@ -1,6 +1,7 @@
 #include "core/convert.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/arithmetic.hpp"
 #include "core/gate.hpp"
@@ -98,12 +99,33 @@ std::optional<int64> differing_diagonal(const Matrix& packed, const Matrix& full
 
 namespace {
 
-// values[first(offset) + i] = A[i, i + offset] for every entry; first: where row 0 of a diagonal would be stored.
+constexpr int64 kNowhere = std::numeric_limits<int64>::min();
+
+// Calls f(first), where first(offset) is where row 0 of a diagonal would be stored, kNowhere where it is not.
+template <class F>
+void with_starts(const Matrix& csr, const Layout& layout, const F& f) {
+  const auto start = [](const Span& s) { return s.start - s.row; };
+  if (!table_pays(csr.rows, csr.cols, csr.values.size())) {
+    const ByOffset place(layout.spans);
+    return f([&](int64 offset) {
+      const int64 found = place.find(offset);
+      return found < 0 ? kNowhere : start(layout.spans[found]);
+    });
+  }
+  std::vector<int64> base(csr.rows + csr.cols, kNowhere);
+  for (const Span& s : layout.spans) base[s.offset + csr.rows - 1] = start(s);
+  f([&](int64 offset) { return base[offset + csr.rows - 1]; });
+}
+
+// values[first(offset) + i] = A[i, i + offset] for every entry.
 template <class T, class F>
 void scatter_rows(const Csr<T>& a, T* values, const F& first) {
   parallel_for((a.rows + kRows - 1) / kRows, a.indptr[a.rows], [&](int64 task) {
     for (int64 i = task * kRows; i < std::min(a.rows, (task + 1) * kRows); ++i) {
-      for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) values[first(a.indices[e] - i) + i] = a.values[e];
+      for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
+        const int64 row_0 = first(a.indices[e] - i);
+        if (row_0 != kNowhere) values[row_0 + i] = a.values[e];
+      }
     }
   });
 }
@@ -111,20 +133,42 @@ void scatter_rows(const Csr<T>& a, T* values, const F& first) {
 }  // namespace
 
 void scatter_to_diagonals(const Matrix& csr, Matrix& to) {
-  const Layout& layout = to.layout();
-  const auto start = [](const Span& s) { return s.start - s.row; };
+  with_value_type(csr.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    with_starts(csr, to.layout(),
+                [&](const auto& first) { scatter_rows(Csr<T>::of(csr), to.values.as<T>(), first); });
+  });
+}
+
+Matrix beside_diagonals(const Matrix& csr, const Layout& diagonals) {
+  Array indptr = Array::empty(DType::i64, {csr.rows + 1});
+  std::vector<Array> made;
   with_value_type(csr.dtype, [&](auto zero) {
     using T = decltype(zero);
     const Csr<T> a = Csr<T>::of(csr);
-    T* values = to.values.as<T>();
-    if (!table_pays(a.rows, a.cols, csr.values.size())) {
-      const ByOffset place(layout.spans);
-      return scatter_rows(a, values, [&](int64 offset) { return start(layout.spans[place.find(offset)]); });
+    Shares shares;
+    for (int64 i = 0; i < a.rows; i += kRows) {
+      const int64 end = std::min(a.rows, i + kRows);
+      shares.add(a.indptr[end], end);
     }
-    std::vector<int64> base(a.rows + a.cols - 1, -1);
-    for (const Span& s : layout.spans) base[s.offset + a.rows - 1] = start(s);
-    scatter_rows(a, values, [&](int64 offset) { return base[offset + a.rows - 1]; });
+    with_starts(csr, diagonals, [&](const auto& first) {
+      made = entries_in_order({DType::i32, csr.dtype}, shares, indptr.as<int64>(),
+                              [&](const auto& arrays, int64 t, int64 to) {
+        auto* const columns = arrays[0].template as<std::int32_t>();
+        T* const values = arrays[1].template as<T>();
+        for (int64 i = shares.lines[t]; i < shares.lines[t + 1]; ++i) {
+          for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
+            if (first(a.indices[e] - i) != kNowhere) continue;
+            columns[to] = a.indices[e];
+            values[to++] = a.values[e];
+          }
+          indptr.as<int64>()[i + 1] = to;
+        }
+        return to;
+      });
+    });
   });
+  return compressed(static_cast<const Format&>(diagsparse::csr), csr.rows, csr.cols, std::move(made[0]), std::move(indptr), std::move(made[1]));
 }
 
 namespace {

@@ -143,5 +143,6 @@ bool same_bytes(const void* a, const void* b, int64 count) { return count == 0 |
 void copy_bytes(void* to, const void* from, int64 count) {
   if (count > 0) std::memcpy(to, from, count);
 }
+void copy_to_host(void* to, const void* from, int64 count) { copy_bytes(to, from, count); }
 
 }  // namespace diagsparse

@@ -14,10 +14,11 @@
 #include "formats/hm.hpp"
 #include "formats/hyb.hpp"
 #include "formats/jds.hpp"
+#include "formats/qband.hpp"
 #include "formats/sell.hpp"
 
 namespace diagsparse {
 
-inline const Format* const formats[] = {&dia, &hm, &cdm, &csr, &csc, &coo, &coosr, &coosc, &ell, &hyb, &sell, &jds, &csb, &ellcsr};
+inline const Format* const formats[] = {&dia, &hm, &cdm, &csr, &csc, &coo, &coosr, &coosc, &ell, &hyb, &sell, &jds, &csb, &ellcsr, &qband};
 
 }  // namespace diagsparse

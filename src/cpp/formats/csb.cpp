@@ -41,7 +41,7 @@ void check(const Matrix& m) {
 }
 
 Matrix from_csr(const Matrix& csr, const Format&, const Options& options) {
-  const int64 count = Blocks::of(csr.rows, csr.cols, options.at("block")).count();  // which Python chooses by the bytes
+  const int64 count = Blocks::of(csr.rows, csr.cols, option(options, "block")).count();  // which Python chooses by the bytes
   return csb_from_rows(csr, *blocks_counted(csr.rows, csr.cols, count));
 }
 

@@ -169,7 +169,7 @@ Matrix from_symmetric(const Matrix& csr, Symmetry symmetry, int64 columns, DType
 Matrix from_csr(const Matrix& csr, const Format&, const Options& options) {
   const DType type = index_type(option(options, "column_bits", 32));
   const Packing packing = packing_from(static_cast<int>(option(options, "symmetry", 0)), 0);
-  if (packing) return from_symmetric(csr, packing.symmetry, options.at("boundary_column"), type);
+  if (packing) return from_symmetric(csr, packing.symmetry, option(options, "boundary_column"), type);
   Leading leading{.entries = option(options, "boundary", kAnyExtent),
                   .column = option(options, "boundary_column", kAnyExtent)};
   int64 width = leading.entries;

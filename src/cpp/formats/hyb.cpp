@@ -14,7 +14,7 @@ StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part
 }
 
 Matrix from_csr(const Matrix& csr, const Format& format, const Options& options) {
-  const int64 width = options.at("width");  // which Python chooses by the bytes, where nobody gave it
+  const int64 width = option(options, "width");  // which Python chooses by the bytes, where nobody gave it
   return joined(format, {ell_from_rows(csr, width, false), convert(rest_of_rows(csr, width), {}, coo.name)});
 }
 

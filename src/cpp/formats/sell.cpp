@@ -61,7 +61,7 @@ void check(const Matrix& given) {
 
 Matrix from_csr(const Matrix& csr, const Format& format, const Options& options) {
   const DType type = index_type(option(options, "column_bits", 32));
-  const int64 height = options.at("slice_height");  // which Python chooses by the bytes, where nobody gave it
+  const int64 height = option(options, "slice_height");  // which Python chooses by the bytes, where nobody gave it
   Slices slices = cut_into_slices(csr, height, option(options, "sigma", 1));
   const Shape shape{slices.places / height, height};
   std::vector<Part> arrays{{"indices", Array::empty(DType::i32, shape)}, {"slice_indptr", std::move(slices.indptr)}};

@@ -46,6 +46,12 @@ void copy_bytes(void* to, const void* from, int64 count) {
   if (count > 0) CUDA_CALL(cudaMemcpyAsync(to, from, count, cudaMemcpyDeviceToDevice, cuda::stream()));
 }
 
+void copy_to_host(void* to, const void* from, int64 count) {
+  if (count == 0) return;
+  CUDA_CALL(cudaMemcpyAsync(to, from, count, cudaMemcpyDeviceToHost, cuda::stream()));
+  CUDA_CALL(cudaStreamSynchronize(cuda::stream()));
+}
+
 // Waits for the answer.
 bool same_bytes(const void* a, const void* b, int64 count) {
   using namespace cuda;

@@ -8,6 +8,14 @@ namespace diagsparse::DIAGSPARSE_ISA {
 
 // y = alpha op(A) x + beta y
 Typed<MatvecKernel> matvec_row_tiles();
+// The same kernel, and after each block of rows [first, last) of y, while it is in the caches: then(of, first, last).
+struct AfterRows {
+  void (*then)(const void* of, int64 first, int64 last);
+  const void* of;
+};
+using MatvecThen = void (*)(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y,
+                            AfterRows after);
+Typed<MatvecThen> matvec_row_tiles_then();
 Typed<MatvecKernel> matvec_sequential();
 
 // C = alpha op(A) op(B) + beta C

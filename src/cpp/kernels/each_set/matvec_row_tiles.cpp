@@ -66,6 +66,11 @@ struct MatvecRowTiles {
   using T = Product<U, V>;
 
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    run_then(a, op, alpha, x, beta, y, {[](const void*, int64, int64) {}, nullptr});
+  }
+
+  static void run_then(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y,
+                       AfterRows after) {
     const int64 period = a.layout().packing.period;
     const RowSums sums = row_sums(packed_spans_of(a.layout(), op), period);
     const Task task{op.conjugated, alpha, x, beta, y};
@@ -73,13 +78,17 @@ struct MatvecRowTiles {
     parallel_for((y.rows + kBlockRows - 1) / kBlockRows, sums.work * x.cols, [&](int64 block) {
       const int64 first = block * kBlockRows, last = std::min(y.rows, first + kBlockRows);
       const auto [begin, end] = terms_in(sums.terms, first, last);
-      if (period == 0) return groups(task, repeated.values(), begin, end, first, last);
+      if (period == 0) {
+        groups(task, repeated.values(), begin, end, first, last);
+        return after.then(after.of, first, last);
+      }
       std::vector<Term> local(begin, end);
       for (int64 i = first; i < last;) {
         const int64 stop = std::min(last, repeated.turn(local, begin, sums.terms, i));
         groups(task, repeated.values(), local.data(), local.data() + local.size(), i, stop);
         i = stop;
       }
+      after.then(after.of, first, last);
     });
   }
 
@@ -135,7 +144,16 @@ struct MatvecRowTiles {
   }
 };
 
+template <class U, class V>
+struct RowTilesThen {
+  static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y, AfterRows after) {
+    MatvecRowTiles<U, V>::run_then(a, op, alpha, x, beta, y, after);
+  }
+};
+
 }  // namespace
+
+Typed<MatvecThen> matvec_row_tiles_then() { return every_pair<RowTilesThen, MatvecThen>(); }
 
 Typed<MatvecKernel> matvec_row_tiles() { return every_stored_pair<MatvecRowTiles, MatvecKernel>(); }
 

@@ -176,7 +176,7 @@ void batch_matmul(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alp
   if (cuda::batch::small(plan)) return at_once(a.dtype, b.dtype)(plan, a, b, alpha, beta, c);
   for (int64 i = 0; i < c.values.shape.rows; ++i) {
     Matrix result = member(c, i);
-    plan.multiply(a.dtype, b.dtype)(plan, member(a, i), member(b, i), alpha, beta, result);
+    plan.row->typed(a.dtype, b.dtype)(plan, member(a, i), member(b, i), alpha, beta, result);
   }
 }
 

@@ -1,0 +1,147 @@
+// Where As Bb + Ab Bs + As Bs has entries, row by row.
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "cpu/column_set.hpp"
+#include "cpu/parallel.hpp"
+#include "cpu/rest_rows.hpp"
+#include "formats/coosr.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+RowsOfRest turned(const Indices& rest) {
+  const auto* row = rest.at("row").as<std::int32_t>();
+  const auto* col = rest.at("col").as<std::int32_t>();
+  const int64 count = rest.stored();
+  RowsOfRest made{Array::zeros(DType::i64, {rest.cols + 1}), Array::empty(DType::i32, {count}),
+                  Array::empty(DType::i64, {count})};
+  auto* const next = made.indptr.as<int64>();
+  for (int64 e = 0; e < count; ++e) ++next[col[e] + 1];
+  for (int64 j = 0; j < rest.cols; ++j) next[j + 1] += next[j];
+  for (int64 e = 0; e < count; ++e) {
+    const int64 to = next[col[e]]++;
+    made.columns.as<std::int32_t>()[to] = row[e];
+    made.order.as<int64>()[to] = e;
+  }
+  for (int64 j = rest.cols; j > 0; --j) next[j] = next[j - 1];  // each has come to where the next line begins
+  next[0] = 0;
+  return made;
+}
+
+// The columns that rows of a product have, of some neighbouring rows.
+struct Found {
+  std::vector<std::int32_t> beside, onto;
+  int64 products = 0;
+};
+
+class RestFinder {
+ public:
+  RestFinder(const QuasiBand& a, const QuasiBand& b, const Layout& bands)
+      : left_(spans_of(a.bands, a.op)),
+        right_(spans_of(b.bands, b.op)),
+        a_(*rows_of_rest(a)),
+        b_(*rows_of_rest(b)),
+        cols_(b.cols()),
+        inner_(b.rows()),
+        bands_(bands.spans) {}
+
+  // Rows [begin, end); beside[i + 1] and onto[i + 1] become the counts of row i.
+  Found find(int64 begin, int64 end, int64* beside, int64* onto) const {
+    Found found;
+    ColumnSet row(cols_);
+    std::vector<std::int32_t> columns;
+    for (int64 i = begin; i < end; ++i) {
+      found.products += insert(i, row);
+      columns.clear();
+      row.move_to(columns);
+      const std::size_t before = found.beside.size(), before_onto = found.onto.size();
+      for (const std::int32_t j : columns) (bands_.find(j - i) < 0 ? found.beside : found.onto).push_back(j);
+      beside[i + 1] = static_cast<int64>(found.beside.size() - before);
+      onto[i + 1] = static_cast<int64>(found.onto.size() - before_onto);
+    }
+    return found;
+  }
+
+ private:
+  int64 insert(int64 i, ColumnSet& row) const {
+    int64 products = 0;
+    const auto insert_rows = [&](int64 first, int64 last) {  // of Bs
+      const int64 from = b_.pointers()[first], count = b_.pointers()[last] - from;
+      if (count > 0) row.insert(b_.column() + from, count);
+      products += count;
+    };
+    for (int64 e = a_.pointers()[i]; e < a_.pointers()[i + 1]; ++e) {
+      const int64 k = a_.column()[e];
+      for_each_crossed(right_.strips, k, cols_, [&](const Strip&, int64 first, int64 last) {
+        row.insert_run(k + first, k + last);
+        products += last - first;
+      });
+      insert_rows(k, k + 1);
+    }
+    for_each_crossed(left_.strips, i, inner_,
+                     [&](const Strip&, int64 first, int64 last) { insert_rows(i + first, i + last); });
+    return products;
+  }
+
+  const Operand left_, right_;
+  const RowsOfRest &a_, &b_;
+  const int64 cols_, inner_;
+  const ByOffset bands_;
+};
+
+Array pointers_from_counts(Array counts) {
+  auto* const at = counts.as<int64>();
+  for (int64 i = 1; i < counts.size(); ++i) at[i] += at[i - 1];
+  return counts;
+}
+
+Array copied(const std::vector<std::int32_t>& from, Array to, int64 first) {
+  std::copy(from.begin(), from.end(), to.as<std::int32_t>() + first);
+  return to;
+}
+
+}  // namespace
+
+std::shared_ptr<const RowsOfRest> rows_of_rest(const QuasiBand& a) {
+  return a.rest.kept().get<RowsOfRest>(a.op.transposed ? "columns of the rest" : "rows of the rest", [&] {
+    if (a.op.transposed) return std::make_shared<RowsOfRest>(turned(a.rest));
+    return std::make_shared<RowsOfRest>(RowsOfRest{a.rest.at("indptr"), a.rest.at("col"), {}});
+  });
+}
+
+RestOfProduct rest_of_product(const QuasiBand& a, const QuasiBand& b, const Layout& bands) {
+  const int64 rows = a.rows();
+  const auto work = std::make_shared<RestOnCpu>();
+  work->a = rows_of_rest(a);
+  work->b = rows_of_rest(b);
+  const RestFinder finder(a, b, bands);
+  Array beside = Array::zeros(DType::i64, {rows + 1}), onto = Array::zeros(DType::i64, {rows + 1});
+  const int64 tasks = std::min<int64>(rows, 16 * concurrent_tasks());
+  const int64 expected = 16 * (a.entries() + b.entries()) + rows;
+  std::vector<Found> found(tasks);
+  parallel_for(tasks, expected, [&](int64 task) {
+    found[task] = finder.find(rows * task / tasks, rows * (task + 1) / tasks, beside.as<int64>(), onto.as<int64>());
+  });
+  beside = pointers_from_counts(beside);
+  work->onto_indptr = pointers_from_counts(onto);
+  const auto* starts = beside.as<int64>();
+  const Array col = Array::empty(DType::i32, {starts[rows]}), row = Array::empty(DType::i32, {starts[rows]});
+  work->onto_columns = Array::empty(DType::i32, {work->onto_indptr.as<int64>()[rows]});
+  parallel_for(tasks, expected, [&](int64 task) {
+    const int64 begin = rows * task / tasks, end = rows * (task + 1) / tasks;
+    copied(found[task].beside, col, starts[begin]);
+    copied(found[task].onto, work->onto_columns, work->onto_indptr.as<int64>()[begin]);
+    for (int64 i = begin; i < end; ++i) {
+      std::fill(row.as<std::int32_t>() + starts[i], row.as<std::int32_t>() + starts[i + 1],
+                static_cast<std::int32_t>(i));
+    }
+  });
+  for (const Found& part : found) work->products += part.products;
+  std::vector<Part> arrays{{"row", row}, {"col", col}, {"indptr", beside}};
+  return {std::make_shared<const Indices>(coosr.name, rows, b.cols(), std::move(arrays), col.size()), work};
+}
+
+}  // namespace diagsparse

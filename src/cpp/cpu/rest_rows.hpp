@@ -1,0 +1,41 @@
+// The rest of quasi-bands on the CPU, row by row.
+#pragma once
+
+#include "core/quasi_bands.hpp"
+
+namespace diagsparse {
+
+// The rows of the rest of op(A): entry e has column columns[e] and is entry place(e) of the rest of A.
+struct RowsOfRest {
+  Array indptr, columns;
+  Array order;  // int64; empty where entries lie in this order already
+
+  const int64* pointers() const { return indptr.as<int64>(); }
+  const std::int32_t* column() const { return columns.as<std::int32_t>(); }
+  int64 place(int64 e) const { return order.data ? order.as<int64>()[e] : e; }
+};
+// Kept with the rest of A.
+std::shared_ptr<const RowsOfRest> rows_of_rest(const QuasiBand& a);
+
+// What a plan knows of As Bb + Ab Bs + As Bs beside the structure of C: rows of As and Bs, and the columns of each row
+// that lie on the bands of C.
+struct RestOnCpu : Work {
+  std::shared_ptr<const RowsOfRest> a, b;
+  Array onto_indptr, onto_columns;
+  int64 products = 0;
+
+  int64 nbytes() const override { return onto_indptr.nbytes() + onto_columns.nbytes(); }
+  int64 operations() const override { return products; }
+};
+
+// Calls f(strip, first, last) for the strips of diagonals that row i crosses, in `cols` columns: those from offset
+// `first` up to `last`.
+template <class F>
+void for_each_crossed(const std::vector<Strip>& strips, int64 i, int64 cols, const F& f) {
+  for (const Strip& strip : strips) {
+    const int64 first = std::max(strip.low, -i), last = std::min(strip.high + 1, cols - i);
+    if (first < last) f(strip, first, last);
+  }
+}
+
+}  // namespace diagsparse

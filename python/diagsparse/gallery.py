@@ -1,4 +1,4 @@
-"""Test matrices: bands, finite differences, quantum spins, molecules, random diagonals.
+"""Test matrices: bands, quasi-bands, finite differences, quantum spins, molecules, random diagonals.
 
 Every function returns a SciPy sparse array: a `dia_array` where the nonzeros lie on diagonals (its padding is zero),
 else a `csr_array`.  With ``format=`` it returns a diagsparse matrix of that format instead.  ``dtype`` is float32,
@@ -11,9 +11,10 @@ from ._gallery.constant import stencil, toeplitz, tridiagonal
 from ._gallery.drawn import arrow, banded, hessenberg, random_diagonals, triangular
 from ._gallery.interaction import ci_matrix
 from ._gallery.molecule import molecule_hamiltonian
+from ._gallery.quasi import quasi_band
 from ._gallery.spins import spin_chain
 
 __all__ = [
-    "arrow", "banded", "ci_matrix", "hessenberg", "molecule_hamiltonian", "random_diagonals", "spin_chain", "stencil",
-    "toeplitz", "triangular", "tridiagonal",
+    "arrow", "banded", "ci_matrix", "hessenberg", "molecule_hamiltonian", "quasi_band", "random_diagonals",
+    "spin_chain", "stencil", "toeplitz", "triangular", "tridiagonal",
 ]  # fmt: skip

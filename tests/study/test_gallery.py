@@ -16,6 +16,7 @@ RANDOM = {
     "arrow": gallery.arrow,
     "ci": gallery.ci_matrix,
     "random_diagonals": lambda n, **options: gallery.random_diagonals(n, min(n, 3), 0.5, **options),
+    "quasi_band": lambda n, **options: gallery.quasi_band(n, 15, **options),
 }
 FIXED = {
     "tridiagonal": gallery.tridiagonal,

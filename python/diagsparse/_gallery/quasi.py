@@ -1,0 +1,205 @@
+"""Quasi-band matrices: bands of nearly full diagonals, and a remainder beside them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .making import Dtype, Format, Seed, as_format, checked_dtype, random_values, whole
+
+_WHERE = "quasi_band"
+_MOST_BANDS = 8  # of those that are drawn
+
+
+def quasi_band(
+    n: int,
+    nnz_percentage: float = 0.5,
+    band_percentage: float = 95.0,
+    band_occupancy: float = 80.0,
+    band_count: int | None = None,
+    layout: str = "random",
+    *,
+    reach: float = 0.25,
+    dtype: Dtype = float,
+    seed: Seed = None,
+    format: Format = None,
+) -> Any:
+    """Random quasi-band matrix of order `n` (a `csr_array`): bands of diagonals, and a remainder beside them.
+
+    The properties are those of Vooturi and Kothapalli, "Parallel Algorithm for Quasi-Band Matrix-Matrix
+    Multiplication", 2016. The defaults are those of its synthetic matrices; there n is 16000. The counts of nonzeros
+    are exact, the occupancy is as near as a whole number of diagonals allows.
+
+    Parameters
+    ----------
+    n : int
+    nnz_percentage : float
+        Nonzeros, in percent of all n^2 places.
+    band_percentage : float
+        Nonzeros on the diagonals of the bands, in percent of all nonzeros.
+    band_occupancy : float
+        The same, in percent of the places on these diagonals.
+    band_count : int, optional
+        How many bands there are, of about equally many diagonals; by default 1 to 8, at random. Between two bands there
+        is at least one other diagonal.
+    layout : {"random", "row_block", "column_block"}
+        Where the remainder lies, off the diagonals of the bands: anywhere, or in neighbouring rows or columns that are
+        full.
+    reach : float
+        Bands lie at random between the diagonals of offset ``-reach n`` and ``reach n``.
+    dtype, seed, format
+        As everywhere in the gallery.
+
+    Raises
+    ------
+    ValueError
+        Where so many nonzeros find no room.
+
+    Examples
+    --------
+    >>> from diagsparse import gallery
+    >>> A = gallery.quasi_band(1000, 2.0, band_count=3, seed=0)
+    >>> A.nnz
+    20000
+    """
+    n, dtype = whole(_WHERE, "n", n, "an order"), checked_dtype(_WHERE, dtype)
+    shares = {"nnz_percentage": nnz_percentage, "band_percentage": band_percentage, "band_occupancy": band_occupancy}
+    for name, share in shares.items():
+        if not 0 <= share <= 100:
+            raise ValueError(f"gallery.{_WHERE}: {name} is {share}, expected 0 to 100")
+    if layout not in _LAYOUTS:
+        expected = ", ".join(f'"{name}"' for name in _LAYOUTS)
+        raise ValueError(f"gallery.{_WHERE}: layout is {layout!r}, expected one of {expected}")
+    if not 0 <= reach <= 1:
+        raise ValueError(f"gallery.{_WHERE}: reach is {reach}, expected a share of n from 0 to 1")
+    rng = np.random.default_rng(seed)
+    nnz = round(n * n * nnz_percentage / 100)
+    inside = round(nnz * band_percentage / 100)
+    if inside and not band_occupancy:
+        raise ValueError(f"gallery.{_WHERE}: band_occupancy is 0, but the bands hold {inside} nonzeros")
+    count = None if band_count is None else whole(_WHERE, "band_count", band_count, "a count")
+    if inside and count == 0:
+        raise ValueError(f"gallery.{_WHERE}: band_count is 0, but the bands hold {inside} nonzeros")
+    places = inside / band_occupancy * 100 if inside else 0.0
+    offsets = drawn_bands(n, places, inside, count, min(n - 1, int(reach * n)), rng) if inside else np.zeros(0, int)
+    return as_format(on_bands(n, offsets, inside, nnz - inside, layout, dtype, rng), format)
+
+
+def drawn_bands(
+    n: int, places: float, least: int, count: int | None, reach: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return the diagonals of bands at random, ascending, of `places` places or nearly so many, `least` at least."""
+    drawn = int(rng.integers(1, _MOST_BANDS + 1)) if count is None else count
+    where = rng.random(drawn)  # of each band, in the room between them
+    best = None
+    for diagonals in _near(places, range(1, 2 * reach + 2), lambda d: _total(n, _spread(d, where[:d], reach))):
+        bands = min(diagonals, drawn)
+        if bands < (count or 0) or diagonals + bands - 1 > 2 * reach + 1:
+            continue
+        offsets = _spread(diagonals, where[:bands], reach)
+        total = _total(n, offsets)
+        if total >= least and (best is None or abs(total - places) < abs(_total(n, best) - places)):
+            best = offsets
+    if best is None or abs(_total(n, best) - places) > n:  # more than a diagonal
+        told = f"{count or 'some'} bands with {least} nonzeros in {round(places)} places"
+        raise ValueError(
+            f"gallery.{_WHERE}: {told} find no room on the {2 * reach + 1} diagonals from {-reach} to {reach}"
+        )
+    return best
+
+
+def _near(places: float, diagonals: range, total: Callable[[int], int]) -> range:
+    """Return counts of diagonals that have about so many places, of which `total` tells."""
+    found = bisect_left(diagonals, places, key=total)  # it rises, but for rounding
+    return diagonals[max(0, found - 3) : found + 4]
+
+
+def _spread(diagonals: int, where: NDArray[np.float64], reach: int) -> NDArray[np.int64]:
+    """Return the offsets of so many diagonals in bands, one for each number in `where`: its place in the free room."""
+    bands = len(where)
+    widths = np.diff(np.arange(bands + 1) * diagonals // bands)
+    free = max(0, 2 * reach + 1 - diagonals - (bands - 1))
+    starts = (np.sort(where) * (free + 1)).astype(np.int64) + np.cumsum(widths) - widths + np.arange(bands) - reach
+    return np.concatenate([np.arange(start, start + width) for start, width in zip(starts, widths, strict=True)])
+
+
+def _total(n: int, offsets: NDArray[np.int64]) -> int:
+    return int((n - abs(offsets)).clip(0).sum())
+
+
+# ---- nonzeros -----------------------------------------------------------------------------------------------------
+def on_bands(
+    n: int, offsets: NDArray[np.int64], inside: int, outside: int, layout: str, dtype: np.dtype[Any],
+    rng: np.random.Generator,
+) -> sparse.csr_array:  # fmt: skip
+    """Return a matrix with so many nonzeros on these diagonals, and so many beside them."""
+    banded = np.zeros(2 * n, bool)  # of each offset from -n on
+    banded[offsets + n] = True
+    keys = np.concatenate([*_on_diagonals(n, offsets, inside, rng), _LAYOUTS[layout](n, banded, outside, rng)])
+    keys.sort()
+    index = np.int32 if len(keys) < 2**31 else np.int64
+    indptr = np.searchsorted(keys, np.arange(n + 1) * n).astype(index)
+    parts = random_values(len(keys), dtype, rng), (keys % max(1, n)).astype(index), indptr
+    return sparse.csr_array(parts, shape=(n, n))
+
+
+def _on_diagonals(n: int, offsets: NDArray[np.int64], count: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
+    """Return so many places on these diagonals, each as ``row n + column``, the same share of every diagonal."""
+    lengths = n - abs(offsets)
+    shares = np.cumsum(np.concatenate(([0], lengths))) / max(1, int(lengths.sum()))
+    counts = np.diff(np.rint(shares * count).astype(np.int64))
+    return [
+        max(0, -k) * n + max(0, k) + (n + 1) * rng.choice(length, some, replace=False, shuffle=False)
+        for k, length, some in zip(offsets.tolist(), lengths.tolist(), counts.tolist(), strict=True)
+    ]
+
+
+def _random(n: int, banded: NDArray[np.bool_], count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return so many places off the bands, anywhere."""
+    free = n * n - _total(n, np.flatnonzero(banded) - n)
+    _room(count, free)
+    if 2 * count > free:  # most of them: a pass over all places is shorter than many tries
+        every = np.arange(n * n)
+        return rng.choice(every[~banded[every % n - every // n + n]], count, replace=False, shuffle=False)
+    found = np.zeros(0, np.int64)
+    while len(found) < count:
+        tried = rng.integers(0, n * n, int(1.1 * (count - len(found)) * n * n / free) + 16)
+        tried = tried[~banded[tried % n - tried // n + n]]
+        found = np.unique(np.concatenate((found, tried)))
+    return rng.choice(found, count, replace=False, shuffle=False)
+
+
+def _row_block(n: int, banded: NDArray[np.bool_], count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return so many places off the bands that fill neighbouring rows."""
+    rows, columns = _block(n, banded, count, rng)
+    return rows * n + columns
+
+
+def _column_block(n: int, banded: NDArray[np.bool_], count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return so many places off the bands that fill neighbouring columns: the rows of the transpose."""
+    mirrored = np.concatenate((banded[:1], banded[:0:-1]))
+    columns, rows = _block(n, mirrored, count, rng)
+    return rows * n + columns
+
+
+def _block(n: int, banded: NDArray[np.bool_], count: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Return rows and columns of so many places off the bands, in rows that are full but for the last one."""
+    each = n - int(np.count_nonzero(banded))
+    needed = -(-count // each) if each > 0 else n  # rows, where all of these diagonals cross them
+    first = int(rng.integers(0, max(1, n - needed + 1)))
+    rows, columns = np.nonzero(~banded[np.arange(n) - np.arange(first, min(n, first + needed))[:, None] + n])
+    _room(count, len(rows))
+    return first + rows[:count], columns[:count]
+
+
+def _room(count: int, free: int) -> None:
+    if count > free:
+        raise ValueError(f"gallery.{_WHERE}: {count} nonzeros beside the bands, but there is room for {free}")
+
+
+_LAYOUTS = {"random": _random, "row_block": _row_block, "column_block": _column_block}

@@ -165,11 +165,24 @@ def test_text_and_json():
     lines = report.describe("grid.mtx").splitlines()
     assert lines[0] == "grid.mtx    1200 x 1200   float64   5860 nonzeros   0.41 % full"
     assert lines[1].startswith("diagonals   5 occupied, from -40 to 40; 5 at least half full hold 100.0 %")
-    assert lines[2].index("bandwidth") == lines[3].index("symmetry")
+    assert lines[2] == (
+        "bands       3 with 5 diagonals, 99.0 % full, hold 100.0 % of the nonzeros; spread 13.3 %; 0.41 % of all places"
+    )
+    assert lines[3].index("bandwidth") == lines[4].index("symmetry")
     assert str(report).splitlines()[1:] == lines[1:]
     assert json.loads(json.dumps(report.to_dict()))["offsets"] == [-40, -1, 0, 1, 40]
     assert all(line[20:] for line in report.describe("a name longer than the labels").splitlines())
     assert "0 occupied;" in str(analyze_structure(sparse.csr_array((0, 3))))
+
+
+def test_bands():
+    A = gallery.quasi_band(2000, 0.5, band_percentage=90, band_occupancy=100, band_count=1, layout="row_block", seed=0)
+    report = analyze_structure(A)
+    plain = report.to_dict()
+    assert plain["nnz_percentage"] == pytest.approx(0.5) and plain["band_count"] == report.bands.band_count == 1
+    assert plain["band_percentage"] >= 90 and plain["band_occupancy"] > 40 and plain["band_spread"] == 0
+    assert plain["diagonal_count"] >= round(0.9 * A.nnz / 2000) and "bands" not in plain
+    assert "0 with 0 diagonals, 0 % full, hold 0 % of the nonzeros" in str(analyze_structure(sparse.csr_array((0, 3))))
 
 
 def test_mistakes_are_named():

@@ -63,9 +63,8 @@ class cdm_array(DiagonalArray):
     def _infer_shape(cls, values: np.ndarray) -> tuple[int, int]:
         return values.shape[1], values.shape[1]
 
-    @classmethod
-    def _for_shape(cls, shape: tuple[int, int]) -> type[SparseArray]:
-        return cls if shape[0] == shape[1] else FORMATS["hm"]
+    def _for_product(self, other: SparseArray) -> type[SparseArray]:
+        return type(self) if self._shape[0] == other._shape[1] else FORMATS["hm"]
 
     def _multiplied_at_once(self, other: SparseArray) -> SparseArray | None:
         return super()._multiplied_at_once(other) if other._shape[0] == other._shape[1] else None

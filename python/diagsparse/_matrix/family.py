@@ -88,10 +88,9 @@ class Family(Forecasts):
         """Return the class that SciPy's and CuPy's diagonals come to first."""
         return FORMATS["hm"]
 
-    @classmethod
-    def _for_shape(cls: type[SparseArray], shape: tuple[int, int]) -> type[SparseArray]:
-        """Return the class of a product of this shape where the left operand is of this one."""
-        return cls
+    def _for_product(self: SparseArray, other: SparseArray) -> type[SparseArray]:
+        """Return the class in which a product with another matrix of the family is made."""
+        return type(self)
 
     @classmethod
     def _for_entries(cls) -> type[SparseArray]:

@@ -34,13 +34,13 @@ def product_formats(a: SparseArray, b: SparseArray, format: str | None) -> tuple
     """Return the format of a product, and the one whose kernels make it.
 
     By default the result is in the left operand's format, but in csr where a family with products of its own meets
-    another one, and in hm where the left format does not hold its shape.
+    another one, and in what its family says where the left format does not hold it well.
     """
     if not a._own_products or a._family != b._family:
         return format or (COMMON if a._own_products else a._format), COMMON
     if format is not None and FORMATS[format]._family == a._family:
         return format, format
-    made = a._for_shape((a._shape[0], b._shape[1]))._format
+    made = a._for_product(b)._format
     return format or made, made
 
 
@@ -273,12 +273,31 @@ def _like(given: Any, planned: SparseArray, name: str, trans: str, packed: bool)
 def profiled(
     a: SparseArray, b: SparseArray, out: SparseArray | None, **options: Any
 ) -> tuple[SparseArray, dict[str, float]]:
-    """Return the product and the seconds of its stages: the plan, the arithmetic."""
-    start = _clock(a)
+    """Return the product and the seconds of its stages: the plan, the arithmetic, a conversion."""
+    last = _clock(a)
+    seconds: dict[str, float] = {}
+
+    def passed(stage: str) -> None:
+        nonlocal last
+        before, last = last, _clock(a)
+        seconds[stage] = last - before
+
     plan = MatmulPlan(a, b, **options)
-    planned = _clock(a)
-    made = plan(out=out)
-    return made, {"plan": planned - start, "multiply": _clock(a) - planned}
+    passed("plan")
+    if len(plan._plan.stages) == 1 or not plan._native:
+        made = plan(out=out)
+        passed("multiply")
+        return made, seconds
+    left, right = plan._a, plan._b
+    right = right.astype(product_dtypes(left._dtype, right._dtype)[0], copy=False)
+    if out is None:
+        out = SparseArray._wrap(plan._plan.result(plan.dtype.name))
+        passed("allocate")
+    plan.check_out(out)
+    for number, stage in enumerate(plan._plan.stages):
+        plan._plan.run_stage(number, left._matrix, right._matrix, out._matrix)
+        passed(stage)
+    return out, seconds
 
 
 def _clock(a: SparseArray) -> float:

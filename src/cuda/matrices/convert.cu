@@ -39,7 +39,9 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// Where row 0 of a diagonal would be stored: in a table of all diagonals, or found among the spans.
+// Where row 0 of a diagonal would be stored, kNowhere where it is not: in a table of all diagonals, or found among the
+// spans.
+constexpr int64 kNowhere = -(int64{1} << 62);
 struct InTable {
   const int64* base;
   int64 rows;
@@ -49,10 +51,23 @@ struct AmongSpans {
   const Span* spans;  // by ascending offset
   int64 count;
   __device__ int64 operator()(int64 offset) const {
-    const Span& span = spans[bisect(0, count - 1, [&](int64 s) { return spans[s].offset < offset; })];
-    return span.start - span.row;
+    const int64 d = bisect(0, count, [&](int64 s) { return spans[s].offset < offset; });
+    return d < count && spans[d].offset == offset ? spans[d].start - spans[d].row : kNowhere;
   }
 };
+
+// Calls f with one of them.
+template <class F>
+void with_starts(const Matrix& csr, const Layout& layout, const F& f) {
+  if (!table_pays(csr.rows, csr.cols, csr.values.size())) {
+    const Array spans = upload(layout.spans);
+    return f(AmongSpans{spans.as<const Span>(), static_cast<int64>(layout.spans.size())});
+  }
+  std::vector<int64> base(csr.rows + csr.cols, kNowhere);
+  for (const Span& s : layout.spans) base[s.offset + csr.rows - 1] = s.start - s.row;
+  const Array table = upload(base);
+  f(InTable{table.as<const int64>(), csr.rows});
+}
 
 // A warp takes a row and puts its entries where their diagonals are stored.
 template <class T, class Base>
@@ -60,7 +75,31 @@ __global__ void __launch_bounds__(kBlock) scatter_rows(const Csr<T> a, const Bas
   const int64 i = thread_index() / 32;
   if (i >= a.rows) return;
   for (int64 e = a.indptr[i] + threadIdx.x % 32; e < a.indptr[i + 1]; e += 32) {
-    values[base(a.indices[e] - i) + i] = a.values[e];
+    const int64 row_0 = base(a.indices[e] - i);
+    if (row_0 != kNowhere) values[row_0 + i] = a.values[e];
+  }
+}
+
+// A thread takes a row: how many of its entries lie on no stored diagonal, and then what they are.
+template <class Base>
+__global__ void __launch_bounds__(kBlock)
+    count_beside(const Csr<float> a, const Base base, std::int64_t* counts) {
+  const int64 i = thread_index();
+  if (i >= a.rows) return;
+  int64 count = 0;
+  for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) count += base(a.indices[e] - i) == kNowhere;
+  counts[i] = count;
+}
+template <class T, class Base>
+__global__ void __launch_bounds__(kBlock)
+    copy_beside(const Csr<T> a, const Base base, const std::int64_t* indptr, std::int32_t* indices, T* values) {
+  const int64 i = thread_index();
+  if (i >= a.rows) return;
+  int64 to = indptr[i];
+  for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
+    if (base(a.indices[e] - i) != kNowhere) continue;
+    indices[to] = a.indices[e];
+    values[to++] = a.values[e];
   }
 }
 
@@ -131,22 +170,31 @@ std::optional<int64> differing_diagonal(const Matrix& packed, const Matrix& full
 }
 
 void scatter_to_diagonals(const Matrix& csr, Matrix& to) {
-  const Layout& layout = to.layout();
   with_value_type(csr.dtype, [&](auto zero) {
     using T = decltype(zero);
-    const auto scatter = [&](const auto& base) {
+    with_starts(csr, to.layout(), [&](const auto& base) {
       launch("csr to diagonals", scatter_rows<T, std::decay_t<decltype(base)>>, blocks(csr.rows * 32), dim3(kBlock),
              Csr<T>::of(csr), base, to.values.as<T>());
-    };
-    if (!table_pays(csr.rows, csr.cols, csr.values.size())) {
-      const Array spans = upload(layout.spans);
-      return scatter(AmongSpans{spans.as<const Span>(), static_cast<int64>(layout.spans.size())});
-    }
-    std::vector<int64> base(csr.rows + csr.cols - 1, 0);
-    for (const Span& s : layout.spans) base[s.offset + csr.rows - 1] = s.start - s.row;
-    const Array table = upload(base);
-    scatter(InTable{table.as<const int64>(), csr.rows});
+    });
   });
+}
+
+Matrix beside_diagonals(const Matrix& m, const Layout& diagonals) {
+  Array indptr = Array::zeros(DType::i64, {m.rows + 1}), indices, values;
+  auto* const start = indptr.as<std::int64_t>();
+  with_starts(m, diagonals, [&](const auto& base) {
+    using Base = std::decay_t<decltype(base)>;
+    launch("count beside", count_beside<Base>, blocks(m.rows), dim3(kBlock), Csr<float>::of(m), base, start + 1);
+    const int64 count = inclusive_sum(start + 1, start + 1, m.rows);
+    indices = Array::empty(DType::i32, {count});
+    values = Array::empty(m.dtype, {count});
+    with_value_type(m.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      launch("copy beside", copy_beside<T, Base>, blocks(m.rows), dim3(kBlock), Csr<T>::of(m), base, start,
+             indices.as<std::int32_t>(), values.as<T>());
+    });
+  });
+  return compressed(csr, m.rows, m.cols, std::move(indices), std::move(indptr), std::move(values));
 }
 
 Matrix csr_from_diagonals(const Matrix& a, Op op) {

@@ -11,6 +11,7 @@
 #include "device/dense.cuh"
 #include "device/values.cuh"
 #include "kernels/matvec/pieces.cuh"
+#include "kernels/matvec/rest.cuh"
 #include "kernels/matvec/terms.cuh"
 
 namespace diagsparse::cuda::matvec {
@@ -25,10 +26,10 @@ inline __host__ __device__ int rows_a_warp(int pieces) { return kPasses * 32 / p
 // `pieces` lanes share a row, so that a warp reads x in whole sectors; a warp takes as many rows at a time as that
 // leaves, kPasses times. It brings its rows of A, of several diagonals at a time, through shared memory: read once, and
 // whole sectors too. blockIdx.y counts the pieces beyond the first ones.
-template <class U, class V>
+template <class U, class V, class Rest>
 __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 && !is_complex<U> ? 4 : 2)
     block_pieces(const Term* terms, int count, const __grid_constant__ Interior interior, const U* values, bool conj,
-                 const Block<const V> x, const Block<Product<U, V>> y, int64 rows, int pieces,
+                 const Block<const V> x, const Block<Product<U, V>> y, int64 rows, int pieces, const Rest rest,
                  const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
   constexpr int width = kPiece<V>, warps = kBlock / 32;
@@ -95,7 +96,9 @@ __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 && !is_complex<U> ? 4 :
 #pragma unroll
   for (int p = 0; p < kPasses; ++p) {
     const int64 i = row + p * a_pass;
-    if (i < rows) update_piece(update, y.data + i * y.row + column, sums[p]);
+    if (i >= rows) continue;
+    rest.add_piece(i, column, sums[p], x);
+    update_piece(update, y.data + i * y.row + column, sums[p]);
   }
 }
 
@@ -120,11 +123,11 @@ struct Neighbouring {
 
 // A thread takes one row and Columns columns of the block, `groups` apart. Threads run along the axis on which
 // x is contiguous. Where: of the values.
-template <int Columns, class Where, class U, class V>
+template <int Columns, class Where, class U, class V, class Rest>
 __global__ void __launch_bounds__(kBlock)
     block_rows(const Term* terms, int count, const Where where, const U* values, bool conj, const Block<const V> x,
                const Block<Product<U, V>> y, int64 rows, int64 cols, int64 groups, bool along_columns,
-               const __grid_constant__ Update<Product<U, V>> update) {
+               const Rest rest, const __grid_constant__ Update<Product<U, V>> update) {
   const int64 t0 = thread_index();
   if (t0 >= rows * groups) return;
   const int64 i = along_columns ? t0 / groups : t0 % rows, group = along_columns ? t0 % groups : t0 / rows;
@@ -143,18 +146,32 @@ __global__ void __launch_bounds__(kBlock)
 #pragma unroll
   for (int k = 0; k < Columns; ++k) {
     const int64 c = group + k * groups;
-    if (c < cols) update.one(y.data + i * y.row + c * y.col, sums[k]);
+    if (c >= cols) continue;
+    rest.add(i, c, sums[k], x.data + c * x.col, x.row);
+    update.one(y.data + i * y.row + c * y.col, sums[k]);
   }
 }
 
-template <class U, class V, class Where>
+template <class U, class V, class Where, class Rest>
 void multiply_block(const ResidentTerms& kept, const Where& where, const U* values, bool conj, const Dense& x,
-                    const Dense& y, const Update<Product<U, V>>& update) {
+                    const Dense& y, const Rest& rest, const Update<Product<U, V>>& update) {
   constexpr int columns = 4;
   const int64 groups = ceil_div(x.cols, columns);
-  launch("matvec row", block_rows<columns, Where, U, V>, blocks(y.rows * groups), dim3(kBlock), kept.terms_begin(),
-         kept.count, where, values, conj, Block<const V>(x), Block<Product<U, V>>(y), y.rows, x.cols, groups,
-         x.col_stride == 1, update);
+  launch("matvec row", block_rows<columns, Where, U, V, Rest>, blocks(y.rows * groups), dim3(kBlock),
+         kept.terms_begin(), kept.count, where, values, conj, Block<const V>(x), Block<Product<U, V>>(y), y.rows,
+         x.cols, groups, x.col_stride == 1, rest, update);
+}
+
+// Where X and Y lie in pieces.
+template <class U, class V, class Rest>
+void multiply_pieces(const ResidentTerms& kept, const U* values, bool conj, const Dense& x, const Dense& y,
+                     const Rest& rest, const Update<Product<U, V>>& update) {
+  const int64 all = x.cols / kPiece<V>;
+  const int pieces = pieces_a_row(all);
+  const dim3 grid(static_cast<unsigned>(ceil_div(y.rows, kBlock / 32 * rows_a_warp(pieces))),
+                  static_cast<unsigned>(all / pieces));
+  launch("matvec row", block_pieces<U, V, Rest>, grid, dim3(kBlock), kept.terms_begin(), kept.count, kept.interior,
+         values, conj, Block<const V>(x), Block<Product<U, V>>(y), y.rows, pieces, rest, update);
 }
 
 }  // namespace diagsparse::cuda::matvec

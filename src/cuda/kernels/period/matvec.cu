@@ -242,7 +242,7 @@ struct Matvec {
       launch("matvec row", period_rows<each, at_once, U, V>, grid(kBlock * each), dim3(kBlock), kept->terms_begin(),
              kept->count, interior, values, period, op.conjugated, x.as<V>(), y.as<T>(), y.rows, update);
     } else {
-      multiply_block<U, V>(*kept, period, values, op.conjugated, x, y, update);
+      multiply_block<U, V>(*kept, period, values, op.conjugated, x, y, matvec::NoRest(), update);
     }
   }
 };

@@ -3,21 +3,18 @@
 //   A: m x l, B: l x n, C: m x n, whose structure the plan has. Entry c of C is the sum of the terms t from first[c] to
 //   first[c + 1], each A.values[left[t]] times B.values[right[t]]; they stand in the order of A's columns.
 //
-// The plan lists the terms: 8 bytes each and 4 an entry of C. A thread takes an entry of C and four terms at a time,
-// whose values it reads through the caches. An entry with more than kMany terms gets a block: its threads fetch a value
-// of A and of B each, and one of them adds up what they have fetched. So C is written once, no thread waits for
-// another's row, and lengths of rows do not matter: it is the fastest where there is memory for the lists. Each sum is
-// taken in order, from the first term on, as "hash" takes it: both have the same bits, on every run.
+// The plan lists the terms: 8 bytes each and 4 an entry of C; pairs.cuh adds them up. So C is written once, no thread
+// waits for another's row, and lengths of rows do not matter: it is the fastest where there is memory for the lists.
+// "hash" takes each sum in the same order: both have the same bits, on every run.
 #include "device/resident.cuh"
 #include "device/values.cuh"
 #include "entries/row_products.cuh"
 #include "kernels/row_kernels.hpp"
+#include "kernels/rows/pairs.cuh"
 
 namespace diagsparse::cuda::rows {
 
 namespace {
-
-constexpr int kMany = 256, kFetched = 128;
 
 struct ResidentTerms {
   Array first, pairs, many;  // int32; left << 32 | right; the entries with many terms
@@ -52,15 +49,6 @@ __global__ void __launch_bounds__(kBlock)
   first[indptr[range.first_row] + static_cast<int64>(keys[t])] = static_cast<std::int32_t>(range.first + t);
 }
 
-// Counts the entries with many terms, and lists them where `out` is given, in any order.
-__global__ void __launch_bounds__(kBlock)
-    find_many(const std::int32_t* first, int64 count, int* found, std::int32_t* out) {
-  const int64 c = thread_index();
-  if (c >= count || first[c + 1] - first[c] <= kMany) return;
-  const int at = atomicAdd(found, 1);
-  if (out) out[at] = static_cast<std::int32_t>(c);
-}
-
 std::shared_ptr<ResidentTerms> list_terms(const Plan& plan) {
   if (!can_list_terms(plan)) {
     throw std::invalid_argument("matmul: kernel \"terms\" lists fewer than 2^31 products, this one sums " +
@@ -86,17 +74,8 @@ std::shared_ptr<ResidentTerms> list_terms(const Plan& plan) {
     launch("find first", find_first, blocks(range.count), dim3(kBlock), static_cast<const Key*>(keys.key()), range,
            indptr, first);
   }
-  const auto last = static_cast<std::int32_t>(list.total());
-  CUDA_CALL(cudaMemcpyAsync(first + made->count, &last, sizeof last, cudaMemcpyHostToDevice, stream()));
-
-  const Scratch<int> found(2);
-  CUDA_CALL(cudaMemsetAsync(found.get(), 0, 2 * sizeof(int), stream()));
-  launch("find many", find_many, blocks(made->count), dim3(kBlock), first, made->count, found.get(), nullptr);
-  made->many = Array::empty(DType::i32, {download(static_cast<const int*>(found.get()), 1)[0]});
-  if (made->many.size() > 0) {
-    launch("find many", find_many, blocks(made->count), dim3(kBlock), first, made->count, found.get() + 1,
-           made->many.as<std::int32_t>());
-  }
+  end_lists(made->first, list.total());
+  made->many = lists_with_many(made->first, made->count);
   return made;
 }
 
@@ -104,76 +83,23 @@ std::shared_ptr<ResidentTerms> terms_of(const Plan& plan) {
   return keep<ResidentTerms>(plan.kept, "terms", [&] { return list_terms(plan); });
 }
 
-__device__ std::int32_t left_of(Key pair) { return static_cast<std::int32_t>(pair >> 32); }
-__device__ std::int32_t right_of(Key pair) { return static_cast<std::int32_t>(pair & 0xffffffffu); }
+// An entry of C.
+template <class T>
+struct ToEntry {
+  T* c;
+  Update<T> update;
 
-template <class U, class V>
-__global__ void __launch_bounds__(kBlock)
-    add_terms(const U* a, const V* b, const std::int32_t* first, const Key* pairs, int64 count, Product<U, V>* c,
-              const __grid_constant__ Update<Product<U, V>> update) {
-  constexpr int each = 4;
-  const int64 entry = thread_index();
-  if (entry >= count) return;
-  const std::int32_t begin = first[entry], terms = first[entry + 1] - begin;
-  if (terms > kMany) return;
-  Product<U, V> sum{};
-  for (int t = 0; t < terms; t += each) {
-    U left[each]{};
-    V right[each]{};
-#pragma unroll
-    for (int k = 0; k < each; ++k) {
-      if (t + k >= terms) continue;
-      const Key pair = load_once(pairs + begin + t + k);
-      left[k] = load(a + left_of(pair)), right[k] = load(b + right_of(pair));
-    }
-#pragma unroll
-    for (int k = 0; k < each; ++k) {
-      if (t + k < terms) sum += multiply(left[k], right[k]);
-    }
-  }
-  update.one(c + entry, sum);
-}
-
-// A block takes an entry with many terms.
-template <class U, class V>
-__global__ void __launch_bounds__(kFetched)
-    add_many_terms(const U* a, const V* b, const std::int32_t* first, const Key* pairs, const std::int32_t* many,
-                   Product<U, V>* c, const __grid_constant__ Update<Product<U, V>> update) {
-  __shared__ U left[kFetched];
-  __shared__ V right[kFetched];
-  const std::int32_t entry = many[blockIdx.x], end = first[entry + 1];
-  Product<U, V> sum{};
-  for (std::int32_t t = first[entry]; t < end; t += kFetched) {
-    const int here = min(kFetched, end - t);
-    U u{};
-    V v{};
-    if (threadIdx.x < here) {
-      const Key pair = load_once(pairs + t + threadIdx.x);
-      u = load(a + left_of(pair)), v = load(b + right_of(pair));
-    }
-    __syncthreads();  // the sum of what was fetched before
-    left[threadIdx.x] = u, right[threadIdx.x] = v;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      for (int k = 0; k < here; ++k) sum += multiply(left[k], right[k]);
-    }
-  }
-  if (threadIdx.x == 0) update.one(c + entry, sum);
-}
+  __device__ void operator()(int64 entry, T sum) const { update.one(c + entry, sum); }
+};
 
 template <class U, class V>
 struct AddTerms {
   static void run(const Plan& plan, const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& c) {
     using T = Product<U, V>;
     const std::shared_ptr<ResidentTerms> terms = terms_of(plan);
-    const auto* first = terms->first.as<const std::int32_t>();
-    const auto* pairs = terms->pairs.as<const Key>();
-    const Update<T> update(alpha, beta);
-    launch("csr matmul", add_terms<U, V>, blocks(terms->count), dim3(kBlock), left.values.as<const U>(),
-           right.values.as<const V>(), first, pairs, terms->count, c.values.as<T>(), update);
-    launch("csr matmul", add_many_terms<U, V>, dim3(static_cast<unsigned>(terms->many.size())), dim3(kFetched),
-           left.values.as<const U>(), right.values.as<const V>(), first, pairs, terms->many.as<const std::int32_t>(),
-           c.values.as<T>(), update);
+    const PairValues<U, V> values{left.values.as<const U>(), right.values.as<const V>(), false, false};
+    add_listed("csr matmul", values, terms->first, terms->pairs, terms->count, terms->many,
+               ToEntry<T>{c.values.as<T>(), Update<T>(alpha, beta)});
   }
 };
 

@@ -1,0 +1,17 @@
+// What rows have beside their diagonals, for the kernels of diagonals that also serve qband: here, nothing.
+#pragma once
+
+#include "device/dense.cuh"
+
+namespace diagsparse::cuda::matvec {
+
+struct NoRest {
+  // Adds what row i has to a sum, of column c: x is that column, `row` its stride.
+  template <class T, class V>
+  __device__ void add(int64, int64, T&, const V*, int64 = 1) const {}
+  // The same for the columns of a piece, from `column` on, which lie together.
+  template <class T, int Width, class V>
+  __device__ void add_piece(int64, int64, T (&)[Width], const Block<const V>&) const {}
+};
+
+}  // namespace diagsparse::cuda::matvec

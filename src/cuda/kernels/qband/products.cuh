@@ -1,0 +1,122 @@
+// The products of an entry of A and one of B that the rest of a product of quasi-bands sums, As Bb + Ab Bs + As Bs, one
+// by one. They are counted through in three parts:
+//
+//     As Bb   entry e of As, diagonal d of B     e * (diagonals of B) + d
+//     Ab Bs   entry f of Bs, diagonal d of A     f * (diagonals of A) + d
+//     As Bs   entry e of As, entry f of row k of Bs, where e lies in column k
+//
+// In the first two, numbers of diagonals that end before they meet are no products.
+#pragma once
+
+#include "core/quasi_bands.hpp"
+#include "device/bisection.cuh"
+#include "device/resident.cuh"
+#include "entries/coordinates.cuh"
+
+namespace diagsparse::cuda::qband {
+
+enum class Pairing { sparse_by_bands, bands_by_sparse, sparse_by_sparse };
+
+struct RestProduct {
+  int64 row, col, left, right;  // in C; in the values of A and of B
+  bool there;
+};
+
+// What kernels take; the arrays behind it live with RestProducts.
+struct RestProductsOnDevice {
+  const Span *a_spans, *b_spans;
+  const std::int64_t *a_indptr, *b_indptr, *a_places, *b_places;
+  const std::int32_t *a_columns, *b_columns;
+  int64 a_diagonals, b_diagonals, a_entries, b_entries, a_first, b_first, rows, inner, cols;
+  const std::int64_t* ends;  // of As Bs: how many products there are up to the end of each entry of As
+
+  __device__ static int64 row_of(const std::int64_t* indptr, int64 rows, int64 e) {
+    return bisect(1, rows, [&](int64 i) { return indptr[i] <= e; }) - 1;
+  }
+  __device__ int64 left_of(int64 e) const { return a_first + (a_places ? a_places[e] : e); }
+  __device__ int64 right_of(int64 f) const { return b_first + (b_places ? b_places[f] : f); }
+
+  // Product t of these.
+  template <Pairing Of>
+  __device__ RestProduct at(int64 t) const {
+    if constexpr (Of == Pairing::sparse_by_bands) return sparse_by_bands(t);
+    else if constexpr (Of == Pairing::bands_by_sparse) return bands_by_sparse(t);
+    else return sparse_by_sparse(t);
+  }
+
+ private:
+  __device__ RestProduct sparse_by_bands(int64 t) const {
+    const int64 e = t / b_diagonals, k = a_columns[e];
+    const Span s = b_spans[t % b_diagonals];
+    const bool there = k >= s.row && k < s.row + s.length;
+    return {row_of(a_indptr, rows, e), k + s.offset, left_of(e), s.start + k - s.row, there};
+  }
+  __device__ RestProduct bands_by_sparse(int64 t) const {
+    const int64 f = t / a_diagonals;
+    const Span s = a_spans[t % a_diagonals];
+    const int64 i = row_of(b_indptr, inner, f) - s.offset;
+    const bool there = i >= s.row && i < s.row + s.length;
+    return {i, b_columns[f], s.start + i - s.row, right_of(f), there};
+  }
+  __device__ RestProduct sparse_by_sparse(int64 t) const {
+    const int64 e = bisect(0, a_entries, [&](int64 k) { return ends[k] <= t; });
+    const int64 f = b_indptr[a_columns[e]] + t - (e == 0 ? 0 : ends[e - 1]);
+    return {row_of(a_indptr, rows, e), b_columns[f], left_of(e), right_of(f), true};
+  }
+};
+
+class RestProducts {
+ public:
+  RestProducts(const QuasiBand& a, const QuasiBand& b);
+
+  int64 count(Pairing of) const { return parts_[static_cast<int>(of)]; }  // numbers of each part
+  int64 total() const { return parts_[0] + parts_[1] + parts_[2]; }
+  const RestProductsOnDevice& on_device() const { return view_; }
+  int64 nbytes() const { return a_spans_.nbytes() + b_spans_.nbytes() + ends_.nbytes(); }
+  template <class F>
+  void visit(const F& f) const {
+    f(a_spans_);
+    f(b_spans_);
+    f(ends_);
+  }
+
+ private:
+  Array a_spans_, b_spans_, ends_;
+  std::shared_ptr<void> a_index_, b_index_;
+  int64 parts_[3];
+  RestProductsOnDevice view_;
+};
+
+// The rest of a product, as the plan keeps it.
+struct RestOnGpu : Work {
+  RestProducts products;
+  Array first;    // int32 (count + 1): where the terms of each sum begin
+  Array pairs;    // the terms: left << 32 | right
+  Array targets;  // int64 (count): where in C's values a sum goes
+  Array many;     // int32: the sums with many terms
+  int64 count = 0;
+  int64 sums = 0;  // products
+
+  explicit RestOnGpu(RestProducts made) : products(std::move(made)) {}
+  int64 nbytes() const override {
+    return products.nbytes() + first.nbytes() + pairs.nbytes() + targets.nbytes() + many.nbytes();
+  }
+  int64 operations() const override { return sums; }
+  void used_here() const {
+    products.visit(used_on_this_stream);
+    for (const Array* array : {&first, &pairs, &targets, &many}) used_on_this_stream(*array);
+  }
+};
+inline const RestOnGpu& rest_on_gpu(const Plan& plan) {
+  return static_cast<const RestOnGpu&>(*quasi_band_work(plan).rest);
+}
+
+// The first stage of all kernels.
+template <class U, class V>
+struct MultiplyBands {
+  static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
+    multiply_bands(plan, a, b, alpha, beta, c);
+  }
+};
+
+}  // namespace diagsparse::cuda::qband

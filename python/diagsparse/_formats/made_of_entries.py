@@ -36,7 +36,7 @@ class MadeOfEntries(Format):
         who = f"{cls.format}_array"
         kept = value_dtype(a.dtype, dtype, who)
         CPU.core.check_shape(cls.format, *a.shape)
-        s = Summary(a.shape, kept.itemsize, a.nnz if a.format in ("lil", "dok") else np.size(a.data))
+        s = _summary(a, kept)
         if a.format == cls.format:
             cls._require(s, max_bytes, CPU)
             if (made := cls._as_it_is(a, kept, copy)) is not None:
@@ -51,6 +51,13 @@ class MadeOfEntries(Format):
             values = values.copy()
         structure = [(name, cls._index(made, name)) for name in cls._structure]
         return cls._wrap(CPU.core.indexed_matrix(cls.format, *a.shape, values, structure))
+
+    @classmethod
+    def _peak_from_scipy(cls, a: Any, ours: SparseArray, s: Summary) -> int:
+        stored = _summary(a, ours.dtype)
+        if a.format == cls.format and cls._as_it_is(a, ours.dtype, False) is not None:
+            return cls._forecast(stored)
+        return cls._forecast(stored) + cls._beside_scipy(stored)
 
     @classmethod
     def _beside_scipy(cls, s: Summary) -> int:
@@ -159,6 +166,11 @@ class MadeOfEntries(Format):
         s = Summary(shape, kept.itemsize, values.shape[0])
         cls._require(s, max_bytes, place, beside=sorting(s.stored, kept.itemsize, place))
         return devices.entries(cls.format, shape, values, first, second, layout, place)
+
+
+def _summary(a: Any, dtype: np.dtype) -> Summary:
+    """Return what is known of a SciPy array before it is looked at."""
+    return Summary(a.shape, dtype.itemsize, a.nnz if a.format in ("lil", "dok") else np.size(a.data))
 
 
 def _shape_of(first: Any, second: Any, layout: str) -> tuple[int, int]:

@@ -269,6 +269,15 @@ def _from_scipy(
     return cls._from_scipy(a, dtype, copy, max_bytes, target)
 
 
+def peak_from_scipy(cls: type[SparseArray], a: Any, ours: SparseArray) -> int:
+    """Return the bytes that the constructor needs for a SciPy array, of which `as_sparse` made `ours`."""
+    s = ours._summary()
+    if a.format != "dia":
+        return cls._peak_from_scipy(a, ours, s)
+    first = cls._for_diagonals()
+    return max(first._forecast(s), 0 if first is cls else cls._forecast(s) + cls._beside(s, ours))
+
+
 def _from_scipy_dia(cls: type[SparseArray], a: Any, dtype: np.dtype, max_bytes: int | None) -> SparseArray:
     """Realign SciPy's diagonals (``data[d, j] = A[j - offsets[d], j]``)."""
     offsets = [int(k) for k in a.offsets]

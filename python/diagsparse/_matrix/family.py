@@ -110,9 +110,7 @@ class Family(Forecasts):
         except ValueError as error:
             raise ValueError(f"{cls.__name__}: made by way of {error}") from None
         csr = common._from_scipy(a, kept, False, max_bytes)
-        shared = a.format == COMMON and np.may_share_memory(csr.values, a.data)
-        held = csr.nbytes - (csr.values.nbytes if shared else 0)
-        made = cls._from_csr(csr.to(target.name), max_bytes, held)
+        made = cls._from_csr(csr.to(target.name), max_bytes, cls._held(a, csr))
         return unshared(made, csr, max_bytes) if copy and target is CPU else made
 
     @classmethod

@@ -112,7 +112,10 @@ def test_what_does_not_fit(device):
     A = ds.csr_array(scattered(60_000)).to(device)
     B = A.asformat("ellcsr", boundary=0, column_bits=16)
     assert B.csr_bases is None and np.array_equal(B.toarray(), A.toarray())
-    for bits, kind, words in ((12, ValueError, "expected one of 8, 16, 32"), ("8", TypeError, "expected a number")):
+    for bits, kind, words in (
+        (12, ValueError, "expected one of 8, 16, 32"),
+        ("8", TypeError, "expected a whole number"),
+    ):
         with raises(kind, "column_bits", words):
             A.asformat("ellcsr", column_bits=bits)
 

@@ -145,18 +145,30 @@ class Constructed:
         """Return the matrix that the constructor's arguments describe; `layout` are options of the format."""
         if not layout:
             return build(cls, arg, shape, dtype, copy, max_bytes, target)
-        return _with_options(cls, arg, shape, dtype, max_bytes, target, layout)
+        return _with_options(cls, arg, shape, dtype, max_bytes, target, options)
+
+    @classmethod
+    def _checked(cls: type[SparseArray], layout: dict[str, Any]) -> dict[str, int]:
+        """Return the options that a user gave for the layout as native code takes them; None is one that is not."""
+        if unknown := sorted(set(layout) - set(cls._options)):
+            there = f"expected {', '.join(cls._options)}" if cls._options else "the format has none"
+            raise TypeError(f"{cls.__name__}: no option {', '.join(unknown)}; {there}")
+        options = {name: cls._options[name](value, f"{cls.__name__}: {name}") for name, value in layout.items()}
+        return {name: value for name, value in options.items() if value is not None}
+
+
+def _require_derived(made: SparseArray, parts: Mapping[str, Any]) -> None:
+    """Raise ValueError where parts that follow from the others do not."""
+    for name in made._derived:
+        if name in parts and not np.array_equal(parts[name], made.parts()[name]):
+            raise ValueError(f"{made.format}_array: {name} do not fit the other parts and the shape; leave them out")
 
 
 def _with_options(
     cls: type[SparseArray], arg: Any, shape: Any, dtype: Any, max_bytes: int | None, target: Place | None,
-    layout: dict[str, Any],
+    options: dict[str, int],
 ) -> SparseArray:  # fmt: skip
-    """Build by way of csr, which is laid out as these options say."""
-    if unknown := sorted(set(layout) - set(cls._options)):
-        there = f"expected {', '.join(cls._options)}" if cls._options else "the format has none"
-        raise TypeError(f"{cls.__name__}: no option {', '.join(unknown)}; {there}")
-    options = {name: cls._options[name](value, f"{cls.__name__}: {name}") for name, value in layout.items()}
+    """Build by way of csr, which is laid out as these options, which were checked, say."""
     by_parts = isinstance(arg, tuple) and not is_shape(arg)
     made = build(cls if by_parts else FORMATS[COMMON], arg, shape, dtype, False, max_bytes, target)
     csr = convert(made, COMMON, max_bytes)

@@ -33,7 +33,7 @@ class Family(Forecasts):
     _derived: ClassVar[tuple[str, ...]] = ()  # those that follow from the others
     _two_dimensional: ClassVar[tuple[str, ...]] = ()  # the parts that have two dimensions, the values among them
     _padded = _several = False  # whether some values lie in no place, never read; whether it is several matrices in one
-    _options: ClassVar[dict[str, Callable[[Any, str], int]]] = {}  # of the layout: name, and what checks a value
+    _options: ClassVar[dict[str, Callable[[Any, str], int | None]]] = {}  # of the layout: name, and what checks a value
     _packs: ClassVar[bool] = False  # whether it may be packed: one triangle, one period, 16-bit values
     _batched: ClassVar[bool] = False  # whether matrices of one layout make a batch
     _by_column: ClassVar[bool] = False  # whether drawings are coloured by column

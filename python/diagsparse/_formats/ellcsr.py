@@ -30,8 +30,8 @@ class ellcsr_array(short.ShortColumns):
         columns that go on where those of ell_indices end; values of shape (m width + rest,), first those of
         ell_indices, row by row. Index arrays of type uint8 or uint16 are short columns, and ell_bases and csr_bases
         come after the other parts where the columns of the matrix do not fit. symmetric_columns or hermitian_columns,
-        of shape (1,), comes last where one triangle leads; None stands for parts that are missing before it. Values are
-        shared, the rest is copied.
+        of shape (1,), comes last where one triangle leads; None stands for parts that are missing before it. A dict of
+        the parts by their names, as from `parts`, needs no None. Values are shared, the rest is copied.
     shape : tuple, optional
         Needed with the parts.
     dtype, copy, device, max_bytes

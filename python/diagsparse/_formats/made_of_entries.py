@@ -114,6 +114,7 @@ class MadeOfEntries(Format):
                 raise TypeError(f"{who}: indices are of type {array.dtype}, expected integers")
         kept = value_dtype(values.dtype, dtype, who)  # SciPy takes fewer types
         values = values.astype(kept, copy=False)
+        arg = arg if len(arg) == 3 and cls._in_lines() else (values, tuple(indices))
         if len(arg) == 2 and shape is not None:  # SciPy makes pointers to all lines of it
             s = Summary(shape, kept.itemsize, len(values))
             cls._require(s, max_bytes, CPU, beside=cls._beside_scipy(s))
@@ -126,18 +127,23 @@ class MadeOfEntries(Format):
     @classmethod
     def _index_pair(cls, arg: tuple[Any, ...]) -> Any:
         """Return the two index arrays among the parts that a user gave."""
-        in_lines = cls._structure[1] == "indptr"
         indices: Any = ()
-        if len(arg) == 3 and in_lines:
+        if len(arg) == 3:
             indices = arg[1:]
         elif len(arg) == 2 and not isinstance(arg[1], (set, dict)):
             indices = arg[1]
         if (count := length_hint(indices)) != 2:  # 0 of what has no length
-            expected = "(values, (rows, columns))" + " or (values, indices, indptr)" * in_lines
+            expected = "(values, indices, indptr) as in SciPy" if cls._in_lines() else "(values, rows, columns)"
             raise ValueError(
-                f"{cls.format}_array: got {len(arg)} parts with {count} index arrays, expected {expected} as in SciPy"
+                f"{cls.format}_array: got {len(arg)} parts with {count} index arrays, expected "
+                f"(values, (rows, columns)) or {expected}"
             )
         return indices
+
+    @classmethod
+    def _in_lines(cls) -> bool:
+        """Whether the format has pointers to its rows or columns."""
+        return "indptr" in cls._structure
 
     @classmethod
     def _empty(cls, shape: tuple[int, int], dtype: np.dtype, place: Place = CPU) -> SparseArray:

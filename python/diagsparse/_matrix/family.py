@@ -6,7 +6,7 @@ coo). Whatever is not said here is the same for every format.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -31,6 +31,9 @@ class Family(Forecasts):
     _structure: ClassVar[tuple[str, ...]] = ()  # the parts beside the values that a matrix is made of
     _optional: ClassVar[tuple[str, ...]] = ()  # those that it may have besides
     _derived: ClassVar[tuple[str, ...]] = ()  # those that follow from the others
+    _parts_are: ClassVar[
+        dict[str, Any]
+    ] = {}  # what options of the constructor say of parts that are as `parts` has them
     _two_dimensional: ClassVar[tuple[str, ...]] = ()  # the parts that have two dimensions, the values among them
     _padded = _several = False  # whether some values lie in no place, never read; whether it is several matrices in one
     _options: ClassVar[dict[str, Callable[[Any, str], int | None]]] = {}  # of the layout: name, and what checks a value
@@ -116,6 +119,11 @@ class Family(Forecasts):
     @classmethod
     def _from_parts(cls, parts: dict[str, np.ndarray], shape: tuple[int, int], *packing: Any) -> SparseArray:
         """Build from what `parts` of another matrix gave, in NumPy arrays; `packing` as in its pickle."""
+        raise NotImplementedError
+
+    @classmethod
+    def _in_order(cls, parts: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return the parts that a user gave by their names as `_from_tuple` takes them."""
         raise NotImplementedError
 
     @classmethod

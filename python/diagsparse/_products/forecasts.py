@@ -8,7 +8,8 @@ from typing import Any
 import scipy.sparse as sp
 
 from .._matrix.base import SparseArray
-from .._matrix.construct import as_sparse, peak_from_scipy
+from .._matrix.construct import as_sparse
+from .._matrix.from_scipy import peak_nbytes
 from .._matrix.registry import FORMATS
 from .._matrix.summary import Summary
 from .._places.memory import human
@@ -76,7 +77,7 @@ def forecast(operation: str, a: Any, b: Any = None, /, *, format: str | None = N
     cls, s = _format_for(a, format), a._summary()
     if sp.issparse(given):
         nbytes = cls._forecast(s)
-        return Forecast(nbytes, peak_from_scipy(cls, given, a) - nbytes)
+        return Forecast(nbytes, peak_nbytes(cls, given, a) - nbytes)
     if format == a.format:
         return Forecast(_nbytes(a, cls, s), 0)
     full = type(a)._forecast(s) if a._packed else 0

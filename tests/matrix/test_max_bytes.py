@@ -148,3 +148,24 @@ def test_the_total_of_a_forecast_is_what_a_matrix_of_scipy_needs(format):
         if foreseen.total_nbytes:
             with raises(MemoryError, "the limit is"):
                 maker(format)(S, max_bytes=foreseen.total_nbytes - 1)
+
+
+@FORMATS
+def test_what_does_not_fit_is_told_of_the_format_that_was_asked_for(format):
+    dense, who = np.arange(25.0).reshape(5, 5) + 1, f"{format}_array: "
+    packed = ds.hm_array(dense + dense.T, symmetry="symmetric")
+    inputs = dense, sp.csr_array(dense), sp.dia_array(dense), ds.csr_array(dense), packed, ds.array(dense, "ell").T
+    for given in inputs:
+        for limit in (1, 150, ds.array(dense, format).nbytes - 1):
+            try:
+                maker(format)(given, max_bytes=limit)
+            except MemoryError as error:
+                assert str(error).startswith(who), error
+
+
+def test_every_way_to_rows_is_told_of_the_format_that_was_asked_for():
+    for options in ({}, {"column_bits": 8}, {"row_lengths": True}):
+        with raises(MemoryError, "ell_array: made by way of csr_array: ", "the limit is 150 B"):
+            ds.ell_array(np.eye(20), max_bytes=150, **options)
+        with raises(TypeError, "ell_array: ", "int64"):
+            ds.ell_array(np.eye(20, dtype=int), **options)

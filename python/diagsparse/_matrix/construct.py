@@ -18,7 +18,7 @@ from .base import SparseArray
 from .convert import convert, unshared
 from .from_scipy import from_scipy
 from .gate import checked_shape, is_shape
-from .registry import COMMON, FORMATS, format_class
+from .registry import COMMON, FORMATS, by_way, format_class
 from .summary import Summary
 
 
@@ -135,7 +135,10 @@ class Constructed:
         target = None if device is None else place(device)
         if named := isinstance(arg, Mapping) and not sp.issparse(arg):
             parts, arg, layout = arg, self._in_order(arg), self._parts_are | layout
-        made = self._made(arg, shape, dtype, copy, max_bytes, target, layout)
+        try:
+            made = self._made(arg, shape, dtype, copy, max_bytes, target, layout)
+        except (MemoryError, ValueError, TypeError) as error:
+            raise by_way(error, self.format) from None
         if named:
             _require_derived(made, parts)
         made = made if target is None else made.to(target.name)

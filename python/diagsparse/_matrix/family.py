@@ -108,10 +108,7 @@ class Family(Forecasts):
         """Build from a SciPy array of any format but dia; `target` is where a layout is made best."""
         kept = value_dtype(a.dtype, dtype, f"{cls.__name__}")
         common = FORMATS[COMMON]
-        try:
-            common._check_shape(a.shape, CPU.core)
-        except ValueError as error:
-            raise ValueError(f"{cls.__name__}: made by way of {error}") from None
+        common._check_shape(a.shape, CPU.core)
         csr = common._from_scipy(a, kept, False, max_bytes)
         made = cls._from_csr(csr.to(target.name), max_bytes, cls._held(a, csr))
         return unshared(made, csr, max_bytes) if copy and target is CPU else made

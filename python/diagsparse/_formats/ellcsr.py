@@ -138,13 +138,13 @@ class ellcsr_array(short.ShortColumns):
         if not self._packed:
             return self
         csr = self._to_csr(max_bytes)
-        return self._from_csr(csr, max_bytes, csr.nbytes, **self._layout())  # type: ignore[return-value]
+        return self._laid_out_as(csr, self._layout(), max_bytes, csr.nbytes)  # type: ignore[return-value]
 
     def _again(self, csr: SparseArray) -> SparseArray:
         if not self._packed:
             return super()._again(csr)
         mirror = {"symmetry": self._matrix.symmetry, "boundary_column": self._mirrored_columns()}
-        return self._from_csr(csr, None, **self._layout(), **mirror)
+        return self._laid_out_as(csr, self._layout() | mirror)
 
     @classmethod
     def _from_csr_beside(cls, s: Summary, place: Place, **options: int) -> int:

@@ -66,7 +66,14 @@ class Family(Forecasts):
 
     def _like(self: SparseArray, csr: SparseArray) -> SparseArray:
         """Return a csr matrix in this one's format and with its options."""
-        return self._from_csr(csr, None, **self._layout())
+        return self._laid_out_as(csr, self._layout())
+
+    @classmethod
+    def _laid_out_as(
+        cls, csr: SparseArray, layout: dict[str, int], max_bytes: int | None = None, held: int = 0
+    ) -> SparseArray:
+        """Return a csr matrix in a layout of another one's, for which nobody asked; it may give way."""
+        return cls._from_csr(csr, max_bytes, held, **layout)
 
     @classmethod
     def _completed(cls, s: Summary, options: dict[str, int]) -> dict[str, int]:

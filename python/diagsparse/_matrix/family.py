@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .._arrays import host_dense
+from .._places.arguments import integer
 from .._places.backend import CPU, Place
 from .._places.types import value_dtype
 from .._show import cells, drawing
@@ -187,7 +188,11 @@ class Family(Forecasts):
 
     def diagonal(self: SparseArray, k: int = 0) -> np.ndarray:
         """Return a copy of diagonal `k` (0: the main one) in NumPy, of its true length; zeros where none is stored."""
-        return self._to_csr().diagonal(k)
+        if not self._op:
+            return self._to_csr().diagonal(k)
+        k = integer(k, "diagonal: k")
+        values = self._wrap(self._matrix).diagonal(-k if self._op & 1 else k)
+        return values.conj() if self._op & 2 else values
 
     def _diagonal_to_read(self: SparseArray, k: int) -> np.ndarray:
         """Return the same for a sum: where it lies, if that is possible, and empty where nothing is stored."""
@@ -196,7 +201,7 @@ class Family(Forecasts):
     def count_nonzero(self: SparseArray) -> int:
         """Count the stored values that are not zero."""
         if self._padded:
-            return self._to_csr().count_nonzero()
+            return self._wrap(self._matrix)._to_csr().count_nonzero()
         return sum(self._core.count_nonzero(self._matrix))
 
     def eliminate_zeros(self: SparseArray) -> None:

@@ -226,7 +226,7 @@ def test_boundaries_of_ellcsr(device):
     for bad, words in (({"boundary": 1, "boundary_column": 1}, "one of them"), ({"boundary": -1}, "0 to 2147483647")):
         with pytest.raises(ValueError, match=re.escape(words)):
             ds.ellcsr_array(a, **bad)
-    with pytest.raises(TypeError, match="boundary_column='1': expected a number"):
+    with pytest.raises(TypeError, match="boundary_column='1': expected a whole number"):
         ds.ellcsr_array(a, boundary_column="1")
 
 

@@ -122,3 +122,50 @@ def test_copies_of_diagonals_are_forecast(format, monkeypatch):
     monkeypatch.setattr("diagsparse._places.memory.available_bytes", lambda place=None: 8 * 49)
     with raises(MemoryError, "would take", "392 B are free"):
         A.diagonal()
+
+
+def _scipys():
+    """Yield SciPy matrices of every format: sorted, unsorted, with duplicates and zeros."""
+    rng = np.random.default_rng(0)
+    random = sp.random_array((60, 47), density=0.1, rng=rng, format="csr")
+    for a in (ds.gallery.arrow(50, seed=0), random, random.astype("float32"), sp.csr_array((5, 7)), sp.eye_array(40)):
+        yield from (a.asformat(name) for name in ("csr", "csc", "coo", "lil", "dok", "dia", "bsr"))
+    several = rng.integers(0, 40, (2, 300))
+    yield sp.coo_array((rng.standard_normal(300), tuple(several)), shape=(40, 40))
+    yield sp.csr_array((np.ones(3), np.array([2, 0, 0]), np.array([0, 2, 3, 3])), shape=(3, 3))  # not sorted
+    yield sp.dia_array((np.zeros((2, 9)), [0, 3]), shape=(9, 9))
+
+
+@FORMATS
+def test_the_total_of_a_forecast_is_what_a_matrix_of_scipy_needs(format):
+    for S in _scipys():
+        if format == "cdm" and S.shape[0] != S.shape[1]:
+            continue
+        foreseen = ds.forecast("convert", S, format=format)
+        made = maker(format)(S, max_bytes=foreseen.total_nbytes)
+        assert (made.toarray() == S.toarray()).all()
+        assert made.nbytes == foreseen.result_nbytes and foreseen.workspace_nbytes >= 0
+        if foreseen.total_nbytes:
+            with raises(MemoryError, "the limit is"):
+                maker(format)(S, max_bytes=foreseen.total_nbytes - 1)
+
+
+@FORMATS
+def test_what_does_not_fit_is_told_of_the_format_that_was_asked_for(format):
+    dense, who = np.arange(25.0).reshape(5, 5) + 1, f"{format}_array: "
+    packed = ds.hm_array(dense + dense.T, symmetry="symmetric")
+    inputs = dense, sp.csr_array(dense), sp.dia_array(dense), ds.csr_array(dense), packed, ds.array(dense, "ell").T
+    for given in inputs:
+        for limit in (1, 150, ds.array(dense, format).nbytes - 1):
+            try:
+                maker(format)(given, max_bytes=limit)
+            except MemoryError as error:
+                assert str(error).startswith(who), error
+
+
+def test_every_way_to_rows_is_told_of_the_format_that_was_asked_for():
+    for options in ({}, {"column_bits": 8}, {"row_lengths": True}):
+        with raises(MemoryError, "ell_array: made by way of csr_array: ", "the limit is 150 B"):
+            ds.ell_array(np.eye(20), max_bytes=150, **options)
+        with raises(TypeError, "ell_array: ", "int64"):
+            ds.ell_array(np.eye(20, dtype=int), **options)

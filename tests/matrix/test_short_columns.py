@@ -103,18 +103,43 @@ def test_leading_entries_end_where_8_bits_do(device):
 
 def test_what_does_not_fit(device):
     wide = ds.csr_array(scattered(300_000)).to(device)
-    with raises(ValueError, "ellcsr_array", "columns of 16 bits", "chunk 0", "more than 65534 apart"):
-        wide.asformat("ellcsr", boundary=0, column_bits=16)
+    for bits in (8, 16):
+        with raises(ValueError, "ellcsr_array: the rest, of 16 bits", "columns of 16 bits", "65534", "column_bits=32"):
+            wide.asformat("ellcsr", boundary=0, column_bits=bits)
     for format in ("ell", "sell"):
         for bits in (8, 16):
-            with raises(ValueError, f"{format}_array: columns of {bits} bits", "chunk", f"{2**bits - 2} apart"):
+            far, enough = f"{2**bits - 2} apart", "column_bits=16 or 32" if bits == 8 else "column_bits=32"
+            with raises(ValueError, f"{format}_array: columns of {bits} bits", "chunk", far, enough):
                 wide.asformat(format, column_bits=bits)
     A = ds.csr_array(scattered(60_000)).to(device)
     B = A.asformat("ellcsr", boundary=0, column_bits=16)
     assert B.csr_bases is None and np.array_equal(B.toarray(), A.toarray())
-    for bits, kind, words in ((12, ValueError, "expected one of 8, 16, 32"), ("8", TypeError, "expected a number")):
+    for bits, kind, words in (
+        (12, ValueError, "expected one of 8, 16, 32"),
+        ("8", TypeError, "expected a whole number"),
+    ):
         with raises(kind, "column_bits", words):
             A.asformat("ellcsr", column_bits=bits)
+
+
+@pytest.mark.parametrize(("format", "bits"), [("ell", 8), ("ell", 16), ("sell", 8), ("sell", 16), ("ellcsr", 16)])
+def test_what_is_made_of_short_columns_takes_more_bits_where_it_needs_them(format, bits, device, tmp_path):
+    n = 2000 if bits == 8 else 200_000
+    columns = np.repeat([2, 1, 0], n // 3 + 1)[:n]  # of 4: rows of the transpose lie far apart
+    tall = sp.csr_array((np.arange(1.0, n + 1), columns, np.arange(n + 1)), shape=(n, 4))
+    options = {"boundary": 0} if format == "ellcsr" else {}
+    B = ds.csr_array(tall).to(device).asformat(format, column_bits=bits, **options)
+    full, row = tall.T.toarray(), np.full(n, 2.0)
+    view = B.T
+    view.eliminate_zeros()
+    ds.write(tmp_path / "x.npz", B.T)
+    made = [(A, full) for A in (B.T.copy(), B.H.copy(), view, ds.read(tmp_path / "x.npz"))]
+    made += [(B.T + B.T, 2 * full), (B.T * row, 2 * full), (B.T / row, full / 2), (B.T.multiply(B.T), full * full)]
+    for A, expected in made:
+        assert A.format == format and A.column_bits > bits and np.array_equal(A.toarray(), expected)
+    assert B.copy().column_bits == (B + B).column_bits == bits
+    with raises(ValueError, f"{format}_array", "column_bits="):
+        B.T.asformat(format, column_bits=bits, **options)
 
 
 def test_the_gate_looks_at_short_columns(device):

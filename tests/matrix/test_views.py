@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from cases import DTYPES, SMALL, VIEWS, holding, matrix, ours, random
 from oracle import seen
 
@@ -146,3 +147,17 @@ def test_arithmetic_does_not_warn_of_the_padding():
     B = ds.dia_array((np.array([[1e300, 1.0, 2.0]]), [-1]), shape=(3, 3), align="row")
     assert np.array_equal(B.astype("float32").toarray(), B.toarray())
     assert np.array_equal((B * 1e300).toarray(), B.toarray() * 1e300)
+
+
+@pytest.mark.parametrize("format", [f for f in ds.formats() if f not in ("csc", "coosc", "coosr", "cdm")])
+def test_diagonals_of_a_transpose_take_no_transpose(format, monkeypatch):
+    n = 2**31 - 1  # rows of the transpose: pointers to them take 17 GB
+    a = sp.csr_array((np.array([1.0, 2j, 3, 4j]), [0, 5, 1, 2], [0, 2, 3, 4]), shape=(3, n))
+    A = ds.csr_array(a).asformat(format)
+    monkeypatch.setattr("diagsparse._places.memory.available_bytes", lambda place=None: 1 << 30)
+    for k in (-5, -1, 0, 1, 2):
+        assert np.array_equal(A.T.diagonal(k), A.diagonal(-k)), k
+        assert np.array_equal(A.H.diagonal(k), A.diagonal(-k).conj()), k
+        assert np.array_equal(A.conj().diagonal(k), A.diagonal(k).conj()), k
+        assert A.T.trace(k) == A.trace(-k) and A.H.trace(k) == A.trace(-k).conj()
+    assert A.T.trace() == 4 + 4j and A.T.count_nonzero() == A.H.count_nonzero() == 4

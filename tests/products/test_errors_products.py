@@ -193,3 +193,21 @@ def test_nothing_changes_after_an_error(format):
         with pytest.raises((ValueError, TypeError)):
             run()
     assert np.array_equal(A.toarray(), before) and np.array_equal(C.toarray(), c) and np.array_equal(B.toarray(), EYE)
+
+
+@FORMATS
+def test_what_is_wrong_with_a_product_is_told_of_the_operands_that_were_given(format):
+    A, B = make(format, np.eye(4) + np.eye(4, k=1)), make(format, np.eye(5))
+    plan = ds.plan_matmul(A, A)
+    with raises(ValueError, 'matmul: no kernel "nope" for products as ', "there are "):
+        A.matmul(A, kernel="nope")
+    with raises(ValueError, f"plan: A is <{format}_array 5 x 5", f"made for <{format}_array 4 x 4"):
+        plan(B, A)
+    with raises(TypeError, f"plan: B is int, expected a {format}_array"):
+        plan(A, 5)
+    with raises(ValueError, "plan: A, 4 x 4 and multiplied as ", "has another structure", "make a new plan"):
+        plan(make(format, np.eye(4, k=-1) + np.eye(4)), A)
+    with raises(TypeError, f"plan: out is int, expected a {plan.format}_array"):
+        plan(A, A, out=5)
+    with raises(MemoryError, f"matmul: {format}_array 4 x 4 float64 times {format}_array 4 x 4"):
+        ds.matmul(A, A, max_bytes=1)

@@ -153,6 +153,22 @@ def test_convert_keeps_the_matrix(file, tmp_path):
     assert (ds.read(tmp_path / "b.mtx").toarray() == ds.read(file).toarray()).all()
 
 
+def test_convert_tells_what_the_file_keeps(file):
+    call("convert", file, "a.npz", "--format", "sell")
+    for name in ("b.mtx", "b.mtx.gz"):
+        out = call("convert", "a.npz", name).stdout
+        assert f"{name}: 144 x 144 float64, 672 stored; Matrix Market keeps no format\n" in out and "sell" not in out
+
+
+def test_errors_name_the_options_of_the_command(file, monkeypatch):
+    error = call("convert", file, "a.npz", "--format", "hm", "--max-bytes", "20K", status=2).stderr
+    assert "the limit is 20.0 KB" in error and "pass --max-bytes" in error and "max_bytes" not in error
+    monkeypatch.setattr("diagsparse._places.memory.SMALL", 0)
+    monkeypatch.setattr("diagsparse._places.memory.available_bytes", lambda place=None: 1000)
+    error = call("demo", *FAST, status=2).stderr  # which has no such option
+    assert "1.0 KB are free" in error and "max" not in error
+
+
 def test_config_lists_versions():
     assert "instruction" in call("config").stdout or "cpu kernels" in call("config").stdout
     assert json.loads(call("config", "--json").stdout)["diagsparse"] == ds.__version__

@@ -18,6 +18,7 @@ class coo_array(IndexedArray):
     Parameters
     ----------
     arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or ``(values, (row, col))``
+        Or ``(values, row, col)``, or a dict of them.
     shape, dtype, copy, device, max_bytes
         As for `csr_array`.
 

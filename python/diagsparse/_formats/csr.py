@@ -15,7 +15,8 @@ class csr_array(IndexedArray):
     Parameters
     ----------
     arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or ``(values, indices, indptr)``
-        Or ``(values, (row, col))``, as in SciPy. Unsorted or duplicate entries are sorted and summed
+        Or ``(values, (row, col))``, as in SciPy, or a dict of parts by their names, as `parts` returns it, which every
+        format takes. Unsorted or duplicate entries are sorted and summed
         in a copy. The values of canonical arrays are shared, and the index arrays are copied. SciPy's matrix changes
         this one where it changes its values in place, as in ``eliminate_zeros``. ``copy=True`` shares nothing.
     shape, dtype, copy, device, max_bytes

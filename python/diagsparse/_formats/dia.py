@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from .._matrix.summary import Summary
 from .._places.backend import Place
@@ -25,7 +25,8 @@ class dia_array(DiagonalArray):
     Parameters
     ----------
     arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or ``(values, offsets)``
-        `values` of shape (D, m), `offsets` D distinct integers in any order; see `align`.
+        `values` of shape (D, m), `offsets` D distinct integers in any order; see `align`. Or a dict of both, as from
+        `parts`, aligned by row.
     shape : (int, int), optional
         Needed with ``(values, offsets)``.
     dtype : dtype, optional
@@ -70,6 +71,7 @@ class dia_array(DiagonalArray):
     format = "dia"
     _two_dimensional = ("values",)
     _part_options = ("align",)
+    _parts_are: ClassVar[dict[str, str]] = {"align": "row"}
 
     @classmethod
     def _by_layout(

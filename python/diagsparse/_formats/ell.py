@@ -18,7 +18,8 @@ class ell_array(short.OneColumnArray):
         The parts are ``(values, indices)`` or ``(values, indices, row_lengths)``: values and indices of shape
         (width, m), indices ascending in each row and then -1, where its padding begins; row_lengths of shape (m,).
         Indices of type uint8 or uint16 are short columns; where the columns of the matrix do not fit, bases come last,
-        with None in the place of missing row_lengths. Values are shared, the rest is copied.
+        with None in the place of missing row_lengths; a dict of the parts by their names, as from `parts`,
+        needs no None. Values are shared, the rest is copied.
     shape : tuple, optional
         Needed with the parts.
     dtype, copy, device, max_bytes

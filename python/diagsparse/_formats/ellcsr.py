@@ -31,7 +31,8 @@ class ellcsr_array(short.ShortColumns):
         width + rest,), first those of ell_indices, row by row. Index arrays of type uint8 or uint16 are short columns,
         and ell_bases and csr_bases come after the other parts where the columns of the matrix do not fit.
         symmetric_columns or hermitian_columns, of shape (1,), comes last where one triangle leads; None stands for
-        parts that are missing before it. Values are shared, the rest is copied.
+        parts that are missing before it. A dict of the parts by their names, as from `parts`, needs no None. Values are
+        shared, the rest is copied.
     shape : tuple, optional
         Needed with the parts.
     dtype, copy, device, max_bytes
@@ -138,13 +139,13 @@ class ellcsr_array(short.ShortColumns):
         if not self._packed:
             return self
         csr = self._to_csr(max_bytes)
-        return self._from_csr(csr, max_bytes, csr.nbytes, **self._layout())  # type: ignore[return-value]
+        return self._laid_out_as(csr, self._layout(), max_bytes, csr.nbytes)  # type: ignore[return-value]
 
     def _again(self, csr: SparseArray) -> SparseArray:
         if not self._packed:
             return super()._again(csr)
         mirror = {"symmetry": self._matrix.symmetry, "boundary_column": self._mirrored_columns()}
-        return self._from_csr(csr, None, **self._layout(), **mirror)
+        return self._laid_out_as(csr, self._layout() | mirror)
 
     @classmethod
     def _from_csr_beside(cls, s: Summary, place: Place, **options: int) -> int:

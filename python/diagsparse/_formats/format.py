@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from .._matrix.construct import Constructed
 from .._matrix.conversions import Conversions
 from .._matrix.elementwise import Elementwise
 from .._matrix.forecasts import sorting
+from .._matrix.gate import refuse_entries
 from .._matrix.protocols import Protocols
 from .._matrix.totals import Totals
 from .._matrix.views import Views
@@ -89,9 +90,24 @@ class Format(Constructed, Operators, Elementwise, Totals, Conversions, Views, Pr
         return cls._wrap(cls._of_arrays(place, wanted, values, structure))
 
     @classmethod
+    def _in_order(cls, parts: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return the parts that a user gave by their names in their order, None for an optional one that is missing."""
+        needed = "values", *cls._structure
+        known = *needed, *cls._optional, *cls._derived
+        words = f"{cls.__name__}: got parts {', '.join(map(str, parts)) or 'without names'}"
+        perhaps = ", and where there are " * bool(known[len(needed) :]) + ", ".join(known[len(needed) :])
+        expected = f"expected {', '.join(needed)}{perhaps}, as A.parts() of {cls._format} names them"
+        if unknown := [str(name) for name in parts if name not in known]:
+            raise ValueError(f"{words}: {', '.join(unknown)} unknown; {expected}")
+        if missing := [name for name in needed if parts.get(name) is None]:
+            raise ValueError(f"{words}: {', '.join(missing)} missing; {expected}")
+        return tuple(parts.get(name) for name in (*needed, *cls._optional))
+
+    @classmethod
     def _by_name(cls, arg: tuple[Any, ...]) -> dict[str, Any]:
         """Return the parts that a user gave in their order; None is an optional one that is missing."""
         names = ("values", *cls._structure, *cls._optional)
+        refuse_entries(arg, cls.__name__)
         if not 1 + len(cls._structure) <= len(arg) <= len(names):
             optional = "".join(f"[, {name}]" for name in cls._optional)
             expected = f"({', '.join(('values', *cls._structure))}{optional})"

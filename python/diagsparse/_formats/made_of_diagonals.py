@@ -11,7 +11,7 @@ from .._arrays import owners
 from .._arrays.host_dense import as_numpy
 from .._matrix import construct, devices
 from .._matrix.base import SparseArray
-from .._matrix.gate import checked_shape, is_shape
+from .._matrix.gate import checked_shape, is_shape, refuse_entries
 from .._places.backend import CPU, Place
 from .._places.types import is_narrow, named_dtype, value_dtype
 from .format import Format
@@ -56,6 +56,7 @@ class MadeOfDiagonals(Packed, Format):
         packing = Packing.of(layout, who)
         if parts:
             shape = None if shape is None else checked_shape(shape, who)
+            refuse_entries(arg, who)
             if packing.period == "auto":
                 raise ValueError(
                     f'{who}: period="auto" is for matrices; pass the rows that (values, {cls._labels}) hold'

@@ -36,7 +36,7 @@ class MadeOfEntries(Format):
         who = f"{cls.format}_array"
         kept = value_dtype(a.dtype, dtype, who)
         CPU.core.check_shape(cls.format, *a.shape)
-        s = Summary(a.shape, kept.itemsize, a.nnz if a.format in ("lil", "dok") else np.size(a.data))
+        s = _summary(a, kept)
         if a.format == cls.format:
             cls._require(s, max_bytes, CPU)
             if (made := cls._as_it_is(a, kept, copy)) is not None:
@@ -51,6 +51,13 @@ class MadeOfEntries(Format):
             values = values.copy()
         structure = [(name, cls._index(made, name)) for name in cls._structure]
         return cls._wrap(CPU.core.indexed_matrix(cls.format, *a.shape, values, structure))
+
+    @classmethod
+    def _peak_from_scipy(cls, a: Any, ours: SparseArray, s: Summary) -> int:
+        stored = _summary(a, ours.dtype)
+        if a.format == cls.format and cls._as_it_is(a, ours.dtype, False) is not None:
+            return cls._forecast(stored)
+        return cls._forecast(stored) + cls._beside_scipy(stored)
 
     @classmethod
     def _beside_scipy(cls, s: Summary) -> int:
@@ -107,6 +114,7 @@ class MadeOfEntries(Format):
                 raise TypeError(f"{who}: indices are of type {array.dtype}, expected integers")
         kept = value_dtype(values.dtype, dtype, who)  # SciPy takes fewer types
         values = values.astype(kept, copy=False)
+        arg = arg if len(arg) == 3 and cls._in_lines() else (values, tuple(indices))
         if len(arg) == 2 and shape is not None:  # SciPy makes pointers to all lines of it
             s = Summary(shape, kept.itemsize, len(values))
             cls._require(s, max_bytes, CPU, beside=cls._beside_scipy(s))
@@ -119,18 +127,23 @@ class MadeOfEntries(Format):
     @classmethod
     def _index_pair(cls, arg: tuple[Any, ...]) -> Any:
         """Return the two index arrays among the parts that a user gave."""
-        in_lines = cls._structure[1] == "indptr"
         indices: Any = ()
-        if len(arg) == 3 and in_lines:
+        if len(arg) == 3:
             indices = arg[1:]
         elif len(arg) == 2 and not isinstance(arg[1], (set, dict)):
             indices = arg[1]
         if (count := length_hint(indices)) != 2:  # 0 of what has no length
-            expected = "(values, (rows, columns))" + " or (values, indices, indptr)" * in_lines
+            expected = "(values, indices, indptr) as in SciPy" if cls._in_lines() else "(values, rows, columns)"
             raise ValueError(
-                f"{cls.format}_array: got {len(arg)} parts with {count} index arrays, expected {expected} as in SciPy"
+                f"{cls.format}_array: got {len(arg)} parts with {count} index arrays, expected "
+                f"(values, (rows, columns)) or {expected}"
             )
         return indices
+
+    @classmethod
+    def _in_lines(cls) -> bool:
+        """Whether the format has pointers to its rows or columns."""
+        return "indptr" in cls._structure
 
     @classmethod
     def _empty(cls, shape: tuple[int, int], dtype: np.dtype, place: Place = CPU) -> SparseArray:
@@ -159,6 +172,11 @@ class MadeOfEntries(Format):
         s = Summary(shape, kept.itemsize, values.shape[0])
         cls._require(s, max_bytes, place, beside=sorting(s.stored, kept.itemsize, place))
         return devices.entries(cls.format, shape, values, first, second, layout, place)
+
+
+def _summary(a: Any, dtype: np.dtype) -> Summary:
+    """Return what is known of a SciPy array before it is looked at."""
+    return Summary(a.shape, dtype.itemsize, a.nnz if a.format in ("lil", "dok") else np.size(a.data))
 
 
 def _shape_of(first: Any, second: Any, layout: str) -> tuple[int, int]:

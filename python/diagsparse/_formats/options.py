@@ -8,6 +8,8 @@ from typing import Any
 
 SYMMETRIES = (None, "symmetric", "hermitian")  # at the numbers that the C++ core has for them
 
+Check = Callable[[Any, str], int | None]  # of what a user gives for an option; None where that is no option at all
+
 
 def symmetry(value: Any, who: str) -> int:
     """Return the number of a symmetry, 0 for none."""
@@ -16,6 +18,12 @@ def symmetry(value: Any, who: str) -> int:
     return SYMMETRIES.index(value)
 
 
+def _or_none(check: Callable[[Any, str], int]) -> Check:
+    """Return the same check, for which None is an option that nobody gave."""
+    return lambda value, who: None if value is None else check(value, who)
+
+
+@_or_none
 def yes_or_no(value: Any, who: str) -> int:
     """Return a bool as 0 or 1."""
     if not isinstance(value, bool):
@@ -23,13 +31,19 @@ def yes_or_no(value: Any, who: str) -> int:
     return int(value)
 
 
-def integer(first: int, last: int) -> Callable[[Any, str], int]:
+def _whole(value: Any, who: str) -> int:
+    """Return a number of things."""
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise TypeError(f"{who}={value!r}: expected a whole number")
+    return int(value)
+
+
+def integer(first: int, last: int) -> Check:
     """Return what checks for an integer from `first` to `last`."""
 
+    @_or_none
     def checked(value: Any, who: str) -> int:
-        if not isinstance(value, Integral) or isinstance(value, bool):
-            raise TypeError(f"{who}={value!r}: expected a number")
-        if not first <= (number := int(value)) <= last:
+        if not first <= (number := _whole(value, who)) <= last:
             raise ValueError(f"{who}={value}: expected {first} to {last}")
         return number
 
@@ -39,22 +53,24 @@ def integer(first: int, last: int) -> Callable[[Any, str], int]:
 count = integer(0, 2**31 - 1)  # of things
 
 
-def one_of(*numbers: int) -> Callable[[Any, str], int]:
+def one_of(*numbers: int) -> Check:
     """Return what checks for one of these numbers."""
 
+    @_or_none
     def checked(value: Any, who: str) -> int:
-        if (number := count(value, who)) not in numbers:
+        if (number := _whole(value, who)) not in numbers:
             raise ValueError(f"{who}={value}: expected one of {', '.join(map(str, numbers))}")
         return number
 
     return checked
 
 
-def power_of_two(largest: int) -> Callable[[Any, str], int]:
+def power_of_two(largest: int) -> Check:
     """Return what checks a power of two from 2 to `largest`."""
 
+    @_or_none
     def checked(value: Any, who: str) -> int:
-        if not 2 <= (number := count(value, who)) <= largest or number & (number - 1):
+        if not 2 <= (number := _whole(value, who)) <= largest or number & (number - 1):
             raise ValueError(f"{who}={value}: expected a power of two from 2 to {largest}")
         return number
 

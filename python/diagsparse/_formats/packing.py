@@ -43,7 +43,7 @@ class Packing(NamedTuple):
         if period in (None, "auto"):
             return packing
         if not isinstance(period, Integral) or isinstance(period, bool):
-            raise TypeError(f'{who}: period={period!r}: expected a number of rows, "auto" or None')
+            raise TypeError(f'{who}: period={period!r}: expected a whole number of rows, "auto" or None')
         if not 0 < period < 2**31:
             raise ValueError(f"{who}: period={period}: expected 1 to 2^31 - 1 rows")
         return packing._replace(period=int(period))

@@ -20,12 +20,13 @@ class sell_array(short.OneColumnArray):
     Parameters
     ----------
     arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or the parts
-        The parts are ``(values, indices, slice_indptr)``, with row_order or both row_order and row_lengths after them:
+        The parts are ``(values, indices, slice_indptr)``, after which row_order, row_lengths and bases may come, or a
+        dict of them, as from `parts`:
         values and indices of shape (places / slice_height, slice_height), indices ascending in each row of the matrix
         and then -1, where its padding begins; slice_indptr of shape (slices + 1,), where each slice begins, in
         elements; row_order of shape (m,), which row of the matrix each stored row is; row_lengths of the stored rows.
-        Indices of type uint8 or uint16 are short columns; where the columns of the matrix do not fit, bases come last,
-        with None in the place of what is missing before them. Values are shared, the rest is copied.
+        Indices of type uint8 or uint16 are short columns; where the columns of the matrix do not fit, they need bases.
+        In a tuple None stands for an array that is missing before another one. Values are shared, the rest is copied.
     shape : tuple, optional
         Needed with the parts.
     dtype, copy, device, max_bytes

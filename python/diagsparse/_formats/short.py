@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._matrix.base import SparseArray
 from .._matrix.summary import Summary
 from .._places.backend import Place
 from .format import Format
@@ -13,6 +14,7 @@ from .options import one_of
 
 column_bits = one_of(8, 16, 32)
 _CHUNK = 32
+_SHORT = 8, 16  # bits
 
 
 def chunks(lines: int, length: int) -> int:
@@ -59,6 +61,18 @@ class ShortColumns(Format):
 
     def _told(self) -> str:
         return f"columns of {self.column_bits} bits, " if self.column_bits < 32 else ""
+
+    @classmethod
+    def _laid_out_as(
+        cls, csr: SparseArray, layout: dict[str, int], max_bytes: int | None = None, held: int = 0
+    ) -> SparseArray:
+        """Return it with the fewest bits, from those of the layout on, that hold the columns."""
+        for bits in (bits for bits in _SHORT if bits >= layout["column_bits"]):
+            try:
+                return super()._laid_out_as(csr, layout | {"column_bits": bits}, max_bytes, held)
+            except ValueError:  # columns lie too far apart
+                continue
+        return super()._laid_out_as(csr, layout | {"column_bits": 32}, max_bytes, held)
 
     @classmethod
     def _index_type(cls, name: str, shape: tuple[int, int], given: dict[str, Any]) -> np.dtype:

@@ -102,7 +102,7 @@ class SparseArray(Family, LinearOperator):
         return self._place.name
 
     def parts(self) -> dict[str, Any]:
-        """Return every array of the layout by name, zero-copy.
+        """Return every array of the layout by name, zero-copy; `csr_array` and the others take them so, with a shape.
 
         The values may be written to. Everything else is read-only: kernels trust it, and other matrices may share it.
         On a GPU the values, and the indices of csr, csc and coo, are `DeviceArray`s: CuPy, PyTorch and JAX take them by

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ from .._places.types import value_dtype, widened
 from . import cupy_sparse, devices
 from .base import SparseArray
 from .convert import convert, unshared
-from .gate import checked_shape, is_shape, private
-from .registry import COMMON, FORMATS, format_class
-from .summary import Summary, inside
+from .from_scipy import from_scipy
+from .gate import checked_shape, is_shape
+from .registry import COMMON, FORMATS, by_way, format_class
+from .summary import Summary
 
 
 def array(arg: Any, format: str | None = None, *, dtype: Any = None, device: str | None = None) -> SparseArray:
@@ -131,7 +133,14 @@ class Constructed:
         **layout: Any,
     ) -> None:
         target = None if device is None else place(device)
-        made = self._made(arg, shape, dtype, copy, max_bytes, target, layout)
+        if named := isinstance(arg, Mapping) and not sp.issparse(arg):
+            parts, arg, layout = arg, self._in_order(arg), self._parts_are | layout
+        try:
+            made = self._made(arg, shape, dtype, copy, max_bytes, target, layout)
+        except (MemoryError, ValueError, TypeError) as error:
+            raise by_way(error, self.format) from None
+        if named:
+            _require_derived(made, parts)
         made = made if target is None else made.to(target.name)
         self._matrix, self._op, self._shape, self._dtype = made._matrix, made._op, made._shape, made._dtype
         self._packed = made._packed
@@ -143,20 +152,33 @@ class Constructed:
         target: Place | None, layout: dict[str, Any],
     ) -> SparseArray:  # fmt: skip
         """Return the matrix that the constructor's arguments describe; `layout` are options of the format."""
-        if not layout:
+        options = cls._checked(layout)
+        if not options:
             return build(cls, arg, shape, dtype, copy, max_bytes, target)
-        return _with_options(cls, arg, shape, dtype, max_bytes, target, layout)
+        return _with_options(cls, arg, shape, dtype, max_bytes, target, options)
+
+    @classmethod
+    def _checked(cls: type[SparseArray], layout: dict[str, Any]) -> dict[str, int]:
+        """Return the options that a user gave for the layout as native code takes them; None is one that is not."""
+        if unknown := sorted(set(layout) - set(cls._options)):
+            there = f"expected {', '.join(cls._options)}" if cls._options else "the format has none"
+            raise TypeError(f"{cls.__name__}: no option {', '.join(unknown)}; {there}")
+        options = {name: cls._options[name](value, f"{cls.__name__}: {name}") for name, value in layout.items()}
+        return {name: value for name, value in options.items() if value is not None}
+
+
+def _require_derived(made: SparseArray, parts: Mapping[str, Any]) -> None:
+    """Raise ValueError where parts that follow from the others do not."""
+    for name in made._derived:
+        if name in parts and not np.array_equal(parts[name], made.parts()[name]):
+            raise ValueError(f"{made.format}_array: {name} do not fit the other parts and the shape; leave them out")
 
 
 def _with_options(
     cls: type[SparseArray], arg: Any, shape: Any, dtype: Any, max_bytes: int | None, target: Place | None,
-    layout: dict[str, Any],
+    options: dict[str, int],
 ) -> SparseArray:  # fmt: skip
-    """Build by way of csr, which is laid out as these options say."""
-    if unknown := sorted(set(layout) - set(cls._options)):
-        there = f"expected {', '.join(cls._options)}" if cls._options else "the format has none"
-        raise TypeError(f"{cls.__name__}: no option {', '.join(unknown)}; {there}")
-    options = {name: cls._options[name](value, f"{cls.__name__}: {name}") for name, value in layout.items()}
+    """Build by way of csr, which is laid out as these options, which were checked, say."""
     by_parts = isinstance(arg, tuple) and not is_shape(arg)
     made = build(cls if by_parts else FORMATS[COMMON], arg, shape, dtype, False, max_bytes, target)
     csr = convert(made, COMMON, max_bytes)
@@ -180,7 +202,7 @@ def build(
         return unshared(made, arg, max_bytes) if copy else made
     if sp.issparse(arg):
         _same_shape(arg.shape, shape, who)
-        return _from_scipy(cls, arg, dtype, copy, max_bytes, target or CPU)
+        return from_scipy(cls, arg, dtype, copy, max_bytes, target or CPU)
     if cupy_sparse.issparse(arg):
         _same_shape(arg.shape, shape, who)
         return cupy_sparse.from_sparse(cls, arg, dtype, max_bytes)
@@ -233,7 +255,7 @@ def _from_dense(
         raise ValueError(f"{who}: got an array of shape {dense.shape}, expected two dimensions")
     _same_shape(dense.shape, shape, who)
     kept = value_dtype(dense.dtype, dtype, who)
-    return _from_scipy(cls, sp.csr_array(dense.astype(kept, copy=False)), None, False, max_bytes, target)
+    return from_scipy(cls, sp.csr_array(dense.astype(kept, copy=False)), None, False, max_bytes, target)
 
 
 def _from_device_dense(cls: type[SparseArray], x: Any, shape: Any, dtype: Any, max_bytes: int | None) -> SparseArray:
@@ -256,22 +278,3 @@ def _same_shape(given: tuple[int, ...], wanted: tuple[int, int] | None, who: str
         raise ValueError(f"{who}: got shape {given}, expected two dimensions")
     if wanted is not None and tuple(given) != wanted:
         raise ValueError(f"{who}: shape={wanted}, but the matrix is {given[0]} x {given[1]}")
-
-
-def _from_scipy(
-    cls: type[SparseArray], a: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Place
-) -> SparseArray:
-    """Build on the CPU, but lay out diagonals from csr at `target`: there it is done faster, and less is copied."""
-    kept = value_dtype(a.dtype, dtype, f"{cls.format}_array")
-    if a.format == "dia":  # which SciPy would convert with offsets of 32 bits
-        made = _from_scipy_dia(cls._for_diagonals(), private(a, f"{cls.format}_array")[0], kept, max_bytes)
-        return convert(made, cls.format, max_bytes)
-    return cls._from_scipy(a, dtype, copy, max_bytes, target)
-
-
-def _from_scipy_dia(cls: type[SparseArray], a: Any, dtype: np.dtype, max_bytes: int | None) -> SparseArray:
-    """Realign SciPy's diagonals (``data[d, j] = A[j - offsets[d], j]``)."""
-    offsets = [int(k) for k in a.offsets]
-    cls._require(Summary(a.shape, dtype.itemsize, a.nnz, offsets=lambda: inside(a.shape, offsets)), max_bytes, CPU)
-    data = np.require(a.data, dtype, ["C", "A"])
-    return cls._wrap(CPU.core.realigned(cls.format, *a.shape, data, offsets))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .._places import memory
-from .registry import format_class
+from .registry import by_way, format_class
 
 if TYPE_CHECKING:
     from .base import SparseArray
@@ -23,13 +23,16 @@ def convert(a: SparseArray, format: str, max_bytes: int | None = None) -> Sparse
         memory.checked_limit(max_bytes)
     if format == a.format:
         return a
-    full = unpacked(a, max_bytes)
-    held = 0 if full is a else full.nbytes
-    cls._foresee(full, max_bytes, held)
-    if full._family == cls._family:
-        return cls._within(full, max_bytes, held)
-    csr = full._to_csr(max_bytes, held)
-    return cls._from_csr(csr, max_bytes, held if csr is full else held + csr.nbytes)
+    try:
+        full = unpacked(a, max_bytes)
+        held = 0 if full is a else full.nbytes
+        cls._foresee(full, max_bytes, held)
+        if full._family == cls._family:
+            return cls._within(full, max_bytes, held)
+        csr = full._to_csr(max_bytes, held)
+        return cls._from_csr(csr, max_bytes, held if csr is full else held + csr.nbytes)
+    except (MemoryError, ValueError, TypeError) as error:
+        raise by_way(error, format) from None
 
 
 def unshared(made: SparseArray, a: SparseArray, max_bytes: int | None) -> SparseArray:

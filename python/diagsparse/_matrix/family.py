@@ -6,12 +6,13 @@ coo). Whatever is not said here is the same for every format.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from .._arrays import host_dense
+from .._places.arguments import integer
 from .._places.backend import CPU, Place
 from .._places.types import value_dtype
 from .._show import cells, drawing
@@ -31,9 +32,12 @@ class Family(Forecasts):
     _structure: ClassVar[tuple[str, ...]] = ()  # the parts beside the values that a matrix is made of
     _optional: ClassVar[tuple[str, ...]] = ()  # those that it may have besides
     _derived: ClassVar[tuple[str, ...]] = ()  # those that follow from the others
+    _parts_are: ClassVar[
+        dict[str, Any]
+    ] = {}  # what options of the constructor say of parts that are as `parts` has them
     _two_dimensional: ClassVar[tuple[str, ...]] = ()  # the parts that have two dimensions, the values among them
     _padded = _several = False  # whether some values lie in no place, never read; whether it is several matrices in one
-    _options: ClassVar[dict[str, Callable[[Any, str], int]]] = {}  # of the layout: name, and what checks a value
+    _options: ClassVar[dict[str, Callable[[Any, str], int | None]]] = {}  # of the layout: name, and what checks a value
     _packs: ClassVar[bool] = False  # whether it may be packed: one triangle, one period, 16-bit values
     _batched: ClassVar[bool] = False  # whether matrices of one layout make a batch
     _by_column: ClassVar[bool] = False  # whether drawings are coloured by column
@@ -63,7 +67,14 @@ class Family(Forecasts):
 
     def _like(self: SparseArray, csr: SparseArray) -> SparseArray:
         """Return a csr matrix in this one's format and with its options."""
-        return self._from_csr(csr, None, **self._layout())
+        return self._laid_out_as(csr, self._layout())
+
+    @classmethod
+    def _laid_out_as(
+        cls, csr: SparseArray, layout: dict[str, int], max_bytes: int | None = None, held: int = 0
+    ) -> SparseArray:
+        """Return a csr matrix in a layout of another one's, for which nobody asked; it may give way."""
+        return cls._from_csr(csr, max_bytes, held, **layout)
 
     @classmethod
     def _completed(cls, s: Summary, options: dict[str, int]) -> dict[str, int]:
@@ -104,19 +115,19 @@ class Family(Forecasts):
         """Build from a SciPy array of any format but dia; `target` is where a layout is made best."""
         kept = value_dtype(a.dtype, dtype, f"{cls.__name__}")
         common = FORMATS[COMMON]
-        try:
-            common._check_shape(a.shape, CPU.core)
-        except ValueError as error:
-            raise ValueError(f"{cls.__name__}: made by way of {error}") from None
+        common._check_shape(a.shape, CPU.core)
         csr = common._from_scipy(a, kept, False, max_bytes)
-        shared = a.format == COMMON and np.may_share_memory(csr.values, a.data)
-        held = csr.nbytes - (csr.values.nbytes if shared else 0)
-        made = cls._from_csr(csr.to(target.name), max_bytes, held)
+        made = cls._from_csr(csr.to(target.name), max_bytes, cls._held(a, csr))
         return unshared(made, csr, max_bytes) if copy and target is CPU else made
 
     @classmethod
     def _from_parts(cls, parts: dict[str, np.ndarray], shape: tuple[int, int], *packing: Any) -> SparseArray:
         """Build from what `parts` of another matrix gave, in NumPy arrays; `packing` as in its pickle."""
+        raise NotImplementedError
+
+    @classmethod
+    def _in_order(cls, parts: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return the parts that a user gave by their names as `_from_tuple` takes them."""
         raise NotImplementedError
 
     @classmethod
@@ -176,7 +187,11 @@ class Family(Forecasts):
 
     def diagonal(self: SparseArray, k: int = 0) -> np.ndarray:
         """Return a copy of diagonal `k` (0: the main one) in NumPy, of its true length; zeros where none is stored."""
-        return self._to_csr().diagonal(k)
+        if not self._op:
+            return self._to_csr().diagonal(k)
+        k = integer(k, "diagonal: k")
+        values = self._wrap(self._matrix).diagonal(-k if self._op & 1 else k)
+        return values.conj() if self._op & 2 else values
 
     def _diagonal_to_read(self: SparseArray, k: int) -> np.ndarray:
         """Return the same for a sum: where it lies, if that is possible, and empty where nothing is stored."""
@@ -185,7 +200,7 @@ class Family(Forecasts):
     def count_nonzero(self: SparseArray) -> int:
         """Count the stored values that are not zero."""
         if self._padded:
-            return self._to_csr().count_nonzero()
+            return self._wrap(self._matrix)._to_csr().count_nonzero()
         return sum(self._core.count_nonzero(self._matrix))
 
     def eliminate_zeros(self: SparseArray) -> None:

@@ -55,6 +55,18 @@ class Forecasts:
         return common._forecast(s) + max(a._to_csr_beside(s) - cls._forecast(s, **options), back)
 
     @classmethod
+    def _peak_from_scipy(cls, a: Any, ours: SparseArray, s: Summary) -> int:
+        """Return the bytes that are needed to make this of a SciPy array of any format but dia, as csr `ours`."""
+        there = cls._forecast(s) + cls._beside(s, ours) + cls._held(a, ours)
+        return max(FORMATS[COMMON]._peak_from_scipy(a, ours, s), there)
+
+    @staticmethod
+    def _held(a: Any, csr: SparseArray) -> int:
+        """Return the bytes that a csr matrix takes beside the SciPy array that it was made of."""
+        shared = a.format == COMMON and np.may_share_memory(csr.values, a.data)
+        return csr.nbytes - (csr.values.nbytes if shared else 0)
+
+    @classmethod
     def _require(
         cls, s: Summary, max_bytes: int | None, place: Place, a: SparseArray | None = None, held: int = 0,
         beside: int = 0, **options: int,

@@ -42,6 +42,15 @@ def is_shape(arg: tuple[Any, ...]) -> bool:
     return len(arg) == 2 and all(isinstance(n, Number) for n in arg)
 
 
+def refuse_entries(arg: tuple[Any, ...], who: str) -> None:
+    """Raise ValueError for entries by coordinates, as csr, csc and coo take them."""
+    pair = arg[1] if len(arg) == 2 else None
+    if isinstance(pair, (tuple, list)) and len(pair) == 2 and all(np.ndim(part) == 1 for part in (arg[0], *pair)):
+        raise ValueError(
+            f"{who}: got (values, (rows, columns)), which coo_array takes: {who}(coo_array(parts, shape=(m, n)))"
+        )
+
+
 def checked_shape(shape: Any, who: str) -> tuple[int, int]:
     """Return a shape as a tuple of two ints, or say why it is none."""
     given = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)

@@ -23,6 +23,15 @@ def format_class(format: str) -> type[SparseArray]:
     return FORMATS[format]
 
 
+def by_way(error: Exception, format: str) -> Exception:
+    """Return an error of another format, through which a matrix of this one is made, as one of this format."""
+    text = str(error)
+    if text.partition(":")[0] not in {f"{name}_array" for name in FORMATS if name != format}:
+        return error
+    kind = next(kind for kind in (MemoryError, TypeError, ValueError) if isinstance(error, kind))
+    return kind(f"{format}_array: made by way of {text}")
+
+
 class FormatName:
     """The name of a class's format, of the class and of its matrices: nobody sets another one."""
 

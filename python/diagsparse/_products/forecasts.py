@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import scipy.sparse as sp
+
 from .._matrix.base import SparseArray
 from .._matrix.construct import as_sparse
+from .._matrix.from_scipy import peak_nbytes
 from .._matrix.registry import FORMATS
 from .._matrix.summary import Summary
 from .._places.memory import human
@@ -46,8 +49,8 @@ def forecast(operation: str, a: Any, b: Any = None, /, *, format: str | None = N
         ``result_nbytes``, ``workspace_nbytes``, ``total_nbytes``. The result's are exact, but for a product of
         diagonals asked for as csr, csc or coo: there they are the most that can come out. Of a conversion to these
         formats the values that are not zero are counted, by a pass over them. The workspace of a conversion is the most
-        that is there beside the result while it is made: the matrix as csr by the way, tables, what is sorted. The
-        total is what ``max_bytes=`` has to allow.
+        that is there beside the result while it is made: the matrix as csr by the way, tables, what is sorted, of one
+        of SciPy's also what SciPy needs to sort its entries. The total is what ``max_bytes=`` has to allow.
 
     Raises
     ------
@@ -61,7 +64,7 @@ def forecast(operation: str, a: Any, b: Any = None, /, *, format: str | None = N
     >>> ds.forecast("matmul", A, A).result_nbytes == (A @ A).nbytes
     True
     """
-    a = _sparse(a, "forecast", "a")
+    given, a = a, _sparse(a, "forecast", "a")
     if operation == "matmul":
         plan = MatmulPlan(a, _sparse(b, "forecast", "b"), format, max_bytes=1 << 62)
         return Forecast(plan.nbytes, plan.workspace_nbytes)
@@ -72,6 +75,9 @@ def forecast(operation: str, a: Any, b: Any = None, /, *, format: str | None = N
     if format is None:
         raise ValueError(f'forecast: "convert" needs format=; there are {", ".join(FORMATS)}')
     cls, s = _format_for(a, format), a._summary()
+    if sp.issparse(given):
+        nbytes = cls._forecast(s)
+        return Forecast(nbytes, peak_nbytes(cls, given, a) - nbytes)
     if format == a.format:
         return Forecast(_nbytes(a, cls, s), 0)
     full = type(a)._forecast(s) if a._packed else 0

@@ -92,7 +92,8 @@ class MatmulPlan:
         self._dtype = a._dtype if a._dtype is b._dtype else product_dtypes(a.dtype, b.dtype)[1]
         nbytes = self._plan.nbytes
         if nbytes > memory.SMALL or max_bytes is not None:
-            what = f"matmul: {display.operand(a)} times {display.operand(b)}: the result"
+            left, right = map(display.operand, self._given)
+            what = f"matmul: {left} times {right}: the result"
             memory.require(max(nbytes, self.nbytes), max_bytes, what, place=self._place)
 
     @property
@@ -191,9 +192,9 @@ class MatmulPlan:
                 return self(a2, b2, out=out, alpha=alpha, beta=beta)
         a, b = self._a, self._b
         if a2 is not None and a2 is not a:
-            a = _like(a2, a, "A", self._trans[0], self._given[0]._packed)
+            a = _like(a2, a, "A", self._trans[0], self._given[0])
         if b2 is not None and b2 is not b:
-            b = _like(b2, b, "B", self._trans[1], self._given[1]._packed)
+            b = _like(b2, b, "B", self._trans[1], self._given[1])
         dtype = a._dtype
         if dtype is not b._dtype:
             wanted, dtype = product_dtypes(dtype, b._dtype)
@@ -238,8 +239,8 @@ class MatmulPlan:
 
     def _refuse(self, out: Any) -> None:
         if not isinstance(out, SparseArray):
-            raise TypeError(f"plan: out is {type(out).__name__}, expected a {self._work}_array")
-        raise ValueError(f"plan: out is {out!r}; expected a {self._work}_array that is no view")
+            raise TypeError(f"plan: out is {type(out).__name__}, expected a {self.format}_array")
+        raise ValueError(f"plan: out is {out!r}; expected a {self.format}_array that is no view")
 
     def __enter__(self) -> MatmulPlan:
         return self
@@ -258,16 +259,15 @@ def _same_structure(x: SparseArray, y: SparseArray) -> bool:
     return all(name == "values" or np.array_equal(host(part), host(theirs[name])) for name, part in x.parts().items())
 
 
-def _like(given: Any, planned: SparseArray, name: str, trans: str, packed: bool) -> SparseArray:
-    """Return op(given) if it can stand in for `planned`, which a `packed` operand was unpacked to."""
+def _like(given: Any, planned: SparseArray, name: str, trans: str, origin: SparseArray) -> SparseArray:
+    """Return op(given) if it can stand in for `planned`, which a user's `origin` became for the kernel."""
     if not isinstance(given, SparseArray):
-        raise TypeError(f"plan: {name} is {type(given).__name__}, expected a {planned.format}_array")
+        raise TypeError(f"plan: {name} is {type(given).__name__}, expected a {origin.format}_array")
     together("plan", planned, given, ("the plan", name))
-    given = OPERATIONS[trans](unpacked(given))
-    given = planned._as_factor(given, planned, packed)
-    if given.format != planned.format or given._op != planned._op or given.shape != planned.shape:
-        raise ValueError(f"plan: {name} is {given!r}, the plan was made for {planned!r}")
-    return given
+    made = planned._as_factor(OPERATIONS[trans](unpacked(given)), planned, origin._packed)
+    if made.format != planned.format or made._op != planned._op or made.shape != planned.shape:
+        raise ValueError(f"plan: {name} is {given!r}, the plan was made for {origin!r}")
+    return made
 
 
 def profiled(

@@ -6,9 +6,6 @@ Exit status: 0 when all checks held, 1 when one failed, 2 for bad usage and for 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +13,6 @@ import click
 
 from .. import gallery
 from .._matrix.registry import FORMATS
-from .._places.backend import CudaUnavailable, get_num_threads, place
 from .._places.memory import human
 from .._places.types import VALUE_TYPES
 from .._products.forecasts import memory_report
@@ -26,69 +22,13 @@ from .._show.terminal import Terminal
 from .._version import __version__
 from ..compare import compare
 from ..io import read_floats, write
-from ..measure import using_threads
 from ..structure import analyze_structure
+from .command_line import Group, budget, common, max_bytes
 from .comparison import Comparison
 from .titles import TITLES
 
-_USER_ERRORS = (ValueError, TypeError, MemoryError, OSError, ImportError, CudaUnavailable)
-_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
-
-class _Group(click.Group):
-    """Commands whose users' errors are one line on standard error."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError:
-            raise
-        except _USER_ERRORS as error:
-            text = (
-                f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
-            )
-            click.echo(f"diagsparse: error: {text}", err=True)
-            ctx.exit(2)
-
-
-class _Bytes(click.ParamType):
-    """A count of bytes: ``8000000``, ``500MB``, ``8G`` (powers of 1000)."""
-
-    name = "bytes"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> int:
-        match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)B?", str(value).strip(), re.IGNORECASE)
-        if match is None:
-            self.fail(f"{value!r}: expected bytes as in 8000000, 500MB or 8G", param, ctx)
-        return int(float(match[1]) * _UNITS[match[2].upper()])
-
-
-def _common(command: Callable[..., bool | None]) -> Callable[..., None]:
-    """Give a command the options that all have, and exit with 1 where it returns False."""
-
-    @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-    @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=".", help="Folder for files.")
-    @click.option("--device", default="cpu", metavar="cpu|cuda", help="Where the kernels run.")
-    @click.option("--threads", type=click.IntRange(min=1), help="CPU threads; by default all processors.")
-    @click.option("--quiet", is_flag=True, help="Print errors only.")
-    @wraps(command)
-    def run(as_json: bool, out: Path, device: str, threads: int | None, quiet: bool, **options: Any) -> None:
-        place(device)  # raises where the device cannot be used
-        with using_threads(threads or get_num_threads()):
-            held = command(Terminal(as_json, out, device, quiet), **options)
-        if held is False:
-            click.get_current_context().exit(1)
-
-    return run
-
-
-_max_bytes = click.option("--max-bytes", type=_Bytes(), help="Limit for each matrix, as in 500MB or 8G.")
-_budget = click.option(
-    "--budget", type=click.FloatRange(min=0, min_open=True), default=0.7, help="Seconds of timing per operation."
-)
-
-
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="diagsparse")
 def main() -> None:
     """Sparse matrices stored by diagonals, multiplied at memory speed."""
@@ -100,9 +40,9 @@ def main() -> None:
 @click.option("--format", "formats", multiple=True, help=f"One of {', '.join(FORMATS)}; again for more. Default: all.")
 @click.option("--op", "ops", multiple=True, type=click.Choice(list(TITLES)), help="Operation. Default: both.")
 @click.option("--kernel", "kernels", multiple=True, help="Kernel by name, or all. Default: each format's default.")
-@_max_bytes
-@_budget
-@_common
+@max_bytes
+@budget
+@common
 def compare_command(
     terminal: Terminal,
     file: Path,
@@ -135,8 +75,8 @@ def compare_command(
 
 
 @main.command()
-@_budget
-@_common
+@budget
+@common
 def demo(terminal: Terminal, budget: float) -> bool:
     """Build two matrices, a finite-difference stencil and a band, and compare the formats on them."""
     from ..plot import plot_comparisons
@@ -167,7 +107,7 @@ def demo(terminal: Terminal, budget: float) -> bool:
     "--budget", type=click.FloatRange(min=0, min_open=True), help="Seconds of timing per case and number of threads."
 )
 @click.option("--table", type=click.Path(path_type=Path), help="Print the tables of a JSON file as Markdown instead.")
-@_common
+@common
 def bench(
     terminal: Terminal, name: str | None, quick: bool, dtype: str, budget: float | None, table: Path | None
 ) -> bool | None:
@@ -234,8 +174,8 @@ def _tables(report: dict[str, Any]) -> Any:
 # ---- files --------------------------------------------------------------------------------------------------------
 @main.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@_max_bytes
-@_common
+@max_bytes
+@common
 def info(terminal: Terminal, file: Path, max_bytes: int | None) -> None:
     """Report the structure of the matrix in FILE, and what it would take in every format."""
     A = read_floats(file, max_bytes=max_bytes)
@@ -267,19 +207,20 @@ def _suits(format: str, nbytes: int | None, csr: int, nonzero: int) -> str:
 @click.argument("source", metavar="IN", type=click.Path(path_type=Path))
 @click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
 @click.option("--format", help=f"One of {', '.join(FORMATS)}. Default: as in the file.")
-@_max_bytes
-@_common
+@max_bytes
+@common
 def convert(terminal: Terminal, source: Path, target: Path, format: str | None, max_bytes: int | None) -> None:
     """Read a matrix from IN and write it to OUT (.mtx, .mtx.gz, .npz), in another format where asked."""
     A = read_floats(source, format=format, max_bytes=max_bytes)
     path = target if target.is_absolute() else terminal.path(str(target))
     write(path, A)
-    terminal.show(f"Wrote {path}: {A!r}")
+    text = f"{A.shape[0]} x {A.shape[1]} {A.dtype}, {A.nnz} stored; Matrix Market keeps no format"
+    terminal.show(f"Wrote {path}: {A!r}" if path.suffix == ".npz" else f"Wrote {path}: {text}")
     terminal.emit({"saved": [str(path)], "format": A.format, "shape": list(A.shape), "nnz": A.nnz, "nbytes": A.nbytes})
 
 
 @main.command("config")
-@_common
+@common
 def config_command(terminal: Terminal) -> None:
     """Print versions, the instruction set in use, threads and devices."""
     entries = config()

@@ -157,8 +157,7 @@ def _contenders(
     csr = array(A, "csr", device=where.name)
     for format in FORMATS:
         layout, made = matrix.layout.get(format, {}), format_class(format)
-        codes = {name: made._options[name](value, name) for name, value in layout.items()}
-        row["nbytes"][format] = made._forecast(csr._summary(), **codes)
+        row["nbytes"][format] = made._forecast(csr._summary(), **made._checked(layout))  # type: ignore[attr-defined]
         if row["nbytes"][format] > MUCH * csr.nbytes:
             continue
         B = csr if format == "csr" else csr.asformat(format, **layout)

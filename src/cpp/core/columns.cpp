@@ -43,7 +43,7 @@ ColumnArrays shortened(const Array& columns, DType type, int64 cols, const std::
   throw std::invalid_argument(who + ": columns of " + std::to_string(8 * item_size(type)) + " bits: those of chunk " +
                               std::to_string(chunk) + ", " + std::to_string(kChunk) +
                               " neighbouring places, lie more than " + std::to_string(reach_of(type)) +
-                              " apart; more bits hold them");
+                              " apart; pass column_bits=" + (type == DType::u8 ? "16 or 32" : "32"));
 }
 
 Array lengthened(const Array& indices, const Array* bases) {

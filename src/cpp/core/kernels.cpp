@@ -49,7 +49,7 @@ const MatvecRow& find_matvec(const std::string& format, const std::string& kerne
 }
 
 const MatmulRow& find_matmul(const std::string& format, const std::string& kernel) {
-  return find_row(kernels(format).matmul, kernel, format, "matmul");
+  return find_row(kernels(format).matmul, kernel, "products as " + format, "matmul");
 }
 
 const ChainRow& find_chain(const std::string& format, const std::string& kernel) {
@@ -59,7 +59,8 @@ const ChainRow& find_chain(const std::string& format, const std::string& kernel)
 const MatmulRow& choose_matmul(const Plan& plan, const std::string& kernel, DType a, DType b) {
   const FormatKernels& table = kernels(plan.format());
   const bool rules = kernel.empty() && table.choose_matmul;
-  return find_row(table.matmul, rules ? table.choose_matmul(plan, a, b) : kernel, plan.format(), "matmul");
+  const std::string name = rules ? table.choose_matmul(plan, a, b) : kernel;
+  return find_row(table.matmul, name, std::string("products as ") + plan.format(), "matmul");
 }
 
 MatvecKernel matvec_kernel(const MatvecRow& row, DType a, DType x) {

@@ -11,9 +11,9 @@ namespace {
 
 void require(const StructurePtr& planned, const char* name, const Matrix& m) {
   if (m.structure == planned || planned->same_as(*m.structure)) return;
-  throw std::invalid_argument(std::string("plan: ") + name + " is " + m.format + " " + std::to_string(m.rows) + " x " +
-                              std::to_string(m.cols) +
-                              " with another structure than the plan was made for; make a new plan");
+  throw std::invalid_argument(std::string("plan: ") + name + ", " + std::to_string(m.rows) + " x " +
+                              std::to_string(m.cols) + " and multiplied as " + m.format +
+                              ", has another structure than the plan was made for; make a new plan");
 }
 
 }  // namespace

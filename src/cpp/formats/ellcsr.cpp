@@ -72,7 +72,8 @@ Matrix lengthened(const Matrix& m) {
 Matrix shortened(const Matrix& m, DType type) {
   const Indices& parts = indices_of(m);
   return with_columns(m, shortened(parts.at("ell_indices"), type, columns_of_head(m), "ellcsr_array"),
-                      shortened(parts.at("csr_indices"), type_of_rest(type), m.cols, "ellcsr_array: what follows"));
+                      shortened(parts.at("csr_indices"), type_of_rest(type), m.cols,
+                                "ellcsr_array: the rest, of 16 bits with column_bits=8 too"));
 }
 
 [[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument("ellcsr_array: " + what); }

@@ -135,8 +135,7 @@ void scatter_rows(const Csr<T>& a, T* values, const F& first) {
 void scatter_to_diagonals(const Matrix& csr, Matrix& to) {
   with_value_type(csr.dtype, [&](auto zero) {
     using T = decltype(zero);
-    with_starts(csr, to.layout(),
-                [&](const auto& first) { scatter_rows(Csr<T>::of(csr), to.values.as<T>(), first); });
+    with_starts(csr, to.layout(), [&](const auto& first) { scatter_rows(Csr<T>::of(csr), to.values.as<T>(), first); });
   });
 }
 
@@ -146,7 +145,7 @@ Matrix beside_diagonals(const Matrix& csr, const Layout& diagonals) {
   with_value_type(csr.dtype, [&](auto zero) {
     using T = decltype(zero);
     const Csr<T> a = Csr<T>::of(csr);
-    Shares shares;
+    LineShares shares;
     for (int64 i = 0; i < a.rows; i += kRows) {
       const int64 end = std::min(a.rows, i + kRows);
       shares.add(a.indptr[end], end);
@@ -154,21 +153,22 @@ Matrix beside_diagonals(const Matrix& csr, const Layout& diagonals) {
     with_starts(csr, diagonals, [&](const auto& first) {
       made = entries_in_order({DType::i32, csr.dtype}, shares, indptr.as<int64>(),
                               [&](const auto& arrays, int64 t, int64 to) {
-        auto* const columns = arrays[0].template as<std::int32_t>();
-        T* const values = arrays[1].template as<T>();
-        for (int64 i = shares.lines[t]; i < shares.lines[t + 1]; ++i) {
-          for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
-            if (first(a.indices[e] - i) != kNowhere) continue;
-            columns[to] = a.indices[e];
-            values[to++] = a.values[e];
-          }
-          indptr.as<int64>()[i + 1] = to;
-        }
-        return to;
-      });
+                                auto* const columns = arrays[0].template as<std::int32_t>();
+                                T* const values = arrays[1].template as<T>();
+                                for (int64 i = shares.lines[t]; i < shares.lines[t + 1]; ++i) {
+                                  for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
+                                    if (first(a.indices[e] - i) != kNowhere) continue;
+                                    columns[to] = a.indices[e];
+                                    values[to++] = a.values[e];
+                                  }
+                                  indptr.as<int64>()[i + 1] = to;
+                                }
+                                return to;
+                              });
     });
   });
-  return compressed(static_cast<const Format&>(diagsparse::csr), csr.rows, csr.cols, std::move(made[0]), std::move(indptr), std::move(made[1]));
+  return compressed(static_cast<const Format&>(diagsparse::csr), csr.rows, csr.cols, std::move(made[0]),
+                    std::move(indptr), std::move(made[1]));
 }
 
 namespace {

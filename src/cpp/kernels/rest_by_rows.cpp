@@ -3,8 +3,8 @@
 //   A: m x l, B: l x n, C: m x n with the structure that the plan has (core/quasi_bands.hpp). Bytes at least: A, B, C.
 //
 // The product of the bands is that of dia. Of the rest a thread takes blocks of rows, and sums a row of
-// As Bb + Ab Bs + As Bs side by side, in an array as wide as the columns that these rows reach. Then each sum goes to its
-// place in C, or is added to the band there. Where As has an entry in many columns, the bands of B are brought into
+// As Bb + Ab Bs + As Bs side by side, in an array as wide as the columns that these rows reach. Then each sum goes to
+// its place in C, or is added to the band there. Where As has an entry in many columns, the bands of B are brought into
 // rows first, so that an entry of As meets neighbours in memory; else it meets each diagonal where it lies. The entries
 // of Bs that a strip of A's diagonals meets are neighbours already, since its rows are.
 // A sum adds up in an order that the structure alone decides: the same bits for any number of threads.
@@ -135,7 +135,11 @@ struct RestByRows {
 }  // namespace
 
 MatmulRow multiply_quasi_bands_by_rows() {
-  return {"rows", every_pair<MultiplyBands, MatmulKernel>(), nullptr, {{"the rest", every_pair<RestByRows, MatmulKernel>()}}, "bands x bands"};
+  return {"rows",
+          every_pair<MultiplyBands, MatmulKernel>(),
+          nullptr,
+          {{"the rest", every_pair<RestByRows, MatmulKernel>()}},
+          "bands x bands"};
 }
 
 }  // namespace diagsparse

@@ -3,8 +3,8 @@
 //
 // An entry of As meets each diagonal of B, and adds to one element of C, which is found by bisection in its row. In the
 // mirror an entry of Bs meets each diagonal of A, and adds to its own column of C. As Bs adds entry by entry.
-// The paper adds atomically. Here a thread takes rows of C, or in the mirror columns, so that no two meet: the same bits
-// for any number of threads.
+// The paper adds atomically. Here a thread takes rows of C, or in the mirror columns, so that no two meet: the same
+// bits for any number of threads.
 #include "cpu/parallel.hpp"
 #include "kernels/quasi_bands.hpp"
 #include "kernels/rest_operands.hpp"

@@ -82,8 +82,7 @@ __global__ void __launch_bounds__(kBlock) scatter_rows(const Csr<T> a, const Bas
 
 // A thread takes a row: how many of its entries lie on no stored diagonal, and then what they are.
 template <class Base>
-__global__ void __launch_bounds__(kBlock)
-    count_beside(const Csr<float> a, const Base base, std::int64_t* counts) {
+__global__ void __launch_bounds__(kBlock) count_beside(const Csr<float> a, const Base base, std::int64_t* counts) {
   const int64 i = thread_index();
   if (i >= a.rows) return;
   int64 count = 0;

@@ -11,9 +11,9 @@ namespace diagsparse::DIAGSPARSE_ISA {
 
 namespace {
 
-// Kernel "row_tiles" of y = alpha op(A) x + beta y: the bands by the kernel of dia of this name, block by block of rows,
-// and to each block while it is in the caches what the rest has in its rows. So y is written to memory once.
-// A transpose gathers too, by an index of its rows that is kept with A.
+// Kernel "row_tiles" of y = alpha op(A) x + beta y: the bands by the kernel of dia of this name, block by block of
+// rows, and to each block while it is in the caches what the rest has in its rows. So y is written to memory once. A
+// transpose gathers too, by an index of its rows that is kept with A.
 template <class U, class V>
 struct QuasiBandMatvec {
   using T = Product<U, V>;

@@ -126,8 +126,8 @@ struct Neighbouring {
 template <int Columns, class Where, class U, class V, class Rest>
 __global__ void __launch_bounds__(kBlock)
     block_rows(const Term* terms, int count, const Where where, const U* values, bool conj, const Block<const V> x,
-               const Block<Product<U, V>> y, int64 rows, int64 cols, int64 groups, bool along_columns,
-               const Rest rest, const __grid_constant__ Update<Product<U, V>> update) {
+               const Block<Product<U, V>> y, int64 rows, int64 cols, int64 groups, bool along_columns, const Rest rest,
+               const __grid_constant__ Update<Product<U, V>> update) {
   const int64 t0 = thread_index();
   if (t0 >= rows * groups) return;
   const int64 i = along_columns ? t0 / groups : t0 % rows, group = along_columns ? t0 % groups : t0 / rows;

@@ -28,8 +28,8 @@ constexpr int kBlocksFor = sizeof(V) == 4 && !is_complex<U>    ? 5
 template <int Rows, int At, bool Shared, class U, class V, class Rest>
 __global__ void __launch_bounds__(kBlock, kBlocksFor<U, V>)
     vector_rows(const Term* terms, int count, const __grid_constant__ Interior interior, const U* values, bool conj,
-                bool mirrored, const V* x, Product<U, V>* y, int64 rows,
-                const Rest rest, const __grid_constant__ Update<Product<U, V>> update) {
+                bool mirrored, const V* x, Product<U, V>* y, int64 rows, const Rest rest,
+                const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
   constexpr int warps = kBlock / 32, shares = Shared ? warps : 1, block_rows = (Shared ? 32 : kBlock) * Rows;
   __shared__ NearTerm near[kTerms + shares * At];  // and room to look past their end

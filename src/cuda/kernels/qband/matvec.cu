@@ -4,14 +4,14 @@
 //   A).  x: n, or n x k.  y: m, or m x k.  Bytes at least: A + x + y.
 //
 // It is the kernel of dia (matvec/row.cu): a thread takes a few rows and walks the diagonals that meet them. Before it
-// writes a sum it adds what the row has beside the bands, entry by entry; so y is written once. A row of more than kLong
-// entries is cut into chunks. A kernel that runs first sums each, a block a chunk, and the thread adds the sums of the
-// chunks, in order. So a dense row beside a band costs what its entries take to read.
-// The order of a sum follows from the matrix: the same bits on every run.
+// writes a sum it adds what the row has beside the bands, entry by entry; so y is written once. A row of more than
+// kLong entries is cut into chunks. A kernel that runs first sums each, a block a chunk, and the thread adds the sums
+// of the chunks, in order. So a dense row beside a band costs what its entries take to read. The order of a sum follows
+// from the matrix: the same bits on every run.
+#include "core/several.hpp"
 #include "device/lanes.cuh"
 #include "formats/csr.hpp"
 #include "formats/sorted_coo.hpp"
-#include "core/several.hpp"
 #include "kernels/matvec/blocks.cuh"
 #include "kernels/matvec/vectors.cuh"
 #include "kernels/qband/kernels.hpp"
@@ -32,9 +32,8 @@ __global__ void __launch_bounds__(kBlock)
 }
 
 // Both are sums by now.
-__global__ void __launch_bounds__(kBlock)
-    list_long_rows(const std::int64_t* is_long, const std::int64_t* counts, int64 rows, std::int32_t* list,
-                   std::int32_t* chunks) {
+__global__ void __launch_bounds__(kBlock) list_long_rows(const std::int64_t* is_long, const std::int64_t* counts,
+                                                         int64 rows, std::int32_t* list, std::int32_t* chunks) {
   const int64 i = thread_index();
   if (i >= rows || is_long[i] == (i > 0 ? is_long[i - 1] : 0)) return;
   list[is_long[i] - 1] = static_cast<std::int32_t>(i);

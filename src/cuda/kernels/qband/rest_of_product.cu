@@ -97,8 +97,7 @@ Keys sorted_products(const RestProducts& products, int bits) {
   return all;
 }
 
-__global__ void __launch_bounds__(kBlock)
-    find_end(const Key* keys, int64 count, Key end, std::int64_t* found) {
+__global__ void __launch_bounds__(kBlock) find_end(const Key* keys, int64 count, Key end, std::int64_t* found) {
   if (thread_index() == 0) *found = bisect(0, count, [&](int64 t) { return keys[t] < end; });
 }
 
@@ -113,9 +112,24 @@ RestProducts::RestProducts(const QuasiBand& a, const QuasiBand& b)
   launch("count products", count_products, blocks(a.entries()), dim3(kBlock), of_a.indices, a.entries(), of_b.indptr,
          ends);
   const auto diagonals_of = [](const Layout& layout) { return static_cast<int64>(layout.spans.size()); };
-  view_ = {a_spans_.as<const Span>(), b_spans_.as<const Span>(), of_a.indptr, of_b.indptr, of_a.places, of_b.places,
-           of_a.indices, of_b.indices, diagonals_of(a.bands), diagonals_of(b.bands), a.entries(), b.entries(),
-           a.rest_first, b.rest_first, a.rows(), b.rows(), b.cols(), ends};
+  view_ = {a_spans_.as<const Span>(),
+           b_spans_.as<const Span>(),
+           of_a.indptr,
+           of_b.indptr,
+           of_a.places,
+           of_b.places,
+           of_a.indices,
+           of_b.indices,
+           diagonals_of(a.bands),
+           diagonals_of(b.bands),
+           a.entries(),
+           b.entries(),
+           a.rest_first,
+           b.rest_first,
+           a.rows(),
+           b.rows(),
+           b.cols(),
+           ends};
   parts_[0] = checked_product(a.entries(), view_.b_diagonals);
   parts_[1] = checked_product(b.entries(), view_.a_diagonals);
   parts_[2] = inclusive_sum(ends, ends, a.entries());
@@ -130,10 +144,11 @@ RestOfProduct rest_of_product(const QuasiBand& a, const QuasiBand& b, const Layo
   constexpr int64 most = 0x7fffffff;
   const auto values = [](const QuasiBand& x) { return x.rest_first + x.entries(); };
   if (work->products.total() >= most || values(a) >= most || values(b) >= most) {
-    throw std::invalid_argument("matmul: quasi-bands list fewer than 2^31 products beside those of the bands, and take "
-                                "fewer than 2^31 values; there are " +
-                                std::to_string(work->products.total()) + " products, and " +
-                                std::to_string(std::max(values(a), values(b))) + " values");
+    throw std::invalid_argument(
+        "matmul: quasi-bands list fewer than 2^31 products beside those of the bands, and take "
+        "fewer than 2^31 values; there are " +
+        std::to_string(work->products.total()) + " products, and " + std::to_string(std::max(values(a), values(b))) +
+        " values");
   }
   const int64 rows = a.rows(), rest_first = bands.values_shape.size();
   const int bits = bits_of(b.cols());

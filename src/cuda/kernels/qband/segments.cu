@@ -1,10 +1,10 @@
 // C = alpha (op(Ab) + op(As)) (op(Bb) + op(Bs)) + beta C of quasi-bands: "segments", algorithm 3 of Vooturi and
 // Kothapalli (2016), and its mirror.
 //
-// A thread takes an entry of As and a diagonal of B, finds the element of C by bisection in its row, or on its band, and
-// adds to it atomically; in the mirror an entry of Bs and a diagonal of A; at last an entry of As and one of Bs. The
-// paper's four parts are merged afterwards, ours add to one structure. It is here to be compared with.
-// The order of the additions is not fixed: sums may differ in their last bits from run to run.
+// A thread takes an entry of As and a diagonal of B, finds the element of C by bisection in its row, or on its band,
+// and adds to it atomically; in the mirror an entry of Bs and a diagonal of A; at last an entry of As and one of Bs.
+// The paper's four parts are merged afterwards, ours add to one structure. It is here to be compared with. The order of
+// the additions is not fixed: sums may differ in their last bits from run to run.
 #include "device/values.cuh"
 #include "kernels/qband/kernels.hpp"
 #include "kernels/qband/products.cuh"
@@ -30,8 +30,7 @@ struct Result {
 };
 
 template <class T>
-__global__ void __launch_bounds__(kBlock)
-    keep(T* values, int64 count, const __grid_constant__ Update<T> update) {
+__global__ void __launch_bounds__(kBlock) keep(T* values, int64 count, const __grid_constant__ Update<T> update) {
   const int64 e = thread_index();
   if (e < count) update.one(values + e, T{});
 }

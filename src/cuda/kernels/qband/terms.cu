@@ -1,9 +1,9 @@
 // C = alpha (op(Ab) + op(As)) (op(Bb) + op(Bs)) + beta C of quasi-bands: "terms", the default.
 //
-// The product of the bands is one of diagonals, by the kernel that its plan chose. The rest is a list of sums, each with
-// a place in C (rest_of_product.cu): beside the bands it is written, on a band it is added. The plan lists the terms,
-// 8 bytes each and 12 a sum, and rows/pairs.cuh adds them up. So nothing is searched for and each element is written
-// once, or twice where the rest reaches the bands. The same bits on every run.
+// The product of the bands is one of diagonals, by the kernel that its plan chose. The rest is a list of sums, each
+// with a place in C (rest_of_product.cu): beside the bands it is written, on a band it is added. The plan lists the
+// terms, 8 bytes each and 12 a sum, and rows/pairs.cuh adds them up. So nothing is searched for and each element is
+// written once, or twice where the rest reaches the bands. The same bits on every run.
 #include "kernels/qband/kernels.hpp"
 #include "kernels/qband/products.cuh"
 #include "kernels/rows/pairs.cuh"

@@ -35,9 +35,8 @@ struct PairValues {
 
 // put(s, sum) takes a sum to where it belongs.
 template <class U, class V, class Put>
-__global__ void __launch_bounds__(kBlock)
-    add_pairs(const PairValues<U, V> values, const std::int32_t* first, const Key* pairs, int64 count,
-              const __grid_constant__ Put put) {
+__global__ void __launch_bounds__(kBlock) add_pairs(const PairValues<U, V> values, const std::int32_t* first,
+                                                    const Key* pairs, int64 count, const __grid_constant__ Put put) {
   constexpr int each = 4;
   const int64 s = thread_index();
   if (s >= count) return;
@@ -64,8 +63,8 @@ __global__ void __launch_bounds__(kBlock)
 // A block takes a sum with many terms.
 template <class U, class V, class Put>
 __global__ void __launch_bounds__(kFetched)
-    add_many_pairs(const PairValues<U, V> values, const std::int32_t* first, const Key* pairs,
-                   const std::int32_t* many, const __grid_constant__ Put put) {
+    add_many_pairs(const PairValues<U, V> values, const std::int32_t* first, const Key* pairs, const std::int32_t* many,
+                   const __grid_constant__ Put put) {
   __shared__ U left[kFetched];
   __shared__ V right[kFetched];
   const std::int32_t s = many[blockIdx.x], end = first[s + 1];

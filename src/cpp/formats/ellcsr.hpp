@@ -38,7 +38,6 @@
 // shared memory (struct Deal, below); short ones have bases only where 16 bits do not count c of them.
 #pragma once
 
-#include <algorithm>
 #include <type_traits>
 
 #include "core/columns.hpp"
@@ -64,7 +63,13 @@ struct EllCsr {
   constexpr int64 leading(int64 i) const {
     const I* const line = head.indices + i * width;
     if (width == 0 || !Columns<I>::padding(line[width - 1])) return width;
-    return std::partition_point(line, line + width, [](I j) { return !Columns<I>::padding(j); }) - line;
+    int64 first = 0, last = width - 1;  // bisection that kernels may call, as they may not call the standard library's
+    while (first < last) {
+      const int64 middle = (first + last) / 2;
+      if (Columns<I>::padding(line[middle])) last = middle;
+      else first = middle + 1;
+    }
+    return first;
   }
   // Columns of row i that lead lie before this one.
   constexpr int64 end_of_head(int64 i, int64 mirrored) const {

@@ -6,9 +6,10 @@
 namespace diagsparse::cuda::matvec {
 
 struct NoRest {
-  // Adds what row i has to a sum, of column c: x is that column, `row` its stride.
+  // Adds what row i has to a sum, of column c: x is that column, `row` its stride. Of several threads that share the
+  // row each adds its part.
   template <class T, class V>
-  __device__ void add(int64, int64, T&, const V*, int64 = 1) const {}
+  __device__ void add(int64, int64, T&, const V*, int64, int = 0, int = 1) const {}
   // The same for the columns of a piece, from `column` on, which lie together.
   template <class T, int Width, class V>
   __device__ void add_piece(int64, int64, T (&)[Width], const Block<const V>&) const {}

@@ -77,6 +77,10 @@ __global__ void __launch_bounds__(kBlock, kBlocksFor<U, V>)
     if (inside) walk(some, [](const NearTerm&, int64) { return true; });
     else walk(some, [](const NearTerm& term, int64 row) { return term.holds(row); });
   }
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+    if (i + 32 * r < rows) rest.add(i + 32 * r, 0, sums[r], x, 1, Shared ? warp : 0, shares);
+  }
   if constexpr (Shared) {
     __shared__ Bits<T> parts[warps][32 * Rows];
 #pragma unroll
@@ -90,9 +94,7 @@ __global__ void __launch_bounds__(kBlock, kBlocksFor<U, V>)
   }
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
-    if (i + 32 * r >= rows) continue;
-    rest.add(i + 32 * r, 0, sums[r], x);
-    update.one(y + i + 32 * r, sums[r]);
+    if (i + 32 * r < rows) update.one(y + i + 32 * r, sums[r]);
   }
 }
 

@@ -40,14 +40,14 @@ struct RestRows {
   const T* sums;       // of their chunks, one column after another
   int64 chunk_count;
 
-  __device__ void add(int64 i, int64 c, T& sum, const V* x, int64 row = 1) const {
+  __device__ void add(int64 i, int64 c, T& sum, const V* x, int64 row, int part = 0, int parts = 1) const {
     T piece[1]{sum};
-    add_to<1>(i, c, piece, [&](int64 j, V(&out)[1]) { out[0] = load(x + j * row); });
+    add_to<1>(i, c, piece, part, parts, [&](int64 j, V(&out)[1]) { out[0] = load(x + j * row); });
     sum = piece[0];
   }
   template <int Width>
   __device__ void add_piece(int64 i, int64 column, T (&of_row)[Width], const Block<const V>& x) const {
-    add_to<Width>(i, column, of_row, [&](int64 j, V(&out)[Width]) {
+    add_to<Width>(i, column, of_row, 0, 1, [&](int64 j, V(&out)[Width]) {
       const uint4 piece = __ldg(reinterpret_cast<const uint4*>(x.data + j * x.row + column));
       memcpy(out, &piece, sizeof out);
     });
@@ -55,11 +55,11 @@ struct RestRows {
 
  private:
   template <int Width, class Fetch>
-  __device__ void add_to(int64 i, int64 column, T (&of_row)[Width], const Fetch& fetch) const {
+  __device__ void add_to(int64 i, int64 column, T (&of_row)[Width], int part, int parts, const Fetch& fetch) const {
     const int64 begin = a.indptr[i], end = a.indptr[i + 1];
-    if (end - begin > kLong) return add_chunks(i, column, of_row);
+    if (end - begin > kLong) return part == 0 ? add_chunks(i, column, of_row) : void();
 #pragma unroll 2
-    for (int64 e = begin; e < end; ++e) {
+    for (int64 e = begin + part; e < end; e += parts) {
       V of_x[Width];
       fetch(a.indices[e], of_x);
       const U value = conjugate_if(conj, a.value(e));

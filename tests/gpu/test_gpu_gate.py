@@ -30,7 +30,7 @@ def test_lines(format):
     for indices, words in (
         (ints(0, 4, 1, 2), ["indices[1]", "0 to 3"]), (ints(0, 3, -1, 2), ["indices[2]"]),
         (ints(0, 3, 2, 2), ["rise"]), (ints(0, 3, 2, 1), ["rise"]), (ints(3, 0, 1, 2), ["rise"]),
-        (ints(0, 3, 1), ["values hold 4", "3 values"]), (np.array([0, 3, 1, 2]), ["int64", "int32"]),
+        (ints(0, 3, 1), ["indices", "3 values", "expected 4"]), (np.array([0, 3, 1, 2]), ["int64", "int32"]),
     ):  # fmt: skip
         with raises(ValueError, f"{format}_array", *words):
             made(format, shape, values, indices, starts)
@@ -64,7 +64,7 @@ def test_pairs():
     for row, col, words in (
         (ints(0, 0, 3), ints(1, 3, 0), ["entry 2"]), (ints(0, -1, 2), ints(1, 3, 0), ["entry 1"]),
         (ints(0, 0, 2), ints(1, 4, 0), ["entry 1"]), (ints(0, 0, 2), ints(1, 1, 0), ["entry 1", "after"]),
-        (ints(2, 0, 0), ints(0, 1, 3), ["entry 1", "after"]), (ints(0, 0), ints(1, 3, 0), ["values hold 3", "2 values"]),
+        (ints(2, 0, 0), ints(0, 1, 3), ["entry 1", "after"]), (ints(0, 0), ints(1, 3, 0), ["row"]),
     ):  # fmt: skip
         with raises(ValueError, "coo_array", *words):
             made("coo", (3, 4), values, row, col)

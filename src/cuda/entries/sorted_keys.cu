@@ -28,6 +28,18 @@ void sort(Keys& keys, int bits) {
   keys = sorted;
 }
 
+template <class K>
+Sorted<K> sorted_by(const K* keys, const std::uint32_t* numbers, int64 count, int bits) {
+  const Sorted<K> made{allocate(count * sizeof(K)), allocate(4 * count)};
+  run("sort", [&](void* workspace, std::size_t& bytes) {
+    return cub::DeviceRadixSort::SortPairs(workspace, bytes, keys, static_cast<K*>(made.keys.get()), numbers,
+                                           static_cast<std::uint32_t*>(made.numbers.get()), count, 0, bits, stream());
+  });
+  return made;
+}
+template Sorted<std::uint32_t> sorted_by(const std::uint32_t*, const std::uint32_t*, int64, int);
+template Sorted<Key> sorted_by(const Key*, const std::uint32_t*, int64, int);
+
 void sort_keys(std::shared_ptr<void>& keys, int64 count, int bits) {
   if (count < 2) return;
   const std::shared_ptr<void> sorted = allocate(8 * count);

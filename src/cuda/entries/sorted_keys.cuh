@@ -22,6 +22,17 @@ struct Keys {
 
 void sort(Keys& keys, int bits = 64);                                     // by their lowest bits, stable
 int64 inclusive_sum(const std::int64_t* in, std::int64_t* out, int64 n);  // returns the last; waits for it
+
+// Keys of 32 or 64 bits in order, and with each the number that came with it.
+template <class K>
+struct Sorted {
+  std::shared_ptr<void> keys, numbers;
+
+  const K* key() const { return static_cast<const K*>(keys.get()); }
+  const std::uint32_t* number() const { return static_cast<const std::uint32_t*>(numbers.get()); }
+};
+template <class K>
+Sorted<K> sorted_by(const K* keys, const std::uint32_t* numbers, int64 count, int bits);
 void sort_keys(std::shared_ptr<void>& keys, int64 count, int bits);       // keys alone, by their lowest bits
 
 }  // namespace diagsparse::cuda

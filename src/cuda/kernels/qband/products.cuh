@@ -26,16 +26,21 @@ struct RestProduct {
 struct RestProductsOnDevice {
   const Span *a_spans, *b_spans;
   const std::int64_t *a_indptr, *b_indptr, *a_places, *b_places;
-  const std::int32_t *a_columns, *b_columns;
+  const std::int32_t *a_columns, *b_columns, *a_rows, *b_rows;  // of each entry
   int64 a_diagonals, b_diagonals, a_entries, b_entries, a_first, b_first, rows, inner, cols;
   const std::int64_t* ends;  // of As Bs: how many products there are up to the end of each entry of As
 
-  __device__ static int64 row_of(const std::int64_t* indptr, int64 rows, int64 e) {
-    return bisect(1, rows, [&](int64 i) { return indptr[i] <= e; }) - 1;
-  }
   __device__ int64 left_of(int64 e) const { return a_first + (a_places ? a_places[e] : e); }
   __device__ int64 right_of(int64 f) const { return b_first + (b_places ? b_places[f] : f); }
 
+  int64 parts[3];  // how many numbers each part has
+
+  // Product t of all.
+  __device__ RestProduct at(int64 t) const {
+    if (t < parts[0]) return sparse_by_bands(t);
+    t -= parts[0];
+    return t < parts[1] ? bands_by_sparse(t) : sparse_by_sparse(t - parts[1]);
+  }
   // Product t of these.
   template <Pairing Of>
   __device__ RestProduct at(int64 t) const {
@@ -49,19 +54,19 @@ struct RestProductsOnDevice {
     const int64 e = t / b_diagonals, k = a_columns[e];
     const Span s = b_spans[t % b_diagonals];
     const bool there = k >= s.row && k < s.row + s.length;
-    return {row_of(a_indptr, rows, e), k + s.offset, left_of(e), s.start + k - s.row, there};
+    return {a_rows[e], k + s.offset, left_of(e), s.start + k - s.row, there};
   }
   __device__ RestProduct bands_by_sparse(int64 t) const {
     const int64 f = t / a_diagonals;
     const Span s = a_spans[t % a_diagonals];
-    const int64 i = row_of(b_indptr, inner, f) - s.offset;
+    const int64 i = b_rows[f] - s.offset;
     const bool there = i >= s.row && i < s.row + s.length;
     return {i, b_columns[f], s.start + i - s.row, right_of(f), there};
   }
   __device__ RestProduct sparse_by_sparse(int64 t) const {
     const int64 e = bisect(0, a_entries, [&](int64 k) { return ends[k] <= t; });
     const int64 f = b_indptr[a_columns[e]] + t - (e == 0 ? 0 : ends[e - 1]);
-    return {row_of(a_indptr, rows, e), b_columns[f], left_of(e), right_of(f), true};
+    return {a_rows[e], b_columns[f], left_of(e), right_of(f), true};
   }
 };
 
@@ -69,21 +74,22 @@ class RestProducts {
  public:
   RestProducts(const QuasiBand& a, const QuasiBand& b);
 
-  int64 count(Pairing of) const { return parts_[static_cast<int>(of)]; }  // numbers of each part
-  int64 total() const { return parts_[0] + parts_[1] + parts_[2]; }
+  int64 count(Pairing of) const { return view_.parts[static_cast<int>(of)]; }
+  int64 total() const { return view_.parts[0] + view_.parts[1] + view_.parts[2]; }
   const RestProductsOnDevice& on_device() const { return view_; }
-  int64 nbytes() const { return a_spans_.nbytes() + b_spans_.nbytes() + ends_.nbytes(); }
+  int64 nbytes() const {
+    int64 n = 0;
+    visit([&](const Array& array) { n += array.nbytes(); });
+    return n;
+  }
   template <class F>
   void visit(const F& f) const {
-    f(a_spans_);
-    f(b_spans_);
-    f(ends_);
+    for (const Array* array : {&a_spans_, &b_spans_, &a_rows_, &b_rows_, &ends_}) f(*array);
   }
 
  private:
-  Array a_spans_, b_spans_, ends_;
+  Array a_spans_, b_spans_, a_rows_, b_rows_, ends_;
   std::shared_ptr<void> a_index_, b_index_;
-  int64 parts_[3];
   RestProductsOnDevice view_;
 };
 

@@ -17,20 +17,36 @@ __global__ void __launch_bounds__(kBlock)
   if (e < entries) counts[e] = indptr[columns[e] + 1] - indptr[columns[e]];
 }
 
-// Keys (row << bits | column), and past all others for numbers without a product.
-template <Pairing Of>
 __global__ void __launch_bounds__(kBlock)
-    write_products(const RestProductsOnDevice products, int64 count, int bits, Key* keys, int64* pairs) {
-  const int64 t = thread_index();
-  if (t >= count) return;
-  const RestProduct p = products.at<Of>(t);
-  keys[t] = static_cast<Key>(p.there ? p.row : products.rows) << bits | static_cast<Key>(p.there ? p.col : 0);
-  pairs[t] = static_cast<int64>(make_key(p.left, p.right));
+    write_rows(const std::int64_t* indptr, int64 rows, int64 entries, std::int32_t* of_entries) {
+  const int64 e = thread_index();
+  if (e >= entries) return;
+  of_entries[e] = static_cast<std::int32_t>(bisect(1, rows, [&](int64 i) { return indptr[i] <= e; }) - 1);
 }
 
-__global__ void __launch_bounds__(kBlock) mark_heads(const Key* keys, int64 count, std::int64_t* heads) {
+// Places (row << bits | column), and past all others for numbers without a product.
+template <class K>
+__global__ void __launch_bounds__(kBlock)
+    write_places(const RestProductsOnDevice products, int64 count, int bits, K* places, std::uint32_t* numbers) {
   const int64 t = thread_index();
-  if (t < count) heads[t] = t == 0 || keys[t] != keys[t - 1];
+  if (t >= count) return;
+  const RestProduct p = products.at(t);
+  places[t] = static_cast<K>(p.there ? p.row : products.rows) << bits | static_cast<K>(p.there ? p.col : 0);
+  numbers[t] = static_cast<std::uint32_t>(t);
+}
+
+__global__ void __launch_bounds__(kBlock)
+    write_pairs(const RestProductsOnDevice products, int64 count, const std::uint32_t* numbers, Key* pairs) {
+  const int64 t = thread_index();
+  if (t >= count) return;
+  const RestProduct p = products.at(numbers[t]);
+  pairs[t] = make_key(p.left, p.right);
+}
+
+template <class K>
+__global__ void __launch_bounds__(kBlock) mark_heads(const K* places, int64 count, std::int64_t* heads) {
+  const int64 t = thread_index();
+  if (t < count) heads[t] = t == 0 || places[t] != places[t - 1];
 }
 
 // The bands of C, as kernels look for them.
@@ -46,9 +62,10 @@ struct Bands {
 };
 
 // Of each sum: where its terms begin, and whether it lies beside the bands.
+template <class K>
 __global__ void __launch_bounds__(kBlock)
-    begin_sums(const Key* keys, const std::int64_t* heads, int64 count, int bits, const Bands bands,
-               std::int32_t* first, Key* places, std::int64_t* beside) {
+    begin_sums(const K* keys, const std::int64_t* heads, int64 count, int bits, const Bands bands, std::int32_t* first,
+               Key* places, std::int64_t* beside) {
   const int64 t = thread_index();
   if (t >= count || (t > 0 && keys[t] == keys[t - 1])) return;
   const int64 sum = heads[t] - 1;
@@ -81,24 +98,47 @@ int bits_of(int64 n) {
   return bits;
 }
 
-// All products, sorted by their places in C; those that are there.
-Keys sorted_products(const RestProducts& products, int bits) {
-  Keys all(products.total());
-  const RestProductsOnDevice& on = products.on_device();
-  int64 at = 0;
-  const auto write = [&](auto kernel, int64 count) {
-    launch("write products", kernel, blocks(count), dim3(kBlock), on, count, bits, all.key() + at, all.place() + at);
-    at += count;
-  };
-  write(write_products<Pairing::sparse_by_bands>, products.count(Pairing::sparse_by_bands));
-  write(write_products<Pairing::bands_by_sparse>, products.count(Pairing::bands_by_sparse));
-  write(write_products<Pairing::sparse_by_sparse>, products.count(Pairing::sparse_by_sparse));
-  sort(all, bits + bits_of(on.rows));
-  return all;
+template <class K>
+__global__ void __launch_bounds__(kBlock) find_end(const K* places, int64 count, K end, std::int64_t* found) {
+  if (thread_index() == 0) *found = bisect(0, count, [&](int64 t) { return places[t] < end; });
 }
 
-__global__ void __launch_bounds__(kBlock) find_end(const Key* keys, int64 count, Key end, std::int64_t* found) {
-  if (thread_index() == 0) *found = bisect(0, count, [&](int64 t) { return keys[t] < end; });
+// Where in C the sums are, and which products each has.
+struct Found {
+  std::shared_ptr<void> places;  // Key, of each sum
+  Array beside;                  // int64: of each sum how many up to it lie beside the bands
+  std::shared_ptr<RestOnGpu> work;
+};
+
+template <class K>
+Found find_sums(RestProducts products, int bits, const Bands bands) {
+  const RestProductsOnDevice on = products.on_device();
+  const int64 total = products.total();
+  const std::shared_ptr<void> memory = allocate(total * sizeof(K)), count_up = allocate(4 * total);
+  auto* places = static_cast<K*>(memory.get());
+  auto* numbers = static_cast<std::uint32_t*>(count_up.get());
+  launch("write places", write_places<K>, blocks(total), dim3(kBlock), on, total, bits, places, numbers);
+  const Sorted<K> sorted = sorted_by(places, numbers, total, bits + bits_of(on.rows));
+  const Scratch<std::int64_t> end(1);
+  launch("find end", find_end<K>, dim3(1), dim3(32), sorted.key(), total, static_cast<K>(on.rows) << bits, end.get());
+  const int64 terms = download(static_cast<const std::int64_t*>(end.get()), 1)[0];
+
+  Found found{nullptr, {}, std::make_shared<RestOnGpu>(std::move(products))};
+  RestOnGpu& work = *found.work;
+  work.sums = terms;
+  work.pairs = Array::empty(DType::u64, {terms});
+  launch("write pairs", write_pairs, blocks(terms), dim3(kBlock), on, terms, sorted.number(), work.pairs.as<Key>());
+  const Scratch<std::int64_t> heads(terms);
+  launch("mark heads", mark_heads<K>, blocks(terms), dim3(kBlock), sorted.key(), terms, heads.get());
+  work.count = inclusive_sum(heads.get(), heads.get(), terms);
+  work.first = Array::empty(DType::i32, {work.count + 1});
+  found.places = allocate(8 * work.count);
+  found.beside = Array::empty(DType::i64, {work.count});
+  launch("begin sums", begin_sums<K>, blocks(terms), dim3(kBlock), sorted.key(), heads.get(), terms, bits, bands,
+         work.first.as<std::int32_t>(), static_cast<Key*>(found.places.get()), found.beside.as<std::int64_t>());
+  rows::end_lists(work.first, terms);
+  work.many = rows::lists_with_many(work.first, work.count);
+  return found;
 }
 
 }  // namespace
@@ -111,28 +151,39 @@ RestProducts::RestProducts(const QuasiBand& a, const QuasiBand& b)
   auto* const ends = ends_.as<std::int64_t>();
   launch("count products", count_products, blocks(a.entries()), dim3(kBlock), of_a.indices, a.entries(), of_b.indptr,
          ends);
+  const auto rows_of_entries = [](const RowIndex& index, int64 rows, int64 entries) {
+    Array made = Array::empty(DType::i32, {entries});
+    launch("write rows", write_rows, blocks(entries), dim3(kBlock), index.indptr, rows, entries,
+           made.as<std::int32_t>());
+    return made;
+  };
+  a_rows_ = rows_of_entries(of_a, a.rows(), a.entries());
+  b_rows_ = rows_of_entries(of_b, b.rows(), b.entries());
   const auto diagonals_of = [](const Layout& layout) { return static_cast<int64>(layout.spans.size()); };
-  view_ = {a_spans_.as<const Span>(),
-           b_spans_.as<const Span>(),
-           of_a.indptr,
-           of_b.indptr,
-           of_a.places,
-           of_b.places,
-           of_a.indices,
-           of_b.indices,
-           diagonals_of(a.bands),
-           diagonals_of(b.bands),
-           a.entries(),
-           b.entries(),
-           a.rest_first,
-           b.rest_first,
-           a.rows(),
-           b.rows(),
-           b.cols(),
-           ends};
-  parts_[0] = checked_product(a.entries(), view_.b_diagonals);
-  parts_[1] = checked_product(b.entries(), view_.a_diagonals);
-  parts_[2] = inclusive_sum(ends, ends, a.entries());
+  view_ = {.a_spans = a_spans_.as<const Span>(),
+           .b_spans = b_spans_.as<const Span>(),
+           .a_indptr = of_a.indptr,
+           .b_indptr = of_b.indptr,
+           .a_places = of_a.places,
+           .b_places = of_b.places,
+           .a_columns = of_a.indices,
+           .b_columns = of_b.indices,
+           .a_rows = a_rows_.as<const std::int32_t>(),
+           .b_rows = b_rows_.as<const std::int32_t>(),
+           .a_diagonals = diagonals_of(a.bands),
+           .b_diagonals = diagonals_of(b.bands),
+           .a_entries = a.entries(),
+           .b_entries = b.entries(),
+           .a_first = a.rest_first,
+           .b_first = b.rest_first,
+           .rows = a.rows(),
+           .inner = b.rows(),
+           .cols = b.cols(),
+           .ends = ends,
+           .parts = {}};
+  view_.parts[0] = checked_product(a.entries(), view_.b_diagonals);
+  view_.parts[1] = checked_product(b.entries(), view_.a_diagonals);
+  view_.parts[2] = inclusive_sum(ends, ends, a.entries());
 }
 
 }  // namespace cuda::qband
@@ -140,51 +191,35 @@ RestProducts::RestProducts(const QuasiBand& a, const QuasiBand& b)
 RestOfProduct rest_of_product(const QuasiBand& a, const QuasiBand& b, const Layout& bands) {
   using namespace cuda;
   using namespace cuda::qband;
-  const auto work = std::make_shared<RestOnGpu>(RestProducts(a, b));
+  RestProducts products(a, b);
   constexpr int64 most = 0x7fffffff;
-  const auto values = [](const QuasiBand& x) { return x.rest_first + x.entries(); };
-  if (work->products.total() >= most || values(a) >= most || values(b) >= most) {
+  const int64 values = std::max(a.rest_first + a.entries(), b.rest_first + b.entries());
+  if (products.total() >= most || values >= most) {
     throw std::invalid_argument(
         "matmul: quasi-bands list fewer than 2^31 products beside those of the bands, and take "
         "fewer than 2^31 values; there are " +
-        std::to_string(work->products.total()) + " products, and " + std::to_string(std::max(values(a), values(b))) +
-        " values");
+        std::to_string(products.total()) + " products, and " + std::to_string(values) + " values");
   }
   const int64 rows = a.rows(), rest_first = bands.values_shape.size();
-  const int bits = bits_of(b.cols());
-  const Keys all = sorted_products(work->products, bits);
-  const Scratch<std::int64_t> end(1);
-  launch("find end", find_end, dim3(1), dim3(32), static_cast<const Key*>(all.key()), all.count,
-         static_cast<Key>(rows) << bits, end.get());
-  work->sums = download(static_cast<const std::int64_t*>(end.get()), 1)[0];
-  const int64 terms = work->sums;
-  const Scratch<std::int64_t> heads(terms);
-  launch("mark heads", mark_heads, blocks(terms), dim3(kBlock), static_cast<const Key*>(all.key()), terms, heads.get());
-  work->count = inclusive_sum(heads.get(), heads.get(), terms);
-
   const Array spans = upload(bands.spans);
   const Bands on_device{spans.as<const Span>(), static_cast<int64>(bands.spans.size())};
-  const Scratch<Key> places(work->count);
-  const Scratch<std::int64_t> beside(work->count);
-  work->first = Array::empty(DType::i32, {work->count + 1});
-  launch("begin sums", begin_sums, blocks(terms), dim3(kBlock), static_cast<const Key*>(all.key()), heads.get(), terms,
-         bits, on_device, work->first.as<std::int32_t>(), places.get(), beside.get());
-  rows::end_lists(work->first, terms);
-  const int64 count = inclusive_sum(beside.get(), beside.get(), work->count);
-
+  const int bits = bits_of(b.cols());
+  const bool few = bits + bits_of(rows) <= 32;
+  const Found found = few ? find_sums<std::uint32_t>(std::move(products), bits, on_device)
+                          : find_sums<Key>(std::move(products), bits, on_device);
+  RestOnGpu& work = *found.work;
+  auto* const beside = found.beside.as<std::int64_t>();
+  const int64 count = inclusive_sum(beside, beside, work.count);
   const Array row = Array::empty(DType::i32, {count}), col = Array::empty(DType::i32, {count});
   const Array indptr = Array::zeros(DType::i64, {rows + 1});
-  work->targets = Array::empty(DType::i64, {work->count});
-  launch("place sums", place_sums, blocks(work->count), dim3(kBlock), static_cast<const Key*>(places.get()),
-         beside.get(), work->count, bits, on_device, rest_first, work->targets.as<int64>(), row.as<std::int32_t>(),
+  work.targets = Array::empty(DType::i64, {work.count});
+  launch("place sums", place_sums, blocks(work.count), dim3(kBlock), static_cast<const Key*>(found.places.get()),
+         beside, work.count, bits, on_device, rest_first, work.targets.as<int64>(), row.as<std::int32_t>(),
          col.as<std::int32_t>(), reinterpret_cast<unsigned long long*>(indptr.as<std::int64_t>() + 1));
   inclusive_sum(indptr.as<std::int64_t>(), indptr.as<std::int64_t>(), rows + 1);
-  work->pairs = Array::empty(DType::u64, {terms});
-  copy_bytes(work->pairs.data, all.place(), 8 * terms);
-  work->many = rows::lists_with_many(work->first, work->count);
   CUDA_CALL(cudaStreamSynchronize(stream()));
   std::vector<Part> arrays{{"row", row}, {"col", col}, {"indptr", indptr}};
-  return {std::make_shared<const Indices>(coosr.name, rows, b.cols(), std::move(arrays), count), work};
+  return {std::make_shared<const Indices>(coosr.name, rows, b.cols(), std::move(arrays), count), found.work};
 }
 
 }  // namespace diagsparse

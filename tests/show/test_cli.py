@@ -146,6 +146,13 @@ def test_info_tells_structure_and_bytes(file):
     assert set(read["bytes"]) == set(ds.formats()) and read["nnz"] == 672
 
 
+def test_info_tells_the_bytes_of_the_layout_in_the_file(file):
+    for A in (ds.read(file).asformat("ellcsr", symmetry="symmetric"), ds.hm_array(ds.read(file), period="auto")):
+        ds.write("a.npz", A)
+        assert json.loads(call("info", "a.npz", "--json").stdout)["bytes"][A.format] == A.nbytes
+    assert "yes: fewer bytes than its nonzeros have" in call("info", "a.npz").stdout
+
+
 def test_convert_keeps_the_matrix(file, tmp_path):
     assert "<hm_array 144 x 144" in call("convert", file, "a.npz", "--format", "hm").stdout
     read = json.loads(call("convert", "a.npz", "b.mtx", "--json", "--out", tmp_path).stdout)

@@ -199,6 +199,8 @@ def _suits(format: str, nbytes: int | None, csr: int, nonzero: int) -> str:
     if FORMATS[format]._family != "diagonals":
         return "yes" if nbytes <= csr else f"no: {times}"
     if nbytes <= csr:
+        if nonzero > nbytes:
+            return "yes: fewer bytes than its nonzeros have"
         return f"yes: {nonzero / max(1, nbytes):.0%} of its bytes are nonzeros".replace("%", " %")
     return f"perhaps: {times}, but read in order" if nbytes < 1.5 * csr else f"no: {times}"
 

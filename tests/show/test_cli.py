@@ -197,6 +197,20 @@ def test_help_names_every_command():
     assert call("--version").stdout.startswith("diagsparse, version ")
 
 
+@pytest.mark.parametrize(("name", "words"), [
+    ("tables-000", ["figures 6 and 7", "a minute and a half"]),
+    ("tables-003", ["ten matrices of order 32768", "31 million"]),
+    ("row-formats", ["Seven matrices of 32768 to 4 million rows"]),
+    ("small-work", ["one thread", "two minutes"]),
+])  # fmt: skip
+def test_help_of_an_experiment_tells_what_it_measures(name, words):
+    for arguments in (["bench", name, "--help"], ["bench", "--quick", name, "-h"]):
+        out = " ".join(call(*arguments).stdout.split())
+        assert all(word in out for word in [*words, "--quick", "Usage:"]) and "NAME is a group" not in out
+    general = " ".join(call("bench", "--help").stdout.split())
+    assert "NAME is a group" in general and "Seven matrices" not in general
+
+
 # ---- bench --------------------------------------------------------------------------------------------------------
 @pytest.fixture
 def no_mkl(monkeypatch):

@@ -50,7 +50,8 @@ def compare(
     Parameters
     ----------
     A : sparse matrix (ours or SciPy's), or the path of a file that `diagsparse.read` reads
-        Integer and bool values become float64.
+        Integer and bool values become float64. A matrix of ours has its own layout in its own format, and the default
+        one in the others.
     formats : list of str, optional
         By default all of `diagsparse.formats()`. Those that cannot hold A, or would store far more than
         its nonzeros, are left out; the result says why.
@@ -89,7 +90,7 @@ def compare(
     place(device)
     names = _chosen("format", formats, list(FORMATS))
     ops = _chosen("operation", ops, list(TITLES))
-    csr, name = _csr(A, name)
+    csr, given, name = _csr(A, name)
     report, crowd = progress or measure.silent, measure.Crowd()
     base = array(csr, "csr", device=device)
     result = Comparison(
@@ -106,7 +107,7 @@ def compare(
     for i, format in enumerate(names):
         report(0.2 * i / len(names), f"convert to {format}")
         try:
-            held[format] = _convert(base, format, max_bytes)
+            held[format] = _convert(base, format, max_bytes, given)
         except (ValueError, MemoryError) as error:
             result.skipped.append(Skipped("convert", format, _reason(error, format)))
     there = {kernel: None for A, _ in held.values() for op in ops for kernel in A.kernels(op)}
@@ -130,8 +131,8 @@ def _chosen(what: str, given: Sequence[str] | None, known: list[str]) -> list[st
     return given
 
 
-def _csr(A: Any, name: str) -> tuple[Any, str]:
-    """Return A as SciPy's csr with values that the kernels take, and its name."""
+def _csr(A: Any, name: str) -> tuple[Any, SparseArray | None, str]:
+    """Return A as SciPy's csr with values that the kernels take, A itself where it has a layout, and its name."""
     if isinstance(A, (str, os.PathLike)):
         from .io import read_floats
 
@@ -149,13 +150,22 @@ def _csr(A: Any, name: str) -> tuple[Any, str]:
         raise ValueError(
             f"compare: {name or 'the matrix'} holds values that are NaN or infinite; no result can be checked"
         )
-    return csr, name
+    return csr, A if isinstance(A, SparseArray) and not A._op else None, name
 
 
 # ---- what suits ---------------------------------------------------------------------------------------------------
-def _convert(base: SparseArray, format: str, max_bytes: int | None) -> tuple[Any, float]:
-    """Return A in a format and the seconds that this takes (best of a few), or raise with the reason why not."""
-    _limit(convert_nbytes(base, format), base.nbytes, max_bytes, "would store", base.nnz * base.dtype.itemsize)
+def _convert(
+    base: SparseArray, format: str, max_bytes: int | None, given: SparseArray | None
+) -> tuple[Any, float]:  # fmt: skip
+    """Return A in a format and the seconds that this takes (best of a few), or raise with the reason why not.
+
+    In the format in which it was given it stays as it is.
+    """
+    itself = given if given is not None and given.format == format else None
+    nbytes = convert_nbytes(base, format) if itself is None else itself.nbytes
+    _limit(nbytes, base.nbytes, max_bytes, "would store", base.nnz * base.dtype.itemsize)
+    if itself is not None:
+        return itself.to(base.device), 0.0
     made, taken = base, [0.0]
     while format != base.format and sum(taken) < 0.05 and len(taken) < 4:
         start = time.perf_counter()

@@ -103,3 +103,10 @@ def test_parts_tell_the_block():
         ds.csb_array((values, row * 0 + 32, col, indptr), shape=A.shape)
     with raises(ValueError, "csb_array: local_row holds", "does not fit uint8"):
         ds.csb_array((values, row.astype(int) - 1, col, indptr), shape=A.shape)
+
+
+def test_blocks_of_256_need_more_than_128_entries_for_every_block_more():
+    for count, block in ((128, 512), (129, 256), (224, 256)):  # of a second block
+        places = np.arange(count) * 50
+        a = sp.coo_array((np.ones(count), (places // 400, places % 400)), shape=(28, 400))
+        assert ds.csb_array(a).block == block, count

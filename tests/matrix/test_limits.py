@@ -241,7 +241,9 @@ def test_room_to_spare_is_in_the_report():
     spare = np.concatenate([parts["indices"], np.full((2, 50), -1, np.int32)])
     A = ds.ell_array((np.ones(spare.shape), spare), shape=(50, 50))
     assert A.nbytes > made.nbytes
-    for B in (A, ds.ell_array(made, row_lengths=True), ds.hyb_array(made, width=1), ds.ellcsr_array(made, boundary=3)):
+    half = ds.ellcsr_array(made, symmetry="symmetric"), ds.hm_array(made, symmetry="symmetric", period=1)
+    wide = ds.ell_array(made, row_lengths=True), ds.hyb_array(made, width=1), ds.ellcsr_array(made, boundary=3)
+    for B in (A, *half, *wide):
         assert ds.memory_report(B)[B.format] == ds.forecast("convert", B, format=B.format).result_nbytes == B.nbytes
 
 

@@ -239,3 +239,27 @@ def test_the_gate(device):
         build(ell_indices=narrow, csr_indices=good["csr_indices"].astype(np.uint16))
     with raises(ValueError, "symmetric_columns", "exclude each other"):
         ds.ellcsr_array((*(good.get(key) for key in NAMES), *[good["symmetric_columns"]] * 2), shape=(30, 30))
+
+
+def test_the_drawing_of_the_page():
+    dense = np.array([[1.0, 5, 6, 7, 0], [5, 2, 8, 0, 9], [6, 8, 3, 10, 0], [7, 0, 10, 4, 0], [0, 9, 0, 0, 11]])
+    parts = ds.ellcsr_array(dense, symmetry="symmetric", boundary_column=2).parts()
+    leading = [[0, 0, 0, 0], [5, 0, 0, 0], [6, 8, 0, 0], [7, 0, 0, 0], [9, 0, 0, 0]]
+    assert parts["values"].tolist() == [*np.ravel(leading), 1, 2, 3, 10, 10, 4, 11]
+    assert parts["ell_indices"].tolist() == [
+        [-1] * 4,
+        [0, -1, -1, -1],
+        [0, 1, -1, -1],
+        [0, -1, -1, -1],
+        [1, -1, -1, -1],
+    ]
+    assert parts["csr_indices"].tolist() == [0, 1, 2, 3, 2, 3, 4]
+    assert parts["csr_indptr"].tolist() == [0, 1, 2, 4, 6, 7] and parts["symmetric_columns"].tolist() == [2]
+
+
+def test_values_of_a_hermitian_triangle_are_conjugated_in_their_mirror_images():
+    dense = np.array([[1, 2 - 1j, 0], [2 + 1j, 3, 4j], [0, -4j, 5]])
+    A = ds.ellcsr_array(dense, symmetry="hermitian", boundary_column=1)
+    assert np.array_equal((1j * A).toarray(), 1j * dense)
+    A.values *= 1j
+    assert A.toarray()[1, 0] == 1j * dense[1, 0] and A.toarray()[0, 1] == -1j * dense[0, 1]

@@ -146,6 +146,13 @@ def test_info_tells_structure_and_bytes(file):
     assert set(read["bytes"]) == set(ds.formats()) and read["nnz"] == 672
 
 
+def test_info_tells_the_bytes_of_the_layout_in_the_file(file):
+    for A in (ds.read(file).asformat("ellcsr", symmetry="symmetric"), ds.hm_array(ds.read(file), period="auto")):
+        ds.write("a.npz", A)
+        assert json.loads(call("info", "a.npz", "--json").stdout)["bytes"][A.format] == A.nbytes
+    assert "yes: fewer bytes than its nonzeros have" in call("info", "a.npz").stdout
+
+
 def test_convert_keeps_the_matrix(file, tmp_path):
     assert "<hm_array 144 x 144" in call("convert", file, "a.npz", "--format", "hm").stdout
     read = json.loads(call("convert", "a.npz", "b.mtx", "--json", "--out", tmp_path).stdout)
@@ -188,6 +195,20 @@ def test_help_names_every_command():
     out = call("--help").stdout
     assert all(name in out for name in ("demo", "compare", "info", "convert", "bench", "config"))
     assert call("--version").stdout.startswith("diagsparse, version ")
+
+
+@pytest.mark.parametrize(("name", "words"), [
+    ("tables-000", ["figures 6 and 7", "a minute and a half"]),
+    ("tables-003", ["ten matrices of order 32768", "31 million"]),
+    ("row-formats", ["Seven matrices of 32768 to 4 million rows"]),
+    ("small-work", ["one thread", "two minutes"]),
+])  # fmt: skip
+def test_help_of_an_experiment_tells_what_it_measures(name, words):
+    for arguments in (["bench", name, "--help"], ["bench", "--quick", name, "-h"]):
+        out = " ".join(call(*arguments).stdout.split())
+        assert all(word in out for word in [*words, "--quick", "Usage:"]) and "NAME is a group" not in out
+    general = " ".join(call("bench", "--help").stdout.split())
+    assert "NAME is a group" in general and "Seven matrices" not in general
 
 
 # ---- bench --------------------------------------------------------------------------------------------------------

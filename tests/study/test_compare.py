@@ -181,3 +181,21 @@ def test_progress_ends_at_one():
     compare(ds.gallery.tridiagonal(20), progress=lambda share, what: told.append((share, what)), **FAST)
     assert told[-1] == (1.0, "done") and all(-1e-9 <= share <= 1 + 1e-9 for share, _ in told)
     assert any(what == "C = A A: time scipy csr" for _, what in told)
+
+
+def test_a_layout_of_ours_takes_part_as_it_is(tmp_path):
+    S = ds.gallery.stencil(5, 12)
+    layouts = (
+        ds.sell_array(S, slice_height=4, sigma=100, row_lengths=True), ds.ellcsr_array(S, symmetry="symmetric"),
+        ds.hm_array(S, symmetry="symmetric"), ds.dia_array(S, dtype="float16"), ds.hyb_array(S, width=1),
+    )  # fmt: skip
+    for A in layouts:
+        ds.write(tmp_path / "a.npz", A)
+        default = ds.array(S, A.format)
+        assert A.nbytes != default.nbytes
+        for given in (A, tmp_path / "a.npz"):
+            result = compare(given, formats=[A.format, "csr"], ops=["matvec"], budget=0.01)
+            assert result.ok and [r.nbytes for r in result.rows if r.format == A.format] == [A.nbytes], A
+        result = compare(A.T, formats=[A.format], ops=["matvec"], budget=0.01)
+        assert result.ok
+    assert compare(layouts[1], formats=["ellcsr", "csr"], budget=0.01).ok

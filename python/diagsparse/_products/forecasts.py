@@ -92,7 +92,7 @@ def convert_nbytes(a: SparseArray, format: str) -> int:
 def _nbytes(a: SparseArray, cls: type[SparseArray], s: Summary) -> int:
     """Return the bytes of `a` in a format; in its own those that it has, which parts and options may have made more."""
     own = a.format == cls.format
-    if own and not a._packed and not a._op & 1:
+    if own and not a._op & 1:
         return a.nbytes
     return cls._forecast(s, **(a._layout() if own else {}))
 
@@ -108,10 +108,10 @@ def _format_for(a: SparseArray, format: str) -> type[SparseArray]:
 def memory_report(a: Any) -> dict[str, int | None]:
     """Return the bytes that `a` would take in every format (None where the format cannot hold it).
 
-    In its own format it takes what it takes, its options and any room that it has to spare included. Of a packed matrix
-    they are the bytes of the same matrix in full. Stored zeros of diagonals do not count where a format would drop
-    them. No matrix is made to find out, but for the rows, as csr, of a format that does not store them: they are
-    forecast.
+    In its own format these are `a.nbytes`: as it is laid out and packed, with any room that it has to spare. In the
+    others they are the bytes of the default layout, which stores a packed matrix in full. Stored zeros of diagonals do
+    not count where a format would drop them. No matrix is made to find out, but for the rows, as csr, of a format that
+    does not store them: they are forecast.
     """
     a = _sparse(a, "memory_report", "a")
     s = a._summary()

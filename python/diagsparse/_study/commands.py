@@ -99,7 +99,25 @@ def demo(terminal: Terminal, budget: float) -> bool:
     return bool(values["ok"])
 
 
-@main.command()
+class _Bench(click.Command):
+    """A command whose help is that of an experiment where one is named."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta["given"] = list(args)
+        return super().parse_args(ctx, args)
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        named = [module for name, module in experiments().items() if name in ctx.meta["given"]]
+        if not named:
+            return super().format_help_text(ctx, formatter)
+        for paragraph in (named[0].__doc__ or "").replace("`", "").strip().split("\n\n"):
+            formatter.write_paragraph()
+            with formatter.indentation():
+                formatter.write_text(paragraph)
+        return None
+
+
+@main.command(cls=_Bench)
 @click.argument("name", required=False)
 @click.option("--quick", is_flag=True, help="Small sizes, a few seconds: to see that it works.")
 @click.option("--dtype", type=click.Choice([t.name for t in VALUE_TYPES]), default="float64", help="Of all values.")
@@ -117,7 +135,7 @@ def bench(
     spmv, spmm, narrow, packed, chain, spgemm, syrk, random, small) or how their names start; by default all run. The
     name tables-000 runs the experiments of the paper that HM and CDM come from instead, tables-003 those of the paper
     that ellcsr comes from, row-formats all formats that store rows, small-work (on the CPU) small calls, plans and
-    every element-wise operation beside SciPy's.
+    every element-wise operation beside SciPy's. With --help after a name, what it measures and on which matrices.
     """
     from .. import plot
     from . import bench_cuda, plot_cuda, small_work
@@ -199,6 +217,8 @@ def _suits(format: str, nbytes: int | None, csr: int, nonzero: int) -> str:
     if FORMATS[format]._family != "diagonals":
         return "yes" if nbytes <= csr else f"no: {times}"
     if nbytes <= csr:
+        if nonzero > nbytes:
+            return "yes: fewer bytes than its nonzeros have"
         return f"yes: {nonzero / max(1, nbytes):.0%} of its bytes are nonzeros".replace("%", " %")
     return f"perhaps: {times}, but read in order" if nbytes < 1.5 * csr else f"no: {times}"
 

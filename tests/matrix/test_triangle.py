@@ -239,3 +239,14 @@ def test_the_gate(device):
         build(ell_indices=narrow, csr_indices=good["csr_indices"].astype(np.uint16))
     with raises(ValueError, "symmetric_columns", "exclude each other"):
         ds.ellcsr_array((*(good.get(key) for key in NAMES), *[good["symmetric_columns"]] * 2), shape=(30, 30))
+
+
+def test_values_without_the_symmetry(device):
+    """Values of the rest may be anything: copies store both triangles then."""
+    a = mirrored(30, "symmetric", share=0.5)
+    A = made(a, device, "symmetric", boundary_column=15)
+    values = host(A)["values"].copy()
+    values[-1] = np.nan
+    A.values = values
+    B = A.T.copy()
+    assert B.symmetry is None and np.array_equal(B.toarray(), A.T.toarray(), equal_nan=True)

@@ -103,3 +103,10 @@ def test_parts_tell_the_block():
         ds.csb_array((values, row * 0 + 32, col, indptr), shape=A.shape)
     with raises(ValueError, "csb_array: local_row holds", "does not fit uint8"):
         ds.csb_array((values, row.astype(int) - 1, col, indptr), shape=A.shape)
+
+
+@pytest.mark.parametrize("block", [0, 1, 3, -4, 131072])
+def test_blocks_that_the_core_refuses(block):
+    csr = ds.csr_array(np.eye(5))
+    with raises(ValueError, "csb_array", str(block), "power of two"):
+        csr._core.convert(csr._matrix, 0, "csb", {"block": block})

@@ -37,7 +37,10 @@ def sizes(a, item):
 
 
 def draw(case, dense, mask):
-    """Return parts for the constructor, cut after some entries of each row or before a column."""
+    """Return parts for the constructor, cut after some entries of each row or before a column, or of one triangle."""
+    mirror = case.chance(0.5) and mirror_of(dense, mask)
+    if mirror:
+        return triangle(case, dense, mask, mirror)
     place = np.cumsum(mask, axis=1) - 1
     if case.chance(0.5):
         leading = mask & (place < case.pick([0, 1, 2, 5]))
@@ -58,3 +61,32 @@ def draw(case, dense, mask):
         short.shorten(part, dtype, dense.shape[1])[0] for part, dtype in ((indices, leads), (columns, rests))
     )
     return (parts[0], *short_parts, pointers), {}
+
+
+def mirror_of(dense, mask):
+    """Return the part that says so of a matrix that is symmetric or Hermitian, else None."""
+    if mask.shape[0] != mask.shape[1] or not (mask == mask.T).all():
+        return None
+    for name, image in (("symmetric_columns", dense.T), ("hermitian_columns", dense.conj().T)):
+        if np.array_equal(dense, image):
+            return name
+    return None
+
+
+def triangle(case, dense, mask, mirror):
+    """Return parts where what leads stands for its mirror image too, in any order."""
+    m = len(dense)
+    before = case.between(0, m)
+    i, j = np.indices(mask.shape)
+    leading = mask & (j < np.minimum(i, before))
+    width = int(leading.sum(axis=1).max(initial=0)) + case.pick([0, 0, 2])
+    values = np.full((m, width), case.pick([np.nan, 7, 0]), dense.dtype)
+    indices = np.full(values.shape, -1, np.int32)
+    for row in range(m):
+        columns = case.rng.permutation(np.flatnonzero(leading[row]))
+        indices[row, : len(columns)], values[row, : len(columns)] = columns, dense[row, columns]
+    rest, columns, pointers = layouts.compressed(dense, mask & ((i == j) | (np.minimum(i, j) >= before)), False)
+    if case.chance(0.5) and m < 2**16:
+        indices, columns = (short.shorten(part, np.uint16, m)[0] for part in (indices, columns))
+    mirrored = [None, np.array([before])] if mirror == "hermitian_columns" else [np.array([before])]
+    return (np.concatenate([values.ravel(), rest]), indices, columns, pointers, None, None, *mirrored), {}

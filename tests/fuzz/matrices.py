@@ -108,6 +108,10 @@ def draw(
             values.reshape(-1)[case.rng.integers(0, values.size, 3)] = case.pick([np.nan, np.inf, -np.inf])
         exact = np.where(mask, values, 0).astype(dtype)
         format = case.pick([f for f in formats or ds.formats() if f != "cdm" or shape[0] == shape[1]])
+        if format == "ellcsr" and shape[0] == shape[1] and case.chance(0.3):  # of which one triangle may be stored
+            below, mask = np.tril(exact), np.tril(mask) | np.tril(mask).T
+            image = below.conj().T if case.chance(0.5) else below.T
+            exact = np.where(np.tri(len(exact), dtype=bool), below, image)
         made = _built(case, format, exact, mask)
     return _viewed(case, made, op)
 

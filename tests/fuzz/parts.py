@@ -14,6 +14,15 @@ from fuzz.surviving import survive
 
 BLOCK = 50  # cases that share a child
 LABELS = {"dia": "offsets", "hm": "offsets", "cdm": "rows"}
+LAYOUTS: dict[str, list[dict[str, Any]]] = {  # of formats with parts that may be missing
+    "ell": [{"row_lengths": True}, {"column_bits": 8}, {"column_bits": 16, "row_lengths": True}],
+    "sell": [{"sigma": 8}, {"row_lengths": True, "slice_height": 2}, {"column_bits": 8, "sigma": 4}],
+    "ellcsr": [
+        {"column_bits": 8}, {"column_bits": 16, "boundary_column": 3}, {"symmetry": "symmetric"},
+        {"symmetry": "hermitian", "boundary_column": 4}, {"symmetry": "symmetric", "column_bits": 16},
+    ],
+    "hyb": [{"width": 2}],
+}  # fmt: skip
 
 
 def prepare(plan: Any) -> None:
@@ -61,11 +70,15 @@ def entries(case: Case) -> None:
     """The parts of formats of index arrays, those of csr, csc and coo as SciPy has them, in both of the ways."""
     A = good(case, case.pick([f for f in ds.formats() if f not in LABELS]))
     stored = A.parts()
-    given = [stored[name].copy() for name in ("values", *A._structure)]
+    given = [part if part is None else part.copy() for part in map(stored.get, ("values", *A._structure, *A._optional))]
+    while given[-1] is None:
+        del given[-1]
     shape = A.shape
     for _ in range(case.pick([1, 1, 2])):
         which = case.between(0, len(given))
-        if which < len(given) and isinstance(given[which], np.ndarray):
+        if which < len(given) and given[which] is None:
+            given[which] = case.pick([given[0], np.arange(np.size(given[0])), np.array([case.between(-1, 12)])])
+        elif which < len(given) and isinstance(given[which], np.ndarray):
             given[which] = damage.array(case, given[which])
         else:
             shape = damage.shape(case, A.shape)
@@ -108,6 +121,11 @@ def good(case: Case, format: str) -> Any:
     mask = np.isin(np.subtract.outer(np.arange(m), np.arange(n)), case.some(range(1 - n, m), 4))
     dense = np.where(mask, numbers(case, (m, n), dtype), 0).astype(dtype)
     options = {}
+    if format not in LABELS and case.chance(0.5):
+        options = case.pick(LAYOUTS.get(format, [{}]))
+        if "symmetry" in options:
+            dense = np.tril(dense[: min(m, n), : min(m, n)])
+            dense = dense + (dense.conj().T if options["symmetry"] == "hermitian" else dense.T)
     if format in LABELS and case.chance(0.3):
         if m == n and case.chance(0.6):
             dense = dense + dense.T
@@ -116,7 +134,7 @@ def good(case: Case, format: str) -> Any:
             dense = sum((case.between(1, 9) * np.eye(m, n, k, dtype) for k in (0, 2, -1)), np.zeros((m, n), dtype))
             options["period"] = case.pick([1, 2])
     A = getattr(ds, f"{format}_array")(dense if case.chance(0.5) else sp.csr_array(dense), **options)
-    return A.astype(case.pick(NARROW)) if options and case.chance(0.3) and dtype.kind == "f" else A
+    return A.astype(case.pick(NARROW)) if options and format in LABELS and case.chance(0.3) and dtype.kind == "f" else A
 
 
 def shown(parts: list[Any]) -> str:

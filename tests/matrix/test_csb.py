@@ -110,3 +110,10 @@ def test_blocks_of_256_need_more_than_128_entries_for_every_block_more():
         places = np.arange(count) * 50
         a = sp.coo_array((np.ones(count), (places // 400, places % 400)), shape=(28, 400))
         assert ds.csb_array(a).block == block, count
+
+
+@pytest.mark.parametrize("block", [0, 1, 3, -4, 131072])
+def test_blocks_that_the_core_refuses(block):
+    csr = ds.csr_array(np.eye(5))
+    with raises(ValueError, "csb_array", str(block), "power of two"):
+        csr._core.convert(csr._matrix, 0, "csb", {"block": block})

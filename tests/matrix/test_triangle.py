@@ -263,3 +263,14 @@ def test_values_of_a_hermitian_triangle_are_conjugated_in_their_mirror_images():
     assert np.array_equal((1j * A).toarray(), 1j * dense)
     A.values *= 1j
     assert A.toarray()[1, 0] == 1j * dense[1, 0] and A.toarray()[0, 1] == -1j * dense[0, 1]
+
+
+def test_values_without_the_symmetry(device):
+    """Values of the rest may be anything: copies store both triangles then."""
+    a = mirrored(30, "symmetric", share=0.5)
+    A = made(a, device, "symmetric", boundary_column=15)
+    values = host(A)["values"].copy()
+    values[-1] = np.nan
+    A.values = values
+    B = A.T.copy()
+    assert B.symmetry is None and np.array_equal(B.toarray(), A.T.toarray(), equal_nan=True)

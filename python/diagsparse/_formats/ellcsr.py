@@ -142,7 +142,8 @@ class ellcsr_array(short.ShortColumns):
         return self._laid_out_as(csr, self._layout(), max_bytes, csr.nbytes)  # type: ignore[return-value]
 
     def _again(self, csr: SparseArray) -> SparseArray:
-        if not self._packed:
+        # New values may have broken the symmetry: in the rest, or what is no number.
+        if not self._packed or not csr._core.symmetries(csr._matrix) & self._matrix.symmetry:
             return super()._again(csr)
         mirror = {"symmetry": self._matrix.symmetry, "boundary_column": self._mirrored_columns()}
         return self._laid_out_as(csr, self._layout() | mirror)

@@ -132,8 +132,8 @@ void check_members(const Matrix& all) {
 void check_matrix(const Matrix& m) {
   const Format& format = format_of(m.format);
   check_shape(format.name, m.rows, m.cols);
-  check_values(m, m.structure->values_shape);
   if (format.check) format.check(m);
+  check_values(m, m.structure->values_shape);
   check_main_diagonal(m);
 }
 

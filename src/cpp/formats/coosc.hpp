@@ -5,8 +5,8 @@
 //     | 9  2  6  .  . |          values = [ 1 9 5 2 10 6 3 11 7 4 8 ]
 //     | . 10  3  7  . |          indptr = [ 0   2     5     8   10 11 ]
 //     | .  . 11  4  8 |
-//                                A[row[e], col[e]] = values[e]; column j has the entries from indptr[j] to indptr[j +
-//                                1]
+//                                A[row[e], col[e]] = values[e]; column j has the entries
+//                                from indptr[j] to indptr[j + 1]
 //
 // row, col: int32 (nnz; so m, n < 2^31), indptr: int64 (n + 1), values: T (nnz).
 // Bytes: nnz (sizeof(T) + 8) + 8 (n + 1).

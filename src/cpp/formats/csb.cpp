@@ -41,8 +41,12 @@ void check(const Matrix& m) {
 }
 
 Matrix from_csr(const Matrix& csr, const Format&, const Options& options) {
-  const int64 count = Blocks::of(csr.rows, csr.cols, option(options, "block")).count();  // which Python chooses by the bytes
-  return csb_from_rows(csr, *blocks_counted(csr.rows, csr.cols, count));
+  const int64 size = option(options, "block");  // which Python chooses by the bytes
+  if (size < kSmallest || size > kLargest || (size & (size - 1)) != 0) {
+    throw std::invalid_argument("csb_array: blocks of " + std::to_string(size) +
+                                " rows, expected a power of two from 2 to 65536");
+  }
+  return csb_from_rows(csr, *blocks_counted(csr.rows, csr.cols, Blocks::of(csr.rows, csr.cols, size).count()));
 }
 
 }  // namespace

@@ -118,6 +118,7 @@ void check(const Matrix& given) {
   check_shape(ellcsr, given.rows, given.cols);
   check_mirror(given);
   check_types(given);
+  check_values(given, given.structure->values_shape);  // they are put in order with their columns
   const int64 mirrored = mirrored_columns(given);
   const Matrix m = has_mirror(given) ? undealt(lengthened(given)) : lengthened(given);
   const Array& rest = m.index("csr_indices");

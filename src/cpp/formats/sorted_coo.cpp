@@ -1,5 +1,7 @@
 #include "formats/sorted_coo.hpp"
 
+#include <string_view>
+
 #include "core/backend.hpp"
 #include "core/convert.hpp"
 #include "core/gate.hpp"
@@ -12,7 +14,7 @@ namespace diagsparse {
 
 namespace {
 
-bool by_column(const char* format) { return format == coosc.name; }
+bool by_column(std::string_view format) { return format == coosc.name; }
 
 // The names of the array that counts lines, and of the one that says where in its line an entry lies.
 const char* line_of(const char* format) { return by_column(format) ? "col" : "row"; }

@@ -64,9 +64,8 @@ class Run<N, AnyIndex> {
 
 // Kernel "row" of y = alpha op(A) x + beta y.
 // op = N: slices with equal work on each thread; of a slice 8 rows at a time, in the common case 32 or 16, their sums
-// in registers, one
-//         entry of each after the other, as they lie. A row is summed in the order of its entries, from zero, up to its
-//         padding.
+//         in registers, one entry of each after the other, as they lie. A row is summed in the order of its entries,
+//         from zero, up to its padding.
 // op = T: kernels/scatter.hpp, slice by slice.
 template <class U, class V>
 struct SellMatvec {

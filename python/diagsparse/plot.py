@@ -150,6 +150,7 @@ _MARKS_OF = {  # label: colour, marker
     "hm": (BLUE, "o"), "dia": (SKY, "s"), "cdm": (GREEN, "^"), "csr": (PURPLE, "D"), "csc": (PURPLE, "v"),
     "coo": (PURPLE, "."), "ell": (GREEN, "P"), "hyb": (GREEN, "X"), "sell": (GREEN, "p"),
     "jds": (GREEN, "*"), "ellcsr": (GREEN, "D"), "coosr": (PURPLE, "1"), "coosc": (PURPLE, "2"), "csb": (PURPLE, "P"),
+    "qband": (SKY, "D"),
     "hm planned": (ORANGE, "*"),
     "hm sequential": (BLUE, "x"), "SciPy dia": (GREY, "s"), "SciPy csr": (GREY, "D"), "MKL csr": (YELLOW, "D"),
 }  # fmt: skip

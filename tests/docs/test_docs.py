@@ -153,10 +153,11 @@ def drawn(text):
 def sizes(A):
     """Return what the letters of the pages stand for."""
     parts = A.parts()
-    labels = len(parts.get("offsets", parts.get("rows", ())))
+    labels = len(parts.get("offsets", parts.get("rows", parts.get("dia_offsets", ()))))
     m, n = A.shape
     more = {"width": A.width} if hasattr(A, "width") else {}
     more |= {"rest": A.coo.nnz} if hasattr(A, "coo") else {}
+    more |= {"rest": A.rest.nnz} if hasattr(A, "rest") else {}
     more |= {"rest": A.csr_indices.size} if hasattr(A, "csr_indices") else {}
     if hasattr(A, "slice_height"):
         more |= {"C": A.slice_height, "places": A.values.size, "slices": len(A.slice_indptr) - 1}

@@ -190,7 +190,7 @@ def test_count_nonzero_and_eliminate_zeros(format):
             if format in DIAGONAL:
                 empty = [k for k in A.offsets if not A.diagonal(k).any()]
                 assert not empty or format == "cdm", f"{name}: diagonals {empty} are zero"
-            else:
+            elif format != "qband":  # whose bands hold zeros too
                 assert A.nnz == np.count_nonzero(dense), name
     A = ds.array(sp.csr_array(matrix("banded 9")), format).copy()
     A.values[...] = 0

@@ -15,8 +15,9 @@ from .sell import sell_array
 from .jds import jds_array
 from .csb import csb_array
 from .ellcsr import ellcsr_array
+from .qband import qband_array
 
 __all__ = [
     "cdm_array", "coo_array", "coosc_array", "coosr_array", "csb_array", "csc_array", "csr_array", "dia_array",
-    "ell_array", "ellcsr_array", "hm_array", "hyb_array", "jds_array", "sell_array",
+    "ell_array", "ellcsr_array", "hm_array", "hyb_array", "jds_array", "qband_array", "sell_array",
 ]  # fmt: skip

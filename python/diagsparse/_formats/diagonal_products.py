@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from .._matrix.base import SparseArray
+from .._matrix.convert import convert
 from .._matrix.registry import COMMON
 from .._places import memory
 from .._places.backend import CPU
@@ -26,6 +27,7 @@ class DiagonalProducts:
     """Sparse products of matrices of diagonals; mixed into their class."""
 
     _format: ClassVar[str]
+    _family: ClassVar[str]
 
     @classmethod
     def _as_factor(cls, a: SparseArray, planned: SparseArray, packed: bool) -> SparseArray:
@@ -70,6 +72,7 @@ class DiagonalProducts:
         shape = self.shape[0], pairs[0][1].shape[1]
         extra: set[int] = set()  # the diagonals of C beside those of the first product
         if c is not None:
+            c = c if c._family == self._family else convert(c, c._for_diagonals().format)
             c = c if triangle is None else c._triangle(triangle, who)
             extra.update(c._occupied().tolist())
         for a, b in pairs:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
+
+import numpy as np
 
 SYMMETRIES = (None, "symmetric", "hermitian")  # at the numbers that the C++ core has for them
 
@@ -75,3 +77,35 @@ def power_of_two(largest: int) -> Check:
         return number
 
     return checked
+
+
+def share(value: Any, who: str) -> float:
+    """Return a number from 0 to 1."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise TypeError(f"{who}={value!r}: expected a number")
+    if not 0 <= (number := float(value)) <= 1:
+        raise ValueError(f"{who}={value}: expected a share from 0 to 1")
+    return number
+
+
+def word(*words: str) -> Callable[[Any, str], str]:
+    """Return what checks for one of these words."""
+
+    def checked(value: Any, who: str) -> str:
+        if not isinstance(value, str) or value not in words:
+            raise ValueError(f"{who}={value!r}: expected {' or '.join(repr(each) for each in words)}")
+        return value
+
+    return checked
+
+
+def whole_numbers(value: Any, who: str) -> list[int]:
+    """Return different whole numbers, ascending."""
+    given = np.asarray(value)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise TypeError(f"{who}={value!r}: expected whole numbers")
+    numbers: list[int] = np.unique(given.astype(np.int64)).tolist()
+    if len(numbers) < given.size:
+        twice = next(number for number in numbers if np.count_nonzero(given == number) > 1)
+        raise ValueError(f"{who}: {twice} is given more than once")
+    return numbers

@@ -37,7 +37,7 @@ class Family(Forecasts):
     ] = {}  # what options of the constructor say of parts that are as `parts` has them
     _two_dimensional: ClassVar[tuple[str, ...]] = ()  # the parts that have two dimensions, the values among them
     _padded = _several = False  # whether some values lie in no place, never read; whether it is several matrices in one
-    _options: ClassVar[dict[str, Callable[[Any, str], int | None]]] = {}  # of the layout: name, and what checks a value
+    _options: ClassVar[dict[str, Callable[[Any, str], Any]]] = {}  # of the layout: name, and what checks a value
     _packs: ClassVar[bool] = False  # whether it may be packed: one triangle, one period, 16-bit values
     _batched: ClassVar[bool] = False  # whether matrices of one layout make a batch
     _by_column: ClassVar[bool] = False  # whether drawings are coloured by column
@@ -83,7 +83,11 @@ class Family(Forecasts):
 
     def _again(self: SparseArray, csr: SparseArray) -> SparseArray:
         """Return this matrix, which is in csr, in its own layout."""
-        return self._like(csr)
+        return self._from_csr(csr, None, **self._kept())
+
+    def _kept(self: SparseArray) -> dict[str, Any]:
+        """Return the options of the layout of this view laid out anew; what is made of it may have others."""
+        return self._layout()
 
     def _layout(self: SparseArray) -> dict[str, int]:
         """Return the options of the layout that this matrix has, and that its copies keep."""

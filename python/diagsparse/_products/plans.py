@@ -137,7 +137,7 @@ class MatmulPlan:
 
         size = self.dtype.itemsize
         return Summary(
-            self.shape, size, self._plan.stored, offsets=lambda: full()._occupied(),
+            self.shape, size, self._plan.stored, offsets=lambda: full()._occupied(), fill=lambda: full()._fill(),
             row_lengths=lambda: full()._row_lengths(), leading=lambda **limits: full()._leading_entries(**limits),
             slices=lambda *cut: full()._places_in_slices(*cut),
         )  # fmt: skip

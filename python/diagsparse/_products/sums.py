@@ -133,7 +133,6 @@ def sum_of_products(
     pairs = [(a.astype(dtype, copy=False), b.astype(dtype, copy=False)) for a, b in pairs]
     first, beta = pairs[0][0], beta or 0
     if work != COMMON:
-        c = c if c is None or c._family == first._family else convert(c, c._for_diagonals().format)
         made = first._sum_of_products(who, pairs, c, alpha, beta, triangle, work, kernel, out, max_bytes)
         return convert(made, format)
     if out is not None:

@@ -1,0 +1,81 @@
+"""Why a quasi-band matrix has the bands that it has: the bytes of this choice beside those of others."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from .._matrix.summary import Summary
+from .._places.memory import human
+from .._show import columns
+from . import bands
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One choice of diagonals for the bands."""
+
+    properties: bands.BandProperties
+    bands_nbytes: int  # of the bands
+    rest_nbytes: int  # of the entries beside them, in coosr
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the matrix."""
+        return self.bands_nbytes + self.rest_nbytes
+
+
+@dataclass(frozen=True)
+class PartitionReport:
+    """The choices of diagonals that a matrix could have, by name; lines by `str()`, plain values by `to_dict()`."""
+
+    choices: dict[str, Choice]
+    rows: int
+    pays_from: int  # entries from which a diagonal takes fewer bytes in the bands
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, ready for JSON."""
+        return {
+            "rows": self.rows,
+            "pays_from": self.pays_from,
+            "choices": {
+                name: asdict(choice.properties)
+                | {"bands_nbytes": choice.bands_nbytes, "rest_nbytes": choice.rest_nbytes, "nbytes": choice.nbytes}
+                for name, choice in self.choices.items()
+            },
+        }
+
+    def __str__(self) -> str:
+        cells = [["partition", "bands", "diagonals", "full", "hold", "bytes of bands", "of the rest", "in all"]]
+        for name, choice in self.choices.items():
+            found = choice.properties
+            counts = [str(found.band_count), str(found.diagonal_count)]
+            shares = [f"{share:.1f} %" for share in (found.band_occupancy, found.band_percentage)]
+            sizes = [human(size) for size in (choice.bands_nbytes, choice.rest_nbytes, choice.nbytes)]
+            cells.append([name, *counts, *shares, *sizes])
+        told = f"A diagonal takes fewer bytes in the bands from {self.pays_from} entries on, of {self.rows} rows."
+        return "\n".join([*columns.columns(cells, "<" + ">" * 7), told])
+
+
+def report(s: Summary, chosen: bands.Offsets) -> PartitionReport:
+    """Return the report of a matrix with this choice."""
+    rows, item = s.shape[0], s.itemsize
+    row_nbytes = rows * item + 8  # of a diagonal
+    choices = {
+        "this one": chosen,
+        "bytes": bands.by_bytes(rows, item, s.offsets, s.fill),
+        "paper": bands.by_occupancy(rows, s.offsets, s.fill),
+        "no bands": np.zeros(0, np.int64),
+        "every diagonal": s.offsets,
+    }
+    made = {
+        name: Choice(
+            bands.properties(s.shape, s.offsets, s.fill, offsets),
+            len(offsets) * row_nbytes,
+            (s.entries - bands.entries_on(offsets, s.offsets, s.fill)) * (item + 8) + 8 * (rows + 1),
+        )
+        for name, offsets in choices.items()
+    }
+    return PartitionReport(made, rows, row_nbytes // (item + 8) + 1)

@@ -1,0 +1,247 @@
+"""Quasi-band matrices: bands of diagonals, and a remainder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._matrix.base import SparseArray
+from .._matrix.convert import convert
+from .._matrix.forecasts import sorting
+from .._matrix.registry import COMMON, FORMATS
+from .._matrix.summary import Summary, diagonal_length
+from .._places.backend import Place
+from .._products.plans import MatmulPlan
+from .._show.display import diagonals
+from . import partition
+from .bands import BAND_OCC, DIA_OCC, Offsets, by_bytes, by_occupancy, entries_on, lengths
+from .format import Format
+from .options import share, whole_numbers, word
+
+_THRESHOLDS = {"dia_occ": DIA_OCC, "band_occ": BAND_OCC}
+
+
+class qband_array(Format):
+    """Bands of nearly full diagonals in dia, the rest in coosr: two matrices over one array of values.
+
+    Parameters
+    ----------
+    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or the parts
+        The parts are ``(values, dia_offsets, coosr_row, coosr_col, coosr_indptr)``: values of shape (D m + rest,),
+        those of `dia` diagonal by diagonal, row aligned, then those of `coosr`; dia_offsets of shape (D,); coosr_row
+        and coosr_col of shape (rest,), row by row; coosr_indptr of shape (m + 1,), where each row of them begins.
+        Values are shared, the rest is copied.
+    shape : tuple, optional
+        Needed with the parts.
+    dtype, copy, device, max_bytes
+        As for `csr_array`.
+    partition : {"bytes", "paper"}, default "bytes"
+        Which diagonals go to the bands. ``"bytes"``: those that take fewer bytes there, that is with more than
+        ``(m itemsize + 8) / (itemsize + 8)`` entries; no other choice takes fewer bytes. ``"paper"``: the fullest
+        diagonal with more than ``dia_occ m`` entries starts a band; it takes its neighbours on the left and on the
+        right in turns, while it holds more than ``band_occ m`` entries for each of its diagonals; so do the diagonals
+        that are left.
+    dia_occ, band_occ : float, optional
+        The thresholds of the paper, 0.5 and 0.4; either of them asks for its partition.
+    offsets : list of int, optional
+        The diagonals of the bands, in place of a partition. Matrices that are made of this one (`A + B`) choose theirs
+        anew, by bytes; a transposed copy keeps its diagonals.
+
+    Raises
+    ------
+    ValueError, TypeError, MemoryError
+        For options that contradict each other, diagonals outside of the matrix, parts that do not fit each other, more
+        bytes than there are.
+
+    Notes
+    -----
+    Bytes: ``D (m itemsize + 8) + rest (itemsize + 8) + 8 (m + 1)`` for D diagonals. `nnz` counts all places on these
+    diagonals that lie in the matrix, and the rest. Zeros on a diagonal are dropped on the way to other formats.
+
+    Vooturi and Kothapalli, "Parallel Algorithm for Quasi-Band Matrix-Matrix Multiplication" (2016).
+
+    Examples
+    --------
+    >>> import diagsparse as ds
+    >>> A = ds.qband_array(ds.gallery.quasi_band(1000, 2.0, band_count=1, seed=0))
+    >>> A.bands.offsets.size, A.rest.nnz
+    (25, 1000)
+    """
+
+    format = "qband"
+    _structure = ("dia_offsets", "coosr_row", "coosr_col", "coosr_indptr")
+    _padded = _several = _own_products = True
+    _options = {"partition": word("bytes", "paper"), "dia_occ": share, "band_occ": share, "offsets": whole_numbers}
+
+    # ---- parts ------------------------------------------------------------------------------------
+    @property
+    def bands(self) -> SparseArray:
+        """The diagonals of the bands in dia, over their part of the values."""
+        return self._child(0)
+
+    @property
+    def rest(self) -> SparseArray:
+        """What lies beside the bands in coosr, over its part of the values."""
+        return self._child(1)
+
+    @property
+    def offsets(self) -> np.ndarray:
+        """The offsets of the bands' diagonals: as stored; of a view, those of the view."""
+        return self.bands.offsets  # type: ignore[attr-defined,no-any-return]
+
+    @property
+    def dia_offsets(self) -> Any:
+        """Offset of every diagonal of the bands, int64 (D,), zero-copy."""
+        return self.parts()["dia_offsets"]
+
+    @property
+    def coosr_row(self) -> Any:
+        """Row of every entry of the rest, int32 (rest,), zero-copy."""
+        return self.parts()["coosr_row"]
+
+    @property
+    def coosr_col(self) -> Any:
+        """Column of every entry of the rest, int32 (rest,), zero-copy."""
+        return self.parts()["coosr_col"]
+
+    @property
+    def coosr_indptr(self) -> Any:
+        """Where the rest of each row begins, int64 (m + 1,), zero-copy."""
+        return self.parts()["coosr_indptr"]
+
+    def report(self) -> partition.PartitionReport:
+        """Return the bytes of this choice of diagonals beside those of others, and the paper's properties of each.
+
+        Returns
+        -------
+        PartitionReport
+            A table by `str()`, plain values by ``to_dict()``. Its choices are ``"this one"``, ``"bytes"``, ``"paper"``
+            (with the paper's thresholds), ``"no bands"`` and ``"every diagonal"``.
+
+        Examples
+        --------
+        >>> import diagsparse as ds
+        >>> A = ds.qband_array(ds.gallery.quasi_band(1000, 2.0, band_count=1, seed=0))
+        >>> found = A.report()
+        >>> found.pays_from, found.choices["this one"].nbytes == A.nbytes
+        (501, True)
+        """
+        return partition.report(self._summary(), np.sort(self.offsets))
+
+    def _child(self, number: int) -> SparseArray:
+        return self._wrap(self._matrix.children()[number], self._op)
+
+    def _told(self) -> str:
+        return f"{diagonals(self.offsets)}, {self.rest.nnz} beside them, "
+
+    @classmethod
+    def _index_type(cls, name: str, shape: tuple[int, int], given: dict[str, Any]) -> np.dtype:
+        return np.dtype(np.int64) if name == "dia_offsets" else super()._index_type(name, shape, given)
+
+    # ---- what is in both of them ------------------------------------------------------------------
+    def _kept(self) -> dict[str, Any]:
+        return {"offsets": sorted(self.offsets.tolist())}
+
+    def eliminate_zeros(self) -> None:
+        """Drop the stored zeros of the rest, and the diagonals that hold nothing but zeros, in place."""
+        csr = self._to_csr().copy()
+        csr.eliminate_zeros()
+        kept = np.intersect1d(self.offsets, csr._occupied()).tolist()
+        self._matrix, self._op = self._from_csr(csr, None, offsets=kept)._matrix, 0  # type: ignore[arg-type]
+
+    def count_nonzero(self) -> int:
+        """Count the stored values that are not zero."""
+        return self.bands.count_nonzero() + self.rest.count_nonzero()
+
+    def diagonal(self, k: int = 0) -> np.ndarray:
+        """Return a copy of diagonal `k` (0: the main one) in NumPy, of its true length; zeros where none is stored."""
+        return (self.bands if k in self.offsets else self.rest).diagonal(k)
+
+    def _entries(self) -> int:
+        return self.bands.count_nonzero() + self.rest.nnz  # zeros on diagonals are dropped on the way
+
+    # ---- products ---------------------------------------------------------------------------------
+    @classmethod
+    def _as_factor(cls, a: SparseArray, planned: SparseArray, packed: bool) -> SparseArray:
+        return a
+
+    @classmethod
+    def _planned(
+        cls,
+        a: SparseArray,
+        b: SparseArray,
+        kernel: str,
+        max_bytes: int | None,
+        triangle: int,
+        extra: Any,
+        repeated: bool,
+    ) -> tuple[Any, SparseArray, SparseArray]:
+        plan = a._core.plan_matmul(a._matrix, a._op, b._matrix, b._op, cls._format, kernel, repeated=repeated)
+        return plan, a, b
+
+    def _sum_of_products(
+        self, who: str, pairs: list[tuple[SparseArray, SparseArray]], c: SparseArray | None, alpha: complex,
+        beta: complex, triangle: str | None, work: str, kernel: str | None, out: SparseArray | None,
+        max_bytes: int | None,
+    ) -> SparseArray:  # fmt: skip
+        if out is not None:
+            raise ValueError(f"{who}: out= together with C is for the diagonal formats")
+        total, *others = (convert(MatmulPlan(a, b, work, kernel, max_bytes)(alpha=alpha), COMMON) for a, b in pairs)
+        for other in others:
+            total = total._added(other, 1, 1)
+        if c is not None and beta != 0:
+            total = total._added(convert(c, COMMON).astype(self.dtype, copy=False), 1, beta)
+        return total if triangle is None else total._triangle(triangle, who)
+
+    # ---- which diagonals, and what that takes -----------------------------------------------------
+    @classmethod
+    def _completed(cls, s: Summary, options: dict[str, Any]) -> dict[str, Any]:
+        who, given = cls.__name__, options.get("offsets")
+        if given is not None:
+            if len(options) > 1:
+                raise ValueError(f"{who}: offsets and {', '.join(o for o in options if o != 'offsets')}: expected one")
+            if outside := [k for k in given if not diagonal_length(s.shape, k)]:
+                raise ValueError(f"{who}: offset {outside[0]} is outside a {s.shape[0]} x {s.shape[1]} matrix")
+            return options
+        thresholds = {name: options[name] for name in _THRESHOLDS if name in options}
+        which = options.get("partition", "paper" if thresholds else "bytes")
+        if which == "bytes" and thresholds:
+            told = ", ".join(f"{name}={value}" for name, value in thresholds.items())
+            raise ValueError(f'{who}: partition="bytes" and {told}: expected partition="paper" with thresholds')
+        if which == "bytes":
+            return {"offsets": by_bytes(s.shape[0], s.itemsize, s.offsets, s.fill).tolist()}
+        return {"offsets": by_occupancy(s.shape[0], s.offsets, s.fill, **thresholds).tolist()}
+
+    @classmethod
+    def _shares(cls, s: Summary, **options: Any) -> tuple[Offsets, int]:
+        """Return the diagonals of the bands, and how many entries are the rest."""
+        chosen = np.array(cls._completed(s, options)["offsets"], np.int64)
+        return chosen, s.entries - entries_on(chosen, s.offsets, s.fill)
+
+    @classmethod
+    def _forecast(cls, s: Summary, **options: Any) -> int:
+        chosen, rest = cls._shares(s, **options)
+        m = s.shape[0]
+        return len(chosen) * (m * s.itemsize + 8) + rest * (s.itemsize + 8) + 8 * (m + 1)
+
+    @classmethod
+    def _count(cls, s: Summary) -> int:
+        chosen, rest = cls._shares(s)
+        return int(lengths(s.shape, chosen).sum()) + rest
+
+    @classmethod
+    def _bound(cls, s: Summary, **options: Any) -> int:
+        return super()._bound(s, **options) + len(options.get("offsets", ())) * (s.shape[0] * s.itemsize + 8)
+
+    @classmethod
+    def _from_csr_beside(cls, s: Summary, place: Place, **options: Any) -> int:
+        # Both are made with values of their own before they share an array; the rest is rows at first.
+        chosen, rest = cls._shares(s, **options)
+        values = (len(chosen) * s.shape[0] + rest) * s.itemsize
+        return 8 * (s.shape[0] + 1) + max(values, sorting(rest, s.itemsize, place)) + 4 * rest
+
+    def _to_csr_beside(self, s: Summary) -> int:
+        # Both as rows, which are merged.
+        rows = FORMATS[COMMON]._forecast(s) + 8 * (s.shape[0] + 1)
+        return rows + sorting(s.entries, s.itemsize, self._place)

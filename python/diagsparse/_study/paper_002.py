@@ -1,0 +1,212 @@
+"""The experiments of the paper that qband comes from, on this machine: `diagsparse bench tables-002`.
+
+Vooturi and Kothapalli, "Parallel Algorithm for Quasi-Band Matrix-Matrix Multiplication", 2016: products C = A A of the
+matrices in its tables 2 and 3, and of synthetic ones of order 16000 (experiments 1 to 3: how full the bands are, how
+full the matrix is, and where the remainder lies). The paper's matrices are read where the folder DIAGSPARSE_MATRICES
+has them; in their place stand matrices of the same rows, nonzeros, bands and diagonals. On a CPU orders are a quarter
+of the paper's. Beyond the paper: double precision, and products with vectors.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import gallery, measure
+from .._formats import bands
+from .._gallery import quasi
+from .._matrix.base import SparseArray
+from .._matrix.construct import array
+from .._places.backend import CPU, Place
+from .._products.products import plan_matmul, plan_matvec
+from ..io import read_floats
+from ..measure import Progress
+from . import gpu_peers, paper_runs, peers
+from .exactness import MatvecCheck, error_over_bound, rounding, vector
+from .paper_002_tables import PLANNED, SEGMENTS, TABLES, VECTOR, Printed, markdown, plot_bench, text
+from .paper_runs import Contender, seconds_on
+
+__all__ = ["NAME", "markdown", "plot_bench", "run", "text"]
+
+NAME = "tables-002"
+ORDER = 16_000
+DTYPES = ("float32", "float64")
+MUCH = 8  #: times the bytes of csr: dia is left out
+_SEARCHES = 10**8  #: of the paper's algorithm on a CPU, at most
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One matrix: of the paper's tables, or a synthetic one with these properties."""
+
+    source: str
+    what: str
+    printed: Printed | None = None
+    options: dict[str, Any] = field(default_factory=dict)  #: of the gallery
+
+    def make(self, scale: float) -> tuple[Any, np.ndarray, bool]:
+        """Return the matrix, its bands' diagonals, and whether it stands in for one that is not here."""
+        if self.printed is None:
+            a = gallery.quasi_band(round(ORDER * scale), seed=0, **self.options)
+            return a, _by_bytes(a), False
+        folder = os.environ.get("DIAGSPARSE_MATRICES")
+        if scale == 1 and folder and (path := Path(folder, f"{self.what}.mtx.gz")).exists():
+            a = read_floats(path).to_scipy("csr")
+            return a, _by_bytes(a), False
+        return (*stand_in(self.printed, scale), True)
+
+
+def _by_bytes(a: Any) -> np.ndarray:
+    s = array(a, "csr")._summary()
+    return bands.by_bytes(s.shape[0], s.itemsize, s.offsets, s.fill)
+
+
+def stand_in(printed: Printed, scale: float) -> tuple[Any, np.ndarray]:
+    """Return a matrix of the paper's rows, nonzeros, bands and diagonals, and its bands: equally far apart."""
+    n = max(4 * printed.diagonals, round(printed.rows * scale))
+    count, diagonals = printed.bands, printed.diagonals
+    pairs = count * (count * count - 1) / 6  # the sum of distances, where neighbours lie 1 apart
+    apart = printed.spread / 100 * n / pairs if printed.spread and pairs else n / (4 * count)
+    widths = np.diff(np.arange(count + 1) * diagonals // count)
+    apart = max(apart, int(widths.max()) + 1)
+    starts = np.rint((np.arange(count) - (count - 1) / 2) * apart).astype(int) - widths // 2
+    offsets = np.concatenate([start + np.arange(width) for start, width in zip(starts, widths, strict=True)])
+    places = int(bands.lengths((n, n), offsets).sum())
+    inside = min(places, round((printed.nnz - printed.outside) * n / printed.rows))
+    outside = round(printed.outside * n / printed.rows)
+    rng = np.random.default_rng(0)
+    return quasi.on_bands(n, offsets, inside, outside, "random", np.dtype(np.float64), rng), offsets
+
+
+def experiments(quick: bool) -> Iterator[Experiment]:
+    """Yield the tables and the sweeps; few of them where it is to be quick."""
+    for source, printed in TABLES.items():
+        for one in printed[:2] if quick else printed:
+            yield Experiment(source, one.name, one)
+    shares = (80, 95) if quick else (50, 60, 70, 80, 85, 90, 95, 99)
+    for layout in ("random", "row_block", "column_block"):
+        for share in shares:
+            yield Experiment("experiment 3", f"{layout}, {share} %", None, {"band_percentage": share, "layout": layout})
+    for occupancy in (60,) if quick else (50, 60, 70, 80, 90, 100):
+        yield Experiment("experiment 1", f"{occupancy} % full", None, {"band_occupancy": occupancy})
+    for nnz in (1.0,) if quick else (0.1, 0.25, 0.5, 1.0):
+        yield Experiment("experiment 2", f"{nnz} % nonzeros", None, {"nnz_percentage": nnz})
+
+
+def run(*, device: str = "cuda", quick: bool = False, progress: Progress | None = None) -> dict[str, Any]:
+    """Run the experiments and return a report as plain values.
+
+    Parameters
+    ----------
+    device : str
+        ``"cuda"``, ``"cuda:1"``, ..., or ``"cpu"``.
+    quick : bool
+        Small matrices, to see that it works; the figures mean little.
+    progress : callable, optional
+        Receives the share that is done, and what is being done.
+
+    Returns
+    -------
+    dict
+        ``experiment``, ``hardware``, ``versions``, ``date``, ``ok`` and ``rows``: a dict for each matrix and precision
+        with the ``properties`` of its bands, ``times`` (column: seconds, None where it failed), ``failed`` (column:
+        why), and ``stages`` (of one product in qband: seconds).
+    """
+    scale = 0.03 if quick else 0.25 if device == "cpu" else 1.0
+    rows = (
+        (f"{e.source}: {e.what}, {dtype}", partial(_run, e, scale, dtype))
+        for e in experiments(quick)
+        for dtype in DTYPES
+    )
+    return paper_runs.run(NAME, rows, device=device, quick=quick, progress=progress)
+
+
+def _run(experiment: Experiment, scale: float, dtype: str, where: Place) -> dict[str, Any]:
+    a, offsets, stands_in = experiment.make(scale)
+    a = a.astype(dtype)
+    csr = array(a, "csr", device=where.name)
+    s = csr._summary()
+    row: dict[str, Any] = {
+        "source": experiment.source, "what": experiment.what, "stands_in": stands_in, "dtype": dtype,
+        "n": a.shape[0], "nnz": a.nnz, "options": experiment.options,
+        "paper": asdict(experiment.printed) if experiment.printed else None,
+        "properties": asdict(bands.properties(s.shape, s.offsets, s.fill, offsets)),
+    }  # fmt: skip
+    q = csr.asformat("qband", offsets=offsets)
+    paper_runs.fill(row, _products(a, csr, q, where), _SampledSquare(a))
+    x = vector(a.shape[1], a.dtype)
+    check_vector = MatvecCheck(a, x)
+    paper_runs.fill(row, _vectors(a, csr, q, x, where), lambda y: check_vector(where.host(y)))
+    row["stages"] = {} if PLANNED in row["failed"] else q.matmul(q, profile=True)[1]
+    return row
+
+
+class _SampledSquare:
+    """Check of C = A A on a sample of rows: the largest error over its bound, at most 1."""
+
+    def __init__(self, a: Any) -> None:
+        some = np.random.default_rng(2).integers(0, a.shape[0], 30)
+        self._rows = np.unique(np.concatenate(([0, a.shape[0] - 1], some)))
+        wide = a.astype(np.float64)
+        rows = wide[self._rows]
+        self._expected = (rows @ wide).toarray()
+        terms = int(np.diff(a.indptr).max(initial=0))
+        self._bound = rounding(terms, a.dtype) * (abs(rows) @ abs(wide)).toarray()
+
+    def __call__(self, C: Any) -> float:
+        """Return the largest error of a matrix of ours, SciPy's or CuPy's, over its bound."""
+        host = C.to_scipy("csr") if isinstance(C, SparseArray) else C.get() if hasattr(C, "get") else C
+        return error_over_bound(host.tocsr()[self._rows].toarray(), self._expected, self._bound)
+
+
+def _products(a: Any, csr: SparseArray, q: SparseArray, where: Place) -> Iterator[Contender]:
+    seconds = seconds_on(where, budget=0.1, samples=7)
+
+    def planned(A: SparseArray, kernel: str = "") -> tuple[Callable[[], Any], Any]:
+        plan = plan_matmul(A, A, kernel=kernel or None)
+        C = plan()
+        return partial(plan, out=C), C
+
+    def whole(A: Any) -> tuple[Callable[[], Any], Any]:
+        return lambda: A @ A, A @ A
+
+    yield PLANNED, partial(planned, q), seconds
+    yield "qband", partial(whole, q), seconds
+    if where is not CPU or q.rest.nnz * len(q.offsets) <= _SEARCHES:  # type: ignore[attr-defined]
+        yield SEGMENTS, partial(planned, q, "segments"), seconds
+    yield "csr planned", partial(planned, csr), seconds
+    yield "csr", partial(whole, csr), seconds
+    if where is not CPU:
+        yield "cuSPARSE", partial(planned, csr, "cusparse"), seconds
+        if gpu_peers.cupy() is not None:
+            yield "CuPy csr", lambda: whole(csr.to_cupy("csr")), seconds
+        return
+    theirs = measure.csr32(a)
+    yield "SciPy csr", partial(whole, theirs), seconds
+    if mkl := peers.mkl():
+        product = partial(mkl.dot_product_mkl, theirs, theirs)
+        yield "MKL csr", lambda: (product, product()), seconds
+
+
+def _vectors(a: Any, csr: SparseArray, q: SparseArray, x: np.ndarray, where: Place) -> Iterator[Contender]:
+    seconds = seconds_on(where, budget=0.05, samples=9)
+    there = x if where is CPU else where.core.from_host(x, where.index)
+
+    def planned(A: SparseArray) -> tuple[Callable[[], Any], Any]:
+        plan = plan_matvec(A)
+        y = plan(there)
+        return partial(plan, there, out=y), y
+
+    yield f"qband{VECTOR}", partial(planned, q), seconds
+    yield f"csr{VECTOR}", partial(planned, csr), seconds
+    if len(csr._summary().offsets) * a.shape[0] * a.dtype.itemsize <= MUCH * csr.nbytes:
+        yield f"dia{VECTOR}", lambda: planned(csr.asformat("dia")), seconds
+    if where is CPU:
+        theirs = measure.csr32(a)
+        yield f"SciPy csr{VECTOR}", lambda: (partial(theirs.__matmul__, x), theirs @ x), seconds

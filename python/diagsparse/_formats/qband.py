@@ -154,10 +154,6 @@ class qband_array(Format):
         """Count the stored values that are not zero."""
         return self.bands.count_nonzero() + self.rest.count_nonzero()
 
-    def diagonal(self, k: int = 0) -> np.ndarray:
-        """Return a copy of diagonal `k` (0: the main one) in NumPy, of its true length; zeros where none is stored."""
-        return (self.bands if k in self.offsets else self.rest).diagonal(k)
-
     def _entries(self) -> int:
         return self.bands.count_nonzero() + self.rest.nnz  # zeros on diagonals are dropped on the way
 

@@ -41,7 +41,7 @@ void bind_class(py::module_& m) {
       .def_property_readonly("offsets",
                              [](const Plan& p) {
                                std::vector<int64> out;
-                               if (const auto* c = dynamic_cast<const Layout*>(p.c.get()))
+                               if (const Layout* c = diagonals_of(*p.c))
                                  for (const Span& s : c->spans) out.push_back(s.offset);
                                return out;
                              })

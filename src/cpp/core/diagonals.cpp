@@ -63,6 +63,13 @@ void Layout::clear_padding(Array& values) const {
   fill_zero(values.data, gaps);
 }
 
+const Layout* diagonals_of(const Structure& structure) {
+  if (const auto* several = dynamic_cast<const Several*>(&structure)) {
+    return diagonals_of(*several->children().front().structure);
+  }
+  return dynamic_cast<const Layout*>(&structure);
+}
+
 std::vector<Span> spans_of(const Layout& layout, Op op) {
   if (layout.packing) throw std::logic_error(std::string(layout.format) + ": a packed layout was read as a full one");
   return packed_spans_of(layout, op);

@@ -17,12 +17,13 @@ RowsOfRest turned(const Indices& rest) {
   const auto* col = rest.at("col").as<std::int32_t>();
   const int64 count = rest.stored();
   RowsOfRest made{Array::zeros(DType::i64, {rest.cols + 1}), Array::empty(DType::i32, {count}),
-                  Array::empty(DType::i64, {count})};
+                  Array::empty(DType::i32, {count}), Array::empty(DType::i64, {count})};
   auto* const next = made.indptr.as<int64>();
   for (int64 e = 0; e < count; ++e) ++next[col[e] + 1];
   for (int64 j = 0; j < rest.cols; ++j) next[j + 1] += next[j];
   for (int64 e = 0; e < count; ++e) {
     const int64 to = next[col[e]]++;
+    made.rows.as<std::int32_t>()[to] = col[e];
     made.columns.as<std::int32_t>()[to] = row[e];
     made.order.as<int64>()[to] = e;
   }
@@ -46,7 +47,7 @@ class RestFinder {
         b_(*rows_of_rest(b)),
         cols_(b.cols()),
         inner_(b.rows()),
-        bands_(bands.spans) {}
+        bands_(strips_of(bands.spans)) {}
 
   // Rows [begin, end); beside[i + 1] and onto[i + 1] become the counts of row i.
   Found find(int64 begin, int64 end, int64* beside, int64* onto) const {
@@ -58,7 +59,7 @@ class RestFinder {
       columns.clear();
       row.move_to(columns);
       const std::size_t before = found.beside.size(), before_onto = found.onto.size();
-      for (const std::int32_t j : columns) (bands_.find(j - i) < 0 ? found.beside : found.onto).push_back(j);
+      split(i, columns, found);
       beside[i + 1] = static_cast<int64>(found.beside.size() - before);
       onto[i + 1] = static_cast<int64>(found.onto.size() - before_onto);
     }
@@ -66,6 +67,19 @@ class RestFinder {
   }
 
  private:
+  // Ascending columns of row i to those on the bands of C and those beside them, from strip to strip.
+  void split(int64 i, const std::vector<std::int32_t>& columns, Found& found) const {
+    auto next = columns.begin();
+    for (const Strip& strip : bands_) {
+      const auto on = std::find_if(next, columns.end(), [&](std::int32_t j) { return j - i >= strip.low; });
+      found.beside.insert(found.beside.end(), next, on);
+      next = std::find_if(on, columns.end(), [&](std::int32_t j) { return j - i > strip.high; });
+      found.onto.insert(found.onto.end(), on, next);
+      if (next == columns.end()) return;
+    }
+    found.beside.insert(found.beside.end(), next, columns.end());
+  }
+
   int64 insert(int64 i, ColumnSet& row) const {
     int64 products = 0;
     const auto insert_rows = [&](int64 first, int64 last) {  // of Bs
@@ -89,7 +103,7 @@ class RestFinder {
   const Operand left_, right_;
   const RowsOfRest &a_, &b_;
   const int64 cols_, inner_;
-  const ByOffset bands_;
+  const std::vector<Strip> bands_;
 };
 
 Array pointers_from_counts(Array counts) {
@@ -108,7 +122,7 @@ Array copied(const std::vector<std::int32_t>& from, Array to, int64 first) {
 std::shared_ptr<const RowsOfRest> rows_of_rest(const QuasiBand& a) {
   return a.rest.kept().get<RowsOfRest>(a.op.transposed ? "columns of the rest" : "rows of the rest", [&] {
     if (a.op.transposed) return std::make_shared<RowsOfRest>(turned(a.rest));
-    return std::make_shared<RowsOfRest>(RowsOfRest{a.rest.at("indptr"), a.rest.at("col"), {}});
+    return std::make_shared<RowsOfRest>(RowsOfRest{a.rest.at("indptr"), a.rest.at("row"), a.rest.at("col"), {}});
   });
 }
 

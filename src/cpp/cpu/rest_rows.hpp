@@ -5,12 +5,13 @@
 
 namespace diagsparse {
 
-// The rows of the rest of op(A): entry e has column columns[e] and is entry place(e) of the rest of A.
+// The rows of the rest of op(A): entry e lies in rows[e] and columns[e], and is entry place(e) of the rest of A.
 struct RowsOfRest {
-  Array indptr, columns;
+  Array indptr, rows, columns;
   Array order;  // int64; empty where entries lie in this order already
 
   const int64* pointers() const { return indptr.as<int64>(); }
+  const std::int32_t* row() const { return rows.as<std::int32_t>(); }
   const std::int32_t* column() const { return columns.as<std::int32_t>(); }
   int64 place(int64 e) const { return order.data ? order.as<int64>()[e] : e; }
 };

@@ -11,7 +11,7 @@
 // the rest lies on a diagonal of the bands. An element of these diagonals that is not stored elsewhere is zero.
 // dia_offsets: int64 (D), coosr_row, coosr_col: int32 (rest), coosr_indptr: int64 (m + 1), values: T (D m + rest).
 // Bytes: D (m sizeof(T) + 8) + rest (sizeof(T) + 8) + 8 (m + 1). The diagonals are an option.
-// Vooturi and Kothapalli, "Efficient Sparse Matrix Matrix Multiplication of Quasi-band Matrices" (2016).
+// Vooturi and Kothapalli, "Parallel Algorithm for Quasi-Band Matrix-Matrix Multiplication" (2016).
 #pragma once
 
 #include "core/format.hpp"

@@ -73,8 +73,9 @@ struct RestByRows {
       const auto [low, high] = columns_of(work, to, begin, end);
       if (low > high) return;
       std::vector<T> room(high - low + 1);
+      std::vector<U> of_band(a.bands.spans.size());  // what a strip has in a row
       for (int64 i = begin; i < end; ++i) {
-        add_row(i, plan.cols, of_b.rows(), a, b, rows, room.data() - low);
+        add_row(i, plan.cols, of_b.rows(), a, b, rows, of_band.data(), room.data() - low);
         take_row(i, work, to, alpha, beta, room.data() - low);
       }
     });
@@ -96,7 +97,7 @@ struct RestByRows {
   }
 
   static void add_row(int64 i, int64 cols, int64 inner, const QuasiBandValues<U>& a, const QuasiBandValues<V>& b,
-                      const BandRows<V>& rows, T* sums) {
+                      const BandRows<V>& rows, U* of_band, T* sums) {
     for (int64 e = a.begin(i); e < a.begin(i + 1); ++e) {
       const int64 k = a.column(e);
       const U u = a.entry(e);
@@ -106,12 +107,13 @@ struct RestByRows {
       for (int64 f = b.begin(k); f < b.begin(k + 1); ++f) sums[b.column(f)] += multiply(u, b.entry(f));
     }
     for_each_crossed(a.bands.strips, i, inner, [&](const Strip& strip, int64 first, int64 last) {
+      const int64 begin = b.begin(i + first), end = b.begin(i + last);
+      if (begin == end) return;
       for (int64 offset = first; offset < last; ++offset) {
-        const int64 f = b.begin(i + offset), end = b.begin(i + offset + 1);
-        if (f == end) continue;
-        const U u = a.band(strip.number + offset - strip.low, i);
-        for (int64 g = f; g < end; ++g) sums[b.column(g)] += multiply(u, b.entry(g));
+        of_band[offset - first] = a.band(strip.number + offset - strip.low, i);
       }
+      const U* const of_row = of_band - (i + first);
+      for (int64 f = begin; f < end; ++f) sums[b.column(f)] += multiply(of_row[b.row(f)], b.entry(f));
     });
   }
 

@@ -28,6 +28,7 @@ struct QuasiBandValues {
 
   U band(int64 diagonal, int64 i) const { return conjugate_if(conj, band_values[row_0[diagonal] + i]); }
   U entry(int64 e) const { return conjugate_if(conj, rest_values[rest.place(e)]); }
+  int64 row(int64 e) const { return rest.row()[e]; }
   int64 column(int64 e) const { return rest.column()[e]; }
   int64 begin(int64 i) const { return rest.pointers()[i]; }
 };

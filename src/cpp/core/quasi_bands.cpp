@@ -11,13 +11,12 @@ namespace {
 
 const std::vector<Several::Child>& children(const Structure& s) { return dynamic_cast<const Several&>(s).children(); }
 
-// The bands of a matrix, over their part of its values.
+}  // namespace
+
 Matrix bands_of(const Matrix& m) {
   const Several::Child& child = children(*m.structure)[0];
   return {child.structure, m.values.slice(child.first, child.structure->values_shape)};
 }
-
-}  // namespace
 
 QuasiBand::QuasiBand(const Structure& structure, Op op)
     : bands(layout_of(children(structure)[0].structure)),
@@ -39,7 +38,8 @@ Plan plan_quasi_bands(const Format& format, const Matrix& a, Op op_a, const Matr
   Request of_bands;
   of_bands.format = dia.name;
   work->bands = plan_matmul(bands_of(a), op_a, bands_of(b), op_b, of_bands);
-  RestOfProduct rest = rest_of_product({*a.structure, op_a}, {*b.structure, op_b}, layout_of(work->bands.c));
+  RestOfProduct rest =
+      rest_of_product({*a.structure, op_a}, {*b.structure, op_b}, layout_of(work->bands.c), item_size(plan.dtype));
   work->rest = std::move(rest.work);
   plan.c = std::make_shared<const Several>(format.name, std::vector<StructurePtr>{work->bands.c, rest.structure});
   plan.work = work;

@@ -25,12 +25,12 @@ struct QuasiBand {
 };
 
 // What each device finds out for its kernels: the coosr structure of what the rest of the product has beside the
-// diagonals of `bands`, and what adds it up.
+// diagonals of `bands`, and what adds it up. Values of C take `item` bytes.
 struct RestOfProduct {
   StructurePtr structure;
   std::shared_ptr<const Work> work;
 };
-RestOfProduct rest_of_product(const QuasiBand& a, const QuasiBand& b, const Layout& bands);
+RestOfProduct rest_of_product(const QuasiBand& a, const QuasiBand& b, const Layout& bands, int64 item);
 
 struct QuasiBandWork : Work {
   Plan bands;                        // of Ab Bb
@@ -43,7 +43,15 @@ inline const QuasiBandWork& quasi_band_work(const Plan& plan) { return static_ca
 
 Plan plan_quasi_bands(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);
 
-// For kernels: C's bands = alpha Ab Bb + beta C's bands.
+// For kernels. The bands of a matrix, over their part of its values.
+Matrix bands_of(const Matrix& m);
+// C's bands = alpha Ab Bb + beta C's bands: the first stage of each.
 void multiply_bands(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c);
+template <class U, class V>
+struct MultiplyBands {
+  static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
+    multiply_bands(plan, a, b, alpha, beta, c);
+  }
+};
 
 }  // namespace diagsparse

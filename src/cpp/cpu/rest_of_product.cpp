@@ -1,6 +1,6 @@
 // Where As Bb + Ab Bs + As Bs has entries, row by row.
 #include <algorithm>
-#include <cstring>
+#include <limits>
 #include <vector>
 
 #include "cpu/column_set.hpp"
@@ -126,18 +126,49 @@ std::shared_ptr<const RowsOfRest> rows_of_rest(const QuasiBand& a) {
   });
 }
 
-RestOfProduct rest_of_product(const QuasiBand& a, const QuasiBand& b, const Layout& bands) {
+std::pair<int64, int64> RestOnCpu::columns(int64 begin, int64 end, const int64* indptr,
+                                           const std::int32_t* columns) const {
+  int64 low = std::numeric_limits<int64>::max(), high = -1;
+  const auto look = [&](const int64* pointers, const std::int32_t* of_rows) {
+    for (int64 i = begin; i < end; ++i) {
+      if (pointers[i] == pointers[i + 1]) continue;
+      low = std::min<int64>(low, of_rows[pointers[i]]), high = std::max<int64>(high, of_rows[pointers[i + 1] - 1]);
+    }
+  };
+  look(indptr, columns);
+  look(onto_indptr.as<int64>(), onto_columns.as<std::int32_t>());
+  return {low, high};
+}
+
+namespace {
+
+// Rows with equal work: each entry of As meets the diagonals of B, each row of Bs those of A.
+std::vector<int64> shares_of_rows(const QuasiBand& a, const QuasiBand& b, const RowsOfRest& rows_of_a) {
+  const int64 rows = a.rows(), tasks = std::min<int64>(rows, 16 * concurrent_tasks());
+  const auto diagonals = [](const QuasiBand& x) { return static_cast<int64>(x.bands.spans.size()); };
+  const int64 each = diagonals(b) + 1, any = b.entries() * diagonals(a) / std::max<int64>(1, b.rows()) + 1;
+  const auto before = [&](int64 i) { return rows_of_a.pointers()[i] * each + i * any; };
+  std::vector<int64> shares;
+  for (int64 task = 0; task <= tasks; ++task) shares.push_back(border(rows, before(rows), tasks, task, before));
+  return shares;
+}
+
+}  // namespace
+
+RestOfProduct rest_of_product(const QuasiBand& a, const QuasiBand& b, const Layout& bands, int64 item) {
   const int64 rows = a.rows();
   const auto work = std::make_shared<RestOnCpu>();
   work->a = rows_of_rest(a);
   work->b = rows_of_rest(b);
   const RestFinder finder(a, b, bands);
   Array beside = Array::zeros(DType::i64, {rows + 1}), onto = Array::zeros(DType::i64, {rows + 1});
-  const int64 tasks = std::min<int64>(rows, 16 * concurrent_tasks());
+  work->shares = shares_of_rows(a, b, *work->a);
+  const std::vector<int64>& shares = work->shares;
+  const auto tasks = static_cast<int64>(shares.size()) - 1;
   const int64 expected = 16 * (a.entries() + b.entries()) + rows;
   std::vector<Found> found(tasks);
   parallel_for(tasks, expected, [&](int64 task) {
-    found[task] = finder.find(rows * task / tasks, rows * (task + 1) / tasks, beside.as<int64>(), onto.as<int64>());
+    found[task] = finder.find(shares[task], shares[task + 1], beside.as<int64>(), onto.as<int64>());
   });
   beside = pointers_from_counts(beside);
   work->onto_indptr = pointers_from_counts(onto);
@@ -145,7 +176,7 @@ RestOfProduct rest_of_product(const QuasiBand& a, const QuasiBand& b, const Layo
   const Array col = Array::empty(DType::i32, {starts[rows]}), row = Array::empty(DType::i32, {starts[rows]});
   work->onto_columns = Array::empty(DType::i32, {work->onto_indptr.as<int64>()[rows]});
   parallel_for(tasks, expected, [&](int64 task) {
-    const int64 begin = rows * task / tasks, end = rows * (task + 1) / tasks;
+    const int64 begin = shares[task], end = shares[task + 1];
     copied(found[task].beside, col, starts[begin]);
     copied(found[task].onto, work->onto_columns, work->onto_indptr.as<int64>()[begin]);
     for (int64 i = begin; i < end; ++i) {
@@ -153,7 +184,16 @@ RestOfProduct rest_of_product(const QuasiBand& a, const QuasiBand& b, const Layo
                 static_cast<std::int32_t>(i));
     }
   });
-  for (const Found& part : found) work->products += part.products;
+  int64 widest = 0;  // of the sums of a task
+  for (int64 task = 0; task < tasks; ++task) {
+    work->products += found[task].products;
+    const auto [low, high] = work->columns(shares[task], shares[task + 1], starts, col.as<std::int32_t>());
+    widest = std::max(widest, high - low + 1);
+  }
+  const int64 diagonals = static_cast<int64>(b.bands.spans.size());
+  const int64 bands_in_rows = in_rows(b.rows(), diagonals, a.entries()) ? b.rows() * diagonals * item : 0;
+  work->beside = std::max(concurrent_tasks() * ColumnSet(b.cols()).nbytes() + 4 * starts[rows],
+                          concurrent_tasks() * widest * item + bands_in_rows);
   std::vector<Part> arrays{{"row", row}, {"col", col}, {"indptr", beside}};
   return {std::make_shared<const Indices>(coosr.name, rows, b.cols(), std::move(arrays), col.size()), work};
 }

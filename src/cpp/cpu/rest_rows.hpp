@@ -24,10 +24,21 @@ struct RestOnCpu : Work {
   std::shared_ptr<const RowsOfRest> a, b;
   Array onto_indptr, onto_columns;
   int64 products = 0;
+  int64 beside = 0;           // bytes that are taken for a while, to plan or to multiply
+  std::vector<int64> shares;  // rows, shared out by the work on them
 
-  int64 nbytes() const override { return onto_indptr.nbytes() + onto_columns.nbytes(); }
+  int64 nbytes() const override { return onto_indptr.nbytes() + onto_columns.nbytes() + beside; }
   int64 operations() const override { return products; }
+  // The lowest and the highest column that these rows of the product reach; beside its bands they are those of
+  // `columns`.
+  std::pair<int64, int64> columns(int64 begin, int64 end, const int64* indptr, const std::int32_t* columns) const;
 };
+
+// Whether the bands of B, of so many rows and diagonals, are brought into rows where As has so many entries.
+constexpr bool in_rows(int64 rows, int64 diagonals, int64 entries) {
+  constexpr int64 few = 4;
+  return diagonals >= few && entries >= rows / few;
+}
 
 // Calls f(strip, first, last) for the strips of diagonals that row i crosses, in `cols` columns: those from offset
 // `first` up to `last`.

@@ -25,11 +25,18 @@ Matrix from_csr(const Matrix& csr, const Format& format, const Options& options)
 void check(const Matrix& m) {
   check_values(m, m.structure->values_shape);
   const std::vector<Matrix> children = children_of(m);
-  for (const Matrix& child : children) check_matrix(child);
+  const std::string who = std::string(qband.name) + "_array: ";
+  for (const Matrix& child : children) {
+    try {
+      check_matrix(child);
+    } catch (const std::invalid_argument& fault) {
+      throw std::invalid_argument(who + "of its parts named " + child.format + "_..., " + fault.what());
+    }
+  }
   const ByOffset bands(children[0].layout().spans);
   for (const int64 offset : occupied_diagonals(convert(children[1], {}, common->name), {})) {
     if (bands.find(offset) < 0) continue;
-    throw std::invalid_argument(std::string(qband.name) + "_array: coosr_row and coosr_col have entries on diagonal " +
+    throw std::invalid_argument(who + "coosr_row and coosr_col have entries on diagonal " +
                                 std::to_string(offset) + ", which dia_offsets stores");
   }
 }

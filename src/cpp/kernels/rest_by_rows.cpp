@@ -8,8 +8,6 @@
 // rows first, so that an entry of As meets neighbours in memory; else it meets each diagonal where it lies. The entries
 // of Bs that a strip of A's diagonals meets are neighbours already, since its rows are.
 // A sum adds up in an order that the structure alone decides: the same bits for any number of threads.
-#include <limits>
-
 #include "cpu/parallel.hpp"
 #include "kernels/quasi_bands.hpp"
 #include "kernels/rest_operands.hpp"
@@ -24,8 +22,8 @@ class BandRows {
  public:
   BandRows(const QuasiBandValues<V>& b, int64 rows, int64 entries)
       : b_(b), width_(static_cast<int64>(b.bands.spans.size())) {
-    constexpr int64 few = 4, tile = 64;
-    if (width_ < few || entries < rows / few) return;
+    constexpr int64 tile = 64;
+    if (!in_rows(rows, width_, entries)) return;
     values_ = Array::empty(dtype_of<V>(), {rows * width_});
     V* const to = values_.as<V>();
     parallel_for((rows + tile - 1) / tile, rows * width_, [&](int64 task) {
@@ -67,10 +65,9 @@ struct RestByRows {
     const QuasiBandValues<V> b(of_b, *work.b, right);
     const BandRows<V> rows(b, of_b.rows(), of_a.entries());
     const RestOfResult<T> to(plan, c);
-    const int64 tasks = std::min<int64>(plan.rows, 16 * concurrent_tasks());
-    parallel_for(tasks, work.products, [&](int64 task) {
-      const int64 begin = plan.rows * task / tasks, end = plan.rows * (task + 1) / tasks;
-      const auto [low, high] = columns_of(work, to, begin, end);
+    parallel_for(static_cast<int64>(work.shares.size()) - 1, work.products, [&](int64 task) {
+      const int64 begin = work.shares[task], end = work.shares[task + 1];
+      const auto [low, high] = work.columns(begin, end, to.indptr, to.columns);
       if (low > high) return;
       std::vector<T> room(high - low + 1);
       std::vector<U> of_band(a.bands.spans.size());  // what a strip has in a row
@@ -82,20 +79,6 @@ struct RestByRows {
   }
 
  private:
-  // The lowest and the highest column that these rows reach.
-  static std::pair<int64, int64> columns_of(const RestOnCpu& work, const RestOfResult<T>& to, int64 begin, int64 end) {
-    int64 low = std::numeric_limits<int64>::max(), high = -1;
-    const auto look = [&](const int64* indptr, const std::int32_t* columns) {
-      for (int64 i = begin; i < end; ++i) {
-        if (indptr[i] == indptr[i + 1]) continue;
-        low = std::min<int64>(low, columns[indptr[i]]), high = std::max<int64>(high, columns[indptr[i + 1] - 1]);
-      }
-    };
-    look(to.indptr, to.columns);
-    look(work.onto_indptr.as<int64>(), work.onto_columns.as<std::int32_t>());
-    return {low, high};
-  }
-
   static void add_row(int64 i, int64 cols, int64 inner, const QuasiBandValues<U>& a, const QuasiBandValues<V>& b,
                       const BandRows<V>& rows, U* of_band, T* sums) {
     for (int64 e = a.begin(i); e < a.begin(i + 1); ++e) {

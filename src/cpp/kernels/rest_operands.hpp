@@ -64,12 +64,4 @@ inline const RestOnCpu& rest_on_cpu(const Plan& plan) {
   return static_cast<const RestOnCpu&>(*quasi_band_work(plan).rest);
 }
 
-// The first stage of both kernels.
-template <class U, class V>
-struct MultiplyBands {
-  static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
-    multiply_bands(plan, a, b, alpha, beta, c);
-  }
-};
-
 }  // namespace diagsparse

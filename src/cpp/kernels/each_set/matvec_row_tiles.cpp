@@ -75,7 +75,7 @@ struct MatvecRowTiles {
     const RowSums sums = row_sums(packed_spans_of(a.layout(), op), period);
     const Task task{op.conjugated, alpha, x, beta, y};
     const Repeated<U> repeated(a.values, sums.terms, period, y.rows);
-    parallel_for((y.rows + kBlockRows - 1) / kBlockRows, sums.work * x.cols, [&](int64 block) {
+    parallel_for((y.rows + kBlockRows - 1) / kBlockRows, (sums.work + after.work) * x.cols, [&](int64 block) {
       const int64 first = block * kBlockRows, last = std::min(y.rows, first + kBlockRows);
       const auto [begin, end] = terms_in(sums.terms, first, last);
       if (period == 0) {

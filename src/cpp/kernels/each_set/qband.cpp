@@ -1,7 +1,6 @@
 // The kernels of qband on the CPU.
 #include "formats/qband.hpp"
 
-#include "core/several.hpp"
 #include "cpu/rest_rows.hpp"
 #include "kernels/each_set/diagonal_kernels.hpp"
 #include "kernels/entry_sums.hpp"
@@ -22,7 +21,7 @@ struct QuasiBandMatvec {
     static const MatvecThen row_tiles = matvec_row_tiles_then()(dtype_of<U>(), dtype_of<V>());
     const QuasiBand a(*m.structure, op);
     const Rest rest{*rows_of_rest(a), m.values.as<U>() + a.rest_first, op.conjugated, alpha, x, y};
-    row_tiles(children_of(m)[0], op, alpha, x, beta, y, {&Rest::add, &rest});
+    row_tiles(bands_of(m), op, alpha, x, beta, y, {&Rest::add, &rest, a.entries()});
   }
 
  private:

@@ -8,7 +8,6 @@
 // kLong entries is cut into chunks. A kernel that runs first sums each, a block a chunk, and the thread adds the sums
 // of the chunks, in order. So a dense row beside a band costs what its entries take to read. The order of a sum follows
 // from the matrix: the same bits on every run.
-#include "core/several.hpp"
 #include "device/lanes.cuh"
 #include "formats/csr.hpp"
 #include "formats/sorted_coo.hpp"
@@ -67,45 +66,53 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
+// The bands by the kernels of dia, and to each row what `rest` adds.
+template <class U, class V, class Rest>
+void multiply(const Matrix& bands, Op op, const Dense& x, const Dense& y, const Rest& rest,
+              const Update<Product<U, V>>& update) {
+  const auto kept = matvec::resident_terms(bands, op);
+  const U* const values = bands.values.as<const U>();
+  if (x.cols == 1 && x.row_stride == 1 && y.row_stride == 1) {
+    matvec::multiply_vector<U, V>(*kept, values, op.conjugated, false, x, y, rest, update);
+  } else if (matvec::in_pieces<V>(x, y)) {
+    matvec::multiply_pieces<U, V>(*kept, values, op.conjugated, x, y, rest, update);
+  } else {
+    matvec::multiply_block<U, V>(*kept, matvec::Neighbouring(), values, op.conjugated, x, y, rest, update);
+  }
+}
+
 template <class U, class V>
 struct RowMatvec {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     using T = Product<U, V>;
     const QuasiBand a(*m.structure, op);
-    const Matrix bands = children_of(m)[0];
-    const auto kept = matvec::resident_terms(bands, op);
-    const std::shared_ptr<LongRows> lengthy = long_rows(a);
-    const Scratch<T> sums(lengthy->chunk_count * x.cols);
-    Matrix places = places_of_rest(a);
-    rows::Rows<U> of_rest = rows::Rows<U>::of(places, op);
-    of_rest.values = m.values.as<const U>() + a.rest_first;
-    const RestRows<U, V> rest{of_rest,
-                              op.conjugated,
-                              lengthy->rows.as<const std::int32_t>(),
-                              lengthy->chunks.as<const std::int32_t>(),
-                              static_cast<std::int32_t>(lengthy->count),
-                              sums.get(),
-                              lengthy->chunk_count};
-    launch("sum chunks", sum_chunks<U, V>,
-           dim3(static_cast<unsigned>(lengthy->chunk_count), static_cast<unsigned>(std::min<int64>(x.cols, 1024))),
-           dim3(kBlock), rest, Block<const V>(x), x.cols, sums.get());
-
-    const Update<T> update(alpha, beta);
-    const U* const values = bands.values.as<const U>();
-    if (x.cols == 1 && x.row_stride == 1 && y.row_stride == 1) {
-      matvec::multiply_vector<U, V>(*kept, values, op.conjugated, false, x, y, rest, update);
-    } else if (matvec::in_pieces<V>(x, y)) {
-      matvec::multiply_pieces<U, V>(*kept, values, op.conjugated, x, y, rest, update);
-    } else {
-      matvec::multiply_block<U, V>(*kept, matvec::Neighbouring(), values, op.conjugated, x, y, rest, update);
+    const Matrix bands = bands_of(m);
+    if (a.entries() == 0) {
+      static const MatvecKernel of_dia = find_matvec(bands.format, "").typed(dtype_of<U>(), dtype_of<V>());
+      return of_dia(bands, op, alpha, x, beta, y);
     }
+    const std::shared_ptr<ResidentRest> kept = resident_rest(a);
+    const Scratch<T> sums(kept->chunk_count * x.cols);
+    const RowIndex& index = kept->index;
+    const RestRows<U, V> rest{
+        {index.indptr, index.indices, index.places, m.values.as<const U>() + a.rest_first, a.rows(), a.entries()},
+        op.conjugated,
+        kept->rows.as<const std::int32_t>(),
+        kept->chunks.as<const std::int32_t>(),
+        static_cast<std::int32_t>(kept->count),
+        sums.get(),
+        kept->chunk_count};
+    launch("sum chunks", sum_chunks<U, V>,
+           dim3(static_cast<unsigned>(kept->chunk_count), static_cast<unsigned>(std::min<int64>(x.cols, 1024))),
+           dim3(kBlock), rest, Block<const V>(x), x.cols, sums.get());
+    multiply<U, V>(bands, op, x, y, rest, Update<T>(alpha, beta));
   }
 };
 
 void prepare(const Matrix& m, Op op) {
   const QuasiBand a(*m.structure, op);
-  matvec::resident_terms(children_of(m)[0], op);
-  long_rows(a);
+  matvec::resident_terms(bands_of(m), op);
+  if (a.entries() > 0) resident_rest(a);
 }
 
 }  // namespace
@@ -117,13 +124,14 @@ Matrix places_of_rest(const QuasiBand& a) {
   return as_lines(Matrix(a.rest.shared_from_this(), nobody_reads));
 }
 
-std::shared_ptr<LongRows> long_rows(const QuasiBand& a) {
-  const RowIndex index = rows_of(places_of_rest(a), a.op.transposed);
-  return keep<LongRows>(a.rest.kept(), a.op.transposed ? "long rows, transposed" : "long rows", [&] {
-    const auto made = std::make_shared<LongRows>();
+std::shared_ptr<ResidentRest> resident_rest(const QuasiBand& a) {
+  const auto made = keep<ResidentRest>(a.rest.kept(), a.op.transposed ? "rest, transposed" : "rest", [&] {
+    const auto made = std::make_shared<ResidentRest>();
+    made->index = rows_of(places_of_rest(a), a.op.transposed);
+    const std::int64_t* const indptr = made->index.indptr;
     const int64 rows = a.rows();
     const Scratch<std::int64_t> is_long(rows), counts(rows);
-    launch("count chunks", count_chunks, blocks(rows), dim3(kBlock), index.indptr, rows, is_long.get(), counts.get());
+    launch("count chunks", count_chunks, blocks(rows), dim3(kBlock), indptr, rows, is_long.get(), counts.get());
     made->count = inclusive_sum(is_long.get(), is_long.get(), rows);
     made->chunk_count = inclusive_sum(counts.get(), counts.get(), rows);
     made->rows = Array::empty(DType::i32, {made->count});
@@ -132,6 +140,8 @@ std::shared_ptr<LongRows> long_rows(const QuasiBand& a) {
            made->rows.as<std::int32_t>(), made->chunks.as<std::int32_t>());
     return made;
   });
+  if (a.op.transposed) rows_of(places_of_rest(a), true);  // notes the index on this stream
+  return made;
 }
 
 MatvecRow row() { return {"row", every_pair<RowMatvec, MatvecKernel>(), prepare}; }

@@ -22,6 +22,18 @@ struct RestProduct {
   bool there;
 };
 
+// The bands of C, as kernels look for them.
+struct Bands {
+  const Span* spans;  // by ascending offset
+  int64 count;
+
+  // Where element (i, j) lies among the values of C, -1 beside the bands.
+  __device__ int64 place(int64 i, int64 j) const {
+    const int64 d = bisect(0, count, [&](int64 k) { return spans[k].offset < j - i; });
+    return d < count && spans[d].offset == j - i ? spans[d].start + i - spans[d].row : -1;
+  }
+};
+
 // What kernels take; the arrays behind it live with RestProducts.
 struct RestProductsOnDevice {
   const Span *a_spans, *b_spans;
@@ -108,21 +120,10 @@ struct RestOnGpu : Work {
     return products.nbytes() + first.nbytes() + pairs.nbytes() + targets.nbytes() + many.nbytes();
   }
   int64 operations() const override { return sums; }
-  void used_here() const {
-    products.visit(used_on_this_stream);
-    for (const Array* array : {&first, &pairs, &targets, &many}) used_on_this_stream(*array);
-  }
+  void used_here(const Plan& plan) const;  // notes all that its kernels read
 };
 inline const RestOnGpu& rest_on_gpu(const Plan& plan) {
   return static_cast<const RestOnGpu&>(*quasi_band_work(plan).rest);
 }
-
-// The first stage of all kernels.
-template <class U, class V>
-struct MultiplyBands {
-  static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
-    multiply_bands(plan, a, b, alpha, beta, c);
-  }
-};
 
 }  // namespace diagsparse::cuda::qband

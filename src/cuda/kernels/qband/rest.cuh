@@ -15,9 +15,10 @@ Matrix places_of_rest(const QuasiBand& a);
 constexpr int kLong = 128;    // entries; a longer row is summed in chunks before, by blocks of threads
 constexpr int kChunk = 2048;  // entries of a chunk
 
-// The rows of the rest that are long, and their chunks.
-struct LongRows {
-  Array rows;    // int32, ascending
+// The rows of the rest of op(A), and those that are long with their chunks.
+struct ResidentRest {
+  RowIndex index;
+  Array rows;    // int32, ascending: the long ones
   Array chunks;  // int32 (rows + 1): where the chunks of each begin
   int64 count = 0, chunk_count = 0;
 
@@ -27,7 +28,7 @@ struct LongRows {
     f(chunks);
   }
 };
-std::shared_ptr<LongRows> long_rows(const QuasiBand& a);  // kept with A
+std::shared_ptr<ResidentRest> resident_rest(const QuasiBand& a);  // kept with A
 
 template <class U, class V>
 struct RestRows {

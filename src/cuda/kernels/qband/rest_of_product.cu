@@ -49,18 +49,6 @@ __global__ void __launch_bounds__(kBlock) mark_heads(const K* places, int64 coun
   if (t < count) heads[t] = t == 0 || places[t] != places[t - 1];
 }
 
-// The bands of C, as kernels look for them.
-struct Bands {
-  const Span* spans;
-  int64 count;
-
-  // Where element (i, j) lies among the values of C, -1 beside the bands.
-  __device__ int64 place(int64 i, int64 j) const {
-    const int64 d = bisect(0, count, [&](int64 k) { return spans[k].offset < j - i; });
-    return d < count && spans[d].offset == j - i ? spans[d].start + i - spans[d].row : -1;
-  }
-};
-
 // Of each sum: where its terms begin, and whether it lies beside the bands.
 template <class K>
 __global__ void __launch_bounds__(kBlock)
@@ -186,9 +174,17 @@ RestProducts::RestProducts(const QuasiBand& a, const QuasiBand& b)
   view_.parts[2] = inclusive_sum(ends, ends, a.entries());
 }
 
+void RestOnGpu::used_here(const Plan& plan) const {
+  products.visit(used_on_this_stream);
+  for (const Array* array : {&first, &pairs, &targets, &many}) used_on_this_stream(*array);
+  for (const QuasiBand& of : {QuasiBand(*plan.a, plan.op_a), QuasiBand(*plan.b, plan.op_b)}) {
+    if (of.op.transposed) rows_of(places_of_rest(of), true);  // which notes its index
+  }
+}
+
 }  // namespace cuda::qband
 
-RestOfProduct rest_of_product(const QuasiBand& a, const QuasiBand& b, const Layout& bands) {
+RestOfProduct rest_of_product(const QuasiBand& a, const QuasiBand& b, const Layout& bands, int64) {
   using namespace cuda;
   using namespace cuda::qband;
   RestProducts products(a, b);

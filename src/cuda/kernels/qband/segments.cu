@@ -15,22 +15,20 @@ namespace {
 
 template <class T>
 struct Result {
-  T *bands, *rest;
-  const Span* spans;
-  int64 diagonals;
-  const std::int64_t* indptr;
+  T *values, *rest;
+  Bands bands;
+  const std::int64_t* indptr;  // of what lies beside the bands
   const std::int32_t* columns;
 
   __device__ T* find(int64 i, int64 j) const {
     const int64 end = indptr[i + 1], e = bisect(indptr[i], end, [&](int64 k) { return columns[k] < j; });
-    if (e < end && columns[e] == j) return rest + e;
-    const Span s = spans[bisect(0, diagonals - 1, [&](int64 d) { return spans[d].offset < j - i; })];
-    return bands + s.start + i - s.row;
+    return e < end && columns[e] == j ? rest + e : values + bands.place(i, j);
   }
 };
 
+// What lies beside the bands, times beta.
 template <class T>
-__global__ void __launch_bounds__(kBlock) keep(T* values, int64 count, const __grid_constant__ Update<T> update) {
+__global__ void __launch_bounds__(kBlock) scale_rest(T* values, int64 count, const __grid_constant__ Update<T> update) {
   const int64 e = thread_index();
   if (e < count) update.one(values + e, T{});
 }
@@ -56,7 +54,7 @@ struct ResidentBands {
   }
 };
 std::shared_ptr<ResidentBands> bands_of_result(const Plan& plan) {
-  return cuda::keep<ResidentBands>(plan.kept, "bands of C", [&] {
+  return keep<ResidentBands>(plan.kept, "bands of C", [&] {
     return std::make_shared<ResidentBands>(ResidentBands{upload(QuasiBand(*plan.c, {}).bands.spans)});
   });
 }
@@ -68,18 +66,18 @@ struct Adds {
     static void run(const Plan& plan, const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& c) {
       using T = Product<U, V>;
       const RestOnGpu& work = rest_on_gpu(plan);
-      work.used_here();
+      work.used_here(plan);
       const QuasiBand of_c(*plan.c, {});
       const auto bands = bands_of_result(plan);
       T* const values = c.values.as<T>();
       const Result<T> to{values,
                          values + of_c.rest_first,
-                         bands->spans.as<const Span>(),
-                         static_cast<int64>(of_c.bands.spans.size()),
+                         {bands->spans.as<const Span>(), static_cast<int64>(of_c.bands.spans.size())},
                          of_c.rest.at("indptr").template as<const std::int64_t>(),
                          of_c.rest.at("col").template as<const std::int32_t>()};
       if (Of == Pairing::sparse_by_bands) {  // the first of them
-        launch("keep", keep<T>, blocks(of_c.entries()), dim3(kBlock), to.rest, of_c.entries(), Update<T>(0.0, beta));
+        launch("scale rest", scale_rest<T>, blocks(of_c.entries()), dim3(kBlock), to.rest, of_c.entries(),
+               Update<T>(0.0, beta));
       }
       const int64 count = work.products.count(Of);
       launch("segments", add_products<Of, U, V>, blocks(count), dim3(kBlock), work.products.on_device(), count,

@@ -31,7 +31,7 @@ struct AddRest {
   static void run(const Plan& plan, const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& c) {
     using T = Product<U, V>;
     const RestOnGpu& rest = rest_on_gpu(plan);
-    rest.used_here();
+    rest.used_here(plan);
     const rows::PairValues<U, V> values{left.values.as<const U>(), right.values.as<const V>(), plan.op_a.conjugated,
                                         plan.op_b.conjugated};
     const ToPlace<T> put{c.values.as<T>(), rest.targets.as<const int64>(), QuasiBand(*plan.c, {}).rest_first,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import make, matrix, ours, raises
+from cases import DIAGONAL, make, matrix, ours, raises
 
 import diagsparse as ds
 
@@ -211,3 +211,10 @@ def test_what_is_wrong_with_a_product_is_told_of_the_operands_that_were_given(fo
         plan(A, A, out=5)
     with raises(MemoryError, f"matmul: {format}_array 4 x 4 float64 times {format}_array 4 x 4"):
         ds.matmul(A, A, max_bytes=1)
+
+
+def test_one_triangle_of_a_plan_is_for_diagonals():
+    for format in set(ds.formats()) - set(DIAGONAL):
+        A = ds.array(sp.csr_array(np.array([[1.0, 2], [3, 4]])), format)
+        with raises(ValueError, "triangle", f"{format}_array", '.asformat("hm")'):
+            ds.plan_matmul(A, A, triangle="lower")

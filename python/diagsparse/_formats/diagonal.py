@@ -30,7 +30,7 @@ class DiagonalArray(DiagonalProducts, MadeOfDiagonals):
 
     _shares_rows: ClassVar[bool] = False  # whether two diagonals share one, so that one of them may be all zeros
     _nearest = "dia"
-    _family, _packs, _batched, _own_products = "diagonals", True, True, True
+    _family, _packs, _batched, _own_products, _triangles = "diagonals", True, True, True, True
 
     @classmethod
     def _empty(cls, shape: tuple[int, int], dtype: np.dtype, place: Place = CPU) -> SparseArray:

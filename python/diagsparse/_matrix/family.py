@@ -42,6 +42,7 @@ class Family(Forecasts):
     _batched: ClassVar[bool] = False  # whether matrices of one layout make a batch
     _by_column: ClassVar[bool] = False  # whether drawings are coloured by column
     _nearest: ClassVar[str] = COMMON  # the format of CuPy's that is most like this one
+    _triangles: ClassVar[bool] = False  # whether their plans take one triangle
     _own_products: ClassVar[bool] = False  # whether products inside the family have kernels of their own, else as csr
 
     # ---- making -----------------------------------------------------------------------------------
@@ -103,8 +104,8 @@ class Family(Forecasts):
         """Return the class that SciPy's and CuPy's diagonals come to first."""
         return FORMATS["hm"]
 
-    def _for_product(self: SparseArray, other: SparseArray) -> type[SparseArray]:
-        """Return the class in which a product with another matrix of the family is made."""
+    def _for_product(self: SparseArray, other: SparseArray, repeated: bool) -> type[SparseArray]:
+        """Return the class that a product with another one of the family is made in, by a plan that is kept or not."""
         return type(self)
 
     @classmethod

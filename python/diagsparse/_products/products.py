@@ -7,7 +7,7 @@ from typing import Any
 from .._arrays import streams
 from .._matrix.base import SparseArray
 from .._matrix.construct import home_of, require_sparse
-from .._matrix.registry import COMMON
+from .._matrix.registry import FORMATS
 from .._places.backend import Place
 from .._show import display
 from .matvec_plan import MatvecPlan
@@ -81,7 +81,7 @@ def plan_matmul(
     home = home_of(a, b)
     a, b = _view(a, trans_a, "plan_matmul", "A", home), _view(b, trans_b, "plan_matmul", "B", home)
     check_triangle(triangle, "plan_matmul")
-    if triangle is not None and product_formats(a, b, format)[1] == COMMON:
+    if triangle is not None and not FORMATS[product_formats(a, b, format)[1]]._triangles:
         raise ValueError(
             f'plan_matmul: triangle="{triangle}" is for matrices by diagonals, but A is {display.operand(a)} and B is '
             f'{display.operand(b)}; A.asformat("hm") converts'

@@ -143,7 +143,10 @@ def _run(experiment: Experiment, scale: float, dtype: str, where: Place) -> dict
     x = vector(a.shape[1], a.dtype)
     check_vector = MatvecCheck(a, x)
     paper_runs.fill(row, _vectors(a, csr, q, x, where), lambda y: check_vector(where.host(y)))
-    row["stages"] = {} if PLANNED in row["failed"] else q.matmul(q, profile=True)[1]
+    if PLANNED in row["failed"]:
+        row["stages"] = {}
+    else:  # the quickest of some, since the first one finds nothing in the caches and no memory at hand
+        row["stages"] = min((q.matmul(q, profile=True)[1] for _ in range(4)), key=lambda stages: sum(stages.values()))
     return row
 
 

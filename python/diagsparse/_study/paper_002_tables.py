@@ -12,7 +12,8 @@ from .._show import columns
 from .paper_tables import as_markdown, machine
 
 PLANNED, SEGMENTS, VECTOR = "qband planned", "qband segments", ", A x"
-PEERS = ("cuSPARSE", "MKL csr", "SciPy csr")  #: the first one that a row has is what it is compared with
+PEERS = ("CuPy csr", "cuSPARSE", "MKL csr", "SciPy csr")  #: the first one that a row has is what it is compared with
+_THEIRS = {"CuPy csr": "cuSPARSE (CuPy)", "cuSPARSE": "cuSPARSE, reused"}  #: what some are called in the summary
 HEADLINE = {"table 2": 5, "table 3": 2}  #: the paper's mean speedups over cuSPARSE
 
 
@@ -71,7 +72,8 @@ def speedup(row: dict[str, Any], name: str = PLANNED) -> float | None:
 
 def _tables(report: dict[str, Any]) -> Iterator[tuple[str, list[list[str]]]]:
     """Yield titles and cells: mean speedups, the matrices, products of two, their stages, products with vectors."""
-    yield "Geometric mean of the speedups of planned products over the peer", list(_means(report))
+    yield "How many times as fast, geometric means", list(_means(report))
+    yield "Share of the nonzeros in the bands from which on planned products are faster", list(_crossings(report))
     yield "Matrices (the paper's figures in brackets; * stands in for the paper's)", list(_matrices(report))
     yield "C = A A", list(_times(report, ""))
     yield "Stages of one product in qband", list(_stages(report))
@@ -79,15 +81,34 @@ def _tables(report: dict[str, Any]) -> Iterator[tuple[str, list[list[str]]]]:
 
 
 def _means(report: dict[str, Any]) -> Iterator[list[str]]:
-    yield ["from", "precision", "compared with", "planned", "in all", "the paper's, over cuSPARSE"]
+    whom = [name for name in PEERS if any(name in row["times"] for row in report["rows"])]
+    over = [(name, other) for other in whom for name in (PLANNED, "qband")]
+    said = {PLANNED: "planned", "qband": "in all"}
+    yield ["from", "precision", *(f"{said[name]}, over {_THEIRS.get(other, other)}" for name, other in over), "paper"]
     for source, dtype in dict.fromkeys((row["source"], row["dtype"]) for row in report["rows"]):
         rows = [row for row in report["rows"] if (row["source"], row["dtype"]) == (source, dtype)]
-        whom = ", ".join(dict.fromkeys(found[0] for row in rows if (found := peer(row))))
         cells = []
-        for name in (PLANNED, "qband"):
-            ratios = [ratio for row in rows if (ratio := speedup(row, name))]
+        for name, other in over:
+            pairs = [(row["times"].get(name), row["times"].get(other)) for row in rows]
+            ratios = [theirs / ours for ours, theirs in pairs if ours and theirs]
             cells.append(f"{columns.digits(float(np.exp(np.mean(np.log(ratios)))))}x" if ratios else "")
-        yield [source, dtype, whom, *cells, f"{HEADLINE[source]}x" if source in HEADLINE else ""]
+        yield [source, dtype, *cells, f"{HEADLINE[source]}x" if source in HEADLINE else ""]
+
+
+def _crossings(report: dict[str, Any]) -> Iterator[list[str]]:
+    yield ["rest", "precision", "compared with", "from (%)"]
+    rows = [row for row in report["rows"] if row["source"] == "experiment 3"]
+    for layout, dtype in dict.fromkeys((row["options"]["layout"], row["dtype"]) for row in rows):
+        of = [row for row in rows if (row["options"]["layout"], row["dtype"]) == (layout, dtype)]
+        for other in PEERS:
+            wins = {
+                row["options"]["band_percentage"]: theirs > ours
+                for row in of
+                if (ours := row["times"].get(PLANNED)) and (theirs := row["times"].get(other))
+            }
+            if wins:
+                start = next((s for s in sorted(wins) if all(won for at, won in wins.items() if at >= s)), None)
+                yield [layout, dtype, _THEIRS.get(other, other), "none" if start is None else str(start)]
 
 
 def _matrices(report: dict[str, Any]) -> Iterator[list[str]]:
@@ -185,8 +206,9 @@ def plot_bench(report: dict[str, Any], path: Any) -> Any:
     left.axhline(1, color="black", lw=0.7)
     left.set_xlabel("nonzeros in the bands (%)", fontsize=8)
     whom = ", ".join(dict.fromkeys(found[0] for row in report["rows"] if (found := peer(row))))
-    left.set_ylabel(f"times as fast as {whom}", fontsize=8)
-    left.legend(fontsize=6, frameon=False)
+    left.set_ylabel(f"times as fast as {whom}, planned", fontsize=8)
+    left.legend(fontsize=6, frameon=False, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.2))
+    left.set_ylim(bottom=0)
     rows = [row for row in report["rows"] if row["source"] == "table 3" and row["dtype"] == "float32" and row["stages"]]
     names, below = list(dict.fromkeys(name for row in rows for name in row["stages"])), np.zeros(len(rows))
     for name, color in zip(names, (GREY, SKY, BLUE, ORANGE, GREEN, PURPLE, YELLOW, "black"), strict=False):

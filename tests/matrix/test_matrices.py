@@ -74,3 +74,20 @@ def test_squares_of_those_with_few_diagonals(real):
         error = abs(C.to_scipy("csr") - ref)
         limit = (k * np.finfo(float).eps * 2 * np.sqrt(2)) * magnitude
         assert (error > limit).nnz == 0, f"{format}: {(error > limit).nnz} elements are off by more than the bound"
+
+
+@pytest.mark.parametrize("partition", ["bytes", "paper"])
+def test_squares_as_quasi_bands(real, partition, device):
+    A, a = real
+    if a.shape[0] != a.shape[1]:
+        pytest.skip("a product with its transpose is in test_squares_of_those_with_few_diagonals")
+    B = ds.qband_array(A, partition=partition, device=device)
+    ref, magnitude = sp.csr_array(a @ a), sp.csr_array(abs(a) @ abs(a))
+    limit = ((2 * longest_row(a) + 4) * np.finfo(float).eps * 2 * np.sqrt(2)) * magnitude
+    for kernel in B.kernels("matmul"):
+        if kernel == "segments" and a.nnz > 100_000:
+            continue  # the paper's own searches for each product
+        C = B.matmul(B, kernel=kernel)
+        assert C.format == "qband" and C.nbytes == ds.forecast("matmul", B, B).result_nbytes
+        error = abs(C.to("cpu").to_scipy("csr") - ref)
+        assert (error > limit).nnz == 0, f"{kernel}: {(error > limit).nnz} elements are off by more than the bound"

@@ -62,15 +62,25 @@ struct RestProductsOnDevice {
   }
 
  private:
+  struct Divided {
+    std::uint32_t quotient, remainder;
+  };
+  // In 32 bits, which is much quicker: there are fewer than 2^31 numbers.
+  static __device__ Divided divided(int64 t, int64 by) {
+    const auto n = static_cast<std::uint32_t>(t), d = static_cast<std::uint32_t>(by);
+    return {n / d, n % d};
+  }
+
   __device__ RestProduct sparse_by_bands(int64 t) const {
-    const int64 e = t / b_diagonals, k = a_columns[e];
-    const Span s = b_spans[t % b_diagonals];
+    const auto [e, d] = divided(t, b_diagonals);
+    const int64 k = a_columns[e];
+    const Span s = b_spans[d];
     const bool there = k >= s.row && k < s.row + s.length;
     return {a_rows[e], k + s.offset, left_of(e), s.start + k - s.row, there};
   }
   __device__ RestProduct bands_by_sparse(int64 t) const {
-    const int64 f = t / a_diagonals;
-    const Span s = a_spans[t % a_diagonals];
+    const auto [f, d] = divided(t, a_diagonals);
+    const Span s = a_spans[d];
     const int64 i = b_rows[f] - s.offset;
     const bool there = i >= s.row && i < s.row + s.length;
     return {i, b_columns[f], s.start + i - s.row, right_of(f), there};

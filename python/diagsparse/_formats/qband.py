@@ -117,7 +117,8 @@ class qband_array(Format):
         -------
         PartitionReport
             A table by `str()`, plain values by ``to_dict()``. Its choices are ``"this one"``, ``"bytes"``, ``"paper"``
-            (with the paper's thresholds), ``"no bands"`` and ``"every diagonal"``.
+            (with the paper's thresholds), ``"no bands"`` and ``"every diagonal"``. Of a transposed view the bytes are
+            those of a copy, ``A.T.copy()``: it has other rows than A. The report then says so (``of_a_copy``).
 
         Examples
         --------
@@ -127,7 +128,7 @@ class qband_array(Format):
         >>> found.pays_from, found.choices["this one"].nbytes == A.nbytes
         (501, True)
         """
-        return partition.report(self._summary(), np.sort(self.offsets))
+        return partition.report(self._summary(), np.sort(self.offsets), bool(self._op & 1))
 
     def _child(self, number: int) -> SparseArray:
         return self._wrap(self._matrix.children()[number], self._op)

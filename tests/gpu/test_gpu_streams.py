@@ -70,6 +70,30 @@ def test_the_current_stream_of_cupy_is_honoured(format):
     assert np.all(np.isfinite(z.get()))
 
 
+def test_segments_of_transposed_quasi_bands_in_one_stream_after_another():
+    """The values are written late, and the index of the columns is made, in the stream of the first product."""
+    cupy = load("cupy")
+    a = sp.csr_array(ds.gallery.quasi_band(500, 4.0, band_count=1, seed=0))
+    a.data = np.random.default_rng(0).integers(1, 9, a.nnz).astype(float)  # all sums are exact
+    A = ds.qband_array(a, device="cuda")
+    values, expected = cupy.asarray(A.values).copy(), (a.T @ a.T).toarray()
+    streams_of_their_own = [cupy.cuda.Stream(non_blocking=True) for _ in range(2)]
+    A.values = np.nan
+    cupy.cuda.Device().synchronize()
+    with streams_of_their_own[0]:
+        for _ in range(3):
+            busy = cupy.ones((BUSY, BUSY)) @ cupy.ones((BUSY, BUSY))
+        A.values = values * (busy[0, 0] / BUSY)
+        C = A.T.matmul(A.T, kernel="segments")
+    made = streams_of_their_own[0].record()
+    with streams_of_their_own[1]:
+        streams_of_their_own[1].wait_event(made)
+        D = A.T.matmul(A.T, kernel="segments")
+    for stream in streams_of_their_own:
+        stream.synchronize()
+    assert np.array_equal(C.toarray(), expected) and np.array_equal(D.toarray(), expected)
+
+
 def test_the_current_stream_of_pytorch_is_honoured():
     torch = load("torch")
     A, stream = on_gpu(NAME, "hm"), torch.cuda.Stream()

@@ -159,6 +159,18 @@ def test_the_papers_matrices(name, by_rule):
     held(read_floats(path), PRINTED[name], by_rule)
 
 
+def test_the_report_of_a_view_speaks_of_its_copy():
+    """A transposed view has other rows than what is stored: the bytes are those that a copy would take."""
+    a = np.random.default_rng(0).random((40, 100)) < 0.1
+    A = ds.qband_array(np.where(a, 1.0, 0) + np.eye(40, 100) + np.eye(40, 100, k=5))
+    assert A.T.copy().nbytes != A.nbytes
+    for V in (A, A.conj(), A.T, A.H, A.T.T, A.T.copy()):
+        found, transposed = V.report(), V is not A and V.nbytes != V.copy().nbytes
+        assert found.rows == V.shape[0] and found.choices["this one"].nbytes == V.copy().nbytes
+        assert found.of_a_copy == found.to_dict()["of_a_copy"] == transposed
+        assert ("are those of a copy" in str(found)) == transposed
+
+
 def test_many_diagonals_take_no_time():
     rng = np.random.default_rng(0)
     offsets, fill = np.arange(-50_000, 50_000), rng.integers(1, 60_000, 100_000)

@@ -12,7 +12,7 @@ import diagsparse as ds
 ROWS = 400_000
 FORMATS = ("csr", "hm", "ell", "hyb", "coo")
 PAIRS = [(source, target) for source in FORMATS for target in FORMATS if source != target]
-MORE = ("sell", "jds", "csb", "ellcsr", "coosc")  # like others in most pairs
+MORE = ("sell", "jds", "csb", "ellcsr", "coosc", "qband")  # like others in most pairs
 PAIRS += [pair for format in MORE for pair in ((format, "csr"), ("csr", format))]
 CONSTANT = 8e6  # pages of 2 MB that are begun, what the interpreter needs, threads
 

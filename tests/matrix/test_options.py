@@ -31,3 +31,11 @@ def test_no_option_is_none(format, layout):
                 make_it(A0, **{name: 2.5})
     A = make_it(A0, **({"column_bits": 8} if format == "ell" else {}))
     assert make_it(A, **layout) is not None and same(A, make_it(A, **layout))
+
+
+def test_offsets_beyond_64_bits_are_refused():
+    """An unsigned number of 2^63 and more stays what it is: no diagonal below the main one."""
+    for given in ([2**64 - 1], [0, 2**63]):
+        with raises(ValueError, f"qband_array: offsets: {given[-1]} is more than 2^63 - 1"):
+            ds.qband_array(A0, offsets=np.array(given, np.uint64))
+    assert ds.qband_array(A0, offsets=np.array([3, 1], np.uint64)).offsets.tolist() == [1, 3]

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+import diagsparse as ds
 from diagsparse import gallery
 from diagsparse._formats import bands
 from diagsparse._study import paper_002, paper_002_tables
@@ -46,4 +47,10 @@ def test_stand_ins_have_the_papers_properties(printed):
 
 def test_fv1_as_the_paper_prints_it():
     printed = paper_002_tables.TABLES["table 2"][0]
-    assert gallery.stencil(9, (98, 98)).tocsr().shape[0] == printed.rows
+    s = ds.csr_array(gallery.stencil(9, (98, 98)))._summary()
+    found = bands.properties(s.shape, s.offsets, s.fill, s.offsets)
+    assert (s.shape[0], s.entries) == (printed.rows, printed.nnz)
+    assert (found.band_count, found.diagonal_count) == (printed.bands, printed.diagonals)
+    assert s.entries - bands.entries_on(s.offsets, s.offsets, s.fill) == printed.outside == 0
+    assert found.band_occupancy == pytest.approx(printed.occupancy, abs=0.011)  # which the paper cuts off
+    assert found.band_spread == pytest.approx(printed.spread, abs=0.01)

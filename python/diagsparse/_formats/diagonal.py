@@ -12,6 +12,7 @@ from .._arrays import device_dense
 from .._matrix import devices, elementwise
 from .._matrix.base import SparseArray
 from .._matrix.convert import convert
+from .._matrix.forecasts import table_of_diagonals
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.summary import Summary, diagonal_length
 from .._places import memory
@@ -54,8 +55,7 @@ class DiagonalArray(DiagonalProducts, MadeOfDiagonals):
 
     @classmethod
     def _from_csr_beside(cls, s: Summary, place: Place, **options: int) -> int:
-        # Where each diagonal begins: in a table of all of them, where it pays (`table_pays` in the core).
-        return 8 * min(sum(s.shape), 8 * s.stored + (1 << 16))
+        return table_of_diagonals(s.shape, s.stored)  # of where each diagonal begins
 
     def _to_csr_beside(self, s: Summary) -> int:
         return 0

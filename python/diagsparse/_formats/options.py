@@ -10,6 +10,8 @@ import numpy as np
 
 SYMMETRIES = (None, "symmetric", "hermitian")  # at the numbers that the C++ core has for them
 
+_LAST = 2**63 - 1  # of int64
+
 Check = Callable[[Any, str], int | None]  # of what a user gives for an option; None where that is no option at all
 
 
@@ -104,6 +106,8 @@ def whole_numbers(value: Any, who: str) -> list[int]:
     given = np.asarray(value)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
         raise TypeError(f"{who}={value!r}: expected whole numbers")
+    if given.size and (largest := int(given.max())) > _LAST:  # which an int64 would show as a negative number
+        raise ValueError(f"{who}: {largest} is more than 2^63 - 1")
     numbers: list[int] = np.unique(given.astype(np.int64)).tolist()
     if len(numbers) < given.size:
         twice = next(number for number in numbers if np.count_nonzero(given == number) > 1)

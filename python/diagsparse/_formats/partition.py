@@ -34,12 +34,14 @@ class PartitionReport:
     choices: dict[str, Choice]
     rows: int
     pays_from: int  # entries from which a diagonal takes fewer bytes in the bands
+    of_a_copy: bool = False  # of a transposed view: the bytes are those of a copy of it
 
     def to_dict(self) -> dict[str, Any]:
         """All fields, ready for JSON."""
         return {
             "rows": self.rows,
             "pays_from": self.pays_from,
+            "of_a_copy": self.of_a_copy,
             "choices": {
                 name: asdict(choice.properties)
                 | {"bands_nbytes": choice.bands_nbytes, "rest_nbytes": choice.rest_nbytes, "nbytes": choice.nbytes}
@@ -56,10 +58,11 @@ class PartitionReport:
             sizes = [human(size) for size in (choice.bands_nbytes, choice.rest_nbytes, choice.nbytes)]
             cells.append([name, *counts, *shares, *sizes])
         told = f"A diagonal takes fewer bytes in the bands from {self.pays_from} entries on, of {self.rows} rows."
-        return "\n".join([*columns.columns(cells, "<" + ">" * 7), told])
+        copied = ["The matrix is a transposed view; the bytes are those of a copy of it."] * self.of_a_copy
+        return "\n".join([*columns.columns(cells, "<" + ">" * 7), told, *copied])
 
 
-def report(s: Summary, chosen: bands.Offsets) -> PartitionReport:
+def report(s: Summary, chosen: bands.Offsets, of_a_copy: bool = False) -> PartitionReport:
     """Return the report of a matrix with this choice."""
     rows, item = s.shape[0], s.itemsize
     row_nbytes = rows * item + 8  # of a diagonal
@@ -78,4 +81,4 @@ def report(s: Summary, chosen: bands.Offsets) -> PartitionReport:
         )
         for name, offsets in choices.items()
     }
-    return PartitionReport(made, rows, row_nbytes // (item + 8) + 1)
+    return PartitionReport(made, rows, row_nbytes // (item + 8) + 1, of_a_copy)

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._matrix.base import SparseArray
 from .._matrix.convert import convert
-from .._matrix.forecasts import sorting
+from .._matrix.forecasts import sorting, table_of_diagonals
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.summary import Summary, diagonal_length
 from .._places.backend import CPU, Place
@@ -118,7 +118,8 @@ class qband_array(Format):
         -------
         PartitionReport
             A table by `str()`, plain values by ``to_dict()``. Its choices are ``"this one"``, ``"bytes"``, ``"paper"``
-            (with the paper's thresholds), ``"no bands"`` and ``"every diagonal"``.
+            (with the paper's thresholds), ``"no bands"`` and ``"every diagonal"``. Of a transposed view the bytes are
+            those of a copy, ``A.T.copy()``: it has other rows than A. The report then says so (``of_a_copy``).
 
         Examples
         --------
@@ -128,7 +129,7 @@ class qband_array(Format):
         >>> found.pays_from, found.choices["this one"].nbytes == A.nbytes
         (501, True)
         """
-        return partition.report(self._summary(), np.sort(self.offsets))
+        return partition.report(self._summary(), np.sort(self.offsets), bool(self._op & 1))
 
     def _child(self, number: int) -> SparseArray:
         return self._wrap(self._matrix.children()[number], self._op)
@@ -244,10 +245,13 @@ class qband_array(Format):
 
     @classmethod
     def _from_csr_beside(cls, s: Summary, place: Place, **options: Any) -> int:
-        # Both are made with values of their own before they share an array; the rest is rows at first.
         chosen, rest = cls._shares(s, **options)
+        # Both are made with values of their own before they share an array; the rest is rows at first.
         values = (len(chosen) * s.shape[0] + rest) * s.itemsize
-        return 8 * (s.shape[0] + 1) + max(values, sorting(rest, s.itemsize, place)) + 4 * rest
+        joined = 8 * (s.shape[0] + 1) + max(values, sorting(rest, s.itemsize, place)) + 4 * rest
+        # Before that, a table of where each diagonal begins; threads of the CPU write the rest to room for all entries.
+        room = s.entries * (s.itemsize + 4) if place is CPU else 0
+        return max(joined, table_of_diagonals(s.shape, s.entries) + room)
 
     def _to_csr_beside(self, s: Summary) -> int:
         # Both as rows, which are merged.

@@ -150,12 +150,17 @@ class Forecasts:
 
     def _in_rows(self: SparseArray, beside: int = 0) -> tuple[Any, int]:
         """Return this view as native code is asked for what follows from the places of entries: it makes csr of it."""
-        nbytes = beside + 8 * min(sum(self._shape), 8 * self.nnz + (1 << 16))  # counts by diagonal, as of `table_pays`
+        nbytes = beside + table_of_diagonals(self._shape, self.nnz)  # of counts
         if self._format != COMMON:
             common, s = FORMATS[COMMON], Summary(self.shape, widened(self.dtype).itemsize, self.nnz)
             nbytes += common._forecast(s) + self._to_csr_beside(s)
         memory.require_free(nbytes, f"{self.format}_array: its rows, which a forecast reads,", self._place)
         return self._matrix, self._op
+
+
+def table_of_diagonals(shape: tuple[int, int], stored: int) -> int:
+    """Return the most bytes of a table of all diagonals: 8 each, where it pays (`table_pays` in C++)."""
+    return 8 * min(sum(shape), 8 * stored + (1 << 16))
 
 
 def sorting(entries: int, itemsize: int, place: Place) -> int:

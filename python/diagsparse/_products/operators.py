@@ -12,7 +12,8 @@ from .._matrix import construct
 from .._matrix.base import SparseArray
 from .._matrix.elementwise import is_scalar
 from .._places.backend import CPU
-from .plans import MatmulPlan, profiled
+from .plans import MatmulPlan
+from .profile import profiled
 
 
 class Operators:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -144,7 +143,10 @@ class MatmulPlan:
 
     @property
     def workspace_nbytes(self) -> int:
-        """Bytes of the plan itself, of what its kernel keeps on a GPU, and of packed operands in full."""
+        """Bytes of the plan itself, of what its kernel keeps on a GPU, and of packed operands in full.
+
+        For csr and qband on the CPU it also counts what the host takes for a while during a call.
+        """
         return self._plan.workspace_nbytes + self._unpacked
 
     @property
@@ -268,40 +270,3 @@ def _like(given: Any, planned: SparseArray, name: str, trans: str, origin: Spars
     if made.format != planned.format or made._op != planned._op or made.shape != planned.shape:
         raise ValueError(f"plan: {name} is {given!r}, the plan was made for {origin!r}")
     return made
-
-
-def profiled(
-    a: SparseArray, b: SparseArray, out: SparseArray | None, **options: Any
-) -> tuple[SparseArray, dict[str, float]]:
-    """Return the product and the seconds of its stages: the plan, the arithmetic, a conversion."""
-    last = _clock(a)
-    seconds: dict[str, float] = {}
-
-    def passed(stage: str) -> None:
-        nonlocal last
-        before, last = last, _clock(a)
-        seconds[stage] = last - before
-
-    plan = MatmulPlan(a, b, **options)
-    passed("plan")
-    if len(plan._plan.stages) == 1 or not plan._native:
-        made = plan(out=out)
-        passed("multiply")
-        return made, seconds
-    left, right = plan._a, plan._b
-    right = right.astype(product_dtypes(left._dtype, right._dtype)[0], copy=False)
-    if out is None:
-        out = SparseArray._wrap(plan._plan.result(plan.dtype.name))
-        passed("allocate")
-    plan.check_out(out)
-    for number, stage in enumerate(plan._plan.stages):
-        plan._plan.run_stage(number, left._matrix, right._matrix, out._matrix)
-        passed(stage)
-    return out, seconds
-
-
-def _clock(a: SparseArray) -> float:
-    """Return the time, after all work on the matrix's device."""
-    if a._place is not CPU:
-        a._core.synchronize(a._place.index)
-    return time.perf_counter()

@@ -1,0 +1,48 @@
+"""A product with the seconds of its stages: `A.matmul(B, profile=True)`."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from .._matrix.base import SparseArray
+from .._places.backend import CPU
+from .._places.types import product_dtypes
+from .plans import MatmulPlan
+
+
+def profiled(
+    a: SparseArray, b: SparseArray, out: SparseArray | None, **options: Any
+) -> tuple[SparseArray, dict[str, float]]:
+    """Return the product and the seconds of its stages: the plan, the arithmetic, a conversion."""
+    last = _clock(a)
+    seconds: dict[str, float] = {}
+
+    def passed(stage: str) -> None:
+        nonlocal last
+        before, last = last, _clock(a)
+        seconds[stage] = last - before
+
+    plan = MatmulPlan(a, b, **options)
+    passed("plan")
+    if len(plan._plan.stages) == 1 or not plan._native:
+        made = plan(out=out)
+        passed("multiply")
+        return made, seconds
+    left, right = plan._a, plan._b
+    right = right.astype(product_dtypes(left._dtype, right._dtype)[0], copy=False)
+    if out is None:
+        out = SparseArray._wrap(plan._plan.result(plan.dtype.name))
+        passed("allocate")
+    plan.check_out(out)
+    for number, stage in enumerate(plan._plan.stages):
+        plan._plan.run_stage(number, left._matrix, right._matrix, out._matrix)
+        passed(stage)
+    return out, seconds
+
+
+def _clock(a: SparseArray) -> float:
+    """Return the time, after all work on the matrix's device."""
+    if a._place is not CPU:
+        a._core.synchronize(a._place.index)
+    return time.perf_counter()

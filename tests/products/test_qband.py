@@ -1,0 +1,62 @@
+"""Products of quasi-bands: long rows and columns beside the bands, and infinities."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cases import VIEWS, to_device, to_host
+from oracle import seen
+
+import diagsparse as ds
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex64"])
+def test_a_long_row_and_a_dense_column_beside_the_bands(device, dtype):
+    """Both are longer than two chunks of a row; all sums are exact."""
+    m, n = 4500, 5000
+    rng = np.random.default_rng(0)
+    a = sp.lil_array(sp.diags_array([rng.integers(1, 9, m).astype(float) for _ in range(3)], offsets=[-1, 0, 1],
+                                    shape=(m, n)))  # fmt: skip
+    a[7, :4600] = rng.integers(1, 9, 4600)
+    a[:, 3] = rng.integers(1, 9, (m, 1))
+    a = sp.csr_array(a).astype(dtype) * (1 if dtype == "float64" else 1 + 1j)
+    A = ds.qband_array(a, offsets=[-1, 0, 1], device=device)
+    rest = A.rest.tocsr().to("cpu").to_scipy()
+    assert np.diff(rest.indptr).max() > 4200 and np.bincount(rest.indices).max() > 4200
+    for op, view in VIEWS.items():
+        V, expected = view(A), seen(a, op)
+        X = rng.integers(-9, 10, (V.shape[1], 8)).astype(dtype)
+        for x in (X[:, 0].copy(), X, X[:, :3].copy(), np.asfortranarray(X), X[:, ::2]):
+            assert np.array_equal(to_host(V @ to_device(x, device)), expected @ x), (op, x.shape)
+        y = to_device(np.ones((V.shape[0], 8), dtype), device)
+        plan = ds.plan_matvec(V)
+        assert np.array_equal(to_host(plan(to_device(X, device), out=y)), expected @ X), op
+
+
+def test_infinities_meet_the_zeros_of_the_bands(device):
+    """A zero place on a diagonal of the bands is stored: times infinity it is NaN, as in dia; in csr it is nothing."""
+    a, b, x = np.eye(70) + np.eye(70, k=1), np.eye(70), np.ones(70)
+    a[30, 30], a[50, 2], b[30, 30], x[30] = 0, 3, np.inf, np.inf
+    A, C = ds.qband_array(a, offsets=[0, 1], device=device), ds.csr_array(a, device=device)
+    assert A.rest.nnz == 1
+    for V, of_csr, zero, full in ((A, C, 30, 29), (A.T, C.T, 30, 31)):
+        y, expected = to_host(V @ to_device(x, device)), to_host(of_csr @ to_device(x, device))
+        assert np.isnan(y[zero]) and expected[zero] == 1 and np.isinf(y[full])
+        assert np.array_equal(np.delete(y, zero), np.delete(expected, zero))
+        for kernel in A.kernels("matmul"):
+            B = ds.qband_array(b, offsets=[0], device=device)
+            y, expected = V.matmul(B, kernel=kernel).toarray(), (of_csr @ B.asformat("csr")).toarray()
+            assert np.isnan(y[zero, 30]) and expected[zero, 30] == 0 and np.isinf(y[full, 30])
+            y[zero, 30] = 0
+            assert np.array_equal(y, expected), kernel
+
+
+def test_the_type_decides_which_zeros_are_stored(device):
+    """A diagonal that is two fifths full lies in the bands of float32, and in the rest of float64."""
+    a = np.eye(100) + np.diag(np.where(np.arange(99) % 5 < 2, 1.0, 0), k=1)
+    x = np.ones(100)
+    x[3] = np.inf
+    found = {}
+    for dtype in ("float32", "float64"):
+        A = ds.qband_array(a.astype(dtype), device=device)
+        found[dtype] = A.offsets.size, bool(np.isnan(to_host(A @ to_device(x.astype(dtype), device))).any())
+    assert found == {"float32": (2, True), "float64": (1, False)}

@@ -84,7 +84,7 @@ class Family(Forecasts):
 
     def _again(self: SparseArray, csr: SparseArray) -> SparseArray:
         """Return this matrix, which is in csr, in its own layout."""
-        return self._from_csr(csr, None, **self._kept())
+        return self._laid_out_as(csr, self._kept())
 
     def _kept(self: SparseArray) -> dict[str, Any]:
         """Return the options of the layout of this view laid out anew; what is made of it may have others."""

@@ -11,9 +11,12 @@ namespace {
 
 void require(const StructurePtr& planned, const char* name, const Matrix& m) {
   if (m.structure == planned || planned->same_as(*m.structure)) return;
-  throw std::invalid_argument(std::string("plan: ") + name + ", " + std::to_string(m.rows) + " x " +
-                              std::to_string(m.cols) + " and multiplied as " + m.format +
-                              ", has another structure than the plan was made for; make a new plan");
+  const std::string shape = std::to_string(m.rows) + " x " + std::to_string(m.cols);
+  const bool result = std::string(name) == "out";  // operands may have been given in other formats
+  throw std::invalid_argument(std::string("plan: ") + name +
+                              (result ? " is " + m.format + " " + shape + " with another structure"
+                                      : ", " + shape + " and multiplied as " + m.format + ", has another structure") +
+                              " than the plan was made for; make a new plan");
 }
 
 }  // namespace

@@ -27,6 +27,20 @@ def test_a_small_run(device, tmp_path):
     assert paper_002.plot_bench(made, tmp_path / "paper.png").stat().st_size > 10_000
 
 
+def test_what_is_done_is_kept():
+    """Ctrl-C in the third row."""
+
+    def progress(share, what):
+        if share > 1.5 / 100 and "float32" in what and "80" not in what:
+            raise KeyboardInterrupt
+
+    made = paper_002.run(device="cpu", quick=True, progress=progress)
+    assert len(made["rows"]) == 2 and made["left"] > 10 and made["ok"]
+    assert f"ended after 2 of {made['left'] + 2} rows" in paper_002.text(made)
+    with pytest.raises(KeyboardInterrupt):
+        paper_002.run(device="cpu", quick=True, progress=lambda share, what: progress(1, "float32"))
+
+
 @pytest.mark.parametrize(
     "printed", [p for table in paper_002_tables.TABLES.values() for p in table], ids=lambda p: p.name
 )

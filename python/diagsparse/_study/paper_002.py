@@ -85,10 +85,7 @@ def stand_in(printed: Printed, scale: float) -> tuple[Any, np.ndarray]:
 
 
 def experiments(quick: bool) -> Iterator[Experiment]:
-    """Yield the tables and the sweeps; few of them where it is to be quick."""
-    for source, printed in TABLES.items():
-        for one in printed[:2] if quick else printed:
-            yield Experiment(source, one.name, one)
+    """Yield the sweeps and the tables; few of them where it is to be quick."""
     shares = (80, 95) if quick else (50, 60, 70, 80, 85, 90, 95, 99)
     for layout in ("random", "row_block", "column_block"):
         for share in shares:
@@ -97,6 +94,9 @@ def experiments(quick: bool) -> Iterator[Experiment]:
         yield Experiment("experiment 1", f"{occupancy} % full", None, {"band_occupancy": occupancy})
     for nnz in (1.0,) if quick else (0.1, 0.25, 0.5, 1.0):
         yield Experiment("experiment 2", f"{nnz} % nonzeros", None, {"nnz_percentage": nnz})
+    for source, printed in TABLES.items():
+        for one in printed[:2] if quick else printed:
+            yield Experiment(source, one.name, one)
 
 
 def run(*, device: str = "cuda", quick: bool = False, progress: Progress | None = None) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def run(*, device: str = "cuda", quick: bool = False, progress: Progress | None 
     dict
         ``experiment``, ``hardware``, ``versions``, ``date``, ``ok`` and ``rows``: a dict for each matrix and precision
         with the ``properties`` of its bands, ``times`` (column: seconds, None where it failed), ``failed`` (column:
-        why), and ``stages`` (of one product in qband: seconds).
+        why), and ``stages`` (of one product in qband: seconds); ``left`` counts the rows that Ctrl-C left out.
     """
     scale = 0.03 if quick else 0.25 if device == "cpu" else 1.0
     rows = (

@@ -25,12 +25,20 @@ def run(
     quick: bool,
     progress: Progress | None,
 ) -> dict[str, Any]:
-    """Run what makes the rows of an experiment, each with the text that says so meanwhile, and return the report."""
+    """Run what makes the rows of an experiment, each with the text that says so meanwhile, and return the report.
+
+    Ctrl-C ends it after the first row, and what is done is reported; ``left`` counts the other rows.
+    """
     where, report, rows = place(device), progress or measure.silent, list(rows)
     made: list[dict[str, Any]] = []
     for i, (what, row) in enumerate(rows):
-        report(i / len(rows), what)
-        made.append(row(where))
+        try:
+            report(i / len(rows), what)
+            made.append(row(where))
+        except KeyboardInterrupt:
+            if not made:
+                raise
+            break
         if where is not CPU:
             where.core.trim(where.index)
     return {
@@ -41,6 +49,7 @@ def run(
         "date": date.today().isoformat(),
         "quick": quick,
         "ok": all(column.startswith("cuSPARSE") for row in made for column in row["failed"]),
+        "left": len(rows) - len(made),
         "rows": made,
     }
 

@@ -13,7 +13,9 @@ def machine(report: dict[str, Any]) -> str:
     if report["device"] == "cuda":
         parts = [bench_cuda_tables.devices(report), *parts]
     size = ", small sizes (--quick)" if report["quick"] else ""
-    return "; ".join([*parts, f"SciPy {report['versions']['scipy']}", f"float64{size}", report["date"]])
+    left = report.get("left", 0)
+    ended = [f"ended after {len(report['rows'])} of {len(report['rows']) + left} rows"] if left else []
+    return "; ".join([*parts, f"SciPy {report['versions']['scipy']}", f"float64{size}", *ended, report["date"]])
 
 
 def as_markdown(head: list[str], cells: list[list[str]]) -> str:

@@ -43,13 +43,15 @@ def product(a: Any, b: Any, alpha: Any = 1) -> tuple[Any, Any, int]:
 
 def default_format(A: Any, B: Any) -> str:
     """Return the format of A @ B by the documentation."""
-    if A.format in DIAGONAL and B.format not in DIAGONAL:
+    if (A.format in DIAGONAL and B.format not in DIAGONAL) or A.format == "qband" != B.format:
         return "csr"
     return "hm" if A.format == "cdm" and A.shape[0] != B.shape[1] else A.format
 
 
 def work_format(A: Any, B: Any, wanted: str | None) -> str:
     """Return the format whose kernels multiply."""
+    if A.format == B.format == "qband":
+        return "qband"
     if A.format not in DIAGONAL or B.format not in DIAGONAL:
         return "csr"
     return wanted if wanted in DIAGONAL else default_format(A, B)
@@ -127,7 +129,9 @@ def plans(case: Case) -> None:
     ref, size, terms = product(left, right)
     close(C, keep(ref), keep(size), terms, result)
     assert (C.shape, C.dtype, C.format) == (plan.shape, plan.dtype, plan.format) == (shape, result, C.format)
-    exactly = C.format in DIAGONAL or not both  # entry by entry, zeros of diagonals are dropped
+    # Entry by entry, zeros of diagonals are dropped.
+    kept = DIAGONAL if both else ("qband",) if a.A.format == b.A.format == "qband" else ds.formats()
+    exactly = C.format in kept
     assert not exactly or (C.nnz, C.nbytes) == (plan.nnz, plan.nbytes), "the forecast was wrong"
     a2, b2 = (renewed(case, x) if case.chance(0.7) else (None, x.exact) for x in (a, b))
     ref, size, terms = product(seen(a2[1], trans_a), seen(b2[1], trans_b))

@@ -16,11 +16,13 @@ from pathlib import Path
 
 SOURCES = Path(__file__).parent
 BUDGET = {
+    "cpp/kernels/bmsparse.cpp": 30,
     "cpp/kernels/coo.cpp": 110,
     "cpp/kernels/coosc.cpp": 4,
     "cpp/kernels/coosr.cpp": 4,
     "cpp/kernels/csb.cpp": 270,
     "cpp/kernels/csc.cpp": 80,
+    "cpp/kernels/each_set/bmsparse.cpp": 150,
     "cpp/kernels/each_set/cdm.cpp": 4,
     "cpp/kernels/each_set/chain_blocked.cpp": 80,
     "cpp/kernels/each_set/csr.cpp": 90,
@@ -51,6 +53,10 @@ BUDGET = {
     "cuda/entries/sorted_keys.cu": 20,
     "cuda/kernels/band/matmul.cu": 34,
     "cuda/kernels/batch/row.cu": 24,
+    "cuda/kernels/bmsparse/convert.cu": 16,
+    "cuda/kernels/bmsparse/matmul.cu": 12,
+    "cuda/kernels/bmsparse/matvec.cu": 72,
+    "cuda/kernels/bmsparse/pairs.cu": 3,
     "cuda/kernels/chain/axpby.cu": 8,
     "cuda/kernels/chain/blocked.cu": 9,
     "cuda/kernels/csb.cu": 43,

@@ -56,7 +56,7 @@ def test_pairs_of_formats(format, right):
         if format in DIAGONAL and right in DIAGONAL:
             assert C.format == format  # the diagonal family stays; mixed: the left operand's format
             assert set(C.offsets) >= sumset(A, B) and (format == "cdm" or set(C.offsets) == sumset(A, B))
-        elif format == right or format not in (*DIAGONAL, "qband"):
+        elif format == right or format not in (*DIAGONAL, "qband", "bmsparse"):
             assert C.format == format
         else:  # only the left one has products of its own
             assert C.format == "csr"

@@ -16,8 +16,9 @@ from .jds import jds_array
 from .csb import csb_array
 from .ellcsr import ellcsr_array
 from .qband import qband_array
+from .bmsparse import bmsparse_array
 
 __all__ = [
-    "cdm_array", "coo_array", "coosc_array", "coosr_array", "csb_array", "csc_array", "csr_array", "dia_array",
-    "ell_array", "ellcsr_array", "hm_array", "hyb_array", "jds_array", "qband_array", "sell_array",
+    "bmsparse_array", "cdm_array", "coo_array", "coosc_array", "coosr_array", "csb_array", "csc_array", "csr_array",
+    "dia_array", "ell_array", "ellcsr_array", "hm_array", "hyb_array", "jds_array", "qband_array", "sell_array",
 ]  # fmt: skip

@@ -7,23 +7,22 @@ from typing import Any
 import numpy as np
 
 from .._matrix.base import SparseArray
-from .._matrix.convert import convert
 from .._matrix.forecasts import sorting, table_of_diagonals
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.summary import Summary, diagonal_length
 from .._places.backend import CPU, Place
-from .._products.plans import MatmulPlan
 from .._show.display import diagonals
 from . import partition
 from .bands import BAND_OCC, DIA_OCC, Offsets, by_bytes, by_occupancy, entries_on, lengths
 from .format import Format
 from .options import share, whole_numbers, word
+from .own_products import OwnProducts
 
 _LISTED = 2**31 - 2**24  # products; those of the rests come on top
 _THRESHOLDS = {"dia_occ": DIA_OCC, "band_occ": BAND_OCC}
 
 
-class qband_array(Format):
+class qband_array(OwnProducts, Format):
     """Bands of nearly full diagonals in dia, the rest in coosr: two matrices over one array of values.
 
     Parameters
@@ -72,7 +71,7 @@ class qband_array(Format):
 
     format = "qband"
     _structure = ("dia_offsets", "coosr_row", "coosr_col", "coosr_indptr")
-    _padded = _several = _own_products = True
+    _padded = _several = True
     _options = {"partition": word("bytes", "paper"), "dia_occ": share, "band_occ": share, "offsets": whole_numbers}
 
     # ---- parts ------------------------------------------------------------------------------------
@@ -170,38 +169,6 @@ class qband_array(Format):
         listed = a.rest.nnz * len(b.offsets) + b.rest.nnz * len(a.offsets)  # type: ignore[attr-defined]
         met = a.nnz * b.nnz / max(1, self._shape[1])
         return FORMATS[COMMON] if listed >= _LISTED or (repeated and listed > 0.3 * met) else type(self)
-
-    @classmethod
-    def _as_factor(cls, a: SparseArray, planned: SparseArray, packed: bool) -> SparseArray:
-        return a
-
-    @classmethod
-    def _planned(
-        cls,
-        a: SparseArray,
-        b: SparseArray,
-        kernel: str,
-        max_bytes: int | None,
-        triangle: int,
-        extra: Any,
-        repeated: bool,
-    ) -> tuple[Any, SparseArray, SparseArray]:
-        plan = a._core.plan_matmul(a._matrix, a._op, b._matrix, b._op, cls._format, kernel, repeated=repeated)
-        return plan, a, b
-
-    def _sum_of_products(
-        self, who: str, pairs: list[tuple[SparseArray, SparseArray]], c: SparseArray | None, alpha: complex,
-        beta: complex, triangle: str | None, work: str, kernel: str | None, out: SparseArray | None,
-        max_bytes: int | None,
-    ) -> SparseArray:  # fmt: skip
-        if out is not None:
-            raise ValueError(f"{who}: out= together with C is for the diagonal formats")
-        total, *others = (convert(MatmulPlan(a, b, work, kernel, max_bytes)(alpha=alpha), COMMON) for a, b in pairs)
-        for other in others:
-            total = total._added(other, 1, 1)
-        if c is not None and beta != 0:
-            total = total._added(convert(c, COMMON).astype(self.dtype, copy=False), 1, beta)
-        return total if triangle is None else total._triangle(triangle, who)
 
     # ---- which diagonals, and what that takes -----------------------------------------------------
     @classmethod

@@ -138,7 +138,7 @@ class MatmulPlan:
         return Summary(
             self.shape, size, self._plan.stored, offsets=lambda: full()._occupied(), fill=lambda: full()._fill(),
             row_lengths=lambda: full()._row_lengths(), leading=lambda **limits: full()._leading_entries(**limits),
-            slices=lambda *cut: full()._places_in_slices(*cut),
+            blocks=lambda side: full()._occupied_blocks(side), slices=lambda *cut: full()._places_in_slices(*cut),
         )  # fmt: skip
 
     @property

@@ -1,6 +1,7 @@
 // Every format, a line each.
 #pragma once
 
+#include "formats/bmsparse.hpp"
 #include "formats/cdm.hpp"
 #include "formats/coo.hpp"
 #include "formats/coosc.hpp"
@@ -19,6 +20,6 @@
 
 namespace diagsparse {
 
-inline const Format* const formats[] = {&dia, &hm, &cdm, &csr, &csc, &coo, &coosr, &coosc, &ell, &hyb, &sell, &jds, &csb, &ellcsr, &qband};
+inline const Format* const formats[] = {&dia, &hm, &cdm, &csr, &csc, &coo, &coosr, &coosc, &ell, &hyb, &sell, &jds, &csb, &ellcsr, &qband, &bmsparse};
 
 }  // namespace diagsparse

@@ -50,11 +50,16 @@ void sort_keys(std::shared_ptr<void>& keys, int64 count, int bits) {
   keys = sorted;
 }
 
-int64 inclusive_sum(const std::int64_t* in, std::int64_t* out, int64 n) {
-  if (n == 0) return 0;
+void running_sum(const std::int64_t* in, std::int64_t* out, int64 n) {
+  if (n == 0) return;
   run("sum", [&](void* workspace, std::size_t& bytes) {
     return cub::DeviceScan::InclusiveSum(workspace, bytes, in, out, n, stream());
   });
+}
+
+int64 inclusive_sum(const std::int64_t* in, std::int64_t* out, int64 n) {
+  if (n == 0) return 0;
+  running_sum(in, out, n);
   return download(out + n - 1, 1)[0];
 }
 

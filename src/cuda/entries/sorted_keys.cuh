@@ -21,7 +21,8 @@ struct Keys {
 };
 
 void sort(Keys& keys, int bits = 64);                                     // by their lowest bits, stable
-int64 inclusive_sum(const std::int64_t* in, std::int64_t* out, int64 n);  // returns the last; waits for it
+void running_sum(const std::int64_t* in, std::int64_t* out, int64 n);     // each element with all before it
+int64 inclusive_sum(const std::int64_t* in, std::int64_t* out, int64 n);  // the same; returns the last, waits for it
 
 // Keys of 32 or 64 bits in order, and with each the number that came with it.
 template <class K>

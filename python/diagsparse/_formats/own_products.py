@@ -1,0 +1,55 @@
+"""Products of formats that have kernels for them, and whose views are operands as they are: qband, bmsparse."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from .._matrix.base import SparseArray
+from .._matrix.convert import convert
+from .._matrix.registry import COMMON
+from .._products.plans import MatmulPlan
+
+if TYPE_CHECKING:
+    from .format import Format
+
+    _Base = Format
+else:
+    _Base = object
+
+
+class OwnProducts(_Base):
+    """The answers of `Family` about products; sums of several are added in csr."""
+
+    _own_products: ClassVar[bool] = True
+
+    @classmethod
+    def _as_factor(cls, a: SparseArray, planned: SparseArray, packed: bool) -> SparseArray:
+        return a
+
+    @classmethod
+    def _planned(
+        cls,
+        a: SparseArray,
+        b: SparseArray,
+        kernel: str,
+        max_bytes: int | None,
+        triangle: int,
+        extra: Any,
+        repeated: bool,
+    ) -> tuple[Any, SparseArray, SparseArray]:
+        plan = a._core.plan_matmul(a._matrix, a._op, b._matrix, b._op, cls._format, kernel, repeated=repeated)
+        return plan, a, b
+
+    def _sum_of_products(
+        self, who: str, pairs: list[tuple[SparseArray, SparseArray]], c: SparseArray | None, alpha: complex,
+        beta: complex, triangle: str | None, work: str, kernel: str | None, out: SparseArray | None,
+        max_bytes: int | None,
+    ) -> SparseArray:  # fmt: skip
+        if out is not None:
+            raise ValueError(f"{who}: out= together with C is for the diagonal formats")
+        total, *others = (convert(MatmulPlan(a, b, work, kernel, max_bytes)(alpha=alpha), COMMON) for a, b in pairs)
+        for other in others:
+            total = total._added(other, 1, 1)
+        if c is not None and beta != 0:
+            total = total._added(convert(c, COMMON).astype(self.dtype, copy=False), 1, beta)
+        return total if triangle is None else total._triangle(triangle, who)

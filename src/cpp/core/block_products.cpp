@@ -1,0 +1,55 @@
+#include "core/block_products.hpp"
+
+#include "formats/bmsparse.hpp"
+#include "formats/csr.hpp"
+
+namespace diagsparse {
+
+BlockOperand::BlockOperand(const Structure& given, Op op) : structure(given), op(op) {
+  const auto& arrays = static_cast<const Indices&>(given);
+  Array indptr = arrays.at("block_indptr"), columns = arrays.at("block_col");
+  int64 rows = tiles_along(given.rows), cols = tiles_along(given.cols);
+  if (op.transposed) {
+    const std::shared_ptr<const BlockColumns> by_column = block_columns(given);
+    std::swap(rows, cols);
+    indptr = by_column->indptr;
+    columns = by_column->row;
+    number = by_column->number.as<std::int32_t>();
+    memory = by_column;
+  }
+  const int64 count = columns.size();
+  std::vector<Part> parts{{"indices", std::move(columns)}, {"indptr", std::move(indptr)}};
+  pattern = {std::make_shared<const Indices>(csr.name, rows, cols, std::move(parts), count), Array{}};
+}
+
+namespace {
+
+void check_numbered(const Structure& m) {
+  const int64 blocks = static_cast<const Indices&>(m).at("block_col").size();
+  if (blocks < kIndexExtent) return;
+  throw std::invalid_argument("matmul: a bmsparse matrix of " + std::to_string(blocks) +
+                              " blocks; products number them in 31 bits");
+}
+
+}  // namespace
+
+Plan plan_blocks(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request) {
+  for (const Matrix* m : {&a, &b}) {
+    if (m->format != format.name) {
+      throw std::invalid_argument("matmul: a plan of blocks takes two bmsparse matrices, got " + a.format + " and " +
+                                  b.format);
+    }
+    check_numbered(*m->structure);
+  }
+  find_matmul(format.name, request.kernel);  // raises before the work
+  Plan plan = begin_plan(a, op_a, b, op_b);
+  BlocksOfProduct found = blocks_of_product({*a.structure, op_a}, {*b.structure, op_b});
+  check_numbered(*found.structure);
+  plan.c = std::move(found.structure);
+  plan.work = std::move(found.work);
+  plan.repeated = request.repeated;
+  finish_plan(plan, choose_matmul(plan, request.kernel, a.dtype, b.dtype));
+  return plan;
+}
+
+}  // namespace diagsparse

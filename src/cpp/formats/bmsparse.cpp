@@ -1,0 +1,71 @@
+#include "formats/bmsparse.hpp"
+
+#include "core/block_products.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+void check(const Matrix& m) {
+  check_shape(bmsparse, m.rows, m.cols);
+  const int64 blocks = m.index("block_col").size();
+  check_parts(m, {{"block_indptr", DType::i64, {tiles_along(m.rows) + 1}},
+                  {"block_col", DType::i32, {blocks}},
+                  {"bitmap", DType::u64, {blocks}},
+                  {"value_indptr", DType::i64, {blocks + 1}}});
+  const std::string who = "bmsparse_array: ";
+  if (!check_lines("bmsparse_array", m.index("block_indptr"), m.index("block_col"), tiles_along(m.rows),
+                   tiles_along(m.cols), "block_indptr", "block_col")) {
+    throw std::invalid_argument(who + "block_col does not rise in each row of blocks");
+  }
+  const Fault fault = fault_in_bitmaps(*m.structure);
+  const std::string at = std::to_string(fault.at);
+  switch (fault.kind) {
+    case Fault::none: return;
+    case Fault::outside:
+      throw std::invalid_argument(who + "bitmap[" + at + "] is empty, or has elements outside of the " +
+                                  std::to_string(m.rows) + " x " + std::to_string(m.cols) + " matrix");
+    default:
+      throw std::invalid_argument(who + "value_indptr[" + at + "] is wrong; expected how many bits are set in the " +
+                                  "bitmaps before it");
+  }
+}
+
+// A value for each bit that is set, as the last pointer says; `check` looks at the arrays later.
+StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays) {
+  int64 count = 0;
+  for (const auto& [name, array] : arrays) {
+    if (name != "value_indptr" || array.dtype != DType::i64 || array.size() == 0) continue;
+    copy_to_host(&count, array.as<int64>() + array.size() - 1, sizeof count);
+  }
+  return std::make_shared<const Indices>(format.name, rows, cols, std::move(arrays), std::max<int64>(0, count));
+}
+
+Matrix from_csr(const Matrix& csr, const Format&, const Options&) { return blocks_from_rows(csr); }
+
+Matrix to_csr(const Matrix& a, Op op) {
+  const Matrix rows = rows_from_blocks(a);
+  return op.transposed || op.conjugated ? convert(rows, op, common->name) : rows;
+}
+
+}  // namespace
+
+StructurePtr bmsparse_structure(int64 rows, int64 cols, Array indptr, Array col, Array bitmap, Array begin,
+                                int64 count) {
+  std::vector<Part> arrays{{"block_indptr", std::move(indptr)},
+                           {"block_col", std::move(col)},
+                           {"bitmap", std::move(bitmap)},
+                           {"value_indptr", std::move(begin)}};
+  return std::make_shared<const Indices>(bmsparse.name, rows, cols, std::move(arrays), count);
+}
+
+const Format bmsparse{.name = "bmsparse",
+                      .extent = kIndexExtent,
+                      .structure = over,
+                      .check = check,
+                      .plan = plan_blocks,
+                      .multiplies_as = "bmsparse",
+                      .from_csr = from_csr,
+                      .to_csr = to_csr};
+
+}  // namespace diagsparse

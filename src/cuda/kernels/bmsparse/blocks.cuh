@@ -1,0 +1,46 @@
+// Blocks of bitmaps as kernels read them, and what they share. A "group" is the eight threads that work on a block or a
+// row of blocks together.
+#pragma once
+
+#include "core/block_products.hpp"
+#include "device/launch.cuh"
+#include "device/values.cuh"
+#include "formats/bmsparse.hpp"
+
+namespace diagsparse::cuda::bitmaps {
+
+constexpr unsigned kAllLanes = 0xffffffffu;
+constexpr int kLanes = static_cast<int>(kTile);  // of a group
+constexpr int kGroups = kBlock / kLanes;
+
+// The lanes of this thread's group.
+__device__ inline unsigned group_lanes() { return 0xffu << (threadIdx.x % 32 & ~7u); }
+inline __device__ int64 group_index() { return static_cast<int64>(blockIdx.x) * kGroups + threadIdx.x / kLanes; }
+inline dim3 groups(int64 count) { return blocks(kLanes * count); }
+
+// op(A), row by row of blocks: without values.
+struct Rows {
+  int64 rows;  // of blocks
+  const std::int64_t* indptr;
+  const std::int32_t* col;
+  const std::int32_t* number;  // of a block in A; null: in order
+  const Bitmap* stored;
+  bool turn;
+
+  explicit Rows(const BlockOperand& of)
+      : rows(of.pattern.rows),
+        indptr(of.pattern.index("indptr").as<std::int64_t>()),
+        col(of.pattern.index("indices").as<std::int32_t>()),
+        number(of.number),
+        stored(Bmsparse<char>::over(of.structure, nullptr).bitmap),
+        turn(of.op.transposed) {}
+
+  __device__ std::int32_t block(int64 e) const { return number ? number[e] : static_cast<std::int32_t>(e); }
+  __device__ Bitmap bitmap(int64 e) const { return turned_if(turn, stored[block(e)]); }
+};
+
+// The elements of a block up to one of them, row by row. The last bit says whether that one is stored, and as many bits
+// are set as values lie before it and at it.
+__device__ inline Bitmap up_to(Bitmap bitmap, int place) { return bitmap >> (63 - place); }
+
+}  // namespace diagsparse::cuda::bitmaps

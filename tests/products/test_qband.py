@@ -86,3 +86,20 @@ def test_the_rule_follows_what_lies_beside_the_bands():
     """Of a plan that is kept csr pays from fewer products beside the bands on than of one product."""
     a = ds.qband_array(ds.gallery.quasi_band(400, 5.0, 82.0, seed=0))
     assert (a @ a).format == "qband" and ds.plan_matmul(a, a).format == "csr"
+
+
+@pytest.mark.parametrize("layout", ["random", "row_block", "column_block"])
+def test_a_vector_has_the_same_bits_with_any_number_of_threads(layout):
+    """A matrix of few rows and much work makes several blocks, with equal work: the rest may lie in few rows."""
+    a = ds.gallery.quasi_band(3000, 2.0, 80.0, layout=layout, seed=0)
+    A, x = ds.qband_array(a), np.random.default_rng(0).standard_normal(3000)
+    before, found = ds.get_num_threads(), []
+    try:
+        for threads in (1, 2, 3, 7):
+            ds.set_num_threads(threads)
+            found.append([V @ x for V in (A, A.T)])
+    finally:
+        ds.set_num_threads(before)
+    for y, expected in zip(found[0], (a @ x, a.T @ x), strict=True):
+        assert np.allclose(y, expected, rtol=1e-13, atol=1e-12)
+    assert all(y.tobytes() == z.tobytes() for other in found for y, z in zip(other, found[0], strict=True))

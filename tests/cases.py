@@ -18,7 +18,7 @@ NO_CUDA = "no CUDA device answers (diagsparse.cuda_available() is False)"
 DTYPES = ("float32", "float64", "complex64", "complex128")
 DIAGONAL = tuple(f for f in ds.formats() if getattr(ds, f"{f}_array")._family == "diagonals")
 VIEWS = {"N": lambda A: A, "T": lambda A: A.T, "C": lambda A: A.conj(), "H": lambda A: A.H}
-BLOCK_ROWS = 8192  # rows a task of the CPU kernels takes; BIG crosses it
+BLOCK_ROWS = 8192  # rows a task of the CPU kernels takes, about, at most; BIG crosses it
 
 
 def band(m, n, offsets):

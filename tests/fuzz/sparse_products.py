@@ -93,7 +93,8 @@ def matmul(case: Case) -> None:
         factor = 1 if beta is None else beta
         ref, size = ref + factor * long(c.exact), size + abs(factor) * abs(c.exact)
     close(C, ref, size, terms + 2, result)
-    assert C.format == format, f"format {C.format}, expected {format}"
+    by_csr = format == "qband" and not (wanted or kernel) and C.format == "csr"  # where the rests are large
+    assert by_csr or C.format == format, f"format {C.format}, expected {format}"
     for operand in (a, b) if c is None else (a, b, c):
         operand.require_unchanged()
 

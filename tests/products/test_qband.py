@@ -60,3 +60,46 @@ def test_the_type_decides_which_zeros_are_stored(device):
         A = ds.qband_array(a.astype(dtype), device=device)
         found[dtype] = A.offsets.size, bool(np.isnan(to_host(A @ to_device(x.astype(dtype), device))).any())
     assert found == {"float32": (2, True), "float64": (1, False)}
+
+
+def test_a_large_rest_multiplies_as_csr():
+    """On the CPU, by a rule: the result equals SciPy's, repeats, and has the format that somebody asks for."""
+    a = ds.gallery.quasi_band(300, 5.0, 40.0, seed=0)
+    b = ds.gallery.quasi_band(300, 2.0, 40.0, seed=1)
+    few = ds.gallery.quasi_band(300, 5.0, 99.0, band_count=1, seed=2)
+    for left, right, format in ((a, b, "csr"), (a, a, "csr"), (few, few, "qband")):
+        left.data, right.data = np.rint(9 * left.data), np.rint(9 * right.data)  # all sums are exact
+        A, B, expected = ds.qband_array(left), ds.qband_array(right), (left @ right).toarray()
+        plan = ds.plan_matmul(A, B)
+        C = A @ B
+        assert C.format == plan.format == ds.matmul(A, B, out=C).format == format
+        made = [C, A @ B, plan(), plan(out=plan()), plan(A, B), ds.matmul(A, B, sp.csr_array(expected), beta=0)]
+        out = ds.matmul(A, B, format="qband")
+        made += [out, ds.matmul(A, B, out=out), ds.plan_matmul(A, B, format="qband")()]
+        made += [ds.matmul(A, B, kernel=kernel) for kernel in A.kernels("matmul")]
+        assert all(np.array_equal(D.toarray(), expected) for D in made)
+        assert [D.format for D in made[6:]] == ["qband"] * (3 + len(A.kernels("matmul")))
+        assert np.array_equal((B.T @ A.T).toarray(), expected.T)
+
+
+def test_the_rule_follows_what_lies_beside_the_bands():
+    """Of a plan that is kept csr pays from fewer products beside the bands on than of one product."""
+    a = ds.qband_array(ds.gallery.quasi_band(400, 5.0, 82.0, seed=0))
+    assert (a @ a).format == "qband" and ds.plan_matmul(a, a).format == "csr"
+
+
+@pytest.mark.parametrize("layout", ["random", "row_block", "column_block"])
+def test_a_vector_has_the_same_bits_with_any_number_of_threads(layout):
+    """A matrix of few rows and much work makes several blocks, with equal work: the rest may lie in few rows."""
+    a = ds.gallery.quasi_band(3000, 2.0, 80.0, layout=layout, seed=0)
+    A, x = ds.qband_array(a), np.random.default_rng(0).standard_normal(3000)
+    before, found = ds.get_num_threads(), []
+    try:
+        for threads in (1, 2, 3, 7):
+            ds.set_num_threads(threads)
+            found.append([V @ x for V in (A, A.T)])
+    finally:
+        ds.set_num_threads(before)
+    for y, expected in zip(found[0], (a @ x, a.T @ x), strict=True):
+        assert np.allclose(y, expected, rtol=1e-13, atol=1e-12)
+    assert all(y.tobytes() == z.tobytes() for other in found for y, z in zip(other, found[0], strict=True))

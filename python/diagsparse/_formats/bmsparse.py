@@ -101,14 +101,14 @@ class bmsparse_array(OwnProducts, Format):
     def _index_type(cls, name: str, shape: tuple[int, int], given: dict[str, Any]) -> np.dtype:
         return np.dtype(np.uint64) if name == "bitmap" else super()._index_type(name, shape, given)
 
-    def _for_product(self, other: SparseArray, repeated: bool) -> type[SparseArray]:
+    def _for_product(self, other: SparseArray, repeated: bool, named: bool) -> type[SparseArray]:
         # A product handles pairs of blocks, however few entries they have. AMD EPYC, one thread, 8 x 8 blocks on a grid
         # of 12^3, ms of one product (of a plan's): 19 entries a block 14.8 (10.3), 19.6 (5.5) by csr; 6.4 of them 15.3
         # (10.4) and 5.3 (1.3); 32 of them 13.3 (9.0) and 33 (10.6). H200, grids of 20^3 and 30^3, us: 6.4 entries a
         # block 305 (101), 630 (15) by csr; 2.8 of them 618 (196) and 568 (10); conversions of new values take csr 70.
         fill = np.sqrt(self.mean_fill * other.mean_fill)  # type: ignore[attr-defined]
         enough = _ENOUGH[self._place is CPU, repeated]
-        return type(self) if fill >= enough or not (self.nnz and other.nnz) else FORMATS[COMMON]
+        return type(self) if named or fill >= enough else FORMATS[COMMON]
 
     # ---- what that takes --------------------------------------------------------------------------
     @classmethod

@@ -63,7 +63,7 @@ class cdm_array(DiagonalArray):
     def _infer_shape(cls, values: np.ndarray) -> tuple[int, int]:
         return values.shape[1], values.shape[1]
 
-    def _for_product(self, other: SparseArray, repeated: bool) -> type[SparseArray]:
+    def _for_product(self, other: SparseArray, repeated: bool, named: bool) -> type[SparseArray]:
         return type(self) if self._shape[0] == other._shape[1] else FORMATS["hm"]
 
     def _multiplied_at_once(self, other: SparseArray) -> SparseArray | None:

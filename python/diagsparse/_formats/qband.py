@@ -19,6 +19,9 @@ from .options import share, whole_numbers, word
 from .own_products import OwnProducts
 
 _LISTED = 2**31 - 2**24  # products; those of the rests come on top
+# From so many products beside the bands on, for each pair of stored values that meet, csr is faster: in all, and by a
+# plan that is kept. Measured in docs/decisions/0010-quasi-bands.md.
+_ON_CPU, _KEPT_ON_CPU, _KEPT_ON_GPU = 0.4, 0.15, 0.3
 _THRESHOLDS = {"dia_occ": DIA_OCC, "band_occ": BAND_OCC}
 
 
@@ -159,16 +162,17 @@ class qband_array(OwnProducts, Format):
         return self.bands.count_nonzero() + self.rest.nnz  # zeros on diagonals are dropped on the way
 
     # ---- products ---------------------------------------------------------------------------------
-    def _for_product(self, other: SparseArray, repeated: bool) -> type[SparseArray]:
+    def _for_product(self, other: SparseArray, repeated: bool, named: bool) -> type[SparseArray]:
+        a, b, inner = self, other, max(1, self._shape[1])
+        rests = a.rest.nnz, b.rest.nnz  # type: ignore[attr-defined]
+        listed = rests[0] * len(b.offsets) + rests[1] * len(a.offsets)  # type: ignore[attr-defined]
+        met = a.nnz * b.nnz / inner
         if self._place is CPU:
-            return type(self)
-        # On a GPU the products beside those of the bands are listed, in numbers of 31 bits. H200, n = 16000, 80
-        # nonzeros a row, planned: 0.18 of them for each pair of values that meet take 0.46 ms, 0.79 by csr; 0.34 of
-        # them 0.71 and 0.68 ms; 0.55 of them 1.02 and 0.73 ms.
-        a, b = self, other
-        listed = a.rest.nnz * len(b.offsets) + b.rest.nnz * len(a.offsets)  # type: ignore[attr-defined]
-        met = a.nnz * b.nnz / max(1, self._shape[1])
-        return FORMATS[COMMON] if listed >= _LISTED or (repeated and listed > 0.3 * met) else type(self)
+            beside = listed + rests[0] * rests[1] / inner
+            by_csr = not named and beside > met * (_KEPT_ON_CPU if repeated else _ON_CPU)
+        else:  # the products beside those of the bands are listed, in numbers of 31 bits
+            by_csr = listed >= _LISTED or (repeated and not named and listed > met * _KEPT_ON_GPU)
+        return FORMATS[COMMON] if by_csr else type(self)
 
     # ---- which diagonals, and what that takes -----------------------------------------------------
     @classmethod

@@ -104,8 +104,11 @@ class Family(Forecasts):
         """Return the class that SciPy's and CuPy's diagonals come to first."""
         return FORMATS["hm"]
 
-    def _for_product(self: SparseArray, other: SparseArray, repeated: bool) -> type[SparseArray]:
-        """Return the class that a product with another one of the family is made in, by a plan that is kept or not."""
+    def _for_product(self: SparseArray, other: SparseArray, repeated: bool, named: bool) -> type[SparseArray]:
+        """Return the class that a product with another one of the family is made in.
+
+        `repeated`: by a plan that is kept; `named`: by a kernel of this family that the user named.
+        """
         return type(self)
 
     @classmethod

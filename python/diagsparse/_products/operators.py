@@ -80,7 +80,7 @@ class Operators:
         with streams.on(self._place, stream, "matmul"):
             if profile:
                 return profiled(self, other, out, format=format, kernel=kernel, max_bytes=max_bytes)
-            return MatmulPlan(self, other, format, kernel, max_bytes)(out=out)
+            return MatmulPlan(self, other, format, kernel, max_bytes, into=out)(out=out)
 
     def kernels(self: SparseArray, operation: str = "matvec") -> list[str]:
         """Return the names of the kernels of ``"matvec"``, ``"matmul"`` or ``"chain"`` on this device.

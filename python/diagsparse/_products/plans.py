@@ -29,7 +29,9 @@ OPERATIONS: dict[str, Callable[[SparseArray], SparseArray]] = {
 }
 
 
-def product_formats(a: SparseArray, b: SparseArray, format: str | None, repeated: bool = False) -> tuple[str, str]:
+def product_formats(
+    a: SparseArray, b: SparseArray, format: str | None, repeated: bool = False, named: bool = False
+) -> tuple[str, str]:
     """Return the format of a product, and the one whose kernels make it.
 
     By default the result is in the left operand's format, but in csr where a family with products of its own meets
@@ -39,7 +41,7 @@ def product_formats(a: SparseArray, b: SparseArray, format: str | None, repeated
         return format or (COMMON if a._own_products else a._format), COMMON
     if format is not None and FORMATS[format]._family == a._family:
         return format, format
-    made = a._for_product(b, repeated)._format
+    made = a._for_product(b, repeated, named)._format
     return format or made, made
 
 
@@ -62,6 +64,7 @@ class MatmulPlan:
         extra: Sequence[int] = (),
         trans: tuple[str, str] = ("N", "N"),
         repeated: bool = False,  # it is the user's, and may run many times
+        into: SparseArray | None = None,  # a result that the user brings
     ) -> None:
         if kernel is not None:
             check_kernel(kernel, "matmul")
@@ -81,7 +84,9 @@ class MatmulPlan:
         if format is not None:
             format_class(format)  # raises for an unknown name
             a._core.check_shape(format, a.shape[0], b.shape[1])
-        self._format, self._work = product_formats(a, b, format, repeated and kernel is None)
+        if format is None and isinstance(into, SparseArray) and into._format == a._format:
+            format = a._format  # whatever would be quicker
+        self._format, self._work = product_formats(a, b, format, repeated, kernel is not None)
         self._plan, a, b = FORMATS[self._work]._planned(a, b, kernel or "", max_bytes, triangle, extra, repeated)
         self._trans = trans
         self._native = self._format == self._work  # the kernel makes the format that was asked for

@@ -161,5 +161,5 @@ def matmul(
     with streams.on(a._place, stream, "matmul"):
         if c is None:
             no_beta("matmul", beta)
-            return MatmulPlan(a, b, format, kernel, max_bytes)(out=out, alpha=alpha)
+            return MatmulPlan(a, b, format, kernel, max_bytes, into=out)(out=out, alpha=alpha)
         return sum_of_products("matmul", [(a, b)], c, alpha, beta, None, format, kernel, out, max_bytes)

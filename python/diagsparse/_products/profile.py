@@ -23,7 +23,7 @@ def profiled(
         before, last = last, _clock(a)
         seconds[stage] = last - before
 
-    plan = MatmulPlan(a, b, **options)
+    plan = MatmulPlan(a, b, **options, into=out)
     passed("plan")
     if len(plan._plan.stages) == 1 or not plan._native:
         made = plan(out=out)

@@ -127,7 +127,8 @@ def sum_of_products(
         together(who, first, c, ("A", "C"))
         if c.shape != shape:
             raise ValueError(f"{who}: C is {display.operand(c)}, but the product is {shape[0]} x {shape[1]}")
-    format, work = product_formats(*pairs[0], None if format is None else format_class(format).format)
+    wanted = None if format is None else format_class(format).format
+    format, work = product_formats(*pairs[0], wanted, named=kernel is not None)
     dtype = np.result_type(*(x for a, b in pairs for x in (a.dtype, b.dtype)), *([] if c is None else [c.dtype]))
     check_scalars(dtype, alpha, beta or 0, who)
     pairs = [(a.astype(dtype, copy=False), b.astype(dtype, copy=False)) for a, b in pairs]

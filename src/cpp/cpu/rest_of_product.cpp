@@ -121,8 +121,12 @@ Array copied(const std::vector<std::int32_t>& from, Array to, int64 first) {
 
 std::shared_ptr<const RowsOfRest> rows_of_rest(const QuasiBand& a) {
   return a.rest.kept().get<RowsOfRest>(a.op.transposed ? "columns of the rest" : "rows of the rest", [&] {
-    if (a.op.transposed) return std::make_shared<RowsOfRest>(turned(a.rest));
-    return std::make_shared<RowsOfRest>(RowsOfRest{a.rest.at("indptr"), a.rest.at("row"), a.rest.at("col"), {}});
+    const RowsOfRest as_it_is{a.rest.at("indptr"), a.rest.at("row"), a.rest.at("col"), {}};
+    const auto made = std::make_shared<RowsOfRest>(a.op.transposed ? turned(a.rest) : as_it_is);
+    for (int64 i = 0; i < a.rows(); ++i) {
+      made->longest = std::max(made->longest, made->pointers()[i + 1] - made->pointers()[i]);
+    }
+    return made;
   });
 }
 

@@ -8,7 +8,8 @@ namespace diagsparse {
 // The rows of the rest of op(A): entry e lies in rows[e] and columns[e], and is entry place(e) of the rest of A.
 struct RowsOfRest {
   Array indptr, rows, columns;
-  Array order;  // int64; empty where entries lie in this order already
+  Array order;        // int64; empty where entries lie in this order already
+  int64 longest = 0;  // entries of a row
 
   const int64* pointers() const { return indptr.as<int64>(); }
   const std::int32_t* row() const { return rows.as<std::int32_t>(); }

@@ -2,13 +2,13 @@
 #include "formats/ell.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "core/convert.hpp"
 #include "core/kernel_table.hpp"
 #include "cpu/parallel.hpp"
 #include "formats/csr.hpp"
 #include "kernels/scatter.hpp"
+#include "kernels/stored_rows.hpp"
 #include "kernels/turned_rows.hpp"
 
 namespace diagsparse {
@@ -75,13 +75,6 @@ struct EllMatvec {
 FormatKernels make() { return {{{"row", every_pair<EllMatvec, MatvecKernel>()}}, {}}; }
 const RegisterKernels registered("ell", kEverySet, make);
 
-int64 length_of(const Ell<float>& a, int64 i) {
-  if (a.row_lengths) return a.row_lengths[i];
-  int64 w = 0;
-  while (w < a.width && a.columns.indices[w * a.rows + i] >= 0) ++w;
-  return w;
-}
-
 }  // namespace
 
 Matrix ell_from_rows(const Matrix& m, int64 width, bool with_lengths) {
@@ -113,31 +106,7 @@ Matrix ell_from_rows(const Matrix& m, int64 width, bool with_lengths) {
   return ell_over(m.rows, m.cols, indices, with_lengths ? &lengths : nullptr, stored, values);
 }
 
-Matrix rows_from_ell(const Matrix& m) {
-  Array indptr = Array::zeros(DType::i64, {m.rows + 1});
-  int64* start = indptr.as<int64>();
-  const Ell<float> structure = Ell<float>::of(m);
-  const int64 work = structure.width * m.rows;
-  parallel_for(tasks_of(m.rows), work, [&](int64 task) {
-    for (int64 i = task * kRows; i < std::min(m.rows, (task + 1) * kRows); ++i) start[i + 1] = length_of(structure, i);
-  });
-  std::partial_sum(start, start + m.rows + 1, start);
-  Array indices = Array::empty(DType::i32, {start[m.rows]}), values;
-  with_value_type(m.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    const Ell<T> a = Ell<T>::of(m);
-    values = Array::empty(m.dtype, {start[m.rows]});
-    parallel_for(tasks_of(m.rows), work, [&](int64 task) {
-      for (int64 i = task * kRows; i < std::min(m.rows, (task + 1) * kRows); ++i) {
-        for (int64 e = start[i], from = i; e < start[i + 1]; ++e, from += m.rows) {
-          indices.as<std::int32_t>()[e] = a.columns.indices[from];
-          values.as<T>()[e] = a.values[from];
-        }
-      }
-    });
-  });
-  return compressed(csr, m.rows, m.cols, std::move(indices), std::move(indptr), std::move(values));
-}
+Matrix rows_from_ell(const Matrix& m) { return rows_from_stored<Ell>(m, 1); }
 
 Fault fault_in_ell(const Ell<float>& a) {
   for (int64 i = 0; a.row_lengths && i < a.rows; ++i) {

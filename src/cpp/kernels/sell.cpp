@@ -8,28 +8,13 @@
 #include "core/convert.hpp"
 #include "cpu/parallel.hpp"
 #include "formats/csr.hpp"
+#include "kernels/stored_rows.hpp"
 
 namespace diagsparse {
 
 namespace {
 
-constexpr int64 kRows = 512;  // rows a task, or one slice of more
-
-// Calls f(first, last) for runs of whole slices, or windows, of `each` rows.
-template <class F>
-void for_runs(int64 rows, int64 each, int64 work, const F& f) {
-  const int64 run = std::max(each, kRows / each * each);
-  parallel_for((rows + run - 1) / run, work, [&](int64 task) { f(task * run, std::min(rows, (task + 1) * run)); });
-}
-
 const int64* row_pointers(const Matrix& csr) { return csr.index("indptr").as<int64>(); }
-
-int64 length_of(const Sell<float>& a, int64 p) {
-  if (a.row_lengths) return a.row_lengths[p];
-  int64 e = a.begin(p);
-  while (e < a.end(p) && a.columns.indices[e] >= 0) e += a.height;
-  return (e - a.begin(p)) / a.height;
-}
 
 }  // namespace
 
@@ -91,32 +76,7 @@ void spread_rows(const Matrix& m, const Matrix& to) {
 }
 
 Matrix rows_from_sell(const Matrix& m) {
-  Array indptr = Array::zeros(DType::i64, {m.rows + 1});
-  int64* start = indptr.as<int64>();
-  const Sell<float> structure = Sell<float>::over(*m.structure, nullptr);
-  const int64 places = m.values.size();
-  for_runs(m.rows, structure.height, places, [&](int64 first, int64 last) {
-    for (int64 p = first; p < last; ++p) start[structure.row(p) + 1] = length_of(structure, p);
-  });
-  std::partial_sum(start, start + m.rows + 1, start);
-  Array indices = Array::empty(DType::i32, {start[m.rows]}), values;
-  auto* index = indices.as<std::int32_t>();
-  with_value_type(m.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    const Sell<T> a = Sell<T>::of(m);
-    values = Array::empty(m.dtype, {start[m.rows]});
-    T* value = values.as<T>();
-    for_runs(m.rows, a.height, places, [&](int64 first, int64 last) {
-      for (int64 p = first; p < last; ++p) {
-        const int64 i = a.row(p);
-        for (int64 e = start[i], place = a.begin(p); e < start[i + 1]; ++e, place += a.height) {
-          index[e] = a.columns.indices[place];
-          value[e] = a.values[place];
-        }
-      }
-    });
-  });
-  return compressed(csr, m.rows, m.cols, std::move(indices), std::move(indptr), std::move(values));
+  return rows_from_stored<Sell>(m, Sell<float>::over(*m.structure, nullptr).height);
 }
 
 Fault fault_in_slices(const Sell<float>& a, int64 places) {

@@ -7,6 +7,7 @@
 #include "entries/sorted_keys.cuh"
 #include "formats/coo.hpp"
 #include "formats/csc.hpp"
+#include "matrices/faults.cuh"
 
 namespace diagsparse::cuda {
 
@@ -111,16 +112,6 @@ __global__ void __launch_bounds__(kBlock)
   places[e] = e;
 }
 
-// The pointers begin at 0, never fall and end at `count`.
-template <class I>
-__global__ void __launch_bounds__(kBlock) check_pointers(const I* pointers, int64 lines, int64 count, int* wrong) {
-  const int64 line = thread_index();
-  if (line > lines) return;
-  if (line == 0 && pointers[0] != 0) *wrong = 1;
-  if (line == lines && pointers[lines] != count) *wrong = 1;
-  if (line < lines && pointers[line] > pointers[line + 1]) *wrong = 1;
-}
-
 }  // namespace
 
 Matrix matrix_from_entries(const std::string& format, int64 rows, int64 cols, const DeviceArray& values,
@@ -142,9 +133,8 @@ Matrix matrix_from_entries(const std::string& format, int64 rows, int64 cols, co
   const auto *x = reinterpret_cast<const int64*>(a.data), *y = reinterpret_cast<const int64*>(b.data);
   const Scratch<int> wrong(1);
   CUDA_CALL(cudaMemsetAsync(wrong.get(), 0, sizeof(int), stream()));
-  if (pointers) {
-    launch("check pointers", check_pointers<int64>, blocks(lines + 1), dim3(kBlock), y, lines, count, wrong.get());
-    if (download(wrong.get(), 1)[0]) fail("indptr does not rise from 0 to " + std::to_string(count));
+  if (pointers && fault_in_pointers(y, lines, count).kind != Fault::none) {
+    fail("indptr does not rise from 0 to " + std::to_string(count));
   }
   Keys keys(count);
   launch("read entries", read_entries<int64>, blocks(count), dim3(kBlock), x, y, count, pointers, lines,

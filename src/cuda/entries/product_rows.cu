@@ -30,12 +30,6 @@ __global__ void __launch_bounds__(kBlock)
   atomicAdd(in_row + first_row + (keys[e] >> 32), 1ull);
 }
 
-int width_in_bits(int64 n) {
-  int bits = 1;
-  while (n >> bits) ++bits;
-  return bits;
-}
-
 Array joined(const std::vector<Array>& parts) {
   if (parts.size() == 1) return parts.front();
   int64 count = 0;

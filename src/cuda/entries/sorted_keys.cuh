@@ -1,6 +1,9 @@
 // Keys (row << 32 | column) and where their values lie: sorting, and finding keys that are equal. CUB underneath.
 #pragma once
 
+#include <algorithm>
+#include <bit>
+
 #include "device/launch.cuh"
 
 namespace diagsparse::cuda {
@@ -19,6 +22,9 @@ struct Keys {
   Key* key() const { return static_cast<Key*>(keys.get()); }
   int64* place() const { return static_cast<int64*>(places.get()); }
 };
+
+// How many bits the numbers up to n take: so many of a key are worth sorting.
+inline int width_in_bits(int64 n) { return std::max<int>(1, std::bit_width(static_cast<std::uint64_t>(n))); }
 
 void sort(Keys& keys, int bits = 64);                                     // by their lowest bits, stable
 void running_sum(const std::int64_t* in, std::int64_t* out, int64 n);     // each element with all before it

@@ -180,14 +180,6 @@ __global__ void __launch_bounds__(kBlock)
 }
 
 // ---- The gate ---------------------------------------------------------------------------------------
-__global__ void __launch_bounds__(kBlock)
-    check_pointers(const std::int64_t* indptr, int64 blocks, int64 count, Position* wrong) {
-  const int64 p = thread_index();
-  if (p > blocks) return;
-  const bool falls = p == 0 ? indptr[0] != 0 : indptr[p] < indptr[p - 1];
-  if (falls || (p == blocks && indptr[p] != count)) tell(wrong, p);
-}
-
 template <class I>
 __global__ void __launch_bounds__(kBlock)
     check_entries(const Csb<float, I> a, int64 count, Position* outside, Position* order) {
@@ -252,11 +244,11 @@ Fault fault_in_csb(const Structure& structure) {
   return with_local_type(blocks_of(structure).size, [&](auto index) -> Fault {
     using I = decltype(index);
     const auto a = Csb<float, I>::over(structure, nullptr);
-    const int64 count = structure.values_shape.size(), pointers = a.blocks.count();
-    const Firsts wrong, entries;
-    launch("check pointers", check_pointers, cuda::blocks(pointers + 1), dim3(kBlock), a.indptr, pointers, count,
-           wrong.outside());
-    if (const Fault fault = wrong.fault(Fault::pointers); fault.kind != Fault::none) return fault;
+    const int64 count = structure.values_shape.size();
+    if (const Fault fault = fault_in_pointers(a.indptr, a.blocks.count(), count); fault.kind != Fault::none) {
+      return fault;
+    }
+    const Firsts entries;
     launch("check entries", check_entries<I>, cuda::blocks(count), dim3(kBlock), a, count, entries.outside(),
            entries.order());
     return entries.fault(Fault::outside);

@@ -12,6 +12,7 @@
 #include "formats/csr.hpp"
 #include "formats/ell.hpp"
 #include "kernels/row_kernels.hpp"
+#include "kernels/stored_rows.cuh"
 #include "kernels/walked_rows.cuh"
 #include "matrices/faults.cuh"
 
@@ -36,7 +37,7 @@ struct Row {
 FormatKernels make() { return {{{"row", every_pair<Row, MatvecKernel>(), rows::prepare_transpose}}, {}}; }
 const RegisterKernels registered("ell", 0, make);
 
-// ---- From rows and to rows: a thread takes a row ---------------------------------------------------
+// ---- From rows: a thread takes a row ---------------------------------------------------
 template <class T>
 __global__ void __launch_bounds__(kBlock)
     spread_rows(const Csr<T> csr, int64 width, std::int32_t* indices, T* values, std::int32_t* lengths) {
@@ -48,25 +49,6 @@ __global__ void __launch_bounds__(kBlock)
     values[to] = w < length ? csr.values[begin + w] : T{};
   }
   if (lengths) lengths[i] = static_cast<std::int32_t>(length);
-}
-
-__global__ void __launch_bounds__(kBlock) measure_rows(const Ell<float> a, std::int64_t* lengths) {
-  const int64 i = thread_index();
-  if (i >= a.rows) return;
-  int64 w = 0;
-  while (w < a.width && a.columns.indices[w * a.rows + i] >= 0) ++w;
-  lengths[i] = w;
-}
-
-template <class T>
-__global__ void __launch_bounds__(kBlock)
-    gather_rows(const Ell<T> a, const std::int64_t* indptr, std::int32_t* indices, T* values) {
-  const int64 i = thread_index();
-  if (i >= a.rows) return;
-  for (int64 e = indptr[i], from = i; e < indptr[i + 1]; ++e, from += a.rows) {
-    indices[e] = a.columns.indices[from];
-    values[e] = a.values[from];
-  }
 }
 
 // A thread takes an index: it lies in the matrix or is padding, and comes after the one before it in its row.
@@ -106,20 +88,7 @@ Matrix ell_from_rows(const Matrix& m, int64 width, bool with_lengths) {
   return ell_over(m.rows, m.cols, indices, with_lengths ? &lengths : nullptr, stored, values);
 }
 
-Matrix rows_from_ell(const Matrix& m) {
-  Array indptr = Array::zeros(DType::i64, {m.rows + 1});
-  auto* start = indptr.as<std::int64_t>();
-  launch("measure rows", measure_rows, blocks(m.rows), dim3(kBlock), Ell<float>::over(*m.structure, nullptr),
-         start + 1);
-  const int64 count = inclusive_sum(start + 1, start + 1, m.rows);
-  Array indices = Array::empty(DType::i32, {count}), values = Array::empty(m.dtype, {count});
-  with_value_type(m.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    launch("gather rows", gather_rows<T>, blocks(m.rows), dim3(kBlock), Ell<T>::of(m), start,
-           indices.as<std::int32_t>(), values.as<T>());
-  });
-  return compressed(csr, m.rows, m.cols, std::move(indices), std::move(indptr), std::move(values));
-}
+Matrix rows_from_ell(const Matrix& m) { return rows_from_stored<Ell>(m); }
 
 Fault fault_in_ell(const Ell<float>& a) {
   const Firsts lengths, places;

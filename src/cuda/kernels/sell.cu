@@ -15,6 +15,7 @@
 #include "formats/sell.hpp"
 #include "kernels/row_kernels.hpp"
 #include "kernels/rows/shares.hpp"
+#include "kernels/stored_rows.cuh"
 #include "kernels/walked_rows.cuh"
 #include "matrices/faults.cuh"
 
@@ -60,7 +61,7 @@ void prepare(const Matrix& m, Op op) {
 FormatKernels make() { return {{{"row", every_pair<Row, MatvecKernel>(), prepare}, cusparse::matvec()}, {}}; }
 const RegisterKernels registered("sell", 0, make);
 
-// ---- From rows and to rows --------------------------------------------------------------------------
+// ---- From rows --------------------------------------------------------------------------
 // Sorted, the rows of a window stay together, long ones first.
 __global__ void __launch_bounds__(kBlock)
     write_order_keys(const std::int64_t* indptr, int64 rows, int64 sigma, Key* keys, int64* places) {
@@ -103,27 +104,6 @@ __global__ void __launch_bounds__(kBlock)
   for (int64 to = a.begin(p); to < end; to += a.height, ++e) {
     indices[to] = e < stop ? csr.indices[e] : -1;
     values[to] = e < stop ? csr.values[e] : T{};
-  }
-}
-
-__global__ void __launch_bounds__(kBlock) measure_rows(const Sell<float> a, std::int64_t* lengths) {
-  const int64 p = thread_index();
-  if (p >= a.rows) return;
-  const int64 begin = a.begin(p), end = a.end(p);
-  int64 e = begin;
-  while (e < end && a.columns.indices[e] >= 0) e += a.height;
-  lengths[a.row(p)] = (e - begin) / a.height;
-}
-
-template <class T>
-__global__ void __launch_bounds__(kBlock)
-    gather_rows(const Sell<T> a, const std::int64_t* indptr, std::int32_t* indices, T* values) {
-  const int64 p = thread_index();
-  if (p >= a.rows) return;
-  const int64 i = a.row(p);
-  for (int64 e = indptr[i], from = a.begin(p); e < indptr[i + 1]; ++e, from += a.height) {
-    indices[e] = a.columns.indices[from];
-    values[e] = a.values[from];
   }
 }
 
@@ -209,20 +189,7 @@ void spread_rows(const Matrix& m, const Matrix& to) {
   });
 }
 
-Matrix rows_from_sell(const Matrix& m) {
-  Array indptr = Array::zeros(DType::i64, {m.rows + 1});
-  auto* start = indptr.as<std::int64_t>();
-  launch("measure rows", measure_rows, blocks(m.rows), dim3(kBlock), Sell<float>::over(*m.structure, nullptr),
-         start + 1);
-  const int64 count = inclusive_sum(start + 1, start + 1, m.rows);
-  Array indices = Array::empty(DType::i32, {count}), values = Array::empty(m.dtype, {count});
-  with_value_type(m.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    launch("gather rows", gather_rows<T>, blocks(m.rows), dim3(kBlock), Sell<T>::of(m), start,
-           indices.as<std::int32_t>(), values.as<T>());
-  });
-  return compressed(csr, m.rows, m.cols, std::move(indices), std::move(indptr), std::move(values));
-}
+Matrix rows_from_sell(const Matrix& m) { return rows_from_stored<Sell>(m); }
 
 Fault fault_in_slices(const Sell<float>& a, int64 places) {
   const Firsts found;

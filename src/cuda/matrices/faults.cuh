@@ -29,6 +29,9 @@ class Firsts {
   Scratch<Position> positions_{2};
 };
 
+// Whether pointers begin at 0, never fall and end at `count`; in gate.cu.
+Fault fault_in_pointers(const std::int64_t* pointers, int64 lines, int64 count);
+
 inline __device__ void tell(Position* first, int64 at) { atomicMin(first, static_cast<Position>(at)); }
 
 }  // namespace diagsparse::cuda

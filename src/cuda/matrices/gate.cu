@@ -53,13 +53,18 @@ __global__ void __launch_bounds__(kBlock) check_real(const T* values, int64 coun
 
 using namespace cuda;
 
+Fault cuda::fault_in_pointers(const std::int64_t* pointers, int64 lines, int64 count) {
+  const Firsts found;
+  launch("check pointers", check_pointers, blocks(lines + 1), dim3(kBlock), pointers, lines, count, found.outside());
+  return found.fault(Fault::pointers);
+}
+
 Fault fault_in_lines(const Array& indptr, const Array& indices, int64 lines, int64 extent) {
   if (indptr.size() != lines + 1) return {Fault::pointers, std::min(indptr.size(), lines + 1)};
-  const Firsts pointers, positions;
   const auto* starts = indptr.as<const std::int64_t>();
   const int64 count = indices.size();
-  launch("check pointers", check_pointers, blocks(lines + 1), dim3(kBlock), starts, lines, count, pointers.outside());
-  if (const Fault fault = pointers.fault(Fault::pointers); fault.kind != Fault::none) return fault;
+  if (const Fault fault = fault_in_pointers(starts, lines, count); fault.kind != Fault::none) return fault;
+  const Firsts positions;
   launch("check indices", check_indices, blocks(count), dim3(kBlock), starts, lines, indices.as<const std::int32_t>(),
          count, extent, positions.outside(), positions.order());
   return positions.fault(Fault::outside);

@@ -12,7 +12,7 @@ Typed<MatvecKernel> matvec_row_tiles();
 struct AfterRows {
   void (*then)(const void* of, int64 first, int64 last);
   const void* of;
-  int64 work = 0;  // multiply-adds, a column
+  const int64* before = nullptr;  // its multiply-adds in the rows before each one, and in all, a column; none
 };
 using MatvecThen = void (*)(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y,
                             AfterRows after);

@@ -2,8 +2,8 @@
 //
 //   A: m x n, D diagonals.  x: n, or n x k.  y: m, or m x k.  Bytes at least: A + x + y, once each.
 //
-// A thread takes blocks of rows. In a block, a few diagonals at a time: the hardware prefetchers follow
-// about a dozen streams, so more diagonals than that are taken in groups, with the block of y in cache.
+// A thread takes blocks of rows with equal work. In a block, a few diagonals at a time: the hardware prefetchers
+// follow about a dozen streams, so more diagonals than that are taken in groups, with the block of y in cache.
 // Blocks, groups and tiles depend on the matrix alone: the same bits for any number of threads.
 // Packed layouts are read as they are: an opposite diagonal of symmetric storage is a second term over the same values;
 // of a layout with a period the rows between two wraps are a full layout's.
@@ -21,8 +21,36 @@ namespace diagsparse::DIAGSPARSE_ISA {
 
 namespace {
 
-constexpr int64 kBlockRows = 8192;
 constexpr int64 kRepeatedRows = 2048;  // of a layout with a short period: a copy that stays in cache
+
+// Blocks of rows with equal work, which follow from the matrix. `before`: what else is multiplied in the rows before
+// each one, null: nothing.
+class Blocks {
+ public:
+  Blocks(int64 rows, int64 of_diagonals, const int64* before)
+      : rows_(rows), each_(of_diagonals / std::max<int64>(1, rows) + 1), before_(before), work_(work_before(rows)) {
+    count_ = (rows + kRows - 1) / kRows;
+    if (work_ >= kSerialWork) count_ = std::max(count_, kFew);
+  }
+
+  int64 work() const { return work_; }  // multiply-adds, a column
+  int64 count() const { return count_; }
+  int64 start(int64 block) const {
+    const int64 row = border(rows_, work_, count_, block, [&](int64 i) { return work_before(i); });
+    return block == count_ ? row : row / kAligned * kAligned;
+  }
+
+ private:
+  static constexpr int64 kRows = 8192;   // of a block, where all have equal work: y stays in the caches
+  static constexpr int64 kFew = 4;       // blocks at least, where threads pay
+  static constexpr int64 kAligned = 64;  // rows
+
+  int64 work_before(int64 row) const { return row * each_ + (before_ ? before_[row] : 0); }
+
+  int64 rows_, each_;
+  const int64* before_;
+  int64 work_, count_;
+};
 
 // The values of a layout; those of one with a period, repeated where they are few, so that long runs of rows meet no
 // wrap.
@@ -75,8 +103,10 @@ struct MatvecRowTiles {
     const RowSums sums = row_sums(packed_spans_of(a.layout(), op), period);
     const Task task{op.conjugated, alpha, x, beta, y};
     const Repeated<U> repeated(a.values, sums.terms, period, y.rows);
-    parallel_for((y.rows + kBlockRows - 1) / kBlockRows, (sums.work + after.work) * x.cols, [&](int64 block) {
-      const int64 first = block * kBlockRows, last = std::min(y.rows, first + kBlockRows);
+    const Blocks blocks(y.rows, sums.work, after.before);
+    parallel_for(blocks.count(), blocks.work() * x.cols, [&](int64 block) {
+      const int64 first = blocks.start(block), last = blocks.start(block + 1);
+      if (first == last) return;
       const auto [begin, end] = terms_in(sums.terms, first, last);
       if (period == 0) {
         groups(task, repeated.values(), begin, end, first, last);

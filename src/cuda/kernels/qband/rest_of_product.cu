@@ -80,12 +80,6 @@ __global__ void __launch_bounds__(kBlock)
   atomicAdd(in_row + i, 1ull);
 }
 
-int bits_of(int64 n) {
-  int bits = 1;
-  while (n >> bits) ++bits;
-  return bits;
-}
-
 template <class K>
 __global__ void __launch_bounds__(kBlock) find_end(const K* places, int64 count, K end, std::int64_t* found) {
   if (thread_index() == 0) *found = bisect(0, count, [&](int64 t) { return places[t] < end; });
@@ -106,7 +100,7 @@ Found find_sums(RestProducts products, int bits, const Bands bands) {
   auto* places = static_cast<K*>(memory.get());
   auto* numbers = static_cast<std::uint32_t*>(count_up.get());
   launch("write places", write_places<K>, blocks(total), dim3(kBlock), on, total, bits, places, numbers);
-  const Sorted<K> sorted = sorted_by(places, numbers, total, bits + bits_of(on.rows));
+  const Sorted<K> sorted = sorted_by(places, numbers, total, bits + width_in_bits(on.rows));
   const Scratch<std::int64_t> end(1);
   launch("find end", find_end<K>, dim3(1), dim3(32), sorted.key(), total, static_cast<K>(on.rows) << bits, end.get());
   const int64 terms = download(static_cast<const std::int64_t*>(end.get()), 1)[0];
@@ -199,8 +193,8 @@ RestOfProduct rest_of_product(const QuasiBand& a, const QuasiBand& b, const Layo
   const int64 rows = a.rows(), rest_first = bands.values_shape.size();
   const Array spans = upload(bands.spans);
   const Bands on_device{spans.as<const Span>(), static_cast<int64>(bands.spans.size())};
-  const int bits = bits_of(b.cols());
-  const bool few = bits + bits_of(rows) <= 32;
+  const int bits = width_in_bits(b.cols());
+  const bool few = bits + width_in_bits(rows) <= 32;
   const Found found = few ? find_sums<std::uint32_t>(std::move(products), bits, on_device)
                           : find_sums<Key>(std::move(products), bits, on_device);
   RestOnGpu& work = *found.work;

@@ -66,9 +66,7 @@ std::shared_ptr<ResidentTerms> list_terms(const Plan& plan) {
     Keys keys(range.count);
     launch("write entries", write_entries, blocks(range.count), dim3(kBlock), list.on_device(), range, indptr,
            c.at("indices").as<const std::int32_t>(), keys.key(), keys.place());
-    int bits = 1;
-    while (made->count >> bits) ++bits;
-    sort(keys, bits);
+    sort(keys, width_in_bits(made->count));
     CUDA_CALL(cudaMemcpyAsync(made->pairs.as<Key>() + range.first, keys.place(), 8 * range.count,
                               cudaMemcpyDeviceToDevice, stream()));
     launch("find first", find_first, blocks(range.count), dim3(kBlock), static_cast<const Key*>(keys.key()), range,

@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import inspect
+import math
 import os
 import pkgutil
 import re
@@ -146,7 +147,7 @@ def drawn(text):
     dense = np.array([numbers(row) for row in re.findall(r"^row +\d+ +(\[.*)$", matrix, re.M)], dtype=float)
     arrays = {}
     for name, row in re.findall(r"^(\w+)(?:\[\d+\])? +([-*\d].*)$", layout, re.M):
-        arrays.setdefault(name, []).extend(numbers(row))
+        arrays.setdefault(name, []).extend([int(row.replace(" ", ""), 2)] if name == "bitmap" else numbers(row))
     return dense, {name: np.array(row, dtype=float) for name, row in arrays.items()}
 
 
@@ -162,7 +163,9 @@ def sizes(A):
     if hasattr(A, "slice_height"):
         more |= {"C": A.slice_height, "places": A.values.size, "slices": len(A.slice_indptr) - 1}
     more |= {"sections": A.sections} if hasattr(A, "sections") else {}
-    more |= {"blocks": A.blocks, "index": A.local_row.itemsize} if hasattr(A, "blocks") else {}
+    more |= {"blocks": A.blocks} if hasattr(A, "blocks") else {}
+    more |= {"index": A.local_row.itemsize} if hasattr(A, "local_row") else {}
+    more |= {"ceil": math.ceil}
     return more | {
         "m": m,
         "n": n,

@@ -189,7 +189,7 @@ def test_context_manager_and_repr(format):
     A = ours("banded 9", format)
     with ds.plan_matmul(A, A) as plan:
         C = plan()
-        assert format in repr(plan) and str(plan.nnz) in repr(plan) and repr(plan).startswith("<plan ")
+        assert plan.format in repr(plan) and str(plan.nnz) in repr(plan) and repr(plan).startswith("<plan ")
     check_matmul(C, matrix("banded 9"), matrix("banded 9"), "in a with block")
     with ds.plan_matvec(A) as plan:
         out = np.empty(9)

@@ -14,7 +14,6 @@ from .._places.backend import CPU, Place
 from .format import Format
 from .own_products import OwnProducts
 
-
 # Entries a block from which products are made of blocks: on the CPU or not, by a plan that is kept or not.
 _ENOUGH = {(True, False): 12, (True, True): 24, (False, False): 3, (False, True): 6}
 

@@ -125,6 +125,19 @@ template <class T, class F>
   }
 }
 
+// Of numbers that are a multiple of eight.
+template <class T>
+bool all_finite(const T* values, std::size_t count) {
+  const auto* const parts = reinterpret_cast<const Real<T>*>(values);
+  Real<T> none[8] = {};
+  for (std::size_t k = 0; k < count * sizeof(T) / sizeof(Real<T>); k += 8) {
+    for (int l = 0; l < 8; ++l) none[l] += parts[k + l] * 0;
+  }
+  Real<T> all = 0;
+  for (const Real<T> part : none) all += part;
+  return all == 0;
+}
+
 // ---- Products with vectors ------------------------------------------------------------------------------
 // Kernel "block" of y = alpha op(A) x + beta y: a row of blocks of op(A) at a time, with a sum for each of its rows;
 // threads take rows of blocks with equal work. Real blocks of one type that are not nearly empty are read row by row,
@@ -155,7 +168,10 @@ struct BlockMatvec {
           alignas(64) T sums[kTile] = {};
           if (plain && !op.transposed) add_vectors<false>(a, of, indptr[i], indptr[i + 1], col, in, width, sums);
           else if (plain) add_vectors<true>(a, of, indptr[i], indptr[i + 1], col, in, width, sums);
-          else add_elements(a, of, indptr[i], indptr[i + 1], col, in, x.row_stride, sums);
+          if (!plain || !all_finite(sums, kTile)) {  // zeros beside an infinity
+            std::fill_n(sums, kTile, T{});
+            add_elements(a, of, indptr[i], indptr[i + 1], col, in, x.row_stride, sums);
+          }
           T* const out = y.as<T>() + c * y.col_stride + kTile * i * y.row_stride;
           for (int64 r = 0; r < std::min(kTile, height - kTile * i); ++r) update.one(out + r * y.row_stride, sums[r]);
         }
@@ -286,7 +302,7 @@ struct BlockMatmul {
         for (int64 pair = indptr[p]; pair < indptr[p + 1]; ++pair) {
           add_product(a.read(pairs[2 * pair], room_a), b.read(pairs[2 * pair + 1], room_b), sums);
         }
-        if (!finite(sums)) sum_again(a, b, pairs, indptr[p], indptr[p + 1], sums);
+        if (!all_finite(sums, kTile * kTile)) sum_again(a, b, pairs, indptr[p], indptr[p + 1], sums);
         T* const to = out.values.as<T>() + c.begin[p];
         if (c.bitmap[p] == kAllPlaces && update.plain) {
           std::copy_n(sums, kTile * kTile, to);
@@ -327,15 +343,6 @@ struct BlockMatmul {
         for (int c = 0; c < kTile; ++c) sums[place / 8 * 8 + c] += multiply(factor, row[c]);
       });
     }
-  }
-
-  static bool finite(const T* sums) {
-    const auto* const parts = reinterpret_cast<const Real<T>*>(sums);
-    Real<T> none[8] = {};
-    for (std::size_t k = 0; k < kTile * kTile * sizeof(T) / sizeof(Real<T>); ++k) none[k % 8] += parts[k] * 0;
-    Real<T> all = 0;
-    for (const Real<T> part : none) all += part;
-    return all == 0;
   }
 
   [[gnu::noinline]] static void sum_again(const Operand<U>& a, const Operand<V>& b, const std::int32_t* pairs,

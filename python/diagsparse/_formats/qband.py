@@ -21,7 +21,7 @@ from .own_products import OwnProducts
 _LISTED = 2**31 - 2**24  # products; those of the rests come on top
 # From so many products beside the bands on, for each pair of stored values that meet, csr is faster: in all, and by a
 # plan that is kept. Measured in docs/decisions/0010-quasi-bands.md.
-_ON_CPU, _KEPT_ON_CPU, _KEPT_ON_GPU = 0.4, 0.15, 0.3
+_ON_CPU, _KEPT_ON_CPU, _ON_GPU, _KEPT_ON_GPU = 0.4, 0.15, 0.1, 0.3
 _THRESHOLDS = {"dia_occ": DIA_OCC, "band_occ": BAND_OCC}
 
 
@@ -171,7 +171,7 @@ class qband_array(OwnProducts, Format):
             beside = listed + rests[0] * rests[1] / inner
             by_csr = not named and beside > met * (_KEPT_ON_CPU if repeated else _ON_CPU)
         else:  # the products beside those of the bands are listed, in numbers of 31 bits
-            by_csr = listed >= _LISTED or (repeated and not named and listed > met * _KEPT_ON_GPU)
+            by_csr = listed >= _LISTED or (not named and listed > met * (_KEPT_ON_GPU if repeated else _ON_GPU))
         return FORMATS[COMMON] if by_csr else type(self)
 
     # ---- which diagonals, and what that takes -----------------------------------------------------

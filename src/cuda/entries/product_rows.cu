@@ -1,5 +1,7 @@
-// The structure of C = A B for csr on the device: list the products' places, sort them, keep the distinct ones.
+// The structure of C = A B for csr on the device. Rows whose columns lie near each other are marked as bits; else the
+// places of all products are listed and sorted, and the distinct ones kept.
 #include "core/plan.hpp"
+#include "entries/marked_rows.cuh"
 #include "entries/row_products.cuh"
 
 namespace diagsparse {
@@ -49,6 +51,8 @@ Array joined(const std::vector<Array>& parts) {
 using namespace cuda;
 
 RowsOfProduct product_rows(const Matrix& left, const Matrix& right) {
+  const MarkedRows marked(Csr<float>::of(left), Csr<float>::of(right));
+  if (marked.reach().pays()) return marked.rows();
   const ProductList list(*left.structure, *right.structure);
   Array indptr = Array::zeros(DType::i64, {left.rows + 1});
   auto* in_row = reinterpret_cast<unsigned long long*>(indptr.as<std::int64_t>() + 1);

@@ -1,17 +1,13 @@
 // The structure of a product of blocks on the GPU, and its pairs.
 //
-// First the columns of blocks that a row of C may have, its candidates: a block of threads takes a row, and marks the
-// columns of all rows of B that it asks for in a set of bits in shared memory, a window of columns at a time; once to
-// count them, once to write them in order. (Where rows reach over very many columns for what they have in them, the
-// columns are sorted instead, as for csr.)
-// Then a group takes a candidate: each of its threads takes every eighth block of A's row and looks for its partner in
-// the row of B that it picks. Where A's rows are long, the shorter one of A's row and B's column is walked, and partners
-// are looked for in A's row. The first pass counts pairs and finds the elements that they reach; the second one, once
-// it is known where each block's pairs and values begin, writes them. Candidates that no pair reaches are left out.
+// Which columns of blocks a row of C may have, its candidates, is found as for csr. A group takes one of them: each of
+// its threads takes every eighth block of A's row and looks for its partner in the row of B that it picks. Where A's
+// rows are long, the shorter one of A's row and B's column is walked, and partners are looked for in A's row. The first
+// pass counts pairs and finds the elements that they reach; the second one, once it is known where each block's pairs
+// and values begin, writes them. Candidates that no pair reaches are left out.
 #include "core/plan.hpp"
 #include "device/bisection.cuh"
 #include "entries/sorted_keys.cuh"
-#include "formats/csr.hpp"
 #include "kernels/bmsparse/blocks.cuh"
 
 namespace diagsparse {
@@ -20,133 +16,8 @@ namespace cuda::bitmaps {
 
 namespace {
 
-// ---- Candidates -----------------------------------------------------------------------------------
-constexpr int kWords = 4096;              // of the set of bits
-constexpr int kWindow = 32 * kWords;      // columns of blocks
-constexpr int kUnion = 128, kWarps = kUnion / 32;  // threads and warps that take a row
+constexpr int kUnion = 128;  // threads that take a row of candidates
 
-// The columns of a row of C, kWindow of them at a time.
-struct Window {
-  unsigned bits[kWords];
-  int low, high;  // of all columns of the row
-  int of_warp[kWarps];
-
-  // Where the row begins and ends; high < low without columns.
-  __device__ void find_reach(const Rows& a, const Rows& b, int64 i) {
-    if (threadIdx.x == 0) low = 0x7fffffff, high = -1;
-    __syncthreads();
-    for (int64 e = a.indptr[i] + threadIdx.x; e < a.indptr[i + 1]; e += kUnion) {
-      const int64 begin = b.indptr[a.col[e]], end = b.indptr[a.col[e] + 1];
-      if (begin == end) continue;
-      atomicMin(&low, b.col[begin]);
-      atomicMax(&high, b.col[end - 1]);
-    }
-    __syncthreads();
-  }
-
-  // Marks the columns from `first` on; returns how many words there are.
-  __device__ int mark(const Rows& a, const Rows& b, int64 i, int64 first) {
-    const int words = static_cast<int>(min(static_cast<int64>(kWords), (high - first) / 32 + 1));
-    for (int w = threadIdx.x; w < words; w += kUnion) bits[w] = 0;
-    __syncthreads();
-    const bool whole = high - low < kWindow;
-    for (int64 e = a.indptr[i] + threadIdx.x / 32; e < a.indptr[i + 1]; e += kWarps) {
-      const int64 row = b.indptr[a.col[e]], end = b.indptr[a.col[e] + 1];
-      const int64 begin = whole ? row : bisect(row, end, [&](int64 f) { return b.col[f] < first; });
-      for (int64 f = begin + threadIdx.x % 32; f < end; f += 32) {
-        const int64 at = b.col[f] - first;
-        if (at >= kWindow) break;
-        atomicOr(&bits[at / 32], 1u << at % 32);
-      }
-    }
-    __syncthreads();
-    return words;
-  }
-};
-
-// counts: of the columns of each row, and behind them of the searches that finding its pairs takes.
-__global__ void __launch_bounds__(kUnion) count_columns(const Rows a, const Rows b, std::int64_t* counts) {
-  __shared__ Window window;
-  const int64 i = blockIdx.x;
-  window.find_reach(a, b, i);
-  int count = 0;
-  for (int64 first = window.low; first <= window.high; first += kWindow) {
-    const int words = window.mark(a, b, i, first);
-    for (int w = threadIdx.x; w < words; w += kUnion) count += __popc(window.bits[w]);
-    __syncthreads();
-  }
-  for (int step = 16; step > 0; step /= 2) count += __shfl_down_sync(kAllLanes, count, step);
-  if (threadIdx.x % 32 == 0) window.of_warp[threadIdx.x / 32] = count;
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    int64 sum = 0;
-    for (int warp = 0; warp < kWarps; ++warp) sum += window.of_warp[warp];
-    counts[i] = sum;
-    counts[a.rows + i] = sum * (a.indptr[i + 1] - a.indptr[i]);
-  }
-}
-
-__global__ void __launch_bounds__(kUnion)
-    write_columns(const Rows a, const Rows b, const std::int64_t* indptr, std::int32_t* col) {
-  __shared__ Window window;
-  const int64 i = blockIdx.x;
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  window.find_reach(a, b, i);
-  int64 to = indptr[i];
-  for (int64 first = window.low; first <= window.high; first += kWindow) {
-    const int words = window.mark(a, b, i, first);
-    for (int base = 0; base < words; base += kUnion) {
-      const int w = base + static_cast<int>(threadIdx.x);
-      unsigned set = w < words ? window.bits[w] : 0;
-      int before = __popc(set);
-      for (int step = 1; step < 32; step *= 2) {
-        const int below = __shfl_up_sync(kAllLanes, before, step);
-        if (lane >= step) before += below;
-      }
-      if (lane == 31) window.of_warp[warp] = before;
-      __syncthreads();
-      int64 at = to + before - __popc(set);
-      for (int other = 0; other < kWarps; ++other) {
-        if (other < warp) at += window.of_warp[other];
-        to += window.of_warp[other];
-      }
-      for (; set != 0; set &= set - 1) col[at++] = static_cast<std::int32_t>(first + 32 * w + __ffs(set) - 1);
-      __syncthreads();
-    }
-  }
-}
-
-// How many words all rows have to look through, at most.
-int64 most_words(const BlockOperand& a, const BlockOperand& b) { return a.pattern.rows * ceil_div(b.pattern.cols, 32); }
-
-// The candidates of all rows, as csr keeps columns, and how many searches their pairs take.
-struct Found {
-  Array indptr, col;
-  int64 searches;
-};
-
-Found candidates(const BlockOperand& left, const BlockOperand& right) {
-  constexpr int64 few = int64{1} << 32;  // words, which are looked through in half a millisecond
-  const int64 rows = left.pattern.rows;
-  if (rows == 0 || most_words(left, right) > few) {
-    const RowsOfProduct sorted = product_rows(left.pattern, right.pattern);
-    return {sorted.structure->at("indptr"), sorted.structure->at("indices"), sorted.products};
-  }
-  const Rows a(left), b(right);
-  const Array counts = Array::zeros(DType::i64, {2 * rows + 1});
-  auto* const sums = counts.as<std::int64_t>();
-  const dim3 grid(static_cast<unsigned>(rows));
-  launch("count columns", count_columns, grid, dim3(kUnion), a, b, sums + 1);
-  running_sum(sums, sums, counts.size());
-  std::int64_t last[2];
-  CUDA_CALL(cudaMemcpy2DAsync(last, 8, sums + rows, 8 * rows, 8, 2, cudaMemcpyDeviceToHost, stream()));
-  CUDA_CALL(cudaStreamSynchronize(stream()));
-  Array col = Array::empty(DType::i32, {last[0]});
-  launch("write columns", write_columns, grid, dim3(kUnion), a, b, sums, col.as<std::int32_t>());
-  return {counts.slice(0, {rows + 1}), std::move(col), last[1] - last[0]};
-}
-
-// ---- Pairs ----------------------------------------------------------------------------------------
 // The candidates, row by row.
 struct Candidates {
   int64 rows, count;
@@ -285,6 +156,22 @@ __global__ void __launch_bounds__(kBlock)
   indptr[i] = c.indptr[i] > 0 ? sums[c.indptr[i] - 1] : 0;
 }
 
+__global__ void __launch_bounds__(kBlock)
+    count_searches(const Rows a, const Candidates c, unsigned long long* searches) {
+  const int64 i = thread_index();
+  unsigned long long mine = 0;
+  if (i < c.rows) mine = (c.indptr[i + 1] - c.indptr[i]) * (a.indptr[i + 1] - a.indptr[i]);
+  for (int step = 16; step > 0; step /= 2) mine += __shfl_down_sync(kAllLanes, mine, step);
+  if (threadIdx.x % 32 == 0 && mine > 0) atomicAdd(searches, mine);
+}
+
+// How many there are, where every block of A's row is looked for.
+int64 searches(const Rows& a, const Candidates& c) {
+  const Array count = Array::zeros(DType::u64, {1});
+  launch("count searches", count_searches, blocks(c.rows), dim3(kBlock), a, c, count.as<unsigned long long>());
+  return download(count.as<const std::int64_t>(), 1)[0];
+}
+
 Totals totals_of(const std::int64_t* sums, int64 count) {
   if (count == 0) return {};
   std::int64_t last[kCounted];
@@ -302,10 +189,10 @@ using namespace cuda::bitmaps;
 
 BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& right) {
   constexpr int64 kLong = 24;  // searches for a candidate from which B's columns are worth an index
-  const Found found = candidates(left, right);
-  const Candidates c{left.pattern.rows, found.col.size(), found.indptr.as<std::int64_t>(),
-                     found.col.as<std::int32_t>()};
-  const bool long_rows = found.searches > kLong * c.count;
+  const RowsOfProduct found = product_rows(left.pattern, right.pattern);
+  const Candidates c{left.pattern.rows, found.structure->stored(), found.structure->at("indptr").as<std::int64_t>(),
+                     found.structure->at("indices").as<std::int32_t>()};
+  const bool long_rows = searches(Rows(left), c) > kLong * c.count;
   // The columns of op(B) are the rows of its transpose; their blocks are turned as B's are.
   const BlockOperand columns(right.structure, {long_rows ? !right.op.transposed : right.op.transposed, false});
   Search search{Rows(left), Rows(right), Rows(columns), long_rows};

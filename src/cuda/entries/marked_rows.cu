@@ -170,6 +170,7 @@ RowsOfProduct MarkedRows::rows() const {
   take(nullptr);
   Array col = Array::empty(DType::i32, {inclusive_sum(counts, counts, a_.rows + 1)});
   take(col.as<std::int32_t>());
+  CUDA_CALL(cudaStreamSynchronize(stream()));  // the plan may run in any stream
   const int64 count = col.size();
   std::vector<Part> arrays{{"indices", std::move(col)}, {"indptr", std::move(indptr)}};
   return {std::make_shared<const Indices>(csr.name, a_.rows, b_.cols, std::move(arrays), count), reach_.products};

@@ -116,3 +116,20 @@ class SampledMatmul:
         offset, first, length, start = spans.T
         inside = (i >= first) & (i < first + length)
         return i + offset[inside], values[start[inside] + i - first[inside]]
+
+
+class SampledSquare:
+    """Check of C = A A, A in SciPy's csr, on a sample of rows: the largest error over its bound, at most 1."""
+
+    def __init__(self, a: Any) -> None:
+        self._rows = _sample(a.shape[0])
+        wide = a.astype(np.float64)
+        rows = wide[self._rows]
+        self._expected = (rows @ wide).toarray()
+        terms = int(np.diff(a.indptr).max(initial=0))
+        self._bound = rounding(terms, a.dtype) * (abs(rows) @ abs(wide)).toarray()
+
+    def __call__(self, C: Any) -> float:
+        """Return the largest error of a matrix of ours, SciPy's or CuPy's, over its bound."""
+        host = C.to_scipy("csr") if isinstance(C, SparseArray) else C.get() if hasattr(C, "get") else C
+        return error_over_bound(host.tocsr()[self._rows].toarray(), self._expected, self._bound)

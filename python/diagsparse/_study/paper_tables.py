@@ -29,6 +29,11 @@ def seconds(row: dict[str, Any], name: str) -> str:
     return columns.seconds(t) if (t := row["times"][name]) else "fails"
 
 
+def with_share(taken: float, moved: int, bandwidth: float) -> str:
+    """Return a time, and beside it the share of the bandwidth at which it moves so many bytes."""
+    return f"{columns.seconds(taken)}, {columns.digits(moved / taken / bandwidth)}"
+
+
 def as_text(head: str, tables: Tables) -> str:
     """Return a head and tables for a terminal."""
     parts = [head]

@@ -29,7 +29,7 @@ from ..measure import Progress
 from . import bench_cuda, paper_runs, peers
 from .exactness import MatvecCheck, vector
 from .paper_runs import Contender, planned_matvec, there
-from .paper_tables import Tables, as_section, as_text, machine
+from .paper_tables import Tables, as_section, as_text, machine, with_share
 
 NAME = "row-formats"
 FORMATS = ("csr", "ell", "hyb", "sell", "jds", "csb", "ellcsr")
@@ -208,8 +208,7 @@ def _time(row: dict[str, Any], name: str, end: str) -> str:
         return "fails"
     if name not in row["nbytes"]:
         return columns.seconds(seconds)
-    moved = row["nbytes"][name] + 8 * sum(row["shape"])
-    return f"{columns.seconds(seconds)}, {columns.digits(moved / seconds / row['bandwidth'])}"
+    return with_share(seconds, row["nbytes"][name] + 8 * sum(row["shape"]), row["bandwidth"])
 
 
 def _sizes(report: dict[str, Any]) -> Iterator[list[str]]:

@@ -4,7 +4,8 @@ Berger Alvarez, "bmSparse", 2024: squares C = A A of nine matrices, by every ker
 planned; and products with vectors by how many nonzeros a block has (its figure 4.7), of the same nine, of blocks that
 hold from 1 to 64, of matrices of the gallery, and of all files in the folder DIAGSPARSE_MATRICES. In single precision,
 as in the thesis, and in double. The nine are read from that folder where it has them; in their place stand matrices of
-the same rows, nonzeros and blocks. Beside the times of A x stands what share of the memory bandwidth they are: the
+the same rows, nonzeros and blocks. The thesis's times of the squares stand beside ours twice, since its tables 3.3 and
+3.7 do not agree which matrix has which. Beside the times of A x stands what share of the memory bandwidth they are: the
 bytes of A, x and y in that time, over a copy on a GPU, over reading on a CPU.
 
 The nine have 50 thousand to 9 million nonzeros; the others are a quarter as large on a CPU. With --quick there are two

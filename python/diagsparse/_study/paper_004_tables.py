@@ -23,9 +23,9 @@ HEADLINE = 1.62  #: the thesis's harmonic mean of speedups of A x over cuSPARSE,
 class Printed:
     """A matrix as table 3.2 prints it, the milliseconds of its square, and where it comes from.
 
-    Tables 3.3 and 3.7 both time the thesis's first version on the same GPU, and hold the same times in another order:
-    table 3.7 and those after it seem to be sorted by time. `ms` is what they say under the matrix's number; `sorted_ms`
-    what they say in the place that table 3.3 gives it.
+    Tables 3.3 and 3.7 both time the thesis's first version, and hold nearly the same times in another order: from table
+    3.6 on they seem to be sorted by time, also where they have names. `ms` is what table 3.7 says under the matrix's
+    number, `sorted_ms` what it says in the place that the matrix has when table 3.3 is sorted.
     """
 
     name: str
@@ -73,7 +73,8 @@ def _tables(report: dict[str, Any]) -> Tables:
     """Yield titles and cells: the nine matrices, their squares, products with vectors, and means of these."""
     against = "a copy" if report["device"] == "cuda" else "the read bandwidth"
     yield "Matrices (the thesis's nonzeros a block in brackets; * stands in for the thesis's)", list(_nine(report))
-    yield "C = A A (the thesis's times on an RTX 3090 Ti, single precision)", list(_squares(report))
+    title = "C = A A (the thesis's table 3.7, of an RTX 3090 Ti: as printed, and in the order of its table 3.3)"
+    yield title, list(_squares(report))
     yield f"y = A x: time, and share of {against}", list(_vectors(report))
     yield "y = A x: how many times as fast, harmonic means", list(_means(report))
 
@@ -95,7 +96,7 @@ def _squares(report: dict[str, Any]) -> Iterator[list[str]]:
     rows = [row for row in report["rows"] if row["thesis"]]
     names = [name for name in dict.fromkeys(n for row in rows for n in row["times"]) if not name.endswith(VECTOR)]
     whom = peer(report)
-    yield ["matrix", "precision", *names, "planned vs csr planned", f"in all vs {whom}", "thesis", "in order of 3.3"]
+    yield ["matrix", "precision", *names, "planned vs csr planned", f"in all vs {whom}", "thesis", "in that order"]
     found = kernels(report, "matmul")
     planned = [kernel + PLANNED for kernel in found]
     for row in rows:
@@ -217,5 +218,6 @@ def _plot_squares(axes: Any, report: dict[str, Any]) -> None:
         thesis = [row["thesis"]["sorted_ms"] for row in rows]
         axes.plot(range(len(rows)), thesis, "_", color="black", ms=10, label="thesis (RTX 3090 Ti)")
     axes.set_yscale("log")
+    axes.yaxis.set_major_formatter("{x:g}")
     axes.set_xticks(range(len(rows)), [_name(row) for row in rows], rotation=35, ha="right", fontsize=7)
     axes.set_ylabel("A A in float32 (ms)", fontsize=8)

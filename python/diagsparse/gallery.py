@@ -1,4 +1,4 @@
-"""Test matrices: bands, quasi-bands, finite differences, quantum spins, molecules, random diagonals.
+"""Test matrices: bands, quasi-bands, blocks, finite differences, quantum spins, molecules, random diagonals.
 
 Every function returns a SciPy sparse array: a `dia_array` where the nonzeros lie on diagonals (its padding is zero),
 else a `csr_array`.  With ``format=`` it returns a diagsparse matrix of that format instead.  ``dtype`` is float32,
@@ -7,6 +7,7 @@ none is zero; ``seed`` is what `numpy.random.default_rng` takes, and the same se
 arguments raise ValueError or TypeError that name what was given and expected.  The cost is that of writing the result.
 """
 
+from ._gallery.blocks import blocked
 from ._gallery.constant import stencil, toeplitz, tridiagonal
 from ._gallery.drawn import arrow, banded, hessenberg, random_diagonals, triangular
 from ._gallery.interaction import ci_matrix
@@ -15,6 +16,6 @@ from ._gallery.quasi import quasi_band
 from ._gallery.spins import spin_chain
 
 __all__ = [
-    "arrow", "banded", "ci_matrix", "hessenberg", "molecule_hamiltonian", "quasi_band", "random_diagonals",
-    "spin_chain", "stencil", "toeplitz", "triangular", "tridiagonal",
+    "arrow", "banded", "blocked", "ci_matrix", "hessenberg", "molecule_hamiltonian", "quasi_band",
+    "random_diagonals", "spin_chain", "stencil", "toeplitz", "triangular", "tridiagonal",
 ]  # fmt: skip

@@ -17,6 +17,7 @@ RANDOM = {
     "ci": gallery.ci_matrix,
     "random_diagonals": lambda n, **options: gallery.random_diagonals(n, min(n, 3), 0.5, **options),
     "quasi_band": lambda n, **options: gallery.quasi_band(n, 15, **options),
+    "blocked": lambda n, **options: gallery.blocked(np.ones((n, 2)), 6 * n, **options),
 }
 FIXED = {
     "tridiagonal": gallery.tridiagonal,

@@ -9,11 +9,9 @@ of the paper's. Beyond the paper: double precision, and products with vectors.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,13 +22,13 @@ from .._gallery import quasi
 from .._matrix.base import SparseArray
 from .._matrix.construct import array
 from .._places.backend import CPU, Place
-from .._products.products import plan_matmul, plan_matvec
 from ..io import read_floats
 from ..measure import Progress
 from . import gpu_peers, paper_runs, peers
-from .exactness import MatvecCheck, error_over_bound, rounding, vector
+from .exactness import MatvecCheck, vector
 from .paper_002_tables import PLANNED, SEGMENTS, TABLES, VECTOR, Printed, markdown, plot_bench, text
-from .paper_runs import Contender, seconds_on
+from .paper_runs import Contender, planned_matvec, planned_square, seconds_on, square, there
+from .sampled import SampledSquare
 
 __all__ = ["NAME", "markdown", "plot_bench", "run", "text"]
 
@@ -55,8 +53,7 @@ class Experiment:
         if self.printed is None:
             a = gallery.quasi_band(round(ORDER * scale), seed=0, **self.options)
             return a, _by_bytes(a), False
-        folder = os.environ.get("DIAGSPARSE_MATRICES")
-        if scale == 1 and folder and (path := Path(folder, f"{self.what}.mtx.gz")).exists():
+        if scale == 1 and (path := paper_runs.matrix_files().get(self.what)):
             a = read_floats(path).to_scipy("csr")
             return a, _by_bytes(a), False
         return (*stand_in(self.printed, scale), True)
@@ -139,7 +136,7 @@ def _run(experiment: Experiment, scale: float, dtype: str, where: Place) -> dict
         "properties": asdict(bands.properties(s.shape, s.offsets, s.fill, offsets)),
     }  # fmt: skip
     q = csr.asformat("qband", offsets=offsets)
-    paper_runs.fill(row, _products(a, csr, q, where), _SampledSquare(a))
+    paper_runs.fill(row, _products(a, csr, q, where), SampledSquare(a))
     x = vector(a.shape[1], a.dtype)
     check_vector = MatvecCheck(a, x)
     paper_runs.fill(row, _vectors(a, csr, q, x, where), lambda y: check_vector(where.host(y)))
@@ -151,48 +148,22 @@ def _run(experiment: Experiment, scale: float, dtype: str, where: Place) -> dict
     return row
 
 
-class _SampledSquare:
-    """Check of C = A A on a sample of rows: the largest error over its bound, at most 1."""
-
-    def __init__(self, a: Any) -> None:
-        some = np.random.default_rng(2).integers(0, a.shape[0], 30)
-        self._rows = np.unique(np.concatenate(([0, a.shape[0] - 1], some)))
-        wide = a.astype(np.float64)
-        rows = wide[self._rows]
-        self._expected = (rows @ wide).toarray()
-        terms = int(np.diff(a.indptr).max(initial=0))
-        self._bound = rounding(terms, a.dtype) * (abs(rows) @ abs(wide)).toarray()
-
-    def __call__(self, C: Any) -> float:
-        """Return the largest error of a matrix of ours, SciPy's or CuPy's, over its bound."""
-        host = C.to_scipy("csr") if isinstance(C, SparseArray) else C.get() if hasattr(C, "get") else C
-        return error_over_bound(host.tocsr()[self._rows].toarray(), self._expected, self._bound)
-
-
 def _products(a: Any, csr: SparseArray, q: SparseArray, where: Place) -> Iterator[Contender]:
     seconds = seconds_on(where, budget=0.1, samples=7)
 
-    def planned(A: SparseArray, kernel: str = "") -> tuple[Callable[[], Any], Any]:
-        plan = plan_matmul(A, A, kernel=kernel or None)
-        C = plan()
-        return partial(plan, out=C), C
-
-    def whole(A: Any) -> tuple[Callable[[], Any], Any]:
-        return lambda: A @ A, A @ A
-
-    yield PLANNED, partial(planned, q), seconds
-    yield "qband", partial(whole, q), seconds
+    yield PLANNED, partial(planned_square, q), seconds
+    yield "qband", partial(square, q), seconds
     if where is not CPU or q.rest.nnz * len(q.offsets) <= _SEARCHES:  # type: ignore[attr-defined]
-        yield SEGMENTS, partial(planned, q, "segments"), seconds
-    yield "csr planned", partial(planned, csr), seconds
-    yield "csr", partial(whole, csr), seconds
+        yield SEGMENTS, partial(planned_square, q, "segments"), seconds
+    yield "csr planned", partial(planned_square, csr), seconds
+    yield "csr", partial(square, csr), seconds
     if where is not CPU:
-        yield "cuSPARSE", partial(planned, csr, "cusparse"), seconds
+        yield "cuSPARSE", partial(planned_square, csr, "cusparse"), seconds
         if gpu_peers.cupy() is not None:
-            yield "CuPy csr", lambda: whole(csr.to_cupy("csr")), seconds
+            yield "CuPy csr", lambda: square(csr.to_cupy("csr")), seconds
         return
     theirs = measure.csr32(a)
-    yield "SciPy csr", partial(whole, theirs), seconds
+    yield "SciPy csr", partial(square, theirs), seconds
     if mkl := peers.mkl():
         product = partial(mkl.dot_product_mkl, theirs, theirs)
         yield "MKL csr", lambda: (product, product()), seconds
@@ -200,17 +171,11 @@ def _products(a: Any, csr: SparseArray, q: SparseArray, where: Place) -> Iterato
 
 def _vectors(a: Any, csr: SparseArray, q: SparseArray, x: np.ndarray, where: Place) -> Iterator[Contender]:
     seconds = seconds_on(where, budget=0.05, samples=9)
-    there = x if where is CPU else where.core.from_host(x, where.index)
-
-    def planned(A: SparseArray) -> tuple[Callable[[], Any], Any]:
-        plan = plan_matvec(A)
-        y = plan(there)
-        return partial(plan, there, out=y), y
-
-    yield f"qband{VECTOR}", partial(planned, q), seconds
-    yield f"csr{VECTOR}", partial(planned, csr), seconds
+    z = there(x, where)
+    yield f"qband{VECTOR}", partial(planned_matvec, q, z), seconds
+    yield f"csr{VECTOR}", partial(planned_matvec, csr, z), seconds
     if len(csr._summary().offsets) * a.shape[0] * a.dtype.itemsize <= MUCH * csr.nbytes:
-        yield f"dia{VECTOR}", lambda: planned(csr.asformat("dia")), seconds
+        yield f"dia{VECTOR}", lambda: planned_matvec(csr.asformat("dia"), z), seconds
     if where is CPU:
         theirs = measure.csr32(a)
         yield f"SciPy csr{VECTOR}", lambda: (partial(theirs.__matmul__, x), theirs @ x), seconds

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._show import columns
-from .paper_tables import as_markdown, machine
+from .paper_tables import Tables, as_section, as_text, machine, seconds
 
 PLANNED, SEGMENTS, VECTOR = "qband planned", "qband segments", ", A x"
 PEERS = ("CuPy csr", "cuSPARSE", "MKL csr", "SciPy csr")  #: the first one that a row has is what it is compared with
@@ -70,7 +70,7 @@ def speedup(row: dict[str, Any], name: str = PLANNED) -> float | None:
     return theirs[1] / ours if ours and theirs else None
 
 
-def _tables(report: dict[str, Any]) -> Iterator[tuple[str, list[list[str]]]]:
+def _tables(report: dict[str, Any]) -> Tables:
     """Yield titles and cells: mean speedups, the matrices, products of two, their stages, products with vectors."""
     yield "How many times as fast, geometric means", list(_means(report))
     yield "Share of the nonzeros in the bands from which on planned products are faster", list(_crossings(report))
@@ -149,14 +149,8 @@ def _times(report: dict[str, Any], end: str) -> Iterator[list[str]]:
     yield ["matrix", "precision", *(name.removesuffix(VECTOR) for name in names), *more]
     for row in report["rows"]:
         ratios = [] if end else [speedup(row), speedup(row, "qband")]
-        cells = [_seconds(row, name) for name in names]
+        cells = [seconds(row, name) for name in names]
         yield [_name(row), row["dtype"], *cells, *(f"{columns.digits(r)}x" if r else "" for r in ratios)]
-
-
-def _seconds(row: dict[str, Any], name: str) -> str:
-    if name not in row["times"]:
-        return ""
-    return columns.seconds(t) if (t := row["times"][name]) else "fails"
 
 
 def _stages(report: dict[str, Any]) -> Iterator[list[str]]:
@@ -168,23 +162,17 @@ def _stages(report: dict[str, Any]) -> Iterator[list[str]]:
 
 
 def _head(report: dict[str, Any]) -> str:
-    return machine(report).replace("float64", "float32 and float64")
+    return machine(report, "float32 and float64")
 
 
 def text(report: dict[str, Any]) -> str:
     """Return the report as tables for a terminal."""
-    parts = [_head(report)]
-    for title, cells in _tables(report):
-        parts.append("\n".join([title, *columns.columns(cells, "<" + ">" * (len(cells[0]) - 1))]))
-    return "\n\n".join(parts)
+    return as_text(_head(report), _tables(report))
 
 
 def markdown(report: dict[str, Any]) -> str:
     """Return the report as Markdown for the docs."""
-    parts = [f"{_head(report)}."]
-    for title, (head, *cells) in _tables(report):
-        parts.append(f"{title}:\n\n{as_markdown(head, cells)}")
-    return "\n\n".join(parts) + "\n"
+    return as_section(_head(report), _tables(report))
 
 
 # ---- picture ------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ of order 1024.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -26,12 +26,11 @@ from .._matrix.base import SparseArray
 from .._matrix.construct import array
 from .._matrix.registry import format_class
 from .._places.backend import CPU, Place
-from .._products.products import plan_matvec
 from ..measure import Progress
 from . import paper_runs
 from .exactness import MatvecCheck, vector
 from .paper_003_tables import BLOCKS, BYTES, PAPER, SCIPY, SHORT, markdown, plot_bench, text
-from .paper_runs import Contender, seconds_on
+from .paper_runs import Contender, planned_matvec, seconds_on, there
 
 __all__ = ["NAME", "markdown", "plot_bench", "run", "text"]
 
@@ -89,7 +88,7 @@ def _error(where: Place, check: MatvecCheck, y: Any) -> float:
 
 def _contenders(a: Any, where: Place, row: dict[str, Any]) -> Iterator[Contender]:
     counts, host, seconds = row["counts"], vector(row["n"], np.float64), seconds_on(where)
-    csr, x = array(a, "csr", device=where.name), _there(host, where)
+    csr, x = array(a, "csr", device=where.name), there(host, where)
     for format in FORMATS:
         layout = LAYOUTS.get(format, {}) | ({"boundary": counts["width"]} if format == "ellcsr" else {})
         told = _told(csr, format, layout)
@@ -97,25 +96,21 @@ def _contenders(a: Any, where: Place, row: dict[str, Any]) -> Iterator[Contender
         if format in BYTES:
             row["nbytes"][format] = {"paper": _formula(format, counts, A), "told": told, "allocated": A.nbytes}
         for name, kernel in _kernels(A):
-            yield name, partial(_planned, A, x, kernel), seconds
+            yield name, partial(planned_matvec, A, x, kernel), seconds
     if where is CPU:
         yield SCIPY, lambda: (partial(a.__matmul__, host), a @ host), seconds
     else:  # in slices of the height that is chosen by the bytes
-        yield "cuSPARSE sell", lambda: _planned(csr.asformat("sell"), x, "cusparse"), seconds
+        yield "cuSPARSE sell", lambda: planned_matvec(csr.asformat("sell"), x, "cusparse"), seconds
 
 
 def _short(a: Any, where: Place, row: dict[str, Any]) -> Iterator[Contender]:
     """Yield ellcsr with short columns, of the values that `a` has."""
-    csr, x = array(a, "csr", device=where.name), _there(vector(row["n"], np.float64), where)
+    csr, x = array(a, "csr", device=where.name), there(vector(row["n"], np.float64), where)
     for name, (bits, values) in SHORT.items():
         if values == a.dtype:
             A = csr.asformat("ellcsr", boundary=row["counts"]["width"], column_bits=bits)
             row.setdefault("short", {})[name] = A.nbytes
-            yield name, partial(_planned, A, x, ""), seconds_on(where)
-
-
-def _there(x: np.ndarray, where: Place) -> Any:
-    return x if where is CPU else where.core.from_host(x, where.index)
+            yield name, partial(planned_matvec, A, x, ""), seconds_on(where)
 
 
 def _counts(a: Any) -> dict[str, Any]:
@@ -160,9 +155,3 @@ def _kernels(A: SparseArray) -> Iterator[tuple[str, str]]:
     for kernel, name in KERNELS.get(A.format, {}).items():
         if kernel in A.kernels("matvec"):
             yield name, kernel
-
-
-def _planned(A: SparseArray, x: Any, kernel: str) -> tuple[Callable[[], Any], Any]:
-    plan = plan_matvec(A, kernel=kernel or None)
-    y = plan(x)
-    return partial(plan, x, out=y), y

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._show import columns
-from .paper_tables import as_markdown, machine
+from .paper_tables import Tables, as_section, as_text, machine, seconds
 
 # Of matrix 1 to 10. Table 3: nonzeros of the expansion space, length of the longest row; table 5: MB (of 2^20 bytes) as
 # csr, ell, sliced ell and in the paper's format; table 9: milliseconds of cuSPARSE's csr, of CSR5 and of the paper.
@@ -49,7 +49,7 @@ def _of_paper(report: dict[str, Any], row: dict[str, Any], field: int) -> Any:
     return None if report["quick"] else PAPER[row["matrix"] - 1][field]
 
 
-def _tables(report: dict[str, Any]) -> Iterator[tuple[str, list[list[str]]]]:
+def _tables(report: dict[str, Any]) -> Tables:
     """Yield titles and cells: what the paper's tables 3 and 4, 5, 6 to 8, and 9 say, its figures beside ours."""
     yield "Nonzeros (the paper's in brackets)", list(_counts(report))
     yield "MB of 2^20 bytes, by the paper's formulas and as allocated (its table in brackets)", list(_sizes(report))
@@ -93,7 +93,7 @@ def _sizes(report: dict[str, Any]) -> Iterator[list[str]]:
 def _blocks(report: dict[str, Any]) -> Iterator[list[str]]:
     yield ["matrix", *map(str, BLOCKS)]
     for row in report["rows"]:
-        yield [str(row["matrix"]), *(_seconds(row, name) for name in BLOCKS.values())]
+        yield [str(row["matrix"]), *(seconds(row, name) for name in BLOCKS.values())]
     if not report["quick"]:
         yield ["the paper's", *(columns.seconds(TABLES_6_TO_8[threads] / 1e3) for threads in BLOCKS)]
 
@@ -103,7 +103,7 @@ def _times(report: dict[str, Any]) -> Iterator[list[str]]:
     yield ["matrix", *names, *(f"the paper's {name}" for name in TIMES), f"ellcsr vs {_peer(report)}"]
     for row in report["rows"]:
         paper = [columns.seconds(ms / 1e3) if (ms := _of_paper(report, row, 6 + i)) else "" for i in range(len(TIMES))]
-        cells = (_seconds(row, name) for name in names)
+        cells = (seconds(row, name) for name in names)
         yield [str(row["matrix"]), *cells, *paper, _ratio(report, row, "ellcsr")]
 
 
@@ -115,7 +115,7 @@ def _short(report: dict[str, Any]) -> Iterator[list[str]]:
     for row in report["rows"]:
         cells = [str(row["matrix"])]
         for name in SHORT:
-            cells += [f"{row['short'][name] / 2**20:.2f}", _seconds(row, name), _ratio(report, row, name)]
+            cells += [f"{row['short'][name] / 2**20:.2f}", seconds(row, name), _ratio(report, row, name)]
         yield cells
 
 
@@ -130,24 +130,14 @@ def _ratio(report: dict[str, Any], row: dict[str, Any], name: str) -> str:
     return f"{columns.digits(theirs / ours)}x" if (ours := row["times"].get(name)) and theirs else ""
 
 
-def _seconds(row: dict[str, Any], name: str) -> str:
-    return columns.seconds(t) if (t := row["times"].get(name)) else "fails"
-
-
 def text(report: dict[str, Any]) -> str:
     """Return the report as tables for a terminal."""
-    parts = [machine(report)]
-    for title, cells in _tables(report):
-        parts.append("\n".join([title, *columns.columns(cells, "<" + ">" * (len(cells[0]) - 1))]))
-    return "\n\n".join(parts)
+    return as_text(machine(report), _tables(report))
 
 
 def markdown(report: dict[str, Any]) -> str:
     """Return the report as Markdown for the docs."""
-    parts = [f"{machine(report)}."]
-    for title, (head, *cells) in _tables(report):
-        parts.append(f"{title}:\n\n{as_markdown(head, cells)}")
-    return "\n\n".join(parts) + "\n"
+    return as_section(machine(report), _tables(report))
 
 
 # ---- picture ------------------------------------------------------------------------------------------------------

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import operator
+import os
 from collections.abc import Callable, Iterable
 from datetime import date
+from functools import partial
+from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from .. import measure
+from .._matrix.base import SparseArray
 from .._places.backend import CPU, Place, place
+from .._products.products import plan_matmul, plan_matvec
 from ..measure import Progress
 from . import bench_cuda, gpu_peers, peers
 from .comparison import finite
 
-Contender = tuple[str, Callable[[], tuple[Callable[[], Any], Any]], Callable[[Any], float]]
-"""A column, what returns a call into ready memory and its result, and how to time the call."""
+Prepared = tuple[Callable[[], Any], Any]
+"""A call into ready memory, and its result."""
+Contender = tuple[str, Callable[[], Prepared], Callable[[Any], float]]
+"""A column, what prepares its call, and how to time the call."""
 
 
 def run(
@@ -69,6 +79,37 @@ def fill(row: dict[str, Any], contenders: Iterable[Contender], check: Callable[[
         except Exception as failure:  # what a peer cannot do is part of the comparison
             row["times"][name] = None
             row["failed"][name] = f"{type(failure).__name__}: {failure}"[:300]
+
+
+def planned_square(A: SparseArray, kernel: str = "") -> Prepared:
+    """Return a planned ``A A`` into the matrix that it made, and that matrix."""
+    plan = plan_matmul(A, A, kernel=kernel or None)
+    C = plan()
+    return partial(plan, out=C), C
+
+
+def square(A: Any, kernel: str = "") -> Prepared:
+    """Return ``A A`` with all that it takes, of any library's matrix, and its result."""
+    call = partial(A.matmul, A, kernel=kernel) if kernel else partial(operator.matmul, A, A)
+    return call, call()
+
+
+def planned_matvec(A: SparseArray, x: Any, kernel: str = "") -> Prepared:
+    """Return a planned ``A x`` into the vector that it made, and that vector."""
+    plan = plan_matvec(A, kernel=kernel or None)
+    y = plan(x)
+    return partial(plan, x, out=y), y
+
+
+def there(x: np.ndarray, where: Place) -> Any:
+    """Return a vector in the memory of a place."""
+    return x if where is CPU else where.core.from_host(x, where.index)
+
+
+def matrix_files() -> dict[str, Path]:
+    """Return the files of the folder DIAGSPARSE_MATRICES by the names of their matrices; none without it."""
+    folder = os.environ.get("DIAGSPARSE_MATRICES")
+    return {path.name.partition(".")[0]: path for path in sorted(Path(folder).glob("*.mtx*"))} if folder else {}
 
 
 def seconds_on(where: Place, *, budget: float = 0.3, samples: int = 15) -> Callable[[Any], float]:

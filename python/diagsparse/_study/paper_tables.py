@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from .._show import columns
 from . import bench_cuda_tables
 
+Tables = Iterable[tuple[str, list[list[str]]]]  #: titles and cells, row by row, the head first
 
-def machine(report: dict[str, Any]) -> str:
+
+def machine(report: dict[str, Any], dtypes: str = "float64") -> str:
     """Return a line: the hardware, versions, what was run, and the day."""
     parts = [report["hardware"]["cpu"]]
     if report["device"] == "cuda":
@@ -15,7 +19,35 @@ def machine(report: dict[str, Any]) -> str:
     size = ", small sizes (--quick)" if report["quick"] else ""
     left = report.get("left", 0)
     ended = [f"ended after {len(report['rows'])} of {len(report['rows']) + left} rows"] if left else []
-    return "; ".join([*parts, f"SciPy {report['versions']['scipy']}", f"float64{size}", *ended, report["date"]])
+    return "; ".join([*parts, f"SciPy {report['versions']['scipy']}", f"{dtypes}{size}", *ended, report["date"]])
+
+
+def seconds(row: dict[str, Any], name: str) -> str:
+    """Return the time of a column: "" where the row has none, ``fails`` where it failed."""
+    if name not in row["times"]:
+        return ""
+    return columns.seconds(t) if (t := row["times"][name]) else "fails"
+
+
+def with_share(taken: float, moved: int, bandwidth: float) -> str:
+    """Return a time, and beside it the share of the bandwidth at which it moves so many bytes."""
+    return f"{columns.seconds(taken)}, {columns.digits(moved / taken / bandwidth)}"
+
+
+def as_text(head: str, tables: Tables) -> str:
+    """Return a head and tables for a terminal."""
+    parts = [head]
+    for title, cells in tables:
+        parts.append("\n".join([title, *columns.columns(cells, "<" + ">" * (len(cells[0]) - 1))]))
+    return "\n\n".join(parts)
+
+
+def as_section(head: str, tables: Tables) -> str:
+    """Return the same as Markdown for the docs."""
+    parts = [f"{head}."]
+    for title, (first, *cells) in tables:
+        parts.append(f"{title}:\n\n{as_markdown(first, cells)}")
+    return "\n\n".join(parts) + "\n"
 
 
 def as_markdown(head: list[str], cells: list[list[str]]) -> str:

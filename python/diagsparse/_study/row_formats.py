@@ -24,13 +24,12 @@ from .._matrix.construct import array
 from .._matrix.registry import format_class
 from .._places.backend import CPU, Place, get_num_threads
 from .._places.memory import human
-from .._products.products import plan_matvec
 from .._show import columns
 from ..measure import Progress
 from . import bench_cuda, paper_runs, peers
 from .exactness import MatvecCheck, vector
-from .paper_runs import Contender
-from .paper_tables import as_markdown, machine
+from .paper_runs import Contender, planned_matvec, there
+from .paper_tables import Tables, as_section, as_text, machine, with_share
 
 NAME = "row-formats"
 FORMATS = ("csr", "ell", "hyb", "sell", "jds", "csb", "ellcsr")
@@ -183,15 +182,11 @@ def _contenders(
 
 
 def _planned(B: Any, where: Place, kernel: str = "") -> tuple[Callable[[], Any], Any]:
-    host = vector(B.shape[1], np.float64)
-    x = host if where is CPU else where.core.from_host(host, where.index)
-    plan = plan_matvec(B, kernel=kernel or None)
-    y = plan(x)
-    return partial(plan, x, out=y), y
+    return planned_matvec(B, there(vector(B.shape[1], np.float64), where), kernel)
 
 
 # ---- tables -------------------------------------------------------------------------------------------------------
-def _tables(report: dict[str, Any]) -> Iterator[tuple[str, list[list[str]]]]:
+def _tables(report: dict[str, Any]) -> Tables:
     """Yield titles and cells: the times of both products, with the share of the bandwidth, and the bytes."""
     against = "a copy" if report["device"] == "cuda" else "the read bandwidth"
     yield f"A @ x: time, and share of {against}", list(_times(report, ""))
@@ -213,8 +208,7 @@ def _time(row: dict[str, Any], name: str, end: str) -> str:
         return "fails"
     if name not in row["nbytes"]:
         return columns.seconds(seconds)
-    moved = row["nbytes"][name] + 8 * sum(row["shape"])
-    return f"{columns.seconds(seconds)}, {columns.digits(moved / seconds / row['bandwidth'])}"
+    return with_share(seconds, row["nbytes"][name] + 8 * sum(row["shape"]), row["bandwidth"])
 
 
 def _sizes(report: dict[str, Any]) -> Iterator[list[str]]:
@@ -241,18 +235,12 @@ def _bandwidth(report: dict[str, Any]) -> str:
 
 def text(report: dict[str, Any]) -> str:
     """Return the report as tables for a terminal."""
-    parts = [f"{machine(report)}; {_bandwidth(report)}"]
-    for title, cells in _tables(report):
-        parts.append("\n".join([title, *columns.columns(cells, "<" + ">" * (len(cells[0]) - 1))]))
-    return "\n\n".join(parts)
+    return as_text(f"{machine(report)}; {_bandwidth(report)}", _tables(report))
 
 
 def markdown(report: dict[str, Any]) -> str:
     """Return the report as Markdown for the docs."""
-    parts = [f"{machine(report)}; {_bandwidth(report)}."]
-    for title, (head, *cells) in _tables(report):
-        parts.append(f"{title}:\n\n{as_markdown(head, cells)}")
-    return "\n\n".join(parts) + "\n"
+    return as_section(f"{machine(report)}; {_bandwidth(report)}", _tables(report))
 
 
 # ---- picture ------------------------------------------------------------------------------------------------------

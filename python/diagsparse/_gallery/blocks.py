@@ -1,0 +1,89 @@
+"""Matrices of small blocks that are partly full."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .making import Dtype, Format, Seed, as_format, checked_dtype, random_values, whole
+
+_WHERE = "blocked"
+
+
+def blocked(
+    pattern: Any,
+    nnz: int,
+    *,
+    size: int = 8,
+    shape: tuple[int, int] | None = None,
+    dtype: Dtype = float,
+    seed: Seed = None,
+    format: Format = None,
+) -> Any:
+    """Random matrix of square blocks (a `csr_array`), one wherever `pattern` stores an entry, none of them empty.
+
+    Parameters
+    ----------
+    pattern : sparse or dense matrix
+        Where the blocks are: of a dense one its nonzeros.
+    nnz : int
+        Nonzeros: one at random in each block, and the others anywhere in them.
+    size : int
+        Rows and columns of a block.
+    shape : tuple, optional
+        Of the matrix, where it cuts the last row and column of blocks; by default `size` times that of `pattern`.
+    dtype, seed, format
+        As everywhere in the gallery.
+
+    Raises
+    ------
+    ValueError
+        Where the nonzeros are fewer than the blocks, or more than their places.
+
+    Examples
+    --------
+    >>> from diagsparse import gallery
+    >>> A = gallery.blocked(gallery.stencil(7, 10), 20 * 6400, seed=0, format="bmsparse")
+    >>> A.shape, A.blocks, A.mean_fill
+    ((8000, 8000), 6400, 20.0)
+    """
+    nnz, size, dtype = whole(_WHERE, "nnz", nnz, "a count"), _size(size), checked_dtype(_WHERE, dtype)
+    grid = sparse.coo_array(pattern)
+    rows, columns = (shape[i] if shape else size * grid.shape[i] for i in range(2))
+    if (-(-rows // size), -(-columns // size)) != grid.shape:
+        told = f"{grid.shape[0]} x {grid.shape[1]} blocks of {size}"
+        raise ValueError(f"gallery.{_WHERE}: shape is {shape}, but the pattern has {told}")
+    corners = np.unique(grid.coords[0] * np.int64(grid.shape[1]) + grid.coords[1])
+    top, left = size * (corners // max(1, grid.shape[1])), size * (corners % max(1, grid.shape[1]))
+    widths = np.minimum(size, columns - left)
+    rng = np.random.default_rng(seed)
+    block, place = _places(np.minimum(size, rows - top) * widths, nnz, rng)
+    at = top[block] + place // widths[block], left[block] + place % widths[block]
+    csr = sparse.csr_array((np.ones(nnz, dtype), at), shape=(rows, columns)).sorted_indices()
+    csr.data = random_values(nnz, dtype, rng)
+    return as_format(csr, format)
+
+
+def _size(size: int) -> int:
+    if whole(_WHERE, "size", size, "a count of rows") < 1:
+        raise ValueError(f"gallery.{_WHERE}: size is {size}, expected a count of rows >= 1")
+    return int(size)
+
+
+def _places(
+    room: NDArray[np.int64], count: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Draw so many places in blocks of this many places each: the block and the place in it, one in each at least."""
+    blocks, total = len(room), int(room.sum())
+    if not blocks <= count <= total:
+        raise ValueError(f"gallery.{_WHERE}: nnz is {count}, but {blocks} blocks take from {blocks} to {total}")
+    first = rng.integers(0, room) if blocks else room
+    ends = np.cumsum(room - 1)  # of the other places, block after block
+    others = rng.choice(total - blocks, count - blocks, replace=False, shuffle=False)
+    block = np.searchsorted(ends, others, side="right")
+    place = others - (ends - room + 1)[block]
+    place += place >= first[block]
+    return np.concatenate((np.arange(blocks), block)), np.concatenate((first, place))

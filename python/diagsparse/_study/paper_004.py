@@ -1,0 +1,155 @@
+"""The experiments of the thesis that bmsparse comes from, on this machine: `diagsparse bench tables-004`.
+
+Berger Alvarez, "bmSparse", 2024: squares C = A A of nine matrices, by every kernel of bmsparse, as a first product and
+planned; and products with vectors by how many nonzeros a block has (its figure 4.7), of the same nine, of blocks that
+hold from 1 to 64, of matrices of the gallery, and of all files in the folder DIAGSPARSE_MATRICES. In single precision,
+as in the thesis, and in double. The nine are read from that folder where it has them; in their place stand matrices of
+the same rows, nonzeros and blocks. The thesis's times of the squares stand beside ours twice, since its tables 3.3 and
+3.7 do not agree which matrix has which. Beside the times of A x stands what share of the memory bandwidth they are: the
+bytes of A, x and y in that time, over a copy on a GPU, over reading on a CPU.
+
+The nine have 50 thousand to 9 million nonzeros; the others are a quarter as large on a CPU. With --quick there are two
+of each kind, of 3 % of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .. import measure
+from .._formats import bmsparse_array
+from .._matrix.base import SparseArray
+from .._matrix.construct import array
+from .._places.backend import CPU, Place
+from ..measure import Progress
+from . import bench_cuda, gpu_peers, paper_runs, peers
+from .exactness import MatvecCheck, vector
+from .paper_004_matrices import BLOCK, Matrix, matrices
+from .paper_004_tables import CSR, CUPY, CUSPARSE, MKL, PLANNED, SCIPY, SCIPY_BSR, VECTOR, markdown, plot_bench, text
+from .paper_runs import Contender, Prepared, planned_matvec, planned_square, seconds_on, square, there
+from .sampled import SampledSquare
+
+__all__ = ["NAME", "markdown", "plot_bench", "run", "text"]
+
+NAME = "tables-004"
+DTYPES = ("float32", "float64")
+MUCH = 8  #: times the bytes of csr: SciPy's bsr is left out
+_MOST = 1 << 31  # bytes of a product in SciPy's bsr: it is left out
+
+
+def run(*, device: str = "cuda", quick: bool = False, progress: Progress | None = None) -> dict[str, Any]:
+    """Run the experiments and return a report as plain values.
+
+    Parameters
+    ----------
+    device : str
+        ``"cuda"``, ``"cuda:1"``, ..., or ``"cpu"``.
+    quick : bool
+        Small matrices, to see that it works; the figures mean little.
+    progress : callable, optional
+        Receives the share that is done, and what is being done.
+
+    Returns
+    -------
+    dict
+        ``experiment``, ``hardware``, ``versions``, ``date``, ``ok`` and ``rows``: a dict for each matrix and precision
+        with its counts, ``kernels`` (operation: those of bmsparse), ``nbytes`` (format: bytes), ``bandwidth`` (bytes a
+        second), ``times`` (column: seconds, None where it failed) and ``failed`` (column: why); ``left`` counts the
+        rows that Ctrl-C left out.
+    """
+    made = lru_cache(maxsize=1)(_make)
+    rows = (
+        (f"{matrix.what}, {dtype}", partial(_run, matrix, made, dtype, quick))
+        for matrix in matrices(quick, 0.03 if quick else 1.0)
+        for dtype in DTYPES
+    )
+    return paper_runs.run(NAME, rows, device=device, quick=quick, progress=progress)
+
+
+def _make(matrix: Matrix, scale: float) -> sp.csr_array:
+    return matrix.make(scale)
+
+
+def _run(
+    matrix: Matrix, made: Callable[[Matrix, float], sp.csr_array], dtype: str, quick: bool, where: Place
+) -> dict[str, Any]:
+    scale = 0.03 if quick else 0.25 if where is CPU and not matrix.printed else 1.0
+    a = made(matrix, scale).astype(dtype)
+    csr = array(a, "csr", device=where.name)
+    A = csr.asformat("bmsparse")
+    row: dict[str, Any] = {
+        "source": matrix.source, "what": matrix.what, "stands_in": matrix.stands_in, "dtype": dtype,
+        "shape": list(a.shape), "nnz": a.nnz, "blocks": A.blocks, "fill": A.mean_fill,
+        "thesis": asdict(matrix.printed) if matrix.printed else None,
+        "kernels": {op: list(A.kernels(op)) for op in ("matmul", "matvec")},
+        "nbytes": {"bmsparse": A.nbytes, CSR: csr.nbytes}, "bandwidth": _bandwidth(where, quick),
+    }  # fmt: skip
+    if matrix.printed:
+        paper_runs.fill(row, _squares(a, csr, A, where), SampledSquare(a))
+    x = vector(a.shape[1], a.dtype)
+    check = MatvecCheck(a, x)
+    paper_runs.fill(row, _vectors(a, csr, A, x, where), lambda y: check(where.host(y)))
+    return row
+
+
+def _bandwidth(where: Place, quick: bool) -> float:
+    return measure.read_bandwidth() if where is CPU else bench_cuda.copy_bandwidth(where, 1 << 24 if quick else 1 << 32)
+
+
+def _squares(a: sp.csr_array, csr: SparseArray, A: bmsparse_array, where: Place) -> Iterator[Contender]:
+    seconds = seconds_on(where, budget=0.1, samples=7)
+    for kernel in A.kernels("matmul"):
+        yield kernel, partial(square, A, kernel), seconds
+        yield f"{kernel}{PLANNED}", partial(planned_square, A, kernel), seconds
+    yield "A @ A", partial(square, A), seconds
+    yield CSR, partial(square, csr), seconds
+    yield f"{CSR}{PLANNED}", partial(planned_square, csr), seconds
+    if where is not CPU:
+        yield CUSPARSE, partial(planned_square, csr, "cusparse"), seconds
+        if gpu_peers.cupy() is not None:
+            yield CUPY, lambda: square(csr.to_cupy("csr")), seconds
+        return
+    theirs = measure.csr32(a)
+    yield SCIPY, partial(square, theirs), seconds
+    if A.matmul(A, format="bmsparse").blocks * BLOCK**2 * a.dtype.itemsize <= _MOST:
+        yield SCIPY_BSR, lambda: square(_bsr(a)), seconds
+    if mkl := peers.mkl():
+        product = partial(mkl.dot_product_mkl, theirs, theirs)
+        yield MKL, lambda: (product, product()), seconds
+
+
+def _vectors(a: sp.csr_array, csr: SparseArray, A: bmsparse_array, x: np.ndarray, where: Place) -> Iterator[Contender]:
+    seconds = seconds_on(where, budget=0.05, samples=9)
+    z = there(x, where)
+    for kernel in A.kernels("matvec"):
+        yield f"{kernel}{VECTOR}", partial(planned_matvec, A, z, kernel), seconds
+    yield f"{CSR}{VECTOR}", partial(planned_matvec, csr, z), seconds
+    if where is not CPU:
+        yield f"{CUSPARSE}{VECTOR}", partial(planned_matvec, csr, z, "cusparse"), seconds
+        return
+    theirs = measure.csr32(a)
+    yield f"{SCIPY}{VECTOR}", lambda: (partial(theirs.__matmul__, x), theirs @ x), seconds
+    if A.blocks * BLOCK**2 * a.dtype.itemsize <= MUCH * csr.nbytes:
+        yield f"{SCIPY_BSR}{VECTOR}", partial(_times_bsr, a, x), seconds
+    if mkl := peers.mkl():
+        product = partial(mkl.dot_product_mkl, theirs, x)
+        yield f"{MKL}{VECTOR}", lambda: (product, product()), seconds
+
+
+def _bsr(a: sp.csr_array) -> sp.bsr_array:
+    """Return SciPy's blocks of a matrix, with zeros up to whole ones."""
+    whole = measure.csr32(a).copy()
+    whole.resize(*(-(-n // BLOCK) * BLOCK for n in a.shape))
+    return whole.tobsr((BLOCK, BLOCK))
+
+
+def _times_bsr(a: sp.csr_array, x: np.ndarray) -> Prepared:
+    bsr = _bsr(a)
+    call = partial(bsr.__matmul__, np.concatenate((x, np.zeros(bsr.shape[1] - len(x), x.dtype))))
+    return call, call()[: a.shape[0]]

@@ -1,0 +1,103 @@
+"""The experiments of the thesis behind bmsparse: a small run, its tables, its picture, its matrices."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import diagsparse as ds
+from diagsparse._study import paper_004, paper_004_matrices, paper_004_tables
+from diagsparse._study.sampled import SampledSquare
+
+SMALL = [p for p in paper_004_tables.TABLE if p.rows < 200_000]
+
+
+@pytest.fixture(autouse=True)
+def no_files(monkeypatch):
+    monkeypatch.delenv("DIAGSPARSE_MATRICES", raising=False)
+
+
+def test_a_small_run(device, tmp_path):
+    made = paper_004.run(device=device, quick=True)
+    assert made["ok"] and made["quick"], [row["failed"] for row in made["rows"]]
+    assert {row["source"] for row in made["rows"]} == {"thesis", "blocks", "gallery"}
+    peer = "cuSPARSE" if device == "cuda" else "SciPy csr"
+    A = ds.bmsparse_array((3, 3), device=device)
+    for row in made["rows"]:
+        expected = {f"{name}, A x" for name in (*A.kernels("matvec"), "csr", peer)}
+        if row["source"] == "thesis":
+            of = (*A.kernels("matmul"), "csr")
+            expected |= {"A @ A", peer, *of, *(f"{name} planned" for name in of)}
+        assert expected <= set(row["times"]) and all(row["times"].values()), row["failed"]
+        assert 0 <= row["error"] <= 1 and row["bandwidth"] > 0 and 1 <= row["fill"] <= 64
+    json.dumps(made)
+    text, markdown = paper_004.text(made), paper_004.markdown(made)
+    assert "y = A x" in text and "| cryg10000* | float32 |" in markdown and markdown.count("| --- |") == 4
+    pytest.importorskip("matplotlib")
+    assert paper_004.plot_bench(made, tmp_path / "thesis.png").stat().st_size > 10_000
+
+
+def test_what_is_done_is_kept():
+    def progress(share, what):
+        if share > 0 and "float64" not in what:
+            raise KeyboardInterrupt
+
+    made = paper_004.run(device="cpu", quick=True, progress=progress)
+    assert len(made["rows"]) == 2 and made["left"] > 5 and made["ok"]
+    assert f"ended after 2 of {made['left'] + 2} rows" in paper_004.text(made)
+
+
+def test_files_are_taken_where_they_are(tmp_path, monkeypatch):
+    monkeypatch.setenv("DIAGSPARSE_MATRICES", str(tmp_path))
+    ds.io.write(tmp_path / "t2em.mtx", ds.array(ds.gallery.tridiagonal(5)))
+    ds.io.write(tmp_path / "waves.mtx.gz", ds.array(ds.gallery.tridiagonal(5, main=2j, dtype=complex)))
+    all_of_them = {one.what: one for one in paper_004_matrices.matrices(False, 1.0)}
+    assert [name for name, one in all_of_them.items() if one.source == "file"] == ["waves"]
+    assert [name for name, one in all_of_them.items() if one.printed and not one.stands_in] == ["t2em"]
+    assert all_of_them["t2em"].make(1.0).nnz == 13 and all_of_them["waves"].make(1.0).dtype == float
+    assert all(one.stands_in for one in paper_004_matrices.matrices(False, 0.5) if one.source == "thesis")
+
+
+@pytest.mark.parametrize("printed", SMALL, ids=lambda p: p.name)
+def test_stand_ins_have_the_thesis_s_counts(printed):
+    a = paper_004_matrices.stand_in(printed, 1.0)
+    assert a.shape == (printed.rows, printed.rows) and a.nnz == printed.nnz
+    assert ds.csr_array(a)._summary().blocks(8) == pytest.approx(printed.blocks, rel=0.01)
+    assert not printed.grid or np.diff(a.indptr).min() > 0
+
+
+@pytest.mark.parametrize("printed", [p for p in paper_004_tables.TABLE if not p.grid], ids=lambda p: p.name)
+def test_small_stand_ins_are_as_full(printed):
+    a = paper_004_matrices.stand_in(printed, 0.02)
+    fill = a.nnz / ds.csr_array(a)._summary().blocks(8)
+    assert fill == pytest.approx(printed.nnz / printed.blocks, rel=0.01)
+
+
+def test_kernels_of_a_report_become_columns():
+    row = {
+        "source": "thesis", "what": "t2em", "stands_in": False, "dtype": "float32", "shape": [8, 8], "nnz": 8,
+        "blocks": 1, "fill": 8.0, "thesis": vars(paper_004_tables.TABLE[7]), "bandwidth": 1e10, "error": 0.0,
+        "kernels": {"matmul": ["block", "indexed"], "matvec": ["block", "batch"]},
+        "nbytes": {"bmsparse": 100, "csr": 200}, "failed": {"indexed planned": "no"},
+        "times": {"block": 4e-3, "block planned": 2e-3, "indexed": 3e-3, "indexed planned": None, "csr planned": 4e-3,
+                  "SciPy csr": 9e-3, "block, A x": 2e-6, "batch, A x": 1e-6, "csr, A x": 3e-6, "SciPy csr, A x": 4e-6},
+    }  # fmt: skip
+    made = {"rows": [row], "device": "cpu", "quick": False, "hardware": {"cpu": "one"}, "versions": {"scipy": "1"},
+            "date": "today"}  # fmt: skip
+    lines = [line.split(" | ") for line in paper_004.markdown(made).splitlines() if line.startswith("| t2em")]
+    _, squares, vectors = lines
+    assert squares[2:] == ["4.00 ms", "2.00 ms", "3.00 ms", "fails", "4.00 ms", "9.00 ms", "2.00x", "3.00x", "17.5 ms",
+                           "11.7 ms |"]  # fmt: skip
+    assert vectors[2:] == ["8.00", "2.00 us, 0.01", "1.00 us, 0.02", "3.00 us, 0.01", "4.00 us", "3.00x", "4.00x |"]
+
+
+def test_samples_of_squares_see_what_is_wrong():
+    a = ds.gallery.stencil(5, (8, 12)).tocsr()
+    check, square = SampledSquare(a), a @ a
+    blocks = square.tobsr((8, 8))
+    assert check(square) <= 1 and check(blocks) <= 1 and check(ds.csr_array(a) @ ds.csr_array(a)) <= 1
+    square.data[0] += 1
+    blocks.data[0, 0, 0] += 1
+    assert check(square) > 1 and check(blocks) > 1
+    assert check(sparse.csr_array(a.shape)) > 1

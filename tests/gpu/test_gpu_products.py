@@ -228,3 +228,22 @@ def test_vectors_of_wider_values(format, stored, dtype):
         A.matvec(x, out=out, alpha=2, beta=-3, kernel="row")
         bound = 200 * np.finfo(dtype).eps * (2 * abs(a) @ abs(x) + 3 * abs(y))
         assert (abs(out - (2 * (a @ x) - 3 * y)) <= bound).all(), f"{n}, {len(offsets)}, alpha, beta"
+
+
+@pytest.mark.parametrize("columns", [40, 3000, 300_000])
+@pytest.mark.parametrize("inner", [3, 100])
+def test_columns_of_csr_products_near_and_far(columns, inner):
+    """They are marked as bits by a warp, by a block of threads in one window or several, or sorted."""
+    rng = np.random.default_rng(columns + inner)
+    b = sp.random_array((inner, columns), density=min(1, 6000 / (inner * columns)), rng=rng, format="csr")
+    for share in (0.02, 0.9):  # of A's places: few products, many
+        a = sp.random_array((500, inner), density=share, rng=rng, format="csr")
+        for m in (a, b):
+            m.data = rng.integers(1, 9, m.nnz).astype(float)  # all sums are exact
+        A, B = ds.csr_array(a, device="cuda"), ds.csr_array(b, device="cuda")
+        expected = a @ b
+        expected.sort_indices()
+        for C in (A @ B, ds.plan_matmul(A, B)()):
+            found = C.to("cpu").to_scipy()
+            assert np.array_equal(found.indptr, expected.indptr) and np.array_equal(found.indices, expected.indices)
+            assert np.array_equal(found.data, expected.data)

@@ -13,7 +13,7 @@ namespace diagsparse {
 struct BlockOperand {
   const Structure& structure;  // of A
   Op op;
-  Matrix pattern;                      // csr without values: the columns of blocks in each row of blocks
+  Matrix pattern;                        // csr without values: the columns of blocks in each row of blocks
   const std::int32_t* number = nullptr;  // of each of them in A; null: in order
   std::shared_ptr<const void> memory;
 

@@ -131,9 +131,9 @@ BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& 
   work->indptr.as<int64>()[kept] = pairs[blocks];
   const int64 rows = left.op.transposed ? left.structure.cols : left.structure.rows;
   const int64 cols = right.op.transposed ? right.structure.rows : right.structure.cols;
-  return {bmsparse_structure(rows, cols, std::move(indptr), std::move(col), std::move(bitmaps), std::move(begin),
-                             values),
-          work};
+  return {
+      bmsparse_structure(rows, cols, std::move(indptr), std::move(col), std::move(bitmaps), std::move(begin), values),
+      work};
 }
 
 std::shared_ptr<const BlockColumns> block_columns(const Structure& structure) {

@@ -50,9 +50,7 @@ Matrix blocks_from_rows(const Matrix& m) {
       for (int64 i = rows * task / tasks; i < rows * (task + 1) / tasks; ++i) f(i);
     });
   };
-  each_row([&](int64 i) {
-    each_block(places, i, [&](int64, Bitmap, const int64*) { ++indptr.as<int64>()[i + 1]; });
-  });
+  each_row([&](int64 i) { each_block(places, i, [&](int64, Bitmap, const int64*) { ++indptr.as<int64>()[i + 1]; }); });
   std::partial_sum(indptr.as<int64>(), indptr.as<int64>() + rows + 1, indptr.as<int64>());
   const int64 blocks = indptr.as<int64>()[rows];
   Array col = Array::empty(DType::i32, {blocks}), bitmaps = Array::empty(DType::u64, {blocks});

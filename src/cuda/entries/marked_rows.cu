@@ -1,7 +1,6 @@
-#include "entries/marked_rows.cuh"
-
 #include "device/bisection.cuh"
 #include "device/launch.cuh"
+#include "entries/marked_rows.cuh"
 #include "entries/sorted_keys.cuh"
 
 namespace diagsparse::cuda {
@@ -9,10 +8,10 @@ namespace diagsparse::cuda {
 namespace {
 
 constexpr unsigned kAllLanes = 0xffffffffu;
-constexpr int kGroup = 8;             // threads that take an entry of A: many rows of B are short
-constexpr int kNarrow = 64;           // words that a warp marks at once; rows with more are a block's
-constexpr int kWide = 4096;           // words that a block marks at once
-constexpr int kBlockOfRow = 128;      // its threads
+constexpr int kGroup = 8;         // threads that take an entry of A: many rows of B are short
+constexpr int kNarrow = 64;       // words that a warp marks at once; rows with more are a block's
+constexpr int kWide = 4096;       // words that a block marks at once
+constexpr int kBlockOfRow = 128;  // its threads
 
 __device__ int64 words_of(int2 range) { return range.y < range.x ? 0 : (range.y - range.x) / 32 + 1; }
 

@@ -14,8 +14,8 @@ struct Reach {
   std::int64_t products;  // of an entry of A and one of B
   std::int64_t wide;      // rows that have more words than a warp marks
 
-  // A word takes a thirtieth of the time that sorting a product does. (n = 2 10^5, 8 random nonzeros a row: 1.25 G words
-  // 5 ms, 12.8 M products 1.7 ms.)
+  // A word takes a thirtieth of the time that sorting a product does. (n = 2 10^5, 8 random nonzeros a row: 1.25 G
+  // words 5 ms, 12.8 M products 1.7 ms.)
   bool pays() const { return words / 32 <= products; }
 };
 

@@ -105,8 +105,8 @@ Row<T> spread(unsigned, const T*) {
 }
 #endif
 
-constexpr int kFew = 12;    // elements of a block that are sooner taken one by one
-constexpr int kAhead = 2;   // blocks of a transpose, which lie apart, that are called for before they are read
+constexpr int kFew = 12;   // elements of a block that are sooner taken one by one
+constexpr int kAhead = 2;  // blocks of a transpose, which lie apart, that are called for before they are read
 
 // Calls f(r, row) for all rows of a block.
 template <class T, class F>
@@ -154,7 +154,8 @@ struct BlockMatvec {
     const auto a = Bmsparse<U>::of(m);
     const auto* const indptr = of.pattern.index("indptr").as<int64>();
     const auto* const col = of.pattern.index("indices").as<std::int32_t>();
-    const int64 rows = of.pattern.rows, height = op.transposed ? m.cols : m.rows, width = op.transposed ? m.rows : m.cols;
+    const int64 rows = of.pattern.rows, height = op.transposed ? m.cols : m.rows,
+                width = op.transposed ? m.rows : m.cols;
     const int64 blocks = indptr[rows], each = 8 + m.values.size() / std::max<int64>(1, blocks);
     const int64 work = blocks * each + height, tasks = tasks_for(work);
     const auto before = [&](int64 i) { return indptr[i] * each + kTile * i; };
@@ -200,8 +201,8 @@ struct BlockMatvec {
   }
 
   template <bool Turned>
-  static void add_vectors(const Bmsparse<U>& a, const BlockOperand& of, int64 begin, int64 end,
-                          const std::int32_t* col, const V* x, int64 width, T* sums) {
+  static void add_vectors(const Bmsparse<U>& a, const BlockOperand& of, int64 begin, int64 end, const std::int32_t* col,
+                          const V* x, int64 width, T* sums) {
     if constexpr (by_rows) {
       // Of a transpose the sums, else of each row some that its sum is the total of.
       constexpr int parts = Row<T>::parts, count = Turned ? parts : kTile;

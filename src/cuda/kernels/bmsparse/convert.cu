@@ -43,14 +43,16 @@ __global__ void __launch_bounds__(kBlock)
   const int64 p = block[e] - 1;
   const Key mine = keys[e] / kElements;
   Bitmap found = 0;
-  for (int64 f = e; f < count && keys[f] / kElements == mine; ++f) found |= bit_of(static_cast<int>(keys[f] % kElements));
+  for (int64 f = e; f < count && keys[f] / kElements == mine; ++f) {
+    found |= bit_of(static_cast<int>(keys[f] % kElements));
+  }
   col[p] = static_cast<std::int32_t>(mine % across);
   bitmap[p] = found;
   begin[p] = e;
 }
 
-__global__ void __launch_bounds__(kBlock)
-    point_rows(const Key* keys, int64 count, int64 across, const std::int64_t* block, std::int64_t* indptr, int64 rows) {
+__global__ void __launch_bounds__(kBlock) point_rows(const Key* keys, int64 count, int64 across,
+                                                     const std::int64_t* block, std::int64_t* indptr, int64 rows) {
   const int64 i = thread_index();
   if (i > rows) return;
   const Key first = static_cast<Key>(i * across) * kElements;
@@ -155,9 +157,9 @@ Matrix blocks_from_rows(const Matrix& m) {
     launch("gather values", gather_values<T>, cuda::blocks(count), dim3(kBlock), m.values.as<T>(), keys.place(), count,
            values.as<T>());
   });
-  return {bmsparse_structure(m.rows, m.cols, std::move(indptr), std::move(col), std::move(bitmap), std::move(begin),
-                             count),
-          std::move(values)};
+  return {
+      bmsparse_structure(m.rows, m.cols, std::move(indptr), std::move(col), std::move(bitmap), std::move(begin), count),
+      std::move(values)};
 }
 
 Matrix rows_from_blocks(const Matrix& m) {

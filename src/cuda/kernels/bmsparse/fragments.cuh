@@ -1,6 +1,6 @@
 // Blocks as fragments of the FP64 matrix units: an 8 x 8 block is two steps of mma m8n8k4, and lane l of a warp holds
-// element (l / 4, l % 4) of a step of the left operand, (l % 4, l / 4) of the right one's, and elements (l / 4, 2 (l % 4))
-// and its neighbour of the sums. Places that are not stored are zeros.
+// element (l / 4, l % 4) of a step of the left operand, (l % 4, l / 4) of the right one's, and elements (l / 4, 2 (l %
+// 4)) and its neighbour of the sums. Places that are not stored are zeros.
 #pragma once
 
 #include "kernels/bmsparse/blocks.cuh"

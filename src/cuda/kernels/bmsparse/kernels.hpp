@@ -5,7 +5,7 @@
 
 namespace diagsparse::cuda::bitmaps {
 
-MatvecRow by_rows();        // "row": groups of eight threads take rows of blocks
-MatmulRow by_fragments();   // "fragments": a warp takes a block of C, on the FP64 matrix units
+MatvecRow by_rows();       // "row": groups of eight threads take rows of blocks
+MatmulRow by_fragments();  // "fragments": a warp takes a block of C, on the FP64 matrix units
 
 }  // namespace diagsparse::cuda::bitmaps

@@ -3,12 +3,13 @@
 //   A: m x l, B: l x n, C: m x n in blocks of 8 x 8; C's structure and the pairs of each of its blocks are the plan's
 //   (core/block_products.hpp).
 //
-// A warp takes some blocks of C, one behind the other. Its lanes fetch what is known of 32 pairs at once, then the warp
-// sums pair by pair: each lane reads two elements of A's block and two of B's from where they lie, as fragments
-// (fragments.cuh), and two of C's stay in its registers. The next pair is on its way while one is multiplied. A step is
-// left out where one of its halves is empty. Neighbouring blocks of C share blocks of A in the first cache. Sums are of double precision, also those of float32 values, which are rounded once;
-// complex products are four real ones. A sum that is infinite or no number is done again from what is stored alone,
-// since a place that is not stored counts as zero here. The order is that of the pairs: the same bits on every run.
+// A warp takes a block of C. Its lanes fetch what is known of 32 pairs at once, then the warp sums pair by pair: each
+// lane reads two elements of A's block and two of B's from where they lie, as fragments (fragments.cuh), and two of C's
+// stay in its registers. A step is left out where one of its halves is empty. Neighbouring warps take neighbouring
+// blocks of C, which share blocks of A in the first cache. Sums are of double precision, also those of float32 values,
+// which are rounded once; complex products are four real ones. The order is that of the pairs: the same bits on every
+// run. A place that is not stored counts as zero here. So a sum that is infinite or no number is left, and noted; a
+// second launch sums such elements from what is stored alone, and ends at once where nothing was noted.
 // Bytes at least: A, B, C and the pairs; from the second cache a block of B for each pair.
 #include <atomic>
 
@@ -157,8 +158,8 @@ struct Fragments {
                        reinterpret_cast<const int2*>(work.pairs.data),
                        c.values.as<T>()};
     const auto start = [&](auto kernel, dim3 grid, unsigned long long run) {
-      launch("bmsparse matmul", kernel, grid, dim3(kBlock), Source<U>(a, plan.op_a),
-             Source<V>(b, plan.op_b), to, Update<T>(alpha, beta), wrong->run.template as<unsigned long long>(), run);
+      launch("bmsparse matmul", kernel, grid, dim3(kBlock), Source<U>(a, plan.op_a), Source<V>(b, plan.op_b), to,
+             Update<T>(alpha, beta), wrong->run.template as<unsigned long long>(), run);
     };
     const unsigned long long run = ++wrong->runs;
     const dim3 grid = blocks(32 * to.blocks);

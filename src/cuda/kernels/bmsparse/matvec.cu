@@ -12,10 +12,9 @@
 // many blocks are left to a second launch, in which a block of threads takes a row. The blocks of a transpose are found
 // by an index of them column by column, kept with A: 8 bytes a block and a column of blocks.
 //
-// Of four columns of x and more, and where the elements of x do not lie side by side, a warp takes a row of blocks and eight columns, on the FP64 matrix units
-// (fragments.cuh): a place that is not stored counts as zero there, so sums that are infinite or no numbers are done
-// again from what is stored alone.
-// Bytes at least: A, x and y.
+// Of four columns of x and more, and where the elements of x do not lie side by side, a warp takes a row of blocks and
+// eight columns, on the FP64 matrix units (fragments.cuh): a place that is not stored counts as zero there, so sums
+// that are infinite or no numbers are done again from what is stored alone. Bytes at least: A, x and y.
 #include "device/dense.cuh"
 #include "device/resident.cuh"
 #include "kernels/bmsparse/fragments.cuh"
@@ -25,10 +24,10 @@ namespace diagsparse::cuda::bitmaps {
 
 namespace {
 
-constexpr int64 kLong = 2048;     // blocks of a row that one block of threads takes
-constexpr int64 kFull = 20;       // elements of a block on average from which it is read column by column
+constexpr int64 kLong = 2048;       // blocks of a row that one block of threads takes
+constexpr int64 kFull = 20;         // elements of a block on average from which it is read column by column
 constexpr int64 kEnough = 1 << 16;  // groups that keep a device busy
-constexpr int64 kFewColumns = 3;  // of x, which are multiplied one by one
+constexpr int64 kFewColumns = 3;    // of x, which are multiplied one by one
 
 // op(A), row by row of blocks.
 template <class T>
@@ -335,8 +334,8 @@ struct RowsOfBlocks {
     }
     const auto left = long_rows(m, of);
     const dim3 grid(static_cast<unsigned>(left->count()), by_columns(x.cols));
-    launch("bmsparse long rows", sum_long_rows<way, U, V>, grid, dim3(kBlock), a, left->rows.template as<const std::int64_t>(),
-           in, out, x.cols, update);
+    launch("bmsparse long rows", sum_long_rows<way, U, V>, grid, dim3(kBlock), a,
+           left->rows.template as<const std::int64_t>(), in, out, x.cols, update);
   }
 };
 

@@ -144,9 +144,8 @@ __global__ void __launch_bounds__(kUnion)
   }
 }
 
-__global__ void __launch_bounds__(kBlock)
-    point_kept(const Candidates c, const std::int64_t* sums, const Totals totals, const Kept kept,
-               std::int64_t* indptr) {
+__global__ void __launch_bounds__(kBlock) point_kept(const Candidates c, const std::int64_t* sums, const Totals totals,
+                                                     const Kept kept, std::int64_t* indptr) {
   const int64 i = thread_index();
   if (i > c.rows) return;
   if (i == 0) {

@@ -40,7 +40,9 @@ def plan_matmul(
     Parameters
     ----------
     a, b : sparse matrix
-        Ours, SciPy's or CuPy's. The result has the left one's format (csr where only the left is diagonal).
+        Ours, SciPy's or CuPy's. The result has the left one's format. It is csr where only the left one has products of
+        its own (diagonals, qband, bmsparse), and where the page of qband or bmsparse says that csr is quicker. Operands
+        that are multiplied as csr are copied: ``plan()`` multiplies the values that they have now.
     trans_a, trans_b : {"N", "T", "H"}
         As it is, transposed, adjoint; no data moves.
     triangle : {None, "lower", "upper"}
@@ -115,8 +117,9 @@ def matmul(
     Parameters
     ----------
     a, b : sparse matrix
-        Ours, SciPy's or CuPy's. The result has the left one's format (csr where only the left is
-        diagonal) and is on their device; SciPy's go to the device of the others.
+        Ours, SciPy's or CuPy's. The result has the left one's format (csr where only the left one has products of its
+        own, and where the page of qband or bmsparse says that csr is quicker) and is on their device; SciPy's go to
+        the device of the others.
     c : sparse matrix, optional
         Added, scaled by `beta`; the result stores its diagonals as well. It is not changed. ``beta=0`` does not read
         its values.

@@ -14,7 +14,7 @@
 // Bytes: nnz sizeof(T) + 20 blocks + 8 (ceil(m / 8) + 2).
 //
 // Berger Alvarez (2024), who keeps a key of 64 bits, row and column of blocks, in the place of block_indptr and
-// block_col: that takes fewer bytes where two rows of blocks of three are empty, and more elsewhere.
+// block_col: that takes fewer bytes below two blocks a row of blocks, and more above.
 #pragma once
 
 #include <bit>

@@ -160,15 +160,16 @@ struct BlockMatvec {
     const int64 work = blocks * each + height, tasks = tasks_for(work);
     const auto before = [&](int64 i) { return indptr[i] * each + kTile * i; };
     const Update<T> update(alpha, beta);
-    const bool plain = by_rows && x.row_stride == 1;
+    const bool plain = by_rows && !op.conjugated;
     parallel_for(tasks, work * x.cols, [&](int64 task) {
       const int64 first = border(rows, work, tasks, task, before), last = border(rows, work, tasks, task + 1, before);
       for (int64 c = 0; c < x.cols; ++c) {
         const V* const in = x.as<V>() + c * x.col_stride;
         for (int64 i = first; i < last; ++i) {
           alignas(64) T sums[kTile] = {};
-          if (plain && !op.transposed) add_vectors<false>(a, of, indptr[i], indptr[i + 1], col, in, width, sums);
-          else if (plain) add_vectors<true>(a, of, indptr[i], indptr[i + 1], col, in, width, sums);
+          if (plain && !op.transposed)
+            add_vectors<false>(a, of, indptr[i], indptr[i + 1], col, in, x.row_stride, width, sums);
+          else if (plain) add_vectors<true>(a, of, indptr[i], indptr[i + 1], col, in, x.row_stride, width, sums);
           if (!plain || !all_finite(sums, kTile)) {  // zeros beside an infinity
             std::fill_n(sums, kTile, T{});
             add_elements(a, of, indptr[i], indptr[i + 1], col, in, x.row_stride, sums);
@@ -202,7 +203,7 @@ struct BlockMatvec {
 
   template <bool Turned>
   static void add_vectors(const Bmsparse<U>& a, const BlockOperand& of, int64 begin, int64 end, const std::int32_t* col,
-                          const V* x, int64 width, T* sums) {
+                          const V* x, int64 step, int64 width, T* sums) {
     if constexpr (by_rows) {
       // Of a transpose the sums, else of each row some that its sum is the total of.
       constexpr int parts = Row<T>::parts, count = Turned ? parts : kTile;
@@ -210,7 +211,7 @@ struct BlockMatvec {
       for (int64 e = begin; e < end; ++e) {
         const int64 p = Turned ? of.number[e] : e;
         const Bitmap bitmap = a.bitmap[p];
-        const V* const in = x + kTile * col[e];
+        const V* const in = x + kTile * col[e] * step;
         if (Turned && e + kAhead < end) {
           const int64 later = of.number[e + kAhead];
           for (int64 at = a.begin[later]; at < a.begin[later + 1]; at += 64 / sizeof(U)) {
@@ -218,12 +219,16 @@ struct BlockMatvec {
           }
         }
         if (std::popcount(bitmap) < (kSpreads ? kFew : 64)) {
-          add_block(bitmap, a.values + a.begin[p + 1], Turned, std::false_type{}, in, 1, sums);
+          add_block(bitmap, a.values + a.begin[p + 1], Turned, std::false_type{}, in, step, sums);
           continue;
         }
         alignas(64) V factors[kTile] = {};
-        if (kTile * (col[e] + 1) <= width) std::copy_n(in, kTile, factors);
-        else std::copy_n(in, width - kTile * col[e], factors);
+        const int64 here = std::min(kTile, width - kTile * col[e]);
+        if (step == 1 && here == kTile) {
+          std::copy_n(in, kTile, factors);
+        } else {
+          for (int64 k = 0; k < here; ++k) factors[k] = in[k * step];
+        }
         const Row<T> all = Row<T>::at(factors);
         each_row(bitmap, a.values + a.begin[p], [&](int r, const Row<T>& row) {
 #pragma GCC unroll 4

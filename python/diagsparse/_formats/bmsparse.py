@@ -17,6 +17,8 @@ from .own_products import OwnProducts
 # Entries a block from which products are made of blocks: on the CPU or not, by a plan that is kept or not.
 _ENOUGH = {(True, False): 12, (True, True): 24, (False, False): 3, (False, True): 6}
 
+_OF_BLOCK = 20  # bytes: column, bitmap, and where its values begin
+
 
 class bmsparse_array(OwnProducts, Format):
     """Blocks of 8 x 8 elements: a bitmap says which of them are stored, and their values lie side by side.
@@ -86,12 +88,12 @@ class bmsparse_array(OwnProducts, Format):
     @property
     def blocks(self) -> int:
         """Count of blocks, none of them empty."""
-        return int(self._matrix.parts()["block_col"].shape[0])
+        return int(self.nbytes - self.nnz * self._dtype.itemsize - _pointers(self._matrix.rows)) // _OF_BLOCK
 
     @property
     def mean_fill(self) -> float:
         """Entries of a block on average, 1 to 64; 0 without blocks."""
-        return self.nnz / self.blocks if self.blocks else 0.0
+        return self.nnz / max(1, self.blocks)
 
     def _told(self) -> str:
         return f"{self.blocks} block{'s' * (self.blocks != 1)}, "
@@ -103,16 +105,16 @@ class bmsparse_array(OwnProducts, Format):
     def _for_product(self, other: SparseArray, repeated: bool, named: bool) -> type[SparseArray]:
         # A product handles pairs of blocks, however few entries they have. AMD EPYC, one thread, 8 x 8 blocks on a grid
         # of 12^3, ms of one product (of a plan's): 19 entries a block 14.8 (10.3), 19.6 (5.5) by csr; 6.4 of them 15.3
-        # (10.4) and 5.3 (1.3); 32 of them 13.3 (9.0) and 33 (10.6). H200, grids of 20^3 and 30^3, us: 6.4 entries a
-        # block 305 (101), 630 (15) by csr; 2.8 of them 618 (196) and 568 (10); conversions of new values take csr 70.
-        fill = np.sqrt(self.mean_fill * other.mean_fill)  # type: ignore[attr-defined]
+        # (10.4) and 5.3 (1.3); 32 of them 13.3 (9.0) and 33 (10.6). H100, grids of 20^3 and 30^3, us: 6.4 entries a
+        # block 434 (100), 595 (16) by csr; 2.8 of them 647 (185) and 889 (10); conversions of new values take csr 70.
+        assert isinstance(other, bmsparse_array)
         enough = _ENOUGH[self._place is CPU, repeated]
-        return type(self) if named or fill >= enough else FORMATS[COMMON]
+        return type(self) if named or self.mean_fill * other.mean_fill >= enough**2 else FORMATS[COMMON]
 
     # ---- what that takes --------------------------------------------------------------------------
     @classmethod
     def _forecast(cls, s: Summary, **options: int) -> int:
-        return s.entries * s.itemsize + 20 * s.blocks(BLOCK) + 8 * (-(-s.shape[0] // BLOCK) + 2)
+        return s.entries * s.itemsize + _OF_BLOCK * s.blocks(BLOCK) + _pointers(s.shape[0])
 
     @classmethod
     def _from_csr_beside(cls, s: Summary, place: Place, **options: int) -> int:
@@ -120,3 +122,8 @@ class bmsparse_array(OwnProducts, Format):
 
     def _to_csr_beside(self, s: Summary) -> int:
         return max(super()._to_csr_beside(s), sorting(s.entries, s.itemsize, self._place))
+
+
+def _pointers(rows: int) -> int:
+    """Return the bytes of where rows of blocks begin, and of where the last block ends."""
+    return 8 * (-(-rows // BLOCK) + 2)

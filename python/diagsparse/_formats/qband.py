@@ -163,12 +163,13 @@ class qband_array(OwnProducts, Format):
 
     # ---- products ---------------------------------------------------------------------------------
     def _for_product(self, other: SparseArray, repeated: bool, named: bool) -> type[SparseArray]:
-        a, b, inner = self, other, max(1, self._shape[1])
-        rests = a.rest.nnz, b.rest.nnz  # type: ignore[attr-defined]
-        listed = rests[0] * len(b.offsets) + rests[1] * len(a.offsets)  # type: ignore[attr-defined]
-        met = a.nnz * b.nnz / inner
+        assert isinstance(other, qband_array)
+        (a, a_rest), (b, b_rest) = self._matrix.children(), other._matrix.children()
+        listed = a_rest.stored * b.diagonals + b_rest.stored * a.diagonals
+        inner = max(1, self._shape[1])
+        met = self.nnz * other.nnz / inner
         if self._place is CPU:
-            beside = listed + rests[0] * rests[1] / inner
+            beside = listed + a_rest.stored * b_rest.stored / inner
             by_csr = not named and beside > met * (_KEPT_ON_CPU if repeated else _ON_CPU)
         else:  # the products beside those of the bands are listed, in numbers of 31 bits
             by_csr = listed >= _LISTED or (not named and listed > met * (_KEPT_ON_GPU if repeated else _ON_GPU))

@@ -5,33 +5,41 @@
 
 namespace diagsparse {
 
-BlockOperand::BlockOperand(const Structure& given, Op op) : structure(given), op(op) {
-  const auto& arrays = static_cast<const Indices&>(given);
-  Array indptr = arrays.at("block_indptr"), columns = arrays.at("block_col");
-  int64 rows = tiles_along(given.rows), cols = tiles_along(given.cols);
-  if (op.transposed) {
-    const std::shared_ptr<const BlockColumns> by_column = block_columns(given);
-    std::swap(rows, cols);
-    indptr = by_column->indptr;
-    columns = by_column->row;
-    number = by_column->number.as<std::int32_t>();
-    memory = by_column;
-  }
-  const int64 count = columns.size();
-  std::vector<Part> parts{{"indices", std::move(columns)}, {"indptr", std::move(indptr)}};
-  pattern = {std::make_shared<const Indices>(csr.name, rows, cols, std::move(parts), count), Array{}};
-}
-
 namespace {
 
+const Array& array(const Structure& m, const char* name) { return static_cast<const Indices&>(m).at(name); }
+
+// Throws where blocks are more than their numbers reach.
 void check_numbered(const Structure& m) {
-  const int64 blocks = static_cast<const Indices&>(m).at("block_col").size();
+  const int64 blocks = array(m, "block_col").size();
   if (blocks < kIndexExtent) return;
-  throw std::invalid_argument("matmul: a bmsparse matrix of " + std::to_string(blocks) +
-                              " blocks; products number them in 31 bits");
+  throw std::invalid_argument("a bmsparse matrix of " + std::to_string(blocks) +
+                              " blocks: products of it and of its transpose number them, expected fewer than 2^31");
 }
 
 }  // namespace
+
+BlockOperand::BlockOperand(const Structure& given, Op op)
+    : structure(given),
+      op(op),
+      rows(tiles_along(given.rows)),
+      cols(tiles_along(given.cols)),
+      indptr(array(given, "block_indptr")),
+      col(array(given, "block_col")) {
+  if (!op.transposed) return;
+  check_numbered(given);
+  const std::shared_ptr<const BlockColumns> by_column = block_columns(given);
+  std::swap(rows, cols);
+  indptr = by_column->indptr;
+  col = by_column->row;
+  number = by_column->number.as<std::int32_t>();
+  memory = by_column;
+}
+
+Matrix BlockOperand::pattern() const {
+  std::vector<Part> parts{{"indices", col}, {"indptr", indptr}};
+  return {std::make_shared<const Indices>(csr.name, rows, cols, std::move(parts), blocks()), Array{}};
+}
 
 Plan plan_blocks(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request) {
   for (const Matrix* m : {&a, &b}) {

@@ -13,11 +13,14 @@ namespace diagsparse {
 struct BlockOperand {
   const Structure& structure;  // of A
   Op op;
-  Matrix pattern;                        // csr without values: the columns of blocks in each row of blocks
+  int64 rows, cols;                      // of blocks
+  Array indptr, col;                     // the columns of blocks in each row of blocks
   const std::int32_t* number = nullptr;  // of each of them in A; null: in order
   std::shared_ptr<const void> memory;
 
   BlockOperand(const Structure& structure, Op op);
+  int64 blocks() const { return col.size(); }
+  Matrix pattern() const;  // csr without values, an entry for each block
 };
 
 // The blocks of A column by column: their rows, and their numbers in A. Kept with the structure. Each device's own.

@@ -2,7 +2,9 @@
 #include "core/block_products.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "cpu/parallel.hpp"
@@ -21,7 +23,7 @@ struct Blocks {
   bool turn;
 
   explicit Blocks(const BlockOperand& of)
-      : rows{Csr<char>::of(of.pattern)},
+      : rows{of.rows, of.cols, of.indptr.as<int64>(), of.col.as<std::int32_t>(), nullptr},
         number(of.number),
         stored(Bmsparse<char>::over(of.structure, nullptr).bitmap),
         turn(of.op.transposed) {}
@@ -31,9 +33,9 @@ struct Blocks {
 };
 
 // Calls f(s, e, g) for each entry e of A's row i and each entry g of the row of B that it picks, whose column is that
-// of entry s of C's row. `places` has room for all columns between the least and the greatest of C's row, or none.
+// of entry s of C's row. Where that row reaches over no more columns than `places` has room for, they are looked up.
 template <class F>
-void each_pair(const Csr<char>& a, const Csr<char>& b, const Csr<char>& c, int64 i, std::vector<std::int32_t>& places,
+void each_pair(const Csr<char>& a, const Csr<char>& b, const Csr<char>& c, int64 i, std::span<std::int32_t> places,
                const F& f) {
   const int64 first = c.indptr[i], last = c.indptr[i + 1];
   if (first == last) return;
@@ -69,22 +71,23 @@ constexpr int64 kWide = 1 << 20;  // columns of blocks whose places are listed
 
 BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& right) {
   const Blocks a(left), b(right);
-  const RowsOfProduct found = product_rows(left.pattern, right.pattern);
+  const RowsOfProduct found = product_rows(left.pattern(), right.pattern());
   const Matrix pattern{found.structure, Array{}};
   const Csr<char> c = Csr<char>::of(pattern);
   const int64 blocks = c.indptr[c.rows], tasks = std::min<int64>(c.rows, 16 * concurrent_tasks());
   const int64 wide = std::min(kWide, c.cols);
 
-  // Calls f(i, places) for each row of blocks; the task it is in.
+  // Calls f(i, places, task) for each row of blocks, with room for the places of columns, and the task that it is in.
   const auto each_row = [&](const auto& f) {
     parallel_for(tasks, 32 * found.products, [&](int64 task) {
-      std::vector<std::int32_t> places(wide);
+      const auto room = std::make_unique_for_overwrite<std::int32_t[]>(wide);
+      const std::span<std::int32_t> places(room.get(), wide);
       for (int64 i = c.rows * task / tasks; i < c.rows * (task + 1) / tasks; ++i) f(i, places, task);
     });
   };
   std::vector<Bitmap> bitmap(blocks);
   std::vector<int64> pairs(blocks + 1), operations(tasks);
-  each_row([&](int64 i, std::vector<std::int32_t>& places, int64 task) {
+  each_row([&](int64 i, std::span<std::int32_t> places, int64 task) {
     each_pair(a.rows, b.rows, c, i, places, [&](int64 s, int64 e, int64 g) {
       const Bitmap of_a = a.bitmap(e), of_b = b.bitmap(g);
       if (const Bitmap product = product_of(of_a, of_b)) {
@@ -99,7 +102,7 @@ BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& 
   const auto work = std::make_shared<BlockWork>();
   work->multiply_adds = std::accumulate(operations.begin(), operations.end(), int64{0});
   work->pairs = Array::empty(DType::i32, {2 * pairs[blocks]});
-  each_row([&](int64 i, std::vector<std::int32_t>& places, int64) {
+  each_row([&](int64 i, std::span<std::int32_t> places, int64) {
     std::vector<int64> next(pairs.begin() + c.indptr[i], pairs.begin() + c.indptr[i + 1]);
     each_pair(a.rows, b.rows, c, i, places, [&](int64 s, int64 e, int64 g) {
       if (!meet(a.bitmap(e), b.bitmap(g))) return;

@@ -28,9 +28,9 @@ struct Rows {
   bool turn;
 
   explicit Rows(const BlockOperand& of)
-      : rows(of.pattern.rows),
-        indptr(of.pattern.index("indptr").as<std::int64_t>()),
-        col(of.pattern.index("indices").as<std::int32_t>()),
+      : rows(of.rows),
+        indptr(of.indptr.as<std::int64_t>()),
+        col(of.col.as<std::int32_t>()),
         number(of.number),
         stored(Bmsparse<char>::over(of.structure, nullptr).bitmap),
         turn(of.op.transposed) {}

@@ -40,8 +40,8 @@ struct Walked {
   Walked(const Matrix& m, const BlockOperand& of)
       : rows(of.op.transposed ? m.cols : m.rows),
         cols(of.op.transposed ? m.rows : m.cols),
-        indptr(of.pattern.index("indptr").as<std::int64_t>()),
-        col(of.pattern.index("indices").as<std::int32_t>()),
+        indptr(of.indptr.as<std::int64_t>()),
+        col(of.col.as<std::int32_t>()),
         number(of.number),
         blocks(m, of.op) {}
 
@@ -287,10 +287,9 @@ struct LongRows {
 
 std::shared_ptr<LongRows> long_rows(const Matrix& m, const BlockOperand& of) {
   return keep<LongRows>(m.kept(), of.op.transposed ? "long columns of blocks" : "long rows of blocks", [&] {
-    const std::vector<std::int64_t> indptr =
-        download(of.pattern.index("indptr").as<const std::int64_t>(), of.pattern.rows + 1);
+    const std::vector<std::int64_t> indptr = download(of.indptr.as<const std::int64_t>(), of.rows + 1);
     std::vector<std::int64_t> rows;
-    for (int64 i = 0; i < of.pattern.rows; ++i) {
+    for (int64 i = 0; i < of.rows; ++i) {
       if (indptr[i + 1] - indptr[i] > kLong) rows.push_back(i);
     }
     return std::make_shared<LongRows>(LongRows{upload(rows)});
@@ -304,7 +303,7 @@ struct RowsOfBlocks {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const BlockOperand of(*m.structure, op);
     if (op.transposed) return multiply<Way::columns_turned>(m, of, alpha, x, beta, y);
-    const bool full = m.values.size() >= kFull * of.pattern.structure->stored();
+    const bool full = m.values.size() >= kFull * of.blocks();
     if (full) multiply<Way::columns>(m, of, alpha, x, beta, y);
     else multiply<Way::rows>(m, of, alpha, x, beta, y);
   }
@@ -314,7 +313,7 @@ struct RowsOfBlocks {
   static void multiply(const Matrix& m, const BlockOperand& of, Scalar alpha, const Dense& x, Scalar beta,
                        const Dense& y) {
     const Walked<U> a(m, of);
-    const int64 rows = of.pattern.rows;
+    const int64 rows = of.rows;
     const Block<const V> in(x);
     const Block<T> out(y);
     const Update<T> update(alpha, beta);
@@ -325,7 +324,7 @@ struct RowsOfBlocks {
       launch("bmsparse columns", sum_tiles<U, V>, grid, dim3(kBlock), a, rows, in, out, x.cols, update);
     } else {
       int shared = 0;
-      const int64 mean = of.pattern.structure->stored() / std::max<int64>(1, rows);
+      const int64 mean = of.blocks() / std::max<int64>(1, rows);
       if (way == Way::rows && mean >= 6) shared = 1;
       while (shared < 2 && rows << shared < kEnough && mean > 4 << shared) ++shared;
       dim3 grid = groups(rows << shared);

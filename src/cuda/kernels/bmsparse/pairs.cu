@@ -188,8 +188,8 @@ using namespace cuda::bitmaps;
 
 BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& right) {
   constexpr int64 kLong = 24;  // searches for a candidate from which B's columns are worth an index
-  const RowsOfProduct found = product_rows(left.pattern, right.pattern);
-  const Candidates c{left.pattern.rows, found.structure->stored(), found.structure->at("indptr").as<std::int64_t>(),
+  const RowsOfProduct found = product_rows(left.pattern(), right.pattern());
+  const Candidates c{left.rows, found.structure->stored(), found.structure->at("indptr").as<std::int64_t>(),
                      found.structure->at("indices").as<std::int32_t>()};
   const bool long_rows = searches(Rows(left), c) > kLong * c.count;
   // The columns of op(B) are the rows of its transpose; their blocks are turned as B's are.

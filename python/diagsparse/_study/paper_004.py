@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -63,17 +63,13 @@ def run(*, device: str = "cuda", quick: bool = False, progress: Progress | None 
         second), ``times`` (column: seconds, None where it failed) and ``failed`` (column: why); ``left`` counts the
         rows that Ctrl-C left out.
     """
-    made = lru_cache(maxsize=1)(_make)
+    made = paper_runs.made_once()
     rows = (
         (f"{matrix.what}, {dtype}", partial(_run, matrix, made, dtype, quick))
         for matrix in matrices(quick, 0.03 if quick else 1.0)
         for dtype in DTYPES
     )
     return paper_runs.run(NAME, rows, device=device, quick=quick, progress=progress)
-
-
-def _make(matrix: Matrix, scale: float) -> sp.csr_array:
-    return matrix.make(scale)
 
 
 def _run(

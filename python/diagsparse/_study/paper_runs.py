@@ -6,7 +6,7 @@ import operator
 import os
 from collections.abc import Callable, Iterable
 from datetime import date
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -25,6 +25,11 @@ Prepared = tuple[Callable[[], Any], Any]
 """A call into ready memory, and its result."""
 Contender = tuple[str, Callable[[], Prepared], Callable[[Any], float]]
 """A column, what prepares its call, and how to time the call."""
+
+
+def made_once() -> Callable[[Any, float], Any]:
+    """Return ``make(matrix, scale)`` of an experiment, which keeps its last one: the next row is often of the same."""
+    return lru_cache(maxsize=1)(lambda matrix, scale: matrix.make(scale))
 
 
 def run(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import partial
 from textwrap import fill
 from typing import Any
 
@@ -108,17 +108,13 @@ def run(*, device: str = "cuda", quick: bool = False, progress: Progress | None 
         (column: seconds, None where it failed) and ``failed`` (column: why).
     """
     counts = sorted({1, get_num_threads()}) if device == "cpu" else [0]
-    made = lru_cache(maxsize=1)(_make)
+    made = paper_runs.made_once()
     rows = (
         (f"{matrix.what}{f', {threads} threads' * bool(threads)}", partial(_run, matrix, made, threads, quick))
         for matrix in MATRICES
         for threads in counts
     )
     return paper_runs.run(NAME, rows, device=device, quick=quick, progress=progress)
-
-
-def _make(matrix: Matrix, scale: float) -> sp.csr_array:
-    return matrix.make(scale)
 
 
 def _run(

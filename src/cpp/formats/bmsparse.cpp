@@ -6,6 +6,13 @@ namespace diagsparse {
 
 namespace {
 
+template <class T>
+T element(const Array& array, int64 at) {
+  T value;
+  copy_to_host(&value, array.as<T>() + at, sizeof value);
+  return value;
+}
+
 void check(const Matrix& m) {
   check_shape(bmsparse, m.rows, m.cols);
   const int64 blocks = m.index("block_col").size();
@@ -19,16 +26,23 @@ void check(const Matrix& m) {
     throw std::invalid_argument(who + "block_col does not rise in each row of blocks");
   }
   const Fault fault = fault_in_bitmaps(*m.structure);
+  if (fault.kind == Fault::none) return;
   const std::string at = std::to_string(fault.at);
-  switch (fault.kind) {
-    case Fault::none: return;
-    case Fault::outside:
-      throw std::invalid_argument(who + "bitmap[" + at + "] is empty, or has elements outside of the " +
-                                  std::to_string(m.rows) + " x " + std::to_string(m.cols) + " matrix");
-    default:
-      throw std::invalid_argument(who + "value_indptr[" + at + "] is wrong; expected how many bits are set in the " +
-                                  "bitmaps before it");
+  if (fault.kind == Fault::outside) {
+    const bool empty = element<Bitmap>(m.index("bitmap"), fault.at) == 0;
+    throw std::invalid_argument(
+        who + "bitmap[" + at + "] " +
+        (empty ? "is empty; expected at least one element in each block"
+               : "has elements outside of the " + std::to_string(m.rows) + " x " + std::to_string(m.cols) + " matrix"));
   }
+  const Array& begin = m.index("value_indptr");
+  int64 expected = 0;  // all pointers before it are right
+  if (fault.at > 0) {
+    expected = element<int64>(begin, fault.at - 1) + std::popcount(element<Bitmap>(m.index("bitmap"), fault.at - 1));
+  }
+  throw std::invalid_argument(who + "value_indptr[" + at + "] is " + std::to_string(element<int64>(begin, fault.at)) +
+                              ", expected " + std::to_string(expected) +
+                              ", how many bits are set in the bitmaps before it");
 }
 
 // A value for each bit that is set, as the last pointer says; `check` looks at the arrays later.
@@ -36,7 +50,7 @@ StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part
   int64 count = 0;
   for (const auto& [name, array] : arrays) {
     if (name != "value_indptr" || array.dtype != DType::i64 || array.size() == 0) continue;
-    copy_to_host(&count, array.as<int64>() + array.size() - 1, sizeof count);
+    count = element<int64>(array, array.size() - 1);
   }
   return std::make_shared<const Indices>(format.name, rows, cols, std::move(arrays), std::max<int64>(0, count));
 }

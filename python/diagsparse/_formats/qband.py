@@ -168,11 +168,11 @@ class qband_array(OwnProducts, Format):
         listed = a_rest.stored * b.diagonals + b_rest.stored * a.diagonals
         inner = max(1, self._shape[1])
         met = self.nnz * other.nnz / inner
-        if self._place is CPU:
-            beside = listed + a_rest.stored * b_rest.stored / inner
-            by_csr = not named and beside > met * (_KEPT_ON_CPU if repeated else _ON_CPU)
-        else:  # the products beside those of the bands are listed, in numbers of 31 bits
-            by_csr = listed >= _LISTED or (not named and listed > met * (_KEPT_ON_GPU if repeated else _ON_GPU))
+        beside = listed + a_rest.stored * b_rest.stored / inner
+        once, kept = (_ON_CPU, _KEPT_ON_CPU) if self._place is CPU else (_ON_GPU, _KEPT_ON_GPU)
+        by_csr = not named and beside > met * (kept if repeated else once)
+        if self._place is not CPU:  # the products beside those of the bands are listed, in numbers of 31 bits
+            by_csr = by_csr or listed >= _LISTED
         return FORMATS[COMMON] if by_csr else type(self)
 
     # ---- which diagonals, and what that takes -----------------------------------------------------

@@ -1,6 +1,6 @@
-// The columns of each row of A B of csr, as bits: a team of threads takes a row and marks the columns of all rows of B
-// that it asks for in shared memory. It reads the entries of B that are met twice, and sorts nothing; but it looks
-// through all columns from the first to the last of a row.
+// The columns of each row of A B of csr. A team of threads takes a row, and has the columns of all rows of B that it
+// asks for in shared memory: as bits, of all columns from the first to the last of the row; or, where these are many
+// and it meets few, as a list that is sorted. The entries of B that are met are read twice.
 #pragma once
 
 #include "core/plan.hpp"
@@ -10,9 +10,11 @@ namespace diagsparse::cuda {
 
 // What marking the rows of A B takes.
 struct Reach {
-  std::int64_t words;     // of 32 columns, in all rows
+  std::int64_t words;     // of 32 columns, in all wide and heavy rows
   std::int64_t products;  // of an entry of A and one of B
-  std::int64_t wide;      // rows that have more words than a warp marks
+  std::int64_t few;       // rows whose columns are sorted
+  std::int64_t wide;      // rows that a block of threads marks
+  std::int64_t heavy;     // rows that a large one marks
 
   // A word takes a thirtieth of the time that sorting a product does. (n = 2 10^5, 8 random nonzeros a row: 1.25 G
   // words 5 ms, 12.8 M products 1.7 ms.)
@@ -28,7 +30,7 @@ class MarkedRows {
 
  private:
   Csr<float> a_, b_;
-  Array ranges_;  // of each row: its first column and its last one, which is less where it has none
+  Array ranges_;  // of each row its Range
   Reach reach_;
 };
 

@@ -116,6 +116,26 @@ struct Slots {
   }
 };
 
+// An entry of A, and a thread's first one in the part [at, stop) of a row of B that it meets.
+template <class U, class V>
+struct Entry {
+  int64 at, stop;
+  std::int32_t column;
+  U left;
+  V right;
+
+  // That of lane t of `mine`.
+  __device__ void fetch(const Csr<U>& a, const Csr<V>& b, int64 e, int64 from, int64 to, int t, int lane, int lanes,
+                        unsigned mine) {
+    at = __shfl_sync(mine, from, t, lanes) + lane;
+    stop = __shfl_sync(mine, to, t, lanes);
+    left = load(a.values + e + t);
+    if (at >= stop) return;
+    column = b.indices[at];
+    right = load(b.values + at);
+  }
+};
+
 template <class U, class V>
 __global__ void __launch_bounds__(kBlock)
     multiply_stretches(const Csr<U> a, const Csr<V> b, const int64* indptr, const std::int32_t* indices,
@@ -160,12 +180,17 @@ __global__ void __launch_bounds__(kBlock)
         to = bisect(from, to, [&](int64 f) { return b.indices[f] <= most; });
       }
     }
-    const int here = static_cast<int>(min(static_cast<int64>(lanes), last - e));
-    for (int t = 0; t < here; ++t) {
-      const U left = load(a.values + e + t);
-      const int64 stop = __shfl_sync(mine, to, t, lanes);
-      for (int64 f = __shfl_sync(mine, from, t, lanes) + lane; f < stop; f += lanes) {
-        table.sums[table.at(b.indices[f])] += multiply(left, load(b.values + f));
+    // The rows of B that have something here, in turn; an entry of the next one is under way while one is added.
+    unsigned todo = __ballot_sync(mine, from < to) >> (threadIdx.x % 32 & ~(lanes - 1));
+    Entry<U, V> next;
+    if (todo != 0) next.fetch(a, b, e, from, to, __ffs(todo) - 1, lane, lanes, mine);
+    while (todo != 0) {
+      const Entry<U, V> now = next;
+      todo &= todo - 1;
+      if (todo != 0) next.fetch(a, b, e, from, to, __ffs(todo) - 1, lane, lanes, mine);
+      if (now.at < now.stop) table.sums[table.at(now.column)] += multiply(now.left, now.right);
+      for (int64 f = now.at + lanes; f < now.stop; f += lanes) {
+        table.sums[table.at(b.indices[f])] += multiply(now.left, load(b.values + f));
       }
       __syncwarp(mine);
     }

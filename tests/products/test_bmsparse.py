@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DTYPES, to_device, to_host
+from cases import DTYPES, NO_CUDA, raises, to_device, to_host
 
 import diagsparse as ds
+
+THESIS = ("baseline", "indexed", "segmented_sort", "adaptive", "cuda_cores", "tc_naive", "tc_2blk", "tc_2tsk")
 
 
 def blocked(down, across, share, fill, seed=0, dtype="float64"):
@@ -28,16 +30,73 @@ def test_products_store_what_is_reached(device, dtype, fill):
     A, B = ds.bmsparse_array(a, device=device), ds.bmsparse_array(b, device=device)
     reached = (abs(a) @ abs(b)).toarray() > 0
     for left, right, expected in ((A, B, (a @ b).toarray()), (B.T, A.T, (a @ b).T.toarray())):
-        C = left.matmul(right, format="bmsparse")
-        assert np.array_equal(C.toarray(), expected)
-        assert C.nnz == reached.sum() and C.format == "bmsparse"
-        plan = ds.plan_matmul(left, right, format="bmsparse")
-        assert np.array_equal(plan(out=plan(), alpha=2, beta=-1).toarray(), expected)
+        for kernel in (None, *A.kernels("matmul")):  # small whole numbers are exact in all of them
+            C = left.matmul(right, format="bmsparse", kernel=kernel)
+            assert np.array_equal(C.toarray(), expected), kernel
+            assert C.nnz == reached.sum() and C.format == "bmsparse", kernel
+            plan = ds.plan_matmul(left, right, format="bmsparse", kernel=kernel)
+            assert np.array_equal(plan(out=plan(), alpha=2, beta=-1).toarray(), expected), kernel
     signs = sp.diags_array(np.where(np.arange(93) % 2, 1.0, -1.0)).astype(dtype)
     both = ds.bmsparse_array(sp.hstack([a, a @ signs]).tocsr(), device=device)
     other = ds.bmsparse_array(sp.vstack([b, -(signs @ b)]).tocsr(), device=device)
-    C = both.matmul(other, format="bmsparse")
-    assert not C.toarray().any() and C.nnz == reached.sum()
+    for kernel in A.kernels("matmul"):
+        C = both.matmul(other, format="bmsparse", kernel=kernel)
+        assert not C.toarray().any() and C.nnz == reached.sum()
+
+
+# The bits that a kernel rounds factors to; the others round sums alone.
+FACTOR_BITS = {"tf32": 11, "fp16": 11, "bf16": 8, "tc_naive": 11, "tc_2blk": 11, "tc_2tsk": 11}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_kernel_within_the_bound_of_its_precision(device, dtype):
+    rng = np.random.default_rng(0)
+    a, b = (blocked(6, 6, 0.6, 0.7, seed, dtype)[:45, :45] for seed in (5, 6))
+    for m in (a, b):
+        m.data = (rng.uniform(0.5, 2, m.nnz) * rng.choice([-1, 1], m.nnz)).astype(dtype)
+        if np.iscomplexobj(m):
+            m.data *= np.exp(1j * rng.uniform(0, 6, m.nnz)).astype(dtype)
+    wide = "complex128" if np.iscomplexobj(a) else "float64"
+    expected, scale = (a.astype(wide) @ b.astype(wide)).toarray(), (abs(a) @ abs(b)).toarray()
+    A, B = ds.bmsparse_array(a, device=device), ds.bmsparse_array(b, device=device)
+    default = A.matmul(B, format="bmsparse").to("cpu")
+    names = A.kernels("matmul")
+    assert names[0] == ("block" if device == "cpu" else "fragments")
+    assert set(FACTOR_BITS).issubset(names) == (device != "cpu" and dtype == "float32")
+    for kernel in names:
+        made = [A.matmul(B, format="bmsparse", kernel=kernel).to("cpu") for _ in range(2)]
+        assert np.array_equal(made[0].values, made[1].values), f"{kernel}: other bits"
+        for name, part in default.parts().items():
+            assert name == "values" or np.array_equal(made[0].parts()[name], part), f"{kernel}: {name}"
+        factors = 2.0 ** -FACTOR_BITS[kernel] if kernel in FACTOR_BITS else 0
+        bound = 2 * factors + factors**2 + 100 * np.finfo(dtype).eps
+        assert (abs(made[0].toarray() - expected) <= bound * scale).all(), kernel
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)
+def test_kernels_of_16_bits_survive_large_values():
+    """float16 ends at 65504: larger factors overflow, and such sums are made again."""
+    a = blocked(4, 4, 0.8, 0.6, 7, "float32")
+    a.data[::5] *= 2**17
+    A, exact = ds.bmsparse_array(a, device="cuda"), a.astype("float64")
+    for kernel in FACTOR_BITS:
+        C = A.matmul(A, format="bmsparse", kernel=kernel).toarray()
+        np.testing.assert_allclose(C, (exact @ exact).toarray(), rtol=1e-5, err_msg=kernel)  # no term cancels
+    for other in (A.astype("float64"), A.astype("complex64")):
+        for kernel in FACTOR_BITS:
+            with raises(ValueError, kernel, other.dtype.name):
+                ds.plan_matmul(other, other, format="bmsparse", kernel=kernel)
+
+
+def test_stages(device):
+    """The seconds of each stage, in the order that they run."""
+    A = ds.bmsparse_array(blocked(5, 5, 0.5, 0.9), device=device)
+    listed = ["T1 count", "T2 gather", "T3 list", "T4 sort", "T5 reduce", "plan", "T6 multiply"]
+    for kernel in A.kernels("matmul"):
+        C, stages = A.matmul(A, format="bmsparse", kernel=kernel, profile=True)
+        assert list(stages) == (listed if kernel in THESIS else ["candidates", "pairs", "plan", "multiply"])
+        assert min(stages.values()) >= 0 and np.array_equal(C.toarray(), A.toarray() @ A.toarray())
 
 
 def test_blocks_that_meet_in_nothing_are_left_out(device):
@@ -57,12 +116,15 @@ def test_infinities_meet_what_is_stored_alone(device):
     b[k, l] = np.nan
     a, b = a.tocsr(), b.tocsr()
     A, B = ds.bmsparse_array(a, device=device), ds.bmsparse_array(b, device=device)
-    plan = ds.plan_matmul(A, B, format="bmsparse")
+    plans = [ds.plan_matmul(A, B, format="bmsparse", kernel=kernel) for kernel in A.kernels("matmul")]
+    single = A.astype("float32"), B.astype("float32")
+    plans += [ds.plan_matmul(*single, format="bmsparse", kernel=kernel) for kernel in single[0].kernels("matmul")]
     with np.errstate(invalid="ignore"):
         expected = (a @ b).toarray()
         assert np.isnan(expected).any() and np.isinf(expected).any()
-        for _ in range(2):  # a plan remembers nothing of the run before
-            np.testing.assert_array_equal(plan().toarray(), expected)
+        for plan in plans:
+            for _ in range(2):  # a plan remembers nothing of the run before
+                np.testing.assert_array_equal(plan().toarray(), expected, plan.kernel)
         x = np.ones(32)
         x[j] = np.inf
         X = np.stack([x, np.ones(32), np.full(32, np.nan), x, -x], axis=1)
@@ -85,8 +147,9 @@ def test_long_rows_and_columns(device, dtype):
             x = np.arange(np.prod(shape)).reshape(shape) % 5
             assert np.array_equal(to_host(V @ to_device(x.astype(dtype), device)), v @ x.astype(dtype))
     assert np.array_equal(A.T.matmul(A, format="bmsparse").toarray(), (a.T @ a).toarray())
-    square = A.matmul(A.T, format="bmsparse", kernel=None)
-    assert (square.to("cpu").to_scipy("csr") != a @ a.T).nnz == 0
+    for kernel in A.kernels("matmul") if device != "cpu" else [None]:
+        square = A.matmul(A.T, format="bmsparse", kernel=kernel)
+        assert (square.to("cpu").to_scipy("csr") != a @ a.T).nnz == 0, kernel
 
 
 def test_products_of_nearly_empty_blocks_are_made_as_csr(device):

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from .._matrix.base import SparseArray
 from .._matrix.convert import convert
 from .._matrix.registry import COMMON
+from .._matrix.request import Request
 from .._places import memory
 from .._places.backend import CPU
 from .._places.modules import Matrix
@@ -35,23 +36,14 @@ class DiagonalProducts:
         return a.copy() if packed and a._op and not planned._op else a
 
     @classmethod
-    def _planned(
-        cls,
-        a: SparseArray,
-        b: SparseArray,
-        kernel: str,
-        max_bytes: int | None,
-        triangle: int,
-        extra: Any,
-        repeated: bool,
-    ) -> tuple[Any, SparseArray, SparseArray]:
+    def _planned(cls, a: SparseArray, b: SparseArray, request: Request) -> tuple[Any, SparseArray, SparseArray]:
         pairs = a._matrix.diagonals * b._matrix.diagonals
         if pairs > 1 << 20:
             what = f"matmul: {display.operand(a)} times {display.operand(b)}: the plan of {pairs} pairs"
             nbytes = _plan_nbytes(a._matrix, b._matrix) if a._place is CPU else 40 * pairs
-            memory.require(nbytes, max_bytes, what, f"{COMMON}_array plans by rows")  # on the host
-        more = (triangle, extra) if triangle or extra else ()
-        return a._core.plan_matmul(a._matrix, a._op, b._matrix, b._op, cls._format, kernel, *more), a, b
+            memory.require(nbytes, request.max_bytes, what, f"{COMMON}_array plans by rows")  # on the host
+        more = (request.triangle, request.extra) if request.triangle or request.extra else ()
+        return a._core.plan_matmul(a._matrix, a._op, b._matrix, b._op, cls._format, request.kernel, *more), a, b
 
     def _multiplied_at_once(self: SparseArray, other: SparseArray) -> SparseArray | None:
         if self._place is not CPU or other._place is not CPU:

@@ -15,6 +15,7 @@ from .._matrix.base import SparseArray
 from .._matrix.convert import convert
 from .._matrix.forecasts import sorting
 from .._matrix.registry import COMMON, FORMATS
+from .._matrix.request import Request
 from .._matrix.summary import Summary
 from .._places import memory
 from .._places.arguments import integer
@@ -176,21 +177,18 @@ class IndexedArray(MadeOfEntries):
         return a.copy() if a._op else a
 
     @classmethod
-    def _planned(
-        cls,
-        a: SparseArray,
-        b: SparseArray,
-        kernel: str,
-        max_bytes: int | None,
-        triangle: int,
-        extra: Any,
-        repeated: bool,
-    ) -> tuple[Any, SparseArray, SparseArray]:
+    def _planned(cls, a: SparseArray, b: SparseArray, request: Request) -> tuple[Any, SparseArray, SparseArray]:
+        same = a is b  # a square, converted once
         if a._format != COMMON or a._op:
             a = cls._as_factor(a, a, False)
-        if b._format != COMMON or b._op:
+        if same:
+            b = a
+        elif b._format != COMMON or b._op:
             b = cls._as_factor(b, b, False)
-        return a._core.plan_matmul(a._matrix, 0, b._matrix, 0, cls._format, kernel, repeated=repeated), a, b
+        plan = a._core.plan_matmul(
+            a._matrix, 0, b._matrix, 0, cls._format, request.kernel, repeated=request.repeated, passed=request.passed
+        )
+        return plan, a, b
 
     # ---- what is shown ----------------------------------------------------------------------------
     def _drawn(self, width: float, height: float) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from .._matrix.base import SparseArray
 from .._matrix.convert import convert
 from .._matrix.registry import COMMON
+from .._matrix.request import Request
 from .._products.plans import MatmulPlan
 
 if TYPE_CHECKING:
@@ -27,17 +28,11 @@ class OwnProducts(_Base):
         return a
 
     @classmethod
-    def _planned(
-        cls,
-        a: SparseArray,
-        b: SparseArray,
-        kernel: str,
-        max_bytes: int | None,
-        triangle: int,
-        extra: Any,
-        repeated: bool,
-    ) -> tuple[Any, SparseArray, SparseArray]:
-        plan = a._core.plan_matmul(a._matrix, a._op, b._matrix, b._op, cls._format, kernel, repeated=repeated)
+    def _planned(cls, a: SparseArray, b: SparseArray, request: Request) -> tuple[Any, SparseArray, SparseArray]:
+        plan = a._core.plan_matmul(
+            a._matrix, a._op, b._matrix, b._op, cls._format, request.kernel, repeated=request.repeated,
+            passed=request.passed,
+        )  # fmt: skip
         return plan, a, b
 
     def _sum_of_products(

@@ -19,6 +19,7 @@ from .._show import cells, drawing
 from .convert import convert, unpacked, unshared
 from .forecasts import Forecasts
 from .registry import COMMON, FORMATS
+from .request import Request
 from .summary import SYMMETRIES, Summary
 
 if TYPE_CHECKING:
@@ -261,16 +262,7 @@ class Family(Forecasts):
 
     # ---- products ---------------------------------------------------------------------------------
     @classmethod
-    def _planned(
-        cls,
-        a: SparseArray,
-        b: SparseArray,
-        kernel: str,
-        max_bytes: int | None,
-        triangle: int,
-        extra: Any,
-        repeated: bool,
-    ) -> tuple[Any, SparseArray, SparseArray]:
+    def _planned(cls, a: SparseArray, b: SparseArray, request: Request) -> tuple[Any, SparseArray, SparseArray]:
         """Return the C++ plan of a product that is made in this format, and the operands as its kernels take them."""
         raise NotImplementedError
 

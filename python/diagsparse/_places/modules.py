@@ -130,6 +130,7 @@ class Core(Protocol):
     def plan_matmul(
         self, a: Matrix, op_a: int, b: Matrix, op_b: int, format: str, kernel: str,
         triangle: int = 0, extra: Sequence[int] = (), repeated: bool = False,
+        passed: Callable[[str], None] | None = None,
     ) -> Plan: ...  # fmt: skip
     def multiply(
         self, a: Matrix, op_a: int, b: Matrix, op_b: int, most_pairs: int, most_bytes: int
@@ -168,7 +169,7 @@ class Core(Protocol):
     def batch_matvec(self, a: Matrix, op: int, x: Array, y: Array, alpha: complex, beta: complex) -> None: ...
     def batch_result(self, plan: Plan, count: int, dtype: str) -> Matrix: ...
     def batch_matmul(self, plan: Plan, a: Matrix, b: Matrix, out: Matrix) -> None: ...
-    def kernels(self, format: str) -> dict[str, list[str]]: ...
+    def kernels(self, format: str, dtype: str | None = None) -> dict[str, list[str]]: ...
 
 
 class CpuCore(Core, Protocol):

@@ -83,11 +83,11 @@ class Operators:
             return MatmulPlan(self, other, format, kernel, max_bytes, into=out)(out=out)
 
     def kernels(self: SparseArray, operation: str = "matvec") -> list[str]:
-        """Return the names of the kernels of ``"matvec"``, ``"matmul"`` or ``"chain"`` on this device.
+        """Return the names of the kernels of ``"matvec"``, ``"matmul"`` or ``"chain"`` for this dtype and device.
 
         The first is the default; for sparse products on a GPU ``plan.kernel`` names what is chosen.
         """
-        names = self._core.kernels(self.format)
+        names = self._core.kernels(self.format, self._dtype.name)
         if operation not in names:
             raise ValueError(f'kernels: no operation {operation!r}; there are "matvec", "matmul" and "chain"')
         return names[operation]

@@ -13,6 +13,7 @@ from .._matrix.base import SparseArray
 from .._matrix.construct import together
 from .._matrix.convert import convert, unpacked
 from .._matrix.registry import COMMON, FORMATS, format_class
+from .._matrix.request import Request
 from .._matrix.summary import Summary
 from .._places import memory
 from .._places.arguments import check_kernel
@@ -65,6 +66,7 @@ class MatmulPlan:
         trans: tuple[str, str] = ("N", "N"),
         repeated: bool = False,  # it is the user's, and may run many times
         into: SparseArray | None = None,  # a result that the user brings
+        passed: Callable[[str], None] | None = None,  # called with the name of each stage of the planning
     ) -> None:
         if kernel is not None:
             check_kernel(kernel, "matmul")
@@ -87,7 +89,8 @@ class MatmulPlan:
         if format is None and isinstance(into, SparseArray) and into._format == a._format:
             format = a._format  # whatever would be quicker
         self._format, self._work = product_formats(a, b, format, repeated, kernel is not None)
-        self._plan, a, b = FORMATS[self._work]._planned(a, b, kernel or "", max_bytes, triangle, extra, repeated)
+        request = Request(kernel or "", max_bytes, triangle, extra, repeated, passed)
+        self._plan, a, b = FORMATS[self._work]._planned(a, b, request)
         self._trans = trans
         self._native = self._format == self._work  # the kernel makes the format that was asked for
         self._a, self._b = a, b

@@ -14,7 +14,7 @@ from .plans import MatmulPlan
 def profiled(
     a: SparseArray, b: SparseArray, out: SparseArray | None, **options: Any
 ) -> tuple[SparseArray, dict[str, float]]:
-    """Return the product and the seconds of its stages: the plan, the arithmetic, a conversion."""
+    """Return the product and the seconds of its stages: those of the plan, the arithmetic, a conversion."""
     last = _clock(a)
     seconds: dict[str, float] = {}
 
@@ -23,11 +23,12 @@ def profiled(
         before, last = last, _clock(a)
         seconds[stage] = last - before
 
-    plan = MatmulPlan(a, b, **options, into=out)
+    plan = MatmulPlan(a, b, **options, into=out, passed=passed)
     passed("plan")
-    if len(plan._plan.stages) == 1 or not plan._native:
+    stages = plan._plan.stages
+    if len(stages) == 1 or not plan._native:
         made = plan(out=out)
-        passed("multiply")
+        passed(stages[0] if plan._native else "multiply")
         return made, seconds
     left, right = plan._a, plan._b
     right = right.astype(product_dtypes(left._dtype, right._dtype)[0], copy=False)
@@ -35,7 +36,7 @@ def profiled(
         out = SparseArray._wrap(plan._plan.result(plan.dtype.name))
         passed("allocate")
     plan.check_out(out)
-    for number, stage in enumerate(plan._plan.stages):
+    for number, stage in enumerate(stages):
         plan._plan.run_stage(number, left._matrix, right._matrix, out._matrix)
         passed(stage)
     return out, seconds

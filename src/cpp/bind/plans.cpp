@@ -1,5 +1,6 @@
 // Products of matrices in Python: planned, and run by a plan.
 #include <pybind11/complex.h>
+#include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
 #include "bind/device.hpp"
@@ -77,14 +78,14 @@ void bind_plans(py::module_& m) {
   m.def(
       "plan_matmul",
       [](const Matrix& a, int op_a, const Matrix& b, int op_b, std::string format, std::string kernel, int triangle,
-         std::vector<int64> extra, bool repeated) {
-        const Request request{std::move(format), std::move(kernel), triangle_from(triangle), std::move(extra),
-                              repeated};
+         std::vector<int64> extra, bool repeated, std::function<void(const char*)> passed) {
+        Request request{std::move(format), std::move(kernel), triangle_from(triangle), std::move(extra), repeated};
+        if (passed) request.passed = std::move(passed);
         const Entry entry(a.device(), {&a, &b});
         return plan_matmul(a, op_from(op_a), b, op_from(op_b), request);
       },
       py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg("triangle") = 0,
-      py::arg("extra") = std::vector<int64>(), py::arg("repeated") = false);
+      py::arg("extra") = std::vector<int64>(), py::arg("repeated") = false, py::arg("passed") = nullptr);
   // Plan and product of matrices of diagonals in one call, in A's format; None for any others, where their shapes do
   // not fit, and where it is no small matter.
   m.def("multiply",

@@ -1,6 +1,7 @@
 // What the tables of the formats say: their kernels, the shapes they store, the labels for some diagonals.
 #include <pybind11/stl.h>
 
+#include "bind/device.hpp"
 #include "bind/subjects.hpp"
 #include "core/format.hpp"
 #include "core/gate.hpp"
@@ -12,23 +13,28 @@ namespace diagsparse {
 
 namespace {
 
-py::dict kernel_names(const std::string& format) {
+// Of a format; those that multiply values of this type by their own.
+py::dict kernel_names(const std::string& format, const std::optional<std::string>& dtype) {
   py::dict out;
-  const auto list = [&](const char* operation, const auto& rows) {
+  const DType stored = dtype ? dtype_from_name(*dtype) : DType::f64;
+  const DType wide = static_cast<int>(stored) < kValueTypes ? stored : DType::f32;  // what it is multiplied by
+  const auto list = [&](const char* operation, const auto& rows, DType left) {
     py::list names;
-    for (const auto& row : rows) names.append(row.name);
+    for (const auto& row : rows) {
+      if (!dtype || row.typed(left, wide)) names.append(row.name);
+    }
     out[operation] = names;
   };
-  list("matvec", kernels(format).matvec);
-  list("matmul", kernels(format_of(format).multiplies_as).matmul);
-  list("chain", kernels(format).chain);
+  list("matvec", kernels(format).matvec, stored);
+  list("matmul", kernels(format_of(format).multiplies_as).matmul, wide);
+  list("chain", kernels(format).chain, stored);
   return out;
 }
 
 }  // namespace
 
 void bind_tables(py::module_& m) {
-  m.def("kernels", &kernel_names);
+  m.def("kernels", &kernel_names, py::arg(), py::arg("dtype") = py::none());
   m.def("check_shape",
         [](const std::string& format, int64 rows, int64 cols) { check_shape(format_of(format), rows, cols); });
   m.def(

@@ -41,6 +41,15 @@ Matrix BlockOperand::pattern() const {
   return {std::make_shared<const Indices>(csr.name, rows, cols, std::move(parts), blocks()), Array{}};
 }
 
+BlocksOfProduct product_over(const BlockOperand& a, const BlockOperand& b, Array indptr, Array col, Array bitmap,
+                             Array value_indptr, int64 values, std::shared_ptr<const BlockWork> work) {
+  const int64 rows = a.op.transposed ? a.structure.cols : a.structure.rows;
+  const int64 cols = b.op.transposed ? b.structure.rows : b.structure.cols;
+  return {bmsparse_structure(rows, cols, std::move(indptr), std::move(col), std::move(bitmap), std::move(value_indptr),
+                             values),
+          std::move(work)};
+}
+
 Plan plan_blocks(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request) {
   for (const Matrix* m : {&a, &b}) {
     if (m->format != format.name) {
@@ -51,7 +60,7 @@ Plan plan_blocks(const Format& format, const Matrix& a, Op op_a, const Matrix& b
   }
   find_matmul(format.name, request.kernel);  // raises before the work
   Plan plan = begin_plan(a, op_a, b, op_b);
-  BlocksOfProduct found = blocks_of_product({*a.structure, op_a}, {*b.structure, op_b});
+  BlocksOfProduct found = blocks_of_product({*a.structure, op_a}, {*b.structure, op_b}, request);
   check_numbered(*found.structure);
   plan.c = std::move(found.structure);
   plan.work = std::move(found.work);

@@ -50,7 +50,12 @@ struct BlocksOfProduct {
   StructurePtr structure;
   std::shared_ptr<const BlockWork> work;
 };
-BlocksOfProduct blocks_of_product(const BlockOperand& a, const BlockOperand& b);  // each device's own
+// Each device's own, the request's kernel may have a way to it.
+BlocksOfProduct blocks_of_product(const BlockOperand& a, const BlockOperand& b, const Request& request);
+
+// The product over what was found of its blocks.
+BlocksOfProduct product_over(const BlockOperand& a, const BlockOperand& b, Array indptr, Array col, Array bitmap,
+                             Array value_indptr, int64 values, std::shared_ptr<const BlockWork> work);
 
 Plan plan_blocks(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);
 

@@ -1,6 +1,8 @@
 // What C = op(A) op(B) looks like, and how its values come about, for any values on these structures.
 #pragma once
 
+#include <functional>
+
 #include "core/kernel_table.hpp"
 #include "core/matrix.hpp"
 #include "core/sums.hpp"
@@ -54,6 +56,7 @@ struct Request {
   Triangle triangle = Triangle::both;
   std::vector<int64> extra;  // diagonals that C stores beside those of the product (for beta C, SYR2K)
   bool repeated = false;     // the plan will run many times: lists are worth it that cost more than a product
+  std::function<void(const char*)> passed = [](const char*) {};  // called as each stage of the planning has ended
 };
 // For planners: all of a plan but C's structure and the work; and the end, which names the kernel and lets it prepare
 // what it keeps.

@@ -69,9 +69,10 @@ constexpr int64 kWide = 1 << 20;  // columns of blocks whose places are listed
 
 }  // namespace
 
-BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& right) {
+BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& right, const Request& request) {
   const Blocks a(left), b(right);
   const RowsOfProduct found = product_rows(left.pattern(), right.pattern());
+  request.passed("candidates");
   const Matrix pattern{found.structure, Array{}};
   const Csr<char> c = Csr<char>::of(pattern);
   const int64 blocks = c.indptr[c.rows], tasks = std::min<int64>(c.rows, 16 * concurrent_tasks());
@@ -111,6 +112,8 @@ BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& 
     });
   });
 
+  request.passed("pairs");
+
   // Blocks that no pair reaches are left out.
   const int64 kept = blocks - std::count(bitmap.begin(), bitmap.end(), Bitmap{0});
   Array indptr = Array::empty(DType::i64, {c.rows + 1}), col = Array::empty(DType::i32, {kept});
@@ -132,11 +135,8 @@ BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& 
   indptr.as<int64>()[c.rows] = at;
   begin.as<int64>()[kept] = values;
   work->indptr.as<int64>()[kept] = pairs[blocks];
-  const int64 rows = left.op.transposed ? left.structure.cols : left.structure.rows;
-  const int64 cols = right.op.transposed ? right.structure.rows : right.structure.cols;
-  return {
-      bmsparse_structure(rows, cols, std::move(indptr), std::move(col), std::move(bitmaps), std::move(begin), values),
-      work};
+  return product_over(left, right, std::move(indptr), std::move(col), std::move(bitmaps), std::move(begin), values,
+                      work);
 }
 
 std::shared_ptr<const BlockColumns> block_columns(const Structure& structure) {

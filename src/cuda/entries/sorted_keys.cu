@@ -1,5 +1,6 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
+#include <cub/device/device_segmented_sort.cuh>
 
 #include "entries/sorted_keys.cuh"
 
@@ -24,6 +25,16 @@ void sort(Keys& keys, int bits) {
   run("sort", [&](void* workspace, std::size_t& bytes) {
     return cub::DeviceRadixSort::SortPairs(workspace, bytes, keys.key(), sorted.key(), keys.place(), sorted.place(),
                                            keys.count, 0, bits, stream());
+  });
+  keys = sorted;
+}
+
+void sort_segments(Keys& keys, const std::int64_t* begin, int64 segments) {
+  if (keys.count < 2) return;
+  const Keys sorted(keys.count);
+  run("sort segments", [&](void* workspace, std::size_t& bytes) {
+    return cub::DeviceSegmentedSort::StableSortPairs(workspace, bytes, keys.key(), sorted.key(), keys.place(),
+                                                     sorted.place(), keys.count, segments, begin, begin + 1, stream());
   });
   keys = sorted;
 }

@@ -26,7 +26,9 @@ struct Keys {
 // How many bits the numbers up to n take: so many of a key are worth sorting.
 inline int width_in_bits(int64 n) { return std::max<int>(1, std::bit_width(static_cast<std::uint64_t>(n))); }
 
-void sort(Keys& keys, int bits = 64);                                     // by their lowest bits, stable
+void sort(Keys& keys, int bits = 64);  // by their lowest bits, stable
+// The same by all bits, of each segment alone: segment s begins with begin[s], the last one ends with begin[segments].
+void sort_segments(Keys& keys, const std::int64_t* begin, int64 segments);
 void running_sum(const std::int64_t* in, std::int64_t* out, int64 n);     // each element with all before it
 int64 inclusive_sum(const std::int64_t* in, std::int64_t* out, int64 n);  // the same; returns the last, waits for it
 
@@ -40,6 +42,6 @@ struct Sorted {
 };
 template <class K>
 Sorted<K> sorted_by(const K* keys, const std::uint32_t* numbers, int64 count, int bits);
-void sort_keys(std::shared_ptr<void>& keys, int64 count, int bits);       // keys alone, by their lowest bits
+void sort_keys(std::shared_ptr<void>& keys, int64 count, int bits);  // keys alone, by their lowest bits
 
 }  // namespace diagsparse::cuda

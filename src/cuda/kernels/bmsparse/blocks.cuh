@@ -39,6 +39,13 @@ struct Rows {
   __device__ Bitmap bitmap(int64 e) const { return turned_if(turn, stored[block(e)]); }
 };
 
+// The multiply-adds of a pair: for each k the elements of column k of one, times those of row k of the other.
+__device__ inline int multiply_adds(Bitmap a, Bitmap b) {
+  int count = 0;
+  for (int k = 0; k < kLanes; ++k) count += __popcll(a & kFirstColumn >> k) * __popc(row_bits(b, k));
+  return count;
+}
+
 // The elements of a block up to one of them, row by row. The last bit says whether that one is stored, and as many bits
 // are set as values lie before it and at it.
 __device__ inline Bitmap up_to(Bitmap bitmap, int place) { return bitmap >> (63 - place); }

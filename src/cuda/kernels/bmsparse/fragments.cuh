@@ -62,45 +62,6 @@ struct Places {
 // The halves of a block that the first steps take, as operands on the left and on the right.
 constexpr Bitmap kLeft = 0xf0f0f0f0f0f0f0f0u, kTop = 0xffffffff00000000u;
 
-// c += a b on an 8 x 4, a 4 x 8 and an 8 x 8 tile spread over a warp.
-__device__ inline void multiply_tile(double (&c)[2], double a, double b) {
-  asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-               : "+d"(c[0]), "+d"(c[1])
-               : "d"(a), "d"(b));
-}
-
-// The sums of a lane: two neighbours of a row.
-template <class T>
-struct Sums {
-  double re[2] = {}, im[is_complex<T> ? 2 : 1] = {};
-
-  template <class U, class V>
-  __device__ void add(U a, V b) {
-    if constexpr (!is_complex<U> && !is_complex<V>) {
-      multiply_tile(re, a, b);
-    } else if constexpr (!is_complex<V>) {
-      multiply_tile(re, a.re, b);
-      multiply_tile(im, a.im, b);
-    } else if constexpr (!is_complex<U>) {
-      multiply_tile(re, a, b.re);
-      multiply_tile(im, a, b.im);
-    } else {
-      multiply_tile(re, a.re, b.re);
-      multiply_tile(re, -static_cast<double>(a.im), b.im);
-      multiply_tile(im, a.re, b.im);
-      multiply_tile(im, a.im, b.re);
-    }
-  }
-  __device__ bool finite(int v) const {
-    if constexpr (is_complex<T>) return isfinite(re[v]) && isfinite(im[v]);
-    else return isfinite(re[v]);
-  }
-  __device__ T value(int v) const {
-    if constexpr (is_complex<T>) return {static_cast<Real<T>>(re[v]), static_cast<Real<T>>(im[v])};
-    else return static_cast<T>(re[v]);
-  }
-};
-
 template <class T>
 __device__ Piece<T> from_lane(const Piece<T>& mine, int lane) {
   return {__shfl_sync(kAllLanes, mine.bitmap, lane),

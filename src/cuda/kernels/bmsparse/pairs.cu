@@ -9,6 +9,7 @@
 #include "device/bisection.cuh"
 #include "entries/sorted_keys.cuh"
 #include "kernels/bmsparse/blocks.cuh"
+#include "kernels/bmsparse/tasks.cuh"
 
 namespace diagsparse {
 
@@ -62,12 +63,6 @@ struct Search {
     return pair;
   }
 };
-
-__device__ int multiply_adds(Bitmap a, Bitmap b) {
-  int count = 0;
-  for (int k = 0; k < kLanes; ++k) count += __popcll(a & kFirstColumn >> k) * __popc(row_bits(b, k));
-  return count;
-}
 
 // What is counted of each candidate, one array after the other.
 enum Counted { is_reached, of_pairs, of_values, of_multiply_adds, kCounted };
@@ -186,9 +181,13 @@ Totals totals_of(const std::int64_t* sums, int64 count) {
 using namespace cuda;
 using namespace cuda::bitmaps;
 
-BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& right) {
+BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& right, const Request& request) {
+  if (const TaskList list = task_list_of(request.kernel); list != TaskList::none) {
+    return blocks_by_tasks(left, right, list, request);
+  }
   constexpr int64 kLong = 24;  // searches for a candidate from which B's columns are worth an index
   const RowsOfProduct found = product_rows(left.pattern(), right.pattern());
+  request.passed("candidates");
   const Candidates c{left.rows, found.structure->stored(), found.structure->at("indptr").as<std::int64_t>(),
                      found.structure->at("indices").as<std::int32_t>()};
   const bool long_rows = searches(Rows(left), c) > kLong * c.count;
@@ -214,11 +213,9 @@ BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& 
   launch("point rows", point_kept, blocks(c.rows + 1), dim3(kBlock), c, counts.get(), totals, kept,
          indptr.as<std::int64_t>());
   CUDA_CALL(cudaStreamSynchronize(stream()));  // the plan may run in any stream
-  const int64 rows = left.op.transposed ? left.structure.cols : left.structure.rows;
-  const int64 cols = right.op.transposed ? right.structure.rows : right.structure.cols;
-  return {bmsparse_structure(rows, cols, std::move(indptr), std::move(col), std::move(stored), std::move(begin),
-                             totals.values),
-          work};
+  request.passed("pairs");
+  return product_over(left, right, std::move(indptr), std::move(col), std::move(stored), std::move(begin),
+                      totals.values, work);
 }
 
 }  // namespace diagsparse

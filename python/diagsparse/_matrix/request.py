@@ -1,0 +1,17 @@
+"""What is asked of the plan of a product."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+
+class Request(NamedTuple):
+    """How a product is planned, by the kernels of a format."""
+
+    kernel: str = ""  #: of that format; "": what it chooses
+    max_bytes: int | None = None
+    triangle: int = 0  #: of the result; `_sums.TRIANGLES` has the numbers
+    extra: Sequence[int] = ()  #: diagonals that the result stores beside those of the product
+    repeated: bool = False  #: the plan is the user's, and may run many times
+    passed: Callable[[str], None] | None = None  #: called with the name of each stage that has ended

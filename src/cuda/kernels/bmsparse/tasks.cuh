@@ -1,0 +1,15 @@
+// Products of blocks as the thesis plans them (Berger Alvarez 2024): a list of tasks, sorted by blocks of C.
+#pragma once
+
+#include "core/block_products.hpp"
+
+namespace diagsparse::cuda::bitmaps {
+
+enum class TaskList { none, triples, numbers, segments, adaptive };
+
+// The list that a kernel of this name is planned with; none: it has no such list.
+TaskList task_list_of(const std::string& kernel);
+
+BlocksOfProduct blocks_by_tasks(const BlockOperand& a, const BlockOperand& b, TaskList list, const Request& request);
+
+}  // namespace diagsparse::cuda::bitmaps

@@ -26,6 +26,7 @@ from ._show.config import show_config
 from ._version import __version__ as __version__
 from .compare import compare
 from .io import read, write
+from .structure import reordered
 
 _logging.getLogger("diagsparse").addHandler(_logging.NullHandler())
 
@@ -50,6 +51,7 @@ __all__ = [
     "power_multiply",
     "read",
     "recurrence_multiply",
+    "reordered",
     "set_memory_pool",
     "set_num_threads",
     "show_config",

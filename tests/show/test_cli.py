@@ -16,6 +16,7 @@ import diagsparse as ds
 from diagsparse import measure
 from diagsparse._study import bench, commands, exactness, small_work
 from diagsparse.cli import main
+from diagsparse.structure import analyze_structure
 
 FAST = ["--budget", "0.01"]
 
@@ -144,6 +145,8 @@ def test_info_tells_structure_and_bytes(file):
     assert "diagonals" in out and "hm " in out and "suits" in out
     read = json.loads(call("info", file, "--json").stdout)
     assert set(read["bytes"]) == set(ds.formats()) and read["nnz"] == 672
+    assert read["blocks_rcm"] == analyze_structure(ds.read(file)).blocks_rcm
+    assert f"occupied {read['blocks']}, after reverse Cuthill-McKee {read['blocks_rcm']}" in out
 
 
 def test_info_tells_the_bytes_of_the_layout_in_the_file(file):

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 import diagsparse as ds
 from diagsparse import gallery
@@ -143,6 +144,16 @@ def test_reverse_cuthill_mckee():
     assert analyze_structure(A[:, :300]).bandwidth_rcm is None
     skew = sparse.csr_array(np.triu(A.toarray(), 1) - np.tril(A.toarray(), -1))
     assert analyze_structure(skew).bandwidth_rcm < 40
+    p = reverse_cuthill_mckee(A)
+    report = analyze_structure(A)
+    assert report.blocks_rcm == ds.bmsparse_array(A[p][:, p]).blocks < report.blocks == ds.bmsparse_array(A).blocks
+    assert analyze_structure(A, rcm=False).blocks_rcm is None and analyze_structure(A[:, :300]).blocks_rcm is None
+
+
+@pytest.mark.parametrize("n", [0, 1, 9])
+def test_reverse_cuthill_mckee_of_nothing(n):
+    report = analyze_structure(sparse.csr_array((n, n)))
+    assert (report.bandwidth_rcm, report.blocks_rcm) == (0, 0)
 
 
 @pytest.mark.parametrize("shape", [(10, 2_000_000_001), (2_000_003, 11)])
@@ -164,13 +175,19 @@ def test_text_and_json():
     report = analyze_structure(gallery.stencil(5, (30, 40)))
     lines = report.describe("grid.mtx").splitlines()
     assert lines[0] == "grid.mtx    1200 x 1200   float64   5860 nonzeros   0.41 % full"
-    assert lines[1].startswith("diagonals   5 occupied, from -40 to 40; 5 at least half full hold 100.0 %")
+    assert lines[1] == (
+        "diagonals   5 occupied, from -40 to 40; 5 at least half full hold 100.0 % of the nonzeros; 3 constant"
+    )
     assert lines[2] == (
         "bands       3 with 5 diagonals, 99.0 % full, hold 100.0 % of the nonzeros; spread 13.3 %; 0.41 % of all places"
     )
-    assert lines[3].index("bandwidth") == lines[4].index("symmetry")
+    assert lines[3].index("bandwidth") == lines[4].index("occupied")
+    assert f"bandwidth 40, after reverse Cuthill-McKee {report.bandwidth_rcm}" in lines[3]
+    assert f"occupied 680, after reverse Cuthill-McKee {report.blocks_rcm}   symmetry symmetric" in lines[4]
+    assert "after" not in str(analyze_structure(gallery.stencil(5, (30, 40)), rcm=False))
     assert str(report).splitlines()[1:] == lines[1:]
-    assert json.loads(json.dumps(report.to_dict()))["offsets"] == [-40, -1, 0, 1, 40]
+    read = json.loads(json.dumps(report.to_dict()))
+    assert read["offsets"] == [-40, -1, 0, 1, 40] and read["blocks_rcm"] == report.blocks_rcm
     assert all(line[20:] for line in report.describe("a name longer than the labels").splitlines())
     assert "0 occupied;" in str(analyze_structure(sparse.csr_array((0, 3))))
 

@@ -23,7 +23,7 @@ from .._show import cells, drawing
 from .._show.display import diagonals
 from .diagonal_products import DiagonalProducts
 from .made_of_diagonals import MadeOfDiagonals
-from .packing import pack
+from .packing import Packing, pack
 
 
 class DiagonalArray(DiagonalProducts, MadeOfDiagonals):
@@ -183,6 +183,9 @@ class DiagonalArray(DiagonalProducts, MadeOfDiagonals):
         if self._packed:
             return pack(self, self._packing)
         return self._laid_out(type(self), self._occupied().tolist(), self.dtype)
+
+    def _reordered(self, csr: SparseArray) -> SparseArray:
+        return pack(super()._reordered(csr), Packing(self.symmetry))  # type: ignore[arg-type]
 
     def to_scipy(self, format: str | None = None) -> Any:
         """Return `scipy.sparse.dia_array` (aligned by column, so a copy), or the class that `format` names."""

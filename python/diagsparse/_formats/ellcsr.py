@@ -142,11 +142,18 @@ class ellcsr_array(short.ShortColumns):
         return self._laid_out_as(csr, self._layout(), max_bytes, csr.nbytes)  # type: ignore[return-value]
 
     def _again(self, csr: SparseArray) -> SparseArray:
+        mirror = self._mirror(csr)
+        boundary = {"boundary_column": self._mirrored_columns()} if mirror else {}
+        return self._laid_out_as(csr, self._layout() | mirror | boundary)
+
+    def _reordered(self, csr: SparseArray) -> SparseArray:
+        return self._laid_out_as(csr, self._layout() | self._mirror(csr))
+
+    def _mirror(self, csr: SparseArray) -> dict[str, int]:
+        """Return the option of one triangle where this matrix has it, and the values in csr allow it."""
         # New values may have broken the symmetry: in the rest, or what is no number.
-        if not self._packed or not csr._core.symmetries(csr._matrix) & self._matrix.symmetry:
-            return super()._again(csr)
-        mirror = {"symmetry": self._matrix.symmetry, "boundary_column": self._mirrored_columns()}
-        return self._laid_out_as(csr, self._layout() | mirror)
+        holds = self._packed and csr._core.symmetries(csr._matrix) & self._matrix.symmetry
+        return {"symmetry": self._matrix.symmetry} if holds else {}
 
     @classmethod
     def _from_csr_beside(cls, s: Summary, place: Place, **options: int) -> int:

@@ -87,6 +87,13 @@ class Family(Forecasts):
         """Return this matrix, which is in csr, in its own layout."""
         return self._laid_out_as(csr, self._kept())
 
+    def _reordered(self: SparseArray, csr: SparseArray) -> SparseArray:
+        """Return this matrix with its rows and columns in another order, which is in csr, as `_like` does.
+
+        Symmetric or hermitian storage stays so.
+        """
+        return self._like(csr)
+
     def _kept(self: SparseArray) -> dict[str, Any]:
         """Return the options of the layout of this view laid out anew; what is made of it may have others."""
         return self._layout()

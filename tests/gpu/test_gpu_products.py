@@ -231,12 +231,16 @@ def test_vectors_of_wider_values(format, stored, dtype):
 
 
 @pytest.mark.parametrize("columns", [40, 3000, 300_000])
-@pytest.mark.parametrize("inner", [3, 100])
+@pytest.mark.parametrize("inner", [3, 100, 1500])
 def test_columns_of_csr_products_near_and_far(columns, inner):
     """Bits mark them, of a warp, or of a block of threads in one window or several; or a warp or all sort them."""
     rng = np.random.default_rng(columns + inner)
-    b = sp.random_array((inner, columns), density=min(1, 6000 / (inner * columns)), rng=rng, format="csr")
-    for share in (0.02, 0.04, 0.9):  # of A's places: few products, about as many as a warp sorts, many
+    b = sp.random_array((inner, columns), density=min(1, 20_000 / (inner * columns)), rng=rng, format="csr")
+    for share in (
+        0.005,
+        0.02,
+        0.9,
+    ):  # of A's places: few products, more than a warp sorts, as many as a large block marks
         a = sp.random_array((500, inner), density=share, rng=rng, format="csr")
         for m in (a, b):
             m.data = rng.integers(1, 9, m.nnz).astype(float)  # all sums are exact

@@ -6,8 +6,7 @@ import scipy.sparse as sp
 from cases import DTYPES, NO_CUDA, raises, to_device, to_host
 
 import diagsparse as ds
-
-THESIS = ("baseline", "indexed", "segmented_sort", "adaptive", "cuda_cores", "tc_naive", "tc_2blk", "tc_2tsk")
+from diagsparse._study.paper_004 import FACTOR_BITS, STAGED
 
 
 def blocked(down, across, share, fill, seed=0, dtype="float64"):
@@ -42,10 +41,6 @@ def test_products_store_what_is_reached(device, dtype, fill):
     for kernel in A.kernels("matmul"):
         C = both.matmul(other, format="bmsparse", kernel=kernel)
         assert not C.toarray().any() and C.nnz == reached.sum()
-
-
-# The bits that a kernel rounds factors to; the others round sums alone.
-FACTOR_BITS = {"tf32": 11, "fp16": 11, "bf16": 8, "tc_naive": 11, "tc_2blk": 11, "tc_2tsk": 11}
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -95,7 +90,7 @@ def test_stages(device):
     listed = ["T1 count", "T2 gather", "T3 list", "T4 sort", "T5 reduce", "plan", "T6 multiply"]
     for kernel in A.kernels("matmul"):
         C, stages = A.matmul(A, format="bmsparse", kernel=kernel, profile=True)
-        assert list(stages) == (listed if kernel in THESIS else ["candidates", "pairs", "plan", "multiply"])
+        assert list(stages) == (listed if kernel in STAGED else ["candidates", "pairs", "plan", "multiply"])
         assert min(stages.values()) >= 0 and np.array_equal(C.toarray(), A.toarray() @ A.toarray())
 
 
@@ -150,6 +145,8 @@ def test_long_rows_and_columns(device, dtype):
     for kernel in A.kernels("matmul") if device != "cpu" else [None]:
         square = A.matmul(A.T, format="bmsparse", kernel=kernel)
         assert (square.to("cpu").to_scipy("csr") != a @ a.T).nnz == 0, kernel
+    other = A.T.matmul(ds.bmsparse_array(sp.eye_array(n, dtype=dtype), device=device), format="bmsparse")
+    assert (other.to("cpu").to_scipy("csr") != a.T).nnz == 0  # rows with many blocks, each of which meets one
 
 
 def test_products_of_nearly_empty_blocks_are_made_as_csr(device):

@@ -14,8 +14,10 @@ from .._places.backend import CPU, Place
 from .format import Format
 from .own_products import OwnProducts
 
-# Entries a block from which products are made of blocks: on the CPU or not, by a plan that is kept or not.
-_ENOUGH = {(True, False): 12, (True, True): 24, (False, False): 3, (False, True): 6}
+# Entries a block from which products are made of blocks: on the CPU or not, by a plan that is kept or not. On a GPU, of
+# few blocks, one product is made of blocks from less on.
+_ENOUGH = {(True, False): 12, (True, True): 24, (False, False): 7, (False, True): 12}
+_ENOUGH_OF_FEW, _FEW = 3, 100_000
 
 _OF_BLOCK = 20  # bytes: column, bitmap, and where its values begin
 
@@ -105,10 +107,13 @@ class bmsparse_array(OwnProducts, Format):
     def _for_product(self, other: SparseArray, repeated: bool, named: bool) -> type[SparseArray]:
         # A product handles pairs of blocks, however few entries they have. AMD EPYC, one thread, 8 x 8 blocks on a grid
         # of 12^3, ms of one product (of a plan's): 19 entries a block 14.8 (10.3), 19.6 (5.5) by csr; 6.4 of them 15.3
-        # (10.4) and 5.3 (1.3); 32 of them 13.3 (9.0) and 33 (10.6). H100, grids of 20^3 and 30^3, us: 6.4 entries a
-        # block 434 (100), 595 (16) by csr; 2.8 of them 647 (185) and 889 (10); conversions of new values take csr 70.
+        # (10.4) and 5.3 (1.3); 32 of them 13.3 (9.0) and 33 (10.6). H200, us: 6.4 entries in each of 54 000 blocks 326
+        # (108), 449 (23) by csr; 6.2 in each of 1.4 million 5140 (2200) and 2990 (490); 14 in each of 150 000 824 (404)
+        # and 1560 (283). New values take a plan by csr a conversion more, of 70 us and up.
         assert isinstance(other, bmsparse_array)
         enough = _ENOUGH[self._place is CPU, repeated]
+        if self._place is not CPU and not repeated and max(self.blocks, other.blocks) < _FEW:
+            enough = _ENOUGH_OF_FEW
         return type(self) if named or self.mean_fill * other.mean_fill >= enough**2 else FORMATS[COMMON]
 
     # ---- what that takes --------------------------------------------------------------------------

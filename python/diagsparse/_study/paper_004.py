@@ -1,12 +1,13 @@
 """The experiments of the thesis that bmsparse comes from, on this machine: `diagsparse bench tables-004`.
 
 Berger Alvarez, "bmSparse", 2024: squares C = A A of nine matrices, by every kernel of bmsparse, as a first product and
-planned; and products with vectors by how many nonzeros a block has (its figure 4.7), of the same nine, of blocks that
-hold from 1 to 64, of matrices of the gallery, and of all files in the folder DIAGSPARSE_MATRICES. In single precision,
-as in the thesis, and in double. The nine are read from that folder where it has them; in their place stand matrices of
-the same rows, nonzeros and blocks. The thesis's times of the squares stand beside ours twice, since its tables 3.3 and
-3.7 do not agree which matrix has which. Beside the times of A x stands what share of the memory bandwidth they are: the
-bytes of A, x and y in that time, over a copy on a GPU, over reading on a CPU.
+planned, with the stages of the thesis's own (its tables 3.4 and 3.6, its figure 3.2); and products with vectors by how
+many nonzeros a block has (its figure 4.7), of the same nine, of blocks that hold from 1 to 64, of matrices of the
+gallery, and of all files in the folder DIAGSPARSE_MATRICES. In single precision, as in the thesis, and in double. The
+nine are read from that folder where it has them; in their place stand matrices of the same rows, nonzeros and blocks.
+The thesis's times of the squares stand beside ours twice, since its tables 3.3 and 3.7 do not agree which matrix has
+which. Beside the times of A x stands what share of the memory bandwidth they are: the bytes of A, x and y in that time,
+over a copy on a GPU, over reading on a CPU.
 
 The nine have 50 thousand to 9 million nonzeros; the others are a quarter as large on a CPU. With --quick there are two
 of each kind, of 3 % of the rows.
@@ -31,7 +32,22 @@ from ..measure import Progress
 from . import bench_cuda, gpu_peers, paper_runs, peers
 from .exactness import MatvecCheck, vector
 from .paper_004_matrices import BLOCK, Matrix, matrices
-from .paper_004_tables import CSR, CUPY, CUSPARSE, MKL, PLANNED, SCIPY, SCIPY_BSR, VECTOR, markdown, plot_bench, text
+from .paper_004_tables import (
+    BY_RULE,
+    CSR,
+    CUPY,
+    CUSPARSE,
+    FACTOR_BITS,
+    MKL,
+    PLANNED,
+    SCIPY,
+    SCIPY_BSR,
+    STAGED,
+    VECTOR,
+    markdown,
+    plot_bench,
+    text,
+)
 from .paper_runs import Contender, Prepared, planned_matvec, planned_square, seconds_on, square, there
 from .sampled import SampledSquare
 
@@ -60,8 +76,8 @@ def run(*, device: str = "cuda", quick: bool = False, progress: Progress | None 
     dict
         ``experiment``, ``hardware``, ``versions``, ``date``, ``ok`` and ``rows``: a dict for each matrix and precision
         with its counts, ``kernels`` (operation: those of bmsparse), ``nbytes`` (format: bytes), ``bandwidth`` (bytes a
-        second), ``times`` (column: seconds, None where it failed) and ``failed`` (column: why); ``left`` counts the
-        rows that Ctrl-C left out.
+        second), ``times`` (column: seconds, None where it failed), ``failed`` (column: why), and of squares by the
+        thesis's kernels ``stages`` (kernel: stage: seconds); ``left`` counts the rows that Ctrl-C left out.
     """
     made = paper_runs.made_once()
     rows = (
@@ -87,7 +103,12 @@ def _run(
         "nbytes": {"bmsparse": A.nbytes, CSR: csr.nbytes}, "bandwidth": _bandwidth(where, quick),
     }  # fmt: skip
     if matrix.printed:
-        paper_runs.fill(row, _squares(a, csr, A, where), SampledSquare(a))
+        check_square = SampledSquare(a)
+        paper_runs.fill(row, _squares(a, csr, A, where), check_square)
+        for kernel in A.kernels("matmul"):
+            if kernel in FACTOR_BITS:
+                paper_runs.fill(row, _square(A, kernel, where), partial(_rounded_error, check_square, kernel))
+        row["stages"] = {kernel: _stages(A, kernel, where) for kernel in A.kernels("matmul") if kernel in STAGED}
     x = vector(a.shape[1], a.dtype)
     check = MatvecCheck(a, x)
     paper_runs.fill(row, _vectors(a, csr, A, x, where), lambda y: check(where.host(y)))
@@ -98,12 +119,34 @@ def _bandwidth(where: Place, quick: bool) -> float:
     return measure.read_bandwidth() if where is CPU else bench_cuda.copy_bandwidth(where, 1 << 24 if quick else 1 << 32)
 
 
+def _square(A: bmsparse_array, kernel: str, where: Place) -> Iterator[Contender]:
+    seconds = seconds_on(where, budget=0.1, samples=7)
+    yield kernel, partial(square, A, kernel), seconds
+    yield f"{kernel}{PLANNED}", partial(planned_square, A, kernel), seconds
+
+
+def _rounded_error(check: SampledSquare, kernel: str, C: SparseArray) -> float:
+    """Return the error over its bound, where rounded factors make it so many times that of float32 sums."""
+    return check(C) * float(np.finfo(np.float32).eps) / 2.0 ** (1 - FACTOR_BITS[kernel])
+
+
+def _stages(A: bmsparse_array, kernel: str, where: Place) -> dict[str, float]:
+    """Return the seconds of the stages of the quickest of some squares; T7 drops what cancelled to zero."""
+
+    def once() -> dict[str, float]:
+        C, stages = A.matmul(A, format="bmsparse", kernel=kernel, profile=True)
+        stages.pop("plan")  # between the stages
+        return stages | {"T7 compact": bench_cuda.time_calls(C.eliminate_zeros, where, 1)[0]}
+
+    return min((once() for _ in range(4)), key=lambda stages: sum(stages.values()))
+
+
 def _squares(a: sp.csr_array, csr: SparseArray, A: bmsparse_array, where: Place) -> Iterator[Contender]:
     seconds = seconds_on(where, budget=0.1, samples=7)
     for kernel in A.kernels("matmul"):
-        yield kernel, partial(square, A, kernel), seconds
-        yield f"{kernel}{PLANNED}", partial(planned_square, A, kernel), seconds
-    yield "A @ A", partial(square, A), seconds
+        if kernel not in FACTOR_BITS:
+            yield from _square(A, kernel, where)
+    yield BY_RULE, partial(square, A), seconds
     yield CSR, partial(square, csr), seconds
     yield f"{CSR}{PLANNED}", partial(planned_square, csr), seconds
     if where is not CPU:

@@ -16,6 +16,12 @@ CSR = "csr"
 CUSPARSE, CUPY, SCIPY, SCIPY_BSR, MKL = "cuSPARSE", "CuPy csr", "SciPy csr", "SciPy bsr", "MKL csr"
 PEERS = {"cuda": (CUPY, CUSPARSE), "cpu": (SCIPY,)}  #: the first one that there is is what rows are compared with
 RANGES = ((1, 4), (4, 8), (8, 16), (16, 31), (31, 65))  #: of nonzeros a block on average
+LISTS = ("baseline", "indexed", "segmented_sort", "adaptive")  #: kernels that sort the thesis's list of tasks
+MULTIPLIED = ("tc_naive", "tc_2blk", "tc_2tsk", "cuda_cores")  #: and that multiply them, in the order of its table 3.6
+STAGED = (*LISTS, *MULTIPLIED)
+FACTOR_BITS = {"tf32": 11, "fp16": 11, "bf16": 8, "tc_naive": 11, "tc_2blk": 11, "tc_2tsk": 11}
+"""The bits that kernels round factors to which round them."""
+BY_RULE = "A @ A"
 HEADLINE = 1.62  #: the thesis's harmonic mean of speedups of A x over cuSPARSE, from 31 nonzeros a block on
 
 
@@ -50,6 +56,20 @@ TABLE = (
     Printed("atmosmodd", 1_270_432, 8_814_880, 1_410_884, 27.22, 27.22, grid=(58, 148, 148)),
 )
 
+SHARES = {
+    "cryg10000": (23, 25, 51), "Goodwin_030": (24, 42, 33), "ted_A_unscaled": (21, 33, 44), "Goodwin_095": (24, 56, 19),
+    "matrix_9": (24, 54, 21), "hcircuit": (22, 56, 20), "webbase-1M": (24, 58, 17), "t2em": (22, 53, 24),
+    "atmosmodd": (25, 55, 19),
+}  # fmt: skip
+"""Table 3.4: percent of the sort, of the multiplication, and of the rest."""
+MULTIPLY_MS = {
+    "cryg10000": (0.02, 0.02, 0.02, 0.03), "Goodwin_030": (0.06, 0.07, 0.07, 0.08),
+    "ted_A_unscaled": (0.09, 0.09, 0.09, 0.13), "Goodwin_095": (0.96, 0.77, 0.77, 1.08),
+    "matrix_9": (1.35, 1.15, 1.14, 1.56), "hcircuit": (0.77, 0.81, 0.78, 1.17), "webbase-1M": (1.26, 1.07, 1.03, 1.50),
+    "t2em": (2.46, 2.18, 2.12, 2.85), "atmosmodd": (4.11, 3.57, 3.47, 5.09),
+}  # fmt: skip
+"""Table 3.6: milliseconds of T6 by each of `MULTIPLIED` on an RTX 3090 Ti."""
+
 
 def kernels(report: dict[str, Any], op: str) -> list[str]:
     """Return the kernels of bmsparse that the rows have, the default first."""
@@ -73,6 +93,14 @@ def _tables(report: dict[str, Any]) -> Tables:
     """Yield titles and cells: the nine matrices, their squares, products with vectors, and means of these."""
     against = "a copy" if report["device"] == "cuda" else "the read bandwidth"
     yield "Matrices (the thesis's nonzeros a block in brackets; * stands in for the thesis's)", list(_nine(report))
+    if any(row.get("stages") for row in report["rows"]):
+        yield (
+            "Stages of a square by the kernel `indexed`: shares (the thesis's table 3.4 in brackets)",
+            list(_shares(report)),
+        )
+        yield "The sort of the list of tasks, T4 (the thesis's figure 3.2)", list(_sorts(report))
+        title = "The multiplication, T6 (the thesis's table 3.6, of an RTX 3090 Ti, in brackets)"
+        yield title, list(_multiplications(report))
     title = "C = A A (the thesis's table 3.7, of an RTX 3090 Ti: as printed, and in the order of its table 3.3)"
     yield title, list(_squares(report))
     yield f"y = A x: time, and share of {against}", list(_vectors(report))
@@ -92,15 +120,45 @@ def _nine(report: dict[str, Any]) -> Iterator[list[str]]:
             yield [_name(row), *counts, f"{row['fill']:.2f} ({printed:.2f})"]
 
 
+def _staged(report: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, dict[str, float]], bool]]:
+    """Yield the rows in the thesis's precision, what their stages take, and whether to show its figures."""
+    for row in report["rows"]:
+        if row["thesis"] and row["dtype"] == "float32" and row.get("stages"):
+            yield row, row["stages"], not report["quick"]
+
+
+def _shares(report: dict[str, Any]) -> Iterator[list[str]]:
+    yield ["matrix", "T1 to T3 (%)", "T4 sort (%)", "T5 reduce (%)", "T6 multiply (%)", "T7 compact (%)",
+           "thesis: sort, multiply, others (%)"]  # fmt: skip
+    for row, stages, whose in _staged(report):
+        seconds = list(stages["indexed"].values())
+        parts = [sum(seconds[:3]), *seconds[3:]]
+        shown = (f"{100 * part / sum(parts):.0f}" for part in parts)
+        yield [_name(row), *shown, ", ".join(map(str, SHARES[row["what"]])) * whose]
+
+
+def _sorts(report: dict[str, Any]) -> Iterator[list[str]]:
+    yield ["matrix", *LISTS]
+    for row, stages, _ in _staged(report):
+        yield [_name(row), *(columns.seconds(stages[kernel]["T4 sort"]) for kernel in LISTS)]
+
+
+def _multiplications(report: dict[str, Any]) -> Iterator[list[str]]:
+    yield ["matrix", *MULTIPLIED]
+    for row, stages, whose in _staged(report):
+        theirs = (f" ({ms:.2f} ms)" * whose for ms in MULTIPLY_MS[row["what"]])
+        ours = (columns.seconds(stages[kernel]["T6 multiply"]) for kernel in MULTIPLIED)
+        yield [_name(row), *(f"{time}{printed}" for time, printed in zip(ours, theirs, strict=True))]
+
+
 def _squares(report: dict[str, Any]) -> Iterator[list[str]]:
     rows = [row for row in report["rows"] if row["thesis"]]
     names = [name for name in dict.fromkeys(n for row in rows for n in row["times"]) if not name.endswith(VECTOR)]
     whom = peer(report)
-    yield ["matrix", "precision", *names, "planned vs csr planned", f"in all vs {whom}", "thesis", "in that order"]
-    found = kernels(report, "matmul")
-    planned = [kernel + PLANNED for kernel in found]
+    yield ["matrix", "precision", *names, "planned vs csr planned", f"{BY_RULE} vs {whom}", "thesis", "in that order"]
+    planned = [kernel + PLANNED for kernel in kernels(report, "matmul") if kernel not in FACTOR_BITS]
     for row in rows:
-        ratios = speedup(row, planned, CSR + PLANNED), speedup(row, found, whom)
+        ratios = speedup(row, planned, CSR + PLANNED), speedup(row, [BY_RULE], whom)
         whose = row["dtype"] == "float32" and not report["quick"]
         thesis = (columns.seconds(row["thesis"][name] / 1e3) if whose else "" for name in ("ms", "sorted_ms"))
         yield [_name(row), row["dtype"], *(seconds(row, name) for name in names), *map(_times, ratios), *thesis]
@@ -206,7 +264,10 @@ def _plot_squares(axes: Any, report: dict[str, Any]) -> None:
     from ..plot import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW
 
     rows = [row for row in report["rows"] if row["thesis"] and row["dtype"] == "float32"]
-    found = kernels(report, "matmul")
+    all_of_them = kernels(report, "matmul")
+    found = all_of_them[:1] + [
+        kernel for kernel in ("baseline", "adaptive", "tc_2tsk", "fp16") if kernel in all_of_them
+    ]
     others = [f"{CSR}{PLANNED}", CSR, peer(report)]
     styles = {name: (color, "o") for name, color in zip(found, (BLUE, GREEN, PURPLE, SKY, YELLOW), strict=False)}
     styles |= {name + PLANNED: (color, "^") for name, (color, _) in styles.items()}

@@ -167,6 +167,7 @@ Plan plan_rows(const Format& format, const Matrix& a, Op op_a, const Matrix& b, 
   Plan plan = begin_plan(a, op_a, b, op_b);
   find_matmul(format.name, request.kernel);  // raises before the work
   RowsOfProduct found = product_rows(a, b);
+  request.passed("columns");
   plan.c = std::move(found.structure);
   plan.work = std::make_shared<RowWork>(found.products, found.beside);
   plan.repeated = request.repeated;

@@ -26,11 +26,12 @@ class MarkedRows {
   MarkedRows(const Csr<float>& a, const Csr<float>& b);  // without values
 
   const Reach& reach() const { return reach_; }
-  RowsOfProduct rows() const;  // the structure
+  RowsOfProduct rows();  // the structure; once
 
  private:
   Csr<float> a_, b_;
   Array ranges_;  // of each row its Range
+  Array few_;     // the products of each row that is sorted; then their running sum
   Reach reach_;
 };
 

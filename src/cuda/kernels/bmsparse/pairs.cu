@@ -185,12 +185,15 @@ BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& 
   if (const TaskList list = task_list_of(request.kernel); list != TaskList::none) {
     return blocks_by_tasks(left, right, list, request);
   }
-  constexpr int64 kLong = 24;  // searches for a candidate from which B's columns are worth an index
+  constexpr int64 kLong = 24;    // searches for a candidate from which B's columns are worth an index
+  constexpr int64 kInVain = 16;  // searches for a pair from which a sorted list of tasks is found sooner
   const RowsOfProduct found = product_rows(left.pattern(), right.pattern());
   request.passed("candidates");
   const Candidates c{left.rows, found.structure->stored(), found.structure->at("indptr").as<std::int64_t>(),
                      found.structure->at("indices").as<std::int32_t>()};
-  const bool long_rows = searches(Rows(left), c) > kLong * c.count;
+  const int64 needed = searches(Rows(left), c);
+  if (needed > kInVain * found.products) return blocks_by_tasks(left, right, TaskList::adaptive, request);
+  const bool long_rows = needed > kLong * c.count;
   // The columns of op(B) are the rows of its transpose; their blocks are turned as B's are.
   const BlockOperand columns(right.structure, {long_rows ? !right.op.transposed : right.op.transposed, false});
   Search search{Rows(left), Rows(right), Rows(columns), long_rows};

@@ -26,8 +26,8 @@ namespace diagsparse::cuda::bitmaps {
 namespace {
 
 // Tasks of a row on average from which one sort of all is faster than a sort of each row. (H200, us: 36 tasks a row,
-// 216 rows 65 and 24; 46 of them, 64 000 rows 283 and 136; 10^5 of them, 8 rows 126 and 937.)
-constexpr int64 kLongRow = 1 << 13;
+// 216 rows 65 and 24; 46 of them, 64 000 rows 283 and 136; 79, 160 000 rows 1090 and 19 200; 10^5, 8 rows 126 and 937.)
+constexpr int64 kLongRow = 64;
 
 __device__ int2 numbers_of(int64 task) {
   return make_int2(static_cast<int>(task >> 32), static_cast<int>(task & 0xffffffff));

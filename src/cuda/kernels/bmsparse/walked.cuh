@@ -5,7 +5,7 @@
 
 namespace diagsparse::cuda::bitmaps {
 
-constexpr int64 kLong = 2048;  // blocks of a row that one block of threads takes
+constexpr int64 kLong = 128;  // blocks of a row that one block of threads takes
 
 // op(A), row by row of blocks.
 template <class T>

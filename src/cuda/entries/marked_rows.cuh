@@ -12,7 +12,8 @@ namespace diagsparse::cuda {
 struct Reach {
   std::int64_t words;     // of 32 columns, in all wide and heavy rows
   std::int64_t products;  // of an entry of A and one of B
-  std::int64_t few;       // rows whose columns are sorted
+  std::int64_t tiny;      // rows whose columns half a warp sorts
+  std::int64_t few;       // rows whose columns a warp sorts
   std::int64_t wide;      // rows that a block of threads marks
   std::int64_t heavy;     // rows that a large one marks
 

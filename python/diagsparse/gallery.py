@@ -12,10 +12,12 @@ from ._gallery.constant import stencil, toeplitz, tridiagonal
 from ._gallery.drawn import arrow, banded, hessenberg, random_diagonals, triangular
 from ._gallery.interaction import ci_matrix
 from ._gallery.molecule import molecule_hamiltonian
+from ._gallery.operators import bose_hubbard, heisenberg, pauli_sum, transverse_ising
 from ._gallery.quasi import quasi_band
 from ._gallery.spins import spin_chain
 
 __all__ = [
-    "arrow", "banded", "blocked", "ci_matrix", "hessenberg", "molecule_hamiltonian", "quasi_band",
-    "random_diagonals", "spin_chain", "stencil", "toeplitz", "triangular", "tridiagonal",
+    "arrow", "banded", "blocked", "bose_hubbard", "ci_matrix", "heisenberg", "hessenberg", "molecule_hamiltonian",
+    "pauli_sum", "quasi_band", "random_diagonals", "spin_chain", "stencil", "toeplitz", "transverse_ising",
+    "triangular", "tridiagonal",
 ]  # fmt: skip

@@ -80,6 +80,13 @@ def whole(where: str, name: str, value: Any, meaning: str) -> int:
     return result
 
 
+def room(where: str, nbytes: int) -> None:
+    """Raise MemoryError where the diagonals of a matrix do not fit, each of which is there twice for a while."""
+    from .._places import memory  # here, so that the gallery works without the compiled core
+
+    memory.require_free(2 * nbytes, f"gallery.{where}: the diagonals", beside=nbytes)
+
+
 def numbers(where: str, name: str, values: ArrayLike) -> NDArray[Any]:
     result = np.asarray(values)
     if result.ndim != 1 or result.dtype.kind not in "biufc":

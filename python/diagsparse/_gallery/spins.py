@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
-import numpy as np
-
-from .making import Dtype, Format, checked_dtype, of_diagonals, whole
+from .making import Dtype, Format, checked_dtype, whole
+from .operators import heisenberg
 
 _MODELS = {"ising": (True, False, "x"), "xy": (False, True, "z"), "heisenberg": (True, True, "z")}  # ZZ, XX + YY, field
 
@@ -40,22 +38,9 @@ def spin_chain(
         raise ValueError(f"gallery.spin_chain: sites is {sites}, expected at most 30 (2**30 rows)")
     if model not in _MODELS:
         raise ValueError(f"gallery.spin_chain: model is {model!r}, expected one of {', '.join(map(repr, _MODELS))}")
-    coupling, field, dtype = float(coupling), float(field), checked_dtype("spin_chain", dtype)
     aligned, flipped, along = _MODELS[model]
-    bonds = [(s, s + 1) for s in range(sites - 1)] + ([(0, sites - 1)] if periodic and sites > 2 else [])
-    # A diagonal is an array with one axis per spin, by the bits of its columns: 0 is up, 1 is down.
-    spins = [np.array([1, -1], dtype).reshape([2 if axis == s else 1 for axis in range(sites)]) for s in range(sites)]
-    main = np.zeros((2,) * sites, dtype)
-    for s, t in bonds if aligned else []:
-        main -= coupling * spins[s] * spins[t]
-    for spin in spins if along == "z" else []:
-        main -= field * spin
-    diagonals = {0: main} if main.any() else {}
-    # X leads from up to column "down", X X + Y Y from (up, down) to columns (down, up), and both back again.
-    flips = [({s: 1, t: 0}, -2 * coupling) for s, t in bonds if flipped and coupling]
-    flips += [({s: 1}, -field) for s in range(sites) if along == "x" and field]
-    for (columns, value), sign in product(flips, (1, -1)):
-        offset = sign * sum((2 * down - 1) << (sites - 1 - s) for s, down in columns.items())
-        at = tuple(columns[s] ^ (sign < 0) if s in columns else slice(None) for s in range(sites))
-        diagonals.setdefault(offset, np.zeros(main.shape, dtype))[at] = value
-    return of_diagonals(diagonals, 2**sites, dtype, format)
+    j, h = -float(coupling), -float(field)
+    return heisenberg(
+        sites, couplings=(j * flipped, j * flipped, j * aligned), field=(h * (along == "x"), 0, h * (along == "z")),
+        periodic=periodic, dtype=checked_dtype("spin_chain", dtype), format=format,
+    )  # fmt: skip

@@ -1,0 +1,216 @@
+"""Operators of quantum physics, built diagonal by diagonal: sums of Pauli strings, spins, bosons on a lattice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .making import Dtype, Format, checked_dtype, numbers, of_diagonals, room, whole
+
+_MOST_SITES = 30  # of spins: 2**30 rows
+
+
+def pauli_sum(strings: Iterable[str], coefficients: ArrayLike, *, dtype: Dtype = None, format: Format = None) -> Any:
+    """Sum of Pauli strings with coefficients: sum c_k P_k, of order 2**sites.
+
+    A string has one letter of I, X, Y, Z for each site, and is the Kronecker product of these matrices; site 0 is the
+    leftmost factor.  A string with f letters X or Y occupies up to 2**f diagonals.  By default the result is float64
+    where it is real, else complex128.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For strings of different lengths or with other letters, not as many coefficients as strings, more than 30 sites,
+        and complex values that a real dtype does not hold.
+    MemoryError
+        With the bytes, where the diagonals do not fit.
+
+    Notes
+    -----
+    Cost: one pass over 2**sites columns for each string and each of its diagonals, which are there twice for a while.
+
+    Examples
+    --------
+    >>> from diagsparse import gallery
+    >>> gallery.pauli_sum(["XX", "ZI"], [2, 1]).toarray()
+    array([[ 1.,  0.,  0.,  2.],
+           [ 0.,  1.,  2.,  0.],
+           [ 0.,  2., -1.,  0.],
+           [ 2.,  0.,  0., -1.]])
+    >>> gallery.pauli_sum(["Y"], [1]).toarray()
+    array([[0.+0.j, 0.-1.j],
+           [0.+1.j, 0.+0.j]])
+    """
+    where, strings = "pauli_sum", list(strings)
+    factors = numbers(where, "coefficients", coefficients)
+    if len(strings) != len(factors):
+        raise ValueError(f"gallery.{where}: {len(strings)} strings and {len(factors)} coefficients, expected as many")
+    for string in strings:
+        if not isinstance(string, str) or set(string) - set("IXYZ"):
+            raise ValueError(f"gallery.{where}: string {string!r}, expected letters I, X, Y, Z")
+        if len(string) != len(strings[0]):
+            raise ValueError(f"gallery.{where}: strings {strings[0]!r} and {string!r}, expected one length")
+    sites = len(strings[0]) if strings else 0
+    _check_sites(where, sites)
+    # i for each Y: real where their number is even.
+    factors = np.array(
+        [c * 1j ** string.count("Y") for c, string in zip(factors.tolist(), strings, strict=True)], complex
+    )
+    real = not factors.imag.any()
+    kept = checked_dtype(where, (np.float64 if real else np.complex128) if dtype is None else dtype)
+    if not real and kept.kind != "c":
+        raise TypeError(f"gallery.{where}: complex values do not fit dtype {kept}")
+    flips: dict[tuple[int, ...], list[tuple[str, complex]]] = {}  # strings by the sites that they flip
+    for string, factor in zip(strings, factors, strict=True):
+        flips.setdefault(tuple(s for s, letter in enumerate(string) if letter in "XY"), []).append((string, factor))
+    room(where, sum(2 ** len(sites) for sites in flips) * 2**sites * kept.itemsize)
+    # A diagonal is an array with one axis per site, by the bits of its columns; Z and Y change sign with the bit.
+    signs = [np.array([1, -1], kept).reshape([2 if axis == s else 1 for axis in range(sites)]) for s in range(sites)]
+    diagonals: dict[int, NDArray[Any]] = {}
+    for flipped, terms in flips.items():
+        values = np.zeros((2,) * sites, kept)
+        for string, factor in terms:
+            term = kept.type(factor if kept.kind == "c" else factor.real)
+            values += prod((signs[s] for s, letter in enumerate(string) if letter in "YZ"), start=term)
+        for bits in product((0, 1), repeat=len(flipped)):
+            offset = sum((2 * bit - 1) << (sites - 1 - s) for s, bit in zip(flipped, bits, strict=True))
+            at: list[Any] = [slice(None)] * sites
+            for s, bit in zip(flipped, bits, strict=True):
+                at[s] = bit
+            if values[tuple(at)].any():
+                diagonals.setdefault(offset, np.zeros(values.shape, kept))[tuple(at)] += values[tuple(at)]
+    return of_diagonals(diagonals, 2**sites, kept, format)
+
+
+def heisenberg(
+    sites: int,
+    *,
+    couplings: Sequence[float] = (1.0, 1.0, 1.0),
+    field: Sequence[ArrayLike] = (0.0, 0.0, 0.0),
+    periodic: bool = False,
+    dtype: Dtype = None,
+    format: Format = None,
+) -> Any:
+    """Hamiltonian of a Heisenberg chain: sum (jx X X + jy Y Y + jz Z Z) + sum (hx X + hy Y + hz Z).
+
+    The first sum runs over neighbours (`periodic` joins last and first, from 3 sites on), the second over sites.
+    `couplings` are jx, jy and jz; `field` is hx, hy and hz, each a number or one for every site.  A field along Y makes
+    the result complex.  Otherwise as `pauli_sum`.
+
+    >>> from diagsparse import gallery
+    >>> gallery.heisenberg(2).toarray()
+    array([[ 1.,  0.,  0.,  0.],
+           [ 0., -1.,  2.,  0.],
+           [ 0.,  2., -1.,  0.],
+           [ 0.,  0.,  0.,  1.]])
+    """
+    where = "heisenberg"
+    sites = _check_sites(where, whole(where, "sites", sites, "a count of spins"))
+    for name, three in (("couplings", couplings), ("field", field)):
+        if len(three) != 3:
+            raise ValueError(f"gallery.{where}: {name} has {len(three)} elements, expected three, along X, Y and Z")
+    terms = [({s: letter, t: letter}, j) for s, t in _bonds(sites, periodic)
+             for letter, j in zip("XYZ", couplings, strict=True)]  # fmt: skip
+    for letter, h in zip("XYZ", field, strict=True):
+        terms += [({s: letter}, value) for s, value in enumerate(_on_sites(where, "field", h, sites))]
+    terms = [(letters, value) for letters, value in terms if value] or [({}, 0.0)]
+    strings = ["".join(letters.get(s, "I") for s in range(sites)) for letters, _ in terms]
+    return pauli_sum(strings, [value for _, value in terms], dtype=dtype, format=format)
+
+
+def transverse_ising(
+    sites: int,
+    *,
+    coupling: float = 1.0,
+    field: ArrayLike = 1.0,
+    longitudinal: ArrayLike = 0.0,
+    periodic: bool = False,
+    dtype: Dtype = None,
+    format: Format = None,
+) -> Any:
+    """Hamiltonian of an Ising chain in a transverse field: -coupling sum Z Z - field sum X - longitudinal sum Z.
+
+    Fields are a number or one for every site.  Otherwise as `heisenberg`.
+
+    >>> from diagsparse import gallery
+    >>> gallery.transverse_ising(2).toarray()
+    array([[-1., -1., -1.,  0.],
+           [-1.,  1.,  0., -1.],
+           [-1.,  0.,  1., -1.],
+           [ 0., -1., -1., -1.]])
+    """
+    across, along = (-np.asarray(h, float) for h in (field, longitudinal))
+    return heisenberg(sites, couplings=(0, 0, -coupling), field=(across, 0, along), periodic=periodic, dtype=dtype,
+                      format=format)  # fmt: skip
+
+
+def bose_hubbard(
+    sites: int,
+    *,
+    levels: int = 3,
+    hopping: float = 1.0,
+    interaction: float = 1.0,
+    potential: ArrayLike = 0.0,
+    periodic: bool = False,
+    dtype: Dtype = float,
+    format: Format = None,
+) -> Any:
+    """Hamiltonian of bosons on a chain, up to ``levels - 1`` on a site, of order ``levels**sites``.
+
+    H = -hopping sum (b+ b + h. c.) + interaction / 2 sum n (n - 1) - potential sum n.  The first sum runs over
+    neighbours (`periodic` joins last and first, from 3 sites on), the others over sites.  `potential` is a number or
+    one for every site.  Site 0 is the leftmost Kronecker factor.  H is real symmetric, with one diagonal for each
+    direction of a bond.
+
+    >>> from diagsparse import gallery
+    >>> gallery.bose_hubbard(2, levels=2, potential=[1, 2]).toarray()
+    array([[ 0.,  0.,  0.,  0.],
+           [ 0., -2., -1.,  0.],
+           [ 0., -1., -1.,  0.],
+           [ 0.,  0.,  0., -3.]])
+    """
+    where = "bose_hubbard"
+    sites, levels = (
+        whole(where, "sites", sites, "a count of sites"),
+        whole(where, "levels", levels, "a count of levels"),
+    )
+    if levels < 1 or sites * np.log2(max(levels, 1)) > _MOST_SITES:
+        raise ValueError(f"gallery.{where}: {levels} levels on {sites} sites, expected 1 to 2**{_MOST_SITES} states")
+    hopping, interaction, kept = float(hopping), float(interaction), checked_dtype(where, dtype)
+    bonds = _bonds(sites, periodic)
+    room(where, (2 * len(bonds) + 1) * levels**sites * kept.itemsize)
+    count = [np.arange(levels).reshape([levels if axis == s else 1 for axis in range(sites)]) for s in range(sites)]
+    main = np.zeros((levels,) * sites, kept)
+    for n, mu in zip(count, _on_sites(where, "potential", potential, sites), strict=True):
+        main += (interaction / 2 * n * (n - 1) - mu * n).astype(kept)
+    diagonals = {0: main} if main.any() else {}
+    for one, other in bonds if hopping and levels > 1 else []:
+        for s, t in ((one, other), (other, one)):  # a boson leaves t for s: columns have one on t at least, room on s
+            offset = levels ** (sites - 1 - t) - levels ** (sites - 1 - s)
+            value = np.sqrt((count[s] + 1) * count[t]) * (count[s] < levels - 1)
+            made = diagonals.setdefault(offset, np.zeros(main.shape, kept))
+            made -= (hopping * value).astype(kept)
+    return of_diagonals(diagonals, levels**sites, kept, format)
+
+
+def _check_sites(where: str, sites: int) -> int:
+    if sites > _MOST_SITES:
+        raise ValueError(f"gallery.{where}: {sites} sites, expected at most {_MOST_SITES} (2**{_MOST_SITES} rows)")
+    return sites
+
+
+def _bonds(sites: int, periodic: bool) -> list[tuple[int, int]]:
+    return [(s, s + 1) for s in range(sites - 1)] + ([(0, sites - 1)] if periodic and sites > 2 else [])
+
+
+def _on_sites(where: str, name: str, values: ArrayLike, sites: int) -> list[Any]:
+    """Return a number for every site."""
+    given = np.asarray(values)
+    if given.dtype.kind not in "biuf" or given.shape not in ((), (sites,)):
+        raise ValueError(f"gallery.{where}: {name} is {given.dtype} {given.shape}, expected a real number or {sites}")
+    return np.broadcast_to(given, sites).tolist()

@@ -17,6 +17,7 @@ import diagsparse as ds
 NO_CUDA = "no CUDA device answers (diagsparse.cuda_available() is False)"
 DTYPES = ("float32", "float64", "complex64", "complex128")
 DIAGONAL = tuple(f for f in ds.formats() if getattr(ds, f"{f}_array")._family == "diagonals")
+STORING_16_BITS = tuple(f for f in ds.formats() if getattr(ds, f"{f}_array")._narrow)
 VIEWS = {"N": lambda A: A, "T": lambda A: A.T, "C": lambda A: A.conj(), "H": lambda A: A.H}
 BLOCK_ROWS = 8192  # rows a task of the CPU kernels takes, about, at most; BIG crosses it
 

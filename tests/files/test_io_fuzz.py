@@ -61,6 +61,7 @@ def write_files(folder):
             packed = ds.array(plain, format).asformat(format, **packing)
             ds.write(folder / f"{format}-{i}.npz", packed)
             ds.write(folder / f"{format}-{i}-narrow.npz", packed.astype("float16" if i else "bfloat16"))
+    ds.write(folder / "bmsparse-narrow.npz", ds.bmsparse_array(plain, dtype="bfloat16"))
     for format in ("csr", "bsr", "coo", "dia"):
         sparse.save_npz(folder / f"scipy-{format}.npz", sparse.csr_array(plain).asformat(format))
     for i, (kind, value) in enumerate({

@@ -14,7 +14,7 @@ import diagsparse as ds
 from fuzz.arrays import NARROW, VALUE, arranged, numbers, widened
 from fuzz.case import Case
 from fuzz.checks import refused, require_equal, same, shared
-from fuzz.matrices import DIAGONAL, Drawn, as_scipy, draw
+from fuzz.matrices import DIAGONAL, STORING_16_BITS, Drawn, as_scipy, draw
 
 
 def formats(case: Case) -> None:
@@ -74,7 +74,7 @@ def dtypes(case: Case) -> None:
     drawn = draw(case, large=0.02, special=True)
     A, wanted = drawn.A, case.pick([*VALUE, *NARROW, np.dtype("int64"), np.dtype("longdouble")])
     case.note("astype", wanted)
-    narrow = wanted in NARROW and A.format in DIAGONAL
+    narrow = wanted in NARROW and A.format in STORING_16_BITS
     lossy = drawn.exact.dtype.kind == "c" and wanted.kind != "c"
     if lossy or not (wanted in VALUE or narrow):
         return refused(TypeError, lambda: A.astype(wanted), f"{A.dtype} to {wanted}")

@@ -15,6 +15,7 @@ from fuzz.arrays import NARROW, VALUE, numbers, widened
 from fuzz.case import Case
 
 DIAGONAL = ("dia", "hm", "cdm")
+STORING_16_BITS = (*DIAGONAL, "bmsparse")
 EXTENTS = (0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65)
 
 
@@ -169,6 +170,8 @@ def _packed(case: Case, shape: tuple[int, int]) -> Drawn | None:
     dtype = case.pick([*VALUE, *NARROW, *NARROW])
     m, n = shape
     square = m == n
+    if dtype in NARROW and case.chance(0.3):
+        return _blocks(case, shape, dtype)
     symmetry = case.pick([None, "symmetric", "hermitian"] if square else [None])
     period = case.pick([None, 1, 2, 3, case.between(1, m + 3)])
     if not symmetry and not period and dtype not in NARROW:
@@ -191,6 +194,17 @@ def _packed(case: Case, shape: tuple[int, int]) -> Drawn | None:
     if case.chance(0.3):  # from its own parts
         stored = A.parts()
         A = cls((stored["values"], stored[A._labels]), shape=shape, copy=case.chance(0.5), **options, **aligned(format))
+    return Drawn(A, exact, [])
+
+
+def _blocks(case: Case, shape: tuple[int, int], dtype: np.dtype) -> Drawn:
+    """Return blocks with values in 16 bits."""
+    wide = widened(dtype)
+    exact = np.where(structure(case, shape), numbers(case, shape, wide, "quarters"), 0).astype(wide)
+    case.note(f"bmsparse {dtype}")
+    A = ds.bmsparse_array(exact, dtype=dtype)
+    if case.chance(0.3):  # from its own parts
+        A = ds.bmsparse_array(A.parts(), shape=shape, copy=case.chance(0.5))
     return Drawn(A, exact, [])
 
 

@@ -134,7 +134,9 @@ def good(case: Case, format: str) -> Any:
             dense = sum((case.between(1, 9) * np.eye(m, n, k, dtype) for k in (0, 2, -1)), np.zeros((m, n), dtype))
             options["period"] = case.pick([1, 2])
     A = getattr(ds, f"{format}_array")(dense if case.chance(0.5) else sp.csr_array(dense), **options)
-    return A.astype(case.pick(NARROW)) if options and format in LABELS and case.chance(0.3) and dtype.kind == "f" else A
+    packs = bool(options) and format in LABELS
+    narrow = (packs or format == "bmsparse") and case.chance(0.3) and dtype.kind == "f"
+    return A.astype(case.pick(NARROW)) if narrow else A
 
 
 def shown(parts: list[Any]) -> str:

@@ -109,13 +109,13 @@ def test_values_stay_shared():
     assert sorted(set(A.values.get().tolist())) == [2, 5]
 
 
-@pytest.mark.parametrize("format", ["dia", "hm", "csr"])
+@pytest.mark.parametrize("format", ["dia", "hm", "bmsparse", "csr"])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "complex128"])
 def test_values_are_set_from_scalars_and_arrays(format, dtype):
     if dtype == "bfloat16":
         pytest.importorskip("ml_dtypes")
     if format == "csr" and dtype.endswith("16"):
-        pytest.skip("diagonals alone are stored in 16 bits")
+        pytest.skip("csr does not store values in 16 bits")
     A = ds.array(ds.gallery.tridiagonal(9), format, device="cuda").astype(dtype)
     filled = A.toarray() != 0
     A.values = 0.5

@@ -115,10 +115,11 @@ def test_periods_are_stored_in_full(device):
 
 
 @pytest.mark.parametrize("narrow", ["float16", "bfloat16"])
-def test_narrow_values(device, narrow):
+@pytest.mark.parametrize("format", ["hm", "bmsparse"])
+def test_narrow_values(device, format, narrow):
     dtype = narrow_dtype(narrow)
     a = band(40)
-    A = ds.hm_array(a, dtype=dtype, device=device)
+    A = getattr(ds, f"{format}_array")(a, dtype=dtype, device=device)
     a = sp.csr_array((a.data.astype(dtype).astype(float), a.indices, a.indptr), shape=a.shape)
     order = ds.reordered(A)
     check(A, a, order, B := order.apply(A))

@@ -188,6 +188,7 @@ def test_a_layout_of_ours_takes_part_as_it_is(tmp_path):
     layouts = (
         ds.sell_array(S, slice_height=4, sigma=100, row_lengths=True), ds.ellcsr_array(S, symmetry="symmetric"),
         ds.hm_array(S, symmetry="symmetric"), ds.dia_array(S, dtype="float16"), ds.hyb_array(S, width=1),
+        ds.bmsparse_array(S, dtype="float16"),
     )  # fmt: skip
     for A in layouts:
         ds.write(tmp_path / "a.npz", A)

@@ -35,7 +35,10 @@ class bmsparse_array(OwnProducts, Format):
         (blocks + 1,), where the values of each begin. Values are shared, the rest is copied.
     shape : tuple, optional
         Needed with the parts.
-    dtype, copy, device, max_bytes
+    dtype : dtype, optional
+        float32, float64, complex64 or complex128; needed for integer and bool input. float16 and bfloat16 values
+        are stored so, and widened in products.
+    copy, device, max_bytes
         As for `csr_array`.
 
     Raises
@@ -65,6 +68,7 @@ class bmsparse_array(OwnProducts, Format):
     """
 
     format = "bmsparse"
+    _narrow = True
     _structure = ("block_indptr", "block_col", "bitmap", "value_indptr")
 
     @property

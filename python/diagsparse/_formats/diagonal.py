@@ -18,7 +18,6 @@ from .._matrix.summary import Summary, diagonal_length
 from .._places import memory
 from .._places.arguments import integer
 from .._places.backend import CPU, Place
-from .._places.types import widened
 from .._show import cells, drawing
 from .._show.display import diagonals
 from .diagonal_products import DiagonalProducts
@@ -31,7 +30,7 @@ class DiagonalArray(DiagonalProducts, MadeOfDiagonals):
 
     _shares_rows: ClassVar[bool] = False  # whether two diagonals share one, so that one of them may be all zeros
     _nearest = "dia"
-    _family, _packs, _batched, _own_products, _triangles = "diagonals", True, True, True, True
+    _family, _packs, _narrow, _batched, _own_products, _triangles = "diagonals", True, True, True, True, True
 
     @classmethod
     def _empty(cls, shape: tuple[int, int], dtype: np.dtype, place: Place = CPU) -> SparseArray:
@@ -145,7 +144,7 @@ class DiagonalArray(DiagonalProducts, MadeOfDiagonals):
 
     def _alone(self, k: int) -> DiagonalArray:
         """Return diagonal `k`, if it is stored, in full and without the others."""
-        wide = self.astype(widened(self.dtype), copy=False)
+        wide = self._widened()
         return wide._laid_out(type(self), [k] if k in wide._occupied() else [], wide.dtype)
 
     def count_nonzero(self) -> int:

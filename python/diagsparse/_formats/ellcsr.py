@@ -11,7 +11,6 @@ from .._matrix.summary import Summary
 from .._places.backend import Place
 from . import short
 from .options import SYMMETRIES, count, symmetry
-from .packing import Packing
 
 _LIMITS = {"boundary": "entries", "boundary_column": "column"}  # what each of them limits
 _TOGETHER = 4  # of which widths are multiples where columns are short or one triangle leads
@@ -86,7 +85,6 @@ class ellcsr_array(short.ShortColumns):
     _options = {
         "boundary": count, "boundary_column": count, "column_bits": short.column_bits, "symmetry": symmetry,
     }  # fmt: skip
-    _packing = Packing()  # the parts say it all
 
     @property
     def ell_indices(self) -> Any:

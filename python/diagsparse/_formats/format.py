@@ -24,10 +24,16 @@ from .._places import memory
 from .._places.backend import CPU, Place
 from .._places.types import value_dtype
 from .._products.operators import Operators
+from .packing import Packing
 
 
 class Format(Constructed, Operators, Elementwise, Totals, Conversions, Views, Protocols, SparseArray):
     """A format that brings the names of its parts and a forecast; what else it may say is in `Family`."""
+
+    @property
+    def _packing(self) -> Packing:
+        """The options that a pickle and a file need besides the parts: none."""
+        return Packing()
 
     @classmethod
     def _from_parts(cls, parts: dict[str, np.ndarray], shape: tuple[int, int], *packing: Any) -> SparseArray:
@@ -62,7 +68,7 @@ class Format(Constructed, Operators, Elementwise, Totals, Conversions, Views, Pr
         cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, max_bytes: int | None
     ) -> SparseArray:
         given = {name: as_numpy(part, cls.__name__) for name, part in cls._by_name(arg).items()}
-        kept = value_dtype(given["values"].dtype, dtype, cls.__name__)
+        kept = value_dtype(given["values"].dtype, dtype, cls.__name__, narrow=cls._narrow)
         taken = given.pop("values")
         values = np.array(taken, kept, order="C") if copy else np.require(taken, kept, ["C", "A"])
         wanted = cls._told_shape(shape)
@@ -78,7 +84,7 @@ class Format(Constructed, Operators, Elementwise, Totals, Conversions, Views, Pr
     ) -> SparseArray:
         given, who, place = cls._by_name(arg), cls.__name__, devices.home(arg)
         taken = given.pop("values")
-        kept = value_dtype(owners.dtype_of(taken), dtype, who)
+        kept = value_dtype(owners.dtype_of(taken), dtype, who, narrow=cls._narrow)
         values = owners.contiguous(owners.bring(taken, kept, place, who, "a part"), kept, copy)
         wanted, structure = cls._told_shape(shape), []
         for name, part in given.items():

@@ -11,9 +11,9 @@ from .._arrays import owners
 from .._arrays.host_dense import as_numpy
 from .._matrix import construct, devices
 from .._matrix.base import SparseArray
-from .._matrix.gate import checked_shape, is_shape, refuse_entries
+from .._matrix.gate import checked_shape, is_parts, refuse_entries
 from .._places.backend import CPU, Place
-from .._places.types import is_narrow, named_dtype, value_dtype
+from .._places.types import value_dtype
 from .format import Format
 from .packing import Packed, Packing, pack
 
@@ -49,7 +49,7 @@ class MadeOfDiagonals(Packed, Format):
     ) -> SparseArray:  # fmt: skip
         """Build, and pack as the options say: the parts are packed already."""
         who = f"{cls.format}_array"
-        parts = isinstance(arg, tuple) and not is_shape(arg)
+        parts = is_parts(arg)
         given = {name: layout.pop(name) for name in cls._part_options if name in layout}
         if given and not parts:
             raise TypeError(f"{who}: {', '.join(given)} is for (values, {cls._labels}); a matrix knows it")
@@ -63,11 +63,8 @@ class MadeOfDiagonals(Packed, Format):
                 )
             make = cls._from_device_pair if devices.on_gpu(arg) else cls._from_pair
             return construct.limited(make(arg, shape, dtype, copy, packing, given), max_bytes)
-        wanted = None if dtype is None else named_dtype(dtype)
-        narrow = wanted is not None and is_narrow(wanted)
-        made = construct.build(cls, arg, shape, np.float32 if narrow else dtype, copy, max_bytes, target)
-        made = pack(made, packing, max_bytes) if layout else made
-        return made.astype(wanted, copy=False) if narrow else made
+        made = construct.build(cls, arg, shape, dtype, copy, max_bytes, target)
+        return pack(made, packing, max_bytes) if layout else made
 
     @classmethod
     def _from_parts(cls, parts: dict[str, np.ndarray], shape: tuple[int, int], *packing: Any) -> SparseArray:

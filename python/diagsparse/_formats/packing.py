@@ -86,7 +86,7 @@ class Packed:
         """
         if not self._packed:
             return self
-        wide = self.astype(np.float32) if self.dtype.itemsize == 2 else self
+        wide = self._widened()
         if not any(wide._packing):
             return wide
         s = Summary(self.shape, wide.dtype.itemsize, self.nnz, offsets=wide._occupied)

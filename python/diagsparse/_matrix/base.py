@@ -41,7 +41,7 @@ class SparseArray(Family, LinearOperator):
     _core: Any = CPU.core
     _matrix: Any  # the C++ matrix
     _op: int  # what this view does with it
-    _packed: bool = False  # of a matrix of diagonals: `unpacked` is for all but products with dense operands
+    _packed: bool = False  # in fewer places, or in 16 bits: all but products with dense operands take `unpacked`
     _format: ClassVar[str]  # the same as `format`, `_shape` and `_dtype` as their namesakes: for the paths that count
     _shape: tuple[int, int]
     _dtype: np.dtype

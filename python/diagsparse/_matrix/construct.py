@@ -12,12 +12,12 @@ from .._arrays import owners
 from .._arrays.host_dense import as_numpy
 from .._places import memory
 from .._places.backend import CPU, Place, gpu, place
-from .._places.types import value_dtype, widened
+from .._places.types import is_narrow, named_dtype, value_dtype, widened
 from . import cupy_sparse, devices
 from .base import SparseArray
 from .convert import convert, unshared
 from .from_scipy import from_scipy
-from .gate import checked_shape, is_shape
+from .gate import checked_shape, is_parts, is_shape
 from .registry import COMMON, FORMATS, by_way, format_class
 from .summary import Summary
 
@@ -32,7 +32,7 @@ def array(arg: Any, format: str | None = None, *, dtype: Any = None, device: str
         One of `diagsparse.formats()`. By default: a matrix of ours as it is; else the format with the
         fewest bytes among ``hm`` and ``csr`` (`hm` wins where the occupied diagonals are nearly full).
     dtype : dtype, optional
-        Of the values; needed for integers and bools. 16-bit floats need a `format` that stores diagonals.
+        Of the values; needed for integers and bools. 16-bit floats need a `format` that stores them.
     device : str, optional
         ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ...; by default where `arg` lies.
 
@@ -136,7 +136,9 @@ class Constructed:
         if named := isinstance(arg, Mapping) and not sp.issparse(arg):
             parts, arg, layout = arg, self._in_order(arg), self._parts_are | layout
         try:
-            made = self._made(arg, shape, dtype, copy, max_bytes, target, layout)
+            narrow = _rounded_to(type(self), arg, dtype)
+            made = self._made(arg, shape, np.float32 if narrow else dtype, copy, max_bytes, target, layout)
+            made = made.astype(narrow, copy=False) if narrow else made
         except (MemoryError, ValueError, TypeError) as error:
             raise by_way(error, self.format) from None
         if named:
@@ -167,6 +169,14 @@ class Constructed:
         return {name: value for name, value in options.items() if value is not None}
 
 
+def _rounded_to(cls: type[SparseArray], arg: Any, dtype: Any) -> np.dtype | None:
+    """Return the 16-bit type to which a matrix is rounded once it is made, None for none; parts are rounded at once."""
+    if dtype is None or not cls._narrow or is_parts(arg):
+        return None
+    wanted = named_dtype(dtype)
+    return wanted if is_narrow(wanted) else None
+
+
 def _require_derived(made: SparseArray, parts: Mapping[str, Any]) -> None:
     """Raise ValueError where parts that follow from the others do not."""
     for name in made._derived:
@@ -179,8 +189,7 @@ def _with_options(
     options: dict[str, int],
 ) -> SparseArray:  # fmt: skip
     """Build by way of csr, which is laid out as these options, which were checked, say."""
-    by_parts = isinstance(arg, tuple) and not is_shape(arg)
-    made = build(cls if by_parts else FORMATS[COMMON], arg, shape, dtype, False, max_bytes, target)
+    made = build(cls if is_parts(arg) else FORMATS[COMMON], arg, shape, dtype, False, max_bytes, target)
     csr = convert(made, COMMON, max_bytes)
     return cls._from_csr(csr, max_bytes, 0 if csr is made else csr.nbytes, **options)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._places import memory
 from .._places.backend import CPU, place
-from .._places.types import value_dtype
+from .._places.types import is_narrow, value_dtype
 from . import cupy_sparse, devices
 from .convert import convert, unshared
 from .registry import format_class
@@ -85,12 +85,31 @@ class Conversions:
         TypeError
             For a dtype that no kernel handles, and from complex to real.
         """
-        wanted = value_dtype(self.dtype, dtype, f"{self.format}_array.astype", narrow=self._packs)
+        wanted = value_dtype(self.dtype, dtype, f"{self.format}_array.astype", narrow=self._narrow)
         if wanted == self.dtype:
             return self.copy() if copy else self
         with np.errstate(all="ignore"):  # of the padding
             values = self._matrix.values.astype(wanted)
         return self._wrap(self._matrix.with_values(values), self._op)
+
+    def unpacked(self: SparseArray, *, max_bytes: int | None = None) -> SparseArray:
+        """Return this matrix with every element stored, in a type that arithmetic is done in.
+
+        Itself where that is so already; float16 and bfloat16 values become float32.
+
+        Raises
+        ------
+        MemoryError
+            With the bytes, when the result exceeds `max_bytes` or the free memory.
+        """
+        if is_narrow(self._dtype):
+            nbytes = self.nbytes + self._matrix.values.nbytes
+            memory.require(nbytes, max_bytes, f"{self.format}_array: its values in float32", place=self._place)
+        return self._widened()
+
+    def _widened(self: SparseArray) -> SparseArray:
+        """Return this matrix as it is laid out, in a type that arithmetic is done in."""
+        return self.astype(np.float32) if is_narrow(self._dtype) else self
 
     def _dense_output(self: SparseArray, order: str | None, out: np.ndarray | None) -> np.ndarray:
         """Return zeros for `toarray` to fill: `out` after its check, or a new array where it fits."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def unpacked(a: SparseArray, max_bytes: int | None = None) -> SparseArray:
     """Return `a`, unpacked where it is packed."""
-    return a.unpacked(max_bytes=max_bytes) if a._packed else a  # type: ignore[attr-defined]
+    return a.unpacked(max_bytes=max_bytes) if a._packed else a
 
 
 def convert(a: SparseArray, format: str, max_bytes: int | None = None) -> SparseArray:

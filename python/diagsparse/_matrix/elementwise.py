@@ -19,7 +19,7 @@ from scipy.sparse.linalg import LinearOperator
 from .._arrays import owners
 from .._arrays.host_dense import as_numpy
 from .._places.backend import CPU
-from .._places.types import VALUE_TYPES, is_narrow, plain_number, require_float64, sum_dtype, value_dtype, widened
+from .._places.types import VALUE_TYPES, is_narrow, plain_number, require_float64, sum_dtype, value_dtype
 from . import comparisons, construct
 from .convert import convert, unpacked
 from .registry import COMMON
@@ -61,7 +61,7 @@ class Elementwise:
     def _with(self: SparseArray, change: Callable[[Any], Any]) -> SparseArray:
         """Return this view with its stored values changed. Padding is changed with them, so nothing warns."""
         if self._packed and is_narrow(self._dtype):
-            made = self.astype(widened(self.dtype))._with(change)
+            made = self._widened()._with(change)
             return made if made.dtype.kind == "c" else made.astype(self.dtype)
         with np.errstate(all="ignore"):
             values = change(self._matrix.values)
@@ -94,7 +94,7 @@ class Elementwise:
         require_float64(power, "**", "the power")
         power = power[()] if isinstance(power, np.ndarray) else power
         plain = self.copy() if self._op & 2 else self
-        if not self._packed or self.symmetry != "hermitian" or self.dtype.kind != "c":
+        if not self._packed or self.dtype.kind != "c" or self.symmetry != "hermitian":
             return plain._with(lambda values: values**power)
         return self.unpacked()._with(lambda values: values**power)  # roots of conjugates are no conjugates
 

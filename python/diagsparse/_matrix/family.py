@@ -39,7 +39,8 @@ class Family(Forecasts):
     _two_dimensional: ClassVar[tuple[str, ...]] = ()  # the parts that have two dimensions, the values among them
     _padded = _several = False  # whether some values lie in no place, never read; whether it is several matrices in one
     _options: ClassVar[dict[str, Callable[[Any, str], Any]]] = {}  # of the layout: name, and what checks a value
-    _packs: ClassVar[bool] = False  # whether it may be packed: one triangle, one period, 16-bit values
+    _packs: ClassVar[bool] = False  # whether diagonals may be packed: one triangle, one period
+    _narrow: ClassVar[bool] = False  # whether values may be stored in 16 bits
     _batched: ClassVar[bool] = False  # whether matrices of one layout make a batch
     _by_column: ClassVar[bool] = False  # whether drawings are coloured by column
     _nearest: ClassVar[str] = COMMON  # the format of CuPy's that is most like this one
@@ -65,7 +66,7 @@ class Family(Forecasts):
     def _to_csr(self: SparseArray, max_bytes: int | None = None, held: int = 0) -> SparseArray:
         """Return this view as a csr matrix, on its device."""
         FORMATS[COMMON]._foresee(self, max_bytes, held)
-        return self._wrap(self._core.convert(self._matrix, self._op, COMMON))
+        return self._wrap(self._core.convert(self._widened()._matrix, self._op, COMMON))
 
     def _like(self: SparseArray, csr: SparseArray) -> SparseArray:
         """Return a csr matrix in this one's format and with its options."""
@@ -84,8 +85,8 @@ class Family(Forecasts):
         return options
 
     def _again(self: SparseArray, csr: SparseArray) -> SparseArray:
-        """Return this matrix, which is in csr, in its own layout."""
-        return self._laid_out_as(csr, self._kept())
+        """Return this matrix, which is in csr, in its own layout and type."""
+        return self._laid_out_as(csr, self._kept()).astype(self._dtype, copy=False)
 
     def _reordered(self: SparseArray, csr: SparseArray) -> SparseArray:
         """Return this matrix with its rows and columns in another order, which is in csr, as `_like` does.
@@ -204,7 +205,7 @@ class Family(Forecasts):
     def diagonal(self: SparseArray, k: int = 0) -> np.ndarray:
         """Return a copy of diagonal `k` (0: the main one) in NumPy, of its true length; zeros where none is stored."""
         if not self._op:
-            return self._to_csr().diagonal(k)
+            return self._to_csr().diagonal(k).astype(self._dtype, copy=False)
         k = integer(k, "diagonal: k")
         values = self._wrap(self._matrix).diagonal(-k if self._op & 1 else k)
         return values.conj() if self._op & 2 else values

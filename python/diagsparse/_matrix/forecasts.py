@@ -155,7 +155,7 @@ class Forecasts:
             common, s = FORMATS[COMMON], Summary(self.shape, widened(self.dtype).itemsize, self.nnz)
             nbytes += common._forecast(s) + self._to_csr_beside(s)
         memory.require_free(nbytes, f"{self.format}_array: its rows, which a forecast reads,", self._place)
-        return self._matrix, self._op
+        return self._widened()._matrix, self._op
 
 
 def table_of_diagonals(shape: tuple[int, int], stored: int) -> int:

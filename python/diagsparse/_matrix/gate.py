@@ -42,6 +42,11 @@ def is_shape(arg: tuple[Any, ...]) -> bool:
     return len(arg) == 2 and all(isinstance(n, Number) for n in arg)
 
 
+def is_parts(arg: Any) -> bool:
+    """Whether this is meant as the parts of a matrix: a tuple that is no shape."""
+    return isinstance(arg, tuple) and not is_shape(arg)
+
+
 def refuse_entries(arg: tuple[Any, ...], who: str) -> None:
     """Raise ValueError for entries by coordinates, as csr, csc and coo take them."""
     pair = arg[1] if len(arg) == 2 else None

@@ -117,6 +117,10 @@ class Summary:
             symmetry=lambda: "symmetric" if shape[0] == shape[1] else None,
         )  # fmt: skip
 
+    def in_items(self, itemsize: int) -> Summary:
+        """Return the same of values that take other bytes each."""
+        return Summary(self.shape, itemsize, self.stored, **self._found)
+
     def at_most(self) -> Summary:
         """Return the same with as many entries as there may be, which nobody has to count."""
         return Summary(self.shape, self.itemsize, self.stored)

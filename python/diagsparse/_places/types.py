@@ -10,7 +10,7 @@ import numpy as np
 
 VALUE_TYPES = tuple(np.dtype(t) for t in (np.float32, np.float64, np.complex64, np.complex128))
 _NAMES = "float32, float64, complex64 or complex128"
-_NARROW = ("float16", "bfloat16")  # diagonals may be stored in them; arithmetic widens them
+_NARROW = ("float16", "bfloat16")  # some formats store them; arithmetic widens them
 _LONG = (np.longdouble, np.clongdouble)
 _WIDENED = np.dtype(np.float32)
 

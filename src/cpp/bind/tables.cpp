@@ -16,7 +16,9 @@ namespace {
 // Of a format; those that multiply values of this type by their own.
 py::dict kernel_names(const std::string& format, const std::optional<std::string>& dtype) {
   py::dict out;
-  const DType stored = dtype ? dtype_from_name(*dtype) : DType::f64;
+  const std::optional<DType> found = dtype ? find_dtype(*dtype) : DType::f64;
+  if (!found) throw py::type_error("values of type " + *dtype);
+  const DType stored = *found;
   const DType wide = static_cast<int>(stored) < kValueTypes ? stored : DType::f32;  // what it is multiplied by
   const auto list = [&](const char* operation, const auto& rows, DType left) {
     py::list names;

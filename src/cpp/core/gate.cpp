@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/columns.hpp"
+#include "core/kernel_table.hpp"
 
 namespace diagsparse {
 
@@ -16,13 +17,19 @@ std::string words(Shape s) {
 
 const Layout* layout_of(const Matrix& m) { return dynamic_cast<const Layout*>(m.structure.get()); }
 
+// Whether a format stores 16-bit values: its products with vectors read them then.
+bool stores_narrow(const std::string& format) {
+  return find_matvec(format, "").typed(DType::f16, DType::f32) != nullptr;
+}
+
 void check_value_type(const Matrix& m) {
   const int type = static_cast<int>(m.dtype);
-  const bool diagonals = layout_of(m) != nullptr;
-  if (type < kValueTypes || (diagonals && type < kStoredTypes)) return;
+  if (type < kValueTypes) return;
+  const bool narrow = stores_narrow(m.format);
+  if (narrow && type < kStoredTypes) return;
   throw std::invalid_argument(who(m.format) + "values are of type " + dtype_name(m.dtype) +
                               ", expected float32, float64, complex64 or complex128" +
-                              (diagonals ? ", or float16 and bfloat16" : ""));
+                              (narrow ? ", or float16 and bfloat16" : ""));
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ struct BFloat16 {
 
 enum class DType : std::uint8_t { f32, f64, c64, c128, f16, bf16, i32, i64, u8, u16, u64 };
 constexpr int kValueTypes = 4;   // the first four: arithmetic is done in them
-constexpr int kStoredTypes = 6;  // and two that diagonals may be stored in; the others are indices and bitmaps
+constexpr int kStoredTypes = 6;  // and two that some formats store values in; the others are indices and bitmaps
 
 // What the world calls them.
 struct TypeName {

@@ -13,14 +13,14 @@ namespace {
 
 // ---- Products with vectors ------------------------------------------------------------------------------
 // Kernel "block" of y = alpha op(A) x + beta y: a row of blocks of op(A) at a time, with a sum for each of its rows;
-// threads take rows of blocks with equal work. Real blocks of one type that are not nearly empty are read row by row,
-// as vectors: of A each is multiplied by eight elements of x and added to the sums of its row, which come together at
-// the end; of a transpose it is a multiple of one element of x, and added to eight sums. The blocks of a transpose are
-// found by an index column by column, kept with A.
+// threads take rows of blocks with equal work. Real blocks that are not nearly empty are read row by row, as vectors of
+// the type of x: of A each is multiplied by eight elements of x and added to the sums of its row, which come together
+// at the end; of a transpose it is a multiple of one element of x, and added to eight sums. The blocks of a transpose
+// are found by an index column by column, kept with A.
 template <class U, class V>
 struct BlockMatvec {
   using T = Product<U, V>;
-  static constexpr bool by_rows = std::is_same_v<U, V> && kReal<U>;
+  static constexpr bool by_rows = std::is_same_v<T, V> && kReal<V>;
 
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const BlockOperand of(*m.structure, op);
@@ -73,6 +73,21 @@ struct BlockMatvec {
     }
   }
 
+  // The values of a block in the type of x: those that are stored in another one are widened to `room`. There are as
+  // many as a vector holds, or more.
+  static const V* widened(const U* values, int count, V* room) {
+    if constexpr (std::is_same_v<U, V>) {
+      return values;
+    } else {
+      constexpr int lanes = Row<V>::lanes;
+      for (int k = 0; k < count; k += lanes) {
+        const int at = std::min(k, count - lanes);
+        store(room + at, load_as<V, lanes>(values + at));
+      }
+      return room;
+    }
+  }
+
   template <bool Turned>
   static void add_vectors(const Bmsparse<U>& a, const BlockOperand& of, int64 begin, int64 end, const std::int32_t* col,
                           const V* x, int64 step, int64 width, T* sums) {
@@ -90,11 +105,12 @@ struct BlockMatvec {
             __builtin_prefetch(a.values + at);
           }
         }
-        if (std::popcount(bitmap) < (kSpreads ? kFew : 64)) {
+        const int stored = std::popcount(bitmap);
+        if (stored < (kSpreads ? kFew : 64)) {
           add_block(bitmap, a.values + a.begin[p + 1], Turned, std::false_type{}, in, step, sums);
           continue;
         }
-        alignas(64) V factors[kTile] = {};
+        alignas(64) V factors[kTile] = {}, room[kTile * kTile];
         const int64 here = std::min(kTile, width - kTile * col[e]);
         if (step == 1 && here == kTile) {
           std::copy_n(in, kTile, factors);
@@ -102,7 +118,7 @@ struct BlockMatvec {
           for (int64 k = 0; k < here; ++k) factors[k] = in[k * step];
         }
         const Row<T> all = Row<T>::at(factors);
-        each_row(bitmap, a.values + a.begin[p], [&](int r, const Row<T>& row) {
+        each_row(bitmap, widened(a.values + a.begin[p], stored, room), [&](int r, const Row<T>& row) {
 #pragma GCC unroll 4
           for (int n = 0; n < parts; ++n) {
             if constexpr (Turned) vectors[n] += row.part[n] * factors[r];
@@ -242,7 +258,8 @@ struct BlockMatmul {
 };
 
 FormatKernels make() {
-  return {{{"block", every_pair<BlockMatvec, MatvecKernel>()}}, {{"block", every_pair<BlockMatmul, MatmulKernel>()}}};
+  return {{{"block", every_stored_pair<BlockMatvec, MatvecKernel>()}},
+          {{"block", every_pair<BlockMatmul, MatmulKernel>()}}};
 }
 const RegisterKernels registered("bmsparse", kIsa, make);
 

@@ -52,7 +52,7 @@ __device__ void add_block(bool conj, const Piece<U>& block, const V* x, Step ste
     for (unsigned set = half << (24 - shift); set >= 0x1000000u;) {
       const int c = __clz(set);
       set ^= 0x80000000u >> c;
-      sum += multiply(conjugate_if(conj, load_once(value++)), load(x + step * c));
+      sum += multiply(conjugate_if(conj, arithmetic(load_once(value++))), load(x + step * c));
     }
   } else {
     const auto has = [&](int k) { return ((k < 4 ? high : low) << (8 * (k % 4) + lane) >> 31) != 0; };
@@ -66,7 +66,7 @@ __device__ void add_block(bool conj, const Piece<U>& block, const V* x, Step ste
     }
 #pragma unroll
     for (int k = 0; k < kLanes; ++k) {
-      if (has(k)) sum += multiply(conjugate_if(conj, value[k]), load(x + step * k));
+      if (has(k)) sum += multiply(conjugate_if(conj, arithmetic(value[k])), load(x + step * k));
     }
   }
 }
@@ -164,7 +164,8 @@ __global__ void __launch_bounds__(kBlock, 5)
       }
 #pragma unroll
       for (int k = 0; k < places; ++k) {
-        if (mine >> (places - 1 - k) & 1) sum += multiply(conjugate_if(a.blocks.conj, factor[k]), other[k]);
+        if (!(mine >> (places - 1 - k) & 1)) continue;
+        sum += multiply(conjugate_if(a.blocks.conj, arithmetic(factor[k])), other[k]);
       }
     }
     __syncwarp();
@@ -273,6 +274,6 @@ void prepare(const Matrix& m, Op op) { long_rows(m, BlockOperand(*m.structure, o
 
 }  // namespace
 
-MatvecRow by_rows() { return {"row", every_pair<RowsOfBlocks, MatvecKernel>(), prepare}; }
+MatvecRow by_rows() { return {"row", every_stored_pair<RowsOfBlocks, MatvecKernel>(), prepare}; }
 
 }  // namespace diagsparse::cuda::bitmaps

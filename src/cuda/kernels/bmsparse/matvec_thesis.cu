@@ -27,7 +27,8 @@ __global__ void __launch_bounds__(64 * Blocks)
     for (std::int64_t e = a.indptr[i] + lane / kLanes; e < a.indptr[i + 1]; e += Blocks) {
       const Piece<U> block = a.piece(e);
       if (!a.blocks.has(block, r, k)) continue;
-      sum += multiply(a.blocks.value(block, r, k), load(x.data + (kTile * a.col[e] + k) * x.row + c * x.col));
+      const V other = load(x.data + (kTile * a.col[e] + k) * x.row + c * x.col);
+      sum += multiply(arithmetic(a.blocks.value(block, r, k)), other);
     }
     __syncwarp();
     sum = sum_of_lanes<lanes>(sum);
@@ -50,7 +51,7 @@ struct Taken {
 
 }  // namespace
 
-MatvecRow by_base() { return {"base", every_pair<Taken<1>::Rows, MatvecKernel>()}; }
-MatvecRow by_batch() { return {"batch", every_pair<Taken<4>::Rows, MatvecKernel>()}; }
+MatvecRow by_base() { return {"base", every_stored_pair<Taken<1>::Rows, MatvecKernel>()}; }
+MatvecRow by_batch() { return {"batch", every_stored_pair<Taken<4>::Rows, MatvecKernel>()}; }
 
 }  // namespace diagsparse::cuda::bitmaps

@@ -22,7 +22,7 @@ __device__ __noinline__ Product<U, V> stored_sum(const Walked<U>& a, int64 i, in
     const Piece<U> block = a.piece(e);
     for (int k = 0; k < kLanes; ++k) {
       if (!a.blocks.has(block, r, k)) continue;
-      sum += multiply(a.blocks.value(block, r, k), load(x + (kTile * a.col[e] + k) * x_step));
+      sum += multiply(arithmetic(a.blocks.value(block, r, k)), load(x + (kTile * a.col[e] + k) * x_step));
     }
   }
   return sum;
@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(kBlock)
         }
 #pragma unroll
         for (int s = 0; s < 2; ++s) {
-          if (some[s]) sums.add(of_a[s], of_x[s]);
+          if (some[s]) sums.add(arithmetic(of_a[s]), of_x[s]);
         }
       }
     }
@@ -91,7 +91,7 @@ struct Tiles {
 }  // namespace
 
 const Typed<MatvecKernel>& by_tiles() {
-  static const Typed<MatvecKernel> typed = every_pair<Tiles, MatvecKernel>();
+  static const Typed<MatvecKernel> typed = every_stored_pair<Tiles, MatvecKernel>();
   return typed;
 }
 

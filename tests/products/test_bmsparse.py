@@ -87,10 +87,10 @@ def test_kernels_of_16_bits_survive_large_values():
 def test_stages(device):
     """The seconds of each stage, in the order that they run."""
     A = ds.bmsparse_array(blocked(5, 5, 0.5, 0.9), device=device)
-    listed = ["T1 count", "T2 gather", "T3 list", "T4 sort", "T5 reduce", "plan", "T6 multiply"]
+    listed = ["T1 count", "T2 gather", "T3 list", "T4 sort", "T5 reduce", "plan", "allocate", "T6 multiply"]
     for kernel in A.kernels("matmul"):
         C, stages = A.matmul(A, format="bmsparse", kernel=kernel, profile=True)
-        assert list(stages) == (listed if kernel in STAGED else ["candidates", "pairs", "plan", "multiply"])
+        assert list(stages) == (listed if kernel in STAGED else ["candidates", "pairs", "plan", "allocate", "multiply"])
         assert min(stages.values()) >= 0 and np.array_equal(C.toarray(), A.toarray() @ A.toarray())
 
 

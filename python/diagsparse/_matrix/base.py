@@ -263,8 +263,8 @@ def _turned(symmetry: int, op: int) -> int:
 def _converter(format: str) -> Any:
     """Return the method ``to<format>()``."""
 
-    def convert(self: SparseArray, copy: bool = False, *, max_bytes: int | None = None) -> SparseArray:
-        return self.asformat(format, copy, max_bytes=max_bytes)
+    def convert(self: SparseArray, copy: bool = False, *, max_bytes: int | None = None, **layout: Any) -> SparseArray:
+        return self.asformat(format, copy, max_bytes=max_bytes, **layout)
 
     convert.__name__ = f"to{format}"
     convert.__doc__ = f"Return this matrix as `{format}_array`; see `asformat`."
@@ -274,7 +274,9 @@ def _converter(format: str) -> Any:
 def _itself(format: str) -> Any:
     """Return the same method for the matrices that are of this format already."""
 
-    def convert(self: SparseArray, copy: bool = False, *, max_bytes: int | None = None) -> SparseArray:
+    def convert(self: SparseArray, copy: bool = False, *, max_bytes: int | None = None, **layout: Any) -> SparseArray:
+        if layout:
+            return self.asformat(format, copy, max_bytes=max_bytes, **layout)
         return self.copy() if copy else self
 
     convert.__name__ = f"to{format}"

@@ -230,7 +230,7 @@ def plot_bench(report: dict[str, Any], path: Any) -> Any:
     """Save figure 4.7 and the squares as a picture: speedups of A x over how full blocks are, and times of A A."""
     from ..plot import new_figure, save
 
-    figure = new_figure(12.0, 3.8)
+    figure = new_figure(13.0, 3.8)
     beside_csr, beside_peer, squares = figure.subplots(1, 3, width_ratios=(1, 1, 1.35))
     _plot_speedups(beside_csr, report, CSR)
     _plot_speedups(beside_peer, report, peer(report, VECTOR))
@@ -238,7 +238,8 @@ def plot_bench(report: dict[str, Any], path: Any) -> Any:
     for axes in (beside_csr, beside_peer, squares):
         axes.tick_params(which="both", labelsize=7)
         axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(fontsize=6.5, frameon=False)
+        beside = {"loc": "center left", "bbox_to_anchor": (1, 0.5)} if axes is squares else {}
+        axes.legend(fontsize=6.5, frameon=False, **beside)
     return save(figure, path)
 
 

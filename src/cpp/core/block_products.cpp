@@ -58,7 +58,7 @@ Plan plan_blocks(const Format& format, const Matrix& a, Op op_a, const Matrix& b
     }
     check_numbered(*m->structure);
   }
-  find_matmul(format.name, request.kernel);  // raises before the work
+  check_types(find_matmul(format.name, request.kernel), a.dtype, b.dtype);  // raises before the work
   Plan plan = begin_plan(a, op_a, b, op_b);
   BlocksOfProduct found = blocks_of_product({*a.structure, op_a}, {*b.structure, op_b}, request);
   check_numbered(*found.structure);

@@ -79,6 +79,8 @@ const MatmulRow& find_matmul(const std::string& format, const std::string& kerne
 const ChainRow& find_chain(const std::string& format, const std::string& kernel);
 // The same for a plan, of a product of values of types a and b; "" = what its format's table chooses.
 const MatmulRow& choose_matmul(const Plan& plan, const std::string& kernel, DType a, DType b);
+// Throws where a row does not multiply values of these types.
+void check_types(const MatmulRow& row, DType a, DType b);
 // Its function for these types.
 MatvecKernel matvec_kernel(const MatvecRow& row, DType a, DType x);
 ChainKernel chain_kernel(const ChainRow& row, DType a, DType x);

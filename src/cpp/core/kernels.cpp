@@ -61,11 +61,14 @@ const MatmulRow& choose_matmul(const Plan& plan, const std::string& kernel, DTyp
   const bool rules = kernel.empty() && table.choose_matmul;
   const std::string name = rules ? table.choose_matmul(plan, a, b) : kernel;
   const MatmulRow& row = find_row(table.matmul, name, std::string("products as ") + plan.format(), "matmul");
-  if (row.typed(a, product_dtype(a, b)) == nullptr) {
-    throw std::invalid_argument("matmul: kernel \"" + row.name + "\" does not multiply " + dtype_name(a) + " by " +
-                                dtype_name(b));
-  }
+  check_types(row, a, b);
   return row;
+}
+
+void check_types(const MatmulRow& row, DType a, DType b) {
+  if (row.typed(a, product_dtype(a, b))) return;
+  throw std::invalid_argument("matmul: kernel \"" + row.name + "\" does not multiply " + dtype_name(a) + " by " +
+                              dtype_name(b));
 }
 
 MatvecKernel matvec_kernel(const MatvecRow& row, DType a, DType x) {

@@ -13,6 +13,9 @@ void require(const StructurePtr& planned, const char* name, const Matrix& m) {
   if (m.structure == planned || planned->same_as(*m.structure)) return;
   const std::string shape = std::to_string(m.rows) + " x " + std::to_string(m.cols);
   const bool result = std::string(name) == "out";  // operands may have been given in other formats
+  if (result && m.format != planned->format) {
+    throw std::invalid_argument("plan: out is " + m.format + " " + shape + ", the plan makes " + planned->format);
+  }
   throw std::invalid_argument(std::string("plan: ") + name +
                               (result ? " is " + m.format + " " + shape + " with another structure"
                                       : ", " + shape + " and multiplied as " + m.format + ", has another structure") +

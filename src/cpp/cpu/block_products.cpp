@@ -75,15 +75,18 @@ BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& 
   request.passed("candidates");
   const Matrix pattern{found.structure, Array{}};
   const Csr<char> c = Csr<char>::of(pattern);
-  const int64 blocks = c.indptr[c.rows], tasks = std::min<int64>(c.rows, 16 * concurrent_tasks());
+  const int64 blocks = c.indptr[c.rows], work = 32 * found.products, tasks = tasks_for(work);
   const int64 wide = std::min(kWide, c.cols);
 
   // Calls f(i, places, task) for each row of blocks, with room for the places of columns, and the task that it is in.
   const auto each_row = [&](const auto& f) {
-    parallel_for(tasks, 32 * found.products, [&](int64 task) {
+    const auto before = [&](int64 i) { return c.indptr[i] + i; };
+    parallel_for(tasks, work, [&](int64 task) {
       const auto room = std::make_unique_for_overwrite<std::int32_t[]>(wide);
       const std::span<std::int32_t> places(room.get(), wide);
-      for (int64 i = c.rows * task / tasks; i < c.rows * (task + 1) / tasks; ++i) f(i, places, task);
+      const int64 first = border(c.rows, blocks + c.rows, tasks, task, before);
+      const int64 last = border(c.rows, blocks + c.rows, tasks, task + 1, before);
+      for (int64 i = first; i < last; ++i) f(i, places, task);
     });
   };
   std::vector<Bitmap> bitmap(blocks);
@@ -100,14 +103,14 @@ BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& 
   });
   std::partial_sum(pairs.begin(), pairs.end(), pairs.begin());
 
-  const auto work = std::make_shared<BlockWork>();
-  work->multiply_adds = std::accumulate(operations.begin(), operations.end(), int64{0});
-  work->pairs = Array::empty(DType::i32, {2 * pairs[blocks]});
+  const auto made = std::make_shared<BlockWork>();
+  made->multiply_adds = std::accumulate(operations.begin(), operations.end(), int64{0});
+  made->pairs = Array::empty(DType::i32, {2 * pairs[blocks]});
   each_row([&](int64 i, std::span<std::int32_t> places, int64) {
     std::vector<int64> next(pairs.begin() + c.indptr[i], pairs.begin() + c.indptr[i + 1]);
     each_pair(a.rows, b.rows, c, i, places, [&](int64 s, int64 e, int64 g) {
       if (!meet(a.bitmap(e), b.bitmap(g))) return;
-      std::int32_t* const to = work->pairs.as<std::int32_t>() + 2 * next[s - c.indptr[i]]++;
+      std::int32_t* const to = made->pairs.as<std::int32_t>() + 2 * next[s - c.indptr[i]]++;
       to[0] = a.block(e), to[1] = b.block(g);
     });
   });
@@ -118,7 +121,7 @@ BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& 
   const int64 kept = blocks - std::count(bitmap.begin(), bitmap.end(), Bitmap{0});
   Array indptr = Array::empty(DType::i64, {c.rows + 1}), col = Array::empty(DType::i32, {kept});
   Array bitmaps = Array::empty(DType::u64, {kept}), begin = Array::empty(DType::i64, {kept + 1});
-  work->indptr = Array::empty(DType::i64, {kept + 1});
+  made->indptr = Array::empty(DType::i64, {kept + 1});
   int64 at = 0, values = 0;
   for (int64 i = 0; i < c.rows; ++i) {
     indptr.as<int64>()[i] = at;
@@ -127,16 +130,16 @@ BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& 
       col.as<std::int32_t>()[at] = c.indices[s];
       bitmaps.as<Bitmap>()[at] = bitmap[s];
       begin.as<int64>()[at] = values;
-      work->indptr.as<int64>()[at] = pairs[s];
+      made->indptr.as<int64>()[at] = pairs[s];
       values += std::popcount(bitmap[s]);
       ++at;
     }
   }
   indptr.as<int64>()[c.rows] = at;
   begin.as<int64>()[kept] = values;
-  work->indptr.as<int64>()[kept] = pairs[blocks];
+  made->indptr.as<int64>()[kept] = pairs[blocks];
   return product_over(left, right, std::move(indptr), std::move(col), std::move(bitmaps), std::move(begin), values,
-                      work);
+                      made);
 }
 
 std::shared_ptr<const BlockColumns> block_columns(const Structure& structure) {

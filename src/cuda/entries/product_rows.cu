@@ -72,6 +72,7 @@ RowsOfProduct product_rows(const Matrix& left, const Matrix& right) {
   }
   inclusive_sum(indptr.as<std::int64_t>(), indptr.as<std::int64_t>(), left.rows + 1);
   const Array indices = joined(parts);
+  CUDA_CALL(cudaStreamSynchronize(stream()));  // the plan may run in any stream
   std::vector<Part> arrays{{"indices", indices}, {"indptr", indptr}};
   return {std::make_shared<const Indices>(csr.name, left.rows, right.cols, std::move(arrays), indices.size()),
           list.total()};

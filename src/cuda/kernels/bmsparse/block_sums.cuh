@@ -62,17 +62,18 @@ struct Call {
     run = ++noted->runs;
   }
 
-  // Element (r, c) of block p of C, from what is stored alone.
+  // Element (r, c) of block p of C, from what is stored alone, in double precision.
   __device__ T stored_sum(unsigned p, int r, int c) const {
-    T sum{};
+    Wide<T> sum{};
     for (std::int64_t e = pair_begin[p]; e < pair_begin[p + 1]; ++e) {
       const Piece<U> of_a = a.piece(pairs[e].x);
       const Piece<V> of_b = b.piece(pairs[e].y);
       for (int k = 0; k < kLanes; ++k) {
-        if (a.has(of_a, r, k) && b.has(of_b, k, c)) sum += multiply(a.value(of_a, r, k), b.value(of_b, k, c));
+        if (!a.has(of_a, r, k) || !b.has(of_b, k, c)) continue;
+        sum += multiply(convert<Wide<U>>(a.value(of_a, r, k)), convert<Wide<V>>(b.value(of_b, k, c)));
       }
     }
-    return sum;
+    return convert<T>(sum);
   }
 
   // Writes the lane's two sums where C stores them, or notes them; a careful pass writes only those.
@@ -96,7 +97,7 @@ struct Call {
   }
 };
 
-// Starts both passes: kernel(careful) is a kernel of `warps` blocks of C a warp.
+// Starts both passes; a warp takes `each` blocks of C at once.
 constexpr unsigned kCareful = 1024;  // blocks of threads that look after sums which are mostly none
 template <class C, class Kernel>
 void start_both(const C& call, Kernel plain, Kernel careful, int each = 1) {

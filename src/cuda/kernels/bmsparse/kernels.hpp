@@ -5,7 +5,7 @@
 
 namespace diagsparse::cuda::bitmaps {
 
-MatvecRow by_rows();                    // "row": groups of eight threads take rows of blocks
+MatvecRow by_rows();                    // "row": half warps, or groups of eight threads, take rows of blocks
 const Typed<MatvecKernel>& by_tiles();  // what it does with several columns
 MatvecRow by_base();                    // those of the thesis
 MatvecRow by_batch();

@@ -75,6 +75,7 @@ __global__ void __launch_bounds__(kBlock, pass == Pass::careful || is_complex<Pr
   const auto blocks = static_cast<unsigned>(call.blocks);
   for (unsigned p = blockIdx.x * kWarps + threadIdx.x / 32; p < blocks; p += gridDim.x * kWarps) {
     sum_block<pass, S>(p, call);
+    __syncwarp();
   }
 }
 

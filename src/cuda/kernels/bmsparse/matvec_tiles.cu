@@ -17,15 +17,17 @@ namespace {
 // Element (r, c) of the tile of y, from what is stored alone.
 template <class U, class V>
 __device__ __noinline__ Product<U, V> stored_sum(const Walked<U>& a, int64 i, int r, const V* x, int64 x_step) {
-  Product<U, V> sum{};
+  Wide<Product<U, V>> sum{};
   for (std::int64_t e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
     const Piece<U> block = a.piece(e);
     for (int k = 0; k < kLanes; ++k) {
       if (!a.blocks.has(block, r, k)) continue;
-      sum += multiply(arithmetic(a.blocks.value(block, r, k)), load(x + (kTile * a.col[e] + k) * x_step));
+      const auto value = arithmetic(a.blocks.value(block, r, k));
+      const V other = load(x + (kTile * a.col[e] + k) * x_step);
+      sum += multiply(convert<Wide<std::decay_t<decltype(value)>>>(value), convert<Wide<V>>(other));
     }
   }
-  return sum;
+  return convert<Product<U, V>>(sum);
 }
 
 template <class U, class V>

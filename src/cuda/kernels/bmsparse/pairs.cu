@@ -5,6 +5,8 @@
 // rows are long, the shorter one of A's row and B's column is walked, and partners are looked for in A's row. The first
 // pass counts pairs and finds the elements that they reach; the second one, once it is known where each block's pairs
 // and values begin, writes them. Candidates that no pair reaches are left out.
+#include <optional>
+
 #include "core/plan.hpp"
 #include "device/bisection.cuh"
 #include "entries/sorted_keys.cuh"
@@ -150,26 +152,36 @@ __global__ void __launch_bounds__(kBlock) point_kept(const Candidates c, const s
   indptr[i] = c.indptr[i] > 0 ? sums[c.indptr[i] - 1] : 0;
 }
 
-__global__ void __launch_bounds__(kBlock)
-    count_searches(const Rows a, const Candidates c, unsigned long long* searches) {
-  const int64 i = thread_index();
+// Adds up how many blocks are walked for the candidates of a row; a block of threads takes a row.
+__global__ void __launch_bounds__(kUnion)
+    count_searches(const __grid_constant__ Search search, const Candidates c, unsigned long long* searches) {
+  const int64 i = blockIdx.x, begin = c.indptr[i], end = c.indptr[i + 1];
   unsigned long long mine = 0;
-  if (i < c.rows) mine = (c.indptr[i + 1] - c.indptr[i]) * (a.indptr[i + 1] - a.indptr[i]);
+  if (!search.long_rows) {
+    if (threadIdx.x == 0) mine = (end - begin) * (search.a.indptr[i + 1] - search.a.indptr[i]);
+  } else {
+    for (int64 s = begin + threadIdx.x; s < end; s += kUnion) {
+      const auto walk = search.walk(i, c.col[s]);
+      mine += walk.end - walk.begin;
+    }
+  }
   for (int step = 16; step > 0; step /= 2) mine += __shfl_down_sync(kAllLanes, mine, step);
   if (threadIdx.x % 32 == 0 && mine > 0) atomicAdd(searches, mine);
 }
 
-// How many there are, where every block of A's row is looked for.
-int64 searches(const Rows& a, const Candidates& c) {
+int64 searches(const Search& search, const Candidates& c) {
   const Array count = Array::zeros(DType::u64, {1});
-  launch("count searches", count_searches, blocks(c.rows), dim3(kBlock), a, c, count.as<unsigned long long>());
+  launch("count searches", count_searches, dim3(static_cast<unsigned>(c.rows)), dim3(kUnion), search, c,
+         count.as<unsigned long long>());
   return download(count.as<const std::int64_t>(), 1)[0];
 }
 
 Totals totals_of(const std::int64_t* sums, int64 count) {
   if (count == 0) return {};
   std::int64_t last[kCounted];
-  CUDA_CALL(cudaMemcpy2DAsync(last, 8, sums + count - 1, 8 * count, 8, kCounted, cudaMemcpyDeviceToHost, stream()));
+  for (int what = 0; what < kCounted; ++what) {
+    CUDA_CALL(cudaMemcpyAsync(last + what, sums + (what + 1) * count - 1, 8, cudaMemcpyDeviceToHost, stream()));
+  }
   CUDA_CALL(cudaStreamSynchronize(stream()));
   return {last[0], last[1] - last[0], last[2] - last[1], last[3] - last[2]};
 }
@@ -191,13 +203,19 @@ BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& 
   request.passed("candidates");
   const Candidates c{left.rows, found.structure->stored(), found.structure->at("indptr").as<std::int64_t>(),
                      found.structure->at("indices").as<std::int32_t>()};
-  const int64 needed = searches(Rows(left), c);
-  if (needed > kInVain * found.products) return blocks_by_tasks(left, right, TaskList::adaptive, request);
-  const bool long_rows = needed > kLong * c.count;
-  // The columns of op(B) are the rows of its transpose; their blocks are turned as B's are.
-  const BlockOperand columns(right.structure, {long_rows ? !right.op.transposed : right.op.transposed, false});
-  Search search{Rows(left), Rows(right), Rows(columns), long_rows};
-  search.by_column.turn = right.op.transposed;
+  Search search{Rows(left), Rows(right), Rows(right), false};
+  int64 needed = searches(search, c);
+  std::optional<BlockOperand> columns;
+  if (needed > kLong * c.count) {
+    // The columns of op(B) are the rows of its transpose; their blocks are turned as B's are.
+    search.by_column = Rows(columns.emplace(right.structure, Op{!right.op.transposed, false}));
+    search.by_column.turn = right.op.transposed;
+    search.long_rows = true;
+    needed = searches(search, c);
+  }
+  if (needed > kInVain * found.products && kBytesOfTask * found.products < memory(current_device()).free / 2) {
+    return blocks_by_tasks(left, right, TaskList::adaptive, request);
+  }
   const Scratch<Bitmap> bitmap(c.count);
   const Scratch<std::int64_t> counts(kCounted * c.count);
   const dim3 grid(static_cast<unsigned>(c.rows));

@@ -14,8 +14,8 @@
 //   "adaptive"   (n, m)           the latter, but for rows of very many tasks the former
 //
 // All sorts are stable: the pairs of a block of C stay in order of j. Tasks of which no bits meet are left out in T5,
-// and with them blocks of C that nothing reaches. The list takes 32 bytes a task for a while. The default plans
-// without a list (pairs.cu).
+// and with them blocks of C that nothing reaches. The list takes 48 bytes a task while it is sorted. The default plans
+// without a list, but for hubs (pairs.cu).
 #include "device/bisection.cuh"
 #include "entries/sorted_keys.cuh"
 #include "kernels/bmsparse/blocks.cuh"

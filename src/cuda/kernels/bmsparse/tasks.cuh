@@ -7,6 +7,8 @@ namespace diagsparse::cuda::bitmaps {
 
 enum class TaskList { none, triples, numbers, segments, adaptive };
 
+constexpr int64 kBytesOfTask = 48;  // while it is sorted
+
 // The list that a kernel of this name is planned with; none: it has no such list.
 TaskList task_list_of(const std::string& kernel);
 

@@ -73,6 +73,7 @@ __global__ void __launch_bounds__(kBlock) sum_naive(const __grid_constant__ Call
   Tiles& tiles = all[threadIdx.x / 32];
   const int lane = threadIdx.x % 32, row = lane / 4, col = 2 * (lane % 4);
   for (int e = lane; e < kTileSide * kStride; e += 32) tiles.a[e] = tiles.b[e] = __half(0.0f);
+  __syncwarp();
   const Places<float> a_places(call.a, row, col, 0, 1), b_places(call.b, row, col, 0, 1);
   const auto blocks = static_cast<unsigned>(call.blocks);
   for (unsigned p = blockIdx.x * kWarps + threadIdx.x / 32; p < blocks; p += gridDim.x * kWarps) {
@@ -136,6 +137,7 @@ __global__ void __launch_bounds__(kBlock) sum_two(const __grid_constant__ Call32
       }
     }
     for (unsigned v = 0; v < here; ++v) call.end<careful>(first + v, v == 0 ? sums[0] : sums[1]);
+    __syncwarp();
   }
 }
 

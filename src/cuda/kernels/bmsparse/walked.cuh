@@ -5,7 +5,7 @@
 
 namespace diagsparse::cuda::bitmaps {
 
-constexpr int64 kLong = 128;  // blocks of a row that one block of threads takes
+constexpr int64 kLong = 128;  // blocks of a row: one with more is left to a block of threads
 
 // op(A), row by row of blocks.
 template <class T>

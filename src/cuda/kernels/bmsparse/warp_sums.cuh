@@ -6,6 +6,10 @@
 
 namespace diagsparse::cuda::bitmaps {
 
+// The type of double precision that values of T are widened to.
+template <class T>
+using Wide = std::conditional_t<is_complex<T>, Complex<double>, double>;
+
 // c += a b on an 8 x 4, a 4 x 8 and an 8 x 8 tile spread over a warp.
 __device__ inline void multiply_tile(double (&c)[2], double a, double b) {
   asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"

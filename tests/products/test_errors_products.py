@@ -205,6 +205,8 @@ def test_what_is_wrong_with_a_product_is_told_of_the_operands_that_were_given(fo
         plan(B, A)
     with raises(TypeError, f"plan: B is int, expected a {format}_array"):
         plan(A, 5)
+    with raises(TypeError, "plan: B is SciPy's csr_array", f'ds.array(B, "{format}")'):
+        plan(A, sp.csr_array(EYE))
     with raises(ValueError, "plan: A, 4 x 4 and multiplied as ", "has another structure", "make a new plan"):
         plan(make(format, np.eye(4, k=-1) + np.eye(4)), A)
     with raises(TypeError, f"plan: out is int, expected a {plan.format}_array"):

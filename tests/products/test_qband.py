@@ -82,6 +82,16 @@ def test_a_large_rest_multiplies_as_csr():
         assert np.array_equal((B.T @ A.T).toarray(), expected.T)
 
 
+def test_scaled_rows_and_columns_keep_the_bands(device):
+    """So a plan takes them."""
+    a = sp.csr_array(sp.eye_array(60) + sp.eye_array(60, k=3) + sp.random_array((60, 60), density=0.03, rng=0))
+    A, scale = ds.qband_array(a, offsets=[0], device=device), np.arange(1.0, 61)
+    plan = ds.plan_matmul(A, A, format="qband")
+    for scaled, exact in ((A * scale, a * scale), (A / scale, a / scale), (A * scale[:, None], a * scale[:, None])):
+        assert scaled.offsets.tolist() == [0]
+        np.testing.assert_allclose(plan(scaled, A).toarray(), (sp.csr_array(exact) @ a).toarray(), rtol=1e-14)
+
+
 def test_the_rule_follows_what_lies_beside_the_bands():
     """Of a plan that is kept csr pays from fewer products beside the bands on than of one product."""
     a = ds.qband_array(ds.gallery.quasi_band(400, 5.0, 82.0, seed=0))

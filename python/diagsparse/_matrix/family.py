@@ -250,11 +250,11 @@ class Family(Forecasts):
 
     def _scaled_by(self: SparseArray, dense: Any) -> SparseArray:
         """Return the element-wise product with a dense array that broadcasts."""
-        return self._like(self._to_csr()._scaled_by(dense))
+        return self._laid_out_as(self._to_csr()._scaled_by(dense), self._kept())
 
     def _divided_by(self: SparseArray, dense: Any) -> SparseArray:
         """Return this matrix, which is no view, over a dense array that broadcasts; zeros stay zeros."""
-        return self._like(self._to_csr()._divided_by(dense))
+        return self._laid_out_as(self._to_csr()._divided_by(dense), self._kept())
 
     def _total(self: SparseArray) -> Any:
         """Return the sum of all elements."""

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from .._arrays import streams
 from .._matrix.base import SparseArray
@@ -272,8 +273,10 @@ def _same_structure(x: SparseArray, y: SparseArray) -> bool:
 def _like(given: Any, planned: SparseArray, name: str, trans: str, origin: SparseArray) -> SparseArray:
     """Return op(given) if it can stand in for `planned`, which a user's `origin` became for the kernel."""
     if not isinstance(given, SparseArray):
-        kind = f"{type(given).__module__.partition('._')[0]}.{type(given).__name__}"
-        raise TypeError(f"plan: {name} is {kind}, expected diagsparse.{origin.format}_array")
+        kind, hint = type(given).__name__, ""
+        if sp.issparse(given):
+            kind, hint = f"SciPy's {kind}", f'; ds.array({name}, "{origin.format}") makes one'
+        raise TypeError(f"plan: {name} is {kind}, expected a {origin.format}_array{hint}")
     together("plan", planned, given, ("the plan", name))
     made = planned._as_factor(OPERATIONS[trans](unpacked(given)), planned, origin._packed)
     if made.format != planned.format or made._op != planned._op or made.shape != planned.shape:

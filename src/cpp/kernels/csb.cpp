@@ -40,6 +40,7 @@ struct Turned {
     const int64 size = a.blocks.size, low = first / size, high = (last + size - 1) / size;
     const int64 top = transposed ? 0 : low, bottom = transposed ? a.blocks.down : high;
     const int64 left = transposed ? low : 0, right = transposed ? high : a.blocks.across;
+    if (left == right) return;  // 2^30 rows of no blocks take long to walk
     for (int64 r = top; r < bottom; ++r) {
       checkpoint();
       const int64* const start = a.indptr + r * a.blocks.across;

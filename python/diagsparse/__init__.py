@@ -8,6 +8,7 @@ from ._formats import __all__ as _classes
 from ._matrix.base import issparse
 from ._matrix.construct import array
 from ._matrix.registry import formats
+from ._matrix.reordering import reordered
 from ._places.backend import (
     CudaError,
     CudaUnavailable,
@@ -26,7 +27,6 @@ from ._show.config import show_config
 from ._version import __version__ as __version__
 from .compare import compare
 from .io import read, write
-from .structure import reordered
 
 _logging.getLogger("diagsparse").addHandler(_logging.NullHandler())
 

@@ -1,0 +1,159 @@
+"""Orders of rows and columns in which a matrix occupies fewer 8 x 8 blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+from .base import SparseArray
+from .convert import convert
+from .registry import COMMON, FORMATS
+from .summary import BLOCK
+
+
+def require_matrix(A: Any, who: str) -> None:
+    """Raise for what is no sparse matrix."""
+    if not isinstance(A, SparseArray) and not sparse.issparse(A):
+        raise TypeError(f"{who}: A is a {type(A).__name__}, expected a SciPy sparse array or one of ours")
+    if A.ndim != 2:
+        raise ValueError(f"{who}: A has {A.ndim} dimensions, expected 2")
+
+
+def as_csr(A: Any, who: str) -> tuple[SparseArray, np.dtype[Any]]:
+    """Return A in csr, on the device where it is, and the type of its values as they were given."""
+    require_matrix(A, who)
+    if isinstance(A, SparseArray):
+        return convert(A, COMMON), A.dtype
+    held = np.result_type(A.dtype, np.float32)
+    held = {"g": np.dtype(np.float64), "G": np.dtype(np.complex128)}.get(held.char, held)  # long doubles
+    return FORMATS[COMMON](A.astype(held, copy=False)), A.dtype
+
+
+@dataclass(frozen=True, eq=False)
+class Reordering:
+    """An order p of the rows and columns of a square matrix, and its 8 x 8 blocks before and after: of `reordered`."""
+
+    permutation: NDArray[np.int64]  # (n,): row i of the reordered matrix is row permutation[i] of A
+    before: int  # occupied 8 x 8 blocks of A
+    after: int  # those of the reordered matrix: fewer, or as many where the order is that of A
+
+    def apply(self, A: Any) -> Any:
+        """Return ``A[p][:, p]``, where p is the permutation, in A's own format and on its device.
+
+        Parameters
+        ----------
+        A : SciPy sparse array or matrix, of any dtype; or SparseArray, shape (n, n)
+            The matrix that the order was found for, or another one whose rows stand for the same: one with new values,
+            or the mass matrix beside a stiffness matrix.
+
+        Returns
+        -------
+        SciPy sparse array or matrix, or SparseArray
+            Of A's class and dtype, with values of its own.  Stored zeros are kept, but for those of diagonals, which
+            are stored anew.  One triangle stays one triangle; diagonals with a period are stored in full.
+
+        Raises
+        ------
+        TypeError
+            If A is neither a SciPy sparse object nor a SparseArray.
+        ValueError
+            If A is not n x n.
+        MemoryError
+            With the bytes, where the result does not fit: diagonals become many where the blocks become few.
+
+        Notes
+        -----
+        Takes O(nnz log nnz) time, and a few times the bytes of A in csr.  A matrix on a GPU goes by way of the host.
+        """
+        require_matrix(A, "apply")
+        p = self.permutation
+        if A.shape != (len(p), len(p)):
+            raise ValueError(f"apply: A is {A.shape[0]} x {A.shape[1]}, expected {len(p)} x {len(p)}")
+        if not isinstance(A, SparseArray):
+            return type(A)(A.tocsr()[p][:, p])
+        csr = FORMATS[COMMON](convert(A, COMMON).to("cpu").to_scipy()[p][:, p])
+        return A._reordered(csr.to(A.device)).astype(A.dtype, copy=False)  # type: ignore[attr-defined]
+
+
+def reordered(A: Any) -> Reordering:
+    """Find an order of rows and columns in which a square matrix occupies fewer 8 x 8 blocks.
+
+    This is the reverse Cuthill-McKee order of the pattern of A + A.T where the exact count of blocks falls, else the
+    order that A has.  `bmsparse_array` stores these blocks.
+
+    Parameters
+    ----------
+    A : SciPy sparse array or matrix, of any dtype; or SparseArray, on any device; shape (n, n)
+        Explicit zeros count as entries; those in a format by diagonals do not.
+
+    Returns
+    -------
+    Reordering
+        ``permutation``, int64 of shape (n,), and the blocks ``before`` and ``after``; ``apply(A)`` is the reordered
+        matrix.
+
+    Raises
+    ------
+    TypeError
+        If A is neither a SciPy sparse object nor a SparseArray.
+    ValueError
+        If A is not square, not 2-D, or has 2^31 rows.
+
+    Notes
+    -----
+    Takes O(nnz log nnz) time, on the host.  Only the pattern is reordered.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import diagsparse as ds
+    >>> rng = np.random.default_rng(0)
+    >>> shuffled = rng.permutation(1000)
+    >>> A = ds.bmsparse_array(ds.gallery.banded(1000, 4, 4, seed=0).tocsr()[shuffled][:, shuffled])
+    >>> order = ds.reordered(A)
+    >>> order.before, order.after
+    (6321, 373)
+
+    A product with the reordered matrix takes x in the new order, and gives y in it.  So does a solver with b and x:
+
+    >>> p, B = order.permutation, order.apply(A)
+    >>> x, y = rng.random(1000), np.empty(1000)
+    >>> y[p] = B @ x[p]
+    >>> np.allclose(y, A @ x)
+    True
+    """
+    matrix, _ = as_csr(A, "reordered")
+    m, n = matrix.shape
+    if m != n:
+        raise ValueError(f"reordered: A is {m} x {n}, expected a square matrix")
+    entries, before = matrix.to("cpu").to_scipy(), matrix._summary().blocks()
+    order = cuthill_mckee(entries)
+    after = count_blocks(*places_in(entries, order))
+    return Reordering(order, before, after) if after < before else Reordering(np.arange(n), before, before)
+
+
+def cuthill_mckee(csr: Any) -> NDArray[np.int64]:
+    """Return the reverse Cuthill-McKee order of the pattern of a square matrix and its transpose together."""
+    if csr.nnz == 0:
+        return np.arange(csr.shape[0])
+    pattern = sparse.csr_array((np.ones(csr.nnz, np.int8), csr.indices, csr.indptr), shape=csr.shape)
+    order: NDArray[np.int64] = reverse_cuthill_mckee(pattern).astype(np.int64)
+    return order
+
+
+def places_in(csr: Any, order: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the row and the column of every entry where row and column order[i] become row and column i."""
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return np.repeat(place, np.diff(csr.indptr)), place[csr.indices]
+
+
+def count_blocks(rows: NDArray[np.int64], columns: NDArray[np.int64]) -> int:
+    """Count the 8 x 8 blocks that entries at these places occupy."""
+    across = int(columns.max(initial=0)) // BLOCK + 1
+    return len(np.unique(rows // BLOCK * across + columns // BLOCK))

@@ -67,8 +67,16 @@ const MatmulRow& choose_matmul(const Plan& plan, const std::string& kernel, DTyp
 
 void check_types(const MatmulRow& row, DType a, DType b) {
   if (row.typed(a, product_dtype(a, b))) return;
+  std::string expected;
+  for (int left = 0; left < kStoredTypes; ++left) {
+    for (int right = 0; right < kValueTypes; ++right) {
+      if (!row.typed.at[left][right]) continue;
+      expected += std::string(expected.empty() ? "" : ", ") + dtype_name(static_cast<DType>(left)) + " by " +
+                  dtype_name(static_cast<DType>(right));
+    }
+  }
   throw std::invalid_argument("matmul: kernel \"" + row.name + "\" does not multiply " + dtype_name(a) + " by " +
-                              dtype_name(b));
+                              dtype_name(b) + ", expected " + expected);
 }
 
 MatvecKernel matvec_kernel(const MatvecRow& row, DType a, DType x) {

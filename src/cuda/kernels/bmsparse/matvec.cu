@@ -7,7 +7,7 @@
 // block, whose values it reads one after another, or, of a transpose, a column of the block as it is stored, so that a
 // group reads values that lie side by side. One such team takes a row of blocks, or several share it where rows are
 // few: each takes every second block, or every fourth. What comes next of A is asked for before a block is summed. The
-// sums of a row are added in an order that the matrix alone decides: the same bits on every run. Rows with very many
+// sums of a row are added in an order that follows from the matrix and the shape of x: the same bits on every run. Rows with very many
 // blocks are left to a second launch, in which a block of threads takes a row. The blocks of a transpose are found by
 // an index of them column by column, kept with A: 8 bytes a block and a column of blocks.
 //

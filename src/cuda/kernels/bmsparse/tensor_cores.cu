@@ -3,15 +3,15 @@
 // "bf16", and "tc_naive", "tc_2blk" and "tc_2tsk" of the thesis, in float16.
 //
 //   "tc_naive"  a warp takes a block of C; a task is a quarter of a tile, put together in shared memory
-//   "tc_2blk"   a warp takes two blocks of C, and a task of each: the two quarters on the diagonal; so do "fp16",
-//   "bf16" "tc_2tsk"   a warp takes two blocks of C, and two tasks of each: all quarters
+//   "tc_2blk"   a warp takes two blocks of C, and a task of each: the two quarters on the diagonal
+//   "tc_2tsk"   a warp takes two blocks of C, and two tasks of each: all quarters
 //
 //      A           B           C                A            B            C
 //    | A1  .  |  | B1  .  |  | C1  . |        | A1 A1' |  | B1  B2  |  | C1 ... |
 //    | .   A2 |  | .   B2 |  | .  C2 |        | A2 A2' |  | B1' B2' |  | ... C2 |
 //
-// The latter two read fragments from where the values lie. A sum that overflows is made again in float32
-// (block_sums.cuh).
+// "fp16" and "bf16" multiply as "tc_2blk" does. All but "tc_naive" read fragments from where the values lie. A sum that
+// overflows is made again in float32 (block_sums.cuh).
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <mma.h>

@@ -209,6 +209,8 @@ def products():
     yield "dense row times dense column", of_lengths([900] + [2] * 900, 901), of_lengths([3] * 901, 1500)
     yield "thin", of_lengths([600, 0, 599], 600), sp.csr_array(vector(600, np.float64)[:, None])
     yield "wide", of_lengths([20, 0, 1, 400], 500), of_lengths([120] * 500, 5000)
+    yield "long rows of A", of_lengths([3000, 1025, 7, 2600], 3000), of_lengths([2, 0, 1] * 1000, 60)
+    yield "long rows of both", of_lengths([2000, 1, 1500], 2000), of_lengths([9] * 1999 + [3001], 4000)
     yield "band", *[sp.csr_array(ds.gallery.banded(700, 9, 9, seed=0))] * 2
     yield "empty", sp.csr_array((30, 40)), of_lengths([3] * 40, 20)
 

@@ -16,8 +16,8 @@ from .own_products import OwnProducts
 
 # Entries a block from which products are made of blocks: on the CPU or not, by a plan that is kept or not. On a GPU, of
 # few blocks, one product is made of blocks from less on.
-_ENOUGH = {(True, False): 12, (True, True): 24, (False, False): 7, (False, True): 19}
-_ENOUGH_OF_FEW, _FEW = 3, 100_000
+_ENOUGH = {(True, False): 12, (True, True): 24, (False, False): 8.5, (False, True): 19}
+_ENOUGH_OF_FEW, _FEW = 3, 70_000
 
 _OF_BLOCK = 20  # bytes: column, bitmap, and where its values begin
 

@@ -10,11 +10,17 @@ using namespace columns_of_product;
 
 namespace {
 
-constexpr int kWide = 4096;        // words that a block marks at once
-constexpr int kBlockOfRow = 128;   // its threads
-constexpr int kLargeBlock = 1024;  // those of a row with many products
-constexpr int kHuge = 48 << 10;    // words that it marks at once, where the device has as much memory
-constexpr int kLongOfB = 256;      // entries of a row of B, which all threads of a team mark
+constexpr int kBlockOfRow = 128;   // threads of a block that marks a row
+constexpr int kLargeBlock = 1024;  // of a large one
+constexpr int kLongOfB = 32;       // entries of a row of B for each lane, from which on it waits for all threads
+
+template <int Threads>
+struct Waiting {
+  static constexpr int kMost = Threads > 32 ? Threads : 1;
+
+  int count;
+  std::int64_t begin[kMost], end[kMost];
+};
 
 // The threads that take a row together, a warp or a block, and the words that they mark at once.
 template <int Threads>
@@ -24,48 +30,61 @@ struct Team {
   unsigned* bits;
   int* of_warp;
   int most;  // words
+  Waiting<Threads>* waiting;
 
   __device__ static int thread() { return static_cast<int>(threadIdx.x) % Threads; }
-  __device__ static int64 row() { return static_cast<int64>(blockIdx.x) * kTeams + threadIdx.x / Threads; }
-  __device__ static bool takes(const Range& range) {
-    return kind_of(range) == (Threads == 32 ? Kind::narrow : Threads == kBlockOfRow ? Kind::wide : Kind::heavy);
-  }
+  __device__ static int64 number() { return static_cast<int64>(blockIdx.x) * kTeams + threadIdx.x / Threads; }
   __device__ static void meet() {
     if constexpr (Threads == 32) __syncwarp();
     else __syncthreads();
   }
 
-  // Marks the columns of row i from `first` on; returns how many words there are. A group takes a row of B, and all
-  // threads together a long one.
+  // Marks the columns of row i from `first` on; returns how many words there are.
   __device__ int mark(const Csr<float>& a, const Csr<float>& b, int64 i, Range range, int64 first) {
     const int words = static_cast<int>(min(static_cast<int64>(most), (range.high - first) / 32 + 1));
     for (int w = thread(); w < words; w += Threads) bits[w] = 0;
+    if (Threads > 32 && thread() == 0) waiting->count = 0;
     meet();
     const int window = 32 * most;
     const bool whole = range.high - static_cast<int64>(range.low) < window;
     const auto mark_row = [&](int64 begin, int64 end, int from, int each) {
+      constexpr int ahead = 4;
       if (!whole) begin = bisect(begin, end, [&](int64 f) { return b.indices[f] < first; });
-      for (int64 f = begin + from; f < end; f += each) {
-        const int64 at = b.indices[f] - first;
-        if (at >= window) break;
-        atomicOr(&bits[at / 32], 1u << at % 32);
+      for (int64 f = begin + from; f < end; f += ahead * each) {
+        int64 at[ahead];
+#pragma unroll
+        for (int u = 0; u < ahead; ++u) at[u] = f + u * each < end ? b.indices[f + u * each] - first : window;
+#pragma unroll
+        for (int u = 0; u < ahead; ++u) {
+          if (at[u] < window) atomicOr(&bits[at[u] / 32], 1u << at[u] % 32);
+        }
+        if (at[0] >= window) break;
       }
     };
+    // Some lanes take an entry of A, one where there are many. A row of B that is too long for them waits for all.
     const int64 last = a.indptr[i + 1];
-    bool any_long = false;
-    for (int64 e = a.indptr[i] + thread() / kGroup; e < last; e += Threads / kGroup) {
-      const int64 begin = b.indptr[a.indices[e]], end = b.indptr[a.indices[e] + 1];
-      if (end - begin > kLongOfB) any_long = true;
-      else mark_row(begin, end, thread() % kGroup, kGroup);
-    }
-    any_long = Threads == 32 ? __any_sync(kAllLanes, any_long) : __syncthreads_or(any_long);
-    for (int64 e = any_long ? a.indptr[i] : last; e < last; e += 32) {
-      const int lane = thread() % 32;
-      int64 begin = 0, end = 0;
-      if (e + lane < last) begin = b.indptr[a.indices[e + lane]], end = b.indptr[a.indices[e + lane] + 1];
-      for (unsigned left = __ballot_sync(kAllLanes, end - begin > kLongOfB); left != 0; left &= left - 1) {
-        const int from = __ffs(left) - 1;
-        mark_row(__shfl_sync(kAllLanes, begin, from), __shfl_sync(kAllLanes, end, from), thread(), Threads);
+    const int lanes = Threads > 32 && last - a.indptr[i] > 4 * Threads ? 1 : kGroup, lane = thread() % lanes;
+    for (int64 chunk = a.indptr[i]; chunk < last; chunk += Threads) {
+      const int64 stop = min(last, chunk + Threads);
+      bool waits = false;
+      for (int64 e = chunk + thread() / lanes; e < stop; e += Threads / lanes) {
+        const int64 begin = b.indptr[a.indices[e]], end = b.indptr[a.indices[e] + 1];
+        if (Threads == 32 || end - begin <= kLongOfB * lanes) {
+          mark_row(begin, end, lane, lanes);
+        } else {
+          waits = true;
+          if (lane == 0) {
+            const int at = atomicAdd(&waiting->count, 1);
+            waiting->begin[at] = begin, waiting->end[at] = end;
+          }
+        }
+      }
+      if constexpr (Threads > 32) {
+        if (!__syncthreads_or(waits)) continue;
+        for (int w = 0; w < waiting->count; ++w) mark_row(waiting->begin[w], waiting->end[w], thread(), Threads);
+        __syncthreads();
+        if (thread() == 0) waiting->count = 0;
+        __syncthreads();
       }
     }
     meet();
@@ -98,18 +117,19 @@ struct Team {
   }
 };
 
-// Counts the columns of each row (col: null), or writes them.
+// Counts the columns of each row of a list (col: null), or writes them.
 template <int Threads>
 __global__ void __launch_bounds__(Team<Threads>::kBlockSize)
-    take_rows(const Csr<float> a, const Csr<float> b, const Range* ranges, int most, std::int64_t* counts,
-              std::int32_t* col) {
+    take_rows(const Csr<float> a, const Csr<float> b, const std::int32_t* list, int64 listed, const Range* ranges,
+              int most, std::int64_t* counts, std::int32_t* col) {
   using T = Team<Threads>;
   extern __shared__ unsigned all_bits[];
   __shared__ int of_warps[T::kBlockSize / 32];
   const int which = threadIdx.x / Threads;
-  T team{all_bits + which * most, of_warps + which * (Threads / 32), most};
-  const int64 i = T::row();
-  if (i >= a.rows || !T::takes(ranges[i])) return;
+  __shared__ Waiting<Threads> waiting;
+  T team{all_bits + which * most, of_warps + which * (Threads / 32), most, &waiting};
+  if (T::number() >= listed) return;
+  const int64 i = list[T::number()];
   const Range range = ranges[i];
   int64 to = col ? counts[i] : 0;
   for (int64 first = range.low; first <= range.high; first += 32 * most) {
@@ -132,47 +152,58 @@ __global__ void __launch_bounds__(Team<Threads>::kBlockSize)
 }  // namespace
 
 MarkedRows::MarkedRows(const Csr<float>& a, const Csr<float>& b)
-    : a_(a), b_(b), ranges_(Array::empty(DType::i32, {3 * a.rows})), few_(Array::empty(DType::i64, {a.rows})) {
-  const Array totals = Array::zeros(DType::u64, {kTotals});
-  launch("find ranges", find_ranges, blocks(kGroup * a.rows), dim3(kBlock), a, b, ranges_.as<Range>(),
-         few_.as<std::int64_t>(), totals.as<unsigned long long>());
-  const std::vector<std::int64_t> found = download(totals.as<const std::int64_t>(), kTotals);
-  reach_ = {found[0], found[1], found[2], found[3], found[4], found[5]};
+    : a_(a), b_(b), ranges_(Array::empty(DType::i32, {3 * a.rows})) {
+  const Scratch<Totals> totals(1);
+  CUDA_CALL(cudaMemsetAsync(totals.get(), 0, sizeof(Totals), stream()));
+  launch("find ranges", find_ranges, blocks(kGroup * a.rows), dim3(kBlock), a, b, ranges_.as<Range>(), totals.get());
+  const Totals found = download(static_cast<const Totals*>(totals.get()), 1)[0];
+  words_ = static_cast<std::int64_t>(found.words), products_ = static_cast<std::int64_t>(found.products);
+  for (int k = 0; k < kKinds; ++k) ends_[k] = (k > 0 ? ends_[k - 1] : 0) + static_cast<std::int64_t>(found.rows[k]);
 }
 
 RowsOfProduct MarkedRows::rows() {
   Array indptr = Array::zeros(DType::i64, {a_.rows + 1});
   auto* const counts = indptr.as<std::int64_t>();
   const auto* const ranges = ranges_.as<const Range>();
-  const std::int64_t sorted_rows = reach_.tiny + reach_.few;
+  const auto end_of = [&](Kind kind) { return ends_[static_cast<int>(kind)]; };
+  const std::int64_t listed = ends_[kKinds - 1], sorted_rows = end_of(Kind::block_sorts);
+  const Scratch<std::int32_t> list(listed);
+  const Scratch<std::int64_t> ends(sorted_rows);  // of the products of each row that is sorted
+  const Scratch<int> taken(kKinds);
+  CUDA_CALL(cudaMemsetAsync(taken.get(), 0, kKinds * sizeof(int), stream()));
+  OfKinds begin{};
+  for (int k = 1; k < kKinds; ++k) begin.of[k] = static_cast<int>(ends_[k - 1]);
+  launch("list rows", list_rows, blocks(a_.rows), dim3(kBlock), a_.rows, ranges, begin, taken.get(), list.get(),
+         ends.get());
+  const Scratch<std::int32_t> sorted(sorted_rows > 0 ? inclusive_sum(ends.get(), ends.get(), sorted_rows) : 0);
+  const auto sort = [&](auto kernel, int64 first, int64 last, int lanes) {
+    launch("sort rows", kernel, blocks(lanes * (last - first)), dim3(kBlock), a_, b_, list.get(), first, last,
+           ends.get(), counts, sorted.get());
+  };
+  sort(sort_rows<16>, 0, end_of(Kind::half_warp_sorts), 16);
+  sort(sort_rows<32>, end_of(Kind::half_warp_sorts), end_of(Kind::warp_sorts), 32);
+  launch("sort rows", sort_rows_by_blocks, dim3(static_cast<unsigned>(sorted_rows - end_of(Kind::warp_sorts))),
+         dim3(kSortBlock), a_, b_, ranges, list.get(), end_of(Kind::warp_sorts), ends.get(), counts, sorted.get());
   const auto take = [&](std::int32_t* col) {
-    const auto start = [&](auto kernel, std::int64_t rows, int threads, int teams, int most) {
-      const dim3 grid(static_cast<unsigned>(rows > 0 ? ceil_div(a_.rows, teams) : 0));
-      launch_shared("take rows", kernel, grid, dim3(threads * teams), 4 * most * teams, a_, b_, ranges, most, counts,
-                    col);
+    const auto start = [&](auto kernel, Kind kind, int threads, int teams, int most) {
+      const int64 first = ends_[static_cast<int>(kind) - 1], rows = end_of(kind) - first;
+      launch_shared("take rows", kernel, dim3(static_cast<unsigned>(ceil_div(rows, teams))), dim3(threads * teams),
+                    4 * most * teams, a_, b_, list.get() + first, rows, ranges, most, counts, col);
     };
-    start(take_rows<32>, a_.rows - sorted_rows - reach_.wide - reach_.heavy, 32, kBlock / 32, kNarrow);
-    start(take_rows<kBlockOfRow>, reach_.wide, kBlockOfRow, 1, kWide);
-    start(take_rows<kLargeBlock>, reach_.heavy, kLargeBlock, 1,
-          std::min(kHuge, limits<take_rows<kLargeBlock>>().shared / 4));
+    start(take_rows<kLargeBlock>, Kind::large_block_marks, kLargeBlock, 1,
+          std::min(kLargeBlockMarks, limits<take_rows<kLargeBlock>>().shared / 4));
+    start(take_rows<kBlockOfRow>, Kind::block_marks, kBlockOfRow, 1, kBlockMarks);
+    start(take_rows<32>, Kind::warp_marks, 32, kBlock / 32, kWarpMarks);
   };
-  auto* const ends = few_.as<std::int64_t>();
-  const Scratch<std::int32_t> sorted(sorted_rows > 0 ? inclusive_sum(ends, ends, a_.rows) : 0);
-  const auto sort = [&](auto kernel, std::int64_t rows, int lanes) {
-    launch("sort rows", kernel, blocks(rows > 0 ? lanes * a_.rows : 0), dim3(kBlock), a_, b_, ranges, ends, counts,
-           sorted.get());
-  };
-  sort(sort_rows<16>, reach_.tiny, 16);
-  sort(sort_rows<32>, reach_.few, 32);
   take(nullptr);
   Array col = Array::empty(DType::i32, {inclusive_sum(counts, counts, a_.rows + 1)});
   take(col.as<std::int32_t>());
-  launch("copy sorted", copy_sorted, blocks(sorted_rows > 0 ? kGroup * a_.rows : 0), dim3(kBlock), a_.rows, ranges,
-         ends, sorted.get(), counts, col.as<std::int32_t>());
+  launch("copy sorted", copy_sorted, blocks(kGroup * sorted_rows), dim3(kBlock), list.get(), sorted_rows, ends.get(),
+         sorted.get(), counts, col.as<std::int32_t>());
   CUDA_CALL(cudaStreamSynchronize(stream()));  // the plan may run in any stream
   const int64 count = col.size();
   std::vector<Part> arrays{{"indices", std::move(col)}, {"indptr", std::move(indptr)}};
-  return {std::make_shared<const Indices>(csr.name, a_.rows, b_.cols, std::move(arrays), count), reach_.products};
+  return {std::make_shared<const Indices>(csr.name, a_.rows, b_.cols, std::move(arrays), count), products_};
 }
 
 }  // namespace diagsparse::cuda

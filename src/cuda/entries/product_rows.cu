@@ -52,7 +52,7 @@ using namespace cuda;
 
 RowsOfProduct product_rows(const Matrix& left, const Matrix& right) {
   MarkedRows marked(Csr<float>::of(left), Csr<float>::of(right));
-  if (marked.reach().pays()) return marked.rows();
+  if (marked.pays()) return marked.rows();
   const ProductList list(*left.structure, *right.structure);
   Array indptr = Array::zeros(DType::i64, {left.rows + 1});
   auto* in_row = reinterpret_cast<unsigned long long*>(indptr.as<std::int64_t>() + 1);

@@ -7,12 +7,17 @@
 namespace diagsparse::cuda::columns_of_product {
 
 constexpr unsigned kAllLanes = 0xffffffffu;
-constexpr int kGroup = 8;          // threads that take an entry of A: many rows of B are short
-constexpr int kNarrow = 64;        // words that a warp marks at once; rows with more are a block's
-constexpr int kTiny = 32;          // products of a row that half a warp sorts
-constexpr int kFew = 256;          // of one that a warp sorts
-constexpr int kMany = 1 << 13;     // of a row that a large block marks
+constexpr int kGroup = 8;          // threads that look at a row together: many are short
 constexpr int kManyEntries = 512;  // of a row of A, which all threads of a block look at
+
+// How the columns of a row are found: its products' are sorted, by half a warp, a warp or a block of threads; or bits
+// are marked, by a warp, a block or a large block.
+enum class Kind { half_warp_sorts, warp_sorts, block_sorts, warp_marks, block_marks, large_block_marks, none };
+constexpr int kKinds = static_cast<int>(Kind::none);
+constexpr int kHalfWarpSorts = 64, kWarpSorts = 256, kBlockSorts = 2048;  // products at most
+constexpr int kWarpMarks = 64, kBlockMarks = 4096;                        // words of 32 columns at most
+constexpr int kLargeBlockMarks = 48 << 10;  // at once, where the device has as much memory
+constexpr int kMany = 1 << 13;              // products of a row that a large block marks
 
 // What a row reaches: its first column and its last one, which is less where it has none; and its products, kMany if
 // more.
@@ -21,16 +26,31 @@ struct Range {
 
   __device__ int64 words() const { return high < low ? 0 : (high - static_cast<int64>(low)) / 32 + 1; }
 };
-enum class Kind { narrow, tiny, few, wide, heavy };
-__device__ inline bool is_sorted(Kind kind) { return kind == Kind::tiny || kind == Kind::few; }
-__device__ inline Kind kind_of(const Range& range) {
-  if (range.products >= kMany) return Kind::heavy;
-  if (range.words() <= kNarrow) return Kind::narrow;
-  return range.products <= kTiny ? Kind::tiny : range.products <= kFew ? Kind::few : Kind::wide;
-}
 
-constexpr int kTotals =
-    6;  // the numbers of Reach (marked_rows.cuh): words, products, and rows of each kind but the narrow ones
+__device__ inline Kind kind_of(const Range& range) {
+  if (range.products == 0) return Kind::none;
+  if (range.products >= kMany) return Kind::large_block_marks;
+  if (range.products <= kHalfWarpSorts) return Kind::half_warp_sorts;
+  const int64 words = range.words();
+  if (words <= kWarpMarks) return Kind::warp_marks;
+  if (range.products <= kWarpSorts) return Kind::warp_sorts;
+  if (range.products <= kBlockSorts && words > 2 * range.products) return Kind::block_sorts;
+  return words <= kBlockMarks ? Kind::block_marks : Kind::large_block_marks;
+}
+__device__ inline bool is_sorted(Kind kind) { return kind <= Kind::block_sorts; }
+
+// What all rows take, together.
+struct Totals {
+  unsigned long long words, products;  // of rows that blocks mark; of all
+  unsigned long long rows[kKinds];
+};
+
+// Adds up over a warp what its lanes have; lane 0 adds it to `to`.
+__device__ inline void add_up(unsigned long long value, unsigned long long* to) {
+  if (__ballot_sync(kAllLanes, value != 0) == 0) return;
+  for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(kAllLanes, value, step);
+  if (threadIdx.x % 32 == 0) atomicAdd(to, value);
+}
 
 // What is found of a row, and of all rows of a block of threads.
 struct Found {
@@ -49,25 +69,27 @@ struct Found {
   }
 };
 
-// A group takes a row, and all threads together a row of many entries. few: the products of rows that are sorted.
+// A group takes a row, and all threads together a row of many entries.
 __global__ void __launch_bounds__(kBlock)
-    find_ranges(const Csr<float> a, const Csr<float> b, Range* ranges, std::int64_t* few, unsigned long long* totals) {
+    find_ranges(const Csr<float> a, const Csr<float> b, Range* ranges, Totals* totals) {
   constexpr int rows = kBlock / kGroup;
-  __shared__ unsigned long long of_block[kTotals];
+  __shared__ Totals of_block;
   __shared__ int long_rows[rows], long_count;
   __shared__ Found together;
-  if (threadIdx.x < kTotals) of_block[threadIdx.x] = 0;
-  if (threadIdx.x == 0) long_count = 0;
+  if (threadIdx.x == 0) of_block = Totals{}, long_count = 0;
   __syncthreads();
-  const auto end = [&](int64 i, const Found& found) {
-    const Range range{found.low, found.high,
-                      static_cast<int>(min(found.products, static_cast<unsigned long long>(kMany)))};
-    ranges[i] = range;
-    const Kind kind = kind_of(range);
-    few[i] = is_sorted(kind) ? range.products : 0;
-    atomicAdd(&of_block[1], found.products);
-    if (kind != Kind::narrow) atomicAdd(&of_block[1 + static_cast<int>(kind)], 1ull);
-    if (kind >= Kind::wide) atomicAdd(&of_block[0], static_cast<unsigned long long>(range.words()));
+  // One lane of a row has what was found, all lanes of a warp call. A row of many entries is a large block's.
+  const auto end = [&](int64 i, const Found& found, bool mine, unsigned long long many) {
+    const auto products = min(max(found.products, many), static_cast<unsigned long long>(kMany));
+    const Range range{found.low, found.high, found.products > 0 ? static_cast<int>(products) : 0};
+    const Kind kind = mine ? kind_of(range) : Kind::none;
+    if (mine) ranges[i] = range;
+    add_up(mine ? found.products : 0, &of_block.products);
+    add_up(kind == Kind::block_marks || kind == Kind::large_block_marks ? range.words() : 0, &of_block.words);
+    for (int k = 0; k < kKinds; ++k) {
+      const unsigned these = __ballot_sync(kAllLanes, kind == static_cast<Kind>(k));
+      if (these != 0 && threadIdx.x % 32 == 0) atomicAdd(&of_block.rows[k], __popc(these));
+    }
   };
   const int64 i = thread_index() / kGroup;
   const int lane = threadIdx.x % kGroup;
@@ -81,7 +103,7 @@ __global__ void __launch_bounds__(kBlock)
     found.products += __shfl_xor_sync(kAllLanes, found.products, step);
   }
   if (lane == 0 && is_long) long_rows[atomicAdd(&long_count, 1)] = static_cast<int>(threadIdx.x) / kGroup;
-  else if (lane == 0 && i < a.rows) end(i, found);
+  end(i, found, lane == 0 && i < a.rows && !is_long, 0);
   __syncthreads();
   for (int r = 0; r < long_count; ++r) {
     const int64 row = static_cast<int64>(blockIdx.x) * rows + long_rows[r];
@@ -93,10 +115,54 @@ __global__ void __launch_bounds__(kBlock)
     atomicMax(&together.high, mine.high);
     atomicAdd(&together.products, mine.products);
     __syncthreads();
-    if (threadIdx.x == 0) end(row, together);
+    if (threadIdx.x < 32) end(row, together, threadIdx.x == 0, kMany);
     __syncthreads();
   }
-  if (threadIdx.x < kTotals && of_block[threadIdx.x] > 0) atomicAdd(totals + threadIdx.x, of_block[threadIdx.x]);
+  constexpr int count = sizeof(Totals) / sizeof(unsigned long long);
+  const auto* const mine = reinterpret_cast<const unsigned long long*>(&of_block);
+  if (threadIdx.x < count && mine[threadIdx.x] > 0) {
+    atomicAdd(reinterpret_cast<unsigned long long*>(totals) + threadIdx.x, mine[threadIdx.x]);
+  }
+}
+
+// A number for each kind.
+struct OfKinds {
+  int of[kKinds];
+};
+
+// Lists the rows, kind by kind; those of a kind begin at begin.of[kind]. A block's rows stay in order; which block's
+// come first is left to chance, and shows nowhere. taken: those listed so far; products: of each listed row that is
+// sorted.
+__global__ void __launch_bounds__(kBlock)
+    list_rows(int64 rows, const Range* ranges, const __grid_constant__ OfKinds begin, int* taken, std::int32_t* list,
+              std::int64_t* products) {
+  constexpr int warps = kBlock / 32;
+  __shared__ int of_warp[kKinds][warps], first[kKinds];
+  const int64 i = thread_index();
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const Range range = i < rows ? ranges[i] : Range{0, -1, 0};
+  const Kind kind = kind_of(range);
+  unsigned with_me = 0;  // the lanes of this kind
+  for (int k = 0; k < kKinds; ++k) {
+    const unsigned these = __ballot_sync(kAllLanes, kind == static_cast<Kind>(k));
+    if (kind == static_cast<Kind>(k)) with_me = these;
+    if (lane == 0) of_warp[k][warp] = __popc(these);
+  }
+  __syncthreads();
+  if (threadIdx.x < kKinds) {
+    int sum = 0;
+    for (int& count : of_warp[threadIdx.x]) {
+      const int before = sum;
+      sum += count, count = before;
+    }
+    first[threadIdx.x] = begin.of[threadIdx.x] + (sum > 0 ? atomicAdd(&taken[threadIdx.x], sum) : 0);
+  }
+  __syncthreads();
+  if (kind == Kind::none) return;
+  const int k = static_cast<int>(kind);
+  const int64 at = static_cast<int64>(first[k]) + of_warp[k][warp] + __popc(with_me & ((1u << lane) - 1));
+  list[at] = static_cast<std::int32_t>(i);
+  if (is_sorted(kind)) products[at] = range.products;
 }
 
 }  // namespace diagsparse::cuda::columns_of_product

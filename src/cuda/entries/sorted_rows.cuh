@@ -1,6 +1,9 @@
 // The columns of rows of A B that have few products, sorted in registers.
 #pragma once
 
+#include <cub/block/block_radix_sort.cuh>
+#include <cub/block/block_scan.cuh>
+
 #include "entries/row_ranges.cuh"
 
 namespace diagsparse::cuda::columns_of_product {
@@ -8,14 +11,13 @@ namespace diagsparse::cuda::columns_of_product {
 // The lanes that sort a row together, half a warp or a warp.
 template <int Lanes>
 struct Sorter {
-  static constexpr int kMost = Lanes == 32 ? kFew : kTiny;  // products
+  static constexpr int kMost = Lanes == 32 ? kWarpSorts : kHalfWarpSorts;  // products
 
   int lane;
   unsigned mask;  // of the lanes in their warp
 
   __device__ Sorter() : lane(threadIdx.x % Lanes), mask(Lanes == 32 ? kAllLanes : 0xffffu << (threadIdx.x % 32 & 16)) {}
 
-  __device__ static bool takes(const Range& range) { return kind_of(range) == (Lanes == 32 ? Kind::few : Kind::tiny); }
   template <class T>
   __device__ T from(T v, int other) const {
     return __shfl_sync(mask, v, other, Lanes);
@@ -69,34 +71,35 @@ struct Sorter {
   }
   __device__ int take_distinct(const int* list, int products, std::int32_t* col) const {
     if (products <= Lanes) return take_distinct<1>(list, products, col);
-    if (products <= 2 * Lanes || Lanes < 32) return take_distinct<2>(list, products, col);
-    if (products <= 4 * Lanes) return take_distinct<4>(list, products, col);
+    if (products <= 2 * Lanes) return take_distinct<2>(list, products, col);
+    if (products <= 4 * Lanes || Lanes < 32) return take_distinct<4>(list, products, col);
     return take_distinct<8>(list, products, col);
   }
 };
 
-// Rows of few products: the lanes put their columns side by side, sort them and take each once, into room for all
-// products of the row, which ends at ends[i].
+// Rows of few products, those from `first` to `last` in the list: the lanes put their columns side by side, sort them
+// and take each once, into room for all products of the row, which ends at ends[p].
 template <int Lanes>
-__global__ void __launch_bounds__(kBlock)
-    sort_rows(const Csr<float> a, const Csr<float> b, const Range* ranges, const std::int64_t* ends,
-              std::int64_t* counts, std::int32_t* sorted) {
+__global__ void __launch_bounds__(kBlock, 6)
+    sort_rows(const Csr<float> a, const Csr<float> b, const std::int32_t* rows, int64 first, int64 last,
+              const std::int64_t* ends, std::int64_t* counts, std::int32_t* sorted) {
   using S = Sorter<Lanes>;
-  __shared__ int lists[kBlock / Lanes][S::kMost];
+  __shared__ int lists[kBlock / Lanes][S::kMost + Lanes % 32];  // those of a warp in banks of their own
   const S lanes;
   int* const list = lists[threadIdx.x / Lanes];
   const int lane = lanes.lane, group = lane / kGroup;
-  const int64 i = thread_index() / Lanes;
-  if (i >= a.rows || !S::takes(ranges[i])) return;
-  const int products = ranges[i].products;
+  const int64 p = first + thread_index() / Lanes;
+  if (p >= last) return;
+  const int64 i = rows[p], from_here = p == 0 ? 0 : ends[p - 1], stop = a.indptr[i + 1];
+  const int products = static_cast<int>(ends[p] - from_here);
   int filled = 0;
-  for (int64 first = a.indptr[i]; first < a.indptr[i + 1]; first += Lanes) {
-    const int here = static_cast<int>(min(static_cast<int64>(Lanes), a.indptr[i + 1] - first));
+  for (int64 entry = a.indptr[i]; entry < stop; entry += Lanes) {
+    const int here = static_cast<int>(min(static_cast<int64>(Lanes), stop - entry));
     // Each lane: where a row of B begins, its length, and how many products come before it.
     int64 begin = 0;
     int length = 0;
     if (lane < here) {
-      const int64 k = a.indices[first + lane];
+      const int64 k = a.indices[entry + lane];
       begin = b.indptr[k];
       length = static_cast<int>(b.indptr[k + 1] - begin);
     }
@@ -115,18 +118,112 @@ __global__ void __launch_bounds__(kBlock)
     filled += all;
   }
   __syncwarp(lanes.mask);
-  const int count = lanes.take_distinct(list, products, sorted + (ends[i] - products));
+  const int count = lanes.take_distinct(list, products, sorted + from_here);
   if (lane == 0) counts[i + 1] = count;
+}
+
+// The same by a block of threads (radix sort).
+constexpr int kSortBlock = 128;
+
+struct BlockSorter {
+  using Scan = cub::BlockScan<int, kSortBlock>;
+  template <int Items>
+  using Sort = cub::BlockRadixSort<unsigned, kSortBlock, Items>;
+  union Shared {
+    struct {
+      int list[kBlockSorts], length[kSortBlock], before[kSortBlock];
+      std::int64_t begin[kSortBlock];
+    } gathered;
+    typename Sort<4>::TempStorage of_4;
+    typename Sort<8>::TempStorage of_8;
+    typename Sort<16>::TempStorage of_16;
+    struct {
+      Scan::TempStorage scan;
+      unsigned last[kSortBlock];
+    } taken;
+  };
+
+  Shared& shared;
+  int low, span;  // columns
+
+  __device__ unsigned column(int p, int products) const {
+    return p < products ? static_cast<unsigned>(shared.gathered.list[p] - low) : ~0u;  // behind every column
+  }
+
+  // Writes the distinct columns of the list in order; returns how many there are.
+  template <int Items>
+  __device__ int take_distinct(int products, typename Sort<Items>::TempStorage& storage, std::int32_t* col) {
+    const int t = static_cast<int>(threadIdx.x);
+    unsigned x[Items];
+#pragma unroll
+    for (int r = 0; r < Items; ++r) x[r] = column(r * kSortBlock + t, products);
+    __syncthreads();
+    Sort<Items>(storage).Sort(x, 0, 32 - __clz(span + 1));  // all ones is more than span
+    __syncthreads();
+    shared.taken.last[t] = x[Items - 1];
+    __syncthreads();
+    const auto takes = [&](int r) {
+      const unsigned before = r > 0 ? x[r > 0 ? r - 1 : 0] : t > 0 ? shared.taken.last[t - 1] : ~0u;
+      return x[r] != ~0u && x[r] != before;
+    };
+    int mine = 0, at, total;
+#pragma unroll
+    for (int r = 0; r < Items; ++r) mine += takes(r);
+    Scan(shared.taken.scan).ExclusiveSum(mine, at, total);
+#pragma unroll
+    for (int r = 0; r < Items; ++r) {
+      if (takes(r)) col[at++] = static_cast<std::int32_t>(x[r]) + low;
+    }
+    return total;
+  }
+};
+
+__global__ void __launch_bounds__(kSortBlock)
+    sort_rows_by_blocks(const Csr<float> a, const Csr<float> b, const Range* ranges, const std::int32_t* rows,
+                        int64 first, const std::int64_t* ends, std::int64_t* counts, std::int32_t* sorted) {
+  __shared__ BlockSorter::Shared shared;
+  __shared__ BlockSorter::Scan::TempStorage scan;
+  const int t = static_cast<int>(threadIdx.x);
+  const int64 p = first + blockIdx.x, i = rows[p], from_here = p == 0 ? 0 : ends[p - 1], stop = a.indptr[i + 1];
+  const int products = static_cast<int>(ends[p] - from_here);
+  auto& gathered = shared.gathered;
+  int filled = 0;
+  for (int64 entry = a.indptr[i]; entry < stop; entry += kSortBlock) {
+    const int here = static_cast<int>(min(static_cast<int64>(kSortBlock), stop - entry));
+    int64 begin = 0;
+    int length = 0, before, all;
+    if (t < here) {
+      const int64 k = a.indices[entry + t];
+      begin = b.indptr[k];
+      length = static_cast<int>(b.indptr[k + 1] - begin);
+    }
+    BlockSorter::Scan(scan).ExclusiveSum(length, before, all);
+    gathered.begin[t] = begin, gathered.length[t] = length, gathered.before[t] = filled + before;
+    __syncthreads();
+    for (int e = t / kGroup; e < here; e += kSortBlock / kGroup) {
+      for (int f = t % kGroup; f < gathered.length[e]; f += kGroup) {
+        gathered.list[gathered.before[e] + f] = b.indices[gathered.begin[e] + f];
+      }
+    }
+    filled += all;
+    __syncthreads();
+  }
+  BlockSorter sorter{shared, ranges[i].low, ranges[i].high - ranges[i].low};
+  std::int32_t* const col = sorted + from_here;
+  const int count = products <= 4 * kSortBlock   ? sorter.take_distinct<4>(products, shared.of_4, col)
+                    : products <= 8 * kSortBlock ? sorter.take_distinct<8>(products, shared.of_8, col)
+                                                 : sorter.take_distinct<16>(products, shared.of_16, col);
+  if (t == 0) counts[i + 1] = count;
 }
 
 // A group writes them where they belong.
 __global__ void __launch_bounds__(kBlock)
-    copy_sorted(int64 rows, const Range* ranges, const std::int64_t* ends, const std::int32_t* sorted,
+    copy_sorted(const std::int32_t* rows, int64 count_of_rows, const std::int64_t* ends, const std::int32_t* sorted,
                 const std::int64_t* counts, std::int32_t* col) {
-  const int64 i = thread_index() / kGroup;
-  if (i >= rows || !is_sorted(kind_of(ranges[i]))) return;
-  const std::int32_t* const from = sorted + (ends[i] - ranges[i].products);
-  const int64 to = counts[i], count = counts[i + 1] - to;
+  const int64 p = thread_index() / kGroup;
+  if (p >= count_of_rows) return;
+  const std::int32_t* const from = sorted + (p == 0 ? 0 : ends[p - 1]);
+  const int64 i = rows[p], to = counts[i], count = counts[i + 1] - to;
   for (int t = threadIdx.x % kGroup; t < count; t += kGroup) col[to + t] = from[t];
 }
 

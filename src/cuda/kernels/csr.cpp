@@ -7,13 +7,18 @@
 namespace diagsparse::cuda {
 
 // A plan that will run many times lists its terms, where the lists leave half of the memory; else "hash" needs none.
-// Both add up in the same order, so the choice changes no bit.
+// Nor does one that runs once, but where "hash" looks at the entries of a few very long rows of A again and again. Both
+// add up in the same order, so the choice changes no bit.
 static const char* choose(const Plan& plan, DType, DType) {
-  if (!plan.repeated || !rows::can_list_terms(plan)) return "hash";
-  // H200, double precision: two terms an entry 0.48 against 0.76 ms, 16 of them (40 M) 0.33 against 0.41 ms, (190
-  // M) 1.39 against 0.90 ms, 21 (340 M) 2.9 against 1.25 ms.
+  if (!rows::can_list_terms(plan)) return "hash";
   const int64 products = plan.work->operations();
-  if (products > 100'000'000 && products > 12 * plan.c->stored()) return "hash";
+  if (plan.repeated) {
+    // H200, double precision: two terms an entry 0.48 against 0.76 ms, 16 of them (40 M) 0.33 against 0.41 ms, (190
+    // M) 1.39 against 0.90 ms, 21 (340 M) 2.9 against 1.25 ms.
+    if (products > 100'000'000 && products > 12 * plan.c->stored()) return "hash";
+  } else if (products < 1'000'000 || rows::hash_walks(plan) < 3 * products) {
+    return "hash";
+  }
   return rows::terms_nbytes(plan) <= memory(plan.device).free / 2 ? "terms" : "hash";
 }
 

@@ -36,6 +36,9 @@ MatmulRow multiply_by_warp();   // "warp_per_row": a warp takes a row
 MatmulRow multiply_by_row();    // "row": a thread takes a row
 MatmulRow multiply_by_one();    // "sequential": one thread takes all rows
 
+// How many entries of A "hash" looks at: those of a row once for each stretch of its row of C.
+int64 hash_walks(const Plan& plan);
+
 // What "terms" keeps with a plan, and whether its numbers, of 32 bits, reach.
 int64 terms_nbytes(const Plan& plan);
 bool can_list_terms(const Plan& plan);

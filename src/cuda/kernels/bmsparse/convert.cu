@@ -67,33 +67,56 @@ __global__ void __launch_bounds__(kBlock)
   if (e < count) gathered[e] = values[places[e]];
 }
 
-// ---- To rows: a group takes a row of blocks, a thread one of its rows ---------------------------------
+// ---- To rows: a warp takes a row of blocks, four blocks at once, and a lane one row of a block -----------
+struct RowOfBlock {
+  int64 begin, end;  // the row's blocks
+  int64 row;         // of the matrix
+  int r, q;          // of the block, and which one of four
+
+  __device__ explicit RowOfBlock(const int64* indptr) {
+    const int64 i = thread_index() / 32;
+    begin = indptr[i], end = indptr[i + 1];
+    r = static_cast<int>(threadIdx.x % kTile), q = static_cast<int>(threadIdx.x % 32 / kTile);
+    row = i * kTile + r;
+  }
+};
+
 __global__ void __launch_bounds__(kBlock) count_rows(const Bmsparse<char> a, std::int64_t* in_row) {
-  const int64 row = thread_index();
-  if (row >= a.rows) return;
-  int64 count = 0;
-  const int r = static_cast<int>(row % kTile);
-  for (int64 p = a.indptr[row / kTile]; p < a.indptr[row / kTile + 1]; ++p) count += __popc(row_bits(a.bitmap[p], r));
-  in_row[row] = count;
+  if (thread_index() >= 32 * tiles_along(a.rows)) return;
+  const RowOfBlock mine(a.indptr);
+  int count = 0;
+  for (int64 p = mine.begin + mine.q; p < mine.end; p += 4) count += __popc(row_bits(a.bitmap[p], mine.r));
+  count += __shfl_xor_sync(~0u, count, kTile);
+  count += __shfl_xor_sync(~0u, count, 2 * kTile);
+  if (mine.q == 0 && mine.row < a.rows) in_row[mine.row] = count;
 }
 
 template <class T>
 __global__ void __launch_bounds__(kBlock)
     write_rows(const Bmsparse<T> a, const std::int64_t* indptr, std::int32_t* indices, T* values) {
-  const int64 row = thread_index();
-  if (row >= a.rows) return;
-  const int r = static_cast<int>(row % kTile);
-  int64 to = indptr[row];
-  for (int64 p = a.indptr[row / kTile]; p < a.indptr[row / kTile + 1]; ++p) {
-    const Bitmap bitmap = a.bitmap[p];
-    unsigned set = row_bits(bitmap, r);
-    int64 from = a.begin[p] + __popcll(up_to(bitmap, static_cast<int>(kTile) * r)) - (set >> 7);
-    for (; set != 0; ++from, ++to) {
-      const int c = __clz(set) - 24;
-      indices[to] = static_cast<std::int32_t>(kTile * a.col[p] + c);
-      values[to] = a.values[from];
-      set &= ~(0x80u >> c);
+  if (thread_index() >= 32 * tiles_along(a.rows)) return;
+  const RowOfBlock mine(a.indptr);
+  int64 to = mine.row < a.rows ? indptr[mine.row] : 0;
+  for (int64 base = mine.begin; base < mine.end; base += 4) {
+    const int64 p = base + mine.q;
+    const Bitmap bitmap = p < mine.end ? a.bitmap[p] : 0;
+    unsigned set = row_bits(bitmap, mine.r);
+    const int count = __popc(set);
+    int end = count;  // with those of the blocks before
+    for (int step = 1; step < 4; step *= 2) {
+      const int below = __shfl_up_sync(~0u, end, step * kTile);
+      if (mine.q >= step) end += below;
     }
+    if (set != 0) {
+      int64 from = a.begin[p] + __popcll(up_to(bitmap, static_cast<int>(kTile) * mine.r)) - (set >> 7);
+      for (int64 at = to + end - count; set != 0; ++from, ++at) {
+        const int c = __clz(set) - 24;
+        indices[at] = static_cast<std::int32_t>(kTile * a.col[p] + c);
+        values[at] = a.values[from];
+        set &= ~(0x80u >> c);
+      }
+    }
+    to += __shfl_sync(~0u, end, 3 * kTile + mine.r);
   }
 }
 
@@ -167,13 +190,13 @@ Matrix rows_from_blocks(const Matrix& m) {
   Array indptr = Array::zeros(DType::i64, {m.rows + 1}), indices = Array::empty(DType::i32, {count});
   Array values = Array::empty(m.dtype, {count});
   auto* const pointers = indptr.as<std::int64_t>();
-  launch("count rows", count_rows, cuda::blocks(m.rows), dim3(kBlock), Bmsparse<char>::over(*m.structure, nullptr),
-         pointers + 1);
+  launch("count rows", count_rows, cuda::blocks(32 * tiles_along(m.rows)), dim3(kBlock),
+         Bmsparse<char>::over(*m.structure, nullptr), pointers + 1);
   inclusive_sum(pointers, pointers, m.rows + 1);
   with_value_type(m.dtype, [&](auto zero) {
     using T = decltype(zero);
-    launch("write rows", write_rows<T>, cuda::blocks(m.rows), dim3(kBlock), Bmsparse<T>::of(m), pointers,
-           indices.as<std::int32_t>(), values.as<T>());
+    launch("write rows", write_rows<T>, cuda::blocks(32 * tiles_along(m.rows)), dim3(kBlock), Bmsparse<T>::of(m),
+           pointers, indices.as<std::int32_t>(), values.as<T>());
   });
   return compressed(csr, m.rows, m.cols, std::move(indices), std::move(indptr), std::move(values));
 }

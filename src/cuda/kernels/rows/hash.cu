@@ -3,40 +3,40 @@
 //   A: m x l, B: l x n, C: m x n, whose structure (indptr, indices) the plan has: row i of C is the sum of A[i, k]
 //   times row k of B.
 //
-// A stretch is a row of C, or kMostEntries of its entries where there are more. Some threads of a warp take a stretch:
+// Some threads of a warp take a row of C:
 //
-//     indices of C     2   3   7  11            the stretch's columns
+//     indices of C     2   3   7  11            the row's columns
 //     keys          .  7   .   2  11   .   3    each in a slot that its number leads to, or in the next free one
 //     sums          .  0   .   0   0   .   0    its sum, in the same slot
 //
 // They walk k in order and share out row k of B, whose columns are distinct, so that no two of them meet in a slot; at
-// the end they write the stretch, once, in order. Where the columns of a stretch lie so close together that each could
-// have a slot of its own, as in a band, the slot is the column's distance from the first. Of a row of several
-// stretches, each takes the part of row k between its columns, found by bisection. No atomics on values: the same bits
+// the end they write the row, once, in order. Where the columns of a row lie so close together that each could have a
+// slot of its own, as in a band, the slot is the column's distance from the first. No atomics on values: the same bits
 // on every run.
 //
-// The plan keeps the stretches in order of the slots that they need; all of one size run at once, with as much shared
-// memory as it takes. More threads take a stretch where rows of B are longer.
-#include "device/bisection.cuh"
+// Where a row of C or of A has many entries, blocks take stretches of the row of C, and each warp a part of a stretch:
+// of row k of B, what lies between its columns, found by bisection.
+//
+// A slot's number is that of the column times a number, of which some bits count. Columns of a grid fall together by
+// some multipliers, everywhere alike, and by others nowhere: so the plan tries a few on some rows, and takes the best.
+// The plan keeps the rows in order of the slots that they need; all of one size run at once, with as much shared memory
+// as it takes. More threads take a row where rows of B are longer.
 #include "device/resident.cuh"
-#include "device/values.cuh"
-#include "entries/sorted_keys.cuh"
-#include "formats/csr.hpp"
 #include "kernels/row_kernels.hpp"
+#include "kernels/rows/hash.cuh"
 
 namespace diagsparse::cuda::rows {
 
 namespace {
 
-// Slots are twice the entries, so that few of them are tried.
-constexpr int kFewestSlots = 64, kSizes = 6, kMostSlots = kFewestSlots << (kSizes - 1), kMostEntries = kMostSlots / 2;
-constexpr int kShared = 48 << 10;               // bytes a block: what any GPU gives
-constexpr int kStripeBits = 22, kSizeBits = 3;  // of a stretch's key, below its row: n < 2^31 has fewer stripes
+constexpr int kShared = 48 << 10;       // bytes a block: what any GPU gives
+constexpr int kLongOfA = kMostEntries;  // entries of a row of A that a block walks
 
-// Stretches, the small ones first: (row << kStripeBits | stripe) << kSizeBits | size.
+// Rows by size, the small ones first; last, as size kSizes, stretches of long ones.
 struct ResidentStretches {
   Array keys;
-  int64 first[kSizes + 1] = {};  // those of each size
+  int64 first[kSizes + 2] = {};  // those of each size
+  unsigned multiplier = 0;
 
   template <class F>
   void visit(const F& f) const {
@@ -44,26 +44,39 @@ struct ResidentStretches {
   }
 };
 
-__device__ int size_of(int64 entries) {
+__device__ int size_of(int64 entries, int64 of_a) {
+  if (entries > kMostEntries || of_a > kLongOfA) return kSizes;
   int size = 0;
-  while (size < kSizes - 1 && kFewestSlots << size < 2 * entries) ++size;
+  while (kFewestSlots << size < 2 * entries) ++size;
   return size;
 }
 
-__global__ void __launch_bounds__(kBlock) count_stretches(const int64* indptr, int64 rows, std::int64_t* counts) {
-  const int64 i = thread_index();
-  if (i < rows) counts[i] = (indptr[i + 1] - indptr[i] + kMostEntries - 1) / kMostEntries;
+// The stretches of row i.
+__device__ int64 stretches_in(int64 entries, int64 of_a) {
+  return entries == 0 ? 0 : size_of(entries, of_a) < kSizes ? 1 : (entries + kOfBlock - 1) / kOfBlock;
 }
 
 __global__ void __launch_bounds__(kBlock)
-    list_stretches(const int64* indptr, int64 rows, const std::int64_t* ends, Key* keys) {
+    count_stretches(const int64* of_c, const int64* of_a, int64 rows, std::int64_t* counts) {
+  const int64 i = thread_index();
+  if (i < rows) counts[i] = stretches_in(of_c[i + 1] - of_c[i], of_a[i + 1] - of_a[i]);
+}
+
+__global__ void __launch_bounds__(kBlock)
+    list_stretches(const int64* of_c, const int64* of_a, int64 rows, const std::int64_t* ends, Key* keys) {
   const int64 i = thread_index();
   if (i >= rows) return;
-  const int64 before = i == 0 ? 0 : ends[i - 1], entries = indptr[i + 1] - indptr[i];
-  for (int64 s = 0; s < ends[i] - before; ++s) {
-    const int size = size_of(min(entries - s * kMostEntries, static_cast<int64>(kMostEntries)));
-    keys[before + s] = static_cast<Key>((i << kStripeBits | s) << kSizeBits | size);
-  }
+  const int64 before = i == 0 ? 0 : ends[i - 1];
+  const int size = size_of(of_c[i + 1] - of_c[i], of_a[i + 1] - of_a[i]);
+  for (int64 s = 0; s < ends[i] - before; ++s) keys[before + s] = stretch_key(i, s, size);
+}
+
+__global__ void __launch_bounds__(kBlock)
+    count_walks(const int64* of_c, const int64* of_a, int64 rows, std::int64_t* walks) {
+  const int64 i = thread_index();
+  if (i >= rows) return;
+  const int64 entries = of_a[i + 1] - of_a[i];
+  walks[i] = entries * stretches_in(of_c[i + 1] - of_c[i], entries);
 }
 
 __global__ void find_sizes(const Key* keys, int64 count, std::int64_t* first) {
@@ -71,21 +84,55 @@ __global__ void find_sizes(const Key* keys, int64 count, std::int64_t* first) {
   first[threadIdx.x] = bisect(0, count, [&](int64 p) { return (keys[p] & mask) < threadIdx.x; });
 }
 
+// ---- The multiplier ------------------------------------------------------------------------------------
+constexpr int kMultipliers = 16, kTried = kWarps;  // rows
+__host__ __device__ constexpr unsigned multiplier_of(int m) { return 0x9e3779b1u * (2 * m + 1) ^ m << 1; }
+
+// A block takes a multiplier, and a warp of it a row: how many columns come to a slot that another one has.
+__global__ void __launch_bounds__(kBlock)
+    try_multipliers(const int64* indptr, const std::int32_t* indices, int64 rows, std::int64_t* together) {
+  __shared__ unsigned taken[kTried][kMostSlots / 32];
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int64 i = rows * (2 * warp + 1) / (2 * kTried), begin = indptr[i];
+  const int64 entries = min(indptr[i + 1] - begin, static_cast<int64>(kMostEntries));
+  for (int w = lane; w < kMostSlots / 32; w += 32) taken[warp][w] = 0;
+  int slots = kFewestSlots, found = 0;
+  while (slots < 2 * entries) slots *= 2;
+  __syncwarp();
+  for (int64 e = lane; e < entries; e += 32) {
+    const int slot = home(indices[begin + e], multiplier_of(blockIdx.x)) & (slots - 1);
+    found += (atomicOr(&taken[warp][slot / 32], 1u << slot % 32) >> slot % 32 & 1) != 0;
+  }
+  atomicAdd(reinterpret_cast<unsigned long long*>(together) + blockIdx.x, static_cast<unsigned long long>(found));
+}
+
+const int64* pointers(const StructurePtr& rows) { return static_cast<const Indices&>(*rows).at("indptr").as<int64>(); }
+
+const std::int32_t* indices_of(const StructurePtr& rows) {
+  return static_cast<const Indices&>(*rows).at("indices").as<std::int32_t>();
+}
+
 std::shared_ptr<ResidentStretches> stretches_of(const Plan& plan) {
   return keep<ResidentStretches>(plan.kept, "stretches", [&] {
     const auto made = std::make_shared<ResidentStretches>();
-    const auto* indptr = static_cast<const Indices&>(*plan.c).at("indptr").as<const int64>();
-    const Scratch<std::int64_t> ends(plan.rows), first(kSizes + 1);
-    launch("count stretches", count_stretches, blocks(plan.rows), dim3(kBlock), indptr, plan.rows, ends.get());
+    const int64 *of_c = pointers(plan.c), *of_a = pointers(plan.a);
+    const Scratch<std::int64_t> ends(plan.rows), first(kSizes + 2 + kMultipliers);
+    std::int64_t* const together = first.get() + kSizes + 2;
+    launch("count stretches", count_stretches, blocks(plan.rows), dim3(kBlock), of_c, of_a, plan.rows, ends.get());
     const int64 count = inclusive_sum(ends.get(), ends.get(), plan.rows);
     std::shared_ptr<void> keys = allocate(8 * count);
-    launch("list stretches", list_stretches, blocks(plan.rows), dim3(kBlock), indptr, plan.rows, ends.get(),
+    launch("list stretches", list_stretches, blocks(plan.rows), dim3(kBlock), of_c, of_a, plan.rows, ends.get(),
            static_cast<Key*>(keys.get()));
     sort_keys(keys, count, kSizeBits);  // stable: rows of one size stay in order
-    launch("find sizes", find_sizes, dim3(1), dim3(kSizes + 1), static_cast<const Key*>(keys.get()), count,
+    launch("find sizes", find_sizes, dim3(1), dim3(kSizes + 2), static_cast<const Key*>(keys.get()), count,
            first.get());
-    const auto borders = download(first.get(), kSizes + 1);
-    std::copy(borders.begin(), borders.end(), made->first);
+    CUDA_CALL(cudaMemsetAsync(together, 0, kMultipliers * sizeof(std::int64_t), stream()));
+    launch("try multipliers", try_multipliers, dim3(plan.rows > 0 ? kMultipliers : 0), dim3(kBlock), of_c, indices_of(plan.c), plan.rows,
+           together);
+    const auto found = download(first.get(), kSizes + 2 + kMultipliers);
+    std::copy_n(found.begin(), kSizes + 2, made->first);
+    made->multiplier = multiplier_of(
+        static_cast<int>(std::min_element(found.begin() + kSizes + 2, found.end()) - found.begin() - (kSizes + 2)));
     made->keys.data = keys.get();
     made->keys.owner = keys;
     made->keys.dtype = DType::u64;
@@ -95,111 +142,7 @@ std::shared_ptr<ResidentStretches> stretches_of(const Plan& plan) {
   });
 }
 
-// Where the sum of a column is, for the threads of one stretch.
-template <class T>
-struct Slots {
-  T* sums;
-  std::int32_t* keys;
-  int mask;
-  bool close;  // each column has a slot of its own
-  std::int32_t base;
-
-  __device__ int start(std::int32_t column) const { return static_cast<int>(column * 0x9e3779b1u >> 16) & mask; }
-  __device__ int at(std::int32_t column) const {
-    if (close) return column - base;
-    int s = start(column);
-    while (keys[s] != column) s = (s + 1) & mask;
-    return s;
-  }
-  __device__ void add(std::int32_t column) const {
-    for (int s = start(column); atomicCAS(keys + s, -1, column) != -1;) s = (s + 1) & mask;
-  }
-};
-
-// An entry of A, and a thread's first one in the part [at, stop) of a row of B that it meets.
-template <class U, class V>
-struct Entry {
-  int64 at, stop;
-  std::int32_t column;
-  U left;
-  V right;
-
-  // That of lane t of `mine`.
-  __device__ void fetch(const Csr<U>& a, const Csr<V>& b, int64 e, int64 from, int64 to, int t, int lane, int lanes,
-                        unsigned mine) {
-    at = __shfl_sync(mine, from, t, lanes) + lane;
-    stop = __shfl_sync(mine, to, t, lanes);
-    left = load(a.values + e + t);
-    if (at >= stop) return;
-    column = b.indices[at];
-    right = load(b.values + at);
-  }
-};
-
-template <class U, class V>
-__global__ void __launch_bounds__(kBlock)
-    multiply_stretches(const Csr<U> a, const Csr<V> b, const int64* indptr, const std::int32_t* indices,
-                       Product<U, V>* c, const __grid_constant__ Update<Product<U, V>> update, const Key* stretches,
-                       int64 count, int lanes, int slots) {
-  using T = Product<U, V>;
-  extern __shared__ double2 shared[];
-  const int group = threadIdx.x / lanes, lane = threadIdx.x & (lanes - 1), groups = blockDim.x / lanes;
-  const unsigned mine = (lanes == 32 ? ~0u : (1u << lanes) - 1) << (threadIdx.x % 32 & ~(lanes - 1));
-  const int64 p = static_cast<int64>(blockIdx.x) * groups + group;
-  if (p >= count) return;
-  const Key stretch = stretches[p] >> kSizeBits;
-  const int64 i = static_cast<int64>(stretch >> kStripeBits), stripe = stretch & ((1 << kStripeBits) - 1);
-  const int64 begin = indptr[i] + stripe * kMostEntries;
-  const int64 end = min(indptr[i + 1], begin + kMostEntries);
-  const bool whole = indptr[i + 1] - indptr[i] <= kMostEntries;
-  const std::int32_t least = indices[begin], most = indices[end - 1];
-
-  T* sums = reinterpret_cast<T*>(shared) + static_cast<int64>(group) * slots;
-  std::int32_t* keys =
-      reinterpret_cast<std::int32_t*>(reinterpret_cast<T*>(shared) + static_cast<int64>(groups) * slots);
-  const Slots<T> table{sums, keys + static_cast<int64>(group) * slots, slots - 1, most - least < slots, least};
-  for (int s = lane; s < slots; s += lanes) {
-    table.sums[s] = T{};
-    table.keys[s] = -1;
-  }
-  __syncwarp(mine);
-  if (!table.close) {
-    for (int64 e = begin + lane; e < end; e += lanes) table.add(indices[e]);
-    __syncwarp(mine);
-  }
-
-  const int64 last = a.indptr[i + 1];
-  for (int64 e = a.indptr[i]; e < last; e += lanes) {
-    // A thread finds where the row of B begins and ends, for one of the next entries of A.
-    int64 from = 0, to = 0;
-    if (e + lane < last) {
-      const std::int32_t k = a.indices[e + lane];
-      from = b.indptr[k], to = b.indptr[k + 1];
-      if (!whole) {
-        from = bisect(from, to, [&](int64 f) { return b.indices[f] < least; });
-        to = bisect(from, to, [&](int64 f) { return b.indices[f] <= most; });
-      }
-    }
-    // The rows of B that have something here, in turn; an entry of the next one is under way while one is added.
-    unsigned todo = __ballot_sync(mine, from < to) >> (threadIdx.x % 32 & ~(lanes - 1));
-    Entry<U, V> next;
-    if (todo != 0) next.fetch(a, b, e, from, to, __ffs(todo) - 1, lane, lanes, mine);
-    while (todo != 0) {
-      const Entry<U, V> now = next;
-      todo &= todo - 1;
-      if (todo != 0) next.fetch(a, b, e, from, to, __ffs(todo) - 1, lane, lanes, mine);
-      if (now.at < now.stop) table.sums[table.at(now.column)] += multiply(now.left, now.right);
-      for (int64 f = now.at + lanes; f < now.stop; f += lanes) {
-        table.sums[table.at(b.indices[f])] += multiply(now.left, load(b.values + f));
-      }
-      __syncwarp(mine);
-    }
-  }
-
-  for (int64 e = begin + lane; e < end; e += lanes) update.one(c + e, table.sums[table.at(indices[e])]);
-}
-
-// As many threads as the mean row of B keeps busy, and more where a stretch takes much memory.
+// As many threads as the mean row of B keeps busy, and more where a row takes much memory.
 int lanes_for(int64 mean, int slots) {
   const int lanes = mean <= 4 ? 4 : mean <= 8 ? 8 : mean <= 24 ? 16 : 32;
   return std::max(lanes, std::min(32, slots / 16));
@@ -213,17 +156,25 @@ struct Hash {
     used_on_this_stream(indptr);
     used_on_this_stream(indices);
     const std::shared_ptr<ResidentStretches> stretches = stretches_of(plan);
-    const int64 mean = right.values.size() / std::max<int64>(right.rows, 1);
-    for (int size = 0; size < kSizes; ++size) {
-      const int64 first = stretches->first[size], count = stretches->first[size + 1] - first;
+    const int64 mean = ceil_div(right.values.size(), std::max<int64>(right.rows, 1));
+    const auto start = [&](auto kernel, int64 grid, int threads, int bytes, const auto&... more) {
+      launch_shared("csr matmul", kernel, dim3(static_cast<unsigned>(grid)), dim3(threads), bytes, Csr<U>::of(left),
+                    Csr<V>::of(right), indptr.as<const int64>(), indices.as<const std::int32_t>(), c.values.as<T>(),
+                    Update<T>(alpha, beta), stretches->multiplier, more...);
+    };
+    const Key* const keys = stretches->keys.as<const Key>();
+    constexpr int slot = static_cast<int>(sizeof(T) + sizeof(std::int32_t));
+    const int64* const first = stretches->first;
+    start(multiply_rows_in_parts<U, V>, first[kSizes + 1] - first[kSizes], kBlock, 2 * kOfBlock * slot,
+          keys + first[kSizes]);
+    for (int size = kSizes - 1; size >= 0; --size) {
+      const int64 count = first[size + 1] - first[size];
       const int slots = kFewestSlots << size, lanes = lanes_for(mean, slots);
-      const int bytes = slots * static_cast<int>(sizeof(T) + sizeof(std::int32_t));
+      const int bytes = room(slots, lanes) * slot;
       int groups = kBlock / lanes;
       while (groups * bytes > kShared && groups * lanes > 32) groups /= 2;
-      launch_shared("csr matmul", multiply_stretches<U, V>, dim3(static_cast<unsigned>(ceil_div(count, groups))),
-                    dim3(groups * lanes), groups * bytes, Csr<U>::of(left), Csr<V>::of(right), indptr.as<const int64>(),
-                    indices.as<const std::int32_t>(), c.values.as<T>(), Update<T>(alpha, beta),
-                    stretches->keys.as<const Key>() + first, count, lanes, slots);
+      start(multiply_rows_whole<U, V>, ceil_div(count, groups), groups * lanes, groups * bytes, keys + first[size],
+            count, lanes, slots);
     }
   }
 };
@@ -231,6 +182,13 @@ struct Hash {
 void prepare(const Plan& plan) { stretches_of(plan); }
 
 }  // namespace
+
+int64 hash_walks(const Plan& plan) {
+  const Scratch<std::int64_t> walks(plan.rows);
+  launch("count walks", count_walks, blocks(plan.rows), dim3(kBlock), pointers(plan.c), pointers(plan.a), plan.rows,
+         walks.get());
+  return plan.rows > 0 ? inclusive_sum(walks.get(), walks.get(), plan.rows) : 0;
+}
 
 MatmulRow multiply_by_hash() { return {"hash", every_pair<Hash, MatmulKernel>(), prepare}; }
 

@@ -7,9 +7,9 @@
 // block, whose values it reads one after another, or, of a transpose, a column of the block as it is stored, so that a
 // group reads values that lie side by side. One such team takes a row of blocks, or several share it where rows are
 // few: each takes every second block, or every fourth. What comes next of A is asked for before a block is summed. The
-// sums of a row are added in an order that follows from the matrix and the shape of x: the same bits on every run. Rows with very many
-// blocks are left to a second launch, in which a block of threads takes a row. The blocks of a transpose are found by
-// an index of them column by column, kept with A: 8 bytes a block and a column of blocks.
+// sums of a row are added in an order that follows from the matrix and the shape of x: the same bits on every run. Rows
+// with many blocks among others of few are left to a second launch, in which a block of threads takes a row. The blocks
+// of a transpose are found by an index of them column by column, kept with A: 8 bytes a block and a column of blocks.
 //
 // Of four columns of x and more, and where the elements of x do not lie side by side, matvec_tiles.cu takes all rows
 // but those. Bytes at least: A, x and y.
@@ -27,6 +27,7 @@ constexpr int64 kEmpty = 10;        // elements of a block on average below whic
 constexpr int64 kEnough = 1 << 16;  // teams that keep a device busy
 constexpr int64 kFewColumns = 3;    // of x, which are multiplied one by one
 constexpr int kHalfWarp = 16;
+constexpr int kLongBlock = 512, kLongGroups = kLongBlock / kLanes;  // for a long row
 
 // Elements of x that lie side by side, and others.
 struct Beside {
@@ -114,8 +115,8 @@ struct Share {
     part = static_cast<int>(team) & (each - 1);
     begin = i < rows ? a.indptr[i] : 0;
     const std::int64_t length = i < rows ? a.indptr[i + 1] - begin : 0;
-    count = length > kLong ? 0 : static_cast<int>(length);
-    writes = part == 0 && lane % of_row == 0 && row < a.rows && length <= kLong;
+    count = length > a.most ? 0 : static_cast<int>(length);
+    writes = part == 0 && lane % of_row == 0 && row < a.rows && length <= a.most;
   }
 
   // The sum over all threads that have some of a row.
@@ -189,20 +190,20 @@ __global__ void __launch_bounds__(kBlock, turned ? 4 : 5)
 
 // A block of threads takes a row of blocks that is long.
 template <bool turned, class U, class V>
-__global__ void __launch_bounds__(kBlock)
+__global__ void __launch_bounds__(kLongBlock)
     sum_long_rows(const Walked<U> a, const std::int64_t* rows, const Block<const V> x, const Block<Product<U, V>> y,
                   int64 cols, const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
-  __shared__ Bits<T> memory[kBlock];
+  __shared__ Bits<T> memory[kLongBlock];
   T* const of_group = reinterpret_cast<T*>(memory);
   const int64 i = rows[blockIdx.x], row = kTile * i + threadIdx.x;
   const int count = static_cast<int>(a.indptr[i + 1] - a.indptr[i]), group = threadIdx.x / kLanes;
   for (int64 c = blockIdx.y; c < cols; c += gridDim.y) {
-    of_group[threadIdx.x] = sum_of_blocks<turned>(a, a.indptr[i], count, group, kGroups, x.data + c * x.col, x.row);
+    of_group[threadIdx.x] = sum_of_blocks<turned>(a, a.indptr[i], count, group, kLongGroups, x.data + c * x.col, x.row);
     __syncthreads();
     if (threadIdx.x < kLanes && row < a.rows) {
       T sum{};
-      for (int g = 0; g < kGroups; ++g) sum += of_group[g * kLanes + threadIdx.x];
+      for (int g = 0; g < kLongGroups; ++g) sum += of_group[g * kLanes + threadIdx.x];
       update.one(y.data + row * y.row + c * y.col, sum);
     }
     __syncthreads();
@@ -223,9 +224,10 @@ struct LongRows {
 std::shared_ptr<LongRows> long_rows(const Matrix& m, const BlockOperand& of) {
   return keep<LongRows>(m.kept(), of.op.transposed ? "long columns of blocks" : "long rows of blocks", [&] {
     const std::vector<std::int64_t> indptr = download(of.indptr.as<const std::int64_t>(), of.rows + 1);
+    const std::int64_t most = most_blocks(of);
     std::vector<std::int64_t> rows;
     for (int64 i = 0; i < of.rows; ++i) {
-      if (indptr[i + 1] - indptr[i] > kLong) rows.push_back(i);
+      if (indptr[i + 1] - indptr[i] > most) rows.push_back(i);
     }
     return std::make_shared<LongRows>(LongRows{upload(rows)});
   });
@@ -265,7 +267,7 @@ struct RowsOfBlocks {
     }
     const auto left = long_rows(m, of);
     const dim3 grid(static_cast<unsigned>(left->count()), by_columns(x.cols));
-    launch("bmsparse long rows", sum_long_rows<turned, U, V>, grid, dim3(kBlock), a,
+    launch("bmsparse long rows", sum_long_rows<turned, U, V>, grid, dim3(kLongBlock), a,
            left->rows.template as<const std::int64_t>(), in, out, x.cols, update);
   }
 };

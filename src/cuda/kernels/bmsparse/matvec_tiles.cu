@@ -3,8 +3,8 @@
 //   A: m x n in blocks of 8 x 8 (formats/bmsparse.hpp).  x: n x k.  y: m x k.
 //
 // A warp takes a row of blocks and eight columns, on the FP64 matrix units (fragments.cuh). A place that is not stored
-// counts as zero there, so sums that are infinite or no numbers are done again from what is stored alone. Rows of very
-// many blocks are left to matvec.cu. Bytes at least: A, x and y.
+// counts as zero there, so sums that are infinite or no numbers are done again from what is stored alone. Rows of
+// many blocks among others of few are left to matvec.cu. Bytes at least: A, x and y.
 #include "device/dense.cuh"
 #include "kernels/bmsparse/kernels.hpp"
 #include "kernels/bmsparse/walked.cuh"
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(kBlock)
     sum_tiles(const Walked<U> a, int64 rows, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
               const __grid_constant__ Update<Product<U, V>> update) {
   const int64 i = thread_index() / 32;
-  if (i >= rows || a.indptr[i + 1] - a.indptr[i] > kLong) return;
+  if (i >= rows || a.indptr[i + 1] - a.indptr[i] > a.most) return;
   const int lane = threadIdx.x % 32, row = lane / 4, inner = lane % 4;
   const Places<U> places(a.blocks, row, inner, 0, 4);
   const Bitmap half = a.blocks.turned ? kTop : kLeft;

@@ -5,12 +5,16 @@
 
 namespace diagsparse::cuda::bitmaps {
 
-constexpr int64 kLong = 128;  // blocks of a row: one with more is left to a block of threads
+// Blocks of a row at most; one with more, long among the others, is left to a block of threads.
+inline std::int64_t most_blocks(const BlockOperand& of) {
+  return std::max<std::int64_t>(32, 4 * of.blocks() / std::max<std::int64_t>(1, of.rows));
+}
 
 // op(A), row by row of blocks.
 template <class T>
 struct Walked {
-  int64 rows, cols;  // of op(A)
+  int64 rows, cols;   // of op(A)
+  std::int64_t most;  // blocks of a row that is not long
   const std::int64_t* indptr;
   const std::int32_t *col, *number;
   Source<T> blocks;
@@ -18,6 +22,7 @@ struct Walked {
   Walked(const Matrix& m, const BlockOperand& of)
       : rows(of.op.transposed ? m.cols : m.rows),
         cols(of.op.transposed ? m.rows : m.cols),
+        most(most_blocks(of)),
         indptr(of.indptr.as<std::int64_t>()),
         col(of.col.as<std::int32_t>()),
         number(of.number),

@@ -61,7 +61,8 @@ struct Team {
         if (at[0] >= window) break;
       }
     };
-    // Some lanes take an entry of A, one where there are many. A row of B that is too long for them waits for all.
+    // Some lanes take an entry of A, one where there are many. A row of B that is too long for them waits, for a
+    // warp or for all threads.
     const int64 last = a.indptr[i + 1];
     const int lanes = Threads > 32 && last - a.indptr[i] > 4 * Threads ? 1 : kGroup, lane = thread() % lanes;
     for (int64 chunk = a.indptr[i]; chunk < last; chunk += Threads) {
@@ -81,7 +82,11 @@ struct Team {
       }
       if constexpr (Threads > 32) {
         if (!__syncthreads_or(waits)) continue;
-        for (int w = 0; w < waiting->count; ++w) mark_row(waiting->begin[w], waiting->end[w], thread(), Threads);
+        for (int w = 0; w < waiting->count; ++w) {
+          const int64 begin = waiting->begin[w], end = waiting->end[w];
+          if (end - begin > kLongOfB * 32) mark_row(begin, end, thread(), Threads);
+          else if (w % (Threads / 32) == thread() / 32) mark_row(begin, end, thread() % 32, 32);
+        }
         __syncthreads();
         if (thread() == 0) waiting->count = 0;
         __syncthreads();
@@ -134,14 +139,15 @@ __global__ void __launch_bounds__(Team<Threads>::kBlockSize)
   int64 to = col ? counts[i] : 0;
   for (int64 first = range.low; first <= range.high; first += 32 * most) {
     const int words = team.mark(a, b, i, range, first);
-    for (int base = 0; base < words; base += Threads) {
-      const int w = base + T::thread();
-      unsigned set = w < words ? team.bits[w] : 0;
-      int total;
-      int64 at = to + team.before(__popc(set), total);
-      to += total;
-      if (col) {
-        for (; set != 0; set &= set - 1) col[at++] = static_cast<std::int32_t>(first + 32 * w + __ffs(set) - 1);
+    const int each = (words + Threads - 1) / Threads | 1;  // words of a thread; odd, for the banks
+    const int begin = min(words, T::thread() * each), end = min(words, begin + each);
+    int mine = 0, total;
+    for (int w = begin; w < end; ++w) mine += __popc(team.bits[w]);
+    int64 at = to + team.before(mine, total);
+    to += total;
+    for (int w = begin; col && w < end; ++w) {
+      for (unsigned set = team.bits[w]; set != 0; set &= set - 1) {
+        col[at++] = static_cast<std::int32_t>(first + 32 * w + __ffs(set) - 1);
       }
     }
     T::meet();

@@ -21,6 +21,7 @@ from ._places.types import ConversionWarning
 from ._products.batches import batch_array
 from ._products.chains import chebyshev_multiply, power_multiply, recurrence_multiply
 from ._products.forecasts import forecast, memory_report
+from ._products.kron import kron
 from ._products.products import matmul, plan_matmul, plan_matvec
 from ._products.sums import syr2k, syrk
 from ._show.config import show_config
@@ -44,6 +45,7 @@ __all__ = [
     "gallery",
     "get_num_threads",
     "issparse",
+    "kron",
     "matmul",
     "memory_report",
     "plan_matmul",

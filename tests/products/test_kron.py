@@ -1,0 +1,90 @@
+"""`ds.kron`: diagonals of small factors, and everything else by rows."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import diagsparse as ds
+
+SHAPES = [(4, 5), (5, 4), (1, 7), (6, 6), (3, 3), (1, 1), (0, 3), (3, 0)]
+
+
+def factor(shape, dtype, seed):
+    rng = np.random.default_rng(seed)
+    a = sp.random_array(shape, density=0.6, rng=rng, format="csr")
+    a.data = rng.integers(-4, 5, a.nnz) + (1j * rng.integers(-4, 5, a.nnz) if np.dtype(dtype).kind == "c" else 0)
+    return a.astype(dtype)
+
+
+@pytest.mark.parametrize("of_b", [(3, 3), (1, 1), (0, 0), (5, 5), (2, 3), (3, 1)])
+@pytest.mark.parametrize("format", ["hm", "dia", "csr", "bmsparse"])
+@pytest.mark.parametrize("dtypes", [("float32", "float32"), ("float64", "complex64"), ("complex128", "float32")])
+def test_as_scipy(format, of_b, dtypes):
+    for of_a in SHAPES:
+        a, b = factor(of_a, dtypes[0], 1), factor(of_b, dtypes[1], 2)
+        expected = sp.kron(a, b).toarray()
+        A, B = ds.array(a, format), ds.hm_array(b)
+        made = ds.kron(A, B)
+        assert made.dtype == np.result_type(*dtypes)
+        assert np.array_equal(made.toarray(), expected), of_a
+        if format in ("hm", "dia") and of_b[0] == of_b[1]:
+            assert made.format == format
+        for given in (ds.kron(A, B, format="csr"), ds.kron(A, B, format="dia"), ds.kron(A.toarray(), b)):
+            assert np.array_equal(given.toarray(), expected), of_a
+        assert ds.kron(A, B, format="csr").format == "csr"
+
+
+def test_square_factors_in_columns_of_diagonals():
+    a, b = factor((4, 4), float, 1), factor((3, 3), float, 2)
+    made = ds.kron(ds.cdm_array(a), ds.cdm_array(b))
+    assert made.format == "cdm" and np.array_equal(made.toarray(), sp.kron(a, b).toarray())
+
+
+def test_offsets_and_stored_places():
+    """A diagonal of the result for each pair that falls on it, and no more."""
+    x, y = (ds.hm_array(ds.gallery.stencil(3, (n,))) for n in (4, 5))
+    made = ds.kron(x, y)
+    assert sorted(made.offsets.tolist()) == [5 * j + k for j in (-1, 0, 1) for k in (-1, 0, 1)]
+    eyes = [ds.dia_array(sp.eye_array(n)) for n in (4, 5)]
+    assert (ds.kron(x, eyes[1]) + ds.kron(eyes[0], y)).nnz == ds.hm_array(ds.gallery.stencil(5, (4, 5))).nnz
+
+
+def test_symmetric_and_narrow_factors_are_unpacked():
+    a = ds.gallery.stencil(3, (6,))
+    for A in (ds.hm_array(a, symmetry="symmetric"), ds.hm_array(a).astype("float16")):
+        made = ds.kron(A, np.eye(2))
+        assert made.format == "hm" and np.array_equal(made.toarray(), np.kron(a.toarray(), np.eye(2)))
+
+
+def test_a_transpose_is_taken_as_it_is():
+    a, b = factor((4, 5), complex, 1), factor((3, 3), complex, 2)
+    made = ds.kron(ds.hm_array(a).H, ds.dia_array(b).T)
+    assert np.array_equal(made.toarray(), np.kron(a.toarray().conj().T, b.toarray().T))
+
+
+def test_infinities_stay_where_they_meet_stored_values():
+    a, b = sp.diags_array([1.0, 2.0], offsets=1), sp.diags_array([np.inf], offsets=0)
+    made = ds.kron(ds.hm_array(a), ds.hm_array(b)).toarray()
+    assert made[0, 1] == made[1, 2] == np.inf and np.count_nonzero(made) == 2
+
+
+def test_errors_at_the_door():
+    a = ds.hm_array(ds.gallery.stencil(3, (1000,)))
+    with pytest.raises(MemoryError, match=r"kron: the diagonals would take 80.0 MB.*limit is 1"):
+        ds.kron(a, a, max_bytes=1e6)
+    with pytest.raises(ValueError, match="format"):
+        ds.kron(a, np.eye(2), format="none")
+    with pytest.raises(TypeError, match="csr_array"):
+        ds.kron("a", a)
+    with pytest.raises(TypeError, match="int"):
+        ds.kron(a, [[1, 2], [3, 4]])
+
+
+@pytest.mark.gpu
+def test_factors_are_read_on_the_host():
+    a = ds.hm_array(ds.gallery.stencil(3, (5,)))
+    made = ds.kron(a, a, device="cuda")
+    assert made.device.startswith("cuda")
+    assert np.array_equal(made.to("cpu").toarray(), np.kron(a.toarray(), a.toarray()))
+    with pytest.raises(ValueError, match=r'A.to\("cpu"\)'):
+        ds.kron(a.to("cuda"), a)

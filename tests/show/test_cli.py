@@ -204,6 +204,7 @@ def test_help_names_every_command():
     ("tables-000", ["figures 6 and 7", "a minute and a half"]),
     ("tables-003", ["ten matrices of order 32768", "31 million"]),
     ("tables-004", ["nine matrices", "figure 4.7"]),
+    ("hamiltonians", ["Chains of spins", "2^8 to 2^20 states"]),
     ("row-formats", ["Seven matrices of 32768 to 4 million rows"]),
     ("small-work", ["one thread", "two minutes"]),
 ])  # fmt: skip

@@ -1,0 +1,58 @@
+"""The experiment on Hamiltonians: a small run, its counts, tables and picture, and checks that can fail."""
+
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import diagsparse as ds
+from diagsparse._study import hamiltonians
+
+
+def test_a_small_run(device, tmp_path, monkeypatch):
+    monkeypatch.setattr(hamiltonians, "QUICK_SITES", (4, 6))
+    made = hamiltonians.run(device=device, quick=True)
+    assert made["ok"] and made["quick"], [row["failed"] for row in made["rows"]]
+    json.dumps(made)
+    assert len(made["rows"]) == 2 * len(hamiltonians.FAMILIES)
+    for row in made["rows"]:
+        for operation in (hamiltonians.VECTOR, hamiltonians.EVOLVED):
+            assert all(row["times"][name + operation] for name in hamiltonians.FORMATS)
+        assert row["times"]["dia, H H"] and row["times"]["hm, half of H H"]
+        assert 0 < row["error"] <= 1
+    text, markdown = hamiltonians.text(made), hamiltonians.markdown(made)
+    assert "transverse Ising" in text and "exp(-i t H) x" in text and markdown.count("| --- |") == 5
+    pytest.importorskip("matplotlib")
+    assert hamiltonians.plot_bench(made, tmp_path / "chains.png").stat().st_size > 10_000
+
+
+def test_diagonals_of_powers_are_counted():
+    """The open Heisenberg chain of n sites: 2 n - 1 diagonals; places and nonzeros as in the matrices themselves."""
+    for sites in (4, 6):
+        host = ds.gallery.heisenberg(sites)
+        csr = sp.csr_array(host)
+        csr.eliminate_zeros()
+        found = hamiltonians._powers(csr, sites)
+        assert found["1"]["diagonals"] == 2 * sites - 1
+        pattern = abs(csr).astype(bool).astype(float)
+        for power, of in (("2", pattern @ pattern), ("4", pattern @ pattern @ pattern @ pattern)):
+            dia = sp.dia_array(of)
+            assert found[power] == {
+                "diagonals": len(dia.offsets), "places": int((2**sites - abs(dia.offsets)).sum()), "nnz": of.nnz
+            }  # fmt: skip
+
+
+@pytest.mark.parametrize("family", hamiltonians.FAMILIES, ids=lambda family: family.what)
+def test_the_series_is_the_exponential(family):
+    csr = sp.csr_array(family.make(6))
+    series = hamiltonians._Series(csr)
+    low, high = series.domain
+    values, vectors = np.linalg.eigh(csr.toarray())
+    assert low <= values[0] + 1e-12 and values[-1] - 1e-12 <= high
+    turned = np.exp(-1j * hamiltonians._TIME * (2 * values - low - high) / (high - low))
+    expected = vectors @ (turned * (vectors.T @ series.x))
+    made = series.by_scipy(csr)
+    assert abs(made - expected).max() < 1e-13
+    check = series.check(csr)
+    assert check(made) == 0 and check(made + 1e-10) > 1

@@ -23,7 +23,7 @@ from ._products.chains import chebyshev_multiply, power_multiply, recurrence_mul
 from ._products.forecasts import forecast, memory_report
 from ._products.kron import kron
 from ._products.products import matmul, plan_matmul, plan_matvec
-from ._products.sums import syr2k, syrk
+from ._products.sums import anticommutator, commutator, syr2k, syrk
 from ._show.config import show_config
 from ._version import __version__ as __version__
 from .compare import compare
@@ -35,9 +35,11 @@ __all__ = [
     "ConversionWarning",
     "CudaError",
     "CudaUnavailable",
+    "anticommutator",
     "array",
     "batch_array",
     "chebyshev_multiply",
+    "commutator",
     "compare",
     "cuda_available",
     "forecast",

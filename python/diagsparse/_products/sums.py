@@ -1,4 +1,4 @@
-"""Sums of products and of ``beta C`` in one structure: `syrk`, `syr2k`, and `matmul` where it has a C."""
+"""Sums of products and of ``beta C`` in one structure: `syrk`, `syr2k`, commutators, and `matmul` where it has a C."""
 
 from __future__ import annotations
 
@@ -89,6 +89,53 @@ def _rank_pair(who: str, a: SparseArray, b: SparseArray, trans: str) -> tuple[Sp
     if trans not in OPERATIONS:
         raise ValueError(f'{who}: trans={trans!r}: expected "N", "T" or "H"')
     return (a, b.T) if trans == "N" else (OPERATIONS[trans](a), b)
+
+
+def commutator(a: Any, b: Any, /, *, triangle: str | None = None, kernel: str | None = None) -> SparseArray:
+    """Return ``A B - B A``.
+
+    Parameters
+    ----------
+    a, b : sparse matrix, shape (n, n)
+        Ours or SciPy's.
+    triangle, kernel
+        As for `syrk`.
+
+    Returns
+    -------
+    sparse matrix
+        In A's format. Diagonals that both products have are stored once, also where they cancel.
+
+    Notes
+    -----
+    Both products are added into one structure, without a product of its own for ``B A``; B is negated for that, in a
+    copy.
+
+    Examples
+    --------
+    Two of the Pauli matrices, ``[X, Y] = 2 i Z``:
+
+    >>> import diagsparse as ds
+    >>> x, y = (ds.hm_array(ds.gallery.pauli_sum([name], [1], dtype=complex)) for name in "XY")
+    >>> ds.commutator(x, y).toarray()[0, 0]
+    np.complex128(2j)
+    """
+    return _both_orders("commutator", a, b, True, triangle, kernel)
+
+
+def anticommutator(a: Any, b: Any, /, *, triangle: str | None = None, kernel: str | None = None) -> SparseArray:
+    """Return ``A B + B A``. Parameters and result as for `commutator`; nothing is copied."""
+    return _both_orders("anticommutator", a, b, False, triangle, kernel)
+
+
+def _both_orders(who: str, a: Any, b: Any, negated: bool, triangle: str | None, kernel: str | None) -> SparseArray:
+    home = home_of(a, b)
+    a, b = require_sparse(a, who, "A", home), require_sparse(b, who, "B", home)
+    if a.shape != b.shape or a.shape[0] != a.shape[1]:
+        raise ValueError(
+            f"{who}: A is {display.operand(a)} and B is {display.operand(b)}; expected square matrices of one shape"
+        )
+    return sum_of_products(who, [(a, b), (-b if negated else b, a)], None, 1, None, triangle, a.format, kernel)
 
 
 def check_triangle(triangle: Any, who: str) -> None:

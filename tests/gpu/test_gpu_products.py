@@ -230,7 +230,7 @@ def test_vectors_of_wider_values(format, stored, dtype):
         assert (abs(out - (2 * (a @ x) - 3 * y)) <= bound).all(), f"{n}, {len(offsets)}, alpha, beta"
 
 
-@pytest.mark.parametrize("columns", [40, 3000, 300_000])
+@pytest.mark.parametrize("columns", [40, 3000, 300_000, 4_000_000])
 @pytest.mark.parametrize("inner", [3, 100, 1500])
 def test_columns_of_csr_products_near_and_far(columns, inner):
     """Bits mark them, of a warp, or of a block of threads in one window or several; or a warp or all sort them."""

@@ -211,6 +211,7 @@ def products():
     yield "wide", of_lengths([20, 0, 1, 400], 500), of_lengths([120] * 500, 5000)
     yield "long rows of A", of_lengths([3000, 1025, 7, 2600], 3000), of_lengths([2, 0, 1] * 1000, 60)
     yield "long rows of both", of_lengths([2000, 1, 1500], 2000), of_lengths([9] * 1999 + [3001], 4000)
+    yield "rows of B for a warp or a block", of_lengths([5000, 40, 3], 5001), of_lengths([300, 900, 40] * 1667, 6000)
     yield "band", *[sp.csr_array(ds.gallery.banded(700, 9, 9, seed=0))] * 2
     yield "empty", sp.csr_array((30, 40)), of_lengths([3] * 40, 20)
 
@@ -240,6 +241,20 @@ def test_a_plan_that_runs_many_times_lists_its_terms():
     terms = int(np.diff(a.indptr)[a.indices].sum())
     assert plan.workspace_nbytes >= 8 * terms and once.workspace_nbytes < 8 * terms
     assert ds.forecast("matmul", A, A).workspace_nbytes == once.workspace_nbytes
+
+
+def test_a_very_long_row_made_once_lists_its_terms():
+    """Row 0 of C has 49 stretches and more, each of which would look at all 10^5 entries of A's row."""
+    rng, n, columns = np.random.default_rng(0), 100_000, 60_000
+    a = sp.csr_array((rng.integers(1, 5, n).astype(float), (np.zeros(n, int), np.arange(n))), shape=(3, n))
+    pointers = np.arange(0, 11 * n + 1, 11)
+    b = sp.csr_array((np.ones(11 * n), rng.integers(0, columns, 11 * n), pointers), shape=(n, columns))
+    b.sum_duplicates()
+    A, B = ds.csr_array(a, device="cuda"), ds.csr_array(b, device="cuda")
+    assert MatmulPlan(A, B).kernel == "terms"
+    expected = (a @ b).toarray()
+    for kernel in (None, "hash"):
+        assert np.array_equal(A.matmul(B, kernel=kernel).to("cpu").toarray(), expected)
 
 
 def test_the_first_planned_call_allocates_nothing():

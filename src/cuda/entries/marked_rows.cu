@@ -10,9 +10,11 @@ using namespace columns_of_product;
 
 namespace {
 
-constexpr int kBlockOfRow = 128;   // threads of a block that marks a row
-constexpr int kLargeBlock = 1024;  // of a large one
-constexpr int kLongOfB = 32;       // entries of a row of B for each lane, from which on it waits for all threads
+constexpr int kBlockOfRow = 128;               // threads of a block that marks a row
+constexpr int kLargeBlock = 1024;              // of a large one
+constexpr std::int64_t kLittleRoom = 1 << 28;  // bytes
+// Entries of a row of B from which on it waits: for a warp, for each lane that would mark it; for all threads.
+constexpr int kWaits = 32, kForAll = 1024;
 
 template <int Threads>
 struct Waiting {
@@ -64,13 +66,13 @@ struct Team {
     // Some lanes take an entry of A, one where there are many. A row of B that is too long for them waits, for a
     // warp or for all threads.
     const int64 last = a.indptr[i + 1];
-    const int lanes = Threads > 32 && last - a.indptr[i] > 4 * Threads ? 1 : kGroup, lane = thread() % lanes;
+    const int lanes = Threads == kLargeBlock && last - a.indptr[i] > 4 * Threads ? 1 : kGroup, lane = thread() % lanes;
     for (int64 chunk = a.indptr[i]; chunk < last; chunk += Threads) {
       const int64 stop = min(last, chunk + Threads);
       bool waits = false;
       for (int64 e = chunk + thread() / lanes; e < stop; e += Threads / lanes) {
         const int64 begin = b.indptr[a.indices[e]], end = b.indptr[a.indices[e] + 1];
-        if (Threads == 32 || end - begin <= kLongOfB * lanes) {
+        if (Threads == 32 || end - begin <= kWaits * lanes) {
           mark_row(begin, end, lane, lanes);
         } else {
           waits = true;
@@ -84,7 +86,7 @@ struct Team {
         if (!__syncthreads_or(waits)) continue;
         for (int w = 0; w < waiting->count; ++w) {
           const int64 begin = waiting->begin[w], end = waiting->end[w];
-          if (end - begin > kLongOfB * 32) mark_row(begin, end, thread(), Threads);
+          if (end - begin > kForAll) mark_row(begin, end, thread(), Threads);
           else if (w % (Threads / 32) == thread() / 32) mark_row(begin, end, thread() % 32, 32);
         }
         __syncthreads();
@@ -164,6 +166,8 @@ MarkedRows::MarkedRows(const Csr<float>& a, const Csr<float>& b)
   launch("find ranges", find_ranges, blocks(kGroup * a.rows), dim3(kBlock), a, b, ranges_.as<Range>(), totals.get());
   const Totals found = download(static_cast<const Totals*>(totals.get()), 1)[0];
   words_ = static_cast<std::int64_t>(found.words), products_ = static_cast<std::int64_t>(found.products);
+  block_sorted_ = static_cast<std::int64_t>(found.block_sorted);
+  static_assert(sizeof ends_ / sizeof *ends_ == kKinds);
   for (int k = 0; k < kKinds; ++k) ends_[k] = (k > 0 ? ends_[k - 1] : 0) + static_cast<std::int64_t>(found.rows[k]);
 }
 
@@ -172,9 +176,13 @@ RowsOfProduct MarkedRows::rows() {
   auto* const counts = indptr.as<std::int64_t>();
   const auto* const ranges = ranges_.as<const Range>();
   const auto end_of = [&](Kind kind) { return ends_[static_cast<int>(kind)]; };
-  const std::int64_t listed = ends_[kKinds - 1], sorted_rows = end_of(Kind::block_sorts);
+  // Sorting takes 4 bytes for each product; where that is much, blocks mark what they would sort.
+  const std::int64_t room = 4 * block_sorted_;
+  const bool blocks_sort = room <= kLittleRoom || room <= static_cast<std::int64_t>(memory(current_device()).free / 4);
+  const std::int64_t listed = ends_[kKinds - 1];
+  const std::int64_t sorted_rows = end_of(blocks_sort ? Kind::block_sorts : Kind::warp_sorts);
   const Scratch<std::int32_t> list(listed);
-  const Scratch<std::int64_t> ends(sorted_rows);  // of the products of each row that is sorted
+  const Scratch<std::int64_t> ends(end_of(Kind::block_sorts));  // of the products of each row that is sorted
   const Scratch<int> taken(kKinds);
   CUDA_CALL(cudaMemsetAsync(taken.get(), 0, kKinds * sizeof(int), stream()));
   OfKinds begin{};
@@ -196,8 +204,9 @@ RowsOfProduct MarkedRows::rows() {
       launch_shared("take rows", kernel, dim3(static_cast<unsigned>(ceil_div(rows, teams))), dim3(threads * teams),
                     4 * most * teams, a_, b_, list.get() + first, rows, ranges, most, counts, col);
     };
-    start(take_rows<kLargeBlock>, Kind::large_block_marks, kLargeBlock, 1,
-          std::min(kLargeBlockMarks, limits<take_rows<kLargeBlock>>().shared / 4));
+    const int most = std::min(kLargeBlockMarks, limits<take_rows<kLargeBlock>>().shared / 4);
+    start(take_rows<kLargeBlock>, Kind::large_block_marks, kLargeBlock, 1, most);
+    if (!blocks_sort) start(take_rows<kLargeBlock>, Kind::block_sorts, kLargeBlock, 1, most);
     start(take_rows<kBlockOfRow>, Kind::block_marks, kBlockOfRow, 1, kBlockMarks);
     start(take_rows<32>, Kind::warp_marks, 32, kBlock / 32, kWarpMarks);
   };

@@ -1,6 +1,6 @@
-// The columns of each row of A B of csr. A team of threads takes a row, and has the columns of all rows of B that it
-// asks for in shared memory: as bits, of all columns from the first to the last of the row; or, where these are many
-// and it meets few, as a list that is sorted. The entries of B that are met are read twice.
+// The columns of each row of A B of csr. Some threads take a row, by how many products it has and how far they reach
+// (row_ranges.cuh): they sort the columns of all rows of B that it asks for (sorted_rows.cuh), or mark them as bits in
+// shared memory, of all columns from the first to the last of the row, once to count them and once to write them.
 #pragma once
 
 #include "core/plan.hpp"
@@ -20,8 +20,9 @@ class MarkedRows {
  private:
   Csr<float> a_, b_;
   Array ranges_;               // of each row its Range
-  std::int64_t words_;         // of 32 columns, in all rows that a block marks
+  std::int64_t words_;         // of 32 columns, in all rows that blocks mark
   std::int64_t products_;      // of an entry of A and one of B
+  std::int64_t block_sorted_;  // of these, in rows that blocks sort
   std::int64_t ends_[6] = {};  // of the rows of each kind (row_ranges.cuh), listed kind by kind
 };
 

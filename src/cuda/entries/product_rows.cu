@@ -1,5 +1,5 @@
-// The structure of C = A B for csr on the device. Rows whose columns lie near each other are marked as bits; else the
-// places of all products are listed and sorted, and the distinct ones kept.
+// The structure of C = A B for csr on the device. The columns of each row are marked or sorted (marked_rows.cuh); where
+// that would take too long, the places of all products are listed and sorted, and the distinct ones kept.
 #include "core/plan.hpp"
 #include "entries/marked_rows.cuh"
 #include "entries/row_products.cuh"

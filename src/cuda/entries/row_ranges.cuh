@@ -20,7 +20,7 @@ constexpr int kLargeBlockMarks = 48 << 10;  // at once, where the device has as 
 constexpr int kMany = 1 << 13;              // products of a row that a large block marks
 
 // What a row reaches: its first column and its last one, which is less where it has none; and its products, kMany if
-// more.
+// more, or if its row of A has many entries.
 struct Range {
   int low, high, products;
 
@@ -42,6 +42,7 @@ __device__ inline bool is_sorted(Kind kind) { return kind <= Kind::block_sorts; 
 // What all rows take, together.
 struct Totals {
   unsigned long long words, products;  // of rows that blocks mark; of all
+  unsigned long long block_sorted;     // products of rows that blocks sort
   unsigned long long rows[kKinds];
 };
 
@@ -86,6 +87,7 @@ __global__ void __launch_bounds__(kBlock)
     if (mine) ranges[i] = range;
     add_up(mine ? found.products : 0, &of_block.products);
     add_up(kind == Kind::block_marks || kind == Kind::large_block_marks ? range.words() : 0, &of_block.words);
+    add_up(kind == Kind::block_sorts ? range.products : 0, &of_block.block_sorted);
     for (int k = 0; k < kKinds; ++k) {
       const unsigned these = __ballot_sync(kAllLanes, kind == static_cast<Kind>(k));
       if (these != 0 && threadIdx.x % 32 == 0) atomicAdd(&of_block.rows[k], __popc(these));

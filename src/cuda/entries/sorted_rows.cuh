@@ -8,6 +8,8 @@
 
 namespace diagsparse::cuda::columns_of_product {
 
+static_assert(kHalfWarpSorts == 4 * 16 && kWarpSorts == 8 * 32, "what lanes hold at most");
+
 // The lanes that sort a row together, half a warp or a warp.
 template <int Lanes>
 struct Sorter {
@@ -124,6 +126,7 @@ __global__ void __launch_bounds__(kBlock, 6)
 
 // The same by a block of threads (radix sort).
 constexpr int kSortBlock = 128;
+static_assert(kBlockSorts == 16 * kSortBlock, "what its threads hold at most");
 
 struct BlockSorter {
   using Scan = cub::BlockScan<int, kSortBlock>;

@@ -5,9 +5,11 @@
 
 namespace diagsparse::cuda::bitmaps {
 
-// Blocks of a row at most; one with more, long among the others, is left to a block of threads.
+// Blocks of a row at most; one with more, long among the others or one of few, is left to a block of threads.
 inline std::int64_t most_blocks(const BlockOperand& of) {
-  return std::max<std::int64_t>(32, 4 * of.blocks() / std::max<std::int64_t>(1, of.rows));
+  constexpr std::int64_t few_rows = 1 << 13, alone = 128;
+  const std::int64_t most = std::max<std::int64_t>(32, 4 * of.blocks() / std::max<std::int64_t>(1, of.rows));
+  return of.rows < few_rows ? std::min(most, alone) : most;
 }
 
 // op(A), row by row of blocks.

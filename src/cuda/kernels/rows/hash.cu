@@ -127,8 +127,8 @@ std::shared_ptr<ResidentStretches> stretches_of(const Plan& plan) {
     launch("find sizes", find_sizes, dim3(1), dim3(kSizes + 2), static_cast<const Key*>(keys.get()), count,
            first.get());
     CUDA_CALL(cudaMemsetAsync(together, 0, kMultipliers * sizeof(std::int64_t), stream()));
-    launch("try multipliers", try_multipliers, dim3(plan.rows > 0 ? kMultipliers : 0), dim3(kBlock), of_c, indices_of(plan.c), plan.rows,
-           together);
+    launch("try multipliers", try_multipliers, dim3(plan.rows > 0 ? kMultipliers : 0), dim3(kBlock), of_c,
+           indices_of(plan.c), plan.rows, together);
     const auto found = download(first.get(), kSizes + 2 + kMultipliers);
     std::copy_n(found.begin(), kSizes + 2, made->first);
     made->multiplier = multiplier_of(

@@ -13,6 +13,8 @@ constexpr int kFewestSlots = 32, kSizes = 7, kMostSlots = kFewestSlots << (kSize
 constexpr int kWarps = kBlock / 32, kOfWarp = 128, kOfBlock = kWarps * kOfWarp;  // entries of a stretch of a long row
 constexpr int kStripeBits = 22, kSizeBits = 3;  // of a stretch's key, below its row: n < 2^31 has fewer stripes
 
+static_assert(kSizes < 1 << kSizeBits && static_cast<int64>(kOfBlock) << kStripeBits >= int64{1} << 31);
+
 __host__ __device__ inline Key stretch_key(int64 row, int64 stripe, int size) {
   return static_cast<Key>((row << kStripeBits | stripe) << kSizeBits | size);
 }

@@ -182,22 +182,24 @@ RowsOfProduct MarkedRows::rows() {
   const std::int64_t listed = ends_[kKinds - 1];
   const std::int64_t sorted_rows = end_of(blocks_sort ? Kind::block_sorts : Kind::warp_sorts);
   const Scratch<std::int32_t> list(listed);
-  const Scratch<std::int64_t> ends(end_of(Kind::block_sorts));  // of the products of each row that is sorted
+  const Scratch<std::int64_t> products_up_to(end_of(Kind::block_sorts));  // of the products of each row that is sorted
   const Scratch<int> taken(kKinds);
   CUDA_CALL(cudaMemsetAsync(taken.get(), 0, kKinds * sizeof(int), stream()));
   OfKinds begin{};
   for (int k = 1; k < kKinds; ++k) begin.of[k] = static_cast<int>(ends_[k - 1]);
   launch("list rows", list_rows, blocks(a_.rows), dim3(kBlock), a_.rows, ranges, begin, taken.get(), list.get(),
-         ends.get());
-  const Scratch<std::int32_t> sorted(sorted_rows > 0 ? inclusive_sum(ends.get(), ends.get(), sorted_rows) : 0);
+         products_up_to.get());
+  const Scratch<std::int32_t> sorted(
+      sorted_rows > 0 ? inclusive_sum(products_up_to.get(), products_up_to.get(), sorted_rows) : 0);
   const auto sort = [&](auto kernel, int64 first, int64 last, int lanes) {
     launch("sort rows", kernel, blocks(lanes * (last - first)), dim3(kBlock), a_, b_, list.get(), first, last,
-           ends.get(), counts, sorted.get());
+           products_up_to.get(), counts, sorted.get());
   };
   sort(sort_rows<16>, 0, end_of(Kind::half_warp_sorts), 16);
   sort(sort_rows<32>, end_of(Kind::half_warp_sorts), end_of(Kind::warp_sorts), 32);
   launch("sort rows", sort_rows_by_blocks, dim3(static_cast<unsigned>(sorted_rows - end_of(Kind::warp_sorts))),
-         dim3(kSortBlock), a_, b_, ranges, list.get(), end_of(Kind::warp_sorts), ends.get(), counts, sorted.get());
+         dim3(kSortBlock), a_, b_, ranges, list.get(), end_of(Kind::warp_sorts), products_up_to.get(), counts,
+         sorted.get());
   const auto take = [&](std::int32_t* col) {
     const auto start = [&](auto kernel, Kind kind, int threads, int teams, int most) {
       const int64 first = ends_[static_cast<int>(kind) - 1], rows = end_of(kind) - first;
@@ -213,8 +215,8 @@ RowsOfProduct MarkedRows::rows() {
   take(nullptr);
   Array col = Array::empty(DType::i32, {inclusive_sum(counts, counts, a_.rows + 1)});
   take(col.as<std::int32_t>());
-  launch("copy sorted", copy_sorted, blocks(kGroup * sorted_rows), dim3(kBlock), list.get(), sorted_rows, ends.get(),
-         sorted.get(), counts, col.as<std::int32_t>());
+  launch("copy sorted", copy_sorted, blocks(kGroup * sorted_rows), dim3(kBlock), list.get(), sorted_rows,
+         products_up_to.get(), sorted.get(), counts, col.as<std::int32_t>());
   CUDA_CALL(cudaStreamSynchronize(stream()));  // the plan may run in any stream
   const int64 count = col.size();
   std::vector<Part> arrays{{"indices", std::move(col)}, {"indptr", std::move(indptr)}};

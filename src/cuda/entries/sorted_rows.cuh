@@ -80,11 +80,11 @@ struct Sorter {
 };
 
 // Rows of few products, those from `first` to `last` in the list: the lanes put their columns side by side, sort them
-// and take each once, into room for all products of the row, which ends at ends[p].
+// and take each once, into room for all products of the row, which ends at products_up_to[p].
 template <int Lanes>
 __global__ void __launch_bounds__(kBlock, 6)
     sort_rows(const Csr<float> a, const Csr<float> b, const std::int32_t* rows, int64 first, int64 last,
-              const std::int64_t* ends, std::int64_t* counts, std::int32_t* sorted) {
+              const std::int64_t* products_up_to, std::int64_t* counts, std::int32_t* sorted) {
   using S = Sorter<Lanes>;
   __shared__ int lists[kBlock / Lanes][S::kMost + Lanes % 32];  // those of a warp in banks of their own
   const S lanes;
@@ -92,8 +92,8 @@ __global__ void __launch_bounds__(kBlock, 6)
   const int lane = lanes.lane, group = lane / kGroup;
   const int64 p = first + thread_index() / Lanes;
   if (p >= last) return;
-  const int64 i = rows[p], from_here = p == 0 ? 0 : ends[p - 1], stop = a.indptr[i + 1];
-  const int products = static_cast<int>(ends[p] - from_here);
+  const int64 i = rows[p], from_here = p == 0 ? 0 : products_up_to[p - 1], stop = a.indptr[i + 1];
+  const int products = static_cast<int>(products_up_to[p] - from_here);
   int filled = 0;
   for (int64 entry = a.indptr[i]; entry < stop; entry += Lanes) {
     const int here = static_cast<int>(min(static_cast<int64>(Lanes), stop - entry));
@@ -183,12 +183,13 @@ struct BlockSorter {
 
 __global__ void __launch_bounds__(kSortBlock)
     sort_rows_by_blocks(const Csr<float> a, const Csr<float> b, const Range* ranges, const std::int32_t* rows,
-                        int64 first, const std::int64_t* ends, std::int64_t* counts, std::int32_t* sorted) {
+                        int64 first, const std::int64_t* products_up_to, std::int64_t* counts, std::int32_t* sorted) {
   __shared__ BlockSorter::Shared shared;
   __shared__ BlockSorter::Scan::TempStorage scan;
   const int t = static_cast<int>(threadIdx.x);
-  const int64 p = first + blockIdx.x, i = rows[p], from_here = p == 0 ? 0 : ends[p - 1], stop = a.indptr[i + 1];
-  const int products = static_cast<int>(ends[p] - from_here);
+  const int64 p = first + blockIdx.x, i = rows[p], from_here = p == 0 ? 0 : products_up_to[p - 1],
+              stop = a.indptr[i + 1];
+  const int products = static_cast<int>(products_up_to[p] - from_here);
   auto& gathered = shared.gathered;
   int filled = 0;
   for (int64 entry = a.indptr[i]; entry < stop; entry += kSortBlock) {
@@ -221,11 +222,11 @@ __global__ void __launch_bounds__(kSortBlock)
 
 // A group writes them where they belong.
 __global__ void __launch_bounds__(kBlock)
-    copy_sorted(const std::int32_t* rows, int64 count_of_rows, const std::int64_t* ends, const std::int32_t* sorted,
-                const std::int64_t* counts, std::int32_t* col) {
+    copy_sorted(const std::int32_t* rows, int64 count_of_rows, const std::int64_t* products_up_to,
+                const std::int32_t* sorted, const std::int64_t* counts, std::int32_t* col) {
   const int64 p = thread_index() / kGroup;
   if (p >= count_of_rows) return;
-  const std::int32_t* const from = sorted + (p == 0 ? 0 : ends[p - 1]);
+  const std::int32_t* const from = sorted + (p == 0 ? 0 : products_up_to[p - 1]);
   const int64 i = rows[p], to = counts[i], count = counts[i + 1] - to;
   for (int t = threadIdx.x % kGroup; t < count; t += kGroup) col[to + t] = from[t];
 }

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import diagsparse as ds
-from diagsparse._study import hamiltonians
+from diagsparse._study import hamiltonians, hamiltonians_tables
 
 
 def test_a_small_run(device, tmp_path, monkeypatch):
@@ -17,8 +17,8 @@ def test_a_small_run(device, tmp_path, monkeypatch):
     json.dumps(made)
     assert len(made["rows"]) == 2 * len(hamiltonians.FAMILIES)
     for row in made["rows"]:
-        for operation in (hamiltonians.VECTOR, hamiltonians.EVOLVED):
-            assert all(row["times"][name + operation] for name in hamiltonians.FORMATS)
+        for operation in (hamiltonians_tables.VECTOR, hamiltonians_tables.EVOLVED):
+            assert all(row["times"][name + operation] for name in hamiltonians_tables.FORMATS)
         assert row["times"]["dia, H H"] and row["times"]["hm, half of H H"]
         assert 0 < row["error"] <= 1
     text, markdown = hamiltonians.text(made), hamiltonians.markdown(made)

@@ -111,9 +111,10 @@ class bmsparse_array(OwnProducts, Format):
     def _for_product(self, other: SparseArray, repeated: bool, named: bool) -> type[SparseArray]:
         # A product handles pairs of blocks, however few entries they have. AMD EPYC, one thread, 8 x 8 blocks on a grid
         # of 12^3, ms of one product (of a plan's): 19 entries a block 14.8 (10.3), 19.6 (5.5) by csr; 6.4 of them 15.3
-        # (10.4) and 5.3 (1.3); 32 of them 13.3 (9.0) and 33 (10.6). H200, us: 6.4 entries in each of 54 000 blocks 326
-        # (108), 449 (23) by csr; 6.2 in each of 1.4 million 5140 (2200) and 2990 (490); 14 in each of 150 000 824 (404)
-        # and 1560 (283). New values take a plan by csr a conversion more, of 70 us and up.
+        # (10.4) and 5.3 (1.3); 32 of them 13.3 (9.0) and 33 (10.6). H200, us: 8.0 entries in each of 570 000 blocks
+        # 1880, 1430 by csr; 9 in each of 440 000 2110 and 2620; 5.7 in each of 90 000 2420 and 1810; 6.4 in each of 54
+        # 000 blocks 326 (108), 449 (23) by csr; 6.2 in each of 1.4 million 5140 (2200) and 2990 (490); 14 in each of
+        # 150 000 824 (404) and 1560 (283). New values take a plan by csr a conversion more, of 70 us and up.
         assert isinstance(other, bmsparse_array)
         enough = _ENOUGH[self._place is CPU, repeated]
         if self._place is not CPU and not repeated and max(self.blocks, other.blocks) < _FEW:

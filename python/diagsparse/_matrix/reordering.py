@@ -77,7 +77,7 @@ class Reordering:
         if not isinstance(A, SparseArray):
             return type(A)(A.tocsr()[p][:, p])
         csr = FORMATS[COMMON](convert(A, COMMON).to("cpu").to_scipy()[p][:, p])
-        return A._reordered(csr.to(A.device)).astype(A.dtype, copy=False)  # type: ignore[attr-defined]
+        return A._reordered(csr.to(A.device)).astype(A.dtype, copy=False)
 
 
 def reordered(A: Any) -> Reordering:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from .._matrix.base import SparseArray
 from .._matrix.construct import array
 from .._matrix.convert import unpacked
-from .._matrix.registry import FORMATS, format_class
+from .._matrix.registry import COMMON, FORMATS, format_class
 from .._places import memory
 from .._places.backend import CPU, place
 
@@ -70,7 +70,8 @@ def kron(
     else:
         dtype = np.result_type(left.dtype, right.dtype)
         memory.require(left.nnz * right.nnz * (dtype.itemsize + 8), max_bytes, "kron: the entries")
-        made = array(sp.kron(left.to_scipy("csr"), right.to_scipy("csr"), "csr").astype(dtype, copy=False), format)
+        rows = FORMATS[COMMON](sp.kron(left.to_scipy("csr"), right.to_scipy("csr"), "csr").astype(dtype, copy=False))
+        made = array(rows) if kind is None else rows.asformat(kind.format, max_bytes=max_bytes)
     return made.to(target.name)
 
 

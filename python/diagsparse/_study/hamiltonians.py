@@ -5,16 +5,15 @@ CPU), in float64: products with vectors ``H x``, squares ``H H``, the upper half
 evolution, ``exp(-i t H) x`` as a Chebyshev series. Beside the formats stand SciPy, QuTiP's Dia where it is installed,
 and on a GPU cuSPARSE. How diagonals multiply, and how hollow they get, is shown for H, H^2 and H^4.
 
-Everything is planned, into a result that is there, but for what SciPy, QuTiP and CuPy cannot plan. With --quick only
+Products are planned, into a result that is there, but for those of SciPy, QuTiP and CuPy. With --quick only
 8 to 10 sites.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -26,23 +25,32 @@ from .. import gallery, measure
 from .._matrix.base import SparseArray
 from .._matrix.construct import array
 from .._places.backend import CPU, Place
-from .._places.memory import available_bytes, human
+from .._places.memory import available_bytes
 from .._products.chains import chebyshev_multiply
-from .._products.products import plan_matmul
-from .._show import columns
+from .._products.forecasts import forecast
 from ..measure import Progress
-from . import gpu_peers, paper_runs
+from . import gpu_peers, paper_runs, peers
 from .exactness import MatvecCheck, error_over_bound, rounding, vector
+from .hamiltonians_tables import (
+    CUPY,
+    CUSPARSE,
+    EVOLVED,
+    HALF,
+    QUTIP,
+    SCIPY_CSR,
+    SCIPY_DIA,
+    SQUARE,
+    VECTOR,
+    markdown,
+    plot_bench,
+    text,
+)
 from .paper_runs import Contender, Prepared, planned_matvec, planned_square, square, there
-from .paper_tables import Tables, as_section, as_text, machine, seconds
 from .sampled import SampledMatmul, SampledSquare
 
+__all__ = ["NAME", "markdown", "plot_bench", "run", "text"]
+
 NAME = "hamiltonians"
-FORMATS = ("dia", "hm", "hm symmetric", "csr")
-CUSPARSE, CUPY, SCIPY_DIA, SCIPY_CSR, QUTIP = "cuSPARSE csr", "CuPy csr", "SciPy dia", "SciPy csr", "QuTiP Dia"
-PEERS = (CUSPARSE, CUPY, SCIPY_DIA, SCIPY_CSR, QUTIP)
-VECTOR, SQUARE, HALF, EVOLVED = ", H x", ", H H", ", half of H H", ", exp(-i t H) x"
-OPERATIONS = {VECTOR: "H x", SQUARE: "H H", HALF: "upper half of H H", EVOLVED: "exp(-i t H) x"}
 SITES, CPU_SITES, QUICK_SITES = (8, 10, 12, 14, 16, 18, 20), (8, 10, 12, 14, 16), (8, 10)
 _SQUARED_BY_SCIPY = 14  #: sites up to which SciPy's and QuTiP's squares are timed
 _FOURTH = 12  #: sites up to which the diagonals of H^4 are counted
@@ -91,7 +99,7 @@ def run(*, device: str = "cuda", quick: bool = False, progress: Progress | None 
         for sites in (QUICK_SITES if quick else CPU_SITES if device == "cpu" else SITES)
     )
     report = paper_runs.run(NAME, rows, device=device, quick=quick, progress=progress)
-    report["versions"]["qutip"] = version("qutip") if _qutip() else None
+    report["versions"]["qutip"] = version("qutip") if peers.qutip() else None
     return report
 
 
@@ -136,7 +144,7 @@ def _vectors(
         return
     for name, A in ((SCIPY_DIA, host), (SCIPY_CSR, measure.csr32(csr))):
         yield name + VECTOR, partial(_called, lambda A: A @ x, A), timed
-    if qutip := _qutip():
+    if qutip := peers.qutip():
         dense = qutip.Dense(x.astype(complex))
         yield QUTIP + VECTOR, partial(_called, lambda A: qutip.matmul(A, dense), _as_qutip(host), _of_qutip), timed
 
@@ -156,14 +164,14 @@ def _squares(
         return
     for name, A in ((SCIPY_DIA, host), (SCIPY_CSR, measure.csr32(csr))):
         yield name + SQUARE, partial(square, A), timed
-    if qutip := _qutip():
+    if qutip := peers.qutip():
         yield QUTIP + SQUARE, partial(_called, lambda A: qutip.matmul(A, A), _as_qutip(host), _of_qutip), timed
 
 
 def _halves(formats: dict[str, SparseArray], where: Place, timed: Callable[[Any], float]) -> Iterator[Contender]:
     for name in ("dia", "hm"):
         if _fits(formats[name], where):
-            yield name + HALF, partial(_planned_half, formats[name]), timed
+            yield name + HALF, partial(planned_square, formats[name], triangle="upper"), timed
 
 
 def _evolved(
@@ -181,36 +189,18 @@ def _called(f: Callable[[Any], Any], A: Any, of: Callable[[Any], Any] = lambda m
     return call, of(call())
 
 
-def _planned_half(A: SparseArray) -> Prepared:
-    plan = plan_matmul(A, A, triangle="upper")
-    C = plan()
-    return partial(plan, out=C), C
-
-
 def _chebyshev(A: SparseArray, z: Any, series: _Series) -> Any:
     return chebyshev_multiply(A, z, series.coefficients, domain=series.domain)
 
 
 def _fits(A: SparseArray, where: Place) -> bool:
-    """Whether the square's diagonals take less than a third of what is free."""
-    if A._family != "diagonals":
-        return True
-    offsets = np.unique(np.add.outer(A.offsets, A.offsets))
-    return 8 * int(np.count_nonzero(abs(offsets) < A.shape[0])) * A.shape[0] < available_bytes(where) / 3
+    """Whether the square takes less than a third of what is free; of csr it always does here."""
+    return A.format == "csr" or forecast("matmul", A, A).total_nbytes < available_bytes(where) / 3
 
 
 # ---- QuTiP --------------------------------------------------------------------------------------------------------
-@lru_cache(maxsize=1)
-def _qutip() -> Any | None:
-    """Return QuTiP's data layer, or None where it is not installed."""
-    try:
-        return importlib.import_module("qutip.core.data")
-    except ImportError:
-        return None
-
-
 def _as_qutip(host: Any) -> Any:
-    qutip = _qutip()
+    qutip = peers.qutip()
     assert qutip is not None
     return qutip.Dia(sp.dia_matrix(host))
 
@@ -277,86 +267,3 @@ def _counts(pattern: Any) -> dict[str, int]:
         "places": int((n - abs(offsets.astype(np.int64))).sum()),
         "nnz": int(pattern.nnz),
     }
-
-
-# ---- tables -------------------------------------------------------------------------------------------------------
-def _tables(report: dict[str, Any]) -> Tables:
-    """Yield titles and cells: the powers, then the times of each operation."""
-    yield "Diagonals, and the share of them that is filled", list(_powers_table(report))
-    for operation, title in OPERATIONS.items():
-        yield title, list(_times(report, operation))
-
-
-def _powers_table(report: dict[str, Any]) -> Iterator[list[str]]:
-    yield ["Hamiltonian", "sites", "nonzeros", "H", "H^2", "H^4", *(f"{name}, bytes" for name in FORMATS)]
-    for row in report["rows"]:
-        cells = [_filled(row["powers"].get(power)) for power in ("1", "2", "4")]
-        sizes = [human(row["nbytes"][name]) for name in FORMATS]
-        yield [row["what"], str(row["sites"]), f"{row['powers']['1']['nnz']:,}", *cells, *sizes]
-
-
-def _filled(power: dict[str, int] | None) -> str:
-    return f"{power['diagonals']}, {columns.digits(power['nnz'] / power['places'])}" if power else ""
-
-
-def _times(report: dict[str, Any], operation: str) -> Iterator[list[str]]:
-    names = [n for n in (*FORMATS, *PEERS) if any(n + operation in row["times"] for row in report["rows"])]
-    peers = [name for name in names if name in PEERS]
-    yield ["Hamiltonian", "sites", *names, *(["best vs peers"] if peers else [])]
-    for row in report["rows"]:
-        cells = [seconds(row, name + operation) for name in names]
-        ours, theirs = (_best(row, group, operation) for group in (FORMATS, peers))
-        ratio = [f"{columns.digits(theirs / ours)}x" if ours and theirs else ""] if peers else []
-        yield [row["what"], str(row["sites"]), *cells, *ratio]
-
-
-def _best(row: dict[str, Any], names: Any, operation: str) -> float | None:
-    return min((t for name in names if (t := row["times"].get(name + operation))), default=None)
-
-
-def _head(report: dict[str, Any]) -> str:
-    qutip = report["versions"]["qutip"]
-    return machine(report) + (f"; QuTiP {qutip}" if qutip else "")
-
-
-def text(report: dict[str, Any]) -> str:
-    """Return the report as tables for a terminal."""
-    return as_text(_head(report), _tables(report))
-
-
-def markdown(report: dict[str, Any]) -> str:
-    """Return the report as Markdown for the docs."""
-    return as_section(_head(report), _tables(report))
-
-
-# ---- picture ------------------------------------------------------------------------------------------------------
-def plot_bench(report: dict[str, Any], path: Any) -> Any:
-    """Save a picture: times over the number of sites, a column for each Hamiltonian and a row for each operation."""
-    from ..plot import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure, save
-
-    styles = dict(
-        zip((*FORMATS, *PEERS), (BLUE, SKY, GREEN, ORANGE, GREY, "black", PURPLE, YELLOW, "#7f7f3f"), strict=True)
-    )
-    families = list(dict.fromkeys(row["what"] for row in report["rows"]))
-    figure = new_figure(2.6 * len(families) + 1.4, 7.2)
-    axes = figure.subplots(len(OPERATIONS), len(families), squeeze=False, sharex=True, sharey="row")
-    handles: dict[str, Any] = {}
-    for i, (operation, title) in enumerate(OPERATIONS.items()):
-        for ax, family in zip(axes[i], families, strict=True):
-            rows = [row for row in report["rows"] if row["what"] == family]
-            for name, color in styles.items():
-                points = [(row["sites"], 1e3 * t) for row in rows if (t := row["times"].get(name + operation))]
-                if points:
-                    style = "-" if name in FORMATS else "--"
-                    (handles[name],) = ax.plot(*zip(*points, strict=True), style, color=color, marker=".", lw=1.2)
-            ax.set_yscale("log")
-            ax.tick_params(which="both", labelsize=7)
-            ax.spines[["top", "right"]].set_visible(False)
-            ax.set_xticks(sorted({row["sites"] for row in report["rows"]}))
-            if i == 0:
-                ax.set_title(family, fontsize=9)
-        axes[i][0].set_ylabel(f"{title} (ms)", fontsize=8)
-    for ax in axes[-1]:
-        ax.set_xlabel("sites", fontsize=8)
-    figure.legend(handles.values(), handles, fontsize=7, frameon=False, loc="outside right center")
-    return save(figure, path)

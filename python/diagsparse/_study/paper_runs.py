@@ -91,9 +91,9 @@ def fill(row: dict[str, Any], contenders: Iterable[Contender], check: Callable[[
             row["failed"][name] = f"{type(failure).__name__}: {failure}"[:300]
 
 
-def planned_square(A: SparseArray, kernel: str = "") -> Prepared:
-    """Return a planned ``A A`` into the matrix that it made, and that matrix."""
-    plan = plan_matmul(A, A, kernel=kernel or None)
+def planned_square(A: SparseArray, kernel: str = "", triangle: str | None = None) -> Prepared:
+    """Return a planned ``A A``, or a triangle of it, into the matrix that it made, and that matrix."""
+    plan = plan_matmul(A, A, kernel=kernel or None, triangle=triangle)
     C = plan()
     return partial(plan, out=C), C
 

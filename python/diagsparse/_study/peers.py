@@ -31,6 +31,15 @@ def mkl() -> Any | None:
         return None
 
 
+@lru_cache(maxsize=1)
+def qutip() -> Any | None:
+    """Return QuTiP's data layer, or None where it is not installed."""
+    try:
+        return importlib.import_module("qutip.core.data")
+    except ImportError:
+        return None
+
+
 def hardware() -> dict[str, Any]:
     """Return the processor, its usable cores and caches, the memory, and the instruction set of the kernels."""
     return {

@@ -147,7 +147,8 @@ def drawn(text):
     dense = np.array([numbers(row) for row in re.findall(r"^row +\d+ +(\[.*)$", matrix, re.M)], dtype=float)
     arrays = {}
     for name, row in re.findall(r"^(\w+)(?:\[\d+\])? +([-*\d].*)$", layout, re.M):
-        arrays.setdefault(name, []).extend([int(row.replace(" ", ""), 2)] if name == "bitmap" else numbers(row))
+        words = {"bitmap": [row.replace(" ", "")], "mask": row.split()}.get(name)  # of bits
+        arrays.setdefault(name, []).extend(numbers(row) if words is None else [int(word, 2) for word in words])
     return dense, {name: np.array(row, dtype=float) for name, row in arrays.items()}
 
 

@@ -15,7 +15,7 @@ from fuzz.arrays import NARROW, VALUE, numbers, widened
 from fuzz.case import Case
 
 DIAGONAL = ("dia", "hm", "cdm")
-STORING_16_BITS = (*DIAGONAL, "bmsparse")
+STORING_16_BITS = (*DIAGONAL, "bmsparse", "mdia")
 EXTENTS = (0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65)
 
 
@@ -198,13 +198,15 @@ def _packed(case: Case, shape: tuple[int, int]) -> Drawn | None:
 
 
 def _blocks(case: Case, shape: tuple[int, int], dtype: np.dtype) -> Drawn:
-    """Return blocks with values in 16 bits."""
+    """Return blocks or hollow diagonals with values in 16 bits."""
     wide = widened(dtype)
     exact = np.where(structure(case, shape), numbers(case, shape, wide, "quarters"), 0).astype(wide)
-    case.note(f"bmsparse {dtype}")
-    A = ds.bmsparse_array(exact, dtype=dtype)
+    format = case.pick(["bmsparse", "mdia"])
+    case.note(f"{format} {dtype}")
+    cls = getattr(ds, f"{format}_array")
+    A = cls(exact, dtype=dtype)
     if case.chance(0.3):  # from its own parts
-        A = ds.bmsparse_array(A.parts(), shape=shape, copy=case.chance(0.5))
+        A = cls(A.parts(), shape=shape, copy=case.chance(0.5))
     return Drawn(A, exact, [])
 
 

@@ -22,6 +22,7 @@ LAYOUTS: dict[str, list[dict[str, Any]]] = {  # of formats with parts that may b
         {"symmetry": "hermitian", "boundary_column": 4}, {"symmetry": "symmetric", "column_bits": 16},
     ],
     "hyb": [{"width": 2}],
+    "mdia": [{}, {"symmetry": "symmetric"}, {"symmetry": "hermitian"}],
 }  # fmt: skip
 
 
@@ -135,7 +136,7 @@ def good(case: Case, format: str) -> Any:
             options["period"] = case.pick([1, 2])
     A = getattr(ds, f"{format}_array")(dense if case.chance(0.5) else sp.csr_array(dense), **options)
     packs = bool(options) and format in LABELS
-    narrow = (packs or format == "bmsparse") and case.chance(0.3) and dtype.kind == "f"
+    narrow = (packs or format in ("bmsparse", "mdia")) and case.chance(0.3) and dtype.kind == "f"
     return A.astype(case.pick(NARROW)) if narrow else A
 
 

@@ -198,7 +198,7 @@ def test_repr(format):
     whats = {"dia": band, "hm": band, "cdm": "11 diagonals from -8 to 8, "}
     whats |= {"ell": "width 6, ", "hyb": "width 4, ", "ellcsr": "width 3, "}
     whats |= {"sell": "slices of 8, ", "jds": "sections 4, ", "csb": "block 16, "}
-    whats |= {"qband": "6 diagonals from -2 to 3, 0 beside them, ", "bmsparse": "4 blocks, "}
+    whats |= {"qband": "6 diagonals from -2 to 3, 0 beside them, ", "mdia": band, "bmsparse": "4 blocks, "}
     what = whats.get(format, "")
     assert repr(A) == f"<{format}_array 9 x 9 float32: {what}{A.nnz} stored, {unit}, cpu>"
     if format in DIAGONAL:

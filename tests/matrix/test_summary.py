@@ -15,7 +15,7 @@ SHOWN = {"N": lambda a: a, "T": lambda a: a.T, "C": lambda a: a.conj(), "H": lam
 def stored(A, a, view):
     """Return where the view stores entries: diagonals store no zeros."""
     pattern = np.zeros(a.shape, bool)
-    pattern[a.nonzero() if hasattr(A, "offsets") else sp.coo_array(a).coords] = True
+    pattern[a.nonzero() if hasattr(A, "offsets") and A.format != "mdia" else sp.coo_array(a).coords] = True
     return pattern.T if view in "TH" else pattern
 
 

@@ -88,7 +88,7 @@ def test_infinite_alpha_of_products(device, format, kernel):
     A = make(format, sp.csr_array(a)).to(device)
     plan = ds.plan_matmul(A, A, kernel=kernel)
     stored = abs(plan().toarray()) * 0 + np.isin(np.subtract.outer(np.arange(4), np.arange(4)) * -1, plan.offsets)
-    stored = stored.astype(bool) if len(plan.offsets) else (abs(a) @ abs(a)) > 0
+    stored = stored.astype(bool) if len(plan.offsets) and format != "mdia" else (abs(a) @ abs(a)) > 0
     if format == "csr":
         C = plan()
         stored = sp.csr_array((np.ones(C.nnz), C.to("cpu").indices, C.to("cpu").indptr), shape=(4, 4)).toarray() > 0

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import NO_CUDA
 
 import diagsparse as ds
 
@@ -81,6 +82,7 @@ def test_errors_at_the_door():
 
 
 @pytest.mark.gpu
+@pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)
 def test_factors_are_read_on_the_host():
     a = ds.hm_array(ds.gallery.stencil(3, (5,)))
     made = ds.kron(a, a, device="cuda")

@@ -42,7 +42,7 @@ def test_squares_of_every_view(device, format, kernel, dtype):
             check_matmul(C, seen(a, op_a), seen(b, op_b), f"{name}: {op_a}(A) @ {op_b}(B)")
 
 
-RULED = "qband", "bmsparse"  # formats with products of their own, which go by csr where that is quicker
+RULED = "qband", "bmsparse", "mdia"  # formats with products of their own, which go by csr where that is quicker
 
 
 @pairs("format", "right")
@@ -59,8 +59,10 @@ def test_pairs_of_formats(format, right):
         if format in DIAGONAL and right in DIAGONAL:
             assert C.format == format  # the diagonal family stays; mixed: the left operand's format
             assert set(C.offsets) >= sumset(A, B) and (format == "cdm" or set(C.offsets) == sumset(A, B))
+        elif format != right and {format, right} & {"mdia"} and {format, right} <= {"mdia", *DIAGONAL}:
+            assert C.format == "mdia"
         elif format == right and format in RULED:
-            assert C.format in (format, "csr")  # test_qband.py, test_bmsparse.py: which
+            assert C.format in (format, "csr")  # test_qband.py, test_bmsparse.py, test_mdia.py: which
         elif format == right or format not in (*DIAGONAL, *RULED):
             assert C.format == format
         else:  # only the left one has products of its own

@@ -140,7 +140,8 @@ def stored_mask(A):
     m, n = A.shape
     ones, mask = A.to_scipy("coo"), np.zeros((m, n), bool)
     mask[ones.row, ones.col] = True
-    return mask | np.isin(np.arange(n)[None, :] - np.arange(m)[:, None], getattr(A, "offsets", []))
+    whole = [] if A.format == "mdia" else getattr(A, "offsets", [])
+    return mask | np.isin(np.arange(n)[None, :] - np.arange(m)[:, None], whole)
 
 
 @CELLS

@@ -88,7 +88,8 @@ def test_a_format_that_wastes_memory_is_left_out_with_the_numbers():
     reasons = {skipped.format: skipped.reason for skipped in result.skipped if skipped.op == "convert"}
     assert set(reasons) == {"dia", "hm", "cdm"}
     assert "x the nonzeros (limit 20.0 MB; --max-bytes)" in reasons["hm"]
-    assert result.ok and {row.format for row in result.rows} == {*ds.formats(), "scipy"} - {"dia", "hm", "cdm"}
+    timed = {row.format for row in result.rows if row.op == "matvec"}
+    assert result.ok and timed == {*ds.formats(), "scipy"} - {"dia", "hm", "cdm"}
 
 
 def test_max_bytes_replaces_the_limit():

@@ -131,13 +131,13 @@ class _Members:
         return value.decode() if isinstance(value, bytes) else value
 
     def _array(self, name: str, dimensions: int) -> np.ndarray:
-        """Return an array in native byte order; integers of 4 bytes and more, but values and bitmaps, are signed."""
+        """Return an array in native byte order; integers of 4 bytes and more, but values and bits, are signed."""
         self._nbytes(name, dimensions)
         with self._archive.open(self._infos[name]) as member:
             array = np.lib.format.read_array(member, allow_pickle=False)
         if not array.dtype.isnative:
             array = array.byteswap(inplace=True).view(array.dtype.newbyteorder("="))
-        if array.dtype.kind != "u" or array.dtype.itemsize < 4 or name in ("data", "bitmap"):
+        if array.dtype.kind != "u" or array.dtype.itemsize < 4 or name in ("data", "bitmap", "mask"):
             return array
         if array.size and array.max() >= 2**63:
             raise ValueError(f"{name} holds {array.max()}, expected integers below 2^63")

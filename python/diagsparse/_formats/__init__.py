@@ -4,6 +4,7 @@
 from .dia import dia_array
 from .hm import hm_array
 from .cdm import cdm_array
+from .mdia import mdia_array
 from .csr import csr_array
 from .csc import csc_array
 from .coo import coo_array
@@ -20,5 +21,6 @@ from .bmsparse import bmsparse_array
 
 __all__ = [
     "bmsparse_array", "cdm_array", "coo_array", "coosc_array", "coosr_array", "csb_array", "csc_array", "csr_array",
-    "dia_array", "ell_array", "ellcsr_array", "hm_array", "hyb_array", "jds_array", "qband_array", "sell_array",
+    "dia_array", "ell_array", "ellcsr_array", "hm_array", "hyb_array", "jds_array", "mdia_array", "qband_array",
+    "sell_array",
 ]  # fmt: skip

@@ -8,9 +8,11 @@ import numpy as np
 
 from .._matrix.base import SparseArray
 from .._matrix.summary import Summary
+from .._places.arguments import SYMMETRIES, symmetry_number
 from .._places.backend import Place
 from . import short
-from .options import SYMMETRIES, count, symmetry
+from .mirrored import Mirrored
+from .options import count
 
 _LIMITS = {"boundary": "entries", "boundary_column": "column"}  # what each of them limits
 _TOGETHER = 4  # of which widths are multiples where columns are short or one triangle leads
@@ -18,7 +20,7 @@ _MIRRORED = 4096  # columns that a GPU has room for, in sums of their mirror ima
 _SPARE = 1.02  # how many times the fewest bytes a boundary may take that is further to the left
 
 
-class ellcsr_array(short.ShortColumns):
+class ellcsr_array(Mirrored, short.ShortColumns):
     """The leading entries of each row side by side, row after row, the rest of it as in csr.
 
     Parameters
@@ -83,7 +85,7 @@ class ellcsr_array(short.ShortColumns):
     _two_dimensional = ("ell_indices",)
     _padded = True
     _options = {
-        "boundary": count, "boundary_column": count, "column_bits": short.column_bits, "symmetry": symmetry,
+        "boundary": count, "boundary_column": count, "column_bits": short.column_bits, "symmetry": symmetry_number,
     }  # fmt: skip
 
     @property
@@ -116,42 +118,15 @@ class ellcsr_array(short.ShortColumns):
         """Leading entries for which every row has room."""
         return self._matrix.parts()["ell_indices"].shape[1]
 
-    @property
-    def symmetry(self) -> str | None:
-        """``"symmetric"`` or ``"hermitian"`` where those that lead stand for their mirror images too, else None."""
-        return SYMMETRIES[self._matrix.symmetry]
-
     def _mirrored_columns(self) -> int:
         """Return before which column entries lead where they have mirror images."""
         part = self._matrix.parts()[f"{self.symmetry}_columns"]
         return int(self._place.host(part)[0])
 
-    def unpacked(self, *, max_bytes: int | None = None) -> ellcsr_array:
-        """Return this matrix with both triangles stored; itself where they are.
-
-        Raises
-        ------
-        MemoryError
-            With the bytes, when the result exceeds `max_bytes` or the free memory.
-        """
-        if not self._packed:
-            return self
-        csr = self._to_csr(max_bytes)
-        return self._laid_out_as(csr, self._layout(), max_bytes, csr.nbytes)  # type: ignore[return-value]
-
     def _again(self, csr: SparseArray) -> SparseArray:
         mirror = self._mirror(csr)
         boundary = {"boundary_column": self._mirrored_columns()} if mirror else {}
         return self._laid_out_as(csr, self._layout() | mirror | boundary)
-
-    def _reordered(self, csr: SparseArray) -> SparseArray:
-        return self._laid_out_as(csr, self._layout() | self._mirror(csr))
-
-    def _mirror(self, csr: SparseArray) -> dict[str, int]:
-        """Return the option of one triangle where this matrix has it, and the values in csr allow it."""
-        # New values may have broken the symmetry: in the rest, or what is no number.
-        holds = self._packed and csr._core.symmetries(csr._matrix) & self._matrix.symmetry
-        return {"symmetry": self._matrix.symmetry} if holds else {}
 
     @classmethod
     def _from_csr_beside(cls, s: Summary, place: Place, **options: int) -> int:

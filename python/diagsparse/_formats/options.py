@@ -8,18 +8,9 @@ from typing import Any
 
 import numpy as np
 
-SYMMETRIES = (None, "symmetric", "hermitian")  # at the numbers that the C++ core has for them
-
 _LAST = 2**63 - 1  # of int64
 
 Check = Callable[[Any, str], int | None]  # of what a user gives for an option; None where that is no option at all
-
-
-def symmetry(value: Any, who: str) -> int:
-    """Return the number of a symmetry, 0 for none."""
-    if value not in SYMMETRIES:
-        raise ValueError(f'{who}={value!r}: expected None, "symmetric" or "hermitian"')
-    return SYMMETRIES.index(value)
 
 
 def _or_none(check: Callable[[Any, str], int]) -> Check:

@@ -31,7 +31,7 @@ class OwnProducts(_Base):
     def _planned(cls, a: SparseArray, b: SparseArray, request: Request) -> tuple[Any, SparseArray, SparseArray]:
         plan = a._core.plan_matmul(
             a._matrix, a._op, b._matrix, b._op, cls._format, request.kernel, repeated=request.repeated,
-            passed=request.passed,
+            symmetry=request.symmetry, passed=request.passed,
         )  # fmt: skip
         return plan, a, b
 

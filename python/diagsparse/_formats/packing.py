@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._matrix.summary import Summary
+from .._places.arguments import SYMMETRIES, symmetry_number
 from .._places.backend import CPU
-from .options import SYMMETRIES, symmetry
 
 if TYPE_CHECKING:
     from .diagonal import DiagonalArray
@@ -38,7 +38,7 @@ class Packing(NamedTuple):
         if unknown := set(layout) - set(cls._fields):
             raise TypeError(f"{who}: no option {', '.join(sorted(unknown))}; there are {', '.join(cls._fields)}")
         packing = cls(**layout)
-        symmetry(packing.symmetry, f"{who}: symmetry")
+        symmetry_number(packing.symmetry, f"{who}: symmetry")
         period = packing.period
         if period in (None, "auto"):
             return packing

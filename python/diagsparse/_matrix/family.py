@@ -47,6 +47,9 @@ class Family(Forecasts):
     _triangles: ClassVar[bool] = False  # whether their plans take one triangle
     _own_products: ClassVar[bool] = False  # whether products inside the family have kernels of their own, else as csr
 
+    _halves: ClassVar[bool] = False  # whether their plans make one half of a symmetric or Hermitian product
+    _multiplies: ClassVar[dict[str, str]] = {}  # formats in which products with other families are made
+
     # ---- making -----------------------------------------------------------------------------------
     @classmethod
     def _from_csr(
@@ -269,6 +272,15 @@ class Family(Forecasts):
         self._core.add_scaled(1.0, made._matrix, beta, self._matrix)
 
     # ---- products ---------------------------------------------------------------------------------
+    def _as_operand(self: SparseArray) -> SparseArray:
+        """Return this matrix as plans of products take it: unpacked."""
+        return unpacked(self)
+
+    @classmethod
+    def _symmetry_of_product(cls, a: SparseArray, b: SparseArray) -> int:
+        """Return the number of the symmetry that makes one half of the product enough, 0 for none."""
+        return 0
+
     @classmethod
     def _planned(cls, a: SparseArray, b: SparseArray, request: Request) -> tuple[Any, SparseArray, SparseArray]:
         """Return the C++ plan of a product that is made in this format, and the operands as its kernels take them."""

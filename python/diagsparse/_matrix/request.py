@@ -14,4 +14,5 @@ class Request(NamedTuple):
     triangle: int = 0  #: of the result; `_sums.TRIANGLES` has the numbers
     extra: Sequence[int] = ()  #: diagonals that the result stores beside those of the product
     repeated: bool = False  #: the plan is the user's, and may run many times
+    symmetry: int = 0  #: of the result, of which one half is made; `options.SYMMETRIES` has the numbers
     passed: Callable[[str], None] | None = None  #: called with the name of each stage that has ended

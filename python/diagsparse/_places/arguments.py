@@ -18,3 +18,13 @@ def integer(value: Any, who: str) -> int:
         return index(value)
     except TypeError:
         raise TypeError(f"{who}={value!r}: expected an integer") from None
+
+
+SYMMETRIES = (None, "symmetric", "hermitian")  # at the numbers that the C++ core has for them
+
+
+def symmetry_number(value: Any, who: str) -> int:
+    """Return the number of a symmetry, 0 for none."""
+    if value not in SYMMETRIES:
+        raise ValueError(f'{who}={value!r}: expected None, "symmetric" or "hermitian"')
+    return SYMMETRIES.index(value)

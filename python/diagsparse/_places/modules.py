@@ -89,6 +89,7 @@ class Plan(Protocol):
     workspace_nbytes: int
     offsets: list[int]
     device: int
+    hermitian: bool
     stages: list[str]
 
     def result(self, dtype: str) -> Matrix: ...
@@ -129,7 +130,7 @@ class Core(Protocol):
     def prepare_matvec(self, a: Matrix, op: int, kernel: str) -> None: ...
     def plan_matmul(
         self, a: Matrix, op_a: int, b: Matrix, op_b: int, format: str, kernel: str,
-        triangle: int = 0, extra: Sequence[int] = (), repeated: bool = False,
+        triangle: int = 0, extra: Sequence[int] = (), repeated: bool = False, symmetry: int = 0,
         passed: Callable[[str], None] | None = None,
     ) -> Plan: ...  # fmt: skip
     def multiply(

@@ -12,12 +12,12 @@ import scipy.sparse as sp
 from .._arrays import streams
 from .._matrix.base import SparseArray
 from .._matrix.construct import together
-from .._matrix.convert import convert, unpacked
+from .._matrix.convert import convert
 from .._matrix.registry import COMMON, FORMATS, format_class
 from .._matrix.request import Request
 from .._matrix.summary import Summary
 from .._places import memory
-from .._places.arguments import check_kernel
+from .._places.arguments import check_kernel, symmetry_number
 from .._places.backend import CPU
 from .._places.types import check_scalars, product_dtypes
 from .._show import display
@@ -37,8 +37,11 @@ def product_formats(
     """Return the format of a product, and the one whose kernels make it.
 
     By default the result is in the left operand's format, but in csr where a family with products of its own meets
-    another one, and in what its family says where the left format does not hold it well.
+    another one (in mdia where that meets diagonals), and in what its family says where the left format does not hold it
+    well.
     """
+    if common := a._multiplies.get(b._family) or b._multiplies.get(a._family):
+        return format or common, common
     if not a._own_products or a._family != b._family:
         return format or (COMMON if a._own_products else a._format), COMMON
     if format is not None and FORMATS[format]._family == a._family:
@@ -68,13 +71,14 @@ class MatmulPlan:
         repeated: bool = False,  # it is the user's, and may run many times
         into: SparseArray | None = None,  # a result that the user brings
         passed: Callable[[str], None] | None = None,  # called with the name of each stage of the planning
+        symmetry: str | None = None,  # of the result, by the user's word
     ) -> None:
         if kernel is not None:
             check_kernel(kernel, "matmul")
         self._given = a, b  # before any conversion
         self._unpacked = 0  # bytes
         if a._packed or b._packed:
-            a, b = unpacked(a), unpacked(b)
+            a, b = a._as_operand(), b._as_operand()
             self._unpacked = sum(x.nbytes for x, given in zip((a, b), self._given, strict=True) if x is not given)
         self._place = a._place
         if a._place is not b._place:
@@ -90,8 +94,17 @@ class MatmulPlan:
         if format is None and isinstance(into, SparseArray) and into._format == a._format:
             format = a._format  # whatever would be quicker
         self._format, self._work = product_formats(a, b, format, repeated, kernel is not None)
-        request = Request(kernel or "", max_bytes, triangle, extra, repeated, passed)
-        self._plan, a, b = FORMATS[self._work]._planned(a, b, request)
+        work = FORMATS[self._work]
+        half = symmetry_number(symmetry, "matmul: symmetry")
+        if half and not work._halves:
+            raise ValueError(
+                f'matmul: symmetry="{symmetry}": products as {self._work} store both halves; A.asformat("mdia") has '
+                "products that store one"
+            )
+        self._implied = half == 0 and (half := work._symmetry_of_product(a, b)) > 0
+        self._symmetric = half > 0
+        request = Request(kernel or "", max_bytes, triangle, extra, repeated, half, passed)
+        self._plan, a, b = work._planned(a, b, request)
         self._trans = trans
         self._native = self._format == self._work  # the kernel makes the format that was asked for
         self._a, self._b = a, b
@@ -212,6 +225,8 @@ class MatmulPlan:
             b = b.astype(wanted, copy=False)
         if alpha is not _ONE or beta is not _ZERO:
             check_scalars(dtype, alpha, beta, "plan")
+        if self._symmetric:
+            self._check_halves(a, b, alpha, beta)
         if out is not None and self._native:
             if not isinstance(out, SparseArray) or out._op:
                 self._refuse(out)
@@ -222,6 +237,8 @@ class MatmulPlan:
         made = object.__new__(FORMATS[self._work])
         made._matrix = self._plan.run(a._matrix, b._matrix, alpha)
         made._op, made._dtype, made._shape = 0, dtype, (a._shape[0], b._shape[1])
+        if self._symmetric:
+            made._packed = True
         if self._place is not CPU:
             made._settle(self._place)
         if not self._native:
@@ -230,6 +247,16 @@ class MatmulPlan:
             return made
         operands = [given if new is None else new for given, new in zip(self._given, (a2, b2), strict=True)]
         return self._update(out, made, beta, operands)
+
+    def _check_halves(self, a: SparseArray, b: SparseArray, alpha: complex, beta: complex) -> None:
+        """Raise where one half does not stand for the result."""
+        if self._implied and a._matrix is not b._matrix:
+            raise ValueError(
+                "plan: made for the square of a matrix, one half of which is stored; A and B are different ones: "
+                "plan_matmul(A, B) of these makes a plan for them"
+            )
+        if self._plan.hermitian and (np.imag(alpha) or np.imag(beta)):
+            raise ValueError(f"plan: alpha={alpha}, beta={beta}: multiples of a Hermitian result are real ones")
 
     def _update(self, out: SparseArray, made: SparseArray, beta: complex, operands: list[SparseArray]) -> SparseArray:
         """Bring a result that was made in another format into `out`."""
@@ -278,7 +305,7 @@ def _like(given: Any, planned: SparseArray, name: str, trans: str, origin: Spars
             kind, hint = f"SciPy's {kind}", f'; ds.array({name}, "{origin.format}") makes one'
         raise TypeError(f"plan: {name} is {kind}, expected a {origin.format}_array{hint}")
     together("plan", planned, given, ("the plan", name))
-    made = planned._as_factor(OPERATIONS[trans](unpacked(given)), planned, origin._packed)
+    made = planned._as_factor(OPERATIONS[trans](given._as_operand()), planned, origin._packed)
     if made.format != planned.format or made._op != planned._op or made.shape != planned.shape:
         raise ValueError(f"plan: {name} is {given!r}, the plan was made for {origin!r}")
     return made

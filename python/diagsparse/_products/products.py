@@ -31,6 +31,7 @@ def plan_matmul(
     trans_a: str = "N",
     trans_b: str = "N",
     triangle: str | None = None,
+    symmetry: str | None = None,
     format: str | None = None,
     kernel: str | None = None,
     max_bytes: int | None = None,
@@ -48,6 +49,9 @@ def plan_matmul(
     triangle : {None, "lower", "upper"}
         The part of the result (with the main diagonal) that is computed and stored, of matrices by diagonals: with
         A and its transpose the plan of `syrk`.
+    symmetry : {None, "symmetric", "hermitian"}, optional
+        Of the product, by your word, which is not checked: one half of it is computed and stored, in mdia. The square
+        of an mdia matrix of which one half is stored is made so without it; such a plan runs for squares alone.
     format : str, optional
         Of the result.
     kernel : str, optional
@@ -88,7 +92,9 @@ def plan_matmul(
             f'plan_matmul: triangle="{triangle}" is for matrices by diagonals, but A is {display.operand(a)} and B is '
             f'{display.operand(b)}; A.asformat("hm") converts'
         )
-    return MatmulPlan(a, b, format, kernel, max_bytes, TRIANGLES[triangle], trans=(trans_a, trans_b), repeated=True)
+    return MatmulPlan(
+        a, b, format, kernel, max_bytes, TRIANGLES[triangle], trans=(trans_a, trans_b), repeated=True, symmetry=symmetry
+    )
 
 
 def plan_matvec(a: Any, /, *, kernel: str | None = None) -> MatvecPlan:
@@ -106,6 +112,7 @@ def matmul(
     beta: complex | None = None,
     trans_a: str = "N",
     trans_b: str = "N",
+    symmetry: str | None = None,
     format: str | None = None,
     kernel: str | None = None,
     out: SparseArray | None = None,
@@ -127,6 +134,8 @@ def matmul(
         `beta` is 1 where `c` is given, else 0.
     trans_a, trans_b : {"N", "T", "H"}
         As it is, transposed, adjoint; no data moves.
+    symmetry : {None, "symmetric", "hermitian"}, optional
+        As in `plan_matmul`.
     format, kernel : str, optional
         Of the result; a name from ``A.kernels("matmul")``.
     out : sparse matrix, optional
@@ -164,5 +173,7 @@ def matmul(
     with streams.on(a._place, stream, "matmul"):
         if c is None:
             no_beta("matmul", beta)
-            return MatmulPlan(a, b, format, kernel, max_bytes, into=out)(out=out, alpha=alpha)
+            return MatmulPlan(a, b, format, kernel, max_bytes, into=out, symmetry=symmetry)(out=out, alpha=alpha)
+        if symmetry is not None:
+            raise ValueError(f'matmul: symmetry="{symmetry}" together with C: the sum is made of both halves')
         return sum_of_products("matmul", [(a, b)], c, alpha, beta, None, format, kernel, out, max_bytes)

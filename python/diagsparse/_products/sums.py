@@ -9,7 +9,7 @@ import numpy as np
 from .._matrix.base import SparseArray
 from .._matrix.construct import home_of, require_sparse, together
 from .._matrix.convert import convert, unpacked
-from .._matrix.registry import COMMON, format_class
+from .._matrix.registry import COMMON, FORMATS, format_class
 from .._places.types import check_scalars
 from .._show import display
 from .plans import OPERATIONS, MatmulPlan, product_formats
@@ -181,6 +181,7 @@ def sum_of_products(
     pairs = [(a.astype(dtype, copy=False), b.astype(dtype, copy=False)) for a, b in pairs]
     first, beta = pairs[0][0], beta or 0
     if work != COMMON:
+        first = first if first._family == FORMATS[work]._family else convert(first, work)
         made = first._sum_of_products(who, pairs, c, alpha, beta, triangle, work, kernel, out, max_bytes)
         return convert(made, format)
     if out is not None:

@@ -111,6 +111,8 @@ def _run(family: Family, sites: int, quick: bool, where: Place) -> dict[str, Any
         "dia": array(host, "dia", device=where.name),
         "hm": array(host, "hm", device=where.name),
         "hm symmetric": array(host, "hm").asformat("hm", symmetry="symmetric").to(where.name),
+        "mdia": array(csr, "mdia", device=where.name),
+        "mdia symmetric": array(csr, "mdia").asformat("mdia", symmetry="symmetric").to(where.name),
         "csr": array(csr, "csr", device=where.name),
     }
     series = _Series(csr)
@@ -194,8 +196,8 @@ def _chebyshev(A: SparseArray, z: Any, series: _Series) -> Any:
 
 
 def _fits(A: SparseArray, where: Place) -> bool:
-    """Whether the square takes less than a third of what is free; of csr it always does here."""
-    return A.format == "csr" or forecast("matmul", A, A).total_nbytes < available_bytes(where) / 3
+    """Whether the square takes less than a third of what is free; where no zeros are stored it always does here."""
+    return A.format in ("csr", "mdia") or forecast("matmul", A, A).total_nbytes < available_bytes(where) / 3
 
 
 # ---- QuTiP --------------------------------------------------------------------------------------------------------

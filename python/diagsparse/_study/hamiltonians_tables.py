@@ -9,7 +9,7 @@ from .._places.memory import human
 from .._show import columns
 from .paper_tables import Tables, as_section, as_text, machine, seconds
 
-FORMATS = ("dia", "hm", "hm symmetric", "csr")
+FORMATS = ("dia", "hm", "hm symmetric", "mdia", "mdia symmetric", "csr")
 CUSPARSE, CUPY, SCIPY_DIA, SCIPY_CSR, QUTIP = "cuSPARSE csr", "CuPy csr", "SciPy dia", "SciPy csr", "QuTiP Dia"
 PEERS = (CUSPARSE, CUPY, SCIPY_DIA, SCIPY_CSR, QUTIP)
 VECTOR, SQUARE, HALF, EVOLVED = ", H x", ", H H", ", half of H H", ", exp(-i t H) x"
@@ -71,7 +71,11 @@ def plot_bench(report: dict[str, Any], path: Any) -> Any:
     from ..plot import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure, save
 
     styles = dict(
-        zip((*FORMATS, *PEERS), (BLUE, SKY, GREEN, ORANGE, GREY, "black", PURPLE, YELLOW, "#7f7f3f"), strict=True)
+        zip(
+            (*FORMATS, *PEERS),
+            (BLUE, SKY, GREEN, "#aa3377", "#ee99aa", ORANGE, GREY, "black", PURPLE, YELLOW, "#7f7f3f"),
+            strict=True,
+        )
     )
     families = list(dict.fromkeys(row["what"] for row in report["rows"]))
     figure = new_figure(2.6 * len(families) + 1.4, 7.2)

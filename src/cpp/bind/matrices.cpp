@@ -83,7 +83,7 @@ Matrix dual(const Matrix& m) {
 Matrix with_values(const Matrix& m, py::object values) {
   Matrix out = over(m, values);
   check_values(out, m.values.shape);
-  if (packing_of(out).symmetry == Symmetry::hermitian) {
+  if (out.structure->symmetry() == Symmetry::hermitian) {
     const Entry entry(out.device(), {&out});
     check_main_diagonal(out);
   }
@@ -119,9 +119,11 @@ void bind_matrices(py::module_& m) {
       .def_property_readonly("symmetry", [](const Matrix& a) { return static_cast<int>(a.structure->symmetry()); })
       .def_property_readonly("told",  // what Python's matrix keeps of it, asked for at once
                              [](const Matrix& a) {
-                               const int symmetry = static_cast<int>(packing_of(a).symmetry);
-                               const bool packed = item_size(a.dtype) == 2 || packing_of(a).period > 0 ||
-                                                   a.structure->symmetry() != Symmetry::none;
+                               const Symmetry stored = a.structure->symmetry();
+                               const bool packed =
+                                   item_size(a.dtype) == 2 || packing_of(a).period > 0 || stored != Symmetry::none;
+                               // Of the whole matrix, so that it is its own transpose or adjoint whatever its values.
+                               const int symmetry = format_of(a.format).real_diagonal ? static_cast<int>(stored) : 0;
                                return py::make_tuple(a.format, numpy_dtype(a.dtype), a.rows, a.cols, packed, symmetry);
                              })
       .def_property_readonly("period", [](const Matrix& a) { return packing_of(a).period; })

@@ -39,12 +39,11 @@ void bind_class(py::module_& m) {
       .def_property_readonly("workspace_nbytes", &Plan::workspace_nbytes)
       .def_property_readonly("nbytes", &Plan::nbytes)
       .def_readonly("kernel", &Plan::kernel)
+      .def_property_readonly("hermitian", [](const Plan& p) { return p.c->symmetry() == Symmetry::hermitian; })
       .def_property_readonly("offsets",
                              [](const Plan& p) {
-                               std::vector<int64> out;
-                               if (const Layout* c = diagonals_of(*p.c))
-                                 for (const Span& s : c->spans) out.push_back(s.offset);
-                               return out;
+                               const Entry entry(p.device);
+                               return stored_offsets(*p.c);
                              })
       .def_readonly("device", &Plan::device)
       .def("result",
@@ -78,14 +77,16 @@ void bind_plans(py::module_& m) {
   m.def(
       "plan_matmul",
       [](const Matrix& a, int op_a, const Matrix& b, int op_b, std::string format, std::string kernel, int triangle,
-         std::vector<int64> extra, bool repeated, std::function<void(const char*)> passed) {
-        Request request{std::move(format), std::move(kernel), triangle_from(triangle), std::move(extra), repeated};
+         std::vector<int64> extra, bool repeated, int symmetry, std::function<void(const char*)> passed) {
+        Request request{std::move(format), std::move(kernel), triangle_from(triangle),
+                        std::move(extra),  repeated,          packing_from(symmetry, 0).symmetry};
         if (passed) request.passed = std::move(passed);
         const Entry entry(a.device(), {&a, &b});
         return plan_matmul(a, op_from(op_a), b, op_from(op_b), request);
       },
       py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg("triangle") = 0,
-      py::arg("extra") = std::vector<int64>(), py::arg("repeated") = false, py::arg("passed") = nullptr);
+      py::arg("extra") = std::vector<int64>(), py::arg("repeated") = false, py::arg("symmetry") = 0,
+      py::arg("passed") = nullptr);
   // Plan and product of matrices of diagonals in one call, in A's format; None for any others, where their shapes do
   // not fit, and where it is no small matter.
   m.def("multiply",

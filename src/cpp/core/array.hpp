@@ -60,6 +60,20 @@ struct Array {
   }
 };
 
+// A copy of what lies in the memory of the host, on this module's device; and one element of an array.
+template <class T>
+Array array_of(const std::vector<T>& items) {
+  Array made = Array::empty(dtype_of<T>(), {static_cast<int64>(items.size())});
+  copy_from_host(made.data, items.data(), made.nbytes());
+  return made;
+}
+template <class T>
+T element(const Array& array, int64 at) {
+  T value;
+  copy_to_host(&value, array.as<T>() + at, sizeof value);
+  return value;
+}
+
 // A dense vector (cols == 1) or block that a kernel reads or writes; strides count elements.
 struct Dense {
   void* data;

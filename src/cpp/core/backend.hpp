@@ -23,6 +23,7 @@ struct Bytes {
 void fill_zero(void* data, const std::vector<Bytes>& ranges);
 bool same_bytes(const void* a, const void* b, int64 count);
 void copy_bytes(void* to, const void* from, int64 count);
-void copy_to_host(void* to, const void* from, int64 count);  // whole when it returns
+void copy_to_host(void* to, const void* from, int64 count);    // whole when it returns
+void copy_from_host(void* to, const void* from, int64 count);  // `from` is free when it returns
 
 }  // namespace diagsparse

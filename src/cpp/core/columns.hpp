@@ -143,8 +143,5 @@ Matrix lengthened(const Matrix& m, Lines lines);
 int64 write_short(const Array& columns, const ColumnArrays& to);
 void write_long(const Array& indices, const Array* bases, const Array& to);
 int64 count_places(const Array& indices);  // those that are no padding; any type of index
-// An array of one number, and the number in it.
-Array array_of(std::int32_t number);
-std::int32_t number_in(const Array& one);
 
 }  // namespace diagsparse

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/gate.hpp"
 #include "core/summary.hpp"
 
 namespace diagsparse {
@@ -64,6 +65,14 @@ StructurePtr layout_over(const Format& format, int64 rows, int64 cols, std::vect
   if (given.on_host) std::copy_n(given.as<int64>(), labels.size(), labels.begin());
   else copy_to_host(labels.data(), given.data, given.nbytes());
   return std::make_shared<const Layout>(target.place(rows, cols, std::move(labels)));
+}
+
+bool main_diagonal_is_real(const Matrix& a) {
+  const int64 period = a.layout().packing.period;
+  for (const Span& s : a.layout().spans) {
+    if (s.offset == 0 && !all_real(a.values, s.start, period > 0 ? std::min(period, s.length) : s.length)) return false;
+  }
+  return true;
 }
 
 Matrix diagonals_from_csr(const Matrix& csr, const Format& format, const Options&) {

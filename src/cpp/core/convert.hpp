@@ -52,12 +52,14 @@ Matrix entries_across(const Matrix& a, Op op, const Format& format);
 Matrix entries_from_csr(const Matrix& csr, const Format& format, const Options& options);
 Matrix entries_to_csr(const Matrix& a, Op op);
 
+bool main_diagonal_is_real(const Matrix& a);  // of diagonals
 // What the formats by diagonals have alike.
 constexpr Format diagonal_table(const char* name) {
   return {.name = name,
           .family = &diagonal_family,
           .extent = kAnyExtent,
           .structure = layout_over,
+          .real_diagonal = main_diagonal_is_real,
           .plan = plan_diagonals,
           .multiplies_as = name,
           .from_csr = diagonals_from_csr,

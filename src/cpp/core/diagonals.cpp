@@ -70,6 +70,18 @@ const Layout* diagonals_of(const Structure& structure) {
   return dynamic_cast<const Layout*>(&structure);
 }
 
+std::vector<int64> stored_offsets(const Structure& structure) {
+  std::vector<int64> offsets;
+  const auto* const arrays = dynamic_cast<const Indices*>(&structure);
+  if (const Array* const part = arrays ? arrays->find("offsets") : nullptr) {
+    offsets.resize(part->size());
+    copy_to_host(offsets.data(), part->data, part->nbytes());
+  } else if (const Layout* const layout = diagonals_of(structure)) {
+    for (const Span& s : layout->spans) offsets.push_back(s.offset);
+  }
+  return offsets;
+}
+
 std::vector<Span> spans_of(const Layout& layout, Op op) {
   if (layout.packing) throw std::logic_error(std::string(layout.format) + ": a packed layout was read as a full one");
   return packed_spans_of(layout, op);

@@ -88,6 +88,9 @@ using LayoutPtr = std::shared_ptr<const Layout>;
 // The diagonals of a matrix, or those of the first of several in one; null where there are none.
 const Layout* diagonals_of(const Structure& structure);
 
+// The offsets of the stored diagonals, ascending, of a format that names them; none of others.
+std::vector<int64> stored_offsets(const Structure& structure);
+
 // op(A)'s spans, by ascending offset: a transpose is a relabelling, no value moves. std::logic_error for a packed
 // layout: who can read one asks for packed_spans_of, where a stored diagonal also stands for its mirror image.
 std::vector<Span> spans_of(const Layout& layout, Op op);

@@ -37,10 +37,13 @@ struct Format {
   StructurePtr (*structure)(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays) = nullptr;
   // std::invalid_argument unless the parts are what the format says; sizes of values are checked for all alike.
   void (*check)(const Matrix& m) = nullptr;
+  // Whether the main diagonal is real: that of Hermitian storage has to be. Null where nobody needs to know.
+  bool (*real_diagonal)(const Matrix& m) = nullptr;
   // Plans a product into this format of two matrices of its family; else both are multiplied as another format.
   Plan (*plan)(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b,
                const Request& request) = nullptr;
   const char* multiplies_as;  // itself where it has a plan
+  bool halves = false;        // whether its plans make one half of C
   // From csr and to it, on the device of the matrix.
   Matrix (*from_csr)(const Matrix& csr, const Format& format, const Options& options) = nullptr;
   Matrix (*to_csr)(const Matrix& a, Op op) = nullptr;

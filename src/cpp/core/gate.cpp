@@ -35,16 +35,11 @@ void check_value_type(const Matrix& m) {
 }  // namespace
 
 void check_main_diagonal(const Matrix& m) {
-  const Layout* layout = layout_of(m);
-  if (layout == nullptr || layout->packing.symmetry != Symmetry::hermitian) return;
-  if (m.dtype != DType::c64 && m.dtype != DType::c128) return;
-  for (const Span& s : layout->spans) {
-    const int64 period = layout->packing.period, stored = period > 0 ? std::min(period, s.length) : s.length;
-    if (s.offset == 0 && !all_real(m.values, s.start, stored)) {
-      throw std::invalid_argument(who(m.format) +
-                                  "the main diagonal holds complex values; that of a Hermitian matrix is real");
-    }
-  }
+  if (m.structure->symmetry() != Symmetry::hermitian || !has_complex_values(m.dtype)) return;
+  const Format& format = format_of(m.format);
+  if (format.real_diagonal == nullptr || format.real_diagonal(m)) return;
+  throw std::invalid_argument(who(m.format) +
+                              "the main diagonal holds complex values; that of a Hermitian matrix is real");
 }
 
 Op op_from(int bits) {
@@ -108,8 +103,8 @@ bool check_lines(const std::string& who, const Array& indptr, const Array& indic
                                 std::to_string(indices.size()));
   }
   if (fault.kind == Fault::outside) {
-    throw std::invalid_argument(who + ": " + indices_name + "[" + std::to_string(fault.at) + "] lies outside, expected 0 to " +
-                                std::to_string(extent - 1));
+    throw std::invalid_argument(who + ": " + indices_name + "[" + std::to_string(fault.at) +
+                                "] lies outside, expected 0 to " + std::to_string(extent - 1));
   }
   return fault.kind == Fault::none;
 }

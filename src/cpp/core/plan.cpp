@@ -116,6 +116,9 @@ Plan plan_matmul(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Reque
     throw std::invalid_argument("matmul: A has " + std::to_string(left) + " columns, B has " + std::to_string(right) +
                                 " rows");
   }
+  if (request.symmetry != Symmetry::none && !format.halves) {
+    throw std::invalid_argument("matmul: products as " + request.format + " store both halves; mdia stores one");
+  }
   return format.plan(format, a, op_a, b, op_b, request);
 }
 

@@ -54,8 +54,9 @@ struct Request {
   std::string format;  // of C
   std::string kernel;  // "": the default
   Triangle triangle = Triangle::both;
-  std::vector<int64> extra;  // diagonals that C stores beside those of the product (for beta C, SYR2K)
-  bool repeated = false;     // the plan will run many times: lists are worth it that cost more than a product
+  std::vector<int64> extra;            // diagonals that C stores beside those of the product (for beta C, SYR2K)
+  bool repeated = false;               // the plan will run many times: lists are worth it that cost more than a product
+  Symmetry symmetry = Symmetry::none;  // of C, by who asks: one half is computed and stored
   std::function<void(const char*)> passed = [](const char*) {};  // called as each stage of the planning has ended
 };
 // For planners: all of a plan but C's structure and the work; and the end, which names the kernel and lets it prepare

@@ -36,7 +36,7 @@ struct BFloat16 {
   constexpr operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 };
 
-enum class DType : std::uint8_t { f32, f64, c64, c128, f16, bf16, i32, i64, u8, u16, u64 };
+enum class DType : std::uint8_t { f32, f64, c64, c128, f16, bf16, i32, i64, u8, u16, u32, u64 };
 constexpr int kValueTypes = 4;   // the first four: arithmetic is done in them
 constexpr int kStoredTypes = 6;  // and two that some formats store values in; the others are indices and bitmaps
 
@@ -49,7 +49,7 @@ struct TypeName {
 constexpr TypeName kTypes[] = {{"float32", 'f', 4},     {"float64", 'f', 8}, {"complex64", 'c', 8},
                                {"complex128", 'c', 16}, {"float16", 'f', 2}, {"bfloat16", 'b', 2},
                                {"int32", 'i', 4},       {"int64", 'i', 8},   {"uint8", 'u', 1},
-                               {"uint16", 'u', 2},      {"uint64", 'u', 8}};
+                               {"uint16", 'u', 2},      {"uint32", 'u', 4},  {"uint64", 'u', 8}};
 constexpr int kAllTypes = sizeof(kTypes) / sizeof(TypeName);
 
 constexpr const char* dtype_name(DType t) { return kTypes[static_cast<int>(t)].name; }
@@ -113,6 +113,10 @@ constexpr DType dtype_of<std::uint8_t>() {
 template <>
 constexpr DType dtype_of<std::uint16_t>() {
   return DType::u16;
+}
+template <>
+constexpr DType dtype_of<std::uint32_t>() {
+  return DType::u32;
 }
 template <>
 constexpr DType dtype_of<std::uint64_t>() {

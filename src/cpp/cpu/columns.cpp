@@ -73,12 +73,4 @@ int64 count_places(const Array& indices) {
   });
 }
 
-Array array_of(std::int32_t number) {
-  Array one = Array::empty(DType::i32, {1});
-  *one.as<std::int32_t>() = number;
-  return one;
-}
-
-std::int32_t number_in(const Array& one) { return *one.as<const std::int32_t>(); }
-
 }  // namespace diagsparse

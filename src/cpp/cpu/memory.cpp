@@ -144,5 +144,6 @@ void copy_bytes(void* to, const void* from, int64 count) {
   if (count > 0) std::memcpy(to, from, count);
 }
 void copy_to_host(void* to, const void* from, int64 count) { copy_bytes(to, from, count); }
+void copy_from_host(void* to, const void* from, int64 count) { copy_bytes(to, from, count); }
 
 }  // namespace diagsparse

@@ -15,11 +15,13 @@
 #include "formats/hm.hpp"
 #include "formats/hyb.hpp"
 #include "formats/jds.hpp"
+#include "formats/mdia.hpp"
 #include "formats/qband.hpp"
 #include "formats/sell.hpp"
 
 namespace diagsparse {
 
-inline const Format* const formats[] = {&dia, &hm, &cdm, &csr, &csc, &coo, &coosr, &coosc, &ell, &hyb, &sell, &jds, &csb, &ellcsr, &qband, &bmsparse};
+inline const Format* const formats[] = {&dia, &hm,  &cdm,  &mdia, &csr, &csc,    &coo,   &coosr,   &coosc,
+                                        &ell, &hyb, &sell, &jds,  &csb, &ellcsr, &qband, &bmsparse};
 
 }  // namespace diagsparse

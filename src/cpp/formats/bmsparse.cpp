@@ -6,13 +6,6 @@ namespace diagsparse {
 
 namespace {
 
-template <class T>
-T element(const Array& array, int64 at) {
-  T value;
-  copy_to_host(&value, array.as<T>() + at, sizeof value);
-  return value;
-}
-
 void check(const Matrix& m) {
   check_shape(bmsparse, m.rows, m.cols);
   const int64 blocks = m.index("block_col").size();

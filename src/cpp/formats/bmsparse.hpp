@@ -75,6 +75,8 @@ struct Bmsparse {
   const int64* begin;  // value_indptr
   const T* values;
 
+  constexpr int64 count() const { return begin[indptr[tiles_along(rows)]]; }
+
   static Bmsparse of(const Matrix& m) { return over(*m.structure, m.values.as<T>()); }
   static Bmsparse over(const Structure& structure, const T* values) {
     const auto& arrays = static_cast<const Indices&>(structure);

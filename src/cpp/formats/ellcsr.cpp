@@ -161,7 +161,7 @@ Matrix from_symmetric(const Matrix& csr, Symmetry symmetry, int64 columns, DType
   const int64 width = (count.longest + kTogether - 1) / kTogether * kTogether;
   const Matrix made = dealt(ellcsr_from_rows(csr, width, leading));
   std::vector<Part> arrays = indices_of(made).parts();
-  arrays.emplace_back(kMirrors[hermitian].second, array_of(static_cast<std::int32_t>(columns)));
+  arrays.emplace_back(kMirrors[hermitian].second, array_of(std::vector{static_cast<std::int32_t>(columns)}));
   const Matrix mirrored{std::make_shared<const Indices>(ellcsr.name, csr.rows, csr.cols, std::move(arrays),
                                                         made.structure->values_shape, csr.values.size(), symmetry),
                         made.values};
@@ -197,7 +197,8 @@ Matrix to_csr(const Matrix& a, Op op) {
 int64 mirrored_columns(const Matrix& m) {
   const Array* const part = mirror_part(indices_of(m));
   if (part == nullptr) return -1;
-  return *m.kept().get<int64>("mirrored columns", [part] { return std::make_shared<int64>(number_in(*part)); });
+  return *m.kept().get<int64>("mirrored columns",
+                              [part] { return std::make_shared<int64>(element<std::int32_t>(*part, 0)); });
 }
 
 Matrix leading_of(const Matrix& m) {

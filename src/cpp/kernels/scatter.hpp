@@ -62,10 +62,14 @@ void add_aside(const Shares& shares, const T* sums, T* out, int64 step) {
   });
 }
 
-template <class U, class V, class Cut, class Walk>
+// Of a format that adds entries one by one.
+struct OneByOne {};
+
+template <class U, class V, class Cut, class Walk, class Add>
 class Scatter {
  public:
-  Scatter(const Matrix& m, const Cut& cut, const Walk& walk) : m_(m), cut_(cut), walk_(walk) {}
+  Scatter(const Matrix& m, const Cut& cut, const Walk& walk, const Add& add)
+      : m_(m), cut_(cut), walk_(walk), add_(add) {}
 
   void operator()(bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) const {
     const auto shares = m_.structure->kept().get<Shares>("shares of " + m_.format, [&] { return find(y.rows); });
@@ -114,6 +118,10 @@ class Scatter {
         for (int64 k = share.first; k < share.last; ++k) {
           T* const to = shares.aside[k] ? sums - share.aside : out;  // where the sum of y[0] is, or would be
           const int64 step = Plain || shares.aside[k] ? 1 : y_step;
+          if constexpr (Plain && !std::is_same_v<Add, OneByOne>) {
+            add_(shares.begins[k], shares.begins[k + 1], in, to);
+            continue;
+          }
           walk_(shares.begins[k], shares.begins[k + 1], [=](int64 i) {
             return [=, factor = in[i * x_step]](int64 j, const U& value) {
               if constexpr (Plain) to[j] += multiply(value, factor);
@@ -129,15 +137,17 @@ class Scatter {
   const Matrix& m_;
   const Cut& cut_;
   const Walk& walk_;
+  const Add& add_;
 };
 
 // cut(pieces, k): where piece k begins in the matrix, at k = pieces its end.  walk(begin, end, take): calls
 // take(i)(j, value) for every entry from there to there, always in the same order; it belongs to x[i] and y[j]. It
-// calls checkpoint() now and then.  U, V: the types of A and x. The shares are kept with the matrix.
-template <class U, class V, class Cut, class Walk>
+// calls checkpoint() now and then.  add(begin, end, x, y): the same for neighbouring elements of a vector and no
+// factor, y += A x, where a format has a quicker way.  U, V: the types of A and x. The shares are kept with the matrix.
+template <class U, class V, class Cut, class Walk, class Add = OneByOne>
 void scatter(const Matrix& m, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y, const Cut& cut,
-             const Walk& walk) {
-  Scatter<U, V, Cut, Walk>(m, cut, walk)(conj, alpha, x, beta, y);
+             const Walk& walk, const Add& add = {}) {
+  Scatter<U, V, Cut, Walk, Add>(m, cut, walk, add)(conj, alpha, x, beta, y);
 }
 
 }  // namespace diagsparse

@@ -52,6 +52,10 @@ void copy_to_host(void* to, const void* from, int64 count) {
   CUDA_CALL(cudaStreamSynchronize(cuda::stream()));
 }
 
+void copy_from_host(void* to, const void* from, int64 count) {
+  if (count > 0) CUDA_CALL(cudaMemcpyAsync(to, from, count, cudaMemcpyHostToDevice, cuda::stream()));
+}
+
 // Waits for the answer.
 bool same_bytes(const void* a, const void* b, int64 count) {
   using namespace cuda;

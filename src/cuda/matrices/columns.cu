@@ -94,8 +94,4 @@ int64 count_places(const Array& indices) {
   return static_cast<int64>(download(found.get(), 1)[0]);
 }
 
-Array array_of(std::int32_t number) { return upload(std::vector{number}); }
-
-std::int32_t number_in(const Array& one) { return download(one.as<const std::int32_t>(), 1)[0]; }
-
 }  // namespace diagsparse

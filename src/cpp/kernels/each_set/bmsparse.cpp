@@ -73,21 +73,6 @@ struct BlockMatvec {
     }
   }
 
-  // The values of a block in the type of x: those that are stored in another one are widened to `room`. There are as
-  // many as a vector holds, or more.
-  static const V* widened(const U* values, int count, V* room) {
-    if constexpr (std::is_same_v<U, V>) {
-      return values;
-    } else {
-      constexpr int lanes = Row<V>::lanes;
-      for (int k = 0; k < count; k += lanes) {
-        const int at = std::min(k, count - lanes);
-        store(room + at, load_as<V, lanes>(values + at));
-      }
-      return room;
-    }
-  }
-
   template <bool Turned>
   static void add_vectors(const Bmsparse<U>& a, const BlockOperand& of, int64 begin, int64 end, const std::int32_t* col,
                           const V* x, int64 step, int64 width, T* sums) {
@@ -95,6 +80,7 @@ struct BlockMatvec {
       // Of a transpose the sums, else of each row some that its sum is the total of.
       constexpr int parts = Row<T>::parts, count = Turned ? parts : kTile;
       typename Row<T>::Vec vectors[count] = {};
+      const int64 last = a.count() - kTile;  // eight values may be read up to it
       for (int64 e = begin; e < end; ++e) {
         const int64 p = Turned ? of.number[e] : e;
         const Bitmap bitmap = a.bitmap[p];
@@ -110,7 +96,7 @@ struct BlockMatvec {
           add_block(bitmap, a.values + a.begin[p + 1], Turned, std::false_type{}, in, step, sums);
           continue;
         }
-        alignas(64) V factors[kTile] = {}, room[kTile * kTile];
+        alignas(64) V factors[kTile] = {}, room[kTile * kTile + kTile];
         const int64 here = std::min(kTile, width - kTile * col[e]);
         if (step == 1 && here == kTile) {
           std::copy_n(in, kTile, factors);
@@ -118,7 +104,8 @@ struct BlockMatvec {
           for (int64 k = 0; k < here; ++k) factors[k] = in[k * step];
         }
         const Row<T> all = Row<T>::at(factors);
-        each_row(bitmap, widened(a.values + a.begin[p], stored, room), [&](int r, const Row<T>& row) {
+        const bool enough = !std::is_same_v<U, V> || a.begin[p + 1] <= last;
+        each_row(bitmap, widened(a.values + a.begin[p], stored, room), enough, [&](int r, const Row<T>& row) {
 #pragma GCC unroll 4
           for (int n = 0; n < parts; ++n) {
             if constexpr (Turned) vectors[n] += row.part[n] * factors[r];
@@ -145,6 +132,7 @@ template <class T>
 struct Operand {
   Bmsparse<T> blocks;
   Op op;
+  int64 end = blocks.count();
 
   // Of a block that is not in this order as it lies, the elements are put to `room`.
   Tile<T> read(std::int32_t number, T* room) const {
@@ -153,7 +141,8 @@ struct Operand {
     if (!op.transposed && !op.conjugated && stored == kAllPlaces) return {stored, values};
     if constexpr (kReal<T> && kSpreads) {
       if (!op.transposed && std::popcount(stored) >= kFew) {
-        each_row(stored, values, [&](int r, const Row<T>& row) { row.put(room + kTile * r); });
+        const bool enough = blocks.begin[number + 1] + kTile <= end;
+        each_row(stored, values, enough, [&](int r, const Row<T>& row) { row.put(room + kTile * r); });
         return {stored, room};
       }
     }

@@ -1,0 +1,261 @@
+"""Hollow diagonals: what products store, one half, infinities, mixed products, and parts that do not fit."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cases import DTYPES, to_device, to_host
+
+import diagsparse as ds
+
+SYMMETRIES = "symmetric", "hermitian"
+
+
+def hollow(m, n, offsets, fill, seed=0, dtype="float64"):
+    """Return small whole numbers on some places of these diagonals; sums of their products are exact."""
+    rng = np.random.default_rng(seed)
+    i = np.concatenate([np.arange(max(0, -k), min(m, n - k)) for k in offsets] or [np.zeros(0, int)])
+    j = np.concatenate([np.arange(max(0, k), min(m + k, n)) for k in offsets] or [np.zeros(0, int)])
+    kept = rng.random(len(i)) < fill
+    values = rng.integers(1, 9, kept.sum()) + (1j * rng.integers(1, 9, kept.sum()) if dtype[0] == "c" else 0)
+    return sp.coo_array((values.astype(dtype), (i[kept], j[kept])), shape=(m, n)).tocsr()
+
+
+def squared(a, symmetry):
+    """Return `a` and its mirror image."""
+    whole = (a + (a.T.conj() if symmetry == "hermitian" else a.T)).tocsr()
+    whole.eliminate_zeros()
+    return whole
+
+
+@pytest.mark.parametrize("fill", [0.04, 0.5, 1.0])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_products_store_what_is_reached(device, dtype, fill):
+    """C stores the places that the patterns reach, no others, and the same ones when values cancel."""
+    a = hollow(150, 171, [-149, -64, -33, -1, 0, 2, 31, 32, 100, 170], fill, 1, dtype)
+    b = hollow(171, 97, [-170, -96, -40, -32, 0, 1, 7, 64, 96], fill, 2, dtype)
+    A, B = ds.mdia_array(a, device=device), ds.mdia_array(b, device=device)
+    reached = (abs(a) @ abs(b)).toarray() > 0
+    for left, right, expected in ((A, B, (a @ b).toarray()), (B.T, A.T, (a @ b).T.toarray())):
+        C = left.matmul(right, format="mdia")
+        assert np.array_equal(C.toarray(), expected) and C.nnz == reached.sum() and C.format == "mdia"
+        plan = ds.plan_matmul(left, right, format="mdia")
+        assert np.array_equal(plan(out=plan(), alpha=2, beta=-1).toarray(), expected)
+        assert set(C.offsets.tolist()) == set(np.subtract(*np.nonzero(expected)[::-1]).tolist())
+    signs = sp.diags_array(np.where(np.arange(171) % 2, 1.0, -1.0)).astype(dtype)
+    both = ds.mdia_array(sp.hstack([a, a @ signs]).tocsr(), device=device)
+    other = ds.mdia_array(sp.vstack([b, -(signs @ b)]).tocsr(), device=device)
+    C = both.matmul(other, format="mdia")
+    assert not C.toarray().any() and C.nnz == reached.sum()
+
+
+@pytest.mark.parametrize("symmetry", SYMMETRIES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_one_half_is_read_as_it_is(device, dtype, symmetry):
+    a = squared(hollow(130, 130, [-100, -32, -3, 0, 1, 64, 129], 0.6, 3, dtype), symmetry)
+    b = hollow(130, 75, [-129, -31, 0, 5, 40], 0.7, 4, dtype)
+    A, B = ds.mdia_array(a, symmetry=symmetry, device=device), ds.mdia_array(b, device=device)
+    assert A.nnz == a.nnz and A.symmetry == symmetry and min(A.offsets) >= 0 and symmetry in repr(A)
+    assert A.values.size < a.nnz and np.array_equal(A.unpacked().toarray(), a.toarray())
+    x = np.arange(130) % 7 - 3.0
+    for V, v in ((A, a), (A.T, a.T), (A.conj(), a.conj()), (A.H, a.T.conj())):
+        assert np.array_equal(to_host(V @ to_device(x.astype(dtype), device)), v @ x.astype(dtype))
+        X = np.stack([x, x[::-1], x * 2], axis=1).astype(dtype)
+        assert np.array_equal(to_host(V @ to_device(X, device)), v @ X)
+        assert np.array_equal((V @ B).toarray(), (v @ b).toarray())
+        assert np.array_equal((B.T @ V).toarray(), (b.T @ v).toarray())
+        assert np.array_equal((V @ A).toarray(), (v @ a).toarray())
+    plan = ds.plan_matmul(A, B)
+    unpacked = ds.plan_matmul(A.unpacked(), B)
+    assert plan.workspace_nbytes == unpacked.workspace_nbytes and plan.nnz == unpacked.nnz
+    copied = A.copy()
+    copied.values *= 2
+    assert copied.symmetry == symmetry and np.array_equal(copied.toarray(), 2 * a.toarray())
+
+
+def test_what_breaks_the_symmetry_is_refused(device):
+    a = hollow(40, 40, [0, 3, 35], 0.8, 5, "complex128")
+    for symmetry in SYMMETRIES:
+        with pytest.raises(ValueError, match=r"symmetric|Hermitian"):
+            ds.mdia_array(a.toarray(), symmetry=symmetry, device=device)
+    with pytest.raises(ValueError, match="square"):
+        ds.mdia_array(a[:20], symmetry="symmetric", device=device)
+    A = ds.mdia_array(squared(a, "hermitian"), symmetry="hermitian", device=device)
+    before = A.toarray()
+    with pytest.raises(ValueError, match="main diagonal"):
+        A.values = np.full(A.values.size, 1j)
+    assert np.array_equal(A.toarray(), before)
+
+
+@pytest.mark.parametrize("format", ["dia", "hm", "cdm"])
+def test_products_with_diagonals_are_hollow(device, format):
+    a, b = hollow(70, 70, [-5, 0, 33], 0.5, 6), hollow(70, 70, [-40, 1, 2], 1.0, 7)
+    A, B = ds.mdia_array(a, device=device), ds.array(b, format, device=device)
+    for left, right, expected in ((A, B, a @ b), (B, A, b @ a), (B.T, A, b.T @ a), (A.H, B, a.T @ b)):
+        C = left @ right
+        assert C.format == "mdia" and np.array_equal(C.toarray(), expected.toarray())
+        assert left.matmul(right, format=format).format == format
+        plan = ds.plan_matmul(left, right)
+        assert np.array_equal(plan(left, right).toarray(), expected.toarray())
+    assert (A @ ds.csr_array(b, device=device)).format == "csr"
+    c = hollow(70, 70, [-9, 0, 5], 0.5, 8)
+    for left, right, x, y in ((A, B, a, b), (B, A, b, a)):
+        D = ds.matmul(left, right, ds.array(c, format, device=device), beta=3)
+        assert D.format == "mdia" and np.array_equal(D.toarray(), (x @ y + 3 * c).toarray())
+        assert np.array_equal(ds.syr2k(left, right).toarray(), (x @ y.T + y @ x.T).toarray())
+        assert np.array_equal(ds.commutator(left, right).toarray(), (x @ y - y @ x).toarray())
+
+
+def test_infinities_meet_what_is_stored_alone(device):
+    a, b = hollow(100, 100, [-50, -1, 0, 32, 40], 0.5, 8), hollow(100, 100, [-33, 0, 1, 90], 0.5, 9)
+    a.data[[3, 50]], b.data[[7, 60]] = np.inf, np.nan
+    x = np.ones(100)
+    x[[5, 64]] = np.inf, np.nan
+    X = np.stack([x, np.ones(100), -x], axis=1)
+    s = squared(hollow(100, 100, [1, 32, 99], 0.5, 10), "symmetric")
+    S = ds.mdia_array(s, symmetry="symmetric", device=device)
+    A, B = ds.mdia_array(a, device=device), ds.mdia_array(b, device=device)
+    with np.errstate(invalid="ignore"):
+        for given in (x, X, np.asfortranarray(X), X[:, ::2]):
+            for V, v in ((A, a), (A.T, a.T), (S, s)):
+                np.testing.assert_array_equal(to_host(V @ to_device(given, device)), v @ given)
+        plan = ds.plan_matmul(A, B)
+        for _ in range(2):
+            np.testing.assert_array_equal(plan().toarray(), (a @ b).toarray())
+        np.testing.assert_array_equal(plan(out=plan(), alpha=2, beta=-1).toarray()[5:9], (a @ b).toarray()[5:9])
+
+
+@pytest.mark.parametrize("view", ["N", "T", "symmetric"])
+def test_the_same_bits_with_any_number_of_threads(view):
+    a = hollow(9000, 9000, [-5000, -64, -33, -2, 0, 1, 17, 4096], 0.5)
+    a.data /= 7
+    a = squared(a, "symmetric")
+    A = ds.mdia_array(a, symmetry=view if view == "symmetric" else None)
+    V = A.T if view == "T" else A
+    x, before, found = np.random.default_rng(0).standard_normal(9000), ds.get_num_threads(), set()
+    try:
+        for threads in (1, 2, 3, 7):
+            ds.set_num_threads(threads)
+            found.add((V @ x).tobytes() + (V @ V).values.tobytes())
+    finally:
+        ds.set_num_threads(before)
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_any_set_of_diagonals(device, seed):
+    """Clusters, steps, one side, rectangles: offsets that nobody chose, exact in whole numbers."""
+    rng = np.random.default_rng(seed)
+    m, k, n = rng.integers(1, 400, 3)
+
+    def drawn(rows, cols):
+        around = rng.integers(1 - rows, cols, rng.integers(1, 6))
+        steps = [c + rng.choice([1, 2, 31, 32, 33]) * s for c in around for s in range(rng.integers(1, 9))]
+        offsets = sorted({int(o) for o in steps if -rows < o < cols})
+        return hollow(rows, cols, offsets, rng.choice([0.05, 0.5, 1.0]), seed + 100)
+
+    a, b = drawn(m, k), drawn(k, n)
+    A, B = ds.mdia_array(a, device=device), ds.mdia_array(b, device=device)
+    assert np.array_equal(A.matmul(B, format="mdia").toarray(), (a @ b).toarray())
+    assert np.array_equal(B.T.matmul(A.T, format="mdia").toarray(), (a @ b).T.toarray())
+    for columns in (1, 5, 8, 13):
+        x = rng.integers(-4, 5, (k, columns)).astype(float)
+        assert np.array_equal(to_host(A @ to_device(x, device)), a @ x)
+        y = rng.integers(-4, 5, (m, columns)).astype(float)
+        assert np.array_equal(to_host(A.T @ to_device(y, device)), a.T @ y)
+
+
+def test_products_of_nearly_empty_diagonals_are_made_as_csr(device):
+    full, empty = hollow(500, 500, [-40, 0, 3], 0.5), hollow(500, 500, [-40, 0, 3], 0.02)
+    A, B = ds.mdia_array(full, device=device), ds.mdia_array(empty, device=device)
+    assert (A @ A).format == ds.plan_matmul(A, A).format == "mdia"
+    C = B @ B
+    assert C.format == ds.plan_matmul(B, B).format == "csr"
+    assert np.array_equal(C.toarray(), (empty @ empty).toarray())
+    assert B.matmul(B, kernel="block").format == B.matmul(B, format="mdia").format == "mdia"
+
+
+def test_forecasts_of_masks():
+    a = ds.mdia_array(hollow(5000, 5000, range(-4000, 4000, 40), 0.3))
+    with pytest.raises(MemoryError, match=r"masks of .* diagonals"):
+        ds.plan_matmul(a, a, max_bytes=10_000)
+    with pytest.raises(MemoryError, match="mdia_array"):
+        ds.mdia_array(ds.csr_array(a), max_bytes=10_000)
+
+
+def test_parts_that_do_not_fit():
+    A = ds.mdia_array(hollow(50, 45, [-49, -2, 0, 1, 44], 0.8))
+    values, offsets, mask, begins = A.parts().values()
+
+    def made(**new):
+        return ds.mdia_array(A.parts() | new, shape=A.shape)
+
+    assert np.array_equal(made().toarray(), A.toarray())
+    for new, words in (
+        ({"offsets": offsets[::-1].copy()}, "ascending"),
+        ({"offsets": offsets + 1}, "outside of a 50 x 45 matrix"),
+        ({"offsets": offsets[1:]}, "mask"),
+        ({"mask": mask[:1]}, "mask"),
+        ({"mask": mask | np.uint32(1 << 31)}, "outside of the 50 x 45 matrix"),
+        ({"mask": mask & ~np.uint32(1 << 5)}, "block_indptr"),
+        ({"block_indptr": begins + 1}, "values|block_indptr"),
+        ({"values": values[:-1]}, "values"),
+        ({"mirrored": np.array([1], np.uint8)}, "square"),
+        ({"mirrored": np.array([7], np.uint8)}, "expected 0 to 2"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            made(**new)
+    square = ds.mdia_array(hollow(45, 45, [-2, 0, 1], 0.8))
+    for mirrored, words in ((0, "mirrored is 0"), (1, "upper half")):
+        with pytest.raises(ValueError, match=words):
+            ds.mdia_array(square.parts() | {"mirrored": np.array([mirrored], np.uint8)}, shape=square.shape)
+    with pytest.raises((ValueError, TypeError), match="mask"):
+        made(mask=mask.astype("float64"))
+
+
+@pytest.mark.parametrize("symmetry", SYMMETRIES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_one_half_of_a_square_is_made(device, dtype, symmetry):
+    """Of a matrix S that is its own transpose S S is so too, and S conj(S) its own adjoint; and the other way round."""
+    a = squared(hollow(90, 90, [-70, -32, 0, 1, 33], 0.6, 11, dtype), symmetry)
+    A = ds.mdia_array(a, symmetry=symmetry, device=device)
+    other = {"symmetric": "hermitian", "hermitian": "symmetric"}[symmetry]
+    for left, right, expected, made in (
+        (A, A, a @ a, symmetry),
+        (A.T, A.T, a.T @ a.T, symmetry),
+        (A, A.conj(), a @ a.conj(), other if dtype[0] == "c" else symmetry),
+        (A, A.H, a @ a.T.conj(), "hermitian" if dtype[0] == "c" else symmetry),
+    ):
+        plan = ds.plan_matmul(left, right)
+        for C in (left @ right, plan(), plan(out=plan())):
+            assert C.symmetry == made and C.format == "mdia" and np.array_equal(C.toarray(), expected.toarray())
+            assert C.values.size < C.nnz == np.count_nonzero(abs(a).toarray() @ abs(a).toarray())
+        assert (plan.shape, plan.nnz, plan.nbytes) == (C.shape, C.nnz, C.nbytes)
+        assert plan.offsets.tolist() == C.offsets.tolist()
+    assert np.array_equal((2 * C).toarray(), 2 * C.toarray())  # its main diagonal is real where it has to be
+    assert left.matmul(right, format="csr").format == "csr"
+    with pytest.raises(ValueError, match="square of a matrix"):
+        ds.plan_matmul(A, A)(A.copy(), A)
+    B = A.copy()
+    B.values *= 3
+    assert np.array_equal(ds.plan_matmul(A, A)(B, B).toarray(), 9 * (a @ a).toarray())
+
+
+def test_one_half_by_the_word_of_who_asks(device):
+    a = hollow(60, 80, [-59, -3, 0, 32, 79], 0.6, 12, "complex128")
+    A = ds.mdia_array(a, device=device)
+    whole = (a @ a.T.conj()).toarray()
+    C = ds.matmul(A, A.H, symmetry="hermitian")
+    assert C.symmetry == "hermitian" and np.array_equal(C.toarray(), whole) and min(C.offsets) == 0
+    assert (A @ A.H).symmetry is None
+    plan = ds.plan_matmul(A, A, trans_b="H", symmetry="hermitian")
+    assert np.array_equal(plan(A, A, out=C, alpha=2, beta=1).toarray(), 3 * whole)
+    with pytest.raises(ValueError, match="real"):
+        plan(out=C, alpha=1j)
+    with pytest.raises(ValueError, match="mdia"):
+        ds.plan_matmul(ds.csr_array(a, device=device), ds.csr_array(a.T, device=device), symmetry="symmetric")
+    with pytest.raises(ValueError, match="square"):
+        ds.matmul(A, ds.mdia_array(hollow(80, 7, [0], 1.0, 1, "complex128"), device=device), symmetry="symmetric")
+    with pytest.raises(ValueError, match="expected None"):
+        ds.matmul(A, A.H, symmetry="skew")
+    with pytest.raises(ValueError, match="both halves"):
+        ds.matmul(A, A.H, C, symmetry="hermitian")

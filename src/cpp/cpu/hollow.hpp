@@ -26,9 +26,6 @@ class HollowOperand {
 
   int64 turned() const { return turned_; }  // how many are: the first ones; the others are all that are stored
 
-  // From here on, and before it, 32 values and eight more may be read.
-  const T* last() const { return a.values + a.count() - (kMaskRows + 8); }
-
   // Which of the rows from `row` on have an element on the diagonal; the lowest bit is `row`.
   [[gnu::always_inline]] Mask mask(const HollowDiagonal& d, int64 row) const {
     const int64 first = first_row(d, row), block = first >> kMaskShift, shift = first & (kMaskRows - 1);

@@ -52,6 +52,8 @@ struct Mdia {
 
   constexpr int64 blocks() const { return masks_along(rows); }
   constexpr int64 count() const { return begin[blocks()]; }
+  // How many values come before the last 40: from there on 32 of them and eight more may be read.
+  constexpr int64 ample() const { return count() - (kMaskRows + 8); }
   // 0 beyond the matrix.
   constexpr Mask mask_at(int64 block, int64 d) const {
     return block < 0 || block >= blocks() ? 0 : mask[block * diagonals + d];

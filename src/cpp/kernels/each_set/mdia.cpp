@@ -133,7 +133,7 @@ struct BlockMatvec {
   }
 
   static bool enough(const Mdia<U>& a, const U* value) {
-    return !std::is_same_v<U, V> || value <= a.values + a.count() - (kMaskRows + 8);
+    return !std::is_same_v<U, V> || value - a.values <= a.ample();
   }
 
   static void gather(const Mdia<U>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
@@ -430,7 +430,7 @@ struct BlockMatmul {
 
   template <bool Vectors>
   void add(int64 block, Room& room) const {
-    const V* const last = b.last();
+    const int64 ample = b.a.ample();
     for (std::size_t i = 0; i < a.diagonals.size(); ++i) {
       const Mask rows_of_a = room.rows_of_a[i];
       if (rows_of_a == 0) continue;
@@ -440,7 +440,7 @@ struct BlockMatmul {
         if ((rows & rows_of_a) == 0 || targets[j] < 0) return;
         T* const to = room.sums.data() + kMaskRows * room.slot[targets[j]];
         if constexpr (Vectors) {
-          each_eight(rows, rows_of_a, value, value <= last, [&](int g, const Row<T>& factors) {
+          each_eight(rows, rows_of_a, value, value - b.a.values <= ample, [&](int g, const Row<T>& factors) {
             const Row<T> mine = Row<T>::at(of_a + 8 * g);
             Row<T> sum = Row<T>::at(to + 8 * g);
             for (int n = 0; n < Row<T>::parts; ++n) sum.part[n] += mine.part[n] * factors.part[n];

@@ -35,8 +35,8 @@ class mdia_array(Mirrored, OwnProducts, Format):
         (ceil(m / 32), D), uint32, of which bit i (the lowest is 0) of ``mask[b, d]`` stands for the element in row
         ``32 b + i`` and column ``32 b + i + offsets[d]``; block_indptr of shape (ceil(m / 32) + 1,), where the values
         of each block begin; values of shape (nnz,), block after block, and within one diagonal by diagonal and row by
-        row. mirrored, uint8 of shape (1,), comes last where one half is stored: 1 for symmetric, 2 for Hermitian storage.
-        Values are shared, the rest is copied.
+        row. mirrored, uint8 of shape (1,), comes last where one half is stored: 1 for symmetric, 2 for Hermitian
+        storage. Values are shared, the rest is copied.
     shape : tuple, optional
         Needed with the parts.
     dtype : dtype, optional

@@ -233,11 +233,20 @@ def test_one_half_of_a_square_is_made(device, dtype, symmetry):
         assert plan.offsets.tolist() == C.offsets.tolist()
     assert np.array_equal((2 * C).toarray(), 2 * C.toarray())  # its main diagonal is real where it has to be
     assert left.matmul(right, format="csr").format == "csr"
-    with pytest.raises(ValueError, match="square of a matrix"):
+    with pytest.raises(ValueError, match="square of one matrix"):
         ds.plan_matmul(A, A)(A.copy(), A)
     B = A.copy()
     B.values *= 3
     assert np.array_equal(ds.plan_matmul(A, A)(B, B).toarray(), 9 * (a @ a).toarray())
+
+
+def test_one_half_in_16_bits(device):
+    a = squared(hollow(90, 90, [-70, -32, 0, 1, 33], 0.6, 11, "float32"), "symmetric")
+    A = ds.mdia_array(a, symmetry="symmetric", dtype="float16", device=device)
+    plan = ds.plan_matmul(A, A)
+    for C in (A @ A, plan(), plan(A, A)):
+        assert C.symmetry == "symmetric" and np.array_equal(C.toarray(), (a @ a).toarray())
+    assert A.count_nonzero() == A.nnz == a.nnz
 
 
 def test_one_half_by_the_word_of_who_asks(device):
@@ -247,6 +256,8 @@ def test_one_half_by_the_word_of_who_asks(device):
     C = ds.matmul(A, A.H, symmetry="hermitian")
     assert C.symmetry == "hermitian" and np.array_equal(C.toarray(), whole) and min(C.offsets) == 0
     assert (A @ A.H).symmetry is None
+    empty = ds.mdia_array(sp.csr_array((5, 5)), device=device)
+    assert ds.matmul(empty, empty.T, symmetry="symmetric").symmetry == "symmetric"
     plan = ds.plan_matmul(A, A, trans_b="H", symmetry="hermitian")
     assert np.array_equal(plan(A, A, out=C, alpha=2, beta=1).toarray(), 3 * whole)
     with pytest.raises(ValueError, match="real"):
@@ -259,3 +270,28 @@ def test_one_half_by_the_word_of_who_asks(device):
         ds.matmul(A, A.H, symmetry="skew")
     with pytest.raises(ValueError, match="both halves"):
         ds.matmul(A, A.H, C, symmetry="hermitian")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_shares_of_a_transpose_and_of_one_half_keep_to_themselves(seed):
+    """Pieces of a matrix write no element of y that another thread has, wherever their blocks are empty."""
+    rng, n = np.random.default_rng(seed), 1 << 17
+    i = np.arange(n - 1000)
+    i = i[(i // 32 % 3 == seed) | (rng.random(len(i)) < 0.5) & (i > n // 2)]
+    a = sp.coo_array((rng.integers(1, 9, len(i)).astype(float), (i, i + 1000)), shape=(n, n)).tocsr()
+    a = a + sp.diags_array(rng.integers(1, 9, n).astype(float)) * (seed == 2)
+    x = rng.integers(-4, 5, n).astype(float)
+    A, S = ds.mdia_array(a), ds.mdia_array(a + sp.triu(a, 1).T, symmetry="symmetric")
+    for _ in range(3):
+        assert np.array_equal(A.T @ x, a.T @ x)
+        assert np.array_equal(S @ x, S.unpacked().tocsr().to_scipy() @ x)
+
+
+def test_structures_of_the_other_symmetry_are_others(device):
+    a = squared(hollow(70, 70, [1, 33], 0.5, 13, "complex128"), "symmetric")
+    S = ds.mdia_array(a, symmetry="symmetric", device=device)
+    H = ds.mdia_array(squared(hollow(70, 70, [1, 33], 0.5, 13, "complex128"), "hermitian"), symmetry="hermitian",
+                      device=device)  # fmt: skip
+    assert np.array_equal(to_host(S.mask), to_host(H.mask))
+    with pytest.raises(ValueError, match="another structure"):
+        ds.plan_matmul(S, S)(H, H)

@@ -14,7 +14,7 @@ from .._matrix.request import Request
 from .._matrix.summary import Summary
 from .._places import memory
 from .._places.arguments import SYMMETRIES, symmetry_number
-from .._places.backend import Place
+from .._places.backend import CPU, Place
 from .._show import display
 from .format import Format
 from .mirrored import Mirrored
@@ -184,8 +184,9 @@ class mdia_array(Mirrored, OwnProducts, Format):
 
     @classmethod
     def _from_csr_beside(cls, s: Summary, place: Place, **options: int) -> int:
-        return table_of_diagonals(s.shape, s.stored)  # of the number of each diagonal
+        # Of the number of each diagonal, and on a GPU where the values of each block and diagonal begin.
+        places = 0 if place is CPU else 4 * -(-s.shape[0] // _ROWS) * len(s.offsets)
+        return table_of_diagonals(s.shape, s.stored) + places
 
     def _to_csr_beside(self, s: Summary) -> int:
-        # Of a half, and of a transpose, where the values of each block and diagonal begin.
-        return self._matrix.parts()["mask"].nbytes if self._op & 1 or self._matrix.symmetry else 0
+        return self._matrix.parts()["mask"].nbytes  # where the values of each block and diagonal begin

@@ -219,7 +219,7 @@ class Family(Forecasts):
 
     def count_nonzero(self: SparseArray) -> int:
         """Count the stored values that are not zero."""
-        if self._padded:
+        if self._padded or self._matrix.symmetry:  # one half stands for both
             return self._wrap(self._matrix)._to_csr().count_nonzero()
         return sum(self._core.count_nonzero(self._matrix))
 

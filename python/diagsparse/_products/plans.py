@@ -93,7 +93,7 @@ class MatmulPlan:
             a._core.check_shape(format, a.shape[0], b.shape[1])
         if format is None and isinstance(into, SparseArray) and into._format == a._format:
             format = a._format  # whatever would be quicker
-        self._format, self._work = product_formats(a, b, format, repeated, kernel is not None)
+        self._format, self._work = product_formats(a, b, format, repeated, bool(kernel or symmetry))
         work = FORMATS[self._work]
         half = symmetry_number(symmetry, "matmul: symmetry")
         if half and not work._halves:
@@ -101,7 +101,7 @@ class MatmulPlan:
                 f'matmul: symmetry="{symmetry}": products as {self._work} store both halves; A.asformat("mdia") has '
                 "products that store one"
             )
-        self._implied = half == 0 and (half := work._symmetry_of_product(a, b)) > 0
+        self._implied = half == 0 and (half := work._symmetry_of_product(*self._given)) > 0
         self._symmetric = half > 0
         request = Request(kernel or "", max_bytes, triangle, extra, repeated, half, passed)
         self._plan, a, b = work._planned(a, b, request)
@@ -226,7 +226,7 @@ class MatmulPlan:
         if alpha is not _ONE or beta is not _ZERO:
             check_scalars(dtype, alpha, beta, "plan")
         if self._symmetric:
-            self._check_halves(a, b, alpha, beta)
+            self._check_halves(a2, b2, alpha, beta)
         if out is not None and self._native:
             if not isinstance(out, SparseArray) or out._op:
                 self._refuse(out)
@@ -248,13 +248,15 @@ class MatmulPlan:
         operands = [given if new is None else new for given, new in zip(self._given, (a2, b2), strict=True)]
         return self._update(out, made, beta, operands)
 
-    def _check_halves(self, a: SparseArray, b: SparseArray, alpha: complex, beta: complex) -> None:
+    def _check_halves(self, a2: SparseArray | None, b2: SparseArray | None, alpha: complex, beta: complex) -> None:
         """Raise where one half does not stand for the result."""
-        if self._implied and a._matrix is not b._matrix:
-            raise ValueError(
-                "plan: made for the square of a matrix, one half of which is stored; A and B are different ones: "
-                "plan_matmul(A, B) of these makes a plan for them"
-            )
+        if self._implied and not (a2 is None and b2 is None):
+            a, b = (given if new is None else new for given, new in zip(self._given, (a2, b2), strict=True))
+            if a._matrix is not b._matrix:
+                raise ValueError(
+                    "plan: made for the square of one matrix, of which one half is stored; plan(B, B) takes another one, "
+                    "and plan_matmul(A, B) plans the product of two"
+                )
         if self._plan.hermitian and (np.imag(alpha) or np.imag(beta)):
             raise ValueError(f"plan: alpha={alpha}, beta={beta}: multiples of a Hermitian result are real ones")
 

@@ -23,8 +23,9 @@ struct HollowWork : Work {
 };
 // Whether the first diagonal of C has to be real, which sums of products of complex numbers are but for rounding.
 inline bool real_diagonal_first(const Plan& plan) {
+  if (plan.c->symmetry() != Symmetry::hermitian) return false;
   const std::vector<int64>& offsets = offsets_of(*plan.c);
-  return plan.c->symmetry() == Symmetry::hermitian && !offsets.empty() && offsets.front() == 0;
+  return !offsets.empty() && offsets.front() == 0;
 }
 
 inline const HollowWork& hollow_work(const Plan& plan) { return static_cast<const HollowWork&>(*plan.work); }

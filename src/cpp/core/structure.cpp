@@ -39,7 +39,7 @@ bool Indices::same_as(const Structure& other) const {
   if (this == &other) return true;
   const auto* given = dynamic_cast<const Indices*>(&other);
   if (given == nullptr || std::strcmp(format, given->format) != 0 || rows != given->rows || cols != given->cols ||
-      arrays_.size() != given->arrays_.size()) {
+      symmetry_ != given->symmetry_ || arrays_.size() != given->arrays_.size()) {
     return false;
   }
   for (std::size_t i = 0; i < arrays_.size(); ++i) {

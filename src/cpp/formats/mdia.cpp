@@ -13,6 +13,8 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument("mdia_array: " + what); }
 
+constexpr int64 kMostDiagonals = (int64{1} << 32) / kMaskRows;
+
 const Indices& arrays_of(const Structure& structure) { return static_cast<const Indices&>(structure); }
 
 Symmetry symmetry_of(const std::vector<Part>& arrays) {
@@ -32,7 +34,8 @@ StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part
     if (name == "block_indptr" && array.dtype == DType::i64 && array.size() > 0) begin = &array;
     if (name == "offsets" && array.dtype == DType::i64 && array.size() > 0) offsets = &array;
   }
-  const int64 count = begin ? std::max<int64>(0, element<std::int64_t>(*begin, begin->size() - 1)) : 0;
+  const int64 told = begin ? element<std::int64_t>(*begin, begin->size() - 1) : 0;
+  const int64 count = std::clamp<int64>(told, 0, kAnyExtent);  // twice that is a number, too
   int64 stored = count;
   if (symmetry != Symmetry::none && mask && offsets && mask->shape.cols == offsets->size()) {
     const bool main = element<std::int64_t>(*offsets, 0) == 0;
@@ -40,6 +43,12 @@ StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part
   }
   return std::make_shared<const Indices>(format.name, rows, cols, std::move(arrays), Shape{count, -1}, stored,
                                          symmetry);
+}
+
+// Counts of a block's elements are numbers of 32 bits.
+void check_count(int64 diagonals) {
+  if (diagonals < kMostDiagonals) return;
+  refuse(std::to_string(diagonals) + " diagonals, expected fewer than " + std::to_string(kMostDiagonals));
 }
 
 void check_offsets(const Matrix& m) {
@@ -74,6 +83,7 @@ void check(const Matrix& m) {
     }
   }
   check_parts(m, expected);
+  check_count(diagonals);
   check_offsets(m);
   const Fault fault = fault_in_masks(*m.structure);
   if (fault.kind == Fault::none) return;
@@ -103,6 +113,7 @@ Matrix from_csr(const Matrix& csr, const Format&, const Options& options) {
   if (symmetry != Symmetry::none) check_halves(csr, symmetry);
   std::vector<int64> offsets = occupied_diagonals(csr, {});
   if (symmetry != Symmetry::none) std::erase_if(offsets, [](int64 offset) { return offset < 0; });
+  check_count(static_cast<int64>(offsets.size()));
   const Matrix made = hollow_from_rows(csr, offsets, symmetry);
   if (made.structure->stored() != csr.values.size()) {
     refuse("some zeros are stored whose mirror images are not; drop them with eliminate_zeros()");

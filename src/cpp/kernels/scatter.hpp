@@ -68,8 +68,8 @@ struct OneByOne {};
 template <class U, class V, class Cut, class Walk, class Add>
 class Scatter {
  public:
-  Scatter(const Matrix& m, const Cut& cut, const Walk& walk, const Add& add)
-      : m_(m), cut_(cut), walk_(walk), add_(add) {}
+  Scatter(const Matrix& m, const Cut& cut, const Walk& walk, const Add& add, int64 around)
+      : m_(m), cut_(cut), walk_(walk), add_(add), around_(around) {}
 
   void operator()(bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) const {
     const auto shares = m_.structure->kept().get<Shares>("shares of " + m_.format, [&] { return find(y.rows); });
@@ -96,7 +96,8 @@ class Scatter {
           most = std::max(most, j);
         };
       });
-      low[k] = least, high[k] = most;
+      if (least > most) return;
+      low[k] = std::max<int64>(0, least - around_), high[k] = std::min(rows - 1, most + around_);
     });
     return std::make_shared<Shares>(shares_of(begins, low, high, rows, stored));
   }
@@ -138,16 +139,19 @@ class Scatter {
   const Cut& cut_;
   const Walk& walk_;
   const Add& add_;
+  int64 around_;
 };
 
 // cut(pieces, k): where piece k begins in the matrix, at k = pieces its end.  walk(begin, end, take): calls
 // take(i)(j, value) for every entry from there to there, always in the same order; it belongs to x[i] and y[j]. It
 // calls checkpoint() now and then.  add(begin, end, x, y): the same for neighbouring elements of a vector and no
-// factor, y += A x, where a format has a quicker way.  U, V: the types of A and x. The shares are kept with the matrix.
+// factor, y += A x, where a format has a quicker way; it may read and write `around` more elements of y on either side of
+// those that have entries, a number for all types of a format.  U, V: the types of A and x. The shares are kept with the
+// matrix.
 template <class U, class V, class Cut, class Walk, class Add = OneByOne>
 void scatter(const Matrix& m, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y, const Cut& cut,
-             const Walk& walk, const Add& add = {}) {
-  Scatter<U, V, Cut, Walk, Add>(m, cut, walk, add)(conj, alpha, x, beta, y);
+             const Walk& walk, int64 around = 0, const Add& add = {}) {
+  Scatter<U, V, Cut, Walk, Add>(m, cut, walk, add, around)(conj, alpha, x, beta, y);
 }
 
 }  // namespace diagsparse

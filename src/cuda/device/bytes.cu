@@ -18,11 +18,15 @@ __global__ void __launch_bounds__(kBlock) clear(unsigned* data, const __grid_con
   for (int64 i = thread_index(); i < run.length; i += width) data[run.first + i] = 0;
 }
 
+// Words, and up to three bytes behind them.
 __global__ void compare(const unsigned* a, const unsigned* b, int64 count, int* differ) {
-  const int64 width = static_cast<int64>(gridDim.x) * blockDim.x;
-  for (int64 i = thread_index(); i < count; i += width) {
+  const int64 width = static_cast<int64>(gridDim.x) * blockDim.x, words = count / 4;
+  for (int64 i = thread_index(); i < words; i += width) {
     if (a[i] != b[i]) *differ = 1;
   }
+  if (thread_index() >= count % 4) return;
+  const int64 last = 4 * words + thread_index();
+  if (reinterpret_cast<const char*>(a)[last] != reinterpret_cast<const char*>(b)[last]) *differ = 1;
 }
 
 }  // namespace
@@ -53,7 +57,9 @@ void copy_to_host(void* to, const void* from, int64 count) {
 }
 
 void copy_from_host(void* to, const void* from, int64 count) {
-  if (count > 0) CUDA_CALL(cudaMemcpyAsync(to, from, count, cudaMemcpyHostToDevice, cuda::stream()));
+  if (count == 0) return;
+  CUDA_CALL(cudaMemcpyAsync(to, from, count, cudaMemcpyHostToDevice, cuda::stream()));
+  CUDA_CALL(cudaStreamSynchronize(cuda::stream()));
 }
 
 // Waits for the answer.
@@ -62,8 +68,8 @@ bool same_bytes(const void* a, const void* b, int64 count) {
   if (count == 0) return true;
   const Scratch<int> differ(1);
   CUDA_CALL(cudaMemsetAsync(differ.get(), 0, sizeof(int), stream()));
-  launch("compare", compare, dim3(static_cast<unsigned>(std::min<int64>(ceil_div(count / 4, kBlock), 1024))),
-         dim3(kBlock), static_cast<const unsigned*>(a), static_cast<const unsigned*>(b), count / 4, differ.get());
+  launch("compare", compare, dim3(static_cast<unsigned>(std::min<int64>(ceil_div(count, 4 * kBlock), 1024))),
+         dim3(kBlock), static_cast<const unsigned*>(a), static_cast<const unsigned*>(b), count, differ.get());
   return download(differ.get(), 1)[0] == 0;
 }
 

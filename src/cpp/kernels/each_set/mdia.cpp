@@ -104,16 +104,20 @@ struct BlockMatvec {
     const bool conj = op.conjugated != (hermitian && op.transposed);
     if constexpr (real) {
       const auto add = [&](int64 begin, int64 end, const V* in, T* to) {
-        for (int64 b = begin; b < end; ++b) mirrored ? add_block<true>(a, b, in, to) : add_block<false>(a, b, in, to);
+        for (int64 b = begin; b < end; ++b) {
+          if ((b - begin) % kUnasked == kUnasked - 1) checkpoint();
+          mirrored ? add_block<true>(a, b, in, to) : add_block<false>(a, b, in, to);
+        }
       };
-      scatter<U, V>(m, conj, alpha, x, beta, y, cut, walk, add);
+      scatter<U, V>(m, conj, alpha, x, beta, y, cut, walk, kAround, add);
     } else {
-      scatter<U, V>(m, conj, alpha, x, beta, y, cut, walk);
+      scatter<U, V>(m, conj, alpha, x, beta, y, cut, walk, kAround);
     }
   }
 
  private:
   static constexpr int64 kUnasked = 1 << 12;  // blocks between two questions whether to go on
+  static constexpr int64 kAround = 7;         // of eight elements of y one at least has an entry
 
   static int64 work_before(const Mdia<U>& a, int64 block) { return a.begin[block] + block * (kMaskRows + a.diagonals); }
 
@@ -266,9 +270,11 @@ struct BlockMatvec {
     const int64 row = kMaskRows * block;
     const bool whole = row + kMaskRows <= a.rows && all_finite(x + row, kMaskRows);
     Vec sums[1][kEights * parts] = {};
+    Mask any = 0;
     each_run(a, block, [&](int64 offset, Mask rows, const U* value) {
       const int64 first = row + offset;
       const bool image = !Mirrored || offset != 0;
+      any |= rows;
       if (!whole || first < 0 || first + kMaskRows > a.cols) {
         each_row_of(rows, [&](int i) {
           if (Mirrored) y[row + i] += multiply(*value, x[first + i]);
@@ -299,7 +305,7 @@ struct BlockMatvec {
         each_row_of(rows, [&](int i) { some[i] += multiply(*value++, x[first + i]); });
       });
     }
-    for (int64 i = 0; i < std::min(kMaskRows, a.rows - row); ++i) y[row + i] += some[i];
+    each_row_of(any, [&](int i) { y[row + i] += some[i]; });  // others may be another thread's
   }
 
   // Up to eight columns of x, whose rows are contiguous.

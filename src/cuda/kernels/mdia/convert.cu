@@ -14,21 +14,18 @@ namespace cuda::hollow {
 namespace {
 
 // ---- A warp takes a block of rows, and its lanes the diagonals ------------------------------------------
-// The sum of a number of each lane, in all of them.
-__device__ int sum_of_warp(int n) { return __reduce_add_sync(~0u, n); }
-
 // in_block[b]: the bits of block b; on_diagonal grows by those of this diagonal (-1: of none).
 __global__ void __launch_bounds__(kBlock) count_bits(const Mask* mask, int64 blocks, int64 diagonals, int64 diagonal,
                                                      std::int64_t* in_block, unsigned long long* on_diagonal) {
   const int64 b = thread_index() / 32;
   if (b >= blocks) return;
-  int count = 0;
+  unsigned count = 0;  // a block has less than 2^32
   for (int64 d = threadIdx.x % 32; d < diagonals; d += 32) {
     const int bits = __popc(mask[b * diagonals + d]);
     count += bits;
     if (d == diagonal && bits > 0) atomicAdd(on_diagonal, static_cast<unsigned long long>(bits));
   }
-  count = sum_of_warp(count);
+  count = __reduce_add_sync(~0u, count);
   if (threadIdx.x % 32 == 0) in_block[b] = count;
 }
 

@@ -141,13 +141,14 @@ struct PairsOfDiagonals {
     launch("mdia pairs", sum_pairs<U, V>, dim3(static_cast<unsigned>(masks_along(plan.rows))), dim3(kBlock),
            operand<U>(a), resident->of_a.as<const HollowDiagonal>(), operand<V>(b),
            resident->of_b.as<const HollowDiagonal>(), resident->begin.as<const std::int64_t>(),
-           resident->pairs.as<const Pair>(), operand<T>(c), real_diagonal_first(plan), c.values.as<T>(),
+           resident->pairs.as<const Pair>(), operand<T>(c), is_complex<T> && real_diagonal_first(plan), c.values.as<T>(),
            Update<T>(alpha, beta));
   }
 };
 
 void prepare(const Plan& plan) {
   resident_pairs(plan);
+  real_diagonal_first(plan);
   for (const StructurePtr& m : {plan.a, plan.b, plan.c}) hollow_places(*m);
 }
 

@@ -254,8 +254,8 @@ class MatmulPlan:
             a, b = (given if new is None else new for given, new in zip(self._given, (a2, b2), strict=True))
             if a._matrix is not b._matrix:
                 raise ValueError(
-                    "plan: made for the square of one matrix, of which one half is stored; plan(B, B) takes another one, "
-                    "and plan_matmul(A, B) plans the product of two"
+                    "plan: made for the square of one matrix, of which one half is stored; plan(B, B) takes another "
+                    "one, and plan_matmul(A, B) plans the product of two"
                 )
         if self._plan.hermitian and (np.imag(alpha) or np.imag(beta)):
             raise ValueError(f"plan: alpha={alpha}, beta={beta}: multiples of a Hermitian result are real ones")

@@ -145,9 +145,9 @@ class Scatter {
 // cut(pieces, k): where piece k begins in the matrix, at k = pieces its end.  walk(begin, end, take): calls
 // take(i)(j, value) for every entry from there to there, always in the same order; it belongs to x[i] and y[j]. It
 // calls checkpoint() now and then.  add(begin, end, x, y): the same for neighbouring elements of a vector and no
-// factor, y += A x, where a format has a quicker way; it may read and write `around` more elements of y on either side of
-// those that have entries, a number for all types of a format.  U, V: the types of A and x. The shares are kept with the
-// matrix.
+// factor, y += A x, where a format has a quicker way; it may read and write `around` more elements of y on either side
+// of those that have entries, a number for all types of a format.  U, V: the types of A and x. The shares are kept with
+// the matrix.
 template <class U, class V, class Cut, class Walk, class Add = OneByOne>
 void scatter(const Matrix& m, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y, const Cut& cut,
              const Walk& walk, int64 around = 0, const Add& add = {}) {

@@ -284,14 +284,17 @@ struct BlockMatvec {
         return;
       }
       each_eight(rows, rows, in_type<V>(rows, value, of_a), enough(a, value), [&](int g, const Row<T>& some) {
-        const Row<T> factors = Row<T>::at(x + row + 8 * g), others = Row<T>::at(x + first + 8 * g);
+        if constexpr (Mirrored) {
+          const Row<T> factors = Row<T>::at(x + first + 8 * g);
+#pragma GCC unroll 4
+          for (int n = 0; n < parts; ++n) sums[0][g * parts + n] += some.part[n] * factors.part[n];
+          if (!image) return;
+        }
+        const Row<T> factors = Row<T>::at(x + row + 8 * g);
         Row<T> out = Row<T>::at(y + first + 8 * g);
 #pragma GCC unroll 4
-        for (int n = 0; n < parts; ++n) {
-          if (Mirrored) sums[0][g * parts + n] += some.part[n] * others.part[n];
-          out.part[n] += some.part[n] * factors.part[n];
-        }
-        if (image) out.put(y + first + 8 * g);
+        for (int n = 0; n < parts; ++n) out.part[n] += some.part[n] * factors.part[n];
+        out.put(y + first + 8 * g);
       });
     });
     if (!Mirrored) return;

@@ -141,8 +141,8 @@ struct PairsOfDiagonals {
     launch("mdia pairs", sum_pairs<U, V>, dim3(static_cast<unsigned>(masks_along(plan.rows))), dim3(kBlock),
            operand<U>(a), resident->of_a.as<const HollowDiagonal>(), operand<V>(b),
            resident->of_b.as<const HollowDiagonal>(), resident->begin.as<const std::int64_t>(),
-           resident->pairs.as<const Pair>(), operand<T>(c), is_complex<T> && real_diagonal_first(plan), c.values.as<T>(),
-           Update<T>(alpha, beta));
+           resident->pairs.as<const Pair>(), operand<T>(c), is_complex<T> && real_diagonal_first(plan),
+           c.values.as<T>(), Update<T>(alpha, beta));
   }
 };
 

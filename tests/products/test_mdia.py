@@ -295,3 +295,10 @@ def test_structures_of_the_other_symmetry_are_others(device):
     assert np.array_equal(to_host(S.mask), to_host(H.mask))
     with pytest.raises(ValueError, match="another structure"):
         ds.plan_matmul(S, S)(H, H)
+
+
+def test_more_values_than_numbers_reach():
+    A = ds.mdia_array(sp.eye_array(40).tocsr(), symmetry="symmetric")
+    parts = A.parts() | {"block_indptr": np.array([0, 32, 2**63 - 1])}
+    with pytest.raises(ValueError, match="block_indptr|values"):
+        ds.mdia_array(parts, shape=A.shape)

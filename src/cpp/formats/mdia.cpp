@@ -35,7 +35,7 @@ StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part
     if (name == "offsets" && array.dtype == DType::i64 && array.size() > 0) offsets = &array;
   }
   const int64 told = begin ? element<std::int64_t>(*begin, begin->size() - 1) : 0;
-  const int64 count = std::clamp<int64>(told, 0, kAnyExtent);  // twice that is a number, too
+  const int64 count = std::clamp<int64>(told, 0, kAnyExtent / 2);  // twice that is a number, too
   int64 stored = count;
   if (symmetry != Symmetry::none && mask && offsets && mask->shape.cols == offsets->size()) {
     const bool main = element<std::int64_t>(*offsets, 0) == 0;

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from .._arrays import device_dense
 from .._matrix import devices, elementwise
 from .._matrix.base import SparseArray
 from .._matrix.convert import convert
@@ -236,13 +235,6 @@ class DiagonalArray(DiagonalProducts, MadeOfDiagonals):
         side = 1 if which == "lower" else -1
         kept = [k for k in self._occupied().tolist() if k * side <= 0]
         return self._laid_out(FORMATS["hm"], kept, self.dtype)  # type: ignore[arg-type]  # a row of cdm is in both
-
-    def _write(self, new: Any) -> None:
-        if self._packed and self.symmetry == "hermitian":  # whose main diagonal has to stay real
-            changed = self._matrix.values.copy()
-            device_dense.write(self._place, changed, new)
-            self._matrix.with_values(changed)  # raises
-        super()._write(new)
 
     # ---- what is shown ----------------------------------------------------------------------------
     def _told(self) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from .._arrays import device_dense
 from .._matrix.base import SparseArray
 from .._places.arguments import SYMMETRIES
 
@@ -45,10 +44,3 @@ class Mirrored(_Base):
         # New values may have broken the symmetry: beside what is mirrored, or what is no number.
         holds = self._matrix.symmetry and csr._core.symmetries(csr._matrix) & self._matrix.symmetry
         return {"symmetry": self._matrix.symmetry} if holds else {}
-
-    def _write(self, new: Any) -> None:
-        if self.symmetry == "hermitian":  # whose main diagonal has to stay real
-            changed = self._matrix.values.copy()
-            device_dense.write(self._place, changed, new)
-            self._matrix.with_values(changed)  # raises
-        super()._write(new)

@@ -14,7 +14,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from .._arrays import device_dense, owners, streams
 from .._arrays.host_dense import as_numpy, check_operand, operands, refuse_part_of
-from .._places.arguments import check_kernel
+from .._places.arguments import SYMMETRIES, check_kernel
 from .._places.backend import CPU, Place, place_of
 from .._places.types import check_scalars, product_dtypes
 from . import ufuncs
@@ -133,6 +133,10 @@ class SparseArray(Family, LinearOperator):
         self._write(new)
 
     def _write(self, new: Any) -> None:
+        if SYMMETRIES[self._matrix.symmetry] == "hermitian":  # whose main diagonal has to stay real
+            changed = self._matrix.values.copy()
+            device_dense.write(self._place, changed, new)
+            self._matrix.with_values(changed)  # raises
         device_dense.write(self._place, self._matrix.values, new)
 
     def _require_plain(self, what: str) -> None:

@@ -13,7 +13,7 @@ from .._arrays import streams
 from .._matrix.base import SparseArray
 from .._matrix.construct import together
 from .._matrix.convert import convert
-from .._matrix.registry import COMMON, FORMATS, format_class
+from .._matrix.registry import FORMATS, format_class
 from .._matrix.request import Request
 from .._matrix.summary import Summary
 from .._places import memory
@@ -21,6 +21,7 @@ from .._places.arguments import check_kernel, symmetry_number
 from .._places.backend import CPU
 from .._places.types import check_scalars, product_dtypes
 from .._show import display
+from .product_formats import product_formats
 
 _ONE, _ZERO = 1, 0  # the factors of a plain product, which need no check
 _BOTH = 0  # triangles; `_sums.TRIANGLES` has the other numbers
@@ -29,25 +30,6 @@ OPERATIONS: dict[str, Callable[[SparseArray], SparseArray]] = {
     "T": lambda a: a.T,
     "H": lambda a: a.H,
 }
-
-
-def product_formats(
-    a: SparseArray, b: SparseArray, format: str | None, repeated: bool = False, named: bool = False
-) -> tuple[str, str]:
-    """Return the format of a product, and the one whose kernels make it.
-
-    By default the result is in the left operand's format, but in csr where a family with products of its own meets
-    another one (in mdia where that meets diagonals), and in what its family says where the left format does not hold it
-    well.
-    """
-    if common := a._multiplies.get(b._family) or b._multiplies.get(a._family):
-        return format or common, common
-    if not a._own_products or a._family != b._family:
-        return format or (COMMON if a._own_products else a._format), COMMON
-    if format is not None and FORMATS[format]._family == a._family:
-        return format, format
-    made = a._for_product(b, repeated, named)._format
-    return format or made, made
 
 
 class MatmulPlan:
@@ -95,7 +77,7 @@ class MatmulPlan:
             format = a._format  # whatever would be quicker
         self._format, self._work = product_formats(a, b, format, repeated, bool(kernel or symmetry))
         work = FORMATS[self._work]
-        half = symmetry_number(symmetry, "matmul: symmetry")
+        half = 0 if symmetry is None else symmetry_number(symmetry, "matmul: symmetry")
         if half and not work._halves:
             raise ValueError(
                 f'matmul: symmetry="{symmetry}": products as {self._work} store both halves; A.asformat("mdia") has '

@@ -11,7 +11,8 @@ from .._matrix.registry import FORMATS
 from .._places.backend import Place
 from .._show import display
 from .matvec_plan import MatvecPlan
-from .plans import OPERATIONS, MatmulPlan, product_formats
+from .plans import OPERATIONS, MatmulPlan
+from .product_formats import product_formats
 from .sums import TRIANGLES, check_triangle, no_beta, sum_of_products
 
 

@@ -12,7 +12,8 @@ from .._matrix.convert import convert, unpacked
 from .._matrix.registry import COMMON, FORMATS, format_class
 from .._places.types import check_scalars
 from .._show import display
-from .plans import OPERATIONS, MatmulPlan, product_formats
+from .plans import OPERATIONS, MatmulPlan
+from .product_formats import product_formats
 
 TRIANGLES = {None: 0, "lower": 1, "upper": 2}  # the parts of a result, by the core's numbers
 

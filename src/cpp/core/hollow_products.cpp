@@ -74,7 +74,6 @@ Plan plan_hollow(const Format& format, const Matrix& a, Op op_a, const Matrix& b
   plan.c = mdia_structure(plan.rows, plan.cols, array_of(offsets), std::move(mask), std::move(counts.begin),
                           request.symmetry, counts.all, half ? 2 * counts.all - counts.on_diagonal : counts.all);
   plan.work = work;
-  plan.repeated = request.repeated;
   finish_plan(plan, choose_matmul(plan, request.kernel, a.dtype, b.dtype));
   return plan;
 }

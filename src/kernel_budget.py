@@ -82,7 +82,7 @@ BUDGET = {
     "cuda/kernels/matvec/row.cu": 113,
     "cuda/kernels/mdia/convert.cu": 24,
     "cuda/kernels/mdia/matmul.cu": 15,
-    "cuda/kernels/mdia/matvec.cu": 60,
+    "cuda/kernels/mdia/matvec.cu": 80,
     "cuda/kernels/period/matvec.cu": 60,
     "cuda/kernels/qband/matvec.cu": 64,
     "cuda/kernels/qband/rest_of_product.cu": 12,

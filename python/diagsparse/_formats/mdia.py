@@ -82,6 +82,7 @@ class mdia_array(Mirrored, OwnProducts, Format):
     _options = {"symmetry": symmetry_number}
     _halves = True
     _multiplies = {"diagonals": "mdia"}
+    _sums = "mdia"
 
     @property
     def offsets(self) -> np.ndarray:
@@ -120,6 +121,25 @@ class mdia_array(Mirrored, OwnProducts, Format):
 
     def _again(self, csr: SparseArray) -> SparseArray:
         return self._laid_out_as(csr, self._layout() | self._mirror(csr)).astype(self._dtype, copy=False)
+
+    # ---- sums -------------------------------------------------------------------------------------
+    def _terms(self, other: SparseArray) -> tuple[SparseArray, SparseArray]:
+        if other._family in self._multiplies:
+            csr = convert(other, COMMON)
+            other = self._laid_out_as(csr, self._mirror(csr))
+        if isinstance(other, mdia_array) and self._matrix.symmetry == other._matrix.symmetry:
+            return self._widened(), other._widened()  # halves are added as they are
+        return super()._terms(other)
+
+    def _added(self, other: SparseArray, alpha: Any, beta: Any) -> SparseArray:
+        if not isinstance(other, mdia_array):
+            return super()._added(other, alpha, beta)
+        dtype = np.result_type(self._dtype, other._dtype)
+        a, b = (term.astype(dtype, copy=False) for term in (self, other))
+        blocks, diagonals = -(-self._shape[0] // _ROWS), self._diagonal_count() + other._diagonal_count()
+        nbytes = (a._matrix.values.size + b._matrix.values.size) * dtype.itemsize + 4 * blocks * diagonals
+        memory.require_free(nbytes, f"the sum of {display.operand(self)} and {display.operand(other)}", self._place)
+        return self._wrap(self._core.added_hollow(alpha, a._matrix, a._op, beta, b._matrix, b._op))
 
     # ---- products ---------------------------------------------------------------------------------
     def _as_operand(self) -> SparseArray:

@@ -19,9 +19,10 @@ else:
 
 
 class OwnProducts(_Base):
-    """The answers of `Family` about products; sums of several are added in csr."""
+    """The answers of `Family` about products."""
 
     _own_products: ClassVar[bool] = True
+    _sums: ClassVar[str] = COMMON  #: the format in which several products are added
 
     @classmethod
     def _as_factor(cls, a: SparseArray, planned: SparseArray, packed: bool) -> SparseArray:
@@ -42,9 +43,10 @@ class OwnProducts(_Base):
     ) -> SparseArray:  # fmt: skip
         if out is not None:
             raise ValueError(f"{who}: out= together with C is for the diagonal formats")
-        total, *others = (convert(MatmulPlan(a, b, work, kernel, max_bytes)(alpha=alpha), COMMON) for a, b in pairs)
+        made = (MatmulPlan(a, b, work, kernel, max_bytes)(alpha=alpha) for a, b in pairs)
+        total, *others = (convert(product, self._sums) for product in made)
         for other in others:
             total = total._added(other, 1, 1)
         if c is not None and beta != 0:
-            total = total._added(convert(c, COMMON).astype(self.dtype, copy=False), 1, beta)
+            total = total._added(convert(c, self._sums).astype(self.dtype, copy=False), 1, beta)
         return total if triangle is None else total._triangle(triangle, who)

@@ -278,5 +278,5 @@ def _multiply_sparse(a: SparseArray, b: SparseArray) -> SparseArray:
 
 
 def _add_sparse(a: SparseArray, b: SparseArray, alpha: int, beta: int) -> SparseArray:
-    a, b = unpacked(a), unpacked(b)
-    return a._added(b if a._family == b._family else a._partner(b), alpha, beta)
+    a, b = a._terms(b)
+    return a._added(b, alpha, beta)

@@ -239,6 +239,11 @@ class Family(Forecasts):
         return next((name for bit, name in SYMMETRIES.items() if bits & bit), None)
 
     # ---- arithmetic -------------------------------------------------------------------------------
+    def _terms(self: SparseArray, other: SparseArray) -> tuple[SparseArray, SparseArray]:
+        """Return this matrix and another one as `_added` takes them: unpacked, and of one family or with a partner."""
+        a, b = unpacked(self), unpacked(other)
+        return a, b if a._family == b._family else a._partner(b)
+
     def _partner(self: SparseArray, other: SparseArray) -> SparseArray:
         """Return a matrix of another family as `_added` and `_multiplied` take it."""
         return convert(other, COMMON)

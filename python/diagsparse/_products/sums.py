@@ -109,8 +109,8 @@ def commutator(a: Any, b: Any, /, *, triangle: str | None = None, kernel: str | 
 
     Notes
     -----
-    Both products are added into one structure, without a product of its own for ``B A``; B is negated for that, in a
-    copy.
+    Matrices by diagonals add both products into one structure, without a product of its own for ``B A``; B is negated
+    for that, in a copy. Others add two products: mdia by masks, the rest in csr.
 
     Examples
     --------
@@ -125,7 +125,10 @@ def commutator(a: Any, b: Any, /, *, triangle: str | None = None, kernel: str | 
 
 
 def anticommutator(a: Any, b: Any, /, *, triangle: str | None = None, kernel: str | None = None) -> SparseArray:
-    """Return ``A B + B A``. Parameters and result as for `commutator`; nothing is copied."""
+    """Return ``A B + B A``. Parameters and result as for `commutator`; B is not copied.
+
+    Of two mdia matrices of which one half is stored, symmetric or Hermitian alike, so is the result.
+    """
     return _both_orders("anticommutator", a, b, False, triangle, kernel)
 
 
@@ -136,7 +139,20 @@ def _both_orders(who: str, a: Any, b: Any, negated: bool, triangle: str | None, 
         raise ValueError(
             f"{who}: A is {display.operand(a)} and B is {display.operand(b)}; expected square matrices of one shape"
         )
+    if not negated and triangle is None and (symmetry := _of_both(a, b)):
+        # Half of A B says nothing of its other half, but half of the sum does.
+        one, other = (MatmulPlan(x, y, kernel=kernel, symmetry=symmetry)() for x, y in ((a, b), (b, a)))
+        return one._added(other, 1, 1)
     return sum_of_products(who, [(a, b), (-b if negated else b, a)], None, 1, None, triangle, a.format, kernel)
+
+
+def _of_both(a: SparseArray, b: SparseArray) -> str | None:
+    """Return the symmetry of which both store one half, if their products can."""
+    return a.symmetry if a._halves and b._halves and a.symmetry == b.symmetry else None  # type: ignore[attr-defined]
+
+
+def _factor(a: SparseArray) -> SparseArray:
+    return a._as_operand() if a._halves else unpacked(a)
 
 
 def check_triangle(triangle: Any, who: str) -> None:
@@ -164,7 +180,7 @@ def sum_of_products(
 ) -> SparseArray:
     """Return alpha times the sum of the products, plus beta c, in one structure that holds all of them."""
     check_triangle(triangle, who)
-    pairs = [(unpacked(a), unpacked(b)) for a, b in pairs]
+    pairs = [(_factor(a), _factor(b)) for a, b in pairs]
     first = pairs[0][0]
     shape = first.shape[0], pairs[0][1].shape[1]
     together(who, *pairs[0])

@@ -8,6 +8,7 @@
 #include "bind/device.hpp"
 #include "bind/subjects.hpp"
 #include "core/gate.hpp"
+#include "core/hollow_sums.hpp"
 
 namespace py = pybind11;
 
@@ -34,6 +35,10 @@ void bind_elementwise(py::module_& m) {
     const DType type = dtype_from_name(dtype);
     const Entry entry(a.device(), {&a, &b});
     return added_diagonals(alpha, a, op_from(op_a), beta, b, op_from(op_b), format, type);
+  });
+  m.def("added_hollow", [](Scalar alpha, const Matrix& a, int op_a, Scalar beta, const Matrix& b, int op_b) {
+    const Entry entry(a.device(), {&a, &b});
+    return added_hollow({&a, op_from(op_a), alpha}, {&b, op_from(op_b), beta});
   });
   m.def("scaled_by", [](const Matrix& a, bool conjugated, py::handle dense) {
     const Dense factors = dense_from(dense);

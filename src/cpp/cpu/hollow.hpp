@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "cpu/parallel.hpp"
 #include "formats/mdia.hpp"
 
 namespace diagsparse {
@@ -68,6 +69,15 @@ class HollowOperand {
   int64 turned_;
   std::shared_ptr<const HollowPlaces> places_;
 };
+
+// Calls f(block) for each block of rows, neighbours on one thread; `work` counts steps.
+template <class F>
+void each_block(int64 rows, int64 work, const F& f) {
+  const int64 blocks = masks_along(rows), tasks = std::min(blocks, tasks_for(work));
+  parallel_for(tasks, work, [&](int64 task) {
+    for (int64 b = blocks * task / tasks; b < blocks * (task + 1) / tasks; ++b) f(b);
+  });
+}
 
 // Calls f(row) for each row of a mask, in order.
 template <class F>

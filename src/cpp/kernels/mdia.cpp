@@ -7,21 +7,11 @@
 #include "core/convert.hpp"
 #include "core/summary.hpp"
 #include "cpu/hollow.hpp"
-#include "cpu/parallel.hpp"
 #include "formats/csr.hpp"
 
 namespace diagsparse {
 
 namespace {
-
-// Calls f(block) for each block of rows, neighbours on one thread; `work` counts steps.
-template <class F>
-void each_block(int64 rows, int64 work, const F& f) {
-  const int64 blocks = masks_along(rows), tasks = std::min(blocks, tasks_for(work));
-  parallel_for(tasks, work, [&](int64 task) {
-    for (int64 b = blocks * task / tasks; b < blocks * (task + 1) / tasks; ++b) f(b);
-  });
-}
 
 // The number of a diagonal by its offset: in a table over all of them where it pays, else by bisection.
 class Numbers {

@@ -1,0 +1,115 @@
+"""Sums of hollow diagonals: what they store, halves, other formats beside them, and sums of products."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cases import DTYPES
+from hollows import SYMMETRIES, hollow, squared
+
+import diagsparse as ds
+
+VIEWS = {"N": lambda a: a, "T": lambda a: a.T, "C": lambda a: a.conj(), "H": lambda a: a.T.conj()}
+
+
+@pytest.mark.parametrize("shape", [(150, 150), (33, 97), (97, 33), (1, 40), (31, 32)])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_place_of_both(device, shape, dtype):
+    m, n = shape
+    steps = [k for k in (-140, -96, -64, -33, -2, 0, 1, 31, 32, 90) if -m < k < n]
+    a, b = hollow(m, n, steps, 0.4, 1, dtype), hollow(m, n, [k for k in steps[::2]] + [3], 0.6, 2, dtype)
+    A, B = ds.mdia_array(a, device=device), ds.mdia_array(b, device=device)
+    places = (abs(a) + abs(b)).nnz
+    for C, expected, nnz in (
+        (A + B, a + b, places),
+        (A - B, a - b, places),
+        (B - A, b - a, places),
+        (A + A, 2 * a, a.nnz),
+    ):
+        assert C.format == "mdia" and C.dtype == dtype and C.nnz == nnz
+        assert np.array_equal(C.toarray(), expected.toarray())
+    none = A - A
+    assert none.nnz == a.nnz and none.count_nonzero() == 0  # what cancels stays stored
+    none.eliminate_zeros()
+    assert none.nnz == 0 and (none + B).nnz == b.nnz and (B + none).nnz == b.nnz
+
+
+@pytest.mark.parametrize("left", VIEWS)
+@pytest.mark.parametrize("right", VIEWS)
+def test_views(device, left, right):
+    a, b = (hollow(70, 70, [-65, -32, -1, 0, 5, 40], 0.5, seed, "complex128") for seed in (1, 2))
+    A, B = ds.mdia_array(a, device=device), ds.mdia_array(b, device=device)
+    made = (A.T if left in "TH" else A) if left in "NT" else (A.H if left == "H" else A.conj())
+    other = (B.T if right in "TH" else B) if right in "NT" else (B.H if right == "H" else B.conj())
+    assert np.array_equal((made - other).toarray(), (VIEWS[left](a) - VIEWS[right](b)).toarray())
+
+
+@pytest.mark.parametrize("symmetry", SYMMETRIES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_halves_stay_halves(device, symmetry, dtype):
+    a, b = (
+        squared(hollow(90, 90, steps, 0.5, seed, dtype), symmetry)
+        for steps, seed in (([0, 1, 33, 80], 1), ([2, 33, 64], 2))
+    )
+    A, B = (ds.mdia_array(x, symmetry=symmetry, device=device) for x in (a, b))
+    for X, x in ((A, a), (A.T, a.T), (A.conj(), a.conj()), (A.H, a.T.conj())):
+        for Y, y in ((B, b), (B.T, b.T), (B.H, b.T.conj())):
+            made = X - Y
+            assert made.symmetry == symmetry and np.array_equal(made.toarray(), (x - y).toarray())
+            assert made.nnz == (abs(a) + abs(b)).nnz
+            made = ds.anticommutator(X, Y)
+            assert made.symmetry == symmetry and np.array_equal(made.toarray(), (x @ y + y @ x).toarray())
+            assert np.array_equal(ds.commutator(X, Y).toarray(), (x @ y - y @ x).toarray())
+    identity = ds.dia_array(sp.eye_array(90, dtype=dtype), device=device)
+    shifted = A - identity
+    assert shifted.symmetry == symmetry and np.array_equal(shifted.toarray(), a.toarray() - np.eye(90))
+    whole = A + B.unpacked()
+    assert whole.symmetry is None and np.array_equal(whole.toarray(), (a + b).toarray())
+    one_sided = ds.dia_array(sp.diags_array([np.ones(89, dtype)], offsets=[1]), device=device)
+    assert (A + one_sided).symmetry is None
+    assert np.array_equal((A + one_sided).toarray(), a.toarray() + np.eye(90, k=1))
+
+
+def test_formats_and_types_beside_it(device):
+    a, b = hollow(64, 64, [-40, -1, 0, 32], 0.5, 1, "float32"), hollow(64, 64, [-3, 0, 7], 0.9, 2, "complex128")
+    A = ds.mdia_array(a, device=device)
+    for format in ds.formats():
+        B = ds.array(b, format, device=device)
+        for made, expected, kept in ((A - B, a - b, "mdia"), (B - A, b - a, format)):
+            assert made.format == kept and made.dtype == "complex128"
+            assert np.array_equal(made.toarray(), expected.toarray())
+    short = ds.mdia_array(a, dtype="float16", device=device)
+    assert (short + short).dtype == "float32" and np.array_equal((short + short).toarray(), 2 * a.toarray())
+    assert (A + b).format == (A + sp.dia_array(b)).format == "mdia"
+
+
+def test_what_is_no_number_stays_where_it_is(device):
+    a = sp.coo_array(([np.inf, -0.0, np.nan, 1], ([0, 1, 2, 3], [0, 1, 2, 4])), shape=(40, 40))
+    b = sp.coo_array(([np.inf, 2.0, 5.0], ([0, 5, 39], [0, 5, 39])), shape=(40, 40))
+    A, B = (ds.mdia_array(x, device=device) for x in (a, b))
+    made = (A - B).toarray()
+    assert np.isnan(made[0, 0]) and np.isnan(made[2, 2]) and np.isnan(made).sum() == 2
+    assert np.signbit((A + B).toarray()[1, 1]) and made[3, 4] == 1 and made[5, 5] == -2
+
+
+def test_the_same_bits_from_any_number_of_threads():
+    a, b = (ds.mdia_array(ds.gallery.heisenberg(12) * s) for s in (0.1, 0.3))
+    before = ds.get_num_threads()
+    try:
+        made = []
+        for threads in (1, 2, 5):
+            ds.set_num_threads(threads)
+            made.append((a + b.T).values.copy())
+    finally:
+        ds.set_num_threads(before)
+    assert all(np.array_equal(made[0], other) for other in made[1:])
+    assert abs((a + b).toarray()[:50] - 0.4 * ds.gallery.heisenberg(12).toarray()[:50]).max() < 1e-15
+
+
+def test_a_sum_that_does_not_fit(monkeypatch):
+    from diagsparse._places import memory
+
+    A = ds.mdia_array(ds.gallery.heisenberg(14))
+    monkeypatch.setattr(memory, "available_bytes", lambda place: 1 << 20)
+    monkeypatch.setattr(memory, "SMALL", 0)
+    with pytest.raises(MemoryError, match=r"the sum of mdia_array .* would take .*, 1\.0 MB are free"):
+        A + A

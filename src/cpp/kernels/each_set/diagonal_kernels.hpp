@@ -22,6 +22,10 @@ Typed<MatvecKernel> matvec_sequential();
 // C = alpha op(A) op(B) + beta C
 Typed<MatmulKernel> matmul_row_tiles();
 Typed<MatmulKernel> matmul_sequential();
+// Of wide bands; other products, and values of other types than two of float32 or float64, go by row_tiles.
+Typed<MatmulKernel> matmul_dense_tiles();
+// Which of the first and the last one is the quicker one.
+const char* choose_diagonal_matmul(const Plan& plan, DType a, DType b);
 
 // The sum of a recurrence in op(A)
 Typed<ChainKernel> chain_blocked();

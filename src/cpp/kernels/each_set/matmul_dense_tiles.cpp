@@ -1,0 +1,349 @@
+// Kernel "dense_tiles" of dia, hm and cdm: C = alpha op(A) op(B) + beta C of wide bands, as a dense product in tiles.
+//
+//   A: m x k, B: k x n, C: m x n, by diagonals. Between the lowest and the highest diagonal most are stored.
+//
+//                  j0     j0 + kCols            A: the elements of kRows rows, one column after another
+//     i0            +-----+                     B: those of kCols columns, one row after another
+//                   |  C  |                     both with zeros where nothing is stored
+//     i0 + kRows    +-----+
+//
+// A tile of C stays in registers while k runs over the columns in which its rows of A and its columns of B have
+// elements. Each step takes kCols values of B and multiplies them by kRows values of A. B's columns are packed once
+// for each run of rows that a thread takes, A's rows once. Where the packed columns of B would take more than
+// kMostPacked, k goes in stretches, and C is added to. Beside an infinity or no number the zeros would make what no
+// term makes, so such tiles are done again from what is stored. The same bits for any number of threads.
+//
+// Multiply-adds at least: one for each pair of diagonals and row. Bytes at least: A, B and C.
+#include <algorithm>
+#include <vector>
+
+#include "core/plan.hpp"
+#include "cpu/parallel.hpp"
+#include "kernels/each_set/diagonal_kernels.hpp"
+
+namespace diagsparse::DIAGSPARSE_ISA {
+
+namespace {
+
+constexpr int64 kMostPacked = 16 << 20;  // bytes of B that a thread keeps packed
+// Diagonals of A and of B from which on this kernel is the default. Zen 4, one thread, GFLOP/s of row_tiles and of this
+// one with AVX-512: 151 diagonals 23 and 24, 301 23 and 33, 1001 11 and 54; in float32 44 and 32, 42 and 50, 19 and
+// 101. With AVX2 it is ahead from 105 on. The processor does 51 in a dense product by MKL.
+template <class R>
+constexpr int64 kLeastWidth = sizeof(R) == 8 ? 144 : 240;
+constexpr double kMostPadding = 1.5;  // of multiply-adds
+constexpr int kPanels = 4;            // of kRows rows, that columns of B are multiplied with one after another
+
+// The offsets of diagonals from low to high, and the range of columns that they give to a range of rows.
+struct Hull {
+  int64 low, high, cols;
+
+  Hull(const std::vector<Diagonal>& diagonals, int64 cols) : low(0), high(-1), cols(cols) {
+    const auto less = [](const Diagonal& a, const Diagonal& b) { return a.shift < b.shift; };
+    if (diagonals.empty()) return;
+    const auto [first, last] = std::ranges::minmax_element(diagonals, less);
+    low = first->shift;
+    high = last->shift;
+  }
+  int64 width() const { return std::min(high - low + 1, cols); }
+  int64 begin(int64 row) const { return std::clamp<int64>(row + low, 0, cols); }
+  int64 end(int64 row) const { return std::clamp<int64>(row + high + 1, 0, cols); }
+};
+
+template <class R>
+class DenseTiles {
+  static constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(R));
+  static constexpr int kRows = kVectorBytes == 64 ? 12 : 6, kVectors = kVectorBytes == 64 ? 1 : 2;
+  static constexpr int kCols = kVectors * kLanes;
+  static constexpr int64 kBlock = kPanels * kRows;
+  using Vec = Vector<R, kLanes>;
+
+  const Plan& plan_;
+  const Sums& sums_;
+  const R *a_, *b_;
+  R* c_;
+  const Scalar alpha_, beta_;
+  const Hull in_a_, in_b_;
+  int64 lowest_;                // offset of C
+  std::vector<const Sum*> on_;  // C's diagonals from there on, null where there is none
+  int64 stretch_;               // how far k goes at a time
+  int64 slots_;                 // in how many places columns of B are packed, kCols of them in each
+
+  // Columns j to j + kCols lie in place j / kCols % slots_.
+  struct Packed {
+    std::vector<R> values;
+    std::vector<int64> column;  // the first one of each place
+  };
+
+ public:
+  DenseTiles(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c)
+      : plan_(plan),
+        sums_(sums_of(plan)),
+        a_(a.values.as<R>()),
+        b_(b.values.as<R>()),
+        c_(c.values.as<R>()),
+        alpha_(alpha),
+        beta_(beta),
+        in_a_(sums_.a, sums_.inner),
+        in_b_(sums_.b, plan.cols),
+        lowest_(in_a_.low + in_b_.low),
+        on_(in_a_.high + in_b_.high - lowest_ + 1) {
+    for (const Sum& sum : sums_.sums) {
+      if (sum.meetings == sum.meetings_end) continue;
+      const Meeting& first = sums_.meetings[sum.meetings];
+      on_[sums_.a[first.a].shift + sums_.b[first.b].shift - lowest_] = &sum;
+    }
+    const int64 window = std::min(plan.cols, kBlock + static_cast<int64>(on_.size())) + 2 * kCols;
+    const int64 deep = std::min(sums_.inner, in_b_.high - in_b_.low + kCols);
+    const int64 most = kMostPacked / (window * static_cast<int64>(sizeof(R)));
+    stretch_ = deep <= most ? sums_.inner : std::max<int64>(256, most);
+    slots_ = window / kCols + 1;
+  }
+
+  void run() const {
+    const int64 blocks = (plan_.rows + kBlock - 1) / kBlock, least = std::min<int64>(blocks, concurrent_tasks());
+    const int64 worth = plan_.rows / (2 * (in_a_.width() + in_b_.width()) + kBlock);  // long enough to pack B for
+    const int64 tasks = std::clamp<int64>(worth, least, std::min(blocks, 4 * least));
+    parallel_for(tasks, sums_.work, [&](int64 task) {
+      rows(kBlock * (blocks * task / tasks), std::min(plan_.rows, kBlock * (blocks * (task + 1) / tasks)));
+    });
+  }
+
+ private:
+  bool whole() const { return stretch_ >= sums_.inner; }  // whether an element of C is summed at once
+
+  void rows(int64 first, int64 last) const {
+    if (first >= last) return;
+    const Update<R> given(alpha_, beta_), added(alpha_, 1.0);
+    for (const Sum& sum : sums_.sums) {
+      if (whole() && sum.meetings < sum.meetings_end) continue;
+      // No term makes it, as half of cdm's rows, or C is added to: first it becomes beta C.
+      R *to = c_ + sum.out + std::max(first, sum.first), *const end = c_ + sum.out + std::min(last, sum.last);
+      for (; to < end; ++to) *to = given.reads ? given.beta * *to : R{};
+    }
+    Packed b{std::vector<R>(slots_ * kCols * std::min(stretch_, in_b_.high - in_b_.low + kCols)), {}};
+    std::vector<R> sheared(kBlock * on_.size()), a(kBlock * (std::min(stretch_, in_a_.high - in_a_.low + kRows)));
+    // What k can be here. Stretches begin at the same k on every thread.
+    const int64 from = in_a_.begin(first), to = in_a_.end(last - 1);
+    for (int64 k0 = from / stretch_ * stretch_; k0 < std::max(to, from + 1); k0 += stretch_) {
+      b.column.assign(slots_, -1);
+      for (int64 i = first; i < last; i += kBlock)
+        block(i, std::min(last, i + kBlock), k0, k0 + stretch_, a, b, sheared, whole() ? given : added);
+    }
+  }
+
+  // Rows i to last, and k from k0 to k1.
+  void block(int64 i, int64 last, int64 k0, int64 k1, std::vector<R>& a, Packed& b, std::vector<R>& sheared,
+             const Update<R>& update) const {
+    struct Panel {
+      int64 row, rows, begin, end;
+      const R* values;
+    } panels[kPanels];
+    int count = 0;
+    R* next = a.data();
+    int64 begin = sums_.inner, end = 0;
+    for (; i < last; i += kRows) {
+      const int64 rows = std::min<int64>(kRows, last - i);
+      const int64 p0 = std::max(k0, in_a_.begin(i)), p1 = std::max(p0, std::min(k1, in_a_.end(i + rows - 1)));
+      pack_rows(i, rows, p0, p1, next);
+      panels[count++] = {i, rows, p0, p1, next};
+      next += (p1 - p0) * kRows;
+      if (p0 == p1) continue;
+      begin = std::min(begin, p0);
+      end = std::max(end, p1);
+    }
+    // The columns that these rows of C have elements in; where C is added to, those that k reaches here.
+    const int64 row = panels[0].row, highest = lowest_ + static_cast<int64>(on_.size()) - 1;
+    const int64 low = whole() ? row + lowest_ : in_b_.begin(begin);
+    const int64 high = whole() ? last + highest : begin < end ? in_b_.end(end - 1) : 0;
+    const int64 first_column = std::max<int64>(0, low) / kCols * kCols, end_column = std::min(plan_.cols, high);
+    for (int64 j = first_column; j < end_column; j += kCols) {
+      const int64 q0 = std::max(k0, first_row_of(j)), q1 = std::min(k1, last_row_of(j + kCols - 1));
+      const R* const columns = q0 < q1 ? packed_columns(j, q0, q1, b) : nullptr;
+      for (int p = 0; p < count; ++p) {
+        const Panel& panel = panels[p];
+        const int64 t0 = std::max(q0, panel.begin), t1 = std::min(q1, panel.end);
+        alignas(64) R sums[kRows * kCols];
+        if (t0 < t1) {
+          tile(panel.values + (t0 - panel.begin) * kRows, columns + (t0 - q0) * kCols, t1 - t0, sums);
+        } else {
+          std::fill_n(sums, kRows * kCols, R{});
+        }
+        put(panel.row, panel.row - row, panel.rows, j, k0, k1, sums, sheared.data());
+      }
+    }
+    write(row, last, first_column, end_column, sheared.data(), update);
+  }
+
+  // The rows of B that have elements in this column and those after it, or before it.
+  int64 first_row_of(int64 column) const { return std::clamp<int64>(column - in_b_.high, 0, sums_.inner); }
+  int64 last_row_of(int64 column) const { return std::clamp<int64>(column - in_b_.low + 1, 0, sums_.inner); }
+
+  // Elements of a diagonal, to places of a panel that is `Width` wide.
+  template <int Width>
+  [[gnu::always_inline]] static void spread(const R* from, int64 count, R* to) {
+    if (count == Width) {
+#pragma GCC unroll 32
+      for (int n = 0; n < Width; ++n) to[n * (Width + 1)] = from[n];
+    } else {
+      for (int64 n = 0; n < count; ++n) to[n * (Width + 1)] = from[n];
+    }
+  }
+
+  void pack_rows(int64 i, int64 rows, int64 k0, int64 k1, R* to) const {
+    std::fill_n(to, (k1 - k0) * kRows, R{});
+    for (const Diagonal& d : sums_.a) {
+      const int64 first = std::max(i, k0 - d.shift), last = std::min(i + rows, k1 - d.shift);
+      R* at = to + (first + d.shift - k0) * kRows + (first - i);
+      spread<kRows>(a_ + d.base + first, last - first, at);
+    }
+  }
+
+  // Columns j to j + kCols of B, rows k0 to k1.
+  const R* packed_columns(int64 j, int64 k0, int64 k1, Packed& b) const {
+    const int64 slot = j / kCols % slots_;
+    R* const to = b.values.data() + slot * (static_cast<int64>(b.values.size()) / slots_);
+    if (b.column[slot] == j) return to;
+    b.column[slot] = j;
+    std::fill_n(to, (k1 - k0) * kCols, R{});
+    const int64 past = std::min<int64>(j + kCols, plan_.cols);
+    for (const Diagonal& d : sums_.b) {
+      const int64 first = std::max(k0, j - d.shift), last = std::min(k1, past - d.shift);
+      R* at = to + (first - k0) * kCols + (first + d.shift - j);
+      spread<kCols>(b_ + d.base + first, last - first, at);
+    }
+    return to;
+  }
+
+  [[gnu::noinline]] static void tile(const R* a, const R* b, int64 steps, R* out) {
+    Vec sum[kRows][kVectors] = {};
+    for (; steps > 0; --steps, a += kRows, b += kCols) {
+      Vec columns[kVectors];
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) columns[v] = load<R, kLanes>(b + v * kLanes);
+#pragma GCC unroll 12
+      for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+        for (int v = 0; v < kVectors; ++v) sum[r][v] += a[r] * columns[v];
+      }
+    }
+#pragma GCC unroll 12
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) store(out + r * kCols + v * kLanes, sum[r][v]);
+    }
+  }
+
+  // Puts a tile where its diagonals lie, kBlock rows of each side by side; row `at` of them is row i.
+  void put(int64 i, int64 at, int64 rows, int64 j, int64 k0, int64 k1, R* sums, R* sheared) const {
+    if (!all_finite(sums)) from_stored(i, rows, j, k0, k1, sums);
+    const int64 cols = std::min<int64>(kCols, plan_.cols - j);
+    for (int64 r = 0; r < rows; ++r) {
+      const int64 number = j - (i + r) - lowest_;  // of the first element's diagonal
+      const int64 from = std::max<int64>(0, -number), past = std::min(cols, static_cast<int64>(on_.size()) - number);
+      R* to = sheared + (number + from) * kBlock + at + r;
+      if (from == 0 && past == kCols) {
+#pragma GCC unroll 32
+        for (int c = 0; c < kCols; ++c) to[c * kBlock] = sums[r * kCols + c];
+      } else {
+        for (int64 c = from; c < past; ++c, to += kBlock) *to = sums[r * kCols + c];
+      }
+    }
+  }
+
+  // Writes rows i to last of the diagonals that have elements in the columns from begin to end.
+  void write(int64 i, int64 last, int64 begin, int64 end, const R* sheared, const Update<R>& update) const {
+    const int64 first_number = std::max<int64>(0, begin - (last - 1) - lowest_);
+    const int64 end_number = std::min<int64>(static_cast<int64>(on_.size()), end - i - lowest_);
+    for (int64 number = first_number; number < end_number; ++number) {
+      if (!on_[number]) continue;
+      const int64 offset = lowest_ + number;
+      const int64 from = std::max(i, begin - offset), past = std::min(last, end - offset);
+      const R* const sums = sheared + number * kBlock - i;
+      R* const to = c_ + on_[number]->out;
+      if (update.plain) {
+        for (int64 r = from; r < past; ++r) to[r] = sums[r];
+      } else {
+        for (int64 r = from; r < past; ++r) update.one(to + r, sums[r]);
+      }
+    }
+  }
+
+  static bool all_finite(const R* sums) {
+    R none = 0;
+    for (int n = 0; n < kRows * kCols; ++n) none += sums[n] - sums[n];
+    return none == 0;
+  }
+
+  // The sums of a tile over the pairs of diagonals that meet.
+  [[gnu::noinline]] void from_stored(int64 i, int64 rows, int64 j, int64 k0, int64 k1, R* sums) const {
+    for (int64 r = 0; r < rows; ++r) {
+      for (int64 c = 0; c < std::min<int64>(kCols, plan_.cols - j); ++c) {
+        const int64 row = i + r, number = j + c - row - lowest_;
+        const Sum* const on = number >= 0 && number < static_cast<int64>(on_.size()) ? on_[number] : nullptr;
+        R sum = 0;
+        if (on) {
+          sums_.for_each_pair(*on, [&](std::int32_t a, std::int32_t b) {
+            const int64 k = row + sums_.a[a].shift;
+            if (k >= std::max<int64>(0, k0) && k < std::min(sums_.inner, k1)) {
+              sum += a_[sums_.a[a].base + row] * b_[sums_.b[b].base + k];
+            }
+          });
+        }
+        sums[r * kCols + c] = sum;
+      }
+    }
+  }
+};
+
+// Whether anything meets.
+bool fits(const Plan& plan) {
+  const Sums& sums = sums_of(plan);
+  return plan.rows > 0 && plan.cols > 0 && sums.inner > 0 && !sums.a.empty() && !sums.b.empty();
+}
+
+// The multiply-adds of the tiles, about: those between the lowest and the highest diagonals, of a few rows and columns.
+double dense_work(const Plan& plan) {
+  constexpr int64 kSamples = 64;
+  const Sums& sums = sums_of(plan);
+  const Hull in_a(sums.a, sums.inner), in_b(sums.b, plan.cols);
+  double work = 0;
+  for (int64 sample = 0; sample < kSamples; ++sample) {
+    const int64 row = plan.rows * (2 * sample + 1) / (2 * kSamples), begin = in_a.begin(row), end = in_a.end(row);
+    double in_row = 0;
+    for (int64 step = 0; step < kSamples; ++step) {
+      const int64 k = begin + (end - begin) * (2 * step + 1) / (2 * kSamples);
+      in_row += static_cast<double>(in_b.end(k) - in_b.begin(k));
+    }
+    work += in_row / kSamples * static_cast<double>(end - begin);
+  }
+  return work / kSamples * static_cast<double>(plan.rows);
+}
+
+template <class U, class V>
+struct MatmulDenseTiles {
+  static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
+    if (fits(plan)) DenseTiles<U>(plan, a, b, alpha, beta, c).run();
+    else matmul_row_tiles()(a.dtype, b.dtype)(plan, a, b, alpha, beta, c);
+  }
+};
+
+}  // namespace
+
+Typed<MatmulKernel> matmul_dense_tiles() {
+  Typed<MatmulKernel> typed = matmul_row_tiles();
+  fill_cell<MatmulDenseTiles, float, float>(typed);
+  fill_cell<MatmulDenseTiles, double, double>(typed);
+  return typed;
+}
+
+const char* choose_diagonal_matmul(const Plan& plan, DType a, DType b) {
+  if (a != b || (a != DType::f32 && a != DType::f64) || !fits(plan)) return "row_tiles";
+  const Sums& sums = sums_of(plan);
+  const int64 narrower = std::min(Hull(sums.a, sums.inner).width(), Hull(sums.b, plan.cols).width());
+  const int64 least = a == DType::f64 ? kLeastWidth<double> : kLeastWidth<float>;
+  if (narrower < least || plan.rows < least) return "row_tiles";
+  return dense_work(plan) <= kMostPadding * static_cast<double>(sums.work) ? "dense_tiles" : "row_tiles";
+}
+
+}  // namespace diagsparse::DIAGSPARSE_ISA

@@ -1,0 +1,101 @@
+"""The CPU kernel of wide bands and dense matrices: when it is chosen, its edges, and what is no number."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import diagsparse as ds
+
+FORMATS = "dia", "hm", "cdm"
+
+
+def band(m, n, low, high, seed=0, dtype="float64"):
+    """Return small whole numbers on the diagonals from `low` to `high`, dense."""
+    rng = np.random.default_rng(seed)
+    return np.triu(np.tril(rng.integers(-4, 5, (m, n)).astype(dtype), high), low)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_chosen_for_wide_bands_and_no_others(format, dtype):
+    make = getattr(ds, f"{format}_array")
+    kinds = {
+        "band": (band(700, 700, -150, 150), "dense_tiles"),
+        "dense": (band(300, 300, -299, 299), "dense_tiles"),
+        "Hessenberg": (band(300, 300, -1, 299), "dense_tiles"),
+        "narrow": (band(700, 700, -20, 20), "row_tiles"),
+        "every tenth": (
+            np.where(np.subtract.outer(range(700), range(700)) % 10, 0, band(700, 700, -699, 699)),
+            "row_tiles",
+        ),
+    }
+    for name, (a, kernel) in kinds.items():
+        A = make(a, dtype=dtype)
+        plan = ds.plan_matmul(A, A)
+        if format != "cdm":  # whose rows hold the opposite corner, too
+            assert plan.kernel == kernel, name
+        assert np.array_equal(plan().toarray(), a @ a), name
+    wide = make(kinds["band"][0].astype("complex128"))
+    assert ds.plan_matmul(wide, wide).kernel == "row_tiles"
+    assert np.array_equal(wide.matmul(wide, kernel="dense_tiles").toarray(), (wide @ wide).toarray())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "shapes", [(100, 37, 290), (37, 290, 11), (290, 11, 100), (1, 9, 1), (12, 1, 13), (49, 48, 47)]
+)
+def test_edges(shapes, dtype):
+    m, k, n = shapes
+    for (low, high), (left, right) in (((-m, k), (-k, n)), ((0, k), (-3, 3)), ((-m, 0), (1, n)), ((-2, 5), (-k, -1))):
+        a, b = band(m, k, low, high, 1, dtype), band(k, n, left, right, 2, dtype)
+        for make in (ds.dia_array, ds.hm_array):
+            A, B = make(a), make(b)
+            plan = ds.plan_matmul(A, B, kernel="dense_tiles")
+            C = plan()
+            assert np.array_equal(C.toarray(), a @ b)
+            assert np.array_equal(plan(out=C, alpha=3, beta=-2).toarray(), a @ b)
+            turned = ds.plan_matmul(B.T, A.T, kernel="dense_tiles")
+            assert np.array_equal(turned().toarray(), (a @ b).T)
+
+
+def test_k_in_stretches():
+    """The packed columns of B would take 24 MB: k goes in two stretches."""
+    a, b = band(60, 1700, -60, 1700, 1), band(1700, 1700, -1700, 1700, 2)
+    A, B = ds.hm_array(a), ds.hm_array(b)
+    plan = ds.plan_matmul(A, B, kernel="dense_tiles")
+    C = plan()
+    assert np.array_equal(C.toarray(), a @ b)
+    assert np.array_equal(plan(out=C, alpha=2, beta=0.5).toarray(), 2.5 * (a @ b))
+    b[3, 7] = np.inf
+    made, rest = A.matmul(ds.hm_array(b), kernel="dense_tiles").toarray(), np.arange(1700) != 7
+    assert np.array_equal(made[:, rest], a @ b[:, rest]) and not np.isfinite(made[:, 7]).any()
+
+
+@pytest.mark.parametrize("what", [np.inf, -np.inf, np.nan])
+def test_no_number_only_where_a_term_makes_it(what):
+    a = (
+        np.abs(band(400, 400, -90, 90, 1))
+        + band(400, 400, -90, 90, 1) ** 2
+        + np.tri(400, 400, 90) * (1 - np.tri(400, 400, -91))
+    )
+    b = a.T.copy()
+    b[200, 170] = what
+    C = ds.plan_matmul(ds.dia_array(a), ds.dia_array(b), kernel="dense_tiles")().toarray()
+    stored = np.tri(400, 400, 90) * (1 - np.tri(400, 400, -91)) > 0
+    met = np.zeros((400, 400), bool)
+    met[stored[:, 200], 170] = True
+    assert np.array_equal(~np.isfinite(C), met)
+    assert np.array_equal(C[~met], (a @ np.where(np.isfinite(b), b, 0))[~met])
+
+
+def test_the_same_bits_from_any_number_of_threads():
+    A = ds.dia_array(sp.csr_array(ds.gallery.banded(900, 100, 120, seed=1)))
+    before = ds.get_num_threads()
+    try:
+        made = []
+        for threads in (1, 2, 3, 7):
+            ds.set_num_threads(threads)
+            made.append(ds.plan_matmul(A, A, kernel="dense_tiles")().values.copy())
+    finally:
+        ds.set_num_threads(before)
+    assert all(np.array_equal(made[0], other) for other in made[1:])

@@ -205,6 +205,7 @@ def test_help_names_every_command():
     ("tables-003", ["ten matrices of order 32768", "31 million"]),
     ("tables-004", ["nine matrices", "figure 4.7"]),
     ("hamiltonians", ["Chains of spins", "2^8 to 2^20 states"]),
+    ("wide", ["51 to 801 diagonals", "two minutes"]),
     ("row-formats", ["Seven matrices of 32768 to 4 million rows"]),
     ("small-work", ["one thread", "two minutes"]),
 ])  # fmt: skip

@@ -150,6 +150,7 @@ class Core(Protocol):
     def added_diagonals(
         self, alpha: complex, a: Matrix, op_a: int, beta: complex, b: Matrix, op_b: int, format: str, dtype: str
     ) -> Matrix: ...
+    def added_hollow(self, alpha: complex, a: Matrix, op_a: int, beta: complex, b: Matrix, op_b: int) -> Matrix: ...
     def merged(
         self, format: str, rows: int, cols: int, terms: Sequence[tuple[Matrix, int, complex]], how: str, dtype: str,
         device: int,

@@ -135,8 +135,9 @@ def bench(
     spmv, spmm, narrow, packed, chain, spgemm, syrk, random, small) or how their names start; by default all run. The
     name tables-000 runs the experiments of the paper that HM and CDM come from instead, tables-002 those of the paper
     that qband comes from (in float32 too), tables-003 those of the one that ellcsr comes from, tables-004 those of the
-    thesis that bmsparse comes from (in float32 too), row-formats all formats that store rows, hamiltonians operators of
-    quantum physics, small-work (on the CPU) small calls, plans and every element-wise operation beside SciPy's. With
+    thesis that bmsparse comes from (in float32 too), row-formats all formats that store rows, hamiltonians
+    operators of quantum physics, wide bands of up to 801 diagonals and dense matrices beside a dense product,
+    small-work (on the CPU) small calls, plans and every element-wise operation beside SciPy's. With
     --help after a name, what it measures and on which matrices.
     """
     from .. import plot
@@ -177,9 +178,9 @@ def bench(
 
 def experiments() -> dict[str, Any]:
     """Return the modules of the experiments, by the names under which they run."""
-    from . import hamiltonians, paper_000, paper_002, paper_003, paper_004, row_formats, small_work
+    from . import hamiltonians, paper_000, paper_002, paper_003, paper_004, row_formats, small_work, wide
 
-    modules = (paper_000, paper_002, paper_003, paper_004, row_formats, hamiltonians, small_work)
+    modules = (paper_000, paper_002, paper_003, paper_004, row_formats, hamiltonians, wide, small_work)
     return {module.NAME: module for module in modules}
 
 

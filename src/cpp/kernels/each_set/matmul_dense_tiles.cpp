@@ -50,6 +50,30 @@ struct Hull {
   int64 end(int64 row) const { return std::clamp<int64>(row + high + 1, 0, cols); }
 };
 
+// The multiply-adds of a row of C in the tiles, about: those between the lowest and the highest diagonals.
+double row_work(const Hull& in_a, const Hull& in_b, int64 row) {
+  constexpr int64 kSamples = 16;
+  const int64 begin = in_a.begin(row), end = in_a.end(row);
+  double work = 0;
+  for (int64 sample = 0; sample < kSamples; ++sample) {
+    const int64 k = begin + (end - begin) * (2 * sample + 1) / (2 * kSamples);
+    work += static_cast<double>(in_b.end(k) - in_b.begin(k));
+  }
+  return work / kSamples * static_cast<double>(end - begin);
+}
+
+// The same of all rows, from some of them.
+double dense_work(const Plan& plan) {
+  constexpr int64 kSamples = 64;
+  const Sums& sums = sums_of(plan);
+  const Hull in_a(sums.a, sums.inner), in_b(sums.b, plan.cols);
+  double work = 0;
+  for (int64 sample = 0; sample < kSamples; ++sample) {
+    work += row_work(in_a, in_b, plan.rows * (2 * sample + 1) / (2 * kSamples));
+  }
+  return work / kSamples * static_cast<double>(plan.rows);
+}
+
 template <class R>
 class DenseTiles {
   static constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(R));
@@ -104,8 +128,16 @@ class DenseTiles {
     const int64 blocks = (plan_.rows + kBlock - 1) / kBlock, least = std::min<int64>(blocks, concurrent_tasks());
     const int64 worth = plan_.rows / (2 * (in_a_.width() + in_b_.width()) + kBlock);  // long enough to pack B for
     const int64 tasks = std::clamp<int64>(worth, least, std::min(blocks, 4 * least));
+    std::vector<int64> work(blocks + 1);  // of the blocks before
+    for (int64 b = 0; b < blocks; ++b) {
+      const int64 row = std::min(plan_.rows - 1, kBlock * b + kBlock / 2);
+      work[b + 1] = work[b] + 1 + static_cast<int64>(row_work(in_a_, in_b_, row));
+    }
+    const auto first_block = [&](int64 task) {
+      return border(blocks, work.back(), tasks, task, [&](int64 block) { return work[block]; });
+    };
     parallel_for(tasks, sums_.work, [&](int64 task) {
-      rows(kBlock * (blocks * task / tasks), std::min(plan_.rows, kBlock * (blocks * (task + 1) / tasks)));
+      rows(kBlock * first_block(task), std::min(plan_.rows, kBlock * first_block(task + 1)));
     });
   }
 
@@ -300,24 +332,6 @@ class DenseTiles {
 bool fits(const Plan& plan) {
   const Sums& sums = sums_of(plan);
   return plan.rows > 0 && plan.cols > 0 && sums.inner > 0 && !sums.a.empty() && !sums.b.empty();
-}
-
-// The multiply-adds of the tiles, about: those between the lowest and the highest diagonals, of a few rows and columns.
-double dense_work(const Plan& plan) {
-  constexpr int64 kSamples = 64;
-  const Sums& sums = sums_of(plan);
-  const Hull in_a(sums.a, sums.inner), in_b(sums.b, plan.cols);
-  double work = 0;
-  for (int64 sample = 0; sample < kSamples; ++sample) {
-    const int64 row = plan.rows * (2 * sample + 1) / (2 * kSamples), begin = in_a.begin(row), end = in_a.end(row);
-    double in_row = 0;
-    for (int64 step = 0; step < kSamples; ++step) {
-      const int64 k = begin + (end - begin) * (2 * step + 1) / (2 * kSamples);
-      in_row += static_cast<double>(in_b.end(k) - in_b.begin(k));
-    }
-    work += in_row / kSamples * static_cast<double>(end - begin);
-  }
-  return work / kSamples * static_cast<double>(plan.rows);
 }
 
 template <class U, class V>

@@ -88,14 +88,35 @@ def test_no_number_only_where_a_term_makes_it(what):
     assert np.array_equal(C[~met], (a @ np.where(np.isfinite(b), b, 0))[~met])
 
 
+@pytest.mark.parametrize("triangle", ["lower", "upper"])
+def test_one_triangle(triangle):
+    a, keep = band(500, 500, -120, 90, 1), np.tril if triangle == "lower" else np.triu
+    A = ds.hm_array(a)
+    plan = ds.plan_matmul(A, A.T, triangle=triangle)
+    assert plan.kernel == "dense_tiles" and np.array_equal(plan().toarray(), keep(a @ a.T))
+    assert np.array_equal(ds.syrk(A, triangle=triangle).toarray(), keep(a @ a.T))
+
+
+def test_where_it_would_take_much_room_rows_are_taken():
+    a, b = band(300, 300, -299, 299, 1), band(300, 60000, -299, 59999, 2)
+    plan = ds.plan_matmul(ds.hm_array(a), ds.hm_array(b))
+    assert plan.kernel == "row_tiles" and np.array_equal(plan().toarray(), a @ b)
+    far = ds.dia_array(sp.diags_array([np.ones(1), np.ones(200000)], offsets=[199999, 0], shape=(200000, 200000)))
+    made = far.matmul(far, kernel="dense_tiles")
+    assert made.diagonal(199999)[0] == 2 and np.array_equal(made.diagonal(), np.ones(200000))
+
+
 def test_the_same_bits_from_any_number_of_threads():
+    rng = np.random.default_rng(0)
+    long = ds.hm_array(rng.random((60, 1700))), ds.hm_array(rng.random((1700, 1700)))  # k in stretches
     A = ds.dia_array(sp.csr_array(ds.gallery.banded(900, 100, 120, seed=1)))
     before = ds.get_num_threads()
     try:
-        made = []
-        for threads in (1, 2, 3, 7):
-            ds.set_num_threads(threads)
-            made.append(ds.plan_matmul(A, A, kernel="dense_tiles")().values.copy())
+        for left, right in ((A, A), long):
+            made = []
+            for threads in (1, 2, 3, 7):
+                ds.set_num_threads(threads)
+                made.append(ds.plan_matmul(left, right, kernel="dense_tiles")().values.copy())
+            assert all(np.array_equal(made[0], other) for other in made[1:])
     finally:
         ds.set_num_threads(before)
-    assert all(np.array_equal(made[0], other) for other in made[1:])

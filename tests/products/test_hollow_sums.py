@@ -11,7 +11,7 @@ import diagsparse as ds
 VIEWS = {"N": lambda a: a, "T": lambda a: a.T, "C": lambda a: a.conj(), "H": lambda a: a.T.conj()}
 
 
-@pytest.mark.parametrize("shape", [(150, 150), (33, 97), (97, 33), (1, 40), (31, 32)])
+@pytest.mark.parametrize("shape", [(150, 150), (33, 97), (97, 33), (1, 40), (31, 32), (0, 5), (5, 0)])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_place_of_both(device, shape, dtype):
     m, n = shape
@@ -41,6 +41,22 @@ def test_views(device, left, right):
     made = (A.T if left in "TH" else A) if left in "NT" else (A.H if left == "H" else A.conj())
     other = (B.T if right in "TH" else B) if right in "NT" else (B.H if right == "H" else B.conj())
     assert np.array_equal((made - other).toarray(), (VIEWS[left](a) - VIEWS[right](b)).toarray())
+
+
+def test_a_complex_multiple_of_a_square_of_a_half_is_whole(device):
+    a = squared(hollow(50, 50, [0, 3, 40], 0.5, 1, "complex128"), "hermitian")
+    A, C = ds.mdia_array(a, symmetry="hermitian", device=device), ds.mdia_array(a, device=device)
+    made = ds.matmul(A, A, alpha=1j)
+    assert made.symmetry is None and np.array_equal(made.toarray(), 1j * (a @ a).toarray())
+    assert ds.matmul(A, A, alpha=2).symmetry == "hermitian"
+    for whole, trans in ((a @ a.T, "N"), (a.T.conj() @ a, "H")):
+        assert np.array_equal(ds.syrk(A, alpha=2j, trans=trans).toarray(), 2j * whole.toarray())
+        assert np.array_equal(
+            ds.syrk(A, alpha=2j, trans=trans, triangle="lower").toarray(), 2j * np.tril(whole.toarray())
+        )
+    for alpha, beta in ((1j, 2j), (2, 2j), (1j, 1)):
+        made = ds.matmul(A, A, C, alpha=alpha, beta=beta).toarray()
+        assert np.array_equal(made, alpha * (a @ a).toarray() + beta * a.toarray())
 
 
 @pytest.mark.parametrize("symmetry", SYMMETRIES)
@@ -91,6 +107,28 @@ def test_what_is_no_number_stays_where_it_is(device):
     assert np.signbit((A + B).toarray()[1, 1]) and made[3, 4] == 1 and made[5, 5] == -2
 
 
+def test_what_is_scattered_is_added_by_rows(monkeypatch):
+    """No masks of thousands of diagonals on the way: of a commutator, and beside a C in csr."""
+    rng = np.random.default_rng(0)
+    a, b, c = (sp.random_array((600, 600), density=0.002, rng=rng, format="csr") for _ in range(3))
+    A, B = ds.mdia_array(a), ds.mdia_array(b)
+    narrow = ds.mdia_array(sp.csr_array(ds.gallery.tridiagonal(600)))
+    laid = []
+    from_csr = ds.mdia_array._from_csr.__func__
+    monkeypatch.setattr(
+        ds.mdia_array, "_from_csr", classmethod(lambda cls, *x, **k: laid.append(x) or from_csr(cls, *x, **k))
+    )
+    made = ds.matmul(narrow, narrow, ds.csr_array(c), format="csr")
+    assert not laid and np.allclose(
+        made.toarray(), narrow.toarray() @ narrow.toarray() + c.toarray(), rtol=0, atol=1e-13
+    )
+    made = ds.commutator(A, B)
+    assert made.format == "mdia" and len(laid) == 1  # the result
+    assert np.allclose(made.toarray(), (a @ b - b @ a).toarray(), rtol=0, atol=1e-14)
+    halves = [ds.mdia_array(x + x.T, symmetry="symmetric") for x in (a, b)]
+    assert np.allclose(ds.anticommutator(*halves).toarray(), ((a + a.T) @ (b + b.T) + (b + b.T) @ (a + a.T)).toarray())
+
+
 def test_the_same_bits_from_any_number_of_threads():
     a, b = (ds.mdia_array(ds.gallery.heisenberg(12) * s) for s in (0.1, 0.3))
     before = ds.get_num_threads()
@@ -111,5 +149,5 @@ def test_a_sum_that_does_not_fit(monkeypatch):
     A = ds.mdia_array(ds.gallery.heisenberg(14))
     monkeypatch.setattr(memory, "available_bytes", lambda place: 1 << 20)
     monkeypatch.setattr(memory, "SMALL", 0)
-    with pytest.raises(MemoryError, match=r"the sum of mdia_array .* would take .*, 1\.0 MB are free"):
+    with pytest.raises(MemoryError, match=r"the sum of .* would take .*, 1\.0 MB are free"):
         A + A

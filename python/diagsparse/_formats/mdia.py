@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._matrix.base import SparseArray
-from .._matrix.convert import convert
+from .._matrix.convert import convert, unpacked
 from .._matrix.forecasts import table_of_diagonals
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.request import Request
@@ -82,7 +82,7 @@ class mdia_array(Mirrored, OwnProducts, Format):
     _options = {"symmetry": symmetry_number}
     _halves = True
     _multiplies = {"diagonals": "mdia"}
-    _sums = "mdia"
+    _sums, _added_to = "mdia", ("diagonals",)
 
     @property
     def offsets(self) -> np.ndarray:
@@ -124,7 +124,7 @@ class mdia_array(Mirrored, OwnProducts, Format):
 
     # ---- sums -------------------------------------------------------------------------------------
     def _terms(self, other: SparseArray) -> tuple[SparseArray, SparseArray]:
-        if other._family in self._multiplies:
+        if other._family in self._added_to:
             csr = convert(other, COMMON)
             other = self._laid_out_as(csr, self._mirror(csr))
         if isinstance(other, mdia_array) and self._matrix.symmetry == other._matrix.symmetry:
@@ -134,11 +134,17 @@ class mdia_array(Mirrored, OwnProducts, Format):
     def _added(self, other: SparseArray, alpha: Any, beta: Any) -> SparseArray:
         if not isinstance(other, mdia_array):
             return super()._added(other, alpha, beta)
+        hermitian = self._matrix.symmetry == other._matrix.symmetry == SYMMETRIES.index("hermitian")
+        if hermitian and (np.imag(alpha) or np.imag(beta)):  # a complex multiple of a Hermitian matrix is none
+            return unpacked(self)._added(unpacked(other), alpha, beta)
         dtype = np.result_type(self._dtype, other._dtype)
+        diagonals = np.union1d(self._both_halves(), other._both_halves()).size
+        places = self._matrix.parts()["mask"].nbytes + other._matrix.parts()["mask"].nbytes  # of values, kept with both
+        nbytes = (self._matrix.values.size + other._matrix.values.size) * dtype.itemsize + places
+        nbytes += 4 * -(-self._shape[0] // _ROWS) * diagonals
+        what = f"the sum of {display.operand(self)} and {display.operand(other)}"
+        memory.require_free(nbytes, what, self._place)
         a, b = (term.astype(dtype, copy=False) for term in (self, other))
-        blocks, diagonals = -(-self._shape[0] // _ROWS), self._diagonal_count() + other._diagonal_count()
-        nbytes = (a._matrix.values.size + b._matrix.values.size) * dtype.itemsize + 4 * blocks * diagonals
-        memory.require_free(nbytes, f"the sum of {display.operand(self)} and {display.operand(other)}", self._place)
         return self._wrap(self._core.added_hollow(alpha, a._matrix, a._op, beta, b._matrix, b._op))
 
     # ---- products ---------------------------------------------------------------------------------
@@ -175,7 +181,7 @@ class mdia_array(Mirrored, OwnProducts, Format):
             most = a.shape[0] + b.shape[1] - 1
             count = min(pairs, most) if sums is None else int(((-a.shape[0] < sums) & (sums < b.shape[1])).sum())
             what = f"matmul: {display.operand(a)} times {display.operand(b)}: masks of {count} diagonals"
-            nbytes = 4 * -(-a.shape[0] // _ROWS) * count + 12 * pairs
+            nbytes = 4 * -(-a.shape[0] // _ROWS) * count + (12 if left._place is CPU else 44) * pairs
             memory.require(nbytes, request.max_bytes, what, f"{COMMON}_array plans by rows", left._place)
         return super()._planned(left, right, request)
 

@@ -22,7 +22,8 @@ class OwnProducts(_Base):
     """The answers of `Family` about products."""
 
     _own_products: ClassVar[bool] = True
-    _sums: ClassVar[str] = COMMON  #: the format in which several products are added
+    _sums: ClassVar[str] = COMMON  #: the format in which several products are added, and those of families that
+    _added_to: ClassVar[tuple[str, ...]] = ()  #: it adds without a detour; what is none of them is added in csr
 
     @classmethod
     def _as_factor(cls, a: SparseArray, planned: SparseArray, packed: bool) -> SparseArray:
@@ -43,10 +44,11 @@ class OwnProducts(_Base):
     ) -> SparseArray:  # fmt: skip
         if out is not None:
             raise ValueError(f"{who}: out= together with C is for the diagonal formats")
+        sums = self._sums if c is None or c._family in (self._family, *self._added_to) else COMMON
         made = (MatmulPlan(a, b, work, kernel, max_bytes)(alpha=alpha) for a, b in pairs)
-        total, *others = (convert(product, self._sums) for product in made)
+        total, *others = (convert(product, sums) for product in made)
         for other in others:
             total = total._added(other, 1, 1)
         if c is not None and beta != 0:
-            total = total._added(convert(c, self._sums).astype(self.dtype, copy=False), 1, beta)
+            total = total._added(convert(c, sums).astype(self.dtype, copy=False), 1, beta)
         return total if triangle is None else total._triangle(triangle, who)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._arrays import streams
 from .._matrix.base import SparseArray
 from .._matrix.construct import home_of, require_sparse
+from .._matrix.convert import unpacked
 from .._matrix.registry import FORMATS
 from .._places.backend import Place
 from .._show import display
@@ -174,7 +177,11 @@ def matmul(
     with streams.on(a._place, stream, "matmul"):
         if c is None:
             no_beta("matmul", beta)
+            if symmetry is None and a._halves and np.imag(alpha):  # a square may be Hermitian, its multiple is not
+                a = unpacked(a)
             return MatmulPlan(a, b, format, kernel, max_bytes, into=out, symmetry=symmetry)(out=out, alpha=alpha)
         if symmetry is not None:
-            raise ValueError(f'matmul: symmetry="{symmetry}" together with C: the sum is made of both halves')
+            raise ValueError(
+                f'matmul: symmetry="{symmetry}" together with C: the sum is made of both halves; leave out symmetry='
+            )
         return sum_of_products("matmul", [(a, b)], c, alpha, beta, None, format, kernel, out, max_bytes)

@@ -139,11 +139,16 @@ def _both_orders(who: str, a: Any, b: Any, negated: bool, triangle: str | None, 
         raise ValueError(
             f"{who}: A is {display.operand(a)} and B is {display.operand(b)}; expected square matrices of one shape"
         )
-    if not negated and triangle is None and (symmetry := _of_both(a, b)):
+    by_rows = (
+        a._own_products and a._family == b._family and a._for_product(b, False, kernel is not None)._format == COMMON
+    )
+    if not (negated or by_rows) and triangle is None and (symmetry := _of_both(a, b)):
         # Half of A B says nothing of its other half, but half of the sum does.
         one, other = (MatmulPlan(x, y, kernel=kernel, symmetry=symmetry)() for x, y in ((a, b), (b, a)))
         return one._added(other, 1, 1)
-    return sum_of_products(who, [(a, b), (-b if negated else b, a)], None, 1, None, triangle, a.format, kernel)
+    made = COMMON if by_rows else a.format
+    total = sum_of_products(who, [(a, b), (-b if negated else b, a)], None, 1, None, triangle, made, kernel)
+    return convert(total, a.format)
 
 
 def _of_both(a: SparseArray, b: SparseArray) -> str | None:
@@ -151,8 +156,12 @@ def _of_both(a: SparseArray, b: SparseArray) -> str | None:
     return a.symmetry if a._halves and b._halves and a.symmetry == b.symmetry else None  # type: ignore[attr-defined]
 
 
-def _factor(a: SparseArray) -> SparseArray:
-    return a._as_operand() if a._halves else unpacked(a)
+def _factor(a: SparseArray, alpha: complex) -> SparseArray:
+    """Return an operand of a product that is multiplied by alpha: whole, but for halves that products read as they are.
+
+    A square of a half is a half, too, and complex multiples of a Hermitian one are not.
+    """
+    return a._as_operand() if a._halves and not np.imag(alpha) else unpacked(a)
 
 
 def check_triangle(triangle: Any, who: str) -> None:
@@ -180,7 +189,7 @@ def sum_of_products(
 ) -> SparseArray:
     """Return alpha times the sum of the products, plus beta c, in one structure that holds all of them."""
     check_triangle(triangle, who)
-    pairs = [(_factor(a), _factor(b)) for a, b in pairs]
+    pairs = [(_factor(a, alpha), _factor(b, alpha)) for a, b in pairs]
     first = pairs[0][0]
     shape = first.shape[0], pairs[0][1].shape[1]
     together(who, *pairs[0])

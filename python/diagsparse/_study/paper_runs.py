@@ -70,8 +70,8 @@ def run(
 
 
 def _may_fail(column: str, why: str) -> bool:
-    """Return whether that is part of the comparison: cuSPARSE's own limits, and what does not fit the memory."""
-    return column.startswith("cuSPARSE") or why.startswith("MemoryError")
+    """Return whether that is part of the comparison: cuSPARSE's limits, in CuPy too, and what the memory does not hold."""
+    return column.startswith(("cuSPARSE", "CuPy")) or why.startswith("MemoryError")
 
 
 def fill(row: dict[str, Any], contenders: Iterable[Contender], check: Callable[[Any], float]) -> None:

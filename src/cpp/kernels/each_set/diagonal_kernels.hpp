@@ -24,7 +24,7 @@ Typed<MatmulKernel> matmul_row_tiles();
 Typed<MatmulKernel> matmul_sequential();
 // Of wide bands; other products, and values of other types than two of float32 or float64, go by row_tiles.
 Typed<MatmulKernel> matmul_dense_tiles();
-// Which of the first and the last one is the quicker one.
+// Which of row_tiles and dense_tiles is quicker.
 const char* choose_diagonal_matmul(const Plan& plan, DType a, DType b);
 
 // The sum of a recurrence in op(A)

@@ -20,12 +20,15 @@
 #include "core/plan.hpp"
 #include "cpu/parallel.hpp"
 #include "kernels/each_set/diagonal_kernels.hpp"
+#include "kernels/each_set/hulls.hpp"
 
 namespace diagsparse::DIAGSPARSE_ISA {
 
 namespace {
 
-constexpr int64 kMostPacked = 16 << 20;  // bytes of B that a thread keeps packed
+constexpr int64 kMostPacked = 16 << 20;  // bytes of B that a thread keeps packed, or kLeastStretch rows of it
+constexpr int64 kLeastStretch = 256;
+constexpr int64 kMostRoom = 64 << 20;  // bytes that a thread takes; where it would be more, row_tiles runs
 // Diagonals of A and of B from which on this kernel is the default. Zen 4, one thread, GFLOP/s of row_tiles and of this
 // one with AVX-512: 151 diagonals 23 and 24, 301 23 and 33, 1001 11 and 54; in float32 44 and 32, 42 and 50, 19 and
 // 101. With AVX2 it is ahead from 105 on. The processor does 51 in a dense product by MKL.
@@ -33,46 +36,6 @@ template <class R>
 constexpr int64 kLeastWidth = sizeof(R) == 8 ? 144 : 240;
 constexpr double kMostPadding = 1.5;  // of multiply-adds
 constexpr int kPanels = 4;            // of kRows rows, that columns of B are multiplied with one after another
-
-// The offsets of diagonals from low to high, and the range of columns that they give to a range of rows.
-struct Hull {
-  int64 low, high, cols;
-
-  Hull(const std::vector<Diagonal>& diagonals, int64 cols) : low(0), high(-1), cols(cols) {
-    const auto less = [](const Diagonal& a, const Diagonal& b) { return a.shift < b.shift; };
-    if (diagonals.empty()) return;
-    const auto [first, last] = std::ranges::minmax_element(diagonals, less);
-    low = first->shift;
-    high = last->shift;
-  }
-  int64 width() const { return std::min(high - low + 1, cols); }
-  int64 begin(int64 row) const { return std::clamp<int64>(row + low, 0, cols); }
-  int64 end(int64 row) const { return std::clamp<int64>(row + high + 1, 0, cols); }
-};
-
-// The multiply-adds of a row of C in the tiles, about: those between the lowest and the highest diagonals.
-double row_work(const Hull& in_a, const Hull& in_b, int64 row) {
-  constexpr int64 kSamples = 16;
-  const int64 begin = in_a.begin(row), end = in_a.end(row);
-  double work = 0;
-  for (int64 sample = 0; sample < kSamples; ++sample) {
-    const int64 k = begin + (end - begin) * (2 * sample + 1) / (2 * kSamples);
-    work += static_cast<double>(in_b.end(k) - in_b.begin(k));
-  }
-  return work / kSamples * static_cast<double>(end - begin);
-}
-
-// The same of all rows, from some of them.
-double dense_work(const Plan& plan) {
-  constexpr int64 kSamples = 64;
-  const Sums& sums = sums_of(plan);
-  const Hull in_a(sums.a, sums.inner), in_b(sums.b, plan.cols);
-  double work = 0;
-  for (int64 sample = 0; sample < kSamples; ++sample) {
-    work += row_work(in_a, in_b, plan.rows * (2 * sample + 1) / (2 * kSamples));
-  }
-  return work / kSamples * static_cast<double>(plan.rows);
-}
 
 template <class R>
 class DenseTiles {
@@ -82,18 +45,36 @@ class DenseTiles {
   static constexpr int64 kBlock = kPanels * kRows;
   using Vec = Vector<R, kLanes>;
 
+  // How far k goes at a time, in how many places columns of B are packed, kCols of them in each, and values packed of
+  // A, of B, and of a block of C.
+  struct Sizes {
+    int64 stretch, slots, of_a, of_b, of_c;
+
+    Sizes(const Plan& plan, const Hulls& in) {
+      const int64 inner = sums_of(plan).inner, diagonals = in.c.high - in.c.low + 1;
+      const int64 window = std::min(plan.cols, kBlock + diagonals) + 2 * kCols;
+      const int64 deep = std::min(inner, in.b.high - in.b.low + kCols);
+      const int64 most = kMostPacked / (window * static_cast<int64>(sizeof(R)));
+      stretch = deep <= most ? inner : std::max<int64>(kLeastStretch, most);
+      slots = window / kCols + 1;
+      of_a = kBlock * std::min(stretch, in.a.high - in.a.low + kRows);
+      of_b = slots * kCols * std::min(stretch, deep);
+      of_c = kBlock * diagonals;
+    }
+  };
+
   const Plan& plan_;
   const Sums& sums_;
   const R *a_, *b_;
   R* c_;
   const Scalar alpha_, beta_;
-  const Hull in_a_, in_b_;
-  int64 lowest_;                // offset of C
+  const Hulls in_;
+  const Hull &in_a_ = in_.a, &in_b_ = in_.b;
+  const int64 lowest_;          // offset of C
   std::vector<const Sum*> on_;  // C's diagonals from there on, null where there is none
-  int64 stretch_;               // how far k goes at a time
-  int64 slots_;                 // in how many places columns of B are packed, kCols of them in each
+  const Sizes sizes_;
 
-  // Columns j to j + kCols lie in place j / kCols % slots_.
+  // Columns j to j + kCols lie in place j / kCols % slots.
   struct Packed {
     std::vector<R> values;
     std::vector<int64> column;  // the first one of each place
@@ -108,20 +89,20 @@ class DenseTiles {
         c_(c.values.as<R>()),
         alpha_(alpha),
         beta_(beta),
-        in_a_(sums_.a, sums_.inner),
-        in_b_(sums_.b, plan.cols),
-        lowest_(in_a_.low + in_b_.low),
-        on_(in_a_.high + in_b_.high - lowest_ + 1) {
+        in_(plan),
+        lowest_(in_.c.low),
+        on_(in_.c.high - lowest_ + 1),
+        sizes_(plan, in_) {
     for (const Sum& sum : sums_.sums) {
-      if (sum.meetings == sum.meetings_end) continue;
-      const Meeting& first = sums_.meetings[sum.meetings];
-      on_[sums_.a[first.a].shift + sums_.b[first.b].shift - lowest_] = &sum;
+      if (sum.meetings < sum.meetings_end) on_[Hulls::offset_of(sums_, sum) - lowest_] = &sum;
     }
-    const int64 window = std::min(plan.cols, kBlock + static_cast<int64>(on_.size())) + 2 * kCols;
-    const int64 deep = std::min(sums_.inner, in_b_.high - in_b_.low + kCols);
-    const int64 most = kMostPacked / (window * static_cast<int64>(sizeof(R)));
-    stretch_ = deep <= most ? sums_.inner : std::max<int64>(256, most);
-    slots_ = window / kCols + 1;
+  }
+
+  // Whether anything meets, in room that is small.
+  static bool fits(const Plan& plan, const Hulls& in) {
+    if (plan.rows == 0 || in.c.high < in.c.low) return false;
+    const Sizes sizes(plan, in);
+    return (sizes.of_a + sizes.of_b + sizes.of_c) * static_cast<int64>(sizeof(R)) <= kMostRoom;
   }
 
   void run() const {
@@ -131,7 +112,7 @@ class DenseTiles {
     std::vector<int64> work(blocks + 1);  // of the blocks before
     for (int64 b = 0; b < blocks; ++b) {
       const int64 row = std::min(plan_.rows - 1, kBlock * b + kBlock / 2);
-      work[b + 1] = work[b] + 1 + static_cast<int64>(row_work(in_a_, in_b_, row));
+      work[b + 1] = work[b] + 1 + static_cast<int64>(row_work(in_, row));
     }
     const auto first_block = [&](int64 task) {
       return border(blocks, work.back(), tasks, task, [&](int64 block) { return work[block]; });
@@ -142,7 +123,7 @@ class DenseTiles {
   }
 
  private:
-  bool whole() const { return stretch_ >= sums_.inner; }  // whether an element of C is summed at once
+  bool whole() const { return sizes_.stretch >= sums_.inner; }  // whether an element of C is summed at once
 
   void rows(int64 first, int64 last) const {
     if (first >= last) return;
@@ -153,14 +134,16 @@ class DenseTiles {
       R *to = c_ + sum.out + std::max(first, sum.first), *const end = c_ + sum.out + std::min(last, sum.last);
       for (; to < end; ++to) *to = given.reads ? given.beta * *to : R{};
     }
-    Packed b{std::vector<R>(slots_ * kCols * std::min(stretch_, in_b_.high - in_b_.low + kCols)), {}};
-    std::vector<R> sheared(kBlock * on_.size()), a(kBlock * (std::min(stretch_, in_a_.high - in_a_.low + kRows)));
+    Packed b{std::vector<R>(sizes_.of_b), {}};
+    std::vector<R> sheared(sizes_.of_c), a(sizes_.of_a);
     // What k can be here. Stretches begin at the same k on every thread.
     const int64 from = in_a_.begin(first), to = in_a_.end(last - 1);
-    for (int64 k0 = from / stretch_ * stretch_; k0 < std::max(to, from + 1); k0 += stretch_) {
-      b.column.assign(slots_, -1);
-      for (int64 i = first; i < last; i += kBlock)
-        block(i, std::min(last, i + kBlock), k0, k0 + stretch_, a, b, sheared, whole() ? given : added);
+    for (int64 k0 = from / sizes_.stretch * sizes_.stretch; k0 < std::max(to, from + 1); k0 += sizes_.stretch) {
+      b.column.assign(sizes_.slots, -1);
+      for (int64 i = first; i < last; i += kBlock) {
+        checkpoint();
+        block(i, std::min(last, i + kBlock), k0, k0 + sizes_.stretch, a, b, sheared, whole() ? given : added);
+      }
     }
   }
 
@@ -226,6 +209,7 @@ class DenseTiles {
     std::fill_n(to, (k1 - k0) * kRows, R{});
     for (const Diagonal& d : sums_.a) {
       const int64 first = std::max(i, k0 - d.shift), last = std::min(i + rows, k1 - d.shift);
+      if (first >= last) continue;
       R* at = to + (first + d.shift - k0) * kRows + (first - i);
       spread<kRows>(a_ + d.base + first, last - first, at);
     }
@@ -233,14 +217,15 @@ class DenseTiles {
 
   // Columns j to j + kCols of B, rows k0 to k1.
   const R* packed_columns(int64 j, int64 k0, int64 k1, Packed& b) const {
-    const int64 slot = j / kCols % slots_;
-    R* const to = b.values.data() + slot * (static_cast<int64>(b.values.size()) / slots_);
+    const int64 slot = j / kCols % sizes_.slots;
+    R* const to = b.values.data() + slot * (static_cast<int64>(b.values.size()) / sizes_.slots);
     if (b.column[slot] == j) return to;
     b.column[slot] = j;
     std::fill_n(to, (k1 - k0) * kCols, R{});
     const int64 past = std::min<int64>(j + kCols, plan_.cols);
     for (const Diagonal& d : sums_.b) {
       const int64 first = std::max(k0, j - d.shift), last = std::min(k1, past - d.shift);
+      if (first >= last) continue;
       R* at = to + (first - k0) * kCols + (first + d.shift - j);
       spread<kCols>(b_ + d.base + first, last - first, at);
     }
@@ -328,16 +313,10 @@ class DenseTiles {
   }
 };
 
-// Whether anything meets.
-bool fits(const Plan& plan) {
-  const Sums& sums = sums_of(plan);
-  return plan.rows > 0 && plan.cols > 0 && sums.inner > 0 && !sums.a.empty() && !sums.b.empty();
-}
-
 template <class U, class V>
 struct MatmulDenseTiles {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
-    if (fits(plan)) DenseTiles<U>(plan, a, b, alpha, beta, c).run();
+    if (DenseTiles<U>::fits(plan, Hulls(plan))) DenseTiles<U>(plan, a, b, alpha, beta, c).run();
     else matmul_row_tiles()(a.dtype, b.dtype)(plan, a, b, alpha, beta, c);
   }
 };
@@ -352,12 +331,13 @@ Typed<MatmulKernel> matmul_dense_tiles() {
 }
 
 const char* choose_diagonal_matmul(const Plan& plan, DType a, DType b) {
-  if (a != b || (a != DType::f32 && a != DType::f64) || !fits(plan)) return "row_tiles";
-  const Sums& sums = sums_of(plan);
-  const int64 narrower = std::min(Hull(sums.a, sums.inner).width(), Hull(sums.b, plan.cols).width());
+  if (a != b || (a != DType::f32 && a != DType::f64)) return "row_tiles";
+  const Hulls in(plan);
   const int64 least = a == DType::f64 ? kLeastWidth<double> : kLeastWidth<float>;
-  if (narrower < least || plan.rows < least) return "row_tiles";
-  return dense_work(plan) <= kMostPadding * static_cast<double>(sums.work) ? "dense_tiles" : "row_tiles";
+  if (std::min({in.a.width(), in.b.width(), plan.rows}) < least) return "row_tiles";
+  if (!(a == DType::f64 ? DenseTiles<double>::fits(plan, in) : DenseTiles<float>::fits(plan, in))) return "row_tiles";
+  const double work = static_cast<double>(sums_of(plan).work);
+  return dense_work(plan, in) <= kMostPadding * work ? "dense_tiles" : "row_tiles";
 }
 
 }  // namespace diagsparse::DIAGSPARSE_ISA

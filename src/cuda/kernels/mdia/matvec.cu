@@ -8,8 +8,8 @@
 // begin; of a transpose, and of a half that is not stored, they read it: the places of A's blocks are kept with A, 4
 // bytes a mask. Blocks x take A once for four columns. The same bits on every run. Bytes at least: A, x and y.
 //
-// H200, float64, Heisenberg chain of 20 sites: 36 us, 0.71 of the copy rate. Far elements of x come from L2, and those
-// reads take as long as A's. More diagonals together need more registers than 12 blocks of threads have: half as fast.
+// H200, float64, Heisenberg chain of 20 sites: 43 us, 0.6 of the copy rate. Far elements of x come from L2, and those
+// reads take as long as A's. Eight diagonals together are half as fast.
 #include "device/dense.cuh"
 #include "kernels/mdia/hollow.cuh"
 
@@ -18,11 +18,13 @@ namespace diagsparse::cuda::hollow {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kTogether = 4;  // diagonals whose values are asked for at once, and columns of x
+constexpr int kTogether = 4;  // diagonals whose values are asked for at once
+constexpr int kColumns = 4;   // of a block x, that A is taken once for
 
-// ---- What the lanes list: in which rows a diagonal has elements, where they are, and how many bytes on x lies. Laid
-// out so
-// ---- that a lane has all of it in one read or two ------------------------------------------------------------
+// ---- What the lanes list ------------------------------------------------------------------------------------
+// In which rows a diagonal has elements, where they are, and how many bytes on x lies; laid out so that a lane has all
+// of it in one read or two.
+
 // Of A as it lies.
 template <class U>
 class InOrder {
@@ -113,7 +115,7 @@ class Turned {
 };
 
 // ---- The kernel ---------------------------------------------------------------------------------------------
-// Of a thread's registers: 48 where real sums are short, 64 where they find their values.
+// Blocks of threads on a multiprocessor: so a thread has 48 registers, or 64 where values are looked for.
 template <bool in_order, class T>
 constexpr int kMinBlocks = in_order && !is_complex<T> ? 10 : 8;
 
@@ -193,7 +195,7 @@ void sum_columns(const typename How<U>::Matrix& a, int64 rows, const Dense& x, S
            x.cols, Update<T>(alpha, beta));
   };
   if (x.cols == 1) run(std::integral_constant<int, 1>{});
-  else run(std::integral_constant<int, kTogether>{});
+  else run(std::integral_constant<int, kColumns>{});
 }
 
 template <class U, class V>

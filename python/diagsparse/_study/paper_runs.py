@@ -70,7 +70,7 @@ def run(
 
 
 def _may_fail(column: str, why: str) -> bool:
-    """Return whether that is part of the comparison: cuSPARSE's limits, in CuPy too, and what the memory does not hold."""
+    """Return whether that is part of the comparison: cuSPARSE's limits, and what does not fit the memory."""
     return column.startswith(("cuSPARSE", "CuPy")) or why.startswith("MemoryError")
 
 

@@ -38,6 +38,10 @@ Matrix added_hollow(const EntryTerm& a, const EntryTerm& b) {
   if (symmetry == Symmetry::hermitian && (a.factor.imag() != 0 || b.factor.imag() != 0)) {
     throw std::logic_error("added_hollow: a half and a factor that is not real");
   }
+  const auto as_stored = [](const Op& op) { return !op.transposed && !op.conjugated; };
+  if (as_stored(a.op) && as_stored(b.op) && first.structure->same_as(*b.matrix->structure)) {
+    return {first.structure, weighted_sum(a.factor, first.values, b.factor, b.matrix->values)};
+  }
   const std::vector<HollowTerms> terms = side_by_side(diagonals_of(a, half), diagonals_of(b, half));
   std::vector<int64> offsets;
   for (const HollowTerms& t : terms) offsets.push_back(t.a.number >= 0 ? t.a.offset : t.b.offset);

@@ -138,12 +138,12 @@ class mdia_array(Mirrored, OwnProducts, Format):
         if hermitian and (np.imag(alpha) or np.imag(beta)):  # a complex multiple of a Hermitian matrix is none
             return unpacked(self)._added(unpacked(other), alpha, beta)
         dtype = np.result_type(self._dtype, other._dtype)
-        diagonals = np.union1d(self._both_halves(), other._both_halves()).size
-        places = self._matrix.parts()["mask"].nbytes + other._matrix.parts()["mask"].nbytes  # of values, kept with both
-        nbytes = (self._matrix.values.size + other._matrix.values.size) * dtype.itemsize + places
-        nbytes += 4 * -(-self._shape[0] // _ROWS) * diagonals
-        what = f"the sum of {display.operand(self)} and {display.operand(other)}"
-        memory.require_free(nbytes, what, self._place)
+        masks = self._matrix.parts()["mask"].nbytes + other._matrix.parts()["mask"].nbytes
+        nbytes = (self._matrix.values.size + other._matrix.values.size) * dtype.itemsize + masks  # places, as many
+        if nbytes + 2 * masks > memory.SMALL:
+            nbytes += 4 * -(-self._shape[0] // _ROWS) * np.union1d(self._both_halves(), other._both_halves()).size
+            what = f"the sum of {display.operand(self)} and {display.operand(other)}"
+            memory.require_free(nbytes, what, self._place)
         a, b = (term.astype(dtype, copy=False) for term in (self, other))
         return self._wrap(self._core.added_hollow(alpha, a._matrix, a._op, beta, b._matrix, b._op))
 

@@ -22,8 +22,8 @@ class OwnProducts(_Base):
     """The answers of `Family` about products."""
 
     _own_products: ClassVar[bool] = True
-    _sums: ClassVar[str] = COMMON  #: the format in which several products are added, and those of families that
-    _added_to: ClassVar[tuple[str, ...]] = ()  #: it adds without a detour; what is none of them is added in csr
+    _sums: ClassVar[str] = COMMON  #: the format in which several products are added
+    _added_to: ClassVar[tuple[str, ...]] = ()  #: other families whose matrices are added there; the rest is in csr
 
     @classmethod
     def _as_factor(cls, a: SparseArray, planned: SparseArray, packed: bool) -> SparseArray:

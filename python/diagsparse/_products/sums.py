@@ -10,6 +10,7 @@ from .._matrix.base import SparseArray
 from .._matrix.construct import home_of, require_sparse, together
 from .._matrix.convert import convert, unpacked
 from .._matrix.registry import COMMON, FORMATS, format_class
+from .._places.arguments import SYMMETRIES
 from .._places.types import check_scalars
 from .._show import display
 from .plans import OPERATIONS, MatmulPlan
@@ -139,21 +140,21 @@ def _both_orders(who: str, a: Any, b: Any, negated: bool, triangle: str | None, 
         raise ValueError(
             f"{who}: A is {display.operand(a)} and B is {display.operand(b)}; expected square matrices of one shape"
         )
-    by_rows = (
-        a._own_products and a._family == b._family and a._for_product(b, False, kernel is not None)._format == COMMON
-    )
-    if not (negated or by_rows) and triangle is None and (symmetry := _of_both(a, b)):
+    made = a.format
+    if a._own_products and product_formats(a, b, None, named=kernel is not None)[1] == COMMON:
+        made = COMMON  # where the products are made they are added, too
+    elif not negated and triangle is None and (symmetry := _of_both(a, b)):
         # Half of A B says nothing of its other half, but half of the sum does.
         one, other = (MatmulPlan(x, y, kernel=kernel, symmetry=symmetry)() for x, y in ((a, b), (b, a)))
         return one._added(other, 1, 1)
-    made = COMMON if by_rows else a.format
     total = sum_of_products(who, [(a, b), (-b if negated else b, a)], None, 1, None, triangle, made, kernel)
     return convert(total, a.format)
 
 
 def _of_both(a: SparseArray, b: SparseArray) -> str | None:
     """Return the symmetry of which both store one half, if their products can."""
-    return a.symmetry if a._halves and b._halves and a.symmetry == b.symmetry else None  # type: ignore[attr-defined]
+    alike = a._halves and b._halves and a._matrix.symmetry == b._matrix.symmetry
+    return SYMMETRIES[a._matrix.symmetry] if alike else None
 
 
 def _factor(a: SparseArray, alpha: complex) -> SparseArray:

@@ -93,7 +93,11 @@ def fill(row: dict[str, Any], contenders: Iterable[Contender], check: Callable[[
 
 def planned_square(A: SparseArray, kernel: str = "", triangle: str | None = None) -> Prepared:
     """Return a planned ``A A``, or a triangle of it, into the matrix that it made, and that matrix."""
-    plan = plan_matmul(A, A, kernel=kernel or None, triangle=triangle)
+    return planned(plan_matmul(A, A, kernel=kernel or None, triangle=triangle))
+
+
+def planned(plan: Any) -> Prepared:
+    """Return a planned product, into the matrix that it made, and that matrix."""
     C = plan()
     return partial(plan, out=C), C
 

@@ -21,10 +21,11 @@ import scipy.sparse as sp
 from .. import gallery, measure
 from .._matrix.construct import array
 from .._places.backend import CPU, Place
+from .._products.products import plan_matmul
 from .._show import columns
 from ..measure import Progress
 from . import gpu_peers, paper_runs, peers
-from .paper_runs import Contender, Prepared, planned_square, square
+from .paper_runs import Contender, Prepared, planned, planned_square, square
 from .paper_tables import Tables, as_section, as_text, machine, seconds
 from .sampled import SampledSquare
 
@@ -122,9 +123,9 @@ def _contenders(
 
 
 def _planned(A: Any, kernels: dict[str, str]) -> Prepared:
-    call, C = planned_square(A)
-    kernels[A.format] = call.func.kernel  # type: ignore[attr-defined]
-    return call, C
+    plan = plan_matmul(A, A)
+    kernels[A.format] = plan.kernel
+    return planned(plan)
 
 
 def _by_mkl(mkl: Any, csr: Any) -> Prepared:

@@ -31,7 +31,7 @@ constexpr int64 kLeastStretch = 256;
 constexpr int64 kMostRoom = 64 << 20;  // bytes that a thread takes; where it would be more, row_tiles runs
 // Diagonals of A and of B from which on this kernel is the default. Zen 4, one thread, GFLOP/s of row_tiles and of this
 // one with AVX-512: 151 diagonals 23 and 24, 301 23 and 33, 1001 11 and 54; in float32 44 and 32, 42 and 50, 19 and
-// 101. With AVX2 it is ahead from 105 on. The processor does 51 in a dense product by MKL.
+// 101. With AVX2 it is ahead at 121 already, in float32 at 181. The processor does 51 in a dense product by MKL.
 template <class R>
 constexpr int64 kLeastWidth = sizeof(R) == 8 ? 144 : 240;
 constexpr double kMostPadding = 1.5;  // of multiply-adds
@@ -68,10 +68,8 @@ class DenseTiles {
   const R *a_, *b_;
   R* c_;
   const Scalar alpha_, beta_;
-  const Hulls in_;
-  const Hull &in_a_ = in_.a, &in_b_ = in_.b;
-  const int64 lowest_;          // offset of C
-  std::vector<const Sum*> on_;  // C's diagonals from there on, null where there is none
+  const Hulls& in_;
+  std::vector<const Sum*> on_;  // C's diagonals from in_.c.low on, null where there is none
   const Sizes sizes_;
 
   // Columns j to j + kCols lie in place j / kCols % slots.
@@ -81,7 +79,7 @@ class DenseTiles {
   };
 
  public:
-  DenseTiles(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c)
+  DenseTiles(const Plan& plan, const Hulls& in, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c)
       : plan_(plan),
         sums_(sums_of(plan)),
         a_(a.values.as<R>()),
@@ -89,12 +87,11 @@ class DenseTiles {
         c_(c.values.as<R>()),
         alpha_(alpha),
         beta_(beta),
-        in_(plan),
-        lowest_(in_.c.low),
-        on_(in_.c.high - lowest_ + 1),
-        sizes_(plan, in_) {
+        in_(in),
+        on_(in.c.high - in.c.low + 1),
+        sizes_(plan, in) {
     for (const Sum& sum : sums_.sums) {
-      if (sum.meetings < sum.meetings_end) on_[Hulls::offset_of(sums_, sum) - lowest_] = &sum;
+      if (sum.meetings < sum.meetings_end) on_[Hulls::offset_of(sums_, sum) - in_.c.low] = &sum;
     }
   }
 
@@ -107,7 +104,7 @@ class DenseTiles {
 
   void run() const {
     const int64 blocks = (plan_.rows + kBlock - 1) / kBlock, least = std::min<int64>(blocks, concurrent_tasks());
-    const int64 worth = plan_.rows / (2 * (in_a_.width() + in_b_.width()) + kBlock);  // long enough to pack B for
+    const int64 worth = plan_.rows / (2 * (in_.a.width() + in_.b.width()) + kBlock);  // long enough to pack B for
     const int64 tasks = std::clamp<int64>(worth, least, std::min(blocks, 4 * least));
     std::vector<int64> work(blocks + 1);  // of the blocks before
     for (int64 b = 0; b < blocks; ++b) {
@@ -137,7 +134,7 @@ class DenseTiles {
     Packed b{std::vector<R>(sizes_.of_b), {}};
     std::vector<R> sheared(sizes_.of_c), a(sizes_.of_a);
     // What k can be here. Stretches begin at the same k on every thread.
-    const int64 from = in_a_.begin(first), to = in_a_.end(last - 1);
+    const int64 from = in_.a.begin(first), to = in_.a.end(last - 1);
     for (int64 k0 = from / sizes_.stretch * sizes_.stretch; k0 < std::max(to, from + 1); k0 += sizes_.stretch) {
       b.column.assign(sizes_.slots, -1);
       for (int64 i = first; i < last; i += kBlock) {
@@ -159,7 +156,7 @@ class DenseTiles {
     int64 begin = sums_.inner, end = 0;
     for (; i < last; i += kRows) {
       const int64 rows = std::min<int64>(kRows, last - i);
-      const int64 p0 = std::max(k0, in_a_.begin(i)), p1 = std::max(p0, std::min(k1, in_a_.end(i + rows - 1)));
+      const int64 p0 = std::max(k0, in_.a.begin(i)), p1 = std::max(p0, std::min(k1, in_.a.end(i + rows - 1)));
       pack_rows(i, rows, p0, p1, next);
       panels[count++] = {i, rows, p0, p1, next};
       next += (p1 - p0) * kRows;
@@ -168,9 +165,9 @@ class DenseTiles {
       end = std::max(end, p1);
     }
     // The columns that these rows of C have elements in; where C is added to, those that k reaches here.
-    const int64 row = panels[0].row, highest = lowest_ + static_cast<int64>(on_.size()) - 1;
-    const int64 low = whole() ? row + lowest_ : in_b_.begin(begin);
-    const int64 high = whole() ? last + highest : begin < end ? in_b_.end(end - 1) : 0;
+    const int64 row = panels[0].row;
+    const int64 low = whole() ? row + in_.c.low : in_.b.begin(begin);
+    const int64 high = whole() ? last + in_.c.high : begin < end ? in_.b.end(end - 1) : 0;
     const int64 first_column = std::max<int64>(0, low) / kCols * kCols, end_column = std::min(plan_.cols, high);
     for (int64 j = first_column; j < end_column; j += kCols) {
       const int64 q0 = std::max(k0, first_row_of(j)), q1 = std::min(k1, last_row_of(j + kCols - 1));
@@ -191,8 +188,8 @@ class DenseTiles {
   }
 
   // The rows of B that have elements in this column and those after it, or before it.
-  int64 first_row_of(int64 column) const { return std::clamp<int64>(column - in_b_.high, 0, sums_.inner); }
-  int64 last_row_of(int64 column) const { return std::clamp<int64>(column - in_b_.low + 1, 0, sums_.inner); }
+  int64 first_row_of(int64 column) const { return std::clamp<int64>(column - in_.b.high, 0, sums_.inner); }
+  int64 last_row_of(int64 column) const { return std::clamp<int64>(column - in_.b.low + 1, 0, sums_.inner); }
 
   // Elements of a diagonal, to places of a panel that is `Width` wide.
   template <int Width>
@@ -256,7 +253,7 @@ class DenseTiles {
     if (!all_finite(sums)) from_stored(i, rows, j, k0, k1, sums);
     const int64 cols = std::min<int64>(kCols, plan_.cols - j);
     for (int64 r = 0; r < rows; ++r) {
-      const int64 number = j - (i + r) - lowest_;  // of the first element's diagonal
+      const int64 number = j - (i + r) - in_.c.low;  // of the first element's diagonal
       const int64 from = std::max<int64>(0, -number), past = std::min(cols, static_cast<int64>(on_.size()) - number);
       R* to = sheared + (number + from) * kBlock + at + r;
       if (from == 0 && past == kCols) {
@@ -270,11 +267,11 @@ class DenseTiles {
 
   // Writes rows i to last of the diagonals that have elements in the columns from begin to end.
   void write(int64 i, int64 last, int64 begin, int64 end, const R* sheared, const Update<R>& update) const {
-    const int64 first_number = std::max<int64>(0, begin - (last - 1) - lowest_);
-    const int64 end_number = std::min<int64>(static_cast<int64>(on_.size()), end - i - lowest_);
+    const int64 first_number = std::max<int64>(0, begin - (last - 1) - in_.c.low);
+    const int64 end_number = std::min<int64>(static_cast<int64>(on_.size()), end - i - in_.c.low);
     for (int64 number = first_number; number < end_number; ++number) {
       if (!on_[number]) continue;
-      const int64 offset = lowest_ + number;
+      const int64 offset = in_.c.low + number;
       const int64 from = std::max(i, begin - offset), past = std::min(last, end - offset);
       const R* const sums = sheared + number * kBlock - i;
       R* const to = c_ + on_[number]->out;
@@ -296,7 +293,7 @@ class DenseTiles {
   [[gnu::noinline]] void from_stored(int64 i, int64 rows, int64 j, int64 k0, int64 k1, R* sums) const {
     for (int64 r = 0; r < rows; ++r) {
       for (int64 c = 0; c < std::min<int64>(kCols, plan_.cols - j); ++c) {
-        const int64 row = i + r, number = j + c - row - lowest_;
+        const int64 row = i + r, number = j + c - row - in_.c.low;
         const Sum* const on = number >= 0 && number < static_cast<int64>(on_.size()) ? on_[number] : nullptr;
         R sum = 0;
         if (on) {
@@ -316,7 +313,8 @@ class DenseTiles {
 template <class U, class V>
 struct MatmulDenseTiles {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
-    if (DenseTiles<U>::fits(plan, Hulls(plan))) DenseTiles<U>(plan, a, b, alpha, beta, c).run();
+    const Hulls in(plan);
+    if (DenseTiles<U>::fits(plan, in)) DenseTiles<U>(plan, in, a, b, alpha, beta, c).run();
     else matmul_row_tiles()(a.dtype, b.dtype)(plan, a, b, alpha, beta, c);
   }
 };
@@ -332,9 +330,10 @@ Typed<MatmulKernel> matmul_dense_tiles() {
 
 const char* choose_diagonal_matmul(const Plan& plan, DType a, DType b) {
   if (a != b || (a != DType::f32 && a != DType::f64)) return "row_tiles";
-  const Hulls in(plan);
   const int64 least = a == DType::f64 ? kLeastWidth<double> : kLeastWidth<float>;
-  if (std::min({in.a.width(), in.b.width(), plan.rows}) < least) return "row_tiles";
+  if (plan.rows < least) return "row_tiles";  // small products ask no more
+  const Hulls in(plan);
+  if (std::min(in.a.width(), in.b.width()) < least) return "row_tiles";
   if (!(a == DType::f64 ? DenseTiles<double>::fits(plan, in) : DenseTiles<float>::fits(plan, in))) return "row_tiles";
   const double work = static_cast<double>(sums_of(plan).work);
   return dense_work(plan, in) <= kMostPadding * work ? "dense_tiles" : "row_tiles";

@@ -30,10 +30,10 @@ constexpr int64 kMostPacked = 16 << 20;  // bytes of B that a thread keeps packe
 constexpr int64 kLeastStretch = 256;
 constexpr int64 kMostRoom = 64 << 20;  // bytes that a thread takes; where it would be more, row_tiles runs
 // Diagonals of A and of B from which on this kernel is the default. Zen 4, one thread, GFLOP/s of row_tiles and of this
-// one with AVX-512: 151 diagonals 23 and 24, 301 23 and 33, 1001 11 and 54; in float32 44 and 32, 42 and 50, 19 and
-// 101. With AVX2 it is ahead at 121 already, in float32 at 181. The processor does 51 in a dense product by MKL.
+// one with AVX-512: 151 diagonals 23 and 24, 301 23 and 32, 1001 11 and 55; in float32 181 45 and 42, 221 44 and 50,
+// 1001 20 and 107. With AVX2 it is ahead at 121 already, in float32 at 181. MKL's dense product does 51.
 template <class R>
-constexpr int64 kLeastWidth = sizeof(R) == 8 ? 144 : 240;
+constexpr int64 kLeastWidth = sizeof(R) == 8 ? 144 : 200;
 constexpr double kMostPadding = 1.5;  // of multiply-adds
 constexpr int kPanels = 4;            // of kRows rows, that columns of B are multiplied with one after another
 

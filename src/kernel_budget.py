@@ -71,6 +71,7 @@ BUDGET = {
     "cuda/kernels/chain/axpby.cu": 8,
     "cuda/kernels/chain/blocked.cu": 9,
     "cuda/kernels/csb.cu": 42,
+    "cuda/kernels/dense_tiles/matmul.cu": 10,
     "cuda/kernels/ell.cu": 84,
     "cuda/kernels/ellcsr.cu": 160,
     "cuda/kernels/ellcsr_rows.cu": 21,

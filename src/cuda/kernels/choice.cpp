@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/hulls.hpp"
 #include "kernels/band/diagonals.hpp"
 
 namespace diagsparse::cuda {
@@ -16,6 +17,25 @@ struct Rule {
   bool (*holds)(const Plan& plan, DType a, DType b);
 };
 
+// Multiply-adds of "dense_tiles" at most, for each of the product's: it makes so many times as many a second as
+// "group".
+double most_padding(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+    case DType::c64: return 2.3;
+    case DType::c128: return 8;
+    default: return 4;
+  }
+}
+
+// In the tiles of "dense_tiles": a run of 16 rows meets 4 columns of A together, 4 rows of B meet 8 columns.
+double tile_work(const Plan& plan) {
+  const Hulls in(plan);
+  if (!in.meet()) return 0;
+  const auto of = [](int64 width, int64 more) { return 1.0 + static_cast<double>(more) / static_cast<double>(width); };
+  return dense_work(plan, in) * of(in.a.width(), 18) * of(in.b.width(), 10);
+}
+
 const Rule rules[] = {
     // n = 10240: 7 x 7 diagonals (0.5 M multiply-adds) 5.1 against 5.1 us, 11 x 11 (1.2 M) 6.4 against 5.6 us, 41 x 41
     // (17 M) 34 against 9.8 us; n = 1000: 41 x 41 (1.7 M) 11.5 against 9.1 us; n = 10^6: 3 x 3 (9 M) 51 against 64 us,
@@ -27,6 +47,18 @@ const Rule rules[] = {
               band::find_bands(plan, left, right, result) &&
               band::tiles_of(std::max(left.width(), right.width())) <=
                   band::most_tiles(a == DType::c64 || a == DType::c128);
+     }},
+    // Against "group": dense, n = 2000 9.9 against 0.53 ms; a band of 201 diagonals, n = 2 10^5 5.1 against 1.2 ms, n =
+    // 10^5
+    // in float32 1.42 against 0.62 ms, n = 20000 in complex64 755 against 368 us, complex128 3560 against 420 us; every
+    // second of 301 diagonals, n = 30000, 460 against 531 us, when tiles had 128 rows. Against "row": a triangle, n =
+    // 200 (1.3 M) 26 against 43 us, n = 500
+    // (21 M) 117 against 88 us; a band of 107 diagonals, n = 1000 (11 M) 25 against 43 us, n = 5000 (57 M) 96
+    // against 43.
+    {"dense_tiles",
+     [](const Plan& plan, DType a, DType b) {
+       const int64 work = sums_of(plan).work;
+       return a == b && work >= 15'000'000 && tile_work(plan) <= most_padding(a) * static_cast<double>(work);
      }},
     // Bands of two types, n = 10240, 41 x 41 diagonals (17 M) 33 against 29 us; 7-point stencil 148 x 58 x 148 squared
     // (62 M) 323 against 186 us; random diagonals, n = 10^4: 109 x 35 (30 M) 135 against 103 us, 600 x 600 (2.8 G) 5890

@@ -25,6 +25,10 @@ namespace band {
 MatmulRow matmul();  // bands of one type, on the matrix units; anything else goes to "row"
 }
 
+namespace dense_tiles {
+MatmulRow matmul();  // wide bands to dense, of one type, on the matrix units; anything else goes to "group"
+}
+
 // The sum of a recurrence in op(A): a block takes rows and several steps at once.
 namespace chain {
 ChainRow blocked();

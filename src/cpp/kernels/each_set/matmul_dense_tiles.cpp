@@ -17,10 +17,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/plan.hpp"
+#include "core/hulls.hpp"
 #include "cpu/parallel.hpp"
 #include "kernels/each_set/diagonal_kernels.hpp"
-#include "kernels/each_set/hulls.hpp"
+#include "kernels/each_set/vec.hpp"
 
 namespace diagsparse::DIAGSPARSE_ISA {
 
@@ -97,7 +97,7 @@ class DenseTiles {
 
   // Whether anything meets, in room that is small.
   static bool fits(const Plan& plan, const Hulls& in) {
-    if (plan.rows == 0 || in.c.high < in.c.low) return false;
+    if (plan.rows == 0 || !in.meet()) return false;
     const Sizes sizes(plan, in);
     return (sizes.of_a + sizes.of_b + sizes.of_c) * static_cast<int64>(sizeof(R)) <= kMostRoom;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "device/fetch.cuh"
+#include "device/matrix_units.cuh"
 #include "kernels/band/diagonals.hpp"
 
 namespace diagsparse::cuda::band {
@@ -131,49 +132,6 @@ struct Room {
   __host__ __device__ int c_table() const { return 2 * table - 8; }
 };
 
-// c += a b on a 16 x 4, a 4 x 8 and a 16 x 8 tile spread over a warp.
-inline __device__ void multiply_tile(double (&c)[4], double a0, double a1, double b) {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
-               : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-               : "d"(a0), "d"(a1), "d"(b));
-#else
-  asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-               : "+d"(c[0]), "+d"(c[1])
-               : "d"(a0), "d"(b));
-  asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-               : "+d"(c[2]), "+d"(c[3])
-               : "d"(a1), "d"(b));
-#endif
-}
-
-template <class T>
-__device__ double part(T v, int which) {
-  if constexpr (is_complex<T>) return which == 0 ? v.re : v.im;
-  else return v;
-}
-
-// 16 x 8 of C; im only where C is complex.
-template <class T>
-struct Tile {
-  double re[4] = {};
-  double im[is_complex<T> ? 4 : 1] = {};
-
-  __device__ void add(T low, T high, T right) {
-    multiply_tile(re, part(low, 0), part(high, 0), part(right, 0));
-    if constexpr (is_complex<T>) {
-      multiply_tile(im, low.re, high.re, right.im);
-      multiply_tile(im, low.im, high.im, right.re);
-      multiply_tile(re, -low.im, -high.im, right.im);
-    }
-  }
-  __device__ T value(int which) const {
-    using R = Real<T>;
-    if constexpr (is_complex<T>) return {static_cast<R>(re[which]), static_cast<R>(im[which])};
-    else return static_cast<R>(re[which]);
-  }
-};
-
 // Tiles First ... First + Count - 1 of a warp's 16 rows of C, a row of tiles, from all rows k of B. Lane l has A[l / 4,
 // k] and A[l / 4 + 8, k], B[k, l / 4], and of C the columns l % 4 * 2 and the next, for k = l % 4 of four rows.
 //
@@ -214,14 +172,6 @@ __device__ __noinline__ T stored_sum(const Bands& bands, const T* a, bool conj_a
     sum += multiply(conjugate_if(conj_a, a[left.place(0, bands.n)]), conjugate_if(conj_b, b[right.place(0, bands.n)]));
   }
   return sum;
-}
-
-// As finite(), but not on the units that multiply the tiles.
-inline __device__ bool is_finite(double v) { return (__double2hiint(v) & 0x7ff00000) != 0x7ff00000; }
-inline __device__ bool is_finite(float v) { return (__float_as_int(v) & 0x7f800000) != 0x7f800000; }
-template <class R>
-inline __device__ bool is_finite(Complex<R> v) {
-  return is_finite(v.re) && is_finite(v.im);
 }
 
 }  // namespace diagsparse::cuda::band

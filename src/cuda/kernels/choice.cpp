@@ -21,10 +21,10 @@ struct Rule {
 // "group".
 double most_padding(DType dtype) {
   switch (dtype) {
-    case DType::f32:
-    case DType::c64: return 2.3;
+    case DType::f32: return 3.2;
+    case DType::c64: return 3.8;
     case DType::c128: return 8;
-    default: return 4;
+    default: return 5.5;
   }
 }
 
@@ -49,12 +49,10 @@ const Rule rules[] = {
                   band::most_tiles(a == DType::c64 || a == DType::c128);
      }},
     // Against "group": dense, n = 2000 9.9 against 0.53 ms; a band of 201 diagonals, n = 2 10^5 5.1 against 1.2 ms, n =
-    // 10^5
-    // in float32 1.42 against 0.62 ms, n = 20000 in complex64 755 against 368 us, complex128 3560 against 420 us; every
-    // second of 301 diagonals, n = 30000, 460 against 531 us, when tiles had 128 rows. Against "row": a triangle, n =
-    // 200 (1.3 M) 26 against 43 us, n = 500
-    // (21 M) 117 against 88 us; a band of 107 diagonals, n = 1000 (11 M) 25 against 43 us, n = 5000 (57 M) 96
-    // against 43.
+    // 10^5 in float32 1.42 against 0.62 ms, n = 20000 in complex64 755 against 368 us, complex128 3560 against 420 us;
+    // 150 of 301 diagonals, n = 30000, 461 against 341 us, in float32 267 against 347 us, complex64 629 against 690 us.
+    // Against "row": a triangle, n = 200 (1.3 M) 26 against 43 us, n = 500 (21 M) 117 against 88 us; a band of 107
+    // diagonals, n = 1000 (11 M) 25 against 43 us, n = 5000 (57 M) 96 against 43 us.
     {"dense_tiles",
      [](const Plan& plan, DType a, DType b) {
        const int64 work = sums_of(plan).work;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "core/hulls.hpp"
 #include "kernels/band/diagonals.hpp"
+#include "kernels/diagonal_kernels.hpp"
 
 namespace diagsparse::cuda {
 
@@ -28,14 +28,6 @@ double most_padding(DType dtype) {
   }
 }
 
-// In the tiles of "dense_tiles": a run of 16 rows meets 4 columns of A together, 4 rows of B meet 8 columns.
-double tile_work(const Plan& plan) {
-  const Hulls in(plan);
-  if (!in.meet()) return 0;
-  const auto of = [](int64 width, int64 more) { return 1.0 + static_cast<double>(more) / static_cast<double>(width); };
-  return dense_work(plan, in) * of(in.a.width(), 18) * of(in.b.width(), 10);
-}
-
 const Rule rules[] = {
     // n = 10240: 7 x 7 diagonals (0.5 M multiply-adds) 5.1 against 5.1 us, 11 x 11 (1.2 M) 6.4 against 5.6 us, 41 x 41
     // (17 M) 34 against 9.8 us; n = 1000: 41 x 41 (1.7 M) 11.5 against 9.1 us; n = 10^6: 3 x 3 (9 M) 51 against 64 us,
@@ -55,8 +47,7 @@ const Rule rules[] = {
     // diagonals, n = 1000 (11 M) 25 against 43 us, n = 5000 (57 M) 96 against 43 us.
     {"dense_tiles",
      [](const Plan& plan, DType a, DType b) {
-       const int64 work = sums_of(plan).work;
-       return a == b && work >= 15'000'000 && tile_work(plan) <= most_padding(a) * static_cast<double>(work);
+       return a == b && sums_of(plan).work >= 15'000'000 && dense_tiles::padding(plan) <= most_padding(a);
      }},
     // Bands of two types, n = 10240, 41 x 41 diagonals (17 M) 33 against 29 us; 7-point stencil 148 x 58 x 148 squared
     // (62 M) 323 against 186 us; random diagonals, n = 10^4: 109 x 35 (30 M) 135 against 103 us, 600 x 600 (2.8 G) 5890

@@ -27,7 +27,10 @@ MatmulRow matmul();  // bands of one type, on the matrix units; anything else go
 
 namespace dense_tiles {
 MatmulRow matmul();  // wide bands to dense, of one type, on the matrix units; anything else goes to "group"
-}
+// Multiply-adds of its tiles for each of the product's, about: a run of 16 rows of A meets 4 columns together, 4 rows
+// of B meet 8 columns.
+double padding(const Plan& plan);
+}  // namespace dense_tiles
 
 // The sum of a recurrence in op(A): a block takes rows and several steps at once.
 namespace chain {

@@ -8,7 +8,8 @@ namespace diagsparse::cuda {
 
 static FormatKernels make() {
   return {{matvec::row()},
-          {matmul::row(), band::matmul(), dense_tiles::matmul(), group::matmul(), matmul::atomic(), matmul::atomic_split(), matmul::entry()},
+          {matmul::row(), band::matmul(), dense_tiles::matmul(), group::matmul(), matmul::atomic(),
+           matmul::atomic_split(), matmul::entry()},
           {chain::blocked(), chain_steps()},
           choose_matmul};
 }

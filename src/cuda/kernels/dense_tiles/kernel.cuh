@@ -1,6 +1,8 @@
 // The kernel behind "dense_tiles"; matmul.cu says what it does.
 #pragma once
 
+#include <limits>
+
 #include "core/sums.hpp"
 #include "device/fetch.cuh"
 #include "device/matrix_units.cuh"
@@ -11,7 +13,7 @@ constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min();
 
 // The diagonals of an operand, one for each offset from `low` on: row i of it is values[base[offset - low] + i]; kNone
 // where it is not stored.
-struct Operand {
+struct Table {
   const std::int64_t* base;
   int64 low;
   int width;
@@ -25,7 +27,7 @@ struct Result {
 };
 
 struct DenseProduct {
-  Operand a, b;
+  Table a, b;
   const Result* c;  // one for each offset from c_low on
   int64 c_low;
   int c_width;
@@ -64,7 +66,7 @@ struct TileShape {
 // number: of the diagonal of line 0 and k = 0. Step: 1 where diagonals grow with k, as in A, or -1. row: of line 0 and
 // k = 0 on its diagonal. Lines up to `lines` and k up to `deep` hold values.
 template <class T, int Lines, int Threads, int LinePitch, int DeepPitch, int Step>
-__device__ void bring(T* to, const Operand& operand, const T* values, int number, int64 row, int lines, int deep) {
+__device__ void bring(T* to, const Table& operand, const T* values, int number, int64 row, int lines, int deep) {
   const int k = threadIdx.x % 16;
 #pragma unroll
   for (int round = 0; round < Lines * 16 / Threads; ++round) {
@@ -133,18 +135,20 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks)
     const T* const of_a = shared + step % S::kStages * S::kStage + (S::row(0) + row) * S::kPitchA + inner;
     const T* const of_b =
         shared + step % S::kStages * S::kStage + S::kRows * S::kPitchA + inner * S::kPitchB + S::column(0) + row;
-    // Whether the diagonals between the outermost ones pass through a run of rows or columns, in this step.
+    // Whether the diagonals between the outermost ones pass through a run of rows or columns in this step, of which the
+    // first line and the first k meet diagonal `at`.
+    const auto meets = [](int at, int lines, int width) {
+      return static_cast<unsigned>(at + S::kDeep - 1) < static_cast<unsigned>(width + S::kDeep + lines - 2);
+    };
     bool meets_a[S::kDown], meets_b[S::kAcross], whole = true;
 #pragma unroll
     for (int m = 0; m < S::kDown; ++m) {
-      const int at = step * S::kDeep - k_of_i0 - S::row(m);
-      meets_a[m] = static_cast<unsigned>(at + 15) < static_cast<unsigned>(p.a.width + 30);
+      meets_a[m] = meets(step * S::kDeep - k_of_i0 - S::row(m), 16, p.a.width);
       whole = whole && meets_a[m];
     }
 #pragma unroll
     for (int n = 0; n < S::kAcross; ++n) {
-      const int at = step * S::kDeep - k_of_j0 - S::column(n);
-      meets_b[n] = static_cast<unsigned>(at + 15) < static_cast<unsigned>(p.b.width + 22);
+      meets_b[n] = meets(step * S::kDeep - k_of_j0 - S::column(n), 8, p.b.width);
       whole = whole && meets_b[n];
     }
 #pragma unroll

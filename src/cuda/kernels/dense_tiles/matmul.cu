@@ -28,20 +28,21 @@ namespace diagsparse::cuda::dense_tiles {
 
 namespace {
 
-// Float64, milliseconds, dense with n = 2000, a triangle of that size, and a band of 201 diagonals with n = 10^5: Deep
-// 0.52, 0.23 and 0.69, Shallow 0.60, 0.19 and 0.63. Deep with 4 warps 0.75, 0.33 and 1.08; 128 x 128 with 8 warps 0.65,
+// Float64, milliseconds, dense with n = 2000, a triangle of that size, and a band of 201 diagonals with n = 10^5: Large
+// 0.52, 0.23 and 0.69, Small 0.60, 0.19 and 0.63. Large with 4 warps 0.75, 0.33 and 1.08; 128 x 128 with 8 warps 0.65,
 // 0.31 and 1.08. Complex128, band: 64 x 64 with 8 warps 1.6, with 4 1.9.
 template <class T>
-using Deep = TileShape<T, 128, 64, 4, 2, 3, 2>;
+using Large = TileShape<T, 128, 64, 4, 2, 3, 2>;
 template <class T>
-using Shallow = std::conditional_t<is_complex<T>, TileShape<T, 64, 64, 2, 4, 3, 2>, TileShape<T, 64, 64, 4, 2, 2, 3>>;
-constexpr double kDeepFrom = 1200;  // k that an element of C meets, in the mean
+using Small = std::conditional_t<is_complex<T>, TileShape<T, 64, 64, 2, 4, 3, 2>, TileShape<T, 64, 64, 4, 2, 2, 3>>;
+constexpr double kLargeFrom = 1200;  // k that an element of C meets, in the mean
+constexpr double kMostPadding = 64;  // else the tiles hold next to nothing, and "group" runs
 
 struct ResidentTables {
   Array a, b, c, empty;
   DenseProduct product{};  // but for what the tiles decide
   int empty_count = 0;
-  bool deep = false;
+  bool pays = false, large = false;
 
   template <class F>
   void visit(const F& f) const {
@@ -49,7 +50,7 @@ struct ResidentTables {
   }
 };
 
-Operand operand_of(const std::vector<Diagonal>& diagonals, const Hull& hull, Array& array) {
+Table table_of(const std::vector<Diagonal>& diagonals, const Hull& hull, Array& array) {
   std::vector<std::int64_t> base(std::max<int64>(0, hull.high - hull.low + 1), kNone);
   for (const Diagonal& d : diagonals) base[d.shift - hull.low] = d.base;
   array = upload(base);
@@ -59,6 +60,8 @@ Operand operand_of(const std::vector<Diagonal>& diagonals, const Hull& hull, Arr
 std::shared_ptr<ResidentTables> resident(const Plan& plan) {
   return keep<ResidentTables>(plan.kept, "dense_tiles", [&] {
     auto made = std::make_shared<ResidentTables>();
+    made->pays = padding(plan) <= kMostPadding;
+    if (!made->pays) return made;
     const Sums& sums = sums_of(plan);
     const Hulls in(plan);
     std::vector<Result> results(std::max<int64>(0, in.c.high - in.c.low + 1), Result{0, 0, 0}), empty;
@@ -67,8 +70,8 @@ std::shared_ptr<ResidentTables> resident(const Plan& plan) {
       if (sum.meetings == sum.meetings_end) empty.push_back(result);
       else results[Hulls::offset_of(sums, sum) - in.c.low] = result;
     }
-    made->product.a = operand_of(sums.a, in.a, made->a);
-    made->product.b = operand_of(sums.b, in.b, made->b);
+    made->product.a = table_of(sums.a, in.a, made->a);
+    made->product.b = table_of(sums.b, in.b, made->b);
     made->c = upload(results);
     made->empty = upload(empty);
     made->empty_count = static_cast<int>(empty.size());
@@ -79,12 +82,12 @@ std::shared_ptr<ResidentTables> resident(const Plan& plan) {
     made->product.inner = sums.inner;
     made->product.cols = plan.cols;
     const auto elements = static_cast<double>(plan.rows) * static_cast<double>(in.c.width());
-    made->deep = dense_work(plan, in) >= kDeepFrom * elements;
+    made->large = dense_work(plan, in) >= kLargeFrom * elements;
     return made;
   });
 }
 
-// Pairs of different types are rare, and each would cost every installation half a minute of compiling.
+// Pairs of different types are rare, and not compiled for.
 template <class U, class V>
 struct Matmul {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
@@ -99,12 +102,11 @@ struct Matmul<T, T> {
     const Update<T> update(alpha, beta);
     const auto with = [&]<class S>() {
       constexpr auto kernel = multiply_tiles<S, T>;
-      if (S::kShared > limits<kernel>().shared) {  // a GPU with little shared memory
+      if (!kept->pays || S::kShared > limits<kernel>().shared) {  // or a GPU with little shared memory
         return find_matmul(plan.format(), "group").typed(a.dtype, b.dtype)(plan, a, b, alpha, beta, c);
       }
       clear_empty(*kept, std::min(plan.rows, plan.cols), update, c);
       DenseProduct product = kept->product;
-      if (product.c_width == 0) return;
       product.across = static_cast<int>(ceil_div(std::min<int64>(plan.cols, product.c_width + S::kRows - 1), S::kCols));
       const int64 tiles = ceil_div(plan.rows, S::kRows) * product.across;
       launch_shared("matmul dense_tiles", kernel, dim3(static_cast<unsigned>(tiles)), dim3(S::kThreads), S::kShared,
@@ -112,9 +114,9 @@ struct Matmul<T, T> {
                     c.values.as<T>(), update);
     };
     if constexpr (!is_complex<T>) {
-      if (kept->deep) return with.template operator()<Deep<T>>();
+      if (kept->large) return with.template operator()<Large<T>>();
     }
-    with.template operator()<Shallow<T>>();
+    with.template operator()<Small<T>>();
   }
 
  private:
@@ -132,6 +134,13 @@ struct Matmul<T, T> {
 void prepare(const Plan& plan) { resident(plan); }
 
 }  // namespace
+
+double padding(const Plan& plan) {
+  const Hulls in(plan);
+  if (!in.meet()) return std::numeric_limits<double>::infinity();
+  const auto of = [](int64 width, int64 more) { return 1.0 + static_cast<double>(more) / static_cast<double>(width); };
+  return dense_work(plan, in) * of(in.a.width(), 18) * of(in.b.width(), 10) / static_cast<double>(sums_of(plan).work);
+}
 
 MatmulRow matmul() { return {"dense_tiles", every_pair<Matmul, MatmulKernel>(), prepare}; }
 

@@ -154,19 +154,18 @@ class DenseTiles {
     int count = 0;
     R* next = a.data();
     int64 begin = sums_.inner, end = 0;
-    for (; i < last; i += kRows) {
-      const int64 rows = std::min<int64>(kRows, last - i);
-      const int64 p0 = std::max(k0, in_.a.begin(i)), p1 = std::max(p0, std::min(k1, in_.a.end(i + rows - 1)));
-      pack_rows(i, rows, p0, p1, next);
-      panels[count++] = {i, rows, p0, p1, next};
+    for (int64 row = i; row < last; row += kRows) {
+      const int64 rows = std::min<int64>(kRows, last - row);
+      const int64 p0 = std::max(k0, in_.a.begin(row)), p1 = std::max(p0, std::min(k1, in_.a.end(row + rows - 1)));
+      pack_rows(row, rows, p0, p1, next);
+      panels[count++] = {row, rows, p0, p1, next};
       next += (p1 - p0) * kRows;
       if (p0 == p1) continue;
       begin = std::min(begin, p0);
       end = std::max(end, p1);
     }
     // The columns that these rows of C have elements in; where C is added to, those that k reaches here.
-    const int64 row = panels[0].row;
-    const int64 low = whole() ? row + in_.c.low : in_.b.begin(begin);
+    const int64 low = whole() ? i + in_.c.low : in_.b.begin(begin);
     const int64 high = whole() ? last + in_.c.high : begin < end ? in_.b.end(end - 1) : 0;
     const int64 first_column = std::max<int64>(0, low) / kCols * kCols, end_column = std::min(plan_.cols, high);
     for (int64 j = first_column; j < end_column; j += kCols) {
@@ -181,10 +180,10 @@ class DenseTiles {
         } else {
           std::fill_n(sums, kRows * kCols, R{});
         }
-        put(panel.row, panel.row - row, panel.rows, j, k0, k1, sums, sheared.data());
+        put(panel.row, panel.row - i, panel.rows, j, k0, k1, sums, sheared.data());
       }
     }
-    write(row, last, first_column, end_column, sheared.data(), update);
+    write(i, last, first_column, end_column, sheared.data(), update);
   }
 
   // The rows of B that have elements in this column and those after it, or before it.

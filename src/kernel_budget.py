@@ -86,7 +86,7 @@ BUDGET = {
     "cuda/kernels/mdia/masks.cu": 3,
     "cuda/kernels/mdia/matmul.cu": 12,
     "cuda/kernels/mdia/matvec.cu": 80,
-    "cuda/kernels/mdia/sums.cu": 5,
+    "cuda/kernels/mdia/merges.cu": 9,
     "cuda/kernels/period/matvec.cu": 60,
     "cuda/kernels/qband/matvec.cu": 64,
     "cuda/kernels/qband/rest_of_product.cu": 12,

@@ -41,6 +41,16 @@ def test_square_factors_in_columns_of_diagonals():
     assert made.format == "cdm" and np.array_equal(made.toarray(), sp.kron(a, b).toarray())
 
 
+@pytest.mark.parametrize("shape", [(3, 3), (2, 3)])
+def test_hollow_factors(shape):
+    a, b = factor((40, 40), float, 1), factor(shape, float, 2)
+    A, B = ds.mdia_array(a), ds.mdia_array(b)
+    expected = sp.kron(a, b).toarray()
+    for made in (ds.kron(A, B), ds.kron(A, ds.hm_array(b)), ds.kron(ds.dia_array(a), B)):
+        assert made.format == "mdia" and np.array_equal(made.toarray(), expected)
+    assert ds.kron(A, ds.csr_array(b)).format == ds.array(sp.kron(a, b)).format
+
+
 def test_offsets_and_stored_places():
     """A diagonal of the result for each pair that falls on it, and no more."""
     x, y = (ds.hm_array(ds.gallery.stencil(3, (n,))) for n in (4, 5))

@@ -122,7 +122,7 @@ class mdia_array(Mirrored, OwnProducts, Format):
     def _again(self, csr: SparseArray) -> SparseArray:
         return self._laid_out_as(csr, self._layout() | self._mirror(csr)).astype(self._dtype, copy=False)
 
-    # ---- sums -------------------------------------------------------------------------------------
+    # ---- sums and element-wise products -----------------------------------------------------------
     def _terms(self, other: SparseArray) -> tuple[SparseArray, SparseArray]:
         if other._family in self._added_to:
             csr = convert(other, COMMON)
@@ -137,15 +137,27 @@ class mdia_array(Mirrored, OwnProducts, Format):
         hermitian = self._matrix.symmetry == other._matrix.symmetry == SYMMETRIES.index("hermitian")
         if hermitian and (np.imag(alpha) or np.imag(beta)):  # a complex multiple of a Hermitian matrix is none
             return unpacked(self)._added(unpacked(other), alpha, beta)
+        a, b = self._merged_with(other, "sum")
+        return self._wrap(self._core.added_hollow(alpha, a._matrix, a._op, beta, b._matrix, b._op))
+
+    def _factors(self, other: SparseArray) -> tuple[SparseArray, SparseArray]:
+        return self._terms(other)
+
+    def _multiplied(self, other: SparseArray) -> SparseArray:
+        assert isinstance(other, mdia_array)
+        a, b = self._merged_with(other, "element-wise product")
+        return self._wrap(self._core.multiplied_hollow(a._matrix, a._op, b._matrix, b._op))
+
+    def _merged_with(self, other: SparseArray, what: str) -> tuple[SparseArray, SparseArray]:
+        """Return both in one type; `MemoryError` where the masks of both and as many values do not fit."""
         dtype = np.result_type(self._dtype, other._dtype)
         masks = self._matrix.parts()["mask"].nbytes + other._matrix.parts()["mask"].nbytes
         nbytes = (self._matrix.values.size + other._matrix.values.size) * dtype.itemsize + masks  # places, as many
         if nbytes + 2 * masks > memory.SMALL:
             nbytes += 4 * -(-self._shape[0] // _ROWS) * np.union1d(self._both_halves(), other._both_halves()).size
-            what = f"the sum of {display.operand(self)} and {display.operand(other)}"
+            what = f"the {what} of {display.operand(self)} and {display.operand(other)}"
             memory.require_free(nbytes, what, self._place)
-        a, b = (term.astype(dtype, copy=False) for term in (self, other))
-        return self._wrap(self._core.added_hollow(alpha, a._matrix, a._op, beta, b._matrix, b._op))
+        return self.astype(dtype, copy=False), other.astype(dtype, copy=False)
 
     # ---- products ---------------------------------------------------------------------------------
     def _as_operand(self) -> SparseArray:

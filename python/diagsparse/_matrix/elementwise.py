@@ -271,7 +271,7 @@ def _with_dense(a: SparseArray, dense: np.ndarray, alpha: int, beta: int) -> np.
 
 
 def _multiply_sparse(a: SparseArray, b: SparseArray) -> SparseArray:
-    a, b = unpacked(a), unpacked(b)
+    a, b = a._factors(b)
     if a._family == b._family:
         return a._multiplied(b)
     return a._like(convert(a, COMMON)._multiplied(convert(b, COMMON)))

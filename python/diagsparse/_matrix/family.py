@@ -245,15 +245,19 @@ class Family(Forecasts):
         return a, b if a._family == b._family else a._partner(b)
 
     def _partner(self: SparseArray, other: SparseArray) -> SparseArray:
-        """Return a matrix of another family as `_added` and `_multiplied` take it."""
+        """Return a matrix of another family as `_added` takes it."""
         return convert(other, COMMON)
 
     def _added(self: SparseArray, other: SparseArray, alpha: Any, beta: Any) -> SparseArray:
         """Return ``alpha self + beta other`` in this format."""
         return self._like(self._to_csr()._added(convert(other, COMMON), alpha, beta))
 
+    def _factors(self: SparseArray, other: SparseArray) -> tuple[SparseArray, SparseArray]:
+        """Return this matrix and another one as `_multiplied` takes them; as csr, where two families are left."""
+        return unpacked(self), unpacked(other)
+
     def _multiplied(self: SparseArray, other: SparseArray) -> SparseArray:
-        """Return the element-wise product in this format."""
+        """Return the element-wise product with one of this family in this format."""
         return self._like(self._to_csr()._multiplied(convert(other, COMMON)))
 
     def _scaled_by(self: SparseArray, dense: Any) -> SparseArray:

@@ -28,8 +28,8 @@ def kron(
     a, b : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shapes (m, n) and (p, q)
         On the CPU. What is not ours is taken by diagonals where these are nearly full, as `array` does.
     format : str, optional
-        Of the result. By default A's, where it and B are stored by diagonals and B is square; else the one that `array`
-        takes.
+        Of the result. By default A's, where it and B are stored by diagonals and B is square; mdia, where one is and
+        the other is mdia or stored by diagonals; else the one that `array` takes.
     device : str, optional
         Where the result goes: ``"cpu"``, the default, or ``"cuda"``, ...
     max_bytes : int, optional
@@ -71,7 +71,9 @@ def kron(
         dtype = np.result_type(left.dtype, right.dtype)
         memory.require(left.nnz * right.nnz * (dtype.itemsize + 8), max_bytes, "kron: the entries")
         rows = FORMATS[COMMON](sp.kron(left.to_scipy("csr"), right.to_scipy("csr"), "csr").astype(dtype, copy=False))
-        made = array(rows) if kind is None else rows.asformat(kind.format, max_bytes=max_bytes)
+        formats = {x.format if x._family != "diagonals" else None for x in (left, right)}
+        named = kind.format if kind is not None else "mdia" if formats - {None} == {"mdia"} else None
+        made = array(rows) if named is None else rows.asformat(named, max_bytes=max_bytes)
     return made.to(target.name)
 
 

@@ -8,7 +8,7 @@
 #include "bind/device.hpp"
 #include "bind/subjects.hpp"
 #include "core/gate.hpp"
-#include "core/hollow_sums.hpp"
+#include "core/hollow_merges.hpp"
 
 namespace py = pybind11;
 
@@ -38,7 +38,11 @@ void bind_elementwise(py::module_& m) {
   });
   m.def("added_hollow", [](Scalar alpha, const Matrix& a, int op_a, Scalar beta, const Matrix& b, int op_b) {
     const Entry entry(a.device(), {&a, &b});
-    return added_hollow({&a, op_from(op_a), alpha}, {&b, op_from(op_b), beta});
+    return merged_hollow({&a, op_from(op_a), alpha}, {&b, op_from(op_b), beta}, Merge::sum);
+  });
+  m.def("multiplied_hollow", [](const Matrix& a, int op_a, const Matrix& b, int op_b) {
+    const Entry entry(a.device(), {&a, &b});
+    return merged_hollow({&a, op_from(op_a), 1}, {&b, op_from(op_b), 1}, Merge::product);
   });
   m.def("scaled_by", [](const Matrix& a, bool conjugated, py::handle dense) {
     const Dense factors = dense_from(dense);

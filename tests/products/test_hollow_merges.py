@@ -1,4 +1,4 @@
-"""Sums of hollow diagonals: what they store, halves, other formats beside them, and sums of products."""
+"""Sums and element-wise products of hollow diagonals: what they store, halves, other formats, and sums of products."""
 
 import numpy as np
 import pytest
@@ -27,6 +27,10 @@ def test_every_place_of_both(device, shape, dtype):
     ):
         assert C.format == "mdia" and C.dtype == dtype and C.nnz == nnz
         assert np.array_equal(C.toarray(), expected.toarray())
+    for C, expected in ((A * B, a.multiply(b)), (A.multiply(A), a.multiply(a)), (B * A, b.multiply(a))):
+        assert C.format == "mdia" and C.dtype == dtype and C.nnz == expected.nnz
+        assert np.array_equal(C.toarray(), expected.toarray())
+        assert set(C.offsets) == set((c := expected.tocoo()).col - c.row)  # no diagonal without an element
     none = A - A
     assert none.nnz == a.nnz and none.count_nonzero() == 0  # what cancels stays stored
     none.eliminate_zeros()
@@ -41,6 +45,7 @@ def test_views(device, left, right):
     made = (A.T if left in "TH" else A) if left in "NT" else (A.H if left == "H" else A.conj())
     other = (B.T if right in "TH" else B) if right in "NT" else (B.H if right == "H" else B.conj())
     assert np.array_equal((made - other).toarray(), (VIEWS[left](a) - VIEWS[right](b)).toarray())
+    assert np.array_equal((made * other).toarray(), VIEWS[left](a).multiply(VIEWS[right](b)).toarray())
 
 
 def test_a_complex_multiple_of_a_square_of_a_half_is_whole(device):
@@ -72,6 +77,8 @@ def test_halves_stay_halves(device, symmetry, dtype):
             made = X - Y
             assert made.symmetry == symmetry and np.array_equal(made.toarray(), (x - y).toarray())
             assert made.nnz == (abs(a) + abs(b)).nnz
+            made = X * Y
+            assert made.symmetry == symmetry and np.array_equal(made.toarray(), x.multiply(y).toarray())
             made = ds.anticommutator(X, Y)
             assert made.symmetry == symmetry and np.array_equal(made.toarray(), (x @ y + y @ x).toarray())
             assert np.array_equal(ds.commutator(X, Y).toarray(), (x @ y - y @ x).toarray())
@@ -151,3 +158,32 @@ def test_a_sum_that_does_not_fit(monkeypatch):
     monkeypatch.setattr(memory, "SMALL", 0)
     with pytest.raises(MemoryError, match=r"the sum of .* would take .*, 1\.0 MB are free"):
         A + A
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_what_is_infinite_times_nothing_is_no_number(device, dtype):
+    a, b = hollow(70, 70, [-40, 0, 3], 0.5, 1, dtype), hollow(70, 70, [-40, 3, 50], 0.5, 2, dtype)
+    a.data[::7], b.data[::5], b.data[::9] = np.inf, -np.inf, np.nan
+    made = ds.mdia_array(a, device=device) * ds.mdia_array(b, device=device)
+    expected = ds.csr_array(a, device=device) * ds.csr_array(b, device=device)
+    assert made.nnz == expected.nnz and np.isnan(made.toarray()).sum() > a.data[::7].size // 2
+    assert np.array_equal(made.toarray(), expected.toarray(), equal_nan=True)
+
+
+def test_products_of_types_and_formats(device):
+    a, b = hollow(70, 90, [-40, 0, 3], 0.5, 1, "float32"), hollow(70, 90, [-40, 3, 50], 0.5, 2, "complex128")
+    A, B = ds.mdia_array(a, device=device), ds.mdia_array(b, device=device)
+    expected = a.multiply(b).toarray()
+    for X, Y, format in (
+        (A, B, "mdia"), (B, A, "mdia"), (A, ds.dia_array(b, device=device), "mdia"),
+        (ds.hm_array(a, device=device), B, "hm"), (A, ds.csr_array(b, device=device), "mdia"),
+        (ds.csr_array(a, device=device), B, "csr"), (A, ds.array(b, format="coo", device=device), "mdia"),
+    ):  # fmt: skip
+        made = X.multiply(Y)
+        assert made.format == format and made.dtype == "complex128" and np.array_equal(made.toarray(), expected)
+    half = ds.mdia_array(squared(a[:, :70], "symmetric"), symmetry="symmetric", device=device)
+    made = half * ds.mdia_array(b[:, :70], device=device)
+    assert made.symmetry is None
+    assert np.array_equal(made.toarray(), half.toarray() * b[:, :70].toarray())
+    with pytest.raises(ValueError, match="70 x 90"):
+        A.multiply(B.T)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import DTYPES
 
 import diagsparse as ds
 
@@ -11,21 +12,22 @@ FORMATS = "dia", "hm", "cdm"
 
 def band(m, n, low, high, seed=0, dtype="float64"):
     """Return small whole numbers on the diagonals from `low` to `high`, dense."""
-    rng = np.random.default_rng(seed)
-    return np.triu(np.tril(rng.integers(-4, 5, (m, n)).astype(dtype), high), low)
+    values, imaginary = np.random.default_rng(seed).integers(-4, 5, (2, m, n))
+    values = values + 1j * imaginary if dtype[0] == "c" else values
+    return np.triu(np.tril(values.astype(dtype), high), low)
 
 
 @pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_chosen_for_wide_bands_and_no_others(format, dtype):
     make = getattr(ds, f"{format}_array")
     kinds = {
-        "band": (band(700, 700, -150, 150), "dense_tiles"),
-        "dense": (band(300, 300, -299, 299), "dense_tiles"),
-        "Hessenberg": (band(300, 300, -1, 299), "dense_tiles"),
-        "narrow": (band(700, 700, -20, 20), "row_tiles"),
+        "band": (band(700, 700, -150, 150, dtype=dtype), "dense_tiles"),
+        "dense": (band(300, 300, -299, 299, dtype=dtype), "dense_tiles"),
+        "Hessenberg": (band(300, 300, -1, 299, dtype=dtype), "dense_tiles"),
+        "narrow": (band(700, 700, -20, 20, dtype=dtype), "row_tiles"),
         "every tenth": (
-            np.where(np.subtract.outer(range(700), range(700)) % 10, 0, band(700, 700, -699, 699)),
+            np.where(np.subtract.outer(range(700), range(700)) % 10, 0, band(700, 700, -699, 699, dtype=dtype)),
             "row_tiles",
         ),
     }
@@ -35,12 +37,13 @@ def test_chosen_for_wide_bands_and_no_others(format, dtype):
         if format != "cdm":  # whose rows hold the opposite corner, too
             assert plan.kernel == kernel, name
         assert np.array_equal(plan().toarray(), a @ a), name
-    wide = make(kinds["band"][0].astype("complex128"))
-    assert ds.plan_matmul(wide, wide).kernel == "row_tiles"
-    assert np.array_equal(wide.matmul(wide, kernel="dense_tiles").toarray(), (wide @ wide).toarray())
+    one = make(kinds["band"][0], dtype=dtype)
+    other = make(band(700, 700, -150, 150, 1), dtype="float64" if dtype == "float32" else "float32")
+    assert ds.plan_matmul(one, other).kernel == "row_tiles"  # of two types
+    assert np.array_equal(one.matmul(other, kernel="dense_tiles").toarray(), (one @ other).toarray())
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(
     "shapes", [(100, 37, 290), (37, 290, 11), (290, 11, 100), (1, 9, 1), (12, 1, 13), (49, 48, 47)]
 )
@@ -56,6 +59,10 @@ def test_edges(shapes, dtype):
             assert np.array_equal(plan(out=C, alpha=3, beta=-2).toarray(), a @ b)
             turned = ds.plan_matmul(B.T, A.T, kernel="dense_tiles")
             assert np.array_equal(turned().toarray(), (a @ b).T)
+            turned = ds.plan_matmul(B.H, A.T, kernel="dense_tiles")
+            assert np.array_equal(turned().toarray(), b.conj().T @ a.T)
+            turned = ds.plan_matmul(A.conj(), B.conj(), kernel="dense_tiles")
+            assert np.array_equal(turned().toarray(), (a @ b).conj())
 
 
 def test_k_in_stretches():
@@ -71,13 +78,15 @@ def test_k_in_stretches():
     assert np.array_equal(made[:, rest], a @ b[:, rest]) and not np.isfinite(made[:, 7]).any()
 
 
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
 @pytest.mark.parametrize("what", [np.inf, -np.inf, np.nan])
-def test_no_number_only_where_a_term_makes_it(what):
+def test_no_number_only_where_a_term_makes_it(what, dtype):
     a = (
         np.abs(band(400, 400, -90, 90, 1))
         + band(400, 400, -90, 90, 1) ** 2
         + np.tri(400, 400, 90) * (1 - np.tri(400, 400, -91))
     )
+    a = a.astype(dtype)
     b = a.T.copy()
     b[200, 170] = what
     C = ds.plan_matmul(ds.dia_array(a), ds.dia_array(b), kernel="dense_tiles")().toarray()

@@ -8,7 +8,8 @@
 //     i0 + kRows    +-----+
 //
 // A tile of C stays in registers while k runs over the columns in which its rows of A and its columns of B have
-// elements. Each step takes kCols values of B and multiplies them by kRows values of A. B's columns are packed once
+// elements. Each step takes kCols values of B and multiplies them by kRows values of A; complex ones by the real parts
+// and by the imaginary parts, whose sums are put together at the end. B's columns are packed once
 // for each run of rows that a thread takes, A's rows once. Where the packed columns of B would take more than
 // kMostPacked, k goes in stretches, and C is added to. Beside an infinity or no number the zeros would make what no
 // term makes, so such tiles are done again from what is stored. The same bits for any number of threads.
@@ -31,17 +32,20 @@ constexpr int64 kLeastStretch = 256;
 constexpr int64 kMostRoom = 64 << 20;  // bytes that a thread takes; where it would be more, row_tiles runs
 // Diagonals of A and of B from which on this kernel is the default. Zen 4, one thread, GFLOP/s of row_tiles and of this
 // one with AVX-512: 151 diagonals 23 and 24, 301 23 and 32, 1001 11 and 55; in float32 181 45 and 42, 221 44 and 50,
-// 1001 20 and 107. With AVX2 it is ahead at 121 already, in float32 at 181. MKL's dense product does 51.
-template <class R>
-constexpr int64 kLeastWidth = sizeof(R) == 8 ? 144 : 200;
+// 1001 20 and 107; in complex128 145 45 and 45, 301 41 and 53, in complex64 171 90 and 87, 301 78 and 95. With AVX2 it
+// is ahead at 121 already, in float32 at 181. MKL's dense product does 51.
+template <class T>
+constexpr int64 kLeastWidth = sizeof(Real<T>) == 8 ? 144 : 200;
 constexpr double kMostPadding = 1.5;  // of multiply-adds
 constexpr int kPanels = 4;            // of kRows rows, that columns of B are multiplied with one after another
 
-template <class R>
+template <class T>
 class DenseTiles {
+  using R = Real<T>;
+  static constexpr int kParts = is_complex<T> ? 2 : 1;
   static constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(R));
-  static constexpr int kRows = kVectorBytes == 64 ? 12 : 6, kVectors = kVectorBytes == 64 ? 1 : 2;
-  static constexpr int kCols = kVectors * kLanes;
+  static constexpr int kRows = kVectorBytes == 64 ? 12 : 6, kVectors = kVectorBytes == 64 || is_complex<T> ? 1 : 2;
+  static constexpr int kCols = kVectors * kLanes / kParts;
   static constexpr int64 kBlock = kPanels * kRows;
   using Vec = Vector<R, kLanes>;
 
@@ -54,7 +58,7 @@ class DenseTiles {
       const int64 inner = sums_of(plan).inner, diagonals = in.c.high - in.c.low + 1;
       const int64 window = std::min(plan.cols, kBlock + diagonals) + 2 * kCols;
       const int64 deep = std::min(inner, in.b.high - in.b.low + kCols);
-      const int64 most = kMostPacked / (window * static_cast<int64>(sizeof(R)));
+      const int64 most = kMostPacked / (window * static_cast<int64>(sizeof(T)));
       stretch = deep <= most ? inner : std::max<int64>(kLeastStretch, most);
       slots = window / kCols + 1;
       of_a = kBlock * std::min(stretch, in.a.high - in.a.low + kRows);
@@ -65,8 +69,8 @@ class DenseTiles {
 
   const Plan& plan_;
   const Sums& sums_;
-  const R *a_, *b_;
-  R* c_;
+  const T *a_, *b_;
+  T* c_;
   const Scalar alpha_, beta_;
   const Hulls& in_;
   std::vector<const Sum*> on_;  // C's diagonals from in_.c.low on, null where there is none
@@ -74,7 +78,7 @@ class DenseTiles {
 
   // Columns j to j + kCols lie in place j / kCols % slots.
   struct Packed {
-    std::vector<R> values;
+    std::vector<T> values;
     std::vector<int64> column;  // the first one of each place
   };
 
@@ -82,9 +86,9 @@ class DenseTiles {
   DenseTiles(const Plan& plan, const Hulls& in, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c)
       : plan_(plan),
         sums_(sums_of(plan)),
-        a_(a.values.as<R>()),
-        b_(b.values.as<R>()),
-        c_(c.values.as<R>()),
+        a_(a.values.as<T>()),
+        b_(b.values.as<T>()),
+        c_(c.values.as<T>()),
         alpha_(alpha),
         beta_(beta),
         in_(in),
@@ -99,7 +103,7 @@ class DenseTiles {
   static bool fits(const Plan& plan, const Hulls& in) {
     if (plan.rows == 0 || !in.meet()) return false;
     const Sizes sizes(plan, in);
-    return (sizes.of_a + sizes.of_b + sizes.of_c) * static_cast<int64>(sizeof(R)) <= kMostRoom;
+    return (sizes.of_a + sizes.of_b + sizes.of_c) * static_cast<int64>(sizeof(T)) <= kMostRoom;
   }
 
   void run() const {
@@ -124,15 +128,15 @@ class DenseTiles {
 
   void rows(int64 first, int64 last) const {
     if (first >= last) return;
-    const Update<R> given(alpha_, beta_), added(alpha_, 1.0);
+    const Update<T> given(alpha_, beta_), added(alpha_, 1.0);
     for (const Sum& sum : sums_.sums) {
       if (whole() && sum.meetings < sum.meetings_end) continue;
       // No term makes it, as half of cdm's rows, or C is added to: first it becomes beta C.
-      R *to = c_ + sum.out + std::max(first, sum.first), *const end = c_ + sum.out + std::min(last, sum.last);
-      for (; to < end; ++to) *to = given.reads ? given.beta * *to : R{};
+      T *to = c_ + sum.out + std::max(first, sum.first), *const end = c_ + sum.out + std::min(last, sum.last);
+      for (; to < end; ++to) *to = given.reads ? given.beta * *to : T{};
     }
-    Packed b{std::vector<R>(sizes_.of_b), {}};
-    std::vector<R> sheared(sizes_.of_c), a(sizes_.of_a);
+    Packed b{std::vector<T>(sizes_.of_b), {}};
+    std::vector<T> sheared(sizes_.of_c), a(sizes_.of_a);
     // What k can be here. Stretches begin at the same k on every thread.
     const int64 from = in_.a.begin(first), to = in_.a.end(last - 1);
     for (int64 k0 = from / sizes_.stretch * sizes_.stretch; k0 < std::max(to, from + 1); k0 += sizes_.stretch) {
@@ -145,14 +149,14 @@ class DenseTiles {
   }
 
   // Rows i to last, and k from k0 to k1.
-  void block(int64 i, int64 last, int64 k0, int64 k1, std::vector<R>& a, Packed& b, std::vector<R>& sheared,
-             const Update<R>& update) const {
+  void block(int64 i, int64 last, int64 k0, int64 k1, std::vector<T>& a, Packed& b, std::vector<T>& sheared,
+             const Update<T>& update) const {
     struct Panel {
       int64 row, rows, begin, end;
-      const R* values;
+      const T* values;
     } panels[kPanels];
     int count = 0;
-    R* next = a.data();
+    T* next = a.data();
     int64 begin = sums_.inner, end = 0;
     for (int64 row = i; row < last; row += kRows) {
       const int64 rows = std::min<int64>(kRows, last - row);
@@ -170,15 +174,15 @@ class DenseTiles {
     const int64 first_column = std::max<int64>(0, low) / kCols * kCols, end_column = std::min(plan_.cols, high);
     for (int64 j = first_column; j < end_column; j += kCols) {
       const int64 q0 = std::max(k0, first_row_of(j)), q1 = std::min(k1, last_row_of(j + kCols - 1));
-      const R* const columns = q0 < q1 ? packed_columns(j, q0, q1, b) : nullptr;
+      const T* const columns = q0 < q1 ? packed_columns(j, q0, q1, b) : nullptr;
       for (int p = 0; p < count; ++p) {
         const Panel& panel = panels[p];
         const int64 t0 = std::max(q0, panel.begin), t1 = std::min(q1, panel.end);
-        alignas(64) R sums[kRows * kCols];
+        alignas(64) T sums[kRows * kCols];
         if (t0 < t1) {
           tile(panel.values + (t0 - panel.begin) * kRows, columns + (t0 - q0) * kCols, t1 - t0, sums);
         } else {
-          std::fill_n(sums, kRows * kCols, R{});
+          std::fill_n(sums, kRows * kCols, T{});
         }
         put(panel.row, panel.row - i, panel.rows, j, k0, k1, sums, sheared.data());
       }
@@ -192,69 +196,81 @@ class DenseTiles {
 
   // Elements of a diagonal, to places of a panel that is `Width` wide.
   template <int Width>
-  [[gnu::always_inline]] static void spread(const R* from, int64 count, R* to) {
+  [[gnu::always_inline]] static void spread(const T* from, int64 count, bool conj, T* to) {
     if (count == Width) {
 #pragma GCC unroll 32
-      for (int n = 0; n < Width; ++n) to[n * (Width + 1)] = from[n];
+      for (int n = 0; n < Width; ++n) to[n * (Width + 1)] = conjugate_if(conj, from[n]);
     } else {
-      for (int64 n = 0; n < count; ++n) to[n * (Width + 1)] = from[n];
+      for (int64 n = 0; n < count; ++n) to[n * (Width + 1)] = conjugate_if(conj, from[n]);
     }
   }
 
-  void pack_rows(int64 i, int64 rows, int64 k0, int64 k1, R* to) const {
-    std::fill_n(to, (k1 - k0) * kRows, R{});
+  void pack_rows(int64 i, int64 rows, int64 k0, int64 k1, T* to) const {
+    std::fill_n(to, (k1 - k0) * kRows, T{});
     for (const Diagonal& d : sums_.a) {
       const int64 first = std::max(i, k0 - d.shift), last = std::min(i + rows, k1 - d.shift);
       if (first >= last) continue;
-      R* at = to + (first + d.shift - k0) * kRows + (first - i);
-      spread<kRows>(a_ + d.base + first, last - first, at);
+      T* at = to + (first + d.shift - k0) * kRows + (first - i);
+      spread<kRows>(a_ + d.base + first, last - first, plan_.op_a.conjugated, at);
     }
   }
 
   // Columns j to j + kCols of B, rows k0 to k1.
-  const R* packed_columns(int64 j, int64 k0, int64 k1, Packed& b) const {
+  const T* packed_columns(int64 j, int64 k0, int64 k1, Packed& b) const {
     const int64 slot = j / kCols % sizes_.slots;
-    R* const to = b.values.data() + slot * (static_cast<int64>(b.values.size()) / sizes_.slots);
+    T* const to = b.values.data() + slot * (static_cast<int64>(b.values.size()) / sizes_.slots);
     if (b.column[slot] == j) return to;
     b.column[slot] = j;
-    std::fill_n(to, (k1 - k0) * kCols, R{});
+    std::fill_n(to, (k1 - k0) * kCols, T{});
     const int64 past = std::min<int64>(j + kCols, plan_.cols);
     for (const Diagonal& d : sums_.b) {
       const int64 first = std::max(k0, j - d.shift), last = std::min(k1, past - d.shift);
       if (first >= last) continue;
-      R* at = to + (first - k0) * kCols + (first + d.shift - j);
-      spread<kCols>(b_ + d.base + first, last - first, at);
+      T* at = to + (first - k0) * kCols + (first + d.shift - j);
+      spread<kCols>(b_ + d.base + first, last - first, plan_.op_b.conjugated, at);
     }
     return to;
   }
 
-  [[gnu::noinline]] static void tile(const R* a, const R* b, int64 steps, R* out) {
-    Vec sum[kRows][kVectors] = {};
-    for (; steps > 0; --steps, a += kRows, b += kCols) {
+  [[gnu::noinline]] static void tile(const T* a, const T* b, int64 steps, T* out) {
+    const auto *left = reinterpret_cast<const R*>(a), *right = reinterpret_cast<const R*>(b);
+    Vec sum[kRows][kVectors][kParts] = {};
+    for (; steps > 0; --steps, left += kParts * kRows, right += kVectors * kLanes) {
       Vec columns[kVectors];
 #pragma GCC unroll 2
-      for (int v = 0; v < kVectors; ++v) columns[v] = load<R, kLanes>(b + v * kLanes);
+      for (int v = 0; v < kVectors; ++v) columns[v] = load<R, kLanes>(right + v * kLanes);
 #pragma GCC unroll 12
       for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 2
-        for (int v = 0; v < kVectors; ++v) sum[r][v] += a[r] * columns[v];
+        for (int v = 0; v < kVectors; ++v) {
+#pragma GCC unroll 2
+          for (int p = 0; p < kParts; ++p) sum[r][v][p] += left[kParts * r + p] * columns[v];
+        }
       }
     }
+    auto* to = reinterpret_cast<R*>(out);
 #pragma GCC unroll 12
     for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 2
-      for (int v = 0; v < kVectors; ++v) store(out + r * kCols + v * kLanes, sum[r][v]);
+      for (int v = 0; v < kVectors; ++v, to += kLanes) {
+        store(to, sum[r][v][0]);
+        if constexpr (is_complex<T>) {
+          R imaginary[kLanes];
+          store(imaginary, sum[r][v][1]);
+          for (int l = 0; l < kLanes; l += 2) to[l] -= imaginary[l + 1], to[l + 1] += imaginary[l];
+        }
+      }
     }
   }
 
   // Puts a tile where its diagonals lie, kBlock rows of each side by side; row `at` of them is row i.
-  void put(int64 i, int64 at, int64 rows, int64 j, int64 k0, int64 k1, R* sums, R* sheared) const {
+  void put(int64 i, int64 at, int64 rows, int64 j, int64 k0, int64 k1, T* sums, T* sheared) const {
     if (!all_finite(sums)) from_stored(i, rows, j, k0, k1, sums);
     const int64 cols = std::min<int64>(kCols, plan_.cols - j);
     for (int64 r = 0; r < rows; ++r) {
       const int64 number = j - (i + r) - in_.c.low;  // of the first element's diagonal
       const int64 from = std::max<int64>(0, -number), past = std::min(cols, static_cast<int64>(on_.size()) - number);
-      R* to = sheared + (number + from) * kBlock + at + r;
+      T* to = sheared + (number + from) * kBlock + at + r;
       if (from == 0 && past == kCols) {
 #pragma GCC unroll 32
         for (int c = 0; c < kCols; ++c) to[c * kBlock] = sums[r * kCols + c];
@@ -265,15 +281,15 @@ class DenseTiles {
   }
 
   // Writes rows i to last of the diagonals that have elements in the columns from begin to end.
-  void write(int64 i, int64 last, int64 begin, int64 end, const R* sheared, const Update<R>& update) const {
+  void write(int64 i, int64 last, int64 begin, int64 end, const T* sheared, const Update<T>& update) const {
     const int64 first_number = std::max<int64>(0, begin - (last - 1) - in_.c.low);
     const int64 end_number = std::min<int64>(static_cast<int64>(on_.size()), end - i - in_.c.low);
     for (int64 number = first_number; number < end_number; ++number) {
       if (!on_[number]) continue;
       const int64 offset = in_.c.low + number;
       const int64 from = std::max(i, begin - offset), past = std::min(last, end - offset);
-      const R* const sums = sheared + number * kBlock - i;
-      R* const to = c_ + on_[number]->out;
+      const T* const sums = sheared + number * kBlock - i;
+      T* const to = c_ + on_[number]->out;
       if (update.plain) {
         for (int64 r = from; r < past; ++r) to[r] = sums[r];
       } else {
@@ -282,24 +298,26 @@ class DenseTiles {
     }
   }
 
-  static bool all_finite(const R* sums) {
+  static bool all_finite(const T* sums) {
+    const auto* const parts = reinterpret_cast<const R*>(sums);
     R none = 0;
-    for (int n = 0; n < kRows * kCols; ++n) none += sums[n] - sums[n];
+    for (int n = 0; n < kRows * kCols * kParts; ++n) none += parts[n] - parts[n];
     return none == 0;
   }
 
   // The sums of a tile over the pairs of diagonals that meet.
-  [[gnu::noinline]] void from_stored(int64 i, int64 rows, int64 j, int64 k0, int64 k1, R* sums) const {
+  [[gnu::noinline]] void from_stored(int64 i, int64 rows, int64 j, int64 k0, int64 k1, T* sums) const {
     for (int64 r = 0; r < rows; ++r) {
       for (int64 c = 0; c < std::min<int64>(kCols, plan_.cols - j); ++c) {
         const int64 row = i + r, number = j + c - row - in_.c.low;
         const Sum* const on = number >= 0 && number < static_cast<int64>(on_.size()) ? on_[number] : nullptr;
-        R sum = 0;
+        T sum{};
         if (on) {
           sums_.for_each_pair(*on, [&](std::int32_t a, std::int32_t b) {
             const int64 k = row + sums_.a[a].shift;
             if (k >= std::max<int64>(0, k0) && k < std::min(sums_.inner, k1)) {
-              sum += a_[sums_.a[a].base + row] * b_[sums_.b[b].base + k];
+              sum += conjugate_if(plan_.op_a.conjugated, a_[sums_.a[a].base + row]) *
+                     conjugate_if(plan_.op_b.conjugated, b_[sums_.b[b].base + k]);
             }
           });
         }
@@ -324,18 +342,21 @@ Typed<MatmulKernel> matmul_dense_tiles() {
   Typed<MatmulKernel> typed = matmul_row_tiles();
   fill_cell<MatmulDenseTiles, float, float>(typed);
   fill_cell<MatmulDenseTiles, double, double>(typed);
+  fill_cell<MatmulDenseTiles, Complex<float>, Complex<float>>(typed);
+  fill_cell<MatmulDenseTiles, Complex<double>, Complex<double>>(typed);
   return typed;
 }
 
 const char* choose_diagonal_matmul(const Plan& plan, DType a, DType b) {
-  if (a != b || (a != DType::f32 && a != DType::f64)) return "row_tiles";
-  const int64 least = a == DType::f64 ? kLeastWidth<double> : kLeastWidth<float>;
-  if (plan.rows < least) return "row_tiles";  // small products ask no more
-  const Hulls in(plan);
-  if (std::min(in.a.width(), in.b.width()) < least) return "row_tiles";
-  if (!(a == DType::f64 ? DenseTiles<double>::fits(plan, in) : DenseTiles<float>::fits(plan, in))) return "row_tiles";
-  const double work = static_cast<double>(sums_of(plan).work);
-  return dense_work(plan, in) <= kMostPadding * work ? "dense_tiles" : "row_tiles";
+  if (a != b) return "row_tiles";
+  return with_value_type(a, [&](auto zero) {
+    using T = decltype(zero);
+    if (plan.rows < kLeastWidth<T>) return "row_tiles";  // small products ask no more
+    const Hulls in(plan);
+    if (std::min(in.a.width(), in.b.width()) < kLeastWidth<T> || !DenseTiles<T>::fits(plan, in)) return "row_tiles";
+    const double work = static_cast<double>(sums_of(plan).work);
+    return dense_work(plan, in) <= kMostPadding * work ? "dense_tiles" : "row_tiles";
+  });
 }
 
 }  // namespace diagsparse::DIAGSPARSE_ISA

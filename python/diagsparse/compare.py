@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from . import measure
-from ._matrix.base import SparseArray
+from ._matrix.base import SparseArray, is_scipys
 from ._matrix.construct import array
 from ._matrix.gate import private
 from ._matrix.registry import FORMATS
@@ -138,7 +137,7 @@ def _csr(A: Any, name: str) -> tuple[Any, SparseArray | None, str]:
 
         name = name or Path(A).name.removesuffix(".gz").removesuffix(".mtx").removesuffix(".npz")
         A = read_floats(A)
-    if sparse.issparse(A):
+    if is_scipys(A):
         A = private(A, "compare")[0]
     csr = measure.csr32(A.to_scipy("csr") if isinstance(A, SparseArray) else A)
     if csr.dtype.kind in "iub":

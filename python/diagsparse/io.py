@@ -16,7 +16,7 @@ from numpy.typing import DTypeLike
 from scipy import sparse
 
 from ._files import archives, matrix_market
-from ._matrix.base import issparse
+from ._matrix.base import is_scipys
 from ._matrix.registry import format_class
 from ._places import memory
 from ._places.types import ConversionWarning
@@ -86,7 +86,7 @@ def read(
     limit = _limit(path, max_bytes)
     try:
         loaded = archives.read(path, limit) if archive else matrix_market.read(path, limit, format or "csr")
-        if sparse.issparse(loaded) and loaded.dtype.kind in "biu":
+        if is_scipys(loaded) and loaded.dtype.kind in "biu":
             if dtype is None:
                 told = f"{path.name}: {loaded.dtype} values become float64; pass dtype= to choose"
                 warnings.warn(told, ConversionWarning, stacklevel=2)
@@ -114,7 +114,7 @@ def _limit(path: Path, max_bytes: int | None) -> int:
 
 def _converted(loaded: Any, format: str, dtype: DTypeLike | None, limit: int) -> Any:
     """Return a matrix of SciPy or ours in this format, by way of csr only where there is no other."""
-    if not sparse.issparse(loaded):
+    if not is_scipys(loaded):
         loaded = loaded if dtype is None else loaded.astype(dtype, copy=False)
         way = "csr" if format in ("csc", "coo") else format
         return loaded.asformat(way, max_bytes=limit).asformat(format, max_bytes=limit)
@@ -162,7 +162,7 @@ def write(path: str | os.PathLike[str], A: Any) -> None:
     """
     path = Path(path)
     suffix = _suffix("write", path)
-    if not (issparse(A) or sparse.issparse(A)):
+    if not sparse.issparse(A):
         raise TypeError(f"write: A is a {type(A).__name__}, expected a diagsparse matrix or a SciPy sparse array")
     with _replacing(path) as file:
         if suffix == ".npz":

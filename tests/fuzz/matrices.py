@@ -139,7 +139,7 @@ def as_scipy(a: Any, format: str) -> Any:
     """Return a matrix, ours or SciPy's, in one of SciPy's formats; SciPy warns of many diagonals."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sp.SparseEfficiencyWarning)
-        return a.asformat(format) if sp.issparse(a) else a.to_scipy(format)
+        return a.to_scipy(format) if ds.issparse(a) else a.asformat(format)
 
 
 def _built(case: Case, format: str, exact: np.ndarray, mask: np.ndarray) -> Drawn:

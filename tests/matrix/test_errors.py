@@ -199,14 +199,6 @@ def test_offsets_of_a_diagonal_that_are_no_integers(format):
         assert np.array_equal(A.diagonal(k), np.ones(3)) and A.trace(k) == 3
 
 
-@FORMATS
-def test_elements_by_index(format):
-    A = make(format, EYE)
-    for which in ((0, 0), 0, slice(None), (slice(None), 1)):
-        with raises(TypeError, f"{format}_array", 'A.to_scipy("csr")[i, j]'):
-            A[which]
-
-
 def test_cupy_that_is_not_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
     with raises(ImportError, "to_cupy needs CuPy", "pip install cupy-cuda13x"):

@@ -110,7 +110,7 @@ def test_products_that_make_no_sense(format):
                     lambda t=thing: t - A):  # fmt: skip
             with pytest.raises(TypeError):
                 run()
-    for run in (lambda: A / A, lambda: A / None, lambda: 1 / A):
+    for run in (lambda: A / None, lambda: 1 / A):
         with pytest.raises(TypeError):
             run()
     for power in (0, -1, np.nan, 1j, np.ones(2)):

@@ -183,9 +183,12 @@ def test_scipy_operands_on_either_side(format):
     for scipy_format in ("csr", "csc", "coo", "dia", "bsr", "lil"):
         for cls in (sp.csr_array, sp.csr_matrix):
             theirs = cls(b).asformat(scipy_format)
+            for C, left, right in ((theirs @ A, b, a), (theirs @ A.T, b, a.T)):  # which SciPy does
+                assert sp.issparse(C)
+                check_matmul(ds.csr_array(C), left, right, f"{type(theirs).__name__} and {format}")
             for C, left, right in (
-                (A @ theirs, a, b), (theirs @ A, b, a), (ds.matmul(A, theirs), a, b), (ds.matmul(theirs, A), b, a),
-                (A.matmul(theirs), a, b), (A.T @ theirs, a.T, b), (theirs @ A.T, b, a.T),
+                (A @ theirs, a, b), (ds.matmul(A, theirs), a, b), (ds.matmul(theirs, A), b, a),
+                (A.matmul(theirs), a, b), (A.T @ theirs, a.T, b),
             ):  # fmt: skip
                 assert ds.issparse(C), type(C)
                 check_matmul(C, left, right, f"{format} and {type(theirs).__name__}")

@@ -23,7 +23,9 @@ def test_comparisons_are_element_by_element(format, view):
     dense = A.toarray(), B.toarray()
     for other, theirs in ((B, dense[1]), (B.to_scipy(), dense[1]), (dense[1], dense[1]), (B.tocsr(), dense[1]),
                           (0, 0), (0.5, 0.5), (np.float64(0), 0)):  # fmt: skip
-        equal, different = other == A, other != A
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", sp.SparseEfficiencyWarning)  # SciPy's, of its == where it is on the left
+            equal, different = other == A, other != A
         for made, expected in ((equal, dense[0] == theirs), (different, dense[0] != theirs)):
             made = made.toarray() if sp.issparse(made) else made
             assert made.dtype == bool and np.array_equal(made, expected)
@@ -77,7 +79,7 @@ def test_numpy_on_the_left(format):
         np.matmul(np.ones(65), A, out=A.values.ravel()[:65])
     with raises(TypeError, "out"):
         np.add(y, 1, out=A)
-    for function in (np.sqrt, np.exp, np.add.reduce, np.sin):
+    for function in (np.cos, np.exp, np.add.reduce, np.isnan):
         with raises(TypeError, "sparse", "toarray"):
             function(A)
     with raises(TypeError, "sparse"):

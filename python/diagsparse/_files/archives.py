@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from .._formats.packing import Packing
-from .._matrix.base import SparseArray
+from .._matrix.base import SparseArray, is_scipys
 from .._matrix.gate import private
 from .._matrix.protocols import from_parts
 from .._matrix.registry import FORMATS
@@ -41,7 +41,7 @@ _DENSEST = 1032  # bytes that deflate packs into one, at most
 
 def write(file: IO[bytes], A: Any) -> None:
     """Write a SciPy sparse matrix or one of ours to an open binary file."""
-    if sparse.issparse(A):
+    if is_scipys(A):
         A = private(A, "write")[0]
         sparse.save_npz(file, A if A.format in {*SCIPY_FORMATS, "bsr"} else A.tocsr(), compressed=False)
     elif A.format in SCIPY_FORMATS and not A._packed:

@@ -69,6 +69,10 @@ class cdm_array(DiagonalArray):
     def _multiplied_at_once(self, other: SparseArray) -> SparseArray | None:
         return super()._multiplied_at_once(other) if other._shape[0] == other._shape[1] else None
 
+    @classmethod
+    def _that_holds(cls, shape: tuple[int, int]) -> type[DiagonalArray]:
+        return cls if shape[0] == shape[1] else FORMATS["hm"]  # type: ignore[return-value]
+
     @property
     def rows(self) -> np.ndarray:
         """The index k of each stored row: superdiagonal k, subdiagonal n - k below it."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .._matrix.base import TRANSPOSED
 from .._matrix.summary import Summary
 from .._matrix.views import Views
 from .indexed import IndexedArray
@@ -40,13 +41,18 @@ class coo_array(IndexedArray):
 
     @property
     def row(self) -> np.ndarray:
-        """Row of every entry, int32, zero-copy."""
-        return self.parts()["row"]
+        """Row of every entry, int32, zero-copy. Of a transposed view entries are in the order of their columns."""
+        return self._index_part("col" if self._op & TRANSPOSED else "row")
 
     @property
     def col(self) -> np.ndarray:
         """Column of every entry, int32, zero-copy."""
-        return self.parts()["col"]
+        return self._index_part("row" if self._op & TRANSPOSED else "col")
+
+    @property
+    def coords(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and columns of the entries, as SciPy has them: copies."""
+        return self.row.copy(), self.col.copy()
 
     @classmethod
     def _tuple(cls, parts: dict[str, np.ndarray]) -> tuple[Any, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -45,13 +47,21 @@ class csr_array(IndexedArray):
 
     @property
     def indices(self) -> np.ndarray:
-        """Column of every entry, int32, zero-copy."""
-        return self.parts()["indices"]
+        """Column of every entry, int32, zero-copy, read-only."""
+        return self._index_part("indices")
+
+    @indices.setter
+    def indices(self, new: Any) -> None:
+        self._keep_index_part("indices", new)
 
     @property
     def indptr(self) -> np.ndarray:
-        """Where each row starts, int64 (m + 1), zero-copy."""
-        return self.parts()["indptr"]
+        """Where each row starts, in the type of `indices`; ``parts()`` has the int64 that kernels read."""
+        return self._index_part("indptr")
+
+    @indptr.setter
+    def indptr(self, new: Any) -> None:
+        self._keep_index_part("indptr", new)
 
     @classmethod
     def _forecast(cls, s: Summary, **options: int) -> int:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
+
 from .._matrix.summary import Summary
-from .._places.backend import Place
+from .._places.backend import CPU, Place
 from . import alignment
 from .diagonal import DiagonalArray
 from .packing import Packing
@@ -72,6 +74,17 @@ class dia_array(DiagonalArray):
     _two_dimensional = ("values",)
     _part_options = ("align",)
     _parts_are: ClassVar[dict[str, str]] = {"align": "row"}
+
+    @property
+    def data(self) -> np.ndarray:
+        """The diagonals as SciPy's `dia_array` aligns them, by column: a copy, read-only, (D, n). On the CPU."""
+        if self._place is not CPU:
+            raise TypeError(f'data: {self!r}: SciPy works on the cpu; write A.to("cpu"), or A.values')
+        theirs = self.to_scipy("dia")
+        order = {k: row for row, k in enumerate(theirs.offsets.tolist())}
+        made = theirs.data[[order[k] for k in self.offsets.tolist()]]
+        made.flags.writeable = False
+        return made
 
     @classmethod
     def _by_layout(

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from .._matrix import devices, elementwise
 from .._matrix.base import SparseArray
-from .._matrix.convert import convert
+from .._matrix.convert import convert, unpacked
 from .._matrix.forecasts import table_of_diagonals
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.summary import Summary, diagonal_length
@@ -202,6 +202,38 @@ class DiagonalArray(DiagonalProducts, MadeOfDiagonals):
 
     def _onto(self, dense: np.ndarray, alpha: int, add: bool) -> None:
         self._core.add_to_dense(alpha, self._matrix, self._op, dense, add)
+
+    # ---- by index ---------------------------------------------------------------------------------
+    def _element(self, row: int, col: int) -> Any:
+        self._require_host()
+        values = self._diagonal_to_read(col - row)
+        return values[min(row, col)] if len(values) else self._dtype.type(0)
+
+    def _rows_to_read(self, r0: int, r1: int) -> Any:
+        return self._window(r0, r1, 0, self._shape[1])._to_read()
+
+    def _window(self, r0: int, r1: int, c0: int, c1: int) -> SparseArray:
+        self._require_host()
+        full, shape = unpacked(self), (r1 - r0, c1 - c0)
+        runs = {}  # by offset: the first row in the window, and the values
+        for k, first, values in full._diagonals():
+            begin, end = max(first, r0, c0 - k), min(first + len(values), r1, c1 - k)
+            if begin < end:
+                runs[k + r0 - c0] = begin - r0, full._seen(values[begin - first : end - first])
+        kind = self._that_holds(shape)
+        offsets = sorted(runs)
+        kind._require(Summary(shape, full.dtype.itemsize, 0, offsets=lambda: np.array(offsets, np.int64)), None, CPU)
+        made = kind._zeros_on(shape, full.dtype, offsets, CPU)
+        for k, first, values in made._diagonals():
+            if k in runs:
+                begin, given = runs[k]
+                values[begin - first : begin - first + len(given)] = given
+        return made.astype(self._dtype, copy=False)
+
+    @classmethod
+    def _that_holds(cls, shape: tuple[int, int]) -> type[DiagonalArray]:
+        """Return this format, or the nearest one that takes matrices of this shape."""
+        return cls
 
     # ---- arithmetic -------------------------------------------------------------------------------
     def _added(self, other: SparseArray, alpha: Any, beta: Any) -> SparseArray:

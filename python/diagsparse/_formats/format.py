@@ -17,7 +17,9 @@ from .._matrix.conversions import Conversions
 from .._matrix.elementwise import Elementwise
 from .._matrix.forecasts import sorting
 from .._matrix.gate import refuse_entries
+from .._matrix.indexing import Indexing
 from .._matrix.protocols import Protocols
+from .._matrix.through_scipy import ThroughSciPy
 from .._matrix.totals import Totals
 from .._matrix.views import Views
 from .._places import memory
@@ -27,7 +29,9 @@ from .._products.operators import Operators
 from .packing import Packing
 
 
-class Format(Constructed, Operators, Elementwise, Totals, Conversions, Views, Protocols, SparseArray):
+class Format(
+    Constructed, Operators, Elementwise, Totals, ThroughSciPy, Indexing, Conversions, Views, Protocols, SparseArray
+):
     """A format that brings the names of its parts and a forecast; what else it may say is in `Family`."""
 
     @property

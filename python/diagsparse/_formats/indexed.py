@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._matrix import devices, elementwise
-from .._matrix.base import SparseArray
+from .._matrix.base import CONJUGATED, SparseArray
 from .._matrix.convert import convert
 from .._matrix.forecasts import sorting
 from .._matrix.registry import COMMON, FORMATS
@@ -117,6 +117,49 @@ class IndexedArray(MadeOfEntries):
     def _on_scipy(self, made: Any) -> SparseArray:
         """Wrap the result of SciPy's work in this format."""
         return type(self)._from_scipy(made.asformat(self.format), None, False)
+
+    # ---- SciPy's names of the same ------------------------------------------------------------------
+    has_sorted_indices = has_canonical_format = True
+
+    def _index_part(self, name: str) -> Any:
+        """Return an index array of the matrix that this is a view of. SciPy wants one type for all of them."""
+        part = self._matrix.parts()[name]
+        wanted = np.dtype(np.int32 if self.nnz <= _INDEX_LIMIT else np.int64)
+        if self._place is not CPU or (part.dtype == wanted and not self._lends_indices):
+            return part
+        if (kept := self.__dict__.get("_given")) is None or kept[0] is not self._matrix:
+            kept = self._matrix, dict[str, np.ndarray]()
+            self.__dict__["_given"] = kept
+        if name not in kept[1]:
+            kept[1][name] = part.astype(wanted)
+            kept[1][name].flags.writeable = self._lends_indices
+        return kept[1][name]
+
+    def _keep_index_part(self, name: str, new: Any) -> None:
+        """Take an index array for the one that is there, if it says the same: SciPy's functions change its type so."""
+        if not np.array_equal(new, self._index_part(name)):
+            raise ValueError(f"{name}: the structure of {self!r} stays as it is; make another matrix")
+
+    @property
+    def data(self) -> np.ndarray:
+        """The stored values as SciPy names them: those of `values`, and of a conjugate a copy. On the CPU."""
+        if self._place is not CPU:
+            raise TypeError(f'data: {self!r}: SciPy works on the cpu; write A.to("cpu"), or A.values')
+        values = self._matrix.values
+        return values.conj() if self._op & CONJUGATED else values
+
+    @data.setter
+    def data(self, new: Any) -> None:
+        self.values = new
+
+    def sort_indices(self) -> None:
+        """Do nothing: indices are sorted."""
+
+    def sum_duplicates(self) -> None:
+        """Do nothing: no place is stored twice."""
+
+    def check_format(self, full_check: bool = True) -> None:
+        """Do nothing: arrays pass the gate when a matrix is made, and index arrays are read-only."""
 
     # ---- attributes and conversions -----------------------------------------------------------------
     def _anew(self) -> SparseArray:

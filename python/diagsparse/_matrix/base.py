@@ -6,10 +6,12 @@ On the way from ``A @ x`` to the loop three places decide: `SparseArray.matvec` 
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
 from .._arrays import device_dense, owners, streams
@@ -17,7 +19,7 @@ from .._arrays.host_dense import as_numpy, check_operand, operands, refuse_part_
 from .._places.arguments import SYMMETRIES, check_kernel
 from .._places.backend import CPU, Place, place_of
 from .._places.types import check_scalars, product_dtypes
-from . import ufuncs
+from . import numpy_functions
 from .family import Family
 from .registry import FORMATS, FormatName
 
@@ -26,21 +28,25 @@ _ONE, _ZERO = 1, 0  # the factors of a plain product, which need no check
 _CpuMatrix = CPU.core.Matrix
 
 
-class SparseArray(Family, LinearOperator):
+class SparseArray(Family, sp.sparray, LinearOperator):
     """What all formats share. `A.T`, `A.H` and `A.conj()` are views: no value moves.
 
-    A matrix is also a `scipy.sparse.linalg.LinearOperator`, so SciPy's solvers take it as it is.
+    A matrix is one of SciPy's sparse arrays, too: ``scipy.sparse.issparse`` says so, and what takes one takes it. It is
+    also a `scipy.sparse.linalg.LinearOperator`, so SciPy's solvers call its products without a detour.
     """
 
     format: ClassVar[str]
     ndim: ClassVar[int] = 2
     __array_priority__ = 11.0
-    __array_ufunc__ = ufuncs.apply  # NumPy leaves `x @ A`, `x * A` and `x += A` to us
+    __array_ufunc__ = numpy_functions.apply  # NumPy leaves `x @ A`, `x * A` and `x += A` to us
+    __array_function__ = numpy_functions.call
+    __array__ = numpy_functions.as_object
 
     _place: Place = CPU  # where it lives; of the instance on a GPU, as is the module that works there
     _core: Any = CPU.core
     _matrix: Any  # the C++ matrix
     _op: int  # what this view does with it
+    _lends_indices: bool = False  # of a copy: index arrays, which kernels trust, are given out as copies to write to
     _packed: bool = False  # in fewer places, or in 16 bits: all but products with dense operands take `unpacked`
     _format: ClassVar[str]  # the same as `format`, `_shape` and `_dtype` as their namesakes: for the paths that count
     _shape: tuple[int, int]
@@ -59,6 +65,9 @@ class SparseArray(Family, LinearOperator):
             cls._format, cls.format = cls.format, FormatName(cls.format)  # type: ignore[assignment]
             setattr(SparseArray, f"to{cls.format}", _converter(cls.format))
             setattr(cls, f"to{cls.format}", _itself(cls.format))
+            if not hasattr(sp.csr_array, f"to{cls.format}"):  # so that SciPy's `asformat` and its format= know it
+                for theirs in (sp.sparray, sp.spmatrix):
+                    setattr(theirs, f"to{cls.format}", _from_scipys(cls))
 
     def _settle(self, place: Place) -> None:
         """Remember where the matrix lives; the class says it for the CPU."""
@@ -275,13 +284,24 @@ def _converter(format: str) -> Any:
     return convert
 
 
+def _from_scipys(cls: type[SparseArray]) -> Any:
+    """Return the method ``to<format>()`` of SciPy's sparse arrays and matrices."""
+
+    def convert(self: Any, copy: bool = False) -> SparseArray:
+        return cls(self, copy=copy)
+
+    convert.__name__ = f"to{cls.format}"
+    convert.__doc__ = f"Return this matrix as `diagsparse.{cls.format}_array`."
+    return convert
+
+
 def _itself(format: str) -> Any:
     """Return the same method for the matrices that are of this format already."""
 
     def convert(self: SparseArray, copy: bool = False, *, max_bytes: int | None = None, **layout: Any) -> SparseArray:
         if layout:
             return self.asformat(format, copy, max_bytes=max_bytes, **layout)
-        return self.copy() if copy else self
+        return self.asformat(format, copy)
 
     convert.__name__ = f"to{format}"
     convert.__doc__ = f"Return this `{format}_array`, or a copy of it."
@@ -291,3 +311,18 @@ def _itself(format: str) -> Any:
 def issparse(x: Any) -> bool:
     """Whether `x` is one of this library's matrices."""
     return isinstance(x, SparseArray)
+
+
+def is_scipys(x: Any) -> bool:
+    """Whether `x` is a sparse matrix or array of SciPy's own."""
+    return sp.issparse(x) and not isinstance(x, SparseArray)
+
+
+def _join_scipy() -> None:
+    """Have `scipy.sparse.issparse` tell that a `SparseArray` is one: of its classes, register with the most general."""
+    kinds = [sp.csr_array, sp.csr_matrix, sp.dok_array]
+    common = [c for c in sp.csr_array.__mro__ if isinstance(c, ABCMeta) and all(issubclass(k, c) for k in kinds)]
+    common[0].register(SparseArray)  # a base of ours, it would make each isinstance() of ours slower
+
+
+_join_scipy()

@@ -14,7 +14,7 @@ from .._places import memory
 from .._places.backend import CPU, Place, gpu, place
 from .._places.types import is_narrow, named_dtype, value_dtype, widened
 from . import cupy_sparse, devices
-from .base import SparseArray
+from .base import SparseArray, is_scipys
 from .convert import convert, unshared
 from .from_scipy import from_scipy
 from .gate import checked_shape, is_parts, is_shape
@@ -69,7 +69,7 @@ def as_sparse(x: Any, home: Place = CPU) -> SparseArray | None:
     """
     if isinstance(x, SparseArray):
         return x
-    if sp.issparse(x):
+    if is_scipys(x):
         return FORMATS["dia" if x.format == "dia" else COMMON](x, device=home.name)
     if cupy_sparse.issparse(x):
         return FORMATS["dia" if x.format == "dia" else COMMON](x)
@@ -78,12 +78,12 @@ def as_sparse(x: Any, home: Place = CPU) -> SparseArray | None:
 
 def is_sparse(x: Any) -> bool:
     """Whether `x` is a sparse matrix: ours, SciPy's or CuPy's."""
-    return isinstance(x, SparseArray) or sp.issparse(x) or cupy_sparse.issparse(x)
+    return sp.issparse(x) or cupy_sparse.issparse(x)
 
 
 def as_operand(x: Any, home: Place = CPU) -> SparseArray:
     """Return a sparse matrix as ours, in its own format where we have that: the right operand of `+`, `*`, `==`."""
-    if sp.issparse(x) and x.format in FORMATS:
+    if is_scipys(x) and x.format in FORMATS:
         return FORMATS[x.format](x, device=home.name)
     made = as_sparse(x, home)
     assert made is not None
@@ -133,7 +133,7 @@ class Constructed:
         **layout: Any,
     ) -> None:
         target = None if device is None else place(device)
-        if named := isinstance(arg, Mapping) and not sp.issparse(arg):
+        if named := isinstance(arg, Mapping) and not is_scipys(arg):
             parts, arg, layout = arg, self._in_order(arg), self._parts_are | layout
         try:
             narrow = _rounded_to(type(self), arg, dtype)
@@ -209,7 +209,7 @@ def build(
         made = convert(arg, cls.format, max_bytes)
         made = made if dtype is None else made.astype(dtype, copy=False)
         return unshared(made, arg, max_bytes) if copy else made
-    if sp.issparse(arg):
+    if is_scipys(arg):
         _same_shape(arg.shape, shape, who)
         return from_scipy(cls, arg, dtype, copy, max_bytes, target or CPU)
     if cupy_sparse.issparse(arg):

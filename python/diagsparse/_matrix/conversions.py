@@ -39,7 +39,10 @@ class Conversions:
         if layout:
             return format_class(format or self.format)(self, copy=copy, max_bytes=max_bytes, **layout)
         made = self if format is None else convert(self, format, max_bytes)
-        return unshared(made, self, max_bytes) if copy else made
+        if copy:
+            made = unshared(made, self, max_bytes)
+            made._lends_indices = True
+        return made
 
     def to(self: SparseArray, device: str) -> SparseArray:
         """Return this matrix on a device: itself where it is there already, else a copy.

@@ -18,10 +18,12 @@ from scipy.sparse.linalg import LinearOperator
 
 from .._arrays import owners
 from .._arrays.host_dense import as_numpy
+from .._places import memory
 from .._places.backend import CPU
 from .._places.types import VALUE_TYPES, is_narrow, plain_number, require_float64, sum_dtype, value_dtype
 from . import comparisons, construct
 from .convert import convert, unpacked
+from .numpy_functions import ZERO_STAYS_ZERO
 from .registry import COMMON
 
 if TYPE_CHECKING:
@@ -56,7 +58,7 @@ def _divided(values: Any, divisor: Any) -> Any:
 
 
 class Elementwise:
-    """Operators of a matrix; mixed into every matrix class. ``A *= 2`` makes a new one, as ``A = A * 2`` does."""
+    """Operators of a matrix; mixed into every matrix class. ``A *= 2`` works in place, ``A += B`` makes a new one."""
 
     def _with(self: SparseArray, change: Callable[[Any], Any]) -> SparseArray:
         """Return this view with its stored values changed. Padding is changed with them, so nothing warns."""
@@ -98,6 +100,44 @@ class Elementwise:
             return plain._with(lambda values: values**power)
         return self.unpacked()._with(lambda values: values**power)  # roots of conjugates are no conjugates
 
+    def power(self: SparseArray, n: Any, dtype: Any = None) -> SparseArray:
+        """Return each element to the power `n`, a positive number; ``A ** n``."""
+        return (self if dtype is None else self.astype(dtype, copy=False)) ** n
+
+    @property
+    def real(self: SparseArray) -> SparseArray:
+        """The real parts; the matrix itself where it is real."""
+        return self if self.dtype.kind != "c" else unpacked(self)._with(lambda values: values.real)
+
+    @property
+    def imag(self: SparseArray) -> SparseArray:
+        """The imaginary parts; stored zeros where the matrix is real."""
+        plain = unpacked(self)
+        return (plain.copy() if plain._op & 2 else plain)._with(lambda values: 1 * np.imag(values))
+
+    def __imul__(self: SparseArray, factor: Any) -> Any:
+        """Multiply the stored values by a number, in place; every view of the matrix changes with them."""
+        return self._in_place(np.multiply, factor, "*=") if is_scalar(factor) else NotImplemented
+
+    def __itruediv__(self: SparseArray, divisor: Any) -> Any:
+        """Divide the stored values by a number, in place."""
+        return self._in_place(np.true_divide, divisor, "/=") if is_scalar(divisor) else NotImplemented
+
+    def _in_place(self: SparseArray, ufunc: Any, number: Any, who: str) -> SparseArray:
+        require_float64(number, who, "the factor")
+        if np.iscomplexobj(number) and self._dtype.kind != "c":
+            raise TypeError(f"{who}: {number!r} is complex, but {self!r} is real; write A = A * s")
+        if self._place is not CPU or is_narrow(self._dtype) or (self._matrix.symmetry and not _keeps_symmetry(number)):
+            made = self * number if ufunc is np.multiply else self / number
+            if made.dtype != self.dtype or made._matrix.symmetry != self._matrix.symmetry:
+                raise TypeError(f"{who}: {number!r} changes how {self!r} is stored; write A = A * s")
+            self._write(made._matrix.values)
+            return self
+        values = self._matrix.values
+        with np.errstate(all="ignore"):  # of the padding
+            ufunc(values, self._stored(number), out=values, casting="same_kind")
+        return self
+
     def __truediv__(self: SparseArray, other: Any) -> Any:
         if not is_scalar(other):
             return self._over(other)
@@ -109,7 +149,7 @@ class Elementwise:
     def _over(self: SparseArray, other: Any) -> Any:
         """Return the quotient with a dense array: zeros stay zeros, whatever divides them. On a GPU by the host."""
         if construct.is_sparse(other):
-            raise _zeros_divide(type(other).__name__, "A / B.toarray()")
+            return _over_sparse(self, construct.as_operand(other, self._place))
         if not construct.is_dense(other):
             return NotImplemented
         divisor = self._dense_operand(other, "/")
@@ -134,7 +174,7 @@ class Elementwise:
     def __rmul__(self: SparseArray, other: Any) -> Any:
         if is_scalar(other):
             return self._scaled(other)
-        if sp.issparse(other) and not isinstance(other, sp.sparray):  # of SciPy's matrices, * is the product
+        if isinstance(other, sp.spmatrix):  # of SciPy's matrices, * is the product
             return self.__rmatmul__(other)
         return self * other
 
@@ -243,8 +283,35 @@ class Elementwise:
             raise ValueError(f"{who}: A is {self.shape[0]} x {self.shape[1]}, the other operand {words}")
 
 
+def _over_sparse(a: SparseArray, b: SparseArray) -> Any:
+    """Return the quotient of two matrices as SciPy gives it, dense: what neither of them stores is 0 / 0, no number."""
+    construct.together("/", a, b)
+    a._require_shape(b.shape, "/")
+    m, n = a._shape
+    if (nbytes := 3 * m * n * np.result_type(a.dtype, b.dtype).itemsize) > memory.SMALL:
+        memory.require_free(nbytes, f"/: a dense {m} x {n} quotient, where zeros divide", a._place)
+    made = a.to("cpu").to_scipy("csr") / b.to("cpu").to_scipy("csr")
+    return made.toarray() if sp.issparse(made) else made
+
+
 def _zeros_divide(divisor: str, way: str) -> TypeError:
     return TypeError(f"/: the divisor is a sparse {divisor}, and its zeros would divide; write {way}")
+
+
+def _of_each(ufunc: np.ufunc) -> Any:
+    """Return the method that calls a function of NumPy's, for which 0 is 0, for each stored value."""
+
+    def method(self: SparseArray) -> SparseArray:
+        plain = unpacked(self)
+        return (plain.copy() if plain._op & 2 else plain)._with(ufunc)
+
+    method.__name__ = ufunc.__name__
+    method.__doc__ = f"Return `numpy.{ufunc.__name__}` of each element."
+    return method
+
+
+for _ufunc in ZERO_STAYS_ZERO:
+    setattr(Elementwise, _ufunc.__name__, _of_each(_ufunc))
 
 
 def divided(a: SparseArray, dense: Any) -> SparseArray:

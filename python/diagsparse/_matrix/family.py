@@ -177,9 +177,12 @@ class Family(Forecasts):
     def copy(self: SparseArray) -> SparseArray:
         """Return an independent matrix; a view is laid out anew."""
         if self._op & 1:
-            return self._anew()
-        values = self._matrix.values
-        return self._wrap(self._matrix.with_values(values.conj() if self._op else values.copy()))
+            made = self._anew()
+        else:
+            values = self._matrix.values
+            made = self._wrap(self._matrix.with_values(values.conj() if self._op else values.copy()))
+        made._lends_indices = True
+        return made
 
     def _anew(self: SparseArray) -> SparseArray:
         """Return what this transposed view shows, in a layout of its own."""

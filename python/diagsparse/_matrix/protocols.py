@@ -37,9 +37,6 @@ class Protocols:
     def __iter__(self: SparseArray) -> Any:
         raise TypeError("a sparse matrix has no rows to iterate over; use A.to_scipy()")
 
-    def __getitem__(self: SparseArray, which: Any) -> Any:
-        raise TypeError(f'{self.format}_array: elements are not reached by index; use A.to_scipy("csr")[i, j]')
-
     def __repr__(self: SparseArray) -> str:
         return display.text(self)
 

@@ -18,7 +18,7 @@ from .summary import BLOCK
 
 def require_matrix(A: Any, who: str) -> None:
     """Raise for what is no sparse matrix."""
-    if not isinstance(A, SparseArray) and not sparse.issparse(A):
+    if not sparse.issparse(A):
         raise TypeError(f"{who}: A is a {type(A).__name__}, expected a SciPy sparse array or one of ours")
     if A.ndim != 2:
         raise ValueError(f"{who}: A has {A.ndim} dimensions, expected 2")

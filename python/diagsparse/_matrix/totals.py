@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 class Totals:
     """Methods that sum; mixed into every matrix class."""
 
-    def sum(self: SparseArray, axis: Any = None, dtype: Any = None, out: np.ndarray | None = None) -> Any:
+    def sum(
+        self: SparseArray, axis: Any = None, dtype: Any = None, out: np.ndarray | None = None, *, keepdims: bool = False
+    ) -> Any:
         """Return the sum of all elements, or of each column (``axis=0``) or row (``axis=1``).
 
         Parameters
@@ -30,6 +32,9 @@ class Totals:
             Of the result; by default that of the values. The sums are made in it where it is the wider one.
         out : NumPy array, shape (), (n,) or (m,), optional
             Receives the result, cast to its dtype, and is returned.
+
+        keepdims : bool
+            Whether the result keeps both axes, as in NumPy: shape (1, 1), (1, n) or (m, 1).
 
         Returns
         -------
@@ -43,6 +48,13 @@ class Totals:
             An axis that is no integer; an `out` that is no NumPy array, or real for complex sums.
         """
         along = _axis(axis)
+        if keepdims:
+            both = tuple(1 if along in (None, one) else self._shape[one] for one in (0, 1))
+            if out is None:
+                return np.reshape(self.sum(axis, dtype), both)
+            _check_output(out, both)
+            np.copyto(out, np.reshape(self.sum(axis, dtype), both), casting="same_kind")
+            return out
         if out is not None:
             _check_output(out, () if along is None else (self._shape[1 - along],))
             refuse_part_of(self._matrix.values, out, "sum", self._core)
@@ -61,6 +73,18 @@ class Totals:
         if out is None:
             return made
         np.copyto(out, made, casting="same_kind")
+        return out
+
+    def mean(
+        self: SparseArray, axis: Any = None, dtype: Any = None, out: np.ndarray | None = None, *, keepdims: bool = False
+    ) -> Any:
+        """Return the mean of all elements, or of each column or row, unstored zeros included; as `sum`."""
+        along = _axis(axis)
+        count = self._shape[0] * self._shape[1] if along is None else self._shape[along]
+        total = self.sum(axis, dtype, out, keepdims=keepdims)
+        if out is None:
+            return total / count
+        np.true_divide(out, count, out=out, casting="same_kind")
         return out
 
     def trace(self: SparseArray, offset: int = 0) -> Any:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import scipy.sparse as sp
-
-from .._matrix.base import SparseArray
+from .._matrix.base import SparseArray, is_scipys
 from .._matrix.construct import as_sparse
 from .._matrix.from_scipy import peak_nbytes
 from .._matrix.registry import FORMATS
@@ -75,7 +73,7 @@ def forecast(operation: str, a: Any, b: Any = None, /, *, format: str | None = N
     if format is None:
         raise ValueError(f'forecast: "convert" needs format=; there are {", ".join(FORMATS)}')
     cls, s = _format_for(a, format), a._summary()
-    if sp.issparse(given):
+    if is_scipys(given):
         nbytes = cls._forecast(s)
         return Forecast(nbytes, peak_nbytes(cls, given, a) - nbytes)
     if format == a.format:

@@ -56,6 +56,15 @@ class Operators:
             )
         return self.T.matvec(x) if len(x.shape) == 1 else self.T.matvec(x.T).T
 
+    def __call__(self: SparseArray, *given: Any) -> Any:
+        """Return ``A @ x`` for ``A(x)``, as any `LinearOperator`, and A itself for ``A(t, y)``: a constant Jacobian.
+
+        ``solve_ivp(..., jac=A)`` calls whatever can be called.
+        """
+        if len(given) not in (1, 2):
+            raise TypeError(f"A(...): got {len(given)} arguments, expected x, or t and y of a Jacobian")
+        return self @ given[0] if len(given) == 1 else self
+
     def dot(self: SparseArray, other: Any) -> Any:
         """Return ``A @ other``, or ``other * A`` for a scalar."""
         return self * other if np.ndim(other) == 0 and not isinstance(other, LinearOperator) else self @ other

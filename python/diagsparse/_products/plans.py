@@ -7,10 +7,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from .._arrays import streams
-from .._matrix.base import SparseArray
+from .._matrix.base import SparseArray, is_scipys
 from .._matrix.construct import together
 from .._matrix.convert import convert
 from .._matrix.registry import FORMATS, format_class
@@ -285,7 +284,7 @@ def _like(given: Any, planned: SparseArray, name: str, trans: str, origin: Spars
     """Return op(given) if it can stand in for `planned`, which a user's `origin` became for the kernel."""
     if not isinstance(given, SparseArray):
         kind, hint = type(given).__name__, ""
-        if sp.issparse(given):
+        if is_scipys(given):
             kind, hint = f"SciPy's {kind}", f'; ds.array({name}, "{origin.format}") makes one'
         raise TypeError(f"plan: {name} is {kind}, expected a {origin.format}_array{hint}")
     together("plan", planned, given, ("the plan", name))

@@ -1,0 +1,141 @@
+"""Elements, rows, columns and parts of a matrix by index: ``A[i, j]``, ``A[2:5]``, ``A[:, order]``, ``A[A > 0]``.
+
+What is read is what SciPy's csr gives. What is written has to be stored: a layout does not grow.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._places.backend import CPU
+from .base import CONJUGATED, TRANSPOSED, SparseArray
+from .convert import convert, unpacked
+from .registry import COMMON, FORMATS
+
+
+class Indexing:
+    """Reading and writing by index; mixed into every matrix class."""
+
+    def __getitem__(self: SparseArray, which: Any) -> Any:
+        """Return an element, or a part of the matrix, with SciPy's results.
+
+        Two integers give a number, one gives a row or column as a sparse array of SciPy's of one dimension. Slices of
+        unit step keep the format. Other slices, index arrays and masks of rows or columns give csr, by way of csr.
+        ``A[mask]``, of a mask for all elements, gives what SciPy gives.
+
+        Cost: an element or a row of a diagonal format takes steps as it has diagonals; a slice takes a copy of what it
+        shows; whatever goes by csr takes a conversion.
+        """
+        rows, cols = _pair(which)
+        m, n = self._shape
+        if isinstance(rows, Integral) and isinstance(cols, Integral):
+            return self._element(_index(rows, m, 0), _index(cols, n, 1))
+        if isinstance(rows, Integral):
+            row = _index(rows, m, 0)
+            return self._rows_to_read(row, row + 1)[0, cols]
+        if isinstance(cols, Integral):
+            col = _index(cols, n, 1)
+            return self.T._rows_to_read(col, col + 1)[0, rows]
+        if isinstance(rows, slice) and isinstance(cols, slice):
+            (r0, r1, row_step), (c0, c1, col_step) = rows.indices(m), cols.indices(n)
+            if row_step == col_step == 1:
+                return self._window(r0, max(r0, r1), c0, max(c0, c1))
+        made = self._to_read()[which]
+        return FORMATS[COMMON](made) if sp.issparse(made) and made.ndim == 2 else made
+
+    def __setitem__(self: SparseArray, which: Any, values: Any) -> None:
+        """Write elements that are stored.
+
+        Raises
+        ------
+        ValueError
+            Where an element is not stored, and of packed matrices, in which an element may stand for others.
+        """
+        if self._matrix.symmetry or any(self._packing):
+            raise ValueError(
+                f"A[i, j] = v: in {self!r} a stored value stands for several elements; write A = A.unpacked() first"
+            )
+        places = self._places_of(which)
+        if (places < 0).any():
+            raise ValueError(
+                f"A[i, j] = v: {int((places < 0).sum())} of {places.size} elements are not stored in {self!r}, and a "
+                'layout does not grow; add a matrix, or change A.to_scipy("lil") and convert it back'
+            )
+        wanted = np.broadcast_to(values, places.shape)
+        if np.iscomplexobj(wanted) and self._dtype.kind != "c":
+            raise TypeError(f"A[i, j] = v: complex values, but {self!r} is real")
+        flat = self._matrix.values.reshape(-1)  # a view: values are contiguous
+        flat[places] = np.conj(wanted) if self._op & CONJUGATED else wanted
+
+    def setdiag(self: SparseArray, values: Any, k: int = 0) -> None:
+        """Set diagonal `k` to a number, or to as many values as are given, in place, as SciPy does.
+
+        Where the whole diagonal is stored its values are written; else the matrix is laid out anew.
+        """
+        m, n = self._shape
+        if not -m < k < n:
+            raise ValueError(f"setdiag: k={k} exceeds the {m} x {n} matrix")
+        given = np.asarray(values)
+        length = min(m + min(k, 0), n - max(k, 0))
+        count = length if given.ndim == 0 else min(length, len(given))
+        along = np.arange(count)
+        try:
+            self[along + max(0, -k), along + max(0, k)] = given if given.ndim == 0 else given[:count]
+        except ValueError:
+            changed = sp.csr_array(self._to_read(), copy=True)
+            changed.setdiag(given, k)
+            self._matrix, self._op = self._again(FORMATS[COMMON](changed).astype(self._dtype, copy=False))._matrix, 0
+
+    def _element(self: SparseArray, row: int, col: int) -> Any:
+        """Return an element as a number of NumPy's."""
+        return self._to_read()[row, col]
+
+    def _window(self: SparseArray, r0: int, r1: int, c0: int, c1: int) -> SparseArray:
+        """Return rows r0 to r1 and columns c0 to c1 in this format."""
+        made = self._like(FORMATS[COMMON](self._to_read()[r0:r1, c0:c1]))
+        return made.astype(self._dtype, copy=False)
+
+    def _rows_to_read(self: SparseArray, r0: int, r1: int) -> Any:
+        """Return rows r0 to r1 as SciPy's csr."""
+        return self._to_read()[r0:r1]
+
+    def _to_read(self: SparseArray) -> Any:
+        """Return this matrix as SciPy's csr, which is not to be changed."""
+        self._require_host()
+        return convert(unpacked(self), COMMON)._lent()  # type: ignore[attr-defined]
+
+    def _require_host(self: SparseArray) -> None:
+        if self._place is not CPU:
+            raise TypeError(f'A[...]: {self!r}: elements are reached on the cpu; write A.to("cpu")')
+
+    def _places_of(self: SparseArray, which: Any) -> np.ndarray:
+        """Return where among the stored values these elements lie, -1 for those that are not stored."""
+        self._require_host()
+        stored = self._matrix.values
+        numbers = np.arange(1, stored.size + 1, dtype=np.float64).reshape(stored.shape)
+        found = self._wrap(self._matrix.with_values(numbers), self._op & TRANSPOSED)._to_read()[which]
+        return (found.toarray() if sp.issparse(found) else np.asarray(found)).astype(np.int64) - 1
+
+
+def _pair(which: Any) -> tuple[Any, Any]:
+    """Return what is asked of rows and of columns."""
+    if not isinstance(which, tuple):
+        return which, slice(None)
+    if which and which[-1] is Ellipsis:
+        which = which[:-1]
+    if which and which[0] is Ellipsis:
+        which = (slice(None),) * (3 - len(which)) + which[1:]
+    if len(which) > 2:
+        raise IndexError(f"A[...]: {len(which)} indices for two dimensions")
+    return (*which, slice(None), slice(None))[:2]
+
+
+def _index(i: Any, extent: int, axis: int) -> int:
+    """Return an index from the front."""
+    if not -extent <= i < extent:
+        raise IndexError(f"A[i, j]: index {i} is out of range for axis {axis} of {extent}")
+    return int(i) % extent if extent else 0

@@ -1,0 +1,123 @@
+"""What NumPy's functions do with a matrix: what it can do itself it does, everything else says what to type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from .._arrays.host_dense import refuse_part_of
+
+if TYPE_CHECKING:
+    from .base import SparseArray
+
+_IN_PLACE = [(-2, -1), (-2, -1), (-2, -1)]  # what NumPy says of ``X @= A``
+_OPERATORS = {  # the method of a matrix on the left, and of one on the right
+    np.add: ("__add__", "__radd__"),
+    np.subtract: ("__sub__", "__rsub__"),
+    np.multiply: ("__mul__", "__rmul__"),
+    np.true_divide: ("__truediv__", "__rtruediv__"),
+    np.matmul: ("__matmul__", "__rmatmul__"),
+    np.power: ("__pow__", "__rpow__"),
+    np.equal: ("__eq__", "__eq__"),
+    np.not_equal: ("__ne__", "__ne__"),
+    np.less: ("__lt__", "__gt__"),
+    np.greater: ("__gt__", "__lt__"),
+    np.less_equal: ("__le__", "__ge__"),
+    np.greater_equal: ("__ge__", "__le__"),
+    np.maximum: ("maximum", "maximum"),
+    np.minimum: ("minimum", "minimum"),
+    np.negative: ("__neg__", ""),
+    np.absolute: ("__abs__", ""),
+    np.conjugate: ("conj", ""),
+}
+ZERO_STAYS_ZERO = (  # functions of one element for which 0 is 0, which work on what is stored
+    *(np.sin, np.tan, np.arcsin, np.arctan, np.sinh, np.tanh, np.arcsinh, np.arctanh, np.expm1, np.log1p),
+    *(np.rint, np.floor, np.ceil, np.trunc, np.sign, np.sqrt, np.deg2rad, np.rad2deg),
+)
+_OPERATORS |= {ufunc: (ufunc.__name__, "") for ufunc in ZERO_STAYS_ZERO}
+
+_METHODS: dict[Any, str] = {  # methods of a matrix that take what the function takes
+    np.sum: "sum", np.mean: "mean", np.max: "max", np.min: "min", np.argmax: "argmax", np.argmin: "argmin",
+    np.trace: "trace", np.diagonal: "diagonal", np.transpose: "transpose", np.nonzero: "nonzero", np.copy: "copy",
+    np.count_nonzero: "count_nonzero", np.dot: "dot",
+}  # fmt: skip
+_ATTRIBUTES: dict[Any, str] = {np.shape: "shape", np.ndim: "ndim", np.size: "size", np.real: "real", np.imag: "imag"}
+_OF_TYPES = (np.result_type, np.can_cast, np.iscomplexobj, np.isrealobj)  # which ask for the dtype alone
+_SAYS: dict[Any, str] = {  # what to type in the place of others
+    np.allclose: "abs(A - B).max() <= tolerance",
+    np.array_equal: "(A != B).nnz == 0",
+    np.concatenate: "scipy.sparse.vstack or hstack",
+    np.vstack: "scipy.sparse.vstack",
+    np.hstack: "scipy.sparse.hstack",
+    np.block: "scipy.sparse.block_array",
+    np.kron: "diagsparse.kron",
+    np.diag: "A.diagonal(k)",
+    np.tril: "scipy.sparse.tril",
+    np.triu: "scipy.sparse.triu",
+    np.linalg.norm: "scipy.sparse.linalg.norm",
+    np.linalg.solve: "scipy.sparse.linalg.spsolve",
+    np.linalg.inv: "scipy.sparse.linalg.inv",
+    np.linalg.eig: "scipy.sparse.linalg.eigs",
+    np.linalg.eigvals: "scipy.sparse.linalg.eigs",
+    np.linalg.eigh: "scipy.sparse.linalg.eigsh",
+    np.linalg.eigvalsh: "scipy.sparse.linalg.eigsh",
+    np.linalg.svd: "scipy.sparse.linalg.svds",
+    np.linalg.matrix_power: "scipy.sparse.linalg.matrix_power",
+}
+
+
+def apply(
+    self: SparseArray, ufunc: np.ufunc, method: str, *inputs: Any, out: tuple[Any, ...] | None = None, **options: Any
+) -> Any:
+    """Do what NumPy asks: ``x @ A``, ``x + A``, ``x += A``, ``np.abs(A)``."""
+    if out is not None and not isinstance(out[0], np.ndarray):
+        raise TypeError(f"np.{ufunc.__name__}: out is {out[0]!r}, expected a NumPy array")
+    if ufunc is np.matmul and options.get("axes") == _IN_PLACE:
+        options = {}
+    if method != "__call__" or options or ufunc not in _OPERATORS:
+        raise TypeError(
+            f"np.{ufunc.__name__}: {self!r} is sparse; np.{ufunc.__name__} takes A.toarray(), or A.values where zeros "
+            "stay zeros"
+        )
+    left, right = _OPERATORS[ufunc]
+    made = getattr(self, left)(*inputs[1:]) if inputs[0] is self else getattr(self, right, _nothing)(inputs[0])
+    if made is NotImplemented or out is None:
+        return made
+    if not isinstance(made, np.ndarray):
+        raise TypeError(f"np.{ufunc.__name__}: the result {made!r} is sparse and does not fit out; use y = ...")
+    refuse_part_of(self._matrix.values, out[0], f"np.{ufunc.__name__}", self._core)
+    np.copyto(out[0], made, casting="same_kind")
+    return out[0]
+
+
+def _nothing(_: Any) -> Any:
+    return NotImplemented
+
+
+def call(
+    self: SparseArray, function: Callable[..., Any], types: Any, given: tuple[Any, ...], named: dict[str, Any]
+) -> Any:
+    """Do what a function of NumPy's that is no ufunc does: ``np.sum(A, axis=0)``, ``np.dot(A, x)``."""
+    if function in _OF_TYPES:
+        return function(*(np.empty(0, x.dtype) if issparse(x) else x for x in given), **named)
+    if given and given[0] is self:
+        if function in _ATTRIBUTES and not (given[1:] or named):
+            return getattr(self, _ATTRIBUTES[function])
+        if function in _METHODS:
+            return getattr(self, _METHODS[function])(*given[1:], **named)
+    if function is np.dot and not named:  # of which the left one is NumPy's
+        return given[0] * self if np.ndim(given[0]) == 0 else given[0] @ self
+    name = f"{function.__module__}.{function.__name__}".replace("numpy", "np", 1)
+    raise TypeError(f"{name}: {self!r} is sparse; write {_SAYS.get(function, f'{name} of A.toarray()')}")
+
+
+def as_object(self: SparseArray, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    """Return the matrix in an array of objects, as SciPy lists blocks; no dense copy for which nobody asked."""
+    if dtype is not None and np.dtype(dtype).kind == "O":
+        made = np.empty((), object)
+        made[()] = self
+        return made
+    raise TypeError(f"{self!r} is sparse, and NumPy wants an array; write A.toarray(), or A.to_scipy() for SciPy's")

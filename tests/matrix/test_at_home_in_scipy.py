@@ -1,0 +1,228 @@
+"""What a SciPy user types: SciPy's, NumPy's and other libraries' functions on our matrices, beside SciPy's own."""
+
+import warnings
+from importlib import import_module
+
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.io
+import scipy.linalg
+import scipy.optimize
+import scipy.sparse as sp
+import scipy.sparse.linalg as sla
+from cases import raises
+from scipy.sparse import csgraph
+
+import diagsparse as ds
+
+N = 30
+X = np.linspace(1, 2, N)
+FORMATS = pytest.mark.parametrize("format", ds.formats())
+
+
+def theirs(dtype="float64"):
+    """Return a well conditioned matrix of SciPy's."""
+    a = sp.diags_array([np.linspace(-1, -0.5, N - 1), np.full(N, 4.0), np.full(N - 1, -1.0)], offsets=[-1, 0, 1])
+    return sp.csr_array(a.astype(dtype))
+
+
+def dense(made):
+    """Return whatever a function gave in NumPy's arrays."""
+    if isinstance(made, (tuple, list)):
+        return [dense(part) for part in made]
+    return made.toarray() if sp.issparse(made) else np.asarray(made)
+
+
+S = theirs()
+KINDS = "csr", "csc", "coo", "dia", "bsr"
+LIST = {
+    "hstack": lambda A: sp.hstack([A, A]),
+    "hstack beside one of SciPy's": lambda A: sp.hstack([S, A]),
+    "vstack": lambda A: sp.vstack([A, S]),
+    "kron": lambda A: sp.kron(A, A),
+    "kron, SciPy's first": lambda A: sp.kron(S, A),
+    "block_array": lambda A: sp.block_array([[A, None], [None, A]]),
+    "block_diag": lambda A: sp.block_diag([A, S]),
+    "tril": sp.tril,
+    "triu": lambda A: sp.triu(A, 1),
+    "find": sp.find,
+    **{name: getattr(sp, name) for name in (f"{kind}_{what}" for kind in KINDS for what in ("array", "matrix"))},
+    "csr_array, a copy": lambda A: sp.csr_array(A, copy=True),
+    "coo_array, a copy": lambda A: sp.coo_array(A, copy=True),
+    "format=": lambda A: sp.vstack([A, A], format="csc"),
+    "spsolve": lambda A: sla.spsolve(A, X),
+    "spsolve, sparse": lambda A: sla.spsolve(sp.csc_array(S), A),
+    "splu": lambda A: sla.splu(A).solve(X),
+    "spilu": lambda A: sla.spilu(A).solve(X),
+    "factorized": lambda A: sla.factorized(A)(X),
+    "spsolve_triangular": lambda A: sla.spsolve_triangular(sp.tril(A).tocsr(), X),
+    "norm": sla.norm,
+    "norm 1": lambda A: sla.norm(A, 1),
+    "norm inf of rows": lambda A: sla.norm(A, np.inf, axis=1),
+    "onenormest": lambda A: sla.onenormest(A, t=N),
+    "inv": sla.inv,
+    "expm": sla.expm,
+    "expm_multiply": lambda A: sla.expm_multiply(A, X, traceA=4.0 * N),
+    "matrix_power": lambda A: sla.matrix_power(A, 3),
+    "eigsh": lambda A: sla.eigsh(A + A.T, k=3, v0=X)[0],
+    "eigsh, shift and invert": lambda A: sla.eigsh(A + A.T, k=3, sigma=0, v0=X)[0],
+    "eigsh, shifted": lambda A: sla.eigsh(A + A.T, k=3, sigma=7.9, v0=X)[0],
+    "eigs": lambda A: np.sort(sla.eigs(A, k=2, v0=X, which="LR")[0].real),
+    "svds": lambda A: sla.svds(A, k=2, v0=X)[1],
+    "lobpcg": lambda A: sla.lobpcg(A + A.T, np.eye(N)[:, :2] + 0.1, maxiter=200)[0],
+    **{name: lambda A, name=name: getattr(sla, name)(A, X, rtol=1e-12)[0] for name in ("gmres", "bicgstab", "tfqmr")},
+    "cg": lambda A: sla.cg(A + A.T, X, rtol=1e-12)[0],
+    "cg, SciPy's operator": lambda A: sla.cg(sla.aslinearoperator(A + A.T), X, rtol=1e-12)[0],
+    "connected_components": csgraph.connected_components,
+    "dijkstra": lambda A: csgraph.dijkstra(abs(A), indices=0),
+    "minimum_spanning_tree": lambda A: csgraph.minimum_spanning_tree(abs(A)),
+    "solve_ivp": lambda A: scipy.integrate.solve_ivp(lambda t, y: -(A @ y), (0, 1), X, method="BDF", jac=-A).y[:, -1],
+    "solve_ivp, a function": lambda A: scipy.integrate.solve_ivp(
+        lambda t, y: -(A @ y), (0, 1), X, method="Radau", jac=lambda t, y: -A
+    ).y[:, -1],
+    "linprog": lambda A: scipy.optimize.linprog(X, A_eq=A, b_eq=S @ np.ones(N)).x,
+    "least_squares": lambda A: scipy.optimize.least_squares(
+        lambda y: A @ y - X, X, jac=lambda y: A, tr_solver="lsmr"
+    ).x,
+    "S @ A": lambda A: S @ A,
+    "A @ S": lambda A: A @ S,
+    "S + A": lambda A: S + A,
+    "A - S": lambda A: A - S,
+    "dia + A": lambda A: sp.dia_array(S) + A,
+    "S * A": lambda A: S * A,
+    "S.multiply(A)": lambda A: S.multiply(A),
+    "S.dot(A)": lambda A: S.dot(A),
+    "S matrix * A": lambda A: sp.csr_matrix(S) * A,
+    "S != A": lambda A: S != 2 * A,
+    "S < A": lambda A: S < A,
+    "identity - A": lambda A: sp.eye_array(N) - A,
+    "x @ A": lambda A: X @ A,
+}  # fmt: skip
+
+
+@FORMATS
+@pytest.mark.parametrize("what", LIST)
+@pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
+def test_the_same_result(format, what):
+    made, expected = (dense(LIST[what](A)) for A in (ds.array(S, format), S))
+    if what == "find":  # in the order of the format
+        made, expected = ([sorted(zip(*map(list, found), strict=True))] for found in (made, expected))
+    if isinstance(expected, list):
+        assert all(np.allclose(x, y) for x, y in zip(made, expected, strict=True))
+    else:
+        assert np.shape(made) == np.shape(expected) and np.allclose(made, expected, atol=1e-9)
+
+
+NUMPY = {
+    "np.sum": np.sum,
+    "np.sum of columns": lambda A: np.sum(A, axis=0),
+    "np.mean": lambda A: np.mean(A, axis=1),
+    "np.max": np.max,
+    "np.argmin": np.argmin,
+    "np.abs": np.abs,
+    "np.sqrt": lambda A: np.sqrt(abs(A)),
+    "np.sign": np.sign,
+    "np.expm1": np.expm1,
+    "np.conj": np.conj,
+    "np.dot": lambda A: np.dot(A, X),
+    "np.dot, from the left": lambda A: np.dot(X, A),
+    "np.matmul": lambda A: np.matmul(A, X),
+    "np.maximum": lambda A: np.maximum(A, X),
+    "np.less": lambda A: np.less(A, X),
+    "np.diagonal": lambda A: np.diagonal(A),
+    "np.trace": lambda A: np.trace(A),
+    "np.transpose": np.transpose,
+    "np.shape": np.shape,
+    "np.ndim": np.ndim,
+    "np.iscomplexobj": np.iscomplexobj,
+    "np.result_type": lambda A: str(np.result_type(A, np.float32)),
+}
+
+
+@FORMATS
+@pytest.mark.parametrize("what", NUMPY)
+def test_numpy_functions(format, what):
+    made, expected = dense(NUMPY[what](ds.array(S, format))), NUMPY[what](S.toarray())
+    if isinstance(made, list) or isinstance(expected, str):
+        assert np.array_equal(made, expected)
+    else:
+        assert np.shape(made) == np.shape(expected) and np.allclose(made, expected, atol=1e-12)
+
+
+@FORMATS
+def test_it_is_a_sparse_array(format):
+    A = ds.array(S, format)
+    for view in (A, A.T, A.conj(), A.astype("complex64").H):
+        assert sp.issparse(view) and isinstance(view, sp.sparray) and not sp.isspmatrix(view)
+        for kind in ("csr", "csc", "coo", "dia"):
+            made = getattr(sp, f"{kind}_array")(view)
+            assert type(made) is getattr(sp, f"{kind}_array") and np.array_equal(made.toarray(), view.toarray())
+            if kind in ("csr", "csc"):  # of one type, which SciPy's native code trusts
+                assert made.indices.dtype == made.indptr.dtype
+    assert getattr(S, f"to{format}")().format == format and S.asformat(format).format == format
+    assert isinstance(sla.aslinearoperator(A), type(A))  # without a detour
+
+
+@FORMATS
+def test_what_is_said_where_nothing_is_done(format):
+    A = ds.array(S, format)
+    for call, words in (
+        (lambda: np.asarray(A), "A.toarray()"),
+        (lambda: np.array(A, float), "A.toarray()"),
+        (lambda: np.linalg.norm(A), "scipy.sparse.linalg.norm"),
+        (lambda: np.linalg.solve(A, X), "scipy.sparse.linalg.spsolve"),
+        (lambda: np.allclose(A, A), "abs(A - B).max()"),
+        (lambda: np.vstack([A, A]), "scipy.sparse.vstack"),
+        (lambda: np.kron(A, A), "diagsparse.kron"),
+        (lambda: np.cos(A), "A.toarray()"),
+        (lambda: np.cumsum(A), "np.cumsum of A.toarray()"),
+        (lambda: scipy.linalg.expm(A), "A.toarray()"),
+        (lambda: scipy.io.mmwrite("never.mtx", A), "A.to_scipy()"),
+    ):
+        with raises(TypeError, "is sparse", words):
+            call()
+    for call, words in (
+        (A.tolil, "A.to_scipy().tolil()"),
+        (A.todok, "A.to_scipy().todok()"),
+        (lambda: A.reshape(5, -1), "A.to_scipy().reshape(shape)"),
+        (lambda: A.resize(5, 5), "A[:m, :n]"),
+        (lambda: sp.lil_array(A), "A.to_scipy().tolil()"),
+    ):
+        with raises(NotImplementedError, words):
+            call()
+    blocks = np.asarray([[A, None]], dtype=object)  # as SciPy lists them
+    assert blocks.shape == (1, 2) and blocks[0, 0] is A
+
+
+@FORMATS
+def test_what_scipy_makes_does_not_share_what_kernels_trust(format):
+    A = ds.array(S, format)
+    for made in (sp.csr_array(A), sp.coo_array(A), sp.csr_array(A, copy=True)):
+        made.data[:] = 0
+        try:
+            made.eliminate_zeros()
+        except ValueError:  # of indices that are read-only
+            continue
+    again = ds.array(S, format)
+    assert A.nnz == again.nnz and A.shape == again.shape and sp.csr_array(A).shape == (N, N)
+
+
+LIBRARIES = {
+    "pandas": lambda pandas, A: pandas.DataFrame.sparse.from_spmatrix(A).to_numpy(),
+    "sklearn.utils": lambda utils, A: utils.check_array(A, accept_sparse="csr"),
+    "sklearn.preprocessing": lambda preprocessing, A: preprocessing.normalize(A),
+    "pyamg": lambda pyamg, A: pyamg.ruge_stuben_solver(A).solve(X, tol=1e-12),
+    "networkx": lambda networkx, A: networkx.to_scipy_sparse_array(networkx.from_scipy_sparse_array(A + A.T)),
+    "qutip": lambda qutip, A: qutip.Qobj(A).full(),
+}
+
+
+@pytest.mark.parametrize("format", ["dia", "hm", "csr", "mdia"])
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_other_libraries(library, format):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        module = pytest.importorskip(library.partition(".")[0]) and import_module(library)
+        made, expected = (dense(LIBRARIES[library](module, A)) for A in (ds.array(S, format), S))
+    assert np.allclose(made, expected)

@@ -42,9 +42,7 @@ def close(y: Any, ref: Any, magnitude: Any, terms: int, dtype: np.dtype | None =
     assert y.shape == ref.shape, f"shape {y.shape}, expected {ref.shape}"
     kept = widened(np.dtype(y.dtype))
     if sp.issparse(ref):
-        y, ref, magnitude = (
-            sp.csr_array(a) for a in (long(y.to_scipy("csr") if ds.issparse(y) else y.tocsr()), long(ref), magnitude)
-        )
+        y, ref, magnitude = (sp.csr_array(a) for a in (long(sp.csr_array(y)), long(ref), magnitude))
         over = abs(y - ref) - limit(kept, terms, magnitude)
         assert not over.nnz or over.max() <= float(np.finfo(kept).tiny), f"off by {over.max():.3g} more than the bound"
         return

@@ -62,7 +62,7 @@ def test_linear_systems(format, solver):
 @FORMATS
 def test_least_squares(format):
     a = SKEW if format == "cdm" else sp.csr_array(SKEW[:, :50])
-    best = np.linalg.norm(a @ np.linalg.lstsq(a.toarray(), B)[0] - B)
+    best = np.linalg.norm(a @ np.linalg.lstsq(a.toarray(), B, rcond=None)[0] - B)
     for solver in (sla.lsqr, sla.lsmr):
         x = solver(ds.array(a, format), B, atol=1e-13, btol=1e-13)[0]
         assert np.linalg.norm(a @ x - B) <= (1 + 1e-9) * best + 1e-7 * np.linalg.norm(B)

@@ -78,7 +78,7 @@ def as_sparse(x: Any, home: Place = CPU) -> SparseArray | None:
 
 def is_sparse(x: Any) -> bool:
     """Whether `x` is a sparse matrix: ours, SciPy's or CuPy's."""
-    return sp.issparse(x) or cupy_sparse.issparse(x)
+    return isinstance(x, SparseArray) or sp.issparse(x) or cupy_sparse.issparse(x)  # the quick answer first
 
 
 def as_operand(x: Any, home: Place = CPU) -> SparseArray:

@@ -6,6 +6,7 @@ from . import gallery
 from ._formats import *  # noqa: F403
 from ._formats import __all__ as _classes
 from ._matrix.base import issparse
+from ._matrix.builders import block_diag, diags, eye, hstack, norm, vstack
 from ._matrix.construct import array
 from ._matrix.registry import formats
 from ._matrix.reordering import reordered
@@ -23,6 +24,7 @@ from ._products.chains import chebyshev_multiply, power_multiply, recurrence_mul
 from ._products.forecasts import forecast, memory_report
 from ._products.kron import kron
 from ._products.products import matmul, plan_matmul, plan_matvec
+from ._products.solving import factorized, solve
 from ._products.sums import anticommutator, commutator, syr2k, syrk
 from ._show.config import show_config
 from ._version import __version__ as __version__
@@ -38,18 +40,24 @@ __all__ = [
     "anticommutator",
     "array",
     "batch_array",
+    "block_diag",
     "chebyshev_multiply",
     "commutator",
     "compare",
     "cuda_available",
+    "diags",
+    "eye",
+    "factorized",
     "forecast",
     "formats",
     "gallery",
     "get_num_threads",
+    "hstack",
     "issparse",
     "kron",
     "matmul",
     "memory_report",
+    "norm",
     "plan_matmul",
     "plan_matvec",
     "power_multiply",
@@ -59,8 +67,10 @@ __all__ = [
     "set_memory_pool",
     "set_num_threads",
     "show_config",
+    "solve",
     "syr2k",
     "syrk",
+    "vstack",
     "write",
     *_classes,
 ]

@@ -19,7 +19,7 @@ from ._files import archives, matrix_market
 from ._matrix.base import is_scipys
 from ._matrix.registry import format_class
 from ._places import memory
-from ._places.types import ConversionWarning
+from ._places.types import ConversionWarning, floats_for
 
 _SUFFIXES = ".mtx", ".mtx.gz", ".npz"
 _SMALL, _RATIO = 256 * 10**6, 100  # bytes that any file may take, and those for each byte of a larger one
@@ -87,9 +87,7 @@ def read(
     try:
         loaded = archives.read(path, limit) if archive else matrix_market.read(path, limit, format or "csr")
         if is_scipys(loaded) and loaded.dtype.kind in "biu":
-            if dtype is None:
-                told = f"{path.name}: {loaded.dtype} values become float64; pass dtype= to choose"
-                warnings.warn(told, ConversionWarning, stacklevel=2)
+            floats_for(loaded.dtype, dtype, path.name)  # warns
             loaded.data = loaded.data.astype(np.float64)  # astype of a coo_array would sort its entries
         kept = loaded.format if archive and loaded.format != "bsr" else "csr"
         return _converted(loaded, format or kept, dtype, limit)

@@ -87,7 +87,7 @@ def test_errors_at_the_door():
         ds.kron(a, np.eye(2), format="none")
     with pytest.raises(TypeError, match="csr_array"):
         ds.kron("a", a)
-    with pytest.raises(TypeError, match="int"):
+    with pytest.warns(ds.ConversionWarning, match="int"):
         ds.kron(a, [[1, 2], [3, 4]])
 
 

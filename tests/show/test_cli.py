@@ -46,7 +46,7 @@ def test_compare_prints_a_table_and_saves_it(file, tmp_path):
     out = call("compare", file, *FAST).stdout
     assert out.startswith("y = A x   poisson  float64   cpu, ")
     assert "Advice: " in out and "\x1b" not in out
-    assert out.endswith("Saved poisson-compare.png, poisson-compare.json\n")
+    assert out.endswith("Saved poisson-compare.json, poisson-compare.png\n")
     assert (tmp_path / "poisson-compare.png").stat().st_size > 10_000
     assert json.loads((tmp_path / "poisson-compare.json").read_text())["ok"] is True
 
@@ -77,9 +77,37 @@ def test_max_bytes_takes_units(file, text, bytes_):
     assert "(limit 3.0 KB; --max-bytes)" in read["skipped"][0]["reason"]
 
 
-def test_quiet_prints_nothing(file):
-    result = call("compare", file, "--quiet", *FAST)
-    assert result.output == ""
+def test_quiet_prints_what_was_asked_for_alone(file):
+    assert call("compare", file, "--quiet", *FAST).output == ""  # which writes files
+    assert call("info", file, "--quiet").stdout == call("info", file).stdout != ""
+    assert call("config", "--quiet").stdout.startswith("diagsparse")
+
+
+def test_json_writes_no_files_unless_asked(file, tmp_path):
+    before = set(tmp_path.rglob("*"))
+    assert json.loads(call("compare", file, "--json", *FAST).stdout)["saved"] == []
+    assert set(tmp_path.rglob("*")) == before
+    saved = json.loads(call("compare", file, "--json", "--out", ".", *FAST).stdout)["saved"]
+    assert sorted(map(Path, saved)) == [Path("poisson-compare.json"), Path("poisson-compare.png")]
+
+
+def test_tables_of_what_is_no_report(tmp_path):
+    for text, words in (
+        ('{"a": 1}', "has rows"),
+        ("[1]", "has rows"),
+        ("{", "no JSON"),
+        ('{"rows": [], "experiment": 1}', "rows"),
+    ):
+        (tmp_path / "other.json").write_text(text)
+        result = call("bench", "--table", "other.json", status=2)
+        assert result.stderr.startswith("diagsparse: error: other.json: ") and words in result.stderr
+    assert "missing.json" in call("bench", "--table", "missing.json", status=2).stderr
+
+
+def test_an_empty_matrix_gets_no_advice(tmp_path):
+    (tmp_path / "empty.mtx").write_text("%%MatrixMarket matrix coordinate real general\n5 5 0\n")
+    lines = call("info", "empty.mtx").stdout.splitlines()
+    assert any("nothing is stored" in line for line in lines) and not any(line.endswith("yes") for line in lines)
 
 
 def test_a_failed_check_exits_with_1(file, monkeypatch):
@@ -286,4 +314,6 @@ def test_without_click_it_says_what_to_install():
 
 def test_without_matplotlib_it_says_what_to_install(file, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    assert 'pip install "diagsparse[cli]"' in call("compare", file, *FAST, status=2).stderr
+    result = call("compare", file, *FAST)
+    assert 'no poisson-compare.png: pictures need matplotlib: pip install "diagsparse[cli]"' in result.stderr
+    assert result.stdout.endswith("Saved poisson-compare.json\n")

@@ -32,8 +32,8 @@ class dia_array(DiagonalArray):
     shape : (int, int), optional
         Needed with ``(values, offsets)``.
     dtype : dtype, optional
-        float32, float64, complex64 or complex128; needed for integer and bool input. float16 and bfloat16 values
-        are stored so, and widened in products.
+        float32, float64, complex64 or complex128. By default integers and bools become float64, with a
+        `ConversionWarning`. float16 and bfloat16 values are stored so, and widened in products.
     copy : bool
         Whether `values` are copied; otherwise they are shared where their dtype and order allow.
     device : str, optional

@@ -120,6 +120,12 @@ class DiagonalArray(DiagonalProducts, MadeOfDiagonals):
         for offset, row, length, start in self._spans().tolist():
             yield offset, row, flat[start : start + length]
 
+    def _runs(self) -> Iterator[tuple[int, int, Any]]:
+        """Yield the same as this view shows it, without the diagonals that only share a row with another."""
+        for k, first, values in self._diagonals():
+            if not self._shares_rows or values.any():
+                yield k, first, self._seen(values)
+
     def _seen(self, values: Any) -> Any:
         return values.conj() if self._op & 2 else values
 
@@ -216,10 +222,10 @@ class DiagonalArray(DiagonalProducts, MadeOfDiagonals):
         self._require_host()
         full, shape = unpacked(self), (r1 - r0, c1 - c0)
         runs = {}  # by offset: the first row in the window, and the values
-        for k, first, values in full._diagonals():
+        for k, first, values in full._runs():
             begin, end = max(first, r0, c0 - k), min(first + len(values), r1, c1 - k)
             if begin < end:
-                runs[k + r0 - c0] = begin - r0, full._seen(values[begin - first : end - first])
+                runs[k + r0 - c0] = begin - r0, values[begin - first : end - first]
         kind = self._that_holds(shape)
         offsets = sorted(runs)
         kind._require(Summary(shape, full.dtype.itemsize, 0, offsets=lambda: np.array(offsets, np.int64)), None, CPU)

@@ -40,8 +40,8 @@ class mdia_array(Mirrored, OwnProducts, Format):
     shape : tuple, optional
         Needed with the parts.
     dtype : dtype, optional
-        float32, float64, complex64 or complex128; needed for integer and bool input. float16 and bfloat16 values
-        are stored so, and widened in products.
+        float32, float64, complex64 or complex128. By default integers and bools become float64, with a
+        `ConversionWarning`. float16 and bfloat16 values are stored so, and widened in products.
     copy, device, max_bytes
         As for `csr_array`.
     symmetry : {None, "symmetric", "hermitian"}, optional

@@ -12,7 +12,7 @@ from .._arrays import owners
 from .._arrays.host_dense import as_numpy
 from .._places import memory
 from .._places.backend import CPU, Place, gpu, place
-from .._places.types import is_narrow, named_dtype, value_dtype, widened
+from .._places.types import floats_for, is_narrow, named_dtype, value_dtype, widened
 from . import cupy_sparse, devices
 from .base import SparseArray, is_scipys
 from .convert import convert, unshared
@@ -32,7 +32,8 @@ def array(arg: Any, format: str | None = None, *, dtype: Any = None, device: str
         One of `diagsparse.formats()`. By default: a matrix of ours as it is; else the format with the
         fewest bytes among ``hm`` and ``csr`` (`hm` wins where the occupied diagonals are nearly full).
     dtype : dtype, optional
-        Of the values; needed for integers and bools. 16-bit floats need a `format` that stores them.
+        Of the values; by default integers and bools become float64, with a `ConversionWarning`. 16-bit floats need a
+        `format` that stores them.
     device : str, optional
         ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ...; by default where `arg` lies.
 
@@ -70,10 +71,15 @@ def as_sparse(x: Any, home: Place = CPU) -> SparseArray | None:
     if isinstance(x, SparseArray):
         return x
     if is_scipys(x):
-        return FORMATS["dia" if x.format == "dia" else COMMON](x, device=home.name)
+        return FORMATS["dia" if x.format == "dia" else COMMON](x, dtype=_as_operands(x), device=home.name)
     if cupy_sparse.issparse(x):
         return FORMATS["dia" if x.format == "dia" else COMMON](x)
     return None
+
+
+def _as_operands(x: Any) -> Any:
+    """Return the dtype in which integers and bools take part in a sum or a product; None for others."""
+    return np.float64 if x.dtype.kind in "iub" else None
 
 
 def is_sparse(x: Any) -> bool:
@@ -84,7 +90,7 @@ def is_sparse(x: Any) -> bool:
 def as_operand(x: Any, home: Place = CPU) -> SparseArray:
     """Return a sparse matrix as ours, in its own format where we have that: the right operand of `+`, `*`, `==`."""
     if is_scipys(x) and x.format in FORMATS:
-        return FORMATS[x.format](x, device=home.name)
+        return FORMATS[x.format](x, dtype=_as_operands(x), device=home.name)
     made = as_sparse(x, home)
     assert made is not None
     return made
@@ -135,6 +141,8 @@ class Constructed:
         target = None if device is None else place(device)
         if named := isinstance(arg, Mapping) and not is_scipys(arg):
             parts, arg, layout = arg, self._in_order(arg), self._parts_are | layout
+        given = _dtype_of(arg if not named else parts.get("values"))
+        dtype = dtype if given is None else floats_for(given, dtype, type(self).__name__)
         try:
             narrow = _rounded_to(type(self), arg, dtype)
             made = self._made(arg, shape, np.float32 if narrow else dtype, copy, max_bytes, target, layout)
@@ -167,6 +175,20 @@ class Constructed:
             raise TypeError(f"{cls.__name__}: no option {', '.join(unknown)}; {there}")
         options = {name: cls._options[name](value, f"{cls.__name__}: {name}") for name, value in layout.items()}
         return {name: value for name, value in options.items() if value is not None}
+
+
+def _dtype_of(arg: Any) -> np.dtype | None:
+    """Return the dtype of the values that a constructor was given, None where that is not to be seen."""
+    if is_parts(arg) and arg:
+        arg = arg[0]
+    if isinstance(arg, (list, tuple)) and not is_parts(arg) and not (isinstance(arg, tuple) and is_shape(arg)):
+        try:
+            return np.asarray(arg).dtype
+        except ValueError:  # rows of different lengths
+            return None
+    if owners.owner_of(arg) is not None:
+        return owners.dtype_of(arg)
+    return arg.dtype if isinstance(getattr(arg, "dtype", None), np.dtype) else None
 
 
 def _rounded_to(cls: type[SparseArray], arg: Any, dtype: Any) -> np.dtype | None:

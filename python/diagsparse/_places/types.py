@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from functools import cache, lru_cache
 from numbers import Number
 from typing import Any
@@ -74,6 +76,21 @@ def value_dtype(given: Any, requested: Any, who: str, narrow: bool = False) -> n
     if given.kind == "c" and wanted.kind != "c":
         raise TypeError(f"{who}: {given} values do not fit {wanted}; the imaginary parts would be lost")
     return wanted
+
+
+def floats_for(given: np.dtype, requested: Any, who: str) -> Any:
+    """Return float64 for integers and bools of which nobody said what they become, with a warning; else `requested`.
+
+    The warning names the line that called this library.
+    """
+    if requested is not None or given.kind not in "iub":
+        return requested
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "diagsparse":
+        frame, level = frame.f_back, level + 1
+    told = f"{who}: {given} values become float64; pass dtype= to choose"
+    warnings.warn(told, ConversionWarning, stacklevel=level)
+    return np.dtype(np.float64)
 
 
 @lru_cache(maxsize=256)

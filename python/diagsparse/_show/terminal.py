@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,13 +31,16 @@ class Terminal:
     """The common options of a command, and how it speaks."""
 
     as_json: bool
-    out: Path
+    out: Path | None
     device: str
     quiet: bool
 
-    def show(self, text: str) -> None:
-        """Print text for people: styled on a terminal, plain elsewhere, nothing with ``--json`` or ``--quiet``."""
-        if self.as_json or self.quiet:
+    def show(self, text: str, asked: bool = False) -> None:
+        """Print text for people: styled on a terminal, plain elsewhere, nothing with ``--json``.
+
+        With ``--quiet`` only what was `asked` for is printed: all that a command does.
+        """
+        if self.as_json or (self.quiet and not asked):
             return
         if not sys.stdout.isatty():
             click.echo(text)
@@ -52,20 +55,29 @@ class Terminal:
         if self.as_json:
             click.echo(json.dumps(values, indent=1))
 
-    def write_json(self, name: str, values: dict[str, Any]) -> Path:
-        """Write values to a file in the folder of ``--out`` and return its path."""
-        path = self.path(name)
-        path.write_text(json.dumps(values, indent=1) + "\n")
-        return path
+    def save(self, values: dict[str, Any], writers: dict[str, Callable[[Path], object]]) -> None:
+        """Write files in the folder of ``--out``, tell which ones, and print `values` and their paths with ``--json``.
 
-    def saved(self, paths: Sequence[Path]) -> None:
-        """Say which files were written."""
-        self.show("Saved " + ", ".join(map(str, paths)))
+        ``--json`` without ``--out`` writes none. A picture is left out, and that is said, where matplotlib is missing.
+        """
+        paths = []
+        for name, write in writers.items() if self.out is not None or not self.as_json else ():
+            path = self.path(name)
+            try:
+                write(path)
+            except ImportError as error:
+                click.echo(f"diagsparse: no {path}: {error}", err=True)
+            else:
+                paths.append(path)
+        if paths:
+            self.show("Saved " + ", ".join(map(str, paths)))
+        self.emit(values | {"saved": list(map(str, paths))})
 
     def path(self, name: str) -> Path:
-        """Return a path in the folder of ``--out``, which is made where it is missing."""
-        self.out.mkdir(parents=True, exist_ok=True)
-        return self.out / name
+        """Return a path in the folder of ``--out``, made where it is missing; by default in the current one."""
+        folder = self.out or Path()
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder / name
 
     @contextmanager
     def progress(self) -> Iterator[Callable[[float, str], None]]:
@@ -91,3 +103,8 @@ class Terminal:
                     drawn = time.monotonic()
 
             yield report
+
+
+def json_writer(values: dict[str, Any]) -> Callable[[Path], object]:
+    """Return what writes values to a file."""
+    return lambda path: path.write_text(json.dumps(values, indent=1) + "\n")

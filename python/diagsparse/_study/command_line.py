@@ -57,13 +57,15 @@ class Bytes(click.ParamType):
 def common(command: Callable[..., bool | None]) -> Callable[..., None]:
     """Give a command the options that all have, and exit with 1 where it returns False."""
 
-    @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-    @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=".", help="Folder for files.")
+    @click.option(
+        "--json", "as_json", is_flag=True, help="Print one JSON object and nothing else; files only with --out."
+    )
+    @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for files.")
     @click.option("--device", default="cpu", metavar="cpu|cuda", help="Where the kernels run.")
     @click.option("--threads", type=click.IntRange(min=1), help="CPU threads; by default all processors.")
-    @click.option("--quiet", is_flag=True, help="Print errors only.")
+    @click.option("--quiet", is_flag=True, help="Print no progress, and of files that are written nothing.")
     @wraps(command)
-    def run(as_json: bool, out: Path, device: str, threads: int | None, quiet: bool, **options: Any) -> None:
+    def run(as_json: bool, out: Path | None, device: str, threads: int | None, quiet: bool, **options: Any) -> None:
         place(device)  # raises where the device cannot be used
         with using_threads(threads or get_num_threads()):
             held = command(Terminal(as_json, out, device, quiet), **options)

@@ -18,7 +18,7 @@ from .._places.types import VALUE_TYPES
 from .._products.forecasts import memory_report
 from .._show import columns
 from .._show.config import config
-from .._show.terminal import Terminal
+from .._show.terminal import Terminal, json_writer
 from .._version import __version__
 from ..compare import compare
 from ..io import read_floats, write
@@ -65,12 +65,9 @@ def compare_command(
             progress=report,
         )
     terminal.show(str(result))
-    paths = [
-        result.plot(terminal.path(f"{result.name}-compare.png")),
-        result.save(terminal.path(f"{result.name}-compare.json")),
-    ]
-    terminal.saved(paths)
-    terminal.emit(result.to_dict() | {"saved": list(map(str, paths))})
+    terminal.save(
+        result.to_dict(), {f"{result.name}-compare.json": result.save, f"{result.name}-compare.png": result.plot}
+    )
     return result.ok
 
 
@@ -92,10 +89,13 @@ def demo(terminal: Terminal, budget: float) -> bool:
             results.append(compare(A, budget=budget, device=terminal.device, progress=report, name=name))
         terminal.show(f"{results[-1]}\n")
     values = {"comparisons": [result.to_dict() for result in results], "ok": all(result.ok for result in results)}
-    picture = plot_comparisons(results, terminal.path("diagsparse-demo.png"))
-    numbers = terminal.write_json("diagsparse-demo.json", values)
-    terminal.saved([picture, numbers])
-    terminal.emit(values | {"saved": [str(picture), str(numbers)]})
+    terminal.save(
+        values,
+        {
+            "diagsparse-demo.json": json_writer(values),
+            "diagsparse-demo.png": lambda path: plot_comparisons(results, path),
+        },
+    )
     return bool(values["ok"])
 
 
@@ -145,8 +145,8 @@ def bench(
     from .bench import run
 
     if table is not None:
-        report = json.loads(table.read_text())
-        terminal.show(_tables(report).markdown(report))
+        report = _report_in(table)
+        terminal.show(_tables(report).markdown(report), asked=True)
         return None
     experiment = experiments().get(name or "")
     if experiment and dtype != "float64":
@@ -170,9 +170,7 @@ def bench(
             plot_bench = plot_cuda.plot_bench
     terminal.show(_tables(report).text(report) + "\n")
     stem = "-".join(filter(None, ["diagsparse-bench", *["cuda"] * (terminal.device != "cpu"), name]))
-    paths = [plot_bench(report, terminal.path(f"{stem}.png")), terminal.write_json(f"{stem}.json", report)]
-    terminal.saved(paths)
-    terminal.emit(report | {"saved": list(map(str, paths))})
+    terminal.save(report, {f"{stem}.json": json_writer(report), f"{stem}.png": lambda path: plot_bench(report, path)})
     return bool(report["ok"])
 
 
@@ -182,6 +180,18 @@ def experiments() -> dict[str, Any]:
 
     modules = (paper_000, paper_002, paper_003, paper_004, row_formats, hamiltonians, wide, small_work)
     return {module.NAME: module for module in modules}
+
+
+def _report_in(path: Path) -> dict[str, Any]:
+    """Return the report that a file holds, or say that it holds none."""
+    try:
+        report = json.loads(path.read_text())
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: no JSON: {error}") from None
+    named = report.get("experiment") if isinstance(report, dict) else None
+    if not isinstance(report, dict) or not isinstance(report.get("rows"), list) or named not in {None, *experiments()}:
+        raise ValueError(f"{path}: no report of `diagsparse bench`, which has rows")
+    return report
 
 
 def _tables(report: dict[str, Any]) -> Any:
@@ -207,9 +217,9 @@ def info(terminal: Terminal, file: Path, max_bytes: int | None) -> None:
     rows = [["format", "bytes", "of csr", "suits"]]
     for format, nbytes in sorted(sizes.items(), key=lambda item: item[1] or 1 << 62):
         cells = ["-", "-"] if nbytes is None else [human(nbytes), columns.digits(nbytes / csr)]
-        rows.append([format, *cells, _suits(format, nbytes, csr, nonzero)])
+        rows.append([format, *cells, _suits(format, nbytes, csr, nonzero) if nonzero else "nothing is stored"])
     name = file.name.split(".")[0]
-    terminal.show("\n".join([structure.describe(name), *columns.columns(rows, "<>><")]))
+    terminal.show("\n".join([structure.describe(name), *columns.columns(rows, "<>><")]), asked=True)
     terminal.emit({"name": name, **structure.to_dict(), "bytes": sizes})
 
 
@@ -248,5 +258,5 @@ def convert(terminal: Terminal, source: Path, target: Path, format: str | None, 
 def config_command(terminal: Terminal) -> None:
     """Print versions, the instruction set in use, threads and devices."""
     entries = config()
-    terminal.show("\n".join(columns.columns([[name, value] for name, value in entries.items()], "<<")))
+    terminal.show("\n".join(columns.columns([[name, value] for name, value in entries.items()], "<<")), asked=True)
     terminal.emit(dict(entries))

@@ -1,0 +1,265 @@
+"""Matrices built of diagonals and of blocks, with SciPy's names, that stay diagonals: `diags`, `eye`, `hstack`, ..."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._places import memory
+from .._places.arguments import integer
+from .._places.backend import CPU, place
+from .._places.types import floats_for, value_dtype
+from .base import SparseArray
+from .construct import array
+from .convert import unpacked
+from .gate import checked_shape
+from .registry import COMMON, FORMATS, format_class
+from .summary import Summary, diagonal_length
+
+_DIAGONALS = "hm"  # the format that is built, of which the others are made
+_MOST_ZEROS = 2  # times the bytes of csr that diagonals may take where nobody named a format
+
+
+def diags(
+    diagonals: Any, offsets: Any = 0, *, shape: tuple[int, int] | None = None, format: str | None = None,
+    dtype: Any = None, device: str | None = None,
+) -> SparseArray:  # fmt: skip
+    """Return a matrix of these diagonals.
+
+    Parameters
+    ----------
+    diagonals : dict, or sequence of arrays or numbers
+        A dict of offset: values, or values for each of `offsets`. Values are as many as the diagonal has places, or one
+        for all of them. A 2-D array may be the data of SciPy's `dia_array`: row d, column j is element
+        ``[j - offsets[d], j]``.
+    offsets : int or sequence of int
+        0 is the main diagonal, k > 0 lies above it.
+    shape : (int, int), optional
+        By default the square matrix in which the first diagonal has as many places as there are values.
+    format : str, optional
+        By default ``"hm"``.
+    dtype : dtype, optional
+        By default that of the values; integers and bools become float64 with a `ConversionWarning`.
+    device : str, optional
+        ``"cpu"``, the default, or ``"cuda"``, ...
+
+    Raises
+    ------
+    ValueError
+        For offsets that repeat or lie outside, and for values that do not fit their diagonal.
+
+    Examples
+    --------
+    >>> import diagsparse as ds
+    >>> ds.diags({-1: 1.0, 0: -2.0, 1: 1.0}, shape=(4, 4)).toarray()
+    array([[-2.,  1.,  0.,  0.],
+           [ 1., -2.,  1.,  0.],
+           [ 0.,  1., -2.,  1.],
+           [ 0.,  0.,  1., -2.]])
+    """
+    target, kind = place(device), format_class(format or _DIAGONALS)
+    if isinstance(diagonals, Mapping):
+        offsets, diagonals = list(diagonals), list(diagonals.values())
+    elif np.ndim(offsets) == 0:
+        offsets, diagonals = [offsets], diagonals if np.ndim(diagonals) == 2 else [diagonals]
+    ks = [integer(k, "diags: offset") for k in offsets]
+    data = isinstance(diagonals, np.ndarray) and diagonals.ndim == 2
+    values = [np.atleast_1d(np.asarray(v)) for v in diagonals]
+    if len(ks) != len(values) or len(set(ks)) < len(ks):
+        raise ValueError(f"diags: {len(values)} diagonals for the offsets {ks}; expected one for each, none twice")
+    if shape is None:
+        if not ks:
+            raise ValueError("diags: no diagonals; pass shape=(rows, columns)")
+        shape = (len(values[0]) + abs(ks[0]),) * 2
+    shape = checked_shape(shape, "diags")
+    given = np.result_type(*values) if values else np.dtype(float)
+    kept = value_dtype(given, floats_for(given, dtype, "diags"), "diags")
+    runs = {k: _on_diagonal(v, k, shape, data) for k, v in zip(ks, values, strict=True)}
+    return _of_runs(shape, kept, [(k, max(0, -k), v) for k, v in runs.items()]).asformat(kind.format).to(target.name)
+
+
+def _on_diagonal(v: np.ndarray, k: int, shape: tuple[int, int], data: bool) -> np.ndarray:
+    """Return the values of a diagonal, as many as it has places."""
+    m, n = shape
+    length, first = diagonal_length(shape, k), max(0, k)
+    if v.ndim != 1:
+        raise ValueError(f"diags: diagonal {k} has shape {v.shape}, expected one dimension")
+    if not -m < k < n and len(v):
+        raise ValueError(f"diags: offset {k} lies outside of a {m} x {n} matrix")
+    if len(v) == length:
+        return v
+    if len(v) == 1 and not data:
+        return np.broadcast_to(v, length)
+    if data and len(v) >= first + length:
+        return v[first : first + length]
+    raise ValueError(f"diags: diagonal {k} of a {m} x {n} matrix has {length} places, got {len(v)} values")
+
+
+def eye(
+    m: int,
+    n: int | None = None,
+    k: int = 0,
+    dtype: Any = float,
+    format: str | None = None,
+    *,
+    device: str | None = None,
+) -> SparseArray:
+    """Return ones on diagonal `k` of an m x n matrix, square by default; ``format="hm"`` where none is given.
+
+    Examples
+    --------
+    >>> import diagsparse as ds
+    >>> ds.eye(3, k=1).toarray()
+    array([[0., 1., 0.],
+           [0., 0., 1.],
+           [0., 0., 0.]])
+    """
+    shape = checked_shape((m, m if n is None else n), "eye")
+    inside = -shape[0] < k < shape[1]
+    return diags({k: 1.0} if inside else {}, shape=shape, dtype=dtype, format=format, device=device)
+
+
+def hstack(
+    blocks: Sequence[Any], format: str | None = None, dtype: Any = None, *, max_bytes: int | None = None
+) -> SparseArray:
+    """Return matrices side by side.
+
+    Parameters
+    ----------
+    blocks : sequence of sparse matrices (ours or SciPy's) or dense 2-D arrays
+        On the CPU, with as many rows each.
+    format : str, optional
+        By default that of the first one where all are by diagonals and nearly fill those of the result; else the one
+        that `array` takes.
+    dtype : dtype, optional
+        By default NumPy's result type.
+    max_bytes : int, optional
+        Limit for the result and what is there while it is made.
+
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit, and matrices on a GPU.
+    MemoryError
+        With the bytes.
+
+    Examples
+    --------
+    >>> import diagsparse as ds
+    >>> A = ds.eye(3)
+    >>> ds.hstack([A, 2 * A])
+    <hm_array 3 x 6 float64: 2 diagonals from 0 to 3, 6 stored, 88 B, cpu>
+    """
+    made = _blocks("hstack", blocks)
+    if len({a.shape[0] for a in made}) > 1:
+        raise ValueError(f"hstack: rows of {[a.shape for a in made]}: expected as many each")
+    at = np.cumsum([0, *(a.shape[1] for a in made)]).tolist()
+    placed = [(a, 0, c) for a, c in zip(made, at, strict=False)]
+    return _joined("hstack", placed, (made[0].shape[0], at[-1]), format, dtype, max_bytes)
+
+
+def vstack(
+    blocks: Sequence[Any], format: str | None = None, dtype: Any = None, *, max_bytes: int | None = None
+) -> SparseArray:
+    """Return matrices one below the other; as `hstack`."""
+    made = _blocks("vstack", blocks)
+    if len({a.shape[1] for a in made}) > 1:
+        raise ValueError(f"vstack: columns of {[a.shape for a in made]}: expected as many each")
+    at = np.cumsum([0, *(a.shape[0] for a in made)]).tolist()
+    placed = [(a, r, 0) for a, r in zip(made, at, strict=False)]
+    return _joined("vstack", placed, (at[-1], made[0].shape[1]), format, dtype, max_bytes)
+
+
+def block_diag(
+    blocks: Sequence[Any], format: str | None = None, dtype: Any = None, *, max_bytes: int | None = None
+) -> SparseArray:
+    """Return matrices along the main diagonal; as `hstack`.
+
+    Square blocks keep their diagonals, each of which runs through all of them.
+    """
+    made = _blocks("block_diag", blocks)
+    rows, cols = (np.cumsum([0, *(a.shape[i] for a in made)]).tolist() for i in (0, 1))
+    placed = list(zip(made, rows, cols, strict=False))
+    return _joined("block_diag", placed, (rows[-1], cols[-1]), format, dtype, max_bytes)
+
+
+def _blocks(who: str, blocks: Sequence[Any]) -> list[SparseArray]:
+    made = [unpacked(array(block)) for block in blocks]
+    if not made:
+        raise ValueError(f"{who}: no blocks")
+    if away := [a for a in made if a._place is not CPU]:
+        raise ValueError(f'{who}: {away[0]!r}: blocks are read on the host; A.to("cpu"), and the result .to("cuda")')
+    return made
+
+
+def _joined(
+    who: str, placed: list[tuple[SparseArray, int, int]], shape: tuple[int, int], format: str | None, dtype: Any,
+    max_bytes: int | None,
+) -> SparseArray:  # fmt: skip
+    """Return blocks at these rows and columns in one matrix."""
+    kept = value_dtype(np.result_type(*(a.dtype for a, _, _ in placed)), dtype, who)
+    first = placed[0][0]
+    if all(a._family == first._family == FORMATS[_DIAGONALS]._family for a, _, _ in placed):
+        runs = [(k + c - r, i + r, v) for a, r, c in placed for k, i, v in a._runs()]  # type: ignore[attr-defined]
+        offsets = np.unique(np.array([k for k, _, _ in runs], np.int64))
+        s = Summary(shape, kept.itemsize, sum(len(v) for _, _, v in runs), offsets=lambda: offsets)
+        kind = first._that_holds(shape) if format is None else format_class(format)  # type: ignore[attr-defined]
+        full = FORMATS[_DIAGONALS]._forecast(s) <= _MOST_ZEROS * FORMATS[COMMON]._forecast(s.at_most())
+        if full or (format is not None and kind._family == first._family):
+            kind._require(s, max_bytes, CPU)
+            return _of_runs(shape, kept, runs).asformat(kind.format, max_bytes=max_bytes)
+    stored = sum(a.nnz for a, _, _ in placed)
+    memory.require(2 * stored * (kept.itemsize + 16), max_bytes, f"{who}: the entries")
+    parts = [(a.to_scipy("coo"), r, c) for a, r, c in placed]
+    row, col = (np.concatenate([(x.row, x.col)[i].astype(np.int64) + (r, c)[i] for x, r, c in parts]) for i in (0, 1))
+    values = np.concatenate([x.data.astype(kept, copy=False) for x, _, _ in parts])
+    made = array(sp.coo_array((values, (row, col)), shape=shape), COMMON)
+    return array(made.to_scipy()) if format is None else made.asformat(format, max_bytes=max_bytes)
+
+
+def _of_runs(shape: tuple[int, int], dtype: np.dtype, runs: list[tuple[int, int, np.ndarray]]) -> SparseArray:
+    """Return the matrix with these values, given as offset, first row and values of parts of diagonals."""
+    kind = FORMATS[_DIAGONALS]
+    offsets = sorted({k for k, _, v in runs if len(v)})
+    kind._require(Summary(shape, dtype.itemsize, 0, offsets=lambda: np.array(offsets, np.int64)), None, CPU)
+    made = kind._zeros_on(shape, dtype, offsets, CPU)  # type: ignore[attr-defined]
+    whole = {k: (first, values) for k, first, values in made._diagonals()}
+    for k, row, given in runs:
+        if len(given):
+            first, values = whole[k]
+            values[row - first : row - first + len(given)] = given
+    return made
+
+
+def norm(A: Any, ord: Any = None) -> float:
+    """Return a norm of a matrix, on its device.
+
+    Parameters
+    ----------
+    A : sparse matrix (ours, SciPy's or CuPy's)
+    ord : {None, "fro", 1, -1, inf, -inf}
+        None and "fro" are the root of the sum of squares, 1 and inf the largest sum of absolute values of a column or
+        row, -1 and -inf the smallest.
+
+    Raises
+    ------
+    ValueError
+        For another `ord`: the 2-norm is ``scipy.sparse.linalg.svds(A, k=1)``.
+
+    Examples
+    --------
+    >>> import diagsparse as ds
+    >>> ds.norm(ds.eye(9)), ds.norm(ds.gallery.tridiagonal(5), 1)
+    (3.0, 4.0)
+    """
+    a = unpacked(array(A))
+    if ord in (None, "fro"):
+        squares = abs(a)
+        return float(np.sqrt(squares.multiply(squares).sum()))
+    if ord in (1, -1, np.inf, -np.inf):
+        sums = abs(a).sum(axis=0 if ord in (1, -1) else 1)
+        return float((sums.max if ord > 0 else sums.min)(initial=0 if ord > 0 else np.inf))
+    raise ValueError(f'norm: ord={ord!r}: expected None, "fro", 1, -1, inf or -inf; svds(A, k=1) has the 2-norm')

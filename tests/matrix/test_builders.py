@@ -1,0 +1,133 @@
+"""`ds.diags`, `eye`, `hstack`, `vstack`, `block_diag`, `norm`: beside SciPy's, and diagonals stay diagonals."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import scipy.sparse.linalg as sla
+from cases import DIAGONAL, DTYPES, matrix, ours, raises
+
+import diagsparse as ds
+
+FORMATS = pytest.mark.parametrize("format", ds.formats())
+
+
+@FORMATS
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_diags_as_scipy(format, dtype):
+    rng = np.random.default_rng(0)
+    for shape in ((7, 7), (5, 9), (9, 4), (1, 3)):
+        if format == "cdm" and shape[0] != shape[1]:
+            continue
+        m, n = shape
+        ks = [k for k in (-3, -1, 0, 2, 3) if -m < k < n]
+        values = [rng.integers(1, 9, len(np.diagonal(np.empty(shape), k))).astype(dtype) for k in ks]
+        expected = sp.diags_array(values, offsets=ks, shape=shape).toarray()
+        data = sp.dia_array(sp.diags_array(values, offsets=ks, shape=shape))
+        for made in (
+            ds.diags(values, ks, shape=shape, format=format),
+            ds.diags(dict(zip(ks, values, strict=True)), shape=shape, format=format),
+            ds.diags(data.data, data.offsets, shape=shape, format=format),
+            ds.diags(values[::-1], ks[::-1], shape=shape, format=format),
+        ):
+            assert made.format == format and made.dtype == dtype and np.array_equal(made.toarray(), expected)
+    assert np.array_equal(ds.diags([1.0, 2.0, 3.0]).toarray(), np.diag([1.0, 2, 3]))
+    assert np.array_equal(ds.diags([1.0, 2.0], 1).toarray(), np.diag([1.0, 2], 1))
+    assert np.array_equal(ds.diags({0: 2.0, 1: 1.0}, shape=(3, 4)).toarray(), 2 * np.eye(3, 4) + np.eye(3, 4, 1))
+    assert ds.diags({}, shape=(0, 3)).shape == (0, 3) and ds.diags([], [], shape=(2, 2)).nnz == 0
+
+
+def test_diags_that_do_not_fit():
+    for call, words in (
+        (lambda: ds.diags([[1.0], [2.0]], [0]), "2 diagonals for the offsets [0]"),
+        (lambda: ds.diags([1.0, 2.0], [1, 1], shape=(3, 3)), "none twice"),
+        (lambda: ds.diags({5: 1.0}, shape=(3, 3)), "offset 5 lies outside of a 3 x 3"),
+        (lambda: ds.diags({1: [1.0, 2, 3]}, shape=(3, 3)), "has 2 places, got 3"),
+        (lambda: ds.diags({0: np.ones((2, 2))}, shape=(3, 3)), "shape (2, 2)"),
+        (lambda: ds.diags({}), "pass shape="),
+    ):
+        with raises(ValueError, "diags", words):
+            call()
+
+
+@FORMATS
+def test_eye(format):
+    for m, n, k in ((4, None, 0), (3, 5, 2), (5, 3, -2), (3, 3, 7), (0, 4, 0)):
+        if format == "cdm" and n not in (None, m):
+            continue
+        made = ds.eye(m, n, k, format=format)
+        assert made.format == format and np.array_equal(made.toarray(), np.eye(m, n, k))
+    assert ds.eye(3, dtype="complex64").dtype == np.complex64
+
+
+@FORMATS
+@pytest.mark.parametrize("name", ["hstack", "vstack", "block_diag"])
+def test_blocks_as_scipy(format, name):
+    a, b = matrix("banded 9", "float32"), matrix("banded 9", "complex64")
+    A, B = ours("banded 9", format, "float32"), ours("banded 9", format, "complex64")
+    expected = getattr(sp, name)([a, b, a]).toarray()
+    for blocks in ([A, B, A], [A.T.T, B, a], [A, B.toarray(), A]):
+        made = getattr(ds, name)(blocks)
+        assert made.dtype == np.complex64 and np.array_equal(made.toarray(), expected)
+    assert getattr(ds, name)([A, B, A], format="ell").format == "ell"
+    assert np.array_equal(getattr(ds, name)([A.T, B.H]).toarray(), getattr(sp, name)([a.T, b.conj().T]).toarray())
+
+
+@pytest.mark.parametrize("format", DIAGONAL)
+def test_diagonals_stay_diagonals(format):
+    A = ds.array(ds.gallery.tridiagonal(100), format)
+    kept = "hm" if format == "cdm" else format
+    made = ds.block_diag([A, A, 3 * A])
+    assert made.format == format and abs(made.offsets).tolist().count(1) == 2 and made.nnz <= 900
+    assert ds.hstack([A, A]).format == ds.vstack([A, A]).format == kept
+    wide = ds.dia_array(sp.random_array((50, 7), density=0.1, rng=np.random.default_rng(0)))
+    assert ds.block_diag([wide] * 20).format == "csr"  # whose diagonals are none of the whole
+    assert ds.block_diag([wide] * 3, format="hm").format == "hm"
+    packed = ds.hm_array(ds.gallery.tridiagonal(50), symmetry="symmetric")
+    assert np.array_equal(ds.hstack([packed, packed])[:, 50:].toarray(), packed.toarray())
+
+
+def test_blocks_that_do_not_fit():
+    A = ds.eye(3)
+    for call, words in (
+        (lambda: ds.hstack([A, ds.eye(4)]), "hstack: rows"),
+        (lambda: ds.vstack([A, ds.eye(3, 4)]), "vstack: columns"),
+        (lambda: ds.block_diag([]), "no blocks"),
+    ):
+        with raises(ValueError, words):
+            call()
+    with raises(MemoryError, "limit"):
+        ds.hstack([A] * 50, max_bytes=100)
+
+
+@FORMATS
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_norms(format, dtype, device):
+    for name in ("banded 9", "explicit zeros"):
+        A, a = ours(name, format, dtype, device), matrix(name, dtype)
+        for ord in (None, "fro", 1, -1, np.inf, -np.inf):
+            assert np.isclose(ds.norm(A, ord), sla.norm(a, ord or "fro"), rtol=1e-6), ord
+    assert ds.norm(ds.array(np.zeros((0, 3)), "csr")) == ds.norm(ds.array(np.zeros((0, 3)), "csr"), 1) == 0
+    with raises(ValueError, "svds"):
+        ds.norm(A, 2)
+
+
+@FORMATS
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "bool"])
+def test_whole_numbers_become_float64(format, dtype):
+    dense = np.triu(np.tril(np.ones((9, 9), dtype), 1), -1)
+    given = [dense, sp.csr_array(dense), sp.dia_array(dense), dense.tolist()]
+    for arg in given:
+        with pytest.warns(ds.ConversionWarning, match=f"{format}_array: .* become float64; pass dtype=") as told:
+            A = getattr(ds, f"{format}_array")(arg)
+        assert A.dtype == np.float64 and np.array_equal(A.toarray(), dense) and told[0].filename == __file__
+        assert len(told) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert getattr(ds, f"{format}_array")(dense, dtype=np.float32).dtype == np.float32
+        A = ds.array(dense.astype(float), format)
+        for made in (A + given[1], A @ given[1], A.multiply(given[2]), given[1] @ A):
+            assert made.dtype == np.float64
+    with pytest.warns(ds.ConversionWarning, match="diags"):
+        assert ds.diags([[1, 2, 3]], [0]).dtype == np.float64

@@ -63,7 +63,7 @@ LIST = {
     "onenormest": lambda A: sla.onenormest(A, t=N),
     "inv": sla.inv,
     "expm": sla.expm,
-    "expm_multiply": lambda A: sla.expm_multiply(A, X, traceA=4.0 * N),
+    "expm_multiply": lambda A: sla.expm_multiply(A, X),
     "matrix_power": lambda A: sla.matrix_power(A, 3),
     "eigsh": lambda A: sla.eigsh(A + A.T, k=3, v0=X)[0],
     "eigsh, shift and invert": lambda A: sla.eigsh(A + A.T, k=3, sigma=0, v0=X)[0],
@@ -132,6 +132,10 @@ NUMPY = {
     "np.less": lambda A: np.less(A, X),
     "np.diagonal": lambda A: np.diagonal(A),
     "np.trace": lambda A: np.trace(A),
+    "np.diagonal, another": lambda A: np.diagonal(A, offset=-1),
+    "np.amax": lambda A: np.amax(A),
+    "np.square": lambda A: np.square(A),
+    "np.count_nonzero": lambda A: np.count_nonzero(A, axis=1),
     "np.transpose": np.transpose,
     "np.shape": np.shape,
     "np.ndim": np.ndim,
@@ -161,7 +165,12 @@ def test_it_is_a_sparse_array(format):
             if kind in ("csr", "csc"):  # of one type, which SciPy's native code trusts
                 assert made.indices.dtype == made.indptr.dtype
     assert getattr(S, f"to{format}")().format == format and S.asformat(format).format == format
-    assert isinstance(sla.aslinearoperator(A), type(A))  # without a detour
+    assert not callable(A) and not isinstance(
+        A, sla.LinearOperator
+    )  # or functions would call it, or estimate its trace
+    operator = sla.aslinearoperator(A)
+    assert np.allclose(operator @ X, S @ X) and np.allclose(operator.H @ X, S.T @ X)
+    assert np.allclose((A + operator) @ X, 2 * (S @ X)) and np.allclose((A @ operator) @ X, S @ (S @ X))
 
 
 @FORMATS
@@ -196,6 +205,27 @@ def test_what_is_said_where_nothing_is_done(format):
 
 
 @FORMATS
+def test_conversions_share_nothing(format):
+    A = ds.array(S, format).copy()
+    for made in (
+        A.tocsr(copy=True),
+        A.tocoo(copy=True),
+        *(getattr(A, f"to{k}")() for k in ("csr", "csc", "coo") if k != format),
+    ):
+        assert made is not A and not np.shares_memory(made.values, A.values)
+    for made in (sp.csr_array(A, copy=True), sp.csc_array(A, copy=True), sp.coo_array(A, copy=True)):
+        made.data[:] = 0
+        made.eliminate_zeros()  # whose arrays are its own
+        assert made.nnz == 0
+    assert np.array_equal(A.toarray(), S.toarray())
+    for write in ("indices", "indptr"):
+        if hasattr(A, write) and format in ("csr", "csc"):
+            with raises(ValueError, write, "A.to_scipy()"):
+                setattr(A, write, getattr(A, write)[::-1])
+            setattr(A, write, getattr(A, write).astype(np.int64))  # says the same
+
+
+@FORMATS
 def test_what_scipy_makes_does_not_share_what_kernels_trust(format):
     A = ds.array(S, format)
     for made in (sp.csr_array(A), sp.coo_array(A), sp.csr_array(A, copy=True)):
@@ -211,6 +241,7 @@ def test_what_scipy_makes_does_not_share_what_kernels_trust(format):
 LIBRARIES = {
     "pandas": lambda pandas, A: pandas.DataFrame.sparse.from_spmatrix(A).to_numpy(),
     "sklearn.utils": lambda utils, A: utils.check_array(A, accept_sparse="csr"),
+    "sklearn.cluster": lambda cluster, A: cluster.KMeans(2, random_state=0, n_init=1).fit(A).inertia_,
     "sklearn.preprocessing": lambda preprocessing, A: preprocessing.normalize(A),
     "pyamg": lambda pyamg, A: pyamg.ruge_stuben_solver(A).solve(X, tol=1e-12),
     "networkx": lambda networkx, A: networkx.to_scipy_sparse_array(networkx.from_scipy_sparse_array(A + A.T)),
@@ -218,7 +249,7 @@ LIBRARIES = {
 }
 
 
-@pytest.mark.parametrize("format", ["dia", "hm", "csr", "mdia"])
+@pytest.mark.parametrize("format", ["dia", "hm", "csr", "csc", "coo", "mdia"])
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_other_libraries(library, format):
     with warnings.catch_warnings():
@@ -226,3 +257,9 @@ def test_other_libraries(library, format):
         module = pytest.importorskip(library.partition(".")[0]) and import_module(library)
         made, expected = (dense(LIBRARIES[library](module, A)) for A in (ds.array(S, format), S))
     assert np.allclose(made, expected)
+
+
+def test_a_matrix_is_not_called():
+    cluster = pytest.importorskip("sklearn.cluster")
+    with raises(NotImplementedError, "A.to_scipy().tolil()"):
+        cluster.AgglomerativeClustering(3, connectivity=ds.hm_array(S)).fit(np.zeros((N, 2)))

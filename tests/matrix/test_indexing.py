@@ -125,6 +125,8 @@ def test_stored_elements_are_written(format, dtype):
             A[tuple(zero)] = 1
     with raises(ValueError, "not stored"):
         A[0, :] = np.arange(9)
+    A[2:6, 2:6] = 2 * A[2:6, 2:6]  # zeros need no place
+    before[2:6, 2:6] *= 2
     if dtype[0] == "f":
         with raises(TypeError, "complex values"):
             A[0, 0] = 1j
@@ -140,6 +142,34 @@ def test_diagonals_are_set(format):
         assert A.format == format and np.array_equal(A.toarray(), a.toarray()), k
     with raises(ValueError, "setdiag"):
         A.setdiag(1.0, 9)
+    with raises(TypeError, "setdiag: complex"):
+        A.setdiag(1j, 5)
+    if format != "cdm":
+        for shape in ((0, 0), (0, 3), (3, 0)):
+            ds.array(sp.csr_array(shape), format).setdiag(1.0)
+
+
+@pytest.mark.parametrize("format", [f for f in ds.formats() if getattr(ds, f"{f}_array")._narrow])
+def test_narrow_matrices(format):
+    A = ds.array(ds.gallery.tridiagonal(9), format).astype("float16")
+    A.setdiag(1, 3)
+    A[0, 0] = 4
+    assert A.dtype == np.float16 and A[0, 3] == 1 and A[0, 0] == 4 and A[0, 0].dtype == np.float16
+    assert A[2:5, 2:5].dtype == np.float16 and (A / np.full(9, 2, "float16")).dtype == np.float32
+
+
+@pytest.mark.parametrize("format", [*DIAGONAL, "mdia", "ellcsr"])
+def test_a_diagonal_of_a_packed_matrix_unpacks_it(format):
+    a = ds.gallery.tridiagonal(9)
+    A = ds.array(a, format).asformat(format, symmetry="symmetric")
+    for value, k in ((0.0, 2), (5.0, 0), (3.0, 1)):
+        A.setdiag(value, k)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", sp.SparseEfficiencyWarning)
+            a = a.tocsr()
+            a.setdiag(value, k)
+        assert A.format == format and np.array_equal(A.toarray(), a.toarray())
+    assert np.array_equal((A @ np.ones(9)), a @ np.ones(9))
 
 
 @pytest.mark.parametrize("format", [*DIAGONAL, "mdia", "ellcsr"])
@@ -167,6 +197,9 @@ def test_in_place(format, dtype):
     else:
         view *= 1j
         assert np.allclose(A.toarray(), -3j * a)
+    rows = list(A)
+    assert len(rows) == 9 and np.array_equal(np.array([dense(row) for row in rows]), A.toarray())
+    assert np.array_equal(round(A, 1).toarray(), np.round(A.toarray(), 1))
     B = A
     B += A  # a new one
     assert B is not A and np.allclose(B.toarray(), 2 * A.toarray())
@@ -209,6 +242,14 @@ def test_extremes_means_and_parts(format, name):
     assert A.real is A and A.imag.nnz == A.nnz and A.imag.count_nonzero() == 0
 
 
+def test_hermitian_storage_holds_what_is_real():
+    H = ds.dia_array(np.array([[1, 1j], [-1j, 2]]), symmetry="hermitian")
+    for number in (0.0, 1j, np.inf):
+        with raises(TypeError, "changes how"):
+            H /= number
+        assert np.array_equal(H.toarray(), [[1, 1j], [-1j, 2]])
+
+
 @pytest.mark.parametrize("format", ["csr", "csc", "coo", "dia"])
 def test_data_as_scipy_has_it(format):
     for view in VIEWS.values():
@@ -231,7 +272,7 @@ def test_data_as_scipy_has_it(format):
         with pytest.raises(ValueError, match="read-only"):
             A.data[0, 0] = 1  # a copy, which would be lost
     else:
-        assert A.data is A.data or np.shares_memory(A.data, A.values)
+        assert np.shares_memory(A.data, A.values)
         with pytest.raises(ValueError, match="read-only"):
             (A.row if format == "coo" else A.indices)[0] = 1
         copied = A.copy()

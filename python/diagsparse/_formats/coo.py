@@ -50,6 +50,11 @@ class coo_array(IndexedArray):
         return self._index_part("row" if self._op & TRANSPOSED else "col")
 
     @property
+    def has_canonical_format(self) -> bool:  # type: ignore[override]
+        """Whether entries lie row by row: not those of a transposed view."""
+        return not self._op & TRANSPOSED
+
+    @property
     def coords(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows and columns of the entries, as SciPy has them: copies."""
         return self.row.copy(), self.col.copy()

@@ -152,7 +152,7 @@ class DiagonalArray(DiagonalProducts, MadeOfDiagonals):
         wide = self._widened()
         return wide._laid_out(type(self), [k] if k in wide._occupied() else [], wide.dtype)
 
-    def count_nonzero(self) -> int:
+    def _count_nonzero(self) -> int:
         """Count the stored values that are not zero."""
         return sum(self._nonzeros())
 

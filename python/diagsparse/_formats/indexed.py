@@ -85,7 +85,7 @@ class IndexedArray(MadeOfEntries):
         """Return this view as a SciPy array over the same memory, index arrays included; on the CPU."""
         parts = self._matrix.parts()
         if "indptr" in parts and self.nnz <= _INDEX_LIMIT:  # SciPy wants one type for both, and would widen indices
-            parts["indptr"] = parts["indptr"].astype(np.int32)
+            parts["indptr"] = self._index_part("indptr")
         made = self._scipy(self._tuple(parts), shape=(self._matrix.rows, self._matrix.cols), copy=False)
         made.has_canonical_format = True
         if self._op & 1:
@@ -119,7 +119,8 @@ class IndexedArray(MadeOfEntries):
         return type(self)._from_scipy(made.asformat(self.format), None, False)
 
     # ---- SciPy's names of the same ------------------------------------------------------------------
-    has_sorted_indices = has_canonical_format = True
+    has_sorted_indices: bool = True
+    has_canonical_format: bool = True
 
     def _index_part(self, name: str) -> Any:
         """Return an index array of the matrix that this is a view of. SciPy wants one type for all of them."""
@@ -138,7 +139,9 @@ class IndexedArray(MadeOfEntries):
     def _keep_index_part(self, name: str, new: Any) -> None:
         """Take an index array for the one that is there, if it says the same: SciPy's functions change its type so."""
         if not np.array_equal(new, self._index_part(name)):
-            raise ValueError(f"{name}: the structure of {self!r} stays as it is; make another matrix")
+            raise ValueError(
+                f"{name}: the structure of {self!r} stays as it is; A.to_scipy() is SciPy's, which changes"
+            )
 
     @property
     def data(self) -> np.ndarray:
@@ -154,6 +157,10 @@ class IndexedArray(MadeOfEntries):
 
     def sort_indices(self) -> None:
         """Do nothing: indices are sorted."""
+
+    def sorted_indices(self) -> SparseArray:
+        """Return a copy: indices are sorted."""
+        return self.copy()
 
     def sum_duplicates(self) -> None:
         """Do nothing: no place is stored twice."""

@@ -154,7 +154,7 @@ class qband_array(OwnProducts, Format):
         kept = np.intersect1d(self.offsets, csr._occupied()).tolist()
         self._matrix, self._op = self._from_csr(csr, None, offsets=kept)._matrix, 0  # type: ignore[arg-type]
 
-    def count_nonzero(self) -> int:
+    def _count_nonzero(self) -> int:
         """Count the stored values that are not zero."""
         return self.bands.count_nonzero() + self.rest.count_nonzero()
 

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import LinearOperator
 
 from .._arrays import device_dense, owners, streams
 from .._arrays.host_dense import as_numpy, check_operand, operands, refuse_part_of
@@ -28,11 +27,10 @@ _ONE, _ZERO = 1, 0  # the factors of a plain product, which need no check
 _CpuMatrix = CPU.core.Matrix
 
 
-class SparseArray(Family, sp.sparray, LinearOperator):
+class SparseArray(Family, sp.sparray):
     """What all formats share. `A.T`, `A.H` and `A.conj()` are views: no value moves.
 
-    A matrix is one of SciPy's sparse arrays, too: ``scipy.sparse.issparse`` says so, and what takes one takes it. It is
-    also a `scipy.sparse.linalg.LinearOperator`, so SciPy's solvers call its products without a detour.
+    A matrix is one of SciPy's sparse arrays, too: ``scipy.sparse.issparse`` says so, and what takes one takes it.
     """
 
     format: ClassVar[str]
@@ -219,12 +217,11 @@ class SparseArray(Family, sp.sparray, LinearOperator):
         kernel: str | None = None,
         stream: Any = None,
     ) -> Any:
-        """Return ``alpha A.H x + beta out``: the adjoint, as in `scipy.sparse.linalg.LinearOperator`."""
+        """Return ``alpha A.H x + beta out``: the adjoint, as of `scipy.sparse.linalg.LinearOperator`."""
         op = self._op ^ (TRANSPOSED | CONJUGATED)
         return self._apply(op, self._shape[::-1], x, out, alpha, beta, kernel, "rmatvec", stream)
 
-    matmat = _matvec = _matmat = matvec
-    rmatmat = _rmatvec = _rmatmat = rmatvec
+    matmat, rmatmat = matvec, rmatvec
 
     def _apply(
         self,

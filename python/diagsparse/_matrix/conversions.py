@@ -39,7 +39,7 @@ class Conversions:
         if layout:
             return format_class(format or self.format)(self, copy=copy, max_bytes=max_bytes, **layout)
         made = self if format is None else convert(self, format, max_bytes)
-        if copy:
+        if copy or made is not self:  # conversions share nothing, as in SciPy
             made = unshared(made, self, max_bytes)
             made._lends_indices = True
         return made

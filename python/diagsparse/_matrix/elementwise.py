@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import LinearOperator
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from .._arrays import owners
 from .._arrays.host_dense import as_numpy
 from .._places import memory
 from .._places.backend import CPU
-from .._places.types import VALUE_TYPES, is_narrow, plain_number, require_float64, sum_dtype, value_dtype
+from .._places.types import VALUE_TYPES, is_narrow, plain_number, require_float64, sum_dtype, value_dtype, widened
 from . import comparisons, construct
 from .convert import convert, unpacked
 from .numpy_functions import ZERO_STAYS_ZERO
@@ -100,6 +100,10 @@ class Elementwise:
             return plain._with(lambda values: values**power)
         return self.unpacked()._with(lambda values: values**power)  # roots of conjugates are no conjugates
 
+    def __round__(self: SparseArray, ndigits: int = 0) -> SparseArray:
+        plain = unpacked(self)
+        return plain._with(lambda values: np.round(values, ndigits))
+
     def power(self: SparseArray, n: Any, dtype: Any = None) -> SparseArray:
         """Return each element to the power `n`, a positive number; ``A ** n``."""
         return (self if dtype is None else self.astype(dtype, copy=False)) ** n
@@ -123,11 +127,15 @@ class Elementwise:
         """Divide the stored values by a number, in place."""
         return self._in_place(np.true_divide, divisor, "/=") if is_scalar(divisor) else NotImplemented
 
+    def _keeps_storage(self: SparseArray, ufunc: Any, number: Any) -> bool:
+        """Whether symmetric or Hermitian storage holds the result: zero divides 1 + 0i into what is no real number."""
+        return not self._matrix.symmetry or (_keeps_symmetry(number) and (ufunc is np.multiply or number != 0))
+
     def _in_place(self: SparseArray, ufunc: Any, number: Any, who: str) -> SparseArray:
         require_float64(number, who, "the factor")
         if np.iscomplexobj(number) and self._dtype.kind != "c":
             raise TypeError(f"{who}: {number!r} is complex, but {self!r} is real; write A = A * s")
-        if self._place is not CPU or is_narrow(self._dtype) or (self._matrix.symmetry and not _keeps_symmetry(number)):
+        if self._place is not CPU or is_narrow(self._dtype) or not self._keeps_storage(ufunc, number):
             made = self * number if ufunc is np.multiply else self / number
             if made.dtype != self.dtype or made._matrix.symmetry != self._matrix.symmetry:
                 raise TypeError(f"{who}: {number!r} changes how {self!r} is stored; write A = A * s")
@@ -155,7 +163,7 @@ class Elementwise:
         divisor = self._dense_operand(other, "/")
         self._require_broadcast(divisor.shape, "/")
         kept = np.true_divide(1, np.empty(0, owners.dtype_of(divisor))).dtype
-        dtype = value_dtype(sum_dtype(self.dtype, kept), None, f"{self.format}_array")
+        dtype = value_dtype(widened(sum_dtype(self.dtype, kept)), None, f"{self.format}_array")
         if self._place is not CPU:
             if owners.owner_of(divisor) is not None:
                 divisor = self._place.host(owners.bring(divisor, dtype, self._place, "/", "the divisor"))
@@ -266,8 +274,7 @@ class Elementwise:
                 "A + s * scipy.sparse.eye_array(n), or use A.toarray()"
             )
         if isinstance(other, LinearOperator):
-            left = LinearOperator.__add__(self, other if beta == 1 else -other)
-            return left if alpha == 1 else -left
+            return aslinearoperator(self if alpha == 1 else -self) + (other if beta == 1 else -other)
         if not construct.is_dense(other):
             return NotImplemented
         dense = self._dense_operand(other, "+")

@@ -220,10 +220,10 @@ class Family(Forecasts):
         """Return the same for a sum: where it lies, if that is possible, and empty where nothing is stored."""
         return self.diagonal(k)
 
-    def count_nonzero(self: SparseArray) -> int:
+    def _count_nonzero(self: SparseArray) -> int:
         """Count the stored values that are not zero."""
         if self._padded or self._matrix.symmetry:  # one half stands for both
-            return self._wrap(self._matrix)._to_csr().count_nonzero()
+            return self._wrap(self._matrix)._to_csr()._count_nonzero()
         return sum(self._core.count_nonzero(self._matrix))
 
     def eliminate_zeros(self: SparseArray) -> None:

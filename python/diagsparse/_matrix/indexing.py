@@ -5,6 +5,7 @@ What is read is what SciPy's csr gives. What is written has to be stored: a layo
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral
 from typing import Any
 
@@ -60,39 +61,56 @@ class Indexing:
                 f"A[i, j] = v: in {self!r} a stored value stands for several elements; write A = A.unpacked() first"
             )
         places = self._places_of(which)
-        if (places < 0).any():
-            raise ValueError(
-                f"A[i, j] = v: {int((places < 0).sum())} of {places.size} elements are not stored in {self!r}, and a "
-                'layout does not grow; add a matrix, or change A.to_scipy("lil") and convert it back'
-            )
-        wanted = np.broadcast_to(values, places.shape)
+        wanted = np.broadcast_to(values.toarray() if sp.issparse(values) else values, places.shape)
         if np.iscomplexobj(wanted) and self._dtype.kind != "c":
             raise TypeError(f"A[i, j] = v: complex values, but {self!r} is real")
+        stored = places >= 0
+        if count := np.count_nonzero(wanted[~stored]):
+            raise ValueError(
+                f"A[i, j] = v: {count} of {places.size} elements are not stored in {self!r}, and a layout does not "
+                'grow; add a matrix, or change A.to_scipy("lil") and convert it back'
+            )
         flat = self._matrix.values.reshape(-1)  # a view: values are contiguous
-        flat[places] = np.conj(wanted) if self._op & CONJUGATED else wanted
+        flat[places[stored]] = np.conj(wanted[stored]) if self._op & CONJUGATED else wanted[stored]
 
     def setdiag(self: SparseArray, values: Any, k: int = 0) -> None:
         """Set diagonal `k` to a number, or to as many values as are given, in place, as SciPy does.
 
-        Where the whole diagonal is stored its values are written; else the matrix is laid out anew.
+        Where the whole diagonal is stored its values are written; else the matrix is laid out anew, unpacked, and views
+        of it stay as they are.
         """
         m, n = self._shape
-        if not -m < k < n:
+        if (k > 0 and k >= n) or (k < 0 and -k >= m):
             raise ValueError(f"setdiag: k={k} exceeds the {m} x {n} matrix")
         given = np.asarray(values)
+        if np.iscomplexobj(given) and self._dtype.kind != "c":
+            raise TypeError(f"setdiag: complex values, but {self!r} is real")
         length = min(m + min(k, 0), n - max(k, 0))
         count = length if given.ndim == 0 else min(length, len(given))
         along = np.arange(count)
         try:
-            self[along + max(0, -k), along + max(0, k)] = given if given.ndim == 0 else given[:count]
-        except ValueError:
-            changed = sp.csr_array(self._to_read(), copy=True)
+            places = self._places_of((along + max(0, -k), along + max(0, k)))
+            if not (self._matrix.symmetry or any(self._packing)) and (places >= 0).all():
+                self[along + max(0, -k), along + max(0, k)] = given if given.ndim == 0 else given[:count]
+                return
+        except IndexError:  # of a matrix without rows or columns
+            return
+        changed = sp.csr_array(self._to_read(), copy=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", sp.SparseEfficiencyWarning)
             changed.setdiag(given, k)
-            self._matrix, self._op = self._again(FORMATS[COMMON](changed).astype(self._dtype, copy=False))._matrix, 0
+        layout = {name: option for name, option in self._layout().items() if name != "symmetry"}
+        made = self._laid_out_as(FORMATS[COMMON](changed), layout).astype(self._dtype, copy=False)
+        self._matrix, self._op, self._packed = made._matrix, 0, made._packed
+
+    def __iter__(self: SparseArray) -> Any:
+        """Yield the rows, as sparse arrays of SciPy's of one dimension."""
+        rows = self._to_read()
+        return (rows[i] for i in range(self._shape[0]))
 
     def _element(self: SparseArray, row: int, col: int) -> Any:
         """Return an element as a number of NumPy's."""
-        return self._to_read()[row, col]
+        return self._dtype.type(self._to_read()[row, col])
 
     def _window(self: SparseArray, r0: int, r1: int, c0: int, c1: int) -> SparseArray:
         """Return rows r0 to r1 and columns c0 to c1 in this format."""

@@ -35,17 +35,24 @@ _OPERATORS = {  # the method of a matrix on the left, and of one on the right
 }
 ZERO_STAYS_ZERO = (  # functions of one element for which 0 is 0, which work on what is stored
     *(np.sin, np.tan, np.arcsin, np.arctan, np.sinh, np.tanh, np.arcsinh, np.arctanh, np.expm1, np.log1p),
-    *(np.rint, np.floor, np.ceil, np.trunc, np.sign, np.sqrt, np.deg2rad, np.rad2deg),
+    *(np.rint, np.floor, np.ceil, np.trunc, np.sign, np.sqrt, np.square, np.deg2rad, np.rad2deg),
 )
 _OPERATORS |= {ufunc: (ufunc.__name__, "") for ufunc in ZERO_STAYS_ZERO}
 
 _METHODS: dict[Any, str] = {  # methods of a matrix that take what the function takes
     np.sum: "sum", np.mean: "mean", np.max: "max", np.min: "min", np.argmax: "argmax", np.argmin: "argmin",
-    np.trace: "trace", np.diagonal: "diagonal", np.transpose: "transpose", np.nonzero: "nonzero", np.copy: "copy",
+    np.amax: "max", np.amin: "min", np.trace: "trace", np.transpose: "transpose", np.nonzero: "nonzero",
+    np.copy: "copy",
     np.count_nonzero: "count_nonzero", np.dot: "dot",
 }  # fmt: skip
 _ATTRIBUTES: dict[Any, str] = {np.shape: "shape", np.ndim: "ndim", np.size: "size", np.real: "real", np.imag: "imag"}
-_OF_TYPES = (np.result_type, np.can_cast, np.iscomplexobj, np.isrealobj)  # which ask for the dtype alone
+_OF_TYPES = (
+    np.result_type,
+    np.common_type,
+    np.can_cast,
+    np.iscomplexobj,
+    np.isrealobj,
+)  # which ask for the dtype alone
 _SAYS: dict[Any, str] = {  # what to type in the place of others
     np.allclose: "abs(A - B).max() <= tolerance",
     np.array_equal: "(A != B).nnz == 0",
@@ -108,10 +115,16 @@ def call(
             return getattr(self, _ATTRIBUTES[function])
         if function in _METHODS:
             return getattr(self, _METHODS[function])(*given[1:], **named)
+    if function is np.diagonal:
+        return _diagonal(*given, **named)
     if function is np.dot and not named:  # of which the left one is NumPy's
         return given[0] * self if np.ndim(given[0]) == 0 else given[0] @ self
     name = f"{function.__module__}.{function.__name__}".replace("numpy", "np", 1)
     raise TypeError(f"{name}: {self!r} is sparse; write {_SAYS.get(function, f'{name} of A.toarray()')}")
+
+
+def _diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> np.ndarray:
+    return a.diagonal(offset if (axis1, axis2) == (0, 1) else -offset)
 
 
 def as_object(self: SparseArray, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

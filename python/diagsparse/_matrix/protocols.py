@@ -34,9 +34,6 @@ class Protocols:
     def __len__(self: SparseArray) -> int:
         raise TypeError("the length of a sparse matrix is ambiguous; use A.shape[0] or A.nnz")
 
-    def __iter__(self: SparseArray) -> Any:
-        raise TypeError("a sparse matrix has no rows to iterate over; use A.to_scipy()")
-
     def __repr__(self: SparseArray) -> str:
         return display.text(self)
 

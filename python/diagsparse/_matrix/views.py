@@ -30,8 +30,6 @@ class Views:
         """Return `A.H`."""
         return self.H
 
-    _transpose, _adjoint = transpose, adjoint
-
     def conj(self: SparseArray, copy: bool = False) -> SparseArray:
         """Return the complex conjugate, as a view unless ``copy=True``."""
         view = self._wrap(self._matrix, self._op ^ CONJUGATED)

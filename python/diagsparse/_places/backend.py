@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
@@ -15,25 +14,7 @@ import numpy as np
 
 from . import libraries
 
-
-def _import_core() -> ModuleType:
-    """Import the CPU module with OpenMP's threads told not to spin for long at a barrier.
-
-    By default GNU's OpenMP spins, and where other work shares the processors it then waits on itself. Whoever
-    sets OMP_WAIT_POLICY or GOMP_SPINCOUNT decides otherwise; the variable is read once, when the library loads.
-    """
-    if "OMP_WAIT_POLICY" in os.environ or "GOMP_SPINCOUNT" in os.environ:
-        from .. import _core  # type: ignore[attr-defined]
-    else:
-        os.environ["GOMP_SPINCOUNT"] = "10000"
-        try:
-            from .. import _core  # type: ignore[attr-defined]
-        finally:
-            del os.environ["GOMP_SPINCOUNT"]
-    return _core
-
-
-_core = _import_core()
+_core: ModuleType = import_module("diagsparse._core")
 
 
 class CudaUnavailable(RuntimeError):
@@ -154,7 +135,7 @@ def set_num_threads(n: int) -> None:
     ----------
     n : int
         At least 1; a kernel starts no more than it has tasks, nor more than there are processors (or 8). The start
-        value is OpenMP's: ``OMP_NUM_THREADS`` if set, else the processors. The results have the same bits for every
+        value is ``OMP_NUM_THREADS`` if set, else the processors. The results have the same bits for every
         count; they may differ between instruction sets (`show_config` names the one in use).
     """
     try:

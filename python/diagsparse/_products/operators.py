@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from .._arrays import device_dense, streams
 from .._matrix import construct
@@ -21,10 +21,12 @@ class Operators:
 
     def __matmul__(self: SparseArray, other: Any) -> Any:
         if isinstance(other, np.ndarray):
-            if type(other) is np.ndarray and self._place is CPU and other.ndim == 1:
-                made = CPU.core.times_vector(self._matrix, self._op, other)
-                if made is not None:
-                    return made
+            if type(other) is np.ndarray and self._place is CPU:
+                column = other.ndim == 2 and other.shape[1] == 1  # as SciPy's solvers multiply
+                if column or other.ndim == 1:
+                    made = CPU.core.times_vector(self._matrix, self._op, other[:, 0] if column else other)
+                    if made is not None:
+                        return made[:, None] if column else made
             if other.ndim == 0:
                 raise ValueError("matmul: a scalar is no matrix; A * s scales A")
             return self.matvec(other)
@@ -34,7 +36,7 @@ class Operators:
         if (sparse := construct.as_sparse(other, self._place)) is not None:
             return self.matmul(sparse)
         if isinstance(other, LinearOperator):
-            return LinearOperator.__matmul__(self, other)
+            return aslinearoperator(self) @ other
         if is_scalar(other):
             raise ValueError("matmul: a scalar is no matrix; A * s scales A")
         return self.matvec(other) if construct.is_dense(other) else NotImplemented
@@ -55,15 +57,6 @@ class Operators:
                 f"x @ A needs {self.shape[0]} columns"
             )
         return self.T.matvec(x) if len(x.shape) == 1 else self.T.matvec(x.T).T
-
-    def __call__(self: SparseArray, *given: Any) -> Any:
-        """Return ``A @ x`` for ``A(x)``, as any `LinearOperator`, and A itself for ``A(t, y)``: a constant Jacobian.
-
-        ``solve_ivp(..., jac=A)`` calls whatever can be called.
-        """
-        if len(given) not in (1, 2):
-            raise TypeError(f"A(...): got {len(given)} arguments, expected x, or t and y of a Jacobian")
-        return self @ given[0] if len(given) == 1 else self
 
     def dot(self: SparseArray, other: Any) -> Any:
         """Return ``A @ other``, or ``other * A`` for a scalar."""

@@ -27,7 +27,7 @@ def config() -> dict[str, str]:
         "numpy": np.__version__,
         "scipy": scipy.__version__,
         "machine": f"{platform.system()} {platform.machine()}",
-        "cpu kernels": f"{CPU.core.instruction_set()}, {CPU.core.get_num_threads()} threads (OpenMP)",
+        "cpu kernels": f"{CPU.core.instruction_set()}, {CPU.core.get_num_threads()} threads",
         **_devices(),
         **optional,
     }

@@ -1,18 +1,19 @@
 #include "cpu/parallel.hpp"
 
-#include <omp.h>
 #include <pthread.h>
 
 #include <atomic>
 #include <bit>
+#include <cstdlib>
 #include <exception>
 #include <mutex>
-#if defined(__SANITIZE_THREAD__)
 #include <thread>
-#include <vector>
+#if defined(__linux__)
+#include <sched.h>
 #endif
 
 #include "core/interrupt.hpp"
+#include "cpu/pool.hpp"
 
 namespace diagsparse {
 
@@ -20,28 +21,40 @@ namespace {
 
 constexpr int kMostThreads = 8;  // at once where there are fewer processors
 
-std::atomic<int> threads{0};  // 0: what OpenMP says (OMP_NUM_THREADS, else the processors)
+std::atomic<int> threads{0};  // 0: OMP_NUM_THREADS, else the processors
 std::atomic<bool> forked{false};
 
-// After fork() OpenMP's threads exist in the parent only, and waking them in the child would hang.
+// After fork() the threads exist in the parent only.
 const int watch_fork = pthread_atfork(nullptr, nullptr, [] { forked = true; });
+
+// Those that this process may run on; asking takes longer than a small product.
+int processors() {
+  static const int count = [] {
+#if defined(__linux__)
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+#endif
+    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  }();
+  return count;
+}
+
+int threads_by_default() {
+  static const int count = [] {
+    const char* const text = std::getenv("OMP_NUM_THREADS");
+    const int asked = text ? std::atoi(text) : 0;
+    return asked > 0 ? asked : processors();
+  }();
+  return count;
+}
 
 }  // namespace
 
 int requested_thread_count() {
   if (forked) return 1;
   const int n = threads;
-  return n > 0 ? n : omp_get_max_threads();
+  return n > 0 ? n : threads_by_default();
 }
-
-namespace {
-
-int processors() {
-  static const int count = omp_get_num_procs();  // asking takes longer than a small product
-  return count;
-}
-
-}  // namespace
 
 int thread_count() { return std::min(requested_thread_count(), std::max(processors(), kMostThreads)); }
 
@@ -81,24 +94,9 @@ void run_tasks(int threads, int64 tasks, int64 work, void (*task)(const void* f,
       failure = std::current_exception();
     }
   };
-  Watch* const watch = current_watch();
-#if defined(__SANITIZE_THREAD__)  // which knows nothing of OpenMP's barriers
-  std::vector<std::thread> team;
-  for (int k = 0; k < threads; ++k) {
-    team.emplace_back([&, k] {
-      const OnWatch here(watch);
-      for (int64 t = tasks * k / threads; t < tasks * (k + 1) / threads; ++t) guarded(t);
-    });
-  }
-  for (std::thread& member : team) member.join();
-#else
-#pragma omp parallel num_threads(threads)
-  {
-    const OnWatch here(watch);
-#pragma omp for schedule(static) nowait
-    for (int64 t = 0; t < tasks; ++t) guarded(t);
-  }
-#endif
+  using Guarded = decltype(guarded);
+  share_out(
+      threads, tasks, [](const void* g, int64 t) { (*static_cast<const Guarded*>(g))(t); }, &guarded);
   if (failure) std::rethrow_exception(failure);
 }
 

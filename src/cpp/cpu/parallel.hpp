@@ -1,4 +1,4 @@
-// Threads: OpenMP over a fixed decomposition, so that the bits never depend on the thread count.
+// Threads over a fixed decomposition, so that the bits never depend on the thread count.
 #pragma once
 
 #include <algorithm>
@@ -25,11 +25,12 @@ inline int thread_count_for(int64 tasks, int64 work) {
   return work < kSerialWork ? 1 : static_cast<int>(std::min<int64>(thread_count(), tasks));
 }
 
-// Calls f(task) for 0 <= task < tasks, neighbours on one thread, which takes them in order. f must not depend on the
-// thread. What f throws is thrown here, once all tasks have ended. Between tasks the caller may be interrupted.
+// Calls f(task) for 0 <= task < tasks, neighbours mostly on one thread, which takes them in order. f must not depend on
+// the thread. What f throws is thrown here, once all tasks have ended. Between tasks the caller may be interrupted.
 template <class F>
 void parallel_for(int64 tasks, int64 work, const F& f, int threads) {
-  run_tasks(threads, tasks, work, [](const void* g, int64 task) { (*static_cast<const F*>(g))(task); }, &f);
+  run_tasks(
+      threads, tasks, work, [](const void* g, int64 task) { (*static_cast<const F*>(g))(task); }, &f);
 }
 template <class F>
 void parallel_for(int64 tasks, int64 work, const F& f) {

@@ -89,8 +89,9 @@ class Totals:
 
     def count_nonzero(self: SparseArray, axis: Any = None) -> Any:
         """Count the stored values that are not zero: all of them, or those of each column or row."""
-        along = _axis(axis)
-        return self._count_nonzero() if along is None else self._to_read().count_nonzero(axis=along)
+        if axis is None or (along := _axis(axis)) is None:
+            return self._count_nonzero()
+        return self._to_read().count_nonzero(axis=along)
 
     def trace(self: SparseArray, offset: int = 0) -> Any:
         """Return the sum of diagonal `offset`."""

@@ -24,7 +24,7 @@ from .._places.types import VALUE_TYPES, is_narrow, plain_number, require_float6
 from . import comparisons, construct
 from .convert import convert, unpacked
 from .numpy_functions import ZERO_STAYS_ZERO
-from .registry import COMMON
+from .registry import COMMON, FORMATS
 
 if TYPE_CHECKING:
     from .base import SparseArray
@@ -224,8 +224,7 @@ class Elementwise:
         if construct.is_sparse(other):
             sparse = construct.as_operand(other, self._place)
             construct.together("multiply", self, sparse)
-            self._require_shape(sparse.shape, "multiply")
-            return _multiply_sparse(self, sparse)
+            return _multiply_sparse(self, sparse) if sparse._shape == self._shape else _broadcast_sparse(self, sparse)
         if not construct.is_dense(other):
             raise TypeError(f"multiply: got {type(other).__name__}, expected a number, a sparse matrix or an array")
         dense = self._dense_operand(other, "multiply")
@@ -349,6 +348,15 @@ def _multiply_sparse(a: SparseArray, b: SparseArray) -> SparseArray:
     if a._family == b._family:
         return a._multiplied(b)
     return a._like(convert(a, COMMON)._multiplied(convert(b, COMMON)))
+
+
+def _broadcast_sparse(a: SparseArray, b: SparseArray) -> SparseArray:
+    """Return the element-wise product where one matrix has a row, a column or an element for all of the other."""
+    (m, n), (p, q) = a._shape, b._shape
+    if not ((m == p or 1 in (m, p)) and (n == q or 1 in (n, q))) or a._place is not CPU:
+        a._require_shape(b._shape, "multiply")  # raises
+    made = a.to_scipy("csr").multiply(b.to_scipy("csr"))
+    return a._like(FORMATS[COMMON](made)) if made.shape == a._shape else FORMATS[COMMON](made)
 
 
 def _add_sparse(a: SparseArray, b: SparseArray, alpha: int, beta: int) -> SparseArray:

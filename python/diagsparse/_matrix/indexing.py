@@ -31,8 +31,9 @@ class Indexing:
         Cost: an element or a row of a diagonal format takes steps as it has diagonals; a slice takes a copy of what it
         shows; whatever goes by csr takes a conversion.
         """
-        rows, cols = _pair(which)
-        m, n = self._shape
+        if (pair := _pair(which)) is None:
+            return self._to_read()[which]
+        (rows, cols), (m, n) = pair, self._shape
         if isinstance(rows, Integral) and isinstance(cols, Integral):
             return self._element(_index(rows, m, 0), _index(cols, n, 1))
         if isinstance(rows, Integral):
@@ -61,7 +62,10 @@ class Indexing:
                 f"A[i, j] = v: in {self!r} a stored value stands for several elements; write A = A.unpacked() first"
             )
         places = self._places_of(which)
-        wanted = np.broadcast_to(values.toarray() if sp.issparse(values) else values, places.shape)
+        given = values.toarray() if sp.issparse(values) else np.asarray(values)
+        while given.ndim > places.ndim and given.shape[0] == 1:  # as NumPy's assignment does
+            given = given[0]
+        wanted = np.broadcast_to(given, places.shape)
         if np.iscomplexobj(wanted) and self._dtype.kind != "c":
             raise TypeError(f"A[i, j] = v: complex values, but {self!r} is real")
         stored = places >= 0
@@ -139,17 +143,15 @@ class Indexing:
         return (found.toarray() if sp.issparse(found) else np.asarray(found)).astype(np.int64) - 1
 
 
-def _pair(which: Any) -> tuple[Any, Any]:
-    """Return what is asked of rows and of columns."""
-    if not isinstance(which, tuple):
-        return which, slice(None)
-    if which and which[-1] is Ellipsis:
-        which = which[:-1]
-    if which and which[0] is Ellipsis:
-        which = (slice(None),) * (3 - len(which)) + which[1:]
-    if len(which) > 2:
-        raise IndexError(f"A[...]: {len(which)} indices for two dimensions")
-    return (*which, slice(None), slice(None))[:2]
+def _pair(which: Any) -> tuple[Any, Any] | None:
+    """Return what is asked of rows and of columns, None for what SciPy is to read: new axes, and what is no index."""
+    given = which if isinstance(which, tuple) else (which,)
+    dots = [i for i, index in enumerate(given) if index is Ellipsis]
+    if len(given) - len(dots) > 2 or len(dots) > 1 or any(index is None for index in given):
+        return None
+    if dots:
+        given = (*given[: dots[0]], *(slice(None),) * (3 - len(given)), *given[dots[0] + 1 :])
+    return (*given, slice(None), slice(None))[:2]
 
 
 def _index(i: Any, extent: int, axis: int) -> int:

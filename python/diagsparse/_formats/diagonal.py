@@ -211,30 +211,40 @@ class DiagonalArray(DiagonalProducts, MadeOfDiagonals):
 
     # ---- by index ---------------------------------------------------------------------------------
     def _element(self, row: int, col: int) -> Any:
-        self._require_host()
+        self._require_host("A[i, j]")
         values = self._diagonal_to_read(col - row)
         return values[min(row, col)] if len(values) else self._dtype.type(0)
 
     def _rows_to_read(self, r0: int, r1: int) -> Any:
-        return self._window(r0, r1, 0, self._shape[1])._to_read()
+        return self._window(r0, r1, 0, self._shape[1])._to_read("A[...]")
 
     def _window(self, r0: int, r1: int, c0: int, c1: int) -> SparseArray:
-        self._require_host()
-        full, shape = unpacked(self), (r1 - r0, c1 - c0)
-        runs = {}  # by offset: the first row in the window, and the values
+        self._require_host("A[...]")
+        full, shape, runs = unpacked(self), (r1 - r0, c1 - c0), []
         for k, first, values in full._runs():
             begin, end = max(first, r0, c0 - k), min(first + len(values), r1, c1 - k)
             if begin < end:
-                runs[k + r0 - c0] = begin - r0, values[begin - first : end - first]
-        kind = self._that_holds(shape)
-        offsets = sorted(runs)
-        kind._require(Summary(shape, full.dtype.itemsize, 0, offsets=lambda: np.array(offsets, np.int64)), None, CPU)
-        made = kind._zeros_on(shape, full.dtype, offsets, CPU)
-        for k, first, values in made._diagonals():
-            if k in runs:
-                begin, given = runs[k]
-                values[begin - first : begin - first + len(given)] = given
-        return made.astype(self._dtype, copy=False)
+                runs.append((k + r0 - c0, begin - r0, values[begin - first : end - first]))
+        return self._that_holds(shape)._of_runs(shape, full.dtype, runs).astype(self._dtype, copy=False)
+
+    @classmethod
+    def _of_runs(
+        cls,
+        shape: tuple[int, int],
+        dtype: np.dtype,
+        runs: list[tuple[int, int, np.ndarray]],
+        max_bytes: int | None = None,
+    ) -> DiagonalArray:
+        """Return the matrix with these values, given as offset, first row and values of parts of diagonals."""
+        offsets = sorted({k for k, _, v in runs if len(v)})
+        cls._require(Summary(shape, dtype.itemsize, 0, offsets=lambda: np.array(offsets, np.int64)), max_bytes, CPU)
+        made = cls._zeros_on(shape, dtype, offsets, CPU)
+        whole = {k: (first, values) for k, first, values in made._diagonals()}
+        for k, row, given in runs:
+            if len(given):
+                first, values = whole[k]
+                values[row - first : row - first + len(given)] = given
+        return made
 
     @classmethod
     def _that_holds(cls, shape: tuple[int, int]) -> type[DiagonalArray]:

@@ -14,6 +14,7 @@ from .._matrix import devices
 from .._matrix.base import SparseArray
 from .._matrix.construct import Constructed
 from .._matrix.conversions import Conversions
+from .._matrix.each_element import EachElement
 from .._matrix.elementwise import Elementwise
 from .._matrix.forecasts import sorting
 from .._matrix.gate import refuse_entries
@@ -30,8 +31,9 @@ from .packing import Packing
 
 
 class Format(
-    Constructed, Operators, Elementwise, Totals, ThroughSciPy, Indexing, Conversions, Views, Protocols, SparseArray
-):
+    Constructed, Operators, Elementwise, EachElement, Totals, ThroughSciPy, Indexing, Conversions, Views, Protocols,
+    SparseArray,
+):  # fmt: skip
     """A format that brings the names of its parts and a forecast; what else it may say is in `Family`."""
 
     @property

@@ -6,7 +6,6 @@ On the way from ``A @ x`` to the loop three places decide: `SparseArray.matvec` 
 
 from __future__ import annotations
 
-from abc import ABCMeta
 from operator import attrgetter
 from typing import Any, ClassVar
 
@@ -19,6 +18,7 @@ from .._places.arguments import SYMMETRIES, check_kernel
 from .._places.backend import CPU, Place, place_of
 from .._places.types import check_scalars, product_dtypes
 from . import numpy_functions
+from .among_scipys import add_methods, join_scipy
 from .family import Family
 from .registry import FORMATS, FormatName
 
@@ -61,11 +61,7 @@ class SparseArray(Family, sp.sparray):
             FORMATS[cls.format] = cls
             cls._family = cls._family or cls.format
             cls._format, cls.format = cls.format, FormatName(cls.format)  # type: ignore[assignment]
-            setattr(SparseArray, f"to{cls.format}", _converter(cls.format))
-            setattr(cls, f"to{cls.format}", _itself(cls.format))
-            if not hasattr(sp.csr_array, f"to{cls.format}"):  # so that SciPy's `asformat` and its format= know it
-                for theirs in (sp.sparray, sp.spmatrix):
-                    setattr(theirs, f"to{cls.format}", _from_scipys(cls))
+            add_methods(cls, SparseArray)
 
     def _settle(self, place: Place) -> None:
         """Remember where the matrix lives; the class says it for the CPU."""
@@ -270,41 +266,6 @@ def _turned(symmetry: int, op: int) -> int:
     return op & CONJUGATED if symmetry == 1 else (op & CONJUGATED) ^ CONJUGATED
 
 
-def _converter(format: str) -> Any:
-    """Return the method ``to<format>()``."""
-
-    def convert(self: SparseArray, copy: bool = False, *, max_bytes: int | None = None, **layout: Any) -> SparseArray:
-        return self.asformat(format, copy, max_bytes=max_bytes, **layout)
-
-    convert.__name__ = f"to{format}"
-    convert.__doc__ = f"Return this matrix as `{format}_array`; see `asformat`."
-    return convert
-
-
-def _from_scipys(cls: type[SparseArray]) -> Any:
-    """Return the method ``to<format>()`` of SciPy's sparse arrays and matrices."""
-
-    def convert(self: Any, copy: bool = False) -> SparseArray:
-        return cls(self, copy=copy)
-
-    convert.__name__ = f"to{cls.format}"
-    convert.__doc__ = f"Return this matrix as `diagsparse.{cls.format}_array`."
-    return convert
-
-
-def _itself(format: str) -> Any:
-    """Return the same method for the matrices that are of this format already."""
-
-    def convert(self: SparseArray, copy: bool = False, *, max_bytes: int | None = None, **layout: Any) -> SparseArray:
-        if layout:
-            return self.asformat(format, copy, max_bytes=max_bytes, **layout)
-        return self.asformat(format, copy)
-
-    convert.__name__ = f"to{format}"
-    convert.__doc__ = f"Return this `{format}_array`, or a copy of it."
-    return convert
-
-
 def issparse(x: Any) -> bool:
     """Whether `x` is one of this library's matrices."""
     return isinstance(x, SparseArray)
@@ -315,11 +276,4 @@ def is_scipys(x: Any) -> bool:
     return sp.issparse(x) and not isinstance(x, SparseArray)
 
 
-def _join_scipy() -> None:
-    """Have `scipy.sparse.issparse` tell that a `SparseArray` is one: of its classes, register with the most general."""
-    kinds = [sp.csr_array, sp.csr_matrix, sp.dok_array]
-    common = [c for c in sp.csr_array.__mro__ if isinstance(c, ABCMeta) and all(issubclass(k, c) for k in kinds)]
-    common[0].register(SparseArray)  # a base of ours, it would make each isinstance() of ours slower
-
-
-_join_scipy()
+join_scipy(SparseArray)

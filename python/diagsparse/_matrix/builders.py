@@ -78,7 +78,9 @@ def diags(
     given = np.result_type(*values) if values else np.dtype(float)
     kept = value_dtype(given, floats_for(given, dtype, "diags"), "diags")
     runs = {k: _on_diagonal(v, k, shape, data) for k, v in zip(ks, values, strict=True)}
-    return _of_runs(shape, kept, [(k, max(0, -k), v) for k, v in runs.items()]).asformat(kind.format).to(target.name)
+    hm: Any = FORMATS[_DIAGONALS]
+    made = hm._of_runs(shape, kept, [(k, max(0, -k), v) for k, v in runs.items()])
+    return made.asformat(kind.format).to(target.name)
 
 
 def _on_diagonal(v: np.ndarray, k: int, shape: tuple[int, int], data: bool) -> np.ndarray:
@@ -201,37 +203,24 @@ def _joined(
 ) -> SparseArray:  # fmt: skip
     """Return blocks at these rows and columns in one matrix."""
     kept = value_dtype(np.result_type(*(a.dtype for a, _, _ in placed)), dtype, who)
-    first = placed[0][0]
-    if all(a._family == first._family == FORMATS[_DIAGONALS]._family for a, _, _ in placed):
-        runs = [(k + c - r, i + r, v) for a, r, c in placed for k, i, v in a._runs()]  # type: ignore[attr-defined]
+    diagonals: Any = FORMATS[_DIAGONALS]
+    first: Any = placed[0][0]
+    if all(a._family == diagonals._family for a, _, _ in placed):
+        blocks: list[Any] = placed
+        runs = [(k + c - r, i + r, v) for a, r, c in blocks for k, i, v in a._runs()]
         offsets = np.unique(np.array([k for k, _, _ in runs], np.int64))
         s = Summary(shape, kept.itemsize, sum(len(v) for _, _, v in runs), offsets=lambda: offsets)
-        kind = first._that_holds(shape) if format is None else format_class(format)  # type: ignore[attr-defined]
-        full = FORMATS[_DIAGONALS]._forecast(s) <= _MOST_ZEROS * FORMATS[COMMON]._forecast(s.at_most())
-        if full or (format is not None and kind._family == first._family):
-            kind._require(s, max_bytes, CPU)
-            return _of_runs(shape, kept, runs).asformat(kind.format, max_bytes=max_bytes)
+        kind = first._that_holds(shape) if format is None else format_class(format)
+        full = diagonals._forecast(s) <= _MOST_ZEROS * FORMATS[COMMON]._forecast(s.at_most())
+        if full or (format is not None and kind._family == diagonals._family):
+            return diagonals._of_runs(shape, kept, runs, max_bytes).asformat(kind.format, max_bytes=max_bytes)
     stored = sum(a.nnz for a, _, _ in placed)
     memory.require(2 * stored * (kept.itemsize + 16), max_bytes, f"{who}: the entries")
     parts = [(a.to_scipy("coo"), r, c) for a, r, c in placed]
     row, col = (np.concatenate([(x.row, x.col)[i].astype(np.int64) + (r, c)[i] for x, r, c in parts]) for i in (0, 1))
     values = np.concatenate([x.data.astype(kept, copy=False) for x, _, _ in parts])
-    made = array(sp.coo_array((values, (row, col)), shape=shape), COMMON)
-    return array(made.to_scipy()) if format is None else made.asformat(format, max_bytes=max_bytes)
-
-
-def _of_runs(shape: tuple[int, int], dtype: np.dtype, runs: list[tuple[int, int, np.ndarray]]) -> SparseArray:
-    """Return the matrix with these values, given as offset, first row and values of parts of diagonals."""
-    kind = FORMATS[_DIAGONALS]
-    offsets = sorted({k for k, _, v in runs if len(v)})
-    kind._require(Summary(shape, dtype.itemsize, 0, offsets=lambda: np.array(offsets, np.int64)), None, CPU)
-    made = kind._zeros_on(shape, dtype, offsets, CPU)  # type: ignore[attr-defined]
-    whole = {k: (first, values) for k, first, values in made._diagonals()}
-    for k, row, given in runs:
-        if len(given):
-            first, values = whole[k]
-            values[row - first : row - first + len(given)] = given
-    return made
+    made = sp.coo_array((values, (row, col)), shape=shape)
+    return array(made) if format is None else array(made, COMMON).asformat(format, max_bytes=max_bytes)
 
 
 def norm(A: Any, ord: Any = None) -> float:

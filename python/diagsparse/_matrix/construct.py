@@ -180,12 +180,7 @@ class Constructed:
 def _dtype_of(arg: Any) -> np.dtype | None:
     """Return the dtype of the values that a constructor was given, None where that is not to be seen."""
     if is_parts(arg) and arg:
-        arg = arg[0]
-    if isinstance(arg, (list, tuple)) and not is_parts(arg) and not (isinstance(arg, tuple) and is_shape(arg)):
-        try:
-            return np.asarray(arg).dtype
-        except ValueError:  # rows of different lengths
-            return None
+        arg = np.asarray(arg[0]) if isinstance(arg[0], list) else arg[0]
     if owners.owner_of(arg) is not None:
         return owners.dtype_of(arg)
     return arg.dtype if isinstance(getattr(arg, "dtype", None), np.dtype) else None
@@ -285,7 +280,7 @@ def _from_dense(
     if dense.ndim != 2:
         raise ValueError(f"{who}: got an array of shape {dense.shape}, expected two dimensions")
     _same_shape(dense.shape, shape, who)
-    kept = value_dtype(dense.dtype, dtype, who)
+    kept = value_dtype(dense.dtype, floats_for(dense.dtype, dtype, who), who)
     return from_scipy(cls, sp.csr_array(dense.astype(kept, copy=False)), None, False, max_bytes, target)
 
 

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._places.backend import CPU
 from .base import CONJUGATED, TRANSPOSED, SparseArray
-from .convert import convert, unpacked
 from .registry import COMMON, FORMATS
+from .summary import diagonal_length
+
+_READING = "A[...]"  # what an error says that was tried
 
 
 class Indexing:
@@ -32,7 +33,7 @@ class Indexing:
         shows; whatever goes by csr takes a conversion.
         """
         if (pair := _pair(which)) is None:
-            return self._to_read()[which]
+            return self._to_read(_READING)[which]
         (rows, cols), (m, n) = pair, self._shape
         if isinstance(rows, Integral) and isinstance(cols, Integral):
             return self._element(_index(rows, m, 0), _index(cols, n, 1))
@@ -46,7 +47,7 @@ class Indexing:
             (r0, r1, row_step), (c0, c1, col_step) = rows.indices(m), cols.indices(n)
             if row_step == col_step == 1:
                 return self._window(r0, max(r0, r1), c0, max(c0, c1))
-        made = self._to_read()[which]
+        made = self._to_read(_READING)[which]
         return FORMATS[COMMON](made) if sp.issparse(made) and made.ndim == 2 else made
 
     def __setitem__(self: SparseArray, which: Any, values: Any) -> None:
@@ -65,7 +66,10 @@ class Indexing:
         given = values.toarray() if sp.issparse(values) else np.asarray(values)
         while given.ndim > places.ndim and given.shape[0] == 1:  # as NumPy's assignment does
             given = given[0]
-        wanted = np.broadcast_to(given, places.shape)
+        try:
+            wanted = np.broadcast_to(given, places.shape)
+        except ValueError:
+            raise ValueError(f"A[i, j] = v: v has shape {np.shape(values)}, expected {places.shape}") from None
         if np.iscomplexobj(wanted) and self._dtype.kind != "c":
             raise TypeError(f"A[i, j] = v: complex values, but {self!r} is real")
         stored = places >= 0
@@ -89,7 +93,9 @@ class Indexing:
         given = np.asarray(values)
         if np.iscomplexobj(given) and self._dtype.kind != "c":
             raise TypeError(f"setdiag: complex values, but {self!r} is real")
-        length = min(m + min(k, 0), n - max(k, 0))
+        if given.ndim > 1:
+            raise ValueError(f"setdiag: values have shape {given.shape}, expected a number or one dimension")
+        length = diagonal_length((m, n), k)
         count = length if given.ndim == 0 else min(length, len(given))
         along = np.arange(count)
         try:
@@ -99,7 +105,7 @@ class Indexing:
                 return
         except IndexError:  # of a matrix without rows or columns
             return
-        changed = sp.csr_array(self._to_read(), copy=True)
+        changed = sp.csr_array(self._to_read(_READING), copy=True)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", sp.SparseEfficiencyWarning)
             changed.setdiag(given, k)
@@ -109,37 +115,27 @@ class Indexing:
 
     def __iter__(self: SparseArray) -> Any:
         """Yield the rows, as sparse arrays of SciPy's of one dimension."""
-        rows = self._to_read()
+        rows = self._to_read(_READING)
         return (rows[i] for i in range(self._shape[0]))
 
     def _element(self: SparseArray, row: int, col: int) -> Any:
         """Return an element as a number of NumPy's."""
-        return self._dtype.type(self._to_read()[row, col])
+        return self._dtype.type(self._to_read(_READING)[row, col])
 
     def _window(self: SparseArray, r0: int, r1: int, c0: int, c1: int) -> SparseArray:
         """Return rows r0 to r1 and columns c0 to c1 in this format."""
-        made = self._like(FORMATS[COMMON](self._to_read()[r0:r1, c0:c1]))
+        made = self._like(FORMATS[COMMON](self._to_read(_READING)[r0:r1, c0:c1]))
         return made.astype(self._dtype, copy=False)
 
     def _rows_to_read(self: SparseArray, r0: int, r1: int) -> Any:
         """Return rows r0 to r1 as SciPy's csr."""
-        return self._to_read()[r0:r1]
-
-    def _to_read(self: SparseArray) -> Any:
-        """Return this matrix as SciPy's csr, which is not to be changed."""
-        self._require_host()
-        return convert(unpacked(self), COMMON)._lent()  # type: ignore[attr-defined]
-
-    def _require_host(self: SparseArray) -> None:
-        if self._place is not CPU:
-            raise TypeError(f'A[...]: {self!r}: elements are reached on the cpu; write A.to("cpu")')
+        return self._to_read(_READING)[r0:r1]
 
     def _places_of(self: SparseArray, which: Any) -> np.ndarray:
         """Return where among the stored values these elements lie, -1 for those that are not stored."""
-        self._require_host()
         stored = self._matrix.values
         numbers = np.arange(1, stored.size + 1, dtype=np.float64).reshape(stored.shape)
-        found = self._wrap(self._matrix.with_values(numbers), self._op & TRANSPOSED)._to_read()[which]
+        found = self._wrap(self._matrix.with_values(numbers), self._op & TRANSPOSED)._to_read(_READING)[which]
         return (found.toarray() if sp.issparse(found) else np.asarray(found)).astype(np.int64) - 1
 
 

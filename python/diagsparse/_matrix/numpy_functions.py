@@ -42,17 +42,11 @@ _OPERATORS |= {ufunc: (ufunc.__name__, "") for ufunc in ZERO_STAYS_ZERO}
 _METHODS: dict[Any, str] = {  # methods of a matrix that take what the function takes
     np.sum: "sum", np.mean: "mean", np.max: "max", np.min: "min", np.argmax: "argmax", np.argmin: "argmin",
     np.amax: "max", np.amin: "min", np.trace: "trace", np.transpose: "transpose", np.nonzero: "nonzero",
-    np.copy: "copy",
-    np.count_nonzero: "count_nonzero", np.dot: "dot",
+    np.copy: "copy", np.count_nonzero: "count_nonzero", np.dot: "dot",
 }  # fmt: skip
 _ATTRIBUTES: dict[Any, str] = {np.shape: "shape", np.ndim: "ndim", np.size: "size", np.real: "real", np.imag: "imag"}
-_OF_TYPES = (
-    np.result_type,
-    np.common_type,
-    np.can_cast,
-    np.iscomplexobj,
-    np.isrealobj,
-)  # which ask for the dtype alone
+# Functions that ask for the dtype alone.
+_OF_TYPES = np.result_type, np.common_type, np.can_cast, np.iscomplexobj, np.isrealobj
 _SAYS: dict[Any, str] = {  # what to type in the place of others
     np.allclose: "abs(A - B).max() <= tolerance",
     np.array_equal: "(A != B).nnz == 0",

@@ -22,33 +22,43 @@ from .registry import COMMON, FORMATS
 class ThroughSciPy:
     """Methods of SciPy's sparse arrays that read a matrix once; mixed into every matrix class."""
 
+    def _to_read(self: SparseArray, who: str) -> Any:
+        """Return this matrix as SciPy's csr, which is not to be changed."""
+        self._require_host(who)
+        csr: Any = convert(unpacked(self), COMMON)
+        return csr._lent()
+
+    def _require_host(self: SparseArray, who: str) -> None:
+        if self._place is not CPU:
+            raise TypeError(f'{who}: {self!r}: that is done on the cpu; write A.to("cpu")')
+
     # ---- extremes ---------------------------------------------------------------------------------
     def max(self: SparseArray, axis: int | None = None, out: None = None, **options: Any) -> Any:
         """Return the largest element, or that of each column (``axis=0``) or row (``axis=1``), as SciPy does.
 
         ``explicit=True`` leaves out what is not stored. Of an axis the result is a sparse array of SciPy's.
         """
-        return _lent(self, "max").max(axis, out, **options)
+        return self._to_read("max").max(axis, out, **options)
 
     def min(self: SparseArray, axis: int | None = None, out: None = None, **options: Any) -> Any:
         """Return the smallest element; as `max`."""
-        return _lent(self, "min").min(axis, out, **options)
+        return self._to_read("min").min(axis, out, **options)
 
     def nanmax(self: SparseArray, axis: int | None = None, out: None = None, **options: Any) -> Any:
         """Return the largest element that is a number; as `max`."""
-        return _lent(self, "nanmax").nanmax(axis, out, **options)
+        return self._to_read("nanmax").nanmax(axis, out, **options)
 
     def nanmin(self: SparseArray, axis: int | None = None, out: None = None, **options: Any) -> Any:
         """Return the smallest element that is a number; as `max`."""
-        return _lent(self, "nanmin").nanmin(axis, out, **options)
+        return self._to_read("nanmin").nanmin(axis, out, **options)
 
     def argmax(self: SparseArray, axis: int | None = None, out: None = None, **options: Any) -> Any:
         """Return where the first largest element is, counted row by row, or in each column or row."""
-        return _lent(self, "argmax").argmax(axis, out, **options)
+        return self._to_read("argmax").argmax(axis, out, **options)
 
     def argmin(self: SparseArray, axis: int | None = None, out: None = None, **options: Any) -> Any:
         """Return where the first smallest element is; as `argmax`."""
-        return _lent(self, "argmin").argmin(axis, out, **options)
+        return self._to_read("argmin").argmin(axis, out, **options)
 
     def maximum(self: SparseArray, other: Any) -> Any:
         """Return the larger one of each pair of elements, in this format; `other` is sparse, dense or a number."""
@@ -74,12 +84,12 @@ class ThroughSciPy:
     # ---- where nonzeros are -----------------------------------------------------------------------
     def nonzero(self: SparseArray) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows and the columns of the elements that are not zero."""
-        return _lent(self, "nonzero").nonzero()
+        return self._to_read("nonzero").nonzero()
 
     # ---- formats and shapes that we do not have ---------------------------------------------------
     def tobsr(self: SparseArray, blocksize: tuple[int, int] | None = None, copy: bool = False) -> sp.bsr_array:
         """Return SciPy's `bsr_array`: we have none; `bmsparse_array` stores blocks of 8 x 8."""
-        return _lent(self, "tobsr").tobsr(blocksize, copy=True)
+        return self._to_read("tobsr").tobsr(blocksize, copy=True)
 
     def tolil(self: SparseArray, copy: bool = False) -> NoReturn:
         """Raise: lists in Python are SciPy's."""
@@ -113,31 +123,24 @@ class ThroughSciPy:
         return self  # values are floats
 
     def _deduped_data(self: SparseArray) -> np.ndarray:
-        return _lent(self, "the values").data
-
-
-def _lent(a: SparseArray, who: str) -> Any:
-    """Return a matrix as SciPy's csr to read from."""
-    if a._place is not CPU:
-        raise TypeError(f'{who}: {a!r}: that is done on the cpu; write A.to("cpu")')
-    return convert(unpacked(a), COMMON)._lent()  # type: ignore[attr-defined]
+        return self._to_read("the values").data
 
 
 def _theirs(other: Any, who: str) -> Any:
     """Return an operand as SciPy takes it."""
-    return _lent(other, who) if isinstance(other, SparseArray) else other
+    return other._to_read(who) if isinstance(other, SparseArray) else other
 
 
 def _paired(a: SparseArray, other: Any, who: str) -> Any:
-    made = getattr(_lent(a, who), who)(_theirs(other, who))
+    made = getattr(a._to_read(who), who)(_theirs(other, who))
     return a._like(FORMATS[COMMON](made)) if sp.issparse(made) else made
 
 
 def _compared(a: SparseArray, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
     who = compare.__name__
-    if not (sp.issparse(other) or np.ndim(other) == 0) and np.shape(other) != a._shape:
-        np.broadcast_shapes(np.shape(other), a._shape)  # raises
+    if not (sp.issparse(other) or np.ndim(other) == 0):
+        a._require_broadcast(np.shape(other), who)
     full = np.ndim(other) == 0 and not sp.issparse(other) and bool(compare(0, other))
     if full and (nbytes := 18 * a._shape[0] * a._shape[1]) > memory.SMALL:
         memory.require_free(nbytes, f"{who}: the result of {a._shape[0]} x {a._shape[1]} elements")
-    return compare(_lent(a, who), _theirs(other, who))
+    return compare(a._to_read(who), _theirs(other, who))

@@ -91,7 +91,7 @@ class Totals:
         """Count the stored values that are not zero: all of them, or those of each column or row."""
         if axis is None or (along := _axis(axis)) is None:
             return self._count_nonzero()
-        return self._to_read().count_nonzero(axis=along)
+        return self._to_read("count_nonzero").count_nonzero(axis=along)
 
     def trace(self: SparseArray, offset: int = 0) -> Any:
         """Return the sum of diagonal `offset`."""

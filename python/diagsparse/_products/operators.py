@@ -10,7 +10,7 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from .._arrays import device_dense, streams
 from .._matrix import construct
 from .._matrix.base import SparseArray
-from .._matrix.elementwise import is_scalar
+from .._matrix.each_element import is_scalar
 from .._places.backend import CPU
 from .plans import MatmulPlan
 from .profile import profiled
@@ -22,11 +22,14 @@ class Operators:
     def __matmul__(self: SparseArray, other: Any) -> Any:
         if isinstance(other, np.ndarray):
             if type(other) is np.ndarray and self._place is CPU:
-                column = other.ndim == 2 and other.shape[1] == 1  # as SciPy's solvers multiply
-                if column or other.ndim == 1:
-                    made = CPU.core.times_vector(self._matrix, self._op, other[:, 0] if column else other)
+                if other.ndim == 1:
+                    made = CPU.core.times_vector(self._matrix, self._op, other)
                     if made is not None:
-                        return made[:, None] if column else made
+                        return made
+                elif other.ndim == 2 and other.shape[1] == 1:  # as SciPy's solvers multiply
+                    made = CPU.core.times_vector(self._matrix, self._op, other[:, 0])
+                    if made is not None:
+                        return made[:, None]
             if other.ndim == 0:
                 raise ValueError("matmul: a scalar is no matrix; A * s scales A")
             return self.matvec(other)

@@ -15,7 +15,7 @@ from .._arrays.host_dense import as_numpy
 from .._matrix.base import SparseArray
 from .._matrix.construct import require_sparse
 from .._matrix.convert import convert, unpacked
-from .._matrix.elementwise import is_scalar
+from .._matrix.each_element import is_scalar
 from .._places import memory
 from .._places.backend import CPU
 from .._show import display

@@ -32,7 +32,7 @@ constexpr int64 kLeastStretch = 256;
 constexpr int64 kMostRoom = 64 << 20;  // bytes that a thread takes; where it would be more, row_tiles runs
 // Diagonals of A and of B from which on this kernel is the default. Zen 4, one thread, GFLOP/s of row_tiles and of this
 // one with AVX-512: 151 diagonals 23 and 24, 301 23 and 32, 1001 11 and 55; in float32 181 45 and 42, 221 44 and 50,
-// 1001 20 and 107; in complex128 145 45 and 45, 301 41 and 53, in complex64 171 90 and 87, 301 78 and 95. With AVX2 it
+// 1001 20 and 107; in complex128 145 32 and 32, 301 32 and 41, in complex64 171 60 and 58, 301 60 and 74. With AVX2 it
 // is ahead at 121 already, in float32 at 181. MKL's dense product does 51.
 template <class T>
 constexpr int64 kLeastWidth = sizeof(Real<T>) == 8 ? 144 : 200;

@@ -105,7 +105,7 @@ def test_chosen_for_wide_bands_and_no_others():
         "narrow": (whole((3000, 3000), -20, 20), "band"),
         "every tenth": (
             np.where(np.subtract.outer(range(2000), range(2000)) % 10, 0, whole((2000, 2000), -1999, 1999)),
-            "group",
+            "block",
         ),
     }
     for name, (a, kernel) in kinds.items():

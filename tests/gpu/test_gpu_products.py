@@ -10,7 +10,7 @@ import diagsparse as ds
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)]
 DIAGONAL = pytest.mark.parametrize("format", ["dia", "hm", "cdm"])
-KERNELS = ("row", "band", "group")
+KERNELS = ("row", "band", "block")
 
 
 def holes(n, offsets, dtype):
@@ -118,8 +118,8 @@ def test_the_kernel_is_chosen_from_the_diagonals(format):
 
     assert chosen(ds.gallery.banded(1000, 5, 5)) == "row"
     assert chosen(ds.gallery.banded(20_000, 20, 20)) == "band"
-    assert chosen(ds.gallery.random_diagonals(10_000, 100, seed=0)) == "group"
-    assert chosen(ds.gallery.banded(30_000, 20, 20), ds.gallery.banded(30_000, 20, 20, dtype="float32")) == "group"
+    assert chosen(ds.gallery.random_diagonals(10_000, 100, seed=0)) == "block"
+    assert chosen(ds.gallery.banded(30_000, 20, 20), ds.gallery.banded(30_000, 20, 20, dtype="float32")) == "block"
 
 
 @DIAGONAL

@@ -48,12 +48,4 @@ struct Tile {
   }
 };
 
-// As finite(), but not on the units that multiply the tiles.
-inline __device__ bool is_finite(double v) { return (__double2hiint(v) & 0x7ff00000) != 0x7ff00000; }
-inline __device__ bool is_finite(float v) { return (__float_as_int(v) & 0x7f800000) != 0x7f800000; }
-template <class R>
-inline __device__ bool is_finite(Complex<R> v) {
-  return is_finite(v.re) && is_finite(v.im);
-}
-
 }  // namespace diagsparse::cuda

@@ -87,12 +87,13 @@ inline __device__ T arithmetic(T v) {
 inline __device__ float arithmetic(Float16 v) { return __half2float(__ushort_as_half(v.bits)); }
 inline __device__ float arithmetic(BFloat16 v) { return v; }
 
-// Whether a value is a number and no infinity. Kernels that also multiply what is not stored, as zeros, ask this of
-// their sums: zero times an infinity is none of the product's terms.
-template <class T>
-inline __device__ bool finite(T v) {
-  if constexpr (is_complex<T>) return isfinite(v.re) && isfinite(v.im);
-  else return isfinite(v);
+// Whether a value is a number and no infinity, not asked of the units that multiply the tiles. Kernels that also
+// multiply what is not stored, as zeros, ask this of their sums: zero times an infinity is none of the product's terms.
+inline __device__ bool is_finite(double v) { return (__double2hiint(v) & 0x7ff00000) != 0x7ff00000; }
+inline __device__ bool is_finite(float v) { return (__float_as_int(v) & 0x7f800000) != 0x7f800000; }
+template <class R>
+inline __device__ bool is_finite(Complex<R> v) {
+  return is_finite(v.re) && is_finite(v.im);
 }
 
 }  // namespace diagsparse::cuda

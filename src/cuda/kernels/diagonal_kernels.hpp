@@ -13,20 +13,18 @@ MatvecRow row();
 // C = alpha op(A) op(B) + beta C
 namespace matmul {
 MatmulRow row();           // a thread takes rows of a diagonal of C
+MatmulRow block();         // a block takes rows of all diagonals of C
 MatmulRow tiled();         // Algorithm 1 of Haque, Parvez and Hossain (2024); cdm only
 MatmulRow atomic();        // its Algorithm 2
 MatmulRow atomic_split();  // the remedy for divergence that it suggests
 MatmulRow entry();         // its first approach
 }  // namespace matmul
-namespace group {
-MatmulRow matmul();  // scattered diagonals: a block takes neighbouring diagonals of C
-}
 namespace band {
 MatmulRow matmul();  // bands of one type, on the matrix units; anything else goes to "row"
 }
 
 namespace dense_tiles {
-MatmulRow matmul();  // wide bands to dense, of one type, on the matrix units; anything else goes to "group"
+MatmulRow matmul();  // wide bands to dense, of one type, on the matrix units; anything else goes to "block"
 // Multiply-adds of its tiles for each of the product's, about: a run of 16 rows of A meets 4 columns together, 4 rows
 // of B meet 8 columns.
 double padding(const Plan& plan);

@@ -36,7 +36,7 @@ using Large = TileShape<T, 128, 64, 4, 2, 3, 2>;
 template <class T>
 using Small = std::conditional_t<is_complex<T>, TileShape<T, 64, 64, 2, 4, 3, 2>, TileShape<T, 64, 64, 4, 2, 2, 3>>;
 constexpr double kLargeFrom = 1200;  // k that an element of C meets, in the mean
-constexpr double kMostPadding = 64;  // else the tiles hold next to nothing, and "group" runs
+constexpr double kMostPadding = 64;  // else the tiles hold next to nothing, and "block" runs
 
 struct ResidentTables {
   Array a, b, c, empty;
@@ -91,7 +91,7 @@ std::shared_ptr<ResidentTables> resident(const Plan& plan) {
 template <class U, class V>
 struct Matmul {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
-    find_matmul(plan.format(), "group").typed(a.dtype, b.dtype)(plan, a, b, alpha, beta, c);
+    find_matmul(plan.format(), "block").typed(a.dtype, b.dtype)(plan, a, b, alpha, beta, c);
   }
 };
 
@@ -103,7 +103,7 @@ struct Matmul<T, T> {
     const auto with = [&]<class S>() {
       constexpr auto kernel = multiply_tiles<S, T>;
       if (!kept->pays || S::kShared > limits<kernel>().shared) {  // or a GPU with little shared memory
-        return find_matmul(plan.format(), "group").typed(a.dtype, b.dtype)(plan, a, b, alpha, beta, c);
+        return find_matmul(plan.format(), "block").typed(a.dtype, b.dtype)(plan, a, b, alpha, beta, c);
       }
       clear_empty(*kept, std::min(plan.rows, plan.cols), update, c);
       DenseProduct product = kept->product;

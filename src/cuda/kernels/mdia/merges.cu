@@ -39,8 +39,8 @@ __global__ void __launch_bounds__(kBlock)
     const HollowTerms t = terms[d];
     const int64 in_a = t.a.number < 0 ? -1 : a.place(t.a, row), in_b = t.b.number < 0 ? -1 : b.place(t.b, row);
     bool kept = in_a >= 0 && in_b >= 0;
-    if (in_a >= 0 && in_b < 0) kept = !finite(a.value(t.a, in_a));
-    if (in_b >= 0 && in_a < 0) kept = !finite(b.value(t.b, in_b));
+    if (in_a >= 0 && in_b < 0) kept = !is_finite(a.value(t.a, in_a));
+    if (in_b >= 0 && in_a < 0) kept = !is_finite(b.value(t.b, in_b));
     const Mask rows = __ballot_sync(~0u, kept);
     if (threadIdx.x % 32 == 0) mask[block * diagonals + d] = rows;
   }

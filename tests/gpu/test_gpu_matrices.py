@@ -173,7 +173,9 @@ def test_devices_do_not_mix(format):
     with raises(ds.CudaUnavailable, "cuda:99", 'device="cpu"'):
         A.to("cuda:99")
     a = matrix("banded 9")
-    for made in (B @ a, a @ B, B + a, B * a, ds.matmul(a, B)):  # SciPy's has no device, and goes where ours is
+    with raises(TypeError, "cpu"):  # SciPy's own product
+        a @ B
+    for made in (B @ a, B + a, B * a, ds.matmul(a, B)):  # SciPy's has no device, and goes where ours is
         assert made.device == "cuda"
 
 

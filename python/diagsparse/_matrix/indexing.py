@@ -133,6 +133,7 @@ class Indexing:
 
     def _places_of(self: SparseArray, which: Any) -> np.ndarray:
         """Return where among the stored values these elements lie, -1 for those that are not stored."""
+        self._require_host(_READING)
         stored = self._matrix.values
         numbers = np.arange(1, stored.size + 1, dtype=np.float64).reshape(stored.shape)
         found = self._wrap(self._matrix.with_values(numbers), self._op & TRANSPOSED)._to_read(_READING)[which]

@@ -236,6 +236,10 @@ def test_table_of_formats():
     assert [row[0].strip("`") for row in rows[0]] == ds.formats()
 
 
+def test_the_readme_is_short():
+    assert len(text_of(README).splitlines()) <= 120
+
+
 def test_the_readme_names_every_format():
     listed = re.search(r"^## Formats\n(.*?)^## ", text_of(README), re.M | re.S)[1]
     assert set(ds.formats()) <= set(re.findall(r"`(\w+)`", listed))

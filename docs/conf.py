@@ -13,13 +13,17 @@ release = version = diagsparse.__version__
 
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_parser", "links", "reference"]
 exclude_patterns = ["_extensions"]
-html_theme = "pydata_sphinx_theme"
+default_role = "py:obj"  # `name` in a docstring leads to the entry of that name, where there is one
+html_theme = "furo"
 html_title = f"diagsparse {release}"
 html_theme_options = {
-    "github_url": "https://github.com/diagsparse/diagsparse",
-    "show_toc_level": 2,
-    "header_links_before_dropdown": 6,
+    "source_repository": "https://github.com/diagsparse/diagsparse",
+    "source_branch": "main",
+    "source_directory": "docs/",
 }
+html_static_path = ["_static"]
+html_css_files = ["wide.css"]
+toc_object_entries_show_parents = "hide"
 html_copy_source = html_show_copyright = False
 highlight_language = "text"  # of drawings, which name no language
 

@@ -1,6 +1,6 @@
 """Links of the pages, which are written for readers of the repository, lead to the site where it has the page.
 
-What is not on the site, such as source code, is linked where it is kept.
+What is not on the site, such as source code, is linked where it is kept. Pictures are copied.
 """
 
 import os
@@ -28,7 +28,7 @@ def relinked(text, written_in, shown_in):
         name = meant.relative_to(ROOT).as_posix()
         if name in INCLUDED:
             meant = DOCS / INCLUDED[name]
-        elif DOCS not in meant.parents:
+        elif DOCS not in meant.parents and meant.suffix != ".png":
             return f"{KEPT_AT}/{'tree' if meant.is_dir() else 'blob'}/main/{name}"
         return os.path.relpath(meant, shown_in)
 

@@ -1,5 +1,6 @@
 """What a user finds in the package, by what it is for. A name that no group takes raises, and the site is not built."""
 
+import importlib
 import inspect
 import pkgutil
 import sys
@@ -58,13 +59,15 @@ def is_format(name):
 
 
 def returned_by(names):
-    """Return the classes of our own, not named in `ds`, that functions of `ds` return: plans, factors, forecasts."""
+    """Return the classes of our own, of no public module, that functions of `ds` return: plans, factors, forecasts."""
+    public = [importlib.import_module(f"diagsparse.{name}") for name in MODULES]
     found = {}
     for thing in (getattr(ds, name) for name in names):
         told = getattr(thing, "__annotations__", {}).get("return")
         cls = vars(sys.modules[thing.__module__]).get(told) if isinstance(told, str) else None
         if inspect.isclass(cls) and cls.__module__.startswith("diagsparse.") and not issubclass(Format, cls):
-            found[cls] = None
+            if not any(hasattr(module, cls.__name__) for module in public):
+                found[cls] = None
     return list(found)
 
 

@@ -61,6 +61,7 @@ def test_site(tmp_path):
     entries = set(re.findall(r"^(\S+) py:", inventory, re.M))
     missing = sorted(set(expected_entries()) - entries)
     assert not missing, "\n".join(missing)
+    assert (site / "_images" / "cpu-2-cores.png").exists()
     commands = (site / "api" / "cli.html").read_text()
     assert "Usage: diagsparse bench" in commands and "Usage: diagsparse info" in commands
 
@@ -82,6 +83,7 @@ def test_every_name_belongs_to_one_page_of_the_reference():
             "[a](../src/cpp/core/gate.hpp)",
             "[a](https://github.com/diagsparse/diagsparse/blob/main/src/cpp/core/gate.hpp)",
         ),
+        ("![a](../benchmarks/results/h200.png)", "![a](../benchmarks/results/h200.png)"),
         ("[a](#there), [b](https://b.org)", "[a](#there), [b](https://b.org)"),
         ("```\n[a](../src)\n```", "```\n[a](../src)\n```"),
     ],

@@ -65,9 +65,9 @@ def returned_by(names):
     for thing in (getattr(ds, name) for name in names):
         told = getattr(thing, "__annotations__", {}).get("return")
         cls = vars(sys.modules[thing.__module__]).get(told) if isinstance(told, str) else None
-        if inspect.isclass(cls) and cls.__module__.startswith("diagsparse.") and not issubclass(Format, cls):
-            if not any(hasattr(module, cls.__name__) for module in public):
-                found[cls] = None
+        ours = inspect.isclass(cls) and cls.__module__.startswith("diagsparse.") and not issubclass(Format, cls)
+        if ours and not any(hasattr(module, cls.__name__) for module in public):
+            found[cls] = None
     return list(found)
 
 

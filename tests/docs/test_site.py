@@ -1,5 +1,6 @@
 """The docs build as a site without a warning, and all that a user can name is in it."""
 
+import importlib
 import re
 import subprocess
 import sys
@@ -21,33 +22,35 @@ import public_names  # noqa: E402
 
 def built(folder):
     """Build the site in a folder, as a user does; a warning fails."""
-    command = [
-        sys.executable,
-        "-m",
-        "sphinx",
-        "-W",
-        "--keep-going",
-        "-q",
-        "-d",
-        folder / "trees",
-        DOCS,
-        folder / "site",
-    ]
-    done = subprocess.run(map(str, command), capture_output=True, text=True, timeout=300, check=False)
+    site = folder / "site"
+    options = ["-W", "--keep-going", "-q", "-d", folder / "trees"]
+    command = map(str, [sys.executable, "-m", "sphinx", *options, DOCS, site])
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0 and not done.stderr, done.stderr[-4000:]
-    return folder / "site"
+    return site
+
+
+def entries_of(site):
+    """Return the names of all Python objects that have an entry. The inventory has four lines before them."""
+    packed = (site / "objects.inv").read_bytes().split(b"\n", 4)[4]
+    return set(re.findall(r"^(\S+) py:", zlib.decompress(packed).decode(), re.M))
+
+
+def names_of(module):
+    """Return what a public module offers: `__all__`, or else what it defines."""
+    defined = [name for name, thing in vars(module).items() if getattr(thing, "__module__", "") == module.__name__]
+    return getattr(module, "__all__", [name for name in defined if name[0] != "_"])
 
 
 def expected_entries():
-    """Yield all that a user finds: `ds.__all__`, the public modules and their names, the members of the classes."""
-    yield from (f"diagsparse.{name}" for name in {*ds.__all__, *public_names.MODULES})
+    """Yield all that a user finds: `ds.__all__`, the members of the classes, the public modules and their names."""
+    yield from (f"diagsparse.{name}" for name in ds.__all__)
     for cls in (getattr(ds, f"{format}_array") for format in ds.formats()):
         yield from (f"diagsparse.{cls.__name__}.{name}" for name in public_names.members(cls))
-    for module in (sys.modules[f"diagsparse.{name}"] for name in ("gallery", "compare", "io", "measure", "structure")):
-        for name, thing in vars(module).items():
-            ours = getattr(thing, "__module__", "") == module.__name__ and name[0] != "_"
-            if name in getattr(module, "__all__", ()) or (ours and not hasattr(module, "__all__")):
-                yield f"{module.__name__}.{name}" if name not in ds.__all__ else f"diagsparse.{name}"
+    for module in (importlib.import_module(f"diagsparse.{name}") for name in public_names.MODULES):
+        yield module.__name__
+        if module.__name__ != "diagsparse.cli":  # its page shows the commands
+            yield from (f"{module.__name__}.{name}" for name in names_of(module) if name not in ds.__all__)
 
 
 def test_site(tmp_path):
@@ -55,11 +58,7 @@ def test_site(tmp_path):
     for page in TEXTS:
         if page.parent.is_relative_to(DOCS):
             assert (site / page.relative_to(DOCS)).with_suffix(".html").exists(), page
-    inventory = zlib.decompress(
-        (site / "objects.inv").read_bytes().split(b"\n", 4)[4]
-    ).decode()  # after four lines of head
-    entries = set(re.findall(r"^(\S+) py:", inventory, re.M))
-    missing = sorted(set(expected_entries()) - entries)
+    missing = sorted(set(expected_entries()) - entries_of(site))
     assert not missing, "\n".join(missing)
     assert (site / "_images" / "cpu-2-cores.png").exists()
     commands = (site / "api" / "cli.html").read_text()

@@ -10,6 +10,7 @@ import diagsparse as ds
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
+FORMATS = ROOT / "docs" / "formats.md"
 PAGES = {path.stem: path for path in sorted((ROOT / "docs" / "formats").glob("*.md"))}
 TEXTS = [README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS

@@ -36,12 +36,14 @@ def syrk(
     ----------
     a : sparse matrix
         Ours or SciPy's.
-    c, alpha, beta, kernel
+    c, alpha, beta
         As for `matmul`.
     trans : {"N", "T", "H"}
         Which product.
     triangle : {None, "lower", "upper"}
         Both triangles, or the one (with the main diagonal) that is computed and stored.
+    kernel : str, optional
+        As for `matmul`.
 
     Returns
     -------

@@ -1,0 +1,69 @@
+"""Print the README's table: four rows of the stored results, each beside csr and beside the fastest of the others.
+
+Typical and best products of a band or stencil on the CPU, a call on a small matrix, a typical product on a GPU.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from diagsparse._show import columns
+from diagsparse._study import bench_cuda_tables, bench_tables
+from diagsparse._study.titles import is_cusparse
+
+RESULTS = Path(__file__).parent / "results"
+CHOSEN = (  # file, case, threads
+    ("cpu-2-cores", "stencil-5", 2),
+    ("cpu-2-cores", "band-41-squared", 2),
+    ("cpu-2-cores", "small-product", 1),
+    ("h200", "stencil-7-256", None),
+)
+NAMES = {"scipy": "SciPy", "mkl": "MKL", "cupy": "CuPy", "diagsparse": "cuSPARSE"}
+HEAD = ["operation", "matrix", "on", "`hm`", "csr", "fastest other", "times as fast"]
+
+
+def lines() -> Iterator[str]:
+    """Yield the machines and the rows of the table, as Markdown."""
+    reports = {name: json.loads((RESULTS / f"{name}.json").read_text()) for name, _, _ in CHOSEN}
+    for report in reports.values():
+        tables = bench_cuda_tables if report.get("device") == "cuda" else bench_tables
+        yield f"- {tables.machine(report)}."
+    yield ""
+    yield _line(HEAD)
+    yield "|---|---|---|---:|---:|---:|---:|"
+    for name, case, threads in CHOSEN:
+        rows = [row for row in reports[name]["rows"] if row["case"] == case and row.get("threads") == threads]
+        yield _line(_cells(rows, threads))
+
+
+def _cells(rows: list[dict[str, Any]], threads: int | None) -> list[str]:
+    """Return a line of the table: the fastest call of hm that plans anew, on a GPU the fastest kernel."""
+    right = [row for row in rows if row["ok"] and not row["kernel"].startswith("planned")]
+    hm = _fastest(row for row in right if row["format"] == "hm")
+    others = [row for row in right if row["library"] != "diagsparse" or is_cusparse(row["kernel"])]
+    csr = next(row for row in others if row["library"] in ("scipy", "cupy") and row["format"] == "csr")
+    best = _fastest(others)
+    size = "" if "^" in hm["what"] else f", n = {hm['shape'][0]}"
+    beside = [f"{columns.seconds(row['seconds'])}, {_called(row)}" for row in (csr, best)]
+    ratios = ", ".join(f"{columns.digits(row['seconds'] / hm['seconds'])}x" for row in (csr, best))
+    operation = {"matvec": "y = A x", "matmul": "C = A B"}[hm["op"]]
+    where = f"CPU, {threads} thread{'s' * (threads > 1)}" if threads else "GPU"
+    matrix = f"{hm['what']}{size}, {hm['diagonals']} diagonals"
+    return [operation, matrix, where, columns.seconds(hm["seconds"]), *beside, ratios]
+
+
+def _fastest(rows: Any) -> dict[str, Any]:
+    return min(rows, key=lambda row: row["seconds"])
+
+
+def _called(row: dict[str, Any]) -> str:
+    return f"{NAMES[row['library']]} {row['format']}"
+
+
+def _line(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    print("\n".join(lines()))

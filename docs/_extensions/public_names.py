@@ -1,0 +1,77 @@
+"""What a user finds in the package, by what it is for. A name that no group takes raises, and the site is not built."""
+
+import importlib
+import inspect
+import pkgutil
+import sys
+
+import diagsparse as ds
+from diagsparse._formats.format import Format
+
+GROUPS = {  # where the names of each are defined: of the prefixes that fit, the longest decides
+    "build": ["_matrix.construct", "_matrix.builders", "_matrix.reordering", "_products.kron", "_formats"],
+    "look": ["_matrix.base", "_matrix.registry", "_matrix.builders.norm", "_products.forecasts"],
+    "multiply": ["_products.products", "_products.sums"],
+    "many": ["_products.chains", "_products.batches"],
+    "solve": ["_products.solving"],
+    "files": ["io"],
+    "study": ["compare", "gallery"],
+    "devices": ["_places", "_show"],
+}
+MIXED_IN = {  # what each base of a matrix class is about
+    "SparseArray": "Attributes, parts, products with vectors",
+    "Operators": "Products",
+    "Views": "Transposes and conjugates",
+    "Conversions": "Conversions",
+    "Family": "Copies, other libraries' matrices, diagonals",
+    "Indexing": "Writing by index",
+    "Elementwise": "Element by element",
+    "EachElement": "Functions of each element",
+    "Totals": "Sums",
+    "ThroughSciPy": "By way of SciPy",
+}
+MODULES = [module.name for module in pkgutil.iter_modules(ds.__path__) if not module.name.startswith("_")]
+
+
+def home(name):
+    """Return where a name of `ds` is defined, from the package on."""
+    thing = getattr(ds, name)
+    module = thing.__name__ if inspect.ismodule(thing) else f"{thing.__module__}.{name}"
+    return module.removeprefix("diagsparse.")
+
+
+def group_of(place):
+    """Return the group of what is defined in a place: ``_products.kron.kron``."""
+    fitting = {p: group for group, prefixes in GROUPS.items() for p in prefixes if f"{place}.".startswith(f"{p}.")}
+    if not fitting:
+        raise LookupError(f"diagsparse.{place} belongs to no group of GROUPS")
+    return fitting[max(fitting, key=len)]
+
+
+def names_of(group):
+    """Return the names of `ds` in a group."""
+    return [name for name in ds.__all__ if group_of(home(name)) == group]
+
+
+def is_format(name):
+    """Say whether a name of `ds` is the class of a format."""
+    return home(name).startswith("_formats.")
+
+
+def returned_by(names):
+    """Return the classes of our own, of no public module, that functions of `ds` return: plans, factors, forecasts."""
+    public = [importlib.import_module(f"diagsparse.{name}") for name in MODULES]
+    found = {}
+    for thing in (getattr(ds, name) for name in names):
+        told = getattr(thing, "__annotations__", {}).get("return")
+        cls = vars(sys.modules[thing.__module__]).get(told) if isinstance(told, str) else None
+        ours = inspect.isclass(cls) and cls.__module__.startswith("diagsparse.") and not issubclass(Format, cls)
+        if ours and not any(hasattr(module, cls.__name__) for module in public):
+            found[cls] = None
+    return list(found)
+
+
+def members(cls):
+    """Return the public members of a class of ours: name -> the base that defines it."""
+    owners = {name: next(base for base in cls.__mro__ if name in vars(base)) for name in dir(cls) if name[0] != "_"}
+    return {name: owner for name, owner in owners.items() if owner.__module__.startswith("diagsparse.")}

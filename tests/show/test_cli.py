@@ -265,6 +265,40 @@ def test_bench_writes_figures_and_its_table(tmp_path, no_mkl):
     assert table.count("| band, n = 50, 5 diagonals |") == 4 * threads  # and a table for each of two operations
 
 
+def test_bench_ends_with_a_summary(tmp_path, no_mkl):
+    out = call("bench", "small", "--quick").stdout
+    assert "\nSummary: " in out and out.index("Summary: ") > out.rindex("of bandwidth")
+    summary = json.loads((tmp_path / "diagsparse-bench-small.json").read_text())["summary"]
+    assert [one["operation"] for one in summary["operations"]] == ["y = A x, n = 50", "C = A B, n = 50"]
+    assert set(summary["operations"][0]["means"]) == {"SciPy dia", "SciPy csr"}
+    assert summary["failed"] == [] and not summary["interrupted"]
+
+
+def test_an_interrupted_bench_prints_and_saves_what_is_done(tmp_path, monkeypatch):
+    timed = small_work._timed
+
+    def interrupted(row, budget, report):
+        if row.what == "A + B":
+            raise KeyboardInterrupt
+        return timed(row, budget, report)
+
+    monkeypatch.setattr(small_work, "_timed", interrupted)
+    out = call("bench", "small-work", "--quick", status=130).stdout
+    report = json.loads((tmp_path / "diagsparse-bench-small-work.json").read_text())
+    assert report["interrupted"] and report["left"] > 100 and report["rows"][-1]["what"] == "A + A"
+    assert f"interrupted: {report['left']} steps left out" in out and "A + A" in out
+    assert report["summary"]["interrupted"]
+
+
+def test_an_interrupt_before_the_first_row_is_told(monkeypatch):
+    def interrupt(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(bench.exactness, "vector", interrupt)
+    result = call("bench", "small-vector", "--quick", status=130)
+    assert result.stderr == "diagsparse: interrupted\n" and result.stdout == ""
+
+
 def test_bench_of_small_work_checks_every_element_wise_operation(tmp_path):
     out = call("bench", "small-work", "--quick").stdout
     assert "A @ x" in out and "plan(out=C)" in out and "A / 3" in out and "ratio" in out and "WRONG" not in out

@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import measure
 from .._matrix.registry import FORMATS
 from .._places.backend import Place, place
-from ..measure import Progress, portion
-from . import bench_cases, bench_problem, gpu_peers
+from ..measure import Progress
+from . import bench_cases, bench_problem, gpu_peers, steps
 from .bench_cuda_cases import CASES, Case
 from .bench_problem import Problem
 from .comparison import finite
@@ -65,16 +64,17 @@ def run(
     Returns
     -------
     dict
-        ``device``, ``hardware``, ``versions``, ``date``, ``dtype``, ``quick``, ``ok``, ``copy_bandwidth`` and
-        ``rows``: a dict for each case and contender, with the error of those that failed.
+        ``device``, ``hardware``, ``versions``, ``date``, ``dtype``, ``quick``, ``ok``, ``copy_bandwidth``,
+        ``interrupted`` (by Ctrl-C, with the number of cases ``left``) and ``rows``: a dict for each case and contender,
+        with the error of those that failed.
     """
     chosen, where = cases(name), place(device)
-    rows: list[dict[str, Any]] = []
-    speed = copy_bandwidth(where, 1 << 24 if quick else 1 << 32)
-    for i, case in enumerate(chosen):
-        part = portion(progress or measure.silent, i / len(chosen), 1 / len(chosen))
-        rows += _run_case(case, np.dtype(dtype), 0.02 if quick else 1.0, where, samples, speed, part)
-        where.core.trim(where.index)
+    speed, scale = copy_bandwidth(where, 1 << 24 if quick else 1 << 32), 0.02 if quick else 1.0
+    made = steps.run(
+        [(case.name, partial(_run_case, case, np.dtype(dtype), scale, where, samples, speed)) for case in chosen],
+        progress,
+    )
+    ours = [row for row in made["rows"] if row["library"] == "diagsparse" and not is_cusparse(row["kernel"])]
     return {
         "device": "cuda",
         "hardware": gpu_peers.hardware(where),
@@ -83,8 +83,8 @@ def run(
         "dtype": np.dtype(dtype).name,
         "quick": quick,
         "copy_bandwidth": speed,
-        "ok": all(row["ok"] for row in rows if row["library"] == "diagsparse" and not is_cusparse(row["kernel"])),
-        "rows": rows,
+        "ok": all(row["ok"] for row in ours),
+        **made,
     }
 
 
@@ -139,6 +139,7 @@ def _run_case(
         row["fraction"] = floor / own / speed if own and floor else None
         row["vs_cusparse"] = theirs / own if own and theirs else None
         row["vs_counterpart"] = other / own if own and other else None
+    where.core.trim(where.index)
     return rows
 
 

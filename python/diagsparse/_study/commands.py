@@ -1,6 +1,7 @@
 """The commands: `diagsparse demo`, `compare`, `info`, `convert`, `bench`, `config`.
 
-Exit status: 0 when all checks held, 1 when one failed, 2 for bad usage and for input that cannot be used.
+Exit status: 0 when all checks held, 1 when one failed, 2 for bad usage and for input that cannot be used, 130 after
+Ctrl-C.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from .._version import __version__
 from ..compare import compare
 from ..io import read_floats, write
 from ..structure import analyze_structure
-from .command_line import Group, budget, common, max_bytes
+from .command_line import INTERRUPTED, Group, budget, common, max_bytes
 from .comparison import Comparison
 from .titles import TITLES
 
@@ -131,6 +132,8 @@ def bench(
 ) -> bool | None:
     """Time the kernels against SciPy and MKL, on one thread and on all, and save a JSON file and a picture.
 
+    Ctrl-C ends it: what is done is summed up and saved all the same.
+
     With --device cuda: against cuSPARSE and CuPy. NAME is a group of cases (spmv, stencil, spgemm, small; on a GPU
     spmv, spmm, narrow, packed, chain, spgemm, syrk, random, small) or how their names start; by default all run. The
     name tables-000 runs the experiments of the paper that HM and CDM come from instead, tables-002 those of the paper
@@ -141,7 +144,7 @@ def bench(
     --help after a name, what it measures and on which matrices.
     """
     from .. import plot
-    from . import bench_cuda, plot_cuda, small_work
+    from . import bench_cuda, bench_summary, plot_cuda, small_work
     from .bench import run
 
     if table is not None:
@@ -168,9 +171,13 @@ def bench(
         else:
             report = bench_cuda.run(name, dtype=dtype, device=terminal.device, progress=progress, **options)
             plot_bench = plot_cuda.plot_bench
-    terminal.show(_tables(report).text(report) + "\n")
+    tables = _tables(report)
+    report["summary"] = bench_summary.summarize(report, tables.pairs)
+    terminal.show(f"{tables.text(report)}\n\n{bench_summary.text(report['summary'])}\n")
     stem = "-".join(filter(None, ["diagsparse-bench", *["cuda"] * (terminal.device != "cpu"), name]))
     terminal.save(report, {f"{stem}.json": json_writer(report), f"{stem}.png": lambda path: plot_bench(report, path)})
+    if report["interrupted"]:
+        click.get_current_context().exit(INTERRUPTED)
     return bool(report["ok"])
 
 

@@ -25,7 +25,7 @@ from .._places.backend import CPU, Place
 from .._products.products import plan_matmul
 from .._show import columns
 from ..measure import Progress, using_threads
-from . import paper_runs
+from . import bench_summary, paper_runs
 from .paper_runs import Contender, seconds_on
 from .paper_tables import as_markdown, machine
 from .sampled import SampledMatmul
@@ -73,6 +73,7 @@ EXPERIMENTS = (
 ONE_CORE = {"sequential": "sequential, 1 core", "": "hm, 1 core"}  #: kernels of hm on the CPU: their columns
 SCIPY = "SciPy dia, 1 core"
 GPU = (("cdm", "tiled"), ("hm", "atomic"), ("hm", "atomic_split"), ("hm", "entry"), ("hm", ""), ("csr", "cusparse"))
+pairs = bench_summary.by_columns("C = A B", ("hm default", "hm"), {", 1 core": "C = A B, 1 core"})
 
 
 def run(*, device: str = "cuda", quick: bool = False, progress: Progress | None = None) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from .._places.backend import CPU, Place, get_num_threads
 from .._places.memory import human
 from .._show import columns
 from ..measure import Progress
-from . import bench_cuda, paper_runs, peers
+from . import bench_cuda, bench_summary, paper_runs, peers
 from .exactness import MatvecCheck, vector
 from .paper_runs import Contender, planned_matvec, there
 from .paper_tables import Tables, as_section, as_text, machine, with_share
@@ -36,6 +36,7 @@ FORMATS = ("csr", "ell", "hyb", "sell", "jds", "csb", "ellcsr")
 CUSPARSE, CUSPARSE_SELL, SCIPY, MKL = "cuSPARSE csr", "cuSPARSE sell", "SciPy csr", "MKL csr"
 PEERS = (CUSPARSE, CUSPARSE_SELL, SCIPY, MKL)
 TRANSPOSED = " transposed"  #: ends the name of a column of A.T @ x
+pairs = bench_summary.by_columns("A @ x", FORMATS, {TRANSPOSED: "A.T @ x"})
 MUCH = 8  #: times the bytes of csr: such formats are left out
 
 

@@ -174,6 +174,8 @@ def test_info_tells_structure_and_bytes(file):
     read = json.loads(call("info", file, "--json").stdout)
     assert set(read["bytes"]) == set(ds.formats()) and read["nnz"] == 672
     assert read["blocks_rcm"] == analyze_structure(ds.read(file)).blocks_rcm
+    assert {name for name, one in read["suits"].items() if one["suits"]} == {"hm", "dia", "cdm"}
+    assert "yes: as hm, within 10 %" in out and "no: adds to y once an entry" in out
     assert f"occupied {read['blocks']}, after reverse Cuthill-McKee {read['blocks_rcm']}" in out
 
 
@@ -181,7 +183,7 @@ def test_info_tells_the_bytes_of_the_layout_in_the_file(file):
     for A in (ds.read(file).asformat("ellcsr", symmetry="symmetric"), ds.hm_array(ds.read(file), period="auto")):
         ds.write("a.npz", A)
         assert json.loads(call("info", "a.npz", "--json").stdout)["bytes"][A.format] == A.nbytes
-    assert "yes: fewer bytes than its nonzeros have" in call("info", "a.npz").stdout
+    assert call("info", "a.npz").stdout.splitlines()[6].startswith("hm ")  # the format with a period
 
 
 def test_convert_keeps_the_matrix(file, tmp_path):

@@ -7,6 +7,7 @@ Ctrl-C.
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from .._matrix.registry import FORMATS
 from .._places.memory import human
 from .._places.types import VALUE_TYPES
 from .._products.forecasts import memory_report
+from .._products.suits import suits
 from .._show import columns
 from .._show.config import config
 from .._show.terminal import Terminal, json_writer
@@ -216,32 +218,21 @@ def _tables(report: dict[str, Any]) -> Any:
 @max_bytes
 @common
 def info(terminal: Terminal, file: Path, max_bytes: int | None) -> None:
-    """Report the structure of the matrix in FILE, and what it would take in every format."""
+    """Report the structure of the matrix in FILE, what it would take in every format, and which ones suit y = A x.
+
+    A format suits where a product moves the fewest bytes, counted by how the format is read, or up to 10 % more.
+    """
     A = read_floats(file, max_bytes=max_bytes)
-    structure = analyze_structure(A.to_scipy("csr"))
-    sizes = memory_report(A)
-    csr, nonzero = max(1, sizes["csr"] or 1), A.count_nonzero() * A.dtype.itemsize
-    rows = [["format", "bytes", "of csr", "suits"]]
-    for format, nbytes in sorted(sizes.items(), key=lambda item: item[1] or 1 << 62):
-        cells = ["-", "-"] if nbytes is None else [human(nbytes), columns.digits(nbytes / csr)]
-        rows.append([format, *cells, _suits(format, nbytes, csr, nonzero) if nonzero else "nothing is stored"])
+    structure, told = analyze_structure(A.to_scipy("csr")), suits(A)
+    csr = max(1, next(one.nbytes for one in told if one.format == "csr") or 1)
+    rows = [["format", "bytes", "of csr", "suits y = A x on a CPU"]]
+    for one in told:
+        cells = ["-", "-"] if one.nbytes is None else [human(one.nbytes), columns.digits(one.nbytes / csr)]
+        rows.append([one.format, *cells, one.why])
     name = file.name.split(".")[0]
     terminal.show("\n".join([structure.describe(name), *columns.columns(rows, "<>><")]), asked=True)
-    terminal.emit({"name": name, **structure.to_dict(), "bytes": sizes})
-
-
-def _suits(format: str, nbytes: int | None, csr: int, nonzero: int) -> str:
-    """Say whether a format suits: whether it stores less than csr; what a diagonal format reads, it reads in order."""
-    if nbytes is None:
-        return "no: holds square matrices only"
-    times = f"{columns.digits(nbytes / csr)}x the bytes of csr"
-    if FORMATS[format]._family != "diagonals":
-        return "yes" if nbytes <= csr else f"no: {times}"
-    if nbytes <= csr:
-        if nonzero > nbytes:
-            return "yes: fewer bytes than its nonzeros have"
-        return f"yes: {nonzero / max(1, nbytes):.0%} of its bytes are nonzeros".replace("%", " %")
-    return f"perhaps: {times}, but read in order" if nbytes < 1.5 * csr else f"no: {times}"
+    fields = {one.format: asdict(one) for one in told}
+    terminal.emit({"name": name, **structure.to_dict(), "bytes": memory_report(A), "suits": fields})
 
 
 @main.command()

@@ -15,7 +15,7 @@ from ..structure import Structure
 from .titles import TITLES
 
 _BAR = 12  # characters of the longest bar
-_TIE = 1.05  # times closer than this are equal; fewer bytes win
+_TIE = 1.1  # times closer than this are equal; fewer bytes win
 
 
 @dataclass(frozen=True)
@@ -74,12 +74,14 @@ class Comparison:
         """Return the rows of one operation, the fastest first."""
         return sorted((row for row in self.rows if row.op == op), key=lambda row: row.seconds)
 
-    def best(self, op: str) -> Row | None:
-        """Return the fastest row of this library; of those within 5 percent the one with the fewest bytes."""
+    def fastest(self, op: str) -> list[Row]:
+        """Return the rows of this library within 10 percent of its fastest, the one with the fewest bytes first."""
         ours = [row for row in self.of(op) if row.format != "scipy" and row.ok]
-        return min(
-            (row for row in ours if row.seconds <= ours[0].seconds * _TIE), key=lambda row: row.nbytes, default=None
-        )
+        return sorted((row for row in ours if row.seconds <= ours[0].seconds * _TIE), key=lambda row: row.nbytes)
+
+    def best(self, op: str) -> Row | None:
+        """Return the fastest row of this library; of those within 10 percent the one with the fewest bytes."""
+        return next(iter(self.fastest(op)), None)
 
     @property
     def advice(self) -> dict[str, Any] | None:
@@ -98,6 +100,7 @@ class Comparison:
         return {
             "format": best.format,
             "kernel": best.kernel,
+            "ties": list(dict.fromkeys(r.format for r in self.fastest("matvec") if r.format != best.format)),
             "ratio": best.ratio,
             "bytes_per_nonzero": best.nbytes / self.nnz,
             "csr_bytes_per_nonzero": csr.nbytes / self.nnz,
@@ -159,7 +162,10 @@ class Comparison:
         failed = [f"{row.format} {row.kernel} ({TITLES[row.op]})" for row in self.rows if not row.ok]
         if failed:
             notes.append(f"CHECK FAILED: {', '.join(failed)}: the error exceeds its bound")
-        return [*notes, self._advice()] if self.advice else notes
+        if (advice := self.advice) is None:
+            return notes
+        ties = [f"As fast as {advice['format']}, within 10 %: {', '.join(advice['ties'])}"] if advice["ties"] else []
+        return [*notes, self._advice(), *ties]
 
     def _advice(self) -> str:
         a = self.advice or {}

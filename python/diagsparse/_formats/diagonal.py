@@ -293,6 +293,9 @@ class DiagonalArray(DiagonalProducts, MadeOfDiagonals):
     def _drawn(self, width: float, height: float) -> tuple[str, str]:
         return drawing.diagonal_lines(self, width, height)
 
+    def _drawn_diagonals(self) -> list[cells.Drawn]:
+        return cells.drawn_diagonals(self)
+
     def _drawn_cells(self) -> list[Any]:
         return cells.of_diagonals(self)
 

@@ -16,7 +16,7 @@ from .._matrix.summary import Summary
 from .._places import memory
 from .._places.arguments import SYMMETRIES, symmetry_number
 from .._places.backend import CPU, Place
-from .._show import display
+from .._show import cells, display
 from .format import Format
 from .mirrored import Mirrored
 from .own_products import OwnProducts
@@ -113,6 +113,11 @@ class mdia_array(Mirrored, OwnProducts, Format):
         (m, n), k = self._shape, self._both_halves()
         places = int((np.minimum(m, n - k) - np.maximum(0, -k)).sum())
         return self.nnz / places if places else 0.0
+
+    def _drawn_diagonals(self) -> list[cells.Drawn]:
+        stored = set(self.offsets.tolist())
+        both = sorted(self._both_halves().tolist())
+        return [cells.Drawn(k, cells.color_of(d), k not in stored) for d, k in enumerate(both)]
 
     def _told(self) -> str:
         return f"{display.diagonals(self.offsets)}, " + (f"{self.symmetry}, " if self.symmetry else "")

@@ -326,6 +326,10 @@ class Family(Forecasts):
         """Return a drawing of a large matrix as SVG, and what to say of it."""
         return drawing.density(self._to_csr(), width, height)
 
+    def _drawn_diagonals(self: SparseArray) -> list[cells.Drawn]:
+        """Return the diagonals that a drawing names, ascending, with their colours."""
+        return []
+
     def _drawn_cells(self: SparseArray) -> list[Any]:
         """Return what to draw of a small matrix: a cell for each value."""
         return cells.of_entries(self)

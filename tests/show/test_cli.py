@@ -152,6 +152,7 @@ def test_a_broken_file_is_one_line_on_standard_error(tmp_path):
             ["bench", "small-work", "--dtype", "float32"],
             "bench: --dtype float32, but small-work are experiments in float64",
         ),
+        (["bench", "beside-blas", "--budget", "2"], "bench: --budget 2, but beside-blas takes as long as its samples"),
         (["bench", "tables-000", "--budget", "2"], "bench: --budget 2, but tables-000 takes as long as its samples"),
         (["nope"], "No such command 'nope'"),
     ],
@@ -238,6 +239,7 @@ def test_help_names_every_command():
     ("wide", ["51 to 801 diagonals", "two minutes"]),
     ("row-formats", ["Seven matrices of 32768 to 4 million rows"]),
     ("small-work", ["one thread", "two minutes"]),
+    ("beside-blas", ["np.dot", "threadpoolctl", "1.1 times"]),
 ])  # fmt: skip
 def test_help_of_an_experiment_tells_what_it_measures(name, words):
     for arguments in (["bench", name, "--help"], ["bench", "--quick", name, "-h"]):

@@ -102,6 +102,9 @@ def demo(terminal: Terminal, budget: float) -> bool:
     return bool(values["ok"])
 
 
+ON_CPU = ("small-work", "beside-blas")  #: experiments that no other device runs
+
+
 class _Bench(click.Command):
     """A command whose help is that of an experiment where one is named."""
 
@@ -142,11 +145,11 @@ def bench(
     that qband comes from (in float32 too), tables-003 those of the one that ellcsr comes from, tables-004 those of the
     thesis that bmsparse comes from (in float32 too), row-formats all formats that store rows, hamiltonians
     operators of quantum physics, wide bands of up to 801 diagonals and dense matrices beside a dense product,
-    small-work (on the CPU) small calls, plans and every element-wise operation beside SciPy's. With
-    --help after a name, what it measures and on which matrices.
+    small-work (on the CPU) small calls, plans and every element-wise operation beside SciPy's, beside-blas (on the CPU)
+    threads beside those of a BLAS. With --help after a name, what it measures and on which matrices.
     """
     from .. import plot
-    from . import bench_cuda, bench_summary, plot_cuda, small_work
+    from . import bench_cuda, bench_summary, plot_cuda
     from .bench import run
 
     if table is not None:
@@ -156,7 +159,7 @@ def bench(
     experiment = experiments().get(name or "")
     if experiment and dtype != "float64":
         raise ValueError(f"bench: --dtype {dtype}, but {name} are experiments in float64")
-    if experiment is small_work and terminal.device != "cpu":
+    if name in ON_CPU and terminal.device != "cpu":
         raise ValueError(f"bench: --device {terminal.device}, but {name} is timed beside SciPy, on the cpu")
     if budget is not None and (experiment or terminal.device != "cpu"):
         what = name if experiment else f"--device {terminal.device}"
@@ -164,7 +167,7 @@ def bench(
     options: dict[str, Any] = {"quick": quick}
     with terminal.progress() as progress:
         if experiment:
-            where = {} if experiment is small_work else {"device": terminal.device}
+            where = {} if name in ON_CPU else {"device": terminal.device}
             report = experiment.run(**where, progress=progress, **options)
             plot_bench = experiment.plot_bench
         elif terminal.device == "cpu":
@@ -185,9 +188,9 @@ def bench(
 
 def experiments() -> dict[str, Any]:
     """Return the modules of the experiments, by the names under which they run."""
-    from . import hamiltonians, paper_000, paper_002, paper_003, paper_004, row_formats, small_work, wide
+    from . import beside_blas, hamiltonians, paper_000, paper_002, paper_003, paper_004, row_formats, small_work, wide
 
-    modules = (paper_000, paper_002, paper_003, paper_004, row_formats, hamiltonians, wide, small_work)
+    modules = (paper_000, paper_002, paper_003, paper_004, row_formats, hamiltonians, wide, small_work, beside_blas)
     return {module.NAME: module for module in modules}
 
 

@@ -70,10 +70,12 @@ def run(
     """
     chosen, where = cases(name), place(device)
     speed, scale = copy_bandwidth(where, 1 << 24 if quick else 1 << 32), 0.02 if quick else 1.0
-    made = steps.run(
-        [(case.name, partial(_run_case, case, np.dtype(dtype), scale, where, samples, speed)) for case in chosen],
-        progress,
-    )
+
+    def rows_of(case: Case, report: Progress) -> Iterator[dict[str, Any]]:
+        yield from _run_case(case, np.dtype(dtype), scale, where, samples, speed, report)
+        where.core.trim(where.index)
+
+    made = steps.run([(case.name, partial(rows_of, case)) for case in chosen], progress)
     ours = [row for row in made["rows"] if row["library"] == "diagsparse" and not is_cusparse(row["kernel"])]
     return {
         "device": "cuda",
@@ -139,7 +141,6 @@ def _run_case(
         row["fraction"] = floor / own / speed if own and floor else None
         row["vs_cusparse"] = theirs / own if own and theirs else None
         row["vs_counterpart"] = other / own if own and other else None
-    where.core.trim(where.index)
     return rows
 
 

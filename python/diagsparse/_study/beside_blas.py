@@ -207,13 +207,15 @@ def plot_bench(report: dict[str, Any], path: Any) -> Any:
     ticks: dict[float, str] = {}
     white = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}  # over the line of the limit
     for row in rows:
-        axes.text(0, place, row["name"], fontsize=8.5, fontweight="bold", va="center")
+        axes.text(0, place, row["name"], fontsize=8.5, fontweight="bold", va="center", bbox=white)
         for name, seconds in row["times"].items():
             place -= 1
             beside = seconds / row["times"][row["best"]]
             axes.barh(place, beside, 0.7, color=BLUE if name == DEFAULT else GREY)
             told = f"{columns.seconds(seconds)}, {columns.digits(beside)}x"
-            axes.text(beside + 0.02, place, told, fontsize=8, va="center", bbox=white)
+            axes.annotate(
+                told, (beside, place), xytext=(4, 0), textcoords="offset points", fontsize=8, va="center", bbox=white
+            )
             ticks[place] = name
         place -= 1.4
     axes.axvline(LIMIT, color=ORANGE, lw=1)

@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._show import columns
-from ._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure, save
+from ._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, logarithmic, new_figure, save
 from ._study.plot_structure import draw_entries, draw_nothing, draw_occupancy
 from ._study.titles import TITLES, label
 
-__all__ = [
-    "BLUE", "GREEN", "GREY", "ORANGE", "PURPLE", "SKY", "YELLOW", "new_figure", "plot_bench", "plot_comparisons",
-    "save", "set_up_cases",
-]  # fmt: skip
+__all__ = ["plot_bench", "plot_comparisons", "set_up_cases"]
 
 if TYPE_CHECKING:
     from ._study.comparison import Comparison
@@ -158,12 +155,11 @@ def _draw_cases(axes: Any, rows: list[dict[str, Any]], threads: int) -> None:
 
 def set_up_cases(axes: Any, names: Sequence[str], label: str) -> None:
     """Give axes a line for each case, from 0 downwards, over a logarithmic scale with this label."""
-    axes.set_xscale("log")
+    logarithmic(axes, "x")
     axes.set_yticks([-i for i in range(len(names))], names, fontsize=8)
     axes.set_ylim(-len(names) + 0.4, 0.6)
     axes.grid(axis="y", color="#eeeeee")
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_xlabel(label, fontsize=8)
-    axes.xaxis.set_major_formatter("{x:g}")
     axes.tick_params(labelsize=8)

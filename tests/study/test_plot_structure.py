@@ -10,7 +10,7 @@ from diagsparse.structure import analyze_structure, entries_in_cells
 pytest.importorskip("matplotlib")
 
 from diagsparse._study import plot_structure
-from diagsparse.plot import new_figure
+from diagsparse._study.figures import new_figure
 
 POINTS = 280.0
 OFFSETS = {

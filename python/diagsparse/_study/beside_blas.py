@@ -30,6 +30,7 @@ from .._show import columns
 from ..measure import Progress
 from . import peers, steps
 from .bench_summary import Pair
+from .figures import BLUE, GREY, ORANGE, new_figure, save
 from .paper_tables import as_markdown
 
 NAME = "beside-blas"
@@ -199,8 +200,6 @@ def _machine(report: dict[str, Any]) -> str:
 # ---- picture ------------------------------------------------------------------------------------------------------
 def plot_bench(report: dict[str, Any], path: Any) -> Any:
     """Save a picture: for each loop the time of every setting beside the best one's, each with its name."""
-    from ..plot import BLUE, GREY, ORANGE, new_figure, save
-
     rows = report["rows"]
     figure = new_figure(8.0, 1.0 + 0.25 * sum(len(row["times"]) + 1 for row in rows))
     axes, place = figure.subplots(), 0.0

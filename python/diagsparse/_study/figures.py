@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import log10
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from typing import Any
 BLUE, ORANGE, GREEN, PURPLE, YELLOW, SKY, GREY = (
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#9a9a9a",
 )  # fmt: skip
+_ROOMY = 2.2  # decades on a logarithmic axis up to which 2 and 5 are labelled, too
 
 
 def new_figure(width: float, height: float) -> Any:
@@ -25,3 +27,17 @@ def save(figure: Any, path: str | Path) -> Path:
     path = Path(path)
     figure.savefig(path, dpi=150)
     return path
+
+
+def logarithmic(axes: Any, which: str) -> None:
+    """Give an axis, "x" or "y", a logarithmic scale with plain numbers: 0.1, 1, 10, and 2 and 5 where there is room."""
+    axes.set(**{f"{which}scale": "log"})
+    axis = getattr(axes, f"{which}axis")
+
+    def between(value: float, at: int | None) -> str:
+        low, high = axis.get_view_interval()
+        roomy = log10(high / low) < _ROOMY
+        return f"{value:g}" if roomy and f"{value:.0e}"[0] in "25" else ""
+
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(between)

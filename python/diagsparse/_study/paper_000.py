@@ -26,6 +26,7 @@ from .._products.products import plan_matmul
 from .._show import columns
 from ..measure import Progress, using_threads
 from . import bench_summary, paper_runs
+from .figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, logarithmic, new_figure, save
 from .paper_runs import Contender, seconds_on
 from .paper_tables import as_markdown, machine
 from .sampled import SampledMatmul
@@ -168,8 +169,6 @@ def markdown(report: dict[str, Any]) -> str:
 # ---- picture ------------------------------------------------------------------------------------------------------
 def plot_bench(report: dict[str, Any], path: Any) -> Any:
     """Save figures 6 and 7 and the tables as a picture: times over n, over the band, over the diagonals."""
-    from ..plot import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure, save
-
     colors = dict(zip(_columns(report), (GREY, PURPLE, YELLOW, GREEN, ORANGE, "#cc9966", SKY, BLUE, "black")))
     figure = new_figure(9.6, 3.6)
     panels = (
@@ -188,7 +187,7 @@ def plot_bench(report: dict[str, Any], path: Any) -> Any:
                 axes.plot(places, paper, mark, color="black", label=f"the paper's {'CPU' if mark == 'x' else 'GPU'}")
         axes.set_title(title, fontsize=9)
         axes.set_xlabel(label, fontsize=8)
-        axes.set_yscale("log")
+        logarithmic(axes, "y")
         axes.tick_params(labelsize=7)
         axes.spines[["top", "right"]].set_visible(False)
     figure.axes[0].set_ylabel("time (ms)", fontsize=8)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._show import columns
+from .figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure, save
 from .paper_tables import Tables, as_section, as_text, machine, seconds
 
 PLANNED, SEGMENTS, VECTOR = "qband planned", "qband segments", ", A x"
@@ -178,8 +179,6 @@ def markdown(report: dict[str, Any]) -> str:
 # ---- picture ------------------------------------------------------------------------------------------------------
 def plot_bench(report: dict[str, Any], path: Any) -> Any:
     """Save figures 2 and 3 (c) as a picture: speedup over the share in the bands, and what stages take."""
-    from ..plot import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure, save
-
     figure = new_figure(9.6, 3.6)
     left, right = figure.subplots(1, 2)
     for layout, color in zip(("random", "row_block", "column_block"), (BLUE, ORANGE, GREEN), strict=True):

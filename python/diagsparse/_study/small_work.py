@@ -27,6 +27,7 @@ from .._show import columns
 from ..measure import Progress
 from . import peers, steps
 from .bench_summary import Pair
+from .figures import BLUE, GREY, logarithmic, new_figure, save
 
 NAME = "small-work"
 SIZES = (50, 1000, 100_000)
@@ -213,8 +214,6 @@ def _machine(report: dict[str, Any]) -> str:
 
 def plot_bench(report: dict[str, Any], path: Any) -> Any:
     """Save the ratios to SciPy's time as a picture: a point for each operation and format, by size."""
-    from ..plot import BLUE, GREY, new_figure, save
-
     figure = new_figure(6.4, 7.0)
     axes = figure.subplots(1, 1)
     rows = [row for row in report["rows"] if row["group"] == "elements"]
@@ -224,7 +223,7 @@ def plot_bench(report: dict[str, Any], path: Any) -> Any:
         axes.plot([row["ratio"] for row in some], [names.index(row["what"]) for row in some], mark, color=BLUE,
                   label=f"n = {n}")  # fmt: skip
     axes.axvline(1.0, color=GREY, lw=1)
-    axes.set_xscale("log")
+    logarithmic(axes, "x")
     axes.set_yticks(range(len(names)), names, fontsize=7)
     axes.set_xlabel("time over SciPy's, every format", fontsize=8)
     axes.tick_params(labelsize=7)

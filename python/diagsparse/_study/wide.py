@@ -25,6 +25,7 @@ from .._products.products import plan_matmul
 from .._show import columns
 from ..measure import Progress
 from . import bench_summary, gpu_peers, paper_runs, peers
+from .figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, new_figure, save
 from .paper_runs import Contender, Prepared, planned, planned_square, square
 from .paper_tables import Tables, as_section, as_text, machine, seconds
 from .sampled import SampledSquare
@@ -188,8 +189,6 @@ def markdown(report: dict[str, Any]) -> str:
 
 def plot_bench(report: dict[str, Any], path: Any) -> Any:
     """Save a picture: the rates of the bands over their diagonals, beside that of a dense product."""
-    from ..plot import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, new_figure, save
-
     figure = new_figure(8.6, 3.4)
     styles = dict(zip((*FORMATS, *PEERS), (BLUE, SKY, ORANGE, GREY, "black", PURPLE, GREEN), strict=True))
     handles: dict[str, Any] = {}

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._matrix.summary import diagonal_length
 from .cells import (
     GREY,
     SMALL,
@@ -77,7 +76,7 @@ def diagonals_of(shape: tuple[int, int], places: Any) -> tuple[str, str]:
     """Return a matrix of which the offsets alone are known, and what to say of it."""
     (m, n), scale = shape, _SIDE / max(shape)
     width, height = max(_SLIM, n * scale), max(_SLIM, m * scale)
-    runs = [(k, max(0, -k), diagonal_length(shape, k)) for k in places.tolist()]
+    runs = [(k, max(0, -k), min(m, n - k) - max(0, -k)) for k in places.tolist()]
     body, says = _lines(shape, [(*run, color_of(d), False) for d, run in enumerate(runs)], width, height)
     says = "; ".join(filter(None, ["the result", says, _slimmed(width, height)]))
     return labelled(shape, [k for k, _, _ in runs], body, width, height), says

@@ -71,15 +71,15 @@ def page(line: str, drawings: Iterable[tuple[str, str]], *more: str) -> str:
     )
 
 
-class Drawn(str):
+class Html(str):
     """A cell of a table that is HTML already."""
 
 
-def bar(share: float, grey: bool = False) -> Drawn:
+def bar(share: float, grey: bool = False) -> Html:
     """Return a bar of up to a hundred pixels."""
     color = GREY if grey else color_of(0)
     rect = f"<rect width='{max(1.0, 100 * share):.0f}' height='10' fill='{color}'/>"
-    return Drawn(svg(100, 10, rect, f"{share:.2f}"))
+    return Html(svg(100, 10, rect, f"{share:.2f}"))
 
 
 def lines(told: Sequence[str]) -> str:
@@ -90,7 +90,7 @@ def lines(told: Sequence[str]) -> str:
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table: text in the first column, numbers in the others."""
     body = "".join(
-        f"<tr>{''.join(f'<td>{cell if isinstance(cell, Drawn) else escape(cell)}</td>' for cell in row)}</tr>"
+        f"<tr>{''.join(f'<td>{cell if isinstance(cell, Html) else escape(cell)}</td>' for cell in row)}</tr>"
         for row in rows
     )
     titles = "".join(f"<th>{escape(title)}</th>" for title in head)

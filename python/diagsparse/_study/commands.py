@@ -17,7 +17,6 @@ from .. import gallery
 from .._matrix.registry import FORMATS
 from .._places.memory import human
 from .._places.types import VALUE_TYPES
-from .._products.forecasts import memory_report
 from .._products.suits import suits
 from .._show import columns
 from .._show.config import config
@@ -235,7 +234,8 @@ def info(terminal: Terminal, file: Path, max_bytes: int | None) -> None:
     name = file.name.split(".")[0]
     terminal.show("\n".join([structure.describe(name), *columns.columns(rows, "<>><")]), asked=True)
     fields = {one.format: asdict(one) for one in told}
-    terminal.emit({"name": name, **structure.to_dict(), "bytes": memory_report(A), "suits": fields})
+    sizes = {format: fields[format]["nbytes"] for format in FORMATS}
+    terminal.emit({"name": name, **structure.to_dict(), "bytes": sizes, "suits": fields})
 
 
 @main.command()

@@ -204,7 +204,8 @@ def plot_bench(report: dict[str, Any], path: Any) -> Any:
         below = below + shares
     right.set_xticks(range(len(rows)), [row["what"] for row in rows], rotation=45, ha="right", fontsize=7)
     right.set_ylabel("share of the time of a product (%)", fontsize=8)
-    right.legend(fontsize=6, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    if right.get_legend_handles_labels()[0]:
+        right.legend(fontsize=6, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     for axes in (left, right):
         axes.tick_params(which="both", labelsize=7)
         axes.spines[["top", "right"]].set_visible(False)

@@ -9,40 +9,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._show import columns
+from ._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, logarithmic, new_figure, save
+from ._study.plot_structure import draw_entries, draw_nothing, draw_occupancy
 from ._study.titles import TITLES, label
+
+__all__ = ["plot_bench", "plot_comparisons", "set_up_cases"]
 
 if TYPE_CHECKING:
     from ._study.comparison import Comparison
-    from .structure import Structure
 
-# Okabe and Ito: told apart by colour-blind readers; in print the markers help.
-BLUE, ORANGE, GREEN, PURPLE, YELLOW, SKY, GREY = (
-    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#9a9a9a",
-)  # fmt: skip
+_WIDTH, _WIDTHS = 15.0, (1.0, 1.0, 0.5, 0.95)  # of a picture in inches, and how its panels share it
 _UNITS = ((1e-6, "us"), (1e-3, "ms"), (1.0, "s"))
-_MARKS = 5000  # diagonals drawn at most
-_NEAR = 40  # offsets up to which the axis of diagonals is linear
-
-
-def new_figure(width: float, height: float) -> Any:
-    """Return an empty figure of this size in inches."""
-    try:
-        from matplotlib.figure import Figure  # no pyplot: no display is asked for, no state is left
-    except ImportError as error:
-        raise ImportError('pictures need matplotlib: pip install "diagsparse[cli]"') from error
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def save(figure: Any, path: str | Path) -> Path:
-    """Write a figure and return where."""
-    path = Path(path)
-    figure.savefig(path, dpi=150)
-    return path
 
 
 # ---- comparisons --------------------------------------------------------------------------------------------------
 def plot_comparisons(comparisons: Sequence[Comparison], path: str | Path) -> Path:
-    """Save one row of panels for each comparison: times of both operations, and the diagonals.
+    """Save one row of panels for each comparison: times of both operations, the entries, and the diagonals.
 
     Parameters
     ----------
@@ -61,7 +43,7 @@ def plot_comparisons(comparisons: Sequence[Comparison], path: str | Path) -> Pat
         Without matplotlib.
     """
     bars = [max([3, *(len(c.of(op)) for op in TITLES)]) for c in comparisons]
-    figure = new_figure(13, sum(1.6 + 0.27 * n for n in bars))
+    figure = new_figure(_WIDTH, sum(1.6 + 0.27 * n for n in bars))
     rows = figure.subfigures(len(comparisons), 1, height_ratios=[1.6 + 0.27 * n for n in bars], squeeze=False)
     for c, row in zip(comparisons, rows[:, 0]):
         row.suptitle(
@@ -69,10 +51,11 @@ def plot_comparisons(comparisons: Sequence[Comparison], path: str | Path) -> Pat
             f"  ({c.device}, {c.threads} thread{'s' * (c.threads > 1)}, reads {c.bandwidth / 1e9:.3g} GB/s)",
             fontsize=10, fontweight="bold", x=0.01, ha="left",
         )  # fmt: skip
-        *times, diagonals = row.subplots(1, 3, width_ratios=[1, 1, 0.9])
+        *times, entries, diagonals = row.subplots(1, 4, width_ratios=_WIDTHS)
         for axes, op in zip(times, TITLES):
             _draw_times(axes, c, op)
-        _draw_occupancy(diagonals, c.structure)
+        draw_entries(entries, c.structure, c.cells)
+        draw_occupancy(diagonals, c.structure, 0.8 * _WIDTH * _WIDTHS[-1] / sum(_WIDTHS))
     return save(figure, path)
 
 
@@ -83,8 +66,7 @@ def _draw_times(axes: Any, c: Comparison, op: str) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     if not rows:
         reasons = [s.reason for s in c.skipped if s.op == op] or ["not run"]
-        axes.text(0.02, 0.9, _wrap(reasons[0], 40), va="top", fontsize=8, transform=axes.transAxes, color="#444444")
-        axes.set(xticks=[], yticks=[])
+        draw_nothing(axes, reasons[0])
         return
     scale, unit = _unit(rows[-1].seconds)
     places = np.arange(len(rows))[::-1]
@@ -112,45 +94,12 @@ def _unit(seconds: float) -> tuple[float, str]:
     return next(((scale, unit) for scale, unit in _UNITS if seconds < 1000 * scale), _UNITS[-1])
 
 
-def _wrap(text: str, width: int) -> str:
-    import textwrap
-
-    return textwrap.fill(text, width)
-
-
-def _draw_occupancy(axes: Any, s: Structure) -> None:
-    """Draw a mark per diagonal: where it lies, how full it is, how many nonzeros it holds."""
-    axes.set_title(f"{len(s.offsets)} occupied diagonal{'s' * (len(s.offsets) != 1)}", fontsize=10, loc="left")
-    axes.spines[["top", "right"]].set_visible(False)
-    chosen = np.argsort(-s.counts, kind="stable")[:_MARKS]
-    size = 8 + 60 * s.counts[chosen] / max(1, s.counts.max(initial=1))
-    axes.scatter(
-        s.offsets[chosen], 100 * s.filled[chosen], size, color=BLUE, alpha=0.7 if len(chosen) < 200 else 0.3,
-        edgecolor="none", clip_on=False, zorder=3,
-    )  # fmt: skip
-    reach = max(1, int(abs(s.offsets).max(initial=1)))
-    if reach > _NEAR:  # near diagonals apart, far ones in reach
-        axes.set_xscale("symlog", linthresh=2, linscale=0.5)
-        powers = [10**p for p in range(1, len(str(reach)))]
-        ticks = powers[:: -(-len(powers) // 3)]
-        ticks = [-tick for tick in ticks] + [0] + ticks
-        axes.set_xticks(
-            ticks, [f"{tick:.0e}".replace("e+0", "e") if abs(tick) > 99999 else str(tick) for tick in ticks]
-        )
-        axes.minorticks_off()
-    axes.set(xlim=(-1.3 * reach, 1.3 * reach), ylim=(0, 105))
-    axes.axvline(0, color="#cccccc", lw=0.8, zorder=0)
-    axes.set_xlabel("offset (column - row)" + ", logarithmic" * (reach > _NEAR), fontsize=8)
-    axes.set_ylabel("filled (%), area: nonzeros", fontsize=8)
-    axes.tick_params(labelsize=8)
-
-
 # ---- benchmark ----------------------------------------------------------------------------------------------------
 _MARKS_OF = {  # label: colour, marker
     "hm": (BLUE, "o"), "dia": (SKY, "s"), "cdm": (GREEN, "^"), "csr": (PURPLE, "D"), "csc": (PURPLE, "v"),
     "coo": (PURPLE, "."), "ell": (GREEN, "P"), "hyb": (GREEN, "X"), "sell": (GREEN, "p"),
     "jds": (GREEN, "*"), "ellcsr": (GREEN, "D"), "coosr": (PURPLE, "1"), "coosc": (PURPLE, "2"), "csb": (PURPLE, "P"),
-    "qband": (SKY, "D"),
+    "qband": (SKY, "D"), "mdia": (ORANGE, "^"), "bmsparse": (ORANGE, "s"),
     "hm planned": (ORANGE, "*"),
     "hm sequential": (BLUE, "x"), "SciPy dia": (GREY, "s"), "SciPy csr": (GREY, "D"), "MKL csr": (YELLOW, "D"),
 }  # fmt: skip
@@ -206,12 +155,11 @@ def _draw_cases(axes: Any, rows: list[dict[str, Any]], threads: int) -> None:
 
 def set_up_cases(axes: Any, names: Sequence[str], label: str) -> None:
     """Give axes a line for each case, from 0 downwards, over a logarithmic scale with this label."""
-    axes.set_xscale("log")
+    logarithmic(axes, "x")
     axes.set_yticks([-i for i in range(len(names))], names, fontsize=8)
     axes.set_ylim(-len(names) + 0.4, 0.6)
     axes.grid(axis="y", color="#eeeeee")
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_xlabel(label, fontsize=8)
-    axes.xaxis.set_major_formatter("{x:g}")
     axes.tick_params(labelsize=8)

@@ -147,6 +147,15 @@ def analyze_structure(A: Any, *, rcm: bool = True) -> Structure:
     )
 
 
+def entries_in_cells(csr: Any, most: int = 64) -> NDArray[np.int64]:
+    """Return how many entries of SciPy's csr lie in each cell of a grid in the shape's proportion, `most` a side."""
+    side = max(*csr.shape, 1)
+    rows, columns = (min(n, max(1, round(n * min(most, side) / side))) for n in csr.shape)
+    i = np.repeat(np.arange(csr.shape[0], dtype=np.int64) * rows // max(1, csr.shape[0]), np.diff(csr.indptr))
+    at = i * columns + csr.indices.astype(np.int64) * columns // max(1, csr.shape[1])
+    return np.bincount(at, minlength=rows * columns).reshape(rows, columns)
+
+
 def _same_values(csr: Any, rows: NDArray[Any], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return of each occupied diagonal whether all of its entries hold one value."""
     diagonal = np.searchsorted(offsets, csr.indices.astype(np.int64) - rows)

@@ -1,6 +1,7 @@
 """`compare`: the table, what it leaves out and why, JSON, pictures."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -55,6 +56,15 @@ def test_the_table_says_it_all(stencil):
     for part in ("y = A x   stencil", "C = A A   stencil", "vs SciPy csr", "of bandwidth", "error / bound", "Advice: "):
         assert part in text
     assert all(len(line) < 125 for line in text.splitlines() if not line.startswith("Note"))
+
+
+def test_ties_are_told_and_the_fewest_bytes_win(stencil):
+    rows = [replace(row, seconds=s) for row, s in zip(stencil.of("matvec")[:3], (1.0, 1.08, 2.0))]
+    rows = [replace(row, format=f, nbytes=n) for row, f, n in zip(rows, ("dia", "hm", "csr"), (9, 8, 1))]
+    scipy = next(row for row in stencil.of("matvec") if (row.format, row.kernel) == ("scipy", "csr"))
+    result = replace(stencil, rows=[*rows, replace(scipy, seconds=4.0)])
+    assert (result.advice["format"], result.advice["ties"]) == ("hm", ["dia"])
+    assert "Advice: hm. " in str(result) and "As fast as hm, within 10 %: dia" in str(result)
 
 
 def test_json_and_text_carry_the_same_rows(stencil, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .._matrix import reading
 from .sorted_coo import SortedCoo
 
 
@@ -35,4 +36,5 @@ class coosc_array(SortedCoo):
     """
 
     format = "coosc"
+    _reading = reading.SCATTERED
     _pointed = 1

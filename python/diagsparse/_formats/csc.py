@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .._matrix import reading
 from .._matrix.summary import Summary
 from .indexed import IndexedArray
 
@@ -33,6 +34,7 @@ class csc_array(IndexedArray):
     """
 
     format = _nearest = "csc"
+    _reading = reading.SCATTERED
     _scipy = sp.csc_array
     _by_column = True
     _structure = ("indices", "indptr")

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from .._matrix import devices, elementwise
+from .._matrix import devices, elementwise, reading
 from .._matrix.base import SparseArray
 from .._matrix.convert import convert, unpacked
 from .._matrix.forecasts import table_of_diagonals
@@ -29,6 +29,7 @@ class DiagonalArray(DiagonalProducts, MadeOfDiagonals):
 
     _shares_rows: ClassVar[bool] = False  # whether two diagonals share one, so that one of them may be all zeros
     _nearest = "dia"
+    _reading = reading.IN_ORDER
     _family, _packs, _narrow, _batched, _own_products, _triangles = "diagonals", True, True, True, True, True
 
     @classmethod
@@ -291,6 +292,9 @@ class DiagonalArray(DiagonalProducts, MadeOfDiagonals):
 
     def _drawn(self, width: float, height: float) -> tuple[str, str]:
         return drawing.diagonal_lines(self, width, height)
+
+    def _drawn_diagonals(self) -> list[cells.Drawn]:
+        return cells.drawn_diagonals(self)
 
     def _drawn_cells(self) -> list[Any]:
         return cells.of_diagonals(self)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._matrix import reading
 from .._matrix.base import SparseArray
 from .._matrix.convert import convert, unpacked
 from .._matrix.forecasts import table_of_diagonals
@@ -15,7 +16,7 @@ from .._matrix.summary import Summary
 from .._places import memory
 from .._places.arguments import SYMMETRIES, symmetry_number
 from .._places.backend import CPU, Place
-from .._show import display
+from .._show import cells, display
 from .format import Format
 from .mirrored import Mirrored
 from .own_products import OwnProducts
@@ -75,6 +76,7 @@ class mdia_array(Mirrored, OwnProducts, Format):
     """
 
     format = "mdia"
+    _reading = reading.BY_MASK
     _narrow = True
     _structure = ("offsets", "mask", "block_indptr")
     _optional = ("mirrored",)
@@ -111,6 +113,11 @@ class mdia_array(Mirrored, OwnProducts, Format):
         (m, n), k = self._shape, self._both_halves()
         places = int((np.minimum(m, n - k) - np.maximum(0, -k)).sum())
         return self.nnz / places if places else 0.0
+
+    def _drawn_diagonals(self) -> list[cells.Drawn]:
+        stored = set(self.offsets.tolist())
+        both = sorted(self._both_halves().tolist())
+        return [cells.Drawn(k, cells.color_of(d), k not in stored) for d, k in enumerate(both)]
 
     def _told(self) -> str:
         return f"{display.diagonals(self.offsets)}, " + (f"{self.symmetry}, " if self.symmetry else "")

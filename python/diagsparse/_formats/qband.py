@@ -11,6 +11,7 @@ from .._matrix.forecasts import sorting, table_of_diagonals
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.summary import Summary, diagonal_length
 from .._places.backend import CPU, Place
+from .._show import cells
 from .._show.display import diagonals
 from . import partition
 from .bands import BAND_OCC, DIA_OCC, Offsets, by_bytes, by_occupancy, entries_on, lengths
@@ -135,6 +136,9 @@ class qband_array(OwnProducts, Format):
 
     def _child(self, number: int) -> SparseArray:
         return self._wrap(self._matrix.children()[number], self._op)
+
+    def _drawn_diagonals(self) -> list[cells.Drawn]:
+        return [cells.Drawn(k, cells.color_of(d), False) for d, k in enumerate(sorted(self.offsets.tolist()))]
 
     def _told(self) -> str:
         return f"{diagonals(self.offsets)}, {self.rest.nnz} beside them, "

@@ -18,6 +18,7 @@ from .._places.types import value_dtype
 from .._show import cells, drawing
 from .convert import convert, unpacked, unshared
 from .forecasts import Forecasts
+from .reading import BY_INDEX, Reading
 from .registry import COMMON, FORMATS
 from .request import Request
 from .summary import SYMMETRIES, Summary
@@ -43,6 +44,7 @@ class Family(Forecasts):
     _narrow: ClassVar[bool] = False  # whether values may be stored in 16 bits
     _batched: ClassVar[bool] = False  # whether matrices of one layout make a batch
     _by_column: ClassVar[bool] = False  # whether drawings are coloured by column
+    _reading: ClassVar[Reading] = BY_INDEX  # how products with vectors read it
     _nearest: ClassVar[str] = COMMON  # the format of CuPy's that is most like this one
     _triangles: ClassVar[bool] = False  # whether their plans take one triangle
     _own_products: ClassVar[bool] = False  # whether products inside the family have kernels of their own, else as csr
@@ -323,6 +325,10 @@ class Family(Forecasts):
     def _drawn(self: SparseArray, width: float, height: float) -> tuple[str, str]:
         """Return a drawing of a large matrix as SVG, and what to say of it."""
         return drawing.density(self._to_csr(), width, height)
+
+    def _drawn_diagonals(self: SparseArray) -> list[cells.Drawn]:
+        """Return the diagonals that a drawing names, ascending, with their colours."""
+        return []
 
     def _drawn_cells(self: SparseArray) -> list[Any]:
         """Return what to draw of a small matrix: a cell for each value."""

@@ -181,6 +181,9 @@ class batch_array:
         what = f"{self.count} {display.operand(self._all)}: {display.diagonals(self.offsets)}"
         return f"<{_WHO} of {what}, {memory.human(self.nbytes)}, {self.device}>"
 
+    def _repr_html_(self) -> str:
+        return display.batch_html(self)
+
     # ---- products ---------------------------------------------------------------------------------
     def matvec(self, x: Any, *, out: Any = None, alpha: complex = 1, beta: complex = 0, stream: Any = None) -> Any:
         """Return the rows ``alpha A_i x_i + beta out_i``.

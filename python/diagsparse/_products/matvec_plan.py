@@ -53,3 +53,6 @@ class MatvecPlan:
 
     def __repr__(self) -> str:
         return f'<plan matvec {display.operand(self.matrix)}, kernel "{self.kernel}", {display.where(self.matrix)}>'
+
+    def _repr_html_(self) -> str:
+        return display.matvec_plan_html(self)

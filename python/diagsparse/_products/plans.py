@@ -272,6 +272,9 @@ class MatmulPlan:
     def __repr__(self) -> str:
         return display.plan(self)
 
+    def _repr_html_(self) -> str:
+        return display.plan_html(self)
+
 
 def _same_structure(x: SparseArray, y: SparseArray) -> bool:
     if (x.format, x.shape, x.dtype, x._place) != (y.format, y.shape, y.dtype, y._place):

@@ -95,6 +95,9 @@ class Factorization(LinearOperator):
         shifted = f" - {self.sigma} I" if self.sigma else ""
         return f"<factors of A{shifted}, {n} x {n} {self.dtype}: {self.method}, {memory.human(self.nbytes)}>"
 
+    def _repr_html_(self) -> str:
+        return display.factors_html(self)
+
 
 def factorized(A: Any, sigma: complex = 0, *, method: str | None = None) -> Factorization:
     """Factor ``A - sigma I`` once, to solve with it many times.

@@ -24,14 +24,23 @@ _FONT, _LETTER = 10, 6  # height and width of a letter
 _LINE = 420  # strips longer than this continue on the next line
 
 
-class _Cell(NamedTuple):
-    """A cell: its lines of text and its fill; no fill: text only; no text in grey: padding."""
+class Cell(NamedTuple):
+    """A cell: its lines of text and its fill; no fill: text only; no text in grey: padding; pale: not stored itself."""
 
     lines: tuple[str, ...] = ()
     color: str | None = None
+    pale: bool = False
 
 
-_PADDING = _Cell((), GREY)
+class Drawn(NamedTuple):
+    """A diagonal in a drawing; pale where it is the mirror image of one that is stored."""
+
+    offset: int
+    color: str
+    pale: bool
+
+
+_PADDING = Cell((), GREY)
 
 
 def svg(width: float, height: float, body: str, label: str) -> str:
@@ -43,13 +52,40 @@ def svg(width: float, height: float, body: str, label: str) -> str:
     )
 
 
+def frame(width: float, height: float) -> str:
+    """Return the frame of a matrix."""
+    return (
+        f"<rect x='.5' y='.5' width='{width - 1:.1f}' height='{height - 1:.1f}' fill='none' stroke='currentColor' "
+        "stroke-opacity='.6'/>"
+    )
+
+
 def color_of(index: int) -> str:
     """Return the colour of the diagonal, row or column with this index."""
     return _PALETTE[index % len(_PALETTE)]
 
 
+def stored_runs(a: Any) -> list[tuple[int, int, int, int]]:
+    """Return (diagonal, offset, length, start) of each run of values, one where two diagonals share it."""
+    spans, most = a._spans().tolist(), a.period or max(a.shape)
+    owner = {start: d for d, (_, _, _, start) in enumerate(spans)}  # of mirror images the one above
+    return [(d, *_run(spans[d], most)) for d in sorted(owner.values())]
+
+
+def _run(span: list[int], most: int) -> tuple[int, int, int]:
+    offset, _, length, start = span
+    return offset, min(length, most), start
+
+
+def drawn_diagonals(a: Any) -> list[Drawn]:
+    """Return how diagonals are drawn, ascending: mirror images pale, in the colour of what is stored."""
+    color = {start: span_color(a, d, start, length) for d, _, length, start in stored_runs(a)}
+    own = {d for d, *_ in stored_runs(a)}
+    return [Drawn(k, color[start], d not in own) for d, (k, _, _, start) in enumerate(a._spans().tolist())]
+
+
 def span_color(a: Any, d: int, start: int, length: int) -> str:
-    """Return the colour of diagonal `d`."""
+    """Return the colour of diagonal `d`, grey where it holds nothing but the zeros beside another one."""
     flat = a._matrix.values.reshape(-1)
     zero = a._shares_rows and flat.size <= _SCANNED and not flat[start : start + length].any()
     return GREY if zero else color_of(d)
@@ -65,83 +101,92 @@ def _number(value: float, room: int, sign: str = "") -> str:
     return written
 
 
-def _value(a: SparseArray, value: complex, color: str) -> _Cell:
+def value_cell(a: SparseArray, value: complex, color: str) -> Cell:
     """Return the cell of a value; the imaginary part has a line of its own."""
     room = 7 if max(a.shape) <= 6 else 6 if max(a.shape) <= 9 else 5
     lines: tuple[str, ...] = (_number(value.real, room),)
     if value.imag != 0:
         lines += (_number(value.imag, room, "+") + "j",)
-    return _Cell(lines, color)
+    return Cell(lines, color)
 
 
-def _cell_size(cells: Sequence[_Cell]) -> tuple[int, int]:
+def cell_size(cells: Sequence[Cell]) -> tuple[int, int]:
     """Return width and height that hold the longest line and the most lines."""
     longest = max((len(line) for cell in cells for line in cell.lines), default=1)
     return max(22, _LETTER * longest + 6), 20 + 9 * (max((len(cell.lines) for cell in cells), default=1) > 1)
 
 
-def _cells(placed: Sequence[tuple[int, int, _Cell]], w: int, h: int) -> str:
+def draw_cells(placed: Sequence[tuple[int, int, Cell]], w: int, h: int) -> str:
     """Draw cells at their places: one path per colour, then the text."""
-    fills: dict[str, str] = {}
+    fills: dict[tuple[str, bool], str] = {}
     padding = texts = ""
-    for x, y, (lines, color) in placed:
+    for x, y, (lines, color, pale) in placed:
         if color == GREY and not lines:
             padding += f"<rect x='{x}' y='{y}' width='{w}' height='{h}'/>"
         elif color:
-            fills[color] = fills.get(color, "") + f"M{x},{y}h{w}v{h}h-{w}z"
+            fills[color, pale] = fills.get((color, pale), "") + f"M{x},{y}h{w}v{h}h-{w}z"
         for k, line in enumerate(lines):
             down = y + h / 2 + 3.5 + (k - (len(lines) - 1) / 2) * (_FONT + 1)
             texts += f"<text x='{x + w / 2:g}' y='{down:g}'>{escape(line)}</text>"
     if padding:
         padding = f"<g class='padding' fill='{GREY}' fill-opacity='.6'>{padding}</g>"
-    paths = "".join(f"<path d='{path}' fill='{color}' fill-opacity='.4'/>" for color, path in fills.items())
+    paths = "".join(
+        f"<path d='{path}' fill='{color}' fill-opacity='{'.15' if pale else '.4'}'/>"
+        for (color, pale), path in fills.items()
+    )
     return f"<g stroke='currentColor' stroke-opacity='.25'>{padding}{paths}</g>{texts}"
 
 
-def of_diagonals(a: Any) -> list[tuple[int, int, _Cell]]:
+def of_diagonals(a: Any) -> list[tuple[int, int, Cell]]:
     """Return (row, column, cell) of all that is stored, in the colours of the diagonals."""
-    colors = [span_color(a, d, start, length) for d, (_, _, length, start) in enumerate(a._spans().tolist())]
+    drawn = {one.offset: one for one in a._drawn_diagonals()}
     return [
-        (row + t, row + t + offset, _value(a, value, color))
-        for color, (offset, row, values) in zip(colors, a._diagonals(), strict=True)
+        (row + t, row + t + offset, Cell(value_cell(a, value, drawn[offset].color).lines, *drawn[offset][1:]))
+        for offset, row, values in a._diagonals()
         for t, value in enumerate(a._seen(values).tolist())
     ]
 
 
-def of_entries(a: Any) -> list[tuple[int, int, _Cell]]:
+def of_entries(a: Any) -> list[tuple[int, int, Cell]]:
     """Return (row, column, cell) of all that is stored, in the colours of the rows or of the columns."""
     coo = a.to_scipy("coo")
     by_column = a._by_column != bool(a._op & 1)
     triplets = zip(coo.row.tolist(), coo.col.tolist(), coo.data.tolist(), strict=True)
-    return [(i, j, _value(a, value, color_of(j if by_column else i))) for i, j, value in triplets]
+    return [(i, j, value_cell(a, value, color_of(j if by_column else i))) for i, j, value in triplets]
 
 
 def _strip(
-    tracks: Sequence[tuple[str, Sequence[_Cell]]], size: tuple[int, int], top: int, marks: Sequence[int] = ()
+    tracks: Sequence[tuple[str, Sequence[Cell]]],
+    size: tuple[int, int],
+    top: int,
+    marks: Sequence[int] = (),
+    room: int = NAMES,
 ) -> tuple[str, int, int]:
     """Draw named arrays of one length under each other, wrapped together; `marks` are drawn as boundaries.
+
+    Names have so much `room` on the left.
 
     Returns the drawing, its width, and where it ends.
     """
     (w, h), length, y = size, len(tracks[0][1]), top
-    per_line = max(SMALL + 1, (_LINE - NAMES) // w)
+    per_line = max(SMALL + 1, (_LINE - room) // w)
     placed, drawn = [], ""
     for begin in range(0, length, per_line):
         for name, cells in tracks:
-            drawn += f"<text x='{NAMES - 6}' y='{y + h / 2 + 3.5:g}' text-anchor='end'>{escape(name)}</text>"
-            placed += [(NAMES + k * w, y, cell) for k, cell in enumerate(cells[begin : begin + per_line])]
+            drawn += f"<text x='{room - 6}' y='{y + h / 2 + 3.5:g}' text-anchor='end'>{escape(name)}</text>"
+            placed += [(room + k * w, y, cell) for k, cell in enumerate(cells[begin : begin + per_line])]
             y += h
-        for x in (NAMES + (mark - begin) * w for mark in marks if begin <= mark < begin + per_line):
+        for x in (room + (mark - begin) * w for mark in marks if begin <= mark < begin + per_line):
             drawn += f"<path d='M{x},{y}v-{h}' stroke='currentColor' stroke-width='2'/>"
         y += 8
-    return _cells(placed, w, h) + drawn, NAMES + min(length, per_line) * w + 1, y
+    return draw_cells(placed, w, h) + drawn, room + min(length, per_line) * w + 1, y
 
 
 def small_matrix(a: Any) -> tuple[str, float, float]:
     """Draw all that is stored, each value at its place; with width and height."""
     entries = a._drawn_cells()
-    w, h = _cell_size([cell for _, _, cell in entries])
-    body = _cells([(j * w, i * h, cell) for i, j, cell in entries], w, h)
+    w, h = cell_size([cell for _, _, cell in entries])
+    body = draw_cells([(j * w, i * h, cell) for i, j, cell in entries], w, h)
     return body, float(a.shape[1] * w), float(a.shape[0] * h)
 
 
@@ -150,12 +195,12 @@ def small_rows(a: Any) -> str:
     parts = a.parts()
     values, stride = parts["values"], parts["values"].shape[1]
     slots = [[_PADDING] * stride for _ in values]
-    for d, (_, _, length, start) in enumerate(a._spans().tolist()):
+    for d, _, length, start in stored_runs(a):
         r, c = divmod(start, stride)
         color = span_color(a, d, start, length)
-        slots[r][c : c + length] = [_value(a, value, color) for value in values[r, c : c + length].tolist()]
+        slots[r][c : c + length] = [value_cell(a, value, color) for value in values[r, c : c + length].tolist()]
     tracks = [(str(label), row) for label, row in zip(parts[a._labels].tolist(), slots, strict=True)]
-    size = _cell_size([cell for row in slots for cell in row])
+    size = cell_size([cell for row in slots for cell in row])
     title = f"<text x='{NAMES - 6}' y='12' text-anchor='end'>{a._labels}</text>"
     body, width, height = _strip(tracks, size, 17)
     return svg(width, height, title + body, f"values of {a.format}, row by row")
@@ -165,11 +210,11 @@ def small_runs(a: Any) -> str:
     """Draw the one strip of `hm`, each run under the offset of its diagonal."""
     values, names, starts = [], [], []
     flat = a.values.reshape(-1)
-    for d, (offset, _, length, start) in sorted(enumerate(a._spans().tolist()), key=lambda item: item[1][3]):
+    for d, offset, length, start in sorted(stored_runs(a), key=lambda run: run[3]):
         starts.append(start)
-        names += [_Cell((str(offset),))] + [_Cell()] * (length - 1)
-        values += [_value(a, value, color_of(d)) for value in flat[start : start + length].tolist()]
-    tracks, size = [("offsets", names), ("values", values)], _cell_size(values)
+        names += [Cell((str(offset),))] + [Cell()] * (length - 1)
+        values += [value_cell(a, value, color_of(d)) for value in flat[start : start + length].tolist()]
+    tracks, size = [("offsets", names), ("values", values)], cell_size(values)
     body, width, height = _strip(tracks, size, 0, starts)
     return svg(width, height, body, "values of hm, diagonal after diagonal")
 
@@ -177,14 +222,15 @@ def small_runs(a: Any) -> str:
 def small_parts(a: Any) -> str:
     """Draw the arrays of any format, row by row where they have two dimensions."""
     drawn, width, height, size = "", 0, 0, (0, 0)
+    room = max(NAMES, _LETTER * max(len(name) + 3 * (part.ndim == 2) for name, part in a.parts().items()) + 8)
     for name, part in a.parts().items():
         rows = [(f"{name}[{k}]", row) for k, row in enumerate(part)] if part.ndim == 2 else [(name, part)]
-        tell = (lambda v: _value(a, v, color_of(0))) if "values" in name else (lambda v: _Cell((str(v),)))
+        tell = (lambda v: value_cell(a, v, color_of(0))) if "values" in name else (lambda v: Cell((str(v),)))
         tracks = [(title, [tell(v) for v in row.tolist()]) for title, row in rows]
         if not tracks or not tracks[0][1]:
             continue
-        size = size if any(size) else _cell_size([cell for _, row in tracks for cell in row])
-        body, wide, height = _strip(tracks, size, height)
+        size = size if any(size) else cell_size([cell for _, row in tracks for cell in row])
+        body, wide, height = _strip(tracks, size, height, room=room)
         drawn, width = drawn + body, max(width, wide)
     return svg(width, height, drawn, f"parts of {a.format}")
 
@@ -195,17 +241,17 @@ def small_strips(a: Any) -> str:
     pointers = parts.get("indptr")
     lines = parts["row"] if pointers is None else np.repeat(np.arange(len(pointers) - 1), np.diff(pointers))
     colors = [color_of(line) for line in lines.tolist()]
-    values = [_value(a, value, color) for value, color in zip(parts["values"].tolist(), colors, strict=True)]
+    values = [value_cell(a, value, color) for value, color in zip(parts["values"].tolist(), colors, strict=True)]
     tracks = [("values", values)] + [
-        (name, [_Cell((str(k),), color) for k, color in zip(array.tolist(), colors, strict=True)])
+        (name, [Cell((str(k),), color) for k, color in zip(array.tolist(), colors, strict=True)])
         for name, array in parts.items()
         if name not in ("values", "indptr")
     ]
-    size = _cell_size(values)
+    size = cell_size(values)
     body, width, height = _strip(tracks, size, 0)
     if pointers is not None:
         last = len(pointers) - 1
-        cells = [_Cell((str(p),), color_of(k) if k < last else None) for k, p in enumerate(pointers.tolist())]
+        cells = [Cell((str(p),), color_of(k) if k < last else None) for k, p in enumerate(pointers.tolist())]
         more, wide, height = _strip([("indptr", cells)], (size[0], 20), height)
         body, width = body + more, max(width, wide)
     return svg(width, height, body, f"parts of {a.format}")

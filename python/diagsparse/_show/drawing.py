@@ -12,23 +12,27 @@ import numpy as np
 
 from .cells import (
     GREY,
-    NAMES,
     SMALL,
     color_of,
+    frame,
     small_matrix,
     small_parts,
     small_rows,
     small_runs,
     small_strips,
     span_color,
+    stored_runs,
     svg,
 )
+from .offsets import edge_labels, middle
 
 if TYPE_CHECKING:
     from .._matrix.base import SparseArray
 
-_SIDE, _SLIM = 220.0, 40.0  # the sides of the drawing of a large matrix, in pixels: the longer, and at least
+_SIDE, _SLIM = 220.0, 16.0  # the sides of the drawing of a large matrix, in pixels: the longer, and at least
+_PALE = " stroke-opacity='.35'"
 _MARKS = 200  # diagonals drawn at most
+_LINE = 11  # height of a line of text
 _SAMPLES = 1 << 20  # entries looked at for a density map
 _STRIPS = 80  # entries up to which csr, csc and coo are drawn with their indices
 
@@ -40,11 +44,42 @@ def matrix(a: SparseArray) -> tuple[str, str]:
         return "", ""
     if max(m, n) <= SMALL:
         body, width, height = small_matrix(a)
-    else:
-        scale = _SIDE / max(m, n)
-        width, height = max(_SLIM, n * scale), max(_SLIM, m * scale)
-        body, says = a._drawn(width, height)
-    return svg(width, height, _frame(width, height) + body, f"matrix, {m} x {n}"), says
+        return svg(width, height, frame(width, height) + body, f"matrix, {m} x {n}"), says
+    scale = _SIDE / max(m, n)
+    width, height = max(_SLIM, n * scale), max(_SLIM, m * scale)
+    body, says = a._drawn(width, height)
+    diagonals = a._drawn_diagonals()
+    pale = "pale: mirror images, not stored" if "stroke-opacity" in body else ""
+    says = "; ".join(filter(None, [says, pale, _slimmed(width, height)]))
+    return labelled(a.shape, [one.offset for one in diagonals], body, width, height), says
+
+
+def _slimmed(width: float, height: float) -> str:
+    return "longer than it is drawn" if _SLIM in (width, height) else ""
+
+
+def labelled(shape: tuple[int, int], offsets: list[int], body: str, width: float, height: float) -> str:
+    """Return the drawing of a matrix of this shape, clipped by its frame, with the offsets of its diagonals around."""
+    m, n = shape
+    text, left, top = edge_labels(offsets, width / n, height / m, width)
+    inner = f"<svg width='{width:.1f}' height='{height:.1f}' overflow='hidden'>{frame(width, height)}{body}</svg>"
+    inner = f"<g transform='translate({left:.0f} {top:.0f})'>{inner}{text}</g>"
+    return svg(left + width, top + height, inner, f"matrix, {m} x {n}")
+
+
+def middle_of(a: SparseArray) -> tuple[str, str]:
+    """Return the middle of a matrix that is too large to be drawn with its values, where it names its diagonals."""
+    return ("", "") if max(a.shape) <= SMALL or 0 in a.shape else middle(a)
+
+
+def diagonals_of(shape: tuple[int, int], places: Any) -> tuple[str, str]:
+    """Return a matrix of which the offsets alone are known, and what to say of it."""
+    (m, n), scale = shape, _SIDE / max(shape)
+    width, height = max(_SLIM, n * scale), max(_SLIM, m * scale)
+    runs = [(k, max(0, -k), min(m, n - k) - max(0, -k)) for k in places.tolist()]
+    body, says = _lines(shape, [(*run, color_of(d), False) for d, run in enumerate(runs)], width, height)
+    says = "; ".join(filter(None, ["the result", says, _slimmed(width, height)]))
+    return labelled(shape, [k for k, _, _ in runs], body, width, height), says
 
 
 def layout(a: SparseArray) -> tuple[str, str]:
@@ -73,24 +108,26 @@ def entry_parts(a: Any, small: bool) -> tuple[str, str]:
     return part_bars(a)
 
 
-def _frame(width: float, height: float) -> str:
-    return (
-        f"<rect x='.5' y='.5' width='{width - 1:.1f}' height='{height - 1:.1f}' fill='none' stroke='currentColor' "
-        "stroke-opacity='.6'/>"
-    )
-
-
 def _chosen(count: int, most: int) -> np.ndarray:
     return np.linspace(0, count - 1, min(count, most)).astype(int)
 
 
 def diagonal_lines(a: Any, width: float, height: float) -> tuple[str, str]:
     """Draw stored diagonals as lines that stay visible where they are thin or short."""
-    (m, n), spans, out = a.shape, a._spans(), []
+    spans = a._spans().tolist()
+    runs = [(k, row, length, one.color, one.pale) for (k, row, length, _), one in zip(spans, a._drawn_diagonals())]
+    return _lines(a.shape, runs, width, height)
+
+
+def _lines(
+    shape: tuple[int, int], runs: list[tuple[int, int, int, str, bool]], width: float, height: float
+) -> tuple[str, str]:
+    """Draw runs of diagonals: offset, first row, length, colour, whether pale."""
+    (m, n), out = shape, []
     sx, sy = width / n, height / m
-    stroke = max(2.0 if len(spans) <= 30 else 1.2, sx * sy / hypot(sx, sy))  # as wide as the cells: neighbours touch
-    for d in _chosen(len(spans), _MARKS).tolist():
-        offset, row, length, start = spans[d].tolist()
+    stroke = max(2.0 if len(runs) <= 30 else 1.2, sx * sy / hypot(sx, sy))  # as wide as the cells: neighbours touch
+    for d in _chosen(len(runs), _MARKS).tolist():
+        offset, row, length, color, pale = runs[d]
         x, y = (row + offset + length / 2) * sx, (row + length / 2) * sy
         dx, dy = length * sx / 2, length * sy / 2
         grow = max(1.0, 3 / hypot(dx, dy))
@@ -98,9 +135,9 @@ def diagonal_lines(a: Any, width: float, height: float) -> tuple[str, str]:
         x, y = min(max(x, 3.0), width - 3), min(max(y, 3.0), height - 3)  # off the frame
         out.append(
             f"<line x1='{x - dx:.1f}' y1='{y - dy:.1f}' x2='{x + dx:.1f}' y2='{y + dy:.1f}' "
-            f"stroke='{span_color(a, d, start, length)}'/>"
+            f"stroke='{color}'{_PALE * pale}/>"
         )
-    says = f"{_MARKS} of {len(spans)} diagonals drawn" if len(spans) > _MARKS else ""
+    says = f"{_MARKS} of {len(runs)} diagonals drawn" if len(runs) > _MARKS else ""
     return f"<g stroke-width='{stroke:.1f}' stroke-linecap='square'>{''.join(out)}</g>", says
 
 
@@ -129,41 +166,48 @@ def density(a: Any, width: float, height: float) -> tuple[str, str]:
     out = ""
     for shade in range(1, 6):
         path = "".join(f"M{k % cols},{k // cols}h1v1h-1z" for k in np.flatnonzero(shades == shade).tolist())
-        out += f"<path d='{path}' fill-opacity='{shade / 5:.1f}'/>" if path else ""
+        out += f"<path d='{path}' fill-opacity='{0.25 + 0.15 * shade:.1f}'/>" if path else ""
     return f"<g fill='{color_of(0)}' transform='scale({width / cols:.3f} {height / rows:.3f})'>{out}</g>", ""
 
 
 def _rows(a: Any) -> str:
-    """Draw the rows of `dia` and `cdm` as bars: the diagonals in their colours, on grey."""
-    spans, (count, stride) = a._spans(), a.values.shape
+    """Draw the rows of `dia` and `cdm` as bars: the diagonals in their colours, on grey, with labels where they fit."""
+    count, stride = a.values.shape
     chosen = _chosen(count, _MARKS // 2)
     pitch = max(1.6, min(14.0, 160 / len(chosen)))
     rank = {r: k for k, r in enumerate(chosen.tolist())}
-    height, out = pitch * len(chosen), ""
-    for d in np.flatnonzero(np.isin(spans[:, 3] // stride, chosen)).tolist():
-        _, _, length, start = spans[d].tolist()
+    height, left, out = pitch * len(chosen), 0, ""
+    if pitch >= _LINE:
+        names = list(map(str, a.parts()[a._labels].tolist()))
+        left = 6 * max(map(len, names)) + 8
+        for k, name in enumerate(names):
+            out += f"<text x='{left - 5}' y='{(k + 0.43) * pitch + 3.5:.1f}' text-anchor='end'>{name}</text>"
+    for d, _, length, start in stored_runs(a):
         r, c = divmod(start, stride)
+        if r not in rank:
+            continue
         x, w = c * _SIDE / stride, max(1.0, length * _SIDE / stride)
         out += (
-            f"<rect x='{min(x, _SIDE - w):.1f}' y='{rank[r] * pitch:.1f}' width='{w:.1f}' "
+            f"<rect x='{left + min(x, _SIDE - w):.1f}' y='{rank[r] * pitch:.1f}' width='{w:.1f}' "
             f"height='{pitch * 0.85:.1f}' fill='{span_color(a, d, start, length)}'/>"
         )
-    bars = "".join(f"M0,{k * pitch:.1f}h{_SIDE:.0f}v{pitch * 0.85:.1f}h-{_SIDE:.0f}z" for k in range(len(chosen)))
+    bars = "".join(f"M{left},{k * pitch:.1f}h{_SIDE:.0f}v{pitch * 0.85:.1f}h-{_SIDE:.0f}z" for k in range(len(chosen)))
     ground = f"<path class='padding' d='{bars}' fill='{GREY}' fill-opacity='.5'/>"
-    return svg(_SIDE, height, ground + out, f"values of {a.format}, {count} rows")
+    return svg(left + _SIDE, height, ground + out, f"values of {a.format}, {count} rows")
 
 
 def _runs(a: Any) -> str:
-    """Draw the one strip of `hm`, a segment per diagonal in the order of storage."""
-    spans = a._spans()
-    order = np.argsort(spans[:, 3])[_chosen(len(spans), _MARKS)]
-    gap = 1.0 if len(order) <= 50 else 0.0
-    edges = np.append(spans[order, 3], a.values.size) * _SIDE / a.values.size
-    out = "".join(
-        f"<rect x='{min(x, _SIDE - 1):.1f}' width='{max(1.0, end - x - gap):.1f}' height='18' fill='{color_of(d)}'/>"
-        for d, x, end in zip(order.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True)
-    )
-    return svg(_SIDE, 18, out, "values of hm, diagonal after diagonal")
+    """Draw the one strip of `hm`, a segment per diagonal in the order of storage, under its offset where that fits."""
+    runs = sorted(stored_runs(a), key=lambda run: run[3])
+    chosen = [runs[k] for k in _chosen(len(runs), _MARKS).tolist()]
+    gap, out = 1.0 if len(chosen) <= 50 else 0.0, ""
+    edges = [start * _SIDE / a.values.size for _, _, _, start in chosen] + [_SIDE]
+    for (d, offset, _, _), x, end in zip(chosen, edges, edges[1:], strict=False):
+        w = max(1.0, end - x - gap)
+        out += f"<rect x='{min(x, _SIDE - 1):.1f}' y='{_LINE + 3}' width='{w:.1f}' height='18' fill='{color_of(d)}'/>"
+        if w > 6 * len(str(offset)) + 2:
+            out += f"<text x='{x + w / 2:.1f}' y='{_LINE - 1}'>{offset}</text>"
+    return svg(_SIDE, _LINE + 21, out, "values of hm, diagonal after diagonal")
 
 
 def parts_of(a: Any, small: bool) -> tuple[str, str]:
@@ -177,10 +221,11 @@ def part_bars(a: Any) -> tuple[str, str]:
     """Draw the parts as bars."""
     parts, out = a.parts(), ""
     most = max(1, *(array.nbytes for array in parts.values()))
+    left = 6 * max(map(len, parts)) + 8
     for k, (name, array) in enumerate(parts.items()):
         width = max(1.0, array.nbytes * _SIDE / most)
         out += (
-            f"<text x='{NAMES - 6}' y='{k * 20 + 13}' text-anchor='end'>{name}</text>"
-            f"<rect x='{NAMES}' y='{k * 20 + 2}' width='{width:.1f}' height='15' fill='{color_of(k)}'/>"
+            f"<text x='{left - 5}' y='{k * 20 + 13}' text-anchor='end'>{name}</text>"
+            f"<rect x='{left}' y='{k * 20 + 2}' width='{width:.1f}' height='15' fill='{color_of(k)}'/>"
         )
-    return svg(NAMES + _SIDE, len(parts) * 20, out, f"parts of {a.format}, bytes to scale"), "bytes to scale"
+    return svg(left + _SIDE, len(parts) * 20, out, f"parts of {a.format}, bytes to scale"), "bytes to scale"

@@ -17,7 +17,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.text import Text
 
 _STYLES = (  # the first that matches a part of the text wins over none; calm on purpose
-    (r"(?m)^(y = A x|C = A A|Advice:)", "bold"),
+    (r"(?m)^(y = A x|C = A A|Advice:|Summary:)", "bold"),
     (r"(?m)^scipy .*$", "dim"),
     (r"(?m)^(skipped)?   .*: .*$", "dim"),
     (r"(?m)^(Saved|Wrote) .*$", "dim"),

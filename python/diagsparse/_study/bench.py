@@ -16,7 +16,7 @@ from .._matrix.registry import FORMATS
 from .._places.backend import get_num_threads
 from .._products.products import plan_matmul
 from ..measure import Contender, Progress, portion
-from . import bench_cases, exactness, peers
+from . import bench_cases, exactness, peers, steps
 from .bench_cases import BaseCase, band, random, stencil
 from .comparison import finite
 
@@ -86,8 +86,8 @@ def run(
     Returns
     -------
     dict
-        ``hardware``, ``versions``, ``date``, ``dtype``, ``quick``, ``ok``, and ``rows``: a dict for each
-        case, number of threads and contender.
+        ``hardware``, ``versions``, ``date``, ``dtype``, ``quick``, ``ok``, ``interrupted`` (by Ctrl-C, with the number
+        of cases ``left``) and ``rows``: a dict for each case, number of threads and contender.
 
     Raises
     ------
@@ -99,10 +99,11 @@ def run(
     budget = (0.02 if quick else 2.0) if budget is None else budget
     stream = measure.reader(1 << 24 if quick else 1 << 29) if any(case.read for case in chosen) else None
     crowd = measure.Crowd()
-    rows: list[dict[str, Any]] = []
-    for i, case in enumerate(chosen):
-        part = portion(progress or measure.silent, i / len(chosen), 1 / len(chosen))
-        rows += _run_case(case, np.dtype(dtype), 0.02 if quick else 1.0, counts, budget, stream, part)
+    scale = 0.02 if quick else 1.0
+    made = steps.run(
+        [(case.name, partial(_run_case, case, np.dtype(dtype), scale, counts, budget, stream)) for case in chosen],
+        progress,
+    )
     return {
         "hardware": peers.hardware(),
         "versions": peers.versions(),
@@ -110,8 +111,8 @@ def run(
         "dtype": np.dtype(dtype).name,
         "quick": quick,
         "warning": crowd.warning(),
-        "ok": all(row["ok"] for row in rows),
-        "rows": rows,
+        "ok": all(row["ok"] for row in made["rows"]),
+        **made,
     }
 
 

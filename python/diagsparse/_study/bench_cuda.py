@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import measure
 from .._matrix.registry import FORMATS
 from .._places.backend import Place, place
-from ..measure import Progress, portion
-from . import bench_cases, bench_problem, gpu_peers
+from ..measure import Progress
+from . import bench_cases, bench_problem, gpu_peers, steps
 from .bench_cuda_cases import CASES, Case
 from .bench_problem import Problem
 from .comparison import finite
@@ -65,16 +64,19 @@ def run(
     Returns
     -------
     dict
-        ``device``, ``hardware``, ``versions``, ``date``, ``dtype``, ``quick``, ``ok``, ``copy_bandwidth`` and
-        ``rows``: a dict for each case and contender, with the error of those that failed.
+        ``device``, ``hardware``, ``versions``, ``date``, ``dtype``, ``quick``, ``ok``, ``copy_bandwidth``,
+        ``interrupted`` (by Ctrl-C, with the number of cases ``left``) and ``rows``: a dict for each case and contender,
+        with the error of those that failed.
     """
     chosen, where = cases(name), place(device)
-    rows: list[dict[str, Any]] = []
-    speed = copy_bandwidth(where, 1 << 24 if quick else 1 << 32)
-    for i, case in enumerate(chosen):
-        part = portion(progress or measure.silent, i / len(chosen), 1 / len(chosen))
-        rows += _run_case(case, np.dtype(dtype), 0.02 if quick else 1.0, where, samples, speed, part)
+    speed, scale = copy_bandwidth(where, 1 << 24 if quick else 1 << 32), 0.02 if quick else 1.0
+
+    def rows_of(case: Case, report: Progress) -> Iterator[dict[str, Any]]:
+        yield from _run_case(case, np.dtype(dtype), scale, where, samples, speed, report)
         where.core.trim(where.index)
+
+    made = steps.run([(case.name, partial(rows_of, case)) for case in chosen], progress)
+    ours = [row for row in made["rows"] if row["library"] == "diagsparse" and not is_cusparse(row["kernel"])]
     return {
         "device": "cuda",
         "hardware": gpu_peers.hardware(where),
@@ -83,8 +85,8 @@ def run(
         "dtype": np.dtype(dtype).name,
         "quick": quick,
         "copy_bandwidth": speed,
-        "ok": all(row["ok"] for row in rows if row["library"] == "diagsparse" and not is_cusparse(row["kernel"])),
-        "rows": rows,
+        "ok": all(row["ok"] for row in ours),
+        **made,
     }
 
 

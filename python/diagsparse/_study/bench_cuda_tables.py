@@ -10,9 +10,13 @@ from typing import Any
 
 from .._places.memory import human
 from .._show import columns
+from .bench_summary import Pair
+from .steps import ended
 from .titles import TITLES, is_cusparse
 
 _OPS = TITLES | {"matmul": "C = A B", "syrk": "C = A A^T, lower", "power": "y = A^k x"}
+_FORMATS = ("dia", "hm", "cdm")
+_PEERS = {"cupy": "CuPy"}
 
 
 def text(report: dict[str, Any]) -> str:
@@ -55,9 +59,24 @@ def markdown(report: dict[str, Any]) -> str:
     return summary(report) + "\n\n" + "\n".join(lines) + "\n"
 
 
+def pairs(report: dict[str, Any]) -> Iterator[Pair]:
+    """Yield the fastest of the diagonal formats beside the fastest of each peer, case by case."""
+    for rows in _cases(report):
+        right = [row for row in rows if row["ok"]]
+        ours = min(filter(None, (_fastest(rows, format) for format in _FORMATS)), key=_time, default=None)
+        peers: dict[str, float] = {}
+        for row in sorted(right, key=_time, reverse=True):  # the fastest one stays
+            if is_cusparse(row["kernel"]):
+                peers["cuSPARSE"] = row["seconds"]
+            elif row["library"] != "diagsparse":
+                peers[f"{_PEERS.get(row['library'], row['library'])} {row['format']}"] = row["seconds"]
+        for peer, seconds in peers.items() if ours else ():
+            if ours:
+                yield Pair(_OPS[ours["op"]], ours["case"], ours["format"], peer, seconds / ours["seconds"])
+
+
 def summary(report: dict[str, Any]) -> str:
     """Return one Markdown table: the best kernel of each diagonal format beside cuSPARSE, CuPy and nvmath."""
-    formats = ("dia", "hm", "cdm")
     beside = _has_counterparts(report)
     others: dict[str, Callable[[dict[str, Any]], bool]] = {
         "cuSPARSE": lambda row: is_cusparse(row["kernel"]),  # its fastest
@@ -65,11 +84,11 @@ def summary(report: dict[str, Any]) -> str:
     }
     if any(row["library"] == "nvmath" for row in report["rows"]):
         others["nvmath dia"] = lambda row: row["library"] == "nvmath"
-    head = ["operation", "matrix", *formats, *others, "best vs cuSPARSE", "of copy", *["counterpart"] * beside]
+    head = ["operation", "matrix", *_FORMATS, *others, "best vs cuSPARSE", "of copy", *["counterpart"] * beside]
     lines = [_line(head), "|---|---|" + "---:|" * (len(head) - 2)]
     for rows in _cases(report):
-        fastest = [_fastest(rows, format) for format in formats]
-        best = min((row for row in fastest if row), key=lambda row: row["seconds"], default=None)
+        fastest = [_fastest(rows, format) for format in _FORMATS]
+        best = min((row for row in fastest if row), key=_time, default=None)
         theirs = [
             min(filter(fits, rows), key=lambda row: row["seconds"] if row["ok"] else inf, default=None)
             for fits in others.values()
@@ -87,6 +106,7 @@ def machine(report: dict[str, Any]) -> str:
             devices(report),
             report["dtype"] + ", small sizes (--quick)" * report["quick"],
             f"copy {report['copy_bandwidth'] / 1e12:.2f} TB/s",
+            *ended(report),
             report["date"],
         ]
     )
@@ -109,7 +129,11 @@ def _cases(report: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
 def _fastest(rows: list[dict[str, Any]], format: str) -> dict[str, Any] | None:
     """Return the row of a format's fastest kernel that gave the right result."""
     mine = [row for row in rows if row["library"] == "diagsparse" and row["format"] == format and row["ok"]]
-    return min(mine, key=lambda row: row["seconds"], default=None)
+    return min(mine, key=_time, default=None)
+
+
+def _time(row: dict[str, Any]) -> float:
+    return row["seconds"]
 
 
 def _seconds(row: dict[str, Any] | None) -> str:

@@ -8,6 +8,8 @@ from statistics import median
 from typing import Any
 
 from .._show import columns
+from .bench_summary import Pair
+from .steps import ended
 from .titles import TITLES, label
 
 _OPS = TITLES | {"matmul": "C = A B"}
@@ -58,6 +60,17 @@ def summary(report: dict[str, Any]) -> str:
     return f"{machine(report)}.\n\n" + _table(report["rows"], labels, ["of read bandwidth"], with_operation=True)
 
 
+def pairs(report: dict[str, Any]) -> Iterator[Pair]:
+    """Yield `hm` beside SciPy and MKL, case by case; small cases, where a call is all that counts, apart."""
+    for _, group in _groups(report["rows"]):
+        hm = next((row for row in group if label(row) == "hm"), None)
+        for row in group if hm else ():
+            if hm and row["library"] != "diagsparse":
+                operation = _OPS[hm["op"]] + f", n = {hm['shape'][0]}" * (hm["group"] == "small")
+                name = f"{hm['case']}, {_threads(hm['threads'])}"
+                yield Pair(operation, name, "hm", label(row), row["seconds"] / hm["seconds"])
+
+
 def _table(rows: list[dict[str, Any]], labels: list[str], shares: list[str], with_operation: bool = False) -> str:
     """Return a Markdown table: the times of `labels`, and the ratios of `hm`."""
     head = [*["operation"] * with_operation, "matrix", "threads", *labels]
@@ -89,6 +102,7 @@ def machine(report: dict[str, Any]) -> str:
             ", ".join(f"{named[name]} {v[name]}" for name in libraries if v[name]),
             report["dtype"] + ", small sizes (--quick)" * report["quick"],
             *(f"{_threads(count)} read{'s' * (count == 1)} {_rate(median(rates))}" for count, rates in read.items()),
+            *ended(report),
             report["date"],
             *filter(None, [report["warning"]]),
         ]

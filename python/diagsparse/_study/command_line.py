@@ -14,6 +14,7 @@ from .._places.backend import CudaUnavailable, get_num_threads, place
 from .._show.terminal import Terminal
 from ..measure import using_threads
 
+INTERRUPTED = 130  #: the exit status after Ctrl-C: 128 and the number of the signal
 _USER_ERRORS = (ValueError, TypeError, MemoryError, OSError, ImportError, CudaUnavailable)
 _LIMIT = re.compile(r"; pass max_bytes= to change the limit|, or pass max_bytes=")
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -27,6 +28,9 @@ class Group(click.Group):
             return super().invoke(ctx)
         except BrokenPipeError:
             raise
+        except KeyboardInterrupt:
+            click.echo("diagsparse: interrupted", err=True)
+            ctx.exit(INTERRUPTED)
         except _USER_ERRORS as error:
             command = self.get_command(ctx, ctx.invoked_subcommand or "")
             click.echo(f"diagsparse: error: {_worded(error, command)}", err=True)

@@ -1,11 +1,13 @@
 """The commands: `diagsparse demo`, `compare`, `info`, `convert`, `bench`, `config`.
 
-Exit status: 0 when all checks held, 1 when one failed, 2 for bad usage and for input that cannot be used.
+Exit status: 0 when all checks held, 1 when one failed, 2 for bad usage and for input that cannot be used, 130 after
+Ctrl-C.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from .. import gallery
 from .._matrix.registry import FORMATS
 from .._places.memory import human
 from .._places.types import VALUE_TYPES
-from .._products.forecasts import memory_report
+from .._products.suits import suits
 from .._show import columns
 from .._show.config import config
 from .._show.terminal import Terminal, json_writer
@@ -23,7 +25,7 @@ from .._version import __version__
 from ..compare import compare
 from ..io import read_floats, write
 from ..structure import analyze_structure
-from .command_line import Group, budget, common, max_bytes
+from .command_line import INTERRUPTED, Group, budget, common, max_bytes
 from .comparison import Comparison
 from .titles import TITLES
 
@@ -99,6 +101,9 @@ def demo(terminal: Terminal, budget: float) -> bool:
     return bool(values["ok"])
 
 
+ON_CPU = ("small-work", "beside-blas")  #: experiments that no other device runs
+
+
 class _Bench(click.Command):
     """A command whose help is that of an experiment where one is named."""
 
@@ -131,17 +136,19 @@ def bench(
 ) -> bool | None:
     """Time the kernels against SciPy and MKL, on one thread and on all, and save a JSON file and a picture.
 
+    Ctrl-C ends it: what is done is summed up and saved all the same.
+
     With --device cuda: against cuSPARSE and CuPy. NAME is a group of cases (spmv, stencil, spgemm, small; on a GPU
     spmv, spmm, narrow, packed, chain, spgemm, syrk, random, small) or how their names start; by default all run. The
     name tables-000 runs the experiments of the paper that HM and CDM come from instead, tables-002 those of the paper
     that qband comes from (in float32 too), tables-003 those of the one that ellcsr comes from, tables-004 those of the
     thesis that bmsparse comes from (in float32 too), row-formats all formats that store rows, hamiltonians
     operators of quantum physics, wide bands of up to 801 diagonals and dense matrices beside a dense product,
-    small-work (on the CPU) small calls, plans and every element-wise operation beside SciPy's. With
-    --help after a name, what it measures and on which matrices.
+    small-work (on the CPU) small calls, plans and every element-wise operation beside SciPy's, beside-blas (on the CPU)
+    threads beside those of a BLAS. With --help after a name, what it measures and on which matrices.
     """
     from .. import plot
-    from . import bench_cuda, plot_cuda, small_work
+    from . import bench_cuda, bench_summary, plot_cuda
     from .bench import run
 
     if table is not None:
@@ -151,7 +158,7 @@ def bench(
     experiment = experiments().get(name or "")
     if experiment and dtype != "float64":
         raise ValueError(f"bench: --dtype {dtype}, but {name} are experiments in float64")
-    if experiment is small_work and terminal.device != "cpu":
+    if name in ON_CPU and terminal.device != "cpu":
         raise ValueError(f"bench: --device {terminal.device}, but {name} is timed beside SciPy, on the cpu")
     if budget is not None and (experiment or terminal.device != "cpu"):
         what = name if experiment else f"--device {terminal.device}"
@@ -159,7 +166,7 @@ def bench(
     options: dict[str, Any] = {"quick": quick}
     with terminal.progress() as progress:
         if experiment:
-            where = {} if experiment is small_work else {"device": terminal.device}
+            where = {} if name in ON_CPU else {"device": terminal.device}
             report = experiment.run(**where, progress=progress, **options)
             plot_bench = experiment.plot_bench
         elif terminal.device == "cpu":
@@ -168,17 +175,21 @@ def bench(
         else:
             report = bench_cuda.run(name, dtype=dtype, device=terminal.device, progress=progress, **options)
             plot_bench = plot_cuda.plot_bench
-    terminal.show(_tables(report).text(report) + "\n")
+    tables = _tables(report)
+    report["summary"] = bench_summary.summarize(report, tables.pairs)
+    terminal.show(f"{tables.text(report)}\n\n{bench_summary.text(report['summary'])}\n")
     stem = "-".join(filter(None, ["diagsparse-bench", *["cuda"] * (terminal.device != "cpu"), name]))
     terminal.save(report, {f"{stem}.json": json_writer(report), f"{stem}.png": lambda path: plot_bench(report, path)})
+    if report["interrupted"]:
+        click.get_current_context().exit(INTERRUPTED)
     return bool(report["ok"])
 
 
 def experiments() -> dict[str, Any]:
     """Return the modules of the experiments, by the names under which they run."""
-    from . import hamiltonians, paper_000, paper_002, paper_003, paper_004, row_formats, small_work, wide
+    from . import beside_blas, hamiltonians, paper_000, paper_002, paper_003, paper_004, row_formats, small_work, wide
 
-    modules = (paper_000, paper_002, paper_003, paper_004, row_formats, hamiltonians, wide, small_work)
+    modules = (paper_000, paper_002, paper_003, paper_004, row_formats, hamiltonians, wide, small_work, beside_blas)
     return {module.NAME: module for module in modules}
 
 
@@ -209,32 +220,22 @@ def _tables(report: dict[str, Any]) -> Any:
 @max_bytes
 @common
 def info(terminal: Terminal, file: Path, max_bytes: int | None) -> None:
-    """Report the structure of the matrix in FILE, and what it would take in every format."""
+    """Report the structure of the matrix in FILE, what it would take in every format, and which ones suit y = A x.
+
+    A format suits where a product moves the fewest bytes, counted by how the format is read, or up to 10 % more.
+    """
     A = read_floats(file, max_bytes=max_bytes)
-    structure = analyze_structure(A.to_scipy("csr"))
-    sizes = memory_report(A)
-    csr, nonzero = max(1, sizes["csr"] or 1), A.count_nonzero() * A.dtype.itemsize
-    rows = [["format", "bytes", "of csr", "suits"]]
-    for format, nbytes in sorted(sizes.items(), key=lambda item: item[1] or 1 << 62):
-        cells = ["-", "-"] if nbytes is None else [human(nbytes), columns.digits(nbytes / csr)]
-        rows.append([format, *cells, _suits(format, nbytes, csr, nonzero) if nonzero else "nothing is stored"])
+    structure, told = analyze_structure(A.to_scipy("csr")), suits(A)
+    csr = max(1, next(one.nbytes for one in told if one.format == "csr") or 1)
+    rows = [["format", "bytes", "of csr", "suits y = A x on a CPU"]]
+    for one in told:
+        cells = ["-", "-"] if one.nbytes is None else [human(one.nbytes), columns.digits(one.nbytes / csr)]
+        rows.append([one.format, *cells, one.why])
     name = file.name.split(".")[0]
     terminal.show("\n".join([structure.describe(name), *columns.columns(rows, "<>><")]), asked=True)
-    terminal.emit({"name": name, **structure.to_dict(), "bytes": sizes})
-
-
-def _suits(format: str, nbytes: int | None, csr: int, nonzero: int) -> str:
-    """Say whether a format suits: whether it stores less than csr; what a diagonal format reads, it reads in order."""
-    if nbytes is None:
-        return "no: holds square matrices only"
-    times = f"{columns.digits(nbytes / csr)}x the bytes of csr"
-    if FORMATS[format]._family != "diagonals":
-        return "yes" if nbytes <= csr else f"no: {times}"
-    if nbytes <= csr:
-        if nonzero > nbytes:
-            return "yes: fewer bytes than its nonzeros have"
-        return f"yes: {nonzero / max(1, nbytes):.0%} of its bytes are nonzeros".replace("%", " %")
-    return f"perhaps: {times}, but read in order" if nbytes < 1.5 * csr else f"no: {times}"
+    fields = {one.format: asdict(one) for one in told}
+    sizes = {format: fields[format]["nbytes"] for format in FORMATS}
+    terminal.emit({"name": name, **structure.to_dict(), "bytes": sizes, "suits": fields})
 
 
 @main.command()

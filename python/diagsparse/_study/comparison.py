@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from html import escape
 from math import ceil, isfinite
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .._places.memory import human
-from .._show import columns
+from .._show import columns, display
 from ..structure import Structure
 from .titles import TITLES
 
+_HEAD = ["format", "kernel", "time", "vs SciPy csr", "stored", "of bandwidth", "error / bound"]
 _BAR = 12  # characters of the longest bar
-_TIE = 1.05  # times closer than this are equal; fewer bytes win
+_TIE = 1.1  # times closer than this are equal; fewer bytes win
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,7 @@ class Skipped:
     reason: str
 
 
-@dataclass
+@dataclass(repr=False)
 class Comparison:
     """Result of `compare`: `str()` gives the table, `to_dict()` plain values, `plot()` a picture."""
 
@@ -60,7 +65,8 @@ class Comparison:
     device: str
     threads: int
     bandwidth: float  #: bytes a second that this many threads read from memory
-    structure: Structure = field(repr=False)
+    structure: Structure
+    cells: NDArray[np.int64]  #: entries in each cell of a coarse grid over the matrix
     warning: str = ""  #: why the times may mislead
     rows: list[Row] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
@@ -74,12 +80,14 @@ class Comparison:
         """Return the rows of one operation, the fastest first."""
         return sorted((row for row in self.rows if row.op == op), key=lambda row: row.seconds)
 
-    def best(self, op: str) -> Row | None:
-        """Return the fastest row of this library; of those within 5 percent the one with the fewest bytes."""
+    def fastest(self, op: str) -> list[Row]:
+        """Return the rows of this library within 10 percent of its fastest, the one with the fewest bytes first."""
         ours = [row for row in self.of(op) if row.format != "scipy" and row.ok]
-        return min(
-            (row for row in ours if row.seconds <= ours[0].seconds * _TIE), key=lambda row: row.nbytes, default=None
-        )
+        return sorted((row for row in ours if row.seconds <= ours[0].seconds * _TIE), key=lambda row: row.nbytes)
+
+    def best(self, op: str) -> Row | None:
+        """Return the fastest row of this library; of those within 10 percent the one with the fewest bytes."""
+        return next(iter(self.fastest(op)), None)
 
     @property
     def advice(self) -> dict[str, Any] | None:
@@ -98,6 +106,7 @@ class Comparison:
         return {
             "format": best.format,
             "kernel": best.kernel,
+            "ties": list(dict.fromkeys(r.format for r in self.fastest("matvec") if r.format != best.format)),
             "ratio": best.ratio,
             "bytes_per_nonzero": best.nbytes / self.nnz,
             "csr_bytes_per_nonzero": csr.nbytes / self.nnz,
@@ -137,18 +146,44 @@ class Comparison:
         return plot_comparisons([self], path)
 
     # ---- text -----------------------------------------------------------------------------------------------------
+    def __repr__(self) -> str:
+        m, n = self.shape
+        return f"<comparison of {self.name}, {m} x {n} {self.dtype}: {len(self.rows)} rows, {self._where()}>"
+
+    def _where(self) -> str:
+        return f"{self.device}, {self.threads} thread{'s' * (self.threads > 1)}, reads {_rate(self.bandwidth)}"
+
     def __str__(self) -> str:
-        where = f"{self.device}, {self.threads} thread{'s' * (self.threads > 1)}, reads {_rate(self.bandwidth)}"
         lines: list[str] = []
+        for title, rows, skipped in self._operations():
+            lines += [title, *columns.columns([_HEAD, *map(_cells, rows, _bars(rows))], "<<><>>>")] if rows else []
+            lines += [*skipped, ""] if rows or skipped else []
+        return "\n".join([*lines, *self._notes()])
+
+    def _repr_html_(self) -> str:
+        blocks = []
+        for title, rows, skipped in self._operations():
+            if rows:
+                longest = max(row.ratio for row in rows)
+                bars = [display.bar(row.ratio / longest, row.format == "scipy") for row in rows]
+                cells = [_cells(row, "") for row in rows]
+                told = [[*some[:4], bar, *some[4:]] for some, bar in zip(cells, bars, strict=True)]
+                blocks.append(
+                    f"<div><code>{escape(title)}</code>{display.table([*_HEAD[:4], '', *_HEAD[4:]], told)}</div>"
+                )
+            blocks += [display.lines(skipped)] if skipped else []
+        return display.page(repr(self), [], *blocks, display.lines(self._notes()))
+
+    def _operations(self) -> Iterator[tuple[str, list[Row], list[str]]]:
+        """Yield for each operation its title, its rows and what is said of the formats that were left out."""
         for op, title in TITLES.items():
             rows = self.of(op)
-            if rows:
-                lines += [f"{title}   {self.name}  {self.dtype}   {where}", *_table(rows)]
             skipped = [s for s in self.skipped if s.op == op or (s.op == "convert" and op == "matvec")]
-            lines += _skipped(skipped, title if not rows else "")
-            lines += [""] if rows or skipped else []
-        lines += self._notes()
-        return "\n".join(lines)
+            yield (
+                f"{title}   {self.name}  {self.dtype}   {self._where()}",
+                rows,
+                _skipped(skipped, title if not rows else ""),
+            )
 
     def _notes(self) -> list[str]:
         notes = ["Note: " + self.warning] if self.warning else []
@@ -159,7 +194,10 @@ class Comparison:
         failed = [f"{row.format} {row.kernel} ({TITLES[row.op]})" for row in self.rows if not row.ok]
         if failed:
             notes.append(f"CHECK FAILED: {', '.join(failed)}: the error exceeds its bound")
-        return [*notes, self._advice()] if self.advice else notes
+        if (advice := self.advice) is None:
+            return notes
+        ties = [f"As fast as {advice['format']}, within 10 %: {', '.join(advice['ties'])}"] if advice["ties"] else []
+        return [*notes, self._advice(), *ties]
 
     def _advice(self) -> str:
         a = self.advice or {}
@@ -183,24 +221,22 @@ def _rate(bandwidth: float) -> str:
     return f"{columns.digits(bandwidth / 1e9)} GB/s"
 
 
-def _table(rows: Sequence[Row]) -> list[str]:
+def _cells(row: Row, bar: str) -> list[str]:
+    """Return what is shown of a row, under `_HEAD`."""
+    return [
+        row.format,
+        row.kernel,
+        columns.seconds(row.seconds),
+        f"{columns.digits(row.ratio):>4}x" + (f"  {bar}" if bar else ""),
+        human(row.nbytes),
+        columns.digits(row.fraction) + ("*" if row.fraction > 1 else " "),
+        columns.error(row.error) + ("" if row.ok else "  FAILED"),
+    ]
+
+
+def _bars(rows: Sequence[Row]) -> list[str]:
     longest = max(row.ratio for row in rows)
-    cells = [["format", "kernel", "time", "vs SciPy csr", "stored", "of bandwidth", "error / bound"]]
-    for row in rows:
-        bar = "#" * max(1, round(_BAR * row.ratio / longest))
-        mark = "*" if row.fraction > 1 else " "
-        cells.append(
-            [
-                row.format,
-                row.kernel,
-                columns.seconds(row.seconds),
-                f"{columns.digits(row.ratio):>4}x  {bar}",
-                human(row.nbytes),
-                columns.digits(row.fraction) + mark,
-                columns.error(row.error) + ("" if row.ok else "  FAILED"),
-            ]
-        )
-    return columns.columns(cells, "<<><>>>")
+    return ["#" * max(1, round(_BAR * row.ratio / longest)) for row in rows]
 
 
 def _skipped(skipped: Sequence[Skipped], title: str) -> list[str]:

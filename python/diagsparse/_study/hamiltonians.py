@@ -29,13 +29,15 @@ from .._places.memory import available_bytes
 from .._products.chains import chebyshev_multiply
 from .._products.forecasts import forecast
 from ..measure import Progress
-from . import gpu_peers, paper_runs, peers
+from . import bench_summary, gpu_peers, paper_runs, peers
 from .exactness import MatvecCheck, error_over_bound, rounding, vector
 from .hamiltonians_tables import (
     CUPY,
     CUSPARSE,
     EVOLVED,
+    FORMATS,
     HALF,
+    OPERATIONS,
     QUTIP,
     SCIPY_CSR,
     SCIPY_DIA,
@@ -48,9 +50,10 @@ from .hamiltonians_tables import (
 from .paper_runs import Contender, Prepared, planned_matvec, planned_square, square, there
 from .sampled import SampledMatmul, SampledSquare
 
-__all__ = ["NAME", "markdown", "plot_bench", "run", "text"]
+__all__ = ["NAME", "markdown", "pairs", "plot_bench", "run", "text"]
 
 NAME = "hamiltonians"
+pairs = bench_summary.by_columns("", FORMATS, OPERATIONS)
 SITES, CPU_SITES, QUICK_SITES = (8, 10, 12, 14, 16, 18, 20), (8, 10, 12, 14, 16), (8, 10)
 _SQUARED_BY_SCIPY = 14  #: sites up to which SciPy's and QuTiP's squares are timed
 _FOURTH = 12  #: sites up to which the diagonals of H^4 are counted

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._places.memory import human
 from .._show import columns
+from .figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, logarithmic, new_figure, save
 from .paper_tables import Tables, as_section, as_text, machine, seconds
 
 FORMATS = ("dia", "hm", "hm symmetric", "mdia", "mdia symmetric", "csr")
@@ -68,8 +69,6 @@ def markdown(report: dict[str, Any]) -> str:
 # ---- picture ------------------------------------------------------------------------------------------------------
 def plot_bench(report: dict[str, Any], path: Any) -> Any:
     """Save a picture: times over the number of sites, a column for each Hamiltonian and a row for each operation."""
-    from ..plot import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure, save
-
     styles = dict(
         zip(
             (*FORMATS, *PEERS),
@@ -89,7 +88,7 @@ def plot_bench(report: dict[str, Any], path: Any) -> Any:
                 if points:
                     style = "-" if name in FORMATS else "--"
                     (handles[name],) = ax.plot(*zip(*points, strict=True), style, color=color, marker=".", lw=1.2)
-            ax.set_yscale("log")
+            logarithmic(ax, "y")
             ax.tick_params(which="both", labelsize=7)
             ax.spines[["top", "right"]].set_visible(False)
             ax.set_xticks(sorted({row["sites"] for row in report["rows"]}))

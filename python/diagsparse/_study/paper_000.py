@@ -25,7 +25,8 @@ from .._places.backend import CPU, Place
 from .._products.products import plan_matmul
 from .._show import columns
 from ..measure import Progress, using_threads
-from . import paper_runs
+from . import bench_summary, paper_runs
+from .figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, logarithmic, new_figure, save
 from .paper_runs import Contender, seconds_on
 from .paper_tables import as_markdown, machine
 from .sampled import SampledMatmul
@@ -73,6 +74,7 @@ EXPERIMENTS = (
 ONE_CORE = {"sequential": "sequential, 1 core", "": "hm, 1 core"}  #: kernels of hm on the CPU: their columns
 SCIPY = "SciPy dia, 1 core"
 GPU = (("cdm", "tiled"), ("hm", "atomic"), ("hm", "atomic_split"), ("hm", "entry"), ("hm", ""), ("csr", "cusparse"))
+pairs = bench_summary.by_columns("C = A B", ("hm default", "hm"), {", 1 core": "C = A B, 1 core"})
 
 
 def run(*, device: str = "cuda", quick: bool = False, progress: Progress | None = None) -> dict[str, Any]:
@@ -167,8 +169,6 @@ def markdown(report: dict[str, Any]) -> str:
 # ---- picture ------------------------------------------------------------------------------------------------------
 def plot_bench(report: dict[str, Any], path: Any) -> Any:
     """Save figures 6 and 7 and the tables as a picture: times over n, over the band, over the diagonals."""
-    from ..plot import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure, save
-
     colors = dict(zip(_columns(report), (GREY, PURPLE, YELLOW, GREEN, ORANGE, "#cc9966", SKY, BLUE, "black")))
     figure = new_figure(9.6, 3.6)
     panels = (
@@ -187,7 +187,7 @@ def plot_bench(report: dict[str, Any], path: Any) -> Any:
                 axes.plot(places, paper, mark, color="black", label=f"the paper's {'CPU' if mark == 'x' else 'GPU'}")
         axes.set_title(title, fontsize=9)
         axes.set_xlabel(label, fontsize=8)
-        axes.set_yscale("log")
+        logarithmic(axes, "y")
         axes.tick_params(labelsize=7)
         axes.spines[["top", "right"]].set_visible(False)
     figure.axes[0].set_ylabel("time (ms)", fontsize=8)

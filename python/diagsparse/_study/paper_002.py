@@ -24,15 +24,16 @@ from .._matrix.construct import array
 from .._places.backend import CPU, Place
 from ..io import read_floats
 from ..measure import Progress
-from . import gpu_peers, paper_runs, peers
+from . import bench_summary, gpu_peers, paper_runs, peers
 from .exactness import MatvecCheck, vector
 from .paper_002_tables import PLANNED, SEGMENTS, TABLES, VECTOR, Printed, markdown, plot_bench, text
 from .paper_runs import Contender, planned_matvec, planned_square, seconds_on, square, there
 from .sampled import SampledSquare
 
-__all__ = ["NAME", "markdown", "plot_bench", "run", "text"]
+__all__ = ["NAME", "markdown", "pairs", "plot_bench", "run", "text"]
 
 NAME = "tables-002"
+pairs = bench_summary.by_columns("C = A A", (PLANNED, "qband"), {VECTOR: "y = A x"})
 ORDER = 16_000
 DTYPES = ("float32", "float64")
 MUCH = 8  #: times the bytes of csr: dia is left out

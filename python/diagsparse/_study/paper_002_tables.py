@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._show import columns
+from .figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure, save
 from .paper_tables import Tables, as_section, as_text, machine, seconds
 
 PLANNED, SEGMENTS, VECTOR = "qband planned", "qband segments", ", A x"
@@ -178,8 +179,6 @@ def markdown(report: dict[str, Any]) -> str:
 # ---- picture ------------------------------------------------------------------------------------------------------
 def plot_bench(report: dict[str, Any], path: Any) -> Any:
     """Save figures 2 and 3 (c) as a picture: speedup over the share in the bands, and what stages take."""
-    from ..plot import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure, save
-
     figure = new_figure(9.6, 3.6)
     left, right = figure.subplots(1, 2)
     for layout, color in zip(("random", "row_block", "column_block"), (BLUE, ORANGE, GREEN), strict=True):
@@ -205,7 +204,8 @@ def plot_bench(report: dict[str, Any], path: Any) -> Any:
         below = below + shares
     right.set_xticks(range(len(rows)), [row["what"] for row in rows], rotation=45, ha="right", fontsize=7)
     right.set_ylabel("share of the time of a product (%)", fontsize=8)
-    right.legend(fontsize=6, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    if right.get_legend_handles_labels()[0]:
+        right.legend(fontsize=6, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     for axes in (left, right):
         axes.tick_params(which="both", labelsize=7)
         axes.spines[["top", "right"]].set_visible(False)

@@ -27,14 +27,15 @@ from .._matrix.construct import array
 from .._matrix.registry import format_class
 from .._places.backend import CPU, Place
 from ..measure import Progress
-from . import paper_runs
+from . import bench_summary, paper_runs
 from .exactness import MatvecCheck, vector
 from .paper_003_tables import BLOCKS, BYTES, PAPER, SCIPY, SHORT, markdown, plot_bench, text
 from .paper_runs import Contender, planned_matvec, seconds_on, there
 
-__all__ = ["NAME", "markdown", "plot_bench", "run", "text"]
+__all__ = ["NAME", "markdown", "pairs", "plot_bench", "run", "text"]
 
 NAME = "tables-003"
+pairs = bench_summary.by_columns("A x", ("ellcsr",))
 ORDER = 32_768
 LAYOUTS: dict[str, dict[str, int]] = {"sell": {"slice_height": 1024}}  # and the boundary of ellcsr
 FORMATS = ("csr", "sell", "jds", "csb", "ell", "ellcsr")

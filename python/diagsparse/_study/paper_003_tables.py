@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._show import columns
+from .figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, logarithmic, new_figure, save
 from .paper_tables import Tables, as_section, as_text, machine, seconds
 
 # Of matrix 1 to 10. Table 3: nonzeros of the expansion space, length of the longest row; table 5: MB (of 2^20 bytes) as
@@ -143,8 +144,6 @@ def markdown(report: dict[str, Any]) -> str:
 # ---- picture ------------------------------------------------------------------------------------------------------
 def plot_bench(report: dict[str, Any], path: Any) -> Any:
     """Save figures 5 and 6 as a picture: bytes of each format, and times, matrix by matrix."""
-    from ..plot import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure, save
-
     colors = (GREY, PURPLE, GREEN, ORANGE, SKY, YELLOW, BLUE, "black", "#cc9966", "#9467bd", "#7f7f3f")
     figure = new_figure(9.6, 3.6)
     left, right = figure.subplots(1, 2)
@@ -169,7 +168,7 @@ def plot_bench(report: dict[str, Any], path: Any) -> Any:
         for i, (name, mark) in enumerate(zip(TIMES, "x+v", strict=True)):
             right.plot(at, [PAPER[m - 1][6 + i] for m in at], mark, color="black", label=f"the paper's {name}")
     right.set_ylabel("time of A x (ms)", fontsize=8)
-    right.set_yscale("log")
+    logarithmic(right, "y")
     for axes in (left, right):
         axes.set_xlabel("matrix", fontsize=8)
         axes.tick_params(which="both", labelsize=7)

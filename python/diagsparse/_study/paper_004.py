@@ -29,7 +29,7 @@ from .._matrix.base import SparseArray
 from .._matrix.construct import array
 from .._places.backend import CPU, Place
 from ..measure import Progress
-from . import bench_cuda, gpu_peers, paper_runs, peers
+from . import bench_cuda, bench_summary, gpu_peers, paper_runs, peers
 from .exactness import MatvecCheck, vector
 from .paper_004_matrices import BLOCK, Matrix, matrices
 from .paper_004_tables import (
@@ -51,9 +51,11 @@ from .paper_004_tables import (
 from .paper_runs import Contender, Prepared, planned_matvec, planned_square, seconds_on, square, there
 from .sampled import SampledSquare
 
-__all__ = ["NAME", "markdown", "plot_bench", "run", "text"]
+__all__ = ["NAME", "markdown", "pairs", "plot_bench", "run", "text"]
 
 NAME = "tables-004"
+EXACT = (BY_RULE, "block planned", "block", "row")  #: whose factors are not rounded: the summary compares them
+pairs = bench_summary.by_columns("C = A A", EXACT, {VECTOR: "y = A x"})
 DTYPES = ("float32", "float64")
 MUCH = 8  #: times the bytes of csr: SciPy's bsr is left out
 _MOST = 1 << 31  # bytes of a product in SciPy's bsr: it is left out

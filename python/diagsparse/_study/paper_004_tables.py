@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._show import columns
+from .figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, logarithmic, new_figure, save
 from .paper_tables import Tables, as_section, as_text, machine, seconds, with_share
 
 PLANNED, VECTOR = " planned", ", A x"  #: how the names of columns end
@@ -228,8 +229,6 @@ def markdown(report: dict[str, Any]) -> str:
 # ---- picture ------------------------------------------------------------------------------------------------------
 def plot_bench(report: dict[str, Any], path: Any) -> Any:
     """Save figure 4.7 and the squares as a picture: speedups of A x over how full blocks are, and times of A A."""
-    from ..plot import new_figure, save
-
     figure = new_figure(13.0, 3.8)
     beside_csr, beside_peer, squares = figure.subplots(1, 3, width_ratios=(1, 1, 1.35))
     _plot_speedups(beside_csr, report, CSR)
@@ -244,8 +243,6 @@ def plot_bench(report: dict[str, Any], path: Any) -> Any:
 
 
 def _plot_speedups(axes: Any, report: dict[str, Any], other: str) -> None:
-    from ..plot import BLUE, GREEN, ORANGE, PURPLE
-
     for kernel, color in zip(kernels(report, "matvec"), (BLUE, ORANGE, GREEN, PURPLE), strict=False):
         for dtype, face in (("float32", "none"), ("float64", color)):
             rows = [row for row in report["rows"] if row["dtype"] == dtype]
@@ -262,8 +259,6 @@ def _plot_speedups(axes: Any, report: dict[str, Any], other: str) -> None:
 
 
 def _plot_squares(axes: Any, report: dict[str, Any]) -> None:
-    from ..plot import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW
-
     rows = [row for row in report["rows"] if row["thesis"] and row["dtype"] == "float32"]
     all_of_them = kernels(report, "matmul")
     found = all_of_them[:1] + [
@@ -279,7 +274,6 @@ def _plot_squares(axes: Any, report: dict[str, Any]) -> None:
     if not report["quick"]:
         thesis = [row["thesis"]["sorted_ms"] for row in rows]
         axes.plot(range(len(rows)), thesis, "_", color="black", ms=10, label="thesis (RTX 3090 Ti)")
-    axes.set_yscale("log")
-    axes.yaxis.set_major_formatter("{x:g}")
+    logarithmic(axes, "y")
     axes.set_xticks(range(len(rows)), [_name(row) for row in rows], rotation=35, ha="right", fontsize=7)
     axes.set_ylabel("A A in float32 (ms)", fontsize=8)

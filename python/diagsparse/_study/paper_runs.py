@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 from functools import lru_cache, partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from .._matrix.base import SparseArray
 from .._places.backend import CPU, Place, place
 from .._products.products import plan_matmul, plan_matvec
 from ..measure import Progress
-from . import bench_cuda, gpu_peers, peers
+from . import bench_cuda, gpu_peers, peers, steps
 from .comparison import finite
 
 Prepared = tuple[Callable[[], Any], Any]
@@ -40,22 +40,12 @@ def run(
     quick: bool,
     progress: Progress | None,
 ) -> dict[str, Any]:
-    """Run what makes the rows of an experiment, each with the text that says so meanwhile, and return the report.
+    """Run what makes the rows of an experiment, each with its name, and return the report.
 
     Ctrl-C ends it after the first row, and what is done is reported; ``left`` counts the other rows.
     """
-    where, report, rows = place(device), progress or measure.silent, list(rows)
-    made: list[dict[str, Any]] = []
-    for i, (what, row) in enumerate(rows):
-        try:
-            report(i / len(rows), what)
-            made.append(row(where))
-        except KeyboardInterrupt:
-            if not made:
-                raise
-            break
-        if where is not CPU:
-            where.core.trim(where.index)
+    where = place(device)
+    made = steps.run([(what, partial(_named, what, row, where)) for what, row in rows], progress)
     return {
         "experiment": name,
         "device": device.partition(":")[0],
@@ -63,10 +53,17 @@ def run(
         "versions": peers.versions() | (gpu_peers.versions(where) if where is not CPU else {}),
         "date": date.today().isoformat(),
         "quick": quick,
-        "ok": all(_may_fail(column, why) for row in made for column, why in row["failed"].items()),
-        "left": len(rows) - len(made),
-        "rows": made,
+        "ok": all(_may_fail(column, why) for row in made["rows"] for column, why in row["failed"].items()),
+        **made,
     }
+
+
+def _named(
+    what: str, make: Callable[[Place], dict[str, Any]], where: Place, report: Progress
+) -> Iterator[dict[str, Any]]:
+    yield {"name": what, **make(where)}
+    if where is not CPU:
+        where.core.trim(where.index)
 
 
 def _may_fail(column: str, why: str) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._show import columns
 from . import bench_cuda_tables
+from .steps import ended
 
 Tables = Iterable[tuple[str, list[list[str]]]]  #: titles and cells, row by row, the head first
 
@@ -17,9 +18,8 @@ def machine(report: dict[str, Any], dtypes: str = "float64") -> str:
     if report["device"] == "cuda":
         parts = [bench_cuda_tables.devices(report), *parts]
     size = ", small sizes (--quick)" if report["quick"] else ""
-    left = report.get("left", 0)
-    ended = [f"ended after {len(report['rows'])} of {len(report['rows']) + left} rows"] if left else []
-    return "; ".join([*parts, f"SciPy {report['versions']['scipy']}", f"{dtypes}{size}", *ended, report["date"]])
+    tail = [f"SciPy {report['versions']['scipy']}", f"{dtypes}{size}", *ended(report), report["date"]]
+    return "; ".join([*parts, *tail])
 
 
 def seconds(row: dict[str, Any], name: str) -> str:

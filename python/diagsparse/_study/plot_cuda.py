@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..plot import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure, save, set_up_cases
+from ..plot import set_up_cases
+from .figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, logarithmic, new_figure, save
 from .titles import is_cusparse
 
 _MARKS = {  # label: colour, marker
@@ -87,8 +88,8 @@ def _plot_roofline(axes: Any, report: dict[str, Any], names: list[str]) -> None:
     for peak, what in zip(peaks, ("vector units", "matrix units"), strict=False):
         axes.axhline(peak, color=GREY, lw=1, ls=":")
         axes.annotate(f"{what}, {peak:g}", (low, peak), fontsize=7, va="bottom")
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+    logarithmic(axes, "x")
+    logarithmic(axes, "y")
     axes.set_xlim(low, high)
     axes.set_xlabel("flops / fewest bytes that the case moves", fontsize=8)
     axes.set_ylabel("TFLOP/s (circles: fastest diagonal format; diamonds: cuSPARSE)", fontsize=8)

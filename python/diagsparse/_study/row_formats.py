@@ -26,8 +26,9 @@ from .._places.backend import CPU, Place, get_num_threads
 from .._places.memory import human
 from .._show import columns
 from ..measure import Progress
-from . import bench_cuda, paper_runs, peers
+from . import bench_cuda, bench_summary, paper_runs, peers
 from .exactness import MatvecCheck, vector
+from .figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure, save
 from .paper_runs import Contender, planned_matvec, there
 from .paper_tables import Tables, as_section, as_text, machine, with_share
 
@@ -36,6 +37,7 @@ FORMATS = ("csr", "ell", "hyb", "sell", "jds", "csb", "ellcsr")
 CUSPARSE, CUSPARSE_SELL, SCIPY, MKL = "cuSPARSE csr", "cuSPARSE sell", "SciPy csr", "MKL csr"
 PEERS = (CUSPARSE, CUSPARSE_SELL, SCIPY, MKL)
 TRANSPOSED = " transposed"  #: ends the name of a column of A.T @ x
+pairs = bench_summary.by_columns("A @ x", FORMATS, {TRANSPOSED: "A.T @ x"})
 MUCH = 8  #: times the bytes of csr: such formats are left out
 
 
@@ -242,8 +244,6 @@ def markdown(report: dict[str, Any]) -> str:
 # ---- picture ------------------------------------------------------------------------------------------------------
 def plot_bench(report: dict[str, Any], path: Any) -> Any:
     """Save a picture: the time of A @ x beside csr's, matrix by matrix, on all threads."""
-    from ..plot import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure, save
-
     colors = (GREY, ORANGE, YELLOW, PURPLE, GREEN, SKY, BLUE, "black", "#7f7f3f")
     most = max(row["threads"] for row in report["rows"])
     rows = [row for row in report["rows"] if row["threads"] == most]

@@ -25,7 +25,9 @@ from .._matrix.construct import array
 from .._products.products import plan_matmul
 from .._show import columns
 from ..measure import Progress
-from . import peers
+from . import peers, steps
+from .bench_summary import Pair
+from .figures import BLUE, GREY, logarithmic, new_figure, save
 
 NAME = "small-work"
 SIZES = (50, 1000, 100_000)
@@ -85,21 +87,19 @@ class Row:
 
 def run(*, quick: bool = False, progress: Progress | None = None) -> dict[str, Any]:
     """Time every row on one thread and return a report as plain values; `quick`: the smallest size, to see it work."""
-    report, rows = progress or measure.silent, []
-    made = list(_rows(quick))
     with measure.using_threads(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", sp.SparseEfficiencyWarning)  # SciPy's, of A == A
-        for i, row in enumerate(made):
-            report(i / len(made), f"{row.what}, {row.format}, n = {row.n}")
-            rows.append(_timed(row, 0.01 if quick else 0.1))
+        made = steps.run(
+            [(_named(row), partial(_timed, row, 0.01 if quick else 0.1)) for row in _rows(quick)], progress
+        )
     return {
         "experiment": NAME,
         "hardware": peers.hardware(),
         "versions": peers.versions(),
         "date": date.today().isoformat(),
         "quick": quick,
-        "ok": all(row["ok"] for row in rows),
-        "rows": rows,
+        "ok": all(row["ok"] for row in made["rows"]),
+        **made,
     }
 
 
@@ -145,12 +145,16 @@ def _plans(scale: float) -> Iterator[Row]:
         yield Row("plans", what, "hm", a.shape[0], partial(plan_matmul, a, b), None, limit)
 
 
-def _timed(row: Row, budget: float) -> dict[str, Any]:
+def _named(row: Row) -> str:
+    return f"{row.what}, {row.format}, n = {row.n}"
+
+
+def _timed(row: Row, budget: float, report: Progress) -> Iterator[dict[str, Any]]:
     calls = {"ours": row.ours} | ({"scipy": row.scipy} if row.scipy else {})
     ok = row.scipy is None or _same(row.ours(), row.scipy())
     times = measure.time_calls(calls, budget=budget)
     ours, scipy = times["ours"].median, times["scipy"].median if row.scipy else None
-    return {
+    yield {
         "group": row.group, "what": row.what, "format": row.format, "n": row.n, "seconds": ours, "scipy": scipy,
         "ratio": ours / scipy if scipy else None, "limit": row.limit, "ok": ok,
     }  # fmt: skip
@@ -165,6 +169,15 @@ def _same(ours: Any, theirs: Any) -> bool:
         return bool((given.tocsr() != theirs.tocsr()).nnz == 0)
     off = abs(given.tocsr() - theirs.tocsr())
     return given.shape == theirs.shape and (off > 1e-13 * abs(theirs.tocsr())).nnz == 0
+
+
+def pairs(report: dict[str, Any]) -> Iterator[Pair]:
+    """Yield each of our calls beside SciPy's, by group."""
+    for row in report["rows"]:
+        if row["scipy"]:
+            operation = "products" if row["group"] == "calls" else "element by element"
+            name = f"{row['what']}, {row['format']}, n = {row['n']}"
+            yield Pair(operation, name, row["format"], "SciPy", row["scipy"] / row["seconds"])
 
 
 # ---- tables -------------------------------------------------------------------------------------------------------
@@ -196,13 +209,11 @@ def markdown(report: dict[str, Any]) -> str:
 def _machine(report: dict[str, Any]) -> str:
     hardware, versions = report["hardware"], report["versions"]
     parts = [hardware["cpu"], hardware["instruction_set"], f"SciPy {versions['scipy']}", "1 thread, float64"]
-    return "; ".join([*parts, *["smallest size (--quick)"] * report["quick"], report["date"]])
+    return "; ".join([*parts, *["smallest size (--quick)"] * report["quick"], *steps.ended(report), report["date"]])
 
 
 def plot_bench(report: dict[str, Any], path: Any) -> Any:
     """Save the ratios to SciPy's time as a picture: a point for each operation and format, by size."""
-    from ..plot import BLUE, GREY, new_figure, save
-
     figure = new_figure(6.4, 7.0)
     axes = figure.subplots(1, 1)
     rows = [row for row in report["rows"] if row["group"] == "elements"]
@@ -212,7 +223,7 @@ def plot_bench(report: dict[str, Any], path: Any) -> Any:
         axes.plot([row["ratio"] for row in some], [names.index(row["what"]) for row in some], mark, color=BLUE,
                   label=f"n = {n}")  # fmt: skip
     axes.axvline(1.0, color=GREY, lw=1)
-    axes.set_xscale("log")
+    logarithmic(axes, "x")
     axes.set_yticks(range(len(names)), names, fontsize=7)
     axes.set_xlabel("time over SciPy's, every format", fontsize=8)
     axes.tick_params(labelsize=7)

@@ -24,17 +24,19 @@ from .._places.backend import CPU, Place
 from .._products.products import plan_matmul
 from .._show import columns
 from ..measure import Progress
-from . import gpu_peers, paper_runs, peers
+from . import bench_summary, gpu_peers, paper_runs, peers
+from .figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, new_figure, save
 from .paper_runs import Contender, Prepared, planned, planned_square, square
 from .paper_tables import Tables, as_section, as_text, machine, seconds
 from .sampled import SampledSquare
 
-__all__ = ["NAME", "markdown", "plot_bench", "run", "text"]
+__all__ = ["NAME", "markdown", "pairs", "plot_bench", "run", "text"]
 
 NAME = "wide"
 FORMATS = ("dia", "hm", "csr")
 CUSPARSE, CUPY, SCIPY, MKL = "cuSPARSE csr", "CuPy csr", "SciPy csr", "MKL csr"
 PEERS = (CUSPARSE, CUPY, SCIPY, MKL)
+pairs = bench_summary.by_columns("A A", FORMATS)
 WIDTHS = (51, 101, 201, 401, 801)
 ORDERS = (1000, 2000)
 PLACES, GPU_PLACES, QUICK_PLACES = 2_000_000, 20_000_000, 20_000  #: on the diagonals of a band
@@ -187,8 +189,6 @@ def markdown(report: dict[str, Any]) -> str:
 
 def plot_bench(report: dict[str, Any], path: Any) -> Any:
     """Save a picture: the rates of the bands over their diagonals, beside that of a dense product."""
-    from ..plot import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, new_figure, save
-
     figure = new_figure(8.6, 3.4)
     styles = dict(zip((*FORMATS, *PEERS), (BLUE, SKY, ORANGE, GREY, "black", PURPLE, GREEN), strict=True))
     handles: dict[str, Any] = {}

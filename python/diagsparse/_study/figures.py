@@ -1,0 +1,43 @@
+"""What all pictures share: the colours, figures without a display, and how they are written."""
+
+from __future__ import annotations
+
+from math import log10
+from pathlib import Path
+from typing import Any
+
+# Okabe and Ito: told apart by colour-blind readers; in print the markers help.
+BLUE, ORANGE, GREEN, PURPLE, YELLOW, SKY, GREY = (
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#9a9a9a",
+)  # fmt: skip
+_ROOMY = 2.2  # decades on a logarithmic axis up to which 2 and 5 are labelled, too
+
+
+def new_figure(width: float, height: float) -> Any:
+    """Return an empty figure of this size in inches."""
+    try:
+        from matplotlib.figure import Figure  # no pyplot: no display is asked for, no state is left
+    except ImportError as error:
+        raise ImportError('pictures need matplotlib: pip install "diagsparse[cli]"') from error
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def save(figure: Any, path: str | Path) -> Path:
+    """Write a figure and return where."""
+    path = Path(path)
+    figure.savefig(path, dpi=150)
+    return path
+
+
+def logarithmic(axes: Any, which: str) -> None:
+    """Give an axis, "x" or "y", a logarithmic scale with plain numbers: 0.1, 1, 10, and 2 and 5 where there is room."""
+    axes.set(**{f"{which}scale": "log"})
+    axis = getattr(axes, f"{which}axis")
+
+    def between(value: float, at: int | None) -> str:
+        low, high = axis.get_view_interval()
+        roomy = log10(high / low) < _ROOMY
+        return f"{value:g}" if roomy and f"{value:.0e}"[0] in "25" else ""
+
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(between)

@@ -1,0 +1,151 @@
+"""Pictures of a matrix: where its entries lie, in true proportion, and how full each diagonal is."""
+
+from __future__ import annotations
+
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .figures import BLUE, GREY
+
+if TYPE_CHECKING:
+    from ..structure import Structure
+
+_MARKS = 5000  # diagonals drawn at most
+_FAR = 5.0  # times that the distance of neighbours on the axis of diagonals doubles at most
+_SLIM = 8.0  # times as long as wide a matrix may be and still be drawn in proportion
+_FEW = 24  # diagonals that are half full and are told before all others
+_LETTER, _LINE = 4.6, 9.5  # points that a letter and a line of a tick's label take
+
+
+# ---- the entries --------------------------------------------------------------------------------------------------
+def draw_entries(axes: Any, s: Structure, cells: NDArray[np.int64]) -> None:
+    """Draw how many entries each cell of a coarse grid holds, the matrix in true proportion where it is not slim."""
+    from matplotlib.colors import LogNorm
+
+    (m, n), (rows, columns) = s.shape, cells.shape
+    axes.set_title(f"{m} x {n}", fontsize=10, loc="left")
+    if 0 in (m, n):
+        draw_nothing(axes, "no rows" if m == 0 else "no columns")
+        return
+    most = max(2, int(cells.max(initial=1)))
+    shown = np.ma.masked_equal(cells, 0)
+    axes.imshow(shown, cmap=_from_pale(), norm=LogNorm(0.3, most), extent=(0, n, m, 0), interpolation="nearest")
+    slim = max(m, n) > _SLIM * min(m, n)
+    axes.set_aspect("auto" if slim else "equal")
+    if slim:
+        axes.set_box_aspect(1 / _SLIM if n > m else _SLIM)
+    axes.set_xticks([0, n])
+    axes.set_yticks([0, m])
+    axes.tick_params(labelsize=7, length=2)
+    axes.set_ylabel("row", fontsize=8, labelpad=-len(str(m)) if m * _SLIM > n else 4)
+    axes.set_anchor("N")
+    one = rows == m and columns == n
+    told = "a mark an entry" if one else f"darkest: {most} entries\nin {-(-m // rows)} x {-(-n // columns)} places"
+    told = "nothing is stored" if not s.nnz else told
+    axes.set_xlabel(f"column\n{told}" + "\nnot in proportion" * slim, fontsize=8)
+
+
+def _from_pale() -> Any:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("pale to dark", ["#cfe3f2", BLUE, "#00263d"])
+
+
+# ---- the diagonals ------------------------------------------------------------------------------------------------
+def draw_occupancy(axes: Any, s: Structure, inches: float) -> None:
+    """Draw a mark per diagonal: where it lies, how full it is, how many nonzeros it holds; axes about so wide."""
+    axes.set_title(f"{len(s.offsets)} occupied diagonal{'s' * (len(s.offsets) != 1)}", fontsize=10, loc="left")
+    axes.spines[["top", "right"]].set_visible(False)
+    if not len(s.offsets):
+        draw_nothing(axes, "nothing is stored")
+        return
+    places = places_of(s.offsets)
+    chosen = np.sort(np.argsort(-s.counts, kind="stable")[:_MARKS])
+    size = 8 + 60 * s.counts[chosen] / max(1, s.counts.max(initial=1))
+    few = len(chosen) < 200
+    axes.vlines(places[chosen], 0, 100 * s.filled[chosen], color=BLUE, lw=0.8 if few else 0.4, alpha=0.35)
+    axes.scatter(
+        places[chosen], 100 * s.filled[chosen], size, color=BLUE, alpha=0.8 if few else 0.4, edgecolor="none",
+        clip_on=False, zorder=3,
+    )  # fmt: skip
+    span = max(1.0, places[-1] - places[0])
+    axes.set(xlim=(places[0] - 0.04 * span, places[-1] + 0.04 * span), ylim=(0, 106), yticks=range(0, 101, 20))
+    labelled, upright = labels_of(s.offsets, places, 72 * inches, s.filled >= 0.5)
+    axes.set_xticks(places[labelled], [str(k) for k in s.offsets[labelled]], rotation=90 if upright else 0)
+    main = int(np.searchsorted(s.offsets, 0))
+    if 0 in s.offsets:
+        axes.axvline(float(places[main]), color=GREY, lw=0.8, alpha=0.6, zorder=0)
+        if main not in labelled:  # beside the first or the last one
+            axes.text(places[main], 106, "0", fontsize=8, ha="center", va="bottom")
+            axes.set_title(axes.get_title(loc="left"), fontsize=10, loc="left", pad=14)
+    even = len(set(np.diff(s.offsets).tolist())) < 2
+    axes.set_xlabel("offset (column - row)" + ("" if even else "; wide gaps are shortened"), fontsize=8)
+    axes.set_ylabel("filled (%); area: nonzeros", fontsize=8)
+    axes.tick_params(labelsize=8)
+
+
+def places_of(offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return where diagonals stand on their axis: neighbours in their order, and the wider a gap the further apart."""
+    gaps = np.diff(offsets).astype(float)
+    if len(set(gaps.tolist())) < 2:  # an even axis
+        return np.arange(len(offsets), dtype=float)
+    steps = 1 + 0.6 * np.minimum(np.log2(np.maximum(gaps / gaps.min(), 1)), _FAR)
+    return np.concatenate(([0.0], np.cumsum(steps)))
+
+
+def labels_of(
+    offsets: NDArray[np.int64], places: NDArray[np.float64], points: float, full: NDArray[np.bool_]
+) -> tuple[list[int], bool]:
+    """Return which diagonals have their offsets told on an axis of so many points, and whether labels stand upright.
+
+    First come the first, the last and the main one, then the `full` ones where they are few, those beside the widest
+    gaps, and what lies between: of neighbours round numbers.
+    """
+    order, even = _by_interest(offsets, full), len(set(np.diff(offsets).tolist())) < 2
+    span = max(1.0, float(places[-1] - places[0])) * 1.08
+    at = places * points / span
+    across = [_LETTER * len(str(k)) + 4 for k in offsets.tolist()]
+    if len(level := _fitting(order, at, across)) == len(offsets):
+        return level, False
+    if even:
+        order = _round_numbers(offsets, order[:3], float(at[1] - at[0]), max(across))
+        return _fitting(order, at, across), False
+    upright = _fitting(order, at, [_LINE] * len(offsets))
+    return (upright, True) if len(upright) > len(level) else (level, False)
+
+
+def _by_interest(offsets: NDArray[np.int64], full: NDArray[np.bool_]) -> list[int]:
+    last = len(offsets) - 1
+    first = [0, *np.flatnonzero(offsets == 0).tolist(), last]
+    first += np.flatnonzero(full).tolist() if full.sum() <= _FEW else []
+    gaps = np.diff(offsets)
+    beside = [int(i) + side for i in np.argsort(-gaps, kind="stable")[:40] if gaps[i] > 1 for side in (0, 1)]
+    halves = [round(last * k / 2**level) for level in range(1, 7) for k in range(1, 2**level, 2)]
+    return list(dict.fromkeys([*first, *beside, *halves, *(range(last + 1) if last < 200 else ())]))
+
+
+def _round_numbers(offsets: NDArray[np.int64], first: list[int], apart: float, room: float) -> list[int]:
+    """Return the diagonals whose offsets are multiples of 1, 2, 5, 10, ..., as many as have so much room."""
+    gap = int(offsets[1] - offsets[0])
+    steps = (digit * 10**power for power in range(19) for digit in (1, 2, 5))
+    step = next(step for step in steps if np.lcm(step, gap) / gap * apart >= room)
+    return [*first, *np.flatnonzero(offsets % step == 0).tolist()]
+
+
+def _fitting(order: list[int], at: NDArray[np.float64], room: list[float]) -> list[int]:
+    """Return those that have their room on the axis beside all that came before them, in ascending order."""
+    taken: list[int] = []
+    for i in order:
+        if all(abs(at[i] - at[j]) >= (room[i] + room[j]) / 2 for j in taken):
+            taken.append(i)
+    return sorted(set(taken))
+
+
+def draw_nothing(axes: Any, says: str) -> None:
+    """Say in an empty panel why it is empty."""
+    axes.text(0.02, 0.9, fill(says, 40), va="top", fontsize=8, color="#444444", transform=axes.transAxes)
+    axes.set(xticks=[], yticks=[])
+    axes.spines[:].set_visible(False)

@@ -116,7 +116,7 @@ def _converted(loaded: Any, format: str, dtype: DTypeLike | None, limit: int) ->
         loaded = loaded if dtype is None else loaded.astype(dtype, copy=False)
         way = "csr" if format in ("csc", "coo") else format
         return loaded.asformat(way, max_bytes=limit).asformat(format, max_bytes=limit)
-    if format == "coo" and loaded.format == "dia" and loaded.shape[0] > loaded.nnz:
+    if format == "coo" and loaded.format == "dia" and loaded.shape[0] > loaded.data.size:
         loaded = _entries(loaded)
     way = format if format in ("csr", "csc", "coo") or loaded.format == "dia" else "csr"
     return format_class(way)(loaded, dtype=dtype, max_bytes=limit).asformat(format, max_bytes=limit)

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import platform
+import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -70,6 +71,11 @@ def test_threads_that_convert_and_drop_matrices():
 
     with ThreadPoolExecutor(6) as pool:
         assert all(pool.map(work, range(6)))
+
+
+@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this Python is not a free-threaded one")
+def test_free_threaded_python_stays_without_its_lock():
+    assert python("import sys, diagsparse; print(sys._is_gil_enabled())") == "False\n"
 
 
 def large_products(queue):

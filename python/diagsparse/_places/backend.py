@@ -80,7 +80,10 @@ def gpu(index: int) -> Place:
     if index >= count:
         names = "cuda:0" if count == 1 else f"cuda:0 to cuda:{count - 1}"
         raise CudaUnavailable(f"device 'cuda:{index}': this machine has {names}; take one of these, or {_ON_THE_CPU}")
-    return Place(core, index)
+    return _gpus.setdefault(index, Place(core, index))
+
+
+_gpus: dict[int, Place] = {}  # two threads that ask first get one object
 
 
 def place_of(matrix: Any) -> Place:

@@ -151,4 +151,4 @@ void bind_device(py::module_& m) {
 
 }  // namespace diagsparse
 
-PYBIND11_MODULE(_core, m) { diagsparse::bind_module(m); }
+PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) { diagsparse::bind_module(m); }

@@ -1,6 +1,8 @@
 // Host memory of ours as NumPy arrays that keep it alive, and NumPy's names for the types of values.
 #include <pybind11/numpy.h>
 
+#include <atomic>
+
 #include "bind/device.hpp"
 
 namespace py = pybind11;
@@ -14,10 +16,10 @@ DType dtype_from_name(const std::string& name) {
 }
 
 py::dtype numpy_dtype(DType t) {
-  static py::handle known[kAllTypes];
-  py::handle& type = known[static_cast<int>(t)];
-  if (!type) type = py::module_::import("diagsparse._places.types").attr("named_dtype")(dtype_name(t)).release();
-  return py::reinterpret_borrow<py::dtype>(type);
+  static std::atomic<PyObject*> known[kAllTypes];  // NumPy has one object for each: two threads that ask find the same
+  std::atomic<PyObject*>& type = known[static_cast<int>(t)];
+  if (!type) type = py::module_::import("diagsparse._places.types").attr("named_dtype")(dtype_name(t)).release().ptr();
+  return py::reinterpret_borrow<py::dtype>(type.load());
 }
 
 py::object to_numpy(const Array& array) {

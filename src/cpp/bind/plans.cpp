@@ -36,7 +36,11 @@ void bind_class(py::module_& m) {
       .def_readonly("cols", &Plan::cols)
       .def_property_readonly("stored", [](const Plan& p) { return p.c->stored(); })
       .def_property_readonly("work", [](const Plan& p) { return p.work ? p.work->operations() : 0; })
-      .def_property_readonly("workspace_nbytes", &Plan::workspace_nbytes)
+      .def_property_readonly("workspace_nbytes",
+                             [](const Plan& p) {  // a thread that makes what is counted may ask for Python's lock
+                               const Unlocked unlocked;
+                               return p.workspace_nbytes();
+                             })
       .def_property_readonly("nbytes", &Plan::nbytes)
       .def_readonly("kernel", &Plan::kernel)
       .def_property_readonly("hermitian", [](const Plan& p) { return p.c->symmetry() == Symmetry::hermitian; })

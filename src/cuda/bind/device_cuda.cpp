@@ -1,5 +1,6 @@
 // The binding's side of the GPU: arrays in and out, the caller's stream, memory, what this machine has.
 #include <pybind11/complex.h>
+#include <pybind11/gil_safe_call_once.h>
 #include <pybind11/stl.h>
 
 #include "bind/device.hpp"
@@ -23,13 +24,16 @@ namespace {
 
 // The stream that the caller is on, as diagsparse/_arrays/streams.py sees it.
 StreamPtr callers_stream(int device) {
-  static const auto* streams = new py::module_(py::module_::import("diagsparse._arrays.streams"));
-  const auto pointer = streams->attr("current")(device).cast<std::uintptr_t>();
+  PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<py::module_> imported;  // whoever waits holds no lock
+  const py::module_& streams =
+      imported.call_once_and_store_result([] { return py::module_::import("diagsparse._arrays.streams"); })
+          .get_stored();
+  const auto pointer = streams.attr("current")(device).cast<std::uintptr_t>();
   const auto handle = reinterpret_cast<cudaStream_t>(pointer);
   if (StreamPtr known = find_stream(device, handle)) return known;
   std::shared_ptr<void> owner;
   if (pointer != 0) {
-    const py::object stream = streams->attr("keep")(device, pointer);
+    const py::object stream = streams.attr("keep")(device, pointer);
     owner = keep_alive(stream, stream.ptr());
   }
   return remember_stream(device, handle, std::move(owner));
@@ -155,4 +159,4 @@ void bind_device(py::module_& m) {
 
 }  // namespace diagsparse
 
-PYBIND11_MODULE(_cuda, m) { diagsparse::bind_module(m); }
+PYBIND11_MODULE(_cuda, m, py::mod_gil_not_used()) { diagsparse::bind_module(m); }

@@ -46,6 +46,7 @@ CORE = types.SimpleNamespace(
     overlap=lambda x, y: np.shares_memory(x.array, y.array),
     empty=lambda shape, dtype, device, order: OnDevice(np.empty(shape, dtype, order)),
     matvec=lambda a, op, x, y, *more: CPU.core.matvec(a, op, x.array, y.array, *more),
+    repeated=lambda *given: None,
 )
 
 
@@ -139,9 +140,11 @@ def test_repeated_calls_on_a_gpu(library, format):
     for shape, dtype in (((N,), "float64"), ((N, 3), "float64"), ((N,), "float32"), ((N,), "float64")):
         x = numbers(*shape, dtype=dtype)
         given, out = libraries.make(library, x), libraries.make(library, numbers(*shape))
-        for _ in range(3):
+        for repeat in range(6):  # from the third one on in native code
+            given, out = libraries.make(library, x + repeat), libraries.make(library, numbers(*shape))
             assert plan(given, out=out) is out
-            assert np.allclose(libraries.read(library, out), a @ x.astype(float), rtol=1e-12)
+            assert np.allclose(libraries.read(library, out), a @ (x + repeat).astype(float), rtol=1e-12)
+        given = libraries.make(library, x)
         if dtype == "float64":
             for _ in range(2):
                 plan(given, out=given)
@@ -149,3 +152,60 @@ def test_repeated_calls_on_a_gpu(library, format):
                 x = a @ x
     with raises(ValueError, "127"):
         plan(libraries.make(library, numbers(N - 1)), out=libraries.make(library, numbers(N)))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)
+@pytest.mark.parametrize("library", ["cupy", "torch"])
+def test_native_repeats_ask_what_the_first_call_asked(library):
+    """Arrays that lie another way go through all checks again, and what has to be resolved first is."""
+    theirs, a, plan = libraries.load(library), matrix(NAME), ds.plan_matvec(on_gpu(NAME, "hm"))
+    x = numbers(N)
+    given, out = libraries.make(library, x), libraries.make(library, numbers(N))
+
+    def again(**more):
+        for _ in range(4):
+            plan(given, out=out)
+        plan(given, out=out, **more)
+        return libraries.read(library, out)
+
+    assert plan._planned._repeated is None
+    assert np.allclose(again(), a @ x, rtol=1e-12)
+    assert plan._planned._repeated is not None or library == "torch"  # before PyTorch 2.10
+    assert np.allclose(again(alpha=2), 2 * (a @ x), rtol=1e-12)
+    assert np.allclose(again(alpha=np.float64(-1), beta=1), 0, atol=1e-12)
+    wide = libraries.make(library, numbers(2 * N))
+    for other in (wide[::2], wide[1::2], wide[:N], wide[3 : N + 3]):
+        again()
+        plan(other, out=out)
+        assert np.allclose(libraries.read(library, out), a @ libraries.read(library, other), rtol=1e-12)
+    again()
+    shared = wide[1 : N + 1]
+    expected = a @ libraries.read(library, wide[:N])
+    plan(wide[:N], out=shared)
+    assert np.allclose(libraries.read(library, shared), expected, rtol=1e-12)
+    again()
+    for bad, word in ((libraries.make(library, numbers(N - 1)), "126"), (numbers(N).tolist()[:-1], "126")):
+        with raises(ValueError, word):
+            plan(bad, out=out)
+    again()
+    with raises(TypeError, "complex"):
+        plan(given, out=out, alpha=1j)
+    if library == "torch":
+        again()
+        with raises(TypeError, "gradient"):
+            plan(given.clone().requires_grad_(), out=out)
+        turned = (given + 1j * given).conj()
+        made = theirs.empty_like(turned)
+        for values in (turned.resolve_conj(), turned.resolve_conj(), turned.resolve_conj(), turned):
+            plan(values, out=made)
+            assert np.allclose(made.cpu().numpy(), a @ (x - 1j * x), rtol=1e-12)
+        negative = turned.imag
+        for values in (negative.contiguous(), negative.contiguous(), negative.contiguous(), theirs._neg_view(given)):
+            plan(values, out=out)
+            assert np.allclose(out.cpu().numpy(), a @ -x, rtol=1e-12)
+    else:
+        with theirs.cuda.Stream(non_blocking=True):
+            for _ in range(4):
+                plan(given, out=out)
+            assert np.allclose(out.get(), a @ x, rtol=1e-12)

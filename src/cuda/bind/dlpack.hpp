@@ -1,4 +1,5 @@
-// The structures of DLPack, the exchange format of array libraries (version 0.8; dmlc.github.io/dlpack).
+// The structures of DLPack, the exchange format of array libraries (dmlc.github.io/dlpack; version 0.8, and of 1.3 the
+// functions that exchange arrays without Python).
 #pragma once
 
 #include <cstdint>
@@ -27,6 +28,20 @@ struct ManagedTensor {
   Tensor tensor;
   void* manager;
   void (*deleter)(ManagedTensor* self);
+};
+
+// What a type of arrays has in the capsule `dlpack_exchange_api` of its attribute `__dlpack_c_exchange_api__`. The
+// functions return 0, or -1 with a Python error.
+struct ExchangeApi {
+  struct {
+    std::uint32_t major, minor;
+  } version;
+  ExchangeApi* previous;
+  int (*allocate)(Tensor* prototype, void** out, void* error, void (*set_error)(void*, const char*, const char*));
+  int (*managed_from_object)(void* object, void** out);
+  int (*managed_to_object)(void* managed, void** out);
+  int (*tensor_from_object)(void* object, Tensor* out);  // no owner: while the object lives
+  int (*current_stream)(std::int32_t device_type, std::int32_t device, void** out);
 };
 
 }  // namespace diagsparse::dlpack

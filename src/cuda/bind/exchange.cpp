@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "bind/dlpack.hpp"
 #include "bind/python_lock.hpp"
 
 namespace py = pybind11;
@@ -103,6 +102,11 @@ DeviceArray from_interface(py::handle object) {
 }
 
 }  // namespace
+
+bool of_type(dlpack::DataType theirs, DType ours) {
+  const dlpack::DataType wanted = to_dlpack(ours);
+  return theirs.code == wanted.code && theirs.bits == wanted.bits && theirs.lanes == wanted.lanes;
+}
 
 DType dtype_of_name(const std::string& name) {
   if (const std::optional<DType> known = find_dtype(name)) return *known;

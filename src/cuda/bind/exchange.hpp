@@ -3,6 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include "bind/dlpack.hpp"
 #include "device/device_array.hpp"
 
 namespace diagsparse::cuda {
@@ -11,6 +12,8 @@ namespace diagsparse::cuda {
 DeviceArray import_array(pybind11::handle object, pybind11::object stream);
 pybind11::capsule export_dlpack(const DeviceArray& a);
 pybind11::dict array_interface(const DeviceArray& a);
+// Whether DLPack's type is this one.
+bool of_type(dlpack::DataType theirs, DType ours);
 // Of NumPy's name; TypeError lists those that there are.
 DType dtype_of_name(const std::string& name);
 

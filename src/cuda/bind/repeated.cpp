@@ -1,0 +1,217 @@
+// Products in a loop: y = alpha A x + beta y with arrays that lie like those of the call before, which was checked in
+// full. They are known by little: their type, and what that type says quickest.
+//
+//     PyTorch       DLPack's functions, without Python: type, shape, strides, place, stream in 0.1 us
+//     CuPy          the attributes dtype, shape, strides and data: 0.5 us
+//     any other     not here
+#include "bind/repeated.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "bind/dlpack.hpp"
+#include "bind/exchange.hpp"
+#include "bind/python_lock.hpp"
+#include "core/gate.hpp"
+#include "core/matvec.hpp"
+
+namespace py = pybind11;
+
+namespace diagsparse::cuda {
+
+namespace {
+
+constexpr double kLarge = 1e300;  // factors beyond this are asked whether the result's type holds them
+
+// A Python error on the way means that the array is none that is known; the way that checks all will say what it is.
+py::object attribute(py::handle object, PyObject* name) {
+  py::object found = py::reinterpret_steal<py::object>(PyObject_GetAttr(object.ptr(), name));
+  if (!found) PyErr_Clear();
+  return found;
+}
+
+PyObject* interned(const char* name) { return PyUnicode_InternFromString(name); }  // kept for ever
+
+struct Names {
+  PyObject *dtype = interned("dtype"), *shape = interned("shape"), *strides = interned("strides"),
+           *data = interned("data"), *ptr = interned("ptr"), *device_id = interned("device_id"),
+           *exchange = interned("__dlpack_c_exchange_api__"), *requires_grad = interned("requires_grad"),
+           *is_conj = interned("is_conj"), *is_neg = interned("is_neg");
+};
+const Names& names() {
+  static const auto* made = new Names;
+  return *made;
+}
+
+std::optional<std::uintptr_t> number(py::handle object) {
+  if (!object || !PyLong_Check(object.ptr())) return std::nullopt;
+  return reinterpret_cast<std::uintptr_t>(PyLong_AsVoidPtr(object.ptr()));
+}
+
+const dlpack::ExchangeApi* exchange_api(py::handle type) {
+  const py::object capsule = attribute(type, names().exchange);
+  if (!capsule || !PyCapsule_IsValid(capsule.ptr(), "dlpack_exchange_api")) return nullptr;
+  const auto* api = static_cast<const dlpack::ExchangeApi*>(PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
+  while (api != nullptr && api->version.major != 1) api = api->previous;
+  return api != nullptr && api->tensor_from_object != nullptr && api->current_stream != nullptr ? api : nullptr;
+}
+
+// How an array lay. It finds out where another one begins that lies the same.
+class Known {
+ public:
+  // Empty where its library is none that is known.
+  static std::optional<Known> of(py::handle x, const DeviceArray& view) {
+    Known made(x, view);
+    if (made.api_ == nullptr) {
+      made.dtype_ = attribute(x, names().dtype);
+      made.shape_ = attribute(x, names().shape);
+      made.strides_ = attribute(x, names().strides);
+      if (!made.dtype_ || !made.shape_ || !made.strides_) return std::nullopt;
+    }
+    Dense found = made.dense_;
+    if (!made.finds(x, found) || found.data != view.data) return std::nullopt;
+    return made;
+  }
+
+  const dlpack::ExchangeApi* api() const { return api_; }
+  Dense dense() const { return dense_; }
+
+  // Sets where x begins; false if it lies another way.
+  bool finds(py::handle x, Dense& found) const {
+    if (reinterpret_cast<PyObject*>(Py_TYPE(x.ptr())) != type_.ptr()) return false;
+    const bool same = api_ != nullptr ? by_exchange(x, found) : by_attributes(x, found);
+    return same && reinterpret_cast<std::uintptr_t>(found.data) % item_size(found.dtype) == 0;
+  }
+
+ private:
+  Known(py::handle x, const DeviceArray& view)
+      : type_(py::type::of(x)),
+        api_(exchange_api(type_)),
+        device_(view.device),
+        lies_{view.shape, view.strides},
+        dense_(view.dense()) {
+    differentiable_ = attribute(type_, names().requires_grad) && attribute(type_, names().is_neg);
+  }
+
+  // The library's own type and layout. Tensors that PyTorch would have to resolve first are not for here.
+  bool by_exchange(py::handle x, Dense& found) const {
+    if (differentiable_) {
+      const auto asked = [&](PyObject* name) {
+        const py::object answer = py::reinterpret_steal<py::object>(PyObject_CallMethodNoArgs(x.ptr(), name));
+        return answer.ptr() == Py_False;
+      };
+      const py::object gradient = attribute(x, names().requires_grad);
+      if (gradient.ptr() != Py_False || !asked(names().is_neg)) return PyErr_Clear(), false;
+      if (has_complex_values(found.dtype) && !asked(names().is_conj)) return PyErr_Clear(), false;
+    }
+    dlpack::Tensor t;
+    if (api_->tensor_from_object(x.ptr(), &t) != 0) return PyErr_Clear(), false;
+    const auto ndim = static_cast<std::int32_t>(lies_.shape.size());
+    if (t.device.type != dlpack::kCuda || t.device.id != device_ || t.ndim != ndim || t.strides == nullptr)
+      return false;
+    if (!std::equal(t.shape, t.shape + ndim, lies_.shape.begin()) ||
+        !std::equal(t.strides, t.strides + ndim, lies_.strides.begin()) || !of_type(t.dtype, found.dtype)) {
+      return false;
+    }
+    found.data = static_cast<char*>(t.data) + t.byte_offset;
+    return true;
+  }
+
+  bool by_attributes(py::handle x, Dense& found) const {
+    if (attribute(x, names().dtype).ptr() != dtype_.ptr()) return false;
+    const auto equal = [&](PyObject* name, const py::object& like) {
+      const py::object mine = attribute(x, name);
+      return mine && PyObject_RichCompareBool(mine.ptr(), like.ptr(), Py_EQ) == 1;
+    };
+    if (!equal(names().shape, shape_) || !equal(names().strides, strides_)) return PyErr_Clear(), false;
+    const py::object data = attribute(x, names().data);
+    if (!data) return false;
+    const auto pointer = number(attribute(data, names().ptr)), device = number(attribute(data, names().device_id));
+    if (!pointer || !device || static_cast<int>(*device) != device_) return false;
+    found.data = reinterpret_cast<void*>(*pointer);
+    return true;
+  }
+
+  py::object type_;
+  const dlpack::ExchangeApi* api_;
+  int device_;
+  struct {
+    std::vector<int64> shape, strides;  // strides in elements
+  } lies_;
+  Dense dense_;
+  bool differentiable_ = false;
+  py::object dtype_, shape_, strides_;  // of a library without DLPack's functions
+};
+
+class Repeated {
+ public:
+  Repeated(Matrix a, Op op, std::string kernel, Known x, Known y, py::object current)
+      : a_(std::move(a)),
+        op_(op),
+        kernel_(std::move(kernel)),
+        x_(std::move(x)),
+        y_(std::move(y)),
+        current_(std::move(current)) {}
+
+  // Whether the product was made: x and y lie like the first ones, and the factors are plain numbers.
+  bool call(py::handle x, py::handle y, py::handle alpha, py::handle beta) const {
+    const std::optional<double> by = factor(alpha), with = factor(beta);
+    Dense in = x_.dense(), out = y_.dense();
+    if (!by || !with || std::abs(*by) + std::abs(*with) >= kLarge || !x_.finds(x, in) || !y_.finds(y, out))
+      return false;
+    const StreamPtr on = callers_stream();
+    if (!on || overlap(out, in)) return false;
+    const Unlocked unlocked;
+    const OnStream here(on);
+    used_on_this_stream(a_.values);
+    for (const Part& part : a_.structure->beside_values()) used_on_this_stream(part.second);
+    matvec(a_, op_, *by, in, *with, out, kernel_);
+    return true;
+  }
+
+ private:
+  static std::optional<double> factor(py::handle value) {
+    if (PyFloat_CheckExact(value.ptr())) return PyFloat_AS_DOUBLE(value.ptr());
+    if (!PyLong_CheckExact(value.ptr())) return std::nullopt;
+    const double made = PyLong_AsDouble(value.ptr());
+    if (PyErr_Occurred()) return PyErr_Clear(), std::nullopt;
+    return made;
+  }
+
+  // The library's current stream, where it was met before.
+  StreamPtr callers_stream() const {
+    void* handle = nullptr;
+    if (x_.api() != nullptr) {
+      if (x_.api()->current_stream(dlpack::kCuda, a_.device(), &handle) != 0) return PyErr_Clear(), nullptr;
+    } else {
+      const py::object stream = current_(a_.device());
+      const auto pointer = number(PyLong_Check(stream.ptr()) ? stream : attribute(stream, names().ptr));
+      if (!pointer) return nullptr;
+      handle = reinterpret_cast<void*>(*pointer);
+    }
+    return find_stream(a_.device(), static_cast<cudaStream_t>(handle));
+  }
+
+  const Matrix a_;
+  const Op op_;
+  const std::string kernel_;
+  const Known x_, y_;
+  const py::object current_;  // device -> the stream, or its pointer
+};
+
+}  // namespace
+
+void bind_repeated(py::module_& m) {
+  py::class_<Repeated>(m, "Repeated", py::module_local()).def("__call__", &Repeated::call);
+  m.def("repeated",
+        [](const Matrix& a, int op, std::string kernel, py::handle x, py::handle y, const DeviceArray& x_view,
+           const DeviceArray& y_view, py::object current) -> std::unique_ptr<Repeated> {
+          std::optional<Known> in = Known::of(x, x_view), out = Known::of(y, y_view);
+          if (!in || !out) return nullptr;
+          return std::make_unique<Repeated>(a, op_from(op), std::move(kernel), *std::move(in), *std::move(out),
+                                            std::move(current));
+        });
+}
+
+}  // namespace diagsparse::cuda

@@ -57,6 +57,7 @@ BUDGET = {
     "cuda/entries/product_rows.cu": 3,
     "cuda/entries/row_products.cu": 2,
     "cuda/entries/sorted_keys.cu": 24,
+    "cuda/kernels/band/clusters.cu": 4,
     "cuda/kernels/band/matmul.cu": 34,
     "cuda/kernels/batch/row.cu": 24,
     "cuda/kernels/bmsparse/convert.cu": 16,

@@ -10,7 +10,8 @@ import diagsparse as ds
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)]
 DIAGONAL = pytest.mark.parametrize("format", ["dia", "hm", "cdm"])
-KERNELS = ("row", "band", "block")
+KERNELS = {format: ("row", "band", "block", *("bands",) * (format != "cdm")) for format in ("dia", "hm", "cdm")}
+APART = [*range(-320, -300), *range(-5, 12), *range(290, 311)]  # three bands
 
 
 def holes(n, offsets, dtype):
@@ -26,6 +27,10 @@ CASES = {
     "narrow": lambda d: ds.gallery.banded(1030, 1, 2, seed=2, dtype=d),
     "wide": lambda d: ds.gallery.banded(450, 52, 50, seed=3, dtype=d),
     "band with holes": lambda d: holes(600, [-6, -5, -3, -1, 0, 1, 2, 4, 6, 7], d),
+    "bands apart": lambda d: holes(900, APART, d),
+    "bands apart, of few diagonals": lambda d: holes(300, [-101, -100, -99, 0, 1, 99, 101], d),
+    "bands that meet": lambda d: holes(500, [*range(-20, 1), *range(15, 36)], d),
+    "bands with holes apart": lambda d: holes(500, [-203, -201, -200, 0, 1, 3, 200, 202, 203], d),
     "scattered": lambda d: holes(640, [-600, -255, -64, -1, 0, 3, 130, 257, 601], d),
     "random": lambda d: ds.gallery.random_diagonals(515, 60, reach=0.9, seed=4, dtype=d),
 }
@@ -37,7 +42,7 @@ CASES = {
 def test_every_view_of_large_products(name, format, dtype):
     a = sp.csr_array(CASES[name](dtype))
     A = ds.array(a, format, device="cuda")
-    for kernel in KERNELS:
+    for kernel in KERNELS[format]:
         for left, right, la, ra in ((A, A, a, a), (A.T, A, a.T, a), (A, A.H, a, a.conj().T)):
             check_matmul(left.matmul(right, kernel=kernel), la, ra, f"{name} {kernel}")
     plan = ds.plan_matmul(A, A)
@@ -61,7 +66,7 @@ def test_bands_that_fill_the_device(format, dtype, width):
 def test_operands_of_two_types(format):
     a, b = (sp.csr_array(ds.gallery.random_diagonals(300, 40, seed=s, dtype=d)) for s, d in ((1, "f4"), (2, "c16")))
     A, B = ds.array(a, format, device="cuda"), ds.array(b, format, device="cuda")
-    for kernel in KERNELS:
+    for kernel in KERNELS[format]:
         check_matmul(A.matmul(B, kernel=kernel), a, b, kernel)
         check_matmul(B.matmul(A, kernel=kernel), b, a, kernel)
 
@@ -88,7 +93,7 @@ def test_one_triangle_of_a_large_product(format, triangle):
     keep = {"lower": np.tril, "upper": np.triu}[triangle]
     for a in (ds.gallery.banded(500, 20, 20, seed=7), ds.gallery.banded(333, 2, 30, seed=8, dtype="complex128")):
         A = ds.array(a, format, device="cuda")
-        for kernel in KERNELS:
+        for kernel in KERNELS[format]:
             check_matmul(ds.syrk(A, triangle=triangle, kernel=kernel), sp.csr_array(a), sp.csr_array(a).T,
                          f"{kernel} {triangle}", mask=keep)  # fmt: skip
 
@@ -103,7 +108,7 @@ def test_values_that_begin_anywhere(format):
     room[1:] = cupy.asarray(A.values).ravel()
     names = {"dia": ("offsets",), "hm": ("offsets",), "cdm": ("rows",)}[format]
     shifted = make(format, (room[1:].reshape(A.values.shape), *(getattr(A, name) for name in names)), shape=A.shape)
-    for kernel in KERNELS:
+    for kernel in KERNELS[format]:
         check_matmul(shifted.matmul(shifted, kernel=kernel), sp.csr_array(a), sp.csr_array(a), kernel)
         check_matmul(shifted.matmul(shifted.T, kernel=kernel), sp.csr_array(a), sp.csr_array(a).T, kernel)
     x = np.linspace(-1, 1, 400)
@@ -119,6 +124,7 @@ def test_the_kernel_is_chosen_from_the_diagonals(format):
     assert chosen(ds.gallery.banded(1000, 5, 5)) == "row"
     assert chosen(ds.gallery.banded(20_000, 20, 20)) == "band"
     assert chosen(ds.gallery.random_diagonals(10_000, 100, seed=0)) == "block"
+    assert chosen(holes(20_000, APART, "float64")) == ("block" if format == "cdm" else "bands")
     assert chosen(ds.gallery.banded(30_000, 20, 20), ds.gallery.banded(30_000, 20, 20, dtype="float32")) == "block"
 
 
@@ -251,3 +257,36 @@ def test_columns_of_csr_products_near_and_far(columns, inner):
             found = C.to("cpu").to_scipy()
             assert np.array_equal(found.indptr, expected.indptr) and np.array_equal(found.indices, expected.indices)
             assert np.array_equal(found.data, expected.data)
+
+
+@pytest.mark.parametrize("format", ["dia", "hm"])
+@pytest.mark.parametrize("what", [np.inf, np.nan])
+def test_bands_apart_make_no_number_of_what_is_not_stored(format, what):
+    """Tiles multiply what is not stored as zeros; infinite sums are done again over the stored pairs of all products."""
+    a = holes(700, APART, "float64").tocsr()
+    a[40, 45] = what
+    A = ds.array(a, format, device="cuda")
+    with np.errstate(all="ignore"):
+        made, expected = A.matmul(A, kernel="bands").to("cpu").toarray(), A.matmul(A, kernel="row").to("cpu").toarray()
+    assert np.array_equal(np.isfinite(made), np.isfinite(expected)) and not np.isfinite(made).all()
+    finite = np.isfinite(expected)
+    assert np.allclose(made[finite], expected[finite], rtol=1e-12)
+    C = ds.plan_matmul(A, A, kernel="bands")
+    assert np.array_equal(C().values.get(), C().values.get(), equal_nan=True)
+
+
+@pytest.mark.parametrize("format", ["dia", "hm"])
+def test_rectangular_bands_apart(format):
+    rng = np.random.default_rng(1)
+    a = sp.csr_array(
+        sp.diags_array([rng.uniform(size=600)] * 40, offsets=[*range(-20, 0), *range(100, 120)], shape=(600, 500))
+    )
+    b = sp.csr_array(
+        sp.diags_array([rng.uniform(size=800)] * 30, offsets=[*range(-130, -115), *range(300, 315)], shape=(500, 800))
+    )
+    A, B = (ds.array(x, format, device="cuda") for x in (a, b))
+    check_matmul(A.matmul(B, kernel="bands"), a, b, "bands")
+    check_matmul(B.T.matmul(A.T, kernel="bands"), b.T, a.T, "bands, transposed")
+    plan = ds.plan_matmul(A, B, kernel="bands")
+    C = plan()
+    check_matmul(plan(out=C, alpha=-2, beta=3), a, b, "alpha, beta", alpha=-2, beta=3, c0=a @ b)

@@ -21,7 +21,8 @@ MatmulRow entry();         // its first approach
 }  // namespace matmul
 namespace band {
 MatmulRow matmul();  // bands of one type, on the matrix units; anything else goes to "row"
-}
+MatmulRow bands();   // several bands apart, of float64; anything else goes to "block"
+}  // namespace band
 
 namespace dense_tiles {
 MatmulRow matmul();  // wide bands to dense, of one type, on the matrix units; anything else goes to "block"

@@ -23,7 +23,7 @@ struct BandBlock {
   const Room& room;
   char* shared;
   int rows, met;  // of C, of B
-  int64 i0 = static_cast<int64>(blockIdx.x) * bands.step;
+  int64 i0 = bands.block() * bands.step;
   int mine = static_cast<int>(min(int64(rows), bands.rows - i0));
   bool inside = kBulkCopies && i0 >= bands.inner_first && i0 + met <= bands.inner_last;
   int diagonals = min(bands.c_width(), 8 * bands.tile_end);  // of C
@@ -121,13 +121,14 @@ struct BandBlock {
   }
 
   // The same with alpha and beta, and with sums that are infinite or no numbers done again.
-  __device__ void update(T* c, const Update<T>& update, const T* a, bool conj_a, const T* b, bool conj_b) const {
+  __device__ void update(T* c, const Update<T>& update, const Bands* products, int count, const T* a, bool conj_a,
+                         const T* b, bool conj_b) const {
     for (int l = threadIdx.x / 32; l < diagonals; l += blockDim.x / 32) {
       const Section section = sections[l];
       for (int x = threadIdx.x % 32; x < section.last; x += 32) {
         if (x < section.first) continue;
         T sum = sums(l)[x];
-        if (!is_finite(sum)) sum = stored_sum(bands, a, conj_a, b, conj_b, i0 + x, l);
+        if (!is_finite(sum)) sum = stored_sum(products, count, a, conj_a, b, conj_b, i0 + x, l);
         update.one(c + section.place(x, bands.n), sum);
       }
     }
@@ -142,58 +143,59 @@ constexpr int band_blocks(int tiles, int count, int parts) {
   return std::max(1, 2048 / (most_groups<T>(tiles) * parts * registers));
 }
 
-// A warp adds up `Count` tiles of its rows of C, the first of them First; `Parts` warps share the rows. Tiles: a row of
-// B.
-template <int Tiles, int First, int Count, int Parts, class T>
-__global__ void __launch_bounds__(32 * most_groups<T>(Tiles) * Parts, (band_blocks<T>(Tiles, Count, Parts)))
-    band_tiles(const __grid_constant__ Bands bands, const __grid_constant__ Room room, const Source<T> a, bool conj_a,
-               const Source<T> b, bool conj_b, T* c, const __grid_constant__ Update<T> update) {
-  constexpr int item = sizeof(T);
-  extern __shared__ __align__(kSector) char shared[];
-  __shared__ Copies copies;
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int groups = blockDim.x / (32 * Parts), part = warp / groups, first = warp % groups * kWarpRows;
-  const BandBlock<T> block{bands, room, shared, groups * kWarpRows, met_rows(bands, groups)};
-  const Diagonal own_operand = block.operand(across_warps()), own_result = bands.c(block.front());  // on their way
-  if (threadIdx.x == 0) copies.begin(blockDim.x);
-  __syncthreads();
-  block.bring(copies, a, b, own_operand);
-  block.prepare(c, own_result);
-  copies.started();
-  copies.wait(0);
+// A warp's part of a block: it has `Count` tiles of its rows of C, the first of them First + part * Count. `first`: of
+// its rows in the block.
+struct WarpPart {
+  int part, first;
+  int lane = static_cast<int>(threadIdx.x) % 32, row = lane / 4, inner = lane % 4, column = lane % 4 * 2;
+};
 
-  const int row = lane / 4, inner = lane % 4, column = lane % 4 * 2;
+// Adds the product of the bands that the block has in shared memory. Tiles: a row of B.
+template <int Tiles, int First, int Count, int Parts, class T>
+inline __device__ void add_band(Tile<T> (&sums)[Count], const BandBlock<T>& block, const WarpPart& warp, bool conj_a,
+                                bool conj_b) {
+  constexpr int item = sizeof(T);
   int right[Tiles][2];
 #pragma unroll
   for (int t = 0; t < Tiles; ++t) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const int k = 4 * half + inner;
-      right[t][half] = block.b_at[8 * t + row - k] + item * k;
+      const int k = 4 * half + warp.inner;
+      right[t][half] = block.b_at[8 * t + warp.row - k] + item * k;
       asm("" : "+r"(right[t][half]));  // kept, not found anew in every step
     }
   }
-  Tile<T> sums[Count];
   [&]<int... Part>(std::integer_sequence<int, Part...>) {
     const auto add = [&]<int P>() {
-      add_tiles<First + P * Count>(sums, bands, shared + item * first, block.a_at, right, conj_a, conj_b);
+      add_tiles<First + P * Count>(sums, block.bands, block.shared + item * warp.first, block.a_at, right, conj_a,
+                                   conj_b);
     };
-    ((part == Part ? add.template operator()<Part>() : void()), ...);
-  }(std::make_integer_sequence<int, Parts>());
-  __syncthreads();  // A's and B's diagonals are done with
+    ((warp.part == Part ? add.template operator()<Part>() : void()), ...);
+  }
+  (std::make_integer_sequence<int, Parts>());
+}
 
+// Writes C's diagonals, by way of shared memory. products: the bands that were added, for sums to be done again.
+template <int First, int Count, class T>
+inline __device__ void write_band(const Tile<T> (&sums)[Count], const BandBlock<T>& block, const WarpPart& warp, T* c,
+                                  const Update<T>& update, const Bands* products, int count, const T* a, bool conj_a,
+                                  const T* b, bool conj_b) {
+  constexpr int item = sizeof(T);
+  __syncthreads();       // A's and B's diagonals are done with
   int at[Count + 1][2];  // where C's diagonals begin that hold this lane's columns, for rows 8 below and for its own
 #pragma unroll
   for (int t = 0; t <= Count; ++t) {
 #pragma unroll
-    for (int v = 0; v < 2; ++v) at[t][v] = block.c_at[8 * (First + part * Count + t - 1) + column + v - row];
+    for (int v = 0; v < 2; ++v) {
+      at[t][v] = block.c_at[8 * (First + warp.part * Count + t - 1) + warp.column + v - warp.row];
+    }
   }
   bool wrong = false;  // a sum that is infinite or no number
-  char* own_rows = shared + item * (first + row);
+  char* own_rows = block.shared + item * (warp.first + warp.row);
 #pragma unroll
   for (int t = 0; t < Count; ++t) {
-    const int tile = First + part * Count + t;
-    if (tile < bands.tile || tile >= bands.tile_end) continue;
+    const int tile = First + warp.part * Count + t;
+    if (tile < block.bands.tile || tile >= block.bands.tile_end) continue;
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
       const int place = v < 2 ? at[t + 1][v] : at[t][v - 2], below = v < 2 ? 0 : 8;
@@ -205,7 +207,70 @@ __global__ void __launch_bounds__(32 * most_groups<T>(Tiles) * Parts, (band_bloc
   before_copies();
   const bool careful = __syncthreads_or(wrong) || !update.plain;
   if (kBulkCopies && !careful) block.store(c);
-  else block.update(c, update, a.values, conj_a, b.values, conj_b);
+  else block.update(c, update, products, count, a, conj_a, b, conj_b);
+}
+
+// `Parts` warps share 16 rows, and have `Count` tiles of C each.
+template <int Tiles, int First, int Count, int Parts, class T>
+__global__ void __launch_bounds__(32 * most_groups<T>(Tiles) * Parts, (band_blocks<T>(Tiles, Count, Parts)))
+    band_tiles(const __grid_constant__ Bands bands, const __grid_constant__ Room room, const Source<T> a, bool conj_a,
+               const Source<T> b, bool conj_b, T* c, const __grid_constant__ Update<T> update) {
+  extern __shared__ __align__(kSector) char shared[];
+  __shared__ Copies copies;
+  const int groups = blockDim.x / (32 * Parts), number = threadIdx.x / 32;
+  const WarpPart warp{number / groups, number % groups * kWarpRows};
+  const BandBlock<T> block{bands, room, shared, groups * kWarpRows, met_rows(bands, groups)};
+  const Diagonal own_operand = block.operand(across_warps()), own_result = bands.c(block.front());  // on their way
+  if (threadIdx.x == 0) copies.begin(blockDim.x);
+  __syncthreads();
+  block.bring(copies, a, b, own_operand);
+  block.prepare(c, own_result);
+  copies.started();
+  copies.wait(0);
+  Tile<T> sums[Count];
+  add_band<Tiles, First, Count, Parts>(sums, block, warp, conj_a, conj_b);
+  write_band<First>(sums, block, warp, c, update, &bands, 1, a.values, conj_a, b.values, conj_b);
+}
+
+// Blocks of several bands that a multiprocessor is to hold: a product more in the loop takes more registers.
+template <class T>
+constexpr int cluster_blocks(int tiles) {
+  return std::max(1, 2048 / (most_groups<T>(tiles) * (16 * tiles + 56)));
+}
+
+// The same of several bands apart. clusters: of each band of C, where its products begin among `products`; a block
+// takes rows of one of them, and brings the bands of one product after the other.
+template <int Tiles, class T>
+__global__ void __launch_bounds__(32 * most_groups<T>(Tiles), cluster_blocks<T>(Tiles))
+    cluster_tiles(const Bands* products, const int* clusters, int across, int step, const __grid_constant__ Room room,
+                  const Source<T> a, bool conj_a, const Source<T> b, bool conj_b, T* c,
+                  const __grid_constant__ Update<T> update) {
+  extern __shared__ __align__(kSector) char shared[];
+  __shared__ Copies copies;
+  __shared__ Bands bands;
+  const int groups = blockDim.x / 32, cluster = blockIdx.x % across, begin = clusters[cluster],
+            count = clusters[cluster + 1] - begin;
+  const WarpPart warp{0, static_cast<int>(threadIdx.x) / 32 * kWarpRows};
+  if (threadIdx.x == 0) copies.begin(blockDim.x);
+  Tile<T> sums[2 * Tiles];
+  for (int p = 0; p < count; ++p) {
+    before_copies();
+    __syncthreads();  // the product before is done with
+    if (threadIdx.x == 0) {
+      bands = products[begin + p];
+      bands.across = across;
+      bands.step = step;
+    }
+    __syncthreads();
+    const BandBlock<T> block{bands, room, shared, groups * kWarpRows, met_rows(bands, groups)};
+    block.bring(copies, a, b, block.operand(across_warps()));
+    block.prepare(c, bands.c(block.front()));
+    copies.started();
+    copies.wait(p);
+    add_band<Tiles, 0, 2 * Tiles, 1>(sums, block, warp, conj_a, conj_b);
+  }
+  const BandBlock<T> block{bands, room, shared, groups * kWarpRows, met_rows(bands, groups)};
+  write_band<0>(sums, block, warp, c, update, products + begin, count, a.values, conj_a, b.values, conj_b);
 }
 
 }  // namespace diagsparse::cuda::band

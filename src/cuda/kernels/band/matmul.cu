@@ -43,30 +43,14 @@ std::shared_ptr<ResidentBands> resident(const Plan& plan) {
     Band a, b, c;
     made->are_bands = find_bands(plan, a, b, c);
     if (!made->are_bands) return made;
-    constexpr int around = 256;  // diagonals: more than a block's threads, and than the tables go beyond C's
-    std::vector<Diagonal> diagonals = a.diagonals;
-    diagonals.insert(diagonals.end(), b.diagonals.begin(), b.diagonals.end());
-    diagonals.insert(diagonals.end(), kWarpRows - 1, Diagonal{});
-    diagonals.insert(diagonals.end(), c.diagonals.begin(), c.diagonals.end());
-    diagonals.insert(diagonals.end(), around, Diagonal{});
+    std::vector<Diagonal> diagonals;
+    append_diagonals(diagonals, a, b, c);
     made->diagonals = upload(diagonals);
-    const auto first = std::find_if(c.diagonals.begin(), c.diagonals.end(), std::mem_fn(&Diagonal::stored));
-    const auto last = std::find_if(c.diagonals.rbegin(), c.diagonals.rend(), std::mem_fn(&Diagonal::stored));
     for (const Diagonal& diagonal : c.diagonals) {
       if (diagonal.stored()) made->c_bases |= diagonal.base;
     }
-    constexpr int64 beside = kSector;  // elements, that copies may read beside a section
-    made->bands = {.diagonals = made->diagonals.as<const Diagonal>(),
-                   .a_width = a.width(),
-                   .b_width = b.width(),
-                   .tile = static_cast<int>(first - c.diagonals.begin()) / 8,
-                   .tile_end = static_cast<int>(c.diagonals.rend() - last + kWarpRows - 2) / 8 + 1,
-                   .a_low = a.low,
-                   .inner_first = std::max({a.first(), b.first() - a.low, c.first()}) + beside,
-                   .inner_last = std::min({a.last(), b.last() - a.low, c.last()}) - beside,
-                   .rows = plan.rows,
-                   .n = plan.rows,
-                   .cyclic = a.cyclic};
+    made->bands = bands_without_diagonals(plan, a, b, c);
+    made->bands.diagonals = made->diagonals.as<const Diagonal>();
     return made;
   });
 }

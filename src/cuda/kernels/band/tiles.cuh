@@ -1,6 +1,9 @@
 // Tiles of bands on the FP64 matrix units: what kernel "band" is made of.
 #pragma once
 
+#include <algorithm>
+#include <functional>
+
 #include "device/fetch.cuh"
 #include "device/matrix_units.cuh"
 #include "kernels/band/diagonals.hpp"
@@ -17,8 +20,12 @@ struct Bands {
   int64 inner_first, inner_last;  // rows between which all diagonals that are stored lie in full
   int64 rows, n;                  // of C; of a cyclic diagonal
   bool cyclic;
-  bool mirrored;  // B is A transposed: A's values are found among B's
-  int step;       // rows from block to block: fewer than it has where diagonals begin beside the borders of kWritten
+  bool mirrored;   // B is A transposed: A's values are found among B's
+  int step;        // rows from block to block: fewer than it has where diagonals begin beside the borders of kWritten
+  int across = 1;  // blocks that take the same rows, of several bands of C
+
+  // Of this block, counted down C.
+  __device__ int64 block() const { return across == 1 ? blockIdx.x : blockIdx.x / static_cast<unsigned>(across); }
 
   __device__ Diagonal a(int d) const { return diagonals[d]; }
   __device__ Diagonal b(int e) const { return diagonals[a_width + e]; }
@@ -33,6 +40,37 @@ struct Bands {
     return of_c >> step & of_b;
   }
 };
+
+// Appends the diagonals of a product as the kernels read them: A's, B's and C's, with some that are not stored around
+// C's.
+inline void append_diagonals(std::vector<Diagonal>& all, const Band& a, const Band& b, const Band& c) {
+  constexpr int around = 256;  // more than a block's threads, and than the tables go beyond C's
+  all.insert(all.end(), a.diagonals.begin(), a.diagonals.end());
+  all.insert(all.end(), b.diagonals.begin(), b.diagonals.end());
+  all.insert(all.end(), kWarpRows - 1, Diagonal{});
+  all.insert(all.end(), c.diagonals.begin(), c.diagonals.end());
+  all.insert(all.end(), around, Diagonal{});
+}
+
+// All but where the diagonals are, and what operands and the launch decide.
+inline Bands bands_without_diagonals(const Plan& plan, const Band& a, const Band& b, const Band& c) {
+  const auto first = std::find_if(c.diagonals.begin(), c.diagonals.end(), std::mem_fn(&Diagonal::stored));
+  const auto last = std::find_if(c.diagonals.rbegin(), c.diagonals.rend(), std::mem_fn(&Diagonal::stored));
+  constexpr int64 beside = kSector;  // elements, that copies may read beside a section
+  return {.diagonals = nullptr,
+          .a_width = a.width(),
+          .b_width = b.width(),
+          .tile = static_cast<int>(first - c.diagonals.begin()) / 8,
+          .tile_end = static_cast<int>(c.diagonals.rend() - last + kWarpRows - 2) / 8 + 1,
+          .a_low = a.low,
+          .inner_first = std::max({a.first(), b.first() - a.low, c.first()}) + beside,
+          .inner_last = std::min({a.last(), b.last() - a.low, c.last()}) - beside,
+          .rows = plan.rows,
+          .n = plan.rows,
+          .cyclic = a.cyclic,
+          .mirrored = false,
+          .step = 0};
+}
 
 // Rows of B that a block of `groups` times 16 rows meets.
 inline __host__ __device__ int met_rows(const Bands& bands, int groups) {
@@ -78,7 +116,7 @@ template <class T>
 inline __device__ Section written(Section section, const Diagonal& diagonal, const T* c, const Bands& bands) {
   constexpr int item = sizeof(T), together = kWritten<T> / item;
   const int late = (together - since_border(c + diagonal.base, kWritten<T>) / item) % together;
-  if (blockIdx.x > 0) section.first = max(static_cast<int>(section.first), late);
+  if (bands.block() > 0) section.first = max(static_cast<int>(section.first), late);
   section.last = min(static_cast<int>(section.last), bands.step + late);
   return section;
 }
@@ -160,16 +198,19 @@ inline __device__ void add_tiles(Tile<T> (&sums)[Count], const Bands& bands, con
   }
 }
 
-// C[i, i + diagonal] over the stored pairs alone, `diagonal` counted from C's first.
+// C[i, i + diagonal] over the stored pairs alone, `diagonal` counted from C's first; of all products of bands that add
+// to it.
 template <class T>
-__device__ __noinline__ T stored_sum(const Bands& bands, const T* a, bool conj_a, const T* b, bool conj_b, int64 i,
-                                     int diagonal) {
+__device__ __noinline__ T stored_sum(const Bands* products, int count, const T* a, bool conj_a, const T* b, bool conj_b,
+                                     int64 i, int diagonal) {
   T sum{};
-  for (int d = max(0, diagonal - bands.b_width + 1); d < bands.a_width && d <= diagonal; ++d) {
-    const Section left = section_of(bands.a(d), i, 1, bands),
-                  right = section_of(bands.b(diagonal - d), i + bands.a_low + d, 1, bands);
-    if (!left.holds(0) || !right.holds(0)) continue;
-    sum += multiply(conjugate_if(conj_a, a[left.place(0, bands.n)]), conjugate_if(conj_b, b[right.place(0, bands.n)]));
+  for (const Bands* p = products; p != products + count; ++p) {
+    for (int d = max(0, diagonal - p->b_width + 1); d < p->a_width && d <= diagonal; ++d) {
+      const Section left = section_of(p->a(d), i, 1, *p),
+                    right = section_of(p->b(diagonal - d), i + p->a_low + d, 1, *p);
+      if (!left.holds(0) || !right.holds(0)) continue;
+      sum += multiply(conjugate_if(conj_a, a[left.place(0, p->n)]), conjugate_if(conj_b, b[right.place(0, p->n)]));
+    }
   }
   return sum;
 }

@@ -1,0 +1,120 @@
+// Kernel "bands" of dia and hm: C = alpha op(A) op(B) + beta C of several bands apart, on the FP64 matrix units.
+//
+//   op(A): m x l, op(B): l x n, C: m x n, float64.  products: the bands that add to each band of C (clusters.hpp), all
+//   with as many diagonals.
+//
+// A block takes 64 rows of one band of C and keeps their tiles in registers, as "band" does (kernel.cuh). It brings two
+// bands into shared memory, adds their product, and goes on with the next two; then it writes the band of C once. (To
+// bring the next two meanwhile takes twice the shared memory, and so half of the blocks: two bands of 40 diagonals, n =
+// 2 10^5, 482 against 236 us.)
+// Blocks of all bands of C for the same rows run side by side, for they read the same rows of A.
+//
+// It wins where the bands are 13 wide and more (choice.cpp). Tiles add up in a fixed order: the same bits on every run.
+#include "device/resident.cuh"
+#include "kernels/band/clusters.hpp"
+#include "kernels/band/kernel.cuh"
+#include "kernels/diagonal_kernels.hpp"
+
+namespace diagsparse::cuda::band {
+
+namespace {
+
+struct ResidentClusters {
+  Array diagonals, products, clusters;
+  Bands widest{};  // of all: they have as many diagonals each
+  int count = 0;
+  int64 c_bases = 0;  // the bits of the elements before C's diagonals
+
+  template <class F>
+  void visit(const F& f) const {
+    for (const Array* array : {&diagonals, &products, &clusters}) f(*array);
+  }
+};
+
+std::shared_ptr<ResidentClusters> resident(const Plan& plan) {
+  return keep<ResidentClusters>(plan.kept, "bands", [&] {
+    auto made = std::make_shared<ResidentClusters>();
+    std::vector<Diagonal> diagonals;
+    std::vector<Bands> products;
+    std::vector<std::size_t> at;  // where each product's diagonals begin
+    std::vector<int> clusters{0};
+    for (const Cluster& cluster : find_clusters(plan)) {
+      for (const BandProduct& product : cluster.products) {
+        at.push_back(diagonals.size());
+        append_diagonals(diagonals, product.a, product.b, cluster.c);
+        products.push_back(bands_without_diagonals(plan, product.a, product.b, cluster.c));
+      }
+      for (const Diagonal& diagonal : cluster.c.diagonals) {
+        if (diagonal.stored()) made->c_bases |= diagonal.base;
+      }
+      clusters.push_back(static_cast<int>(products.size()));
+    }
+    made->count = static_cast<int>(clusters.size()) - 1;
+    if (made->count == 0) return made;
+    made->diagonals = upload(diagonals);
+    for (std::size_t p = 0; p < products.size(); ++p) {
+      products[p].diagonals = made->diagonals.as<const Diagonal>() + at[p];
+    }
+    made->widest = products.front();
+    made->products = upload(products);
+    made->clusters = upload(clusters);
+    CUDA_CALL(cudaStreamSynchronize(stream()));  // the lists go with this scope
+    return made;
+  });
+}
+
+void run_block(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
+  find_matmul(plan.format(), "block").typed(a.dtype, b.dtype)(plan, a, b, alpha, beta, c);
+}
+
+template <class U, class V>
+struct Matmul {
+  static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
+    run_block(plan, a, b, alpha, beta, c);
+  }
+};
+
+template <>
+struct Matmul<double, double> {
+  using T = double;
+  static constexpr int item = sizeof(T);
+
+  static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
+    const auto kept = resident(plan);
+    if (kept->count == 0) return run_block(plan, a, b, alpha, beta, c);
+    constexpr int together = kWritten<T> / item;
+    const bool beside =
+        kept->c_bases % together != 0 || reinterpret_cast<std::uintptr_t>(c.values.data) % kWritten<T> != 0;
+    with_tiles<3>(tiles_of(std::max(kept->widest.a_width, kept->widest.b_width)), [&]<int Tiles>() {
+      constexpr auto kernel = cluster_tiles<Tiles, T>;
+      constexpr int groups = most_groups<T>(Tiles);
+      const Room room(kept->widest, item, groups, 8 * (Tiles + 1));
+      if (room.total > limits<kernel>().shared) return run_block(plan, a, b, alpha, beta, c);
+      const int step = groups * kWarpRows - (beside ? together : 0);
+      launch_shared("matmul bands", kernel, dim3(static_cast<unsigned>(ceil_div(plan.rows, step) * kept->count)),
+                    dim3(32 * groups), room.total, kept->products.template as<const Bands>(),
+                    kept->clusters.template as<const int>(), kept->count, step, room, Source<T>(a),
+                    plan.op_a.conjugated, Source<T>(b), plan.op_b.conjugated, c.values.as<T>(), Update<T>(alpha, beta));
+    });
+  }
+
+ private:
+  // Calls f with the number of tiles to compile for: this many or a few more.
+  template <int Tiles, class F>
+  static void with_tiles(int tiles, const F& f) {
+    if constexpr (Tiles >= 8) f.template operator()<Tiles>();
+    else if (tiles <= Tiles) f.template operator()<Tiles>();
+    else with_tiles<Tiles + (Tiles < 4 ? 1 : 2)>(tiles, f);
+  }
+};
+
+void prepare(const Plan& plan) {
+  resident(plan);
+  find_matmul(plan.format(), "block").prepare(plan);  // for operands of other types than the planned ones too
+}
+
+}  // namespace
+
+MatmulRow bands() { return {"bands", every_pair<Matmul, MatmulKernel>(), prepare}; }
+
+}  // namespace diagsparse::cuda::band

@@ -72,7 +72,7 @@ def test_operands_of_two_types(format):
 
 
 @DIAGONAL
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", ["row", "band", "block"])
 def test_what_is_infinite_stays_where_it_meets_stored_values(format, kernel):
     a, b = ds.gallery.banded(300, 9, 12, seed=5), ds.gallery.banded(300, 8, 8, seed=6)
     a.data[3, 100], a.data[12, 250], b.data[4, 17], b.data[9, 299] = np.inf, np.nan, -np.inf, np.inf
@@ -262,7 +262,7 @@ def test_columns_of_csr_products_near_and_far(columns, inner):
 @pytest.mark.parametrize("format", ["dia", "hm"])
 @pytest.mark.parametrize("what", [np.inf, np.nan])
 def test_bands_apart_make_no_number_of_what_is_not_stored(format, what):
-    """Tiles multiply what is not stored as zeros; infinite sums are done again over the stored pairs of all products."""
+    """Tiles multiply what is not stored as zeros; infinite sums are done again over what is stored."""
     a = holes(700, APART, "float64").tocsr()
     a[40, 45] = what
     A = ds.array(a, format, device="cuda")

@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import matrix, ours
+from cases import DIAGONAL, matrix, ours
 from oracle import assert_within, long, longest_row
 
 import diagsparse as ds
+from diagsparse._products.plans import MatmulPlan
 
 PARTS = {None: lambda a: a, "lower": np.tril, "upper": np.triu}
+ONE_PASS = ("row_tiles", "sequential", "row", "block")
 
 
 @pytest.mark.parametrize("format", ds.formats())
@@ -38,6 +40,39 @@ def test_operands_of_two_formats_and_scipys():
     packed = ds.hm_array(a + a.T, symmetry="symmetric")
     made = ds.anticommutator(packed, packed)
     assert np.allclose(made.toarray(), 2 * ((a + a.T) @ (a + a.T)).toarray(), rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("format", DIAGONAL)
+def test_passes(format, device, monkeypatch):
+    """What runs, on which operands: the given ones, no copies; their work, and the bytes that are forecast."""
+    a, b = (sp.csr_array(np.rint(9 * ds.gallery.random_diagonals(400, 9, seed=k).toarray())) for k in (1, 2))
+    A, B = (ds.array(x, format, device=device) for x in (a, b))
+    expected, ran, run = (a @ b - b @ a).toarray(), [], MatmulPlan.__call__
+    work = MatmulPlan(A, B)._plan.work, MatmulPlan(B, A)._plan.work
+    monkeypatch.setattr(MatmulPlan, "__call__", lambda plan, **how: ran.append(plan) or run(plan, **how))
+    for kernel in A.kernels("matmul"):
+        ran.clear()
+        C = ds.commutator(A, B, kernel=kernel)
+        assert np.array_equal(C.toarray(), expected), kernel
+        orders = [(A, B)] if kernel in ONE_PASS else [(A, B), (B, A)]
+        assert [(id(plan._a), id(plan._b)) for plan in ran] == [(id(x), id(y)) for x, y in orders], kernel
+        assert sum(plan._plan.work for plan in ran) == sum(work), kernel
+        assert {plan.nbytes for plan in ran} == {C.nbytes}, kernel
+    assert ran, "no kernel"
+
+
+def test_a_plan_of_both_orders():
+    """With new values, factors and a result that is added to; shapes for which it has no meaning are refused."""
+    a, b = (np.rint(9 * ds.gallery.banded(300, k, 2, seed=k).toarray()) for k in (1, 3))
+    A, B = ds.hm_array(a), ds.hm_array(b)
+    for sign in (-1, 1):
+        plan = MatmulPlan(A, B, other_order=sign)
+        C = plan(2 * A, B, alpha=3)
+        assert np.array_equal(C.toarray(), 6 * (a @ b + sign * (b @ a)))
+        plan(A, B, out=C, alpha=-1, beta=2)
+        assert np.array_equal(C.toarray(), 11 * (a @ b + sign * (b @ a)))
+    with pytest.raises(ValueError, match="square matrices of one shape"):
+        MatmulPlan(ds.hm_array(sp.eye_array(3, 4)), ds.hm_array(sp.eye_array(4, 3)), other_order=1)
 
 
 def test_spins():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DTYPES, to_device, to_host
+from cases import DTYPES, VIEWS, to_device, to_host
 
 import diagsparse as ds
 
@@ -48,3 +48,22 @@ def test_products(device, kind, seed):
         assert np.array_equal(to_host(A.T @ to_device(y, device)), times_y), what
         assert np.array_equal((A @ B).toarray(), expected), what
         assert np.array_equal((B.T @ A.T).toarray(), expected.T), what
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", KINDS)
+def test_both_orders(device, kind, seed):
+    """A B - B A and A B + B A, also of views, and one triangle of them."""
+    rng = np.random.default_rng([seed, len(kind), 1])
+    dtype, n = DTYPES[(seed + len(kind)) % 4], int(rng.integers(300, 1500))
+    other, *names = rng.choice(list(KINDS)), *rng.choice(list(VIEWS), 2)
+    a, b = drawn(rng, kind, n, n, dtype).tocsr(), drawn(rng, other, n, n, dtype).tocsr()
+    x, y = (VIEWS[name](m) if name != "H" else m.conj().T for name, m in zip(names, (a, b), strict=True))
+    ab, ba = (x @ y).toarray(), (y @ x).toarray()
+    for format in ("dia", "hm", "cdm"):
+        A, B = (VIEWS[v](ds.array(m, format, device=device)) for v, m in zip(names, (a, b), strict=True))
+        what = f"{kind} and {other}, n = {n}, {names}, {dtype}, {format}"
+        assert np.array_equal(ds.commutator(A, B).toarray(), ab - ba), what
+        assert np.array_equal(ds.anticommutator(A, B).toarray(), ab + ba), what
+        assert np.array_equal(ds.commutator(A, B, triangle="lower").toarray(), np.tril(ab - ba)), what
+        assert not np.signbit(ds.commutator(A, A).toarray().real).any(), what  # 0, not -0

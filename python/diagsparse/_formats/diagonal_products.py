@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from .._matrix.base import SparseArray
 from .._matrix.convert import convert
 from .._matrix.registry import COMMON
-from .._matrix.request import Request
+from .._matrix.request import Pair, Request
 from .._places import memory
 from .._places.backend import CPU
 from .._places.modules import Matrix
@@ -41,9 +41,11 @@ class DiagonalProducts:
         if pairs > 1 << 20:
             what = f"matmul: {display.operand(a)} times {display.operand(b)}: the plan of {pairs} pairs"
             nbytes = _plan_nbytes(a._matrix, b._matrix) if a._place is CPU else 40 * pairs
+            nbytes *= 2 if request.other_order else 1
             memory.require(nbytes, request.max_bytes, what, f"{COMMON}_array plans by rows")  # on the host
-        more = (request.triangle, request.extra) if request.triangle or request.extra else ()
-        return a._core.plan_matmul(a._matrix, a._op, b._matrix, b._op, cls._format, request.kernel, *more), a, b
+        more = request.triangle, request.extra, request.other_order
+        asked = cls._format, request.kernel, *(more if any(more) else ())
+        return a._core.plan_matmul(a._matrix, a._op, b._matrix, b._op, *asked), a, b
 
     def _multiplied_at_once(self: SparseArray, other: SparseArray) -> SparseArray | None:
         if self._place is not CPU or other._place is not CPU:
@@ -56,20 +58,28 @@ class DiagonalProducts:
         return made
 
     def _sum_of_products(
-        self: SparseArray, who: str, pairs: list[tuple[SparseArray, SparseArray]], c: SparseArray | None,
+        self: SparseArray, who: str, pairs: list[Pair], c: SparseArray | None,
         alpha: complex, beta: complex, triangle: str | None, work: str, kernel: str | None, out: SparseArray | None,
         max_bytes: int | None,
     ) -> SparseArray:  # fmt: skip
         """Return alpha times the sum of the products, plus beta c, with the diagonals of all of them."""
-        shape = self.shape[0], pairs[0][1].shape[1]
+        (a, b, _), *others = pairs
+        shape = self.shape[0], b.shape[1]
         extra: set[int] = set()  # the diagonals of C beside those of the first product
         if c is not None:
             c = c if c._family == self._family else convert(c, c._for_diagonals().format)
             c = c if triangle is None else c._triangle(triangle, who)
             extra.update(c._occupied().tolist())
-        for a, b in pairs:
-            extra.update(a._core.product_offsets(a._matrix, a._op, b._matrix, b._op, *shape, TRIANGLES[triangle]))
-        plans = [MatmulPlan(a, b, work, kernel, max_bytes, TRIANGLES[triangle], sorted(extra)) for a, b in pairs]
+        other_order = 0
+        if c is None and len(others) == 1 and others[0].a is b and others[0].b is a:
+            other_order = others[0].factor  # A B and B A have the same diagonals
+        else:
+            for x, y, _ in pairs:
+                extra.update(x._core.product_offsets(x._matrix, x._op, y._matrix, y._op, *shape, TRIANGLES[triangle]))
+        asked = work, kernel, max_bytes, TRIANGLES[triangle], sorted(extra)
+        plans = [MatmulPlan(a, b, *asked, other_order)]
+        if not plans[0]._plan.both_orders:
+            plans += [MatmulPlan(x, y, *asked) for x, y, _ in others]
         if out is None:
             made = SparseArray._wrap(plans[0]._plan.result(self.dtype.name))
         else:
@@ -80,6 +90,6 @@ class DiagonalProducts:
             made._matrix.values.fill(0)
             if beta != 0:
                 made._core.add_diagonals(beta, c._matrix, c._op, made._matrix, False)
-        for i, plan in enumerate(plans):
-            plan(out=made, alpha=alpha, beta=0 if i == 0 and c is None else 1)
+        for i, (plan, pair) in enumerate(zip(plans, pairs, strict=False)):
+            plan(out=made, alpha=alpha * pair.factor, beta=0 if i == 0 and c is None else 1)
         return made

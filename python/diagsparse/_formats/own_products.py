@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from .._matrix.base import SparseArray
 from .._matrix.convert import convert
 from .._matrix.registry import COMMON
-from .._matrix.request import Request
+from .._matrix.request import Pair, Request
 from .._products.plans import MatmulPlan
 
 if TYPE_CHECKING:
@@ -38,14 +38,14 @@ class OwnProducts(_Base):
         return plan, a, b
 
     def _sum_of_products(
-        self, who: str, pairs: list[tuple[SparseArray, SparseArray]], c: SparseArray | None, alpha: complex,
+        self, who: str, pairs: list[Pair], c: SparseArray | None, alpha: complex,
         beta: complex, triangle: str | None, work: str, kernel: str | None, out: SparseArray | None,
         max_bytes: int | None,
     ) -> SparseArray:  # fmt: skip
         if out is not None:
             raise ValueError(f"{who}: out= together with C is for the diagonal formats")
         sums = self._sums if c is None or c._family in (self._family, *self._added_to) else COMMON
-        made = (MatmulPlan(a, b, work, kernel, max_bytes)(alpha=alpha) for a, b in pairs)
+        made = (MatmulPlan(a, b, work, kernel, max_bytes)(alpha=alpha * factor) for a, b, factor in pairs)
         total, *others = (convert(product, sums) for product in made)
         for other in others:
             total = total._added(other, 1, 1)

@@ -20,7 +20,7 @@ from .convert import convert, unpacked, unshared
 from .forecasts import Forecasts
 from .reading import BY_INDEX, Reading
 from .registry import COMMON, FORMATS
-from .request import Request
+from .request import Pair, Request
 from .summary import SYMMETRIES, Summary
 
 if TYPE_CHECKING:
@@ -310,7 +310,7 @@ class Family(Forecasts):
         return None
 
     def _sum_of_products(
-        self: SparseArray, who: str, pairs: list[tuple[SparseArray, SparseArray]], c: SparseArray | None,
+        self: SparseArray, who: str, pairs: list[Pair], c: SparseArray | None,
         alpha: complex, beta: complex, triangle: str | None, work: str, kernel: str | None, out: SparseArray | None,
         max_bytes: int | None,
     ) -> SparseArray:  # fmt: skip

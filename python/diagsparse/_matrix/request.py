@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from .base import SparseArray
+
+
+class Pair(NamedTuple):
+    """A product in a sum of products: ``factor A B``."""
+
+    a: SparseArray
+    b: SparseArray
+    factor: int = 1
 
 
 class Request(NamedTuple):
@@ -13,6 +24,7 @@ class Request(NamedTuple):
     max_bytes: int | None = None
     triangle: int = 0  #: of the result; `_sums.TRIANGLES` has the numbers
     extra: Sequence[int] = ()  #: diagonals that the result stores beside those of the product
+    other_order: int = 0  #: 1 to add B A, -1 to subtract it; granted where the plan says that it has `both_orders`
     repeated: bool = False  #: the plan is the user's, and may run many times
     symmetry: int = 0  #: of the result, of which one half is made; `options.SYMMETRIES` has the numbers
     passed: Callable[[str], None] | None = None  #: called with the name of each stage that has ended

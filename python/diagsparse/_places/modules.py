@@ -88,6 +88,7 @@ class Plan(Protocol):
     nbytes: int
     workspace_nbytes: int
     offsets: list[int]
+    both_orders: bool
     device: int
     hermitian: bool
     stages: list[str]
@@ -130,7 +131,7 @@ class Core(Protocol):
     def prepare_matvec(self, a: Matrix, op: int, kernel: str) -> None: ...
     def plan_matmul(
         self, a: Matrix, op_a: int, b: Matrix, op_b: int, format: str, kernel: str,
-        triangle: int = 0, extra: Sequence[int] = (), repeated: bool = False, symmetry: int = 0,
+        triangle: int = 0, extra: Sequence[int] = (), other_order: int = 0, repeated: bool = False, symmetry: int = 0,
         passed: Callable[[str], None] | None = None,
     ) -> Plan: ...  # fmt: skip
     def multiply(

@@ -48,6 +48,7 @@ class MatmulPlan:
         max_bytes: int | None = None,
         triangle: int = _BOTH,
         extra: Sequence[int] = (),
+        other_order: int = 0,  # 1 or -1: with b a added or subtracted, where the kernel does that
         trans: tuple[str, str] = ("N", "N"),
         repeated: bool = False,  # it is the user's, and may run many times
         into: SparseArray | None = None,  # a result that the user brings
@@ -84,7 +85,7 @@ class MatmulPlan:
             )
         self._implied = half == 0 and (half := work._symmetry_of_product(*self._given)) > 0
         self._symmetric = half > 0
-        request = Request(kernel or "", max_bytes, triangle, extra, repeated, half, passed)
+        request = Request(kernel or "", max_bytes, triangle, extra, other_order, repeated, half, passed)
         self._plan, a, b = work._planned(a, b, request)
         self._trans = trans
         self._native = self._format == self._work  # the kernel makes the format that was asked for

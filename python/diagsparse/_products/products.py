@@ -11,6 +11,7 @@ from .._matrix.base import SparseArray
 from .._matrix.construct import home_of, require_sparse
 from .._matrix.convert import unpacked
 from .._matrix.registry import FORMATS
+from .._matrix.request import Pair
 from .._places.backend import Place
 from .._show import display
 from .matvec_plan import MatvecPlan
@@ -184,4 +185,4 @@ def matmul(
             raise ValueError(
                 f'matmul: symmetry="{symmetry}" together with C: the sum is made of both halves; leave out symmetry='
             )
-        return sum_of_products("matmul", [(a, b)], c, alpha, beta, None, format, kernel, out, max_bytes)
+        return sum_of_products("matmul", [Pair(a, b)], c, alpha, beta, None, format, kernel, out, max_bytes)

@@ -10,6 +10,7 @@ from .._matrix.base import SparseArray
 from .._matrix.construct import home_of, require_sparse, together
 from .._matrix.convert import convert, unpacked
 from .._matrix.registry import COMMON, FORMATS, format_class
+from .._matrix.request import Pair
 from .._places.arguments import SYMMETRIES
 from .._places.types import check_scalars
 from .._show import display
@@ -89,10 +90,10 @@ def syr2k(
     return sum_of_products("syr2k", pairs, c, alpha, beta, triangle, a.format, kernel)
 
 
-def _rank_pair(who: str, a: SparseArray, b: SparseArray, trans: str) -> tuple[SparseArray, SparseArray]:
+def _rank_pair(who: str, a: SparseArray, b: SparseArray, trans: str) -> Pair:
     if trans not in OPERATIONS:
         raise ValueError(f'{who}: trans={trans!r}: expected "N", "T" or "H"')
-    return (a, b.T) if trans == "N" else (OPERATIONS[trans](a), b)
+    return Pair(a, b.T) if trans == "N" else Pair(OPERATIONS[trans](a), b)
 
 
 def commutator(a: Any, b: Any, /, *, triangle: str | None = None, kernel: str | None = None) -> SparseArray:
@@ -112,8 +113,11 @@ def commutator(a: Any, b: Any, /, *, triangle: str | None = None, kernel: str | 
 
     Notes
     -----
-    Matrices by diagonals add both products into one structure, without a product of its own for ``B A``; B is negated
-    for that, in a copy. Others add two products: mdia by masks, the rest in csr.
+    Of dia, hm and cdm, ``A B`` and ``B A`` have the same diagonals. The kernels `row_tiles` and `sequential`, on a GPU
+    `block` and `row`, make both in one pass: they write each value once. Kernels for bands and dense matrices
+    (`dense_tiles`, on a GPU also `band`) and those of papers add the second product in a pass of its own. The default
+    is what it is for ``A B`` alone. Each value adds up ``A B`` first, and repeats its bits where the kernel does. Other
+    formats add two products: mdia by masks, the rest in csr. No operand is copied, but to convert or unpack it.
 
     Examples
     --------
@@ -124,18 +128,18 @@ def commutator(a: Any, b: Any, /, *, triangle: str | None = None, kernel: str | 
     >>> ds.commutator(x, y).toarray()[0, 0]
     np.complex128(2j)
     """
-    return _both_orders("commutator", a, b, True, triangle, kernel)
+    return _both_orders("commutator", a, b, -1, triangle, kernel)
 
 
 def anticommutator(a: Any, b: Any, /, *, triangle: str | None = None, kernel: str | None = None) -> SparseArray:
-    """Return ``A B + B A``. Parameters and result as for `commutator`; B is not copied.
+    """Return ``A B + B A``. Parameters, result and passes are those of `commutator`.
 
     Of two mdia matrices of which one half is stored, symmetric or Hermitian alike, so is the result.
     """
-    return _both_orders("anticommutator", a, b, False, triangle, kernel)
+    return _both_orders("anticommutator", a, b, 1, triangle, kernel)
 
 
-def _both_orders(who: str, a: Any, b: Any, negated: bool, triangle: str | None, kernel: str | None) -> SparseArray:
+def _both_orders(who: str, a: Any, b: Any, factor: int, triangle: str | None, kernel: str | None) -> SparseArray:
     home = home_of(a, b)
     a, b = require_sparse(a, who, "A", home), require_sparse(b, who, "B", home)
     if a.shape != b.shape or a.shape[0] != a.shape[1]:
@@ -145,11 +149,14 @@ def _both_orders(who: str, a: Any, b: Any, negated: bool, triangle: str | None, 
     made = a.format
     if a._own_products and product_formats(a, b, None, named=kernel is not None)[1] == COMMON:
         made = COMMON  # where the products are made they are added, too
-    elif not negated and triangle is None and (symmetry := _of_both(a, b)):
+    elif factor > 0 and triangle is None and (symmetry := _of_both(a, b)):
         # Half of A B says nothing of its other half, but half of the sum does.
         one, other = (MatmulPlan(x, y, kernel=kernel, symmetry=symmetry)() for x, y in ((a, b), (b, a)))
         return one._added(other, 1, 1)
-    total = sum_of_products(who, [(a, b), (-b if negated else b, a)], None, 1, None, triangle, made, kernel)
+    a, b = _factor(a, 1), _factor(b, 1)  # once for both orders
+    dtype = np.result_type(a.dtype, b.dtype)
+    a, b = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
+    total = sum_of_products(who, [Pair(a, b), Pair(b, a, factor)], None, 1, None, triangle, made, kernel)
     return convert(total, a.format)
 
 
@@ -180,7 +187,7 @@ def no_beta(who: str, beta: complex | None) -> None:
 
 def sum_of_products(
     who: str,
-    pairs: list[tuple[SparseArray, SparseArray]],
+    pairs: list[Pair],
     c: Any,
     alpha: complex,
     beta: complex | None,
@@ -192,10 +199,10 @@ def sum_of_products(
 ) -> SparseArray:
     """Return alpha times the sum of the products, plus beta c, in one structure that holds all of them."""
     check_triangle(triangle, who)
-    pairs = [(_factor(a, alpha), _factor(b, alpha)) for a, b in pairs]
-    first = pairs[0][0]
-    shape = first.shape[0], pairs[0][1].shape[1]
-    together(who, *pairs[0])
+    pairs = [Pair(_factor(a, alpha), _factor(b, alpha), factor) for a, b, factor in pairs]
+    first, second, _ = pairs[0]
+    shape = first.shape[0], second.shape[1]
+    together(who, first, second)
     if c is None:
         no_beta(who, beta)
     else:
@@ -204,18 +211,18 @@ def sum_of_products(
         if c.shape != shape:
             raise ValueError(f"{who}: C is {display.operand(c)}, but the product is {shape[0]} x {shape[1]}")
     wanted = None if format is None else format_class(format).format
-    format, work = product_formats(*pairs[0], wanted, named=kernel is not None)
-    dtype = np.result_type(*(x for a, b in pairs for x in (a.dtype, b.dtype)), *([] if c is None else [c.dtype]))
+    format, work = product_formats(first, second, wanted, named=kernel is not None)
+    dtype = np.result_type(*(x for a, b, _ in pairs for x in (a.dtype, b.dtype)), *([] if c is None else [c.dtype]))
     check_scalars(dtype, alpha, beta or 0, who)
-    pairs = [(a.astype(dtype, copy=False), b.astype(dtype, copy=False)) for a, b in pairs]
-    first, beta = pairs[0][0], beta or 0
+    pairs = [Pair(a.astype(dtype, copy=False), b.astype(dtype, copy=False), factor) for a, b, factor in pairs]
+    first, beta = pairs[0].a, beta or 0
     if work != COMMON:
         first = first if first._family == FORMATS[work]._family else convert(first, work)
         made = first._sum_of_products(who, pairs, c, alpha, beta, triangle, work, kernel, out, max_bytes)
         return convert(made, format)
     if out is not None:
         raise ValueError(f"{who}: out= together with C is for the diagonal formats")
-    total, *others = (MatmulPlan(a, b, COMMON, kernel, max_bytes)(alpha=alpha) for a, b in pairs)
+    total, *others = (MatmulPlan(a, b, COMMON, kernel, max_bytes)(alpha=alpha * factor) for a, b, factor in pairs)
     for other in others:
         total = total._added(other, 1, 1)
     if c is not None and beta != 0:

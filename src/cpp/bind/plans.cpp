@@ -29,6 +29,13 @@ Triangle triangle_from(int which) {
   return static_cast<Triangle>(which);
 }
 
+OtherOrder other_order_from(int factor) {
+  if (factor < -1 || factor > 1) {
+    throw std::invalid_argument("other_order is " + std::to_string(factor) + ", expected -1 to 1");
+  }
+  return factor == 0 ? OtherOrder::none : factor > 0 ? OtherOrder::added : OtherOrder::subtracted;
+}
+
 void bind_class(py::module_& m) {
   py::class_<Plan>(m, "Plan", py::module_local())
       .def_property_readonly("format", &Plan::format)
@@ -36,6 +43,7 @@ void bind_class(py::module_& m) {
       .def_readonly("cols", &Plan::cols)
       .def_property_readonly("stored", [](const Plan& p) { return p.c->stored(); })
       .def_property_readonly("work", [](const Plan& p) { return p.work ? p.work->operations() : 0; })
+      .def_property_readonly("both_orders", &Plan::both_orders)
       .def_property_readonly("workspace_nbytes",
                              [](const Plan& p) {  // a thread that makes what is counted may ask for Python's lock
                                const Unlocked unlocked;
@@ -81,16 +89,18 @@ void bind_plans(py::module_& m) {
   m.def(
       "plan_matmul",
       [](const Matrix& a, int op_a, const Matrix& b, int op_b, std::string format, std::string kernel, int triangle,
-         std::vector<int64> extra, bool repeated, int symmetry, std::function<void(const char*)> passed) {
+         std::vector<int64> extra, int other_order, bool repeated, int symmetry,
+         std::function<void(const char*)> passed) {
         Request request{std::move(format), std::move(kernel), triangle_from(triangle),
                         std::move(extra),  repeated,          packing_from(symmetry, 0).symmetry};
+        request.other_order = other_order_from(other_order);
         if (passed) request.passed = std::move(passed);
         const Entry entry(a.device(), {&a, &b});
         return plan_matmul(a, op_from(op_a), b, op_from(op_b), request);
       },
       py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg("triangle") = 0,
-      py::arg("extra") = std::vector<int64>(), py::arg("repeated") = false, py::arg("symmetry") = 0,
-      py::arg("passed") = nullptr);
+      py::arg("extra") = std::vector<int64>(), py::arg("other_order") = 0, py::arg("repeated") = false,
+      py::arg("symmetry") = 0, py::arg("passed") = nullptr);
   // Plan and product of matrices of diagonals in one call, in A's format; None for any others, where their shapes do
   // not fit, and where it is no small matter.
   m.def("multiply",

@@ -48,6 +48,7 @@ struct MatmulRow {
   void (*prepare)(const Plan& plan) = nullptr;  // the same for a plan
   std::vector<MatmulStage> more = {};           // stages that go on with what `typed` left in C
   const char* first = "multiply";               // the name of the first stage
+  bool both_orders = false;                     // it runs plans of A B + B A and A B - B A
 };
 
 struct ChainRow {

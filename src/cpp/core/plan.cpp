@@ -123,6 +123,17 @@ Plan plan_matmul(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Reque
 }
 
 // ---- The diagonal family --------------------------------------------------------------------------
+namespace {
+
+void require_square(const Plan& plan, int64 inner) {
+  if (plan.rows == inner && plan.cols == inner) return;
+  throw std::invalid_argument("matmul: A B and B A add up for square matrices of one shape, got A with " +
+                              std::to_string(plan.rows) + " rows and " + std::to_string(inner) + " columns, B with " +
+                              std::to_string(plan.cols) + " columns");
+}
+
+}  // namespace
+
 Plan plan_diagonals(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request) {
   const auto& target = static_cast<const DiagonalFormat&>(format);
   Plan plan = begin_plan(a, op_a, b, op_b);
@@ -137,9 +148,16 @@ Plan plan_diagonals(const Format& format, const Matrix& a, Op op_a, const Matrix
       target.place(plan.rows, plan.cols, target.labels_for(plan.rows, plan.cols, offsets)));
   plan.c = layout;
   const int64 inner = op_b.transposed ? b.cols : b.rows;
-  plan.work =
+  const auto work =
       std::make_shared<DiagonalWork>(product_sums(left, right, inner, *layout, request.triangle), request.triangle);
-  finish_plan(plan, choose_matmul(plan, request.kernel, a.dtype, b.dtype));
+  plan.work = work;
+  const MatmulRow& row = choose_matmul(plan, request.kernel, a.dtype, b.dtype);
+  if (request.other_order != OtherOrder::none && row.both_orders) {
+    require_square(plan, inner);
+    work->other_order = product_sums(right, left, inner, *layout, request.triangle);  // a + b = b + a: C has them all
+    work->subtracted = request.other_order == OtherOrder::subtracted;
+  }
+  finish_plan(plan, row);
   return plan;
 }
 

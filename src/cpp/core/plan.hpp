@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "core/kernel_table.hpp"
 #include "core/matrix.hpp"
@@ -14,6 +15,7 @@ struct Work {
   virtual ~Work() = default;
   virtual int64 nbytes() const { return 0; }
   virtual int64 operations() const { return 0; }  // multiply-adds
+  virtual bool both_orders() const { return false; }
 };
 
 struct Format;
@@ -33,7 +35,8 @@ struct Plan {
 
   const char* format() const { return c->format; }
   int64 nbytes() const { return c->values_shape.size() * item_size(dtype) + c->nbytes(); }  // of one result
-  int64 workspace_nbytes() const { return (work ? work->nbytes() : 0) + kept.nbytes(); }    // of the plan itself
+  bool both_orders() const { return work && work->both_orders(); }  // C = alpha (A B +- B A), not alpha A B
+  int64 workspace_nbytes() const { return (work ? work->nbytes() : 0) + kept.nbytes(); }  // of the plan itself
 
   // C = alpha op(A) op(B), as a new matrix, and with + beta C, into `out`. Throws std::invalid_argument, with
   // nothing written, unless A, B and out have the structures that the plan was made for.
@@ -49,6 +52,9 @@ struct Plan {
   void run_kernel(const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& out) const;
 };
 
+// What becomes of B A in the pass that makes A B.
+enum class OtherOrder { none, added, subtracted };
+
 // What is asked of a product.
 struct Request {
   std::string format;  // of C
@@ -57,6 +63,7 @@ struct Request {
   std::vector<int64> extra;            // diagonals that C stores beside those of the product (for beta C, SYR2K)
   bool repeated = false;               // the plan will run many times: lists are worth it that cost more than a product
   Symmetry symmetry = Symmetry::none;  // of C, by who asks: one half is computed and stored
+  OtherOrder other_order = OtherOrder::none;  // a wish: Plan::both_orders() says whether the kernel grants it
   std::function<void(const char*)> passed = [](const char*) {};  // called as each stage of the planning has ended
 };
 // For planners: all of a plan but C's structure and the work; and the end, which names the kernel and lets it prepare
@@ -70,11 +77,15 @@ Plan plan_matmul(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Reque
 struct DiagonalWork : Work {
   const Sums sums;
   const Triangle triangle;  // the part of C that is computed
+  // Of B A on the same diagonals of C, u in B's values and v in A's: in plans of kernels with `both_orders`.
+  std::optional<Sums> other_order;
+  bool subtracted = false;  // or added
 
   explicit DiagonalWork(Sums made, Triangle triangle = Triangle::both) : sums(std::move(made)), triangle(triangle) {}
 
-  int64 nbytes() const override { return sums.nbytes(); }
-  int64 operations() const override { return sums.work; }
+  int64 nbytes() const override { return sums.nbytes() + (other_order ? other_order->nbytes() : 0); }
+  int64 operations() const override { return sums.work + (other_order ? other_order->work : 0); }
+  bool both_orders() const override { return other_order.has_value(); }
 };
 inline const DiagonalWork& diagonal_work(const Plan& plan) { return static_cast<const DiagonalWork&>(*plan.work); }
 inline const Sums& sums_of(const Plan& plan) { return diagonal_work(plan).sums; }

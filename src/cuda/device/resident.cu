@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "device/resident.cuh"
 
 namespace diagsparse::cuda {
@@ -6,9 +8,13 @@ namespace {
 
 constexpr int64 kFew = 1 << 12;  // terms, that are sent sooner than what they are made from
 
+// A term with u in B's values and v in A's, the other way round: numbers multiply in any order.
+constexpr Term turn(const Term& t) { return {t.v, t.u, t.first, t.last, t.shift, t.conjugated}; }
+
 // A warp writes the terms of a sum, a thread every 32nd of a meeting.
-__global__ void __launch_bounds__(kBlock) list_terms(const Sum* sums, int64 count, const Meeting* meetings,
-                                                     const Diagonal* a, const Diagonal* b, int64 inner, Term* terms) {
+__global__ void __launch_bounds__(kBlock)
+    list_terms(const Sum* sums, int64 count, const Meeting* meetings, const Diagonal* a, const Diagonal* b, int64 inner,
+               bool turned, Term* terms) {
   const int lane = threadIdx.x % 32;
   const int64 warps = static_cast<int64>(gridDim.x) * (kBlock / 32);
   for (int64 d = thread_index() / 32; d < count; d += warps) {
@@ -16,24 +22,41 @@ __global__ void __launch_bounds__(kBlock) list_terms(const Sum* sums, int64 coun
     Term* next = terms + sum.terms;
     for (int64 m = sum.meetings; m < sum.meetings_end; ++m) {
       const Meeting meeting = meetings[m];
-      for (int k = lane; k < meeting.count; k += 32) next[k] = term_of(sum, a[meeting.a + k], b[meeting.b - k], inner);
+      for (int k = lane; k < meeting.count; k += 32) {
+        const Term term = term_of(sum, a[meeting.a + k], b[meeting.b - k], inner);
+        next[k] = turned ? turn(term) : term;
+      }
       next += meeting.count;
     }
   }
 }
 
-Array made_on_device(const Sums& s, const Array& sums) {
+Array made_on_device(const Sums& s, bool turned, const Array& sums) {
   const Array meetings = upload(s.meetings), a = upload(s.a), b = upload(s.b);
   Array terms = Array::empty(DType::i64, {s.terms() * static_cast<int64>(sizeof(Term) / sizeof(int64))});
   const int64 count = static_cast<int64>(s.sums.size());
   launch("list terms", list_terms, blocks(32 * count), dim3(kBlock), sums.as<const Sum>(), count,
-         meetings.as<const Meeting>(), a.as<const Diagonal>(), b.as<const Diagonal>(), s.inner, terms.as<Term>());
+         meetings.as<const Meeting>(), a.as<const Diagonal>(), b.as<const Diagonal>(), s.inner, turned,
+         terms.as<Term>());
   return terms;
+}
+
+Array made(const Sums& s, bool turned) {
+  std::vector<Term> terms = s.all_terms();
+  if (turned) std::transform(terms.begin(), terms.end(), terms.begin(), turn);
+  return upload(terms);
 }
 
 }  // namespace
 
-ResidentSums::ResidentSums(const Sums& s)
-    : sums(upload(s.sums)), terms(s.terms() <= kFew ? upload(s.all_terms()) : made_on_device(s, sums)) {}
+ResidentSums::ResidentSums(const Sums& s, bool turned)
+    : sums(upload(s.sums)), terms(s.terms() <= kFew ? made(s, turned) : made_on_device(s, turned, sums)) {}
+
+ResidentOrders::ResidentOrders(const Plan& plan)
+    : ab_(resident_sums(plan)), subtracted_(diagonal_work(plan).subtracted) {
+  if (!plan.both_orders()) return;
+  ba_ = keep<ResidentSums>(plan.kept, "sums of the other order",
+                           [&] { return std::make_shared<ResidentSums>(*diagonal_work(plan).other_order, true); });
+}
 
 }  // namespace diagsparse::cuda

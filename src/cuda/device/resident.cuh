@@ -21,11 +21,12 @@ std::shared_ptr<T> keep(const Kept& kept, const char* key, const Make& make) {
   return object;
 }
 
-// The lists of sums. Where terms are many, they are made on the device from the meetings.
+// The lists of sums. Where terms are many, they are made on the device from the meetings. Those of B A are turned: u in
+// A's values, v in B's.
 struct ResidentSums {
   Array sums, terms;
 
-  explicit ResidentSums(const Sums& s);
+  explicit ResidentSums(const Sums& s, bool turned = false);
   const Sum* sums_begin() const { return sums.as<const Sum>(); }
   const Term* terms_begin() const { return terms.as<const Term>(); }
 
@@ -40,6 +41,42 @@ struct ResidentSums {
 inline std::shared_ptr<ResidentSums> resident_sums(const Plan& plan) {
   return keep<ResidentSums>(plan.kept, "sums",
                             [&] { return std::make_shared<ResidentSums>(diagonal_work(plan).sums); });
+}
+
+// What a kernel of `both_orders` walks for each diagonal of C: the terms of A B, then those of B A where they are added
+// or subtracted. (By a pointer: indices into the lists cost the kernels registers.)
+struct OneOrder {
+  const Sum* sums;
+  const Term* terms;
+};
+struct Orders {
+  OneOrder of[2];
+  int count;
+  bool subtracted;  // totals change their sign before each order and at the end: -(-A B + B A)
+};
+
+// The plan's.
+class ResidentOrders {
+  std::shared_ptr<ResidentSums> ab_, ba_;
+  bool subtracted_;
+
+ public:
+  explicit ResidentOrders(const Plan& plan);
+  operator Orders() const {
+    const OneOrder ab{ab_->sums_begin(), ab_->terms_begin()};
+    if (!ba_) return {{ab}, 1, false};
+    return {{ab, {ba_->sums_begin(), ba_->terms_begin()}}, 2, subtracted_};
+  }
+};
+
+// 0 less each total: -total, but 0 for 0.
+template <int N, class T>
+inline __device__ void change_sign(T (&totals)[N]) {
+#pragma unroll
+  for (int r = 0; r < N; ++r) {
+    if constexpr (is_complex<T>) totals[r] = {0 - totals[r].re, 0 - totals[r].im};
+    else totals[r] = 0 - totals[r];
+  }
 }
 
 }  // namespace diagsparse::cuda

@@ -31,6 +31,7 @@ class QuadPlan {
   std::vector<SharedTerm> shared;
   std::vector<Term> rest;
 
+  QuadPlan() = default;
   // Empty where sharing would not pay: too few shared terms.
   explicit QuadPlan(const Sums& plan) {
     const int64 count = static_cast<int64>(plan.sums.size());
@@ -118,8 +119,7 @@ class QuadPlan {
 template <class U, class V>
 class Prefetch {
  public:
-  Prefetch(const Plan& plan, const Streams<U, V>& s, int64 rows) : rows_(rows) {
-    const Sums& sums = sums_of(plan);
+  Prefetch(const Sums& sums, const Streams<U, V>& s, int64 rows) : rows_(rows) {
     const int64 lead = sums.a.empty() ? 0 : sums.a.back().shift;  // the window of B runs ahead of the rows by so much
     streams_.reserve(sums.a.size() + sums.b.size() + sums.sums.size());
     for (const Diagonal& x : sums.a) add(s.u + x.base, sizeof(U), false);

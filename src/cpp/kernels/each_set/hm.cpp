@@ -6,11 +6,12 @@
 namespace diagsparse::DIAGSPARSE_ISA {
 
 static FormatKernels make() {
-  return {
-      {{"row_tiles", matvec_row_tiles()}, {"sequential", matvec_sequential()}},
-      {{"row_tiles", matmul_row_tiles()}, {"dense_tiles", matmul_dense_tiles()}, {"sequential", matmul_sequential()}},
-      {{"blocked", chain_blocked()}, chain_steps()},
-      choose_diagonal_matmul};
+  return {{{"row_tiles", matvec_row_tiles()}, {"sequential", matvec_sequential()}},
+          {{.name = "row_tiles", .typed = matmul_row_tiles(), .both_orders = true},
+           {"dense_tiles", matmul_dense_tiles()},
+           {.name = "sequential", .typed = matmul_sequential(), .both_orders = true}},
+          {{"blocked", chain_blocked()}, chain_steps()},
+          choose_diagonal_matmul};
 }
 static const RegisterKernels registered("hm", kIsa, make);
 

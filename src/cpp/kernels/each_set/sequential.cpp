@@ -90,11 +90,19 @@ struct MatmulSequential {
   using T = Product<U, V>;
 
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
+    const DiagonalWork& work = diagonal_work(plan);
+    T* out = c.values.as<T>();
+    add(work.sums, a, plan.op_a, b, plan.op_b, alpha, beta, out);
+    if (!work.other_order) return;
+    const Scalar factor = work.subtracted ? -alpha : alpha;
+    MatmulSequential<V, U>::add(*work.other_order, b, plan.op_b, a, plan.op_a, factor, 1.0, out);
+  }
+
+  static void add(const Sums& sums, const Matrix& a, Op op_a, const Matrix& b, Op op_b, Scalar alpha, Scalar beta,
+                  T* out) {
     const U* u = a.values.as<U>();
     const V* v = b.values.as<V>();
-    T* out = c.values.as<T>();
     const Factor<T> scale(alpha);
-    const Sums& sums = sums_of(plan);
     Pause pause;
     std::vector<Term> room;
     for (const Sum& s : sums.sums) {
@@ -103,7 +111,7 @@ struct MatmulSequential {
       for (const Term* t = begin; t < end; ++t) {
         const Term& term = *t;
         pause.after(term.last - term.first);
-        add_products(scale, u + term.u, plan.op_a.conjugated, v + term.v, plan.op_b.conjugated, out + s.out, term.first,
+        add_products(scale, u + term.u, op_a.conjugated, v + term.v, op_b.conjugated, out + s.out, term.first,
                      term.last);
       }
     }

@@ -2,6 +2,7 @@
 //
 //   op(A): m x l, op(B): l x n, C: m x n, any of the layouts.  sums: one for each diagonal of C, rows first <= i < last
 //   of it at c[out + i].  terms: the pairs of diagonals that meet on it: a[u + i] b[v + i], for first <= i < last.
+//   orders: those of A B; in a plan of A B + B A or A B - B A also those of B A, added up after them.
 //
 // A block takes a run of rows of all diagonals of C, or of a share of them. Its warps take a diagonal each, then the
 // next that is free. A thread keeps a few of its rows in registers, walks the pairs, and writes each value once.
@@ -44,7 +45,7 @@ struct Rows {
 
 template <class U, class V>
 __global__ void __launch_bounds__(32 * kMostWarps, 1)
-    block_rows(const Sum* sums, int count, const Term* terms, const U* a, bool conj_a, const V* b, bool conj_b,
+    block_rows(const __grid_constant__ Orders orders, int count, const U* a, bool conj_a, const V* b, bool conj_b,
                Product<U, V>* c, const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
   constexpr int each = kEach<T>, rows = 32 * each;
@@ -60,36 +61,40 @@ __global__ void __launch_bounds__(32 * kMostWarps, 1)
     if (lane == 0) d = atomicAdd(&next, 1);
     d = __shfl_sync(~0u, d, 0) * gridDim.y + blockIdx.y;
     if (d >= count) return;
-    const Sum& sum = sums[d];
+    const Sum& sum = orders.of[0].sums[d];
     const Rows stored(sum.first, sum.last, i0, rows);
     if (stored.none()) continue;
     T totals[each] = {};
-    const Term *t = terms + sum.terms, *const end = terms + sum.terms_end;
-    Term on_its_way = t != end ? *t : Term{};
-    while (t != end) {
-      const Term term = on_its_way;
-      if (++t != end) on_its_way = *t;
-      const Rows met(term.first, term.last, i0, rows);
-      if (met.none()) continue;
-      const U* const left = a_rows + term.u;
-      const V* const right = b_rows + term.v;
-      if (met.all(rows)) {
-        U lefts[each];
+    for (const OneOrder* of = orders.of; of != orders.of + orders.count; ++of) {
+      if (orders.subtracted) change_sign(totals);
+      const Term *t = of->terms + of->sums[d].terms, *const end = of->terms + of->sums[d].terms_end;
+      Term on_its_way = t != end ? *t : Term{};
+      while (t != end) {
+        const Term term = on_its_way;
+        if (++t != end) on_its_way = *t;
+        const Rows met(term.first, term.last, i0, rows);
+        if (met.none()) continue;
+        const U* const left = a_rows + term.u;
+        const V* const right = b_rows + term.v;
+        if (met.all(rows)) {
+          U lefts[each];
 #pragma unroll
-        for (int r = 0; r < each; ++r) lefts[r] = conjugate_if(conj_a, load(left + 32 * r));
-        V rights[each];
+          for (int r = 0; r < each; ++r) lefts[r] = conjugate_if(conj_a, load(left + 32 * r));
+          V rights[each];
 #pragma unroll
-        for (int r = 0; r < each; ++r) rights[r] = conjugate_if(conj_b, load(right + 32 * r));
+          for (int r = 0; r < each; ++r) rights[r] = conjugate_if(conj_b, load(right + 32 * r));
 #pragma unroll
-        for (int r = 0; r < each; ++r) totals[r] += multiply(lefts[r], rights[r]);
-        continue;
-      }
+          for (int r = 0; r < each; ++r) totals[r] += multiply(lefts[r], rights[r]);
+          continue;
+        }
 #pragma unroll
-      for (int r = 0; r < each; ++r) {
-        if (!met.holds(lane + 32 * r)) continue;
-        totals[r] += multiply(conjugate_if(conj_a, load(left + 32 * r)), conjugate_if(conj_b, load(right + 32 * r)));
+        for (int r = 0; r < each; ++r) {
+          if (!met.holds(lane + 32 * r)) continue;
+          totals[r] += multiply(conjugate_if(conj_a, load(left + 32 * r)), conjugate_if(conj_b, load(right + 32 * r)));
+        }
       }
     }
+    if (orders.subtracted) change_sign(totals);
     T* const out = c + sum.out + i0 + lane;
 #pragma unroll
     for (int r = 0; r < each; ++r) {
@@ -110,22 +115,24 @@ struct BlockMatmul {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
     using T = Product<U, V>;
     constexpr auto kernel = block_rows<U, V>;
-    const auto kept = resident_sums(plan);
+    const ResidentOrders orders(plan);
     const int count = static_cast<int>(sums_of(plan).sums.size()), warps = warps_for(count);
     const int64 runs = ceil_div(plan.rows, 32 * kEach<T>);
     // Where there are few runs of rows, several blocks share the diagonals of one: three blocks a multiprocessor.
     const int64 wanted = 3 * limits<kernel>().multiprocessors;
     const int64 shares = std::clamp<int64>(wanted / runs, 1, std::clamp<int64>(ceil_div(count, warps), 1, 65535));
     launch("matmul block", kernel, dim3(static_cast<unsigned>(runs), static_cast<unsigned>(shares)), dim3(32 * warps),
-           kept->sums_begin(), count, kept->terms_begin(), a.values.as<U>(), plan.op_a.conjugated, b.values.as<V>(),
+           static_cast<Orders>(orders), count, a.values.as<U>(), plan.op_a.conjugated, b.values.as<V>(),
            plan.op_b.conjugated, c.values.as<T>(), Update<T>(alpha, beta));
   }
 };
 
-void prepare(const Plan& plan) { resident_sums(plan); }
+void prepare(const Plan& plan) { ResidentOrders{plan}; }
 
 }  // namespace
 
-MatmulRow block() { return {"block", every_pair<BlockMatmul, MatmulKernel>(), prepare}; }
+MatmulRow block() {
+  return {.name = "block", .typed = every_pair<BlockMatmul, MatmulKernel>(), .prepare = prepare, .both_orders = true};
+}
 
 }  // namespace diagsparse::cuda::matmul

@@ -2,6 +2,7 @@
 //
 //   op(A): m x l, op(B): l x n, C: m x n, any of the layouts.  sums: one for each diagonal of C, rows first <= i < last
 //   of it at c[out + i].  terms: the pairs of diagonals that meet on it: a[u + i] b[v + i], for first <= i < last.
+//   orders: those of A B; in a plan of A B + B A or A B - B A also those of B A, added up after them.
 //
 // A block takes a run of rows of one diagonal of C; a thread keeps the sums of one or a few of them in registers, walks
 // the pairs, and writes each value once. Neighbours read neighbours of A and of B, through the caches, once for each
@@ -17,23 +18,28 @@ namespace {
 
 template <int Rows, class U, class V>
 __global__ void __launch_bounds__(kBlock)
-    diagonal_rows(const Sum* sums, int64 count, const Term* terms, const U* a, bool conj_a, const V* b, bool conj_b,
+    diagonal_rows(const __grid_constant__ Orders orders, int64 count, const U* a, bool conj_a, const V* b, bool conj_b,
                   Product<U, V>* c, const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
   for (int64 d = blockIdx.y; d < count; d += gridDim.y) {
-    const Sum sum = sums[d];
+    const Sum sum = orders.of[0].sums[d];
     const int64 first = sum.first + static_cast<int64>(blockIdx.x) * (kBlock * Rows) + threadIdx.x;
     T totals[Rows] = {};
-    for (const Term *t = terms + sum.terms, *end = terms + sum.terms_end; t != end; ++t) {
-      const Term term = *t;
+    for (const OneOrder* of = orders.of; of != orders.of + orders.count; ++of) {
+      if (orders.subtracted) change_sign(totals);
+      for (const Term *t = of->terms + of->sums[d].terms, *end = of->terms + of->sums[d].terms_end; t != end; ++t) {
+        const Term term = *t;
 #pragma unroll
-      for (int r = 0; r < Rows; ++r) {
-        const int64 i = first + r * kBlock;
-        if (i >= term.first && i < term.last) {
-          totals[r] += multiply(conjugate_if(conj_a, load(a + term.u + i)), conjugate_if(conj_b, load(b + term.v + i)));
+        for (int r = 0; r < Rows; ++r) {
+          const int64 i = first + r * kBlock;
+          if (i >= term.first && i < term.last) {
+            totals[r] +=
+                multiply(conjugate_if(conj_a, load(a + term.u + i)), conjugate_if(conj_b, load(b + term.v + i)));
+          }
         }
       }
     }
+    if (orders.subtracted) change_sign(totals);
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
       const int64 i = first + r * kBlock;
@@ -42,35 +48,36 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-void prepare(const Plan& plan) { resident_sums(plan); }
+void prepare(const Plan& plan) { ResidentOrders{plan}; }
 
 template <class U, class V>
 struct RowMatmul {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
-    const auto kept = resident_sums(plan);
+    const ResidentOrders orders(plan);
     // Small products need every thread there is; in large ones a thread reuses the list for several rows.
-    if (plan.c->stored() < kSmall) multiply<1>(plan, *kept, a, b, alpha, beta, c);
-    else multiply<4>(plan, *kept, a, b, alpha, beta, c);
+    if (plan.c->stored() < kSmall) multiply<1>(plan, orders, a, b, alpha, beta, c);
+    else multiply<4>(plan, orders, a, b, alpha, beta, c);
   }
 
  private:
   static constexpr int64 kSmall = 1 << 21;  // values of C
 
   template <int Rows>
-  static void multiply(const Plan& plan, const ResidentSums& kept, const Matrix& a, const Matrix& b, Scalar alpha,
+  static void multiply(const Plan& plan, const Orders& orders, const Matrix& a, const Matrix& b, Scalar alpha,
                        Scalar beta, Matrix& c) {
     using T = Product<U, V>;
     const int64 count = static_cast<int64>(diagonal_work(plan).sums.sums.size());
     const dim3 grid(blocks(std::min(plan.rows, plan.cols), Rows).x,
                     static_cast<unsigned>(std::min<int64>(count, 65535)));
-    launch("matmul row", diagonal_rows<Rows, U, V>, grid, dim3(kBlock), kept.sums_begin(), count, kept.terms_begin(),
-           a.values.as<U>(), plan.op_a.conjugated, b.values.as<V>(), plan.op_b.conjugated, c.values.as<T>(),
-           Update<T>(alpha, beta));
+    launch("matmul row", diagonal_rows<Rows, U, V>, grid, dim3(kBlock), orders, count, a.values.as<U>(),
+           plan.op_a.conjugated, b.values.as<V>(), plan.op_b.conjugated, c.values.as<T>(), Update<T>(alpha, beta));
   }
 };
 
 }  // namespace
 
-MatmulRow row() { return {"row", every_pair<RowMatmul, MatmulKernel>(), prepare}; }
+MatmulRow row() {
+  return {.name = "row", .typed = every_pair<RowMatmul, MatmulKernel>(), .prepare = prepare, .both_orders = true};
+}
 
 }  // namespace diagsparse::cuda::matmul

@@ -93,8 +93,9 @@ struct Matmul<double, double> {
       const int step = groups * kWarpRows - (beside ? together : 0);
       launch_shared("matmul bands", kernel, dim3(static_cast<unsigned>(ceil_div(plan.rows, step) * kept->count)),
                     dim3(32 * groups), room.total, kept->products.template as<const Bands>(),
-                    kept->clusters.template as<const int>(), kept->count, step, room, Source<T>(a),
-                    plan.op_a.conjugated, Source<T>(b), plan.op_b.conjugated, c.values.as<T>(), Update<T>(alpha, beta));
+                    kept->clusters.template as<const int>(), static_cast<unsigned>(kept->count), step, room,
+                    Source<T>(a), plan.op_a.conjugated, Source<T>(b), plan.op_b.conjugated, c.values.as<T>(),
+                    Update<T>(alpha, beta));
     });
   }
 

@@ -22,8 +22,9 @@ struct BandBlock {
   const Bands& bands;
   const Room& room;
   char* shared;
-  int rows, met;  // of C, of B
-  int64 i0 = bands.block() * bands.step;
+  int rows, met;    // of C, of B
+  unsigned number;  // of the block, down C
+  int64 i0 = static_cast<int64>(number) * bands.step;
   int mine = static_cast<int>(min(int64(rows), bands.rows - i0));
   bool inside = kBulkCopies && i0 >= bands.inner_first && i0 + met <= bands.inner_last;
   int diagonals = min(bands.c_width(), 8 * bands.tile_end);  // of C
@@ -94,7 +95,7 @@ struct BandBlock {
     for (int l = front(); l < room.c_table(); l += blockDim.x) {
       const Diagonal diagonal = l == front() ? own : bands.c(l);
       Section section = inside ? inner_section(diagonal, i0, rows) : section_of(diagonal, i0, mine, bands);
-      if (bands.step < rows) section = written(section, diagonal, c, bands);
+      if (bands.step < rows) section = written(section, diagonal, c, bands, number);
       const int row = item * l * room.c_stride;
       const auto to = reinterpret_cast<const char*>(c + section.at);
       c_at[l] = section.stored() ? row + since_border(to - row, 16) : -1;
@@ -120,15 +121,16 @@ struct BandBlock {
     wait_for_stores();
   }
 
-  // The same with alpha and beta, and with sums that are infinite or no numbers done again.
-  __device__ void update(T* c, const Update<T>& update, const Bands* products, int count, const T* a, bool conj_a,
-                         const T* b, bool conj_b) const {
+  // The same with alpha and beta, and with sums that are infinite or no numbers done again: again(i, diagonal) returns
+  // one.
+  template <class Again>
+  __device__ void update(T* c, const Update<T>& update, const Again& again) const {
     for (int l = threadIdx.x / 32; l < diagonals; l += blockDim.x / 32) {
       const Section section = sections[l];
       for (int x = threadIdx.x % 32; x < section.last; x += 32) {
         if (x < section.first) continue;
         T sum = sums(l)[x];
-        if (!is_finite(sum)) sum = stored_sum(products, count, a, conj_a, b, conj_b, i0 + x, l);
+        if (!is_finite(sum)) sum = again(i0 + x, l);
         update.one(c + section.place(x, bands.n), sum);
       }
     }
@@ -147,7 +149,11 @@ constexpr int band_blocks(int tiles, int count, int parts) {
 // its rows in the block.
 struct WarpPart {
   int part, first;
-  int lane = static_cast<int>(threadIdx.x) % 32, row = lane / 4, inner = lane % 4, column = lane % 4 * 2;
+
+  // What a lane has of a tile.
+  __device__ static int row() { return static_cast<int>(threadIdx.x) % 32 / 4; }
+  __device__ static int inner() { return static_cast<int>(threadIdx.x) % 4; }
+  __device__ static int column() { return 2 * inner(); }
 };
 
 // Adds the product of the bands that the block has in shared memory. Tiles: a row of B.
@@ -155,13 +161,14 @@ template <int Tiles, int First, int Count, int Parts, class T>
 inline __device__ void add_band(Tile<T> (&sums)[Count], const BandBlock<T>& block, const WarpPart& warp, bool conj_a,
                                 bool conj_b) {
   constexpr int item = sizeof(T);
+  const int row = warp.row(), inner = warp.inner();
   int right[Tiles][2];
 #pragma unroll
   for (int t = 0; t < Tiles; ++t) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const int k = 4 * half + warp.inner;
-      right[t][half] = block.b_at[8 * t + warp.row - k] + item * k;
+      const int k = 4 * half + inner;
+      right[t][half] = block.b_at[8 * t + row - k] + item * k;
       asm("" : "+r"(right[t][half]));  // kept, not found anew in every step
     }
   }
@@ -175,11 +182,10 @@ inline __device__ void add_band(Tile<T> (&sums)[Count], const BandBlock<T>& bloc
   (std::make_integer_sequence<int, Parts>());
 }
 
-// Writes C's diagonals, by way of shared memory. products: the bands that were added, for sums to be done again.
-template <int First, int Count, class T>
+// Writes C's diagonals, by way of shared memory. again: see update().
+template <int First, int Count, class T, class Again>
 inline __device__ void write_band(const Tile<T> (&sums)[Count], const BandBlock<T>& block, const WarpPart& warp, T* c,
-                                  const Update<T>& update, const Bands* products, int count, const T* a, bool conj_a,
-                                  const T* b, bool conj_b) {
+                                  const Update<T>& update, const Again& again) {
   constexpr int item = sizeof(T);
   __syncthreads();       // A's and B's diagonals are done with
   int at[Count + 1][2];  // where C's diagonals begin that hold this lane's columns, for rows 8 below and for its own
@@ -187,11 +193,11 @@ inline __device__ void write_band(const Tile<T> (&sums)[Count], const BandBlock<
   for (int t = 0; t <= Count; ++t) {
 #pragma unroll
     for (int v = 0; v < 2; ++v) {
-      at[t][v] = block.c_at[8 * (First + warp.part * Count + t - 1) + warp.column + v - warp.row];
+      at[t][v] = block.c_at[8 * (First + warp.part * Count + t - 1) + warp.column() + v - warp.row()];
     }
   }
   bool wrong = false;  // a sum that is infinite or no number
-  char* own_rows = block.shared + item * (warp.first + warp.row);
+  char* own_rows = block.shared + item * (warp.first + warp.row());
 #pragma unroll
   for (int t = 0; t < Count; ++t) {
     const int tile = First + warp.part * Count + t;
@@ -207,7 +213,7 @@ inline __device__ void write_band(const Tile<T> (&sums)[Count], const BandBlock<
   before_copies();
   const bool careful = __syncthreads_or(wrong) || !update.plain;
   if (kBulkCopies && !careful) block.store(c);
-  else block.update(c, update, products, count, a, conj_a, b, conj_b);
+  else block.update(c, update, again);
 }
 
 // `Parts` warps share 16 rows, and have `Count` tiles of C each.
@@ -217,9 +223,9 @@ __global__ void __launch_bounds__(32 * most_groups<T>(Tiles) * Parts, (band_bloc
                const Source<T> b, bool conj_b, T* c, const __grid_constant__ Update<T> update) {
   extern __shared__ __align__(kSector) char shared[];
   __shared__ Copies copies;
-  const int groups = blockDim.x / (32 * Parts), number = threadIdx.x / 32;
-  const WarpPart warp{number / groups, number % groups * kWarpRows};
-  const BandBlock<T> block{bands, room, shared, groups * kWarpRows, met_rows(bands, groups)};
+  const int groups = blockDim.x / (32 * Parts), own = threadIdx.x / 32;
+  const WarpPart warp{own / groups, own % groups * kWarpRows};
+  const BandBlock<T> block{bands, room, shared, groups * kWarpRows, met_rows(bands, groups), blockIdx.x};
   const Diagonal own_operand = block.operand(across_warps()), own_result = bands.c(block.front());  // on their way
   if (threadIdx.x == 0) copies.begin(blockDim.x);
   __syncthreads();
@@ -229,7 +235,9 @@ __global__ void __launch_bounds__(32 * most_groups<T>(Tiles) * Parts, (band_bloc
   copies.wait(0);
   Tile<T> sums[Count];
   add_band<Tiles, First, Count, Parts>(sums, block, warp, conj_a, conj_b);
-  write_band<First>(sums, block, warp, c, update, &bands, 1, a.values, conj_a, b.values, conj_b);
+  write_band<First>(sums, block, warp, c, update, [&](int64 i, int diagonal) {
+    return stored_sum(bands, a.values, conj_a, b.values, conj_b, i, diagonal);
+  });
 }
 
 // Blocks of several bands that a multiprocessor is to hold: a product more in the loop takes more registers.
@@ -242,9 +250,9 @@ constexpr int cluster_blocks(int tiles) {
 // takes rows of one of them, and brings the bands of one product after the other.
 template <int Tiles, class T>
 __global__ void __launch_bounds__(32 * most_groups<T>(Tiles), cluster_blocks<T>(Tiles))
-    cluster_tiles(const Bands* products, const int* clusters, int across, int step, const __grid_constant__ Room room,
-                  const Source<T> a, bool conj_a, const Source<T> b, bool conj_b, T* c,
-                  const __grid_constant__ Update<T> update) {
+    cluster_tiles(const Bands* products, const int* clusters, unsigned across, int step,
+                  const __grid_constant__ Room room, const Source<T> a, bool conj_a, const Source<T> b, bool conj_b,
+                  T* c, const __grid_constant__ Update<T> update) {
   extern __shared__ __align__(kSector) char shared[];
   __shared__ Copies copies;
   __shared__ Bands bands;
@@ -258,19 +266,24 @@ __global__ void __launch_bounds__(32 * most_groups<T>(Tiles), cluster_blocks<T>(
     __syncthreads();  // the product before is done with
     if (threadIdx.x == 0) {
       bands = products[begin + p];
-      bands.across = across;
       bands.step = step;
     }
     __syncthreads();
-    const BandBlock<T> block{bands, room, shared, groups * kWarpRows, met_rows(bands, groups)};
+    const BandBlock<T> block{bands, room, shared, groups * kWarpRows, met_rows(bands, groups), blockIdx.x / across};
     block.bring(copies, a, b, block.operand(across_warps()));
     block.prepare(c, bands.c(block.front()));
     copies.started();
     copies.wait(p);
     add_band<Tiles, 0, 2 * Tiles, 1>(sums, block, warp, conj_a, conj_b);
   }
-  const BandBlock<T> block{bands, room, shared, groups * kWarpRows, met_rows(bands, groups)};
-  write_band<0>(sums, block, warp, c, update, products + begin, count, a.values, conj_a, b.values, conj_b);
+  const BandBlock<T> block{bands, room, shared, groups * kWarpRows, met_rows(bands, groups), blockIdx.x / across};
+  write_band<0>(sums, block, warp, c, update, [&](int64 i, int diagonal) {
+    T sum{};
+    for (int p = begin; p < begin + count; ++p) {
+      sum += stored_sum(products[p], a.values, conj_a, b.values, conj_b, i, diagonal);
+    }
+    return sum;
+  });
 }
 
 }  // namespace diagsparse::cuda::band

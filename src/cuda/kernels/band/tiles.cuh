@@ -20,12 +20,8 @@ struct Bands {
   int64 inner_first, inner_last;  // rows between which all diagonals that are stored lie in full
   int64 rows, n;                  // of C; of a cyclic diagonal
   bool cyclic;
-  bool mirrored;   // B is A transposed: A's values are found among B's
-  int step;        // rows from block to block: fewer than it has where diagonals begin beside the borders of kWritten
-  int across = 1;  // blocks that take the same rows, of several bands of C
-
-  // Of this block, counted down C.
-  __device__ int64 block() const { return across == 1 ? blockIdx.x : blockIdx.x / static_cast<unsigned>(across); }
+  bool mirrored;  // B is A transposed: A's values are found among B's
+  int step;       // rows from block to block: fewer than it has where diagonals begin beside the borders of kWritten
 
   __device__ Diagonal a(int d) const { return diagonals[d]; }
   __device__ Diagonal b(int e) const { return diagonals[a_width + e]; }
@@ -111,12 +107,14 @@ inline __device__ Section inner_section(const Diagonal& diagonal, int64 x0, int 
 template <class T>
 constexpr int kWritten = std::is_same_v<T, double> ? kSector : 16;
 
-// What a block writes of a diagonal of C of which it computes `section`; the rest is its neighbours'.
+// What a block, of this number down C, writes of a diagonal of C of which it computes `section`; the rest is its
+// neighbours'.
 template <class T>
-inline __device__ Section written(Section section, const Diagonal& diagonal, const T* c, const Bands& bands) {
+inline __device__ Section written(Section section, const Diagonal& diagonal, const T* c, const Bands& bands,
+                                  unsigned block) {
   constexpr int item = sizeof(T), together = kWritten<T> / item;
   const int late = (together - since_border(c + diagonal.base, kWritten<T>) / item) % together;
-  if (bands.block() > 0) section.first = max(static_cast<int>(section.first), late);
+  if (block > 0) section.first = max(static_cast<int>(section.first), late);
   section.last = min(static_cast<int>(section.last), bands.step + late);
   return section;
 }
@@ -198,19 +196,16 @@ inline __device__ void add_tiles(Tile<T> (&sums)[Count], const Bands& bands, con
   }
 }
 
-// C[i, i + diagonal] over the stored pairs alone, `diagonal` counted from C's first; of all products of bands that add
-// to it.
+// C[i, i + diagonal] over the stored pairs alone, `diagonal` counted from C's first.
 template <class T>
-__device__ __noinline__ T stored_sum(const Bands* products, int count, const T* a, bool conj_a, const T* b, bool conj_b,
-                                     int64 i, int diagonal) {
+__device__ __noinline__ T stored_sum(const Bands& bands, const T* a, bool conj_a, const T* b, bool conj_b, int64 i,
+                                     int diagonal) {
   T sum{};
-  for (const Bands* p = products; p != products + count; ++p) {
-    for (int d = max(0, diagonal - p->b_width + 1); d < p->a_width && d <= diagonal; ++d) {
-      const Section left = section_of(p->a(d), i, 1, *p),
-                    right = section_of(p->b(diagonal - d), i + p->a_low + d, 1, *p);
-      if (!left.holds(0) || !right.holds(0)) continue;
-      sum += multiply(conjugate_if(conj_a, a[left.place(0, p->n)]), conjugate_if(conj_b, b[right.place(0, p->n)]));
-    }
+  for (int d = max(0, diagonal - bands.b_width + 1); d < bands.a_width && d <= diagonal; ++d) {
+    const Section left = section_of(bands.a(d), i, 1, bands),
+                  right = section_of(bands.b(diagonal - d), i + bands.a_low + d, 1, bands);
+    if (!left.holds(0) || !right.holds(0)) continue;
+    sum += multiply(conjugate_if(conj_a, a[left.place(0, bands.n)]), conjugate_if(conj_b, b[right.place(0, bands.n)]));
   }
   return sum;
 }

@@ -29,7 +29,9 @@ CASES = {
     "band with holes": lambda d: holes(600, [-6, -5, -3, -1, 0, 1, 2, 4, 6, 7], d),
     "bands apart": lambda d: holes(900, APART, d),
     "bands apart, of few diagonals": lambda d: holes(300, [-101, -100, -99, 0, 1, 99, 101], d),
-    "bands that meet": lambda d: holes(500, [*range(-20, 1), *range(15, 36)], d),
+    "bands that meet": lambda d: holes(500, [*range(-6, 1), *range(8, 15)], d),
+    "a narrow band beside a wide one": lambda d: holes(500, [0, *range(19, 44)], d),
+    "two narrow ones beside a wide one": lambda d: holes(700, [-90, -89, *range(-30, -8), 0, 60], d),
     "bands with holes apart": lambda d: holes(500, [-203, -201, -200, 0, 1, 3, 200, 202, 203], d),
     "scattered": lambda d: holes(640, [-600, -255, -64, -1, 0, 3, 130, 257, 601], d),
     "random": lambda d: ds.gallery.random_diagonals(515, 60, reach=0.9, seed=4, dtype=d),
@@ -268,7 +270,8 @@ def test_bands_apart_make_no_number_of_what_is_not_stored(format, what):
     A = ds.array(a, format, device="cuda")
     with np.errstate(all="ignore"):
         made, expected = A.matmul(A, kernel="bands").to("cpu").toarray(), A.matmul(A, kernel="row").to("cpu").toarray()
-    assert np.array_equal(np.isfinite(made), np.isfinite(expected)) and not np.isfinite(made).all()
+    assert np.array_equal(np.isnan(made), np.isnan(expected)) and not np.isfinite(made).all()
+    assert np.array_equal(made == np.inf, expected == np.inf) and np.array_equal(made == -np.inf, expected == -np.inf)
     finite = np.isfinite(expected)
     assert np.allclose(made[finite], expected[finite], rtol=1e-12)
     C = ds.plan_matmul(A, A, kernel="bands")
@@ -290,3 +293,12 @@ def test_rectangular_bands_apart(format):
     plan = ds.plan_matmul(A, B, kernel="bands")
     C = plan()
     check_matmul(plan(out=C, alpha=-2, beta=3), a, b, "alpha, beta", alpha=-2, beta=3, c0=a @ b)
+
+
+@pytest.mark.parametrize("format", ["dia", "hm", "cdm"])
+def test_products_without_rows(format):
+    shapes = [((0, 0), (0, 0))] if format == "cdm" else [((0, 0), (0, 0)), ((0, 5), (5, 3)), ((3, 0), (0, 4))]
+    for left, right in shapes:
+        A, B = (ds.array(sp.csr_array(shape), format, device="cuda") for shape in (left, right))
+        for kernel in KERNELS[format]:
+            assert A.matmul(B, kernel=kernel).shape == (left[0], right[1])

@@ -174,12 +174,13 @@ class Planned:
     def __init__(self, a: SparseArray, kernel: str) -> None:
         self._a, self._kernel = a, kernel
         self._last: tuple[type, type[owners.Own], tuple[Any, ...]] | None = None
-        self._repeated: Any = None
+        self._repeated: tuple[Any, Any] = (None, None)  # the core's matrix, and what multiplies it
+        self._tried = False  # whether native code knows arrays that lie so
 
     def __call__(self, x: Any, out: Any, alpha: Any, beta: Any, stream: Any) -> Any:
         """Return ``alpha A x + beta out``."""
-        repeated = self._repeated  # another thread may replace it
-        if stream is None and repeated is not None and repeated(x, out, alpha, beta):
+        matrix, repeated = self._repeated  # of one moment: another thread may replace both
+        if stream is None and matrix is self._a._matrix and repeated(x, out, alpha, beta):
             return out
         plain = stream is None and type(alpha) in _REAL and type(beta) in _REAL and abs(alpha) + abs(beta) < _LARGE
         if plain and self._again(x, out, alpha, beta):
@@ -188,7 +189,7 @@ class Planned:
         task = _Product(a, a._op, a.shape, alpha, beta, self._kernel, "matvec")
         made = _multiply(task, x, out, stream)
         if task.taken is not None and type(x) is type(out) and (owner := owners.owner_of(x)) is not None:
-            self._last = type(x), owner, task.taken
+            self._last, self._tried = (type(x), owner, task.taken), False
         return made
 
     def _again(self, x: Any, out: Any, alpha: Any, beta: Any) -> bool:
@@ -204,7 +205,10 @@ class Planned:
             if _layout(view, y) != layout or core.overlap(view, y):
                 return False
             core.matvec(a._matrix, a._op, view, y, alpha, beta, self._kernel)
-        self._repeated = core.repeated(a._matrix, a._op, self._kernel, x, out, view, y, owner.current)
+        if not self._tried:
+            self._tried, matrix = True, a._matrix
+            native = core.repeated(matrix, a._op, self._kernel, x, out, view, y, owner.current)
+            self._repeated = (None if native is None else matrix, native)
         return True
 
 

@@ -1,7 +1,9 @@
 // Products in a loop: y = alpha A x + beta y with arrays that lie like those of the call before, which was checked in
 // full. They are known by little: their type, and what that type says quickest.
 //
-//     PyTorch       DLPack's functions, without Python: type, shape, strides, place, stream in 0.1 us
+//     PyTorch       DLPack's functions: type, shape, strides, place, stream; and two questions to the tensor: whether
+//     it
+//                   takes part in a gradient, and whether it has to be resolved
 //     CuPy          the attributes dtype, shape, strides and data: 0.5 us
 //     any other     not here
 #include "bind/repeated.hpp"

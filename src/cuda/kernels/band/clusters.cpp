@@ -71,28 +71,33 @@ std::vector<Cluster> find_clusters(const Plan& plan) {
   const std::vector<Band> a = bands_of(a_spans), b = bands_of(b_spans);
   if (a.size() * b.size() > kMost || !full_enough(a, a_spans.size()) || !full_enough(b, b_spans.size())) return {};
   const std::vector<Pair> pairs = pairs_of(a, b, plan.rows, plan.cols);
-  std::vector<std::vector<Pair>> groups;  // those that share diagonals of C
-  int64 a_width = 0, b_width = 0, end = 0;
+  struct Group {
+    std::vector<Pair> pairs;
+    int64 low, high;  // of their diagonals of C; high: past the last
+  };
+  std::vector<Group> groups;  // those that share diagonals of C
+  int64 a_width = 0, b_width = 0;
   for (const Pair& pair : pairs) {
-    if (groups.empty() || pair.low() >= end) groups.emplace_back();
-    groups.back().push_back(pair);
-    end = groups.back().size() == 1 ? pair.high() : std::max(end, pair.high());
+    if (groups.empty() || pair.low() >= groups.back().high) groups.push_back({{}, pair.low(), pair.high()});
+    Group& group = groups.back();
+    group.pairs.push_back(pair);
+    group.high = std::max(group.high, pair.high());
     a_width = std::max<int64>(a_width, pair.a->width());
-    b_width = std::max<int64>(b_width, pair.low() - groups.back().front().low() + pair.b->width());
+    b_width = std::max<int64>(b_width, pair.low() - group.low + pair.b->width());
   }
   if (std::max(a_width, b_width) > kWidest) return {};
   std::vector<Cluster> clusters;
   const std::vector<Span>& c = layout_of(plan.c).spans;
   auto next = c.begin();
-  for (const std::vector<Pair>& group : groups) {
+  for (const Group& group : groups) {
     Cluster cluster;
-    const int64 low = group.front().low();
+    const int64 low = group.low;
     cluster.c = Band{low, std::vector<Diagonal>(a_width + b_width - 1, Diagonal{0, 0, 0}), false};
-    if (next != c.end() && next->offset < low) return {};  // a diagonal without terms
-    for (; next != c.end() && next->offset < low + a_width + b_width - 1; ++next) {
+    if (next != c.end() && next->offset < low) return {};           // a diagonal without terms
+    for (; next != c.end() && next->offset < group.high; ++next) {  // those of the next group begin no sooner
       cluster.c.diagonals[next->offset - low] = diagonal_of(*next);
     }
-    for (const Pair& pair : group) {
+    for (const Pair& pair : group.pairs) {
       cluster.products.push_back({within(*pair.a, pair.a->low, a_width), within(*pair.b, low - pair.a->low, b_width)});
     }
     clusters.push_back(std::move(cluster));

@@ -8,8 +8,8 @@
 
 namespace diagsparse::cuda::band {
 
-// Two bands, of as many diagonals in all products of a plan: narrower ones have some that are not stored, and B's begin
-// so that the first ones of A and of B meet on the first of C.
+// Two bands, of as many diagonals in all products of a plan: narrower ones have some that are not stored. Where bands
+// of C join, those of B begin with as many of these as bring the first meeting to the first diagonal of C.
 struct BandProduct {
   Band a, b;
 };
@@ -18,7 +18,8 @@ struct Cluster {
   std::vector<BandProduct> products;
 };
 
-// Empty where A, B or C is no set of bands.
+// Empty where A or B is no set of bands, where bands or those that join are too wide or too many, for one triangle of
+// C, and for cdm.
 std::vector<Cluster> find_clusters(const Plan& plan);
 
 // Multiply-adds of a row and a product of two bands, in the mean; 0 where these are no bands.

@@ -16,7 +16,7 @@
 //
 // All types run in double precision, complex products as four real ones. Tiles also multiply what is not stored, as
 // zeros: so a sum that is infinite or no number is done again over the stored pairs alone. It wins where there are
-// enough multiply-adds, a million and 20 a row (choice.cpp). Tiles add up in a fixed order: the same bits on every run.
+// enough multiply-adds, and enough a row (choice.cpp). Tiles add up in a fixed order: the same bits on every run.
 #include "device/resident.cuh"
 #include "kernels/band/kernel.cuh"
 #include "kernels/diagonal_kernels.hpp"

@@ -120,7 +120,8 @@ struct BlockMatmul {
     const int64 runs = ceil_div(plan.rows, 32 * kEach<T>);
     // Where there are few runs of rows, several blocks share the diagonals of one: three blocks a multiprocessor.
     const int64 wanted = 3 * limits<kernel>().multiprocessors;
-    const int64 shares = std::clamp<int64>(wanted / runs, 1, std::clamp<int64>(ceil_div(count, warps), 1, 65535));
+    const int64 shares =
+        std::clamp<int64>(wanted / std::max<int64>(1, runs), 1, std::clamp<int64>(ceil_div(count, warps), 1, 65535));
     launch("matmul block", kernel, dim3(static_cast<unsigned>(runs), static_cast<unsigned>(shares)), dim3(32 * warps),
            static_cast<Orders>(orders), count, a.values.as<U>(), plan.op_a.conjugated, b.values.as<V>(),
            plan.op_b.conjugated, c.values.as<T>(), Update<T>(alpha, beta));

@@ -195,7 +195,7 @@ def _factored(a: SparseArray, sigma: complex, method: str | None) -> tuple[str, 
 def _require_regular(info: int, sigma: complex) -> None:
     if info > 0:
         raise np.linalg.LinAlgError(
-            f"factorized: A{f' - {sigma} I' if sigma else ''} is singular: pivot {info} is zero"
+            f"factorized: A{f' - {sigma} I' if sigma else ''} is singular: pivot {info} is zero, or no number"
         )
 
 

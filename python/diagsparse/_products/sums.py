@@ -109,7 +109,8 @@ def commutator(a: Any, b: Any, /, *, triangle: str | None = None, kernel: str | 
     Returns
     -------
     sparse matrix
-        In A's format. Diagonals that both products have are stored once, also where they cancel.
+        In A's format. Diagonals that both products have are stored once, also where they cancel; `eliminate_zeros`
+        leaves those out.
 
     Notes
     -----

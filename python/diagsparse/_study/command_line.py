@@ -67,7 +67,7 @@ def common(command: Callable[..., bool | None]) -> Callable[..., None]:
     @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for files.")
     @click.option("--device", default="cpu", metavar="cpu|cuda", help="Where the kernels run.")
     @click.option("--threads", type=click.IntRange(min=1), help="CPU threads; by default all processors.")
-    @click.option("--quiet", is_flag=True, help="Print no progress, and of files that are written nothing.")
+    @click.option("--quiet", is_flag=True, help="Print no progress, and no results that are written to files.")
     @wraps(command)
     def run(as_json: bool, out: Path | None, device: str, threads: int | None, quiet: bool, **options: Any) -> None:
         place(device)  # raises where the device cannot be used

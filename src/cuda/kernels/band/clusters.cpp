@@ -106,7 +106,7 @@ std::vector<Cluster> find_clusters(const Plan& plan) {
   return clusters;
 }
 
-double work_of_clusters(const Plan& plan) {
+double work_per_product(const Plan& plan) {
   std::size_t products = 0;
   for (const Cluster& cluster : find_clusters(plan)) products += cluster.products.size();
   if (products == 0) return 0;

@@ -23,6 +23,6 @@ struct Cluster {
 std::vector<Cluster> find_clusters(const Plan& plan);
 
 // Multiply-adds of a row and a product of two bands, in the mean; 0 where these are no bands.
-double work_of_clusters(const Plan& plan);
+double work_per_product(const Plan& plan);
 
 }  // namespace diagsparse::cuda::band

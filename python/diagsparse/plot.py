@@ -72,12 +72,18 @@ def _draw_times(axes: Any, c: Comparison, op: str) -> None:
     places = np.arange(len(rows))[::-1]
     colors = [GREY if row.format == "scipy" else BLUE for row in rows]
     axes.barh(places, [row.seconds / scale for row in rows], color=colors, height=0.7)
+    most = 1.5 * rows[-1].seconds / scale  # a mark beyond this would squeeze the bars: an arrow points to it
     for place, row in zip(places, rows):
-        floor = row.floor_nbytes / c.bandwidth / scale
-        axes.plot([floor, floor], [place - 0.35, place + 0.35], color=ORANGE, lw=2, solid_capstyle="butt")
+        floor = min(most, row.floor_nbytes / c.bandwidth / scale)
+        if floor < most:
+            axes.plot([floor, floor], [place - 0.35, place + 0.35], color=ORANGE, lw=2, solid_capstyle="butt")
+        else:
+            axes.plot(most, place, color=ORANGE, marker=">", markersize=4)
         told = f" {columns.seconds(row.seconds)}   {columns.digits(row.ratio)}x"
-        axes.text(max(row.seconds / scale, floor * (row.fraction > 1)), place, told, va="center", fontsize=8)
-    reach = max(rows[-1].seconds, *(row.floor_nbytes / c.bandwidth for row in rows)) / scale
+        axes.text(
+            max(row.seconds / scale, floor * (row.fraction > 1 and floor < most)), place, told, va="center", fontsize=8
+        )
+    reach = max(rows[-1].seconds / scale, *(min(most, row.floor_nbytes / c.bandwidth / scale) for row in rows))
     axes.annotate(
         "| time to read the bytes once from memory", (0, 0), (0, places[-1] - 0.75), fontsize=7, color=ORANGE,
         va="center",

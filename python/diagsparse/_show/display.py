@@ -50,10 +50,14 @@ def text(a: SparseArray) -> str:
     return f"<{operand(a)}: {a._told()}{a.nnz} stored, {human(a.nbytes)}, {a.device}{view}>"
 
 
+_VIEWS = ("", ".T", ".conj()", ".H")  # by the core's bits: 1 transposed, 2 conjugated
+
+
 def plan(p: Any) -> str:
     """Return the repr of a product's plan."""
     what = f"{diagonals(p.offsets)}, " if len(p.offsets) else ""
-    names = f"{p._a.format} x {p._b.format} -> {p.format}: " if p._a is not None else f"{p.format}: "
+    factors = (f"{x.format}{_VIEWS[x._op]}" for x in (p._a, p._b) if x is not None)
+    names = f"{' x '.join(factors)} -> {p.format}: "
     return f'<plan {names}{what}{p.nnz} stored, {human(p.nbytes)}, kernel "{p.kernel}", {where(p._a)}>'
 
 

@@ -8,6 +8,7 @@ from cases import NO_CUDA
 from hypothesis import settings
 
 import diagsparse as ds
+from diagsparse import measure
 
 settings.register_profile("diagsparse", max_examples=60, deadline=None, database=None, print_blob=False)
 settings.load_profile("diagsparse")
@@ -36,3 +37,10 @@ def matrix_folder() -> Path | None:
     else:
         found = sorted(Path(__file__).resolve().parents[2].glob("*/matrices"))
     return next((folder for folder in found if any(folder.glob("*.mtx*"))), None)
+
+
+@pytest.fixture
+def no_bandwidth(monkeypatch, tmp_path):
+    """Measure no bandwidth, write nowhere else."""
+    monkeypatch.setattr(measure, "read_bandwidth", lambda threads=None: 10e9)
+    monkeypatch.chdir(tmp_path)

@@ -10,22 +10,14 @@ import pytest
 
 pytest.importorskip("click")
 
-from click.testing import CliRunner
+from command_line import call
 
 import diagsparse as ds
-from diagsparse import measure
-from diagsparse._study import bench, commands, exactness, small_work
-from diagsparse.cli import main
+from diagsparse._study import commands, exactness
 from diagsparse.structure import analyze_structure
 
+pytestmark = pytest.mark.usefixtures("no_bandwidth")
 FAST = ["--budget", "0.01"]
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch, tmp_path):
-    """Measure no bandwidth, write nowhere else."""
-    monkeypatch.setattr(measure, "read_bandwidth", lambda threads=None: 10e9)
-    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture
@@ -33,12 +25,6 @@ def file(tmp_path):
     path = tmp_path / "poisson.mtx.gz"
     ds.write(path, ds.gallery.stencil(5, 12))
     return str(path)
-
-
-def call(*arguments, status=0):
-    result = CliRunner().invoke(main, list(map(str, arguments)))
-    assert result.exit_code == status, result.output + repr(result.exception)
-    return result
 
 
 # ---- compare ------------------------------------------------------------------------------------------------------
@@ -247,90 +233,6 @@ def test_help_of_an_experiment_tells_what_it_measures(name, words):
         assert all(word in out for word in [*words, "--quick", "Usage:"]) and "NAME is a group" not in out
     general = " ".join(call("bench", "--help").stdout.split())
     assert "NAME is a group" in general and "Seven matrices" not in general
-
-
-# ---- bench --------------------------------------------------------------------------------------------------------
-@pytest.fixture
-def no_mkl(monkeypatch):
-    monkeypatch.setattr(bench.peers, "mkl", lambda: None)
-
-
-def test_bench_writes_figures_and_its_table(tmp_path, no_mkl):
-    out = call("bench", "small", "--quick", "--dtype", "complex64").stdout
-    assert "small-product" in out and "vs SciPy dia" in out
-    report = json.loads((tmp_path / "diagsparse-bench-small.json").read_text())
-    assert report["dtype"] == "complex64" and report["ok"] and report["quick"]
-    assert {"cpu", "cores", "instruction_set"} <= set(report["hardware"])
-    kernels = {(row["library"], row["format"], row["kernel"]) for row in report["rows"] if row["op"] == "matmul"}
-    assert ("diagsparse", "hm", "planned, out=") in kernels and ("scipy", "dia", "") in kernels
-    table = call("bench", "--table", "diagsparse-bench-small.json").stdout
-    threads = len({row["threads"] for row in report["rows"]})
-    assert table.count("| C = A B | band, n = 50, 5 diagonals |") == threads  # in the summary
-    assert table.count("| band, n = 50, 5 diagonals |") == 4 * threads  # and a table for each of two operations
-
-
-def test_bench_ends_with_a_summary(tmp_path, no_mkl):
-    out = call("bench", "small", "--quick").stdout
-    assert "\nSummary: " in out and out.index("Summary: ") > out.rindex("of bandwidth")
-    summary = json.loads((tmp_path / "diagsparse-bench-small.json").read_text())["summary"]
-    assert [one["operation"] for one in summary["operations"]] == ["y = A x, n = 50", "C = A B, n = 50"]
-    assert set(summary["operations"][0]["means"]) == {"SciPy dia", "SciPy csr"}
-    assert summary["failed"] == [] and not summary["interrupted"]
-
-
-def test_an_interrupted_bench_prints_and_saves_what_is_done(tmp_path, monkeypatch):
-    timed = small_work._timed
-
-    def interrupted(row, budget, report):
-        if row.what == "A + B":
-            raise KeyboardInterrupt
-        return timed(row, budget, report)
-
-    monkeypatch.setattr(small_work, "_timed", interrupted)
-    out = call("bench", "small-work", "--quick", status=130).stdout
-    report = json.loads((tmp_path / "diagsparse-bench-small-work.json").read_text())
-    assert report["interrupted"] and report["left"] > 100 and report["rows"][-1]["what"] == "A + A"
-    assert f"interrupted: {report['left']} steps left out" in out and "A + A" in out
-    assert report["summary"]["interrupted"]
-
-
-def test_an_interrupt_before_the_first_row_is_told(monkeypatch):
-    def interrupt(*args):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(bench.exactness, "vector", interrupt)
-    result = call("bench", "small-vector", "--quick", status=130)
-    assert result.stderr == "diagsparse: interrupted\n" and result.stdout == ""
-
-
-def test_bench_of_small_work_checks_every_element_wise_operation(tmp_path):
-    out = call("bench", "small-work", "--quick").stdout
-    assert "A @ x" in out and "plan(out=C)" in out and "A / 3" in out and "ratio" in out and "WRONG" not in out
-    report = json.loads((tmp_path / "diagsparse-bench-small-work.json").read_text())
-    assert report["ok"] and {row["group"] for row in report["rows"]} == {"calls", "elements", "plans"}
-    for row in report["rows"]:
-        assert row["seconds"] > 0 and (row["ratio"] is None) == (row["group"] == "plans"), row
-    named = {row["what"] for row in report["rows"] if row["group"] == "elements"}
-    assert named == {*small_work.OPERATIONS, *small_work.WITH_DENSE}
-    table = call("bench", "--table", "diagsparse-bench-small-work.json").stdout
-    assert table.count("| A + B |") == len(small_work.FORMATS)
-
-
-def test_bench_measures_bandwidth_in_the_same_run(no_mkl):
-    read = json.loads(call("bench", "random-109", "--quick", "--json", "--threads", "1").stdout)
-    rows = read["rows"]
-    assert {row["threads"] for row in rows} == {1}
-    assert {row["kernel"] for row in rows if row["library"] == "diagsparse"} >= {"sequential", "planned, out="}
-    for row in rows:
-        assert row["fraction"] == pytest.approx(row["floor_nbytes"] / row["seconds"] / row["read_bandwidth"])
-        assert row["ok"]
-
-
-def test_every_case_of_the_benchmark_has_a_name_and_a_group():
-    names = [case.name for case in bench.CASES]
-    assert len(set(names)) == len(names)
-    assert bench.cases("spmv") == [case for case in bench.CASES if case.group == "spmv"]
-    assert [case.name for case in bench.cases("stencil-27")] == ["stencil-27"]
 
 
 # ---- outside of this process --------------------------------------------------------------------------------------

@@ -121,6 +121,7 @@ def eye(
     """
     shape = checked_shape((m, m if n is None else n), "eye")
     inside = -shape[0] < k < shape[1]
+    dtype = value_dtype(np.dtype(float), dtype, "eye")
     return diags({k: 1.0} if inside else {}, shape=shape, dtype=dtype, format=format, device=device)
 
 

@@ -154,9 +154,6 @@ def _both_orders(who: str, a: Any, b: Any, factor: int, triangle: str | None, ke
         # Half of A B says nothing of its other half, but half of the sum does.
         one, other = (MatmulPlan(x, y, kernel=kernel, symmetry=symmetry)() for x, y in ((a, b), (b, a)))
         return one._added(other, 1, 1)
-    a, b = _factor(a, 1), _factor(b, 1)  # once for both orders
-    dtype = np.result_type(a.dtype, b.dtype)
-    a, b = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
     total = sum_of_products(who, [Pair(a, b), Pair(b, a, factor)], None, 1, None, triangle, made, kernel)
     return convert(total, a.format)
 
@@ -200,8 +197,9 @@ def sum_of_products(
 ) -> SparseArray:
     """Return alpha times the sum of the products, plus beta c, in one structure that holds all of them."""
     check_triangle(triangle, who)
-    pairs = [Pair(_factor(a, alpha), _factor(b, alpha), factor) for a, b, factor in pairs]
-    first, second, _ = pairs[0]
+    operands = {id(x): x for a, b, _ in pairs for x in (a, b)}  # each is converted once, in however many pairs it is
+    operands = {key: _factor(x, alpha) for key, x in operands.items()}
+    first, second = (operands[id(x)] for x in (pairs[0].a, pairs[0].b))
     shape = first.shape[0], second.shape[1]
     together(who, first, second)
     if c is None:
@@ -213,9 +211,10 @@ def sum_of_products(
             raise ValueError(f"{who}: C is {display.operand(c)}, but the product is {shape[0]} x {shape[1]}")
     wanted = None if format is None else format_class(format).format
     format, work = product_formats(first, second, wanted, named=kernel is not None)
-    dtype = np.result_type(*(x for a, b, _ in pairs for x in (a.dtype, b.dtype)), *([] if c is None else [c.dtype]))
+    dtype = np.result_type(*(x.dtype for x in operands.values()), *([] if c is None else [c.dtype]))
     check_scalars(dtype, alpha, beta or 0, who)
-    pairs = [Pair(a.astype(dtype, copy=False), b.astype(dtype, copy=False), factor) for a, b, factor in pairs]
+    operands = {key: x.astype(dtype, copy=False) for key, x in operands.items()}
+    pairs = [Pair(operands[id(a)], operands[id(b)], factor) for a, b, factor in pairs]
     first, beta = pairs[0].a, beta or 0
     if work != COMMON:
         first = first if first._family == FORMATS[work]._family else convert(first, work)

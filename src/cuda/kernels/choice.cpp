@@ -12,7 +12,8 @@ namespace diagsparse::cuda {
 namespace {
 
 // The first rule that holds names the kernel; the last one always does. Times: one H200, double precision unless said
-// otherwise, "block" or "row" against the rule's kernel.
+// otherwise, "block" or "row" against the rule's kernel; those of "dense_tiles" against the kernel of scattered
+// diagonals that "block" took the place of.
 struct Rule {
   const char* kernel;
   bool (*holds)(const Plan& plan, DType a, DType b);
@@ -32,8 +33,8 @@ int64 band_work(DType dtype) {
   }
 }
 
-// Multiply-adds of "dense_tiles" at most, for each of the product's: it makes so many times as many a second as
-// "block".
+// Multiply-adds of "dense_tiles" at most, for each of the product's: it made so many times as many a second as the
+// kernel before "block".
 double most_padding(DType dtype) {
   switch (dtype) {
     case DType::f32: return 3.2;
@@ -51,8 +52,8 @@ bool are_bands(const Plan& plan, DType dtype) {
 }
 
 const Rule rules[] = {
-    // n = 10240, 41 x 41 diagonals (17 M multiply-adds) 27 against 9.8 us; n = 1000: 41 x 41 (1.7 M) 11.5 against 9.1
-    // us; n = 10^6: band_work.
+    // n = 10240, 41 x 41 diagonals (17 M multiply-adds) 30 against 11 us; n = 1000, 41 x 41 (1.7 M), "row" 11.5 against
+    // 9.1 us; n = 10^6, 41 x 41 1290 against 384 us; below, band_work.
     {"band",
      [](const Plan& plan, DType a, DType b) {
        return a == b && sums_of(plan).work >= std::max<int64>(1'000'000, band_work(a) * plan.rows) &&
@@ -67,7 +68,8 @@ const Rule rules[] = {
      }},
     // Dense, n = 2000 9.9 against 0.53 ms; a band of 201 diagonals, n = 2 10^5 5.1 against 1.2 ms, n = 10^5 in float32
     // 1.42 against 0.62 ms, n = 20000 in complex64 755 against 368 us, complex128 3560 against 420 us; 150 of 301
-    // diagonals, n = 30000, 598 against 341 us, in float32 420 against 347 us, complex64 647 against 690 us. Against
+    // diagonals, n = 30000, by "block" 598 against 341 us, in float32 420 against 347 us, complex64 647 against 690 us.
+    // Against
     // "row": a triangle, n = 200 (1.3 M) 26 against 43 us, n = 500 (21 M) 117 against 88 us; a band of 107 diagonals, n
     // = 1000 (11 M) 25 against 43 us, n = 5000 (57 M) 96 against 43 us.
     {"dense_tiles",

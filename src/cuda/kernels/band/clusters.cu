@@ -58,7 +58,6 @@ std::shared_ptr<ResidentClusters> resident(const Plan& plan) {
     made->widest = products.front();
     made->products = upload(products);
     made->clusters = upload(clusters);
-    CUDA_CALL(cudaStreamSynchronize(stream()));  // the lists go with this scope
     return made;
   });
 }
@@ -82,30 +81,18 @@ struct Matmul<double, double> {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
     const auto kept = resident(plan);
     if (kept->count == 0) return run_block(plan, a, b, alpha, beta, c);
-    constexpr int together = kWritten<T> / item;
-    const bool beside =
-        kept->c_bases % together != 0 || reinterpret_cast<std::uintptr_t>(c.values.data) % kWritten<T> != 0;
-    with_tiles<3>(tiles_of(std::max(kept->widest.a_width, kept->widest.b_width)), [&]<int Tiles>() {
+    with_tiles<3, 4, 6, 8>(tiles_of(std::max(kept->widest.a_width, kept->widest.b_width)), [&]<int Tiles>() {
       constexpr auto kernel = cluster_tiles<Tiles, T>;
       constexpr int groups = most_groups<T>(Tiles);
       const Room room(kept->widest, item, groups, 8 * (Tiles + 1));
       if (room.total > limits<kernel>().shared) return run_block(plan, a, b, alpha, beta, c);
-      const int step = groups * kWarpRows - (beside ? together : 0);
+      const int step = rows_apart<T>(groups * kWarpRows, kept->c_bases, c);
       launch_shared("matmul bands", kernel, dim3(static_cast<unsigned>(ceil_div(plan.rows, step) * kept->count)),
                     dim3(32 * groups), room.total, kept->products.template as<const Bands>(),
                     kept->clusters.template as<const int>(), static_cast<unsigned>(kept->count), step, room,
                     Source<T>(a), plan.op_a.conjugated, Source<T>(b), plan.op_b.conjugated, c.values.as<T>(),
                     Update<T>(alpha, beta));
     });
-  }
-
- private:
-  // Calls f with the number of tiles to compile for: this many or a few more.
-  template <int Tiles, class F>
-  static void with_tiles(int tiles, const F& f) {
-    if constexpr (Tiles >= 8) f.template operator()<Tiles>();
-    else if (tiles <= Tiles) f.template operator()<Tiles>();
-    else with_tiles<Tiles + (Tiles < 4 ? 1 : 2)>(tiles, f);
   }
 };
 

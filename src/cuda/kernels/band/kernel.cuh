@@ -286,4 +286,21 @@ __global__ void __launch_bounds__(32 * most_groups<T>(Tiles), cluster_blocks<T>(
   });
 }
 
+// Calls f with the first of these numbers of tiles that is enough, or with the last one.
+template <int Tiles, int... More, class F>
+void with_tiles(int tiles, const F& f) {
+  if constexpr (sizeof...(More) == 0) f.template operator()<Tiles>();
+  else if (tiles <= Tiles) f.template operator()<Tiles>();
+  else with_tiles<More...>(tiles, f);
+}
+
+// Rows from block to block, of blocks that compute `rows`: fewer where diagonals of C begin beside the borders of
+// kWritten, for blocks write whole pieces between these. c_bases: the bits of the elements before C's diagonals.
+template <class T>
+int rows_apart(int rows, int64 c_bases, const Matrix& c) {
+  constexpr int together = kWritten<T> / static_cast<int>(sizeof(T));
+  const bool beside = c_bases % together != 0 || reinterpret_cast<std::uintptr_t>(c.values.data) % kWritten<T> != 0;
+  return rows - (beside ? together : 0);
+}
+
 }  // namespace diagsparse::cuda::band

@@ -78,10 +78,7 @@ struct Matmul<T, T> {
     if (!kept->are_bands || tiles > most_tiles(is_complex<T>)) return run_row(plan, a, b, alpha, beta, c);
     bands.mirrored =
         plan.op_a.transposed != plan.op_b.transposed && a.structure == b.structure && a.values.data == b.values.data;
-    constexpr int together = kWritten<T> / item;
-    const bool beside =
-        kept->c_bases % together != 0 || reinterpret_cast<std::uintptr_t>(c.values.data) % kWritten<T> != 0;
-    with_tiles<3>(tiles, [&]<int Tiles>() {
+    const auto run = [&]<int Tiles>() {
       const auto with = [&]<int First, int Count, int Parts>() {
         constexpr auto kernel = band_tiles<Tiles, First, Count, Parts, T>;
         const auto room = [&](int groups) { return Room(bands, item, groups, 8 * (Tiles + 1)); };
@@ -92,7 +89,7 @@ struct Matmul<T, T> {
           groups /= 2;
         }
         if (groups == 0) return run_row(plan, a, b, alpha, beta, c);
-        bands.step = groups * kWarpRows - (beside ? together : 0);
+        bands.step = rows_apart<T>(groups * kWarpRows, kept->c_bases, c);
         launch_shared("matmul band", kernel, dim3(static_cast<unsigned>(ceil_div(plan.rows, bands.step))),
                       dim3(32 * Parts * groups), room(groups).total, bands, room(groups), Source<T>(a),
                       plan.op_a.conjugated, Source<T>(b), plan.op_b.conjugated, c.values.as<T>(),
@@ -105,16 +102,9 @@ struct Matmul<T, T> {
       }
       if constexpr (!is_complex<T> && Tiles < 9) with.template operator()<0, 2 * Tiles, 1>();
       else with.template operator()<0, Tiles, 2>();
-    });
-  }
-
- private:
-  // Calls f with the number of tiles to compile for: this many or a few more.
-  template <int Tiles, class F>
-  static void with_tiles(int tiles, const F& f) {
-    if constexpr (Tiles >= most_tiles(is_complex<T>)) f.template operator()<Tiles>();
-    else if (tiles <= Tiles) f.template operator()<Tiles>();
-    else with_tiles<Tiles + (Tiles < 6 ? 1 : 3)>(tiles, f);
+    };
+    if constexpr (is_complex<T>) with_tiles<3, 4, 5, 6, 9>(tiles, run);
+    else with_tiles<3, 4, 5, 6, 9, 12, 15>(tiles, run);
   }
 };
 

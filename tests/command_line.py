@@ -1,0 +1,11 @@
+"""The command line, called in this process."""
+
+from click.testing import CliRunner
+
+from diagsparse.cli import main
+
+
+def call(*arguments, status=0):
+    result = CliRunner().invoke(main, list(map(str, arguments)))
+    assert result.exit_code == status, result.output + repr(result.exception)
+    return result

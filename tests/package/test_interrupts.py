@@ -41,6 +41,7 @@ def test_daemon_threads_inside_of_products_at_exit(format, device):
 
 INTERRUPTED = """
     import os, signal, threading, time
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # who started the tests may have had it ignored
     import numpy as np
     import diagsparse as ds
     ds.set_num_threads({threads})

@@ -12,11 +12,16 @@ from diagsparse._study import hamiltonians, hamiltonians_tables
 
 def test_a_small_run(device, tmp_path, monkeypatch):
     monkeypatch.setattr(hamiltonians, "QUICK_SITES", (4, 6))
+    monkeypatch.setattr(hamiltonians, "QUICK_VECTOR_SITES", 8)
     made = hamiltonians.run(device=device, quick=True)
     assert made["ok"] and made["quick"], [row["failed"] for row in made["rows"]]
     json.dumps(made)
-    assert len(made["rows"]) == 2 * len(hamiltonians.FAMILIES)
+    assert len(made["rows"]) == 3 * len(hamiltonians.FAMILIES)
     for row in made["rows"]:
+        if row["sites"] == 8:
+            assert all(column.endswith(hamiltonians_tables.VECTOR) for column in row["times"])
+            assert all(row["times"][name + hamiltonians_tables.VECTOR] for name in hamiltonians_tables.FORMATS)
+            continue
         for operation in (hamiltonians_tables.VECTOR, hamiltonians_tables.EVOLVED):
             assert all(row["times"][name + operation] for name in hamiltonians_tables.FORMATS)
         assert row["times"]["dia, H H"] and row["times"]["hm, half of H H"]
@@ -33,7 +38,7 @@ def test_diagonals_of_powers_are_counted():
         host = ds.gallery.heisenberg(sites)
         csr = sp.csr_array(host)
         csr.eliminate_zeros()
-        found = hamiltonians._powers(csr, sites)
+        found = hamiltonians._powers(ds.csr_array(csr), sites)
         assert found["1"]["diagonals"] == 2 * sites - 1
         pattern = abs(csr).astype(bool).astype(float)
         for power, of in (("2", pattern @ pattern), ("4", pattern @ pattern @ pattern @ pattern)):
@@ -41,6 +46,16 @@ def test_diagonals_of_powers_are_counted():
             assert found[power] == {
                 "diagonals": len(dia.offsets), "places": int((2**sites - abs(dia.offsets)).sum()), "nnz": of.nnz
             }  # fmt: skip
+
+
+@pytest.mark.parametrize("family", hamiltonians.FAMILIES, ids=lambda family: family.what)
+def test_rows_that_do_not_fit_are_left_out(family, monkeypatch):
+    """What all formats take is at most what is asked for, and more than dia takes."""
+    A = ds.dia_array(family.make(12))
+    free = hamiltonians._FORMATS_HELD * A.nbytes
+    for share, held in ((1.2, True), (0.9, False)):
+        monkeypatch.setattr(hamiltonians, "available_bytes", lambda place, share=share: share * free)
+        assert hamiltonians._held(family, 12, hamiltonians.CPU) is held
 
 
 @pytest.mark.parametrize("family", hamiltonians.FAMILIES, ids=lambda family: family.what)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 _CUSPARSE = "libcusparse.so.12"  # the name that CUDA 12 and 13 share
 _NEEDED_BY_IT = "libnvJitLink.so.*"
@@ -39,3 +42,20 @@ def _wheel_folders() -> Iterator[list[Path]]:
     for root in map(Path, (spec.submodule_search_locations or ()) if spec else ()):
         yield [root / "cu13" / "lib"]
         yield [root / "nvjitlink" / "lib", root / "cusparse" / "lib"]
+
+
+@cache
+def cudss() -> Any:
+    """Return the bindings of NVIDIA's cuDSS, None where they or the library are not installed."""
+    try:
+        bindings = import_module("nvmath.bindings.cudss")
+        bindings.get_property(0)
+        import_module("cuda.bindings.runtime")
+    except Exception:  # whatever keeps a library from being loaded
+        return None
+    return bindings
+
+
+def cuda_runtime() -> Any:
+    """Return NVIDIA's bindings of the CUDA run time, which come with those of cuDSS."""
+    return import_module("cuda.bindings.runtime")

@@ -2,7 +2,8 @@
 
 Chains of spins (Heisenberg, open and closed, and transverse Ising) and of bosons, of 2^8 to 2^20 states (2^16 on a
 CPU), in float64: products with vectors ``H x``, squares ``H H``, the upper half of them alone, and a step of time
-evolution, ``exp(-i t H) x`` as a Chebyshev series. Beside the formats stand SciPy, QuTiP's Dia where it is installed,
+evolution, ``exp(-i t H) x`` as a Chebyshev series. With 2^24 states (2^20 on a CPU) there are products with vectors
+alone, where they fit. Beside the formats stand SciPy, QuTiP's Dia where it is installed,
 and on a GPU cuSPARSE. How diagonals multiply, and how hollow they get, is shown for H, H^2 and H^4.
 
 Products are planned, into a result that is there, but for those of SciPy, QuTiP and CuPy. With --quick only
@@ -24,7 +25,7 @@ from scipy.special import jv
 from .. import gallery, measure
 from .._matrix.base import SparseArray
 from .._matrix.construct import array
-from .._places.backend import CPU, Place
+from .._places.backend import CPU, Place, place
 from .._places.memory import available_bytes
 from .._products.chains import chebyshev_multiply
 from .._products.forecasts import forecast
@@ -55,6 +56,8 @@ __all__ = ["NAME", "markdown", "pairs", "plot_bench", "run", "text"]
 NAME = "hamiltonians"
 pairs = bench_summary.by_columns("", FORMATS, OPERATIONS)
 SITES, CPU_SITES, QUICK_SITES = (8, 10, 12, 14, 16, 18, 20), (8, 10, 12, 14, 16), (8, 10)
+VECTOR_SITES, CPU_VECTOR_SITES, QUICK_VECTOR_SITES = 24, 20, 12  #: with products with vectors alone
+_FORMATS_HELD = 5  #: times the bytes of dia that all formats and what they are made of may take
 _SQUARED_BY_SCIPY = 14  #: sites up to which SciPy's and QuTiP's squares are timed
 _FOURTH = 12  #: sites up to which the diagonals of H^4 are counted
 _TIME = 4.0  #: of a step, over the half width of the spectrum
@@ -93,39 +96,49 @@ def run(*, device: str = "cuda", quick: bool = False, progress: Progress | None 
     dict
         ``experiment``, ``hardware``, ``versions``, ``date``, ``ok`` and ``rows``: a dict for each Hamiltonian with
         ``sites``, ``powers`` (power: how many diagonals, places on them and nonzeros), ``nbytes`` (format: bytes),
-        ``steps`` (products of the series), ``times`` (column: seconds, None where it failed) and ``failed`` (column:
-        why).
+        ``steps`` (products of the series, where it ran), ``times`` (column: seconds, None where it failed) and
+        ``failed`` (column: why).
     """
+    cpu = device == "cpu"
+    all_sites = QUICK_SITES if quick else CPU_SITES if cpu else SITES
+    vectors = QUICK_VECTOR_SITES if quick else CPU_VECTOR_SITES if cpu else VECTOR_SITES
     rows = (
-        (f"{family.what}, {sites} sites", partial(_run, family, sites, quick))
+        (f"{family.what}, {sites} sites", partial(_run, family, sites, quick, sites == vectors))
         for family in FAMILIES
-        for sites in (QUICK_SITES if quick else CPU_SITES if device == "cpu" else SITES)
+        for sites in (*all_sites, vectors)
+        if sites != vectors or _held(family, sites, place(device))
     )
     report = paper_runs.run(NAME, rows, device=device, quick=quick, progress=progress)
     report["versions"]["qutip"] = version("qutip") if peers.qutip() else None
     return report
 
 
-def _run(family: Family, sites: int, quick: bool, where: Place) -> dict[str, Any]:
+def _held(family: Family, sites: int, where: Place) -> bool:
+    """Whether a Hamiltonian fits there, and on the host, in all formats. It has as many diagonals more as sites."""
+    least, more = (len(family.make(n).offsets) for n in (4, 6))
+    nbytes = (least + (sites - 4) * (more - least) // 2) * 2**sites * 8
+    return _FORMATS_HELD * nbytes < min(available_bytes(where), available_bytes(CPU))
+
+
+def _run(family: Family, sites: int, quick: bool, vectors: bool, where: Place) -> dict[str, Any]:
     host = family.make(sites)
     csr = sp.csr_array(host)
     csr.eliminate_zeros()
-    formats = {
-        "dia": array(host, "dia", device=where.name),
-        "hm": array(host, "hm", device=where.name),
-        "hm symmetric": array(host, "hm").asformat("hm", symmetry="symmetric").to(where.name),
-        "mdia": array(csr, "mdia", device=where.name),
-        "mdia symmetric": array(csr, "mdia").asformat("mdia", symmetry="symmetric").to(where.name),
-        "csr": array(csr, "csr", device=where.name),
-    }
-    series = _Series(csr)
+    stored = {name: array(host, name, device=where.name) for name in ("dia", "hm")}
+    stored |= {name: array(csr, name, device=where.name) for name in ("mdia", "csr")}
+    halves = {f"{name} symmetric": stored[name].asformat(name, symmetry="symmetric") for name in ("hm", "mdia")}
+    formats = {name: (stored | halves)[name] for name in FORMATS}
     row: dict[str, Any] = {
-        "what": family.what, "sites": sites, "powers": _powers(csr, sites), "steps": len(series.coefficients) - 1,
+        "what": family.what, "sites": sites, "powers": _powers(formats["csr"], sites),
         "nbytes": {name: A.nbytes for name, A in formats.items()},
     }  # fmt: skip
     timed = paper_runs.seconds_on(where, budget=0.01 if quick else 0.2, samples=5 if quick else 15)
     x = vector(csr.shape[0], np.float64)
     paper_runs.fill(row, _vectors(host, csr, formats, x, where, timed), _on_host(MatvecCheck(csr, x), where))
+    if vectors:
+        return row
+    series = _Series(csr)
+    row["steps"] = len(series.coefficients) - 1
     paper_runs.fill(row, _squares(host, csr, formats, sites, where, timed), SampledSquare(csr))
     half = SampledMatmul(host, host, triangle="upper")
     paper_runs.fill(row, _halves(formats, where, timed), half)
@@ -251,24 +264,20 @@ class _Series:
 
 
 # ---- powers -------------------------------------------------------------------------------------------------------
-def _powers(csr: Any, sites: int) -> dict[str, dict[str, int]]:
-    """Return of H, H^2 and H^4 the number of diagonals, of places on them and of nonzeros."""
-    pattern = sp.csr_array((np.ones(csr.nnz), csr.indices, csr.indptr), shape=csr.shape)
-    found = {"1": _counts(pattern)}
+def _powers(A: SparseArray, sites: int) -> dict[str, dict[str, int]]:
+    """Return of H (in csr, without stored zeros), H^2 and H^4 the number of diagonals, places on them and nonzeros."""
+    found = {"1": _counts(A)}
     if sites <= CPU_SITES[-1]:
+        csr = A.to("cpu").to_scipy()
+        pattern = sp.csr_array((np.ones(csr.nnz), csr.indices, csr.indptr), shape=csr.shape)
         pattern = pattern @ pattern
-        found["2"] = _counts(pattern)
+        found["2"] = _counts(array(pattern, "csr"))
     if sites <= _FOURTH:
         pattern.data[:] = 1
-        found["4"] = _counts(pattern @ pattern)
+        found["4"] = _counts(array(pattern @ pattern, "csr"))
     return found
 
 
-def _counts(pattern: Any) -> dict[str, int]:
-    n = pattern.shape[0]
-    offsets = np.unique(pattern.indices - np.repeat(np.arange(n), np.diff(pattern.indptr)))
-    return {
-        "diagonals": len(offsets),
-        "places": int((n - abs(offsets.astype(np.int64))).sum()),
-        "nnz": int(pattern.nnz),
-    }
+def _counts(A: SparseArray) -> dict[str, int]:
+    offsets = A._summary().offsets
+    return {"diagonals": len(offsets), "places": int((A.shape[0] - abs(offsets)).sum()), "nnz": int(A.nnz)}

@@ -7,6 +7,7 @@
 #include "bind/exchange.hpp"
 #include "bind/python_array.hpp"
 #include "bind/repeated.hpp"
+#include "bind/solving.hpp"
 #include "core/gate.hpp"
 #include "entries/entries.hpp"
 #include "kernels/cusparse/cusparse.hpp"
@@ -128,6 +129,7 @@ void bind_device(py::module_& m) {
   });
   bind_device_array(m);
   bind_repeated(m);
+  bind_solving(m);
   bind_entries(m);
   m.def("device_count", &device_count);
   m.def("device_name", [](int i) {

@@ -1,0 +1,10 @@
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace diagsparse::cuda {
+
+// The Python functions `solve_tridiagonal` and `solve_pentadiagonal`, which write the solution over the right side.
+void bind_solving(pybind11::module_& m);
+
+}  // namespace diagsparse::cuda

@@ -40,7 +40,7 @@ def _times(report: dict[str, Any], operation: str) -> Iterator[list[str]]:
     names = [n for n in (*FORMATS, *PEERS) if any(n + operation in row["times"] for row in report["rows"])]
     peers = [name for name in names if name in PEERS]
     yield ["Hamiltonian", "sites", *names, *(["best vs peers"] if peers else [])]
-    for row in report["rows"]:
+    for row in (row for row in report["rows"] if any(name + operation in row["times"] for name in names)):
         cells = [seconds(row, name + operation) for name in names]
         ours, theirs = (_best(row, group, operation) for group in (FORMATS, peers))
         ratio = [f"{columns.digits(theirs / ours)}x" if ours and theirs else ""] if peers else []

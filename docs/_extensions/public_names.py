@@ -15,7 +15,7 @@ GROUPS = {  # where the names of each are defined: of the prefixes that fit, the
     "many": ["_products.chains", "_products.batches"],
     "solve": ["_products.solving"],
     "files": ["io"],
-    "study": ["compare", "gallery"],
+    "study": ["compare", "gallery", "structure"],
     "devices": ["_places", "_show"],
 }
 MIXED_IN = {  # what each base of a matrix class is about
@@ -64,10 +64,11 @@ def returned_by(names):
     found = {}
     for thing in (getattr(ds, name) for name in names):
         told = getattr(thing, "__annotations__", {}).get("return")
-        cls = vars(sys.modules[thing.__module__]).get(told) if isinstance(told, str) else None
-        ours = inspect.isclass(cls) and cls.__module__.startswith("diagsparse.") and not issubclass(Format, cls)
-        if ours and not any(hasattr(module, cls.__name__) for module in public):
-            found[cls] = None
+        for one in told.split(" | ") if isinstance(told, str) else ():
+            cls = vars(sys.modules[thing.__module__]).get(one)
+            ours = inspect.isclass(cls) and cls.__module__.startswith("diagsparse.") and not issubclass(Format, cls)
+            if ours and not any(hasattr(module, cls.__name__) for module in public):
+                found[cls] = None
     return list(found)
 
 

@@ -30,6 +30,7 @@ from ._show.config import show_config
 from ._version import __version__ as __version__
 from .compare import compare
 from .io import read, write
+from .structure import analyze
 
 _logging.getLogger("diagsparse").addHandler(_logging.NullHandler())
 
@@ -37,6 +38,7 @@ __all__ = [
     "ConversionWarning",
     "CudaError",
     "CudaUnavailable",
+    "analyze",
     "anticommutator",
     "array",
     "batch_array",

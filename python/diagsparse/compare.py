@@ -23,7 +23,7 @@ from ._study import exactness
 from ._study.comparison import Comparison, Row, Skipped
 from ._study.titles import TITLES
 from .measure import Progress, portion
-from .structure import analyze_structure, entries_in_cells
+from .structure import analyze
 
 __all__ = ["Comparison", "Row", "Skipped", "compare"]
 
@@ -100,8 +100,7 @@ def compare(
         device=base.device,
         threads=get_num_threads(),
         bandwidth=measure.read_bandwidth(),
-        structure=analyze_structure(csr, rcm=False),
-        cells=entries_in_cells(csr),
+        structure=analyze(csr, rcm=False),
     )
     held: dict[str, tuple[Any, float]] = {}
     for i, format in enumerate(names):

@@ -10,13 +10,14 @@ import numpy as np
 
 from ._show import columns
 from ._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, logarithmic, new_figure, save
-from ._study.plot_structure import draw_entries, draw_nothing, draw_occupancy
+from ._study.plot_structure import draw_entries, draw_nothing, draw_occupancy, draw_row_lengths
 from ._study.titles import TITLES, label
 
-__all__ = ["plot_bench", "plot_comparisons", "set_up_cases"]
+__all__ = ["plot_bench", "plot_comparisons", "plot_structure", "set_up_cases"]
 
 if TYPE_CHECKING:
     from ._study.comparison import Comparison
+    from .structure import Structure
 
 _WIDTH, _WIDTHS = 15.0, (1.0, 1.0, 0.5, 0.95)  # of a picture in inches, and how its panels share it
 _UNITS = ((1e-6, "us"), (1e-3, "ms"), (1.0, "s"))
@@ -54,7 +55,7 @@ def plot_comparisons(comparisons: Sequence[Comparison], path: str | Path) -> Pat
         *times, entries, diagonals = row.subplots(1, 4, width_ratios=_WIDTHS)
         for axes, op in zip(times, TITLES):
             _draw_times(axes, c, op)
-        draw_entries(entries, c.structure, c.cells)
+        draw_entries(entries, c.structure)
         draw_occupancy(diagonals, c.structure, 0.8 * _WIDTH * _WIDTHS[-1] / sum(_WIDTHS))
     return save(figure, path)
 
@@ -98,6 +99,36 @@ def _draw_times(axes: Any, c: Comparison, op: str) -> None:
 
 def _unit(seconds: float) -> tuple[float, str]:
     return next(((scale, unit) for scale, unit in _UNITS if seconds < 1000 * scale), _UNITS[-1])
+
+
+# ---- one matrix ---------------------------------------------------------------------------------------------------
+def plot_structure(s: Structure, path: str | Path) -> Path:
+    """Save what a matrix looks like: where its entries lie, how full its diagonals are, how long its rows.
+
+    Parameters
+    ----------
+    s : Structure
+        Of `analyze`.
+    path : str or path
+        The suffix chooses the kind of file: `.png` (150 dpi), `.svg`, `.pdf`.
+
+    Returns
+    -------
+    Path
+        Of the file written.
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    """
+    widths = (0.6, 1.2, 0.7)
+    figure = new_figure(11.0, 3.6)
+    entries, diagonals, rows = figure.subplots(1, 3, width_ratios=widths)
+    draw_entries(entries, s)
+    draw_occupancy(diagonals, s, 0.8 * 11.0 * widths[1] / sum(widths))
+    draw_row_lengths(rows, s)
+    return save(figure, path)
 
 
 # ---- benchmark ----------------------------------------------------------------------------------------------------

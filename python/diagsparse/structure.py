@@ -1,21 +1,32 @@
-"""What a matrix looks like: its diagonals, bands, rows, bandwidth, 8 x 8 blocks and symmetry."""
+"""What a matrix looks like: its diagonals, bands, rows, bandwidth, 8 x 8 blocks, symmetry, and its bytes."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._formats import bands
+from ._formats.hm import hm_array
+from ._formats.packing import common_period
+from ._matrix.base import SparseArray
+from ._matrix.convert import convert
 from ._matrix.reordering import as_csr, count_blocks, cuthill_mckee, places_in
 from ._matrix.summary import BLOCK
+from ._places.memory import human
+from ._products.forecasts import memory_report
+from ._show import columns, display
+
+_REPEATS = 4  #: times the bytes of csr that diagonals may take to be asked whether they repeat
+_CELLS = 64  #: of the picture of the entries, along the longer side
 
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """Report of `analyze_structure`: five lines by `str()`, plain numbers, strings and lists by `to_dict()`."""
+    """Report of `analyze`: lines by `str()`, plain numbers, strings and lists by `to_dict()`, a picture by `plot`."""
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]
@@ -26,7 +37,11 @@ class Structure:
     half_full: int  # diagonals that are at least half full
     half_full_share: float  # of the entries that lie on them
     constant: int  # diagonals that are full and hold one value
+    period: (
+        int | None
+    )  # the fewest rows after which every diagonal repeats, places without an entry being 0; 1: Toeplitz
     bands: bands.BandProperties  # of the bands that the rule of the quasi-band paper finds
+    row_lengths: NDArray[np.int64]  # (k, 2): a number of entries in a row, ascending, and how many rows have it
     row_min: int  # entries in a row
     row_max: int
     row_mean: float
@@ -36,6 +51,20 @@ class Structure:
     blocks_rcm: int | None  # the same after reverse Cuthill-McKee, as above
     block_fill: float  # entries / (64 blocks)
     symmetry: str  # of the values: "symmetric", "hermitian", "skew-symmetric" or "none"
+    nbytes: dict[str, int | None]  # of every format; None where it cannot hold the matrix
+    cells: NDArray[np.int64]  # entries in each cell of a coarse grid over the matrix, in its proportion
+
+    @property
+    def toeplitz(self) -> bool:
+        """Whether every diagonal holds one value."""
+        return self.period == 1
+
+    def row_quantile(self, share: float) -> int:
+        """The number of entries that this share of the rows does not exceed; 0.5: the median."""
+        lengths, rows = self.row_lengths.T
+        if not rows.sum():
+            return 0
+        return int(lengths[np.searchsorted(np.cumsum(rows), share * rows.sum())])
 
     @property
     def density(self) -> float:
@@ -44,32 +73,81 @@ class Structure:
 
     def to_dict(self) -> dict[str, Any]:
         """All fields, the properties of the bands among them, and the density, ready for JSON."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        values |= asdict(values.pop("bands"))
+        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "cells"}
+        values |= asdict(values.pop("bands")) | {"bytes": values.pop("nbytes")}
         plain = {name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in values.items()}
-        return plain | {"shape": list(self.shape), "dtype": str(self.dtype), "density": self.density}
+        return plain | {
+            "shape": list(self.shape),
+            "dtype": str(self.dtype),
+            "density": self.density,
+            "toeplitz": self.toeplitz,
+        }
 
     def describe(self, name: str = "matrix") -> str:
-        """Five aligned lines, the first one headed by `name`."""
+        """Aligned lines, the first one headed by `name`."""
+        lines = self._lines(name)
+        width = max(len(label) for label, _ in lines) + 3
+        return "\n".join(f"{label:{width}}{line}" for label, line in lines)
+
+    def __str__(self) -> str:
+        return self.describe()
+
+    def _lines(self, name: str) -> list[tuple[str, str]]:
         d = len(self.offsets)
         size = f"{self.shape[0]} x {self.shape[1]}   {self.dtype}   {self.nnz} nonzeros"
         span = f", from {self.offsets[0]} to {self.offsets[-1]}" if d else ""
         share = f"{self.half_full} at least half full hold {_percent(self.half_full_share)} of the nonzeros"
-        rows = f"{self.row_min} to {self.row_max} nonzeros, mean {self.row_mean:.2f}"
+        rows = f"{self.row_min} to {self.row_max} nonzeros, mean {self.row_mean:.2f}, median {self.row_quantile(0.5)}"
         bandwidth = f"bandwidth {self.bandwidth}{_after(self.bandwidth_rcm)}"
         blocks = f"{BLOCK} x {BLOCK}, {_percent(self.block_fill)} full"
         occupied = f"occupied {self.blocks}{_after(self.blocks_rcm)}"
         width = max(len(rows), len(blocks)) + 4
-        lines = (
+        return [
             (name, f"{size}   {_percent(self.density)} full"),
             ("diagonals", f"{d} occupied{span}; {share}; {self.constant} constant"),
             ("bands", self._bands()),
             ("rows", f"{rows:{width}}{bandwidth}"),
-            ("blocks", f"{blocks:{width}}{occupied}   symmetry {self.symmetry}"),
-        )
-        return "\n".join(f"{label:{max(len(name), 9) + 3}}{line}" for label, line in lines)
+            ("blocks", f"{blocks:{width}}{occupied}"),
+            ("values", f"symmetry {self.symmetry}; {self._repeats()}"),
+            ("bytes", self._bytes()),
+        ]
 
-    __str__ = describe
+    def _repeats(self) -> str:
+        if self.period is None:
+            return "the diagonals do not repeat"
+        after = f"every diagonal repeats after {self.period} rows"
+        return "Toeplitz: every diagonal holds one value" if self.toeplitz else after
+
+    def _bytes(self) -> str:
+        """The formats with the fewest bytes, and csr."""
+        held = sorted((n, name) for name, n in self.nbytes.items() if n is not None)
+        named = [f"{name} {human(n)}" for n, name in held[:4] + [one for one in held[4:] if one[1] == "csr"]]
+        return ", ".join(named) + f"; of {len(held)} formats" * (len(held) > len(named))
+
+    def __repr__(self) -> str:
+        m, n = self.shape
+        return f"<structure of a matrix {m} x {n} {self.dtype}: {self.nnz} nonzeros, {display.diagonals(self.offsets)}>"
+
+    def _repr_html_(self) -> str:
+        told = [f"{label}: {line}" for label, line in self._lines("matrix")]
+        drawn = [display.drawing.diagonals_of(self.shape, self.offsets)] if len(self.offsets) else []
+        csr = self.nbytes["csr"] or 1
+        rows = [
+            (name, human(n), columns.digits(n / csr), display.bar(min(1, n / csr), name == "csr"))
+            for n, name in sorted((n, name) for name, n in self.nbytes.items() if n is not None)
+        ]
+        return display.page(
+            repr(self), drawn, display.table(("format", "bytes", "of csr", ""), rows), display.lines(told)
+        )
+
+    def plot(self, path: str | Path) -> Path:
+        """Save a picture (`.png`, `.svg`, ...) and return its path; needs matplotlib.
+
+        It shows where the entries lie, how full each diagonal is, and how many entries the rows have.
+        """
+        from .plot import plot_structure
+
+        return plot_structure(self, path)
 
     def _bands(self) -> str:
         b = self.bands
@@ -78,8 +156,8 @@ class Structure:
         return f"{told} {_percent(b.band_percentage / 100)} of the nonzeros; spread {spread}; {places} of all places"
 
 
-def analyze_structure(A: Any, *, rcm: bool = True) -> Structure:
-    """Report the structure of a matrix of shape (m, n), SciPy's or one of ours on any device.
+def analyze(A: Any, *, rcm: bool = True) -> Structure:
+    """Report what a matrix of shape (m, n) looks like, SciPy's or one of ours on any device.
 
     Parameters
     ----------
@@ -107,16 +185,17 @@ def analyze_structure(A: Any, *, rcm: bool = True) -> Structure:
 
     Examples
     --------
-    >>> from diagsparse import gallery
-    >>> from diagsparse.structure import analyze_structure
-    >>> print(analyze_structure(gallery.stencil(5, (30, 40))))
+    >>> import diagsparse as ds
+    >>> print(ds.analyze(ds.gallery.stencil(5, (30, 40))))
     matrix      1200 x 1200   float64   5860 nonzeros   0.41 % full
     diagonals   5 occupied, from -40 to 40; 5 at least half full hold 100.0 % of the nonzeros; 3 constant
     bands       3 with 5 diagonals, 99.0 % full, hold 100.0 % of the nonzeros; spread 13.3 %; 0.41 % of all places
-    rows        3 to 5 nonzeros, mean 4.88    bandwidth 40, after reverse Cuthill-McKee 31
-    blocks      8 x 8, 13.5 % full            occupied 680, after reverse Cuthill-McKee 728   symmetry symmetric
+    rows        3 to 5 nonzeros, mean 4.88, median 5    bandwidth 40, after reverse Cuthill-McKee 31
+    blocks      8 x 8, 13.5 % full                      occupied 680, after reverse Cuthill-McKee 728
+    values      symmetry symmetric; every diagonal repeats after 40 rows
+    bytes       hm 47.4 KB, mdia 48.0 KB, cdm 48.0 KB, dia 48.0 KB, csr 79.9 KB; of 17 formats
     """
-    matrix, given = as_csr(A, "analyze_structure")
+    matrix, given = as_csr(A, "analyze")
     s, (m, n) = matrix._summary(), matrix.shape
     lengths = bands.lengths((m, n), s.offsets)
     filled, found = s.fill / lengths, s.row_lengths
@@ -124,6 +203,7 @@ def analyze_structure(A: Any, *, rcm: bool = True) -> Structure:
     entries = matrix.to("cpu").to_scipy()
     rows = np.repeat(np.arange(m, dtype=entries.indices.dtype), np.diff(entries.indptr))
     places = places_in(entries, cuthill_mckee(entries)) if rcm and m == n else None
+    sizes = memory_report(A if isinstance(A, SparseArray) else matrix)
     return Structure(
         shape=(m, n),
         dtype=given,
@@ -135,6 +215,8 @@ def analyze_structure(A: Any, *, rcm: bool = True) -> Structure:
         half_full_share=float(s.fill[half_full].sum() / max(1, s.entries)),
         constant=int((_same_values(entries, rows, s.offsets) & (s.fill == lengths)).sum()),
         bands=bands.properties((m, n), s.offsets, s.fill, bands.by_occupancy(m, s.offsets, s.fill)),
+        period=_period(matrix),
+        row_lengths=found,
         row_min=int(found[0, 0]) if len(found) else 0,
         row_max=s.longest_row,
         row_mean=s.entries / max(1, m),
@@ -144,10 +226,19 @@ def analyze_structure(A: Any, *, rcm: bool = True) -> Structure:
         blocks_rcm=None if places is None else count_blocks(*places),
         block_fill=s.entries / max(1, s.blocks() * BLOCK**2),
         symmetry=s.symmetry or "none",
+        nbytes=sizes,
+        cells=entries_in_cells(entries),
     )
 
 
-def entries_in_cells(csr: Any, most: int = 64) -> NDArray[np.int64]:
+def _period(matrix: SparseArray) -> int | None:
+    """Return the fewest rows after which every diagonal repeats; None also where it would take too much to find out."""
+    if hm_array._forecast(matrix._summary()) > _REPEATS * max(1, matrix.nbytes):
+        return None
+    return common_period(convert(matrix, "hm"))
+
+
+def entries_in_cells(csr: Any, most: int = _CELLS) -> NDArray[np.int64]:
     """Return how many entries of SciPy's csr lie in each cell of a grid in the shape's proportion, `most` a side."""
     side = max(*csr.shape, 1)
     rows, columns = (min(n, max(1, round(n * min(most, side) / side))) for n in csr.shape)
@@ -158,7 +249,15 @@ def entries_in_cells(csr: Any, most: int = 64) -> NDArray[np.int64]:
 
 def _same_values(csr: Any, rows: NDArray[Any], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return of each occupied diagonal whether all of its entries hold one value."""
-    diagonal = np.searchsorted(offsets, csr.indices.astype(np.int64) - rows)
+    if csr.nnz == 0:
+        return np.zeros(0, bool)
+    first, span = int(offsets[0]), int(offsets[-1]) - int(offsets[0]) + 1
+    if span <= 8 * csr.nnz:  # a table of all offsets from the first to the last
+        at = np.zeros(span, np.intp)
+        at[offsets - first] = np.arange(len(offsets))
+        diagonal = at[csr.indices.astype(np.int64) - rows - first]
+    else:
+        diagonal = np.searchsorted(offsets, csr.indices.astype(np.int64) - rows)
     value = np.empty(len(offsets), csr.dtype)
     value[diagonal] = csr.data  # any one of the diagonal's values
     same: NDArray[np.bool_] = np.bincount(diagonal[csr.data != value[diagonal]], minlength=len(offsets)) == 0

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import diagsparse as ds
-from diagsparse.structure import analyze_structure, entries_in_cells
+from diagsparse.structure import analyze
 
 pytest.importorskip("matplotlib")
 
@@ -29,7 +29,7 @@ CASES = pytest.mark.parametrize("name", OFFSETS)
 
 def axes_of(A, draw):
     axes = new_figure(4, 4).subplots()
-    draw(axes, analyze_structure(A, rcm=False))
+    draw(axes, analyze(A, rcm=False))
     return axes
 
 
@@ -81,9 +81,9 @@ def test_marks_are_inside_and_the_main_diagonal_is_named(name):
 @pytest.mark.parametrize("shape", [(200, 1000), (1000, 200), (40, 60), (1, 1), (5000, 4), (0, 3), (3, 0)], ids=str)
 def test_a_matrix_is_in_proportion_or_says_that_it_is_not(shape):
     A = sp.csr_array(sp.eye_array(*shape))
-    cells = entries_in_cells(A)
+    cells = analyze(A).cells
     assert cells.sum() == A.nnz
-    axes = axes_of(A, lambda axes, s: plot_structure.draw_entries(axes, s, cells))
+    axes = axes_of(A, plot_structure.draw_entries)
     if 0 in shape:
         assert axes.texts[0].get_text().startswith("no ")
         return
@@ -95,3 +95,16 @@ def test_a_matrix_is_in_proportion_or_says_that_it_is_not(shape):
 def test_an_empty_matrix_says_so():
     axes = axes_of(sp.csr_array((4, 6)), lambda axes, s: plot_structure.draw_occupancy(axes, s, 4.0))
     assert [text.get_text() for text in axes.texts] == ["nothing is stored"] and not axes.collections
+
+
+@pytest.mark.parametrize("A", [
+    ds.gallery.stencil(5, (30, 40)), sp.random_array((300, 500), density=0.1, rng=0), sp.csr_array((4, 9)),
+    sp.csr_array((0, 3)), sp.csr_array(np.ones((1, 200))),
+], ids=["stencil", "random", "empty", "no rows", "one row"])  # fmt: skip
+def test_all_rows_are_in_the_bars(A, tmp_path):
+    s = analyze(A)
+    axes = axes_of(A, plot_structure.draw_row_lengths)
+    assert sum(bar.get_height() for bar in axes.patches) == A.shape[0]
+    labels = [label.get_text() for label in axes.get_xticklabels()]
+    assert len(labels) <= 12 and (not A.shape[0] or labels[0].startswith(str(s.row_min)))
+    assert s.plot(tmp_path / "structure.png").stat().st_size > 5000

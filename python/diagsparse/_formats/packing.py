@@ -110,7 +110,9 @@ def pack(a: DiagonalArray, packing: Packing, max_bytes: int | None = None) -> Di
     if not any(packing):
         return full.astype(kept, copy=False)
     if packing.period == "auto":
-        packing = packing._replace(period=_common_period(full, who))
+        if (period := common_period(full)) is None:
+            raise ValueError(f'{who}: period="auto": the diagonals do not repeat together within {full.shape[0]} rows')
+        packing = packing._replace(period=period)
     if packing.symmetry and full.shape[0] != full.shape[1]:
         raise ValueError(f"{who}: symmetric storage is for square matrices, got {full.shape[0]} x {full.shape[1]}")
     offsets = full._occupied()
@@ -144,12 +146,12 @@ def _reason(packing: Packing, offset: int) -> str:
     return " or ".join(reasons)
 
 
-def _common_period(full: DiagonalArray, who: str) -> int:
-    """Return the fewest rows after which every diagonal repeats."""
+def common_period(full: DiagonalArray) -> int | None:
+    """Return the fewest rows after which all diagonals repeat, of a matrix that is not packed; None: they do not."""
     host = full._place.host
     period = 1
     for _, _, values in full._diagonals():
         period = lcm(period, CPU.core.shortest_period(np.ascontiguousarray(host(values))))
-    if period >= max(full.shape[0], 2):
-        raise ValueError(f'{who}: period="auto": the diagonals do not repeat together within {full.shape[0]} rows')
+        if period >= max(full.shape[0], 2):
+            return None
     return period

@@ -155,5 +155,8 @@ def places_in(csr: Any, order: NDArray[np.int64]) -> tuple[NDArray[np.int64], ND
 
 def count_blocks(rows: NDArray[np.int64], columns: NDArray[np.int64]) -> int:
     """Count the 8 x 8 blocks that entries at these places occupy."""
-    across = int(columns.max(initial=0)) // BLOCK + 1
-    return len(np.unique(rows // BLOCK * across + columns // BLOCK))
+    if not len(rows):
+        return 0
+    i, j = (np.asarray(places // BLOCK, np.int32) for places in (rows, columns))  # of fewer than 2^31 rows
+    shape = int(i.max()) + 1, int(j.max()) + 1
+    return int(sparse.coo_array((np.ones(len(i), np.int8), (i, j)), shape=shape).tocsr().nnz)  # of which each is one

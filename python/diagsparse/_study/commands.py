@@ -24,7 +24,7 @@ from .._show.terminal import Terminal, json_writer
 from .._version import __version__
 from ..compare import compare
 from ..io import read_floats, write
-from ..structure import analyze_structure
+from ..structure import analyze
 from .command_line import INTERRUPTED, Group, budget, common, max_bytes
 from .comparison import Comparison
 from .titles import TITLES
@@ -86,7 +86,7 @@ def demo(terminal: Terminal, budget: float) -> bool:
     }
     results: list[Comparison] = []
     for name, A in matrices.items():
-        terminal.show(analyze_structure(A).describe(name) + "\n")
+        terminal.show(analyze(A).describe(name) + "\n")
         with terminal.progress() as report:
             results.append(compare(A, budget=budget, device=terminal.device, progress=report, name=name))
         terminal.show(f"{results[-1]}\n")
@@ -225,7 +225,7 @@ def info(terminal: Terminal, file: Path, max_bytes: int | None) -> None:
     A format suits where a product moves the fewest bytes, counted by how the format is read, or up to 10 % more.
     """
     A = read_floats(file, max_bytes=max_bytes)
-    structure, told = analyze_structure(A.to_scipy("csr")), suits(A)
+    structure, told = analyze(A), suits(A)
     csr = max(1, next(one.nbytes for one in told if one.format == "csr") or 1)
     rows = [["format", "bytes", "of csr", "suits y = A x on a CPU"]]
     for one in told:
@@ -233,9 +233,7 @@ def info(terminal: Terminal, file: Path, max_bytes: int | None) -> None:
         rows.append([one.format, *cells, one.why])
     name = file.name.split(".")[0]
     terminal.show("\n".join([structure.describe(name), *columns.columns(rows, "<>><")]), asked=True)
-    fields = {one.format: asdict(one) for one in told}
-    sizes = {format: fields[format]["nbytes"] for format in FORMATS}
-    terminal.emit({"name": name, **structure.to_dict(), "bytes": sizes, "suits": fields})
+    terminal.emit({"name": name, **structure.to_dict(), "suits": {one.format: asdict(one) for one in told}})
 
 
 @main.command()

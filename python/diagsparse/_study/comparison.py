@@ -10,9 +10,6 @@ from math import ceil, isfinite
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from .._places.memory import human
 from .._show import columns, display
 from ..structure import Structure
@@ -66,7 +63,6 @@ class Comparison:
     threads: int
     bandwidth: float  #: bytes a second that this many threads read from memory
     structure: Structure
-    cells: NDArray[np.int64]  #: entries in each cell of a coarse grid over the matrix
     warning: str = ""  #: why the times may mislead
     rows: list[Row] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)

@@ -17,14 +17,16 @@ _MARKS = 5000  # diagonals drawn at most
 _FAR = 5.0  # times that the distance of neighbours on the axis of diagonals doubles at most
 _SLIM = 8.0  # times as long as wide a matrix may be and still be drawn in proportion
 _FEW = 24  # diagonals that are half full and are told before all others
+_BARS, _FEW_BARS = 40, 12  # of row lengths that are drawn; that all have a label
 _LETTER, _LINE = 4.6, 9.5  # points that a letter and a line of a tick's label take
 
 
 # ---- the entries --------------------------------------------------------------------------------------------------
-def draw_entries(axes: Any, s: Structure, cells: NDArray[np.int64]) -> None:
+def draw_entries(axes: Any, s: Structure) -> None:
     """Draw how many entries each cell of a coarse grid holds, the matrix in true proportion where it is not slim."""
     from matplotlib.colors import LogNorm
 
+    cells = s.cells
     (m, n), (rows, columns) = s.shape, cells.shape
     axes.set_title(f"{m} x {n}", fontsize=10, loc="left")
     if 0 in (m, n):
@@ -142,6 +144,30 @@ def _fitting(order: list[int], at: NDArray[np.float64], room: list[float]) -> li
         if all(abs(at[i] - at[j]) >= (room[i] + room[j]) / 2 for j in taken):
             taken.append(i)
     return sorted(set(taken))
+
+
+# ---- the rows -----------------------------------------------------------------------------------------------------
+def draw_row_lengths(axes: Any, s: Structure) -> None:
+    """Draw how many rows have how many entries: a bar a length, or where lengths are many a range of them."""
+    axes.set_title("entries of a row", fontsize=10, loc="left")
+    axes.spines[["top", "right"]].set_visible(False)
+    if not s.shape[0]:
+        draw_nothing(axes, "no rows")
+        return
+    lengths, rows = s.row_lengths.T
+    width = -(-(s.row_max - s.row_min + 1) // _BARS)  # of a bar, in lengths
+    counts = np.bincount((lengths - s.row_min) // width, rows)
+    starts = s.row_min + width * np.arange(len(counts))
+    axes.bar(starts + (width - 1) / 2, counts, 0.8 * width, color=BLUE)
+    told = starts if len(starts) <= _FEW_BARS else starts[np.linspace(0, len(starts) - 1, _FEW_BARS // 2).astype(int)]
+    axes.set_xticks(told + (width - 1) / 2, [f"{k}" if width == 1 else f"{k}-{k + width - 1}" for k in told.tolist()])
+    axes.axvline(s.row_mean, color=GREY, lw=1)
+    axes.text(s.row_mean, 1.0, f" mean {s.row_mean:.4g}", fontsize=7, color=GREY, transform=axes.get_xaxis_transform())
+    if counts.max() > 50 * counts[counts > 0].min():
+        axes.set_yscale("log")
+    axes.set_xlabel("entries", fontsize=8)
+    axes.set_ylabel("rows", fontsize=8)
+    axes.tick_params(labelsize=8)
 
 
 def draw_nothing(axes: Any, says: str) -> None:

@@ -23,7 +23,7 @@ def made(n, below, above, dtype, seed=0):
     "n, below, above, method",
     [(40, 0, 0, "diagonal"), (40, 1, 1, "tridiagonal"), (40, 0, 1, "tridiagonal"), (40, 3, 1, "banded"),
      (40, 0, 5, "banded"), (41, 7, 0, "banded"), (2, 1, 1, "tridiagonal"), (1, 0, 0, "diagonal"),
-     (30, 29, 29, "banded")],
+     (30, 29, 29, "dense")],
 )  # fmt: skip
 def test_as_a_dense_solve(n, below, above, method, dtype):
     dense = made(n, below, above, dtype)
@@ -108,8 +108,11 @@ def test_what_cannot_be_solved():
     for call, error, words in (
         (lambda: ds.factorized(A[:3]), ValueError, "square"),
         (lambda: ds.factorized(A, method="lapack"), ValueError, "there are diagonal"),
-        (lambda: ds.factorized(A, method="diagonal"), ValueError, "diagonals from -1 to 1"),
+        (lambda: ds.factorized(A, method="diagonal"), ValueError, "offsets from -1 to 1"),
         (lambda: ds.factorized(A, np.nan), ValueError, "finite"),
+        (lambda: ds.factorized(A, 10**400), ValueError, "float64 holds"),
+        (lambda: ds.factorized(A.astype("float32"), 1e300), ValueError, "float32 holds"),
+        (lambda: ds.factorized(A) @ A, TypeError, "b.toarray()"),
         (lambda: ds.factorized(A * np.inf), ValueError, "finite"),
         (lambda: ds.factorized(ds.csr_array(A) * np.nan, method="superlu"), ValueError, "finite"),
         (lambda: ds.factorized(A).solve(np.ones(4)), ValueError, "5 x 5"),

@@ -50,9 +50,14 @@ def test_diagonals_of_powers_are_counted():
 
 @pytest.mark.parametrize("family", hamiltonians.FAMILIES, ids=lambda family: family.what)
 def test_rows_that_do_not_fit_are_left_out(family, monkeypatch):
-    """What all formats take is at most what is asked for, and more than dia takes."""
-    A = ds.dia_array(family.make(12))
-    free = hamiltonians._FORMATS_HELD * A.nbytes
+    """All formats, and SciPy's two matrices that they are made of, take no more than is asked for."""
+    host = family.make(12)
+    csr = sp.csr_array(host)
+    csr.eliminate_zeros()
+    stored = [ds.array(host, format) for format in ("dia", "hm")] + [ds.array(csr, format) for format in ("mdia", "csr")]
+    stored += [stored[i].asformat(stored[i].format, symmetry="symmetric") for i in (1, 2)]
+    assert sum(A.nbytes for A in [*stored, stored[0], stored[3]]) <= hamiltonians._FORMATS_HELD * stored[0].nbytes
+    free = hamiltonians._FORMATS_HELD * stored[0].nbytes
     for share, held in ((1.2, True), (0.9, False)):
         monkeypatch.setattr(hamiltonians, "available_bytes", lambda place, share=share: share * free)
         assert hamiltonians._held(family, 12, hamiltonians.CPU) is held

@@ -212,12 +212,12 @@ def owner_of(x: Any) -> type[Own] | None:
     return Own if hasattr(x, "__cuda_array_interface__") else None
 
 
-def refuse_beside_cpu(x: Any, place: Place, who: str) -> None:
+def refuse_beside_cpu(x: Any, place: Place, who: str, name: str = "x") -> None:
     """Raise TypeError for an array on a GPU where the matrix is on the cpu."""
     if place is CPU and owner_of(x) is not None:
         raise TypeError(
-            f'{who}: A is on the cpu, x on cuda ({type(x).__module__.split(".")[0]}); move one: A.to("cuda"), '
-            "or x.get() (CuPy), x.cpu() (PyTorch)"
+            f'{who}: A is on the cpu, {name} on cuda ({type(x).__module__.split(".")[0]}); move one: A.to("cuda"), '
+            f"or {name}.get() (CuPy), {name}.cpu() (PyTorch)"
         )
 
 
@@ -247,17 +247,24 @@ def bring(x: Any, wanted: np.dtype, place: Place, who: str, name: str) -> Any:
     return view if view.dtype == wanted else view.astype(wanted)
 
 
-class _Strided:
-    """An array of other shape and strides over the memory of `array`, for `asarray` to take."""
+class _Seen:
+    """The memory of `array` as an array of another shape, strides or type, for `asarray` to take."""
 
-    def __init__(self, array: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
+    def __init__(self, array: Any, **other: Any) -> None:
         self.array = array  # kept alive
-        self.__cuda_array_interface__ = array.__cuda_array_interface__ | {"shape": shape, "strides": strides}
+        self.__cuda_array_interface__ = array.__cuda_array_interface__ | other
 
 
 def strided(core: Any, array: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
     """Return a view of a `DeviceArray` with another shape and strides (bytes), as `numpy.lib.stride_tricks` does."""
-    return core.asarray(_Strided(array, shape, strides), None)
+    return core.asarray(_Seen(array, shape=shape, strides=strides), None)
+
+
+def as_reals(core: Any, array: Any) -> Any:
+    """Return a complex `DeviceArray` of shape (n, k) in C order as one of reals (n, 2 k), on the same memory."""
+    real = np.empty(0, array.dtype).real.dtype
+    shape = array.shape[0], 2 * array.shape[1]
+    return core.asarray(_Seen(array, shape=shape, strides=None, typestr=real.str), None)
 
 
 def is_contiguous(array: Any) -> bool:

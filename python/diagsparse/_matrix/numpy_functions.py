@@ -59,7 +59,7 @@ _SAYS: dict[Any, str] = {  # what to type in the place of others
     np.tril: "scipy.sparse.tril",
     np.triu: "scipy.sparse.triu",
     np.linalg.norm: "scipy.sparse.linalg.norm",
-    np.linalg.solve: "scipy.sparse.linalg.spsolve",
+    np.linalg.solve: "diagsparse.solve(A, b)",
     np.linalg.inv: "scipy.sparse.linalg.inv",
     np.linalg.eig: "scipy.sparse.linalg.eigs",
     np.linalg.eigvals: "scipy.sparse.linalg.eigs",

@@ -46,13 +46,13 @@ def _wheel_folders() -> Iterator[list[Path]]:
 
 @cache
 def cudss() -> Any:
-    """Return the bindings of NVIDIA's cuDSS, None where they or the library are not installed."""
+    """Return the bindings of NVIDIA's cuDSS, or the exception that says why there are none."""
     try:
         bindings = import_module("nvmath.bindings.cudss")
-        bindings.get_property(0)
+        bindings.get_property(0)  # loads the library
         import_module("cuda.bindings.runtime")
-    except Exception:  # whatever keeps a library from being loaded
-        return None
+    except Exception as error:  # whatever keeps a library from being loaded
+        return error
     return bindings
 
 

@@ -112,6 +112,12 @@ def product_dtypes(a: np.dtype, x: np.dtype) -> tuple[np.dtype, np.dtype]:
     return np.dtype(np.float64 if double else np.float32), result
 
 
+def solved_in(a: np.dtype, b: np.dtype) -> np.dtype:
+    """Return the type in which a matrix and right sides are solved: the matrix's kind, the precision of ``A @ b``."""
+    double = product_dtypes(a, b)[1] in (np.float64, np.complex128)
+    return np.dtype({"f": ("float32", "float64"), "c": ("complex64", "complex128")}[a.kind][double])
+
+
 def sum_dtype(a: np.dtype, b: np.dtype) -> np.dtype:
     """Return NumPy's ``result_type``; of 16-bit floats that meet what NumPy has no common type for, of wider ones."""
     try:

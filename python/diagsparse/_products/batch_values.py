@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import device_dense, owners
+from .._arrays import owners
 from .._arrays.host_dense import as_numpy
 from .._matrix.base import SparseArray
-from .._matrix.registry import format_class
 from .._places import memory
-from .._places.backend import CPU, Place
+from .._places.backend import CPU
 from .._places.types import value_dtype
 
 _WHO = "batch_array"
@@ -61,34 +60,6 @@ def stacked(given: Any) -> tuple[Any, SparseArray]:
     for i, a in enumerate(given):
         rows.ravel()[i * size : (i + 1) * size].assign(a._matrix.values.ravel())
     return rows, first
-
-
-def on_one_diagonal(batch: Any) -> SparseArray:
-    """Return the matrix that has the members of a batch on its diagonal, one after the other: in dia, by rows."""
-    (m, n), count, home, dtype = batch.shape, batch.count, batch._place, batch.dtype
-    rows, order = batch._matrix.values, count * n
-    offsets = [int(k) for k in batch.offsets if -m < k < n and order]
-    memory.require_free(len(offsets) * order * dtype.itemsize, f"{_WHO}: {count} members as one matrix", home)
-    if home is CPU:
-        data = np.zeros((len(offsets), order), dtype)
-    else:
-        data = home.core.empty((len(offsets), order), dtype.name, home.index)
-        data.fill(0)
-    places = batch._like.astype("complex128")  # each value will be where it lies in a member
-    places.values = np.arange(places.values.size).reshape(places.values.shape)
-    for i, k in enumerate(offsets):
-        shape = count, n - abs(k)
-        into = _window(home, data, i * order + max(0, -k), shape, n)
-        device_dense.write(home, into, _window(home, rows, int(places.diagonal(k)[0].real), shape, rows.shape[1]))
-    return format_class("dia")((data, offsets), shape=(order, order), align="row")
-
-
-def _window(home: Place, array: Any, at: int, shape: tuple[int, int], step: int) -> Any:
-    """Return the view of an array in C order that begins at an element, and goes on `step` elements for each row."""
-    flat, item = array.ravel()[at:], array.itemsize
-    if home is CPU:
-        return np.lib.stride_tricks.as_strided(flat, shape, (step * item, item))
-    return owners.strided(home.core, flat, shape, (step * item, item))
 
 
 def _require_plain(a: SparseArray, name: str) -> None:

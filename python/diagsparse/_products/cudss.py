@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from threading import Lock
 from typing import Any
 
@@ -13,99 +13,114 @@ import numpy as np
 from .._arrays import streams
 from .._matrix.base import SparseArray
 from .._places import libraries
+from .._places.backend import CudaError
 
 _TYPES = {"float32": "R_32F", "float64": "R_64F", "complex64": "C_32F", "complex128": "C_64F"}
 
 
 class Cudss:
-    """The factors of a square csr matrix on a GPU, not taken for symmetric, and their bytes.
+    """The factors of a square csr matrix on a GPU, not taken for symmetric.
 
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        Where pivots had to be replaced and the factors do not solve.
+    Attributes
+    ----------
+    nbytes : int
+        Of the factors.
+    replaced_pivots : bool
+        Whether pivots were next to zero: cuDSS puts another number in their place and goes on.
     """
 
     def __init__(self, csr: SparseArray) -> None:
         self._cudss = cudss = libraries.cudss()
         self._a, self._device = csr, csr._place.index
-        self._lock = Lock()
-        self._type = getattr(cudss.DataType, _TYPES[csr.dtype.name])
+        self._lock, self._stream = Lock(), streams.current(self._device)
         wide = max(csr.indptr.itemsize, csr.indices.itemsize) == 8
         index = np.dtype(np.int64 if wide else np.int32)
         self._index = [part if part.dtype == index else part.astype(index) for part in (csr.indptr, csr.indices)]
-        with _on(self._device):
-            self._handle, self._config = cudss.create(), cudss.config_create()
+        index_type = cudss.DataType.R_64I if wide else cudss.DataType.R_32I
+        self._type = getattr(cudss.DataType, _TYPES[csr.dtype.name])
+        self._undo = ExitStack()
+        weakref.finalize(self, _undone, self._undo, self._device)
+        with self._calling():
+            self._handle = self._until_the_end(cudss.create(), cudss.destroy)
+            self._config = self._until_the_end(cudss.config_create(), cudss.config_destroy)
             self._data = cudss.data_create(self._handle)
+            self._undo.callback(cudss.data_destroy, self._handle, self._data)
             self._matrix = cudss.matrix_create_csr(
-                *csr.shape, csr.nnz, self._index[0].ptr, 0, self._index[1].ptr, csr.values.ptr,
-                *(cudss.DataType.R_64I if wide else cudss.DataType.R_32I,) * 2, self._type,
-                cudss.MatrixType.GENERAL, cudss.MatrixViewType.FULL, cudss.IndexBase.ZERO,
+                *csr.shape, csr.nnz, self._index[0].ptr, 0, self._index[1].ptr, csr.values.ptr, index_type, index_type,
+                self._type, cudss.MatrixType.GENERAL, cudss.MatrixViewType.FULL, cudss.IndexBase.ZERO,
             )  # fmt: skip
-        weakref.finalize(self, _destroy, cudss, self._device, self._matrix, self._data, self._config, self._handle)
+            self._undo.callback(cudss.matrix_destroy, self._matrix)
+        csr._core.trim(self._device)  # what our pool holds back cuDSS cannot have
         x = csr._core.empty((csr.shape[0], 1), csr.dtype.name, self._device, "F")
         for phase in (cudss.Phase.ANALYSIS, cudss.Phase.FACTORIZATION):
             self._execute(phase, x, x)
-        self._require_regular(x)
+        self.replaced_pivots = bool(self._read(cudss.DataParam.NPIVOTS))
         self.nbytes = self._read(cudss.DataParam.LU_NNZ) * (csr.dtype.itemsize + index.itemsize)
 
     def solve(self, x: Any) -> None:
         """Write the solutions over the right sides, the columns of a `DeviceArray` in F order."""
-        core = self._a._core
-        b = core.empty(x.shape, x.dtype.name, x.device, "F")
+        b = self._a._core.empty(x.shape, x.dtype.name, x.device, "F")
         b.assign(x)
         self._execute(self._cudss.Phase.SOLVE, x, b)
 
+    def _until_the_end(self, made: int, destroy: Any) -> int:
+        self._undo.callback(destroy, made)
+        return made
+
     def _execute(self, phase: Any, x: Any, b: Any) -> None:
         cudss = self._cudss
-        with self._lock, _on(self._device):
-            cudss.set_stream(self._handle, streams.current(self._device))
-            dense = [
-                cudss.matrix_create_dn(*part.shape, part.shape[0], part.ptr, self._type, cudss.Layout.COL_MAJOR)
-                for part in (x, b)
-            ]
-            try:
-                cudss.execute(self._handle, phase, self._config, self._data, self._matrix, *dense)
-            finally:
-                for part in dense:
-                    cudss.matrix_destroy(part)
+        with self._lock, self._calling(), ExitStack() as done:
+            self._come_to_the_stream()
+            dense = []
+            for part in (x, b):
+                shape = part.shape[0], part.shape[1], part.shape[0]
+                dense.append(cudss.matrix_create_dn(*shape, part.ptr, self._type, cudss.Layout.COL_MAJOR))
+                done.callback(cudss.matrix_destroy, dense[-1])
+            cudss.execute(self._handle, phase, self._config, self._data, self._matrix, *dense)
+
+    def _come_to_the_stream(self) -> None:
+        """Work in the caller's stream, after what was done in another: all calls share cuDSS's memory."""
+        here = streams.current(self._device)
+        if here != self._stream:
+            libraries.cuda_runtime().cudaDeviceSynchronize()
+        self._stream = here
+        self._cudss.set_stream(self._handle, here)
 
     def _read(self, param: Any) -> int:
         cudss = self._cudss
         value, written = np.zeros(1, np.int64), np.zeros(1, np.uint64)  # of 32 bits or of 64
-        with self._lock, _on(self._device):
+        with self._lock, self._calling():
             cudss.data_get(self._handle, self._data, param, value.ctypes.data, value.nbytes, written.ctypes.data)
         return int(value[0])
 
-    def _require_regular(self, x: Any) -> None:
-        """Raise where a pivot was replaced and a trial solution does not fit: cuDSS itself goes on."""
-        if not self._read(self._cudss.DataParam.NPIVOTS):
-            return
-        flat = x.T.ravel()
-        flat.fill(1)
-        self.solve(x)
-        off = abs(np.asarray((self._a @ flat).get()) - 1).max()
-        if not off < np.finfo(self._a.dtype).eps ** 0.5:
-            raise np.linalg.LinAlgError(f"a pivot is zero, and a trial solution misses its right side by {off:.1g}")
+    @contextmanager
+    def _calling(self) -> Iterator[None]:
+        """Call cuDSS on the matrix's GPU, with errors of ours."""
+        try:
+            with _on(self._device):
+                yield
+        except self._cudss.cuDSSError as error:
+            if "ALLOC_FAILED" in str(error):
+                raise MemoryError(f"factorized: cuDSS lacks memory on {self._a.device}") from error
+            raise CudaError(f"factorized: cuDSS: {error}") from error
 
 
 @contextmanager
 def _on(device: int) -> Iterator[None]:
     """Make a GPU the current one of this thread."""
-    runtime: Any = libraries.cuda_runtime()
-    before = runtime.cudaGetDevice()[1]
-    runtime.cudaSetDevice(device)
+    runtime = libraries.cuda_runtime()
+    code, before = runtime.cudaGetDevice()
+    for wanted in (code, runtime.cudaSetDevice(device)[0]):
+        if wanted != runtime.cudaError_t.cudaSuccess:
+            raise CudaError(f"cuda:{device}: {wanted.name}")
     try:
         yield
     finally:
         runtime.cudaSetDevice(before)
 
 
-def _destroy(cudss: Any, device: int, matrix: int, data: int, config: int, handle: int) -> None:
-    steps: tuple[tuple[Callable[..., None], tuple[int, ...]], ...] = (
-        (cudss.matrix_destroy, (matrix,)), (cudss.data_destroy, (handle, data)),
-        (cudss.config_destroy, (config,)), (cudss.destroy, (handle,)),
-    )  # fmt: skip
+def _undone(undo: ExitStack, device: int) -> None:
+    """Destroy what was made, the last first, after all work with it."""
     with _on(device):
-        for destroy, arguments in steps:
-            destroy(*arguments)
+        libraries.cuda_runtime().cudaDeviceSynchronize()
+        undo.close()

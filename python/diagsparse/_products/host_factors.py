@@ -1,8 +1,10 @@
-"""The ways to factor a matrix on the CPU: LAPACK's bands through SciPy, and SciPy's SuperLU."""
+"""The ways to factor a matrix on the CPU: LAPACK through SciPy, and SciPy's SuperLU."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from threading import Lock
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,116 +14,183 @@ from scipy.sparse.linalg import splu
 from .._matrix.base import SparseArray
 from .._matrix.convert import convert
 from .._places import memory
+from .._places.backend import CPU
 
 _LEAST_BAND = 8  # diagonals from the lowest to the highest that are solved as a band, whatever of them is stored
-_MOST_ZEROS = 4  # times what is stored that a band may hold
-_NUMBERS = {"N": 0, "T": 1, "H": 2}  # gbtrs'
+_MOST_ZEROS = 4  # times the nonzeros that a band may hold
+_NUMBERS = {"N": 0, "T": 1, "H": 2}  # LAPACK's, of what is solved with
+_ALL = slice(None)
 
-Solver = Callable[[np.ndarray, str], np.ndarray]
-"""Solves for right sides of the matrix's type, with the matrix ("N"), its transpose ("T") or adjoint ("H")."""
+Solve = Callable[..., np.ndarray]
+"""``solve(b, trans, rows)`` for b of the type that was factored; `rows` are those of one block on the diagonal."""
 
 
 class Singular(np.linalg.LinAlgError):
     """A matrix without an inverse; `row` is where that was seen."""
 
     def __init__(self, row: int) -> None:
-        super().__init__(f"pivot {row + 1} is zero, or no number")
+        super().__init__(f"pivot {row + 1} is zero")
         self.row = row
 
 
-REACH = {"diagonal": 0, "tridiagonal": 1}  #: diagonals on either side that a method takes; the others take all
-
-
-def chosen(a: SparseArray, below: int, above: int, needed: str, members: int) -> str:
-    """Return the method for a matrix with diagonals from `-below` to `above`, which takes `needed` at least."""
-    narrow = (below + above + 1) * a.shape[0] <= max(_LEAST_BAND * a.shape[0], _MOST_ZEROS * max(1, a.nnz))
-    return needed if narrow else "superlu"
+def chosen(a: SparseArray, below: int, above: int, needed: str) -> str:
+    """Return the method for a matrix with offsets from `-below` to `above`, which takes `needed` at least."""
+    n, nonzeros = a.shape[0], int(a._summary().fill.sum())
+    if (below + above + 1) * n > max(_LEAST_BAND * n, _MOST_ZEROS * nonzeros):
+        return "superlu"
+    return "dense" if needed == "banded" and 2 * below + above + 1 >= n > 2 else needed
 
 
 class HostFactors:
-    """Factors of ``a - sigma I`` by a method, and their bytes."""
+    """Factors of ``a - sigma I`` by a method.
 
-    def __init__(self, a: SparseArray, sigma: complex, method: str, below: int, above: int) -> None:
-        self._dtype = a.dtype
-        self._solve, self.nbytes = METHODS[method](a, sigma, below, above)
+    A right side in double precision beside a matrix in single has factors of its own, made when it is first met.
+    `members` blocks of one order lie on the diagonal.
+    """
 
-    def solve(self, b: np.ndarray, trans: str) -> np.ndarray:
-        """Return the solutions for the columns of `b`, in the matrix's type or its complex one."""
-        if b.dtype.kind == "c" and self._dtype.kind != "c":
-            real, imag = (self._solve(part.astype(self._dtype), trans) for part in (b.real, b.imag))
-            return real + 1j * imag
-        return self._solve(b.astype(self._dtype), trans)
+    def __init__(self, a: SparseArray, sigma: complex, method: str, below: int, above: int, members: int) -> None:
+        self._sigma, self._method, self._reach = sigma, METHODS[method], (below, above)
+        self._members, self._block = members, a.shape[0] // members
+        self._solves: dict[np.dtype, tuple[Solve, int]] = {}
+        self._lock = Lock()
+        single = a.dtype in (np.float32, np.complex64)
+        self._a = a.copy() if single else a  # the caller may write to his own
+        self._solve_in(a.dtype)
+        if not single:
+            del self._a
+
+    @property
+    def nbytes(self) -> int:
+        """Of all that is kept."""
+        return sum(nbytes for _, nbytes in self._solves.values()) + (self._a.nbytes if hasattr(self, "_a") else 0)
+
+    def _solve_in(self, dtype: np.dtype) -> Solve:
+        with self._lock:
+            if dtype not in self._solves:
+                a = self._a.astype(dtype, copy=False)
+                self._solves[dtype] = self._method(a, dtype.type(self._sigma), *self._reach, self._block)
+            return self._solves[dtype][0]
+
+    def solve(self, b: np.ndarray, trans: str, dtype: np.dtype) -> np.ndarray:
+        """Return the solutions in the type `dtype`, the matrix's or a wider one, for the columns of `b`."""
+        solve = self._solve_in(dtype)
+        with np.errstate(all="ignore"):  # what is too large for the type is inf
+            x = solve(b, trans, _ALL)
+            if self._members > 1 and not np.isfinite(x).all():
+                for rows in self._spoilt(x):
+                    x[rows] = solve(b[rows], trans, rows)
+        return x
+
+    def _spoilt(self, x: np.ndarray) -> Iterator[slice]:
+        """Yield the rows of each block whose solution is not finite: another block's may have reached it as inf * 0."""
+        finite = np.isfinite(x).reshape(self._members, -1).all(axis=1)
+        for i in np.flatnonzero(~finite).tolist():
+            yield slice(i * self._block, (i + 1) * self._block)
 
 
-def _finite(*arrays: np.ndarray) -> None:
+def _require_finite(*arrays: np.ndarray) -> None:
     if not all(np.isfinite(array).all() for array in arrays):
         raise ValueError("factorized: A holds values that are not finite")
 
 
-def _diagonal(a: SparseArray, sigma: complex, below: int, above: int) -> tuple[Solver, int]:
-    values = a.diagonal() - a.dtype.type(sigma)
-    _finite(values)
+def _diagonal(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> tuple[Solve, int]:
+    values = a.diagonal() - sigma
+    _require_finite(values)
     if (zeros := np.flatnonzero(values == 0)).size:
         raise Singular(int(zeros[0]))
 
-    def solved(b: np.ndarray, trans: str) -> np.ndarray:
-        by = values.conj() if trans == "H" else values
+    def solve(b: np.ndarray, trans: str, rows: slice) -> np.ndarray:
+        by = (values.conj() if trans == "H" else values)[rows]
         return b / (by if b.ndim == 1 else by[:, None])
 
-    return solved, values.nbytes
+    return solve, values.nbytes
 
 
-def _tridiagonal(a: SparseArray, sigma: complex, below: int, above: int) -> tuple[Solver, int]:
-    if a.shape[0] < 3:  # which gttrf refuses
-        return _banded(a, sigma, 1, 1)
+def _tridiagonal(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> tuple[Solve, int]:
+    if order < 3:  # which gttrf and gttrs refuse
+        return _banded(a, sigma, 1, 1, order)
     factor, back = get_lapack_funcs(("gttrf", "gttrs"), dtype=a.dtype)
-    three = a.diagonal(-1), a.diagonal() - a.dtype.type(sigma), a.diagonal(1)
-    _finite(*three)
-    *factors, info = factor(*three, 1, 1, 1)
+    three = a.diagonal(-1), a.diagonal() - sigma, a.diagonal(1)
+    _require_finite(*three)
+    lower, main, upper, second, pivots, info = factor(*three, 1, 1, 1)
     if info > 0:
         raise Singular(info - 1)
 
-    def solved(b: np.ndarray, trans: str) -> np.ndarray:
-        return back(*factors, b, trans="C" if trans == "H" else trans)[0]
+    def solve(b: np.ndarray, trans: str, rows: slice) -> np.ndarray:
+        first, stop, _ = rows.indices(len(main))
+        part = lower[first : stop - 1], main[rows], upper[first : stop - 1], second[first : stop - 2]
+        return back(*part, pivots[rows] - first, b, trans="C" if trans == "H" else trans)[0]
 
-    return solved, sum(part.nbytes for part in factors)
+    return solve, sum(part.nbytes for part in (lower, main, upper, second, pivots))
 
 
-def _banded(a: SparseArray, sigma: complex, below: int, above: int) -> tuple[Solver, int]:
+def _banded(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> tuple[Solve, int]:
     n, wide = a.shape[0], 2 * below + above + 1
-    nbytes = n * (wide * a.dtype.itemsize + 4)
-    memory.require(nbytes, None, f"factorized: {wide} rows of a band of {n}", 'method="superlu" takes what it fills')
+    _require_memory(n * (wide * a.dtype.itemsize + 4), f"{wide} rows of a band of {n}")
     band = np.zeros((wide, n), a.dtype, "F")  # row below + above - k, column j: the element (j - k, j)
     for k in range(-below, above + 1):
         band[below + above - k, max(0, k) : n + min(0, k)] = a.diagonal(k)
-    band[below + above] -= a.dtype.type(sigma)
-    _finite(band)
+    band[below + above] -= sigma
+    _require_finite(band)
     factor, back = get_lapack_funcs(("gbtrf", "gbtrs"), dtype=a.dtype)
     factors, pivots, info = factor(band, below, above, overwrite_ab=True)
     if info > 0:
         raise Singular(info - 1)
 
-    def solved(b: np.ndarray, trans: str) -> np.ndarray:
-        return back(factors, below, above, b, pivots, trans=_NUMBERS[trans])[0]
+    def solve(b: np.ndarray, trans: str, rows: slice) -> np.ndarray:
+        first = rows.start or 0
+        return back(factors[:, rows], below, above, b, pivots[rows] - first, trans=_NUMBERS[trans])[0]
 
-    return solved, factors.nbytes + pivots.nbytes
+    return solve, factors.nbytes + pivots.nbytes
 
 
-def _superlu(a: SparseArray, sigma: complex, below: int, above: int) -> tuple[Solver, int]:
+def _dense(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> tuple[Solve, int]:
+    n = a.shape[0]
+    _require_memory(n * n * a.dtype.itemsize, f"a dense matrix {n} x {n}")
+    whole = a.toarray(order="F")
+    whole[np.arange(n), np.arange(n)] -= sigma
+    _require_finite(whole)
+    factor, back = get_lapack_funcs(("getrf", "getrs"), dtype=a.dtype)
+    factors, pivots, info = factor(whole, overwrite_a=True)
+    if info > 0:
+        raise Singular(info - 1)
+
+    def solve(b: np.ndarray, trans: str, rows: slice) -> np.ndarray:
+        first = rows.start or 0
+        return back(factors[rows, rows], pivots[rows] - first, b, trans=_NUMBERS[trans])[0]
+
+    return solve, factors.nbytes + pivots.nbytes
+
+
+def _superlu(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> tuple[Solve, int]:
     shifted = convert(a, "csc").to_scipy()
     if sigma:
-        shifted = sp.csc_array(shifted - a.dtype.type(sigma) * sp.eye_array(a.shape[0], dtype=a.dtype, format="csc"))
-    _finite(shifted.data)
+        shifted = sp.csc_array(shifted - sigma * sp.eye_array(a.shape[0], dtype=a.dtype, format="csc"))
+    _require_finite(shifted.data)
     try:
         factors = splu(shifted)
     except RuntimeError as error:
         raise np.linalg.LinAlgError(str(error)) from None
-    return factors.solve, factors.nnz * (a.dtype.itemsize + 4)
+
+    def solve(b: np.ndarray, trans: str, rows: slice) -> np.ndarray:
+        if rows == _ALL:
+            return factors.solve(b, trans)
+        alone = np.zeros((shifted.shape[0], *b.shape[1:]), b.dtype)
+        alone[rows] = b
+        return factors.solve(alone, trans)[rows]
+
+    return solve, factors.nnz * (a.dtype.itemsize + 4)
 
 
-METHODS: dict[str, Callable[..., tuple[Solver, int]]] = {
+def _require_memory(nbytes: int, what: str) -> None:
+    memory.require_free(nbytes, f"factorized: {what}", CPU, '; method="superlu" takes what it fills')
+
+
+METHODS: dict[str, Callable[..., tuple[Solve, int]]] = {
     "diagonal": _diagonal,
     "tridiagonal": _tridiagonal,
     "banded": _banded,
+    "dense": _dense,
     "superlu": _superlu,
 }
+REACH = {"diagonal": 0, "tridiagonal": 1}  #: the farthest offset that a method takes; the others take all

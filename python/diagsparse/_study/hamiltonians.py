@@ -57,7 +57,7 @@ NAME = "hamiltonians"
 pairs = bench_summary.by_columns("", FORMATS, OPERATIONS)
 SITES, CPU_SITES, QUICK_SITES = (8, 10, 12, 14, 16, 18, 20), (8, 10, 12, 14, 16), (8, 10)
 VECTOR_SITES, CPU_VECTOR_SITES, QUICK_VECTOR_SITES = 24, 20, 12  #: with products with vectors alone
-_FORMATS_HELD = 5  #: times the bytes of dia that all formats and what they are made of may take
+_FORMATS_HELD = 7  #: times the bytes of dia that all formats and what they are made of may take
 _SQUARED_BY_SCIPY = 14  #: sites up to which SciPy's and QuTiP's squares are timed
 _FOURTH = 12  #: sites up to which the diagonals of H^4 are counted
 _TIME = 4.0  #: of a step, over the half width of the spectrum
@@ -114,7 +114,7 @@ def run(*, device: str = "cuda", quick: bool = False, progress: Progress | None 
 
 
 def _held(family: Family, sites: int, where: Place) -> bool:
-    """Whether a Hamiltonian fits there, and on the host, in all formats. It has as many diagonals more as sites."""
+    """Whether a Hamiltonian fits there, and on the host, in all formats. Its diagonals grow linearly with the sites."""
     least, more = (len(family.make(n).offsets) for n in (4, 6))
     nbytes = (least + (sites - 4) * (more - least) // 2) * 2**sites * 8
     return _FORMATS_HELD * nbytes < min(available_bytes(where), available_bytes(CPU))

@@ -32,7 +32,7 @@ class Cudss:
     def __init__(self, csr: SparseArray) -> None:
         self._cudss = cudss = libraries.cudss()
         self._a, self._device = csr, csr._place.index
-        self._lock, self._stream = Lock(), streams.current(self._device)
+        self._lock = Lock()
         wide = max(csr.indptr.itemsize, csr.indices.itemsize) == 8
         index = np.dtype(np.int64 if wide else np.int32)
         self._index = [part if part.dtype == index else part.astype(index) for part in (csr.indptr, csr.indices)]
@@ -40,8 +40,14 @@ class Cudss:
         self._type = getattr(cudss.DataType, _TYPES[csr.dtype.name])
         self._undo = ExitStack()
         weakref.finalize(self, _undone, self._undo, self._device)
+        runtime = libraries.cuda_runtime()
         with self._calling():
+            # cuDSS goes on in the stream of its factors, whatever it is told later: theirs is ours, and others wait.
+            self._stream = self._until_the_end(_done(runtime.cudaStreamCreate()), runtime.cudaStreamDestroy)
+            event = _done(runtime.cudaEventCreateWithFlags(runtime.cudaEventDisableTiming))
+            self._reached = self._until_the_end(event, runtime.cudaEventDestroy)
             self._handle = self._until_the_end(cudss.create(), cudss.destroy)
+            cudss.set_stream(self._handle, int(self._stream))
             self._config = self._until_the_end(cudss.config_create(), cudss.config_destroy)
             self._data = cudss.data_create(self._handle)
             self._undo.callback(cudss.data_destroy, self._handle, self._data)
@@ -63,28 +69,28 @@ class Cudss:
         b.assign(x)
         self._execute(self._cudss.Phase.SOLVE, x, b)
 
-    def _until_the_end(self, made: int, destroy: Any) -> int:
+    def _until_the_end(self, made: Any, destroy: Any) -> Any:
         self._undo.callback(destroy, made)
         return made
 
     def _execute(self, phase: Any, x: Any, b: Any) -> None:
         cudss = self._cudss
         with self._lock, self._calling(), ExitStack() as done:
-            self._come_to_the_stream()
+            callers = streams.current(self._device)
+            self._follow(self._stream, callers)
             dense = []
             for part in (x, b):
                 shape = part.shape[0], part.shape[1], part.shape[0]
                 dense.append(cudss.matrix_create_dn(*shape, part.ptr, self._type, cudss.Layout.COL_MAJOR))
                 done.callback(cudss.matrix_destroy, dense[-1])
             cudss.execute(self._handle, phase, self._config, self._data, self._matrix, *dense)
+            self._follow(callers, self._stream)
 
-    def _come_to_the_stream(self) -> None:
-        """Work in the caller's stream, after what was done in another: all calls share cuDSS's memory."""
-        here = streams.current(self._device)
-        if here != self._stream:
-            libraries.cuda_runtime().cudaDeviceSynchronize()
-        self._stream = here
-        self._cudss.set_stream(self._handle, here)
+    def _follow(self, stream: Any, other: Any) -> None:
+        """Let what comes in a stream wait for what is in another."""
+        runtime = libraries.cuda_runtime()
+        _done(runtime.cudaEventRecord(self._reached, other))
+        _done(runtime.cudaStreamWaitEvent(stream, self._reached, 0))
 
     def _read(self, param: Any) -> int:
         cudss = self._cudss
@@ -105,14 +111,20 @@ class Cudss:
             raise CudaError(f"factorized: cuDSS: {error}") from error
 
 
+def _done(returned: tuple[Any, ...]) -> Any:
+    """Return what a call of the CUDA run time made, or raise what it says."""
+    code, *made = returned
+    if code:
+        raise CudaError(f"CUDA's run time: {code.name}")
+    return made[0] if made else None
+
+
 @contextmanager
 def _on(device: int) -> Iterator[None]:
     """Make a GPU the current one of this thread."""
     runtime = libraries.cuda_runtime()
-    code, before = runtime.cudaGetDevice()
-    for wanted in (code, runtime.cudaSetDevice(device)[0]):
-        if wanted != runtime.cudaError_t.cudaSuccess:
-            raise CudaError(f"cuda:{device}: {wanted.name}")
+    before = _done(runtime.cudaGetDevice())
+    _done(runtime.cudaSetDevice(device))
     try:
         yield
     finally:
@@ -122,5 +134,5 @@ def _on(device: int) -> Iterator[None]:
 def _undone(undo: ExitStack, device: int) -> None:
     """Destroy what was made, the last first, after all work with it."""
     with _on(device):
-        libraries.cuda_runtime().cudaDeviceSynchronize()
+        _done(libraries.cuda_runtime().cudaDeviceSynchronize())
         undo.close()

@@ -20,12 +20,13 @@ from ._places.memory import available_bytes, human
 from ._products.forecasts import convert_nbytes
 from ._products.plans import MatmulPlan
 from ._study import exactness
+from ._study.changes import Change, Changes
 from ._study.comparison import Comparison, Row, Skipped
 from ._study.titles import TITLES
 from .measure import Progress, portion
 from .structure import analyze
 
-__all__ = ["Comparison", "Row", "Skipped", "compare"]
+__all__ = ["Change", "Changes", "Comparison", "Row", "Skipped", "compare"]
 
 _WASTE = 20  # a format may store, or multiply, this many times what csr does
 _SMALL = 20_000_000  # bytes that are never too many

@@ -54,7 +54,9 @@ def test_rows_that_do_not_fit_are_left_out(family, monkeypatch):
     host = family.make(12)
     csr = sp.csr_array(host)
     csr.eliminate_zeros()
-    stored = [ds.array(host, format) for format in ("dia", "hm")] + [ds.array(csr, format) for format in ("mdia", "csr")]
+    stored = [ds.array(host, format) for format in ("dia", "hm")] + [
+        ds.array(csr, format) for format in ("mdia", "csr")
+    ]
     stored += [stored[i].asformat(stored[i].format, symmetry="symmetric") for i in (1, 2)]
     assert sum(A.nbytes for A in [*stored, stored[0], stored[3]]) <= hamiltonians._FORMATS_HELD * stored[0].nbytes
     free = hamiltonians._FORMATS_HELD * stored[0].nbytes

@@ -25,6 +25,7 @@ from .._version import __version__
 from ..compare import compare
 from ..io import read_floats, write
 from ..structure import analyze
+from .changes import LIMIT, saved
 from .command_line import INTERRUPTED, Group, budget, common, max_bytes
 from .comparison import Comparison
 from .titles import TITLES
@@ -42,6 +43,8 @@ def main() -> None:
 @click.option("--format", "formats", multiple=True, help=f"One of {', '.join(FORMATS)}; again for more. Default: all.")
 @click.option("--op", "ops", multiple=True, type=click.Choice(list(TITLES)), help="Operation. Default: both.")
 @click.option("--kernel", "kernels", multiple=True, help="Kernel by name, or all. Default: each format's default.")
+@click.option("--since", type=click.Path(path_type=Path), help="JSON file of an earlier comparison: tell what changed.")
+@click.option("--limit", type=click.FloatRange(min=1), help=f"Times as slow that fail with --since. Default: {LIMIT}.")
 @max_bytes
 @budget
 @common
@@ -51,10 +54,19 @@ def compare_command(
     formats: tuple[str, ...],
     ops: tuple[str, ...],
     kernels: tuple[str, ...],
+    since: Path | None,
+    limit: float | None,
     max_bytes: int | None,
     budget: float,
 ) -> bool:
-    """Multiply the matrix in FILE (.mtx, .mtx.gz, .npz) in every format, check and time it against SciPy."""
+    """Multiply the matrix in FILE (.mtx, .mtx.gz, .npz) in every format, check and time it against SciPy.
+
+    With --since the exit status is 1 where a result is wrong, a row is gone, or one takes more than --limit times as
+    long as before beside SciPy's csr.
+    """
+    if limit is not None and since is None:
+        raise click.UsageError("--limit says what fails with --since FILE")
+    before = None if since is None else saved(since)  # now, for it may be written over
     with terminal.progress() as report:
         result = compare(
             file,
@@ -67,10 +79,13 @@ def compare_command(
             progress=report,
         )
     terminal.show(str(result))
-    terminal.save(
-        result.to_dict(), {f"{result.name}-compare.json": result.save, f"{result.name}-compare.png": result.plot}
-    )
-    return result.ok
+    values, ok = result.to_dict(), result.ok
+    if before is not None:
+        changed = result.since(before, limit=limit or LIMIT)
+        terminal.show(f"\nSince {since}\n{changed}", asked=True)
+        values, ok = values | {"changes": changed.to_dict()}, ok and changed.ok
+    terminal.save(values, {f"{result.name}-compare.json": result.save, f"{result.name}-compare.png": result.plot})
+    return ok
 
 
 @main.command()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from html import escape
 from math import ceil, isfinite
@@ -13,6 +14,7 @@ from typing import Any
 from .._places.memory import human
 from .._show import columns, display
 from ..structure import Structure
+from .changes import LIMIT, Changes, changes
 from .titles import TITLES
 
 _HEAD = ["format", "kernel", "time", "vs SciPy csr", "stored", "of bandwidth", "error / bound"]
@@ -129,11 +131,45 @@ class Comparison:
             "advice": self.advice,
         }
 
+    def to_pandas(self) -> Any:
+        """Return the rows as a data frame of pandas, which has to be installed."""
+        import pandas
+
+        return pandas.DataFrame(self.to_dict()["rows"])
+
     def save(self, path: str | Path) -> Path:
-        """Write `to_dict()` as JSON and return the path."""
-        path = Path(path)
-        path.write_text(json.dumps(self.to_dict(), indent=1) + "\n")
+        """Write `to_dict()` as JSON, or for a path that ends in ``.csv`` the rows, and return the path."""
+        path, told = Path(path), self.to_dict()
+        if path.suffix == ".csv":
+            with path.open("w", newline="") as file:
+                rows = csv.DictWriter(file, [*Row.__dataclass_fields__, "ok"])
+                rows.writeheader()
+                rows.writerows(told["rows"])
+        else:
+            path.write_text(json.dumps(told, indent=1) + "\n")
         return path
+
+    def since(self, old: Mapping[str, Any] | str | Path, *, limit: float = LIMIT) -> Changes:
+        """Return what changed since an older comparison of the same matrix, device and number of threads.
+
+        Parameters
+        ----------
+        old : dict or path
+            What `to_dict` gave, or a JSON file that `save` wrote.
+        limit : float
+            A row is slower where it takes this many times as long as before, beside SciPy's csr in the same run.
+
+        Returns
+        -------
+        Changes
+            ``str()`` gives a table; ``ok``, ``slower``, ``gone`` and ``new`` tell; ``to_dict()`` has plain values.
+
+        Raises
+        ------
+        ValueError
+            For a comparison of something else, and a file that holds none.
+        """
+        return changes(self, old, limit)
 
     def plot(self, path: str | Path) -> Path:
         """Save a picture (`.png`, `.svg`, ...) of times and diagonals; needs matplotlib. Returns the path."""

@@ -1,0 +1,135 @@
+"""What changed between two comparisons of one matrix: the nightly script's question."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .._show import columns, display
+from .titles import TITLES
+
+if TYPE_CHECKING:
+    from .comparison import Comparison
+
+LIMIT = 1.25  #: times as slow beside SciPy's csr, from which a row counts as slower
+_SAME = ("shape", "dtype", "nnz", "device", "threads")  # what two comparisons have to have in common
+_HEAD = ["", "format", "kernel", "then", "now", "vs SciPy csr then", "now", "change"]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One operation in one format by one kernel, in both comparisons."""
+
+    op: str
+    format: str
+    kernel: str
+    then: float  #: seconds
+    now: float
+    ratio_then: float  #: SciPy csr's seconds over these, in the same run
+    ratio_now: float
+    ok: bool  #: whether the result is right now
+
+    @property
+    def slower(self) -> float:
+        """Times as slow beside SciPy's csr as before: what a quicker or busier machine does to both is left out."""
+        return self.ratio_then / self.ratio_now
+
+
+@dataclass(frozen=True, repr=False)
+class Changes:
+    """The rows of ours that two comparisons share, and what only one of them has."""
+
+    name: str
+    rows: list[Change]
+    gone: list[str]  #: of what was compared then and is not now
+    new: list[str]
+    limit: float
+    warning: str  #: why the times of the newer one may mislead
+
+    @property
+    def slower(self) -> list[Change]:
+        """The rows beyond the limit, the slowest first."""
+        return sorted((row for row in self.rows if row.slower > self.limit), key=lambda row: -row.slower)
+
+    @property
+    def ok(self) -> bool:
+        """Whether every result is right, none is slower than the limit allows, and nothing is gone."""
+        return not self.slower and not self.gone and all(row.ok for row in self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all as plain values, ready for JSON."""
+        rows = [asdict(row) | {"slower": row.slower} for row in self.rows]
+        told = {"gone": self.gone, "new": self.new, "limit": self.limit, "warning": self.warning, "ok": self.ok}
+        return {"name": self.name, "rows": rows, **told}
+
+    def __repr__(self) -> str:
+        return f"<changes of {self.name}: {len(self.rows)} rows, {len(self.slower)} slower than {self.limit}x>"
+
+    def __str__(self) -> str:
+        return "\n".join([*columns.columns([_HEAD, *map(self._cells, self._sorted())], "<<<>>>><"), *self._notes()])
+
+    def _repr_html_(self) -> str:
+        return display.page(repr(self), [], display.table(_HEAD, map(self._cells, self._sorted())), *self._told())
+
+    def _told(self) -> list[str]:
+        return [display.lines(self._notes())] if self._notes() else []
+
+    def _sorted(self) -> list[Change]:
+        return sorted(self.rows, key=lambda row: (list(TITLES).index(row.op), -row.slower))
+
+    def _cells(self, row: Change) -> list[str]:
+        far = row.slower > self.limit or row.slower < 1 / self.limit
+        times, word = (row.slower, "slow") if row.slower > 1 else (1 / row.slower, "fast")
+        change = f"{columns.digits(times)}x as {word}"
+        told = (change if far else "as before") + ("" if row.ok else "   FAILED")
+        seconds = columns.seconds(row.then), columns.seconds(row.now)
+        ratios = f"{columns.digits(row.ratio_then)}x", f"{columns.digits(row.ratio_now)}x"
+        return [TITLES[row.op], row.format, row.kernel, *seconds, *ratios, told]
+
+    def _notes(self) -> list[str]:
+        notes = [f"Note: {self.warning}"] if self.warning else []
+        notes += [f"gone: {', '.join(self.gone)}"] if self.gone else []
+        notes += [f"new: {', '.join(self.new)}"] if self.new else []
+        worst = self.slower[:1]
+        count = f"{len(self.slower)} of {len(self.rows)} rows are more than {self.limit:g} times as slow"
+        return [*notes, f"{count}; the worst: {worst[0].format} {worst[0].kernel}" if worst else "No row is slower."]
+
+
+def changes(new: Comparison, old: Mapping[str, Any] | str | Path, limit: float) -> Changes:
+    """Return what changed; `old` is what `Comparison.to_dict` gave, or the file that `save` wrote."""
+    if not limit >= 1:
+        raise ValueError(f"since: limit={limit}: expected 1 or more")
+    before = old if isinstance(old, Mapping) else saved(Path(old))
+    now = new.to_dict()
+    if differing := [field for field in _SAME if before.get(field) != now[field]]:
+        told = ", ".join(f"{field} {before.get(field)} then, {now[field]} now" for field in differing)
+        raise ValueError(f"since: the comparisons are not of the same: {told}")
+    then, here = (dict(_ours(one["rows"])) for one in (before, now))
+    rows = [
+        Change(*key, then[key]["seconds"], row["seconds"], then[key]["ratio"], row["ratio"], row["ok"])
+        for key, row in here.items()
+        if key in then
+    ]
+    gone, added = (
+        [f"{format} {kernel} ({TITLES[op]})" for op, format, kernel in one if (op, format, kernel) not in other]
+        for one, other in ((then, here), (here, then))
+    )
+    return Changes(new.name, rows, gone, added, limit, new.warning)
+
+
+def _ours(rows: list[dict[str, Any]]) -> Iterator[tuple[tuple[str, str, str], dict[str, Any]]]:
+    return (((row["op"], row["format"], row["kernel"]), row) for row in rows if row["format"] != "scipy")
+
+
+def saved(path: Path) -> dict[str, Any]:
+    """Return the plain values of a comparison from the file that `save` wrote."""
+    try:
+        read = json.loads(path.read_text())
+    except ValueError as error:
+        raise ValueError(f"{path}: no JSON: {error}") from None
+    if not isinstance(read, dict) or not {"rows", *_SAME} <= set(read):
+        raise ValueError(f"{path}: no comparison that `save` wrote")
+    return read

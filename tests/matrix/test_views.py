@@ -80,6 +80,7 @@ def test_attributes(format):
     assert type(A).__name__ == f"{format}_array" and type(A) is getattr(ds, f"{format}_array")
     for view in (A.T, A.H, A.conj()):
         assert view.nnz == A.nnz and view.nbytes == A.nbytes and view.ndim == 2
+    assert np.array_equal(A.transpose([1, 0]).toarray(), A.transpose((1, 0)).toarray())
     if hasattr(A, "offsets"):
         assert sorted(A.T.offsets) == sorted(-A.offsets)
 

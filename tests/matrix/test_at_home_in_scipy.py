@@ -36,7 +36,12 @@ def dense(made):
 
 S = theirs()
 KINDS = "csr", "csc", "coo", "dia", "bsr"
+SINCE_117 = {
+    "swapaxes": lambda A: sp.swapaxes(A, 0, 1),
+    "permute_dims": lambda A: sp.permute_dims(A.copy(), [1, 0]),  # which turns a coo around in place
+}
 LIST = {
+    **(SINCE_117 if hasattr(sp, "permute_dims") else {}),
     "hstack": lambda A: sp.hstack([A, A]),
     "hstack beside one of SciPy's": lambda A: sp.hstack([S, A]),
     "vstack": lambda A: sp.vstack([A, S]),
@@ -47,6 +52,7 @@ LIST = {
     "tril": sp.tril,
     "triu": lambda A: sp.triu(A, 1),
     "find": sp.find,
+    "asformat, bsr": lambda A: A.asformat("bsr"),
     **{name: getattr(sp, name) for name in (f"{kind}_{what}" for kind in KINDS for what in ("array", "matrix"))},
     "csr_array, a copy": lambda A: sp.csr_array(A, copy=True),
     "coo_array, a copy": lambda A: sp.coo_array(A, copy=True),
@@ -91,6 +97,15 @@ LIST = {
     "A - S": lambda A: A - S,
     "dia + A": lambda A: sp.dia_array(S) + A,
     "S * A": lambda A: S * A,
+    "a row * A": lambda A: S[[1]] * A,
+    "a column * A": lambda A: S[:, [1]] * A,
+    "an element * A": lambda A: S[[1]][:, [1]] * A,
+    "a column * a row of A": lambda A: S[:, [1]] * A[[1]],
+    "A * v, of one dimension": lambda A: A * S[1],
+    "v * A": lambda A: S[1] * A,
+    "A @ v": lambda A: A @ S[1],
+    "A.dot(v)": lambda A: A.dot(A[1]),
+    "v @ A": lambda A: S[1] @ A,
     "S.multiply(A)": lambda A: S.multiply(A),
     "S.dot(A)": lambda A: S.dot(A),
     "S matrix * A": lambda A: sp.csr_matrix(S) * A,
@@ -194,12 +209,14 @@ def test_what_is_said_where_nothing_is_done(format):
     for call, words in (
         (A.tolil, "A.to_scipy().tolil()"),
         (A.todok, "A.to_scipy().todok()"),
+        (lambda: A.asformat("lil"), "A.to_scipy().tolil()"),
         (lambda: A.reshape(5, -1), "A.to_scipy().reshape(shape)"),
         (lambda: A.resize(5, 5), "A[:m, :n]"),
         (lambda: sp.lil_array(A), "A.to_scipy().tolil()"),
     ):
         with raises(NotImplementedError, words):
             call()
+    assert A.reshape(N, N) is A and A.reshape((N, N), copy=True) is not A
     blocks = np.asarray([[A, None]], dtype=object)  # as SciPy lists them
     assert blocks.shape == (1, 2) and blocks[0, 0] is A
 

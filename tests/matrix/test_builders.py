@@ -118,6 +118,9 @@ def test_norms(format, dtype, device):
 def test_whole_numbers_become_float64(format, dtype):
     dense = np.triu(np.tril(np.ones((9, 9), dtype), 1), -1)
     given = [dense, sp.csr_array(dense), sp.dia_array(dense), dense.tolist()]
+    if format in ("csr", "csc"):
+        parts = sp.csr_array(dense).asformat(format)
+        given.append(tuple(tuple(part.tolist()) for part in (parts.data, parts.indices, parts.indptr)))
     for arg in given:
         with pytest.warns(ds.ConversionWarning, match=f"{format}_array: .* become float64; pass dtype=") as told:
             A = getattr(ds, f"{format}_array")(arg)

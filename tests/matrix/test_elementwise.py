@@ -104,6 +104,8 @@ def test_dense_operands(format, dtype):
                     for made in (A * shaped, shaped * A):
                         assert ds.issparse(made) and made.format == A.format
                         close(made, a * shaped, f"{name} {op} times {shaped.shape} {other}", (a * shaped).dtype)
+                    for made, expected in ((A + shaped, a + shaped), (shaped - A, shaped - a)):
+                        close(made, expected, f"{name} {op} and {shaped.shape} {other}", expected.dtype)
                 for made, expected in ((A + d, a + d), (d + A, d + a), (A - d, a - d), (d - A, d - a)):
                     assert isinstance(made, np.ndarray)
                     close(made, expected, f"{name} {op} and dense {other}", expected.dtype)

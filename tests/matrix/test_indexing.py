@@ -71,6 +71,8 @@ def test_masks_and_what_they_pick(format):
     assert np.array_equal(dense(A[A > 0.2]), dense(a[a > 0.2])) and np.array_equal(dense(A[A != 0]), dense(a[a != 0]))
     order = np.random.default_rng(1).permutation(9)
     assert np.array_equal(A[order][:, order].toarray(), a.toarray()[order][:, order])
+    for rows in ([3, 3, 1], (0, 2), a.toarray()[:, 0] != 0):  # beside which SciPy's csr takes no step
+        assert np.array_equal(A[rows, 7:1:-3].toarray(), a.toarray()[rows, 7:1:-3])
     for compare in (operator.lt, operator.le, operator.gt, operator.ge):
         for other, theirs in ((0.3, 0.3), (A.T, a.T), (a, a), (np.full((9, 9), 0.1), np.full((9, 9), 0.1))):
             with warnings.catch_warnings():
@@ -110,8 +112,7 @@ def test_stored_elements_are_written(format, dtype):
     a = matrix("banded 9", dtype).toarray()
     A = writable("banded 9", format, dtype)
     i, j = a.nonzero()
-    A[i[0], j[0]] = 7
-    A[-1, -1] = 3
+    A[i[0], j[0]], A[-1, -1] = 7, 3
     A[i[3:6], j[3:6]] = [1, 2, 3]
     a[i[0], j[0]], a[-1, -1], a[i[3:6], j[3:6]] = 7, 3, [1, 2, 3]
     assert np.array_equal(A.toarray(), a)
@@ -119,6 +120,9 @@ def test_stored_elements_are_written(format, dtype):
     view[j[7], i[7]] = 5 if dtype[0] == "f" else 5 - 2j
     a[i[7], j[7]] = 5 if dtype[0] == "f" else 5 + 2j
     assert np.array_equal(view.toarray(), a.conj().T)
+    across, down = j[i == 4], i[j == 4]
+    a[4, across], a[down, 4] = across + 1, down + 1
+    A[4, across], A[down, 4] = (across + 1)[:, None], (down + 1)[:, None]  # one dimension or two, as SciPy's does
     before, zero = A.toarray(), np.argwhere(a == 0)[-1]
     if A[tuple(zero)] == 0 and format not in ("dia", "hm", "cdm"):
         with raises(ValueError, "1 of 1 elements are not stored", "to_scipy"):

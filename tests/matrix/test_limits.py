@@ -46,6 +46,7 @@ def test_huge_shapes_are_refused_promptly(order):
             refused(lambda: sparse.asformat(format))
             refused(lambda: cls((np.ones(1), ([n - 1], [n - 1])), shape=(n, n)))
     refused(lambda: sparse.toarray())
+    refused(lambda: sparse + np.ones((1, 1)))
     refused(lambda: sparse @ np.ones(3))
     refused(lambda: sparse.sum(axis=0))
     refused(lambda: sparse + np.ones((3, 3)))

@@ -1,68 +1,80 @@
-"""SciPy's own tests of sparse arrays, on ours: the constructors are replaced, and names left out have their reason."""
+"""SciPy's own tests of sparse arrays, on every format of ours; what is left out has its reason.
 
-import warnings
+Operands of other formats are SciPy's. Tests that write elements get matrices in which every element is stored, for a
+layout does not grow.
+"""
 
 import numpy as np
 import pytest
 import scipy
 import scipy.sparse as sp
+from scipys_suite import CONSTRUCTORS, DTYPES, INSTEAD, constructor, module, named, without
 
 import diagsparse as ds
 
-base = pytest.importorskip("scipy.sparse.tests.test_base")
+pytest.importorskip("scipy.sparse.tests.test_base")
 if not scipy.__version__.startswith("1.17."):
     pytest.skip("the names below are those of SciPy 1.17", allow_module_level=True)
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-LEFT_OUT = {
-    "values are floats": """add_sub astype astype_immutable bool_rollover dtype_preservation
-        dtype_preservation_empty_index dtype_preservation_empty_slice empty_arithmetic eq ge getelement gt le lt ne
-        mean mean_dtype mean_out minmax mu numpy_sum pow sum sum_out transpose setdiag_comprehensive setelement
-        negative_index_assignment fancy_assignment_dtypes neg""",
-    "a layout does not grow": """fancy_indexing_2d_assign fancy_indexing_multidim_set fancy_indexing_set
-        index_scalar_assign scalar_assign_2 self_self_assignment sequence_assignment set_slice slice_assign_2
-        slice_assignment slice_scalar_assign sparsity_modifying_assignment""",
-    "errors have our words, and matrices our repr": """ellipsis_slicing inplace_dense mean_invalid_param
-        sum_invalid_params repr str str_maxprint""",
-    "powers are positive": "elementwise_power",
-    "formats and shapes that are SciPy's: bsr, lil, dok, reshape, resize": """reshape resize size_zero_conversions
-        sparse_format_conversions""",
-    "indices are always sorted": "setdiag_cooconvert setdiag_noconvert",
-}
-ALONE = {  # of one format
-    "coo": {
-        "read as csr, which gives no three dimensions": "fancy_indexing fancy_indexing_ndarray fancy_assign_ndarray",
-        "the format of the left operand stays": "elementwise_multiply",
-    },
-    "dia": {"zeros inside of a diagonal are not explicit": "argmax minmax_axis"},
-}
+FORMATS = set(ds.formats()) - {"cdm"}  # which is square
+LEFT_OUT = [  # reason, names, formats
+    ("values are floats", "bool_rollover mean_out neg sum_out", FORMATS),
+    ("complex values become real by A.real alone", "astype astype_immutable", FORMATS),
+    ("a type of values that we have not is a TypeError", "dtype_check", FORMATS),
+    ("powers are real", "pow", FORMATS),
+    ("y *= A raises where y is dense: the product is sparse", "inplace_dense", FORMATS),
+    ("attributes are compared, and ours hold a native matrix", "pickle", FORMATS),
+    ("lil, dok, reshape and resize are SciPy's", "constructor1_base reshape resize size_zero_conversions", FORMATS),
+    ("lil, dok and dense formats are SciPy's", "sparse_format_conversions", FORMATS),
+    ("a matrix is shown in our way", "repr str_maxprint", FORMATS),
+    ("a matrix is shown in our way", "str", FORMATS - {"dia", "hm"}),
+    ("zeros inside of a diagonal are stored, but not explicit", "argmax", {"dia", "hm"}),
+    ("zeros inside of a diagonal are stored, but not explicit", "minmax_axis", {"dia"}),
+    ("SciPy's A.data is A.values", "minmax_axis", FORMATS - {"csr", "csc", "coo", "dia"}),
+    ("every format counts along an axis", "count_nonzero", FORMATS - {"csr", "csc", "coo"}),
+    ("a product has the format of its left operand", "elementwise_multiply", FORMATS - {"csr", "csc", "dia"}),
+    ("a part has one or two dimensions", "fancy_indexing fancy_indexing_ndarray", {"coo"}),
+]
+WRITING = "*assign* *_set setelement set_slice"
+base = module("scipy.sparse.tests.test_base", skip=lambda reason: None)  # we do what some formats of SciPy's skip
 
 
-def creator(format):
-    """Return what makes a matrix of ours of what SciPy's constructor takes; of whole numbers in float64."""
-
-    def make(arg, *args, **options):
-        options.pop("maxprint", None)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            if isinstance(arg, tuple) and all(isinstance(n, (int, np.integer)) for n in arg):
-                return getattr(ds, f"{format}_array")(arg, *args, **options)
-            made = getattr(sp, f"{format}_array")(arg, *args, **options)
-            return getattr(ds, f"{format}_array")(made.astype(float) if made.dtype.kind in "iub" else made)
-
-    return make
+def share_memory(a, b):
+    """Whether two matrices share values; the structure, which nobody can write to, may be shared."""
+    return np.may_share_memory(*(getattr(matrix, "values", getattr(matrix, "data", None)) for matrix in (a, b)))
 
 
-def shimmed(format):
-    """Return SciPy's tests of a format without those that are left out."""
-    words = [names for reasons in (LEFT_OUT, ALONE.get(format, {})) for names in reasons.values()]
-    names = {f"test_{name}" for line in words for name in line.split()}
-    theirs = getattr(base, f"Test{format.upper()}")
-    known = {name for kind in ("CSR", "CSC", "COO", "DIA") for name in dir(getattr(base, f"Test{kind}"))}
-    assert names <= known, names - known
-    return type(
-        f"Test{format.upper()}", (theirs,), {"spcreator": staticmethod(creator(format)), **dict.fromkeys(names)}
-    )
+base.sparse_may_share_memory = share_memory
 
 
-TestCSR, TestCSC, TestCOO, TestDIA = map(shimmed, ("csr", "csc", "coo", "dia"))
+def filled(make):
+    """Return a constructor of matrices in which every element is stored."""
+
+    def made(*args, **options):
+        a = make(*args, **options)
+        full = type(a)(np.ones(a.shape, a.dtype))
+        full[:, :] = a.toarray()
+        return full
+
+    return made
+
+
+def classes(format):
+    """Return the tests of a format: those that read, and those that write."""
+    theirs = getattr(base, f"Test{format.upper()}", None)  # which skips what SciPy's format cannot do
+    make = CONSTRUCTORS[f"{format}_array"] if theirs else constructor(format)
+    common = {"math_dtypes": DTYPES} | {f"{kind}_container": getattr(sp, f"{kind}_array") for kind in INSTEAD}
+    bases = (base.sparse_test_class(), theirs) if theirs else (base.sparse_test_class(),)
+    tests = type(f"Test_{format}", bases, {"spcreator": staticmethod(make)} | common)
+    tests.init_class()
+    reasons = {}
+    for reason, names, formats in LEFT_OUT:
+        if format in formats:
+            reasons[reason] = f"{reasons.get(reason, '')} {names}"
+    writing = type(f"Test_{format}_written", (tests,), {"spcreator": staticmethod(filled(make))})
+    return without(tests, named(reasons, tests), others=WRITING), without(writing, {}, taken=WRITING)
+
+
+for format in sorted(FORMATS):
+    globals().update({tests.__name__: tests for tests in classes(format)})

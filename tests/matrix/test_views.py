@@ -80,6 +80,7 @@ def test_attributes(format):
     assert type(A).__name__ == f"{format}_array" and type(A) is getattr(ds, f"{format}_array")
     for view in (A.T, A.H, A.conj()):
         assert view.nnz == A.nnz and view.nbytes == A.nbytes and view.ndim == 2
+    assert np.array_equal(A.transpose([1, 0]).toarray(), A.transpose((1, 0)).toarray())
     if hasattr(A, "offsets"):
         assert sorted(A.T.offsets) == sorted(-A.offsets)
 
@@ -112,9 +113,11 @@ def test_products_that_make_no_sense(format):
     for run in (lambda: A / None, lambda: 1 / A):
         with pytest.raises(TypeError):
             run()
-    for power in (0, -1, np.nan, 1j, np.ones(2)):
-        with pytest.raises(ValueError, match="positive"):
+    for power, error in ((-1, ValueError), (np.nan, ValueError), (1j, ValueError), (np.ones(2), NotImplementedError)):
+        with pytest.raises(error, match="positive"):
             A**power
+    with pytest.raises(NotImplementedError, match="fill"):
+        A**0
     with pytest.raises(NotImplementedError, match="fill"):
         A + 1
     with pytest.raises(NotImplementedError, match="fill"):

@@ -52,14 +52,22 @@ class coo_array(IndexedArray):
         return self._index_part("row" if self._op & TRANSPOSED else "col")
 
     @property
-    def has_canonical_format(self) -> bool:  # type: ignore[override]
-        """Whether entries lie row by row: not those of a transposed view."""
+    def has_canonical_format(self) -> bool:
+        """Whether entries lie row by row: not those of a transposed view. What SciPy's functions set is not kept."""
         return not self._op & TRANSPOSED
+
+    @has_canonical_format.setter
+    def has_canonical_format(self, told: bool) -> None:
+        pass
 
     @property
     def coords(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rows and columns of the entries, as SciPy has them: copies."""
+        """Rows and columns of the entries, as SciPy has them: copies. New ones lay the matrix out anew."""
         return self.row.copy(), self.col.copy()
+
+    @coords.setter
+    def coords(self, new: Any) -> None:
+        self._matrix, self._op = coo_array((self.data, tuple(new)), self._shape)._matrix, 0
 
     @classmethod
     def _tuple(cls, parts: dict[str, np.ndarray]) -> tuple[Any, ...]:

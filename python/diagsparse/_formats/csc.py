@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import scipy.sparse as sp
 
 from .._matrix import reading
 from .._matrix.summary import Summary
-from .indexed import IndexedArray
+from .compressed import CompressedArray
 
 
-class csc_array(IndexedArray):
+class csc_array(CompressedArray):
     """Compressed sparse columns: column j holds ``values[indptr[j]:indptr[j + 1]]`` in rows ``indices[...]``.
 
     Parameters
@@ -37,25 +34,6 @@ class csc_array(IndexedArray):
     _reading = reading.SCATTERED
     _scipy = sp.csc_array
     _by_column = True
-    _structure = ("indices", "indptr")
-
-    @property
-    def indices(self) -> np.ndarray:
-        """Row of every entry, int32, zero-copy, read-only."""
-        return self._index_part("indices")
-
-    @indices.setter
-    def indices(self, new: Any) -> None:
-        self._keep_index_part("indices", new)
-
-    @property
-    def indptr(self) -> np.ndarray:
-        """Where each column starts, in the type of `indices`; ``parts()`` has the int64 that kernels read."""
-        return self._index_part("indptr")
-
-    @indptr.setter
-    def indptr(self, new: Any) -> None:
-        self._keep_index_part("indptr", new)
 
     @classmethod
     def _forecast(cls, s: Summary, **options: int) -> int:

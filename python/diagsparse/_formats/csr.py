@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import scipy.sparse as sp
 
 from .._matrix.summary import Summary
-from .indexed import IndexedArray
+from .compressed import CompressedArray
 
 
-class csr_array(IndexedArray):
+class csr_array(CompressedArray):
     """Compressed sparse rows: row i holds ``values[indptr[i]:indptr[i + 1]]`` in columns ``indices[...]``.
 
     Parameters
@@ -43,25 +40,6 @@ class csr_array(IndexedArray):
 
     format = "csr"
     _scipy = sp.csr_array
-    _structure = ("indices", "indptr")
-
-    @property
-    def indices(self) -> np.ndarray:
-        """Column of every entry, int32, zero-copy, read-only."""
-        return self._index_part("indices")
-
-    @indices.setter
-    def indices(self, new: Any) -> None:
-        self._keep_index_part("indices", new)
-
-    @property
-    def indptr(self) -> np.ndarray:
-        """Where each row starts, in the type of `indices`; ``parts()`` has the int64 that kernels read."""
-        return self._index_part("indptr")
-
-    @indptr.setter
-    def indptr(self, new: Any) -> None:
-        self._keep_index_part("indptr", new)
 
     @classmethod
     def _forecast(cls, s: Summary, **options: int) -> int:

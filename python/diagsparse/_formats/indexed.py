@@ -119,9 +119,6 @@ class IndexedArray(MadeOfEntries):
         return type(self)._from_scipy(made.asformat(self.format), None, False)
 
     # ---- SciPy's names of the same ------------------------------------------------------------------
-    has_sorted_indices: bool = True
-    has_canonical_format: bool = True
-
     def _index_part(self, name: str) -> Any:
         """Return an index array of the matrix that this is a view of. SciPy wants one type for all of them."""
         part = self._matrix.parts()[name]
@@ -154,13 +151,6 @@ class IndexedArray(MadeOfEntries):
     @data.setter
     def data(self, new: Any) -> None:
         self.values = new
-
-    def sort_indices(self) -> None:
-        """Do nothing: indices are sorted."""
-
-    def sorted_indices(self) -> SparseArray:
-        """Return a copy: indices are sorted."""
-        return self.copy()
 
     def sum_duplicates(self) -> None:
         """Do nothing: no place is stored twice."""

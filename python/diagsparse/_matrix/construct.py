@@ -66,11 +66,14 @@ def is_dense(x: Any) -> bool:
 def as_sparse(x: Any, home: Place = CPU) -> SparseArray | None:
     """Return a sparse matrix of SciPy or CuPy as ours (diagonals stay diagonals, the rest is csr), else None.
 
-    One of SciPy goes to `home`, where its partner lives; CuPy's stays on its GPU.
+    One of SciPy goes to `home`, where its partner lives; CuPy's stays on its GPU. A sparse array of one dimension, as a
+    row ``A[i]`` is one, is no matrix: SciPy multiplies with it.
     """
     if isinstance(x, SparseArray):
         return x
     if is_scipys(x):
+        if x.ndim == 1:
+            return None
         return FORMATS["dia" if x.format == "dia" else COMMON](x, dtype=_as_operands(x), device=home.name)
     if cupy_sparse.issparse(x):
         return FORMATS["dia" if x.format == "dia" else COMMON](x)
@@ -88,7 +91,12 @@ def is_sparse(x: Any) -> bool:
 
 
 def as_operand(x: Any, home: Place = CPU) -> SparseArray:
-    """Return a sparse matrix as ours, in its own format where we have that: the right operand of `+`, `*`, `==`."""
+    """Return a sparse matrix as ours, in its own format where we have that: the right operand of `+`, `*`, `==`.
+
+    One of SciPy's of one dimension is a row, as in NumPy.
+    """
+    if is_scipys(x) and x.ndim == 1:
+        x = x.reshape(1, -1)
     if is_scipys(x) and x.format in FORMATS:
         return FORMATS[x.format](x, dtype=_as_operands(x), device=home.name)
     made = as_sparse(x, home)
@@ -100,7 +108,8 @@ def require_sparse(x: Any, who: str, name: str, home: Place = CPU) -> SparseArra
     """Return a sparse matrix of SciPy or CuPy as ours, or say what else it is."""
     made = as_sparse(x, home)
     if made is None:
-        raise TypeError(f"{who}: {name} is {type(x).__name__}, expected a sparse matrix (ours, SciPy's or CuPy's)")
+        given = type(x).__name__ + (f" of shape {x.shape}" if sp.issparse(x) else "")
+        raise TypeError(f"{who}: {name} is {given}, expected a sparse matrix (ours, SciPy's or CuPy's)")
     return made
 
 
@@ -180,7 +189,7 @@ class Constructed:
 def _dtype_of(arg: Any) -> np.dtype | None:
     """Return the dtype of the values that a constructor was given, None where that is not to be seen."""
     if is_parts(arg) and arg:
-        arg = np.asarray(arg[0]) if isinstance(arg[0], list) else arg[0]
+        arg = np.asarray(arg[0]) if isinstance(arg[0], (list, tuple)) else arg[0]
     if owners.owner_of(arg) is not None:
         return owners.dtype_of(arg)
     return arg.dtype if isinstance(getattr(arg, "dtype", None), np.dtype) else None

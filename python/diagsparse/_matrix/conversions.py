@@ -11,7 +11,7 @@ from .._places.backend import CPU, place
 from .._places.types import is_narrow, value_dtype
 from . import cupy_sparse, devices
 from .convert import convert, unshared
-from .registry import format_class
+from .registry import SCIPYS, format_class
 
 if TYPE_CHECKING:
     from .base import SparseArray
@@ -32,12 +32,16 @@ class Conversions:
         ------
         ValueError
             For an unknown format, or one that cannot hold this shape.
+        NotImplementedError
+            For SciPy's lil and dok, with what to type; its bsr is made, as by `tobsr`.
         MemoryError
             With the bytes, when the result and what is needed beside it while it is made exceed `max_bytes` or the free
             memory; `diagsparse.forecast` tells them.
         """
         if layout:
             return format_class(format or self.format)(self, copy=copy, max_bytes=max_bytes, **layout)
+        if format in SCIPYS:
+            return getattr(self, f"to{format}")()
         made = self if format is None else convert(self, format, max_bytes)
         if copy or made is not self:  # conversions share nothing, as in SciPy
             made = unshared(made, self, max_bytes)

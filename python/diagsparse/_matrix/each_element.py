@@ -79,7 +79,11 @@ class EachElement:
         return self._with(abs)
 
     def __pow__(self: SparseArray, power: Any) -> SparseArray:
-        if not is_scalar(power) or np.iscomplexobj(power) or not power > 0:
+        if not is_scalar(power):
+            raise NotImplementedError(f"** works element by element and takes a positive number, got {power!r}")
+        if power == 0:
+            raise NotImplementedError("A**0 would fill the matrix with ones; use numpy.ones(A.shape)")
+        if np.iscomplexobj(power) or not power > 0:
             raise ValueError(f"** works element by element and takes a positive number, got {power!r}")
         require_float64(power, "**", "the power")
         power = power[()] if isinstance(power, np.ndarray) else power

@@ -158,7 +158,7 @@ class Elementwise:
         if not construct.is_dense(other):
             return NotImplemented
         dense = self._dense_operand(other, "+")
-        self._require_shape(dense.shape, "+")
+        self._require_broadcast(dense.shape, "+")
         if (owner := owners.owner_of(dense)) is None:
             return _with_dense(self, dense, alpha, beta)
         whole = owner.give(self._place, owners.upload(self._place, self.toarray()))  # added in its own library
@@ -199,8 +199,10 @@ def combined(a: Any, b: Any, alpha: Any, beta: Any) -> Any:
 
 
 def _with_dense(a: SparseArray, dense: np.ndarray, alpha: int, beta: int) -> np.ndarray:
-    """Return ``alpha a + beta dense``, a new array."""
-    dtype = sum_dtype(a.dtype, dense.dtype)
+    """Return ``alpha a + beta dense``, a new array; `dense` broadcasts."""
+    dtype, (m, n) = sum_dtype(a.dtype, dense.dtype), a._shape
+    memory.require_free(m * n * dtype.itemsize, f"+: a dense {m} x {n} sum")
+    dense = np.broadcast_to(dense, a._shape)
     if a._packed or dtype not in VALUE_TYPES:
         return combined(a.toarray().astype(dtype, copy=False), dense, alpha, beta)
     made = np.array(dense, dtype, order="C") if beta == 1 else np.subtract(0, dense, dtype=dtype, order="C")

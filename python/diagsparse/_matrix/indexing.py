@@ -47,7 +47,7 @@ class Indexing:
             (r0, r1, row_step), (c0, c1, col_step) = rows.indices(m), cols.indices(n)
             if row_step == col_step == 1:
                 return self._window(r0, max(r0, r1), c0, max(c0, c1))
-        made = self._to_read(_READING)[which]
+        made = _part(self._to_read(_READING), which)
         return FORMATS[COMMON](made) if sp.issparse(made) and made.ndim == 2 else made
 
     def __setitem__(self: SparseArray, which: Any, values: Any) -> None:
@@ -66,6 +66,8 @@ class Indexing:
         given = values.toarray() if sp.issparse(values) else np.asarray(values)
         while given.ndim > places.ndim and given.shape[0] == 1:  # as NumPy's assignment does
             given = given[0]
+        if given.squeeze().shape == places.squeeze().shape:  # a column in two dimensions, say, as SciPy's does
+            given = given.reshape(places.shape)
         try:
             wanted = np.broadcast_to(given, places.shape)
         except ValueError:
@@ -136,7 +138,8 @@ class Indexing:
         self._require_host(_READING)
         stored = self._matrix.values
         numbers = np.arange(1, stored.size + 1, dtype=np.float64).reshape(stored.shape)
-        found = self._wrap(self._matrix.with_values(numbers), self._op & TRANSPOSED)._to_read(_READING)[which]
+        numbered = self._wrap(self._matrix.with_values(numbers), self._op & TRANSPOSED)
+        found = _part(numbered._to_read(_READING), which)
         return (found.toarray() if sp.issparse(found) else np.asarray(found)).astype(np.int64) - 1
 
 
@@ -149,6 +152,14 @@ def _pair(which: Any) -> tuple[Any, Any] | None:
     if dots:
         given = (*given[: dots[0]], *(slice(None),) * (3 - len(given)), *given[dots[0] + 1 :])
     return (*given, slice(None), slice(None))[:2]
+
+
+def _part(csr: Any, which: Any) -> Any:
+    """Return a part of SciPy's csr, which reads an index array of rows and columns with a step one by one only."""
+    pair = _pair(which)
+    if pair and isinstance(pair[1], slice) and pair[1].step not in (None, 1) and np.ndim(pair[0]) == 1:
+        return csr[pair[0], :][:, pair[1]]
+    return csr[which]
 
 
 def _index(i: Any, extent: int, axis: int) -> int:

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .base import SparseArray
 
 FORMATS: dict[str, type[SparseArray]] = {}  # filled as the classes are defined
+SCIPYS = "bsr", "lil", "dok"  # formats that SciPy has and we have not
 COMMON = "csr"  # the format that every other one converts to and from, and multiplies as where it has no way of its own
 
 

@@ -99,8 +99,10 @@ class ThroughSciPy:
         """Raise: dictionaries are SciPy's."""
         raise NotImplementedError("todok: diagsparse has no dok; write A.to_scipy().todok()")
 
-    def reshape(self: SparseArray, *shape: Any, order: str = "C", copy: bool = False) -> NoReturn:
-        """Raise: diagonals of another shape are none."""
+    def reshape(self: SparseArray, *shape: Any, order: str = "C", copy: bool = False) -> SparseArray:
+        """Return the matrix where the shape is its own, else raise: diagonals of another shape are none."""
+        if tuple(np.ravel(shape)) == self._shape:
+            return self.copy() if copy else self
         raise NotImplementedError("reshape: diagonals of another shape are none; write A.to_scipy().reshape(shape)")
 
     def resize(self: SparseArray, *shape: Any) -> NoReturn:
@@ -118,6 +120,12 @@ class ThroughSciPy:
 
     def _add_sparse(self: SparseArray, other: Any) -> Any:
         return self + other  # which SciPy's diagonals leave to whatever is no `dia`
+
+    def _matmul_sparse(self: SparseArray, other: Any) -> Any:
+        return self @ other  # by a diagonal, for a row of SciPy's that is multiplied with each of ours
+
+    def _mul_scalar(self: SparseArray, number: Any) -> SparseArray:
+        return self * number  # for a matrix of SciPy's of one element
 
     def _asfptype(self: SparseArray) -> SparseArray:
         return self  # values are floats

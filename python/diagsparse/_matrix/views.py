@@ -22,7 +22,7 @@ class Views:
 
     def transpose(self: SparseArray, axes: tuple[int, int] | None = None, copy: bool = False) -> SparseArray:
         """Return `A.T`; ``copy=True`` lays it out anew."""
-        if axes not in (None, (1, 0), (-1, -2), (1, -2), (-1, 0)):
+        if (tuple(axes) if isinstance(axes, list) else axes) not in (None, (1, 0), (-1, -2), (1, -2), (-1, 0)):
             raise ValueError(f"transpose: axes {axes}: expected None or (1, 0)")
         return self.T.copy() if copy else self.T
 

@@ -15,9 +15,11 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// How long a thread looks for more work before it sleeps. Waking it takes 5 to 50 us, and Python takes 1 to 30 between
-// two products. It yields meanwhile: a library of linear algebra may have work for the processor.
-constexpr auto kLooking = std::chrono::microseconds(100);
+// How long a thread looks for more work before it sleeps. Waking it takes 5 to 50 us, on a virtual machine 100 and more,
+// and Python takes 1 to 30 between two products. A thread that woke up too late for its share must not sleep again before
+// the next product comes, or it is late for ever: products of 120 us on one thread took as long on two. It yields
+// meanwhile: a library of linear algebra may have work for the processor.
+constexpr auto kLooking = std::chrono::microseconds(300);
 
 inline void relax() {
 #if defined(__x86_64__)

@@ -4,6 +4,7 @@
 may loop over freely, ``BIG`` the ones that cross blocks of rows, groups of diagonals and threads.
 """
 
+import os
 import re
 import zlib
 from functools import cache
@@ -15,7 +16,8 @@ import scipy.sparse as sp
 import diagsparse as ds
 
 NO_CUDA = "no CUDA device answers (diagsparse.cuda_available() is False)"
-DTYPES = ("float32", "float64", "complex64", "complex128")
+# A slow build may be tested with some of them: all are instances of the same templates.
+DTYPES = tuple(os.environ.get("DIAGSPARSE_TEST_DTYPES", "float32 float64 complex64 complex128").split())
 DIAGONAL = tuple(f for f in ds.formats() if getattr(ds, f"{f}_array")._family == "diagonals")
 STORING_16_BITS = tuple(f for f in ds.formats() if getattr(ds, f"{f}_array")._narrow)
 VIEWS = {"N": lambda A: A, "T": lambda A: A.T, "C": lambda A: A.conj(), "H": lambda A: A.H}

@@ -28,7 +28,20 @@ SHOWN = {  # what a reader must get to see
         "y = A x",
         "C = A A",
     ],
-    "02_molecule": [
+    "02_formats_drawn": [
+        "<hm_array 8 x 8 float64: 4 diagonals from -7 to 1",
+        "<cdm_array 8 x 8",
+        "<bmsparse_array 24 x 24",
+        "the grid is smallest in hm",
+    ],
+    "04_quantum": [
+        "<mdia_array 16384 x 16384 float64: 27 diagonals",
+        "norm 1.000000000000, flipped spins 1.000000000000",
+        "below 1e-9: True",
+        "the same state within 1e-10: True",
+        "diagsparse mdia",
+    ],
+    "06_molecule": [
         "15876 determinants",
         "126 nonzeros of each row lead, 87% of all",
         "<ellcsr_array 15876 x 15876 float64",
@@ -37,7 +50,7 @@ SHOWN = {  # what a reader must get to see
         "PySCF, no matrix",
     ],
 }
-NEEDS = {"02_molecule": "pyscf.mcscf"}  # beside the extras of the tests
+NEEDS = {"06_molecule": "pyscf.mcscf"}  # beside the extras of the tests
 
 every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 

@@ -84,6 +84,33 @@ def test_spins():
     assert not ds.anticommutator(x, y).values.any()
 
 
+@pytest.mark.parametrize("format", DIAGONAL)
+def test_a_factor_and_a_result_to_write_to(format, device):
+    """Of whole numbers, so that -i [H, rho] is exact: a step in time writes over the result of the step before."""
+    a, b = (np.rint(9 * ds.gallery.random_diagonals(60, 7, seed=k).toarray()) for k in (1, 2))
+    A, B = (ds.array(sp.csr_array(x).astype(complex), format, device=device) for x in (a, b))
+    for make, sign in ((ds.commutator, -1), (ds.anticommutator, 1)):
+        C = make(A, B, alpha=-1j)
+        expected = -1j * (a @ b + sign * (b @ a))
+        assert np.array_equal(C.toarray(), expected)
+        assert make(2 * A, B, alpha=-1j, out=C) is C and np.array_equal(C.toarray(), 2 * expected)
+        for part, keep in (("lower", np.tril), ("upper", np.triu)):
+            half = make(A, B, triangle=part)
+            make(A, B, alpha=3, triangle=part, out=half)
+            assert np.array_equal(half.toarray(), 3j * keep(expected))
+        with pytest.raises(ValueError, match="out"):
+            make(A, B, out=ds.array(sp.csr_array(a).astype(complex), format, device=device))
+    with pytest.raises(ValueError, match="out= of a sum is for dia, hm and cdm"):
+        ds.commutator(ds.csr_array(a), ds.csr_array(b), out=ds.csr_array(a))
+    half = ds.mdia_array(a + a.T, symmetry="symmetric")
+    whole = (a + a.T) @ (a + a.T)
+    assert np.array_equal(ds.anticommutator(half, half, alpha=3).toarray(), 6 * whole)
+    with pytest.raises(ValueError, match="out= of a sum"):
+        ds.anticommutator(half, half, out=half)
+    with pytest.raises((TypeError, ValueError), match="alpha"):
+        ds.commutator(ds.hm_array(a), ds.hm_array(b), alpha=1j)
+
+
 def test_errors_at_the_door():
     a, b = (ds.hm_array(ds.gallery.banded(n, 1, 1, seed=0)) for n in (4, 5))
     wide = ds.hm_array(sp.eye_array(3, 4))

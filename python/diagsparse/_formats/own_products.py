@@ -43,7 +43,7 @@ class OwnProducts(_Base):
         max_bytes: int | None,
     ) -> SparseArray:  # fmt: skip
         if out is not None:
-            raise ValueError(f"{who}: out= together with C is for the diagonal formats")
+            raise ValueError(f"{who}: out= of a sum is for dia, hm and cdm")
         sums = self._sums if c is None or c._family in (self._family, *self._added_to) else COMMON
         made = (MatmulPlan(a, b, work, kernel, max_bytes)(alpha=alpha * factor) for a, b, factor in pairs)
         total, *others = (convert(product, sums) for product in made)

@@ -96,13 +96,26 @@ def _rank_pair(who: str, a: SparseArray, b: SparseArray, trans: str) -> Pair:
     return Pair(a, b.T) if trans == "N" else Pair(OPERATIONS[trans](a), b)
 
 
-def commutator(a: Any, b: Any, /, *, triangle: str | None = None, kernel: str | None = None) -> SparseArray:
-    """Return ``A B - B A``.
+def commutator(
+    a: Any,
+    b: Any,
+    /,
+    *,
+    alpha: complex = 1,
+    out: SparseArray | None = None,
+    triangle: str | None = None,
+    kernel: str | None = None,
+) -> SparseArray:
+    """Return ``alpha (A B - B A)``.
 
     Parameters
     ----------
     a, b : sparse matrix, shape (n, n)
         Ours or SciPy's.
+    alpha : scalar
+        A complex one needs a complex operand.
+    out : dia, hm or cdm matrix, optional
+        Receives the result and is returned: what an earlier call gave for operands of the same diagonals.
     triangle, kernel
         As for `syrk`.
 
@@ -129,18 +142,30 @@ def commutator(a: Any, b: Any, /, *, triangle: str | None = None, kernel: str | 
     >>> ds.commutator(x, y).toarray()[0, 0]
     np.complex128(2j)
     """
-    return _both_orders("commutator", a, b, -1, triangle, kernel)
+    return _both_orders("commutator", a, b, -1, alpha, out, triangle, kernel)
 
 
-def anticommutator(a: Any, b: Any, /, *, triangle: str | None = None, kernel: str | None = None) -> SparseArray:
-    """Return ``A B + B A``. Parameters, result and passes are those of `commutator`.
+def anticommutator(
+    a: Any,
+    b: Any,
+    /,
+    *,
+    alpha: complex = 1,
+    out: SparseArray | None = None,
+    triangle: str | None = None,
+    kernel: str | None = None,
+) -> SparseArray:
+    """Return ``alpha (A B + B A)``. Parameters, result and passes are those of `commutator`.
 
     Of two mdia matrices of which one half is stored, symmetric or Hermitian alike, so is the result.
     """
-    return _both_orders("anticommutator", a, b, 1, triangle, kernel)
+    return _both_orders("anticommutator", a, b, 1, alpha, out, triangle, kernel)
 
 
-def _both_orders(who: str, a: Any, b: Any, factor: int, triangle: str | None, kernel: str | None) -> SparseArray:
+def _both_orders(
+    who: str, a: Any, b: Any, factor: int, alpha: complex, out: SparseArray | None, triangle: str | None,
+    kernel: str | None,
+) -> SparseArray:  # fmt: skip
     home = home_of(a, b)
     a, b = require_sparse(a, who, "A", home), require_sparse(b, who, "B", home)
     if a.shape != b.shape or a.shape[0] != a.shape[1]:
@@ -150,11 +175,11 @@ def _both_orders(who: str, a: Any, b: Any, factor: int, triangle: str | None, ke
     made = a.format
     if a._own_products and product_formats(a, b, None, named=kernel is not None)[1] == COMMON:
         made = COMMON  # where the products are made they are added, too
-    elif factor > 0 and triangle is None and (symmetry := _of_both(a, b)):
+    elif factor > 0 and triangle is None and out is None and not np.imag(alpha) and (symmetry := _of_both(a, b)):
         # Half of A B says nothing of its other half, but half of the sum does.
         one, other = (MatmulPlan(x, y, kernel=kernel, symmetry=symmetry)() for x, y in ((a, b), (b, a)))
-        return one._added(other, 1, 1)
-    total = sum_of_products(who, [Pair(a, b), Pair(b, a, factor)], None, 1, None, triangle, made, kernel)
+        return one._added(other, alpha, alpha)
+    total = sum_of_products(who, [Pair(a, b), Pair(b, a, factor)], None, alpha, None, triangle, made, kernel, out)
     return convert(total, a.format)
 
 
@@ -221,7 +246,7 @@ def sum_of_products(
         made = first._sum_of_products(who, pairs, c, alpha, beta, triangle, work, kernel, out, max_bytes)
         return convert(made, format)
     if out is not None:
-        raise ValueError(f"{who}: out= together with C is for the diagonal formats")
+        raise ValueError(f"{who}: out= of a sum is for dia, hm and cdm")
     total, *others = (MatmulPlan(a, b, COMMON, kernel, max_bytes)(alpha=alpha * factor) for a, b, factor in pairs)
     for other in others:
         total = total._added(other, 1, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,14 @@ from ._matrix.base import SparseArray, is_scipys
 from ._matrix.construct import array
 from ._matrix.gate import private
 from ._matrix.registry import FORMATS
-from ._places.backend import get_num_threads, place
+from ._places.backend import CPU, Place, get_num_threads, place
 from ._places.memory import available_bytes, human
 from ._products.forecasts import convert_nbytes
 from ._products.plans import MatmulPlan
-from ._study import exactness
+from ._study import bench_cuda, beside, exactness
 from ._study.changes import Change, Changes
 from ._study.comparison import Comparison, Row, Skipped
-from ._study.titles import TITLES
+from ._study.titles import PEERS, TITLES
 from .measure import Progress, portion
 from .structure import analyze
 
@@ -31,6 +32,7 @@ __all__ = ["Change", "Changes", "Comparison", "Row", "Skipped", "compare"]
 _WASTE = 20  # a format may store, or multiply, this many times what csr does
 _SMALL = 20_000_000  # bytes that are never too many
 _RATE = 2e8  # multiply-adds a second that every format reaches
+_COPIED = 1 << 28  # bytes that are copied to measure the memory of a GPU
 
 
 def compare(
@@ -39,6 +41,7 @@ def compare(
     formats: Sequence[str] | None = None,
     ops: Sequence[str] = ("matvec", "matmul"),
     kernels: str | Sequence[str] | None = None,
+    against: Sequence[str] | None = None,
     max_bytes: int | None = None,
     budget: float = 0.7,
     device: str | None = None,
@@ -59,6 +62,9 @@ def compare(
         C = A A needs a square matrix.
     kernels : "all" or list of str, optional
         By default each format's default kernel.
+    against : list of {"scipy", "mkl", "cusparse", "cupy"}, optional
+        Who stands beside our formats; by default SciPy, on a GPU cuSPARSE, too. Who cannot take part is named with the
+        reason. SciPy's csr always runs: every result is checked against it.
     max_bytes : int, optional
         Limit of each matrix; by default 20 times the bytes in csr, but at least 20 MB.
     budget : float
@@ -87,8 +93,9 @@ def compare(
     >>> result.ok, len(result.rows)
     (True, 3)
     """
-    place(device)
+    where = place(device)
     names = _chosen("format", formats, list(FORMATS))
+    against = _chosen("library", against, list(PEERS)) if against is not None else list(beside.by_default(where))
     ops = _chosen("operation", ops, list(TITLES))
     csr, given, name = _csr(A, name)
     report, crowd = progress or measure.silent, measure.Crowd()
@@ -100,7 +107,7 @@ def compare(
         nnz=base.nnz,
         device=base.device,
         threads=get_num_threads(),
-        bandwidth=measure.read_bandwidth(),
+        bandwidth=measure.read_bandwidth() if where is CPU else bench_cuda.copy_bandwidth(where, _COPIED),
         structure=analyze(csr, rcm=False),
     )
     held: dict[str, tuple[Any, float]] = {}
@@ -110,14 +117,17 @@ def compare(
             held[format] = _convert(base, format, max_bytes, given)
         except (ValueError, MemoryError) as error:
             result.skipped.append(Skipped("convert", format, _reason(error, format)))
+    absent = {name: why for name in against if (why := beside.missing(name, where))}
+    result.skipped += [Skipped("convert", name, why) for name, why in absent.items()]
+    against = [name for name in against if name not in absent]
     there = {kernel: None for A, _ in held.values() for op in ops for kernel in A.kernels(op)}
     kernels = None if kernels is None else _chosen("kernel", kernels, [*there, "all"])
     for i, op in enumerate(ops):
         part = portion(report, 0.2 + 0.8 * i / len(ops), 0.8 / len(ops))
         if op == "matvec":
-            _run_matvec(result, csr, held, kernels, budget, part)
+            _run_matvec(result, csr, held, kernels, against, budget, where, part)
         else:
-            _run_matmul(result, csr, held, kernels, budget, max_bytes, part)
+            _run_matmul(result, csr, held, kernels, against, budget, max_bytes, where, part)
     result.warning = crowd.warning()
     report(1.0, "done")
     return result
@@ -170,6 +180,8 @@ def _convert(
     while format != base.format and sum(taken) < 0.05 and len(taken) < 4:
         start = time.perf_counter()
         made = base.asformat(format)
+        if base._place is not CPU:
+            base._core.synchronize(base._place.index)
         taken.append(time.perf_counter() - start)
     return made, min(taken[1:], default=0.0)
 
@@ -218,37 +230,33 @@ def _products_that_suit(
             result.skipped.append(Skipped("matmul", format, str(error)))
 
 
-def _kernels(A: Any, op: str, kernels: list[str] | None) -> list[str]:
-    there = A.kernels(op)
-    if kernels is None:
-        return there[:1]
-    return there if "all" in kernels else [name for name in there if name in kernels]
-
-
 # ---- the two operations -------------------------------------------------------------------------------------------
 def _run_matvec(
-    result: Comparison, csr: Any, held: dict[str, Any], kernels: Any, budget: float, report: Progress
-) -> None:
+    result: Comparison, csr: Any, held: dict[str, Any], kernels: Any, against: list[str], budget: float, where: Place,
+    report: Progress,
+) -> None:  # fmt: skip
     x = exactness.vector(csr.shape[1], csr.dtype)
-    contenders = [measure.by_kernel(A, x, k) for A, _ in held.values() for k in _kernels(A, "matvec", kernels)]
-    contenders += [measure.by_operator("scipy", a, x) for a in _peers(csr, held)]
-    _measure(result, "matvec", contenders, exactness.MatvecCheck(csr, x), held, budget, report)
+    z = x if where is CPU else where.core.from_host(x, where.index)
+    check = exactness.MatvecCheck(csr, x)
+    contenders = beside.contenders("matvec", {name: A for name, (A, _) in held.items()}, kernels, against, csr, z)
+    _measure(result, "matvec", contenders, lambda y: check(where.host(y)), held, budget, where, report)
 
 
 def _run_matmul(
-    result: Comparison, csr: Any, held: dict[str, Any], kernels: Any, budget: float, max_bytes: Any, report: Progress
-) -> None:
+    result: Comparison, csr: Any, held: dict[str, Any], kernels: Any, against: list[str], budget: float,
+    max_bytes: Any, where: Place, report: Progress,
+) -> None:  # fmt: skip
     suits = {format: held[format] for format in _products_that_suit(result, csr, held, budget, max_bytes)}
     if not suits:
         return
-    contenders = [measure.by_kernel(A, A, k) for A, _ in suits.values() for k in _kernels(A, "matmul", kernels)]
-    contenders += [measure.by_operator("scipy", a, a) for a in _peers(csr, suits)]
-    _measure(result, "matmul", contenders, exactness.MatmulCheck(csr, csr), held, budget, report)
+    contenders = beside.contenders("matmul", {name: A for name, (A, _) in suits.items()}, kernels, against, csr, None)
+    check = exactness.MatmulCheck(csr, csr)
+    _measure(result, "matmul", contenders, partial(_checked, check), held, budget, where, report)
 
 
-def _peers(csr: Any, held: dict[str, tuple[Any, float]]) -> list[Any]:
-    """Return A as SciPy stores it: csr, and dia where ours is among the formats (SciPy's fails without diagonals)."""
-    return [csr, held["dia"][0].to_scipy("dia")] if "dia" in held and csr.nnz else [csr]
+def _checked(check: Callable[[Any], float], made: Any) -> float:
+    """Check what any library made; CuPy's comes to the host."""
+    return check(made.get() if hasattr(made, "get") else made)
 
 
 def _measure(
@@ -258,15 +266,16 @@ def _measure(
     check: Callable[[Any], float],
     held: dict[str, tuple[Any, float]],
     budget: float,
+    where: Place,
     report: Progress,
 ) -> None:
-    """Run each contender once for its check, then all in turns for their times."""
+    """Run each contender once for its check, then all for their times."""
 
     def named(share: float, what: str) -> None:
         report(share, f"{TITLES[op]}: {what}")
 
     outcomes = measure.run_once(contenders, check, portion(named, 0.0, 0.4))
-    times = measure.time_calls({c.name: c.call for c in contenders}, budget=budget, progress=portion(named, 0.4, 0.6))
+    times = beside.time_all(contenders, where, budget, portion(named, 0.4, 0.6))
     for c in contenders:
         outcome, taken = outcomes[c.name], times[c.name]
         ours = c.library == "diagsparse"

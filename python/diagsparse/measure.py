@@ -125,7 +125,7 @@ def portion(report: Progress, start: float, width: float) -> Progress:
 class Contender:
     """One way to compute a product."""
 
-    library: str  #: "diagsparse", "scipy" or "mkl"
+    library: str  #: "diagsparse", "scipy", "mkl", "cusparse" or "cupy"
     format: str
     kernel: str  #: of this library; "" in others
     call: Callable[[], Any]
@@ -154,7 +154,7 @@ def by_operator(library: str, A: Any, right: Any) -> Contender:
 
 def by_kernel(A: SparseArray, right: Any, kernel: str) -> Contender:
     """Return the same product by one kernel of ours."""
-    multiply = A.matvec if isinstance(right, np.ndarray) else A.matmul
+    multiply = A.matmul if isinstance(right, SparseArray) else A.matvec
     return Contender("diagsparse", A.format, kernel, partial(multiply, right, kernel=kernel), (A, right))
 
 
@@ -203,11 +203,11 @@ def read_bandwidth(threads: int | None = None) -> float:
 
 
 def nbytes(A: Any) -> int:
-    """Return the bytes that an operand takes: a matrix of ours or SciPy's (dia, csr, csc, coo), or a NumPy array."""
-    if isinstance(A, (SparseArray, np.ndarray)):
-        return A.nbytes
+    """Return the bytes of an operand: a matrix of ours, SciPy's or CuPy's (dia, csr, csc, coo), or a dense array."""
+    if hasattr(A, "nbytes"):
+        return int(A.nbytes)
     parts = [getattr(A, name, None) for name in ("data", "indices", "indptr", "offsets")]
-    return sum(part.nbytes for part in (*parts, *getattr(A, "coords", ())) if isinstance(part, np.ndarray))
+    return sum(part.nbytes for part in (*parts, *getattr(A, "coords", ())) if hasattr(part, "dtype"))
 
 
 def csr32(A: Any) -> Any:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .structure import Structure
 
 _WIDTH, _WIDTHS = 15.0, (1.0, 1.0, 0.5, 0.95)  # of a picture in inches, and how its panels share it
+_WIDE = 40.0  # times as long as the fastest that the slowest may take on an axis that begins at 0
 _UNITS = ((1e-6, "us"), (1e-3, "ms"), (1.0, "s"))
 
 
@@ -49,7 +50,7 @@ def plot_comparisons(comparisons: Sequence[Comparison], path: str | Path) -> Pat
     for c, row in zip(comparisons, rows[:, 0]):
         row.suptitle(
             f"{c.name}: {c.shape[0]} x {c.shape[1]}, {c.nnz} nonzeros, {c.dtype}"
-            f"  ({c.device}, {c.threads} thread{'s' * (c.threads > 1)}, reads {c.bandwidth / 1e9:.3g} GB/s)",
+            f"  ({c._where()})",
             fontsize=10, fontweight="bold", x=0.01, ha="left",
         )  # fmt: skip
         *times, entries, diagonals = row.subplots(1, 4, width_ratios=_WIDTHS)
@@ -71,7 +72,7 @@ def _draw_times(axes: Any, c: Comparison, op: str) -> None:
         return
     scale, unit = _unit(rows[-1].seconds)
     places = np.arange(len(rows))[::-1]
-    colors = [GREY if row.format == "scipy" else BLUE for row in rows]
+    colors = [BLUE if row.ours else GREY for row in rows]
     axes.barh(places, [row.seconds / scale for row in rows], color=colors, height=0.7)
     most = 1.5 * rows[-1].seconds / scale  # a mark beyond this would squeeze the bars: an arrow points to it
     for place, row in zip(places, rows):
@@ -85,12 +86,16 @@ def _draw_times(axes: Any, c: Comparison, op: str) -> None:
             max(row.seconds / scale, floor * (row.fraction > 1 and floor < most)), place, told, va="center", fontsize=8
         )
     reach = max(rows[-1].seconds / scale, *(min(most, row.floor_nbytes / c.bandwidth / scale) for row in rows))
-    axes.annotate(
-        "| time to read the bytes once from memory", (0, 0), (0, places[-1] - 0.75), fontsize=7, color=ORANGE,
-        va="center",
-    )  # fmt: skip
+    left, right = 0.0, 1.42 * reach
+    if rows[-1].seconds > _WIDE * rows[0].seconds:  # a bar would be a line: a GPU beside a processor
+        left = min(min(row.seconds, row.floor_nbytes / c.bandwidth) for row in rows) / scale / 2
+        right = reach * (reach / left) ** 0.4
+        logarithmic(axes, "x")
+    axes.text(
+        left, places[-1] - 0.75, "| time to read the bytes once from memory", fontsize=7, color=ORANGE, va="center"
+    )
     axes.set_yticks(places, [f"{row.format} {row.kernel}" for row in rows], fontsize=8)
-    axes.set_xlim(0, reach * 1.42)
+    axes.set_xlim(left, right)
     axes.set_ylim(-1.0, len(rows) - 0.4)
     axes.set_xlabel(f"time of one call ({unit}), and how many times as fast as SciPy's csr", fontsize=8)
     axes.tick_params(labelsize=8, length=0, axis="y")

@@ -211,3 +211,40 @@ def test_a_layout_of_ours_takes_part_as_it_is(tmp_path):
         result = compare(A.T, formats=[A.format], ops=["matvec"], budget=0.01)
         assert result.ok
     assert compare(layouts[1], formats=["ellcsr", "csr"], budget=0.01).ok
+
+
+def test_who_stands_beside(device):
+    """Checked like ours, and none of ours: no advice is theirs. Who is missing is named with the reason."""
+    A = ds.gallery.stencil(5, 30)
+    result = compare(A, formats=["hm", "csr"], against=["scipy", "mkl", "cusparse", "cupy"], device=device, **FAST)
+    skipped = {s.format: s.reason for s in result.skipped}
+    there = {"scipy", "mkl", "cusparse", "cupy"} - set(skipped)
+    assert result.ok and {"scipy"} <= there and ("cusparse" in there) == (device == "cuda")
+    for op in ("matvec", "matmul"):
+        assert {row.format for row in result.of(op) if not row.ours} == there
+        assert {row.format for row in result.fastest(op)} <= {"hm", "csr"}
+        assert all(row.seconds > 0 and row.nbytes > 0 for row in result.of(op))
+    assert result.advice["format"] in ("hm", "csr")
+    if device == "cpu":
+        assert skipped["cupy"] == "on a GPU only" and "cusparse, cupy: on a GPU only" in str(result)
+    else:
+        assert "cuda, copies" in str(result) and "SciPy runs on one thread of the cpu" in str(result)
+    alone = compare(A, formats=["hm"], against=[], device=device, ops=["matvec"], **FAST)
+    assert [row.kernel for row in alone.rows if not row.ours] == ["csr"]  # which all are checked against
+    with pytest.raises(ValueError, match='no library "numpy"'):
+        compare(A, against=["numpy"])
+
+
+def test_a_processor_beside_a_gpu_is_drawn_on_a_logarithmic_axis(stencil):
+    """Or all bars but one were lines."""
+    pytest.importorskip("matplotlib")
+    from diagsparse._study.figures import new_figure
+    from diagsparse.plot import _draw_times
+
+    rows = [replace(row, seconds=row.seconds / 300 if row.ours else row.seconds) for row in stencil.rows]
+    for comparison, scale in ((replace(stencil, rows=rows), "log"), (replace(stencil, rows=rows[:3]), "linear")):
+        axes = new_figure(4, 4).subplots()
+        _draw_times(axes, comparison, "matvec")
+        low, high = axes.get_xlim()
+        assert axes.get_xscale() == scale and (low > 0) == (scale == "log")
+        assert all(low < bar.get_width() < high for bar in axes.patches)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._show import columns, display
-from .titles import TITLES
+from .titles import PEERS, TITLES
 
 if TYPE_CHECKING:
     from .comparison import Comparison
@@ -121,7 +121,7 @@ def changes(new: Comparison, old: Mapping[str, Any] | str | Path, limit: float) 
 
 
 def _ours(rows: list[dict[str, Any]]) -> Iterator[tuple[tuple[str, str, str], dict[str, Any]]]:
-    return (((row["op"], row["format"], row["kernel"]), row) for row in rows if row["format"] != "scipy")
+    return (((row["op"], row["format"], row["kernel"]), row) for row in rows if row["format"] not in PEERS)
 
 
 def saved(path: Path) -> dict[str, Any]:

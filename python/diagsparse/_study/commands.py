@@ -28,7 +28,7 @@ from ..structure import analyze
 from .changes import LIMIT, saved
 from .command_line import INTERRUPTED, Group, budget, common, max_bytes
 from .comparison import Comparison
-from .titles import TITLES
+from .titles import PEERS, TITLES
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -43,6 +43,7 @@ def main() -> None:
 @click.option("--format", "formats", multiple=True, help=f"One of {', '.join(FORMATS)}; again for more. Default: all.")
 @click.option("--op", "ops", multiple=True, type=click.Choice(list(TITLES)), help="Operation. Default: both.")
 @click.option("--kernel", "kernels", multiple=True, help="Kernel by name, or all. Default: each format's default.")
+@click.option("--against", multiple=True, type=click.Choice(PEERS), help="Who stands beside; again for more.")
 @click.option("--since", type=click.Path(path_type=Path), help="JSON file of an earlier comparison: tell what changed.")
 @click.option("--limit", type=click.FloatRange(min=1), help=f"Times as slow that fail with --since. Default: {LIMIT}.")
 @max_bytes
@@ -54,6 +55,7 @@ def compare_command(
     formats: tuple[str, ...],
     ops: tuple[str, ...],
     kernels: tuple[str, ...],
+    against: tuple[str, ...],
     since: Path | None,
     limit: float | None,
     max_bytes: int | None,
@@ -73,6 +75,7 @@ def compare_command(
             formats=formats or None,
             ops=ops or tuple(TITLES),
             kernels="all" if "all" in kernels else kernels or None,
+            against=against or None,
             max_bytes=max_bytes,
             budget=budget,
             device=terminal.device,

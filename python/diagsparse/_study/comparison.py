@@ -15,7 +15,7 @@ from .._places.memory import human
 from .._show import columns, display
 from ..structure import Structure
 from .changes import LIMIT, Changes, changes
-from .titles import TITLES
+from .titles import PEERS, TITLES
 
 _HEAD = ["format", "kernel", "time", "vs SciPy csr", "stored", "of bandwidth", "error / bound"]
 _BAR = 12  # characters of the longest bar
@@ -27,8 +27,8 @@ class Row:
     """One operation in one format by one kernel."""
 
     op: str  #: "matvec" or "matmul"
-    format: str  #: one of `diagsparse.formats()`, or "scipy"
-    kernel: str  #: of this library; SciPy's format
+    format: str  #: one of `diagsparse.formats()`, or another library: "scipy", "mkl", "cusparse", "cupy"
+    kernel: str  #: of this library; the other one's format
     seconds: float  #: median of one call
     best: float  #: the fastest call
     ratio: float  #: SciPy csr's seconds over these
@@ -42,6 +42,11 @@ class Row:
     def ok(self) -> bool:
         """Whether the result is SciPy's up to rounding."""
         return self.error <= 1
+
+    @property
+    def ours(self) -> bool:
+        """Whether it is one of this library's formats."""
+        return self.format not in PEERS
 
 
 @dataclass(frozen=True)
@@ -80,7 +85,7 @@ class Comparison:
 
     def fastest(self, op: str) -> list[Row]:
         """Return the rows of this library within 10 percent of its fastest, the one with the fewest bytes first."""
-        ours = [row for row in self.of(op) if row.format != "scipy" and row.ok]
+        ours = [row for row in self.of(op) if row.ours and row.ok]
         return sorted((row for row in ours if row.seconds <= ours[0].seconds * _TIE), key=lambda row: row.nbytes)
 
     def best(self, op: str) -> Row | None:
@@ -183,6 +188,8 @@ class Comparison:
         return f"<comparison of {self.name}, {m} x {n} {self.dtype}: {len(self.rows)} rows, {self._where()}>"
 
     def _where(self) -> str:
+        if self.device != "cpu":
+            return f"{self.device}, copies {_rate(self.bandwidth)}"
         return f"{self.device}, {self.threads} thread{'s' * (self.threads > 1)}, reads {_rate(self.bandwidth)}"
 
     def __str__(self) -> str:
@@ -197,7 +204,7 @@ class Comparison:
         for title, rows, skipped in self._operations():
             if rows:
                 longest = max(row.ratio for row in rows)
-                bars = [display.bar(row.ratio / longest, row.format == "scipy") for row in rows]
+                bars = [display.bar(row.ratio / longest, not row.ours) for row in rows]
                 cells = [_cells(row, "") for row in rows]
                 told = [[*some[:4], bar, *some[4:]] for some, bar in zip(cells, bars, strict=True)]
                 blocks.append(
@@ -221,8 +228,8 @@ class Comparison:
         notes = ["Note: " + self.warning] if self.warning else []
         if any(row.fraction > 1 for row in self.rows):
             notes.append("* more than main memory delivers: these bytes stay in a cache between calls")
-        if self.threads > 1 and self.device == "cpu":
-            notes.append("SciPy runs on one thread")
+        if self.threads > 1 or self.device != "cpu":
+            notes.append("SciPy runs on one thread" + " of the cpu" * (self.device != "cpu"))
         failed = [f"{row.format} {row.kernel} ({TITLES[row.op]})" for row in self.rows if not row.ok]
         if failed:
             notes.append(f"CHECK FAILED: {', '.join(failed)}: the error exceeds its bound")

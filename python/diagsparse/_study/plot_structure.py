@@ -39,8 +39,8 @@ def draw_entries(axes: Any, s: Structure) -> None:
     axes.set_aspect("auto" if slim else "equal")
     if slim:
         axes.set_box_aspect(1 / _SLIM if n > m else _SLIM)
-    axes.set_xticks([0, n])
-    axes.set_yticks([0, m])
+    axes.set_xticks([0, n], ["0", str(n)])
+    axes.set_yticks([0, m], ["0", str(m)])
     axes.tick_params(labelsize=7, length=2)
     axes.set_ylabel("row", fontsize=8, labelpad=-len(str(m)) if m * _SLIM > n else 4)
     axes.set_anchor("N")

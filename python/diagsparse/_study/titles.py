@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+PEERS = ("scipy", "mkl", "cusparse", "cupy")  #: libraries, as rows of a comparison name them in the place of a format
 TITLES = {"matvec": "y = A x", "matmul": "C = A A"}
 
 

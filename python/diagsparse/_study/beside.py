@@ -1,0 +1,91 @@
+"""Who takes part in `compare`: our formats and who stands beside them; and the clock for all, on either device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from statistics import median
+from typing import Any
+
+from .. import measure
+from .._matrix.base import SparseArray
+from .._places.backend import CPU, Place
+from .._products.plans import MatmulPlan
+from ..measure import Contender, Progress, Timing
+from . import bench_cuda, gpu_peers, peers
+
+_ON_CPU = ("scipy", "mkl")
+_SAMPLES = 15  # of a call on a GPU
+_MKL_SLEEPS = 0.003  # seconds after which MKL's threads leave the processors to others
+
+
+def by_default(where: Place) -> tuple[str, ...]:
+    """Return who stands beside us where nobody is named."""
+    return ("scipy",) if where is CPU else ("scipy", "cusparse")
+
+
+def missing(name: str, where: Place) -> str:
+    """Return why a library cannot take part there, "" if it can."""
+    if name not in _ON_CPU and where is CPU:
+        return "on a GPU only"
+    if name == "mkl" and peers.mkl() is None:
+        return "MKL or sparse_dot_mkl is not installed"
+    if name == "cupy" and gpu_peers.cupy() is None:
+        return "CuPy is not installed"
+    return ""
+
+
+def contenders(
+    op: str, held: dict[str, SparseArray], kernels: list[str] | None, names: Sequence[str], csr: Any, x: Any
+) -> list[Contender]:
+    """Return all that compute A x, or A A: our formats by these kernels (None: the default one), and the others."""
+    ours = [
+        measure.by_kernel(A, x if op == "matvec" else A, kernel)
+        for A in held.values()
+        for kernel in _kernels(A, op, kernels)
+    ]
+    return [*ours, *_others(names, op, csr, held, x)]
+
+
+def _kernels(A: SparseArray, op: str, kernels: list[str] | None) -> list[str]:
+    there = A.kernels(op)
+    if kernels is None:  # on a GPU a plan chooses
+        chosen = op == "matmul" and A._place is not CPU and MatmulPlan(A, A, max_bytes=1 << 62).kernel
+        return [chosen] if chosen in there else there[:1]
+    return there if "all" in kernels else [name for name in there if name in kernels]
+
+
+def _others(names: Sequence[str], op: str, csr: Any, held: dict[str, SparseArray], x: Any) -> Iterator[Contender]:
+    """Yield how others compute A x, or A A, on SciPy's csr and on the memory of ours; `x` is where our matrices are.
+
+    SciPy's csr is always among them.
+    """
+    ours, vector = held.get("csr"), op == "matvec"
+    host = x.get() if hasattr(x, "get") else x
+    right = host if vector else csr
+    yield measure.by_operator("scipy", csr, right)
+    if "scipy" in names and "dia" in held and csr.nnz:  # SciPy's dia fails without diagonals
+        dia = held["dia"].to("cpu").to_scipy("dia")
+        yield measure.by_operator("scipy", dia, host if vector else dia)
+    if "mkl" in names and (mkl := peers.mkl()):
+        yield Contender("mkl", "csr", "", partial(mkl.dot_product_mkl, csr, right), (csr, right))
+    if "cusparse" in names and ours is not None:
+        mine = measure.by_kernel(ours, x if vector else ours, "cusparse")
+        yield Contender("cusparse", "csr", "", mine.call, mine.operands)
+    if "cupy" in names and ours is not None and (cupy := gpu_peers.cupy()):
+        theirs = ours.to_cupy("csr")
+        other = cupy.from_dlpack(x) if vector else theirs
+        yield Contender("cupy", "csr", "", partial(theirs.__matmul__, other), (ours, x if vector else ours))
+
+
+def time_all(found: Sequence[Contender], where: Place, budget: float, progress: Progress) -> dict[str, Timing]:
+    """Time them: in turns on the CPU; on a GPU by its own clock, those of the CPU apart."""
+    on_cpu = [where is CPU or c.library in _ON_CPU for c in found]
+    pause = _MKL_SLEEPS if any(c.library == "mkl" for c in found) else 0.0
+    calls = {c.name: c.call for c, here in zip(found, on_cpu, strict=True) if here}
+    times = measure.time_calls(calls, budget=budget, pause=pause, progress=progress)
+    for c in (c for c, here in zip(found, on_cpu, strict=True) if not here):
+        progress(0.5, f"time {c.name}")
+        taken = bench_cuda.time_calls(c.call, where, _SAMPLES)
+        times[c.name] = Timing(median(taken), min(taken), len(taken))
+    return times

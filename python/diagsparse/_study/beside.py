@@ -50,7 +50,8 @@ def contenders(
 def _kernels(A: SparseArray, op: str, kernels: list[str] | None) -> list[str]:
     there = A.kernels(op)
     if kernels is None:  # on a GPU a plan chooses
-        chosen = op == "matmul" and A._place is not CPU and MatmulPlan(A, A, max_bytes=1 << 62).kernel
+        plans = op == "matmul" and A._place is not CPU
+        chosen = MatmulPlan(A, A, max_bytes=1 << 62).kernel if plans else there[0]
         return [chosen] if chosen in there else there[:1]
     return there if "all" in kernels else [name for name in there if name in kernels]
 

@@ -34,7 +34,7 @@ def drawn(rng, kind, m, n, dtype):
 @pytest.mark.parametrize("kind", KINDS)
 def test_products(device, kind, seed):
     rng = np.random.default_rng([seed, len(kind)])
-    dtype = DTYPES[(seed + len(kind)) % 4]
+    dtype = DTYPES[(seed + len(kind)) % len(DTYPES)]
     m, inner, n = rng.integers(400, 2600, 3) if seed % 2 else (int(rng.integers(400, 2600)),) * 3
     other = rng.choice(list(KINDS))
     a, b = drawn(rng, kind, m, inner, dtype), drawn(rng, other, inner, n, dtype)
@@ -55,7 +55,7 @@ def test_products(device, kind, seed):
 def test_both_orders(device, kind, seed):
     """A B - B A and A B + B A, also of views, and one triangle of them."""
     rng = np.random.default_rng([seed, len(kind), 1])
-    dtype, n = DTYPES[(seed + len(kind)) % 4], int(rng.integers(300, 1500))
+    dtype, n = DTYPES[(seed + len(kind)) % len(DTYPES)], int(rng.integers(300, 1500))
     other, *names = rng.choice(list(KINDS)), *rng.choice(list(VIEWS), 2)
     a, b = drawn(rng, kind, n, n, dtype).tocsr(), drawn(rng, other, n, n, dtype).tocsr()
     x, y = (VIEWS[name](m) if name != "H" else m.conj().T for name, m in zip(names, (a, b), strict=True))

@@ -1,0 +1,276 @@
+"""Factors that are kept, and what solves with them: of a matrix, and of the members of a batch."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator
+
+from .._arrays import device_dense, owners
+from .._arrays.host_dense import as_numpy
+from .._matrix.base import CONJUGATED, TRANSPOSED, SparseArray
+from .._places import libraries, memory
+from .._places.backend import CPU
+from .._places.types import product_dtypes, solved_in
+from .._show import display
+from . import batch_matrix, device_factors, host_factors
+from .batches import batch_array
+
+_OPERATIONS = {"N": 0, "T": TRANSPOSED, "H": TRANSPOSED | CONJUGATED}
+_NAMES = {bits: name for name, bits in _OPERATIONS.items()}
+
+
+class _Solver:
+    """What solves with the factors of a matrix, or of the matrix that has the members of a batch on its diagonal."""
+
+    dtype: np.dtype
+    shape: tuple[int, int]
+    method: str
+    sigma: complex
+    seconds: float
+    _members: int | None = None  # of a batch
+    _op: int = 0  # of the matrix whose factors these are, in the core's bits
+
+    def _factor(self, a: SparseArray, sigma: complex, method: str | None) -> None:
+        """Make the factors of ``a - sigma I``."""
+        began = time.perf_counter()
+        self.sigma, self._place = sigma, a._place
+        blocks = max(1, self._members or 1)
+        below, above = _reach(a)
+        self.method = _method(a, method, below, above, blocks)
+        try:
+            self._factors: Any = (
+                host_factors.HostFactors(a, sigma, self.method, below, above, blocks)
+                if a._place is CPU
+                else device_factors.DeviceFactors(a, sigma, self.method, blocks)
+            )
+        except host_factors.Singular as error:
+            member, row = divmod(error.row, max(1, a.shape[0] // blocks))
+            what = f"pivot {row + 1}" + f" of member {member}" * (self._members is not None)
+            raise np.linalg.LinAlgError(f"factorized: A{_shift(sigma)} is singular: {what} is zero") from None
+        except np.linalg.LinAlgError as error:
+            raise np.linalg.LinAlgError(f"factorized: A{_shift(sigma)} is singular: {error}") from None
+        self.seconds = time.perf_counter() - began
+
+    @property
+    def nbytes(self) -> int:
+        """Of all that is kept."""
+        return self._factors.nbytes
+
+    def _fitted(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the shape that right sides of a shape are solved in; raise ValueError where they do not fit."""
+        raise NotImplementedError
+
+    def solve(self, b: Any, trans: str = "N") -> Any:
+        """Return x with ``(A - sigma I) x = b``, for `trans` "T" or "H" of the transpose or adjoint.
+
+        Parameters
+        ----------
+        b : array_like, shape (n,) or (n, k); of a batch (count, n), or (n,) for all members
+            For factors on a GPU also an array of CuPy, PyTorch, JAX or ours there; x is one of the same library.
+
+        Returns
+        -------
+        array
+            In the type of ``A @ b``. Where that is wider than A's, the matrix is factored in it, once.
+
+        Raises
+        ------
+        ValueError
+            For a `b` of another length.
+        """
+        if trans not in _OPERATIONS:
+            raise ValueError(f'solve: trans={trans!r}: expected "N", "T" or "H"')
+        if sp.issparse(b):
+            raise TypeError(f"solve: b is a sparse {type(b).__name__}; write b.toarray()")
+        if isinstance(b, batch_array):
+            raise TypeError("solve: b is a batch of matrices, expected an array")
+        op = _OPERATIONS[trans] ^ self._op
+        if op == CONJUGATED:
+            return self._solved(b.conj() if hasattr(b, "conj") else np.conj(b), "N").conj()
+        return self._solved(b, _NAMES[op])
+
+    def _solved(self, b: Any, trans: str) -> Any:
+        if self._place is not CPU:
+            return device_dense._multiply(device_factors.RightSide(self._factors, trans, self._fitted), b, None, None)
+        owners.refuse_beside_cpu(b, self._place, "solve", "b")
+        given = as_numpy(b, "solve")
+        shape = self._fitted(given.shape)
+        wanted, kept = product_dtypes(self.dtype, given.dtype)
+        x = np.zeros(shape, kept)
+        if not x.size:
+            return x
+        dtype = solved_in(self.dtype, given.dtype)
+        whole = np.array(np.broadcast_to(given, shape), wanted, order="C").reshape(self._order, -1)
+        columns = whole.view(dtype) if wanted.kind == "c" else whole.astype(dtype, copy=False)  # of complex ones two
+        x.reshape(self._order, -1).view(dtype)[...] = self._factors.solve(columns, trans, dtype)
+        return x
+
+    @property
+    def _order(self) -> int:
+        return self.shape[0] * (1 if self._members is None else self._members)
+
+    def __call__(self, b: Any) -> Any:
+        return self.solve(b)
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise TypeError("factors cannot be pickled; pickle A, and factor it again: diagsparse.factorized(A, sigma)")
+
+    def _repr_html_(self) -> str:
+        return display.factors_html(self)
+
+
+class Factorization(_Solver, LinearOperator):
+    """The factors of ``A - sigma I``, as `factorized` makes them: an operator that solves.
+
+    ``F(b)``, ``F @ b`` and ``F.solve(b)`` solve ``(A - sigma I) x = b``; ``F.T`` and ``F.H`` do so with the transpose
+    and the adjoint. SciPy takes F as `OPinv` of `eigsh` and as a preconditioner `M` of `cg`, and on a GPU so does CuPy.
+
+    Attributes
+    ----------
+    method : str
+        How they were made, as `factorized` names it.
+    nbytes : int
+        Of the factors, and of what is kept beside them.
+    seconds : float
+        That the factorisation took.
+    """
+
+    def __init__(self, a: SparseArray, sigma: complex, method: str | None) -> None:
+        dtype = np.result_type(a.dtype, np.complex64) if np.iscomplexobj(sigma) else a.dtype
+        super().__init__(dtype, a.shape)
+        self._factor(a.astype(dtype, copy=False), sigma, method)
+
+    def _fitted(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        if len(shape) not in (1, 2) or shape[0] != self.shape[0]:
+            raise ValueError(f"solve: b has shape {tuple(shape)}, but A is {self.shape[0]} x {self.shape[1]}")
+        return tuple(shape)
+
+    def _seen(self, op: int) -> Factorization:
+        """Return the same factors, those of the transpose or the adjoint."""
+        other = object.__new__(type(self))
+        other.__dict__ = self.__dict__ | {"_op": self._op ^ op}
+        return other
+
+    def _transpose(self) -> Factorization:
+        return self._seen(TRANSPOSED)
+
+    def _adjoint(self) -> Factorization:
+        return self._seen(TRANSPOSED | CONJUGATED)
+
+    # SciPy's operators bring what they are given to NumPy, which what lies on a GPU is not, and what is sparse neither.
+    def dot(self, b: Any) -> Any:
+        return self.solve(b) if sp.issparse(b) or owners.owner_of(b) else super().dot(b)
+
+    def matvec(self, b: Any) -> Any:
+        return self.solve(b) if owners.owner_of(b) else super().matvec(b)
+
+    def matmat(self, b: Any) -> Any:
+        return self.solve(b) if owners.owner_of(b) else super().matmat(b)
+
+    def rmatvec(self, b: Any) -> Any:
+        return self.solve(b, "H") if owners.owner_of(b) else super().rmatvec(b)
+
+    def rmatmat(self, b: Any) -> Any:
+        return self.solve(b, "H") if owners.owner_of(b) else super().rmatmat(b)
+
+    def _matvec(self, b: np.ndarray) -> np.ndarray:
+        return self.solve(b)
+
+    def _rmatvec(self, b: np.ndarray) -> np.ndarray:
+        return self.solve(b, "H")
+
+    _matmat, _rmatmat = _matvec, _rmatvec
+
+    def __repr__(self) -> str:
+        n, view = self.shape[0], {0: "", TRANSPOSED: ".T", CONJUGATED: ".conj()"}.get(self._op, ".H")
+        what = f"({_whole(self.sigma)}){view}" if view and self.sigma else f"{_whole(self.sigma)}{view}"
+        return f"<factors of {what}, {n} x {n} {self.dtype}: {self.method}, {_told(self)}>"
+
+
+class BatchFactorization(_Solver):
+    """The factors of ``A_i - sigma I`` for all members of a batch: ``F.solve(B)`` solves row i with member i.
+
+    ``F(B)`` and ``F @ B`` are short for it. It is no operator of SciPy's. Attributes are those of `Factorization`, and
+    `count`, the number of members; `shape` is that of each.
+    """
+
+    def __init__(self, batch: batch_array, sigma: complex, method: str | None) -> None:
+        self.dtype = np.result_type(batch.dtype, np.complex64) if np.iscomplexobj(sigma) else batch.dtype
+        self.shape, self.count = batch.shape, batch.count
+        self._members = batch.count
+        whole = batch_matrix.on_the_diagonal(batch, "factorized")
+        self._factor(whole.astype(self.dtype, copy=False), sigma, method)
+
+    __array_ufunc__ = None  # NumPy leaves `b @ F` to us, who have none
+
+    def __matmul__(self, b: Any) -> Any:
+        return self.solve(b)
+
+    def __len__(self) -> int:
+        return self.count
+
+    def _fitted(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        rows = self.count, self.shape[0]
+        if tuple(shape) not in (rows, rows[1:]):
+            raise ValueError(
+                f"solve: b has shape {tuple(shape)}, but the batch is {self.count} matrices {self.shape[0]} x "
+                f"{self.shape[1]} and needs {rows}, or ({rows[1]},) for all of them"
+            )
+        return rows
+
+    def __repr__(self) -> str:
+        n = self.shape[0]
+        return (
+            f"<factors of {self.count} A_i{_shift(self.sigma)}, {n} x {n} {self.dtype}: {self.method}, {_told(self)}>"
+        )
+
+
+def _shift(sigma: complex) -> str:
+    return f" - {sigma} I" if sigma else ""
+
+
+def _whole(sigma: complex) -> str:
+    return f"A{_shift(sigma)}"
+
+
+def _told(factors: _Solver) -> str:
+    where = "" if factors._place is CPU else f", {factors._place.name}"
+    return memory.human(factors.nbytes) + where
+
+
+# ---- which way ----------------------------------------------------------------------------------------------------
+def _reach(a: SparseArray) -> tuple[int, int]:
+    """Return how far below and above the main diagonal one holds something."""
+    offsets = a._summary().offsets[a._summary().fill > 0]
+    return int(-min(offsets.min(initial=0), 0)), int(max(offsets.max(initial=0), 0))
+
+
+def _method(a: SparseArray, method: str | None, below: int, above: int, members: int) -> str:
+    """Return the method by name, or the one that suits."""
+    ways: Any = host_factors if a._place is CPU else device_factors
+    order = list(ways.METHODS)
+    needed = next(name for name in order if max(below, above) <= ways.REACH.get(name, a.shape[0]))
+    asked = method
+    if method is None:
+        here = a._place is CPU
+        method = host_factors.chosen(a, below, above, needed) if here else device_factors.chosen(members, needed)
+    elif method not in order:
+        raise ValueError(f"factorized: no method {method!r} on {a.device}; there are {', '.join(order)}")
+    elif order.index(method) < order.index(needed):
+        raise ValueError(f"factorized: method {method!r}, but A has offsets from {-below} to {above}")
+    if method == "cudss" and isinstance(why := libraries.cudss(), Exception):
+        reason = "" if asked else f"A has offsets from {-below} to {above}, and on a GPU NVIDIA's "
+        raise ImportError(
+            f"factorized: {reason}cuDSS is not there ({why}): pip install 'diagsparse[cudss]', or write A.to(\"cpu\")"
+        ) from why
+    return method

@@ -20,7 +20,7 @@ from ._places.backend import CPU, Place, get_num_threads, place
 from ._places.memory import available_bytes, human
 from ._products.forecasts import convert_nbytes
 from ._products.plans import MatmulPlan
-from ._study import bench_cuda, beside, exactness
+from ._study import beside, exactness, gpu_clock
 from ._study.changes import Change, Changes
 from ._study.comparison import Comparison, Row, Skipped
 from ._study.titles import PEERS, TITLES
@@ -107,7 +107,7 @@ def compare(
         nnz=base.nnz,
         device=base.device,
         threads=get_num_threads(),
-        bandwidth=measure.read_bandwidth() if where is CPU else bench_cuda.copy_bandwidth(where, _COPIED),
+        bandwidth=gpu_clock.bandwidth(where, _COPIED),
         structure=analyze(csr, rcm=False),
     )
     held: dict[str, tuple[Any, float]] = {}

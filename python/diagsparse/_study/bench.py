@@ -154,7 +154,7 @@ def _time(calls: dict[str, Any], threads: int, budget: float, report: Progress) 
     with measure.using_threads(threads):
         if mkl:
             mkl.mkl_set_num_threads(threads)
-        return measure.time_calls(calls, budget=budget, pause=0.003 if mkl else 0.0, progress=report)
+        return measure.time_calls(calls, budget=budget, pause=peers.MKL_SLEEPS if mkl else 0.0, progress=report)
 
 
 def _figures(times: dict[str, measure.Timing], name: str, calls: dict[str, Any], floor: int) -> dict[str, Any]:
@@ -188,5 +188,4 @@ def _contenders(case: Case, A: Any, right: Any) -> Iterator[Contender]:
     other = right if vector else measure.csr32(right)
     yield measure.by_operator("scipy", A, right)
     yield measure.by_operator("scipy", csr, other)
-    if mkl := peers.mkl():
-        yield Contender("mkl", "csr", "", partial(mkl.dot_product_mkl, csr, other), (csr, other))
+    yield from peers.by_mkl(csr, other)

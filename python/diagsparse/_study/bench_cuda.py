@@ -6,7 +6,7 @@ one process. The yardstick is a device-to-device copy of the same run, its bytes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import date
 from functools import partial
 from statistics import median
@@ -21,10 +21,9 @@ from . import bench_cases, bench_problem, gpu_peers, steps
 from .bench_cuda_cases import CASES, Case
 from .bench_problem import Problem
 from .comparison import finite
+from .gpu_clock import copy_bandwidth, time_calls
 from .titles import is_cusparse
 
-_SAMPLE = 2e-4  # seconds of calls between two events: their own microsecond must not count
-_MOST = 0.3  # seconds of one contender's samples together; three there are always
 _SLOW = ("sequential",)  # one thread of a GPU: left out above _SLOW_WORK multiply-adds
 _SLOW_WORK = 1 << 20
 
@@ -88,34 +87,6 @@ def run(
         "ok": all(row["ok"] for row in ours),
         **made,
     }
-
-
-# ---- time ---------------------------------------------------------------------------------------------------------
-def time_calls(call: Callable[[], Any], where: Place, samples: int) -> list[float]:
-    """Return the seconds of one call, `samples` times; each the mean of as many calls as fill 0.2 ms."""
-    start, stop = where.core.Event(where.index), where.core.Event(where.index)
-
-    def once(repeats: int) -> float:
-        call()  # while the device works on this one, the next calls line up behind it
-        start.record()
-        for _ in range(repeats):
-            call()
-        stop.record()
-        return stop.since(start) / repeats
-
-    once(1)
-    if (one := once(1)) > _MOST:
-        return [one]
-    repeats = max(1, min(1000, round(_SAMPLE / one)))
-    return [once(repeats) for _ in range(max(3, min(samples, round(_MOST / (one * repeats)))))]
-
-
-def copy_bandwidth(where: Place, nbytes: int) -> float:
-    """Return the bytes a second, read plus written, of a device-to-device copy of `nbytes`."""
-    one, two = (where.core.empty((nbytes // 8,), "float64", where.index) for _ in range(2))
-    one.fill(1.0)
-    seconds = median(time_calls(partial(two.assign, one), where, 10))
-    return 2 * one.nbytes / seconds
 
 
 # ---- a case -------------------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from statistics import median
 from typing import Any
 
@@ -12,11 +11,10 @@ from .._matrix.base import SparseArray
 from .._places.backend import CPU, Place
 from .._products.plans import MatmulPlan
 from ..measure import Contender, Progress, Timing
-from . import bench_cuda, gpu_peers, peers
+from . import gpu_clock, gpu_peers, peers
 
 _ON_CPU = ("scipy", "mkl")
 _SAMPLES = 15  # of a call on a GPU
-_MKL_SLEEPS = 0.003  # seconds after which MKL's threads leave the processors to others
 
 
 def by_default(where: Place) -> tuple[str, ...]:
@@ -68,25 +66,26 @@ def _others(names: Sequence[str], op: str, csr: Any, held: dict[str, SparseArray
     if "scipy" in names and "dia" in held and csr.nnz:  # SciPy's dia fails without diagonals
         dia = held["dia"].to("cpu").to_scipy("dia")
         yield measure.by_operator("scipy", dia, host if vector else dia)
-    if "mkl" in names and (mkl := peers.mkl()):
-        yield Contender("mkl", "csr", "", partial(mkl.dot_product_mkl, csr, right), (csr, right))
-    if "cusparse" in names and ours is not None:
-        mine = measure.by_kernel(ours, x if vector else ours, "cusparse")
-        yield Contender("cusparse", "csr", "", mine.call, mine.operands)
-    if "cupy" in names and ours is not None and (cupy := gpu_peers.cupy()):
-        theirs = ours.to_cupy("csr")
-        other = cupy.from_dlpack(x) if vector else theirs
-        yield Contender("cupy", "csr", "", partial(theirs.__matmul__, other), (ours, x if vector else ours))
+    if "mkl" in names:
+        yield from peers.by_mkl(csr, right)
+    if ours is None:
+        return
+    operands = ours, x if vector else ours
+    if "cusparse" in names:
+        yield Contender("cusparse", "csr", "", measure.by_kernel(*operands, "cusparse").call, operands)
+    for library, format, _, prepare in gpu_peers.contenders(op, 0, lambda _: operands) if "cupy" in names else ():
+        if (library, format) == ("cupy", "csr"):
+            yield Contender(library, format, "", prepare(), operands)
 
 
 def time_all(found: Sequence[Contender], where: Place, budget: float, progress: Progress) -> dict[str, Timing]:
     """Time them: in turns on the CPU; on a GPU by its own clock, those of the CPU apart."""
     on_cpu = [where is CPU or c.library in _ON_CPU for c in found]
-    pause = _MKL_SLEEPS if any(c.library == "mkl" for c in found) else 0.0
+    pause = peers.MKL_SLEEPS if any(c.library == "mkl" for c in found) else 0.0
     calls = {c.name: c.call for c, here in zip(found, on_cpu, strict=True) if here}
     times = measure.time_calls(calls, budget=budget, pause=pause, progress=progress)
     for c in (c for c, here in zip(found, on_cpu, strict=True) if not here):
         progress(0.5, f"time {c.name}")
-        taken = bench_cuda.time_calls(c.call, where, _SAMPLES)
+        taken = gpu_clock.time_calls(c.call, where, _SAMPLES)
         times[c.name] = Timing(median(taken), min(taken), len(taken))
     return times

@@ -72,10 +72,8 @@ class Changes:
         return "\n".join([*columns.columns([_HEAD, *map(self._cells, self._sorted())], "<<<>>>><"), *self._notes()])
 
     def _repr_html_(self) -> str:
-        return display.page(repr(self), [], display.table(_HEAD, map(self._cells, self._sorted())), *self._told())
-
-    def _told(self) -> list[str]:
-        return [display.lines(self._notes())] if self._notes() else []
+        table = display.table(_HEAD, map(self._cells, self._sorted()))
+        return display.page(repr(self), [], table, display.lines(self._notes()))
 
     def _sorted(self) -> list[Change]:
         return sorted(self.rows, key=lambda row: (list(TITLES).index(row.op), -row.slower))

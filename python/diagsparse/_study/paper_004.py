@@ -29,7 +29,7 @@ from .._matrix.base import SparseArray
 from .._matrix.construct import array
 from .._places.backend import CPU, Place
 from ..measure import Progress
-from . import bench_cuda, bench_summary, gpu_peers, paper_runs, peers
+from . import bench_summary, gpu_clock, gpu_peers, paper_runs, peers
 from .exactness import MatvecCheck, vector
 from .paper_004_matrices import BLOCK, Matrix, matrices
 from .paper_004_tables import (
@@ -102,7 +102,8 @@ def _run(
         "shape": list(a.shape), "nnz": a.nnz, "blocks": A.blocks, "fill": A.mean_fill,
         "thesis": asdict(matrix.printed) if matrix.printed else None,
         "kernels": {op: list(A.kernels(op)) for op in ("matmul", "matvec")},
-        "nbytes": {"bmsparse": A.nbytes, CSR: csr.nbytes}, "bandwidth": _bandwidth(where, quick),
+        "nbytes": {"bmsparse": A.nbytes, CSR: csr.nbytes},
+        "bandwidth": gpu_clock.bandwidth(where, 1 << 24 if quick else 1 << 32),
     }  # fmt: skip
     if matrix.printed:
         check_square = SampledSquare(a)
@@ -115,10 +116,6 @@ def _run(
     check = MatvecCheck(a, x)
     paper_runs.fill(row, _vectors(a, csr, A, x, where), lambda y: check(where.host(y)))
     return row
-
-
-def _bandwidth(where: Place, quick: bool) -> float:
-    return measure.read_bandwidth() if where is CPU else bench_cuda.copy_bandwidth(where, 1 << 24 if quick else 1 << 32)
 
 
 def _square(A: bmsparse_array, kernel: str, where: Place) -> Iterator[Contender]:
@@ -139,7 +136,7 @@ def _stages(A: bmsparse_array, kernel: str, where: Place) -> dict[str, float]:
         C, stages = A.matmul(A, format="bmsparse", kernel=kernel, profile=True)
         for between in ("plan", "allocate"):
             stages.pop(between)
-        return stages | {"T7 compact": bench_cuda.time_calls(C.eliminate_zeros, where, 1)[0]}
+        return stages | {"T7 compact": gpu_clock.time_calls(C.eliminate_zeros, where, 1)[0]}
 
     return min((once() for _ in range(4)), key=lambda stages: sum(stages.values()))
 

@@ -18,7 +18,7 @@ from .._matrix.base import SparseArray
 from .._places.backend import CPU, Place, place
 from .._products.products import plan_matmul, plan_matvec
 from ..measure import Progress
-from . import bench_cuda, gpu_peers, peers, steps
+from . import gpu_clock, gpu_peers, peers, steps
 from .comparison import finite
 
 Prepared = tuple[Callable[[], Any], Any]
@@ -127,4 +127,4 @@ def seconds_on(where: Place, *, budget: float = 0.3, samples: int = 15) -> Calla
     """Return what times calls there: within a budget of seconds on the CPU, a number of samples on a GPU."""
     if where is CPU:
         return lambda call: measure.time_call(call, budget=budget).median
-    return lambda call: median(bench_cuda.time_calls(call, where, samples))
+    return lambda call: median(gpu_clock.time_calls(call, where, samples))

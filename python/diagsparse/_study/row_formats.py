@@ -26,7 +26,7 @@ from .._places.backend import CPU, Place, get_num_threads
 from .._places.memory import human
 from .._show import columns
 from ..measure import Progress
-from . import bench_cuda, bench_summary, paper_runs, peers
+from . import bench_summary, gpu_clock, paper_runs, peers
 from .exactness import MatvecCheck, vector
 from .figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure, save
 from .paper_runs import Contender, planned_matvec, there
@@ -132,7 +132,7 @@ def _run(
         "nbytes": {},
     }
     if where is not CPU:
-        row["bandwidth"] = bench_cuda.copy_bandwidth(where, 1 << 24 if quick else 1 << 32)
+        row["bandwidth"] = gpu_clock.copy_bandwidth(where, 1 << 24 if quick else 1 << 32)
         _fill(row, A, matrix, where, seconds)
         return row
     with measure.using_threads(threads):

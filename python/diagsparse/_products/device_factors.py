@@ -52,6 +52,10 @@ class DeviceFactors:
         """Of all that is kept."""
         return self.matrix.nbytes + sum(nbytes for _, nbytes in self._solves.values())
 
+    def right_side(self, trans: str, fitted: Callable[..., tuple[int, ...]]) -> RightSide:
+        """Return what solves for a right side, of whatever library."""
+        return RightSide(self, trans, fitted)
+
     def solve(self, x: Any, trans: str) -> None:
         """Write the solutions over the columns of `x`, of shape (n, k) in F order, of the matrix's kind."""
         if x.size:

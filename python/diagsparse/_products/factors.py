@@ -13,10 +13,10 @@ from .._arrays import device_dense, owners
 from .._arrays.host_dense import as_numpy
 from .._matrix.base import CONJUGATED, TRANSPOSED, SparseArray
 from .._places import libraries, memory
-from .._places.backend import CPU
+from .._places.backend import CPU, Place
 from .._places.types import product_dtypes, solved_in
 from .._show import display
-from . import batch_matrix, device_factors, host_factors
+from . import batch_matrix, host_factors
 from .batches import batch_array
 
 _OPERATIONS = {"N": 0, "T": TRANSPOSED, "H": TRANSPOSED | CONJUGATED}
@@ -42,11 +42,10 @@ class _Solver:
         below, above = _reach(a)
         self.method = _method(a, method, below, above, blocks)
         try:
-            self._factors: Any = (
-                host_factors.HostFactors(a, sigma, self.method, below, above, blocks)
-                if a._place is CPU
-                else device_factors.DeviceFactors(a, sigma, self.method, blocks)
-            )
+            if a._place is CPU:
+                self._factors: Any = host_factors.HostFactors(a, sigma, self.method, below, above, blocks)
+            else:
+                self._factors = _ways(a._place).DeviceFactors(a, sigma, self.method, blocks)
         except host_factors.Singular as error:
             member, row = divmod(error.row, max(1, a.shape[0] // blocks))
             what = f"pivot {row + 1}" + f" of member {member}" * (self._members is not None)
@@ -95,7 +94,7 @@ class _Solver:
 
     def _solved(self, b: Any, trans: str) -> Any:
         if self._place is not CPU:
-            return device_dense._multiply(device_factors.RightSide(self._factors, trans, self._fitted), b, None, None)
+            return device_dense._multiply(self._factors.right_side(trans, self._fitted), b, None, None)
         owners.refuse_beside_cpu(b, self._place, "solve", "b")
         given = as_numpy(b, "solve")
         shape = self._fitted(given.shape)
@@ -249,6 +248,15 @@ def _told(factors: _Solver) -> str:
 
 
 # ---- which way ----------------------------------------------------------------------------------------------------
+def _ways(place: Place) -> Any:
+    """Return the module of the methods there; that of a GPU is imported where one is met."""
+    if place is CPU:
+        return host_factors
+    from . import device_factors
+
+    return device_factors
+
+
 def _reach(a: SparseArray) -> tuple[int, int]:
     """Return how far below and above the main diagonal one holds something."""
     offsets = a._summary().offsets[a._summary().fill > 0]
@@ -257,19 +265,18 @@ def _reach(a: SparseArray) -> tuple[int, int]:
 
 def _method(a: SparseArray, method: str | None, below: int, above: int, members: int) -> str:
     """Return the method by name, or the one that suits."""
-    ways: Any = host_factors if a._place is CPU else device_factors
+    ways = _ways(a._place)
     order = list(ways.METHODS)
     needed = next(name for name in order if max(below, above) <= ways.REACH.get(name, a.shape[0]))
     asked = method
     if method is None:
-        here = a._place is CPU
-        method = host_factors.chosen(a, below, above, needed) if here else device_factors.chosen(members, needed)
+        method = ways.chosen(a, below, above, needed) if a._place is CPU else ways.chosen(members, needed)
     elif method not in order:
         raise ValueError(f"factorized: no method {method!r} on {a.device}; there are {', '.join(order)}")
     elif order.index(method) < order.index(needed):
         raise ValueError(f"factorized: method {method!r}, but A has offsets from {-below} to {above}")
     if method == "cudss" and isinstance(why := libraries.cudss(), Exception):
-        reason = "" if asked else f"A has offsets from {-below} to {above}, and on a GPU NVIDIA's "
+        reason = "" if asked else f"A has offsets from {-below} to {above}, which on a GPU NVIDIA's cuDSS takes; "
         raise ImportError(
             f"factorized: {reason}cuDSS is not there ({why}): pip install 'diagsparse[cudss]', or write A.to(\"cpu\")"
         ) from why

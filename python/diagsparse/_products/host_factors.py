@@ -51,24 +51,23 @@ class HostFactors:
     def __init__(self, a: SparseArray, sigma: complex, method: str, below: int, above: int, members: int) -> None:
         self._sigma, self._method, self._reach = sigma, METHODS[method], (below, above)
         self._members, self._block = members, a.shape[0] // members
-        self._solves: dict[np.dtype, tuple[Solve, int]] = {}
         self._lock = Lock()
-        single = a.dtype in (np.float32, np.complex64)
-        self._a = a.copy() if single else a  # the caller may write to his own
-        self._solve_in(a.dtype)
-        if not single:
-            del self._a
+        self._solves = {a.dtype: self._factored(a)}
+        self._single = a.copy() if a.dtype in (np.float32, np.complex64) else None  # the caller may write to his own
 
     @property
     def nbytes(self) -> int:
         """Of all that is kept."""
-        return sum(nbytes for _, nbytes in self._solves.values()) + (self._a.nbytes if hasattr(self, "_a") else 0)
+        kept = 0 if self._single is None else self._single.nbytes
+        return kept + sum(nbytes for _, nbytes in self._solves.values())
+
+    def _factored(self, a: SparseArray) -> tuple[Solve, int]:
+        return self._method(a, a.dtype.type(self._sigma), *self._reach, self._block)
 
     def _solve_in(self, dtype: np.dtype) -> Solve:
         with self._lock:
-            if dtype not in self._solves:
-                a = self._a.astype(dtype, copy=False)
-                self._solves[dtype] = self._method(a, dtype.type(self._sigma), *self._reach, self._block)
+            if self._single is not None and dtype not in self._solves:
+                self._solves[dtype] = self._factored(self._single.astype(dtype))
             return self._solves[dtype][0]
 
     def solve(self, b: np.ndarray, trans: str, dtype: np.dtype) -> np.ndarray:

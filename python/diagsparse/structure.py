@@ -37,9 +37,7 @@ class Structure:
     half_full: int  # diagonals that are at least half full
     half_full_share: float  # of the entries that lie on them
     constant: int  # diagonals that are full and hold one value
-    period: (
-        int | None
-    )  # the fewest rows after which every diagonal repeats, places without an entry being 0; 1: Toeplitz
+    period: int | None  # rows after which every diagonal repeats, 0 where no entry is; 1: Toeplitz; None: none found
     bands: bands.BandProperties  # of the bands that the rule of the quasi-band paper finds
     row_lengths: NDArray[np.int64]  # (k, 2): a number of entries in a row, ascending, and how many rows have it
     row_min: int  # entries in a row
@@ -114,13 +112,17 @@ class Structure:
 
     def _repeats(self) -> str:
         if self.period is None:
-            return "the diagonals do not repeat"
+            return "no period of the diagonals found"
         after = f"every diagonal repeats after {self.period} rows"
         return "Toeplitz: every diagonal holds one value" if self.toeplitz else after
 
+    def _held(self) -> list[tuple[int, str]]:
+        """Return the bytes of every format that holds the matrix, and its name, the fewest first."""
+        return sorted((n, name) for name, n in self.nbytes.items() if n is not None)
+
     def _bytes(self) -> str:
-        """The formats with the fewest bytes, and csr."""
-        held = sorted((n, name) for name, n in self.nbytes.items() if n is not None)
+        """Return the formats with the fewest bytes, and csr."""
+        held = self._held()
         named = [f"{name} {human(n)}" for n, name in held[:4] + [one for one in held[4:] if one[1] == "csr"]]
         return ", ".join(named) + f"; of {len(held)} formats" * (len(held) > len(named))
 
@@ -134,7 +136,7 @@ class Structure:
         csr = self.nbytes["csr"] or 1
         rows = [
             (name, human(n), columns.digits(n / csr), display.bar(min(1, n / csr), name == "csr"))
-            for n, name in sorted((n, name) for name, n in self.nbytes.items() if n is not None)
+            for n, name in self._held()
         ]
         return display.page(
             repr(self), drawn, display.table(("format", "bytes", "of csr", ""), rows), display.lines(told)
@@ -227,21 +229,21 @@ def analyze(A: Any, *, rcm: bool = True) -> Structure:
         block_fill=s.entries / max(1, s.blocks() * BLOCK**2),
         symmetry=s.symmetry or "none",
         nbytes=sizes,
-        cells=entries_in_cells(entries),
+        cells=_in_cells(entries),
     )
 
 
 def _period(matrix: SparseArray) -> int | None:
-    """Return the fewest rows after which every diagonal repeats; None also where it would take too much to find out."""
+    """Return the rows after which every diagonal repeats; None also where it would take too much to find out."""
     if hm_array._forecast(matrix._summary()) > _REPEATS * max(1, matrix.nbytes):
         return None
     return common_period(convert(matrix, "hm"))
 
 
-def entries_in_cells(csr: Any, most: int = _CELLS) -> NDArray[np.int64]:
-    """Return how many entries of SciPy's csr lie in each cell of a grid in the shape's proportion, `most` a side."""
+def _in_cells(csr: Any) -> NDArray[np.int64]:
+    """Return how many entries of SciPy's csr lie in each cell of a grid in the shape's proportion, `_CELLS` a side."""
     side = max(*csr.shape, 1)
-    rows, columns = (min(n, max(1, round(n * min(most, side) / side))) for n in csr.shape)
+    rows, columns = (min(n, max(1, round(n * min(_CELLS, side) / side))) for n in csr.shape)
     i = np.repeat(np.arange(csr.shape[0], dtype=np.int64) * rows // max(1, csr.shape[0]), np.diff(csr.indptr))
     at = i * columns + csr.indices.astype(np.int64) * columns // max(1, csr.shape[1])
     return np.bincount(at, minlength=rows * columns).reshape(rows, columns)
@@ -256,7 +258,7 @@ def _same_values(csr: Any, rows: NDArray[Any], offsets: NDArray[np.int64]) -> ND
         at = np.zeros(span, np.intp)
         at[offsets - first] = np.arange(len(offsets))
         diagonal = at[csr.indices.astype(np.int64) - rows - first]
-    else:
+    else:  # which would be long beside the entries
         diagonal = np.searchsorted(offsets, csr.indices.astype(np.int64) - rows)
     value = np.empty(len(offsets), csr.dtype)
     value[diagonal] = csr.data  # any one of the diagonal's values

@@ -69,9 +69,8 @@ const Rule rules[] = {
     // Dense, n = 2000 9.9 against 0.53 ms; a band of 201 diagonals, n = 2 10^5 5.1 against 1.2 ms, n = 10^5 in float32
     // 1.42 against 0.62 ms, n = 20000 in complex64 755 against 368 us, complex128 3560 against 420 us; 150 of 301
     // diagonals, n = 30000, by "block" 598 against 341 us, in float32 420 against 347 us, complex64 647 against 690 us.
-    // Against
-    // "row": a triangle, n = 200 (1.3 M) 26 against 43 us, n = 500 (21 M) 117 against 88 us; a band of 107 diagonals, n
-    // = 1000 (11 M) 25 against 43 us, n = 5000 (57 M) 96 against 43 us.
+    // Against "row": a triangle, n = 200 (1.3 M) 26 against 43 us, n = 500 (21 M) 117 against 88 us; a band of 107
+    // diagonals, n = 1000 (11 M) 25 against 43 us, n = 5000 (57 M) 96 against 43 us.
     {"dense_tiles",
      [](const Plan& plan, DType a, DType b) {
        return a == b && sums_of(plan).work >= 15'000'000 && dense_tiles::padding(plan) <= most_padding(a) &&

@@ -20,7 +20,7 @@ from .._arrays.host_dense import as_numpy
 from .._places import memory
 from .._places.backend import CPU
 from .._places.types import VALUE_TYPES, plain_number, sum_dtype, value_dtype, widened
-from . import comparisons, construct
+from . import comparisons, operands
 from .convert import convert, unpacked
 from .each_element import is_scalar
 from .registry import COMMON, FORMATS
@@ -37,9 +37,9 @@ class Elementwise:
 
     def _over(self: SparseArray, other: Any) -> Any:
         """Return the quotient with a dense array: zeros stay zeros, whatever divides them. On a GPU by the host."""
-        if construct.is_sparse(other):
-            return _over_sparse(self, construct.as_operand(other, self._place))
-        if not construct.is_dense(other):
+        if operands.is_sparse(other):
+            return _over_sparse(self, operands.as_operand(other, self._place))
+        if not operands.is_dense(other):
             return NotImplemented
         divisor = self._dense_operand(other, "/")
         self._require_broadcast(divisor.shape, "/")
@@ -58,7 +58,7 @@ class Elementwise:
     def __mul__(self: SparseArray, other: Any) -> Any:
         if is_scalar(other):
             return self._scaled(other)
-        return self.multiply(other) if construct.is_sparse(other) or construct.is_dense(other) else NotImplemented
+        return self.multiply(other) if operands.is_sparse(other) or operands.is_dense(other) else NotImplemented
 
     def __rmul__(self: SparseArray, other: Any) -> Any:
         if is_scalar(other):
@@ -78,8 +78,8 @@ class Elementwise:
     __hash__ = None  # type: ignore[assignment]  # as of NumPy's and SciPy's arrays: == is element by element
 
     def _compared(self: SparseArray, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
-        sparse, scalar = construct.is_sparse(other), is_scalar(other)
-        if not (sparse or scalar or construct.is_dense(other)):
+        sparse, scalar = operands.is_sparse(other), is_scalar(other)
+        if not (sparse or scalar or operands.is_dense(other)):
             return NotImplemented
         if self._place is not CPU or (not scalar and owners.owner_of(other) is not None):
             raise TypeError(
@@ -87,8 +87,8 @@ class Elementwise:
                 'use A.to("cpu") == B.to("cpu"), or (A - B).count_nonzero() == 0'
             )
         if sparse:
-            operand = construct.as_operand(other, self._place)
-            construct.together("comparison", self, operand)
+            operand = operands.as_operand(other, self._place)
+            operands.together("comparison", self, operand)
             return comparisons.with_sparse(self, operand, compare)
         if scalar:
             return comparisons.with_scalar(self, other, compare)
@@ -102,11 +102,11 @@ class Elementwise:
         """
         if is_scalar(other):
             return self._scaled(other)
-        if construct.is_sparse(other):
-            sparse = construct.as_operand(other, self._place)
-            construct.together("multiply", self, sparse)
+        if operands.is_sparse(other):
+            sparse = operands.as_operand(other, self._place)
+            operands.together("multiply", self, sparse)
             return _multiply_sparse(self, sparse) if sparse._shape == self._shape else _broadcast_sparse(self, sparse)
-        if not construct.is_dense(other):
+        if not operands.is_dense(other):
             raise TypeError(f"multiply: got {type(other).__name__}, expected a number, a sparse matrix or an array")
         dense = self._dense_operand(other, "multiply")
         self._require_broadcast(dense.shape, "multiply")
@@ -141,9 +141,9 @@ class Elementwise:
 
     def _sum(self: SparseArray, other: Any, alpha: int, beta: int) -> Any:
         """Return ``alpha self + beta other``."""
-        if construct.is_sparse(other):
-            sparse = construct.as_operand(other, self._place)
-            construct.together("+", self, sparse)
+        if operands.is_sparse(other):
+            sparse = operands.as_operand(other, self._place)
+            operands.together("+", self, sparse)
             self._require_shape(sparse.shape, "+")
             return _add_sparse(self, sparse, alpha, beta)
         if is_scalar(other):
@@ -155,7 +155,7 @@ class Elementwise:
             )
         if isinstance(other, LinearOperator):
             return aslinearoperator(self if alpha == 1 else -self) + (other if beta == 1 else -other)
-        if not construct.is_dense(other):
+        if not operands.is_dense(other):
             return NotImplemented
         dense = self._dense_operand(other, "+")
         self._require_broadcast(dense.shape, "+")
@@ -172,7 +172,7 @@ class Elementwise:
 
 def _over_sparse(a: SparseArray, b: SparseArray) -> Any:
     """Return the quotient of two matrices as SciPy gives it, dense: what neither of them stores is 0 / 0, no number."""
-    construct.together("/", a, b)
+    operands.together("/", a, b)
     a._require_shape(b.shape, "/")
     m, n = a._shape
     if (nbytes := 3 * m * n * np.result_type(a.dtype, b.dtype).itemsize) > memory.SMALL:

@@ -26,7 +26,7 @@ def from_scipy(
 
 
 def peak_nbytes(cls: type[SparseArray], a: Any, ours: SparseArray) -> int:
-    """Return the bytes that this needs on the CPU for an array of which `construct.as_sparse` made `ours`."""
+    """Return the bytes that this needs on the CPU for an array of which `operands.as_sparse` made `ours`."""
     s = ours._summary()
     if a.format != "dia":
         return cls._peak_from_scipy(a, ours, s)

@@ -10,7 +10,7 @@ import numpy as np
 from .._arrays import streams
 from .._matrix import devices
 from .._matrix.base import CONJUGATED, TRANSPOSED, SparseArray
-from .._matrix.construct import is_sparse, together
+from .._matrix.operands import is_sparse, together
 from .._places import memory
 from .._places.arguments import integer
 from .._places.backend import CPU, Place, place

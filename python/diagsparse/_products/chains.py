@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._arrays import device_dense, host_dense, owners, streams
-from .._matrix.construct import require_sparse
+from .._matrix.operands import require_sparse
 from .._places import memory
 from .._places.arguments import check_kernel, integer
 from .._places.backend import CPU

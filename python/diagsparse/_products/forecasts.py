@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._matrix.base import SparseArray, is_scipys
-from .._matrix.construct import as_sparse
 from .._matrix.from_scipy import peak_nbytes
+from .._matrix.operands import as_sparse
 from .._matrix.registry import FORMATS
 from .._matrix.summary import Summary
 from .._places.memory import human

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from .._arrays import device_dense, streams
-from .._matrix import construct
+from .._matrix import operands
 from .._matrix.base import SparseArray
 from .._matrix.each_element import is_scalar
 from .._places.backend import CPU
@@ -36,22 +36,22 @@ class Operators:
         if isinstance(other, SparseArray):
             made = self._multiplied_at_once(other)
             return MatmulPlan(self, other)() if made is None else made
-        if (sparse := construct.as_sparse(other, self._place)) is not None:
+        if (sparse := operands.as_sparse(other, self._place)) is not None:
             return self.matmul(sparse)
         if isinstance(other, LinearOperator):
             return aslinearoperator(self) @ other
         if is_scalar(other):
             raise ValueError("matmul: a scalar is no matrix; A * s scales A")
-        return self.matvec(other) if construct.is_dense(other) else NotImplemented
+        return self.matvec(other) if operands.is_dense(other) else NotImplemented
 
     def __rmatmul__(self: SparseArray, other: Any) -> Any:
         if type(other) is np.ndarray and self._place is CPU and other.ndim == 1 and len(other) == self._shape[0]:
             return self.T.matvec(other)
-        if (sparse := construct.as_sparse(other, self._place)) is not None:
+        if (sparse := operands.as_sparse(other, self._place)) is not None:
             return sparse.matmul(self)
         if is_scalar(other):
             raise ValueError("matmul: a scalar is no matrix; A * s scales A")
-        if not construct.is_dense(other):
+        if not operands.is_dense(other):
             return NotImplemented
         x = device_dense.operand(self, other)
         if len(x.shape) not in (1, 2) or x.shape[-1] != self.shape[0]:
@@ -81,7 +81,7 @@ class Operators:
         ``profile=True`` returns ``(result, stages)`` with the seconds of each stage, waiting for the GPU.
         """
         if not isinstance(other, SparseArray):
-            other = construct.require_sparse(other, "matmul", "B", self._place)
+            other = operands.require_sparse(other, "matmul", "B", self._place)
         with streams.on(self._place, stream, "matmul"):
             if profile:
                 return profiled(self, other, out, format=format, kernel=kernel, max_bytes=max_bytes)

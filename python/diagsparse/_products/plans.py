@@ -10,8 +10,8 @@ import numpy as np
 
 from .._arrays import streams
 from .._matrix.base import SparseArray, is_scipys
-from .._matrix.construct import together
 from .._matrix.convert import convert
+from .._matrix.operands import together
 from .._matrix.registry import FORMATS, format_class
 from .._matrix.request import Request
 from .._matrix.summary import Summary

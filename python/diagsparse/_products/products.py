@@ -8,8 +8,8 @@ import numpy as np
 
 from .._arrays import streams
 from .._matrix.base import SparseArray
-from .._matrix.construct import home_of, require_sparse
 from .._matrix.convert import unpacked
+from .._matrix.operands import home_of, require_sparse
 from .._matrix.registry import FORMATS
 from .._matrix.request import Pair
 from .._places.backend import Place

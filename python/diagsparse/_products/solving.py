@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .._matrix.construct import require_sparse
 from .._matrix.convert import unpacked
 from .._matrix.each_element import is_scalar
+from .._matrix.operands import require_sparse
 from .batches import batch_array
 from .factors import BatchFactorization, Factorization
 

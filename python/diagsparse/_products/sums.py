@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._matrix.base import SparseArray
-from .._matrix.construct import home_of, require_sparse, together
 from .._matrix.convert import convert, unpacked
+from .._matrix.operands import home_of, require_sparse, together
 from .._matrix.registry import COMMON, FORMATS, format_class
 from .._matrix.request import Pair
 from .._places.arguments import SYMMETRIES

@@ -1,0 +1,94 @@
+"""What stands beside a matrix in a sum or a product: whether it is sparse or dense, as ours, and where."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._arrays import owners
+from .._places.backend import CPU, Place
+from . import cupy_sparse
+from .base import SparseArray, is_scipys
+from .registry import COMMON, FORMATS
+
+
+def is_dense(x: Any) -> bool:
+    """Whether `x` is a numeric vector or block: an array on a GPU, or what NumPy makes one of."""
+    if isinstance(x, np.ndarray) or owners.owner_of(x) is not None:
+        return True
+    if isinstance(x, (list, tuple)) or hasattr(x, "__array__"):
+        return np.asarray(x).dtype.kind in "iubfc"
+    return False
+
+
+def as_sparse(x: Any, home: Place = CPU) -> SparseArray | None:
+    """Return a sparse matrix of SciPy or CuPy as ours (diagonals stay diagonals, the rest is csr), else None.
+
+    One of SciPy goes to `home`, where its partner lives; CuPy's stays on its GPU. A sparse array of one dimension, as a
+    row ``A[i]`` is one, is no matrix: SciPy multiplies with it.
+    """
+    if isinstance(x, SparseArray):
+        return x
+    if is_scipys(x):
+        if x.ndim == 1:
+            return None
+        return FORMATS["dia" if x.format == "dia" else COMMON](x, dtype=_as_operands(x), device=home.name)
+    if cupy_sparse.issparse(x):
+        return FORMATS["dia" if x.format == "dia" else COMMON](x)
+    return None
+
+
+def _as_operands(x: Any) -> Any:
+    """Return the dtype in which integers and bools take part in a sum or a product; None for others."""
+    return np.float64 if x.dtype.kind in "iub" else None
+
+
+def is_sparse(x: Any) -> bool:
+    """Whether `x` is a sparse matrix: ours, SciPy's or CuPy's."""
+    return isinstance(x, SparseArray) or sp.issparse(x) or cupy_sparse.issparse(x)  # the quick answer first
+
+
+def as_operand(x: Any, home: Place = CPU) -> SparseArray:
+    """Return a sparse matrix as ours, in its own format where we have that: the right operand of `+`, `*`, `==`.
+
+    One of SciPy's of one dimension is a row, as in NumPy.
+    """
+    if is_scipys(x) and x.ndim == 1:
+        x = x.reshape(1, -1)
+    if is_scipys(x) and x.format in FORMATS:
+        return FORMATS[x.format](x, dtype=_as_operands(x), device=home.name)
+    made = as_sparse(x, home)
+    assert made is not None
+    return made
+
+
+def require_sparse(x: Any, who: str, name: str, home: Place = CPU) -> SparseArray:
+    """Return a sparse matrix of SciPy or CuPy as ours, or say what else it is."""
+    made = as_sparse(x, home)
+    if made is None:
+        given = type(x).__name__ + (f" of shape {x.shape}" if sp.issparse(x) else "")
+        raise TypeError(f"{who}: {name} is {given}, expected a sparse matrix (ours, SciPy's or CuPy's)")
+    return made
+
+
+def home_of(*operands: Any) -> Place:
+    """Return where SciPy's operands go: to the first of the others, else they stay on the CPU."""
+    for x in operands:
+        if isinstance(x, SparseArray):
+            return x._place
+        if cupy_sparse.issparse(x):
+            return cupy_sparse.home(x)
+    return CPU
+
+
+def together(who: str, a: SparseArray, b: SparseArray, names: tuple[str, str] = ("A", "B")) -> None:
+    """Raise ValueError for operands that live on different devices."""
+    if a._place is not b._place:
+        raise ValueError(
+            f'{who}: {names[0]} is on {a.device} and {names[1]} on {b.device}; move one: {names[1]}.to("{a.device}")'
+        )
+
+
+# ---- constructors ---------------------------------------------------------------------------------

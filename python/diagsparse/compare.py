@@ -200,14 +200,10 @@ def _reason(error: Exception, format: str) -> str:
 
 
 def _products_that_suit(
-    result: Comparison, csr: Any, held: dict[str, tuple[Any, float]], budget: float, max_bytes: int | None
+    result: Comparison, csr: Any, held: dict[str, tuple[Any, float]], useful: int, budget: float, max_bytes: int | None
 ) -> Iterator[str]:
     """Yield the formats in which C = A A stays within time and memory; note the reason for the others."""
-    m, n = csr.shape
-    useful = float(np.diff(csr.indptr)[csr.indices].sum()) if m == n else 0.0
-    if m != n:
-        result.skipped.append(Skipped("matmul", "all", f"needs a square matrix, got {m} x {n}"))
-        return
+    n = csr.shape[0]
     if useful > 2 * budget * _RATE:
         reason = f"{useful / 1e9:.2g} G multiply-adds would exceed the time budget of {budget:g} s (--budget)"
         result.skipped.append(Skipped("matmul", "all", reason))
@@ -239,19 +235,24 @@ def _run_matvec(
     z = x if where is CPU else where.core.from_host(x, where.index)
     check = exactness.MatvecCheck(csr, x)
     contenders = beside.contenders("matvec", {name: A for name, (A, _) in held.items()}, kernels, against, csr, z)
-    _measure(result, "matvec", contenders, lambda y: check(where.host(y)), held, budget, where, report)
+    _measure(result, "matvec", csr.nnz, contenders, lambda y: check(where.host(y)), held, budget, where, report)
 
 
 def _run_matmul(
     result: Comparison, csr: Any, held: dict[str, Any], kernels: Any, against: list[str], budget: float,
     max_bytes: Any, where: Place, report: Progress,
 ) -> None:  # fmt: skip
-    suits = {format: held[format] for format in _products_that_suit(result, csr, held, budget, max_bytes)}
+    m, n = csr.shape
+    if m != n:
+        result.skipped.append(Skipped("matmul", "all", f"needs a square matrix, got {m} x {n}"))
+        return
+    work = int(np.diff(csr.indptr)[csr.indices].sum())  # an entry of A meets all entries of one row
+    suits = {format: held[format] for format in _products_that_suit(result, csr, held, work, budget, max_bytes)}
     if not suits:
         return
     contenders = beside.contenders("matmul", {name: A for name, (A, _) in suits.items()}, kernels, against, csr, None)
     check = exactness.MatmulCheck(csr, csr)
-    _measure(result, "matmul", contenders, partial(_checked, check), held, budget, where, report)
+    _measure(result, "matmul", work, contenders, partial(_checked, check), held, budget, where, report)
 
 
 def _checked(check: Callable[[Any], float], made: Any) -> float:
@@ -262,6 +263,7 @@ def _checked(check: Callable[[Any], float], made: Any) -> float:
 def _measure(
     result: Comparison,
     op: str,
+    work: int,
     contenders: list[measure.Contender],
     check: Callable[[Any], float],
     held: dict[str, tuple[Any, float]],
@@ -283,6 +285,7 @@ def _measure(
             op=op,
             format=c.format if ours else c.library,
             kernel=c.kernel if ours else c.format,
+            work=work,
             seconds=taken.median,
             best=taken.best,
             ratio=times["scipy csr"].median / taken.median,

@@ -10,16 +10,18 @@ import numpy as np
 
 from ._show import columns
 from ._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, logarithmic, new_figure, save
+from ._study.plot_roofline import draw_roofline, roofline_inches
 from ._study.plot_structure import draw_entries, draw_nothing, draw_occupancy, draw_row_lengths
 from ._study.titles import TITLES, label
 
-__all__ = ["plot_bench", "plot_comparisons", "plot_structure", "set_up_cases"]
+__all__ = ["plot_bench", "plot_comparisons", "plot_rooflines", "plot_structure", "set_up_cases"]
 
 if TYPE_CHECKING:
     from ._study.comparison import Comparison
     from .structure import Structure
 
 _WIDTH, _WIDTHS = 15.0, (1.0, 1.0, 0.5, 0.95)  # of a picture in inches, and how its panels share it
+_ROOFLINE = 10.0  # inches that a roofline is wide
 _WIDE = 40.0  # times as long as the fastest that the slowest may take on an axis that begins at 0
 _UNITS = ((1e-6, "us"), (1e-3, "ms"), (1.0, "s"))
 
@@ -48,17 +50,53 @@ def plot_comparisons(comparisons: Sequence[Comparison], path: str | Path) -> Pat
     figure = new_figure(_WIDTH, sum(1.6 + 0.27 * n for n in bars))
     rows = figure.subfigures(len(comparisons), 1, height_ratios=[1.6 + 0.27 * n for n in bars], squeeze=False)
     for c, row in zip(comparisons, rows[:, 0]):
-        row.suptitle(
-            f"{c.name}: {c.shape[0]} x {c.shape[1]}, {c.nnz} nonzeros, {c.dtype}"
-            f"  ({c._where()})",
-            fontsize=10, fontweight="bold", x=0.01, ha="left",
-        )  # fmt: skip
+        _head(row, c)
         *times, entries, diagonals = row.subplots(1, 4, width_ratios=_WIDTHS)
         for axes, op in zip(times, TITLES):
             _draw_times(axes, c, op)
         draw_entries(entries, c.structure)
         draw_occupancy(diagonals, c.structure, 0.8 * _WIDTH * _WIDTHS[-1] / sum(_WIDTHS))
     return save(figure, path)
+
+
+def plot_rooflines(comparisons: Sequence[Comparison], path: str | Path) -> Path:
+    """Save one roofline for each comparison: flops a second over flops a byte, under what the memory allows.
+
+    A point is one format by one kernel. Its flops are the useful ones, two for each multiply-add of csr. Its bytes are
+    those that it has to move at least.
+
+    Parameters
+    ----------
+    comparisons : list of Comparison
+    path : str or path
+        The suffix chooses the kind of file: `.png` (150 dpi), `.svg`, `.pdf`.
+
+    Returns
+    -------
+    Path
+        Of the file written.
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    """
+    heights = [roofline_inches(c) for c in comparisons]
+    figure = new_figure(_ROOFLINE, sum(heights))
+    parts = figure.subfigures(len(comparisons), 1, height_ratios=heights, squeeze=False)
+    for c, part in zip(comparisons, parts[:, 0]):
+        _head(part, c)
+        draw_roofline(part.subplots(), c)
+    return save(figure, path)
+
+
+PLOTS = {"bars": plot_comparisons, "roofline": plot_rooflines}  #: what `Comparison.plot` draws, by `kind=`
+
+
+def _head(part: Any, c: Comparison) -> None:
+    """Say above a part of a picture what was compared, and where."""
+    told = f"{c.name}: {c.shape[0]} x {c.shape[1]}, {c.nnz} nonzeros, {c.dtype}  ({c._where()})"
+    part.suptitle(told, fontsize=10, fontweight="bold", x=0.01, ha="left")
 
 
 def _draw_times(axes: Any, c: Comparison, op: str) -> None:

@@ -32,8 +32,8 @@ def test_compare_prints_a_table_and_saves_it(file, tmp_path):
     out = call("compare", file, *FAST).stdout
     assert out.startswith("y = A x   poisson  float64   cpu, ")
     assert "Advice: " in out and "\x1b" not in out
-    assert out.endswith("Saved poisson-compare.json, poisson-compare.png\n")
-    assert (tmp_path / "poisson-compare.png").stat().st_size > 10_000
+    assert out.endswith("Saved poisson-compare.json, poisson-compare.png, poisson-roofline.png\n")
+    assert all((tmp_path / f"poisson-{what}.png").stat().st_size > 10_000 for what in ("compare", "roofline"))
     assert json.loads((tmp_path / "poisson-compare.json").read_text())["ok"] is True
 
 
@@ -74,7 +74,7 @@ def test_json_writes_no_files_unless_asked(file, tmp_path):
     assert json.loads(call("compare", file, "--json", *FAST).stdout)["saved"] == []
     assert set(tmp_path.rglob("*")) == before
     saved = json.loads(call("compare", file, "--json", "--out", ".", *FAST).stdout)["saved"]
-    assert sorted(map(Path, saved)) == [Path("poisson-compare.json"), Path("poisson-compare.png")]
+    assert saved == ["poisson-compare.json", "poisson-compare.png", "poisson-roofline.png"]
 
 
 def test_tables_of_what_is_no_report(tmp_path):

@@ -51,6 +51,13 @@ def test_rows_are_judged_beside_scipy(result):
     assert not wrong.ok and "FAILED" in str(wrong) and not wrong.slower
 
 
+def test_older_files_that_lack_a_field(result):
+    old = result.to_dict()
+    for row in old["rows"]:
+        del row["work"]
+    assert result.since(old).ok and len(result.since(old).rows) == 4
+
+
 def test_what_is_gone_and_what_is_new(result):
     fewer = replace(result, rows=[row for row in result.rows if row.format != "hm"])
     changed = fewer.since(result.to_dict())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,14 @@ def compare_command(
         changed = result.since(before, limit=limit or LIMIT)
         terminal.show(f"\nSince {since}\n{changed}", asked=True)
         values, ok = values | {"changes": changed.to_dict()}, ok and changed.ok
-    terminal.save(values, {f"{result.name}-compare.json": result.save, f"{result.name}-compare.png": result.plot})
+    terminal.save(
+        values,
+        {
+            f"{result.name}-compare.json": result.save,
+            f"{result.name}-compare.png": result.plot,
+            f"{result.name}-roofline.png": partial(result.plot, kind="roofline"),
+        },
+    )
     return ok
 
 

@@ -29,6 +29,7 @@ class Row:
     op: str  #: "matvec" or "matmul"
     format: str  #: one of `diagsparse.formats()`, or another library: "scipy", "mkl", "cusparse", "cupy"
     kernel: str  #: of this library; the other one's format
+    work: int  #: useful multiply-adds, those of csr
     seconds: float  #: median of one call
     best: float  #: the fastest call
     ratio: float  #: SciPy csr's seconds over these
@@ -176,11 +177,16 @@ class Comparison:
         """
         return changes(self, old, limit)
 
-    def plot(self, path: str | Path) -> Path:
-        """Save a picture (`.png`, `.svg`, ...) of times and diagonals; needs matplotlib. Returns the path."""
-        from ..plot import plot_comparisons
+    def plot(self, path: str | Path, *, kind: str = "bars") -> Path:
+        """Save a picture (`.png`, `.svg`, ...), and return the path; needs matplotlib.
 
-        return plot_comparisons([self], path)
+        ``"bars"`` draws times and diagonals, ``"roofline"`` flops a second under what the memory allows.
+        """
+        from ..plot import PLOTS
+
+        if kind not in PLOTS:
+            raise ValueError(f'plot: kind="{kind}"; expected one of {", ".join(PLOTS)}')
+        return PLOTS[kind]([self], path)
 
     # ---- text -----------------------------------------------------------------------------------------------------
     def __repr__(self) -> str:

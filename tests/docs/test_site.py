@@ -13,6 +13,7 @@ import diagsparse as ds
 
 pytest.importorskip("numpydoc", reason="needs the extra docs")
 pytest.importorskip("click")
+pytest.importorskip("qutip")
 
 DOCS = ROOT / "docs"
 sys.path.insert(0, str(DOCS / "_extensions"))

@@ -1,0 +1,270 @@
+"""Operators: a matrix of this library, times a number, as QuTiP's data; and what QuTiP does with operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Number
+from typing import Any, ClassVar
+
+import numpy as np
+from qutip import settings
+from qutip.core import data as qutip_data
+from qutip.core.data.dense import fast_from_numpy
+
+from .._matrix.base import SparseArray
+from .._matrix.builders import eye
+from .._matrix.construct import array
+from .._matrix.registry import FORMATS
+from .._places.types import plain_number
+from .._products.forecasts import forecast
+from .._products.kron import kron
+
+
+class Sparse(qutip_data.Data):
+    """``factor * matrix``, with a matrix of this library in the memory of the host.
+
+    QuTiP multiplies operators by numbers like -1j. The factor is kept beside the matrix, so a real matrix stays real.
+
+    Parameters
+    ----------
+    arg : sparse matrix (ours or SciPy's), dense 2-D array
+        Taken as `diagsparse.array` takes it: a matrix of ours keeps its format, its type and its packing. What lies on
+        a GPU is copied to the host.
+    factor : number, default 1
+
+    Raises
+    ------
+    TypeError
+        For a `factor` that is no number, and values that no format holds.
+    ValueError
+        For an `arg` that is no matrix.
+
+    Examples
+    --------
+    >>> import diagsparse as ds, diagsparse.qutip, qutip
+    >>> H = ds.hm_array(ds.gallery.tridiagonal(5))
+    >>> ds.qutip.Sparse(H, 2j)
+    Sparse(2j * <hm_array 5 x 5 float64: 3 diagonals from -1 to 1, 13 stored, 160 B, cpu>)
+    >>> qutip.Qobj(H).dtype.__name__
+    'Sparse'
+    """
+
+    device: ClassVar[str] = "cpu"
+
+    def __init__(self, arg: Any, factor: complex = 1) -> None:
+        if not isinstance(factor, Number):
+            raise TypeError(f"{type(self).__name__}: factor={factor!r}: expected a number")
+        made = array(arg)
+        self.matrix: SparseArray = made if made.device.startswith(self.device) else made.to(self.device)
+        self.factor = plain_number(factor)
+        super().__init__(made.shape)
+
+    @classmethod
+    def sparcity(cls) -> str:  # QuTiP's spelling
+        """Say to QuTiP which member of a group of types this is."""
+        return "diagonal"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.factor} * {self.matrix!r})"
+
+    __str__ = __repr__
+
+    def __reduce__(self) -> tuple:
+        return type(self), (self.matrix, self.factor)
+
+    def copy(self) -> Sparse:
+        """Return the same operator with values of its own."""
+        return type(self)(self.matrix.copy(), self.factor)
+
+    def to_array(self) -> np.ndarray:
+        """Return the operator as a dense NumPy array, complex128."""
+        return np.multiply(self.matrix.toarray(), self.factor, dtype=complex)
+
+    def trace(self) -> complex:
+        """Return the sum of the main diagonal."""
+        if self.shape[0] != self.shape[1]:
+            raise ValueError(f"trace: the operator is {self.shape[0]} x {self.shape[1]}, expected a square one")
+        return complex(self.factor * self.matrix.trace())
+
+    def transpose(self) -> Sparse:
+        """Return the transpose, as a view."""
+        return type(self)(self.matrix.T, self.factor)
+
+    def conj(self) -> Sparse:
+        """Return the complex conjugate, as a view."""
+        return type(self)(self.matrix.conj(), self.factor.conjugate())
+
+    def adjoint(self) -> Sparse:
+        """Return the conjugate transpose, as a view."""
+        return type(self)(self.matrix.H, self.factor.conjugate())
+
+
+class CudaSparse(Sparse):
+    """The same on a GPU: a matrix that is on none is copied to ``"cuda"``.
+
+    Parameters
+    ----------
+    arg, factor
+        As of `Sparse`.
+
+    Raises
+    ------
+    CudaUnavailable
+        With what is missing.
+    """
+
+    device = "cuda"
+
+
+# ---- in and out ---------------------------------------------------------------------------------------------------
+def from_csr(given: qutip_data.CSR) -> Sparse:
+    """Return QuTiP's csr in hm or csr, whichever takes fewer bytes, and real where all values are real or imaginary."""
+    rows = given.as_scipy()
+    values = rows.data
+    real, imaginary = not values.imag.any(), not values.real.any()
+    kept = (values.real if real else values.imag if imaginary else values).copy()
+    made = array(type(rows)((kept, rows.indices, rows.indptr), shape=rows.shape))
+    return Sparse(made, 1j if imaginary and not real else 1)
+
+
+def to_csr(given: Sparse) -> qutip_data.CSR:
+    """Return an operator as QuTiP's csr."""
+    rows = given.matrix.to("cpu").to_scipy("csr")
+    return qutip_data.CSR((given.factor * rows.data, rows.indices, rows.indptr), shape=rows.shape)
+
+
+def to_dense(given: Sparse) -> qutip_data.Dense:
+    """Return an operator as QuTiP's dense matrix."""
+    return qutip_data.Dense(given.to_array(), copy=False)
+
+
+def by_csr(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what QuTiP does with its csr, for operators, which is how rare things are done."""
+
+    def done(given: Sparse, *args: Any, **kwargs: Any) -> Any:
+        made = from_csr(function(to_csr(given), *args, **kwargs))
+        return type(given)(made.matrix, made.factor)
+
+    return done
+
+
+# ---- among operators ----------------------------------------------------------------------------------------------
+def laid_out(made: SparseArray) -> SparseArray:
+    """Return a result in hm or csr, whichever takes fewer bytes. Of operands in another format it keeps theirs."""
+    if made.format not in ("hm", "csr"):
+        return made
+    return made.asformat(min(("hm", "csr"), key=lambda format: forecast("convert", made, format=format).result_nbytes))
+
+
+def add(left: Sparse, right: Sparse, scale: complex = 1) -> Sparse:
+    """Return ``left + scale right``. The larger factor stays outside, so real matrices of one phase stay real."""
+    factors = left.factor, plain_number(right.factor * scale)
+    outside = max(factors, key=abs) or 1
+    a, b = (scaled(x.matrix, factor, outside) for x, factor in zip((left, right), factors))
+    if a.format != b.format:  # the entries of the one may lie on many diagonals
+        a, b = a.asformat("csr"), b.asformat("csr")
+    return type(left)(laid_out(a + b), outside)
+
+
+def scaled(matrix: SparseArray, factor: complex, outside: complex) -> SparseArray:
+    """Return ``factor / outside`` times a matrix."""
+    return matrix if factor == outside else matrix._scaled(plain_number(factor / outside))
+
+
+def sub(left: Sparse, right: Sparse) -> Sparse:
+    """Return ``left - right``."""
+    return add(left, right, -1)
+
+
+def mul(given: Sparse, value: complex) -> Sparse:
+    """Return ``value`` times an operator, which shares its matrix."""
+    return type(given)(given.matrix, given.factor * value)
+
+
+def neg(given: Sparse) -> Sparse:
+    """Return the negative, which shares the matrix."""
+    return mul(given, -1)
+
+
+def matmul(left: Sparse, right: Sparse, scale: complex = 1) -> Sparse:
+    """Return ``scale left right``."""
+    return type(left)(laid_out(left.matrix @ right.matrix), left.factor * right.factor * scale)
+
+
+def matmul_dag(left: Sparse, right: Sparse, scale: complex = 1) -> Sparse:
+    """Return ``scale left right.H``."""
+    return matmul(left, right.adjoint(), scale)
+
+
+def multiply(left: Sparse, right: Sparse) -> Sparse:
+    """Return the product element by element."""
+    return type(left)(laid_out(left.matrix.multiply(right.matrix)), left.factor * right.factor)
+
+
+def kronecker(left: Sparse, right: Sparse) -> Sparse:
+    """Return the Kronecker product, which is made on the host."""
+    return type(left)(laid_out(kron(left.matrix.to("cpu"), right.matrix.to("cpu"))), left.factor * right.factor)
+
+
+def zeros(cls: type[Sparse], rows: int, cols: int) -> Sparse:
+    """Return an operator that stores nothing."""
+    return cls(FORMATS["hm"]._empty((rows, cols), np.dtype(float)))
+
+
+def identity(cls: type[Sparse], dimension: int, scale: complex = 1) -> Sparse:
+    """Return ``scale`` times the identity."""
+    return cls(eye(dimension), scale)
+
+
+def iszero(given: Sparse, tol: float = -1) -> bool:
+    """Say whether no element is larger than a tolerance, by default QuTiP's."""
+    values = given.matrix.to("cpu").to_scipy("csr").data
+    return bool((np.abs(given.factor * values) <= (settings.core["atol"] if tol < 0 else tol)).all())
+
+
+def isherm(given: Sparse, tol: float = -1) -> bool:
+    """Say whether an operator is Hermitian, up to a tolerance for each element."""
+    return given.shape[0] == given.shape[1] and iszero(sub(given, given.adjoint()), tol)
+
+
+def eigs(given: Sparse, *args: Any, **kwargs: Any) -> Any:
+    """Return all eigenvalues as QuTiP finds those of its csr: of the dense matrix."""
+    return qutip_data.eigs_dense(to_dense(given), *args, **kwargs)
+
+
+# ---- with dense blocks --------------------------------------------------------------------------------------------
+def times_dense(left: Sparse, right: qutip_data.Dense, scale: complex = 1) -> qutip_data.Dense:
+    """Return ``scale left right``, in the memory order of `right`."""
+    return fast_from_numpy(left.matrix.matvec(right.as_ndarray(), alpha=left.factor * scale))
+
+
+def dense_times(left: qutip_data.Dense, right: Sparse, scale: complex = 1) -> qutip_data.Dense:
+    """Return ``scale left right``, in the memory order of `left`."""
+    return fast_from_numpy(right.matrix.T.matvec(left.as_ndarray().T, alpha=right.factor * scale).T)
+
+
+def dense_times_adjoint(left: qutip_data.Dense, right: Sparse, scale: complex = 1) -> qutip_data.Dense:
+    """Return ``scale left right.H``."""
+    return dense_times(left, right.adjoint(), scale)
+
+
+def expect(op: Sparse, state: Any) -> complex:
+    """Return ``<x|op|x>`` of a ket, or the trace of ``op state`` of a density matrix, by the stored elements alone."""
+    if op.shape[0] != op.shape[1] or state.shape not in ((op.shape[1], 1), op.shape):
+        raise ValueError(f"expect: the operator has shape {op.shape}, the state {state.shape}")
+    if state.shape[1] == 1:
+        return qutip_data.inner(state, qutip_data.matmul(op, state))
+    return complex(op.factor * op.matrix.multiply(as_block(state).T).sum())
+
+
+def expect_super(op: Sparse, state: Any) -> complex:
+    """Return the trace of the matrix whose columns ``op state`` stacks."""
+    n = round(op.shape[0] ** 0.5)
+    if op.shape != (n * n, n * n) or state.shape != (n * n, 1):
+        raise ValueError(f"expect_super: the operator has shape {op.shape}, the state {state.shape}")
+    return complex(op.matrix.matvec(as_block(state), alpha=op.factor)[:: n + 1].sum())
+
+
+def as_block(state: Any) -> Any:
+    """Return the array of a dense state: NumPy's of QuTiP's own, the one that lies on the GPU of ours."""
+    return state.as_ndarray() if isinstance(state, qutip_data.Dense) else state.array

@@ -1,0 +1,185 @@
+"""States on a GPU: CuPy's arrays as QuTiP's data, with what its integrators do with dense states."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, ClassVar
+
+import numpy as np
+from qutip.core import data as qutip_data
+
+from .operators import CudaSparse
+
+
+class CudaDense(qutip_data.Data):
+    """A ket, or a dense matrix, on a GPU: a complex128 array of CuPy's.
+
+    QuTiP's own integrators (``vern7``, ``vern9``, ``tsit5``) keep such a state on the GPU. Those of SciPy take a copy
+    on the host at every step.
+
+    Parameters
+    ----------
+    arg : array of shape (n, k) or (n,), of CuPy or NumPy
+        A vector is a ket. What is not on the GPU yet, or not complex128, is copied.
+
+    Raises
+    ------
+    ImportError
+        Without CuPy.
+    ValueError
+        For an array of another number of dimensions.
+    """
+
+    library: ClassVar[str] = "cupy"
+
+    def __init__(self, arg: Any) -> None:
+        block = self.arrays().asarray(arg, dtype=complex)
+        if block.ndim not in (1, 2):
+            raise ValueError(f"{type(self).__name__}: got an array of {block.ndim} dimensions, expected 1 or 2")
+        self.array = block if block.ndim == 2 else block[:, None]
+        super().__init__(self.array.shape)
+
+    @classmethod
+    def arrays(cls) -> Any:
+        """Return the library that makes the arrays."""
+        try:
+            return import_module(cls.library)
+        except ImportError as error:
+            raise ImportError(f"{cls.__name__} needs CuPy ({error}): pip install cupy-cuda13x") from error
+
+    @classmethod
+    def sparcity(cls) -> str:  # QuTiP's spelling
+        """Say to QuTiP which member of a group of types this is."""
+        return "dense"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(shape={self.shape})"
+
+    __str__ = __repr__
+
+    def __reduce__(self) -> tuple:
+        return type(self), (self.to_array(),)
+
+    def copy(self) -> CudaDense:
+        """Return a copy."""
+        return type(self)(self.array.copy())
+
+    def to_array(self) -> np.ndarray:
+        """Return the elements as an array of NumPy's, a copy."""
+        return self.array.get() if hasattr(self.array, "get") else self.array.copy()
+
+    def trace(self) -> complex:
+        """Return the sum of the main diagonal."""
+        if self.shape[0] != self.shape[1]:
+            raise ValueError(f"trace: the matrix is {self.shape[0]} x {self.shape[1]}, expected a square one")
+        return complex(self.array.trace())
+
+    def transpose(self) -> CudaDense:
+        """Return the transpose, a copy: QuTiP writes to states in place."""
+        return type(self)(self.array.T.copy())
+
+    def conj(self) -> CudaDense:
+        """Return the complex conjugate."""
+        return type(self)(self.array.conj())
+
+    def adjoint(self) -> CudaDense:
+        """Return the conjugate transpose."""
+        return type(self)(self.array.T.conj())
+
+
+def to_dense(given: CudaDense) -> qutip_data.Dense:
+    """Return a state in the memory of the host."""
+    return qutip_data.Dense(given.to_array(), copy=False)
+
+
+def add(left: CudaDense, right: CudaDense, scale: complex = 1) -> CudaDense:
+    """Return ``left + scale right``."""
+    return iadd(left.copy(), right, scale)
+
+
+def iadd(left: CudaDense, right: CudaDense, scale: complex = 1) -> CudaDense:
+    """Return ``left + scale right`` in the place of `left`."""
+    if left.shape != right.shape:
+        raise ValueError(f"add: the shapes are {left.shape} and {right.shape}")
+    left.array += right.array if scale == 1 else scale * right.array
+    return left
+
+
+def sub(left: CudaDense, right: CudaDense) -> CudaDense:
+    """Return ``left - right``."""
+    return add(left, right, -1)
+
+
+def mul(given: CudaDense, value: complex) -> CudaDense:
+    """Return ``value`` times a state."""
+    return type(given)(given.array * complex(value))
+
+
+def imul(given: CudaDense, value: complex) -> CudaDense:
+    """Return ``value`` times a state in its place."""
+    given.array *= complex(value)
+    return given
+
+
+def neg(given: CudaDense) -> CudaDense:
+    """Return the negative."""
+    return mul(given, -1)
+
+
+def matmul(left: CudaDense, right: CudaDense, scale: complex = 1) -> CudaDense:
+    """Return ``scale left right`` of dense matrices."""
+    return mul(type(left)(left.array @ right.array), scale)
+
+
+def times_state(left: CudaSparse, right: CudaDense, scale: complex = 1) -> CudaDense:
+    """Return ``scale left right`` of an operator and a state."""
+    return type(right)(left.matrix.matvec(right.array, alpha=left.factor * scale))
+
+
+def state_times(left: CudaDense, right: CudaSparse, scale: complex = 1) -> CudaDense:
+    """Return ``scale left right`` of a state and an operator."""
+    return type(left)(right.matrix.T.matvec(left.array.T, alpha=right.factor * scale).T)
+
+
+def zeros(cls: type[CudaDense], rows: int, cols: int) -> CudaDense:
+    """Return zeros."""
+    return cls(cls.arrays().zeros((rows, cols), complex))
+
+
+def column_stack(given: CudaDense) -> CudaDense:
+    """Return the columns below one another."""
+    return type(given)(given.array.T.reshape(-1, 1).copy())
+
+
+def column_unstack(given: CudaDense, rows: int) -> CudaDense:
+    """Return stacked columns side by side."""
+    if given.shape[1] != 1 or given.shape[0] % rows:
+        raise ValueError(f"column_unstack: the state has shape {given.shape}, expected one column of {rows} k elements")
+    return type(given)(given.array.reshape(-1, rows).T.copy())
+
+
+def inner(left: CudaDense, right: CudaDense, scalar_is_ket: bool = False) -> complex:
+    """Return ``<left|right>``; `left` is a ket or a bra, and a number is a bra unless ``scalar_is_ket``."""
+    if right.shape[1] != 1 or right.shape[0] not in left.shape or 1 not in left.shape:
+        raise ValueError(f"inner: the shapes are {left.shape} and {right.shape}, expected a bra or ket, and a ket")
+    is_ket = left.shape[1] == 1 and (left.shape[0] > 1 or scalar_is_ket)
+    bra = left.array.conj() if is_ket else left.array
+    return complex(bra.ravel() @ right.array.ravel())
+
+
+def project(given: CudaDense) -> CudaDense:
+    """Return ``|x><x|`` of a ket or a bra."""
+    if 1 not in given.shape:
+        raise ValueError(f"project: the state has shape {given.shape}, expected a ket or a bra")
+    x = given.array if given.shape[1] == 1 else given.array.T.conj()
+    return type(given)(x * x.T.conj())
+
+
+def frobenius(given: CudaDense) -> float:
+    """Return the square root of the sum of squares."""
+    return float(np.sqrt((given.array.real**2 + given.array.imag**2).sum()))
+
+
+def wrmn_error(diff: CudaDense, state: CudaDense, atol: float, rtol: float) -> float:
+    """Return the root of the mean square of ``diff / (atol + rtol |state|)``, the error of a step."""
+    return float(np.sqrt(((abs(diff.array) / (atol + rtol * abs(state.array))) ** 2).mean()))

@@ -1,0 +1,56 @@
+"""A data layer of QuTiP: its solvers run on matrices of this library.
+
+Importing the module registers it. ``H.to("diagsparse")`` and ``H.to("diagsparse-cuda")`` bring operators and states to
+the host and to a GPU; `qutip.Qobj` takes a matrix of ours as it is. It needs the extra ``qutip``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+try:
+    from qutip.core import data as _data
+except ImportError as error:
+    raise ImportError(
+        f'diagsparse.qutip needs QuTiP 5 ({error}): pip install "diagsparse[qutip]"', name=error.name
+    ) from error
+
+from ._matrix.base import issparse as _issparse
+from ._qutip import layer as _layer
+from ._qutip import operators as _operators
+from ._qutip import states as _states
+from ._qutip.operators import CudaSparse, Sparse
+from ._qutip.states import CudaDense
+
+__all__ = ["CudaDense", "CudaSparse", "Sparse"]
+
+
+def _created(arg: Any, shape: tuple[int, int] | None, copy: bool = True) -> Sparse:
+    """Return what `qutip.Qobj` makes of a matrix of ours."""
+    if shape is not None and tuple(shape) != arg.shape:
+        raise ValueError(f"shapes do not match: {shape} and {arg.shape}")
+    return (Sparse if arg.device == "cpu" else CudaSparse)(arg.copy() if copy else arg)
+
+
+_data.to.add_conversions(
+    [
+        (Sparse, _data.CSR, _operators.from_csr, 1),
+        (
+            _data.CSR,
+            Sparse,
+            _operators.to_csr,
+            3,
+        ),  # more than the other way: what meets an operator of ours becomes one
+        (_data.Dense, Sparse, _operators.to_dense, 3),
+        (CudaSparse, Sparse, lambda given: CudaSparse(given.matrix, given.factor), 1),
+        (Sparse, CudaSparse, lambda given: Sparse(given.matrix, given.factor), 3),
+        (CudaDense, _data.Dense, lambda given: CudaDense(given.as_ndarray()), 2),
+        (_data.Dense, CudaDense, _states.to_dense, 2),
+    ]
+)
+_data.to.register_group("diagsparse", dense=_data.Dense, sparse=Sparse, diagonal=Sparse)
+_data.to.register_group("diagsparse-cuda", dense=CudaDense, sparse=CudaSparse, diagonal=CudaSparse)
+_data.create.add_creators([(_issparse, _created, 90)])
+for _cls in (Sparse, CudaSparse):
+    _layer.add_operators(_cls)
+_layer.add_states(CudaDense, CudaSparse)

@@ -10,10 +10,10 @@ from typing import Any
 
 try:
     from qutip.core import data as _data
+    from qutip.core.data import iadd as _iadd  # noqa: F401  # the youngest name that is used
 except ImportError as error:
-    raise ImportError(
-        f'diagsparse.qutip needs QuTiP 5 ({error}): pip install "diagsparse[qutip]"', name=error.name
-    ) from error
+    told = f'diagsparse.qutip needs QuTiP 5.3 ({error}): pip install "diagsparse[qutip]"'
+    raise ImportError(told, name="qutip") from error
 
 from ._matrix.base import issparse as _issparse
 from ._qutip import layer as _layer

@@ -214,10 +214,23 @@ def test_import_without_the_cuda_module():
 def test_import_loads_neither_the_cuda_module_nor_what_is_optional():
     out = python("""
     import sys, diagsparse
-    names = ("diagsparse._cuda", "cupy", "torch", "matplotlib", "rich", "click", "fast_matrix_market", "sparse_dot_mkl")
+    names = ("diagsparse._cuda", "cupy", "torch", "matplotlib", "rich", "click", "fast_matrix_market", "sparse_dot_mkl",
+             "qutip")
     print([name for name in names if name in sys.modules])
     """)
     assert out == "[]\n"
+
+
+def test_what_the_data_layer_says_without_qutip():
+    out = python("""
+    import sys
+    sys.modules["qutip"] = None  # importing it raises
+    try:
+        import diagsparse.qutip
+    except ImportError as error:
+        print(error.name, error)
+    """)
+    assert out.startswith("qutip diagsparse.qutip needs QuTiP 5.3") and 'pip install "diagsparse[qutip]"' in out
 
 
 def test_show_config(capsys):

@@ -12,7 +12,7 @@ import diagsparse as ds
 
 A, B = random_operator(1), random_operator(2)
 KET = qutip.rand_ket(12, seed=3)
-RHO = qutip.rand_dm(12, seed=4)
+RHO = qutip.rand_dm(12, seed=4).to("dense")
 
 STAY = {  # operations whose result is one of ours
     "neg": lambda a, b: -a,
@@ -45,13 +45,14 @@ STAY = {  # operations whose result is one of ours
 }
 LEAVE = {  # operations whose result is a number, a state or dense
     "times a ket": lambda a, b: (1j * a) * KET,
-    "times a matrix": lambda a, b: (1j * a) * RHO.to("dense"),
-    "after a matrix": lambda a, b: RHO.to("dense") * (1j * a),
+    "times a matrix": lambda a, b: (1j * a) * RHO,
+    "after a matrix": lambda a, b: RHO * (1j * a),
     "after a bra": lambda a, b: KET.dag() * (1j * a),
     "between states": lambda a, b: (1j * a).matrix_element(KET, KET),
     "trace": lambda a, b: (1j * a).tr(),
     "of a ket": lambda a, b: qutip.expect(1j * a, KET),
-    "of a density matrix": lambda a, b: qutip.expect(1j * a, RHO.to("dense")),
+    "of a density matrix": lambda a, b: qutip.expect(1j * a, RHO),
+    "of views": lambda a, b: [qutip.expect(v, s) for v in ((1j * a).dag(), a.conj(), a.trans()) for s in (KET, RHO)],
     "of a sparse state": lambda a, b: qutip.expect(1j * a, KET.to("csr")),
     "eigenvalues": lambda a, b: (a + a.dag()).eigenenergies(),
     "norm": lambda a, b: (1j * a).norm("fro"),

@@ -137,6 +137,10 @@ void bind_device(py::module_& m) {
     }
     return by_name(places);
   });
+  m.def("repeats_after", [](const Matrix& csr, int64 period) {
+    const Entry entry(0, {&csr});
+    return repeats_after(csr, period);
+  });
   m.def("times_vector", &times_vector);
   m.def("instruction_set", &instruction_set);
   m.def("get_num_threads", &requested_thread_count);

@@ -1,54 +1,185 @@
 // What is asked of a matrix before it is converted, on the CPU.
 #include "core/summary.hpp"
 
-#include <algorithm>
-#include <atomic>
+#include <array>
 #include <map>
+#include <memory>
+#include <numeric>
 
-#include "core/symmetry.hpp"
-#include "cpu/parallel.hpp"
-#include "formats/csr.hpp"
+#include "cpu/csr_rows.hpp"
 
 namespace diagsparse {
 
-namespace {
-
 constexpr int64 kRows = 16384;  // rows a task
 
-Csr<float> structure_of(const Matrix& csr) {
-  return {csr.rows, csr.cols, csr.index("indptr").as<int64>(), csr.index("indices").as<std::int32_t>(), nullptr};
-}
+// ---- Diagonals ---------------------------------------------------------------------------------------
 
-// Calls f(offset) for every entry.
-template <class F>
-void for_each_offset(const Csr<float>& a, const F& f) {
-  for (int64 i = 0; i < a.rows; ++i) {
-    if (i % kRows == kRows - 1) checkpoint();
-    for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) f(a.indices[e] - i);
-  }
+namespace {
+
+// How a table takes in that `rows` entries lie on a diagonal.
+struct Mark {
+  using Number = bool;
+  static void add(bool& met, int64) { met = true; }
+};
+struct Count {
+  using Number = std::int32_t;
+  static void add(std::int32_t& count, int64 rows) { count += static_cast<std::int32_t>(rows); }
+};
+
+// Of the rows [first, last). The table begins with the lowest diagonal.
+template <class How>
+void add_diagonals_of(const Csr<float> a, int64 first, int64 last, typename How::Number* table) {
+  for_repeated_rows(a, first, last, [=](int64 i, int64 rows) {
+    typename How::Number* const main = table + (a.rows - 1 - i);
+    for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) How::add(main[a.indices[e]], rows);
+  });
 }
 
 // The offset of every entry, ascending.
-std::vector<int64> sorted_offsets(const Csr<float>& a, int64 entries) {
+std::vector<int64> sorted_offsets(const Csr<float>& a) {
   std::vector<int64> all;
-  all.reserve(entries);
-  for_each_offset(a, [&](int64 offset) { all.push_back(offset); });
+  all.reserve(a.indptr[a.rows]);
+  for (int64 i = 0; i < a.rows; ++i) {
+    if (i % kRows == kRows - 1) checkpoint();
+    for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) all.push_back(a.indices[e] - i);
+  }
   std::sort(all.begin(), all.end());
   return all;
 }
 
-std::vector<std::int32_t> entries_of_rows(const Matrix& a, Op op) {
+struct Occupied {
+  int64 offset, entries;
+};
+
+std::vector<Occupied> listed_diagonals(const Csr<float>& a) {
+  const std::vector<int64> all = sorted_offsets(a);
+  std::vector<Occupied> found;
+  for (std::size_t e = 0, first = 0; e < all.size(); first = e) {
+    while (e < all.size() && all[e] == all[first]) ++e;
+    found.push_back({all[first], static_cast<int64>(e - first)});
+  }
+  return found;
+}
+
+// Those on which entries lie, ascending; how many do only where they are counted.
+template <class How>
+std::vector<Occupied> occupied(const Csr<float>& a) {
+  using Number = typename How::Number;
+  const int64 entries = a.indptr[a.rows], lowest = 1 - a.rows, diagonals = a.cols - lowest;
+  if (entries == 0) return {};
+  if (!table_pays(a.rows, a.cols, entries)) return listed_diagonals(a);
+  // A table for each share of the rows; all of them take no more than the matrix.
+  const int64 bytes = diagonals * static_cast<int64>(sizeof(Number));
+  const int64 shares = entries < kSerialWork ? 1 : std::clamp<int64>(8 * entries / bytes, 1, concurrent_tasks());
+  std::vector<std::shared_ptr<void>> tables(shares);
+  const auto table = [&](int64 share) { return static_cast<Number*>(tables[share].get()); };
+  for_rows(a, shares, 1, [&](int64 share, int64 first, int64 last) {
+    if (!tables[share]) {
+      tables[share] = allocate(bytes);
+      std::fill_n(table(share), diagonals, Number{});
+    }
+    add_diagonals_of<How>(a, first, last, table(share));
+  });
+  const int64 parts = (diagonals + kRows - 1) / kRows;
+  std::vector<std::vector<Occupied>> found(parts);
+  parallel_for(parts, shares * diagonals, [&](int64 part) {
+    const int64 first = part * kRows, last = std::min(diagonals, first + kRows);
+    Number* const all = table(0);
+    for (int64 s = 1; s < shares; ++s) {
+      for (int64 d = first; d < last; ++d) {
+        if (table(s)[d]) How::add(all[d], table(s)[d]);
+      }
+    }
+    for (int64 d = first; d < last; ++d) {
+      if (all[d]) found[part].push_back({d + lowest, all[d]});
+    }
+  });
+  std::vector<Occupied> all;
+  for (const std::vector<Occupied>& part : found) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+}  // namespace
+
+std::vector<int64> find_occupied_diagonals(const Matrix& csr) {
+  std::vector<int64> offsets;
+  for (const Occupied& d : occupied<Mark>(structure_of(csr))) offsets.push_back(d.offset);
+  return offsets;
+}
+
+std::vector<int64> count_on_diagonals(const Matrix& csr) {
+  std::vector<int64> counts;
+  for (const Occupied& d : occupied<Count>(structure_of(csr))) counts.push_back(d.entries);
+  return counts;
+}
+
+// ---- Blocks ------------------------------------------------------------------------------------------
+
+namespace {
+
+// column / size, by a product: divisions take longer.
+struct BlockOf {
+  double inverse;
+  explicit BlockOf(int64 size) : inverse(1.0 / static_cast<double>(size)) {}
+  std::int32_t operator()(int64 column) const {
+    return static_cast<std::int32_t>((static_cast<double>(column) + 0.5) * inverse);
+  }
+};
+
+// Of the rows [first, last), which begin with a block; `last_row` of each column of blocks is where one was met.
+int64 blocks_in(const Csr<float> a, int64 first, int64 last, int64 size, std::int32_t* last_row) {
+  const BlockOf block_of(size);
+  int64 blocks = 0;
+  for (int64 top = first; top < last; top += size) {
+    const auto row = static_cast<std::int32_t>(top / size);
+    const auto meet = [=, &blocks](std::int32_t block) {
+      blocks += last_row[block] != row;
+      last_row[block] = row;
+    };
+    for_repeated_rows(a, top, std::min(last, top + size), [=](int64 i, int64 rows) {
+      for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) meet(block_of(a.indices[e]));
+      for (int64 e = a.indptr[i]; rows > 1 && e < a.indptr[i + 1]; ++e) meet(block_of(a.indices[e] + rows - 1));
+    });
+  }
+  return blocks;
+}
+
+}  // namespace
+
+int64 count_blocks(const Matrix& csr, int64 size) {
+  const Csr<float> a = structure_of(csr);
+  const int64 down = (a.rows + size - 1) / size, across = (a.cols + size - 1) / size, count = csr.values.size();
+  const BlockOf block_of(size);
+  if (!table_pays(down, across, count)) {
+    std::vector<std::pair<int64, std::int32_t>> all;
+    for (int64 i = 0; i < a.rows; ++i) {
+      if (i % kRows == kRows - 1) checkpoint();
+      for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) all.emplace_back(i / size, block_of(a.indices[e]));
+    }
+    std::sort(all.begin(), all.end());
+    return std::unique(all.begin(), all.end()) - all.begin();
+  }
+  const int64 shares = count < kSerialWork ? 1 : std::clamp<int64>(count / across, 1, concurrent_tasks());
+  std::vector<int64> found(shares, 0);
+  std::vector<std::vector<std::int32_t>> last_rows(shares);  // of blocks in which an entry was met, for each column
+  for_rows(a, shares, size, [&](int64 share, int64 first, int64 last) {
+    last_rows[share].resize(across, -1);
+    found[share] += blocks_in(a, first, last, size, last_rows[share].data());
+  });
+  return std::accumulate(found.begin(), found.end(), int64{0});
+}
+
+// ---- Rows --------------------------------------------------------------------------------------------
+
+namespace {
+
+// Of a matrix by diagonals.
+std::vector<std::int32_t> entries_of_rows(const Matrix& a, const Layout& layout, Op op) {
   std::vector<std::int32_t> counts(op.transposed ? a.cols : a.rows, 0);
   const auto rows = static_cast<int64>(counts.size());
   const int64 tasks = (rows + kRows - 1) / kRows;
-  const auto* layout = dynamic_cast<const Layout*>(a.structure.get());
-  if (layout == nullptr) {
-    const int64* start = a.index("indptr").as<int64>();
-    for (int64 i = 0; i < rows; ++i) counts[i] = static_cast<std::int32_t>(start[i + 1] - start[i]);
-    return counts;
-  }
-  const std::vector<Span> spans = packed_spans_of(*layout, op);
-  const int64 period = layout->packing.period;
+  const std::vector<Span> spans = packed_spans_of(layout, op);
+  const int64 period = layout.packing.period;
   with_stored_type(a.dtype, [&](auto zero) {
     using T = decltype(zero);
     const T* values = a.values.as<const T>();
@@ -63,125 +194,57 @@ std::vector<std::int32_t> entries_of_rows(const Matrix& a, Op op) {
   return counts;
 }
 
+// How many of the rows have each length.
+template <class F>
+RowLengths tally_of(int64 rows, const F& length_of) {
+  constexpr int64 kShort = 256, kAtATime = 4;  // neighbours are counted apart: none waits for the sum of the one before
+  const int64 tasks = (rows + kRows - 1) / kRows;
+  std::vector<std::map<int64, int64>> found(tasks);
+  parallel_for(tasks, rows, [&](int64 task) {
+    std::array<int64, kShort * kAtATime> counts{};
+    const int64 last = std::min(rows, (task + 1) * kRows);
+    for (int64 i = task * kRows; i < last; ++i) {
+      const int64 length = length_of(i);
+      if (length < kShort) ++counts[length * kAtATime + i % kAtATime];
+      else ++found[task][length];
+    }
+    for (std::size_t k = 0; k < counts.size(); ++k) {
+      if (counts[k] > 0) found[task][static_cast<int64>(k) / kAtATime] += counts[k];
+    }
+  });
+  std::map<int64, int64> all;
+  for (const auto& lengths : found) {
+    for (const auto& [length, count] : lengths) all[length] += count;
+  }
+  return {all.begin(), all.end()};
+}
+
 }  // namespace
 
 RowLengths count_row_lengths(const Matrix& a, Op op) {
-  std::map<int64, int64> rows;
-  const std::vector<std::int32_t> counts = entries_of_rows(a, op);
-  for (std::size_t i = 0, first; i < counts.size(); rows[counts[first]] += static_cast<int64>(i - first)) {
-    for (first = i; i < counts.size() && counts[i] == counts[first];) ++i;
+  if (const auto* layout = dynamic_cast<const Layout*>(a.structure.get())) {
+    const std::vector<std::int32_t> counts = entries_of_rows(a, *layout, op);
+    return tally_of(static_cast<int64>(counts.size()), [&](int64 i) { return counts[i]; });
   }
-  return {rows.begin(), rows.end()};
+  const int64* const start = a.index("indptr").as<int64>();
+  return tally_of(a.rows, [=](int64 i) { return start[i + 1] - start[i]; });
 }
 
 LeadingEntries count_leading(const Matrix& csr, Leading leading) {
   const Csr<float> a = structure_of(csr);
-  LeadingEntries found{0, 0};
-  for (int64 i = 0; i < a.rows; ++i) {
-    if (i % kRows == kRows - 1) checkpoint();
-    const int64 count = leading.of(i, a.indices + a.indptr[i], a.indptr[i + 1] - a.indptr[i]);
-    found = {std::max(found.longest, count), found.all + count};
-  }
-  return found;
-}
-
-std::vector<int64> find_occupied_diagonals(const Matrix& csr) {
-  const Csr<float> a = structure_of(csr);
-  std::vector<int64> found;
-  if (!table_pays(a.rows, a.cols, csr.values.size())) {
-    found = sorted_offsets(a, csr.values.size());
-    found.erase(std::unique(found.begin(), found.end()), found.end());
-    return found;
-  }
-  std::vector<char> occupied(std::max<int64>(0, a.rows + a.cols - 1), 0);
-  for_each_offset(a, [&](int64 offset) { occupied[offset + a.rows - 1] = 1; });
-  for (int64 d = 0; d < static_cast<int64>(occupied.size()); ++d) {
-    if (occupied[d]) found.push_back(d - a.rows + 1);
-  }
-  return found;
-}
-
-std::vector<int64> count_on_diagonals(const Matrix& csr) {
-  const Csr<float> a = structure_of(csr);
-  std::vector<int64> counts;
-  if (!table_pays(a.rows, a.cols, csr.values.size())) {
-    const std::vector<int64> all = sorted_offsets(a, csr.values.size());
-    for (std::size_t e = 0, first = 0; e < all.size(); first = e) {
-      while (e < all.size() && all[e] == all[first]) ++e;
-      counts.push_back(static_cast<int64>(e - first));
+  const int64 tasks = tasks_for(work_in(a));
+  std::vector<LeadingEntries> found(tasks);
+  for_rows(a, tasks, 1, [&](int64 task, int64 first, int64 last) {
+    LeadingEntries mine{0, 0};
+    for (int64 i = first; i < last; ++i) {
+      const int64 count = leading.of(i, a.indices + a.indptr[i], a.indptr[i + 1] - a.indptr[i]);
+      mine = {std::max(mine.longest, count), mine.all + count};
     }
-    return counts;
-  }
-  counts.resize(std::max<int64>(0, a.rows + a.cols - 1));
-  for_each_offset(a, [&](int64 offset) { ++counts[offset + a.rows - 1]; });
-  counts.erase(std::remove(counts.begin(), counts.end(), 0), counts.end());
-  return counts;
-}
-
-int64 count_blocks(const Matrix& csr, int64 size) {
-  const Csr<float> a = structure_of(csr);
-  const int64 down = (a.rows + size - 1) / size, across = (a.cols + size - 1) / size, count = csr.values.size();
-  const auto side = static_cast<std::uint32_t>(size);
-  const auto column_of = [&](int64 e) { return static_cast<std::uint32_t>(a.indices[e]) / side; };
-  if (!table_pays(down, across, count)) {
-    std::vector<std::pair<int64, std::uint32_t>> all;
-    for (int64 i = 0; i < a.rows; ++i) {
-      if (i % kRows == kRows - 1) checkpoint();
-      for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) all.emplace_back(i / size, column_of(e));
-    }
-    std::sort(all.begin(), all.end());
-    return std::unique(all.begin(), all.end()) - all.begin();
-  }
-  std::atomic<int64> blocks = 0;
-  const int64 tasks = count < kSerialWork ? 1 : std::clamp<int64>(count / across, 1, concurrent_tasks());
-  parallel_for(tasks, count, [&](int64 task) {
-    std::vector<std::int32_t> last(across, -1);  // of each column of blocks: the last row of them with an entry there
-    int64 mine = 0;
-    for (int64 row = down * task / tasks; row < down * (task + 1) / tasks; ++row) {
-      const int64 end = a.indptr[std::min(a.rows, (row + 1) * size)];
-      for (int64 e = a.indptr[row * size]; e < end; ++e) {
-        std::int32_t& met = last[column_of(e)];
-        mine += met != row;
-        met = static_cast<std::int32_t>(row);
-      }
-    }
-    blocks += mine;
+    found[task] = mine;
   });
-  return blocks;
-}
-
-namespace {
-
-// Entry (i, j) above the diagonal meets the first of row j that none has met: where there is a mirror image, it is
-// that.
-template <class T>
-unsigned broken_by_entries(const Csr<T>& a) {
-  std::vector<int64> next(a.indptr, a.indptr + a.rows);
-  const auto first_unmet = [&](int64 i) {
-    while (next[i] < a.indptr[i + 1] && is_zero(a.values[next[i]])) ++next[i];
-    return next[i];
-  };
-  unsigned broken = 0;
-  for (int64 i = 0; i < a.rows && broken != kEverySymmetry; ++i) {
-    if (i % kRows == kRows - 1) checkpoint();
-    const int64 end = a.indptr[i + 1];
-    int64 e = first_unmet(i);
-    if (e < end && a.indices[e] < i) return kEverySymmetry;
-    for (; e < end; ++e) {
-      if (is_zero(a.values[e])) continue;
-      const int64 j = a.indices[e], mirror = j == i ? e : first_unmet(j);
-      if (mirror == a.indptr[j + 1] || a.indices[mirror] != i) return kEverySymmetry;
-      broken |= symmetries_broken_by(a.values[e], a.values[mirror]);
-      if (j > i) ++next[j];
-    }
-  }
-  return broken;
-}
-
-}  // namespace
-
-unsigned broken_symmetries(const Matrix& csr) {
-  return with_value_type(csr.dtype, [&](auto zero) { return broken_by_entries(Csr<decltype(zero)>::of(csr)); });
+  LeadingEntries all{0, 0};
+  for (const LeadingEntries& f : found) all = {std::max(all.longest, f.longest), all.all + f.all};
+  return all;
 }
 
 }  // namespace diagsparse

@@ -1,6 +1,8 @@
 // Rows of csr on the CPU: as tasks, and those that repeat others.
 #pragma once
 
+#include <atomic>
+
 #include "cpu/parallel.hpp"
 #include "formats/csr.hpp"
 
@@ -11,22 +13,21 @@ inline Csr<float> structure_of(const Matrix& csr) {
   return {csr.rows, csr.cols, csr.index("indptr").as<int64>(), csr.index("indices").as<std::int32_t>(), nullptr};
 }
 
-template <class T>
-int64 work_in(const Csr<T>& a) {
-  return a.indptr[a.rows] + a.rows;
-}
+// How many shares to look at rows in, `most` at most.
+inline int64 shares_for(int64 most) { return std::clamp<int64>(most, 1, concurrent_tasks()); }
 
-// Calls f(share, first, last) for pieces of all rows that hold about as many entries each; those of a share one after
-// another, so that it may have memory of its own. Pieces start at multiples of `height`.
+// Calls f(share, first, last) for pieces of all rows that hold about as many entries each. A share, of at most
+// `shares`, has one thread and may have memory of its own: it takes piece after piece, in order, as long as there are
+// any. So what is found must not depend on which share took a piece. Pieces start at multiples of `height`.
 template <class T, class F>
 void for_rows(const Csr<T>& a, int64 shares, int64 height, const F& f) {
-  const int64 work = work_in(a), pieces = std::max(shares, tasks_for(work));
+  const int64 work = a.indptr[a.rows] + a.rows, pieces = tasks_for(work);
   const auto row = [&](int64 block) { return std::min(a.rows, block * height); };
   const auto before = [&](int64 block) { return a.indptr[row(block)] + row(block); };
   const auto start = [&](int64 p) { return row(border((a.rows + height - 1) / height, work, pieces, p, before)); };
+  std::atomic<int64> next = 0;
   parallel_for(shares, work, [&](int64 share) {
-    const int64 last = pieces * (share + 1) / shares;
-    for (int64 p = pieces * share / shares; p < last; ++p) {
+    for (int64 p; (p = next.fetch_add(1, std::memory_order_relaxed)) < pieces;) {
       checkpoint();
       f(share, start(p), start(p + 1));
     }

@@ -33,7 +33,7 @@ bool row_repeats(const Csr<T>& a, int64 i, int64 by) {
 template <class T>
 bool all_repeat(const Csr<T>& a, int64 by) {
   std::atomic<bool> differ = false;
-  for_rows(a, tasks_for(work_in(a)), 1, [&](int64, int64 first, int64 last) {
+  for_rows(a, shares_for(a.rows), 1, [&](int64, int64 first, int64 last) {
     last = std::min(last, a.rows - by);
     for (int64 i = first, next; i < last && !differ; i = next) {
       next = std::min(last, i + kRowsAtOnce);

@@ -61,33 +61,17 @@ std::vector<Occupied> listed_diagonals(const Csr<float>& a) {
   return found;
 }
 
-// Those on which entries lie, ascending; how many do only where they are counted.
-template <class How>
-std::vector<Occupied> occupied(const Csr<float>& a) {
-  using Number = typename How::Number;
-  const int64 entries = a.indptr[a.rows], lowest = 1 - a.rows, diagonals = a.cols - lowest;
-  if (entries == 0) return {};
-  if (!table_pays(a.rows, a.cols, entries)) return listed_diagonals(a);
-  // A table for each share of the rows; all of them take no more than the matrix.
-  const int64 bytes = diagonals * static_cast<int64>(sizeof(Number));
-  const int64 shares = entries < kSerialWork ? 1 : std::clamp<int64>(8 * entries / bytes, 1, concurrent_tasks());
-  std::vector<std::shared_ptr<void>> tables(shares);
-  const auto table = [&](int64 share) { return static_cast<Number*>(tables[share].get()); };
-  for_rows(a, shares, 1, [&](int64 share, int64 first, int64 last) {
-    if (!tables[share]) {
-      tables[share] = allocate(bytes);
-      std::fill_n(table(share), diagonals, Number{});
-    }
-    add_diagonals_of<How>(a, first, last, table(share));
-  });
+// What tables of neighbouring diagonals, from `lowest` on, say together; the first one takes in the others.
+template <class How, class Tables>
+std::vector<Occupied> read_out(const Tables& tables, int64 lowest, int64 diagonals) {
   const int64 parts = (diagonals + kRows - 1) / kRows;
   std::vector<std::vector<Occupied>> found(parts);
-  parallel_for(parts, shares * diagonals, [&](int64 part) {
+  parallel_for(parts, static_cast<int64>(tables.size()) * diagonals, [&](int64 part) {
     const int64 first = part * kRows, last = std::min(diagonals, first + kRows);
-    Number* const all = table(0);
-    for (int64 s = 1; s < shares; ++s) {
+    auto* const all = tables[0];
+    for (std::size_t s = 1; s < tables.size(); ++s) {
       for (int64 d = first; d < last; ++d) {
-        if (table(s)[d]) How::add(all[d], table(s)[d]);
+        if (tables[s][d]) How::add(all[d], tables[s][d]);
       }
     }
     for (int64 d = first; d < last; ++d) {
@@ -97,6 +81,29 @@ std::vector<Occupied> occupied(const Csr<float>& a) {
   std::vector<Occupied> all;
   for (const std::vector<Occupied>& part : found) all.insert(all.end(), part.begin(), part.end());
   return all;
+}
+
+// Those on which entries lie, ascending; how many do only where they are counted.
+template <class How>
+std::vector<Occupied> occupied(const Csr<float>& a) {
+  using Number = typename How::Number;
+  const int64 entries = a.indptr[a.rows], lowest = 1 - a.rows, diagonals = a.cols - lowest;
+  if (entries == 0) return {};
+  if (!table_pays(a.rows, a.cols, entries)) return listed_diagonals(a);
+  // A table for each share of the rows; all of them take no more than the matrix.
+  const int64 bytes = diagonals * static_cast<int64>(sizeof(Number));
+  std::vector<std::shared_ptr<void>> memory(shares_for(8 * entries / bytes));
+  std::vector<Number*> tables(memory.size(), nullptr);
+  for_rows(a, tables.size(), 1, [&](int64 share, int64 first, int64 last) {
+    if (!tables[share]) {
+      memory[share] = allocate(bytes);
+      tables[share] = static_cast<Number*>(memory[share].get());
+      std::fill_n(tables[share], diagonals, Number{});
+    }
+    add_diagonals_of<How>(a, first, last, tables[share]);
+  });
+  std::erase(tables, nullptr);
+  return read_out<How>(tables, lowest, diagonals);
 }
 
 }  // namespace
@@ -159,10 +166,10 @@ int64 count_blocks(const Matrix& csr, int64 size) {
     std::sort(all.begin(), all.end());
     return std::unique(all.begin(), all.end()) - all.begin();
   }
-  const int64 shares = count < kSerialWork ? 1 : std::clamp<int64>(count / across, 1, concurrent_tasks());
-  std::vector<int64> found(shares, 0);
-  std::vector<std::vector<std::int32_t>> last_rows(shares);  // of blocks in which an entry was met, for each column
-  for_rows(a, shares, size, [&](int64 share, int64 first, int64 last) {
+  if (count == 0) return 0;
+  std::vector<int64> found(shares_for(count / across), 0);
+  std::vector<std::vector<std::int32_t>> last_rows(found.size());  // of blocks where one was met, for each column
+  for_rows(a, found.size(), size, [&](int64 share, int64 first, int64 last) {
     last_rows[share].resize(across, -1);
     found[share] += blocks_in(a, first, last, size, last_rows[share].data());
   });
@@ -232,19 +239,19 @@ RowLengths count_row_lengths(const Matrix& a, Op op) {
 
 LeadingEntries count_leading(const Matrix& csr, Leading leading) {
   const Csr<float> a = structure_of(csr);
-  const int64 tasks = tasks_for(work_in(a));
-  std::vector<LeadingEntries> found(tasks);
-  for_rows(a, tasks, 1, [&](int64 task, int64 first, int64 last) {
-    LeadingEntries mine{0, 0};
+  const auto joined = [](LeadingEntries f, LeadingEntries g) {
+    return LeadingEntries{std::max(f.longest, g.longest), f.all + g.all};
+  };
+  std::vector<LeadingEntries> found(shares_for(a.rows));
+  for_rows(a, found.size(), 1, [&](int64 share, int64 first, int64 last) {
+    LeadingEntries mine{};
     for (int64 i = first; i < last; ++i) {
       const int64 count = leading.of(i, a.indices + a.indptr[i], a.indptr[i + 1] - a.indptr[i]);
-      mine = {std::max(mine.longest, count), mine.all + count};
+      mine = joined(mine, {count, count});
     }
-    found[task] = mine;
+    found[share] = joined(found[share], mine);
   });
-  LeadingEntries all{0, 0};
-  for (const LeadingEntries& f : found) all = {std::max(all.longest, f.longest), all.all + f.all};
-  return all;
+  return std::accumulate(found.begin(), found.end(), LeadingEntries{}, joined);
 }
 
 }  // namespace diagsparse

@@ -114,10 +114,9 @@ unsigned broken_by_entries(const Matrix& csr) {
   const Csr<T> a = Csr<T>::of(csr);
   const int64 entries = a.indptr[a.rows];
   if (entries == 0) return 0;
-  const int64 shares = entries < kSerialWork ? 1 : std::clamp<int64>(2 * entries / a.rows, 1, concurrent_tasks());
-  std::vector<std::unique_ptr<Pairs<T>>> pairs(shares);
+  std::vector<std::unique_ptr<Pairs<T>>> pairs(shares_for(2 * entries / a.rows));
   std::atomic<unsigned> broken = 0;
-  for_rows(a, shares, 1, [&](int64 share, int64 first, int64 last) {
+  for_rows(a, pairs.size(), 1, [&](int64 share, int64 first, int64 last) {
     if (broken == kEverySymmetry) return;
     if (!pairs[share]) pairs[share] = std::make_unique<Pairs<T>>(a);
     pairs[share]->add(first, last);

@@ -107,6 +107,7 @@ BUDGET = {
     "cuda/matrices/convert.cu": 40,
     "cuda/matrices/gate.cu": 5,
     "cuda/matrices/stored_values.cu": 18,
+    "cuda/matrices/repeats.cu": 4,
     "cuda/matrices/summary.cu": 20,
 }
 

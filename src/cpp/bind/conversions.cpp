@@ -68,6 +68,10 @@ void bind_conversions(py::module_& m) {
     const Entry entry(csr.device(), {&csr});
     return symmetries(csr);
   });
+  m.def("repeats_after", [](const Matrix& csr, int64 period) {
+    const Entry entry(csr.device(), {&csr});
+    return repeats_after(csr, period);
+  });
   m.def(
       "convert",
       [](const Matrix& a, int op, const std::string& format, const Options& options) {

@@ -1,8 +1,10 @@
 // The binding's side of the CPU: NumPy arrays in and out, threads, the memory-reading yardstick.
 #include <pybind11/complex.h>
 #include <pybind11/numpy.h>
+#include <pybind11/stl.h>
 
 #include <bit>
+#include <numeric>
 
 #include "bind/device.hpp"
 #include "core/gate.hpp"
@@ -11,6 +13,7 @@
 #include "cpu/dense.hpp"
 #include "cpu/measure.hpp"
 #include "cpu/parallel.hpp"
+#include "cpu/sample.hpp"
 
 namespace py = pybind11;
 
@@ -44,6 +47,30 @@ py::dict by_name(const std::vector<Part>& parts) {
   py::dict out;
   for (const Part& part : parts) out[py::str(part.first)] = to_python(part.second);
   return out;
+}
+
+using Numbers = py::array_t<std::int32_t, py::array::c_style>;
+
+py::dict sampled(const std::vector<std::pair<int64, int64>>& rows, const Numbers& lengths, const Numbers& columns,
+                 int64 per_line) {
+  std::vector<RowWindow> windows;
+  int64 count = 0;
+  for (const auto& [first, last] : rows) {
+    windows.push_back({first, last - first});
+    count += last - first;
+  }
+  const std::span<const std::int32_t> of_rows(lengths.data(), lengths.size()), all(columns.data(), columns.size());
+  if (count != lengths.size() || std::accumulate(of_rows.begin(), of_rows.end(), int64{0}) != columns.size()) {
+    throw std::logic_error("sample: the lengths of the rows do not fit");
+  }
+  const Sample found = sample(windows, of_rows, all, per_line);
+  const auto numbers = [](const std::vector<int64>& v) {
+    return py::array_t<int64>(static_cast<py::ssize_t>(v.size()), v.data());
+  };
+  using namespace py::literals;
+  return py::dict("offsets"_a = numbers(found.offsets), "counts"_a = numbers(found.counts), "blocks"_a = found.blocks,
+                  "in_full_blocks"_a = found.in_full_blocks, "masks"_a = found.masks, "lines"_a = found.lines,
+                  "turns"_a = found.turns);
 }
 
 }  // namespace
@@ -137,10 +164,7 @@ void bind_device(py::module_& m) {
     }
     return by_name(places);
   });
-  m.def("repeats_after", [](const Matrix& csr, int64 period) {
-    const Entry entry(0, {&csr});
-    return repeats_after(csr, period);
-  });
+  m.def("sample", &sampled);
   m.def("times_vector", &times_vector);
   m.def("instruction_set", &instruction_set);
   m.def("get_num_threads", &requested_thread_count);

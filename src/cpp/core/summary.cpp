@@ -1,5 +1,8 @@
 #include "core/summary.hpp"
 
+#include <stdexcept>
+#include <string>
+
 #include "core/symmetry.hpp"
 #include "formats/sell.hpp"
 
@@ -102,5 +105,10 @@ int64 places_in_slices(const Matrix& a, Op op, int64 height, int64 sigma) {
 }
 
 unsigned symmetries(const Matrix& csr) { return csr.rows == csr.cols ? kEverySymmetry & ~broken_symmetries(csr) : 0; }
+
+bool repeats_after(const Matrix& csr, int64 period) {
+  if (period < 1) throw std::invalid_argument("period=" + std::to_string(period) + ": expected one row or more");
+  return period >= csr.rows || period >= csr.cols || rows_repeat_after(csr, period);
+}
 
 }  // namespace diagsparse

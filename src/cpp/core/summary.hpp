@@ -88,6 +88,11 @@ int64 places_in_slices(const Matrix& a, Op op, int64 height, int64 sigma);
 unsigned symmetries(const Matrix& csr);
 unsigned broken_symmetries(const Matrix& csr);  // of a square one; each device's own
 
+// Whether every diagonal of a csr matrix, with its zeros, repeats after `period` rows; it may be shorter than that.
+// What is no number is the same as any other.
+bool repeats_after(const Matrix& csr, int64 period);
+bool rows_repeat_after(const Matrix& csr, int64 period);  // shorter than both sides; each device's own
+
 // Whether a table of all diagonals of a matrix is worth its bytes beside `entries`: else those that occur are listed.
 inline bool table_pays(int64 rows, int64 cols, int64 entries) { return rows + cols <= 8 * entries + (1 << 16); }
 

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from diagsparse._study.commands import experiments
+from diagsparse._study.bench_command import experiments
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -9,13 +9,20 @@ import diagsparse as ds
 from diagsparse._formats.format import Format
 
 GROUPS = {  # where the names of each are defined: of the prefixes that fit, the longest decides
-    "build": ["_matrix.construct", "_matrix.builders", "_matrix.reordering", "_products.kron", "_formats"],
+    "build": [
+        "advice.array",
+        "_matrix.construct",
+        "_matrix.builders",
+        "_matrix.reordering",
+        "_products.kron",
+        "_formats",
+    ],
     "look": ["_matrix.base", "_matrix.registry", "_matrix.builders.norm", "_products.forecasts"],
     "multiply": ["_products.products", "_products.sums"],
     "many": ["_products.chains", "_products.batches"],
     "solve": ["_products.solving"],
     "files": ["io"],
-    "study": ["compare", "gallery", "structure"],
+    "study": ["advice", "compare", "gallery", "structure"],
     "devices": ["_places", "_show"],
 }
 MIXED_IN = {  # what each base of a matrix class is about

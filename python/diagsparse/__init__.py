@@ -7,7 +7,6 @@ from ._formats import *  # noqa: F403
 from ._formats import __all__ as _classes
 from ._matrix.base import issparse
 from ._matrix.builders import block_diag, diags, eye, hstack, norm, vstack
-from ._matrix.construct import array
 from ._matrix.registry import formats
 from ._matrix.reordering import reordered
 from ._places.backend import (
@@ -28,6 +27,7 @@ from ._products.solving import factorized, solve
 from ._products.sums import anticommutator, commutator, syr2k, syrk
 from ._show.config import show_config
 from ._version import __version__ as __version__
+from .advice import array, recommend
 from .compare import compare
 from .io import read, write
 from .structure import analyze
@@ -64,6 +64,7 @@ __all__ = [
     "plan_matvec",
     "power_multiply",
     "read",
+    "recommend",
     "recurrence_multiply",
     "reordered",
     "set_memory_pool",

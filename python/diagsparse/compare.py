@@ -93,6 +93,8 @@ def compare(
     >>> result.ok, len(result.rows)
     (True, 3)
     """
+    if not budget > 0:
+        raise ValueError(f"compare: budget={budget}: expected seconds above 0")
     where = place(device)
     names = _chosen("format", formats, list(FORMATS))
     against = _chosen("library", against, list(PEERS)) if against is not None else list(beside.by_default(where))

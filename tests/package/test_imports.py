@@ -10,7 +10,7 @@ import diagsparse as ds
 
 ROOT = Path(ds.__file__).parent
 FLOORS = ("_places", "_arrays", "_show", "_matrix", "_products", "_formats", "_files")  # from the bottom; then the rest
-REST = ("_gallery", "_qutip", "_study")
+REST = ("_advice", "_gallery", "_qutip", "_study")
 COMPILED = ("_core", "_cuda")
 MODULES = {
     ".".join(("diagsparse", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__"): path
@@ -73,7 +73,7 @@ def test_calls_go_down():
 
 def test_the_root_holds_what_a_user_imports():
     modules = {path.stem for path in ROOT.glob("*.py") if not path.stem.startswith("_")}
-    assert modules == {"cli", "compare", "gallery", "io", "measure", "plot", "qutip", "structure"}
+    assert modules == {"advice", "cli", "compare", "gallery", "io", "measure", "plot", "qutip", "structure"}
     assert {path.name for path in ROOT.iterdir() if path.is_dir() and path.name != "__pycache__"} == {*FLOORS, *REST}
     for folder in (*FLOORS, *REST):
         assert ast.get_docstring(ast.parse((ROOT / folder / "__init__.py").read_text())), folder

@@ -48,7 +48,8 @@ def test_hollow_factors(shape):
     expected = sp.kron(a, b).toarray()
     for made in (ds.kron(A, B), ds.kron(A, ds.hm_array(b)), ds.kron(ds.dia_array(a), B)):
         assert made.format == "mdia" and np.array_equal(made.toarray(), expected)
-    assert ds.kron(A, ds.csr_array(b)).format == ds.array(sp.kron(a, b)).format
+    sizes = ds.memory_report(sp.csr_array(sp.kron(a, b)))
+    assert ds.kron(A, ds.csr_array(b)).format == min(("hm", "csr"), key=sizes.get)
 
 
 def test_offsets_and_stored_places():

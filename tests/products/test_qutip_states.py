@@ -91,5 +91,13 @@ def test_errors():
     for call in (data.add, data.iadd, data.sub, data.inner):
         with raises(ValueError, "(12, 1)", "(3, 4)"):
             call(x, wide)
-    with raises(ValueError, "column_unstack: the state has shape (12, 1)"):
-        data.column_unstack(x, 5)
+    for rows in (5, 0):
+        with raises(ValueError, "column_unstack: the state has shape (12, 1)"):
+            data.column_unstack(x, rows)
+    with raises(ValueError, "l2: the state has shape (3, 4)"):
+        data.norm.l2(wide)
+    assert data.norm.l2(x) == pytest.approx(12**0.5)
+    with raises(ValueError, "inner: the shapes are (12, 1) and (1, 1)"):
+        data.inner(x, HostDense(np.ones((1, 1))))
+    with raises(ValueError, "wrmn_error: the shapes are (12, 1) and (3, 4)"):
+        data.ode.wrmn_error(x, wide, 1e-6, 1e-6)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from diagsparse._study import bench_cuda_tables, bench_tables
-from diagsparse._study.commands import experiments
+from diagsparse._study.bench_command import experiments
 from diagsparse._study.titles import is_cusparse
 
 ROOT = Path(__file__).resolve().parents[2]

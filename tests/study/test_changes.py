@@ -35,6 +35,12 @@ def test_nothing_changed(result):
     json.dumps(same.to_dict())
 
 
+def test_a_comparison_itself_is_an_older_one(result):
+    assert result.since(result).ok and result.since(result).to_dict() == result.since(result.to_dict()).to_dict()
+    with raises(TypeError, "since: old is int", "a comparison"):
+        result.since(3)
+
+
 def test_rows_are_judged_beside_scipy(result):
     busy = replace(result, rows=[replace(row, seconds=3 * row.seconds) for row in result.rows])
     assert busy.since(result.to_dict()).ok  # all three times as long, SciPy's too

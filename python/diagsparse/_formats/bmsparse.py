@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from .._matrix import reading
 from .._matrix.base import SparseArray
 from .._matrix.forecasts import sorting
 from .._matrix.registry import COMMON, FORMATS
@@ -69,7 +68,6 @@ class bmsparse_array(OwnProducts, Format):
     """
 
     format = "bmsparse"
-    _reading = reading.BY_BITS
     _narrow = True
     _structure = ("block_indptr", "block_col", "bitmap", "value_indptr")
 

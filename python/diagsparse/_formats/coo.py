@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._matrix import reading
 from .._matrix.base import TRANSPOSED
 from .._matrix.summary import Summary
 from .._matrix.views import Views
@@ -37,7 +36,6 @@ class coo_array(IndexedArray):
     """
 
     format = _nearest = "coo"
-    _reading = reading.BY_ENTRY
     _scipy = sp.coo_array
     _structure = ("row", "col")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .._matrix import reading
 from .sorted_coo import SortedCoo
 
 
@@ -36,5 +35,4 @@ class coosc_array(SortedCoo):
     """
 
     format = "coosc"
-    _reading = reading.SCATTERED
     _pointed = 1

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from .._matrix import reading
 from .._matrix.forecasts import sorting
 from .._matrix.summary import Summary
 from .._places.backend import Place
@@ -57,7 +56,6 @@ class csb_array(Format):
     """
 
     format = "csb"
-    _reading = reading.IN_BLOCKS
     _structure = ("local_row", "local_col", "block_indptr")
     _options = {"block": power_of_two(_LARGEST)}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import scipy.sparse as sp
 
-from .._matrix import reading
 from .._matrix.summary import Summary
 from .compressed import CompressedArray
 
@@ -31,7 +30,6 @@ class csc_array(CompressedArray):
     """
 
     format = _nearest = "csc"
-    _reading = reading.SCATTERED
     _scipy = sp.csc_array
     _by_column = True
 

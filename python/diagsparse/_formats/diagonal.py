@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from .._matrix import devices, elementwise, reading
+from .._matrix import devices, elementwise
 from .._matrix.base import SparseArray
 from .._matrix.convert import convert, unpacked
 from .._matrix.forecasts import table_of_diagonals
@@ -29,7 +29,6 @@ class DiagonalArray(DiagonalProducts, MadeOfDiagonals):
 
     _shares_rows: ClassVar[bool] = False  # whether two diagonals share one, so that one of them may be all zeros
     _nearest = "dia"
-    _reading = reading.IN_ORDER
     _family, _packs, _narrow, _batched, _own_products, _triangles = "diagonals", True, True, True, True, True
 
     @classmethod

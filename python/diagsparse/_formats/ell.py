@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._matrix import reading
 from .._matrix.summary import Summary
 from . import short
 from .options import yes_or_no
@@ -58,7 +57,6 @@ class ell_array(short.OneColumnArray):
     """
 
     format = "ell"
-    _reading = reading.ACROSS
     _structure = ("indices",)
     _optional = ("row_lengths", "bases")
     _two_dimensional = ("values", "indices")

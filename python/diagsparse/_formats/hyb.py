@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from .._matrix import reading
 from .._matrix.base import SparseArray
 from .._matrix.forecasts import sorting
 from .._matrix.registry import COMMON, FORMATS
@@ -48,7 +47,6 @@ class hyb_array(Format):
     """
 
     format = "hyb"
-    _reading = reading.ACROSS
     _structure = ("ell_indices", "coo_row", "coo_col")
     _two_dimensional = ("ell_indices",)
     _padded = _several = True

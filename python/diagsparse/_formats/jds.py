@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._matrix import reading
 from .._matrix.summary import Summary
 from .._places.backend import CPU, Place
 from .format import Format
@@ -45,7 +44,6 @@ class jds_array(Format):
     """
 
     format = "jds"
-    _reading = reading.ACROSS
     _structure = ("indices", "row_order", "section_rows", "section_indptr")
 
     @property

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from .._matrix import reading
 from .._matrix.base import SparseArray
 from .._matrix.convert import convert, unpacked
 from .._matrix.forecasts import table_of_diagonals
@@ -76,7 +75,6 @@ class mdia_array(Mirrored, OwnProducts, Format):
     """
 
     format = "mdia"
-    _reading = reading.BY_MASK
     _narrow = True
     _structure = ("offsets", "mask", "block_indptr")
     _optional = ("mirrored",)

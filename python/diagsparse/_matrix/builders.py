@@ -135,8 +135,8 @@ def hstack(
     blocks : sequence of sparse matrices (ours or SciPy's) or dense 2-D arrays
         On the CPU, with as many rows each.
     format : str, optional
-        By default that of the first one where all are by diagonals and nearly fill those of the result; else the one
-        that `array` takes.
+        By default that of the first one where all are by diagonals and nearly fill those of the result; else hm or csr,
+        whichever takes fewer bytes.
     dtype : dtype, optional
         By default NumPy's result type.
     max_bytes : int, optional

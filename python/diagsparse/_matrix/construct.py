@@ -23,25 +23,9 @@ from .summary import Summary
 
 
 def array(arg: Any, format: str | None = None, *, dtype: Any = None, device: str | None = None) -> SparseArray:
-    """Return `arg` as a matrix of this library.
+    """Return `arg` as a matrix of this library: in the given format, ours as it is, else in hm or csr by their bytes.
 
-    Parameters
-    ----------
-    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array
-    format : str, optional
-        One of `diagsparse.formats()`. By default: a matrix of ours as it is; else the format with the
-        fewest bytes among ``hm`` and ``csr`` (`hm` wins where the occupied diagonals are nearly full).
-    dtype : dtype, optional
-        Of the values; by default integers and bools become float64, with a `ConversionWarning`. 16-bit floats need a
-        `format` that stores them.
-    device : str, optional
-        ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ...; by default where `arg` lies.
-
-    Examples
-    --------
-    >>> import diagsparse as ds
-    >>> ds.array(ds.gallery.tridiagonal(4))
-    <hm_array 4 x 4 float64: 3 diagonals from -1 to 1, 10 stored, 136 B, cpu>
+    What users call is `diagsparse.array`, which takes advice.
     """
     target = place(device)  # raises where the device cannot be used
     if format is not None:

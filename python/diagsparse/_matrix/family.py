@@ -19,7 +19,6 @@ from .._show import cells, drawing
 from .arithmetic import Arithmetic
 from .convert import convert, unpacked, unshared
 from .forecasts import Forecasts
-from .reading import BY_INDEX, Reading
 from .registry import COMMON, FORMATS
 from .summary import SYMMETRIES, Summary
 
@@ -44,7 +43,6 @@ class Family(Arithmetic, Forecasts):
     _narrow: ClassVar[bool] = False  # whether values may be stored in 16 bits
     _batched: ClassVar[bool] = False  # whether matrices of one layout make a batch
     _by_column: ClassVar[bool] = False  # whether drawings are coloured by column
-    _reading: ClassVar[Reading] = BY_INDEX  # how products with vectors read it
     _nearest: ClassVar[str] = COMMON  # the format of CuPy's that is most like this one
     _triangles: ClassVar[bool] = False  # whether their plans take one triangle
     _own_products: ClassVar[bool] = False  # whether products inside the family have kernels of their own, else as csr

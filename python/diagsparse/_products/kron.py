@@ -26,10 +26,10 @@ def kron(
     Parameters
     ----------
     a, b : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shapes (m, n) and (p, q)
-        On the CPU. What is not ours is taken by diagonals where these are nearly full, as `array` does.
+        On the CPU. What is not ours is taken by diagonals where these are nearly full.
     format : str, optional
         Of the result. By default A's, where it and B are stored by diagonals and B is square; mdia, where one is and
-        the other is mdia or stored by diagonals; else the one that `array` takes.
+        the other is mdia or stored by diagonals; else hm or csr, whichever takes fewer bytes.
     device : str, optional
         Where the result goes: ``"cpu"``, the default, or ``"cuda"``, ...
     max_bytes : int, optional

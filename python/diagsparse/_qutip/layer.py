@@ -75,7 +75,7 @@ def add_states(cls: type[CudaDense], operator: type[Sparse]) -> None:
         qutip_data.inner: [(cls, cls, states.inner)],
         qutip_data.project: [(cls, cls, states.project)],
         qutip_data.norm.frobenius: [(cls, states.frobenius)],
-        qutip_data.norm.l2: [(cls, states.frobenius)],
+        qutip_data.norm.l2: [(cls, states.l2)],
         qutip_data.ode.wrmn_error: [(cls, cls, states.wrmn_error)],
         qutip_data.expect: [(operator, cls, operators.expect)],
         qutip_data.expect_super: [(operator, cls, operators.expect_super)],

@@ -153,14 +153,14 @@ def column_stack(given: CudaDense) -> CudaDense:
 
 def column_unstack(given: CudaDense, rows: int) -> CudaDense:
     """Return stacked columns side by side."""
-    if given.shape[1] != 1 or given.shape[0] % rows:
+    if given.shape[1] != 1 or rows < 1 or given.shape[0] % rows:
         raise ValueError(f"column_unstack: the state has shape {given.shape}, expected one column of {rows} k elements")
     return type(given)(given.array.reshape(-1, rows).T.copy())
 
 
 def inner(left: CudaDense, right: CudaDense, scalar_is_ket: bool = False) -> complex:
     """Return ``<left|right>``; `left` is a ket or a bra, and a number is a bra unless ``scalar_is_ket``."""
-    if right.shape[1] != 1 or right.shape[0] not in left.shape or 1 not in left.shape:
+    if right.shape[1] != 1 or left.shape not in ((right.shape[0], 1), (1, right.shape[0])):
         raise ValueError(f"inner: the shapes are {left.shape} and {right.shape}, expected a bra or ket, and a ket")
     is_ket = left.shape[1] == 1 and (left.shape[0] > 1 or scalar_is_ket)
     bra = left.array.conj() if is_ket else left.array
@@ -180,6 +180,15 @@ def frobenius(given: CudaDense) -> float:
     return float(np.sqrt((given.array.real**2 + given.array.imag**2).sum()))
 
 
+def l2(given: CudaDense) -> float:
+    """Return the length of a vector."""
+    if 1 not in given.shape:
+        raise ValueError(f"l2: the state has shape {given.shape}, expected a ket or a bra")
+    return frobenius(given)
+
+
 def wrmn_error(diff: CudaDense, state: CudaDense, atol: float, rtol: float) -> float:
     """Return the root of the mean square of ``diff / (atol + rtol |state|)``, the error of a step."""
+    if diff.shape != state.shape:
+        raise ValueError(f"wrmn_error: the shapes are {diff.shape} and {state.shape}, expected the same")
     return float(np.sqrt(((abs(diff.array) / (atol + rtol * abs(state.array))) ** 2).mean()))

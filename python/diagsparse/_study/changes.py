@@ -96,10 +96,14 @@ class Changes:
         return [*notes, f"{count}; the worst: {worst[0].format} {worst[0].kernel}" if worst else "No row is slower."]
 
 
-def changes(new: Comparison, old: Mapping[str, Any] | str | Path, limit: float) -> Changes:
-    """Return what changed; `old` is what `Comparison.to_dict` gave, or the file that `save` wrote."""
+def changes(new: Comparison, old: Any, limit: float) -> Changes:
+    """Return what changed; `old` is a comparison, what its `to_dict` gave, or the file that `save` wrote."""
     if not limit >= 1:
         raise ValueError(f"since: limit={limit}: expected 1 or more")
+    if not isinstance(old, Mapping | str | Path):
+        if not hasattr(old, "to_dict"):
+            raise TypeError(f"since: old is {type(old).__name__}, expected a comparison, its to_dict(), or a file")
+        old = old.to_dict()
     before = old if isinstance(old, Mapping) else saved(Path(old))
     now = new.to_dict()
     if differing := [field for field in _SAME if before.get(field) != now[field]]:

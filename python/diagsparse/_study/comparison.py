@@ -155,13 +155,13 @@ class Comparison:
             path.write_text(json.dumps(told, indent=1) + "\n")
         return path
 
-    def since(self, old: Mapping[str, Any] | str | Path, *, limit: float = LIMIT) -> Changes:
+    def since(self, old: Comparison | Mapping[str, Any] | str | Path, *, limit: float = LIMIT) -> Changes:
         """Return what changed since an older comparison of the same matrix, device and number of threads.
 
         Parameters
         ----------
-        old : dict or path
-            What `to_dict` gave, or a JSON file that `save` wrote.
+        old : Comparison, dict or path
+            One, what its `to_dict` gave, or a JSON file that `save` wrote.
         limit : float
             A row is slower where it takes this many times as long as before, beside SciPy's csr in the same run.
 

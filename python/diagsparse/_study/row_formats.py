@@ -55,7 +55,9 @@ def _band(rows: int, half: int) -> Callable[[float], sp.csr_array]:
     return lambda scale: gallery.banded(round(rows * scale), half, half, seed=0).tocsr()
 
 
-def _random(rows: int, lengths: Callable[[np.random.Generator, int], np.ndarray]) -> Callable[[float], sp.csr_array]:
+def random_rows(
+    rows: int, lengths: Callable[[np.random.Generator, int], np.ndarray]
+) -> Callable[[float], sp.csr_array]:
     """Return the maker of a square matrix with columns at random, in rows of these lengths."""
 
     def make(scale: float) -> sp.csr_array:
@@ -69,7 +71,7 @@ def _random(rows: int, lengths: Callable[[np.random.Generator, int], np.ndarray]
     return make
 
 
-def _power_law(rng: np.random.Generator, n: int) -> np.ndarray:
+def power_law(rng: np.random.Generator, n: int) -> np.ndarray:
     return np.minimum(1 + (4 * rng.pareto(1.3, n)).astype(np.int64), 5000)
 
 
@@ -82,9 +84,9 @@ _triangle = {"ellcsr": {"symmetry": "symmetric", "column_bits": 16}}
 MATRICES = (
     Matrix("band of 5 diagonals", _band(4 * 10**6, 2)),
     Matrix("band of 41 diagonals", _band(10**6, 20)),
-    Matrix("16 in each row, at random", _random(2 * 10**6, lambda rng, n: np.full(n, 16))),
-    Matrix("5 to 39 in a row, at random", _random(10**6, lambda rng, n: rng.integers(5, 40, n)), _sorted),
-    Matrix("lengths by a power law", _random(10**6, _power_law), _sorted),
+    Matrix("16 in each row, at random", random_rows(2 * 10**6, lambda rng, n: np.full(n, 16))),
+    Matrix("5 to 39 in a row, at random", random_rows(10**6, lambda rng, n: rng.integers(5, 40, n)), _sorted),
+    Matrix("lengths by a power law", random_rows(10**6, power_law), _sorted),
     Matrix("configuration interaction", _interaction(False), cpu=0.5),
     Matrix("the same, symmetric", _interaction(True), _triangle, cpu=0.5),
 )

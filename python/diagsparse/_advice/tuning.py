@@ -1,0 +1,76 @@
+"""The layouts that the model puts first, built and measured."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from operator import matmul
+from statistics import median
+from typing import Any
+
+from .. import measure
+from .._matrix.base import SparseArray
+from .._places import memory
+from .._places.backend import CPU
+from .._study import gpu_clock
+from .._study.exactness import vector
+from .candidates import Candidate, Candidates
+from .offers import ordering
+
+_MOST = 6  # layouts that are measured
+_HOPES = 1.6  # times the first one's time, within which they are
+_BUDGET = 0.05  # seconds for each
+_SAMPLES = 15  # of a call on a GPU
+
+
+def tuned(
+    ranked: list[Candidate], base: Candidate, found: Candidates, products: int, limit: int | None
+) -> list[Candidate]:
+    """Return layouts with measured times and conversions, `base` among them; those not measured are left out.
+
+    All that are measured are there at once, so that they are timed in turns: as many as fit together.
+    """
+    csr, op = found.csr, found.op
+    least = ranked[0].conversion + products * ranked[0].taken
+    hopeful = [base, *(one for one in ranked if one is not base and _total(one, products) <= _HOPES * least)][
+        : _MOST + 1
+    ]
+    made: dict[Candidate, tuple[Callable[[], Any], float]] = {}
+    held = csr.nbytes
+    for one in hopeful:
+        held += one.nbytes
+        if one is not base and not memory.fits(held, limit, csr._place):
+            break
+        start = time.perf_counter()
+        try:
+            matrix = one.made_of(csr)
+        except MemoryError:  # the system had less than it said
+            continue
+        if csr._place is not CPU:
+            csr._core.synchronize(csr._place.index)
+        before = found.before + (ordering(csr) if one.order else 0.0)
+        conversion = 0.0 if one.matrix is not None else before + time.perf_counter() - start
+        made[one] = _call(matrix, csr, op), conversion
+    seconds = _seconds({one: call for one, (call, _) in made.items()}, csr)
+    return [replace(one, measured=seconds[one], conversion=conversion) for one, (_, conversion) in made.items()]
+
+
+def _total(one: Candidate, products: int) -> float:
+    return one.conversion + products * one.taken
+
+
+def _call(matrix: Any, csr: SparseArray, op: str) -> Callable[[], Any]:
+    if op == "matmul":
+        return partial(matmul, matrix, matrix)
+    x = vector(csr.shape[1], csr.dtype)
+    return partial(matmul, matrix, x if csr._place is CPU else csr._core.from_host(x, csr._place.index))
+
+
+def _seconds(calls: dict[Candidate, Callable[[], Any]], csr: SparseArray) -> dict[Candidate, float]:
+    if csr._place is CPU:
+        names = {str(i): one for i, one in enumerate(calls)}
+        times = measure.time_calls({i: calls[one] for i, one in names.items()}, budget=_BUDGET * len(calls))
+        return {names[i]: taken.median for i, taken in times.items()}
+    return {one: median(gpu_clock.time_calls(call, csr._place, _SAMPLES)) for one, call in calls.items()}

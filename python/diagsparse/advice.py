@@ -1,0 +1,248 @@
+"""Which format, and with which options: `recommend` tells, and `array` builds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from ._advice import offers
+from ._advice.candidates import Candidate, Candidates, seconds_to_rows
+from ._advice.costs import machine
+from ._advice.reasons import reason
+from ._advice.recommendation import TIE, Recommendation
+from ._advice.tuning import tuned
+from ._matrix import construct
+from ._matrix.base import SparseArray, is_scipys
+from ._matrix.convert import convert
+from ._matrix.operands import as_sparse
+from ._matrix.registry import COMMON, FORMATS, format_class
+from ._places import memory
+from ._places.backend import CPU, Place, place
+from ._places.types import is_narrow, named_dtype
+from ._study.titles import TITLES
+
+__all__ = ["Recommendation", "array", "recommend"]
+
+OPS = tuple(TITLES)  #: that advice is given for
+_PRODUCTS, _LAST = 1000, 1 << 53
+_CHANGES = 1 / TIE  # of the time as it is, that another layout has to stay under to be worth the change
+_SAME = 1.05  # times the least time, within which fewer options decide
+
+
+def recommend(
+    A: Any,
+    op: str = "matvec",
+    *,
+    device: str | None = None,
+    products: int = _PRODUCTS,
+    formats: Sequence[str] | None = None,
+    tune: bool = False,
+    narrow: bool = False,
+    reorder: bool = False,
+    max_bytes: int | None = None,
+) -> Recommendation:
+    """Tell in which format, and with which options, products with a matrix take the least time.
+
+    Parameters
+    ----------
+    A : sparse matrix, shape (m, n): ours, SciPy's or CuPy's
+        Integers and bools count as float64. Stored zeros count as what they cost.
+    op : {"matvec", "matmul"}
+        y = A x, or C = A A, which needs a square matrix.
+    device : str, optional
+        Where the products run; by default where A lies.
+    products : int
+        How many there are to be: one, those of a whole solver, ... The conversion has to pay within them.
+    formats : list of str, optional
+        Those that come into question, or one name; by default all of `diagsparse.formats()`. Where none of them pays,
+        the matrix stays as it is.
+    tune : bool
+        Build the layouts that the model puts first, and measure them: about as long as 100 products.
+    narrow : bool
+        Also store values in fewer bytes, where that rounds none of them. The matrix then has another dtype; products
+        with vectors of the old one stay in it.
+    reorder : bool
+        Also try the reverse Cuthill-McKee order, on the CPU. What is built then takes and gives vectors in A's own
+        order all the same.
+    max_bytes : int, optional
+        Limit of what is made, and of csr beside it; by default what is free. What is there already stays.
+
+    Returns
+    -------
+    Recommendation
+        ``str()`` gives a table and the rule that decided. ``build()`` returns the matrix in the recommended layout.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For what is no sparse matrix, and arguments that mean nothing.
+    CudaUnavailable
+        For a device that cannot be used.
+
+    Notes
+    -----
+    Times follow from a model: the bytes that a product moves, at a bandwidth that is measured on this machine once in a
+    process (in a twentieth of a second, for matrices that no cache holds), and the work that it does. Nothing is built
+    but csr, unless `tune` or `reorder` ask for it. Some thousand entries are looked at, and all column indices once
+    where diagonals may pay; whether a large matrix is symmetric or repeats takes a pass over all values. That takes two
+    to ten products in csr, and a millisecond at least. A SciPy matrix is checked before, and converted where it is no
+    csr, which may take as long again.
+
+    The same matrix gets the same advice in a process. A layout with more options than another one has to be 5 % faster,
+    and one that has to be made 10 % faster than what is there. A tie (``ties``) takes up to 10 % longer.
+
+    Examples
+    --------
+    >>> import diagsparse as ds
+    >>> A = ds.gallery.transverse_ising(16)
+    >>> advice = ds.recommend(A)
+    >>> advice.format
+    'mdia'
+    >>> advice.build()
+    <mdia_array 65536 x 65536 float64: 33 diagonals from -32768 to 32768, 1114112 stored, 9.2 MB, cpu>
+    """
+    names = _formats(formats)
+    count = _count(products)
+    limit = None if max_bytes is None else memory.checked_limit(max_bytes, "recommend")
+    if is_scipys(A) and A.dtype.char in "gGe":
+        wider = {"g": "float64", "G": "complex128", "e": "float32"}[A.dtype.char]
+        raise TypeError(
+            f"recommend: A has {A.dtype} values, which no matrix here multiplies; A.astype({wider!r}) has others"
+        )
+    given = as_sparse(A)
+    if given is None:
+        raise TypeError(f"recommend: A is {type(A).__name__}, expected a sparse matrix (ours, SciPy's or CuPy's)")
+    _checked(op, given, "recommend")
+    if op == "matmul" and (narrow or reorder):
+        which = "narrow" if narrow else "reorder"
+        raise ValueError(f"recommend: {which}=True is for products with vectors; C = A A would be another matrix")
+    where = place(device, given._place)
+    if reorder and where is not CPU:
+        raise ValueError(f"recommend: reorder=True on {where.name}: expected the cpu, where vectors are permuted")
+    csr = _as_rows(given, where)
+    found = Candidates(csr, machine(where), op, before=seconds_to_rows(given, csr, given is not A))
+    base, asked = found.as_it_is(A, given), formats is not None
+    layouts = [*found.layouts(names, asked)]
+    layouts += offers.narrower(found, names, asked) if narrow else []
+    layouts += offers.in_order(found, names, asked) if reorder else []
+    fitting, left_out = _that_fit(layouts, csr, limit)
+    left_out |= {name: why for name in names if (why := found.why_not(name))} if asked else {}
+    ranked = _ranked([base, *(one for one in fitting if one.name != base.name)], base, count)
+    if tune:
+        measured = tuned(ranked, base, found, count, limit)
+        base = measured[0]
+        ranked = _ranked(measured, base, count)
+    best, all_fit = ranked[0], asked or not left_out
+    return Recommendation(
+        shape=csr.shape, dtype=str(csr.dtype), nnz=csr.nnz, op=op, products=count, device=where.name,
+        threads=found.machine.threads, base=base, candidates=ranked, reason=reason(ranked, base, count, all_fit),
+        offers=[] if narrow or best.order else offers.told(found, best), left_out=left_out, _csr=csr,
+    )  # fmt: skip
+
+
+def array(
+    arg: Any, format: str | None = None, *, op: str = "matvec", dtype: Any = None, device: str | None = None
+) -> SparseArray:
+    """Return `arg` as a matrix of this library.
+
+    Parameters
+    ----------
+    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array
+    format : str, optional
+        One of `diagsparse.formats()`. By default: a matrix of ours as it is; else the layout that `recommend` names
+        for a thousand products.
+    op : {"matvec", "matmul"}
+        What is to be fast where no format is given: y = A x, or C = A A.
+    dtype : dtype, optional
+        Of the values; by default integers and bools become float64, with a `ConversionWarning`. 16-bit floats need a
+        `format` that stores them.
+    device : str, optional
+        ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ...; by default where `arg` lies.
+
+    Examples
+    --------
+    >>> import diagsparse as ds
+    >>> ds.array(ds.gallery.heisenberg(14))
+    <mdia_array 16384 x 16384 float64: 27 diagonals from -4096 to 4096, 122880 stored, 1.0 MB, cpu>
+    >>> ds.array(ds.gallery.stencil(5, (1000, 1000)))
+    <dia_array 1000000 x 1000000 float64: 5 diagonals from -1000 to 1000, period 1000, 4997998 stored, 40.0 KB, cpu>
+    """
+    if op not in OPS:
+        raise ValueError(f"array: op={op!r}: expected {' or '.join(map(repr, OPS))}")
+    if format is not None or isinstance(arg, SparseArray):
+        return construct.array(arg, format, dtype=dtype, device=device)
+    if dtype is not None and is_narrow(named_dtype(dtype)):
+        storing = ", ".join(name for name in FORMATS if FORMATS[name]._narrow)
+        raise TypeError(f"array: dtype {np.dtype(dtype).name}: give a format= that stores 16-bit floats: {storing}")
+    csr = FORMATS[COMMON](arg, dtype=dtype, device=device)
+    found = Candidates(csr, machine(csr._place), _checked(op, csr, "array"))
+    fitting, _ = _that_fit(found.layouts(list(FORMATS)), csr, None)
+    made = _ranked(fitting, None, _PRODUCTS)[0].made_of(csr)
+    assert isinstance(made, SparseArray)  # for nobody asked for another order
+    return made
+
+
+def _checked(op: Any, A: SparseArray, who: str) -> str:
+    """Return the name of an operation that there is for a matrix."""
+    if op not in OPS:
+        raise ValueError(f"{who}: op={op!r}: expected {' or '.join(map(repr, OPS))}")
+    if op == "matmul" and A.shape[0] != A.shape[1]:
+        raise ValueError(f'{who}: op="matmul" multiplies A by itself, got {A.shape[0]} x {A.shape[1]}')
+    return str(op)
+
+
+def _formats(given: Sequence[str] | None) -> list[str]:
+    names = [given] if isinstance(given, str) else list(FORMATS) if given is None else list(dict.fromkeys(given))
+    if not names:
+        raise ValueError("recommend: formats=[]: expected one name or more, or None for all")
+    for name in names:
+        format_class(name)
+    return names
+
+
+def _count(products: Any) -> int:
+    if not isinstance(products, Integral) or isinstance(products, bool):
+        raise TypeError(f"recommend: products={products!r}: expected a whole number")
+    if not 1 <= int(products) <= _LAST:
+        raise ValueError(f"recommend: products={products}: expected 1 to 2^53")
+    return int(products)
+
+
+def _as_rows(given: SparseArray, where: Place) -> SparseArray:
+    """Return a matrix in csr, which is no view, where products are to run."""
+    csr = convert(given, COMMON)
+    csr = csr.copy() if csr._op else csr
+    return csr if csr._place is where else csr.to(where.name)
+
+
+def _that_fit(
+    found: Iterable[Candidate], csr: SparseArray, limit: int | None
+) -> tuple[list[Candidate], dict[str, str]]:
+    """Return the layouts that fit into memory beside csr, and why the others do not."""
+    fitting, out, where = [], {}, csr._place
+    for one in found:
+        needed = one.nbytes + csr.nbytes * (one.format != COMMON)
+        if memory.fits(needed, limit, where):
+            fitting.append(one)
+        else:
+            there = f"{memory.human(memory.available_bytes(where))} are free" if limit is None else "beyond max_bytes"
+            out[one.name] = f"would take {memory.human(needed)} while it is made, {there}"
+    return fitting, out
+
+
+def _ranked(found: list[Candidate], base: Candidate | None, products: int) -> list[Candidate]:
+    """Return layouts by the time that all takes; first the one that is recommended."""
+
+    def total(one: Candidate) -> float:
+        return one.conversion + products * one.taken
+
+    by_time = sorted(found, key=total)
+    best = total(by_time[0])
+    same = [one for one in by_time if total(one) <= _SAME * best]
+    first = min(same, key=lambda one: (one.simple, total(one)))
+    if base is not None and total(first) > _CHANGES * total(base):
+        first = base
+    return [first, *(one for one in by_time if one is not first)]

@@ -1,0 +1,66 @@
+"""What advice learns of a matrix from some thousand entries, and that counts are those of the layouts."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from advised_matrices import SUITING, random
+
+import diagsparse as ds
+from diagsparse import gallery
+from diagsparse._advice import sample
+from diagsparse._advice.candidates import Candidates
+from diagsparse._advice.costs import machine
+from diagsparse._matrix.registry import FORMATS
+from diagsparse._places.backend import CPU
+
+
+@pytest.mark.parametrize("name", SUITING)
+def test_a_sample_stands_for_the_whole(name, device):
+    S = SUITING[name][0]().tocsr()
+    found, exact = sample.Sample.of(ds.csr_array(S, device=device)), ds.csr_array(S)._summary()
+    assert set(found.offsets.tolist()) <= set(exact.offsets.tolist())
+    assert abs(found.blocks / exact.blocks() - 1) < 0.1
+    if len(exact.offsets) < 100:
+        fill = dict(zip(exact.offsets.tolist(), exact.fill.tolist(), strict=True))
+        met = [(fill[k], count) for k, count in zip(found.offsets.tolist(), found.fill.tolist(), strict=True)]
+        assert sum(abs(a - b) for a, b in met) < 0.2 * S.nnz
+    lengths = np.diff(S.indptr)
+    turns = np.mean(np.diff(-(-lengths // 8)) != 0)
+    assert abs(found.turns - turns) < 0.05
+
+
+def test_a_small_matrix_is_read_whole():
+    S = random(300, 9)
+    found, (i, j) = sample.Sample.of(ds.csr_array(S)), S.tocoo().coords
+    assert found.blocks == len({(a // 8, b // 8) for a, b in zip(i.tolist(), j.tolist(), strict=True)})
+    assert found.masks * S.nnz == pytest.approx(
+        len({(a // 32, b - a) for a, b in zip(i.tolist(), j.tolist(), strict=True)})
+    )
+    assert found.lines * S.nnz == pytest.approx(len(set((j // 8).tolist())))
+    assert found.full == 0 and sample.Sample.of(ds.csr_array(np.ones((24, 24)))).full == 1
+
+
+@pytest.mark.parametrize("shape", [(1, 60_000), (200, 20_000), (3, 400_000), (20_000, 200)])
+def test_of_long_rows_some_entries_are_read(shape):
+    A = ds.csr_array(sp.csr_array(np.ones(shape, np.float32)))
+    windows, lengths, columns = sample._read(A)
+    assert len(columns) == lengths.sum() <= 6 * sample._ENTRIES and len(lengths) == sum(b - a for a, b in windows)
+    assert sample.Sample.of(A).lines < 0.2
+    arrow = ds.csr_array(gallery.arrow(100_000, seed=0))
+    assert len(sample._read(arrow)[2]) <= 6 * sample._ENTRIES
+
+
+def test_counts_are_those_of_the_layouts():
+    A = ds.csr_array(gallery.quasi_band(2000, 0.5, 90, 80, seed=0))
+    found = Candidates(A, machine(CPU))
+    for one in found.layouts(list(FORMATS)):
+        made = one.made_of(A)
+        assert made.nbytes == pytest.approx(one.nbytes, rel=0.1), one.name
+
+
+def test_entries_that_lie_together_are_found():
+    row = sp.csr_array(np.random.default_rng(0).random((1, 20_000)))
+    A = ds.csr_array(sp.vstack([row, sp.csr_array((19_999, 20_000))]).tocsr())
+    found = sample.Sample.of(A)
+    assert len(found.offsets) > 10 and 0.8 < found.blocks / A._summary().blocks() < 1.2
+    assert "fill" not in ds.recommend(A).reason or " 12 %" in ds.recommend(A).reason

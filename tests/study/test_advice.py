@@ -49,6 +49,14 @@ def test_every_layout_that_is_told_can_be_built(format, device):
         assert np.array_equal(made.to("cpu").toarray().astype(float), S.toarray())
 
 
+@pytest.mark.parametrize("make", [lambda: random(70_000, 6), lambda: gallery.stencil(5, (300, 300))])
+def test_layouts_of_many_columns_can_be_built(make, device):
+    """Columns of 16 bits do not reach everywhere."""
+    A = ds.csr_array(make(), device=device)
+    for one in ds.recommend(A, formats=["csr", "ell", "sell", "ellcsr", "jds"]).candidates:
+        assert one.made_of(A).nnz == A.nnz, one.name
+
+
 def test_every_format_has_its_costs():
     for table in (costs.CPU, costs.GPU):
         named = {layout.split()[0] for layout in table}

@@ -173,12 +173,20 @@ class Candidates:
                 yield {"symmetry": self.survey.symmetry}
         elif format == "sell":
             yield {"sigma": 4096}
+        short = {"column_bits": 16}
         if format in ("ell", "sell") and self.csr._place is not CPU and self.csr.shape[1] <= _SHORT:
-            yield {"column_bits": 16}
-        if format == "ellcsr":
-            yield {"column_bits": 16}
+            yield short
+        if format == "ellcsr" and self._short(short):
+            yield short
             if self.csr._place is not CPU and self.survey.symmetry:
-                yield {"symmetry": self.survey.symmetry, "column_bits": 16}
+                halved = {"symmetry": self.survey.symmetry, **short}
+                yield from [halved] * self._short(halved)
+
+    def _short(self, options: dict[str, Any]) -> bool:
+        """Return whether columns of ellcsr surely have 16 bits: there are no more, or no entries that do not lead."""
+        made: Any = FORMATS["ellcsr"]
+        few = self.csr.shape[1] <= _SHORT
+        return few or made._shares(self.survey.summary, **made._checked(options))[1] == 0
 
     def of(self, format: str, **options: Any) -> Candidate:
         """Return a layout with what a product takes in it."""

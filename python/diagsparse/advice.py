@@ -129,7 +129,7 @@ def recommend(
     layouts += offers.narrower(found, names, asked) if narrow else []
     layouts += offers.in_order(found, names, asked) if reorder else []
     fitting, left_out = _that_fit(layouts, csr, limit)
-    left_out |= {name: why for name in names if (why := found.why_not(name))} if asked else {}
+    left_out |= {name: why for name in names if (why := found.why_not(name) or found.too_large(name))} if asked else {}
     ranked = _ranked([base, *(one for one in fitting if one.name != base.name)], base, count)
     if tune:
         measured = tuned(ranked, base, found, count, limit)

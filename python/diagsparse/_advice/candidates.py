@@ -128,8 +128,14 @@ class Candidates:
                 continue
             for options in self._options(format, self.base.seconds if asked else best):
                 found = self.of(format, **options)
-                best = min(best, found.seconds)
-                yield found
+                if found.nbytes <= self._most:
+                    best = min(best, found.seconds)
+                    yield found
+
+    @property
+    def _most(self) -> int:
+        """Bytes of the largest layout that is worth a look."""
+        return _MOST * self.base.nbytes + (1 << 16)
 
     def why_not(self, format: str) -> str:
         """Return why a format does not come into question, "" where it does."""
@@ -145,8 +151,12 @@ class Candidates:
             return "the nonzeros lie on far too many diagonals"
         if format == "qband" and self.survey.bands[1] == 0:
             return "no nonzero lies beside its bands, so it is dia"
-        nbytes, most = self._nbytes(format, {}), _MOST * self.base.nbytes + (1 << 16)
-        return f"would take {human(nbytes)}" if nbytes > most else ""
+        return ""
+
+    def too_large(self, format: str) -> str:
+        """Return how many bytes a format takes where they are far too many, else ""; it may take a pass to find out."""
+        nbytes = self._nbytes(format, {})
+        return f"would take {human(nbytes)}" if nbytes > self._most else ""
 
     def _may_pay(self, format: str, best: float) -> bool:
         """Return whether a format may be as fast as the best one so far."""

@@ -117,7 +117,7 @@ def _every(csr: Any, op: str) -> Iterator[Candidate]:
     """Yield every format as it is by default, also those that the advice did not look at."""
     found = Candidates(csr, machine(csr._place), op)
     for format in FORMATS if op == "matvec" else FORMATS_OF_SQUARES:
-        if not found.why_not(format):
+        if not (found.why_not(format) or found.too_large(format)):
             yield found.of(format)
 
 

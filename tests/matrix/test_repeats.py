@@ -75,7 +75,19 @@ def test_many_threads_say_the_same(shape, dtype):
         ds.set_num_threads(before)
 
 
-def test_periods_that_mean_nothing():
+def test_every_device_says_the_same(device):
+    for shape in ((300, 300), (300, 340), (340, 300)):
+        for dtype in ("float32", "float64", "complex64", "complex128"):
+            a = repeating(*shape, [-70, -1, 0, 2, 3, 90], 12, dtype)
+            told = [repeats(ds.csr_array(a, device=device), period) for period in (1, 6, 12, 13, 24, 300, 2**40)]
+            assert told == [False, False, True, False, True, True, True]
+            for at in (0, a.nnz // 2, a.nnz - 1):
+                b = a.copy()
+                b.data[at] += 1
+                assert not repeats(ds.csr_array(b, device=device), 12), at
+
+
+def test_periods_that_mean_nothing(device):
     for period in (0, -3):
         with raises(ValueError, f"period={period}", "one row or more"):
-            repeats(ds.csr_array(np.eye(3)), period)
+            repeats(ds.csr_array(np.eye(3), device=device), period)

@@ -95,6 +95,7 @@ class Candidates:
     ) -> None:  # fmt: skip
         self.survey, self.machine, self.op = survey or Survey(csr), machine, op
         self.csr, self.dtype = csr, np.dtype(dtype or csr.dtype)
+        self._stored, self._narrow = str(self.dtype), self.dtype != csr.dtype
         self.before = before  # seconds until the matrix is in csr
         self.squares = Squares(self.survey, machine)
         self.base = self.of(COMMON)
@@ -207,9 +208,16 @@ class Candidates:
         if self.op == "matmul":
             seconds, made = self.squares.seconds(format)
             moved = 2 * counts.nbytes + made
-        narrow = self.dtype != self.csr.dtype
         return Candidate(
-            format, options, counts.nbytes, moved, seconds, convert, str(self.dtype), narrow=narrow, survey=self.survey
+            format,
+            options,
+            counts.nbytes,
+            moved,
+            seconds,
+            convert,
+            self._stored,
+            narrow=self._narrow,
+            survey=self.survey,
         )
 
     def _native(self, format: str, options: dict[str, Any]) -> dict[str, Any]:

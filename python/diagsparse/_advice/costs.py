@@ -1,16 +1,18 @@
 """What a product y = A x takes in each layout: the model that advice follows.
 
-A product works and moves bytes at the same time, and then waits for what of x no cache holds::
+A product works and moves bytes at the same time, and then waits::
 
-    seconds = call + (work^2 + moving^2)^(1/2) + gathers
+    seconds = call + (work^2 + moving^2)^(1/2) + waiting
 
 ``work`` counts rows, places (values that are multiplied, padding too) and pieces, each with its nanoseconds in `CPU`
-or `GPU`. ``moving`` is the bytes of A, x and y, by the bandwidths of the memory and of the caches that they fit in. On
-a GPU no thread can be done before its longest way is (``step``), and a call takes no less than its launch.
+or `GPU`. ``moving`` is the bytes of A, x and y, by the bandwidths of the memory and of the caches that they fit in.
+``waiting`` is for what of x no cache holds, and on a CPU for branches that it did not foresee. On a GPU no thread can
+be done before its longest way is (``step``), and a call takes no less than its launch.
 
-The nanoseconds were fitted to 2800 products of 70 matrices on two cores of an EPYC with AVX-512, and to 6800 on an
-H100; how fast the memory is, is measured on the machine itself. `diagsparse bench advice` compares what follows with
-measured times.
+The nanoseconds were fitted to measured products of 70 matrices on two cores of an EPYC with AVX-512 and on an H100, and
+then adjusted where the advice was wrong. How fast the memory is, is measured on the machine itself, quickly and for the
+threads that are set; `measure.read_bandwidth` takes longer and is what tables tell. `diagsparse bench advice` compares
+the advice with measured times.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from math import lcm
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -180,8 +180,8 @@ class Survey:
     @cached_property
     def bands(self) -> tuple[NDArray[np.int64], int]:
         """The diagonals that qband stores as such, and how many entries are the rest."""
-        s = self.summary
-        chosen: NDArray[np.int64] = FORMATS["qband"]._shares(s)[0]  # type: ignore[attr-defined]
+        s, made = self.summary, cast(Any, FORMATS["qband"])
+        chosen: NDArray[np.int64] = made._shares(s)[0]
         beside = ~np.isin(s.offsets, chosen)
         return chosen, round(self.csr.nnz * float(s.fill[beside].sum()) / max(1, int(s.fill.sum())))
 
@@ -212,10 +212,6 @@ class Survey:
     def _padded(self, format: str, **options: Any) -> float:
         """Return the places that a format of rows has, its padding among them."""
         made: Any = FORMATS[format]
-        if format == "ell":
-            return float(self.exact.longest_row * self.csr.shape[0])
-        if format == "hyb":
-            return float(sum(made._shares(self.summary, **options)))
         return float(made._places(self.summary, **options))
 
     def _met(self, offsets: NDArray[np.int64]) -> int:

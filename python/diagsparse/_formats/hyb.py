@@ -110,6 +110,11 @@ class hyb_array(Format):
         return width * s.shape[0], s.beyond(width)
 
     @classmethod
+    def _places(cls, s: Summary, **options: int) -> int:
+        """Return how many values are stored, those of the padding among them."""
+        return sum(cls._shares(s, **options))
+
+    @classmethod
     def _from_csr_beside(cls, s: Summary, place: Place, **options: int) -> int:
         # Both are made with values of their own before they share an array; the rest is rows at first.
         places, rest = cls._shares(s, **options)

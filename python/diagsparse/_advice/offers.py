@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._matrix.base import SparseArray
 from .._matrix.registry import FORMATS
 from .._matrix.reordering import reordered
-from .._places.backend import CPU
 from .._show.columns import digits
 from .candidates import Candidate, Candidates
 
@@ -35,17 +36,19 @@ def narrower(found: Candidates, names: list[str], asked: bool) -> list[Candidate
 def exact(csr: SparseArray, dtype: str) -> bool:
     """Return whether a narrower type holds all values as they are."""
     values = csr._place.host(csr._matrix.values)
+    return all(_same_in(dtype, some) for some in (values[:: max(1, len(values) // _LOOKED_AT)], values))
+
+
+def _same_in(dtype: str, values: NDArray[Any]) -> bool:
+    """Return whether values are the same in a narrower type."""
     with np.errstate(over="ignore"):
-        for some in (values[:: max(1, len(values) // _LOOKED_AT)], values):
-            if not np.array_equal(some.astype(dtype).astype(some.dtype), some, equal_nan=True):
-                return False
-    return True
+        return np.array_equal(values.astype(dtype).astype(values.dtype), values, equal_nan=True)
 
 
 def in_order(found: Candidates, names: list[str], asked: bool) -> list[Candidate]:
     """Return the layouts of the matrix in reverse Cuthill-McKee order, where they are faster than as it is."""
     csr = found.csr
-    if csr._place is not CPU or csr.shape[0] != csr.shape[1] or not csr.nnz:
+    if csr.shape[0] != csr.shape[1] or not csr.nnz:
         return []
     order = reordered(csr)
     if order.after == order.before:
@@ -69,13 +72,11 @@ def told(found: Candidates, best: Candidate) -> list[str]:
     if dtype is None or found.op == "matmul" or best.dtype != str(found.csr.dtype) or not found.csr.nnz:
         return []
     values = found.csr._matrix.values
-    some = found.csr._place.host(values[: min(len(values), _LOOKED_AT)])
-    with np.errstate(over="ignore"):
-        if not np.array_equal(some.astype(dtype).astype(some.dtype), some):
-            return []
+    if not _same_in(dtype, found.csr._place.host(values[: min(len(values), _LOOKED_AT)])):
+        return []
     one = Candidates(found.csr, found.machine, found.op, dtype, found.survey)
     gain = best.seconds / one.of(best.format, **best.layout).seconds
     if gain < _WORTH:
         return []
-    told = f"With narrow=True: {dtype} seems to hold the values exactly"
-    return [f"{told}, and {best.format} would be {digits(gain)}x as fast."]
+    seems = f"With narrow=True: {dtype} seems to hold the values exactly"
+    return [f"{seems}, and {best.format} would be {digits(gain)}x as fast."]

@@ -35,12 +35,7 @@ def _created(arg: Any, shape: tuple[int, int] | None, copy: bool = True) -> Spar
 _data.to.add_conversions(
     [
         (Sparse, _data.CSR, _operators.from_csr, 1),
-        (
-            _data.CSR,
-            Sparse,
-            _operators.to_csr,
-            3,
-        ),  # more than the other way: what meets an operator of ours becomes one
+        (_data.CSR, Sparse, _operators.to_csr, 3),  # dearer than back: what meets an operator of ours becomes one
         (_data.Dense, Sparse, _operators.to_dense, 3),
         (CudaSparse, Sparse, lambda given: CudaSparse(given.matrix, given.factor), 1),
         (Sparse, CudaSparse, lambda given: Sparse(given.matrix, given.factor), 3),

@@ -109,13 +109,12 @@ def recommend(
     limit = None if max_bytes is None else memory.checked_limit(max_bytes, "recommend")
     if is_scipys(A) and A.dtype.char in "gGe":
         wider = {"g": "float64", "G": "complex128", "e": "float32"}[A.dtype.char]
-        raise TypeError(
-            f"recommend: A has {A.dtype} values, which no matrix here multiplies; A.astype({wider!r}) has others"
-        )
+        expected = "float32, float64, complex64 or complex128"
+        raise TypeError(f"recommend: A has {A.dtype} values, expected {expected}: A.astype({wider!r})")
     given = as_sparse(A)
     if given is None:
         raise TypeError(f"recommend: A is {type(A).__name__}, expected a sparse matrix (ours, SciPy's or CuPy's)")
-    _checked(op, given, "recommend")
+    _check_op(op, given, "recommend")
     if op == "matmul" and (narrow or reorder):
         which = "narrow" if narrow else "reorder"
         raise ValueError(f"recommend: {which}=True is for products with vectors; C = A A would be another matrix")
@@ -170,28 +169,29 @@ def array(
     >>> ds.array(ds.gallery.stencil(5, (1000, 1000)))
     <dia_array 1000000 x 1000000 float64: 5 diagonals from -1000 to 1000, period 1000, 4997998 stored, 40.0 KB, cpu>
     """
-    if op not in OPS:
-        raise ValueError(f"array: op={op!r}: expected {' or '.join(map(repr, OPS))}")
+    _check_op(op, None, "array")
     if format is not None or isinstance(arg, SparseArray):
         return construct.array(arg, format, dtype=dtype, device=device)
     if dtype is not None and is_narrow(named_dtype(dtype)):
         storing = ", ".join(name for name in FORMATS if FORMATS[name]._narrow)
         raise TypeError(f"array: dtype {np.dtype(dtype).name}: give a format= that stores 16-bit floats: {storing}")
     csr = FORMATS[COMMON](arg, dtype=dtype, device=device)
-    found = Candidates(csr, machine(csr._place), _checked(op, csr, "array"))
+    _check_op(op, csr, "array")
+    found = Candidates(csr, machine(csr._place), op)
     fitting, _ = _that_fit(found.layouts(list(FORMATS)), csr, None)
     made = _ranked(fitting, None, _PRODUCTS)[0].made_of(csr)
     assert isinstance(made, SparseArray)  # for nobody asked for another order
     return made
 
 
-def _checked(op: Any, A: SparseArray, who: str) -> str:
-    """Return the name of an operation that there is for a matrix."""
+def _check_op(op: Any, A: SparseArray | None, who: str) -> None:
+    """Raise for an operation that there is not; for a matrix, where it is given."""
     if op not in OPS:
         raise ValueError(f"{who}: op={op!r}: expected {' or '.join(map(repr, OPS))}")
-    if op == "matmul" and A.shape[0] != A.shape[1]:
-        raise ValueError(f'{who}: op="matmul" multiplies A by itself, got {A.shape[0]} x {A.shape[1]}')
-    return str(op)
+    if op == "matmul" and A is not None and A.shape[0] != A.shape[1]:
+        raise ValueError(
+            f'{who}: op="matmul" multiplies A by itself, expected a square one, got {A.shape[0]} x {A.shape[1]}'
+        )
 
 
 def _formats(given: Sequence[str] | None) -> list[str]:
@@ -235,14 +235,10 @@ def _that_fit(
 
 def _ranked(found: list[Candidate], base: Candidate | None, products: int) -> list[Candidate]:
     """Return layouts by the time that all takes; first the one that is recommended."""
-
-    def total(one: Candidate) -> float:
-        return one.conversion + products * one.taken
-
-    by_time = sorted(found, key=total)
-    best = total(by_time[0])
-    same = [one for one in by_time if total(one) <= _SAME * best]
-    first = min(same, key=lambda one: (one.simple, total(one)))
-    if base is not None and total(first) > _CHANGES * total(base):
+    by_time = sorted(found, key=lambda one: one.total(products))
+    best = by_time[0].total(products)
+    same = [one for one in by_time if one.total(products) <= _SAME * best]
+    first = min(same, key=lambda one: (one.simple, one.total(products)))
+    if base is not None and first.total(products) > _CHANGES * base.total(products):
         first = base
     return [first, *(one for one in by_time if one is not first)]

@@ -71,6 +71,10 @@ class Candidate:
         """Seconds of one product: measured, else by the model."""
         return self.seconds if self.measured is None else self.measured
 
+    def total(self, products: int) -> float:
+        """Return the seconds of the conversion and of so many products."""
+        return self.conversion + products * self.taken
+
     @property
     def simple(self) -> int:
         """How many things are not as they are by default: the fewer, the sooner it is recommended."""

@@ -24,6 +24,8 @@ class Recommendation:
 
     Attributes
     ----------
+    shape, dtype, nnz
+        Of the matrix, as its products see it.
     op, products, device, threads
         The work that was asked about, and where.
     candidates : list of Candidate
@@ -35,7 +37,9 @@ class Recommendation:
     reason : str
         The rule that decided.
     offers : list of str
-        What would be faster yet, and changes something that the caller sees: the order, or the type of the values.
+        What would be faster yet, and changes something that the caller sees: the type of the values.
+    left_out : dict
+        Formats that do not come into question, and why.
     """
 
     shape: tuple[int, int]
@@ -79,7 +83,7 @@ class Recommendation:
 
     def total(self, one: Candidate) -> float:
         """Return the seconds of the conversion and of all products."""
-        return one.conversion + self.products * one.taken
+        return one.total(self.products)
 
     def pays_after(self, one: Candidate | str) -> int | None:
         """Return the products after which the conversion to a layout has paid; 0: at once; None: never.
@@ -148,15 +152,13 @@ class Recommendation:
     def __str__(self) -> str:
         shown = self._shown()
         lines = columns.columns([_HEAD, *map(self._cells, shown)], "<>>>>>")
-        return "\n".join([self._title(), *lines, *self._notes(len(shown))])
+        return "\n".join([self._title(), *lines, *self._notes()])
 
     def _repr_html_(self) -> str:
         shown = self._shown()
         longest = max(self.total(one) for one in shown) or 1.0
         rows = [[*self._cells(one), display.bar(self.total(one) / longest, one is not self.best)] for one in shown]
-        return display.page(
-            repr(self), [], display.table([*_HEAD, "all together"], rows), display.lines(self._notes(len(shown)))
-        )
+        return display.page(repr(self), [], display.table([*_HEAD, "all together"], rows), display.lines(self._notes()))
 
     def _title(self) -> str:
         work = f"{self.products} products {TITLES[self.op]}" if self.products != 1 else f"one product {TITLES[self.op]}"
@@ -180,11 +182,8 @@ class Recommendation:
             "-" if one is self.base else after,
         ]
 
-    def _notes(self, shown: int) -> list[str]:
-        ties = (
-            [f"As fast, within {round(100 * (TIE - 1))} %: {'; '.join(one.name for one in self.ties)}"]
-            if self.ties
-            else []
-        )
+    def _notes(self) -> list[str]:
+        names = "; ".join(one.name for one in self.ties)
+        ties = [f"As fast, within {round(100 * (TIE - 1))} %: {names}"] if names else []
         out = [f"Left out: {name}: {why}" for name, why in self.left_out.items()]
         return [self.advice, *ties, *self.offers, *out]

@@ -33,13 +33,11 @@ def tuned(
     All that are measured are there at once, so that they are timed in turns: as many as fit together.
     """
     csr, op = found.csr, found.op
-    least = ranked[0].conversion + products * ranked[0].taken
-    hopeful = [base, *(one for one in ranked if one is not base and _total(one, products) <= _HOPES * least)][
-        : _MOST + 1
-    ]
+    most = _HOPES * ranked[0].total(products)
+    others = [one for one in ranked if one is not base and one.total(products) <= most]
     made: dict[Candidate, tuple[Callable[[], Any], float]] = {}
     held = csr.nbytes
-    for one in hopeful:
+    for one in (base, *others[:_MOST]):
         held += one.nbytes
         if one is not base and not memory.fits(held, limit, csr._place):
             break
@@ -55,10 +53,6 @@ def tuned(
         made[one] = _call(matrix, csr, op), conversion
     seconds = _seconds({one: call for one, (call, _) in made.items()}, csr)
     return [replace(one, measured=seconds[one], conversion=conversion) for one, (_, conversion) in made.items()]
-
-
-def _total(one: Candidate, products: int) -> float:
-    return one.conversion + products * one.taken
 
 
 def _call(matrix: Any, csr: SparseArray, op: str) -> Callable[[], Any]:

@@ -12,6 +12,7 @@
 #include "cpu/comparisons.hpp"
 #include "cpu/dense.hpp"
 #include "cpu/measure.hpp"
+#include "cpu/mirror_sums.hpp"
 #include "cpu/parallel.hpp"
 #include "cpu/sample.hpp"
 
@@ -165,6 +166,20 @@ void bind_device(py::module_& m) {
     return by_name(places);
   });
   m.def("sample", &sampled);
+  m.def("period_of_rows", [](int64 first, int64 cols, const Numbers& lengths, const Numbers& columns,
+                             py::handle values) {
+    const std::span<const std::int32_t> of_rows(lengths.data(), lengths.size()), all(columns.data(), columns.size());
+    const Array stored = array_from(values);
+    if (std::accumulate(of_rows.begin(), of_rows.end(), int64{0}) != columns.size() ||
+        stored.size() != columns.size()) {
+      throw std::logic_error("period_of_rows: the lengths of the rows do not fit");
+    }
+    return period_of_rows(first, cols, of_rows, all, stored);
+  });
+  m.def("seeming_symmetries", [](const Matrix& csr) {
+    const Entry entry(csr.device(), {&csr});
+    return seeming_symmetries(csr);
+  });
   m.def("times_vector", &times_vector);
   m.def("instruction_set", &instruction_set);
   m.def("get_num_threads", &requested_thread_count);

@@ -8,6 +8,7 @@
 #include "bind/subjects.hpp"
 #include "core/format.hpp"
 #include "core/gate.hpp"
+#include "core/repeats.hpp"
 #include "core/several.hpp"
 
 namespace py = pybind11;
@@ -91,18 +92,14 @@ Matrix with_values(const Matrix& m, py::object values) {
 }
 
 // The fewest elements after which a vector on the host repeats itself: its length less that of its longest border.
-int64 shortest_period(const py::array& vector) {
+int64 period_of(const py::array& vector) {
   const auto n = static_cast<int64>(vector.size());
   const char* bytes = static_cast<const char*>(vector.data());
   const auto item = static_cast<int64>(vector.itemsize());
   const Unlocked unlocked;
-  const auto same = [=](int64 i, int64 j) { return std::memcmp(bytes + i * item, bytes + j * item, item) == 0; };
-  std::vector<int64> border(n + 1, 0);  // of the first i elements (Knuth, Morris, Pratt)
-  for (int64 i = 1, k = 0; i < n; border[++i] = k) {
-    while (k > 0 && !same(i, k)) k = border[k];
-    if (same(i, k)) ++k;
-  }
-  return std::max<int64>(1, n - border[n]);
+  return shortest_period(n, [=](int64 i, int64 j) {
+    return std::memcmp(bytes + i * item, bytes + j * item, item) == 0;
+  });
 }
 
 }  // namespace
@@ -144,7 +141,7 @@ void bind_matrices(py::module_& m) {
   m.def("diagonal_matrix", &diagonal_matrix, py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(),
         py::arg("device") = 0, py::arg("symmetry") = 0, py::arg("period") = 0);
   m.def("indexed_matrix", &indexed_matrix);
-  m.def("shortest_period", &shortest_period);
+  m.def("shortest_period", &period_of);
   m.def("overlap", [](py::handle x, py::handle y) { return overlap(dense_from(x), dense_from(y)); });
 }
 

@@ -1,13 +1,28 @@
-// Whether a row repeats further down. constexpr, so that GPU kernels may ask too.
+// Whether rows repeat further down, and after how many.
 #pragma once
+
+#include <algorithm>
+#include <vector>
 
 #include "core/arithmetic.hpp"
 #include "formats/csr.hpp"
 
 namespace diagsparse {
 
+// The shortest distance after which `count` things repeat, `count` where they do not (Knuth, Morris, Pratt); same(i, j)
+// tells whether two are the same.
+template <class Same>
+int64 shortest_period(int64 count, const Same& same) {
+  std::vector<int64> border(count + 1, 0);  // of the first i of them
+  for (int64 i = 1, k = 0; i < count; border[++i] = k) {
+    while (k > 0 && !same(i, k)) k = border[k];
+    if (same(i, k)) ++k;
+  }
+  return std::max<int64>(1, count - border[count]);
+}
+
 // Whether row i + by holds the values of row i, each on the diagonal on which it lies there: of those that lie on
-// diagonals of both rows. Zeros are no entries.
+// diagonals of both rows. Zeros are no entries. constexpr, so that GPU kernels may ask too.
 template <class T>
 constexpr bool row_repeats(const Csr<T>& a, int64 i, int64 by) {
   const int64 end = a.indptr[i + 1], end_below = a.indptr[i + by + 1];

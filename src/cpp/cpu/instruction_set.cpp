@@ -5,6 +5,7 @@
 
 #include "core/backend.hpp"
 #include "cpu/measure.hpp"
+#include "cpu/mirror_sums.hpp"
 
 namespace diagsparse {
 
@@ -30,9 +31,15 @@ int best() {
   return best;
 }
 
-std::map<int, Reader>& readers() {
-  static auto* all = new std::map<int, Reader>;
+// What is compiled for each set, by its number; the best of those that this processor has.
+template <class F>
+std::map<int, F>& compiled() {
+  static auto* all = new std::map<int, F>;
   return *all;
+}
+template <class F>
+F best_of() {
+  return std::prev(compiled<F>().upper_bound(kernel_set()))->second;
 }
 
 }  // namespace
@@ -46,7 +53,10 @@ int kernel_set() {
 
 std::string instruction_set() { return names[kernel_set()]; }
 
-RegisterReader::RegisterReader(int isa, Reader reader) { readers()[isa] = reader; }
-Reader reader() { return std::prev(readers().upper_bound(kernel_set()))->second; }
+RegisterReader::RegisterReader(int isa, Reader reader) { compiled<Reader>()[isa] = reader; }
+Reader reader() { return best_of<Reader>(); }
+
+RegisterAddMirrors::RegisterAddMirrors(int isa, AddMirrors add) { compiled<AddMirrors>()[isa] = add; }
+AddMirrors add_mirrors() { return best_of<AddMirrors>(); }
 
 }  // namespace diagsparse

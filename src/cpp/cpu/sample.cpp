@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
+
+#include "core/repeats.hpp"
 
 namespace diagsparse {
 
@@ -10,76 +13,139 @@ namespace {
 
 constexpr int64 kBlock = 8, kMaskRows = 32, kVector = 8;
 
-// How often each of some pairs of numbers occurs, the second one below 2^32 in size: a hash table.
+// How often each of some numbers occurs since it was cleared: a hash table. It is as large as what one group of rows has,
+// so it stays in the caches.
 class Tally {
  public:
-  explicit Tally(std::size_t most) : slots_(std::bit_ceil(most + most / 2 + 2)) {}
-
-  void add(int64 one, int64 other) {
-    const std::size_t mask = slots_.size() - 1;
-    const auto key = static_cast<std::uint64_t>(one) << 33 ^ static_cast<std::uint64_t>(other + (int64{1} << 32));
-    for (std::size_t at = (key * 0x9E3779B97F4A7C15u) >> 32 & mask;; at = (at + 1) & mask) {
-      Slot& slot = slots_[at];
-      if (slot.times != 0 && slot.key != key) continue;
-      distinct_ += slot.times == 0;
-      slot = {key, slot.times + 1};
-      return;
-    }
+  void add(std::int32_t number) {
+    if (2 * (used_.size() + 1) > slots_.size()) grow();
+    Slot& slot = find(number);
+    if (slot.times++ == 0) used_.push_back(static_cast<std::uint32_t>(&slot - slots_.data()));
+    slot.number = number;
   }
 
-  int64 distinct() const { return distinct_; }
+  int64 distinct() const { return static_cast<int64>(used_.size()); }
 
-  // Calls f(other, times) for each pair, in no order.
+  // Calls f(number, times) for each, in the order in which they came.
   template <class F>
   void for_each(const F& f) const {
-    constexpr std::uint64_t low = (std::uint64_t{1} << 33) - 1;
-    for (const Slot& slot : slots_) {
-      if (slot.times > 0) f(static_cast<int64>(slot.key & low) - (int64{1} << 32), slot.times);
-    }
+    for (const std::uint32_t at : used_) f(slots_[at].number, slots_[at].times);
+  }
+
+  // What was counted distinct; the table is empty then.
+  int64 cleared() {
+    const int64 found = distinct();
+    for (const std::uint32_t at : used_) slots_[at].times = 0;
+    used_.clear();
+    return found;
   }
 
  private:
   struct Slot {
-    std::uint64_t key = 0;
-    std::int64_t times = 0;
+    std::int32_t number = 0, times = 0;
   };
-  std::vector<Slot> slots_;
-  int64 distinct_ = 0;
+
+  Slot& find(std::int32_t number) {
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t at = (static_cast<std::uint32_t>(number) * std::uint64_t{0x9E3779B97F4A7C15u}) >> 32 & mask;
+    while (slots_[at].times != 0 && slots_[at].number != number) at = (at + 1) & mask;
+    return slots_[at];
+  }
+
+  void grow() {
+    const std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(2 * slots_.size()));
+    for (std::uint32_t& at : used_) {
+      Slot& slot = find(old[at].number);
+      slot = old[at];
+      at = static_cast<std::uint32_t>(&slot - slots_.data());
+    }
+  }
+
+  std::vector<Slot> slots_ = std::vector<Slot>(256);
+  std::vector<std::uint32_t> used_;
 };
 
 }  // namespace
 
 Sample sample(std::span<const RowWindow> windows, std::span<const std::int32_t> lengths,
               std::span<const std::int32_t> columns, int64 per_line) {
-  Tally diagonals(columns.size()), blocks(columns.size()), masks(columns.size()), lines(columns.size());
+  Tally diagonals, blocks, masks, lines;
   Sample found;
+  const auto close_blocks = [&] {
+    blocks.for_each([&](std::int32_t, std::int32_t times) {
+      found.in_full_blocks += times == kBlock * kBlock ? times : 0;
+    });
+    found.blocks += blocks.cleared();
+  };
   std::size_t row = 0, e = 0;
-  for (std::size_t w = 0; w < windows.size(); ++w) {
-    for (int64 r = 0, vectors = 0; r < windows[w].rows; ++r, ++row) {
-      const int64 i = windows[w].first + r, now = (lengths[row] + kVector - 1) / kVector;
+  for (const RowWindow& window : windows) {
+    for (int64 r = 0, vectors = 0; r < window.rows; ++r, ++row) {
+      const int64 i = window.first + r, now = (lengths[row] + kVector - 1) / kVector;
       found.turns += r > 0 && now != vectors;
       vectors = now;
+      if (i % kBlock == 0) close_blocks();
+      if (i % kMaskRows == 0) found.masks += masks.cleared();
       for (const std::size_t end = e + static_cast<std::size_t>(lengths[row]); e < end; ++e) {
-        const int64 j = columns[e];
-        diagonals.add(0, j - i);
-        blocks.add(i / kBlock, j / kBlock);
-        masks.add(i / kMaskRows, j - i);
-        lines.add(static_cast<int64>(w), j / per_line);
+        const std::int32_t j = columns[e], offset = static_cast<std::int32_t>(j - i);
+        diagonals.add(offset);
+        blocks.add(j / static_cast<std::int32_t>(kBlock));
+        masks.add(offset);
+        lines.add(j / static_cast<std::int32_t>(per_line));
       }
     }
+    close_blocks();
+    found.masks += masks.cleared();
+    found.lines += lines.cleared();
   }
-  found.blocks = blocks.distinct();
-  blocks.for_each([&](int64, int64 times) { found.in_full_blocks += times == kBlock * kBlock ? times : 0; });
-  found.masks = masks.distinct();
-  found.lines = lines.distinct();
   std::vector<std::pair<int64, int64>> met;
-  diagonals.for_each([&](int64 offset, int64 times) { met.emplace_back(offset, times); });
+  diagonals.for_each([&](std::int32_t offset, std::int32_t times) { met.emplace_back(offset, times); });
   std::sort(met.begin(), met.end());
   for (const auto& [offset, times] : met) {
     found.offsets.push_back(offset);
     found.counts.push_back(times);
   }
   return found;
+}
+
+namespace {
+
+constexpr std::uint64_t mixed(std::uint64_t x) {  // the finalizer of SplitMix64
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return x ^ (x >> 31);
+}
+
+template <class T>
+std::uint64_t hash_of(T value, std::uint64_t seed) {
+  if constexpr (is_complex<T>) return hash_of(value.im, hash_of(value.re, seed));
+  else return mixed(seed ^ std::bit_cast<std::uint64_t>(static_cast<double>(value == 0 ? T{} : value)));
+}
+
+}  // namespace
+
+int64 period_of_rows(int64 first, int64 cols, std::span<const std::int32_t> lengths,
+                     std::span<const std::int32_t> columns, const Array& values) {
+  const auto rows = static_cast<int64>(lengths.size());
+  std::vector<std::uint64_t> hashes(rows, 0);
+  Tally different;
+  int64 met = 0;
+  with_value_type(values.dtype, [&](auto zero) {
+    const auto* const value = values.as<const decltype(zero)>();
+    std::size_t e = 0;
+    for (int64 r = 0; r < rows; ++r) {
+      for (const std::size_t end = e + static_cast<std::size_t>(lengths[r]); e < end; ++e) {
+        const int64 offset = columns[e] - (first + r);
+        if (first + offset < 0 || first + rows + offset > cols || is_zero(value[e])) continue;
+        const std::uint64_t hash = hash_of(value[e], mixed(static_cast<std::uint64_t>(offset)));
+        hashes[r] += hash;
+        different.add(static_cast<std::int32_t>(hash >> 32));
+        ++met;
+      }
+    }
+  });
+  if (2 * different.distinct() > met) return kNoPeriod;
+  const int64 period = shortest_period(rows, [&](int64 i, int64 j) { return hashes[i] == hashes[j]; });
+  return 2 * period <= rows ? period : 0;
 }
 
 }  // namespace diagsparse

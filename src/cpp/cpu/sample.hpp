@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "core/types.hpp"
+#include "core/array.hpp"
 
 namespace diagsparse {
 
@@ -25,5 +25,12 @@ struct RowWindow {
 // `lengths` and `columns` are those of all windows in a row; a line of x holds `per_line` values.
 Sample sample(std::span<const RowWindow> windows, std::span<const std::int32_t> lengths,
               std::span<const std::int32_t> columns, int64 per_line);
+
+// After how many rows the diagonals repeat that lie in all of some rows behind one another; 0: not within half of them.
+// kNoPeriod: most of the values occur but once on their diagonals, so nobody need look at more rows. The rows start with
+// row `first` of a matrix of `cols` columns.
+constexpr int64 kNoPeriod = -1;
+int64 period_of_rows(int64 first, int64 cols, std::span<const std::int32_t> lengths,
+                     std::span<const std::int32_t> columns, const Array& values);
 
 }  // namespace diagsparse

@@ -2,8 +2,10 @@
 #include "core/summary.hpp"
 
 #include <array>
+#include <cstdlib>
 #include <map>
 #include <memory>
+#include <new>
 #include <numeric>
 
 #include "cpu/csr_rows.hpp"
@@ -26,12 +28,44 @@ struct Count {
   static void add(std::int32_t& count, int64 rows) { count += static_cast<std::int32_t>(rows); }
 };
 
-// Of the rows [first, last). The table begins with the lowest diagonal.
+// A number for each diagonal, from the lowest on, and in which parts of them some were met: the system brings pages of
+// zeros where a number is written, and the other parts are not read out.
+template <class Number>
+class Table {
+ public:
+  static constexpr int kBits = 14;
+  static constexpr int64 kPart = 1 << kBits;  // diagonals
+
+  explicit Table(int64 diagonals)
+      : numbers_(static_cast<Number*>(std::calloc(diagonals, sizeof(Number)))), met_(diagonals / kPart + 1, 0) {
+    if (!numbers_) throw std::bad_alloc();
+  }
+
+  struct View {
+    Number* numbers;
+    std::uint16_t* met;
+    [[gnu::always_inline]] Number& at(int64 d) const {
+      met[static_cast<std::uint64_t>(d) >> kBits] = 1;
+      return numbers[d];
+    }
+  };
+  View view() { return {numbers_.get(), met_.data()}; }
+  const Number* part(int64 number) const { return met_[number] ? numbers_.get() + number * kPart : nullptr; }
+
+ private:
+  struct Free {
+    void operator()(Number* p) const { std::free(p); }
+  };
+  std::unique_ptr<Number[], Free> numbers_;
+  std::vector<std::uint16_t> met_;
+};
+
+// Of the rows [first, last).
 template <class How>
-void add_diagonals_of(const Csr<float> a, int64 first, int64 last, typename How::Number* table) {
+void add_diagonals_of(const Csr<float> a, int64 first, int64 last, typename Table<typename How::Number>::View table) {
   for_repeated_rows(a, first, last, [=](int64 i, int64 rows) {
-    typename How::Number* const main = table + (a.rows - 1 - i);
-    for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) How::add(main[a.indices[e]], rows);
+    const int64 main = a.rows - 1 - i;
+    for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) How::add(table.at(main + a.indices[e]), rows);
   });
 }
 
@@ -61,26 +95,28 @@ std::vector<Occupied> listed_diagonals(const Csr<float>& a) {
   return found;
 }
 
-// What tables of neighbouring diagonals, from `lowest` on, say together; the first one takes in the others.
+// What tables say together; the diagonals begin with the lowest.
 template <class How, class Tables>
 std::vector<Occupied> read_out(const Tables& tables, int64 lowest, int64 diagonals) {
-  const int64 parts = (diagonals + kRows - 1) / kRows;
-  std::vector<std::vector<Occupied>> found(parts);
-  parallel_for(parts, static_cast<int64>(tables.size()) * diagonals, [&](int64 part) {
-    const int64 first = part * kRows, last = std::min(diagonals, first + kRows);
-    auto* const all = tables[0];
-    for (std::size_t s = 1; s < tables.size(); ++s) {
-      for (int64 d = first; d < last; ++d) {
-        if (tables[s][d]) How::add(all[d], tables[s][d]);
+  constexpr int64 part = Table<typename How::Number>::kPart;
+  const auto sum = std::make_unique<typename How::Number[]>(part);
+  std::vector<Occupied> found;
+  for (int64 first = 0; first < diagonals; first += part) {
+    bool met = false;
+    for (const auto& table : tables) {
+      const auto* const numbers = table->part(first / part);
+      if (numbers == nullptr) continue;
+      if (!met) std::fill_n(sum.get(), part, typename How::Number{});
+      met = true;
+      for (int64 d = 0; d < std::min(part, diagonals - first); ++d) {
+        if (numbers[d]) How::add(sum[d], numbers[d]);
       }
     }
-    for (int64 d = first; d < last; ++d) {
-      if (all[d]) found[part].push_back({d + lowest, all[d]});
+    for (int64 d = 0; met && d < part; ++d) {
+      if (sum[d]) found.push_back({first + d + lowest, sum[d]});
     }
-  });
-  std::vector<Occupied> all;
-  for (const std::vector<Occupied>& part : found) all.insert(all.end(), part.begin(), part.end());
-  return all;
+  }
+  return found;
 }
 
 // Those on which entries lie, ascending; how many do only where they are counted.
@@ -92,15 +128,10 @@ std::vector<Occupied> occupied(const Csr<float>& a) {
   if (!table_pays(a.rows, a.cols, entries)) return listed_diagonals(a);
   // A table for each share of the rows; all of them take no more than the matrix.
   const int64 bytes = diagonals * static_cast<int64>(sizeof(Number));
-  std::vector<std::shared_ptr<void>> memory(shares_for(8 * entries / bytes));
-  std::vector<Number*> tables(memory.size(), nullptr);
+  std::vector<std::unique_ptr<Table<Number>>> tables(shares_for(8 * entries / bytes));
   for_rows(a, tables.size(), 1, [&](int64 share, int64 first, int64 last) {
-    if (!tables[share]) {
-      memory[share] = allocate(bytes);
-      tables[share] = static_cast<Number*>(memory[share].get());
-      std::fill_n(tables[share], diagonals, Number{});
-    }
-    add_diagonals_of<How>(a, first, last, tables[share]);
+    if (!tables[share]) tables[share] = std::make_unique<Table<Number>>(diagonals);
+    add_diagonals_of<How>(a, first, last, tables[share]->view());
   });
   std::erase(tables, nullptr);
   return read_out<How>(tables, lowest, diagonals);

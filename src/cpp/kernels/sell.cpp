@@ -16,20 +16,36 @@ namespace {
 
 const int64* row_pointers(const Matrix& csr) { return csr.index("indptr").as<int64>(); }
 
+constexpr int64 kCounted = 4096;  // entries of the longest row, up to which rows of each length are counted
+
+// Writes the rows of a window by descending length, of equal ones the first first.
+void order_window(const int64* start, int64 first, int64 last, std::vector<std::int32_t>& places, std::int32_t* order) {
+  const auto length = [=](int64 i) { return start[i + 1] - start[i]; };
+  int64 longest = 0;
+  for (int64 i = first; i < last; ++i) longest = std::max(longest, length(i));
+  std::int32_t* const out = order + first;
+  if (longest > kCounted) {
+    std::iota(out, order + last, static_cast<std::int32_t>(first));
+    std::sort(out, order + last, [=](std::int32_t i, std::int32_t j) {
+      return length(i) != length(j) ? length(i) > length(j) : i < j;
+    });
+    return;
+  }
+  places.assign(longest + 2, 0);  // of the next row of each length
+  for (int64 i = first; i < last; ++i) ++places[longest - length(i) + 1];
+  std::partial_sum(places.begin(), places.end(), places.begin());
+  for (int64 i = first; i < last; ++i) out[places[longest - length(i)]++] = static_cast<std::int32_t>(i);
+}
+
 }  // namespace
 
 Array order_rows(const Matrix& csr, int64 sigma) {
   Array made = Array::empty(DType::i32, {csr.rows});
   auto* order = made.as<std::int32_t>();
   const int64* start = row_pointers(csr);
-  std::iota(order, order + csr.rows, 0);
-  for_runs(csr.rows, sigma, 16 * csr.rows, [&](int64 first, int64 last) {
-    for (; first < last; first += sigma) {
-      std::sort(order + first, order + std::min(last, first + sigma), [&](std::int32_t i, std::int32_t j) {
-        const int64 length = start[i + 1] - start[i], other = start[j + 1] - start[j];
-        return length != other ? length > other : i < j;
-      });
-    }
+  for_runs(csr.rows, sigma, 4 * csr.rows, [&](int64 first, int64 last) {
+    std::vector<std::int32_t> places;
+    for (; first < last; first += sigma) order_window(start, first, std::min(last, first + sigma), places, order);
   });
   return made;
 }

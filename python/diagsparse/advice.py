@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from ._advice import offers
-from ._advice.candidates import Candidate, Candidates, seconds_to_rows
-from ._advice.costs import machine
+from ._advice.candidate import Candidate
+from ._advice.candidates import Candidates, seconds_to_rows
+from ._advice.machine import machine
 from ._advice.reasons import reason
 from ._advice.recommendation import TIE, Recommendation
 from ._advice.tuning import tuned
@@ -222,13 +224,14 @@ def _that_fit(
     found: Iterable[Candidate], csr: SparseArray, limit: int | None
 ) -> tuple[list[Candidate], dict[str, str]]:
     """Return the layouts that fit into memory beside csr, and why the others do not."""
-    fitting, out, where = [], {}, csr._place
+    fitting, out = [], {}
+    free = cache(lambda: memory.available_bytes(csr._place))
     for one in found:
         needed = one.nbytes + csr.nbytes * (one.format != COMMON)
-        if memory.fits(needed, limit, where):
+        if needed <= limit if limit is not None else needed < memory.SMALL or needed <= free():
             fitting.append(one)
         else:
-            there = f"{memory.human(memory.available_bytes(where))} are free" if limit is None else "beyond max_bytes"
+            there = f"{memory.human(free())} are free" if limit is None else "beyond max_bytes"
             out[one.name] = f"would take {memory.human(needed)} while it is made, {there}"
     return fitting, out
 

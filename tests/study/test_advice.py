@@ -11,7 +11,8 @@ from cases import DTYPES, SMALL, matrix, to_device, to_host
 
 import diagsparse as ds
 from diagsparse import gallery
-from diagsparse._advice import costs
+from diagsparse._advice import machine
+from diagsparse._advice.models import MODELS
 from diagsparse._matrix.registry import FORMATS
 from diagsparse._places.backend import CPU
 
@@ -19,7 +20,7 @@ from diagsparse._places.backend import CPU
 @pytest.fixture(autouse=True)
 def known_bandwidth(monkeypatch):
     """Let advice on large matrices not depend on what else the machine does."""
-    monkeypatch.setattr(costs, "bandwidth", lambda place: 30e9 if place is CPU else 2e12)
+    monkeypatch.setattr(machine, "bandwidth", lambda place: 30e9 if place is CPU else 2e12)
 
 
 # ---- whatever the matrix --------------------------------------------------------------------------------------------
@@ -57,11 +58,10 @@ def test_layouts_of_many_columns_can_be_built(make, device):
         assert one.made_of(A).nnz == A.nnz, one.name
 
 
-def test_every_format_has_its_costs():
-    for table in (costs.CPU, costs.GPU):
-        named = {layout.split()[0] for layout in table}
-        assert named | set(costs.NOT_FOR_PRODUCTS) == set(FORMATS) and not named & set(costs.NOT_FOR_PRODUCTS)
-    assert set(costs.CPU) == set(costs.GPU)
+def test_every_format_for_products_has_a_model():
+    assert set(FORMATS) - set(MODELS) == {"csc", "coosc"}  # which add to y out of order
+    for name, model in MODELS.items():
+        assert model.format == name and set(model.cpu) == set(model.gpu) and "" in model.cpu
 
 
 # ---- what suits -----------------------------------------------------------------------------------------------------
@@ -191,7 +191,7 @@ def test_many_short_diagonals_are_no_advantage(shape):
 
 def test_the_number_of_threads_stays():
     ds.set_num_threads(2)
-    costs._bandwidth.cache_clear()
+    machine._measured.clear()
     big = gallery.banded(400_000, 3, 3, seed=0).tocsr()
     threads = [threading.Thread(target=ds.recommend, args=(big,)) for _ in range(4)]
     for thread in threads:

@@ -7,7 +7,7 @@ from scipy.sparse.linalg import cg
 
 import diagsparse as ds
 from diagsparse import gallery
-from diagsparse._advice import candidates, costs, offers
+from diagsparse._advice import candidate, machine, offers
 from diagsparse._advice.in_order import Reordered
 from diagsparse._advice.survey import Survey
 from diagsparse._places.backend import CPU
@@ -16,12 +16,12 @@ from diagsparse._places.backend import CPU
 @pytest.fixture(autouse=True)
 def options_pay(monkeypatch):
     """Let memory be slow and caches small, so that every option is worth a look on matrices of tests."""
-    monkeypatch.setattr(costs, "bandwidth", lambda place: 1e9 if place is CPU else 1e11)
-    monkeypatch.setattr(costs, "_SHARED", 1 << 12)
-    monkeypatch.setattr(costs, "_OWN", 1 << 10)
-    monkeypatch.setattr(costs, "_L2_OF_GPU", 1e3)
-    monkeypatch.setattr(costs, "_LAUNCH", 0.0)
-    monkeypatch.setattr(costs, "_BEFORE", 0.0)
+    monkeypatch.setattr(machine, "bandwidth", lambda place: 1e9 if place is CPU else 1e11)
+    monkeypatch.setattr(machine, "_SHARED", 1 << 12)
+    monkeypatch.setattr(machine, "_OWN", 1 << 10)
+    monkeypatch.setattr(machine, "_L2_OF_GPU", 1e3)
+    monkeypatch.setattr(machine, "_LAUNCH", 0.0)
+    monkeypatch.setattr(machine, "_BEFORE", 0.0)
 
 
 def layouts(advice):
@@ -183,5 +183,5 @@ def test_no_other_order_where_none_is_better():
 
 
 def test_options_are_named():
-    one = candidates.Candidate("hm", {"symmetry": "symmetric", "period": 7}, 0, 0, 0.0, 0.0, "float32", narrow=True)
+    one = candidate.Candidate("hm", {"symmetry": "symmetric", "period": 7}, 0, 0, 0.0, 0.0, "float32", narrow=True)
     assert one.name == "hm, symmetric, period 7, float32"

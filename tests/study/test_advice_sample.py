@@ -9,7 +9,7 @@ import diagsparse as ds
 from diagsparse import gallery
 from diagsparse._advice import sample
 from diagsparse._advice.candidates import Candidates
-from diagsparse._advice.costs import machine
+from diagsparse._advice.machine import machine
 from diagsparse._matrix.registry import FORMATS
 from diagsparse._places.backend import CPU
 

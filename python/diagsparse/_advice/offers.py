@@ -12,7 +12,8 @@ from .._matrix.base import SparseArray
 from .._matrix.registry import FORMATS
 from .._matrix.reordering import reordered
 from .._show.columns import digits
-from .candidates import Candidate, Candidates
+from .candidate import Candidate
+from .candidates import Candidates
 
 _NARROWER = {"float64": ("float32", "float16"), "float32": ("float16",), "complex128": ("complex64",)}
 _LOOKED_AT = 4096  # values, before all are

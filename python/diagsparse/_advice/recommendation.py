@@ -11,7 +11,7 @@ from .._matrix.base import SparseArray
 from .._places.memory import human
 from .._show import columns, display
 from .._study.titles import TITLES
-from .candidates import Candidate
+from .candidate import Candidate
 
 TIE = 1.1  #: times as long that still is as fast: no measurement on a busy machine could tell them apart
 _SHOWN = 8

@@ -1,42 +1,48 @@
-"""What C = A A takes in the formats that have a product of their own: a model that is right within a factor of two.
+"""What C = A A takes: a model that is right within a factor of two.
 
-The formats lie further apart than that: diagonals multiply ten times as fast as rows.
+The formats lie further apart than that: diagonals multiply ten times as fast as rows. What each of them goes through is
+in `models`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
 from typing import NamedTuple
 
-import numpy as np
+from .._formats.bands import Offsets, lengths
+from . import machine
+from .machine import Machine
+from .survey import Survey
 
-from .._places.backend import CPU
-from . import costs
-from .costs import Machine
-from .survey import DIAGONALS, Survey
-
-FORMATS_OF_SQUARES = ("csr", *DIAGONALS, "mdia", "qband", "bmsparse")  #: the others multiply as csr
 _MANY = 2000  # diagonals: their sums are not all different, and nobody counts them
-_BESIDE_HM = {"hm": 1.0, "dia": 1.03, "cdm": 1.08}  # times as long
-_PAIRED = 0.6  # of its diagonals are rows of cdm, at most, where nearly all share one
-_FRESH, _KEPT = 5e9, 3e10  # bytes a second that a thread writes to memory that is new to it, or that it had before
+_FRESH, _KEPT = 4.5e9, 5.8e10  # bytes a second that a thread writes to memory that is new to it, or that it had before
 _REUSED = 1 << 25  # bytes that are taken from what was given back before
 
 
-class _Price(NamedTuple):
-    """Nanoseconds of one thread of a CPU, or of a whole GPU."""
+class Price(NamedTuple):
+    """Nanoseconds of one thread of a CPU, or of a whole GPU, where C is made row by row."""
 
-    call: float  # of a product of diagonals
-    more: float  # of another one, beside that
-    useful: float  # a multiply-add that csr does
-    result: float  # an entry of C
-    slot: float  # a multiply-add of two diagonals
-    masked: float  # two masks that meet
-    pair: float  # two blocks that meet
-    full_pair: float  # beside that, where both are full
+    useful: float  #: a multiply-add
+    result: float  #: an entry of C
+    row: float = 0.0  #: a row of C
+    scattered: float = 0.0  #: an entry of C, beside that, where no diagonals are full and its neighbours lie far off
+    piece: float = 0.0  #: two masks or two blocks that meet
+    full: float = 0.0  #: beside that, where both are full
 
 
-_CPU = _Price(2e3, 3e4, 1.5, 5.0, 0.12, 2.0, 68.0, 290.0)
-_GPU = _Price(2.5e4, 1.6e5, 0.03, 0.06, 1.2e-3, 0.02, 0.2, 1.0)
+class Prices(NamedTuple):
+    """Those of a format on each device."""
+
+    cpu: Price
+    gpu: Price
+
+
+_ROWS = Prices(Price(1.09, 1.5, row=19.0, scattered=8.8), Price(0.03, 0.06))
+_MORE = 3e-5, 1.6e-4  # seconds of a product by rows, beside what it does: on a CPU, on a GPU
+_CALL = 2e-6, 2.5e-5  # the same of one by diagonals
+_SLOT = 0.128, 1.2e-3  # nanoseconds of a multiply-add of two diagonals
+_MADE = 290.0, 0.0  # nanoseconds of a diagonal of C
 
 
 class Squares:
@@ -44,49 +50,54 @@ class Squares:
 
     def __init__(self, survey: Survey, machine: Machine) -> None:
         self.survey, self.machine = survey, machine
-        self.on_cpu = machine.place is CPU
-        self.price = _CPU if self.on_cpu else _GPU
+        self.device = 0 if machine.on_cpu else 1
         self.threads = max(1, machine.threads)
 
-    def seconds(self, format: str) -> tuple[float, int]:
-        """Return the seconds of the product in a format, and the bytes of the result."""
-        useful, result = self.survey.useful
-        nbytes = round(result * (self.survey.csr.dtype.itemsize + 4))
-        m, price = self.survey.csr.shape[0], self.price
-        if format in DIAGONALS:
-            offsets = self.survey.summary.offsets
-            paired = format == "cdm" and len(np.unique(offsets % max(1, m))) < _PAIRED * len(offsets)
-            taken, made = self._of_diagonals(offsets, self.survey.diagonal_places)
-            return taken * (_PAIRED if paired else _BESIDE_HM[format]), made
-        by_rows = price.useful * useful + price.result * result
-        if format == "csr":
-            return self._by_rows(by_rows, nbytes)
-        if format == "mdia":
-            d = len(self.survey.summary.offsets)
-            work = 0.4 * price.useful * useful + price.masked * d * d * m / 32 + 0.4 * price.result * result
-            return self._by_rows(work, nbytes)
-        if format == "bmsparse":
-            blocks, full = self.survey.summary.blocks(), self.survey.sample.full
-            pairs = blocks * blocks / max(1, m / 8)
-            work = pairs * (price.pair + price.full_pair * full) + price.result * result / 2
-            return self._by_rows(work, nbytes)
-        chosen, rest = self.survey.bands
-        bands, more = self._of_diagonals(chosen, len(chosen) * m)
-        beside = min(1.0, 0.5 + 4 * rest / max(1, self.survey.csr.nnz)) if rest else 0.0
-        return bands + beside * self._by_rows(by_rows, nbytes)[0], round(more + beside * nbytes)
+    @cached_property
+    def useful(self) -> float:
+        """Multiply-adds that csr does."""
+        return self.survey.useful[0]
 
-    def _of_diagonals(self, offsets: np.ndarray, places: int) -> tuple[float, int]:
+    @cached_property
+    def result(self) -> float:
+        """Entries of C."""
+        return self.survey.useful[1]
+
+    @cached_property
+    def nbytes(self) -> int:
+        """Bytes of C by rows."""
+        return round(self.result * (self.survey.csr.dtype.itemsize + 4))
+
+    def of_diagonals(self, offsets: Offsets, places: int, rows: Callable[[Offsets], int] | None) -> tuple[float, int]:
+        """Return the seconds and the bytes of C where all of A lies on these diagonals, which have so many places.
+
+        `rows` tells how many padded diagonals store those of C; None: they are not padded.
+        """
         m, n = self.survey.csr.shape
-        many = len(offsets) > _MANY
-        made = m + n if many else self.survey.sums_of(offsets)
-        nbytes = min(made, m + n) * m * self.survey.csr.dtype.itemsize // (2 if made > m else 1)
-        return self._in_all(self.price.slot * places * len(offsets), nbytes), nbytes
+        if len(offsets) > _MANY:
+            made, stored = m + n, m * n
+        else:
+            of_c = self.survey.sums_of(offsets)
+            made, stored = len(of_c), int(lengths((m, n), of_c).sum()) if rows is None else m * rows(of_c)
+        nbytes = stored * self.survey.csr.dtype.itemsize
+        slots = min(places * len(offsets), self.useful / max(self.survey.full, 1e-9) ** 2)  # long ones meet short ones
+        taken = _CALL[self.device] + self._in_all(_SLOT[self.device] * slots, nbytes)
+        return taken + 1e-9 * _MADE[self.device] * made, nbytes
 
-    def _by_rows(self, work: float, nbytes: int) -> tuple[float, int]:
-        return self._in_all(work, nbytes) + 1e-9 * self.price.more, nbytes
+    def by_rows(self, prices: Prices, pieces: float = 0.0, full: float = 0.0) -> tuple[float, int]:
+        """Return the seconds and the bytes of C that is made row by row; pieces meet in it, some of them full."""
+        survey, each = self.survey, prices[self.device]
+        scattered = each.scattered * (1 - survey.full)
+        work = each.row * survey.csr.shape[0] + each.useful * self.useful + (each.result + scattered) * self.result
+        work += each.piece * pieces + each.full * full
+        return _MORE[self.device] + self._in_all(work, self.nbytes), self.nbytes
+
+    def as_csr(self) -> tuple[float, int]:
+        """Return the seconds and the bytes of C in csr."""
+        return self.by_rows(_ROWS)
 
     def _in_all(self, work: float, nbytes: int) -> float:
-        if self.on_cpu:
+        if self.machine.on_cpu:
             written = min(nbytes, _REUSED) / _KEPT + max(0, nbytes - _REUSED) / _FRESH
-            return (self.price.call + work / self.threads) * 1e-9 + written / self.threads
-        return (self.price.call + work) * 1e-9 + nbytes / costs.bandwidth(self.machine.place)
+            return (1e-9 * work + written) / self.threads
+        return 1e-9 * work + nbytes / machine.bandwidth(self.machine.place)

@@ -5,10 +5,9 @@ Nothing is found before somebody asks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
-from math import lcm
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,27 +16,18 @@ from numpy.typing import NDArray
 from .._formats import bands
 from .._matrix.base import SparseArray
 from .._matrix.registry import FORMATS
-from .._matrix.summary import BLOCK, Summary
+from .._matrix.summary import BLOCK, SYMMETRIES, Summary
 from .._places.backend import CPU
-from .costs import Counts
+from .costs import Counts, Walk
 from .sample import Sample
 
 _HOLLOW = 40  # times as many places as entries: beyond that no diagonals pay, and nobody looks for all of them
-_ASKED = 64  # entries that are asked for their mirror images before all are
 _BLOCK = 8192  # rows of a block
 _MULTIPLIED = 32  # rows whose products are looked at
 _NEIGHBOURS = 64  # distances of neighbours in a grid, at most
-_FEW = 256, 2048  # rows that are looked at for a period; where more than half of a diagonal differs, there is none
-DIAGONALS = ("dia", "hm", "cdm")
-
-
-class Walk(NamedTuple):
-    """What depends on the layout of what a product goes through; as in `Counts`."""
-
-    places: float
-    pieces: float
-    steps: float
-    lines: float
+_FEW = 256, 2048  # rows that are looked at for a period
+_HALVES = "symmetric", "hermitian"  # of which formats store one half
+FAR_TOO_MANY = "the nonzeros lie on far too many diagonals"
 
 
 class Survey:
@@ -45,7 +35,7 @@ class Survey:
 
     def __init__(self, csr: SparseArray) -> None:
         self.csr, self.exact = csr, csr._summary()
-        self._sums: dict[bytes, int] = {}
+        self._sums: dict[bytes, NDArray[np.int64]] = {}
 
     @cached_property
     def sample(self) -> Sample:
@@ -81,24 +71,17 @@ class Survey:
         return int(bands.lengths(self.csr.shape, self.summary.offsets).sum())
 
     @cached_property
-    def symmetry(self) -> str | None:
-        """``"symmetric"`` or ``"hermitian"``, or None; a few entries are asked before all are."""
-        m, n = self.csr.shape
-        if m != n or (self.csr._place is CPU and not self._few_are_mirrored()):
-            return None
-        return found if (found := self.exact.symmetry) in ("symmetric", "hermitian") else None
+    def full(self) -> float:
+        """The share of these elements that are stored; 0 where nobody looked for all diagonals."""
+        return min(1.0, self.csr.nnz / max(1, self.diagonal_places)) if self.of_diagonals else 0.0
 
-    def _few_are_mirrored(self) -> bool:
-        """Return whether entries here and there have a mirror image that may be theirs."""
-        parts = self.csr._matrix.parts()
-        indptr, indices, values = parts["indptr"], parts["indices"], parts["values"]
-        places = np.linspace(0, max(0, len(values) - 1), min(_ASKED, len(values))).astype(np.int64)
-        for e, i in zip(places, np.searchsorted(indptr, places, side="right") - 1, strict=True):
-            first, last = indptr[indices[e]], indptr[indices[e] + 1]
-            at = first + np.searchsorted(indices[first:last], i)
-            if at == last or indices[at] != i or abs(values[at]) != abs(values[e]):
-                return bool(values[e] == 0)
-        return True
+    @cached_property
+    def symmetry(self) -> str | None:
+        """``"symmetric"`` or ``"hermitian"``, or None: on a CPU by sums of hashes, which err once in 2^64 matrices."""
+        if not self.on_cpu:
+            return found if (found := self.exact.symmetry) in _HALVES else None
+        bits = CPU.core.seeming_symmetries(self.csr._matrix)
+        return next((name for bit, name in SYMMETRIES.items() if bits & bit), None)
 
     @cached_property
     def period(self) -> int | None:
@@ -111,71 +94,45 @@ class Survey:
         """Yield what may be a period: that of some rows in the middle, and the distances of neighbours in a grid."""
         m, longest = self.csr.shape[0], 0
         for rows in sorted({min(m, few) for few in _FEW}):
-            window = self._window((m - rows) // 2, rows)
-            if rows == _FEW[0] and any(len(np.unique(one)) > len(one) // 2 for one in window):
+            period = self._period_of((m - rows) // 2, rows)
+            if period < 0:  # values are all different
                 return
-            period = 1
-            for one in window:
-                period = lcm(period, CPU.core.shortest_period(one))
-            if longest < period <= rows // 2:
+            if period > longest:
                 yield (longest := period)
         offsets = np.unique(abs(self.summary.offsets))
         if len(offsets) <= _NEIGHBOURS:
             yield from offsets[(offsets > longest) & (offsets <= m // 2)].tolist()
 
-    def _window(self, first: int, rows: int) -> list[NDArray[Any]]:
-        """Return the diagonals within some rows, zeros among them, but for those that end there."""
-        parts, offsets = self.csr._matrix.parts(), self.exact.offsets
-        place = self.csr._place
-        indptr = place.host(parts["indptr"][first : first + rows + 1])
-        columns = place.host(parts["indices"][indptr[0] : indptr[-1]]).astype(np.int64)
-        values = place.host(parts["values"][indptr[0] : indptr[-1]])
-        row = np.repeat(np.arange(rows), np.diff(indptr))
-        window = np.zeros((len(offsets), rows), values.dtype)
-        window[np.searchsorted(offsets, columns - row - first), row] = values
-        n = self.csr.shape[1]
-        return [
-            one for one, k in zip(window, offsets.tolist(), strict=True) if first + k >= 0 and first + rows + k <= n
-        ]
+    def _period_of(self, first: int, rows: int) -> int:
+        """Return after how many of some rows the diagonals repeat that lie in all of them; 0: no, -1: surely not."""
+        parts, host = self.csr._matrix.parts(), self.csr._place.host
+        indptr = host(parts["indptr"][first : first + rows + 1])
+        columns, values = (host(parts[name][indptr[0] : indptr[-1]]) for name in ("indices", "values"))
+        lengths = np.diff(indptr).astype(np.int32)
+        return CPU.core.period_of_rows(first, self.csr.shape[1], lengths, columns, values)
 
     # ---- what products go through -----------------------------------------------------------------
-    def at_best(self) -> Counts:
-        """Return what a product goes through in a format that adds nothing to the values."""
+    @cached_property
+    def on_cpu(self) -> bool:
+        """Whether the matrix lies on a CPU."""
+        return self.csr._place is CPU
+
+    @cached_property
+    def counts(self) -> Counts:
+        """What a product goes through in any layout."""
         (m, n), item = self.csr.shape, self.csr.dtype.itemsize
+        return Counts(m, self.csr.nnz, self.sample.turns * m, (m + n) * item, item, self.csr.dtype.kind == "c")
+
+    @cached_property
+    def at_best(self) -> Walk:
+        """What a product goes through in a format that adds nothing to the values."""
         nnz = self.csr.nnz
-        return Counts(m, nnz, nnz, 0.0, 0.0, 0.0, 0.0, nnz * item, (m + n) * item, item, self.csr.dtype.kind == "c")
+        return Walk(nnz * self.csr.dtype.itemsize, nnz)
 
-    def counts(self, format: str, nbytes: int, **options: Any) -> Counts:
-        """Return what a product goes through in a format, in which the matrix takes so many bytes."""
-        csr, (m, n) = self.csr, self.csr.shape
-        item, turns = csr.dtype.itemsize, self.sample.turns * m
-        walk = _WALKS.get(format, Survey._rows)(self, format, options)
-        return Counts(m, csr.nnz, *walk, turns, nbytes, (m + n) * item, item, csr.dtype.kind == "c")
-
-    def _rows(self, format: str, options: dict[str, Any]) -> Walk:
-        padded = format in ("ell", "sell", "hyb", "ellcsr")
-        places = self._padded(format, **options) if padded else float(self.csr.nnz)
-        uneven = 1 + self._spread if format == "sell" else 1.0  # long rows of a slice wait for one another's x
-        return Walk(places, 0.0, self._longest_row, uneven * self.sample.lines * self.csr.nnz)
-
-    def _diagonals(self, format: str, options: dict[str, Any]) -> Walk:
-        """Pieces are the places where diagonals begin or end nearby."""
-        places = float(self.diagonal_places)
-        return Walk(places, places * self._near_the_ends, self._met(self.summary.offsets), 0.0)
-
-    def _hollow(self, format: str, options: dict[str, Any]) -> Walk:
-        """Pieces are masks."""
-        return Walk(float(self.csr.nnz), self.csr.nnz * self.sample.masks, self._met(self.summary.offsets), 0.0)
-
-    def _bands_and_rest(self, format: str, options: dict[str, Any]) -> Walk:
-        """Pieces are the entries of the rest, and half as much again for each row that has some."""
-        (chosen, rest), m = self.bands, self.csr.shape[0]
-        return Walk(float(len(chosen) * m), rest + 1.5 * min(m, rest), self._met(chosen), self.sample.lines * rest)
-
-    def _blocks(self, format: str, options: dict[str, Any]) -> Walk:
-        """Places are values outside of full blocks, pieces are blocks."""
-        nnz, sample = self.csr.nnz, self.sample
-        return Walk(nnz * (1 - sample.full), sample.blocks, self._longest_row, sample.lines * nnz)
+    @cached_property
+    def upper_diagonals(self) -> int:
+        """How many diagonals one half has."""
+        return int(np.count_nonzero(self.summary.offsets >= 0))
 
     @cached_property
     def bands(self) -> tuple[NDArray[np.int64], int]:
@@ -202,45 +159,34 @@ class Survey:
         met, made = np.diff(whole.indptr)[some.indices].sum(), some @ pattern
         return float(met) * m / len(rows), float(made.nnz) * m / len(rows)
 
-    def sums_of(self, offsets: NDArray[np.int64]) -> int:
-        """Return how many diagonals the product of some diagonals with themselves has."""
+    def sums_of(self, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the offsets of the product of some diagonals with themselves, ascending."""
         key = offsets.tobytes()
         if key not in self._sums:
-            self._sums[key] = len(np.unique(offsets[:, np.newaxis] + offsets))
+            m, n = self.csr.shape
+            found = np.unique(offsets[:, np.newaxis] + offsets)
+            self._sums[key] = found[(found > -m) & (found < n)]
         return self._sums[key]
 
-    def _padded(self, format: str, **options: Any) -> float:
-        """Return the places that a format of rows has, its padding among them."""
-        made: Any = FORMATS[format]
-        return float(made._places(self.summary, **options))
-
-    def _met(self, offsets: NDArray[np.int64]) -> int:
+    def met(self, diagonals: int) -> int:
         """Return how many diagonals a thread of a GPU goes through; on a CPU all blocks of rows, each meeting all."""
-        return len(offsets) * (max(1, self.csr.shape[0] // _BLOCK) if self.csr._place is CPU else 1)
+        return diagonals * (max(1, self.csr.shape[0] // _BLOCK) if self.on_cpu else 1)
 
     @cached_property
-    def _longest_row(self) -> float:
+    def longest_row(self) -> float:
         """The steps of the thread with the longest row; on a CPU threads share rows out, and nobody asks."""
-        return 0.0 if self.csr._place is CPU else float(self.exact.longest_row)
+        return 0.0 if self.on_cpu else float(self.exact.longest_row)
 
     @cached_property
-    def _spread(self) -> float:
+    def spread(self) -> float:
         """How much the lengths of the rows differ: their standard deviation over their mean."""
         lengths, rows = self.exact.row_lengths.T
         mean = self.csr.nnz / max(1, self.csr.shape[0])
         return float(np.sqrt(((lengths - mean) ** 2) @ rows / max(1, self.csr.shape[0]))) / max(1e-9, mean)
 
     @cached_property
-    def _near_the_ends(self) -> float:
+    def near_the_ends(self) -> float:
         """The share of the rows in which diagonals begin or end, and tiles of rows are narrow."""
         offsets, m = self.summary.offsets, max(1, self.csr.shape[0])
         reach = int(abs(offsets).max(initial=0))
         return min(m, 2 * reach, 32 * len(offsets)) / m
-
-
-_WALKS: dict[str, Callable[[Survey, str, dict[str, Any]], Walk]] = {
-    **dict.fromkeys(DIAGONALS, Survey._diagonals),
-    "mdia": Survey._hollow,
-    "qband": Survey._bands_and_rest,
-    "bmsparse": Survey._blocks,
-}  # the others go through rows

@@ -16,7 +16,8 @@ from .._places import memory
 from .._places.backend import CPU
 from .._study import gpu_clock
 from .._study.exactness import vector
-from .candidates import Candidate, Candidates
+from .candidate import Candidate
+from .candidates import Candidates
 from .offers import ordering
 
 _MOST = 6  # layouts that are measured

@@ -85,15 +85,16 @@ class cdm_array(DiagonalArray):
 
     @classmethod
     def _count(cls, s: Summary) -> int:
-        return _rows_for(s) * s.shape[0]
+        return rows_for(s.offsets, s.shape[0]) * s.shape[0]
 
     @classmethod
     def _forecast(cls, s: Summary, **options: int) -> int:
-        return _rows_for(s) * (s.shape[0] * s.itemsize + 8)
+        return rows_for(s.offsets, s.shape[0]) * (s.shape[0] * s.itemsize + 8)
 
     def _drawn_layout(self, small: bool) -> tuple[str, str]:
         return drawing.diagonal_rows(self, small, "values, a row per pair of diagonals; grey holds only zeros")
 
 
-def _rows_for(s: Summary) -> int:
-    return len(np.unique(s.offsets % max(1, s.shape[0])))
+def rows_for(offsets: np.ndarray, n: int) -> int:
+    """Return how many rows of values these diagonals of an n x n matrix share: k and k - n lie in one."""
+    return len(set((offsets % max(1, n)).tolist()))

@@ -1,0 +1,62 @@
+"""A layout that comes into question, with its bytes and the time of a product."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from .._matrix.base import SparseArray
+from .._matrix.reordering import Reordering
+from .in_order import Reordered
+from .survey import Survey
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A layout, and what a product takes in it."""
+
+    format: str
+    layout: dict[str, Any]  #: options of the format
+    nbytes: int
+    moved_nbytes: int  #: by one product: A, x and y
+    seconds: float  #: of one product, by the model
+    conversion: float  #: seconds to make it, by the model
+    dtype: str  #: in which the values are stored
+    measured: float | None = None  #: seconds of one product, where they were measured
+    order: Reordering | None = None  #: of the rows and columns, where it is another one
+    matrix: Any = None  #: the user's own, where this is how it is
+    narrow: bool = False  #: whether the values are stored in fewer bytes than they were
+    survey: Survey | None = field(default=None, repr=False)  # of the rows in this order
+
+    @property
+    def name(self) -> str:
+        """``hm, symmetric, period 40``."""
+        scipys = self.matrix is not None and not isinstance(self.matrix, SparseArray)
+        words = [f"SciPy's {self.format}" if scipys else self.format]
+        for option, value in self.layout.items():
+            words.append(str(value) if option == "symmetry" else f"{option} {value}")
+        words += [self.dtype] * self.narrow + ["reordered"] * (self.order is not None)
+        return ", ".join(words)
+
+    @property
+    def taken(self) -> float:
+        """Seconds of one product: measured, else by the model."""
+        return self.seconds if self.measured is None else self.measured
+
+    def total(self, products: int) -> float:
+        """Return the seconds of the conversion and of so many products."""
+        return self.conversion + products * self.taken
+
+    @property
+    def simple(self) -> int:
+        """How many things are not as they are by default: the fewer, the sooner it is recommended."""
+        return len(self.layout) + self.narrow + (self.order is not None)
+
+    def made_of(self, csr: SparseArray) -> Any:
+        """Return a matrix in csr in this layout; the user's own where this is how it is."""
+        if self.matrix is not None:
+            return self.matrix
+        rows = csr if self.order is None else self.order.apply(csr)
+        made = rows.asformat(self.format, **self.layout)
+        made = made.astype(self.dtype, copy=False)
+        return made if self.order is None else Reordered(made, self.order.permutation)

@@ -1,0 +1,111 @@
+"""The time of a product y = A x on a machine: the model that advice follows.
+
+A product works and moves bytes at the same time, and then waits::
+
+    seconds = call + (work^2 + moving^2)^(1/2) + waiting
+
+``work`` counts rows, places (values that are multiplied, padding too) and pieces, each with the nanoseconds that the
+format's model tells. ``moving`` is the bytes of A, x and y, by the bandwidths of the memory and of the caches that they
+fit in. ``waiting`` is for what of x no cache holds, and on a CPU for branches that it did not foresee. On a GPU no
+thread can be done before its longest way is (``step``), and a call takes no less than its launch.
+
+The nanoseconds were fitted to measured products of 70 matrices on two cores of an EPYC with AVX-512 and on an H100, and
+then adjusted where the advice was wrong. How fast the memory is, is measured on the machine itself, quickly and for the
+threads that are set; `measure.read_bandwidth` takes longer and is what tables tell. `diagsparse bench advice` compares
+the advice with measured times.
+"""
+
+from __future__ import annotations
+
+from math import hypot
+from threading import Lock
+from typing import NamedTuple
+
+from .. import measure
+from .._places.backend import CPU, Place, get_num_threads
+from .._study import gpu_clock
+from .costs import Cost, Counts, Walk
+
+_CALL = 1.6e-6  # seconds of a call on a CPU, whatever it does
+_LAUNCH, _BEFORE = 8e-6, 4e-6  # seconds that a call on a GPU takes at least, and beside its work
+_OWN, _SHARED = 1 << 20, 32 << 20  # bytes of a thread's own cache, and of the one that threads share: of many servers
+_NEAR = 60e9  # bytes a second that a thread reads from the shared cache
+_SURELY, _PERHAPS = 0.75, 0.4  # of the shared cache: what fits into that stays there, of so much more only some
+_L2_OF_GPU = 40e6  # bytes that a GPU keeps between products
+_FROM_L2 = 2.0  # times as fast as it copies
+_REMEMBERED = 5000  # turns of a thread that its processor foresees, because it has met them in the products before
+_COPIED, _USUAL_GPU = 1 << 27, 1.5e12  # bytes that are copied to measure a GPU, and a second of a usual one
+_ALONE_READS = 0.6  # of the bandwidth of all threads
+_SERIAL = 1 << 17  # multiply-adds that one thread does alone
+
+
+class Machine(NamedTuple):
+    """Where products run."""
+
+    place: Place
+    threads: int  #: of a CPU; 0 on a GPU
+
+    @property
+    def on_cpu(self) -> bool:
+        """Whether it is a CPU."""
+        return self.place is CPU
+
+    def seconds(self, cost: Cost, counts: Counts, walk: Walk) -> float:
+        """Return what one product takes that has these costs."""
+        width = cost.single if counts.itemsize == 4 else cost.complex if counts.complex else 1.0
+        work = 1e-9 * (cost.row * counts.rows + width * (cost.place * walk.places + cost.piece * walk.pieces))
+        gathers = 1e-9 * cost.gather * walk.lines
+        moved = walk.nbytes + counts.vectors
+        if self.place is not CPU:
+            work = max(work, 1e-9 * cost.step * walk.steps)
+            return hypot(_LAUNCH, _BEFORE + hypot(work, cost.bytes * self._moving(moved, 1)) + gathers)
+        work += 1e-9 * cost.step * walk.steps
+        alone = max(walk.places, counts.entries) + counts.rows < _SERIAL
+        threads = 1 if alone else max(1, min(self.threads, counts.rows // cost.rows_each))
+        unforeseen = 1e-9 * cost.turn * max(0.0, counts.turns - threads * _REMEMBERED)
+        beyond = max(0.0, 1 - _OWN / 2 / max(1, counts.vectors))  # of x that no thread's own holds
+        stalled = hypot(gathers * beyond, unforeseen)
+        return _CALL + hypot(work / threads, self._moving(moved, threads)) + stalled / threads
+
+    def _moving(self, moved: float, threads: int) -> float:
+        """Return the seconds that bytes need, as far as caches do not keep them."""
+        if self.place is not CPU:
+            far = max(0.0, 1 - _L2_OF_GPU / max(1.0, moved))
+            return moved * (far + (1 - far) / _FROM_L2) / bandwidth(self.place)
+        far = min(1.0, max(0.0, moved / _SHARED - _SURELY) / _PERHAPS)
+        near = max(0.0, 1 - threads * _OWN / max(1.0, moved)) - far
+        share = _ALONE_READS if threads == 1 and get_num_threads() > 1 else 1.0
+        slow = moved * far / (share * bandwidth(self.place)) if far else 0.0
+        return moved * max(0.0, near) / (_NEAR * threads) + slow
+
+
+def machine(place: Place) -> Machine:
+    """Return a device, with the threads that are set."""
+    return Machine(place, get_num_threads() if place is CPU else 0)
+
+
+def bandwidth(place: Place) -> float:
+    """Return the bytes a second that the threads of a CPU read from memory, or that a GPU copies.
+
+    It is measured once for each number of threads, in a twentieth of a second, by one thread at a time.
+    """
+    which = machine(place)
+    if which not in _measured:
+        with _measuring:
+            if which not in _measured:
+                _measured[which] = _measure(place)
+    return _measured[which]
+
+
+def _measure(place: Place) -> float:
+    if place is not CPU:
+        try:
+            return gpu_clock.copy_bandwidth(place, _COPIED)
+        except MemoryError:  # where others fill the GPU, a usual one has to do
+            return _USUAL_GPU
+    read = measure.reader(4 * _SHARED)
+    return read.args[0].nbytes / measure.time_call(read, budget=0.05).best
+
+
+_measured: dict[Machine, float] = {}
+_measuring = Lock()

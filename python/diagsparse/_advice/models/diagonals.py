@@ -1,0 +1,117 @@
+"""Formats of whole diagonals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..._formats.bands import Offsets
+from ..._formats.cdm import rows_for
+from ..._matrix.summary import Summary
+from .. import words
+from ..candidate import Candidate
+from ..costs import Cost, Walk
+from ..squares import Squares
+from ..survey import FAR_TOO_MANY, Survey
+from .model import CLEAR, Finder, Mirroring
+
+_PACKED = 40  # bytes of an offset and what belongs to it, where a period is stored
+_FULL = 0.9  # of the values that are stored, that make the rest almost nothing
+_PAIRED = 0.6  # of its diagonals are rows of cdm, at most, where nearly all share one
+
+
+class Diagonals(Mirroring):
+    """Values diagonal by diagonal; pieces are the places where diagonals begin or end nearby.
+
+    `square` is how many times as long as in `hm` a square takes.
+    """
+
+    def __init__(self, format: str, cpu: Cost, gpu: Cost, square: float) -> None:
+        super().__init__(
+            format,
+            {
+                "": cpu,
+                "symmetry": cpu._replace(complex=3.2, convert=2.8),
+                "period": cpu._replace(row=0.35, convert=5.8),
+            },
+            {
+                "": gpu,
+                "symmetry": gpu._replace(place=1.17e-3, step=30, bytes=1.33),
+                "period": gpu._replace(place=2.8e-3, step=30, bytes=1.4, complex=3.0),
+            },
+        )
+        self._square = square
+
+    def why_not(self, survey: Survey) -> str:
+        """Return "" unless there are far too many diagonals."""
+        return "" if survey.of_diagonals else FAR_TOO_MANY
+
+    def walk(self, survey: Survey, s: Summary, options: dict[str, Any]) -> Walk:
+        """Return what a product goes through."""
+        places = float(survey.diagonal_places)
+        nbytes = self.forecast(s, {})
+        if "symmetry" in options:
+            nbytes = round(nbytes * survey.upper_diagonals / max(1, len(s.offsets)))
+        if "period" in options:
+            nbytes = len(s.offsets) * (options["period"] * s.itemsize + _PACKED)
+        return Walk(nbytes, places, places * survey.near_the_ends, survey.met(len(s.offsets)))
+
+    def layouts(self, found: Finder) -> Iterator[Candidate]:
+        """Yield the whole, a period, a half."""
+        plain = found.of(self.format)
+        yield plain
+        beside = min(plain.seconds, found.best)
+        if CLEAR * found.of(self.format, period=1).seconds < beside and (period := found.survey.period):
+            yield (packed := found.of(self.format, period=period))
+            beside = min(beside, packed.seconds)
+        if half := self.half(found, beside):
+            yield half
+
+    def square(self, squares: Squares) -> tuple[float, int]:
+        """Return the seconds and the bytes of C."""
+        survey = squares.survey
+        offsets, n = survey.summary.offsets, survey.csr.shape[1]
+        taken, made = squares.of_diagonals(offsets, survey.diagonal_places, self._rows_of(n))
+        paired = self.format == "cdm" and rows_for(offsets, n) < _PAIRED * len(offsets)
+        return taken * (_PAIRED if paired else self._square), made
+
+    def _rows_of(self, n: int) -> Callable[[Offsets], int] | None:
+        """Return what tells how many rows of values some diagonals are padded to; None: to none."""
+        return {"dia": len, "cdm": lambda offsets: rows_for(offsets, n)}.get(self.format)
+
+    def reason(self, best: Candidate, survey: Survey) -> str:
+        """Return how full the diagonals are, and what is stored of them."""
+        nnz = survey.csr.nnz
+        full = survey.full
+        little = best.nbytes < nnz * survey.csr.dtype.itemsize / _FULL
+        what = "values and almost nothing else" if little else "no column indices, but what is not full with zeros"
+        count = words.diagonals(len(survey.summary.offsets))
+        told = f"{count} {words.percent(full)} full: {self.format} stores {what}"
+        if "symmetry" in best.layout:
+            told += f", and one half of them, for A is {best.layout['symmetry']}"
+        if "period" in best.layout:
+            rows = best.layout["period"]
+            told += f", and of each diagonal only {rows} row{'s' * (rows != 1)}, after which all repeat"
+        return f"{told}; {words.bytes_each(best.nbytes, survey)}."
+
+
+DIAGONALS = (
+    Diagonals(
+        "dia",
+        Cost(0, 0.135, 0.15, single=0.4, complex=2.6, convert=1.3, step=27.0, rows_each=2048),
+        Cost(0, 1.3e-3, step=32, bytes=1.15, convert=0.11),
+        square=1.0,
+    ),
+    Diagonals(
+        "hm",
+        Cost(0, 0.147, 0.17, single=0.45, complex=2.7, convert=1.3, step=27.0, rows_each=2048),
+        Cost(0, 1.35e-3, step=31, bytes=1.18, convert=0.1),
+        square=1.0,
+    ),
+    Diagonals(
+        "cdm",
+        Cost(0, 0.147, 0.3, single=0.4, complex=2.5, convert=1.3, step=27.0, rows_each=2048),
+        Cost(0, 2.4e-3, step=54, bytes=1.2, convert=0.1),
+        square=1.08,
+    ),
+)

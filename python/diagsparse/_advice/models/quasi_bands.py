@@ -1,0 +1,59 @@
+"""Bands of diagonals, and a rest by rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..._matrix.summary import Summary
+from .. import words
+from ..candidate import Candidate
+from ..costs import Cost, Walk
+from ..squares import Squares
+from ..survey import Survey
+from .model import Model
+
+
+class QuasiBands(Model):
+    """Bands; pieces are the entries of the rest, and half as much again for each row that has some."""
+
+    def why_not(self, survey: Survey) -> str:
+        """Return "" unless there is no rest."""
+        return "" if survey.bands[1] else "no nonzero lies beside its bands, so it is dia"
+
+    def walk(self, survey: Survey, s: Summary, options: dict[str, Any]) -> Walk:
+        """Return what a product goes through."""
+        (chosen, rest), m = survey.bands, survey.csr.shape[0]
+        pieces = rest + 1.5 * min(m, rest)
+        nbytes = self.forecast(s, options)
+        return Walk(nbytes, float(len(chosen) * m), pieces, survey.met(len(chosen)), survey.sample.lines * rest)
+
+    def square(self, squares: Squares) -> tuple[float, int]:
+        """Return the seconds and the bytes of C: bands as diagonals, what the rest meets as rows."""
+        survey = squares.survey
+        chosen, rest = survey.bands
+        bands, made = squares.of_diagonals(chosen, len(chosen) * survey.csr.shape[0], len)
+        if not rest:
+            return bands, made
+        beside = min(1.0, 0.5 + 4 * rest / max(1, survey.csr.nnz))
+        rows, nbytes = squares.as_csr()
+        return bands + beside * rows, round(made + beside * nbytes)
+
+    def reason(self, best: Candidate, survey: Survey) -> str:
+        """Return how much lies in the bands."""
+        chosen, rest = survey.bands
+        on = words.percent(1 - rest / survey.csr.nnz)
+        many = f"{len(chosen)} nearly full diagonals hold" if len(chosen) != 1 else "One nearly full diagonal holds"
+        return f"{many} {on} of the nonzeros: {self.format} stores them as such, the rest by rows."
+
+
+QUASI_BANDS = (
+    QuasiBands(
+        "qband",
+        {
+            "": Cost(
+                0, 0.14, 0.52, turn=24.0, step=10.0, gather=0.75, single=0.6, complex=2.4, convert=5.0, rows_each=1024
+            )
+        },
+        {"": Cost(0, 1.3e-3, 5e-3, gather=1e-2, step=19, bytes=1.1, convert=0.4)},
+    ),
+)

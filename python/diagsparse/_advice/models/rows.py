@@ -1,0 +1,188 @@
+"""Formats that go from row to row, or through several rows at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..._matrix.registry import FORMATS
+from ..._matrix.summary import Summary
+from .. import words
+from ..candidate import Candidate
+from ..costs import Cost, Walk
+from ..squares import Squares
+from ..survey import Survey
+from .model import Finder, Mirroring
+
+_SHORT = 1 << 16  # columns that 16 bits tell apart without bases
+_FEW_BITS = {"column_bits": 16}
+
+
+class Rows(Mirroring):
+    """Entries with their columns; there are no pieces."""
+
+    at_once = False
+
+    def walk(self, survey: Survey, s: Summary, options: dict[str, Any]) -> Walk:
+        """Return what a product goes through."""
+        nnz = survey.csr.nnz
+        lines = survey.sample.lines * nnz
+        return Walk(self.forecast(s, options), float(nnz), steps=survey.longest_row, lines=lines)
+
+    def reason(self, best: Candidate, survey: Survey) -> str:
+        """Return that there is no structure, and what the format does in its place."""
+        if survey.csr.shape[0] > 2 * survey.csr.nnz:
+            return f"Most of the rows are empty, which {self.format} does not go through one by one."
+        return f"The nonzeros lie on too many diagonals and blocks: {self.format} {self._how(best)}."
+
+    def _how(self, best: Candidate) -> str:
+        return "takes the least time" + ", with column indices of 16 bits" * (best.layout.get("column_bits") == 16)
+
+
+class Common(Rows):
+    """The format that the advice starts from, csr."""
+
+    at_once = True
+
+    def square(self, squares: Squares) -> tuple[float, int]:
+        """Return the seconds and the bytes of C."""
+        return squares.as_csr()
+
+    def reason(self, best: Candidate, survey: Survey) -> str:
+        """Return how little structure there is."""
+        return f"No structure pays here: {words.nowhere(survey)}."
+
+
+class Padded(Rows):
+    """Rows that are padded to the length of others; what is stored of them depends on the options."""
+
+    def walk(self, survey: Survey, s: Summary, options: dict[str, Any]) -> Walk:
+        """Return what a product goes through."""
+        made: Any = FORMATS[self.format]
+        given = made._completed(s, made._checked(options))
+        lines = self._uneven(survey) * survey.sample.lines * survey.csr.nnz
+        return Walk(made._forecast(s, **given), float(made._places(s, **given)), 0.0, survey.longest_row, lines)
+
+    def _uneven(self, survey: Survey) -> float:
+        return 1.0
+
+
+class AtOnce(Padded):
+    """Several rows at once; on a GPU also with short columns, where these need no bases."""
+
+    def layouts(self, found: Finder) -> Iterator[Candidate]:
+        """Yield the format, and short columns."""
+        yield found.of(self.format)
+        if not found.survey.on_cpu and found.survey.csr.shape[1] <= _SHORT:
+            yield found.of(self.format, **_FEW_BITS)
+
+    def _how(self, best: Candidate) -> str:
+        how = "goes through several rows at once" + ", sorted by length" * (best.layout.get("sigma", 1) > 1)
+        return how + ", with column indices of 16 bits" * (best.layout.get("column_bits") == 16)
+
+
+class Slices(AtOnce):
+    """Slices: the long rows of one wait for one another's x."""
+
+    def layouts(self, found: Finder) -> Iterator[Candidate]:
+        """Yield rows as they are, sorted ones, and short columns."""
+        plain, *short = super().layouts(found)
+        yield plain
+        yield found.of(self.format, sigma=4096)
+        yield from short
+
+    def _uneven(self, survey: Survey) -> float:
+        return 1 + survey.spread
+
+
+class Leading(Padded):
+    """Leading entries of rows in ell, the rest in csr: also with short columns, and then one half."""
+
+    def layouts(self, found: Finder) -> Iterator[Candidate]:
+        """Yield the format, and where columns surely have 16 bits these, on a GPU also of one half."""
+        yield found.of(self.format)
+        if self._short(found.survey, _FEW_BITS):
+            yield found.of(self.format, **_FEW_BITS)
+            if not found.survey.on_cpu and found.survey.symmetry:
+                halved = {"symmetry": found.survey.symmetry, **_FEW_BITS}
+                if self._short(found.survey, halved):
+                    yield found.of(self.format, **halved)
+
+    def _short(self, survey: Survey, options: dict[str, Any]) -> bool:
+        """Return whether columns surely have 16 bits: there are no more, or no entries that do not lead."""
+        made: Any = FORMATS[self.format]
+        few = survey.csr.shape[1] <= _SHORT
+        return few or made._shares(survey.summary, **made._checked(options))[1] == 0
+
+
+ROWS = (
+    Common(
+        "csr",
+        {"": Cost(0.6, 0.43, turn=26.0, gather=1.35, single=0.9, complex=1.3, convert=0.0)},
+        {"": Cost(1.1e-3, 4.3e-3, gather=4.9e-3, bytes=1.2, convert=0.0)},
+    ),
+    AtOnce(
+        "ell",
+        {
+            "": Cost(0.17, 0.68, gather=2.3, single=0.93, complex=1.9, convert=1.7),
+            "column_bits": Cost(0.3, 0.92, gather=3.0, single=0.87, complex=1.8, convert=2.2),
+        },
+        {
+            "": Cost(0.01, 1.75e-3, gather=5e-3, step=50, bytes=1.05, convert=0.2),
+            "column_bits": Cost(0.01, 1.75e-3, gather=3e-3, step=26, bytes=1.22, convert=0.3),
+        },
+    ),
+    Slices(
+        "sell",
+        {
+            "": Cost(0.18, 0.56, turn=8.0, gather=0.75, single=1.06, complex=2.2, convert=1.0),
+            "sigma": Cost(0.97, 0.44, turn=8.0, gather=0.68, single=1.34, complex=2.4, convert=2.0),
+            "column_bits": Cost(0.1, 0.62, turn=8.0, gather=0.75, single=0.8, complex=2.4, convert=1.6),
+            "sigma column_bits": Cost(0.75, 0.5, turn=8.0, gather=0.75, single=0.9, complex=2.7, convert=2.5),
+        },
+        {
+            "": Cost(3.2e-3, 3.6e-3, gather=4.2e-3, step=62, bytes=1.18, convert=0.2),
+            "sigma": Cost(5.2e-3, 3.5e-3, gather=4.2e-3, step=60, bytes=1.15, convert=0.5),
+            "column_bits": Cost(8e-3, 2e-3, gather=3e-3, step=27, bytes=1.25, convert=0.3),
+            "sigma column_bits": Cost(9.5e-3, 1.9e-3, gather=3e-3, step=28, bytes=1.25, convert=0.5),
+        },
+    ),
+    Leading(
+        "ellcsr",
+        {
+            "": Cost(2.4, 0.41, turn=26.0, gather=1.4, single=1.0, complex=2.3, convert=1.4),
+            "column_bits": Cost(2.3, 0.41, turn=26.0, gather=2.5, single=0.9, complex=2.0, convert=1.9),
+            "symmetry column_bits": Cost(2.5, 0.47, turn=26.0, gather=2.5, single=0.9, complex=1.8, convert=4.8),
+        },
+        {
+            "": Cost(0.26, 1e-3, gather=3e-3, step=10, bytes=1.3, convert=0.2),
+            "column_bits": Cost(0.24, 3e-3, gather=2e-3, step=7, bytes=0.8, convert=0.3),
+            "symmetry column_bits": Cost(0.22, 2.0e-3, gather=1e-3, step=7, bytes=1.0, convert=1.0),
+        },
+    ),
+    Padded(
+        "hyb",
+        {"": Cost(1.6, 0.77, turn=26.0, gather=2.1, single=0.87, complex=2.0, convert=2.7)},
+        {"": Cost(0.012, 4.4e-3, gather=4.2e-3, bytes=1.3, convert=0.4)},
+    ),
+    Rows(
+        "jds",
+        {"": Cost(0.5, 0.62, turn=8.0, gather=2.5, single=1.0, complex=3.0, convert=2.6)},
+        {"": Cost(1.5e-3, 4.6e-3, gather=4.6e-3, step=4, bytes=1.12, convert=0.4)},
+    ),
+    Rows(
+        "coosr",
+        {"": Cost(0.75, 0.41, turn=26.0, gather=1.35, single=0.9, complex=1.3, convert=0.4)},
+        {"": Cost(4e-3, 3.7e-3, gather=5e-3, bytes=1.05, convert=0.2)},
+    ),
+    Rows(
+        "coo",
+        {"": Cost(1.05, 0.82, turn=20.0, gather=1.5, single=1.0, complex=1.7, convert=0.35)},
+        {"": Cost(4e-3, 3.9e-3, gather=5e-3, bytes=1.05, convert=0.2)},
+    ),
+    Rows(
+        "csb",
+        {"": Cost(0.0, 1.32, gather=1.2, single=1.15, complex=1.5, convert=3.5)},
+        {"": Cost(3.5e-3, 0.03, gather=5.6e-3, step=50, bytes=1.4, convert=0.5)},
+    ),
+)

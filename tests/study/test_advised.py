@@ -36,7 +36,8 @@ def test_a_small_run(device, tmp_path, few):
 
 
 def test_advice_that_cannot_be_built_is_an_error(few, monkeypatch):
-    monkeypatch.setattr(advised, "_times", lambda *arguments: ({"csr": 1.0}, defaultdict(lambda: "MemoryError: no")))
+    failed = defaultdict(lambda: "MemoryError: no")
+    monkeypatch.setattr(advised, "_calls", lambda *arguments: ({"csr": lambda: None}, failed))
     with pytest.raises(ArithmeticError, match="was recommended"):
         advised.run(device="cpu", quick=True)
 

@@ -1,8 +1,9 @@
 """Advice against measurement: `diagsparse bench advice`.
 
-For each matrix `recommend` names a layout, and all layouts that come into question are built and timed in turns. Then
-the fastest of them and the recommended one are built anew and timed once more, for the fastest of many is also the one
-that was lucky: their ratio is that of the second times. Beside it stands what the advice took, in products with csr.
+For each matrix `recommend` names a layout, and all layouts that come into question are built and timed in turns. The
+fastest of many is also the one that was lucky. So the fastest and the recommended one are built five times more, each
+on pages of its own, and timed again: their ratio is that of the medians. Beside it stands what the advice took, in
+products with csr.
 
 The gallery in sizes that fit into caches and that do not, and the files of the folder DIAGSPARSE_MATRICES. With --quick
 small matrices.
@@ -20,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from .. import measure
-from .._advice.candidates import Candidate, Candidates
-from .._advice.costs import bandwidth, machine
-from .._advice.squares import FORMATS_OF_SQUARES
+from .._advice.candidate import Candidate
+from .._advice.candidates import Candidates
+from .._advice.machine import bandwidth, machine
 from .._matrix.construct import array
 from .._matrix.registry import FORMATS
 from .._places.backend import CPU, Place
@@ -92,13 +93,16 @@ def _run(
     advice = recommend(csr, op)
     layouts = {one.name: one for one in (*advice.candidates, *_every(csr, op))}
     budget = 0.005 if quick else 0.02
-    times, failed = _times(list(layouts.values()), csr, op, where, budget)
+    calls, failed = _calls(list(layouts.values()), csr, op, where)
+    times = _times(calls, where, budget)
     best, chosen = min(times, key=lambda name: times[name]), advice.best.name
     if chosen not in times:
         raise ArithmeticError(f"{chosen} was recommended, but {failed[chosen]}")
     finals = {name: layouts[name] for name in (best, chosen)}
-    again = [_times(list(finals.values()), csr, op, where, budget)[0] for _ in range(1 if quick else 3)]
-    final = {name: median(one[name] for one in again) for name in finals}
+    # All at once, so that each lies on pages of its own: some pages share a cache better than others.
+    again = [_calls(list(finals.values()), csr, op, where)[0] for _ in range(1 if quick else 5)]
+    measured = [_times(one, where, budget) for one in again]
+    final = {name: median(one[name] for one in measured) for name in finals}
     took, product = _cost(host, op, where), times["csr"]
     return row | {
         "recommended": chosen, "best": best,
@@ -116,15 +120,15 @@ def _useful(csr: Any) -> int:
 def _every(csr: Any, op: str) -> Iterator[Candidate]:
     """Yield every format as it is by default, also those that the advice did not look at."""
     found = Candidates(csr, machine(csr._place), op)
-    for format in FORMATS if op == "matvec" else FORMATS_OF_SQUARES:
+    for format in FORMATS:
         if not (found.why_not(format) or found.too_large(format)):
             yield found.of(format)
 
 
-def _times(
-    layouts: list[Candidate], csr: Any, op: str, where: Place, budget: float
-) -> tuple[dict[str, float], dict[str, str]]:
-    """Return the seconds of a product in each layout, built anew and timed in turns, and why some failed."""
+def _calls(
+    layouts: list[Candidate], csr: Any, op: str, where: Place
+) -> tuple[dict[str, Callable[[], Any]], dict[str, str]]:
+    """Return a product in each layout, which is built, and why some failed."""
     x = vector(csr.shape[1], csr.dtype)
     x = x if where is CPU else where.core.from_host(x, where.index)
     calls, failed = {}, {}
@@ -134,10 +138,15 @@ def _times(
             calls[one.name] = planned_matvec(matrix, x)[0] if op == "matvec" else paper_runs.square(matrix)[0]
         except (MemoryError, ValueError) as error:
             failed[one.name] = f"{type(error).__name__}: {error}"
+    return calls, failed
+
+
+def _times(calls: dict[str, Callable[[], Any]], where: Place, budget: float) -> dict[str, float]:
+    """Return the seconds of each, timed in turns."""
     if where is CPU:
         timed = measure.time_calls(calls, budget=budget * len(calls))
-        return {name: one.median for name, one in timed.items()}, failed
-    return {name: median(gpu_clock.time_calls(call, where, 9)) for name, call in calls.items()}, failed
+        return {name: one.median for name, one in timed.items()}
+    return {name: median(gpu_clock.time_calls(call, where, 9)) for name, call in calls.items()}
 
 
 def _cost(host: Any, op: str, where: Place) -> float:

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from oracle import long, seen
 
+import diagsparse as ds
 from fuzz.arrays import widened
 
 Refusals = type[Exception] | tuple[type[Exception], ...]
@@ -42,6 +43,7 @@ def close(y: Any, ref: Any, magnitude: Any, terms: int, dtype: np.dtype | None =
     assert y.shape == ref.shape, f"shape {y.shape}, expected {ref.shape}"
     kept = widened(np.dtype(y.dtype))
     if sp.issparse(ref):
+        y = y.to("cpu") if ds.issparse(y) else y
         y, ref, magnitude = (sp.csr_array(a) for a in (long(sp.csr_array(y)), long(ref), magnitude))
         over = abs(y - ref) - limit(kept, terms, magnitude)
         assert not over.nnz or over.max() <= float(np.finfo(kept).tiny), f"off by {over.max():.3g} more than the bound"

@@ -25,7 +25,9 @@ def exact(a):
 
 def upper(n, dtype, complex_part):
     rng = np.random.default_rng(0)
-    kept = sp.random_array((n, n), density=min(1.0, 4 / n), rng=rng, data_sampler=lambda size: rng.choice([-2, -1, 1, 3], size))
+    kept = sp.random_array(
+        (n, n), density=min(1.0, 4 / n), rng=rng, data_sampler=lambda size: rng.choice([-2, -1, 1, 3], size)
+    )
     made = sp.triu(kept, 1).tocsr().astype(dtype)
     return made * dtype(1 + complex_part * 2j) if np.dtype(dtype).kind == "c" else made
 

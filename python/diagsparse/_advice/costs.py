@@ -19,6 +19,7 @@ class Cost(NamedTuple):
     complex: float = 2.0  #: times of the work where they are complex
     rows_each: int = 1  #: rows that a thread needs to have, where several share the work
     convert: float = 3.0  #: for each entry, to be made of csr
+    call: float = 0.0  #: of a call on a GPU, beside those of others: a kernel more
 
 
 class Walk(NamedTuple):

@@ -27,12 +27,12 @@ from .._study import gpu_clock
 from .costs import Cost, Counts, Walk
 
 _CALL = 1.6e-6  # seconds of a call on a CPU, whatever it does
-_LAUNCH, _BEFORE = 8e-6, 4e-6  # seconds that a call on a GPU takes at least, and beside its work
+_LAUNCH, _BEFORE = 7.8e-6, 3e-6  # seconds that a call on a GPU takes at least, and beside its work
 _OWN, _SHARED = 1 << 20, 32 << 20  # bytes of a thread's own cache, and of the one that threads share: of many servers
 _NEAR = 60e9  # bytes a second that a thread reads from the shared cache
-_SURELY, _PERHAPS = 0.75, 0.4  # of the shared cache: what fits into that stays there, of so much more only some
 _L2_OF_GPU = 40e6  # bytes that a GPU keeps between products
-_FROM_L2 = 2.0  # times as fast as it copies
+_FROM_L2 = 2.4  # times as fast as it copies
+_SURELY, _PERHAPS = 0.75, 0.4  # of these caches: what fits into that stays there, of so much more only some
 _REMEMBERED = 5000  # turns of a thread that its processor foresees, because it has met them in the products before
 _COPIED, _USUAL_GPU = 1 << 27, 1.5e12  # bytes that are copied to measure a GPU, and a second of a usual one
 _ALONE_READS = 0.6  # of the bandwidth of all threads
@@ -55,11 +55,11 @@ class Machine(NamedTuple):
         width = cost.single if counts.itemsize == 4 else cost.complex if counts.complex else 1.0
         work = 1e-9 * (cost.row * counts.rows + width * (cost.place * walk.places + cost.piece * walk.pieces))
         gathers = 1e-9 * cost.gather * walk.lines
+        work += 1e-9 * cost.step * walk.steps
         moved = walk.nbytes + counts.vectors
         if self.place is not CPU:
-            work = max(work, 1e-9 * cost.step * walk.steps)
-            return hypot(_LAUNCH, _BEFORE + hypot(work, cost.bytes * self._moving(moved, 1)) + gathers)
-        work += 1e-9 * cost.step * walk.steps
+            taken = _BEFORE + hypot(work, cost.bytes * self._moving(moved, 1)) + gathers
+            return 1e-9 * cost.call + (_LAUNCH**4 + taken**4) ** 0.25  # nearly the longer of both
         alone = max(walk.places, counts.entries) + counts.rows < _SERIAL
         threads = 1 if alone else max(1, min(self.threads, counts.rows // cost.rows_each))
         unforeseen = 1e-9 * cost.turn * max(0.0, counts.turns - threads * _REMEMBERED)
@@ -69,10 +69,10 @@ class Machine(NamedTuple):
 
     def _moving(self, moved: float, threads: int) -> float:
         """Return the seconds that bytes need, as far as caches do not keep them."""
+        kept = _SHARED if self.place is CPU else _L2_OF_GPU
+        far = min(1.0, max(0.0, moved / kept - _SURELY) / _PERHAPS)
         if self.place is not CPU:
-            far = max(0.0, 1 - _L2_OF_GPU / max(1.0, moved))
             return moved * (far + (1 - far) / _FROM_L2) / bandwidth(self.place)
-        far = min(1.0, max(0.0, moved / _SHARED - _SURELY) / _PERHAPS)
         near = max(0.0, 1 - threads * _OWN / max(1.0, moved)) - far
         share = _ALONE_READS if threads == 1 and get_num_threads() > 1 else 1.0
         slow = moved * far / (share * bandwidth(self.place)) if far else 0.0

@@ -12,7 +12,7 @@ from ..squares import Price, Prices, Squares
 from ..survey import Survey
 from .model import Model
 
-_SQUARE = Prices(Price(0.0, 3.4, piece=76.0), Price(0.0, 0.03, piece=0.2, full=1.0))
+_SQUARE = Prices(Price(0.0, 3.4, piece=76.0), Price(0.0, 0.022, piece=0.2, full=1.0))
 _BY_CSR = 1.1  # times as long as csr itself
 
 
@@ -42,6 +42,6 @@ BLOCKS = (
     Blocks(
         "bmsparse",
         {"": Cost(4.8, 0.3, 9.0, single=0.8, complex=4.0, convert=6.0)},
-        {"": Cost(0, 5e-4, 0.033, gather=2.5e-3, step=14, bytes=1.7, convert=0.6)},
+        {"": Cost(0, 2.8e-3, 0.038, gather=2.6e-3, step=24, bytes=0.85, convert=0.6)},
     ),
 )

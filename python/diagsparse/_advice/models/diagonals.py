@@ -36,8 +36,8 @@ class Diagonals(Mirroring):
             },
             {
                 "": gpu,
-                "symmetry": gpu._replace(place=1.17e-3, step=30, bytes=1.33),
-                "period": gpu._replace(place=2.8e-3, step=30, bytes=1.4, complex=3.0),
+                "symmetry": gpu._replace(place=1.17e-3, step=30, bytes=0.85),
+                "period": gpu._replace(place=2.0e-3, step=30, bytes=0.9, complex=3.0),
             },
         )
         self._square = square
@@ -99,19 +99,19 @@ DIAGONALS = (
     Diagonals(
         "dia",
         Cost(0, 0.135, 0.15, single=0.4, complex=2.6, convert=1.3, step=27.0, rows_each=2048),
-        Cost(0, 1.3e-3, step=32, bytes=1.15, convert=0.11),
+        Cost(0, 1.8e-3, step=33, bytes=0.75, single=0.9, convert=0.11),
         square=1.0,
     ),
     Diagonals(
         "hm",
         Cost(0, 0.147, 0.17, single=0.45, complex=2.7, convert=1.3, step=27.0, rows_each=2048),
-        Cost(0, 1.35e-3, step=31, bytes=1.18, convert=0.1),
+        Cost(0, 1.9e-3, step=32, bytes=0.76, single=0.9, convert=0.1),
         square=1.0,
     ),
     Diagonals(
         "cdm",
         Cost(0, 0.147, 0.3, single=0.4, complex=2.5, convert=1.3, step=27.0, rows_each=2048),
-        Cost(0, 2.4e-3, step=54, bytes=1.2, convert=0.1),
+        Cost(0, 2.6e-3, step=52, bytes=0.8, single=0.9, convert=0.1),
         square=1.08,
     ),
 )

@@ -15,7 +15,7 @@ from ..survey import FAR_TOO_MANY, Survey
 from .model import Finder, Mirroring
 
 _ALONE = 1 << 62  # rows that no matrix has: one thread does all
-_SQUARE = Prices(Price(0.72, 0.0, row=2.0, piece=5.2), Price(0.012, 0.024, piece=0.02))
+_SQUARE = Prices(Price(0.72, 0.0, row=2.0, piece=5.2), Price(0.003, 0.006, piece=0.05))
 _FULL = 0.9  # of a diagonal that is called full
 
 
@@ -60,8 +60,8 @@ HOLLOW = (
             "symmetry": Cost(1.36, 0.0, 7.0, step=5.0, single=0.5, complex=7.0, rows_each=_ALONE, convert=3.5),
         },
         {
-            "": Cost(0, 1.2e-3, 0.03, step=160, bytes=1.35, convert=0.2),
-            "symmetry": Cost(0, 1.2e-3, 0.03, step=180, bytes=1.6, convert=0.3),
+            "": Cost(0, 1.0e-3, 0.05, step=40, bytes=0.8, single=0.9, convert=0.2),
+            "symmetry": Cost(0, 1.2e-3, 0.03, step=60, bytes=1.45, single=0.9, convert=0.3),
         },
     ),
 )

@@ -54,6 +54,6 @@ QUASI_BANDS = (
                 0, 0.14, 0.52, turn=24.0, step=10.0, gather=0.75, single=0.6, complex=2.4, convert=5.0, rows_each=1024
             )
         },
-        {"": Cost(0, 1.3e-3, 5e-3, gather=1e-2, step=19, bytes=1.1, convert=0.4)},
+        {"": Cost(0, 5e-4, 5.5e-3, gather=6.5e-3, step=140, bytes=0.7, convert=0.4, call=1800)},
     ),
 )

@@ -119,7 +119,7 @@ ROWS = (
     Common(
         "csr",
         {"": Cost(0.6, 0.43, turn=26.0, gather=1.35, single=0.9, complex=1.3, convert=0.0)},
-        {"": Cost(1.1e-3, 4.3e-3, gather=4.9e-3, bytes=1.2, convert=0.0)},
+        {"": Cost(2.8e-3, 4.2e-3, gather=5.4e-3, step=0.045, bytes=0.75, convert=0.0, call=350)},
     ),
     AtOnce(
         "ell",
@@ -128,8 +128,8 @@ ROWS = (
             "column_bits": Cost(0.3, 0.92, gather=3.0, single=0.87, complex=1.8, convert=2.2),
         },
         {
-            "": Cost(0.01, 1.75e-3, gather=5e-3, step=50, bytes=1.05, convert=0.2),
-            "column_bits": Cost(0.01, 1.75e-3, gather=3e-3, step=26, bytes=1.22, convert=0.3),
+            "": Cost(5.7e-3, 5.5e-4, gather=4.6e-3, step=31, bytes=0.8, convert=0.2),
+            "column_bits": Cost(0.01, 1.75e-3, gather=3e-3, step=20, bytes=0.6, convert=0.3),
         },
     ),
     Slices(
@@ -141,8 +141,8 @@ ROWS = (
             "sigma column_bits": Cost(0.75, 0.5, turn=8.0, gather=0.75, single=0.9, complex=2.7, convert=2.5),
         },
         {
-            "": Cost(3.2e-3, 3.6e-3, gather=4.2e-3, step=62, bytes=1.18, convert=0.2),
-            "sigma": Cost(5.2e-3, 3.5e-3, gather=4.2e-3, step=60, bytes=1.15, convert=0.5),
+            "": Cost(1e-3, 1.2e-3, gather=4.2e-3, step=58, bytes=1.0, convert=0.2),
+            "sigma": Cost(5.5e-3, 3.2e-3, gather=3.5e-3, step=50, bytes=1.1, convert=0.5),
             "column_bits": Cost(8e-3, 2e-3, gather=3e-3, step=27, bytes=1.25, convert=0.3),
             "sigma column_bits": Cost(9.5e-3, 1.9e-3, gather=3e-3, step=28, bytes=1.25, convert=0.5),
         },
@@ -155,15 +155,15 @@ ROWS = (
             "symmetry column_bits": Cost(2.5, 0.47, turn=26.0, gather=2.5, single=0.9, complex=1.8, convert=4.8),
         },
         {
-            "": Cost(0.26, 1e-3, gather=3e-3, step=10, bytes=1.3, convert=0.2),
-            "column_bits": Cost(0.24, 3e-3, gather=2e-3, step=7, bytes=0.8, convert=0.3),
-            "symmetry column_bits": Cost(0.22, 2.0e-3, gather=1e-3, step=7, bytes=1.0, convert=1.0),
+            "": Cost(0.23, 3.3e-4, gather=7.5e-3, step=9.8, bytes=1.1, convert=0.2),
+            "column_bits": Cost(0.24, 3e-3, gather=2e-3, step=7, bytes=0.72, convert=0.3),
+            "symmetry column_bits": Cost(0.22, 2.0e-3, gather=1e-3, step=7, bytes=1.4, convert=1.0),
         },
     ),
     Padded(
         "hyb",
         {"": Cost(1.6, 0.77, turn=26.0, gather=2.1, single=0.87, complex=2.0, convert=2.7)},
-        {"": Cost(0.012, 4.4e-3, gather=4.2e-3, bytes=1.3, convert=0.4)},
+        {"": Cost(8e-3, 4.5e-3, gather=5e-3, bytes=0.6, convert=0.4, call=4000)},
     ),
     Rows(
         "jds",
@@ -173,12 +173,12 @@ ROWS = (
     Rows(
         "coosr",
         {"": Cost(0.75, 0.41, turn=26.0, gather=1.35, single=0.9, complex=1.3, convert=0.4)},
-        {"": Cost(4e-3, 3.7e-3, gather=5e-3, bytes=1.05, convert=0.2)},
+        {"": Cost(2.5e-3, 4e-3, gather=5.4e-3, step=0.045, bytes=0.6, convert=0.2)},
     ),
     Rows(
         "coo",
         {"": Cost(1.05, 0.82, turn=20.0, gather=1.5, single=1.0, complex=1.7, convert=0.35)},
-        {"": Cost(4e-3, 3.9e-3, gather=5e-3, bytes=1.05, convert=0.2)},
+        {"": Cost(3.5e-3, 4e-3, gather=5.3e-3, step=0.045, bytes=0.6, convert=0.2)},
     ),
     Rows(
         "csb",

@@ -83,7 +83,7 @@ def test_every_name_belongs_to_one_page_of_the_reference():
             "[a](../src/cpp/core/gate.hpp)",
             "[a](https://github.com/diagsparse/diagsparse/blob/main/src/cpp/core/gate.hpp)",
         ),
-        ("![a](../benchmarks/results/h200.png)", "![a](../benchmarks/results/h200.png)"),
+        ("![a](../benchmarks/results/h100.png)", "![a](../benchmarks/results/h100.png)"),
         ("[a](#there), [b](https://b.org)", "[a](#there), [b](https://b.org)"),
         ("```\n[a](../src)\n```", "```\n[a](../src)\n```"),
     ],

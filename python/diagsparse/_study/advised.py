@@ -1,9 +1,9 @@
 """Advice against measurement: `diagsparse bench advice`.
 
-For each matrix `recommend` names a layout, and all layouts that come into question are built and timed in turns. The
-fastest of many is also the one that was lucky. So the fastest and the recommended one are built five times more, each
-on pages of its own, and timed again: their ratio is that of the medians. Beside it stands what the advice took, in
-products with csr.
+For each matrix `recommend` names a layout, for so many products that conversions do not decide. All layouts that come
+into question are built and timed in turns. The fastest of many is also the one that was lucky. So the fastest and the
+recommended one are built five times more, each on pages of its own, and timed again: their ratio is that of the
+medians. Beside it stands what the advice took, in products with csr.
 
 The gallery in sizes that fit into caches and that do not, and the files of the folder DIAGSPARSE_MATRICES. With --quick
 small matrices.
@@ -43,6 +43,7 @@ NAME = "advice"
 _TIE = 1.03  # times as long that no clock tells apart
 _WORST = 5
 _MOST = 50_000_000  # multiply-adds of A A
+_PRODUCTS = 1_000_000  # so many that conversions do not decide
 
 
 def pairs(report: dict[str, Any]) -> Iterator[Any]:
@@ -90,7 +91,7 @@ def _run(
     row = {"op": op, "shape": list(csr.shape), "nnz": csr.nnz, "dtype": str(csr.dtype), "times": {}, "failed": {}}
     if op == "matmul" and (csr.shape[0] != csr.shape[1] or _useful(host) > _MOST):
         return row
-    advice = recommend(csr, op)
+    advice = recommend(csr, op, products=_PRODUCTS)
     layouts = {one.name: one for one in (*advice.candidates, *_every(csr, op))}
     budget = 0.005 if quick else 0.02
     calls, failed = _calls(list(layouts.values()), csr, op, where)

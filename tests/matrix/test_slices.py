@@ -128,3 +128,18 @@ def test_parts_of_sell_as_they_are():
     assert B.slice_height == 4 and np.array_equal(A.toarray(), B.toarray())
     empty = make("sell", (np.ones((0, 6)), np.zeros((0, 6), np.int32), [0, 0]), shape=(3, 2))
     assert empty.slice_height == 6 and empty.nnz == 0 and np.array_equal(empty @ np.ones(2), np.zeros(3))
+
+
+@pytest.mark.parametrize("longest", [3, 5000])
+def test_rows_are_sorted_by_length(longest):
+    """Rows of each length are counted, up to some thousand entries; beyond they are compared."""
+    lengths = np.random.default_rng(0).integers(0, 4, 10_000)
+    lengths[7] = longest
+    indptr = np.concatenate(([0], np.cumsum(lengths)))
+    columns = np.arange(indptr[-1]) - np.repeat(indptr[:-1], lengths)
+    a = sp.csr_array((np.ones(len(columns)), columns, indptr), shape=(10_000, 6000))
+    A = ds.sell_array(a, sigma=4096)
+    order = np.concatenate(
+        [first + np.argsort(-lengths[first : first + 4096], kind="stable") for first in range(0, 10_000, 4096)]
+    )
+    assert np.array_equal(A.row_order, order) and (A.toarray() == a.toarray()).all()

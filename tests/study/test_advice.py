@@ -16,6 +16,8 @@ from diagsparse._advice.models import MODELS
 from diagsparse._matrix.registry import FORMATS
 from diagsparse._places.backend import CPU
 
+MEASURED = machine.bandwidth
+
 
 @pytest.fixture(autouse=True)
 def known_bandwidth(monkeypatch):
@@ -189,7 +191,9 @@ def test_many_short_diagonals_are_no_advantage(shape):
     assert advice.format not in ("dia", "hm", "cdm", "mdia", "qband")
 
 
-def test_the_number_of_threads_stays():
+def test_the_number_of_threads_stays(monkeypatch):
+    """Though threads measure the memory at the same time."""
+    monkeypatch.setattr(machine, "bandwidth", MEASURED)
     ds.set_num_threads(2)
     machine._measured.clear()
     big = gallery.banded(400_000, 3, 3, seed=0).tocsr()
@@ -198,4 +202,4 @@ def test_the_number_of_threads_stays():
         thread.start()
     for thread in threads:
         thread.join()
-    assert ds.get_num_threads() == 2
+    assert ds.get_num_threads() == 2 and len(machine._measured) == 1

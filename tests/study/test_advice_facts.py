@@ -7,6 +7,7 @@ from cases import DTYPES
 
 import diagsparse as ds
 from diagsparse import gallery
+from diagsparse._advice.survey import Survey
 from diagsparse._places.backend import CPU
 
 SYMMETRIC, HERMITIAN = 1, 2  # bits
@@ -37,7 +38,7 @@ def upper(n, dtype, complex_part):
 @pytest.mark.parametrize("n", [1, 7, 300, 9000])
 def test_symmetries_by_hashes(n, dtype):
     dtype = np.dtype(dtype).type
-    for part in (0, 1):
+    for part in (0, 1) if np.dtype(dtype).kind == "c" else (0,):
         u, main = upper(n, dtype, part), sp.diags_array((np.arange(n) % 3).astype(dtype))
         for a in (u + u.T + main, u + u.conj().T + main, u - u.T, u - u.conj().T, u + main, main, 0 * main):
             assert seeming(a) == exact(a)
@@ -61,14 +62,45 @@ def test_one_entry_of_many_breaks_them(threads):
         assert seeming(b) == 0
 
 
-def test_what_sums_of_values_would_not_tell():
-    """Values and places that are the same in sum: rows or values that are exchanged, and opposite signs."""
+def symmetric_grid(dtype):
+    """Return a symmetric matrix of 100,000 rows, of which the first look sees a few entries only."""
+    rng, n = np.random.default_rng(0), 100_000
+    values = [rng.uniform(1, 2, n - k).astype(dtype) for k in (1, 300)]
+    if np.dtype(dtype).kind == "c":
+        values = [v * np.dtype(dtype).type(1 + 1j) for v in values]
+    return sp.diags_array([np.ones(n, dtype), *values, *values], offsets=[0, 1, 300, -1, -300], shape=(n, n)).tocsr()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_value_and_its_place_count(dtype):
+    """Changes that leave the values alike in sum: some exchanged, one moved, a sign that goes to another one."""
+    a = symmetric_grid(dtype)
+    complex_values = np.dtype(dtype).kind == "c"
+    assert seeming(a) == (SYMMETRIC if complex_values else SYMMETRIC | HERMITIAN)
+    for first, second in ((1000, 2000), (70_000, 20_000), (31_000, 31_001)):
+        for offset in (1, 300):
+            b = a.copy()
+            b[first, first + offset], b[second, second + offset] = b[second, second + offset], b[first, first + offset]
+            assert seeming(b) == 0
+    moved = a.tolil()
+    moved[5000, 5007], moved[5000, 5300] = moved[5000, 5300], 0
+    assert seeming(moved.tocsr()) == 0
+    both = a.copy()
+    both[4000, 4001] *= -1
+    both[9000, 9001] *= -1
+    assert seeming(both) == 0
+    if complex_values:
+        hermitian = sp.triu(a) + sp.triu(a, 1).conj().T
+        assert seeming(hermitian) == HERMITIAN
+        hermitian = hermitian.tocsr()
+        hermitian[4000, 4001] = hermitian[4000, 4001].conj()
+        assert seeming(hermitian) == 0
+
+
+def test_rows_that_are_shifted_are_not_symmetric():
     n = 200
     shift = sp.diags_array([np.ones(n - 1), np.ones(1)], offsets=[1, 1 - n], shape=(n, n)).tocsr()
     assert seeming(shift) == 0 and seeming(shift + shift.T) == 3 and seeming(shift - shift.T) == 0
-    u = sp.diags_array(np.arange(1.0, n), offsets=1, shape=(n, n)).tocsr()
-    exchanged = u + sp.diags_array(np.arange(1.0, n)[::-1], offsets=-1, shape=(n, n))
-    assert seeming(exchanged) == 0 and seeming(u + u.T) == 3
 
 
 def test_zeros_have_no_part_and_neither_have_their_signs():
@@ -109,24 +141,28 @@ def test_periods_of_two_lengths_are_joined():
     assert period(zeros, 500, 256) == 15
 
 
-def test_values_that_all_differ_have_none():
-    assert period(gallery.banded(1000, 2, 2, seed=0).tocsr(), 300, 256) == -1
+def test_rows_without_a_period():
+    assert period(gallery.banded(1000, 2, 2, seed=0).tocsr(), 300, 256) == 0
     assert period(sp.csr_array((1000, 1000)), 300, 256) == 1
     with pytest.raises(RuntimeError, match="do not fit"):
         CPU.core.period_of_rows(0, 9, np.array([2], np.int32), np.array([1], np.int32), np.ones(1))
 
 
-# ---- sorted rows -----------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("longest", [3, 5000])
-def test_rows_are_sorted_by_length(longest):
-    """Rows of each length are counted, up to some thousand entries; beyond they are compared."""
-    lengths = np.random.default_rng(0).integers(0, 4, 10_000)
-    lengths[7] = longest
-    indptr = np.concatenate(([0], np.cumsum(lengths)))
-    columns = np.arange(indptr[-1]) - np.repeat(indptr[:-1], lengths)
-    a = sp.csr_array((np.ones(len(columns)), columns, indptr), shape=(10_000, 6000))
-    A = ds.sell_array(a, sigma=4096)
-    order = np.concatenate(
-        [first + np.argsort(-lengths[first : first + 4096], kind="stable") for first in range(0, 10_000, 4096)]
-    )
-    assert np.array_equal(A.row_order, order) and (A.toarray() == a.toarray()).all()
+def layers(nx, ny):
+    """Return a grid whose coefficients vary along x, and are those of the first row in every other one."""
+    rng = np.random.default_rng(0)
+    c, e = rng.standard_normal(nx), rng.standard_normal(nx - 1)
+    along = sp.kron(sp.eye_array(ny), sp.diags_array([e, c, e], offsets=[-1, 0, 1]))
+    return (along + sp.kron(sp.diags_array([np.ones(ny - 1)] * 2, offsets=[-1, 1]), sp.diags_array(c))).tocsr()
+
+
+@pytest.mark.parametrize("nx", [100, 200, 700, 2000, 5000])
+def test_long_periods_are_found(nx, device):
+    """Of rows that all differ in the part that is looked at, too."""
+    assert Survey(ds.csr_array(layers(nx, 6), device=device)).period == nx
+
+
+def test_long_rows_are_not_read_whole():
+    wide = ds.csr_array(sp.csr_array(np.ones((300, 20_000), np.float32)))
+    found, rows = Survey(wide)._period_of(20, 256)
+    assert rows == 1 and found == 0

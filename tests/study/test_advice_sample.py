@@ -37,7 +37,7 @@ def test_a_small_matrix_is_read_whole():
         len({(a // 32, b - a) for a, b in zip(i.tolist(), j.tolist(), strict=True)})
     )
     assert found.lines * S.nnz == pytest.approx(len(set((j // 8).tolist())))
-    assert found.full == 0 and sample.Sample.of(ds.csr_array(np.ones((24, 24)))).full == 1
+    assert found.in_full_blocks == 0 and sample.Sample.of(ds.csr_array(np.ones((24, 24)))).in_full_blocks == 1
 
 
 @pytest.mark.parametrize("shape", [(1, 60_000), (200, 20_000), (3, 400_000), (20_000, 200)])

@@ -1,4 +1,5 @@
 """Which format, and with which options: a model of what products cost, and the advice that follows from it.
 
-`candidates` has the layouts that come into question, `costs` what a product takes in each.
+`candidates` finds the layouts that come into question. `models` has what products go through in each format, and what
+that takes; `machine` has the time that follows.
 """

@@ -57,6 +57,11 @@ class Candidate:
         if self.matrix is not None:
             return self.matrix
         rows = csr if self.order is None else self.order.apply(csr)
-        made = rows.asformat(self.format, **self.layout)
+        try:
+            made = rows.asformat(self.format, **self.layout)
+        except ValueError:  # a matrix that seemed symmetric, by sums of hashes, and is not
+            if "symmetry" not in self.layout or rows._summary().symmetry == self.layout["symmetry"]:
+                raise
+            made = rows.asformat(self.format, **{name: v for name, v in self.layout.items() if name != "symmetry"})
         made = made.astype(self.dtype, copy=False)
         return made if self.order is None else Reordered(made, self.order.permutation)

@@ -45,17 +45,11 @@ class Candidates:
         self.before = before  # seconds until the matrix is in csr
         self.squares = Squares(self.survey, machine)
         self._summary = self.survey.summary.in_items(np.dtype(self.dtype).itemsize)
-        self._best: float | None = None
 
     @cached_property
     def base(self) -> Candidate:
         """The matrix in csr."""
         return self.of(COMMON)
-
-    @property
-    def best(self) -> float:
-        """Seconds of a product in the fastest layout that was found so far."""
-        return self.base.seconds if self._best is None else self._best
 
     def as_it_is(self, A: Any, given: SparseArray) -> Candidate:
         """Return the layout that a user's matrix has: one of SciPy's, on a CPU, or of ours; else csr."""
@@ -81,12 +75,14 @@ class Candidates:
 
     def layouts(self, formats: list[str], asked: bool = False) -> Iterator[Candidate]:
         """Yield the layouts of these formats; where nobody `asked` for them, of those that may be as fast as others."""
+        best = self.base.seconds
         for format, model in MODELS.items():
-            if format not in formats or self.why_not(format) or not (asked or self._may_pay(format)):
+            if format not in formats or self.why_not(format) or not (asked or self._may_pay(format, best)):
                 continue
-            for found in model.layouts(self) if self.op == "matvec" else [self.of(format)]:  # squares unpack
+            beside = self.base.seconds if asked else best
+            for found in model.layouts(self, beside) if self.op == "matvec" else [self.of(format)]:  # squares unpack
                 if found.nbytes <= self._most:
-                    self._best = self._best if asked else min(self.best, found.seconds)
+                    best = min(best, found.seconds)
                     yield found
 
     @property
@@ -100,8 +96,8 @@ class Candidates:
             return "is never faster than csr"
         try:
             FORMATS[format]._check_shape(self.csr.shape, self.csr._core)
-        except ValueError:
-            return "holds square matrices only"
+        except ValueError as error:
+            return str(error)
         model = MODELS[format]
         if self.op == "matmul" and model.square(self.squares) is None:
             return "has no product of its own, it multiplies as csr"
@@ -112,20 +108,20 @@ class Candidates:
         nbytes = MODELS[format].walk(self.survey, self._summary, {}).nbytes
         return f"would take {human(nbytes)}" if nbytes > self._most else ""
 
-    def _may_pay(self, format: str) -> bool:
-        """Return whether a format may be as fast as the best one so far."""
+    def _may_pay(self, format: str, best: float) -> bool:
+        """Return whether a format may be as fast as the best one so far, whose products take `best` seconds."""
         model, survey = MODELS[format], self.survey
         if self.op == "matmul" or model.at_once:
             return True
         at_best = self.machine.seconds(model.cost(self.machine.place, {}), survey.counts, survey.at_best)
-        return at_best < _HOPELESS * self.best
+        return at_best < _HOPELESS * best
 
     def of(self, format: str, **options: Any) -> Candidate:
         """Return a layout with what a product takes in it."""
         model, survey = MODELS[format], self.survey
         cost, walk = model.cost(self.machine.place, options), model.walk(survey, self._summary, options)
         places = (self.csr.nnz + walk.places) / 2
-        convert = self.before + 1e-9 * cost.convert * places + _DIAGONAL * walk.steps
+        convert = self.before + 1e-9 * cost.convert * places + _DIAGONAL * walk.laid_out
         if self.op == "matvec":
             moved, seconds = walk.nbytes + survey.counts.vectors, self.machine.seconds(cost, survey.counts, walk)
         else:

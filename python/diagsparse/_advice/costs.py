@@ -30,6 +30,7 @@ class Walk(NamedTuple):
     pieces: float = 0.0  #: what comes beside them: blocks, masks, entries of a rest
     steps: float = 0.0  #: on the longest way that one thread of a GPU goes; diagonals of all blocks of rows on a CPU
     lines: float = 0.0  #: of x that those before did not bring
+    laid_out: float = 0.0  #: diagonals that a conversion goes through, on a CPU those of all blocks of rows
 
 
 class Counts(NamedTuple):

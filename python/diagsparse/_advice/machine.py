@@ -50,6 +50,11 @@ class Machine(NamedTuple):
         """Whether it is a CPU."""
         return self.place is CPU
 
+    @property
+    def bandwidth(self) -> float:
+        """Bytes a second; see the function."""
+        return bandwidth(self.place)
+
     def seconds(self, cost: Cost, counts: Counts, walk: Walk) -> float:
         """Return what one product takes that has these costs."""
         width = cost.single if counts.itemsize == 4 else cost.complex if counts.complex else 1.0
@@ -72,10 +77,10 @@ class Machine(NamedTuple):
         kept = _SHARED if self.place is CPU else _L2_OF_GPU
         far = min(1.0, max(0.0, moved / kept - _SURELY) / _PERHAPS)
         if self.place is not CPU:
-            return moved * (far + (1 - far) / _FROM_L2) / bandwidth(self.place)
+            return moved * (far + (1 - far) / _FROM_L2) / self.bandwidth
         near = max(0.0, 1 - threads * _OWN / max(1.0, moved)) - far
         share = _ALONE_READS if threads == 1 and get_num_threads() > 1 else 1.0
-        slow = moved * far / (share * bandwidth(self.place)) if far else 0.0
+        slow = moved * far / (share * self.bandwidth) if far else 0.0
         return moved * max(0.0, near) / (_NEAR * threads) + slow
 
 

@@ -29,7 +29,7 @@ class Sample:
     offsets: NDArray[np.int64]  # of the diagonals that were met, ascending
     fill: NDArray[np.int64]  # entries on each, scaled to the whole matrix
     blocks: int  # occupied 8 x 8 blocks of the whole matrix
-    full: float  # share of the entries that lie in full blocks
+    in_full_blocks: float  # share of the entries
     masks: float  # pieces of 32 rows of one diagonal that an entry occupies: 1/32 where diagonals are full
     lines: float  # lines of x that an entry needs which those just before it did not
     turns: float  # share of the rows that fill another number of vectors than the row before: no branch foresees them
@@ -47,7 +47,7 @@ class Sample:
             offsets=found["offsets"],
             fill=np.maximum(1, np.rint(found["counts"] * scale)).astype(np.int64),
             blocks=round(found["blocks"] * scale),
-            full=found["in_full_blocks"] / read,
+            in_full_blocks=found["in_full_blocks"] / read,
             masks=found["masks"] / read,
             lines=found["lines"] / read,
             turns=found["turns"] / max(1, len(lengths)),

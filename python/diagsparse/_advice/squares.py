@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 from .._formats.bands import Offsets, lengths
-from . import machine
 from .machine import Machine
 from .survey import Survey
 
@@ -48,20 +47,20 @@ _MADE = 290.0, 350.0  # nanoseconds of a diagonal of C
 class Squares:
     """The products of one matrix with itself."""
 
-    def __init__(self, survey: Survey, machine: Machine) -> None:
-        self.survey, self.machine = survey, machine
-        self.device = 0 if machine.on_cpu else 1
-        self.threads = max(1, machine.threads)
+    def __init__(self, survey: Survey, where: Machine) -> None:
+        self.survey, self.where = survey, where
+        self.device = 0 if where.on_cpu else 1
+        self.threads = max(1, where.threads)
 
     @cached_property
     def useful(self) -> float:
         """Multiply-adds that csr does."""
-        return self.survey.useful[0]
+        return self.survey.square_counts[0]
 
     @cached_property
     def result(self) -> float:
         """Entries of C."""
-        return self.survey.useful[1]
+        return self.survey.square_counts[1]
 
     @cached_property
     def nbytes(self) -> int:
@@ -84,12 +83,12 @@ class Squares:
         taken = _CALL[self.device] + self._in_all(_SLOT[self.device] * slots, nbytes)
         return taken + 1e-9 * _MADE[self.device] * made, nbytes
 
-    def by_rows(self, prices: Prices, pieces: float = 0.0, full: float = 0.0) -> tuple[float, int]:
+    def by_rows(self, prices: Prices, pieces: float = 0.0, full_ones: float = 0.0) -> tuple[float, int]:
         """Return the seconds and the bytes of C that is made row by row; pieces meet in it, some of them full."""
         survey, each = self.survey, prices[self.device]
         scattered = each.scattered * (1 - survey.full)
         work = each.row * survey.csr.shape[0] + each.useful * self.useful + (each.result + scattered) * self.result
-        work += each.piece * pieces + each.full * full
+        work += each.piece * pieces + each.full * full_ones
         return _MORE[self.device] + self._in_all(work, self.nbytes), self.nbytes
 
     def as_csr(self) -> tuple[float, int]:
@@ -97,7 +96,7 @@ class Squares:
         return self.by_rows(_ROWS)
 
     def _in_all(self, work: float, nbytes: int) -> float:
-        if self.machine.on_cpu:
+        if self.where.on_cpu:
             written = min(nbytes, _REUSED) / _KEPT + max(0, nbytes - _REUSED) / _FRESH
             return (1e-9 * work + written) / self.threads
-        return 1e-9 * work + nbytes / machine.bandwidth(self.machine.place)
+        return 1e-9 * work + nbytes / self.where.bandwidth

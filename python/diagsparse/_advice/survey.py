@@ -24,8 +24,9 @@ from .sample import Sample
 _HOLLOW = 40  # times as many places as entries: beyond that no diagonals pay, and nobody looks for all of them
 _BLOCK = 8192  # rows of a block
 _MULTIPLIED = 32  # rows whose products are looked at
-_NEIGHBOURS = 64  # distances of neighbours in a grid, at most
-_FEW = 256, 2048  # rows that are looked at for a period
+_NEIGHBOURS = 16  # distances of neighbours in a grid, at most
+_FEW = 256, 2048  # rows that are looked at for a period,
+_READ = 1 << 15  # and entries of these, at most
 _HALVES = "symmetric", "hermitian"  # of which formats store one half
 FAR_TOO_MANY = "the nonzeros lie on far too many diagonals"
 
@@ -77,7 +78,7 @@ class Survey:
 
     @cached_property
     def symmetry(self) -> str | None:
-        """``"symmetric"`` or ``"hermitian"``, or None: on a CPU by sums of hashes, which err once in 2^64 matrices."""
+        """``"symmetric"`` or ``"hermitian"``, or None; on a CPU by sums of hashes, which nearly never err."""
         if not self.on_cpu:
             return found if (found := self.exact.symmetry) in _HALVES else None
         bits = CPU.core.seeming_symmetries(self.csr._matrix)
@@ -92,24 +93,24 @@ class Survey:
 
     def _periods(self) -> Iterator[int]:
         """Yield what may be a period: that of some rows in the middle, and the distances of neighbours in a grid."""
-        m, longest = self.csr.shape[0], 0
+        m, longest, tried = self.csr.shape[0], 0, 0
         for rows in sorted({min(m, few) for few in _FEW}):
-            period = self._period_of((m - rows) // 2, rows)
-            if period < 0:  # values are all different
-                return
+            period, looked_at = self._period_of((m - rows) // 2, rows)
             if period > longest:
                 yield (longest := period)
-        offsets = np.unique(abs(self.summary.offsets))
-        if len(offsets) <= _NEIGHBOURS:
-            yield from offsets[(offsets > longest) & (offsets <= m // 2)].tolist()
+            tried = looked_at // 2  # a shorter one would have been found
+        distances = np.unique(abs(self.summary.offsets))
+        yield from distances[(distances > max(longest, tried)) & (distances <= m // 2)][:_NEIGHBOURS].tolist()
 
-    def _period_of(self, first: int, rows: int) -> int:
-        """Return after how many of some rows the diagonals repeat that lie in all of them; 0: no, -1: surely not."""
+    def _period_of(self, first: int, rows: int) -> tuple[int, int]:
+        """Return after how many of some rows the diagonals repeat that lie in all of them, 0: no; and how many rows."""
         parts, host = self.csr._matrix.parts(), self.csr._place.host
         indptr = host(parts["indptr"][first : first + rows + 1])
+        rows = int(np.searchsorted(indptr, indptr[0] + _READ, side="right")) - 1
+        indptr = indptr[: rows + 1]
         columns, values = (host(parts[name][indptr[0] : indptr[-1]]) for name in ("indices", "values"))
         lengths = np.diff(indptr).astype(np.int32)
-        return CPU.core.period_of_rows(first, self.csr.shape[1], lengths, columns, values)
+        return CPU.core.period_of_rows(first, self.csr.shape[1], lengths, columns, values), rows
 
     # ---- what products go through -----------------------------------------------------------------
     @cached_property
@@ -144,7 +145,7 @@ class Survey:
 
     # ---- what C = A A goes through ----------------------------------------------------------------
     @cached_property
-    def useful(self) -> tuple[float, float]:
+    def square_counts(self) -> tuple[float, float]:
         """Multiply-adds, and entries of C, as some rows tell; on a GPU, from which rows are slow to fetch, the mean."""
         csr = self.csr
         m = max(1, csr.shape[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from numbers import Real
 from pathlib import Path
 
@@ -68,11 +69,14 @@ def checked_limit(max_bytes: float, who: str = "") -> int:
     return int(min(max_bytes, 1 << 62))
 
 
-def fits(nbytes: int, max_bytes: int | None, place: Place = CPU) -> bool:
-    """Whether `nbytes` are within the user's limit, or without one within what is free at `place`."""
+def fits(nbytes: int, max_bytes: int | None, place: Place = CPU, free: Callable[[Place], int] | None = None) -> bool:
+    """Whether `nbytes` are within the user's limit, or without one within what is free at `place`.
+
+    `free` tells what is, for those that ask often; by default `available_bytes`.
+    """
     if max_bytes is not None:
         return nbytes <= checked_limit(max_bytes)
-    return nbytes < SMALL or nbytes <= available_bytes(place)
+    return nbytes < SMALL or nbytes <= (free or available_bytes)(place)
 
 
 def require(

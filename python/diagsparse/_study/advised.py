@@ -40,7 +40,6 @@ from .paper_tables import machine as on_machine
 from .titles import TITLES
 
 NAME = "advice"
-_TIE = 1.03  # times as long that no clock tells apart
 _WORST = 5
 _MOST = 50_000_000  # multiply-adds of A A
 _PRODUCTS = 1_000_000  # so many that conversions do not decide
@@ -100,10 +99,11 @@ def _run(
     if chosen not in times:
         raise ArithmeticError(f"{chosen} was recommended, but {failed[chosen]}")
     finals = {name: layouts[name] for name in (best, chosen)}
+    calls.clear()  # the matrices go with them
     # All at once, so that each lies on pages of its own: some pages share a cache better than others.
     again = [_calls(list(finals.values()), csr, op, where)[0] for _ in range(1 if quick else 5)]
-    measured = [_times(one, where, budget) for one in again]
-    final = {name: median(one[name] for one in measured) for name in finals}
+    measured = [_times(one, where, budget) for one in again if set(one) == set(finals)]  # those that had room
+    final = {name: median(one[name] for one in measured or [times]) for name in finals}
     took, product = _cost(host, op, where), times["csr"]
     return row | {
         "recommended": chosen, "best": best,

@@ -174,6 +174,7 @@ void bind_device(py::module_& m) {
         stored.size() != columns.size()) {
       throw std::logic_error("period_of_rows: the lengths of the rows do not fit");
     }
+    const Unlocked unlocked;
     return period_of_rows(first, cols, of_rows, all, stored);
   });
   m.def("seeming_symmetries", [](const Matrix& csr) {
@@ -188,7 +189,7 @@ void bind_device(py::module_& m) {
     const double* p = data.data();
     const int64 n = data.size();
     const Unlocked unlocked;
-    return reader()(p, n);
+    return ForEachSet<Reader>::best()(p, n);
   });
 }
 

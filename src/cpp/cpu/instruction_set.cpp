@@ -31,15 +31,10 @@ int best() {
   return best;
 }
 
-// What is compiled for each set, by its number; the best of those that this processor has.
-template <class F>
-std::map<int, F>& compiled() {
-  static auto* all = new std::map<int, F>;
+template <class Function>
+std::map<int, Function>& compiled() {  // by the numbers of sets
+  static auto* all = new std::map<int, Function>;
   return *all;
-}
-template <class F>
-F best_of() {
-  return std::prev(compiled<F>().upper_bound(kernel_set()))->second;
 }
 
 }  // namespace
@@ -53,10 +48,17 @@ int kernel_set() {
 
 std::string instruction_set() { return names[kernel_set()]; }
 
-RegisterReader::RegisterReader(int isa, Reader reader) { compiled<Reader>()[isa] = reader; }
-Reader reader() { return best_of<Reader>(); }
+template <class Function>
+ForEachSet<Function>::ForEachSet(int isa, Function function) {
+  compiled<Function>()[isa] = function;
+}
 
-RegisterAddMirrors::RegisterAddMirrors(int isa, AddMirrors add) { compiled<AddMirrors>()[isa] = add; }
-AddMirrors add_mirrors() { return best_of<AddMirrors>(); }
+template <class Function>
+Function ForEachSet<Function>::best() {
+  return std::prev(compiled<Function>().upper_bound(kernel_set()))->second;
+}
+
+template struct ForEachSet<Reader>;
+template struct ForEachSet<AddMirrors>;
 
 }  // namespace diagsparse

@@ -2,15 +2,12 @@
 #pragma once
 
 #include "core/types.hpp"
+#include "cpu/each_set.hpp"
 
 namespace diagsparse {
 
 // Sums `count` doubles (rounded down to 64 Ki) by threads; the caller times it.
 using Reader = double (*)(const double* data, int64 count);
-struct RegisterReader {
-  RegisterReader(int isa, Reader reader);
-};
-Reader reader();
 
 std::string instruction_set();  // the one in use: "portable", "avx2" or "avx512"
 

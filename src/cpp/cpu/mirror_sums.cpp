@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "core/hash.hpp"
 #include "core/symmetry.hpp"
 #include "cpu/csr_rows.hpp"
 
@@ -11,7 +12,6 @@ namespace diagsparse {
 namespace {
 
 constexpr int64 kAsked = 64;  // entries whose mirror images are looked up first
-constexpr std::uint64_t kSpread = 0x9E3779B97F4A7C15u;  // multiples of it lie all over 64 bits
 constexpr unsigned kHalves = kSymmetric | kHermitian;
 
 template <class T>
@@ -40,7 +40,7 @@ bool few_are_mirrored(const Csr<T>& a) {
 unsigned seeming_symmetries(const Matrix& csr) {
   if (csr.rows != csr.cols) return 0;
   if (!with_value_type(csr.dtype, [&](auto zero) { return few_are_mirrored(Csr<decltype(zero)>::of(csr)); })) return 0;
-  const AddMirrors add = add_mirrors();
+  const AddMirrors add = ForEachSet<AddMirrors>::best();
   std::vector<MirrorSums> sums(shares_for(csr.rows));
   std::atomic<bool> broken = false;
   for_rows(structure_of(csr), sums.size(), 1, [&](int64 share, int64 first, int64 last) {

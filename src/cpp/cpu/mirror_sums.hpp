@@ -5,11 +5,12 @@
 #pragma once
 
 #include "core/matrix.hpp"
+#include "cpu/each_set.hpp"
 
 namespace diagsparse {
 
 // Bits of core/symmetry.hpp, of which skew symmetry is not asked for. What is not told is surely broken. What is told is
-// wrong for one matrix in 2^64.
+// wrong for one matrix in 2^64, of those that nobody made to fool it.
 unsigned seeming_symmetries(const Matrix& csr);
 
 struct MirrorSums {
@@ -30,9 +31,5 @@ struct MirrorSums {
 
 // Those of the rows [first, last); a kernel for each instruction set.
 using AddMirrors = MirrorSums (*)(const Matrix& csr, int64 first, int64 last);
-struct RegisterAddMirrors {
-  RegisterAddMirrors(int isa, AddMirrors add);
-};
-AddMirrors add_mirrors();
 
 }  // namespace diagsparse

@@ -5,6 +5,7 @@
 #include <bit>
 #include <utility>
 
+#include "core/hash.hpp"
 #include "core/repeats.hpp"
 
 namespace diagsparse {
@@ -13,8 +14,8 @@ namespace {
 
 constexpr int64 kBlock = 8, kMaskRows = 32, kVector = 8;
 
-// How often each of some numbers occurs since it was cleared: a hash table. It is as large as what one group of rows has,
-// so it stays in the caches.
+// How often each of some numbers occurs since it was cleared: a hash table. Where it is cleared after each group of rows,
+// it is as large as what one group has, and stays in the caches.
 class Tally {
  public:
   void add(std::int32_t number) {
@@ -47,7 +48,7 @@ class Tally {
 
   Slot& find(std::int32_t number) {
     const std::size_t mask = slots_.size() - 1;
-    std::size_t at = (static_cast<std::uint32_t>(number) * std::uint64_t{0x9E3779B97F4A7C15u}) >> 32 & mask;
+    std::size_t at = (static_cast<std::uint32_t>(number) * kSpread) >> 32 & mask;
     while (slots_[at].times != 0 && slots_[at].number != number) at = (at + 1) & mask;
     return slots_[at];
   }
@@ -109,12 +110,6 @@ Sample sample(std::span<const RowWindow> windows, std::span<const std::int32_t> 
 
 namespace {
 
-constexpr std::uint64_t mixed(std::uint64_t x) {  // the finalizer of SplitMix64
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
-}
-
 template <class T>
 std::uint64_t hash_of(T value, std::uint64_t seed) {
   if constexpr (is_complex<T>) return hash_of(value.im, hash_of(value.re, seed));
@@ -127,8 +122,6 @@ int64 period_of_rows(int64 first, int64 cols, std::span<const std::int32_t> leng
                      std::span<const std::int32_t> columns, const Array& values) {
   const auto rows = static_cast<int64>(lengths.size());
   std::vector<std::uint64_t> hashes(rows, 0);
-  Tally different;
-  int64 met = 0;
   with_value_type(values.dtype, [&](auto zero) {
     const auto* const value = values.as<const decltype(zero)>();
     std::size_t e = 0;
@@ -136,14 +129,10 @@ int64 period_of_rows(int64 first, int64 cols, std::span<const std::int32_t> leng
       for (const std::size_t end = e + static_cast<std::size_t>(lengths[r]); e < end; ++e) {
         const int64 offset = columns[e] - (first + r);
         if (first + offset < 0 || first + rows + offset > cols || is_zero(value[e])) continue;
-        const std::uint64_t hash = hash_of(value[e], mixed(static_cast<std::uint64_t>(offset)));
-        hashes[r] += hash;
-        different.add(static_cast<std::int32_t>(hash >> 32));
-        ++met;
+        hashes[r] += hash_of(value[e], mixed(static_cast<std::uint64_t>(offset)));
       }
     }
   });
-  if (2 * different.distinct() > met) return kNoPeriod;
   const int64 period = shortest_period(rows, [&](int64 i, int64 j) { return hashes[i] == hashes[j]; });
   return 2 * period <= rows ? period : 0;
 }

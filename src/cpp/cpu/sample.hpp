@@ -27,9 +27,7 @@ Sample sample(std::span<const RowWindow> windows, std::span<const std::int32_t> 
               std::span<const std::int32_t> columns, int64 per_line);
 
 // After how many rows the diagonals repeat that lie in all of some rows behind one another; 0: not within half of them.
-// kNoPeriod: most of the values occur but once on their diagonals, so nobody need look at more rows. The rows start with
-// row `first` of a matrix of `cols` columns.
-constexpr int64 kNoPeriod = -1;
+// The rows start with row `first` of a matrix of `cols` columns.
 int64 period_of_rows(int64 first, int64 cols, std::span<const std::int32_t> lengths,
                      std::span<const std::int32_t> columns, const Array& values);
 

@@ -43,7 +43,7 @@ class Table {
 
   struct View {
     Number* numbers;
-    std::uint16_t* met;
+    std::uint16_t* met;  // no bytes, which could be anything's: what else is written would be read again
     [[gnu::always_inline]] Number& at(int64 d) const {
       met[static_cast<std::uint64_t>(d) >> kBits] = 1;
       return numbers[d];

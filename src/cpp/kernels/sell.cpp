@@ -16,7 +16,7 @@ namespace {
 
 const int64* row_pointers(const Matrix& csr) { return csr.index("indptr").as<int64>(); }
 
-constexpr int64 kCounted = 4096;  // entries of the longest row, up to which rows of each length are counted
+constexpr int64 kCounted = 4096;  // entries of the longest row, up to which rows of each length are counted: a short table
 
 // Writes the rows of a window by descending length, of equal ones the first first.
 void order_window(const int64* start, int64 first, int64 last, std::vector<std::int32_t>& places, std::int32_t* order) {

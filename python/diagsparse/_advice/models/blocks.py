@@ -23,13 +23,13 @@ class Blocks(Model):
         """Return what a product goes through."""
         nnz, sample = survey.csr.nnz, survey.sample
         nbytes = self.forecast(s, options)
-        return Walk(nbytes, nnz * (1 - sample.full), sample.blocks, survey.longest_row, sample.lines * nnz)
+        return Walk(nbytes, nnz * (1 - sample.in_full_blocks), sample.blocks, survey.longest_row, sample.lines * nnz)
 
     def square(self, squares: Squares) -> tuple[float, int]:
         """Return the seconds and the bytes of C: pairs of blocks meet, or it goes by csr where these are too many."""
         survey = squares.survey
         pairs = survey.sample.blocks**2 / max(1, survey.csr.shape[0] / 8)
-        taken, nbytes = squares.by_rows(_SQUARE, pairs, pairs * survey.sample.full)
+        taken, nbytes = squares.by_rows(_SQUARE, pairs, pairs * survey.sample.in_full_blocks)
         return min(taken, _BY_CSR * squares.as_csr()[0]), nbytes
 
     def reason(self, best: Candidate, survey: Survey) -> str:

@@ -13,11 +13,11 @@ from ..candidate import Candidate
 from ..costs import Cost, Walk
 from ..squares import Squares
 from ..survey import FAR_TOO_MANY, Survey
-from .model import CLEAR, Finder, Mirroring
+from .model import CLEAR, FULL, Finder, Mirroring
 
 _PACKED = 40  # bytes of an offset and what belongs to it, where a period is stored
-_FULL = 0.9  # of the values that are stored, that make the rest almost nothing
-_PAIRED = 0.6  # of its diagonals are rows of cdm, at most, where nearly all share one
+_PAIRED = 0.6  # rows of values for each diagonal, below which nearly all share one
+_SHARED = 0.56  # times as long a square takes then
 
 
 class Diagonals(Mirroring):
@@ -54,37 +54,35 @@ class Diagonals(Mirroring):
             nbytes = round(nbytes * survey.upper_diagonals / max(1, len(s.offsets)))
         if "period" in options:
             nbytes = len(s.offsets) * (options["period"] * s.itemsize + _PACKED)
-        return Walk(nbytes, places, places * survey.near_the_ends, survey.met(len(s.offsets)))
+        met = survey.met(len(s.offsets))
+        return Walk(nbytes, places, places * survey.near_the_ends, met, laid_out=met)
 
-    def layouts(self, found: Finder) -> Iterator[Candidate]:
+    def layouts(self, found: Finder, best: float) -> Iterator[Candidate]:
         """Yield the whole, a period, a half."""
         plain = found.of(self.format)
         yield plain
-        beside = min(plain.seconds, found.best)
-        if CLEAR * found.of(self.format, period=1).seconds < beside and (period := found.survey.period):
+        best = min(best, plain.seconds)
+        if CLEAR * found.of(self.format, period=1).seconds < best and (period := found.survey.period):
             yield (packed := found.of(self.format, period=period))
-            beside = min(beside, packed.seconds)
-        if half := self.half(found, beside):
+            best = min(best, packed.seconds)
+        if half := self.half(found, best):
             yield half
 
     def square(self, squares: Squares) -> tuple[float, int]:
         """Return the seconds and the bytes of C."""
-        survey = squares.survey
-        offsets, n = survey.summary.offsets, survey.csr.shape[1]
-        taken, made = squares.of_diagonals(offsets, survey.diagonal_places, self._rows_of(n))
-        paired = self.format == "cdm" and rows_for(offsets, n) < _PAIRED * len(offsets)
-        return taken * (_PAIRED if paired else self._square), made
+        taken, made = squares.of_diagonals(
+            squares.survey.summary.offsets, squares.survey.diagonal_places, self._padded_to(squares.survey)
+        )
+        return taken * self._square, made
 
-    def _rows_of(self, n: int) -> Callable[[Offsets], int] | None:
+    def _padded_to(self, survey: Survey) -> Callable[[Offsets], int] | None:
         """Return what tells how many rows of values some diagonals are padded to; None: to none."""
-        return {"dia": len, "cdm": lambda offsets: rows_for(offsets, n)}.get(self.format)
+        return None
 
     def reason(self, best: Candidate, survey: Survey) -> str:
         """Return how full the diagonals are, and what is stored of them."""
-        nnz = survey.csr.nnz
         full = survey.full
-        little = best.nbytes < nnz * survey.csr.dtype.itemsize / _FULL
-        what = "values and almost nothing else" if little else "no column indices, but what is not full with zeros"
+        what = "values and almost nothing else" if full > FULL else "no column indices, but what is not full with zeros"
         count = words.diagonals(len(survey.summary.offsets))
         told = f"{count} {words.percent(full)} full: {self.format} stores {what}"
         if "symmetry" in best.layout:
@@ -95,8 +93,28 @@ class Diagonals(Mirroring):
         return f"{told}; {words.bytes_each(best.nbytes, survey)}."
 
 
+class Padded(Diagonals):
+    """A row of values for each diagonal."""
+
+    def _padded_to(self, survey: Survey) -> Callable[[Offsets], int]:
+        return len
+
+
+class Paired(Diagonals):
+    """A row of values for each two diagonals that are n apart."""
+
+    def square(self, squares: Squares) -> tuple[float, int]:
+        """Return the seconds and the bytes of C: faster where nearly all diagonals share a row."""
+        taken, made = super().square(squares)
+        offsets, n = squares.survey.summary.offsets, squares.survey.csr.shape[1]
+        return taken * (_SHARED if rows_for(offsets, n) < _PAIRED * len(offsets) else 1.0), made
+
+    def _padded_to(self, survey: Survey) -> Callable[[Offsets], int]:
+        return lambda offsets: rows_for(offsets, survey.csr.shape[1])
+
+
 DIAGONALS = (
-    Diagonals(
+    Padded(
         "dia",
         Cost(0, 0.135, 0.15, single=0.4, complex=2.6, convert=1.3, step=27.0, rows_each=2048),
         Cost(0, 1.8e-3, step=33, bytes=0.75, single=0.9, convert=0.11),
@@ -108,7 +126,7 @@ DIAGONALS = (
         Cost(0, 1.9e-3, step=32, bytes=0.76, single=0.9, convert=0.1),
         square=1.0,
     ),
-    Diagonals(
+    Paired(
         "cdm",
         Cost(0, 0.147, 0.3, single=0.4, complex=2.5, convert=1.3, step=27.0, rows_each=2048),
         Cost(0, 2.6e-3, step=52, bytes=0.8, single=0.9, convert=0.1),

@@ -12,11 +12,10 @@ from ..candidate import Candidate
 from ..costs import Cost, Walk
 from ..squares import Price, Prices, Squares
 from ..survey import FAR_TOO_MANY, Survey
-from .model import Finder, Mirroring
+from .model import FULL, Finder, Mirroring
 
 _ALONE = 1 << 62  # rows that no matrix has: one thread does all
 _SQUARE = Prices(Price(0.72, 0.0, row=2.0, piece=5.2), Price(0.003, 0.006, piece=0.05))
-_FULL = 0.9  # of a diagonal that is called full
 
 
 class Hollow(Mirroring):
@@ -29,13 +28,14 @@ class Hollow(Mirroring):
     def walk(self, survey: Survey, s: Summary, options: dict[str, Any]) -> Walk:
         """Return what a product goes through."""
         nnz, nbytes = survey.csr.nnz, self.forecast(s, FORMATS[self.format]._checked(options))
-        return Walk(nbytes, float(nnz), nnz * survey.sample.masks, survey.met(len(s.offsets)))
+        met = survey.met(len(s.offsets))
+        return Walk(nbytes, float(nnz), nnz * survey.sample.masks, met, laid_out=met)
 
-    def layouts(self, found: Finder) -> Iterator[Candidate]:
+    def layouts(self, found: Finder, best: float) -> Iterator[Candidate]:
         """Yield the whole and a half."""
         plain = found.of(self.format)
         yield plain
-        if half := self.half(found, min(plain.seconds, found.best)):
+        if half := self.half(found, min(plain.seconds, best)):
             yield half
 
     def square(self, squares: Squares) -> tuple[float, int]:
@@ -46,7 +46,7 @@ class Hollow(Mirroring):
     def reason(self, best: Candidate, survey: Survey) -> str:
         """Return how full the diagonals are."""
         d, full = len(survey.summary.offsets), survey.full
-        only, zeros = ("", "") if full > _FULL else ("only ", " leaves their zeros out, and")
+        only, zeros = ("", "") if full > FULL else ("only ", " leaves their zeros out, and")
         half = f", and stores one half, for A is {best.layout['symmetry']}" if "symmetry" in best.layout else ""
         count = words.diagonals(d)
         return f"{count} {only}{words.percent(full)} full: {self.format}{zeros} needs no column indices{half}."

@@ -14,6 +14,7 @@ from ..costs import Cost, Walk
 from ..squares import Squares
 from ..survey import Survey
 
+FULL = 0.9  #: of a diagonal that is called full
 CLEAR = 1.15  # times as fast that an option has to make a product before a pass finds out whether the matrix allows it
 
 
@@ -21,10 +22,6 @@ class Finder(Protocol):
     """What finds the layouts of one matrix on one device."""
 
     survey: Survey
-
-    @property
-    def best(self) -> float:
-        """Seconds of a product in the fastest layout that was found so far."""
 
     def of(self, format: str, **options: Any) -> Candidate:
         """Return a layout with what a product takes in it."""
@@ -61,8 +58,11 @@ class Model(ABC):
     def walk(self, survey: Survey, s: Summary, options: dict[str, Any]) -> Walk:
         """Return what a product goes through; `s` is the survey's summary, in the bytes that are stored."""
 
-    def layouts(self, found: Finder) -> Iterator[Candidate]:
-        """Yield the format, and then with the options that the matrix allows where they make products faster."""
+    def layouts(self, found: Finder, best: float) -> Iterator[Candidate]:
+        """Yield the format, and then with the options that the matrix allows where they make products faster.
+
+        A product in the fastest layout of other formats takes `best` seconds.
+        """
         yield found.of(self.format)
 
     def square(self, squares: Squares) -> tuple[float, int] | None:

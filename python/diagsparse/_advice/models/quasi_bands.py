@@ -12,9 +12,11 @@ from ..squares import Squares
 from ..survey import Survey
 from .model import Model
 
+_REST = 0.5, 4.0  # of the time of csr, for the products with the rest: at least, and times its share of the entries
+
 
 class QuasiBands(Model):
-    """Bands; pieces are the entries of the rest, and half as much again for each row that has some."""
+    """Bands; pieces are the entries of the rest, and one and a half for each row that has some."""
 
     def why_not(self, survey: Survey) -> str:
         """Return "" unless there is no rest."""
@@ -25,18 +27,19 @@ class QuasiBands(Model):
         (chosen, rest), m = survey.bands, survey.csr.shape[0]
         pieces = rest + 1.5 * min(m, rest)
         nbytes = self.forecast(s, options)
-        return Walk(nbytes, float(len(chosen) * m), pieces, survey.met(len(chosen)), survey.sample.lines * rest)
+        met = survey.met(len(chosen))
+        return Walk(nbytes, float(len(chosen) * m), pieces, met, survey.sample.lines * rest, laid_out=met)
 
     def square(self, squares: Squares) -> tuple[float, int]:
         """Return the seconds and the bytes of C: bands as diagonals, what the rest meets as rows."""
         survey = squares.survey
         chosen, rest = survey.bands
-        bands, made = squares.of_diagonals(chosen, len(chosen) * survey.csr.shape[0], len)
+        taken, made = squares.of_diagonals(chosen, len(chosen) * survey.csr.shape[0], len)
         if not rest:
-            return bands, made
-        beside = min(1.0, 0.5 + 4 * rest / max(1, survey.csr.nnz))
+            return taken, made
+        share = min(1.0, _REST[0] + _REST[1] * rest / max(1, survey.csr.nnz))
         rows, nbytes = squares.as_csr()
-        return bands + beside * rows, round(made + beside * nbytes)
+        return taken + share * rows, round(made + share * nbytes)
 
     def reason(self, best: Candidate, survey: Survey) -> str:
         """Return how much lies in the bands."""

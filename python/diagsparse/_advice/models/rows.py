@@ -12,13 +12,13 @@ from ..candidate import Candidate
 from ..costs import Cost, Walk
 from ..squares import Squares
 from ..survey import Survey
-from .model import Finder, Mirroring
+from .model import Finder, Model
 
 _SHORT = 1 << 16  # columns that 16 bits tell apart without bases
 _FEW_BITS = {"column_bits": 16}
 
 
-class Rows(Mirroring):
+class Rows(Model):
     """Entries with their columns; there are no pieces."""
 
     at_once = False
@@ -70,7 +70,7 @@ class Padded(Rows):
 class AtOnce(Padded):
     """Several rows at once; on a GPU also with short columns, where these need no bases."""
 
-    def layouts(self, found: Finder) -> Iterator[Candidate]:
+    def layouts(self, found: Finder, best: float) -> Iterator[Candidate]:
         """Yield the format, and short columns."""
         yield found.of(self.format)
         if not found.survey.on_cpu and found.survey.csr.shape[1] <= _SHORT:
@@ -84,9 +84,9 @@ class AtOnce(Padded):
 class Slices(AtOnce):
     """Slices: the long rows of one wait for one another's x."""
 
-    def layouts(self, found: Finder) -> Iterator[Candidate]:
+    def layouts(self, found: Finder, best: float) -> Iterator[Candidate]:
         """Yield rows as they are, sorted ones, and short columns."""
-        plain, *short = super().layouts(found)
+        plain, *short = super().layouts(found, best)
         yield plain
         yield found.of(self.format, sigma=4096)
         yield from short
@@ -98,7 +98,7 @@ class Slices(AtOnce):
 class Leading(Padded):
     """Leading entries of rows in ell, the rest in csr: also with short columns, and then one half."""
 
-    def layouts(self, found: Finder) -> Iterator[Candidate]:
+    def layouts(self, found: Finder, best: float) -> Iterator[Candidate]:
         """Yield the format, and where columns surely have 16 bits these, on a GPU also of one half."""
         yield found.of(self.format)
         if self._short(found.survey, _FEW_BITS):

@@ -3,6 +3,7 @@
 
 #include <bit>
 
+#include "core/hash.hpp"
 #include "formats/csr.hpp"
 #include "kernels/each_set/vec.hpp"
 
@@ -12,13 +13,7 @@ namespace {
 
 constexpr int64 kTogether = 1024;  // entries whose rows are written out first, so that what follows is one loop
 
-constexpr std::uint64_t kLow = 0x9E3779B97F4A7C15u, kHigh = 0xD1B54A32D192ED03u;  // of the smaller index, the larger one
-
-inline std::uint64_t mixed(std::uint64_t x) {  // the finalizer of SplitMix64
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
-}
+constexpr std::uint64_t kLow = kSpread, kHigh = 0xD1B54A32D192ED03u;  // of the smaller index, and of the larger one
 
 inline std::uint64_t bits_of(float v) { return std::bit_cast<std::uint32_t>(v); }
 inline std::uint64_t bits_of(double v) { return std::bit_cast<std::uint64_t>(v); }
@@ -72,7 +67,7 @@ MirrorSums add_rows(const Matrix& csr, int64 first, int64 last) {
   return with_value_type(csr.dtype, [&](auto zero) { return add(Csr<decltype(zero)>::of(csr), first, last); });
 }
 
-const RegisterAddMirrors registered(kIsa, add_rows);
+const ForEachSet<AddMirrors> registered(kIsa, add_rows);
 
 }  // namespace
 

@@ -27,7 +27,7 @@ double sum_streams(const double* data, int64 count) {
   return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
-const RegisterReader registered(kIsa, sum_streams);
+const ForEachSet<Reader> registered(kIsa, sum_streams);
 
 }  // namespace
 

@@ -97,8 +97,8 @@ def recommend(
     The same matrix gets the same advice in a process. A layout with more options than another one has to be 5 % faster,
     and one that has to be made 10 % faster than what is there. A tie (``ties``) takes up to 10 % longer.
 
-    On a CPU, symmetry is found by sums of hashes, which are wrong for one matrix in 2^64. When the matrix is built, every
-    entry is compared. If the sums were wrong, all entries are stored.
+    On a CPU, symmetry is found by sums of hashes, which are wrong for one matrix in 2^64. When the matrix is built,
+    every entry is compared. If the sums were wrong, all entries are stored.
 
     Examples
     --------

@@ -70,7 +70,7 @@ def recommend(
         Also try the reverse Cuthill-McKee order, on the CPU. What is built then takes and gives vectors in A's own
         order all the same.
     max_bytes : int, optional
-        Limit of what is made, and of csr beside it; by default what is free. What is there already stays.
+        Limit of a layout together with csr, of which it is made; by default what is free. What is there already stays.
 
     Returns
     -------
@@ -134,7 +134,9 @@ def recommend(
     layouts += offers.narrower(found, names, asked) if narrow else []
     layouts += offers.in_order(found, names, asked) if reorder else []
     fitting, left_out = _that_fit(layouts, csr, limit)
-    left_out |= {name: why for name in names if (why := found.why_not(name) or found.too_large(name))} if asked else {}
+    in_own_order = " in A's own order" * reorder
+    why_not = {name: found.why_not(name) or found.too_large(name) for name in names} if asked else {}
+    left_out |= {name: why + in_own_order for name, why in why_not.items() if why}
     ranked = _ranked([base, *(one for one in fitting if one.name != base.name)], base, count)
     if tune:
         measured = tuned(ranked, base, found, count, limit)
@@ -143,7 +145,7 @@ def recommend(
     best, all_fit = ranked[0], asked or not left_out
     return Recommendation(
         shape=csr.shape, dtype=str(csr.dtype), nnz=csr.nnz, op=op, products=count, device=where.name,
-        threads=found.machine.threads, base=base, candidates=ranked, reason=reason(ranked, base, count, all_fit),
+        threads=found.machine.threads, base=base, candidates=ranked, reason=reason(ranked, base, count, all_fit, asked),
         offers=[] if narrow or best.order else offers.told(found, best), left_out=left_out, _csr=csr,
     )  # fmt: skip
 
@@ -201,6 +203,8 @@ def _check_op(op: Any, A: SparseArray | None, who: str) -> None:
 
 
 def _formats(given: Sequence[str] | None) -> list[str]:
+    if given is not None and not isinstance(given, str | Sequence):
+        raise TypeError(f"recommend: formats={given!r}: expected names of formats")
     names = [given] if isinstance(given, str) else list(FORMATS) if given is None else list(dict.fromkeys(given))
     if not names:
         raise ValueError("recommend: formats=[]: expected one name or more, or None for all")

@@ -236,7 +236,9 @@ def _run_matvec(
     x = exactness.vector(csr.shape[1], csr.dtype)
     z = x if where is CPU else where.core.from_host(x, where.index)
     check = exactness.MatvecCheck(csr, x)
-    contenders = beside.contenders("matvec", {name: A for name, (A, _) in held.items()}, kernels, against, csr, z)
+    matrices = {name: A for name, (A, _) in held.items()}
+    contenders = beside.contenders("matvec", matrices, kernels, against, csr, z)
+    _tell_of_dia(result, "matvec", against, matrices, csr)
     _measure(result, "matvec", csr.nnz, contenders, lambda y: check(where.host(y)), held, budget, where, report)
 
 
@@ -252,9 +254,18 @@ def _run_matmul(
     suits = {format: held[format] for format in _products_that_suit(result, csr, held, work, budget, max_bytes)}
     if not suits:
         return
-    contenders = beside.contenders("matmul", {name: A for name, (A, _) in suits.items()}, kernels, against, csr, None)
+    matrices = {name: A for name, (A, _) in suits.items()}
+    contenders = beside.contenders("matmul", matrices, kernels, against, csr, None)
+    _tell_of_dia(result, "matmul", against, matrices, csr)
     check = exactness.MatmulCheck(csr, csr)
     _measure(result, "matmul", work, contenders, partial(_checked, check), held, budget, where, report)
+
+
+def _tell_of_dia(result: Comparison, op: str, against: list[str], held: dict[str, Any], csr: Any) -> None:
+    """Say that SciPy's dia takes no part where it would store far too much."""
+    if "scipy" in against and "dia" in held and csr.nnz and not beside.scipys_dia_fits(csr, held["dia"]):
+        told = "its dia would store a place for each column on each diagonal, far more than csr does"
+        result.skipped.append(Skipped(op, "scipy", told))
 
 
 def _checked(check: Callable[[Any], float], made: Any) -> float:

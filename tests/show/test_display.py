@@ -11,6 +11,7 @@ from cases import DIAGONAL, SMALL, VIEWS, holding, ours
 from drawings import PALETTE, banded, drawings, slots, texts
 
 import diagsparse as ds
+from diagsparse._show.offsets import edge_labels
 
 FORMATS = pytest.mark.parametrize("format", ds.formats())
 
@@ -226,3 +227,12 @@ def test_the_middle_shows_the_values_that_are_there(format, k):
     assert columns[0] - rows[0] == k and rows[1] - rows[0] == 8
     dense = A.toarray()[rows[0] : rows[1] + 1, columns[0] : columns[1] + 1]
     assert sorted(f"{v:.5g}" for v in dense.diagonal()) == sorted(t for t in texts(drawings(A)[1]) if t != str(k))
+
+
+def test_labels_of_many_diagonals():
+    """They are joined one by one, in as many steps as there are diagonals."""
+    many = range(-100_000, 100_001, 2)
+    drawn, left, top = edge_labels(many, 0.001, 0.001, 200.0)
+    assert "100001" not in drawn and "50001 from 0 to 100000" in drawn and left > 0 and top > 0
+    few, _, _ = edge_labels([-3, -2, -1, 0, 1, 5], 40.0, 40.0, 400.0)
+    assert all(f">{k}<" in few for k in (-3, -2, -1, 0, 1, 5))

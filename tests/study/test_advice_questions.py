@@ -1,5 +1,7 @@
 """Questions to advice: limits, formats that are asked for, matrices as they are, and what is refused."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -8,6 +10,8 @@ from cases import raises
 
 import diagsparse as ds
 from diagsparse import gallery
+from diagsparse._advice.candidates import Candidates
+from diagsparse._advice.machine import machine
 from diagsparse._places.backend import CPU
 
 
@@ -41,6 +45,7 @@ def test_what_does_not_fit_is_not_recommended(monkeypatch):
         ((sp.eye_array(3),), {"device": "tpu"}, ValueError, ("tpu",)),
         ((sp.eye_array(3),), {"max_bytes": -1}, ValueError, ("max_bytes",)),
         ((sp.eye_array(3),), {"formats": []}, ValueError, ("formats=[]", "one name or more")),
+        ((sp.eye_array(3),), {"formats": 1}, TypeError, ("formats=1", "names of formats")),
         ((sp.eye_array(3),), {"products": 10**400}, ValueError, ("expected 1 to 2^53",)),
         ((sp.eye_array(3), "matmul"), {"narrow": True}, ValueError, ("narrow=True", "products with vectors")),
         ((sp.eye_array(3), "matmul"), {"reorder": True}, ValueError, ("reorder=True", "products with vectors")),
@@ -126,3 +131,68 @@ def test_layouts_are_found_by_their_names():
     assert advice.pays_after(advice.best.name) == advice.pays_after(advice.best) > 0
     with raises(ValueError, "no layout 'nope'", advice.best.name):
         advice.pays_after("nope")
+
+
+# ---- what stays ------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("make", [
+    lambda A: ds.hm_array(A).T, lambda A: ds.mdia_array(A).T, lambda A: ds.csr_array(A).T, ds.csc_array, ds.coosc_array,
+    lambda A: ds.csr_array(A.astype(complex) * 1j).conj(),
+])  # fmt: skip
+def test_views_and_columns_stay_as_they_are(make):
+    V = make(gallery.banded(3000, 3, 1, seed=0).tocsr())
+    once, often = ds.recommend(V, products=1), ds.recommend(V, products=10**6)
+    assert once.stays and once.build() is V and "(as it is)" in str(once) and once.base.nbytes == V.nbytes
+    assert ds.recommend(V, products=1, formats=["sell"], max_bytes=0).build() is V
+    assert np.array_equal(often.build().toarray(), V.toarray())
+    assert often.pays_after(often.best) > 0 or often.stays
+
+
+@pytest.mark.parametrize("format", ["csc", "bsr", "dok", "lil", "coo", "dia", "csr"])
+def test_scipys_formats_with_few_digits(format):
+    """What fewer digits would gain is told of formats of ours only."""
+    S = gallery.stencil(5, (30, 30)).asformat(format)
+    for options in ({"products": 1}, {"max_bytes": 0}, {"formats": ["ell"], "products": 2}):
+        advice = ds.recommend(S, **options)
+        assert not advice.offers or not advice.best.theirs
+
+
+def test_advice_can_be_pickled():
+    advice = ds.recommend(gallery.stencil(5, (40, 50)), narrow=True)
+    again = pickle.loads(pickle.dumps(advice))
+    assert str(again) == str(advice) and again.to_dict() == advice.to_dict()
+    assert np.array_equal(again.build().toarray(), advice.build().toarray())
+
+
+def test_what_pays_after_is_asked_of_candidates():
+    advice = ds.recommend(gallery.stencil(5, 40))
+    assert advice.pays_after(advice.best) == advice.pays_after(advice.best.name)
+    with raises(TypeError, "pays_after: 3", "one of candidates"):
+        advice.pays_after(3)
+
+
+def test_tuning_does_not_wait_for_a_hopeless_layout():
+    A = sp.random_array((2000, 2000), density=5 / 2000, rng=0)
+    advice = ds.recommend(ds.hm_array(A), tune=True)
+    assert advice.base.measured is None and advice.best.measured is not None and not advice.stays
+
+
+# ---- reasons ---------------------------------------------------------------------------------------------------------
+def test_reasons_are_the_true_ones():
+    A = gallery.stencil(5, (100, 100)).tocsr()
+    asked = ds.recommend(ds.csr_array(random(20_000, 16)), formats=["sell"], products=10**6)
+    assert asked.stays or "were asked for" in asked.reason
+    assert "diagonal" not in ds.recommend(sp.csr_array([[2.5]])).reason.replace("dia ", "")
+    once = ds.recommend(ds.csr_array(A), products=1).reason
+    assert "lie on" not in once and "does not pay for its conversion" in once
+
+
+@pytest.mark.parametrize("format", ["dia", "hm", "cdm"])
+@pytest.mark.parametrize("make", [
+    lambda: gallery.stencil(5, (60, 70)), lambda: gallery.stencil(5, (60, 70), periodic=True),
+    lambda: gallery.stencil(3, 3000, periodic=True), lambda: gallery.toeplitz([4, 1, 0.5] + [0] * 4000),
+])  # fmt: skip
+def test_bytes_of_periods_are_exact(make, format):
+    A = ds.csr_array(make())
+    found = Candidates(A, machine(CPU))
+    one = found.of(format, period=found.survey.period)
+    assert one.nbytes == one.made_of(A).nbytes

@@ -248,3 +248,10 @@ def test_a_processor_beside_a_gpu_is_drawn_on_a_logarithmic_axis(stencil):
         low, high = axes.get_xlim()
         assert axes.get_xscale() == scale and (low > 0) == (scale == "log")
         assert all(low < bar.get_width() < high for bar in axes.patches)
+
+
+def test_scipys_dia_stores_too_much_of_wide_matrices():
+    wide = sp.csr_array(np.ones((2, 120_000)))
+    result = ds.compare(wide, formats=["csr", "dia"], budget=0.01)
+    assert result.ok and ("scipy", "dia") not in {(row.format, row.kernel) for row in result.rows}
+    assert any("a place for each column" in one.reason for one in result.skipped if one.format == "scipy")

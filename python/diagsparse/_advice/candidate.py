@@ -31,17 +31,25 @@ class Candidate:
     @property
     def name(self) -> str:
         """``hm, symmetric, period 40``."""
-        scipys = self.matrix is not None and not isinstance(self.matrix, SparseArray)
-        words = [f"SciPy's {self.format}" if scipys else self.format]
+        words = [f"SciPy's {self.format}" if self.theirs else self.format]
+        words += ["a view"] * bool(isinstance(self.matrix, SparseArray) and self.matrix._op)
         for option, value in self.layout.items():
             words.append(str(value) if option == "symmetry" else f"{option} {value}")
         words += [self.dtype] * self.narrow + ["reordered"] * (self.order is not None)
         return ", ".join(words)
 
     @property
+    def theirs(self) -> bool:
+        """Whether this is a matrix of SciPy's, as the user has it."""
+        return self.matrix is not None and not isinstance(self.matrix, SparseArray)
+
+    @property
     def taken(self) -> float:
         """Seconds of one product: measured, else by the model."""
         return self.seconds if self.measured is None else self.measured
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"survey": None}  # which is not needed once the reason is told
 
     def total(self, products: int) -> float:
         """Return the seconds of the conversion and of so many products."""

@@ -24,6 +24,7 @@ _HOPELESS = 0.95  # of the best time: a format that could not reach it even with
 _MOST = 8  # times the bytes of csr: layouts with more are not asked for
 _SCIPY = 5e-6  # seconds of a call of SciPy's, beside those of one of ours
 _SCIPYS = {"csr": 1.0, "dia": 1.0, "bsr": 1.0, "csc": 1.5, "coo": 2.0}  # times as long as csr on one thread
+_BY_COLUMNS = 2.0  # times as long products with a transposed view take, of formats that go by rows
 _OTHERS, _SCIPYS_PLACE = 20.0, 0.7e-9  # the same of formats that become csr in each product; seconds a place of dia
 _GATE, _TO_ROWS = 0.6e-9, 3e-9  # seconds an entry to look at SciPy's csr, and to make csr of another format, on a CPU
 _TO_ROWS_ON_GPU = 0.3e-9  # the same on a GPU
@@ -55,11 +56,21 @@ class Candidates:
         """Return the layout that a user's matrix has: one of SciPy's, on a CPU, or of ours; else csr."""
         if given is not A:
             return self._scipys(A) if is_scipys(A) and self.machine.on_cpu else self.base
-        if given._op or given._place is not self.machine.place or given.format not in MODELS:
+        if given._place is not self.machine.place:
             return self.base
         kept = {name: value for name in ("symmetry", "period") if (value := getattr(given, name, None))}
-        found = self.of(given.format, **kept) if kept or given.format != COMMON else self.base
-        return replace(found, conversion=0.0, nbytes=given.nbytes, matrix=given)
+        model = MODELS.get(given.format)
+        found = self.of(given.format, **kept) if model and (kept or given.format != COMMON) else self.base
+        by_columns = model is None or given._op & 1  # sums are added to y entry by entry
+        slower = _BY_COLUMNS if by_columns and not (model and model.both_ways) and self.op == "matvec" else 1.0
+        return replace(
+            found,
+            format=given.format,
+            seconds=slower * found.seconds,
+            conversion=0.0,
+            nbytes=given.nbytes,
+            matrix=given,
+        )
 
     def _scipys(self, A: Any) -> Candidate:
         """Return what products with one of SciPy's matrices take, on one thread."""
@@ -97,7 +108,7 @@ class Candidates:
         try:
             FORMATS[format]._check_shape(self.csr.shape, self.csr._core)
         except ValueError as error:
-            return str(error)
+            return str(error).partition(": ")[2] or str(error)  # without the name of the class
         model = MODELS[format]
         if self.op == "matmul" and model.square(self.squares) is None:
             return "has no product of its own, it multiplies as csr"

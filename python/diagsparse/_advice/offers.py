@@ -14,6 +14,7 @@ from .._matrix.reordering import reordered
 from .._show.columns import digits
 from .candidate import Candidate
 from .candidates import Candidates
+from .models import MODELS
 
 _NARROWER = {"float64": ("float32", "float16"), "float32": ("float16",), "complex128": ("complex64",)}
 _LOOKED_AT = 4096  # values, before all are
@@ -71,6 +72,8 @@ def told(found: Candidates, best: Candidate) -> list[str]:
     """Return what values in fewer bytes would gain, as far as some of the values tell."""
     dtype = next(iter(_NARROWER.get(str(found.csr.dtype), ())), None)
     if dtype is None or found.op == "matmul" or best.dtype != str(found.csr.dtype) or not found.csr.nnz:
+        return []
+    if best.theirs or best.format not in MODELS:  # a narrower one would be another layout
         return []
     values = found.csr._matrix.values
     if not _same_in(dtype, found.csr._place.host(values[: min(len(values), _LOOKED_AT)])):

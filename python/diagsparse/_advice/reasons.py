@@ -12,8 +12,8 @@ from .models import MODELS
 _CLEARLY = 0.9  # of a time
 
 
-def reason(ranked: Sequence[Candidate], base: Candidate, products: int, all_fit: bool) -> str:
-    """Return why the first of some layouts is first."""
+def reason(ranked: Sequence[Candidate], base: Candidate, products: int, all_fit: bool, asked: bool) -> str:
+    """Return why the first of some layouts is first; `asked`: of formats that the user named."""
     best = ranked[0]
     if best is base and not all_fit:
         return f"No layout that fits makes {words.times(products)} clearly faster."
@@ -22,18 +22,22 @@ def reason(ranked: Sequence[Candidate], base: Candidate, products: int, all_fit:
     if quicker.taken < _CLEARLY * best.taken:
         pay = "does not pay for" if products == 1 else "do not pay for"
         waits = f" A product would be faster in {quicker.name}, but {words.times(products)} {pay} its conversion."
-    return _of_layout(best, base, products) + waits + _changes(best)
+    return _of_layout(best, base, products, asked) + waits + _changes(best)
 
 
-def _of_layout(best: Candidate, base: Candidate, products: int) -> str:
+def _of_layout(best: Candidate, base: Candidate, products: int, asked: bool) -> str:
     survey = best.survey
     assert survey is not None
     if not survey.csr.nnz:
         return "Nothing is stored, so one format is as fast as another."
     if best is base:
-        told = f": {words.nowhere(survey)}" if best.format == COMMON else ""
+        nowhere = words.nowhere(survey) if best.format == COMMON else ""
+        told = f": {nowhere}" if nowhere else ""
         return f"No other format makes {words.times(products)} clearly faster{told}."
-    return MODELS[best.format].reason(best, survey)
+    model = MODELS[best.format]
+    if asked and not model.structured:
+        return f"Of the formats that were asked for, {best.format} takes the least time."
+    return model.reason(best, survey)
 
 
 def _changes(best: Candidate) -> str:

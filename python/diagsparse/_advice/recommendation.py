@@ -29,9 +29,10 @@ class Recommendation:
     op, products, device, threads
         The work that was asked about, and where.
     candidates : list of Candidate
-        By the time that the conversion and all products take together. Each has ``format``, ``layout`` (options of the
-        format), ``dtype`` of the stored values, ``nbytes``, ``moved_nbytes`` of one product, ``seconds`` of one product
-        and ``conversion`` by the model, ``measured`` seconds with ``tune=True``, and ``name``.
+        The recommended one, then by the time that the conversion and all products take together. Each has ``format``,
+        ``layout`` (options of the format), ``dtype`` of the stored values, ``nbytes``, ``moved_nbytes`` of one product,
+        ``seconds`` of one product and ``conversion`` by the model, ``measured`` seconds with ``tune=True``, and
+        ``name``.
     base : Candidate
         The matrix as it is.
     reason : str
@@ -39,7 +40,8 @@ class Recommendation:
     offers : list of str
         What would be faster yet, and changes something that the caller sees: the type of the values.
     left_out : dict
-        Formats that do not come into question, and why.
+        What does not fit into memory, and with ``formats=`` also what does not come into question; each with the reason.
+        Formats that are surely slower are in neither list.
     """
 
     shape: tuple[int, int]
@@ -96,6 +98,8 @@ class Recommendation:
                 names = "; ".join(each.name for each in self.candidates)
                 raise ValueError(f"pays_after: no layout {one!r}; there are {names}")
             one = named[0]
+        if not isinstance(one, Candidate):
+            raise TypeError(f"pays_after: {one!r}: expected one of candidates, or its name")
         saved, more = self.base.taken - one.taken, one.conversion - self.base.conversion
         if more <= 0:
             return 0 if saved >= 0 else None
@@ -104,8 +108,8 @@ class Recommendation:
     def build(self) -> Any:
         """Return the matrix in the recommended layout, on the device asked about; itself where it stays.
 
-        A layout in another order is a `Reordered` operator, the others are matrices of ours. What stays may be
-        SciPy's.
+        A layout in another order is a `Reordered` operator, the others are matrices of ours. What stays may be SciPy's,
+        in its own type: integers stay integers there.
 
         Raises
         ------

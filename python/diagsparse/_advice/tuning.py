@@ -22,6 +22,7 @@ from .offers import ordering
 
 _MOST = 6  # layouts that are measured
 _HOPES = 1.6  # times the first one's time, within which they are
+_HOPELESS = 30  # times the first one's product, from which the layout as it is is not measured
 _BUDGET = 0.05  # seconds for each
 _SAMPLES = 15  # of a call on a GPU
 
@@ -38,7 +39,10 @@ def tuned(
     others = [one for one in ranked if one is not base and one.total(products) <= most]
     made: dict[Candidate, tuple[Callable[[], Any], float]] = {}
     held = csr.nbytes
+    slow = base.seconds > _HOPELESS * ranked[0].seconds  # which products need not show
     for one in (base, *others[:_MOST]):
+        if one is base and slow:
+            continue
         held += one.nbytes
         if one is not base and not memory.fits(held, limit, csr._place):
             break
@@ -53,7 +57,8 @@ def tuned(
         conversion = 0.0 if one.matrix is not None else before + time.perf_counter() - start
         made[one] = _call(matrix, csr, op), conversion
     seconds = _seconds({one: call for one, (call, _) in made.items()}, csr)
-    return [replace(one, measured=seconds[one], conversion=conversion) for one, (_, conversion) in made.items()]
+    told = [replace(one, measured=seconds[one], conversion=conversion) for one, (_, conversion) in made.items()]
+    return [base, *told] if slow else told
 
 
 def _call(matrix: Any, csr: SparseArray, op: str) -> Callable[[], Any]:

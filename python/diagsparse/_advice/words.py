@@ -5,6 +5,8 @@ from __future__ import annotations
 from .._show.columns import digits
 from .survey import Survey
 
+_FULL = 0.9  # of a diagonal that is called full
+
 
 def percent(share: float) -> str:
     """Return a share: ``95 %``, ``0.12 %``."""
@@ -28,7 +30,9 @@ def bytes_each(nbytes: float, survey: Survey) -> str:
 
 
 def nowhere(survey: Survey) -> str:
-    """Return what is said of a matrix without structure: how many diagonals it has, and how empty its blocks are."""
+    """Return how many diagonals a matrix has, and how empty its blocks are; "" where it has few and full ones."""
+    if survey.full > _FULL:
+        return ""
     fill = survey.csr.nnz / max(1, 64 * survey.sample.blocks)
     known = survey.of_diagonals
     many = f"{len(survey.summary.offsets)}" if known else f"at least {len(survey.sample.offsets)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .._matrix.base import SparseArray
 
 _LETTER, _LINE = 6, 11  # width of a letter of a label, height of its line
+_NAMED = 4  # diagonals that a label names one by one, at most
 _MIDDLE = 9  # rows and columns of the middle that are drawn one by one
 
 
@@ -37,29 +38,42 @@ def edge_labels(
     return f"<g>{drawn}</g>" if drawn else "", float(left), float(_LINE + 4 if top else 0)
 
 
+class _Group(NamedTuple):
+    """Diagonals that share a label, from the corner outwards."""
+
+    first: int
+    last: int
+    size: int
+    few: tuple[int, ...]  # the first of them, which a label may name
+
+    def joined(self, other: _Group) -> _Group:
+        """Return this one and another one further out."""
+        return _Group(self.first, other.last, self.size + other.size, (self.few + other.few)[:_NAMED])
+
+    def at(self, corner: int, scale: float) -> float:
+        """Return where the middle of them begins; of one alone the middle of its place."""
+        return (abs(self.first - corner) + abs(self.last - corner) + 1) / 2 * scale
+
+    @property
+    def said(self) -> str:
+        low, high = sorted((self.first, self.last))
+        if self.size < 3 or (self.size <= _NAMED and high - low >= self.size):
+            return ", ".join(map(str, sorted(self.few)))
+        return f"{low} to {high}" if high - low + 1 == self.size else f"{self.size} from {low} to {high}"
+
+
 def _merged(offsets: Sequence[int], corner: int, scale: float, room: Callable[[str], float]) -> list[tuple[float, str]]:
     """Return where labels stand along an edge, from the corner outwards, and what they say."""
-    groups: list[list[int]] = []
+    groups: list[_Group] = []
     for k in offsets:
-        groups.append([k])
+        groups.append(_Group(k, k, 1, (k,)))
         while len(groups) > 1:
-            apart = _at(groups[-1], corner, scale) - _at(groups[-2], corner, scale)
-            if apart >= (room(_said(groups[-1])) + room(_said(groups[-2]))) / 2:
+            inner, outer = groups[-2:]
+            apart = outer.at(corner, scale) - inner.at(corner, scale)
+            if apart >= (room(outer.said) + room(inner.said)) / 2:
                 break
-            groups[-2:] = [groups[-2] + groups[-1]]
-    return [(_at(group, corner, scale), _said(group)) for group in groups]
-
-
-def _at(group: list[int], corner: int, scale: float) -> float:
-    """Return where the middle of a group of diagonals begins; of one alone the middle of its place."""
-    return (abs(group[0] - corner) + abs(group[-1] - corner) + 1) / 2 * scale
-
-
-def _said(group: list[int]) -> str:
-    low, high = min(group), max(group)
-    if len(group) < 3 or (len(group) <= 4 and high - low >= len(group)):
-        return ", ".join(map(str, sorted(group)))
-    return f"{low} to {high}" if high - low + 1 == len(group) else f"{len(group)} from {low} to {high}"
+            groups[-2:] = [inner.joined(outer)]
+    return [(group.at(corner, scale), group.said) for group in groups]
 
 
 def middle(a: SparseArray) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from . import gpu_clock, gpu_peers, peers
 
 _ON_CPU = ("scipy", "mkl")
 _SAMPLES = 15  # of a call on a GPU
+_WASTE, _PLACES = 40, 2_000_000  # places of SciPy's dia for each entry, at most; so many are never too many
 
 
 def by_default(where: Place) -> tuple[str, ...]:
@@ -54,6 +55,11 @@ def _kernels(A: SparseArray, op: str, kernels: list[str] | None) -> list[str]:
     return there if "all" in kernels else [name for name in there if name in kernels]
 
 
+def scipys_dia_fits(csr: Any, ours: SparseArray) -> bool:
+    """Return whether SciPy's dia is worth its bytes: it has a place for each column on each diagonal, and needs one."""
+    return 0 < len(ours.offsets) * csr.shape[1] <= max(_PLACES, _WASTE * csr.nnz)
+
+
 def _others(names: Sequence[str], op: str, csr: Any, held: dict[str, SparseArray], x: Any) -> Iterator[Contender]:
     """Yield how others compute A x, or A A, on SciPy's csr and on the memory of ours; `x` is where our matrices are.
 
@@ -63,7 +69,7 @@ def _others(names: Sequence[str], op: str, csr: Any, held: dict[str, SparseArray
     host = x.get() if hasattr(x, "get") else x
     right = host if vector else csr
     yield measure.by_operator("scipy", csr, right)
-    if "scipy" in names and "dia" in held and csr.nnz:  # SciPy's dia fails without diagonals
+    if "scipy" in names and "dia" in held and scipys_dia_fits(csr, held["dia"]):
         dia = held["dia"].to("cpu").to_scipy("dia")
         yield measure.by_operator("scipy", dia, host if vector else dia)
     if "mkl" in names:

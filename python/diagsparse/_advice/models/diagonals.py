@@ -15,7 +15,6 @@ from ..squares import Squares
 from ..survey import FAR_TOO_MANY, Survey
 from .model import CLEAR, FULL, Finder, Mirroring
 
-_PACKED = 40  # bytes of an offset and what belongs to it, where a period is stored
 _PAIRED = 0.6  # rows of values for each diagonal, below which nearly all share one
 _SHARED = 0.56  # times as long a square takes then
 
@@ -25,6 +24,8 @@ class Diagonals(Mirroring):
 
     `square` is how many times as long as in `hm` a square takes.
     """
+
+    both_ways = True
 
     def __init__(self, format: str, cpu: Cost, gpu: Cost, square: float) -> None:
         super().__init__(
@@ -53,9 +54,15 @@ class Diagonals(Mirroring):
         if "symmetry" in options:
             nbytes = round(nbytes * survey.upper_diagonals / max(1, len(s.offsets)))
         if "period" in options:
-            nbytes = len(s.offsets) * (options["period"] * s.itemsize + _PACKED)
+            nbytes = self._periodic(survey, s, options["period"])
         met = survey.met(len(s.offsets))
         return Walk(nbytes, places, places * survey.near_the_ends, met, laid_out=met)
+
+    def _periodic(self, survey: Survey, s: Summary, period: int) -> int:
+        """Return the bytes where one period of each diagonal is stored."""
+        rows = self._padded_to(survey)
+        stored = survey.diagonal_places if rows is None else rows(s.offsets) * s.shape[0]
+        return self.forecast(s, {}) + (len(s.offsets) * period - stored) * s.itemsize
 
     def layouts(self, found: Finder, best: float) -> Iterator[Candidate]:
         """Yield the whole, a period, a half."""
@@ -82,7 +89,7 @@ class Diagonals(Mirroring):
     def reason(self, best: Candidate, survey: Survey) -> str:
         """Return how full the diagonals are, and what is stored of them."""
         full = survey.full
-        what = "values and almost nothing else" if full > FULL else "no column indices, but what is not full with zeros"
+        what = "values and almost nothing else" if full > FULL else "no column indices, and fills the gaps with zeros"
         count = words.diagonals(len(survey.summary.offsets))
         told = f"{count} {words.percent(full)} full: {self.format} stores {what}"
         if "symmetry" in best.layout:
@@ -101,7 +108,10 @@ class Padded(Diagonals):
 
 
 class Paired(Diagonals):
-    """A row of values for each two diagonals that are n apart."""
+    """A row of values for each two diagonals that are n apart; of one period each of them has its own."""
+
+    def _periodic(self, survey: Survey, s: Summary, period: int) -> int:
+        return rows_for(s.offsets, s.shape[1]) * (2 * period * s.itemsize + 8)
 
     def square(self, squares: Squares) -> tuple[float, int]:
         """Return the seconds and the bytes of C: faster where nearly all diagonals share a row."""

@@ -38,6 +38,8 @@ class Model(ABC):
         What products take, by the names of options with blanks between them; "" without any.
     """
 
+    both_ways = False  #: whether products with the transpose take as long
+    structured = True  #: whether it is for matrices whose nonzeros lie in some order
     at_once = True  #: whether what it stores follows from facts that are there; else it takes a pass to find out
 
     def __init__(self, format: str, cpu: dict[str, Cost], gpu: dict[str, Cost]) -> None:

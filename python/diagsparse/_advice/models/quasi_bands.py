@@ -44,6 +44,8 @@ class QuasiBands(Model):
     def reason(self, best: Candidate, survey: Survey) -> str:
         """Return how much lies in the bands."""
         chosen, rest = survey.bands
+        if not len(chosen):
+            return f"No diagonal is nearly full: {self.format} stores all nonzeros by rows, which takes the least time."
         on = words.percent(1 - rest / survey.csr.nnz)
         many = f"{len(chosen)} nearly full diagonals hold" if len(chosen) != 1 else "One nearly full diagonal holds"
         return f"{many} {on} of the nonzeros: {self.format} stores them as such, the rest by rows."

@@ -16,12 +16,13 @@ from .model import Finder, Model
 
 _SHORT = 1 << 16  # columns that 16 bits tell apart without bases
 _FEW_BITS = {"column_bits": 16}
+_FEW = 2000  # nonzeros, whose products take less time than a call
 
 
 class Rows(Model):
     """Entries with their columns; there are no pieces."""
 
-    at_once = False
+    at_once, structured = False, False
 
     def walk(self, survey: Survey, s: Summary, options: dict[str, Any]) -> Walk:
         """Return what a product goes through."""
@@ -49,8 +50,11 @@ class Common(Rows):
         return squares.as_csr()
 
     def reason(self, best: Candidate, survey: Survey) -> str:
-        """Return how little structure there is."""
-        return f"No structure pays here: {words.nowhere(survey)}."
+        """Return how little structure there is, or that this does not matter."""
+        if survey.csr.nnz < _FEW:
+            return "Products with so few nonzeros take as long as a call does, whatever the format."
+        nowhere = words.nowhere(survey)
+        return f"No structure pays here: {nowhere}." if nowhere else "No other format pays here."
 
 
 class Padded(Rows):

@@ -40,7 +40,7 @@ class Recommendation:
     offers : list of str
         What would be faster yet, and changes something that the caller sees: the type of the values.
     left_out : dict
-        What does not fit into memory, and with ``formats=`` also what does not come into question; each with the reason.
+        What does not fit into memory, and with ``formats=`` also what does not come into question, with the reasons.
         Formats that are surely slower are in neither list.
     """
 

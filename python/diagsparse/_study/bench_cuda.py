@@ -24,9 +24,7 @@ from .comparison import finite
 from .gpu_clock import copy_bandwidth, time_calls
 from .titles import is_cusparse
 
-_SLOW = ("sequential",)  # one thread of a GPU: left out above _SLOW_WORK multiply-adds
-_LISTING, _LISTED = "terms", 2**31  # the kernel that lists the products, and how many are too many for it
-_SLOW_WORK = 1 << 20
+_MOST_WORK = {"sequential": 1 << 20, "terms": 2**31 - 1}  # multiply-adds: one is a single thread, one lists all of them
 
 
 def cases(name: str | None = None) -> list[Case]:
@@ -149,7 +147,7 @@ def _contenders(case: Case, problem: Problem, where: Place) -> Iterator[gpu_peer
         if format == "cdm" and problem.A.shape[0] != problem.A.shape[1]:
             continue
         for kernel in where.core.kernels(FORMATS[format].format)[op]:
-            if (kernel in _SLOW and work > _SLOW_WORK) or (kernel == _LISTING and work >= _LISTED):
+            if work > _MOST_WORK.get(kernel, work):
                 continue
             if is_cusparse(kernel) and case.values:  # it has one type for all
                 continue

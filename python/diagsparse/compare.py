@@ -238,7 +238,7 @@ def _run_matvec(
     check = exactness.MatvecCheck(csr, x)
     matrices = {name: A for name, (A, _) in held.items()}
     contenders = beside.contenders("matvec", matrices, kernels, against, csr, z)
-    _tell_of_dia(result, "matvec", against, matrices, csr)
+    result.skipped += [Skipped("matvec", "scipy", why) for why in beside.without_scipys_dia(against, csr, matrices)]
     _measure(result, "matvec", csr.nnz, contenders, lambda y: check(where.host(y)), held, budget, where, report)
 
 
@@ -256,16 +256,9 @@ def _run_matmul(
         return
     matrices = {name: A for name, (A, _) in suits.items()}
     contenders = beside.contenders("matmul", matrices, kernels, against, csr, None)
-    _tell_of_dia(result, "matmul", against, matrices, csr)
+    result.skipped += [Skipped("matmul", "scipy", why) for why in beside.without_scipys_dia(against, csr, matrices)]
     check = exactness.MatmulCheck(csr, csr)
     _measure(result, "matmul", work, contenders, partial(_checked, check), held, budget, where, report)
-
-
-def _tell_of_dia(result: Comparison, op: str, against: list[str], held: dict[str, Any], csr: Any) -> None:
-    """Say that SciPy's dia takes no part where it would store far too much."""
-    if "scipy" in against and "dia" in held and csr.nnz and not beside.scipys_dia_fits(csr, held["dia"]):
-        told = "its dia would store a place for each column on each diagonal, far more than csr does"
-        result.skipped.append(Skipped(op, "scipy", told))
 
 
 def _checked(check: Callable[[Any], float], made: Any) -> float:

@@ -55,8 +55,14 @@ def _kernels(A: SparseArray, op: str, kernels: list[str] | None) -> list[str]:
     return there if "all" in kernels else [name for name in there if name in kernels]
 
 
-def scipys_dia_fits(csr: Any, ours: SparseArray) -> bool:
-    """Return whether SciPy's dia is worth its bytes: it has a place for each column on each diagonal, and needs one."""
+def without_scipys_dia(names: Sequence[str], csr: Any, held: dict[str, SparseArray]) -> list[str]:
+    """Return why SciPy's dia takes no part where it would store far too much; nothing where it does."""
+    if "scipy" not in names or "dia" not in held or not csr.nnz or _scipys_dia_fits(csr, held["dia"]):
+        return []
+    return ["its dia would store a place for each column on each diagonal, far more than csr does"]
+
+
+def _scipys_dia_fits(csr: Any, ours: SparseArray) -> bool:
     return 0 < len(ours.offsets) * csr.shape[1] <= max(_PLACES, _WASTE * csr.nnz)
 
 
@@ -69,7 +75,7 @@ def _others(names: Sequence[str], op: str, csr: Any, held: dict[str, SparseArray
     host = x.get() if hasattr(x, "get") else x
     right = host if vector else csr
     yield measure.by_operator("scipy", csr, right)
-    if "scipy" in names and "dia" in held and scipys_dia_fits(csr, held["dia"]):
+    if "scipy" in names and "dia" in held and _scipys_dia_fits(csr, held["dia"]):
         dia = held["dia"].to("cpu").to_scipy("dia")
         yield measure.by_operator("scipy", dia, host if vector else dia)
     if "mkl" in names:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .._show.columns import digits
 from .survey import Survey
 
-_FULL = 0.9  # of a diagonal that is called full
+FULL = 0.9  #: of a diagonal that is called full
 
 
 def percent(share: float) -> str:
@@ -31,7 +31,7 @@ def bytes_each(nbytes: float, survey: Survey) -> str:
 
 def nowhere(survey: Survey) -> str:
     """Return how many diagonals a matrix has, and how empty its blocks are; "" where it has few and full ones."""
-    if survey.full > _FULL:
+    if survey.full > FULL:
         return ""
     fill = survey.csr.nnz / max(1, 64 * survey.sample.blocks)
     known = survey.of_diagonals

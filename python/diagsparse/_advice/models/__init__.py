@@ -6,10 +6,10 @@ Those come first for which, once they are known, many others need no look.
 from .blocks import BLOCKS
 from .diagonals import DIAGONALS
 from .hollow import HOLLOW
-from .model import Finder, Model
+from .model import Model
 from .quasi_bands import QUASI_BANDS
 from .rows import ROWS
 
-__all__ = ["MODELS", "Finder", "Model"]
+__all__ = ["MODELS", "Model"]
 
 MODELS: dict[str, Model] = {one.format: one for one in (*HOLLOW, *DIAGONALS, *QUASI_BANDS, *BLOCKS, *ROWS)}

@@ -13,7 +13,7 @@ from ..candidate import Candidate
 from ..costs import Cost, Walk
 from ..squares import Squares
 from ..survey import FAR_TOO_MANY, Survey
-from .model import CLEAR, FULL, Finder, Mirroring
+from .model import CLEAR, Finder, Mirroring
 
 _PAIRED = 0.6  # rows of values for each diagonal, below which nearly all share one
 _SHARED = 0.56  # times as long a square takes then
@@ -89,7 +89,11 @@ class Diagonals(Mirroring):
     def reason(self, best: Candidate, survey: Survey) -> str:
         """Return how full the diagonals are, and what is stored of them."""
         full = survey.full
-        what = "values and almost nothing else" if full > FULL else "no column indices, and fills the gaps with zeros"
+        what = (
+            "values and almost nothing else"
+            if full > words.FULL
+            else "no column indices, and fills the gaps with zeros"
+        )
         count = words.diagonals(len(survey.summary.offsets))
         told = f"{count} {words.percent(full)} full: {self.format} stores {what}"
         if "symmetry" in best.layout:
@@ -100,14 +104,14 @@ class Diagonals(Mirroring):
         return f"{told}; {words.bytes_each(best.nbytes, survey)}."
 
 
-class Padded(Diagonals):
+class RowEach(Diagonals):
     """A row of values for each diagonal."""
 
     def _padded_to(self, survey: Survey) -> Callable[[Offsets], int]:
         return len
 
 
-class Paired(Diagonals):
+class SharedRows(Diagonals):
     """A row of values for each two diagonals that are n apart; of one period each of them has its own."""
 
     def _periodic(self, survey: Survey, s: Summary, period: int) -> int:
@@ -124,7 +128,7 @@ class Paired(Diagonals):
 
 
 DIAGONALS = (
-    Padded(
+    RowEach(
         "dia",
         Cost(0, 0.135, 0.15, single=0.4, complex=2.6, convert=1.3, step=27.0, rows_each=2048),
         Cost(0, 1.8e-3, step=33, bytes=0.75, single=0.9, convert=0.11),
@@ -136,7 +140,7 @@ DIAGONALS = (
         Cost(0, 1.9e-3, step=32, bytes=0.76, single=0.9, convert=0.1),
         square=1.0,
     ),
-    Paired(
+    SharedRows(
         "cdm",
         Cost(0, 0.147, 0.3, single=0.4, complex=2.5, convert=1.3, step=27.0, rows_each=2048),
         Cost(0, 2.6e-3, step=52, bytes=0.8, single=0.9, convert=0.1),

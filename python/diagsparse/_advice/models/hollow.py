@@ -12,7 +12,7 @@ from ..candidate import Candidate
 from ..costs import Cost, Walk
 from ..squares import Price, Prices, Squares
 from ..survey import FAR_TOO_MANY, Survey
-from .model import FULL, Finder, Mirroring
+from .model import Finder, Mirroring
 
 _ALONE = 1 << 62  # rows that no matrix has: one thread does all
 _SQUARE = Prices(Price(0.72, 0.0, row=2.0, piece=5.2), Price(0.003, 0.006, piece=0.05))
@@ -46,7 +46,7 @@ class Hollow(Mirroring):
     def reason(self, best: Candidate, survey: Survey) -> str:
         """Return how full the diagonals are."""
         d, full = len(survey.summary.offsets), survey.full
-        only, zeros = ("", "") if full > FULL else ("only ", " leaves their zeros out, and")
+        only, zeros = ("", "") if full > words.FULL else ("only ", " leaves their zeros out, and")
         half = f", and stores one half, for A is {best.layout['symmetry']}" if "symmetry" in best.layout else ""
         count = words.diagonals(d)
         return f"{count} {only}{words.percent(full)} full: {self.format}{zeros} needs no column indices{half}."

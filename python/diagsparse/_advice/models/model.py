@@ -14,7 +14,6 @@ from ..costs import Cost, Walk
 from ..squares import Squares
 from ..survey import Survey
 
-FULL = 0.9  #: of a diagonal that is called full
 CLEAR = 1.15  # times as fast that an option has to make a product before a pass finds out whether the matrix allows it
 
 

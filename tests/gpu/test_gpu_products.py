@@ -10,7 +10,9 @@ import diagsparse as ds
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)]
 DIAGONAL = pytest.mark.parametrize("format", ["dia", "hm", "cdm"])
-KERNELS = {format: ("row", "band", "block", *("bands",) * (format != "cdm")) for format in ("dia", "hm", "cdm")}
+KERNELS = {
+    format: ("row", "band", "block", "staged", *("bands",) * (format != "cdm")) for format in ("dia", "hm", "cdm")
+}
 APART = [*range(-320, -300), *range(-5, 12), *range(290, 311)]  # three bands
 
 
@@ -65,6 +67,31 @@ def test_bands_that_fill_the_device(format, dtype, width):
 
 
 @DIAGONAL
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n, count, reach", [(2000, 230, 0.25), (1111, 400, 0.9), (5000, 12, 0.01), (700, 699, 0.9)])
+def test_staged_sums_as_block_does(format, dtype, n, count, reach):
+    """Several tiles of C and several stages, diagonals that end within a tile, views: the bits of `block`."""
+    A, B = (
+        ds.array(ds.gallery.random_diagonals(n, count, reach=reach, seed=s, dtype=dtype), format, device="cuda")
+        for s in (1, 2)
+    )
+    for left, right in ((A, B), (A.T, B), (A, B.H), (A.H, B.T)):
+        staged, block = (left.matmul(right, kernel=kernel) for kernel in ("staged", "block"))
+        assert np.array_equal(staged.offsets, block.offsets)
+        assert np.array_equal(staged.values.get(), block.values.get())
+
+
+def test_staged_takes_rectangular_matrices():
+    a, b = (
+        ds.gallery.random_diagonals(1500, 300, reach=0.5, seed=s).tocsr()[rows, columns]
+        for s, rows, columns in ((1, slice(0, 1100), slice(0, 900)), (2, slice(0, 900), slice(100, 1500)))
+    )
+    A, B = ds.hm_array(a, device="cuda"), ds.dia_array(b, device="cuda")
+    check_matmul(A.matmul(B, kernel="staged"), a, b, "A B")
+    check_matmul(B.T.matmul(A.T, kernel="staged"), b.T, a.T, "B^T A^T")
+
+
+@DIAGONAL
 def test_operands_of_two_types(format):
     a, b = (sp.csr_array(ds.gallery.random_diagonals(300, 40, seed=s, dtype=d)) for s, d in ((1, "f4"), (2, "c16")))
     A, B = ds.array(a, format, device="cuda"), ds.array(b, format, device="cuda")
@@ -74,7 +101,7 @@ def test_operands_of_two_types(format):
 
 
 @DIAGONAL
-@pytest.mark.parametrize("kernel", ["row", "band", "block"])
+@pytest.mark.parametrize("kernel", ["row", "band", "block", "staged"])
 def test_what_is_infinite_stays_where_it_meets_stored_values(format, kernel):
     a, b = ds.gallery.banded(300, 9, 12, seed=5), ds.gallery.banded(300, 8, 8, seed=6)
     a.data[3, 100], a.data[12, 250], b.data[4, 17], b.data[9, 299] = np.inf, np.nan, -np.inf, np.inf
@@ -126,6 +153,8 @@ def test_the_kernel_is_chosen_from_the_diagonals(format):
     assert chosen(ds.gallery.banded(1000, 5, 5)) == "row"
     assert chosen(ds.gallery.banded(20_000, 20, 20)) == "band"
     assert chosen(ds.gallery.random_diagonals(10_000, 100, seed=0)) == "block"
+    assert chosen(ds.gallery.random_diagonals(10_000, 400, seed=0)) == "staged"
+    assert chosen(holes(200_000, range(-40, 41, 2), "float64")) == "block"  # half of each dense tile would be empty
     assert chosen(holes(20_000, APART, "float64")) == ("block" if format == "cdm" else "bands")
     assert chosen(ds.gallery.banded(30_000, 20, 20), ds.gallery.banded(30_000, 20, 20, dtype="float32")) == "block"
 

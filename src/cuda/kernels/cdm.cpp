@@ -8,7 +8,8 @@ namespace diagsparse::cuda {
 
 static FormatKernels make() {
   return {{matvec::row()},
-          {matmul::row(), band::matmul(), dense_tiles::matmul(), matmul::block(), matmul::tiled(), matmul::entry()},
+          {matmul::row(), band::matmul(), dense_tiles::matmul(), matmul::block(), matmul::staged(), matmul::tiled(),
+           matmul::entry()},
           {chain::blocked(), chain_steps()},
           choose_matmul};
 }

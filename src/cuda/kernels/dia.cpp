@@ -8,7 +8,8 @@ namespace diagsparse::cuda {
 
 static FormatKernels make() {
   return {{matvec::row()},
-          {matmul::row(), band::matmul(), band::bands(), dense_tiles::matmul(), matmul::block(), matmul::entry()},
+          {matmul::row(), band::matmul(), band::bands(), dense_tiles::matmul(), matmul::block(), matmul::staged(),
+           matmul::entry()},
           {chain::blocked(), chain_steps()},
           choose_matmul};
 }

@@ -14,10 +14,13 @@ MatvecRow row();
 namespace matmul {
 MatmulRow row();           // a thread takes rows of a diagonal of C
 MatmulRow block();         // a block takes rows of all diagonals of C
+MatmulRow staged();        // the same with operands in shared memory, of one type; anything else goes to "block"
 MatmulRow tiled();         // Algorithm 1 of Haque, Parvez and Hossain (2024); cdm only
 MatmulRow atomic();        // its Algorithm 2
 MatmulRow atomic_split();  // the remedy for divergence that it suggests
 MatmulRow entry();         // its first approach
+// The part of the offsets between C's lowest and highest that C stores.
+double density_of(const Plan& plan);
 }  // namespace matmul
 namespace band {
 MatmulRow matmul();  // bands of one type, on the matrix units; anything else goes to "row"

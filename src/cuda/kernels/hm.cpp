@@ -8,8 +8,8 @@ namespace diagsparse::cuda {
 
 static FormatKernels make() {
   return {{matvec::row()},
-          {matmul::row(), band::matmul(), band::bands(), dense_tiles::matmul(), matmul::block(), matmul::atomic(),
-           matmul::atomic_split(), matmul::entry()},
+          {matmul::row(), band::matmul(), band::bands(), dense_tiles::matmul(), matmul::block(), matmul::staged(),
+           matmul::atomic(), matmul::atomic_split(), matmul::entry()},
           {chain::blocked(), chain_steps()},
           choose_matmul};
 }

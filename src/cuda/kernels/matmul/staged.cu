@@ -1,0 +1,301 @@
+// Kernel "staged" of dia, hm and cdm: C = alpha op(A) op(B) + beta C of many diagonals, of one type.
+//
+//   op(A): m x l, op(B): l x n, C: m x n, any of the layouts.  tiles, stages: how C and its operands are cut
+//   (stages.hpp).  pairs: those that meet on each diagonal of C, a << 16 | b, in the order of A's offsets; b falls
+//   then, so those of a stage follow one another.
+//
+// A block takes a tile of C, a warp ten of its diagonals (five of complex128), a thread a few rows of each, whose sums
+// stay in registers. Stage after stage, the block copies its diagonals of A and B into shared memory, a bulk copy each
+// (fetch.cuh), and every warp adds up its pairs of them.
+//
+//      A's diagonals, the tile's rows     B's diagonals, more rows          A value of A or B comes from the second
+//      cache [ a0 ........ ]                    [ b0 .............. ]             once for each tile. It is used as
+//      often as [ a1 ........ ]                    [ b1 .............. ]             the tile has diagonals on which it
+//      meets a [ a2 ........ ]                                                      partner.
+//
+// It wins where C stores most offsets of its range and a dozen pairs meet on each (choice.cpp): there "block" reads the
+// same values again and again. A sum adds up in the order of A's offsets, as in "block": the same bits on every run,
+// and the same as there. What is not stored is zero in shared memory: so a sum that is infinite or no number is done
+// again over the stored pairs alone.
+//
+// What bounds it (600 and 600 random diagonals, n = 10^4, 2.59 ms): two reads of shared memory for each multiply-add
+// would take 1.6 ms, and what comes from the second cache about as long.
+// Not taken: half of the shared memory for the next stage's copies (2.75 ms; more stages, of fewer pairs each, and
+// every warp spends some time on each), two blocks of 64 diagonals a multiprocessor (2.60).
+#include "device/fetch.cuh"
+#include "device/resident.cuh"
+#include "device/values.cuh"
+#include "kernels/diagonal_kernels.hpp"
+#include "kernels/matmul/stages.hpp"
+
+namespace diagsparse::cuda::matmul {
+
+namespace {
+
+constexpr int kWarps = 16;
+// Diagonals a warp and rows a thread: 80 registers of sums.
+template <class T>
+constexpr int kDiagonals = sizeof(T) == 16 ? 5 : 10;
+template <class T>
+constexpr int kThreadRows = sizeof(T) == 4 ? 8 : 4;
+template <class T>
+constexpr int kRows = 32 * kThreadRows<T>;
+
+// A diagonal of an operand: values[base + i] is in row i, first <= i < last.
+struct Stored {
+  std::int64_t base, first, last, offset;
+};
+
+struct Pairs {
+  const Sum* sums;
+  const std::uint32_t* pairs;
+  const Tile* tiles;
+  const Stage* stages;
+  const Stored *a, *b;
+  const std::int32_t* above;  // of each diagonal of C: its offset less that of its tile's first
+};
+
+struct ResidentPairs {
+  Array sums, pairs, tiles, stages, a, b, above;
+  int count = 0;  // of tiles
+
+  operator Pairs() const {
+    return {sums.as<const Sum>(),          pairs.as<const std::uint32_t>(),
+            tiles.as<const Tile>(),        stages.as<const Stage>(),
+            a.as<const Stored>(),          b.as<const Stored>(),
+            above.as<const std::int32_t>()};
+  }
+  template <class F>
+  void visit(const F& f) const {
+    for (const Array* array : {&sums, &pairs, &tiles, &stages, &a, &b, &above}) f(*array);
+  }
+};
+
+std::vector<Stored> stored_rows(const std::vector<Diagonal>& diagonals, int64 rows, int64 cols) {
+  std::vector<Stored> all;
+  all.reserve(diagonals.size());
+  for (const Diagonal& d : diagonals) {
+    const int64 first = first_row(d.shift);
+    all.push_back({d.base, first, first + diagonal_length(rows, cols, d.shift), d.shift});
+  }
+  return all;
+}
+
+std::shared_ptr<ResidentPairs> resident(const Plan& plan, const TileShape& shape) {
+  const std::string key = "staged " + std::to_string(shape.item) + " " + std::to_string(shape.rows);
+  return keep<ResidentPairs>(plan.kept, key.c_str(), [&] {
+    auto made = std::make_shared<ResidentPairs>();
+    const Sums& sums = sums_of(plan);
+    constexpr std::size_t most = 1 << 16;
+    if (sums.a.size() >= most || sums.b.size() >= most || sums.terms() > INT32_MAX) return made;
+    const Stages cut = cut_into_stages(plan, shape);
+    if (cut.tiles.empty()) return made;
+    std::vector<std::uint32_t> pairs;
+    pairs.reserve(sums.terms());
+    for (const Sum& sum : sums.sums) {
+      sums.for_each_pair(sum, [&](std::int32_t a, std::int32_t b) {
+        pairs.push_back(static_cast<std::uint32_t>(a) << 16 | static_cast<std::uint32_t>(b));
+      });
+    }
+    std::vector<std::int32_t> above;
+    above.reserve(sums.sums.size());
+    for (const Tile& tile : cut.tiles) {
+      for (int d = tile.first; d < tile.last; ++d) {
+        above.push_back(static_cast<std::int32_t>(layout_of(plan.c).spans[d].offset - tile.low));
+      }
+    }
+    made->count = static_cast<int>(cut.tiles.size());
+    made->sums = upload(sums.sums);
+    made->pairs = upload(pairs);
+    made->tiles = upload(cut.tiles);
+    made->stages = upload(cut.stages);
+    made->a = upload(stored_rows(sums.a, plan.rows, sums.inner));
+    made->b = upload(stored_rows(sums.b, sums.inner, plan.cols));
+    made->above = upload(above);
+    return made;
+  });
+}
+
+// The sum over the stored pairs alone.
+template <class T>
+__device__ T stored_sum(const Pairs& lists, const Sum& sum, int64 i, const T* a, bool conj_a, const T* b, bool conj_b) {
+  T total{};
+  for (int64 t = sum.terms; t < sum.terms_end; ++t) {
+    const Stored left = lists.a[lists.pairs[t] >> 16], right = lists.b[lists.pairs[t] & 0xffff];
+    const int64 k = i + left.offset;
+    if (i < left.first || i >= left.last || k < right.first || k >= right.last) continue;
+    total += multiply(conjugate_if(conj_a, load(a + left.base + i)), conjugate_if(conj_b, load(b + right.base + k)));
+  }
+  return total;
+}
+
+// What a block has in shared memory of a stage: where each diagonal's rows begin, -1 where none is stored.
+struct Places {
+  int a[kMostInStage], b[kMostInStage];
+};
+
+// Starts the copies of a stage, by all threads.
+template <class T>
+__device__ void bring(Copies& copies, Places& places, char* shared, const Pairs& lists, const Tile& tile,
+                      const Stage& stage, int64 i0, const Source<T>& a, const Source<T>& b) {
+  constexpr int item = sizeof(T), rows = kRows<T>;
+  const int a_stride = stage_stride(rows, item), b_stride = stage_stride(rows + tile.span, item);
+  const int of_a = stage.a_end - stage.a, all = of_a + stage.b_end - stage.b;
+  for (int l0 = 0; l0 < all; l0 += blockDim.x) {
+    const int l = l0 + across_warps();
+    Copy copy{};
+    bool left = false;  // for the whole warp to copy
+    if (l < all) {
+      const bool is_a = l < of_a;
+      const Stored diagonal = is_a ? lists.a[stage.a + l] : lists.b[stage.b + l - of_a];
+      const Source<T>& source = is_a ? a : b;
+      const int64 row = is_a ? i0 : i0 + tile.low - diagonal.offset;
+      const int count = is_a ? rows : rows + tile.span;
+      const auto within = [&](int64 x) { return static_cast<int>(min(max(x - row, int64(0)), int64(count))); };
+      const auto bytes = [](const T* p) { return reinterpret_cast<const char*>(p); };
+      const char* from = bytes(source.values + diagonal.base + row);
+      const int place = (is_a ? l * a_stride : of_a * a_stride + (l - of_a) * b_stride) + since_border(from, kSector);
+      copy = {from,
+              bytes(source.values),
+              bytes(source.values + source.size),
+              shared + place,
+              item,
+              count,
+              within(diagonal.first),
+              within(diagonal.last),
+              count};
+      (is_a ? places.a[l] : places.b[l - of_a]) = copy.stored() ? place : -1;
+      left = copy.stored() && !copies.start(copy);
+    }
+    for (unsigned todo = __ballot_sync(~0u, left); todo != 0; todo &= todo - 1) {
+      start_by_warp(copy_of_lane(copy, __ffs(todo) - 1), 0);
+    }
+  }
+  copies.started();
+}
+
+template <class T>
+__global__ void __launch_bounds__(32 * kWarps, 1)
+    staged_tiles(const __grid_constant__ Pairs lists, const Source<T> a, bool conj_a, const Source<T> b, bool conj_b,
+                 T* c, const __grid_constant__ Update<T> update, int tiles) {
+  constexpr int diagonals = kDiagonals<T>, each = kThreadRows<T>;
+  extern __shared__ __align__(kSector) char shared[];
+  __shared__ Copies copies;
+  __shared__ Places places;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const Tile& tile = lists.tiles[blockIdx.x % tiles];
+  const int64 i0 = static_cast<int64>(blockIdx.x / tiles) * kRows<T>;
+  if (threadIdx.x == 0) copies.begin(blockDim.x);
+  // Lane e has the next pair of the warp's diagonal e, where its pairs end, and how far it lies above the tile's first.
+  int next = 0, end = 0, shift = 0;
+  if (const int d = tile.first + lane * kWarps + warp; lane < diagonals && d < tile.last) {
+    const Sum& sum = lists.sums[d];
+    next = static_cast<int>(sum.terms);
+    end = sum.first < i0 + kRows<T> && sum.last > i0 ? static_cast<int>(sum.terms_end) : next;
+    shift = static_cast<int>(sizeof(T)) * lists.above[d];
+  }
+  __syncthreads();
+  T totals[diagonals][each] = {};
+  for (int n = tile.stage; n < tile.stage_end; ++n) {
+    if (n > tile.stage) {  // the stage before is done with
+      before_copies();
+      __syncthreads();
+    }
+    const Stage stage = lists.stages[n];
+    std::uint32_t first[diagonals];  // each diagonal's next pairs, a lane each, on their way
+#pragma unroll
+    for (int e = 0; e < diagonals; ++e) {
+      const int t = __shfl_sync(~0u, next, e) + lane;
+      first[e] = t < __shfl_sync(~0u, end, e) ? __ldg(lists.pairs + t) : 0;
+    }
+    bring(copies, places, shared, lists, tile, stage, i0, a, b);
+    copies.wait(n - tile.stage);
+#pragma unroll
+    for (int e = 0; e < diagonals; ++e) {
+      int t = __shfl_sync(~0u, next, e);
+      const int t_end = __shfl_sync(~0u, end, e), above = __shfl_sync(~0u, shift, e);
+      std::uint32_t pair = first[e];
+      for (;;) {
+        const bool here = t + lane < t_end && static_cast<int>(pair & 0xffff) >= stage.b;
+        int left = -1, right = -1;
+        if (here) {
+          left = places.a[static_cast<int>(pair >> 16) - stage.a];
+          right = places.b[static_cast<int>(pair & 0xffff) - stage.b];
+        }
+        const int count = __popc(__ballot_sync(~0u, here));
+        unsigned stored = __ballot_sync(~0u, left >= 0 && right >= 0);
+        right += above;
+        while (stored != 0) {
+          const int lane_of = __ffs(stored) - 1;
+          stored &= stored - 1;
+          const T* lefts = reinterpret_cast<const T*>(shared + __shfl_sync(~0u, left, lane_of)) + lane;
+          const T* rights = reinterpret_cast<const T*>(shared + __shfl_sync(~0u, right, lane_of)) + lane;
+#pragma unroll
+          for (int r = 0; r < each; ++r) {
+            totals[e][r] += multiply(conjugate_if(conj_a, lefts[32 * r]), conjugate_if(conj_b, rights[32 * r]));
+          }
+        }
+        t += count;
+        if (count < 32) break;
+        pair = t + lane < t_end ? __ldg(lists.pairs + t + lane) : 0;
+      }
+      if (lane == e) next = t;
+    }
+  }
+#pragma unroll
+  for (int e = 0; e < diagonals; ++e) {
+    const int d = tile.first + e * kWarps + warp;
+    if (d >= tile.last) break;
+    const Sum& sum = lists.sums[d];
+#pragma unroll
+    for (int r = 0; r < each; ++r) {
+      const int64 i = i0 + lane + 32 * r;
+      if (i < sum.first || i >= sum.last) continue;
+      T total = totals[e][r];
+      if (!is_finite(total)) total = stored_sum(lists, sum, i, a.values, conj_a, b.values, conj_b);
+      if (update.plain) store_once(c + sum.out + i, total);
+      else update.one(c + sum.out + i, total);
+    }
+  }
+}
+
+void run_block(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
+  find_matmul(plan.format(), "block").typed(a.dtype, b.dtype)(plan, a, b, alpha, beta, c);
+}
+
+// Pairs of different types are rare, and not compiled for.
+template <class U, class V>
+struct StagedMatmul {
+  static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
+    run_block(plan, a, b, alpha, beta, c);
+  }
+};
+
+template <class T>
+struct StagedMatmul<T, T> {
+  static constexpr auto kernel = staged_tiles<T>;
+
+  static std::shared_ptr<ResidentPairs> lists(const Plan& plan) {
+    return resident(plan, {kRows<T>, kWarps * kDiagonals<T>, sizeof(T), limits<kernel>().shared / 128 * 128});
+  }
+  static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
+    const auto resident = lists(plan);
+    if (resident->count == 0) return run_block(plan, a, b, alpha, beta, c);
+    const int64 blocks = ceil_div(plan.rows, kRows<T>) * resident->count;
+    launch_shared("matmul staged", kernel, dim3(static_cast<unsigned>(blocks)), dim3(32 * kWarps),
+                  limits<kernel>().shared / 128 * 128, static_cast<Pairs>(*resident), Source<T>(a),
+                  plan.op_a.conjugated, Source<T>(b), plan.op_b.conjugated, c.values.as<T>(), Update<T>(alpha, beta),
+                  resident->count);
+  }
+};
+
+void prepare(const Plan& plan) {
+  with_value_type(plan.dtype, [&](auto value) { StagedMatmul<decltype(value), decltype(value)>::lists(plan); });
+  find_matmul(plan.format(), "block").prepare(plan);  // for operands of other types than the planned ones too
+}
+
+}  // namespace
+
+MatmulRow staged() { return {"staged", every_pair<StagedMatmul, MatmulKernel>(), prepare}; }
+
+}  // namespace diagsparse::cuda::matmul

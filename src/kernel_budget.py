@@ -82,7 +82,7 @@ BUDGET = {
     "cuda/kernels/matmul/block.cu": 12,
     "cuda/kernels/matmul/entry.cu": 12,
     "cuda/kernels/matmul/row.cu": 24,
-    "cuda/kernels/matmul/staged.cu": 4,
+    "cuda/kernels/matmul/staged.cu": 2,
     "cuda/kernels/matmul/tiled.cu": 12,
     "cuda/kernels/matvec/row.cu": 113,
     "cuda/kernels/mdia/convert.cu": 24,

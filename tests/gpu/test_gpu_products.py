@@ -67,7 +67,7 @@ def test_bands_that_fill_the_device(format, dtype, width):
 
 
 @DIAGONAL
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("n, count, reach", [(2000, 230, 0.25), (1111, 400, 0.9), (5000, 12, 0.01), (700, 699, 0.9)])
 def test_staged_sums_as_block_does(format, dtype, n, count, reach):
     """Several tiles of C and several stages, diagonals that end within a tile, views: the bits of `block`."""

@@ -57,7 +57,6 @@ __global__ void __launch_bounds__(32 * kMostWarps, 1)
   constexpr int each = kEach<T>, rows = 32 * each;
   __shared__ int next;
   const int lane = threadIdx.x % 32;
-  const int first = static_cast<int>(blockIdx.x % dealt.blocks) * dealt.apart;
   const int64 i0 = static_cast<int64>(blockIdx.x / dealt.blocks) * rows;
   const U* const a_rows = a + i0 + lane;
   const V* const b_rows = b + i0 + lane;
@@ -68,7 +67,7 @@ __global__ void __launch_bounds__(32 * kMostWarps, 1)
     if (lane == 0) d = atomicAdd(&next, 1);
     d = __shfl_sync(~0u, d, 0);
     if (d >= dealt.most) return;
-    d = first + d * dealt.step;
+    d = static_cast<int>(blockIdx.x % dealt.blocks) * dealt.apart + d * dealt.step;
     if (d >= dealt.count) return;
     const Sum& sum = orders.of[0].sums[d];
     const Rows stored(sum.first, sum.last, i0, rows);

@@ -1,10 +1,11 @@
-// Kernel "staged" of dia, hm and cdm: C = alpha op(A) op(B) + beta C of many diagonals, of one type.
+// Kernel "staged" of dia, hm and cdm: C = alpha op(A) op(B) + beta C of many diagonals, of float64 or
+// of float32.
 //
 //   op(A): m x l, op(B): l x n, C: m x n, any of the layouts.  tiles, stages: how C and its operands are cut
 //   (stages.hpp).  pairs: those that meet on each diagonal of C, a << 16 | b, in the order of A's offsets; b falls
 //   then, so those of a stage follow one another.
 //
-// A block takes a tile of C, a warp ten of its diagonals (five of complex128), a thread a few rows of each, whose sums
+// A block takes a tile of C, a warp ten of its diagonals, a thread a few rows of each, whose sums
 // stay in registers. Stage after stage, the block copies its diagonals of A and B into shared memory, a bulk copy each
 // (fetch.cuh), and every warp adds up its pairs of them.
 //
@@ -34,8 +35,7 @@ namespace {
 
 constexpr int kWarps = 16;
 // Diagonals a warp and rows a thread: 80 registers of sums.
-template <class T>
-constexpr int kDiagonals = sizeof(T) == 16 ? 5 : 10;
+constexpr int kDiagonals = 10;
 template <class T>
 constexpr int kThreadRows = sizeof(T) == 4 ? 8 : 4;
 template <class T>
@@ -118,13 +118,13 @@ std::shared_ptr<ResidentPairs> resident(const Plan& plan, const TileShape& shape
 
 // The sum over the stored pairs alone.
 template <class T>
-__device__ T stored_sum(const Pairs& lists, const Sum& sum, int64 i, const T* a, bool conj_a, const T* b, bool conj_b) {
+__device__ T stored_sum(const Pairs& lists, const Sum& sum, int64 i, const T* a, const T* b) {
   T total{};
   for (int64 t = sum.terms; t < sum.terms_end; ++t) {
     const Stored left = lists.a[lists.pairs[t] >> 16], right = lists.b[lists.pairs[t] & 0xffff];
     const int64 k = i + left.offset;
     if (i < left.first || i >= left.last || k < right.first || k >= right.last) continue;
-    total += multiply(conjugate_if(conj_a, load(a + left.base + i)), conjugate_if(conj_b, load(b + right.base + k)));
+    total += load(a + left.base + i) * load(b + right.base + k);
   }
   return total;
 }
@@ -176,9 +176,9 @@ __device__ void bring(Copies& copies, Places& places, char* shared, const Pairs&
 
 template <class T>
 __global__ void __launch_bounds__(32 * kWarps, 1)
-    staged_tiles(const __grid_constant__ Pairs lists, const Source<T> a, bool conj_a, const Source<T> b, bool conj_b,
-                 T* c, const __grid_constant__ Update<T> update, int tiles) {
-  constexpr int diagonals = kDiagonals<T>, each = kThreadRows<T>;
+    staged_tiles(const __grid_constant__ Pairs lists, const Source<T> a, const Source<T> b, T* c,
+                 const __grid_constant__ Update<T> update, int tiles) {
+  constexpr int diagonals = kDiagonals, each = kThreadRows<T>;
   extern __shared__ __align__(kSector) char shared[];
   __shared__ Copies copies;
   __shared__ Places places;
@@ -225,15 +225,17 @@ __global__ void __launch_bounds__(32 * kWarps, 1)
         const int count = __popc(__ballot_sync(~0u, here));
         unsigned stored = __ballot_sync(~0u, left >= 0 && right >= 0);
         right += above;
-        while (stored != 0) {
-          const int lane_of = __ffs(stored) - 1;
-          stored &= stored - 1;
-          const T* lefts = reinterpret_cast<const T*>(shared + __shfl_sync(~0u, left, lane_of)) + lane;
-          const T* rights = reinterpret_cast<const T*>(shared + __shfl_sync(~0u, right, lane_of)) + lane;
+        const auto add = [&](int lane_of) {
+          const T *lefts = reinterpret_cast<const T*>(shared + __shfl_sync(~0u, left, lane_of)) + lane,
+                  *rights = reinterpret_cast<const T*>(shared + __shfl_sync(~0u, right, lane_of)) + lane;
 #pragma unroll
-          for (int r = 0; r < each; ++r) {
-            totals[e][r] += multiply(conjugate_if(conj_a, lefts[32 * r]), conjugate_if(conj_b, rights[32 * r]));
-          }
+          for (int r = 0; r < each; ++r) totals[e][r] += lefts[32 * r] * rights[32 * r];
+        };
+        if (__popc(stored) == count) {
+#pragma unroll 1
+          for (int k = 0; k < count; ++k) add(k);
+        } else {
+          for (; stored != 0; stored &= stored - 1) add(__ffs(stored) - 1);
         }
         t += count;
         if (count < 32) break;
@@ -242,20 +244,44 @@ __global__ void __launch_bounds__(32 * kWarps, 1)
       if (lane == e) next = t;
     }
   }
+  bool wrong = false;  // a sum that is infinite or no number
 #pragma unroll
   for (int e = 0; e < diagonals; ++e) {
-    const int d = tile.first + e * kWarps + warp;
-    if (d >= tile.last) break;
-    const Sum& sum = lists.sums[d];
 #pragma unroll
-    for (int r = 0; r < each; ++r) {
-      const int64 i = i0 + lane + 32 * r;
-      if (i < sum.first || i >= sum.last) continue;
-      T total = totals[e][r];
-      if (!is_finite(total)) total = stored_sum(lists, sum, i, a.values, conj_a, b.values, conj_b);
-      if (update.plain) store_once(c + sum.out + i, total);
-      else update.one(c + sum.out + i, total);
+    for (int r = 0; r < each; ++r) wrong |= !is_finite(totals[e][r]);
+  }
+  // Calls f with the sum that e and r count, and the row of C, if C stores it.
+  const auto with_row = [&](int e, int r, const auto& f) {
+    const int d = tile.first + e * kWarps + warp;
+    if (d >= tile.last) return;
+    const Sum& sum = lists.sums[d];
+    const int64 i = i0 + lane + 32 * r;
+    if (i >= sum.first && i < sum.last) f(sum, i);
+  };
+  if (const bool careful = __syncthreads_or(wrong) || !update.plain; !careful) {
+#pragma unroll
+    for (int e = 0; e < diagonals; ++e) {
+#pragma unroll
+      for (int r = 0; r < each; ++r) {
+        with_row(e, r, [&](const Sum& sum, int64 i) { store_once(c + sum.out + i, totals[e][r]); });
+      }
     }
+    return;
+  }
+  // By way of shared memory, so that this code stands once, not for each of the sums.
+  T* const own = reinterpret_cast<T*>(shared) + threadIdx.x;
+#pragma unroll
+  for (int e = 0; e < diagonals; ++e) {
+#pragma unroll
+    for (int r = 0; r < each; ++r) own[(e * each + r) * static_cast<int>(blockDim.x)] = totals[e][r];
+  }
+#pragma unroll 1
+  for (int x = 0; x < diagonals * each; ++x) {
+    with_row(x / each, x % each, [&](const Sum& sum, int64 i) {
+      T total = own[x * static_cast<int>(blockDim.x)];
+      if (!is_finite(total)) total = stored_sum(lists, sum, i, a.values, b.values);
+      update.one(c + sum.out + i, total);
+    });
   }
 }
 
@@ -263,34 +289,36 @@ void run_block(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha,
   find_matmul(plan.format(), "block").typed(a.dtype, b.dtype)(plan, a, b, alpha, beta, c);
 }
 
-// Pairs of different types are rare, and not compiled for.
+// Other types are rare with so many diagonals, and not compiled for.
 template <class U, class V>
 struct StagedMatmul {
+  static void prepare(const Plan&) {}
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
     run_block(plan, a, b, alpha, beta, c);
   }
 };
 
 template <class T>
+requires std::is_floating_point_v<T>
 struct StagedMatmul<T, T> {
   static constexpr auto kernel = staged_tiles<T>;
 
-  static std::shared_ptr<ResidentPairs> lists(const Plan& plan) {
-    return resident(plan, {kRows<T>, kWarps * kDiagonals<T>, sizeof(T), limits<kernel>().shared / 128 * 128});
+  static int shared() { return limits<kernel>().shared / kSector * kSector; }
+  static std::shared_ptr<ResidentPairs> prepare(const Plan& plan) {
+    return resident(plan, {kRows<T>, kWarps * kDiagonals, sizeof(T), shared()});
   }
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
-    const auto resident = lists(plan);
-    if (resident->count == 0) return run_block(plan, a, b, alpha, beta, c);
-    const int64 blocks = ceil_div(plan.rows, kRows<T>) * resident->count;
-    launch_shared("matmul staged", kernel, dim3(static_cast<unsigned>(blocks)), dim3(32 * kWarps),
-                  limits<kernel>().shared / 128 * 128, static_cast<Pairs>(*resident), Source<T>(a),
-                  plan.op_a.conjugated, Source<T>(b), plan.op_b.conjugated, c.values.as<T>(), Update<T>(alpha, beta),
-                  resident->count);
+    const auto lists = prepare(plan);
+    if (lists->count == 0) return run_block(plan, a, b, alpha, beta, c);
+    const int64 blocks = ceil_div(plan.rows, kRows<T>) * lists->count;
+    launch_shared("matmul staged", kernel, dim3(static_cast<unsigned>(blocks)), dim3(32 * kWarps), shared(),
+                  static_cast<Pairs>(*lists), Source<T>(a), Source<T>(b), c.values.as<T>(), Update<T>(alpha, beta),
+                  lists->count);
   }
 };
 
 void prepare(const Plan& plan) {
-  with_value_type(plan.dtype, [&](auto value) { StagedMatmul<decltype(value), decltype(value)>::lists(plan); });
+  with_value_type(plan.dtype, [&](auto value) { StagedMatmul<decltype(value), decltype(value)>::prepare(plan); });
   find_matmul(plan.format(), "block").prepare(plan);  // for operands of other types than the planned ones too
 }
 

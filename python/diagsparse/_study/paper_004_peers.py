@@ -1,7 +1,7 @@
 """Other libraries in the experiments on blocks: the peers of the thesis's table 3.9, and products with vectors.
 
-MKL multiplies csr and bsr with blocks of 2 x 2, on the processor, beside a GPU too. cuSPARSE multiplies csr; it has no
-product of two matrices in bsr, only one with a vector.
+MKL multiplies csr, and bsr with blocks of 2 x 2, on the processor, also in a run on a GPU. cuSPARSE multiplies csr; of
+bsr it has products with vectors alone.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from cases import DTYPES, NO_CUDA, raises, to_device, to_host
 
 import diagsparse as ds
-from diagsparse._study.paper_004 import FACTOR_BITS, STAGED
+from diagsparse._study.paper_004_columns import FACTOR_BITS, STAGED
 
 
 def blocked(down, across, share, fill, seed=0, dtype="float64"):
@@ -90,8 +90,31 @@ def test_stages(device):
     listed = ["T1 count", "T2 gather", "T3 list", "T4 sort", "T5 reduce", "plan", "allocate", "T6 multiply"]
     for kernel in A.kernels("matmul"):
         C, stages = A.matmul(A, format="bmsparse", kernel=kernel, profile=True)
+        stages.pop("T4 segments", None)
         assert list(stages) == (listed if kernel in STAGED else ["candidates", "pairs", "plan", "allocate", "multiply"])
         assert min(stages.values()) >= 0 and np.array_equal(C.toarray(), A.toarray() @ A.toarray())
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)
+def test_lists_of_tasks_are_sorted_by_their_rules():
+    """`adaptive` has a segmented sort for more than 10^6 tasks, `short_segments` for fewer than 64 in a row."""
+    few_and_short = sp.diags_array(
+        [1.0, 1.0, 1.0], offsets=[-8, 0, 8], shape=(800, 800), dtype=np.float32
+    )  # 9 in a row
+    few_and_long = sp.csr_array(np.ones((80, 80), np.float32))  # 10^3 tasks, 100 in a row
+    many_and_long = blocked(101, 101, 1, 1, dtype="float32")  # 101^3 tasks, 101^2 in a row
+    many_and_short = sp.kron(sp.eye_array(40_000), blocked(3, 3, 1, 1), format="csr").astype(np.float32)  # 27 * 40 000
+    segmented = {
+        "baseline": (0, 0, 0, 0), "indexed": (0, 0, 0, 0), "segmented_sort": (1, 1, 1, 1), "adaptive": (0, 0, 1, 1),
+        **dict.fromkeys(("short_segments", "cuda_cores", "tc_naive", "tc_2blk", "tc_2tsk"), (1, 0, 0, 1)),
+    }  # fmt: skip
+    assert segmented.keys() == set(STAGED)
+    for which, a in enumerate((few_and_short, few_and_long, many_and_long, many_and_short)):
+        A = ds.bmsparse_array(a, device="cuda")
+        for kernel, expected in segmented.items():
+            _, stages = A.matmul(A, format="bmsparse", kernel=kernel, profile=True)
+            assert ("T4 segments" in stages) == bool(expected[which]), (kernel, which)
 
 
 def test_blocks_that_meet_in_nothing_are_left_out(device):

@@ -8,9 +8,12 @@ from scipy import sparse
 
 import diagsparse as ds
 from diagsparse._study import paper_004, paper_004_matrices, paper_004_tables
+from diagsparse._study.paper_004_columns import STAGED
+from diagsparse._study.paper_004_printed import TABLE
+from diagsparse._study.peers import mkl
 from diagsparse._study.sampled import SampledSquare
 
-SMALL = [p for p in paper_004_tables.TABLE if p.rows < 200_000]
+SMALL = [p for p in TABLE if p.rows < 200_000]
 
 
 @pytest.fixture(autouse=True)
@@ -23,17 +26,21 @@ def test_a_small_run(device, tmp_path):
     assert made["ok"] and made["quick"], [row["failed"] for row in made["rows"]]
     assert {row["source"] for row in made["rows"]} == {"thesis", "blocks", "gallery"}
     peer = "cuSPARSE" if device == "cuda" else "SciPy csr"
+    others = [peer, *["MKL csr", "MKL bsr 2 x 2"] * (mkl() is not None)]
     A = ds.bmsparse_array((3, 3), device=device)
     for row in made["rows"]:
         expected = {f"{name}, A x" for name in (*A.kernels("matvec"), "csr", peer)}
         if row["source"] == "thesis":
             of = (*A.kernels("matmul"), "csr")
-            expected |= {"A @ A", peer, *of, *(f"{name} planned" for name in of)}
+            expected |= {"A @ A", *others, *of, *(f"{name} planned" for name in of)}
+        elif row["dtype"] == "float32":  # more than 100,000 rows at full size
+            expected |= {"A @ A", *others, *(["tc_2tsk"] if device == "cuda" else [])}
+        assert sum(row["blocks_by_fill"]) == row["blocks"] and len(row["blocks_by_fill"]) == 8
         assert expected <= set(row["times"]) and all(row["times"].values()), row["failed"]
         assert 0 <= row["error"] <= 1 and row["bandwidth"] > 0 and 1 <= row["fill"] <= 64
     json.dumps(made)
     text, markdown = paper_004.text(made), paper_004.markdown(made)
-    tables = 4 if device == "cpu" else 7
+    tables = 6 + (mkl() is not None) if device == "cpu" else 11
     assert "y = A x" in text and "| cryg10000* | float32 |" in markdown and markdown.count("| --- |") == tables
     pytest.importorskip("matplotlib")
     assert paper_004.plot_bench(made, tmp_path / "thesis.png").stat().st_size > 10_000
@@ -68,7 +75,7 @@ def test_stand_ins_have_the_thesis_s_counts(printed):
     assert not printed.grid or np.diff(a.indptr).min() > 0
 
 
-@pytest.mark.parametrize("printed", [p for p in paper_004_tables.TABLE if not p.grid], ids=lambda p: p.name)
+@pytest.mark.parametrize("printed", [p for p in TABLE if not p.grid], ids=lambda p: p.name)
 def test_small_stand_ins_are_as_full(printed):
     a = paper_004_matrices.stand_in(printed, 0.02)
     fill = a.nnz / ds.csr_array(a)._summary().blocks(8)
@@ -78,7 +85,7 @@ def test_small_stand_ins_are_as_full(printed):
 def test_kernels_of_a_report_become_columns():
     row = {
         "source": "thesis", "what": "t2em", "stands_in": False, "dtype": "float32", "shape": [8, 8], "nnz": 8,
-        "blocks": 1, "fill": 8.0, "thesis": vars(paper_004_tables.TABLE[7]), "bandwidth": 1e10, "error": 0.0,
+        "blocks": 1, "fill": 8.0, "thesis": vars(TABLE[7]), "bandwidth": 1e10, "error": 0.0,
         "kernels": {"matmul": ["block", "indexed"], "matvec": ["block", "batch"]},
         "nbytes": {"bmsparse": 100, "csr": 200}, "failed": {"indexed planned": "no"},
         "times": {"A @ A": 3e-3, "block": 4e-3, "block planned": 2e-3, "indexed": 3e-3, "indexed planned": None,
@@ -88,7 +95,8 @@ def test_kernels_of_a_report_become_columns():
     made = {"rows": [row], "device": "cpu", "quick": False, "hardware": {"cpu": "one"}, "versions": {"scipy": "1"},
             "date": "today"}  # fmt: skip
     lines = [line.split(" | ") for line in paper_004.markdown(made).splitlines() if line.startswith("| t2em")]
-    _, squares, vectors = lines
+    _, squares, others, vectors = lines
+    assert others == ["| t2em", "8", "8", "3.00 ms |"]
     assert squares[2:] == ["3.00 ms", "4.00 ms", "2.00 ms", "3.00 ms", "fails", "4.00 ms", "9.00 ms", "2.00x", "3.00x",
                            "17.5 ms", "11.7 ms |"]  # fmt: skip
     assert vectors[2:] == ["8.00", "2.00 us, 0.01", "1.00 us, 0.02", "3.00 us, 0.01", "4.00 us", "3.00x", "4.00x |"]
@@ -97,19 +105,21 @@ def test_kernels_of_a_report_become_columns():
 def test_stages_become_tables():
     row = {
         "source": "thesis", "what": "matrix_9", "stands_in": True, "dtype": "float32", "shape": [8, 8], "nnz": 8,
-        "blocks": 1, "fill": 8.0, "thesis": vars(paper_004_tables.TABLE[4]), "bandwidth": 1e10, "error": 0.0,
-        "kernels": {"matmul": [*paper_004_tables.STAGED], "matvec": []}, "nbytes": {"bmsparse": 100, "csr": 200},
-        "failed": {}, "times": {},
+        "blocks": 1, "fill": 8.0, "thesis": vars(TABLE[4]), "bandwidth": 1e10, "error": 0.0,
+        "kernels": {"matmul": [*STAGED], "matvec": []}, "nbytes": {"bmsparse": 100, "csr": 200},
+        "failed": {}, "times": {"A @ A": 1e-3},
         "stages": {kernel: {f"T{i} {what}": i * 1e-4 for i, what in enumerate(
             ("count", "gather", "list", "sort", "reduce", "multiply", "compact"), 1)}
-            for kernel in paper_004_tables.STAGED},
+            for kernel in STAGED},
     }  # fmt: skip
     made = {"rows": [row], "device": "cuda", "quick": False, "hardware": {"gpu": "one", "memory_nbytes": 1},
             "versions": {"scipy": "1"}, "date": "today"}  # fmt: skip
-    tables = list(paper_004_tables._tables(made))[1:4]
+    made["rows"][0]["stages"]["segmented_sort"]["T4 segments"] = 5e-5
+    tables = list(paper_004_tables._tables(made))[2:6]
     assert [cells[1] for _, cells in tables] == [
         ["matrix_9*", "21", "14", "18", "21", "25", "24, 54, 21"],
-        ["matrix_9*", *["400 us"] * 4],
+        ["matrix_9*", "400 us", "400 us", "450 us", "400 us", "400 us"],
+        ["matrix_9*", "50.0 us (0.48 ms)", "(0.94 ms)", "400 us (2.09 ms)", "450 us (3.53 ms)"],
         ["matrix_9*", "600 us (1.35 ms)", "600 us (1.15 ms)", "600 us (1.14 ms)", "600 us (1.56 ms)"],
     ]
 

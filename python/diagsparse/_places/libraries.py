@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-_CUSPARSE = "libcusparse.so.12"  # the name that CUDA 12 and 13 share
+CUSPARSE = "libcusparse.so.12"  # the name that CUDA 12 and 13 share
 _NEEDED_BY_IT = "libnvJitLink.so.*"
 
 
@@ -26,7 +26,7 @@ def driver_found() -> bool:
 def preload() -> None:
     """Load cuSPARSE from NVIDIA's wheels, if they are installed: the loader does not look there by itself."""
     for folders in _wheel_folders():
-        found = [path for name in (_NEEDED_BY_IT, _CUSPARSE) for folder in folders for path in folder.glob(name)]
+        found = [path for name in (_NEEDED_BY_IT, CUSPARSE) for folder in folders for path in folder.glob(name)]
         try:
             for path in found:
                 ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL)

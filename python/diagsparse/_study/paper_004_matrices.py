@@ -17,9 +17,10 @@ from .. import gallery
 from .._gallery.making import random_values
 from ..io import read_floats
 from . import paper_runs
-from .paper_004_tables import TABLE, Printed
+from .paper_004_printed import TABLE, Printed
 
 BLOCK = 8
+FILL_BINS = (1, 2, 3, 5, 9, 17, 33, 64, 65)  #: edges of the histogram of figure 4.4
 FILLS = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64)  #: entries of a block on average
 
 

@@ -1,4 +1,4 @@
-// Kernel "cuda_cores" of the thesis, which "baseline", "indexed", "segmented_sort" and "adaptive" multiply with:
+// Kernel "cuda_cores" of the thesis, which all that differ in their list of tasks alone multiply with (tasks.cu):
 // C = alpha op(A) op(B) + beta C without matrix units, of every pair of value types.
 //
 //   64 threads take a block of C, a thread an element (r, c). For each task they put both blocks into shared memory,

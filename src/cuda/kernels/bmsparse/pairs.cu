@@ -214,7 +214,7 @@ BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& 
     needed = searches(search, c);
   }
   if (needed > kInVain * found.products && kBytesOfTask * found.products < memory(current_device()).free / 2) {
-    return blocks_by_tasks(left, right, TaskList::adaptive, request);
+    return blocks_by_tasks(left, right, TaskList::short_segments, request);
   }
   const Scratch<Bitmap> bitmap(c.count);
   const Scratch<std::int64_t> counts(kCounted * c.count);

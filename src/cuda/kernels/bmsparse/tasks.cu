@@ -4,14 +4,15 @@
 //   T1  how many blocks each row of B has
 //   T2  so how many tasks each block of A has
 //   T3  where these begin, and the list of them: by rising i, then j, then k
-//   T4  the list in order of the blocks (i, k) of C
+//   T4  the list in order of the blocks (i, k) of C; of a segmented sort first where each row begins
 //   T5  a block of C for each (i, k), and its bitmap
 //
-//   list         a task is        T4
-//   "triples"    (i, j, k)        one sort; n and m are looked for afterwards, by bisection
-//   "numbers"    (n, m)           one sort
-//   "segments"   (n, m)           a sort of each row i by itself, for the list is in order of i already
-//   "adaptive"   (n, m)           the latter, but for rows of very many tasks the former
+//   list              a task is   T4
+//   "triples"         (i, j, k)   one sort of the list; n and m are looked up afterwards, by bisection
+//   "numbers"         (n, m)      one sort of the list
+//   "segments"        (n, m)      a segmented sort: each row i by itself, for the list is in order of i already
+//   "adaptive"        (n, m)      segmented where the list is long, else one sort: the thesis's rule
+//   "short_segments"  (n, m)      segmented where the rows are short, else one sort: the faster rule on an H200
 //
 // All sorts are stable: the pairs of a block of C stay in order of j. Tasks of which no bits meet are left out in T5,
 // and with them blocks of C that nothing reaches. The list takes 48 bytes a task while it is sorted. The default plans
@@ -28,6 +29,21 @@ namespace {
 // Tasks of a row on average from which one sort of all is faster than a sort of each row. (H200, us: 36 tasks a row,
 // 216 rows 65 and 24; 46 of them, 64 000 rows 283 and 136; 79, 160 000 rows 1090 and 19 200; 10^5, 8 rows 126 and 937.)
 constexpr int64 kLongRow = 64;
+
+// Tasks from which a list is long. The thesis does not print its threshold. By its tables 3.3 to 3.5 one sort is faster
+// for its three small matrices, whose squares have up to 3.4e5 tasks, and the segmented sort for the others, from 1.7e6
+// tasks on (counted on matrices with the same rows, nonzeros and blocks).
+constexpr int64 kLongList = 1'000'000;
+
+// Whether T4 sorts each row by itself.
+bool is_segmented(TaskList list, int64 tasks, int64 rows) {
+  switch (list) {
+    case TaskList::segments: return true;
+    case TaskList::adaptive: return tasks > kLongList;
+    case TaskList::short_segments: return tasks < kLongRow * rows;
+    default: return false;
+  }
+}
 
 __device__ int2 numbers_of(int64 task) {
   return make_int2(static_cast<int>(task >> 32), static_cast<int>(task & 0xffffffff));
@@ -148,8 +164,9 @@ TaskList task_list_of(const std::string& kernel) {
   if (kernel == "baseline") return TaskList::triples;
   if (kernel == "indexed") return TaskList::numbers;
   if (kernel == "segmented_sort") return TaskList::segments;
-  for (const char* name : {"adaptive", "cuda_cores", "tc_naive", "tc_2blk", "tc_2tsk"}) {
-    if (kernel == name) return TaskList::adaptive;
+  if (kernel == "adaptive") return TaskList::adaptive;
+  for (const char* name : {"short_segments", "cuda_cores", "tc_naive", "tc_2blk", "tc_2tsk"}) {
+    if (kernel == name) return TaskList::short_segments;
   }
   return TaskList::none;
 }
@@ -173,9 +190,10 @@ BlocksOfProduct blocks_by_tasks(const BlockOperand& left, const BlockOperand& ri
          tasks.key(), tasks.place());
   request.passed("T3 list");
 
-  if (list == TaskList::segments || (list == TaskList::adaptive && count < kLongRow * a.rows)) {
+  if (is_segmented(list, count, a.rows)) {
     const Scratch<std::int64_t> begin(a.rows + 1);
     launch("point segments", point_rows, blocks(a.rows + 1), dim3(kBlock), tasks.key(), count, a.rows, begin.get());
+    request.passed("T4 segments");
     sort_segments(tasks, begin.get(), a.rows);
   } else {
     sort(tasks, 32 + width_in_bits(a.rows));

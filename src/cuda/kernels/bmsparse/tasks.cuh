@@ -5,7 +5,7 @@
 
 namespace diagsparse::cuda::bitmaps {
 
-enum class TaskList { none, triples, numbers, segments, adaptive };
+enum class TaskList { none, triples, numbers, segments, adaptive, short_segments };
 
 constexpr int64 kBytesOfTask = 48;  // while it is sorted
 

@@ -43,21 +43,21 @@ struct Rows {
   __device__ bool holds(int x) const { return x >= first && x < last; }
 };
 
-// How the diagonals of C are dealt to the blocks that take the same rows: block k of `blocks` takes k * apart,
-// k * apart + step, ..., `most` of them at most.
-struct Dealt {
-  int count, blocks, apart, step, most;
-};
+// Blocks that share rows take neighbouring diagonals where C stores most offsets of its range: neighbours read the same
+// windows of B. (200 random diagonals, n = 10^4: 490 us in turns, 446 by 96 neighbours; 300: 1084 and 930.) Elsewhere
+// they take turns, so that none has all of the short ones. (80 random diagonals, n = 10^5: 978 and 1102 us.)
+constexpr int kNeighbours = 96;
 
-template <class U, class V>
+// The grid has the runs of rows across and the blocks that share one down, for neighbours the other way round.
+template <bool Neighbours, class U, class V>
 __global__ void __launch_bounds__(32 * kMostWarps, 1)
-    block_rows(const __grid_constant__ Orders orders, const __grid_constant__ Dealt dealt, const U* a, bool conj_a,
-               const V* b, bool conj_b, Product<U, V>* c, const __grid_constant__ Update<Product<U, V>> update) {
+    block_rows(const __grid_constant__ Orders orders, int count, const U* a, bool conj_a, const V* b, bool conj_b,
+               Product<U, V>* c, const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
   constexpr int each = kEach<T>, rows = 32 * each;
   __shared__ int next;
   const int lane = threadIdx.x % 32;
-  const int64 i0 = static_cast<int64>(blockIdx.x / dealt.blocks) * rows;
+  const int64 i0 = static_cast<int64>(Neighbours ? blockIdx.y : blockIdx.x) * rows;
   const U* const a_rows = a + i0 + lane;
   const V* const b_rows = b + i0 + lane;
   if (threadIdx.x == 0) next = 0;
@@ -66,9 +66,9 @@ __global__ void __launch_bounds__(32 * kMostWarps, 1)
     int d = 0;
     if (lane == 0) d = atomicAdd(&next, 1);
     d = __shfl_sync(~0u, d, 0);
-    if (d >= dealt.most) return;
-    d = static_cast<int>(blockIdx.x % dealt.blocks) * dealt.apart + d * dealt.step;
-    if (d >= dealt.count) return;
+    if (Neighbours && d >= kNeighbours) return;
+    d = Neighbours ? blockIdx.x * kNeighbours + d : d * gridDim.y + blockIdx.y;
+    if (d >= count) return;
     const Sum& sum = orders.of[0].sums[d];
     const Rows stored(sum.first, sum.last, i0, rows);
     if (stored.none()) continue;
@@ -118,34 +118,29 @@ __global__ void __launch_bounds__(32 * kMostWarps, 1)
 // 2615: 32 take 550, 16 take 680.)
 constexpr int warps_for(int64 diagonals) { return diagonals <= 64 ? 8 : diagonals <= 1024 ? 16 : kMostWarps; }
 
-// Blocks that share rows take neighbouring diagonals where C stores most offsets of its range: neighbours read the same
-// windows of B. (200 random diagonals, n = 10^4: 459 us dealt in turns, 403 by 96 neighbours; 300: 1091 and 918.)
-// Elsewhere they take turns, so that none has all of the short ones. (80 random diagonals, n = 10^5: 978 and 1102 us.)
-constexpr int kNeighbours = 96;
-
-Dealt deal(const Plan& plan, int64 runs, int warps, int multiprocessors) {
-  const int count = static_cast<int>(sums_of(plan).sums.size());
-  // Three blocks a multiprocessor.
-  const int64 wanted = 3 * multiprocessors / std::max<int64>(1, runs);
-  const int blocks = static_cast<int>(std::clamp<int64>(wanted, 1, std::max<int64>(1, ceil_div(count, warps))));
-  if (blocks > 1 && count > kNeighbours && density_of(plan) >= 0.5) {
-    return {count, static_cast<int>(ceil_div(count, kNeighbours)), kNeighbours, 1, kNeighbours};
-  }
-  return {count, blocks, 1, blocks, count};
-}
-
 template <class U, class V>
 struct BlockMatmul {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
     using T = Product<U, V>;
-    constexpr auto kernel = block_rows<U, V>;
     const ResidentOrders orders(plan);
-    const int warps = warps_for(static_cast<int64>(sums_of(plan).sums.size()));
+    const int count = static_cast<int>(sums_of(plan).sums.size()), warps = warps_for(count);
+    const auto launch_with = [&](auto kernel, int64 across, int64 down) {
+      launch("matmul block", kernel, dim3(static_cast<unsigned>(across), static_cast<unsigned>(down)), dim3(32 * warps),
+             static_cast<Orders>(orders), count, a.values.as<U>(), plan.op_a.conjugated, b.values.as<V>(),
+             plan.op_b.conjugated, c.values.as<T>(), Update<T>(alpha, beta));
+    };
+    constexpr auto kernel = block_rows<false, U, V>;
     const int64 runs = ceil_div(plan.rows, 32 * kEach<T>);
-    const Dealt dealt = deal(plan, runs, warps, limits<kernel>().multiprocessors);
-    launch("matmul block", kernel, dim3(static_cast<unsigned>(runs * dealt.blocks)), dim3(32 * warps),
-           static_cast<Orders>(orders), dealt, a.values.as<U>(), plan.op_a.conjugated, b.values.as<V>(),
-           plan.op_b.conjugated, c.values.as<T>(), Update<T>(alpha, beta));
+    // Where there are few runs of rows, several blocks share the diagonals of one: three blocks a multiprocessor.
+    const int64 wanted = 3 * limits<kernel>().multiprocessors;
+    const int64 shares =
+        std::clamp<int64>(wanted / std::max<int64>(1, runs), 1, std::clamp<int64>(ceil_div(count, warps), 1, 65535));
+    if constexpr (std::is_same_v<U, V> && std::is_floating_point_v<U>) {  // as for "staged"
+      if (shares > 1 && count > kNeighbours && density_of(plan) >= 0.5) {
+        return launch_with(block_rows<true, U, V>, ceil_div(count, kNeighbours), runs);
+      }
+    }
+    launch_with(kernel, runs, shares);
   }
 };
 

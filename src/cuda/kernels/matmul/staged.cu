@@ -148,22 +148,16 @@ __device__ void bring(Copies& copies, Places& places, char* shared, const Pairs&
     if (l < all) {
       const bool is_a = l < of_a;
       const Stored diagonal = is_a ? lists.a[stage.a + l] : lists.b[stage.b + l - of_a];
-      const Source<T>& source = is_a ? a : b;
+      const T* values = is_a ? a.values : b.values;
+      const int64 size = is_a ? a.size : b.size;
       const int64 row = is_a ? i0 : i0 + tile.low - diagonal.offset;
       const int count = is_a ? rows : rows + tile.span;
       const auto within = [&](int64 x) { return static_cast<int>(min(max(x - row, int64(0)), int64(count))); };
       const auto bytes = [](const T* p) { return reinterpret_cast<const char*>(p); };
-      const char* from = bytes(source.values + diagonal.base + row);
+      const char* from = bytes(values + diagonal.base + row);
       const int place = (is_a ? l * a_stride : of_a * a_stride + (l - of_a) * b_stride) + since_border(from, kSector);
-      copy = {from,
-              bytes(source.values),
-              bytes(source.values + source.size),
-              shared + place,
-              item,
-              count,
-              within(diagonal.first),
-              within(diagonal.last),
-              count};
+      copy = {from,  bytes(values),          bytes(values + size),  shared + place, item,
+              count, within(diagonal.first), within(diagonal.last), count};
       (is_a ? places.a[l] : places.b[l - of_a]) = copy.stored() ? place : -1;
       left = copy.stored() && !copies.start(copy);
     }
@@ -182,10 +176,14 @@ __global__ void __launch_bounds__(32 * kWarps, 1)
   extern __shared__ __align__(kSector) char shared[];
   __shared__ Copies copies;
   __shared__ Places places;
+  __shared__ Tile tile;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const Tile& tile = lists.tiles[blockIdx.x % tiles];
   const int64 i0 = static_cast<int64>(blockIdx.x / tiles) * kRows<T>;
-  if (threadIdx.x == 0) copies.begin(blockDim.x);
+  if (threadIdx.x == 0) {
+    copies.begin(blockDim.x);
+    tile = lists.tiles[blockIdx.x % tiles];
+  }
+  __syncthreads();
   // Lane e has the next pair of the warp's diagonal e, where its pairs end, and how far it lies above the tile's first.
   int next = 0, end = 0, shift = 0;
   if (const int d = tile.first + lane * kWarps + warp; lane < diagonals && d < tile.last) {
@@ -194,7 +192,6 @@ __global__ void __launch_bounds__(32 * kWarps, 1)
     end = sum.first < i0 + kRows<T> && sum.last > i0 ? static_cast<int>(sum.terms_end) : next;
     shift = static_cast<int>(sizeof(T)) * lists.above[d];
   }
-  __syncthreads();
   T totals[diagonals][each] = {};
   for (int n = tile.stage; n < tile.stage_end; ++n) {
     if (n > tile.stage) {  // the stage before is done with
@@ -250,20 +247,18 @@ __global__ void __launch_bounds__(32 * kWarps, 1)
 #pragma unroll
     for (int r = 0; r < each; ++r) wrong |= !is_finite(totals[e][r]);
   }
-  // Calls f with the sum that e and r count, and the row of C, if C stores it.
-  const auto with_row = [&](int e, int r, const auto& f) {
-    const int d = tile.first + e * kWarps + warp;
-    if (d >= tile.last) return;
-    const Sum& sum = lists.sums[d];
-    const int64 i = i0 + lane + 32 * r;
-    if (i >= sum.first && i < sum.last) f(sum, i);
-  };
-  if (const bool careful = __syncthreads_or(wrong) || !update.plain; !careful) {
+  const bool careful = __syncthreads_or(wrong) || !update.plain;
+  if (!careful) {
 #pragma unroll
     for (int e = 0; e < diagonals; ++e) {
+      const int d = tile.first + e * kWarps + warp;
+      if (d >= tile.last) return;
+      const Sum sum = lists.sums[d];
+      T* const out = c + sum.out + i0 + lane;
+      const int64 first = sum.first - i0 - lane, last = sum.last - i0 - lane;
 #pragma unroll
       for (int r = 0; r < each; ++r) {
-        with_row(e, r, [&](const Sum& sum, int64 i) { store_once(c + sum.out + i, totals[e][r]); });
+        if (32 * r >= first && 32 * r < last) store_once(out + 32 * r, totals[e][r]);
       }
     }
     return;
@@ -277,11 +272,14 @@ __global__ void __launch_bounds__(32 * kWarps, 1)
   }
 #pragma unroll 1
   for (int x = 0; x < diagonals * each; ++x) {
-    with_row(x / each, x % each, [&](const Sum& sum, int64 i) {
-      T total = own[x * static_cast<int>(blockDim.x)];
-      if (!is_finite(total)) total = stored_sum(lists, sum, i, a.values, b.values);
-      update.one(c + sum.out + i, total);
-    });
+    const int d = tile.first + x / each * kWarps + warp;
+    if (d >= tile.last) return;
+    const Sum sum = lists.sums[d];
+    const int64 i = i0 + lane + 32 * (x % each);
+    if (i < sum.first || i >= sum.last) continue;
+    T total = own[x * static_cast<int>(blockDim.x)];
+    if (!is_finite(total)) total = stored_sum(lists, sum, i, a.values, b.values);
+    update.one(c + sum.out + i, total);
   }
 }
 

@@ -34,14 +34,14 @@ int64 band_work(DType dtype) {
 }
 
 // Multiply-adds of "dense_tiles" at most, for each of the product's: beyond them "block" is ahead. Offsets -40, -38,
-// ... 40 (about 5 times as many), n = 10^6, float64: 1899 against 1294 us; complex128, n = 3 10^5: 1328 against 902 us.
+// ... 40 (5.36 times as many), n = 10^6, float64: 1899 against 1294 us; complex128, n = 3 10^5: 1328 against 902 us.
 // 150 of 301 diagonals, n = 30000, float64 (4.4 times): 345 against 1026 us, by "staged" 590.
 double most_padding(DType dtype) {
   switch (dtype) {
     case DType::f32: return 3.2;
     case DType::c64: return 3.8;
     case DType::c128: return 4.8;
-    default: return 5.5;
+    default: return 5.2;
   }
 }
 
@@ -81,8 +81,8 @@ const Rule rules[] = {
               !are_bands(plan, a);
      }},
     // Random diagonals, n = 10^4, float64: 200 each (4.5 pairs a diagonal) 403 against 590 us, 300 (9.5) 918 against
-    // 941 us, 400
-    // (16) 1490 against 1395 us, 600 (36) 2980 against 2587 us.
+    // 941, 400
+    // (16) 1490 against 1395, 600 (36) 2980 against 2587 us.
     {"staged",
      [](const Plan& plan, DType a, DType b) {
        const Sums& sums = sums_of(plan);

@@ -80,6 +80,7 @@ def run(
         "hardware": gpu_peers.hardware(where),
         "versions": gpu_peers.versions(where),
         "date": date.today().isoformat(),
+        "name": name,
         "dtype": np.dtype(dtype).name,
         "quick": quick,
         "copy_bandwidth": speed,

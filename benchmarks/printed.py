@@ -35,7 +35,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 TABLE = re.compile(r"^(<!-- table: (\S+) -->\n).*?^(<!-- end -->)$", re.DOTALL | re.MULTILINE)
 FIGURE = re.compile(r"(?<![\w.,])(-?\d[\d,]*(?:\.\d+)?)( ?)([a-zA-Z%/]*)<!-- ([\w-]+): (.+?) -->", re.DOTALL)
 _TABLES = re.compile(r"^<!-- table: (\S+) -->$", re.MULTILINE)
-_FIGURES = re.compile(r"(?<=\S)<!-- [\w-]+: .+? -->", re.DOTALL)  # other markers stand at the start of a line
+_FIGURES = re.compile(r"(?<=[\w%])<!-- [\w-]+: .+? -->", re.DOTALL)  # behind a word; other markers stand alone
 UNITS = {
     "": 1, "x": 1, "%": 100, "s": 1, "ms": 1e3, "us": 1e6, "ns": 1e9, "GB": 1e-9, "MB": 1e-6, "KB": 1e-3,
     "GB/s": 1e-9, "TB/s": 1e-12,

@@ -1,6 +1,7 @@
 """What README, docs and notebooks print of the stored results, between markers that no reader of the page sees.
 
-Tables, as `diagsparse bench --table` prints them of benchmarks/results/h200.json ("readme": those of readme_table.py)::
+Tables, as `diagsparse bench --table` prints them of benchmarks/results/h200.json ("readme": those of readme_table.py,
+"papers": those of ledger.py)::
 
     <!-- table: h200 -->
     ...
@@ -26,6 +27,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import ledger
 import readme_table
 
 from diagsparse._study.bench_command import tables_of
@@ -108,8 +110,11 @@ def renewed(text: str) -> str:
 
 def _table(block: re.Match[str]) -> str:
     start, name, end = block.groups()
-    made = "\n".join(readme_table.lines()) if name == "readme" else markdown(name)
+    made = _NAMED[name]() if name in _NAMED else markdown(name)
     return f"{start}\n{made.strip()}\n\n{end}"
+
+
+_NAMED = {"readme": lambda: "\n".join(readme_table.lines()), "papers": ledger.markdown}
 
 
 def markdown(name: str) -> str:

@@ -96,6 +96,11 @@ class Problem:
         return int(np.maximum(lengths, 0).sum())
 
 
+def kernel_of(call: Callable[[], Any], asked: str) -> str:
+    """Return which kernel a call of a plan runs; of any other call, the one that was asked for."""
+    return str(getattr(getattr(call, "func", None), "kernel", asked))
+
+
 def _dense(operand: Any) -> bool:
     return not hasattr(operand, "nnz")
 

@@ -2,6 +2,7 @@
 
 import http.server
 import io
+import socketserver
 import sys
 import tarfile
 import threading
@@ -33,8 +34,10 @@ def packed(name, content):
     return file.getvalue()
 
 
-class Site(http.server.ThreadingHTTPServer):
+class Site(socketserver.ThreadingTCPServer):
     """A server of `files`; it breaks off the first answers, after so many bytes as `breaks` says."""
+
+    daemon_threads = True
 
     def __init__(self):
         self.files, self.breaks, self.asked = {}, [], []
@@ -73,7 +76,7 @@ def site(monkeypatch):
 
 
 def fetch(site, folder, *names):
-    return fetch_matrices.main([str(folder), *names, "--site", f"http://127.0.0.1:{site.server_port}"])
+    return fetch_matrices.main([str(folder), *names, "--site", f"http://127.0.0.1:{site.server_address[1]}"])
 
 
 def test_all_matrices_of_the_tables_are_known():

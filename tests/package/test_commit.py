@@ -10,6 +10,7 @@ import pytest
 from diagsparse._places.backend import CPU
 from diagsparse._show.config import config
 from diagsparse._study import peers
+from diagsparse._study.titles import release
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMIT = re.compile(r"[0-9a-f]{40}(-dirty)?|unknown")
@@ -18,6 +19,13 @@ COMMIT = re.compile(r"[0-9a-f]{40}(-dirty)?|unknown")
 def test_the_build_says_its_commit():
     assert COMMIT.fullmatch(CPU.core.commit)
     assert config()["commit"] == peers.versions()["commit"] == CPU.core.commit
+
+
+def test_tables_name_the_commit_that_was_measured():
+    commit = "0123456" + 33 * "7"
+    for named, told in ((commit, " (0123456)"), (f"{commit}-dirty", " (0123456, dirty)"), ("unknown", "")):
+        assert release({"diagsparse": "1.0", "commit": named}) == f"diagsparse 1.0{told}"
+    assert release({"diagsparse": "1.0"}) == "diagsparse 1.0"
 
 
 @pytest.fixture

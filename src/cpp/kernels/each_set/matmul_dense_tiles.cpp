@@ -343,7 +343,8 @@ const char* instead_of_dense_tiles(const Plan& plan, DType a, DType b) {
 }  // namespace
 
 MatmulRow matmul_dense_tiles() {
-  return {.name = "dense_tiles", .typed = one_type<MatmulDenseTiles, MatmulKernel>(), .instead = instead_of_dense_tiles};
+  return {
+      .name = "dense_tiles", .typed = one_type<MatmulDenseTiles, MatmulKernel>(), .instead = instead_of_dense_tiles};
 }
 
 const char* choose_diagonal_matmul(const Plan& plan, DType a, DType b) {

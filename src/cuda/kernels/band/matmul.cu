@@ -89,8 +89,8 @@ struct Matmul {
     return {bands, sizeof(T), groups, 8 * (Tiles + 1)};
   }
 
-  // Warps of 16 rows in a block: as many as its shared memory has room for, and as let cyclic diagonals wrap around once
-  // at most.
+  // Warps of 16 rows in a block: as many as its shared memory has room for, and as let cyclic diagonals wrap around
+  // once at most.
   template <auto kernel, int Tiles>
   static int groups_of(const Bands& bands) {
     int groups = most_groups<T>(Tiles);

@@ -9,13 +9,14 @@ from typing import Any
 from .._show import columns, display
 from . import bench_cases
 from .changes import Change, Changes
-from .timed_rows import FASTEST, Key, Split, Timed, identity, timed_rows
+from .timed_rows import DEFAULT, FASTEST, Key, Split, Timed, identity, timed_rows
 from .titles import TITLES
 
 LIMIT = 1.1  #: times as slow, from which a row has lost
 CLOCK = "seconds"
 _OPS = TITLES | {"matmul": "C = A B"}
 _HEAD = ["", "", "format", "kernel", "then", "now", "of bandwidth", "vs peer", "change"]
+_CHOSEN = {FASTEST, DEFAULT}  # rows beside that of the kernel itself
 _OF_A_MACHINE = ("gpu", "cpu", "cores", "instruction_set")
 
 
@@ -110,11 +111,11 @@ def bench_changes(
     right = {key: one for key, one in now.items() if one.seconds and one.ok}
     both = [key for key in right if key in then and not _told_by_a_kernel(key, then, now)]
     rows = [_change(then[key], now[key]) for key in both]
-    computed = {key[:3] for key in right}
-    lost = [f"{_words(key)} (fails or is wrong)" for key in then if key in now and key not in right]
-    gone = [_words(key) for key in then if key not in now]
-    lost += [_words(key) for key in then if key not in now and key[:3] not in computed]
-    added = [_words(key) for key in right if key not in then]
+    kernels, computed = [key for key in then if key[3] not in _CHOSEN], {key[:3] for key in right}
+    gone = [_words(key) for key in kernels if key not in now]
+    lost = [f"{_words(key)} (fails or is wrong)" for key in kernels if key in now and key not in right]
+    lost += [_words(key) for key in kernels if key not in now and key[:3] not in computed]
+    added = [_words(key) for key in right if key not in then and key[3] not in _CHOSEN]
     notes = "; ".join(_notes(new, old, rows))
     return BenchChanges(new.get("experiment", "cases"), rows, gone, added, limit, notes, tuple(lost))
 
@@ -175,14 +176,14 @@ def _change(then: Timed, now: Timed) -> BenchChange:
 
 
 def _told_by_a_kernel(key: Key, *reports: dict[Key, Timed]) -> bool:
-    """Return whether one kernel is the fastest of a format in all reports: its own row says what changed."""
-    if key[3] != FASTEST:
+    """Return whether one kernel is the fastest of a format, or the default, in all reports: its own row tells."""
+    if key[3] not in _CHOSEN:
         return False
-    fastest = [
+    named = [
         {one.kernel for one in report.values() if one.key[:3] == key[:3] and one.seconds == report[key].seconds}
         for report in reports
     ]
-    return bool(set.intersection(*fastest) - {FASTEST})
+    return bool(set.intersection(*named) - _CHOSEN)
 
 
 def _notes(new: dict[str, Any], old: dict[str, Any], rows: list[BenchChange]) -> Iterator[str]:
@@ -196,4 +197,4 @@ def _notes(new: dict[str, Any], old: dict[str, Any], rows: list[BenchChange]) ->
 
 def _words(key: Key) -> str:
     row, op, format, kernel = key
-    return f"{row}: {' '.join(filter(None, (format, kernel if kernel != FASTEST else '(fastest)', _OPS.get(op, op))))}"
+    return f"{row}: {' '.join(filter(None, (format, kernel, _OPS.get(op, op))))}"

@@ -125,11 +125,13 @@ def _row(
     """
     library, format, kernel, prepare = contender
     row: dict[str, Any] = {"library": library, "format": format, "kernel": kernel, "ok": False, "floor_nbytes": 0}
+    row["default"] = False  # whether it runs where no kernel is named
     row |= dict.fromkeys(("seconds", "best", "error", "failed", "counterpart_seconds"))
     try:
         call = prepare()
         if bench_problem.kernel_of(call, kernel) != kernel:
             return None
+        row["default"] = library == "diagsparse" and kernel == problem.default_kernel(format)
         made = call()
         if format == "dia" and library == "diagsparse":
             row["floor_nbytes"] = problem.floor(made)

@@ -10,7 +10,7 @@ from typing import Any
 from .bench_summary import PEERS, Columns
 from .titles import is_cusparse
 
-FASTEST = "fastest"  #: in the place of a kernel: the fastest of a format
+FASTEST, DEFAULT = "fastest", "default"  #: in the place of a kernel: the fastest of a format, and what a rule chooses
 _ON_HOST = ("SciPy", "MKL", "QuTiP")  # peers that never run on a GPU
 _LIBRARIES = {"scipy": "SciPy", "mkl": "MKL", "cupy": "CuPy", "diagsparse": "cuSPARSE"}
 _IDENTITY = ("source", "what", "matrix", "order", "sites", "n", "a", "b", "diagonals", "dtype", "threads", "op")
@@ -63,7 +63,7 @@ def splitter(pairs: Any) -> Split | None:
 
 # ---- the cases of both devices --------------------------------------------------------------------------------------
 def _of_case(report: dict[str, Any], rows: list[dict[str, Any]]) -> Iterator[Timed]:
-    """Yield the rows of one case: every kernel of ours, and the fastest kernel of each format."""
+    """Yield the rows of one case: every kernel of ours, and of each format the default kernel and the fastest one."""
     first = rows[0]
     name = first["case"] + (f", {count} thread{'s' * (count > 1)}" if (count := first.get("threads")) else "")
     peers = {
@@ -74,12 +74,12 @@ def _of_case(report: dict[str, Any], rows: list[dict[str, Any]]) -> Iterator[Tim
     small = first["group"] == "small"  # the cost of a call, not the memory's
     timed = [
         Timed(
-            name, row["op"], row["format"], row["kernel"], row["seconds"], row["ok"],
-            None if small else row["fraction"],
+            name, row["op"], row["format"], kernel, row["seconds"], row["ok"], None if small else row["fraction"],
             None if small else row.get("read_bandwidth") or report.get("copy_bandwidth"), None, peers,
         )
         for row in rows
         if _ours(row)
+        for kernel in [row["kernel"], *[DEFAULT] * row.get("default", False)]
     ]  # fmt: skip
     yield from timed
     for format in dict.fromkeys(one.format for one in timed):

@@ -111,7 +111,7 @@ def renewed(text: str) -> str:
 def _table(block: re.Match[str]) -> str:
     start, name, end = block.groups()
     made = _NAMED[name]() if name in _NAMED else markdown(name)
-    return f"{start}\n{made.strip()}\n\n{end}"
+    return f"{start}{made.strip()}\n{end}"
 
 
 _NAMED = {"readme": lambda: "\n".join(readme_table.lines()), "papers": ledger.markdown}

@@ -17,7 +17,7 @@ CHOSEN = (  # file, case, threads
     ("cpu-2-cores", "stencil-5", 2),
     ("cpu-2-cores", "band-41-squared", 2),
     ("cpu-2-cores", "small-product", 1),
-    ("h100", "stencil-7-256", None),
+    ("h200", "stencil-7-256", None),
 )
 NAMES = {"scipy": "SciPy", "mkl": "MKL", "cupy": "CuPy", "diagsparse": "cuSPARSE"}
 HEAD = ["operation", "matrix", "on", "`hm`", "csr", "fastest other", "times as fast"]

@@ -1,35 +1,34 @@
-"""Measure an experiment anew on this machine's CPU: `python benchmarks/renew.py beside-blas`.
+"""Print the stored results anew in README, docs and notebooks: `python benchmarks/renew.py`.
 
-Runs `diagsparse bench NAME`, puts its JSON and its picture in the place of the stored ones, and its table in the place
-of the old one in the docs.
+With the name of an experiment, `python benchmarks/renew.py beside-blas`, that is measured on this machine's CPU before:
+its JSON and its picture take the place of the stored ones.
 """
 
-import json
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from diagsparse._study.bench_command import experiments
-
-ROOT = Path(__file__).resolve().parents[1]
+import printed
 
 
-def main(name):
-    """Measure, store and replace."""
-    markdown = experiments()[name].markdown
-    (stored,) = (ROOT / "benchmarks" / "results").glob(f"cpu-*-cores-{name}.json")
-    page = ROOT / "docs" / "benchmarks.md"
-    old = markdown(json.loads(stored.read_text()))
-    if old not in (text := page.read_text()):
-        raise SystemExit(f"renew: {page.name} does not hold the table of {stored.name}")
+def measure(name):
+    """Run `diagsparse bench NAME` and store what it writes."""
+    (stored,) = printed.RESULTS.glob(f"cpu-*-cores-{name}.json")
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "-m", "diagsparse", "bench", name, "--out", folder], check=True)
         made = Path(folder) / f"diagsparse-bench-{name}.json"
-        report = json.loads(made.read_text())
         stored.write_text(made.read_text())
         stored.with_suffix(".png").write_bytes(made.with_suffix(".png").read_bytes())
-    page.write_text(text.replace(old, markdown(report)))
+
+
+def main(*names):
+    """Measure, store and print."""
+    for name in names:
+        measure(name)
+    for page in printed.pages():
+        if printed.rewrite(page, printed.renewed):
+            print(f"wrote {page.relative_to(printed.ROOT)}")
 
 
 if __name__ == "__main__":

@@ -130,6 +130,14 @@ def test_every_case_on_the_cpu(group):
             assert bool(row["vs_counterpart"]) == bool(case.counterpart)
 
 
+def test_a_kernel_that_leaves_the_product_to_another_one_has_no_row():
+    far = sp.dia_array((np.ones((2, 200_000)), [199_999, 0]), shape=(200_000, 200_000))  # no room for tiles
+    case = bench_cuda.Case("far", "random", "matmul", "", lambda scale, seed, dtype: far, formats=("hm",))
+    rows = bench_cuda._run_case(case, np.dtype(float), 1.0, Here, 3, 1e9, lambda share, what: None)
+    ours = {row["kernel"]: row["default"] for row in rows if row["library"] == "diagsparse"}
+    assert ours == {"row_tiles": True, "sequential": False}
+
+
 def test_one_triangle_moves_and_takes_less():
     case = bench_cuda.cases("syrk")[0]
     triangle = bench_problem.of_case(case, np.dtype(float), 1e-3, Here)

@@ -1,47 +1,33 @@
-"""The figures in the README and in docs/benchmarks.md are those of the benchmark's own JSON."""
+"""What is stored in benchmarks/results: whole runs whose results are right, each with its picture."""
 
 import json
-import runpy
 from pathlib import Path
 
 import pytest
 
-from diagsparse._study import bench_cuda_tables, bench_tables
-from diagsparse._study.bench_command import experiments
 from diagsparse._study.titles import is_cusparse
 
-ROOT = Path(__file__).resolve().parents[2]
-FILES = sorted((ROOT / "benchmarks" / "results").glob("*.json"))
-RESULTS = [path for path in FILES if "experiment" not in json.loads(path.read_text())]
-EXPERIMENTS = [path for path in FILES if path not in RESULTS]
+RESULTS = sorted((Path(__file__).resolve().parents[2] / "benchmarks" / "results").glob("*.json"))
+REPORTS = {path: json.loads(path.read_text()) for path in RESULTS}
+ON_GPU = [path for path, report in REPORTS.items() if report.get("device") == "cuda" and "experiment" not in report]
+each = pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
 
 
-@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
-def test_tables_come_from_the_results(path):
-    report = json.loads(path.read_text())
-    on_gpu = report.get("device") == "cuda"
-    assert report["ok"] and not report["quick"] and report["date"]
-    assert report["hardware"]["gpu" if on_gpu else "cpu"]
-    if on_gpu:  # what a peer cannot do is part of the comparison
-        ours = [row for row in report["rows"] if row["library"] == "diagsparse" and not is_cusparse(row["kernel"])]
-        assert ours and all(row["ok"] and not row["failed"] for row in ours)
-    tables = bench_cuda_tables if on_gpu else bench_tables
-    assert tables.markdown(report) in (ROOT / "docs" / "benchmarks.md").read_text()
+@each
+def test_a_stored_result_is_a_whole_run(path):
+    report = REPORTS[path]
+    assert report["ok"] and not report["quick"] and not report.get("interrupted") and report["date"]
+    assert report["hardware"]["gpu" if report.get("device") == "cuda" else "cpu"]
+    assert path.with_suffix(".png").exists()
 
 
-def test_the_readme_has_four_rows_of_the_results():
-    lines = list(runpy.run_path(str(ROOT / "benchmarks" / "readme_table.py"))["lines"]())
-    assert len([line for line in lines if line.startswith("| ")]) == 1 + 4
-    after = (ROOT / "README.md").read_text().partition("<!-- benchmark-table -->\n")[2]
-    assert after.startswith("\n".join(lines) + "\n\n")
+@pytest.mark.parametrize("path", ON_GPU, ids=lambda path: path.stem)
+def test_what_peers_cannot_do_is_part_of_it_and_ours_is_right(path):
+    rows = REPORTS[path]["rows"]
+    ours = [row for row in rows if row["library"] == "diagsparse" and not is_cusparse(row["kernel"])]
+    assert ours and all(row["ok"] and not row["failed"] for row in ours)
 
 
-def test_there_are_results():
-    assert RESULTS
-
-
-@pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
-def test_tables_of_experiments_come_from_the_results(path):
-    report = json.loads(path.read_text())
-    assert report["ok"] and not report["quick"]
-    assert experiments()[report["experiment"]].markdown(report) in (ROOT / "docs" / "benchmarks.md").read_text()
+def test_there_are_results_of_both_devices():
+    cases = [report for report in REPORTS.values() if "experiment" not in report]
+    assert {report.get("device", "cpu") for report in cases} == {"cpu", "cuda"}

@@ -109,6 +109,7 @@ class Core(Protocol):
     Matrix: Any
     Plan: Any
     Recurrence: Any
+    commit: str
 
     def diagonal_matrix(
         self,

@@ -23,6 +23,7 @@ def config() -> dict[str, str]:
         optional[name] = getattr(module, "__version__", "loaded") if module else _installed(name)
     return {
         "diagsparse": __version__,
+        "commit": CPU.core.commit,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "scipy": scipy.__version__,
@@ -43,6 +44,8 @@ def _devices() -> dict[str, str]:
         "cuda": f"available, driver {_version(cuda.driver_version())}, runtime {_version(cuda.runtime_version())}, "
         f"cuSPARSE {'not loaded' if sparse is None else sparse}"
     }
+    if cuda.commit != CPU.core.commit:
+        told["cuda commit"] = cuda.commit
     for i in range(cuda.device_count()):
         free, total = cuda.memory(i)
         told[f"cuda:{i}"] = f"{cuda.device_name(i)}, {human(free)} of {human(total)} free"

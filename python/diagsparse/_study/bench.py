@@ -108,6 +108,7 @@ def run(
         "hardware": peers.hardware(),
         "versions": peers.versions(),
         "date": date.today().isoformat(),
+        "name": name,
         "dtype": np.dtype(dtype).name,
         "quick": quick,
         "warning": crowd.warning(),

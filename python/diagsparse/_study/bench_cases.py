@@ -32,13 +32,18 @@ AnyCase = TypeVar("AnyCase", bound=BaseCase)
 
 def chosen(cases: Sequence[AnyCase], name: str | None, where: str = "") -> list[AnyCase]:
     """Return the cases of a group, or those whose names start so; all by default. `where` is for the error."""
-    found = [case for case in cases if not name or case.group == name or case.name.startswith(name)]
+    found = [case for case in cases if is_named(name, case.group, case.name)]
     if not found:
         raise ValueError(
             f'bench: no case "{name}"{where}; there are the groups {", ".join(dict.fromkeys(c.group for c in cases))} '
             f"and the cases {', '.join(case.name for case in cases)}; `diagsparse bench --help` names the experiments"
         )
     return found
+
+
+def is_named(name: str | None, group: str, case: str) -> bool:
+    """Return whether a name means this case: its group, how its own name starts, or None for all."""
+    return not name or group == name or case.startswith(name)
 
 
 def band(n: int, diagonals: int, least: int = 50) -> Make:

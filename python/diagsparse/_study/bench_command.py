@@ -8,9 +8,13 @@ from typing import Any
 
 import click
 
+from .._places.backend import CPU, place
 from .._places.types import VALUE_TYPES
 from .._show.terminal import Terminal, json_writer
+from . import bench_summary, gpu_peers, peers
+from .bench_changes import LIMIT, BenchChanges, bench_changes, check_comparable
 from .command_line import INTERRUPTED, common
+from .timed_rows import splitter
 
 ON_CPU = ("small-work", "beside-blas")  #: experiments that no other device runs
 
@@ -41,10 +45,13 @@ class _Bench(click.Command):
     "--budget", type=click.FloatRange(min=0, min_open=True), help="Seconds of timing per case and number of threads."
 )
 @click.option("--table", type=click.Path(path_type=Path), help="Print the tables of a JSON file as Markdown instead.")
+@click.option("--since", type=click.Path(path_type=Path), help="JSON file of an earlier run: tell which rows lost.")
+@click.option("--limit", type=click.FloatRange(min=1), help=f"Times as slow that fail with --since. Default: {LIMIT}.")
 @common
 def bench(
-    terminal: Terminal, name: str | None, quick: bool, dtype: str, budget: float | None, table: Path | None
-) -> bool | None:
+    terminal: Terminal, name: str | None, quick: bool, dtype: str, budget: float | None, table: Path | None,
+    since: Path | None, limit: float | None,
+) -> bool | None:  # fmt: skip
     """Time the kernels against SciPy and MKL, on one thread and on all, and save a JSON file and a picture.
 
     Ctrl-C ends it: what is done is summed up and saved all the same.
@@ -58,15 +65,15 @@ def bench(
     what `recommend` names beside what is fastest,
     small-work (on the CPU) small calls, plans and every element-wise operation beside SciPy's, beside-blas (on the CPU)
     threads beside those of a BLAS. With --help after a name, what it measures and on which matrices.
-    """
-    from .. import plot
-    from . import bench_cuda, bench_summary, plot_cuda
-    from .bench import run
 
+    With --since the exit status is 1 where a row takes more than --limit times as long as before, beside the bandwidth
+    or a peer of its own run. With --table and --since two files are compared, and nothing is run.
+    """
+    if limit is not None and since is None:
+        raise click.UsageError("--limit says what fails with --since FILE")
+    before = None if since is None else _report_in(since)  # now, for it may be written over
     if table is not None:
-        report = _report_in(table)
-        terminal.show(_tables(report).markdown(report), asked=True)
-        return None
+        return _shown(terminal, _report_in(table), before, since, limit)
     experiment = experiments().get(name or "")
     if experiment and dtype != "float64":
         raise ValueError(f"bench: --dtype {dtype}, but {name} are experiments in float64")
@@ -75,28 +82,66 @@ def bench(
     if budget is not None and (experiment or terminal.device != "cpu"):
         what = name if experiment else f"--device {terminal.device}"
         raise ValueError(f"bench: --budget {budget:g}, but {what} takes as long as its samples; expected no --budget")
-    options: dict[str, Any] = {"quick": quick}
-    with terminal.progress() as progress:
-        if experiment:
-            where = {} if name in ON_CPU else {"device": terminal.device}
-            report = experiment.run(**where, progress=progress, **options)
-            plot_bench = experiment.plot_bench
-        elif terminal.device == "cpu":
-            report = run(name, dtype=dtype, budget=budget, progress=progress, **options)
-            plot_bench = plot.plot_bench
-        else:
-            report = bench_cuda.run(name, dtype=dtype, device=terminal.device, progress=progress, **options)
-            plot_bench = plot_cuda.plot_bench
-    tables = _tables(report)
+    if before is not None:
+        check_comparable(_to_be_run(terminal.device, name if experiment else None, dtype, quick), before)
+    report, plot_bench = _run(terminal, name, quick, dtype, budget)
+    tables = tables_of(report)
     report["summary"] = bench_summary.summarize(report, tables.pairs)
     terminal.show(f"{tables.text(report)}\n\n{bench_summary.text(report['summary'])}\n")
+    values, ok = report, bool(report["ok"])
+    if before is not None:
+        changed = _changes(report, before, limit)
+        terminal.show(f"Since {since}\n{changed}\n", asked=True)
+        values, ok = report | {"changes": changed.to_dict()}, ok and changed.ok
     stem = "-".join(filter(None, ["diagsparse-bench", *["cuda"] * (terminal.device != "cpu"), name]))
-    terminal.save(report, {f"{stem}.json": json_writer(report), f"{stem}.png": lambda path: plot_bench(report, path)})
+    terminal.save(values, {f"{stem}.json": json_writer(report), f"{stem}.png": lambda path: plot_bench(report, path)})
     if report["interrupted"]:
         click.get_current_context().exit(INTERRUPTED)
-    return bool(report["ok"])
+    return ok
 
 
+def _run(terminal: Terminal, name: str | None, quick: bool, dtype: str, budget: float | None) -> tuple[Any, Any]:
+    """Run the experiment of this name, or cases; return the report, and what draws it."""
+    from .. import plot
+    from . import bench, bench_cuda, plot_cuda
+
+    with terminal.progress() as progress:
+        options: dict[str, Any] = {"quick": quick, "progress": progress}
+        if experiment := experiments().get(name or ""):
+            where = {} if name in ON_CPU else {"device": terminal.device}
+            return experiment.run(**where, **options), experiment.plot_bench
+        if terminal.device == "cpu":
+            return bench.run(name, dtype=dtype, budget=budget, **options), plot.plot_bench
+        return bench_cuda.run(name, dtype=dtype, device=terminal.device, **options), plot_cuda.plot_bench
+
+
+# ---- what changed ---------------------------------------------------------------------------------------------------
+def _shown(
+    terminal: Terminal, report: dict[str, Any], before: dict[str, Any] | None, since: Path | None, limit: float | None
+) -> bool | None:
+    """Show the tables of a report, or what changed since another one, and return whether it lost nothing."""
+    if before is None:
+        terminal.show(tables_of(report).markdown(report), asked=True)
+        return None
+    changed = _changes(report, before, limit)
+    terminal.show(f"Since {since}\n{changed}", asked=True)
+    terminal.emit(changed.to_dict())
+    return changed.ok
+
+
+def _changes(report: dict[str, Any], before: dict[str, Any], limit: float | None) -> BenchChanges:
+    return bench_changes(report, before, limit or LIMIT, splitter(tables_of(report).pairs))
+
+
+def _to_be_run(device: str, experiment: str | None, dtype: str, quick: bool) -> dict[str, Any]:
+    """Return what a report will say about itself, as far as it decides with which others it can be compared."""
+    where = place(device)
+    hardware = peers.hardware() | (gpu_peers.hardware(where) if where is not CPU else {})
+    named = {"experiment": experiment} if experiment else {"dtype": dtype}
+    return named | {"device": device.partition(":")[0], "hardware": hardware, "quick": quick}
+
+
+# ---- reports --------------------------------------------------------------------------------------------------------
 def experiments() -> dict[str, Any]:
     """Return the modules of the experiments, by the names under which they run."""
     from . import (
@@ -130,7 +175,7 @@ def _report_in(path: Path) -> dict[str, Any]:
     return report
 
 
-def _tables(report: dict[str, Any]) -> Any:
+def tables_of(report: dict[str, Any]) -> Any:
     """Return the module that turns this report into tables."""
     from . import bench_cuda_tables, bench_tables
 

@@ -80,6 +80,7 @@ def run(
         "hardware": gpu_peers.hardware(where),
         "versions": gpu_peers.versions(where),
         "date": date.today().isoformat(),
+        "name": name,
         "dtype": np.dtype(dtype).name,
         "quick": quick,
         "copy_bandwidth": speed,
@@ -102,7 +103,8 @@ def _run_case(
     contenders = list(_contenders(case, problem, where))
     for i, contender in enumerate(contenders):
         report(i / len(contenders), f"{case.name}: {' '.join(contender[:3])}")
-        rows.append(fields | _row(contender, problem, plain, case, where, samples))
+        if row := _row(contender, problem, plain, case, where, samples):
+            rows.append(fields | row)
     floor = next((row["floor_nbytes"] for row in rows if row["floor_nbytes"]), 0)
     theirs = min((row["seconds"] for row in rows if is_cusparse(row["kernel"]) and row["ok"]), default=None)
     for row in rows:
@@ -116,13 +118,20 @@ def _run_case(
 
 def _row(
     contender: gpu_peers.Contender, problem: Problem, plain: Problem | None, case: Case, where: Place, samples: int
-) -> dict[str, Any]:
-    """Return what one contender reaches; of ours also the time that its kernel takes for the counterpart."""
+) -> dict[str, Any] | None:
+    """Return what one contender reaches; of ours also the time that its kernel takes for the counterpart.
+
+    None where another of our kernels would run in its place: that one has a row of its own.
+    """
     library, format, kernel, prepare = contender
     row: dict[str, Any] = {"library": library, "format": format, "kernel": kernel, "ok": False, "floor_nbytes": 0}
+    row["default"] = False  # whether it runs where no kernel is named
     row |= dict.fromkeys(("seconds", "best", "error", "failed", "counterpart_seconds"))
     try:
         call = prepare()
+        if bench_problem.kernel_of(call, kernel) != kernel:
+            return None
+        row["default"] = library == "diagsparse" and kernel == problem.default_kernel(format)
         made = call()
         if format == "dia" and library == "diagsparse":
             row["floor_nbytes"] = problem.floor(made)

@@ -12,7 +12,7 @@ from .._places.memory import human
 from .._show import columns
 from .bench_summary import Pair
 from .steps import ended
-from .titles import TITLES, is_cusparse
+from .titles import TITLES, is_cusparse, release
 
 _OPS = TITLES | {"matmul": "C = A B", "syrk": "C = A A^T, lower", "power": "y = A^k x"}
 _FORMATS = ("dia", "hm", "cdm")
@@ -115,9 +115,8 @@ def machine(report: dict[str, Any]) -> str:
 def devices(report: dict[str, Any]) -> str:
     """Return the GPU and the versions of what runs on it."""
     h, v = report["hardware"], report["versions"]
-    names = {"diagsparse": "diagsparse", "cuda runtime": "CUDA", "cusparse": "cuSPARSE", "cupy": "CuPy",
-             "nvmath": "nvmath"}  # fmt: skip
-    versions = ", ".join(f"{names[name]} {v[name]}" for name in names if v.get(name))
+    names = {"cuda runtime": "CUDA", "cusparse": "cuSPARSE", "cupy": "CuPy", "nvmath": "nvmath"}
+    versions = ", ".join([release(v), *(f"{names[name]} {v[name]}" for name in names if v.get(name))])
     return f"{h['gpu']}, {human(h['memory_nbytes'])}; {versions}"
 
 

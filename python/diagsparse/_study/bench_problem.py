@@ -39,6 +39,7 @@ class Problem:
         #: of a result: the largest error over its bound
         self.error: Callable[[Any], float] = self._check()
         self._kept: dict[str, tuple[Any, Any]] = {}  # the operands in the format at hand
+        self._defaults: dict[str, str] = {}  # kernels
 
     def _check(self) -> Callable[[Any], float]:
         if self.power:
@@ -73,6 +74,16 @@ class Problem:
             return partial(power_multiply, left, right, self.power, out=y, kernel=kernel)
         return partial(plan_matvec(left, kernel=kernel or None), right, out=y)
 
+    def default_kernel(self, format: str) -> str:
+        """Return which of our kernels runs in a format where none is named."""
+        if format not in self._defaults:
+            left, right = self.operands(format)
+            if isinstance(right, SparseArray):
+                self._defaults[format] = plan_matmul(left, right, triangle=self.triangle).kernel
+            else:
+                self._defaults[format] = left.kernels("chain" if self.power else "matvec")[0]
+        return self._defaults[format]
+
     def floor(self, made: Any) -> int:
         """Return the bytes that it moves at least in the diagonal layout: stored values once, vectors once."""
         if self.layout:
@@ -94,6 +105,11 @@ class Problem:
             if self.triangle is not None:
                 lengths = lengths * (a + b <= 0 if self.triangle == "lower" else a + b >= 0)
         return int(np.maximum(lengths, 0).sum())
+
+
+def kernel_of(call: Callable[[], Any], asked: str) -> str:
+    """Return which kernel a call of a plan runs; of any other call, the one that was asked for."""
+    return str(getattr(getattr(call, "func", None), "kernel", asked))
 
 
 def _dense(operand: Any) -> bool:

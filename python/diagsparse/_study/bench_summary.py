@@ -5,9 +5,8 @@ A report's module says what is compared, `pairs`; all else is here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from functools import partial
 from statistics import geometric_mean
 from typing import Any
 
@@ -32,33 +31,43 @@ class Pair:
 Pairs = Callable[[dict[str, Any]], Iterator[Pair]]
 
 
-def by_columns(operation: str, ours: Iterable[str], endings: dict[str, str] | None = None) -> Pairs:
+@dataclass(frozen=True)
+class Columns:
+    """The pairs of reports whose rows have columns: the fastest of `ours` beside every peer."""
+
+    operation: str  #: of a column whose name has none of the `endings`
+    ours: tuple[str, ...]
+    endings: Mapping[str, str]  #: of a column's name: its operation
+
+    def split(self, column: str) -> tuple[str, str]:
+        """Return the operation of a column, and the name of who computes it."""
+        end = next((end for end in self.endings if column.endswith(end)), "")
+        return self.endings.get(end, self.operation), column.removesuffix(end)
+
+    def times(self, row: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+        """Return the seconds of a row by operation and name, without columns that failed."""
+        by_operation: dict[str, dict[str, float]] = {}
+        for column, seconds in row["times"].items():
+            operation, name = self.split(column)
+            if seconds:
+                by_operation.setdefault(operation, {})[name] = seconds
+        return by_operation
+
+    def __call__(self, report: dict[str, Any]) -> Iterator[Pair]:
+        for row in report["rows"]:
+            for operation, times in self.times(row).items():
+                ours = min((name for name in self.ours if name in times), key=times.__getitem__, default="")
+                for peer in times:
+                    if ours and peer.startswith(PEERS):
+                        yield Pair(operation, row["name"], ours, peer, times[peer] / times[ours])
+
+
+def by_columns(operation: str, ours: Iterable[str], endings: Mapping[str, str] | None = None) -> Columns:
     """Return the pairs of reports whose rows have columns: the fastest of `ours` beside every peer.
 
     `operation` is what a column does, unless its name has one of the `endings`, which say what else it does.
     """
-    return partial(_pairs_by_columns, operation=operation, names=tuple(ours), endings=endings or {})
-
-
-def _pairs_by_columns(
-    report: dict[str, Any], operation: str, names: tuple[str, ...], endings: dict[str, str]
-) -> Iterator[Pair]:
-    def split(column: str) -> tuple[str, str]:
-        """Return what a column does, and the name of who does it."""
-        end = next((end for end in endings if column.endswith(end)), "")
-        return endings.get(end, operation), column.removesuffix(end)
-
-    for row in report["rows"]:
-        by_operation: dict[str, dict[str, float]] = {}
-        for column, seconds in row["times"].items():
-            what, name = split(column)
-            if seconds:
-                by_operation.setdefault(what, {})[name] = seconds
-        for what, times in by_operation.items():
-            ours = min((name for name in names if name in times), key=times.__getitem__, default="")
-            for peer in times:
-                if ours and peer.startswith(PEERS):
-                    yield Pair(what, row["name"], ours, peer, times[peer] / times[ours])
+    return Columns(operation, tuple(ours), endings or {})
 
 
 def summarize(report: dict[str, Any], pairs: Pairs) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 from .._show import columns
 from .bench_summary import Pair
 from .steps import ended
-from .titles import TITLES, label
+from .titles import TITLES, label, release
 
 _OPS = TITLES | {"matmul": "C = A B"}
 _RATIOS = {"vs_scipy_dia": "vs SciPy dia", "vs_scipy_csr": "vs SciPy csr", "vs_mkl_csr": "vs MKL csr"}
@@ -90,8 +90,7 @@ def _table(rows: list[dict[str, Any]], labels: list[str], shares: list[str], wit
 def machine(report: dict[str, Any]) -> str:
     """Return one line: processor, versions, precision, bandwidth, date."""
     h, v = report["hardware"], report["versions"]
-    libraries = ["diagsparse", "scipy", "numpy", "mkl"]
-    named = {"diagsparse": "diagsparse", "scipy": "SciPy", "numpy": "NumPy", "mkl": "MKL"}
+    named = {"scipy": "SciPy", "numpy": "NumPy", "mkl": "MKL"}
     read: dict[int, list[float]] = {}
     for row in report["rows"]:
         if row["read_bandwidth"]:
@@ -99,7 +98,7 @@ def machine(report: dict[str, Any]) -> str:
     return "; ".join(
         [
             f"{h['cpu']}, {h['cores']} cores, {h['instruction_set']}",
-            ", ".join(f"{named[name]} {v[name]}" for name in libraries if v[name]),
+            ", ".join([release(v), *(f"{named[name]} {v[name]}" for name in named if v[name])]),
             report["dtype"] + ", small sizes (--quick)" * report["quick"],
             *(f"{_threads(count)} read{'s' * (count == 1)} {_rate(median(rates))}" for count, rates in read.items()),
             *ended(report),

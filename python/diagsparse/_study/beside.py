@@ -52,7 +52,11 @@ def _kernels(A: SparseArray, op: str, kernels: list[str] | None) -> list[str]:
         plans = op == "matmul" and A._place is not CPU
         chosen = MatmulPlan(A, A, max_bytes=1 << 62).kernel if plans else there[0]
         return [chosen] if chosen in there else there[:1]
-    return there if "all" in kernels else [name for name in there if name in kernels]
+    asked = there if "all" in kernels else [name for name in there if name in kernels]
+    # A kernel of diagonals that cannot multiply these leaves it to another one, which is listed once.
+    if op == "matvec" or A._family != "diagonals":
+        return asked
+    return list(dict.fromkeys(MatmulPlan(A, A, kernel=name, max_bytes=1 << 62).kernel for name in asked))
 
 
 def without_scipys_dia(names: Sequence[str], csr: Any, held: dict[str, SparseArray]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,7 +43,7 @@ class Changes:
     """The rows of ours that two comparisons share, and what only one of them has."""
 
     name: str
-    rows: list[Change]
+    rows: Sequence[Change]
     gone: list[str]  #: of what was compared then and is not now
     new: list[str]
     limit: float

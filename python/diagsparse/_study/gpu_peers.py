@@ -46,6 +46,7 @@ def versions(where: Place) -> dict[str, str | None]:
     theirs = {"cupy": cupy(), "nvmath": nvmath()}
     return {
         "diagsparse": __version__,
+        "commit": where.core.commit,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "cuda driver": cuda_version(where.core.driver_version()),

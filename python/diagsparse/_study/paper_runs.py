@@ -53,6 +53,7 @@ def run(
         "versions": peers.versions() | (gpu_peers.versions(where) if where is not CPU else {}),
         "date": date.today().isoformat(),
         "quick": quick,
+        "bandwidth": gpu_clock.bandwidth(where, 1 << 24 if quick else 1 << 32),
         "ok": all(_may_fail(column, why) for row in made["rows"] for column, why in row["failed"].items()),
         **made,
     }

@@ -68,6 +68,7 @@ def versions() -> dict[str, str | None]:
     module = mkl()
     return {
         "diagsparse": __version__,
+        "commit": _core.commit,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "scipy": scipy.__version__,

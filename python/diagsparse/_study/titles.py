@@ -13,6 +13,14 @@ def is_cusparse(kernel: str) -> bool:
     return kernel.startswith("cusparse")
 
 
+def release(versions: dict[str, Any]) -> str:
+    """Return ``diagsparse 0.1.0 (4124cc7)``: the version that was measured, and its commit where that is known."""
+    commit = versions.get("commit", "unknown")
+    if commit == "unknown":
+        return f"diagsparse {versions['diagsparse']}"
+    return f"diagsparse {versions['diagsparse']} ({commit[:7]}{', dirty' * commit.endswith('-dirty')})"
+
+
 def label(row: dict[str, Any], plain: bool = False) -> str:
     """Return ``hm``, ``hm planned``, ``SciPy dia``, ``MKL csr``: the column of a row."""
     library = {"diagsparse": "", "scipy": "SciPy ", "mkl": "MKL "}[row["library"]]

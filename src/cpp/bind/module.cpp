@@ -2,6 +2,7 @@
 // call takes plain arguments that python/diagsparse/_matrix has checked in the user's words.
 #include "bind/device.hpp"
 #include "bind/subjects.hpp"
+#include "core/commit.hpp"
 
 namespace py = pybind11;
 
@@ -23,6 +24,7 @@ void bind_module(py::module_& m) {
   bind_batches(m);
   bind_elementwise(m);
   bind_device(m);
+  m.attr("commit") = built_from;
 }
 
 }  // namespace diagsparse

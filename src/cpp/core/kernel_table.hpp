@@ -49,6 +49,8 @@ struct MatmulRow {
   std::vector<MatmulStage> more = {};           // stages that go on with what `typed` left in C
   const char* first = "multiply";               // the name of the first stage
   bool both_orders = false;                     // it runs plans of A B + B A and A B - B A
+  // The name of the row that runs in its place where it cannot multiply values of these types by a plan; else nullptr.
+  const char* (*instead)(const Plan& plan, DType a, DType b) = nullptr;
 };
 
 struct ChainRow {
@@ -78,8 +80,10 @@ const FormatKernels& kernels(const std::string& format);
 const MatvecRow& find_matvec(const std::string& format, const std::string& kernel);
 const MatmulRow& find_matmul(const std::string& format, const std::string& kernel);
 const ChainRow& find_chain(const std::string& format, const std::string& kernel);
-// The same for a plan, of a product of values of types a and b; "" = what its format's table chooses.
+// The row that runs a plan, of a product of values of types a and b; "" = what its format's table chooses.
 const MatmulRow& choose_matmul(const Plan& plan, const std::string& kernel, DType a, DType b);
+// The row that multiplies values of these types by a plan: this one, or the one in its place.
+const MatmulRow& row_that_runs(const MatmulRow& row, const Plan& plan, DType a, DType b);
 // Throws where a row does not multiply values of these types.
 void check_types(const MatmulRow& row, DType a, DType b);
 // Its function for these types.
@@ -114,7 +118,17 @@ Typed<Function> every_pair() {
   fill_row<Kernel, Complex<double>>(typed);
   return typed;
 }
-// The same, and with a left operand that is stored in 16 bits.
+// Operands of one type alone.
+template <template <class, class> class Kernel, class Function>
+Typed<Function> one_type() {
+  Typed<Function> typed;
+  fill_cell<Kernel, float, float>(typed);
+  fill_cell<Kernel, double, double>(typed);
+  fill_cell<Kernel, Complex<float>, Complex<float>>(typed);
+  fill_cell<Kernel, Complex<double>, Complex<double>>(typed);
+  return typed;
+}
+// Every pair, and with a left operand that is stored in 16 bits.
 template <template <class, class> class Kernel, class Function>
 Typed<Function> every_stored_pair() {
   Typed<Function> typed = every_pair<Kernel, Function>();

@@ -60,9 +60,14 @@ const MatmulRow& choose_matmul(const Plan& plan, const std::string& kernel, DTyp
   const FormatKernels& table = kernels(plan.format());
   const bool rules = kernel.empty() && table.choose_matmul;
   const std::string name = rules ? table.choose_matmul(plan, a, b) : kernel;
-  const MatmulRow& row = find_row(table.matmul, name, std::string("products as ") + plan.format(), "matmul");
+  const MatmulRow& row = row_that_runs(find_matmul(plan.format(), name), plan, a, b);
   check_types(row, a, b);
   return row;
+}
+
+const MatmulRow& row_that_runs(const MatmulRow& row, const Plan& plan, DType a, DType b) {
+  const char* other = row.instead ? row.instead(plan, a, b) : nullptr;
+  return other ? row_that_runs(find_matmul(plan.format(), other), plan, a, b) : row;
 }
 
 void check_types(const MatmulRow& row, DType a, DType b) {

@@ -51,7 +51,8 @@ std::vector<std::string> Plan::stages() const {
 
 void Plan::run_stage(std::size_t stage, const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta,
                      Matrix& out) const {
-  const MatmulKernel run = (stage == 0 ? row->typed : row->more.at(stage - 1).typed)(left.dtype, right.dtype);
+  const MatmulRow& runs = row_that_runs(*row, *this, left.dtype, right.dtype);  // types may be others than planned
+  const MatmulKernel run = (stage == 0 ? runs.typed : runs.more.at(stage - 1).typed)(left.dtype, right.dtype);
   if (run == nullptr) {
     throw std::invalid_argument(std::string("matmul: no kernel multiplies ") + dtype_name(left.dtype) + " by " +
                                 dtype_name(right.dtype));

@@ -37,7 +37,7 @@ void batch_matvec(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar b
 
 void batch_matmul(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
   if (c.values.size() == 0) return;
-  const MatmulKernel multiply = plan.row->typed(a.dtype, b.dtype);
+  const MatmulKernel multiply = row_that_runs(*plan.row, plan, a.dtype, b.dtype).typed(a.dtype, b.dtype);
   const int64 of_a = member_stride(a), of_b = member_stride(b), of_c = member_stride(c);
   by_members(c.values.shape.rows, plan.work->operations(), [&](int64 first, int64 last) {
     Matrix left = member(a, first), right = member(b, first), result = member(c, first);

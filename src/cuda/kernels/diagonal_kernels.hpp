@@ -23,12 +23,12 @@ MatmulRow entry();         // its first approach
 double density_of(const Plan& plan);
 }  // namespace matmul
 namespace band {
-MatmulRow matmul();  // bands of one type, on the matrix units; anything else goes to "row"
-MatmulRow bands();   // several bands apart, of float64; anything else goes to "block"
+MatmulRow matmul();  // bands of one type, on the matrix units; in its place "row"
+MatmulRow bands();   // several bands apart, of float64; in its place "block"
 }  // namespace band
 
 namespace dense_tiles {
-MatmulRow matmul();  // wide bands to dense, of one type, on the matrix units; anything else goes to "block"
+MatmulRow matmul();  // wide bands to dense, of one type, on the matrix units; in its place "block"
 // Multiply-adds of its tiles for each of the product's, about: a run of 16 rows of A meets 4 columns together, 4 rows
 // of B meet 8 columns.
 double padding(const Plan& plan);

@@ -8,7 +8,7 @@ namespace diagsparse::DIAGSPARSE_ISA {
 static FormatKernels make() {
   return {{{"row_tiles", matvec_row_tiles()}, {"sequential", matvec_sequential()}},
           {{.name = "row_tiles", .typed = matmul_row_tiles(), .both_orders = true},
-           {"dense_tiles", matmul_dense_tiles()},
+           matmul_dense_tiles(),
            {.name = "sequential", .typed = matmul_sequential(), .both_orders = true}},
           {{"blocked", chain_blocked()}, chain_steps()},
           choose_diagonal_matmul};

@@ -331,20 +331,20 @@ template <class U, class V>
 struct MatmulDenseTiles {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
     const Hulls in(plan);
-    if (DenseTiles<U>::fits(plan, in)) DenseTiles<U>(plan, in, a, b, alpha, beta, c).run();
-    else matmul_row_tiles()(a.dtype, b.dtype)(plan, a, b, alpha, beta, c);
+    DenseTiles<U>(plan, in, a, b, alpha, beta, c).run();
   }
 };
 
+const char* instead_of_dense_tiles(const Plan& plan, DType a, DType b) {
+  const auto fits = [&](auto zero) { return DenseTiles<decltype(zero)>::fits(plan, Hulls(plan)); };
+  return a == b && with_value_type(a, fits) ? nullptr : "row_tiles";
+}
+
 }  // namespace
 
-Typed<MatmulKernel> matmul_dense_tiles() {
-  Typed<MatmulKernel> typed = matmul_row_tiles();
-  fill_cell<MatmulDenseTiles, float, float>(typed);
-  fill_cell<MatmulDenseTiles, double, double>(typed);
-  fill_cell<MatmulDenseTiles, Complex<float>, Complex<float>>(typed);
-  fill_cell<MatmulDenseTiles, Complex<double>, Complex<double>>(typed);
-  return typed;
+MatmulRow matmul_dense_tiles() {
+  return {
+      .name = "dense_tiles", .typed = one_type<MatmulDenseTiles, MatmulKernel>(), .instead = instead_of_dense_tiles};
 }
 
 const char* choose_diagonal_matmul(const Plan& plan, DType a, DType b) {

@@ -62,30 +62,26 @@ std::shared_ptr<ResidentClusters> resident(const Plan& plan) {
   });
 }
 
-void run_block(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
-  find_matmul(plan.format(), "block").typed(a.dtype, b.dtype)(plan, a, b, alpha, beta, c);
+template <class F>
+void with_tiles_of(const Bands& widest, const F& f) {
+  with_tiles<3, 4, 6, 8>(tiles_of(std::max(widest.a_width, widest.b_width)), f);
+}
+
+template <int Tiles>
+Room room_of(const Bands& widest) {
+  return {widest, sizeof(double), most_groups<double>(Tiles), 8 * (Tiles + 1)};
 }
 
 template <class U, class V>
 struct Matmul {
-  static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
-    run_block(plan, a, b, alpha, beta, c);
-  }
-};
-
-template <>
-struct Matmul<double, double> {
-  using T = double;
-  static constexpr int item = sizeof(T);
+  using T = U;
 
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
     const auto kept = resident(plan);
-    if (kept->count == 0) return run_block(plan, a, b, alpha, beta, c);
-    with_tiles<3, 4, 6, 8>(tiles_of(std::max(kept->widest.a_width, kept->widest.b_width)), [&]<int Tiles>() {
+    with_tiles_of(kept->widest, [&]<int Tiles>() {
       constexpr auto kernel = cluster_tiles<Tiles, T>;
       constexpr int groups = most_groups<T>(Tiles);
-      const Room room(kept->widest, item, groups, 8 * (Tiles + 1));
-      if (room.total > limits<kernel>().shared) return run_block(plan, a, b, alpha, beta, c);
+      const Room room = room_of<Tiles>(kept->widest);
       const int step = rows_apart<T>(groups * kWarpRows, kept->c_bases, c);
       launch_shared("matmul bands", kernel, dim3(static_cast<unsigned>(ceil_div(plan.rows, step) * kept->count)),
                     dim3(32 * groups), room.total, kept->products.template as<const Bands>(),
@@ -98,11 +94,27 @@ struct Matmul<double, double> {
 
 void prepare(const Plan& plan) {
   resident(plan);
-  find_matmul(plan.format(), "block").prepare(plan);  // for operands of other types than the planned ones too
+  find_matmul(plan.format(), "block").prepare(plan);  // for operands of other types than the planned ones
+}
+
+const char* instead(const Plan& plan, DType a, DType b) {
+  if (a != DType::f64 || b != DType::f64) return "block";
+  const auto kept = resident(plan);
+  bool fits = kept->count > 0;
+  if (fits) {
+    with_tiles_of(kept->widest, [&]<int Tiles>() {
+      fits = room_of<Tiles>(kept->widest).total <= limits<cluster_tiles<Tiles, double>>().shared;
+    });
+  }
+  return fits ? nullptr : "block";
 }
 
 }  // namespace
 
-MatmulRow bands() { return {"bands", every_pair<Matmul, MatmulKernel>(), prepare}; }
+MatmulRow bands() {
+  MatmulRow row{.name = "bands", .prepare = prepare, .instead = instead};
+  fill_cell<Matmul, double, double>(row.typed);
+  return row;
+}
 
 }  // namespace diagsparse::cuda::band

@@ -55,45 +55,58 @@ std::shared_ptr<ResidentBands> resident(const Plan& plan) {
   });
 }
 
-void run_row(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
-  find_matmul(plan.format(), "row").typed(a.dtype, b.dtype)(plan, a, b, alpha, beta, c);
-}
-
-// Pairs of different types are rare, and each would cost every installation a minute of compiling.
-template <class U, class V>
+// Two operands of one type: other pairs are rare, and each would cost every installation a minute of compiling.
+template <class T, class>
 struct Matmul {
-  static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
-    run_row(plan, a, b, alpha, beta, c);
-  }
-};
-
-template <class T>
-struct Matmul<T, T> {
-  static constexpr int item = sizeof(T);
-
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
     const auto kept = resident(plan);
     Bands bands = kept->bands;
-    const int tiles = tiles_of(std::max(bands.a_width, bands.b_width));
-    if (!kept->are_bands || tiles > most_tiles(is_complex<T>)) return run_row(plan, a, b, alpha, beta, c);
     bands.mirrored =
         plan.op_a.transposed != plan.op_b.transposed && a.structure == b.structure && a.values.data == b.values.data;
+    with_kernel(bands, [&]<auto kernel, int Parts, int Tiles>() {
+      const int groups = groups_of<kernel, Tiles>(bands);
+      const Room room = room_of<Tiles>(bands, groups);
+      bands.step = rows_apart<T>(groups * kWarpRows, kept->c_bases, c);
+      launch_shared("matmul band", kernel, dim3(static_cast<unsigned>(ceil_div(plan.rows, bands.step))),
+                    dim3(32 * Parts * groups), room.total, bands, room, Source<T>(a), plan.op_a.conjugated,
+                    Source<T>(b), plan.op_b.conjugated, c.values.as<T>(), Update<T>(alpha, beta));
+    });
+  }
+
+  // Whether they are bands, narrow enough for the kernel and for the GPU's shared memory.
+  static bool fits(const Plan& plan) {
+    const auto kept = resident(plan);
+    const Bands& bands = kept->bands;
+    if (!kept->are_bands || tiles_of(std::max(bands.a_width, bands.b_width)) > most_tiles(is_complex<T>)) return false;
+    bool room = false;
+    with_kernel(bands, [&]<auto kernel, int, int Tiles>() { room = groups_of<kernel, Tiles>(bands) > 0; });
+    return room;
+  }
+
+ private:
+  template <int Tiles>
+  static Room room_of(const Bands& bands, int groups) {
+    return {bands, sizeof(T), groups, 8 * (Tiles + 1)};
+  }
+
+  // Warps of 16 rows in a block: as many as its shared memory has room for, and as let cyclic diagonals wrap around
+  // once at most.
+  template <auto kernel, int Tiles>
+  static int groups_of(const Bands& bands) {
+    int groups = most_groups<T>(Tiles);
+    while (groups > 0 && (room_of<Tiles>(bands, groups).total > limits<kernel>().shared ||
+                          (bands.cyclic && groups > 1 && met_rows(bands, groups) > bands.n))) {
+      groups /= 2;
+    }
+    return groups;
+  }
+
+  // Calls f<kernel, warps that share 16 rows, tiles>() with the kernel for such bands.
+  template <class F>
+  static void with_kernel(const Bands& bands, const F& f) {
     const auto run = [&]<int Tiles>() {
       const auto with = [&]<int First, int Count, int Parts>() {
-        constexpr auto kernel = band_tiles<Tiles, First, Count, Parts, T>;
-        const auto room = [&](int groups) { return Room(bands, item, groups, 8 * (Tiles + 1)); };
-        // As many rows as the block's shared memory has room for, and as let cyclic diagonals wrap around once at most.
-        int groups = most_groups<T>(Tiles);
-        while (groups > 0 && (room(groups).total > limits<kernel>().shared ||
-                              (bands.cyclic && groups > 1 && met_rows(bands, groups) > bands.n))) {
-          groups /= 2;
-        }
-        if (groups == 0) return run_row(plan, a, b, alpha, beta, c);
-        bands.step = rows_apart<T>(groups * kWarpRows, kept->c_bases, c);
-        launch_shared("matmul band", kernel, dim3(static_cast<unsigned>(ceil_div(plan.rows, bands.step))),
-                      dim3(32 * Parts * groups), room(groups).total, bands, room(groups), Source<T>(a),
-                      plan.op_a.conjugated, Source<T>(b), plan.op_b.conjugated, c.values.as<T>(),
-                      Update<T>(alpha, beta));
+        f.template operator()<&band_tiles<Tiles, First, Count, Parts, T>, Parts, Tiles>();
       };
       // One triangle has half of the tiles. (n = 10^6, 41 diagonals, A A^T: 248 -> 203 us.)
       if constexpr (std::is_same_v<T, double> && Tiles <= 9) {
@@ -103,6 +116,7 @@ struct Matmul<T, T> {
       if constexpr (!is_complex<T> && Tiles < 9) with.template operator()<0, 2 * Tiles, 1>();
       else with.template operator()<0, Tiles, 2>();
     };
+    const int tiles = tiles_of(std::max(bands.a_width, bands.b_width));
     if constexpr (is_complex<T>) with_tiles<3, 4, 5, 6, 9>(tiles, run);
     else with_tiles<3, 4, 5, 6, 9, 12, 15>(tiles, run);
   }
@@ -110,11 +124,18 @@ struct Matmul<T, T> {
 
 void prepare(const Plan& plan) {
   resident(plan);
-  find_matmul(plan.format(), "row").prepare(plan);  // for operands of other types than the planned ones too
+  find_matmul(plan.format(), "row").prepare(plan);  // for operands of other types than the planned ones
+}
+
+const char* instead(const Plan& plan, DType a, DType b) {
+  const auto fits = [&](auto zero) { return Matmul<decltype(zero), decltype(zero)>::fits(plan); };
+  return a == b && with_value_type(a, fits) ? nullptr : "row";
 }
 
 }  // namespace
 
-MatmulRow matmul() { return {"band", every_pair<Matmul, MatmulKernel>(), prepare}; }
+MatmulRow matmul() {
+  return {.name = "band", .typed = one_type<Matmul, MatmulKernel>(), .prepare = prepare, .instead = instead};
+}
 
 }  // namespace diagsparse::cuda::band

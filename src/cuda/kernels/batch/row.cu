@@ -174,9 +174,10 @@ void batch_matmul(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alp
   static const auto at_once = every_pair<cuda::batch::MemberDiagonals, MatmulKernel>();
   if (c.values.size() == 0) return;
   if (cuda::batch::small(plan)) return at_once(a.dtype, b.dtype)(plan, a, b, alpha, beta, c);
+  const MatmulKernel multiply = row_that_runs(*plan.row, plan, a.dtype, b.dtype).typed(a.dtype, b.dtype);
   for (int64 i = 0; i < c.values.shape.rows; ++i) {
     Matrix result = member(c, i);
-    plan.row->typed(a.dtype, b.dtype)(plan, member(a, i), member(b, i), alpha, beta, result);
+    multiply(plan, member(a, i), member(b, i), alpha, beta, result);
   }
 }
 

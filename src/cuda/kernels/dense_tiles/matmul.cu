@@ -87,24 +87,14 @@ std::shared_ptr<ResidentTables> resident(const Plan& plan) {
   });
 }
 
-// Pairs of different types are rare, and not compiled for.
-template <class U, class V>
+// Two operands of one type: other pairs are rare, and not compiled for.
+template <class T, class>
 struct Matmul {
-  static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
-    find_matmul(plan.format(), "block").typed(a.dtype, b.dtype)(plan, a, b, alpha, beta, c);
-  }
-};
-
-template <class T>
-struct Matmul<T, T> {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
     const auto kept = resident(plan);
     const Update<T> update(alpha, beta);
     const auto with = [&]<class S>() {
       constexpr auto kernel = multiply_tiles<S, T>;
-      if (!kept->pays || S::kShared > limits<kernel>().shared) {  // or a GPU with little shared memory
-        return find_matmul(plan.format(), "block").typed(a.dtype, b.dtype)(plan, a, b, alpha, beta, c);
-      }
       clear_empty(*kept, std::min(plan.rows, plan.cols), update, c);
       DenseProduct product = kept->product;
       product.across = static_cast<int>(ceil_div(std::min<int64>(plan.cols, product.c_width + S::kRows - 1), S::kCols));
@@ -113,13 +103,26 @@ struct Matmul<T, T> {
                     product, a.values.as<const T>(), plan.op_a.conjugated, b.values.as<const T>(), plan.op_b.conjugated,
                     c.values.as<T>(), update);
     };
-    if constexpr (!is_complex<T>) {
-      if (kept->large) return with.template operator()<Large<T>>();
-    }
-    with.template operator()<Small<T>>();
+    with_shape(*kept, with);
+  }
+
+  // Whether the tiles hold enough, and the GPU has shared memory for them.
+  static bool fits(const Plan& plan) {
+    const auto kept = resident(plan);
+    bool room = false;
+    with_shape(*kept, [&]<class S>() { room = S::kShared <= limits<multiply_tiles<S, T>>().shared; });
+    return kept->pays && room;
   }
 
  private:
+  template <class F>
+  static void with_shape(const ResidentTables& kept, const F& f) {
+    if constexpr (!is_complex<T>) {
+      if (kept.large) return f.template operator()<Large<T>>();
+    }
+    f.template operator()<Small<T>>();
+  }
+
   static constexpr int kMostLines = 65535;  // of a grid
 
   static void clear_empty(const ResidentTables& kept, int64 longest, const Update<T>& update, Matrix& c) {
@@ -133,6 +136,11 @@ struct Matmul<T, T> {
 
 void prepare(const Plan& plan) { resident(plan); }
 
+const char* instead(const Plan& plan, DType a, DType b) {
+  const auto fits = [&](auto zero) { return Matmul<decltype(zero), decltype(zero)>::fits(plan); };
+  return a == b && with_value_type(a, fits) ? nullptr : "block";
+}
+
 }  // namespace
 
 double padding(const Plan& plan) {
@@ -142,6 +150,8 @@ double padding(const Plan& plan) {
   return dense_work(plan, in) * of(in.a.width(), 18) * of(in.b.width(), 10) / static_cast<double>(sums_of(plan).work);
 }
 
-MatmulRow matmul() { return {"dense_tiles", every_pair<Matmul, MatmulKernel>(), prepare}; }
+MatmulRow matmul() {
+  return {.name = "dense_tiles", .typed = one_type<Matmul, MatmulKernel>(), .prepare = prepare, .instead = instead};
+}
 
 }  // namespace diagsparse::cuda::dense_tiles

@@ -1,0 +1,168 @@
+"""The ledger of the five papers, benchmarks/papers.toml: what is wrong with it, and its tables in docs/papers.md."""
+
+import importlib
+import json
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from diagsparse._matrix.registry import FORMATS
+from diagsparse._places.backend import CPU
+from diagsparse._study import bench, bench_cuda
+from diagsparse._study.bench_command import experiments
+from diagsparse._study.commands import main
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+STATUSES = {"present": "yes", "differs": "differs", "left-out": "no"}  #: and how the docs say it
+INPUTS = {
+    "": "",
+    "paper": "the paper's",
+    "generated": "generated",
+    "stand-in": "stand-ins",
+    "real": "files, or stand-ins",
+}
+UNKNOWN = "unknown"  #: the commit of a result that has none in it
+_OPERATIONS = {"power": "chain", "syrk": "matmul"}  # of cases, and what their kernels do
+_NO_KERNELS = {"planned", "default", "transposed", "symmetric"}  # second words of columns
+
+
+def read(path: Path = ROOT / "benchmarks" / "papers.toml") -> dict[str, Any]:
+    """Return the ledger."""
+    return tomllib.loads(path.read_text())
+
+
+def problems(ledger: dict[str, Any]) -> Iterator[str]:
+    """Yield in words what is wrong: entries that lead nowhere, items without an entry, results that have changed."""
+    for number, paper in ledger["papers"].items():
+        named = [item for entry in paper["entries"] for item in entry["items"]]
+        kinds = {"algorithm": paper["algorithms"], "table": paper["tables"], "figure": paper["figures"]}
+        for item in (f"{kind} {which}" for kind, those in kinds.items() for which in those):
+            if named.count(item) != 1:
+                yield f"{number}: {item} has {named.count(item)} entries, expected one"
+        for entry in paper["entries"]:
+            yield from (f"{number}, {entry['items'][0]}: {what}" for what in _of_entry(entry))
+    stored = {path.stem for path in RESULTS.glob("*.json")}
+    yield from (f"{name}: not in [results]" for name in sorted(stored - set(ledger["results"])))
+    yield from (f"[results]: no benchmarks/results/{name}.json" for name in sorted(set(ledger["results"]) - stored))
+    for name in sorted(stored & set(ledger["results"])):
+        yield from (f"{name}: {what}" for what in _of_result(ledger["results"][name], _report(name)))
+
+
+# ---- an entry -------------------------------------------------------------------------------------------------------
+def _of_entry(entry: dict[str, Any]) -> Iterator[str]:
+    if entry["status"] not in STATUSES:
+        yield f"status {entry['status']}, expected one of {', '.join(STATUSES)}"
+    if (entry["status"] == "present") == bool(entry.get("why")):
+        yield "what is present needs no `why`, all else does"
+    if entry["status"] != "left-out" and not (entry.get("code") and entry.get("command")):
+        yield "no code or no command"
+    if entry.get("input", "") not in INPUTS:
+        yield f"input {entry['input']}, expected one of {', '.join(filter(None, INPUTS))}"
+    yield from (f"no {place}" for place in entry.get("code", ()) if not _is_there(place))
+    yield from (f'no kernel "{name}"' for name in entry.get("kernels", ()) if not is_kernel(*name.split()))
+    if entry.get("command") and not _is_command(entry["command"]):
+        yield f"no command {entry['command']}"
+    for name in entry.get("results", ()):
+        if not (RESULTS / f"{name}.json").exists():
+            yield f"no benchmarks/results/{name}.json"
+        elif not _comes_from(entry["command"], _report(name)):
+            yield f"{name} does not come from {entry['command']}"
+
+
+def _is_there(place: str) -> bool:
+    path, _, name = place.partition(":")
+    file = ROOT / path
+    return file.exists() and (not name or re.search(rf"\b{re.escape(name)}\b", file.read_text()) is not None)
+
+
+def is_kernel(device: str, format: str, operation: str, kernel: str) -> bool:
+    """Return whether the tables have a kernel; of a GPU everything is there where its module is not built."""
+    core = CPU.core if device == "cpu" else _cuda()
+    return core is None or (format in FORMATS and kernel in core.kernels(format).get(operation, ()))
+
+
+def _cuda() -> Any | None:
+    """Return the module for GPUs, whose tables can be read without one; None where it is not built."""
+    try:
+        return importlib.import_module("diagsparse._cuda")
+    except ImportError:
+        return None
+
+
+def _is_command(command: str) -> bool:
+    words = command.split()
+    if words[0] != "diagsparse":
+        return (ROOT / words[-1]).exists()
+    if words[1] != "bench":
+        return words[1] in main.commands
+    cases = bench_cuda.CASES if "cuda" in words else bench.CASES
+    return words[2] in experiments() or words[2] in {case.group for case in cases}
+
+
+def _comes_from(command: str, report: dict[str, Any]) -> bool:
+    name = command.split()[2]
+    return report.get("experiment") == name or any(row.get("group") == name for row in report["rows"])
+
+
+# ---- a result -------------------------------------------------------------------------------------------------------
+def _of_result(known: dict[str, Any], report: dict[str, Any]) -> Iterator[str]:
+    commit = report["versions"].get("commit", UNKNOWN)
+    if known["commit"] != commit:
+        yield f"commit {known['commit']}, its file has {commit}"
+    device = report.get("device", "cpu")
+    gone = {name for name in kernels_of(report) if not is_kernel(device, *name.split())}
+    if gone != set(known.get("gone", ())) and (device == "cpu" or _cuda()):
+        yield f"kernels that are no more: {sorted(gone)}, the ledger says {known.get('gone', [])}"
+
+
+def kernels_of(report: dict[str, Any]) -> set[str]:
+    """Return the kernels of ours that a stored result names, as "format operation kernel"."""
+    found: set[tuple[str, str, str]] = set()
+    for row in report["rows"]:
+        if row.get("library") == "diagsparse" and "," not in row["kernel"]:  # "planned, out=" is a way to call
+            found.add((row["format"], _OPERATIONS.get(row["op"], row["op"]), row["kernel"]))
+        elif "library" not in row:
+            found |= set(_of_experiment(row))
+    return {" ".join(names) for names in found}
+
+
+def _of_experiment(row: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    if row.get("kernel"):
+        yield "hm", "matmul", row["kernel"]
+    for name, kernels in row.get("kernels", {}).items():
+        if isinstance(kernels, str):  # of a format, for the product
+            yield name, "matmul", kernels
+        else:
+            yield from (("bmsparse", name, kernel) for kernel in kernels)
+    for column in row.get("times", ()):
+        format, _, kernel = column.partition(" ")
+        if format in FORMATS and kernel and " " not in kernel and kernel not in _NO_KERNELS:
+            yield format, "matmul", kernel
+
+
+def _report(name: str) -> dict[str, Any]:
+    report: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text())
+    return report
+
+
+# ---- in the docs ----------------------------------------------------------------------------------------------------
+def markdown() -> str:
+    """Return the ledger as tables, one for each paper."""
+    parts = []
+    for paper in read()["papers"].values():
+        year = f" ({paper['year']})" if "year" in paper else ""
+        lines = ["| in the paper | what | here | input | made by | why |", "|---|---|---|---|---|---|"]
+        for entry in paper["entries"]:
+            made_by = f"`{entry['command']}`" if "command" in entry else ""
+            cells = [
+                ", ".join(entry["items"]),
+                entry["what"],
+                STATUSES[entry["status"]],
+                INPUTS[entry.get("input", "")],
+            ]
+            lines.append(f"| {' | '.join([*cells, made_by, entry.get('why', '')])} |")
+        parts.append(f"**{paper['authors']}{year}**, *{paper['title']}*\n\n" + "\n".join(lines))
+    return "\n\n".join(parts)

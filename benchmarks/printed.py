@@ -1,0 +1,167 @@
+"""What README, docs and notebooks print of the stored results, between markers that no reader of the page sees.
+
+Tables, as `diagsparse bench --table` prints them of benchmarks/results/h200.json ("readme": those of readme_table.py,
+"papers": those of ledger.py)::
+
+    <!-- table: h200 -->
+    ...
+    <!-- end -->
+
+and figures in a sentence, each followed by an expression of Python on a stored result::
+
+    It reaches 0.98<!-- h200: row(case="stencil-27-192", format="dia", kernel="row").fraction --> of the copy's speed.
+
+`row` is the one row with these fields, `rows` are all of them; a column of an experiment is ``row(...).times["hm"]``.
+`report` is the whole result, ``of("h200-wide").row`` a row of another one, and there are min, max, sum, len and mean,
+the geometric one. A figure has the decimals and the unit that are printed: s, ms, us, ns, %, x, GB, MB, KB, GB/s, TB/s.
+
+`python benchmarks/renew.py` prints all of them anew. A test fails where one is not that of the stored result.
+"""
+
+import json
+import re
+import statistics
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import ledger
+import readme_table
+
+from diagsparse._study.bench_command import tables_of
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+TABLE = re.compile(r"^(<!-- table: (\S+) -->\n).*?^(<!-- end -->)$", re.DOTALL | re.MULTILINE)
+FIGURE = re.compile(r"(?<![\w.,])(-?\d[\d,]*(?:\.\d+)?)( ?)([a-zA-Z%/]*)<!-- ([\w-]+): (.+?) -->", re.DOTALL)
+_TABLES = re.compile(r"^<!-- table: (\S+) -->$", re.MULTILINE)
+_FIGURES = re.compile(r"(?<=[\w%])<!-- [\w-]+: .+? -->", re.DOTALL)  # behind a word; other markers stand alone
+UNITS = {
+    "": 1, "x": 1, "%": 100, "s": 1, "ms": 1e3, "us": 1e6, "ns": 1e9, "GB": 1e-9, "MB": 1e-6, "KB": 1e-3,
+    "GB/s": 1e-9, "TB/s": 1e-12,
+}  # fmt: skip
+
+
+# ---- the stored results -------------------------------------------------------------------------------------------
+class Row(dict[str, Any]):
+    """A row of a stored result; its fields are attributes, too."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"no field {name}; there are {', '.join(self)}") from None
+
+
+@cache
+def stored(name: str) -> SimpleNamespace:
+    """Return `row`, `rows` and `report` of a stored result."""
+    path = RESULTS / f"{name}.json"
+    if not path.exists():
+        raise ValueError(f"no benchmarks/results/{name}.json")
+    report = json.loads(path.read_text())
+    found = [Row(row) for row in report["rows"]]
+
+    def rows(**fields: Any) -> list[Row]:
+        some = [row for row in found if all(row.get(field) == value for field, value in fields.items())]
+        if not some:
+            raise ValueError(f"{name}: no row with {fields}")
+        return some
+
+    def row(**fields: Any) -> Row:
+        some = rows(**fields)
+        if len(some) > 1:
+            raise ValueError(f"{name}: {len(some)} rows with {fields}, expected one")
+        return some[0]
+
+    return SimpleNamespace(row=row, rows=rows, report=Row(report))
+
+
+def value_of(name: str, expression: str) -> float:
+    """Return the figure that an expression in a stored result gives."""
+    of_rows = {"min": min, "max": max, "sum": sum, "len": len, "mean": statistics.geometric_mean, "of": stored}
+    try:
+        # All names as globals: a generator within the expression sees no others.
+        return float(eval(expression, {"__builtins__": {}} | of_rows | vars(stored(name))))
+    except Exception as error:
+        raise ValueError(f"<!-- {name}: {expression} -->: {error}") from error
+
+
+# ---- what is printed ------------------------------------------------------------------------------------------------
+def renewed(text: str) -> str:
+    """Return Markdown with all tables and figures as the stored results have them.
+
+    Raises
+    ------
+    ValueError
+        For a marker that no table or figure belongs to, and for an expression that gives no figure.
+    """
+    starts = [name for block in TABLE.finditer(text) for name in _TABLES.findall(block[0])]
+    if len(starts) != len(_TABLES.findall(text)) or len(starts) != len(TABLE.findall(text)):
+        raise ValueError(f"the tables {', '.join(_TABLES.findall(text))} do not all end with <!-- end -->")
+    figures = [figure[0] for figure in FIGURE.finditer(text)]
+    for marker in _FIGURES.findall(text):
+        if not any(figure.endswith(marker) for figure in figures):
+            raise ValueError(f"{marker} does not follow a figure")
+    return FIGURE.sub(_figure, TABLE.sub(_table, text))
+
+
+def _table(block: re.Match[str]) -> str:
+    start, name, end = block.groups()
+    made = _NAMED[name]() if name in _NAMED else markdown(name)
+    return f"{start}{made.strip()}\n{end}"
+
+
+_NAMED = {"readme": lambda: "\n".join(readme_table.lines()), "papers": ledger.markdown}
+
+
+def markdown(name: str) -> str:
+    """Return the tables of a stored result."""
+    report: dict[str, Any] = stored(name).report
+    return str(tables_of(report).markdown(report))
+
+
+def _figure(printed: re.Match[str]) -> str:
+    number, space, unit, name, expression = printed.groups()
+    if unit not in UNITS:
+        raise ValueError(f"{printed[0]}: no unit {unit}; there are {', '.join(filter(None, UNITS))}")
+    decimals = len(number.partition(".")[2])
+    value = value_of(name, expression) * UNITS[unit]
+    made = f"{value:{',' * (',' in number)}.{decimals}f}"
+    return f"{made}{space}{unit}<!-- {name}: {expression} -->"
+
+
+# ---- where it is printed --------------------------------------------------------------------------------------------
+def pages() -> list[Path]:
+    """Return every page and notebook of the project."""
+    pages = [*ROOT.glob("*.md"), *(ROOT / "benchmarks").glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    return sorted([*pages, *(ROOT / "notebooks").glob("*.ipynb")])
+
+
+def texts(page: Path) -> Iterator[str]:
+    """Yield the Markdown of a page: all of it, or that of a notebook's cells."""
+    if page.suffix != ".ipynb":
+        yield page.read_text()
+        return
+    for cell in json.loads(page.read_text())["cells"]:
+        if cell["cell_type"] == "markdown":
+            yield "".join(cell["source"])
+
+
+def rewrite(page: Path, change: Callable[[str], str]) -> bool:
+    """Change the Markdown of a page, and return whether that made any difference."""
+    old = page.read_text()
+    if page.suffix == ".ipynb":
+        notebook = json.loads(old)
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "markdown":
+                cell["source"] = change("".join(cell["source"])).splitlines(keepends=True)
+        new = json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+        new = old if json.loads(old) == notebook else new
+    else:
+        new = change(old)
+    if new != old:
+        page.write_text(new)
+    return new != old

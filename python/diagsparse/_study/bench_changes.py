@@ -1,0 +1,200 @@
+"""What changed between two reports of `diagsparse bench`: which rows lost speed, which vanished, which are new."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .._show import columns, display
+from . import bench_cases
+from .changes import Change, Changes
+from .timed_rows import DEFAULT, FASTEST, Key, Split, Timed, identity, timed_rows
+from .titles import TITLES
+
+LIMIT = 1.1  #: times as slow, from which a row has lost
+CLOCK = "seconds"
+_OPS = TITLES | {"matmul": "C = A B"}
+_HEAD = ["", "", "format", "kernel", "then", "now", "of bandwidth", "vs peer", "change"]
+_CHOSEN = {FASTEST, DEFAULT}  # rows beside that of the kernel itself
+_OF_A_MACHINE = ("gpu", "cpu", "cores", "instruction_set")
+
+
+@dataclass(frozen=True)
+class BenchChange(Change):
+    """One time of ours in both reports; `ratio_then` and `ratio_now` are what it is judged by."""
+
+    row: str = ""  #: case or matrix, with the number of threads
+    judged_by: str = ""  #: "bandwidth", a peer, or "seconds"
+    of_bandwidth_then: float | None = None
+    of_bandwidth_now: float | None = None
+    peer: str = ""  #: the fastest one that took part in both
+    vs_peer_then: float | None = None  #: its seconds over these
+    vs_peer_now: float | None = None
+
+    @property
+    def slower(self) -> float:
+        """Times as slow as before; beside a peer no more than by the clock, for peers have quick and slow runs, too."""
+        beside = self.ratio_then / self.ratio_now
+        return min(beside, self.now / self.then) if self.judged_by == self.peer else beside
+
+
+@dataclass(frozen=True, repr=False)
+class BenchChanges(Changes):
+    """The times of ours that two reports share, and what only one of them has."""
+
+    lost: tuple[str, ...] = ()  #: what no kernel of the same format computes any more, or not rightly
+
+    @property
+    def ok(self) -> bool:
+        """Whether no row is slower than the limit allows, and none is lost."""
+        return not self.slower and not self.lost
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all as plain values, ready for JSON."""
+        return super().to_dict() | {"lost": list(self.lost)}
+
+    def __str__(self) -> str:
+        table = columns.columns([_HEAD, *map(self._cells, self.slower)], "<<<<>><<<") if self.slower else []
+        return "\n".join([*table, *self._notes()])
+
+    def _repr_html_(self) -> str:
+        table = display.table(_HEAD, map(self._cells, self.slower))
+        return display.page(repr(self), [], table, display.lines(self._notes()))
+
+    def _cells(self, row: Any) -> list[str]:
+        seconds = columns.seconds(row.then), columns.seconds(row.now)
+        fractions = _both(row.of_bandwidth_then, row.of_bandwidth_now)
+        peer = " ".join(filter(None, (_both(row.vs_peer_then, row.vs_peer_now), row.peer)))
+        change = f"{columns.digits(row.slower)}x as slow, by {row.judged_by}"
+        return [row.row, _OPS.get(row.op, row.op), row.format, row.kernel, *seconds, fractions, peer, change]
+
+    def _notes(self) -> list[str]:
+        notes = [f"Note: {self.warning}"] if self.warning else []
+        notes += [f"lost: {what}" for what in self.lost]
+        notes += [f"gone: {what}" for what in self.gone if what not in self.lost]
+        notes += [f"new: {what}" for what in self.new]
+        count = f"{len(self.slower)} of {len(self.rows)} rows are more than {self.limit:g} times as slow"
+        return [*notes, f"{count}; {len(self.lost)} are lost"]
+
+
+def _both(then: float | None, now: float | None) -> str:
+    return "" if then is None or now is None else f"{columns.digits(then)} -> {columns.digits(now)}"
+
+
+def bench_changes(
+    new: dict[str, Any], old: dict[str, Any], limit: float = LIMIT, split: Split | None = None
+) -> BenchChanges:
+    """Return what changed from an older report to a newer one of the same benchmark on the same kind of machine.
+
+    A row is judged by the bandwidth of its own run. Small calls, and experiments that measured none, are judged by the
+    fastest peer that took part in both: they are slower where they take longer both beside it and by the clock. Where
+    there is neither, the seconds are compared.
+
+    Parameters
+    ----------
+    new, old : dict
+        Reports of `diagsparse bench`.
+    limit : float
+        Times as slow, from which a row has lost.
+    split : callable, optional
+        Returns the operation of a column of an experiment, and who computes it.
+
+    Raises
+    ------
+    ValueError
+        Where the reports are of other benchmarks, values or machines.
+    """
+    check_comparable(new, old)
+    then = {one.key: one for one in timed_rows(_asked(new, old), split) if one.seconds and one.ok}
+    now = {one.key: one for one in timed_rows(new, split)}
+    right = {key: one for key, one in now.items() if one.seconds and one.ok}
+    both = [key for key in right if key in then and not _told_by_a_kernel(key, then, now)]
+    rows = [_change(then[key], now[key]) for key in both]
+    kernels, computed = [key for key in then if key[3] not in _CHOSEN], {key[:3] for key in right}
+    gone = [_words(key) for key in kernels if key not in now]
+    lost = [f"{_words(key)} (fails or is wrong)" for key in kernels if key in now and key not in right]
+    lost += [_words(key) for key in kernels if key not in now and key[:3] not in computed]
+    added = [_words(key) for key in right if key not in then and key[3] not in _CHOSEN]
+    notes = "; ".join(_notes(new, old, rows))
+    return BenchChanges(new.get("experiment", "cases"), rows, gone, added, limit, notes, tuple(lost))
+
+
+def check_comparable(new: dict[str, Any], old: dict[str, Any]) -> None:
+    """Raise where two reports are not of the same benchmark, on the same kind of machine."""
+    for what, one, other in (
+        ("benchmark", new.get("experiment", "cases"), old.get("experiment", "cases")),
+        ("device", new.get("device", "cpu"), old.get("device", "cpu")),
+        ("values", new.get("dtype", ""), old.get("dtype", "")),
+        ("sizes", "--quick" if new["quick"] else "in full", "--quick" if old["quick"] else "in full"),
+        ("machine", _machine(new), _machine(old)),
+    ):
+        if one != other:
+            because = "; ratios carry over only between machines of one kind" if what == "machine" else ""
+            raise ValueError(f"bench --since: the {what} was {other} then, and is {one} now{because}")
+
+
+def _machine(report: dict[str, Any]) -> str:
+    hardware = report["hardware"]
+    fields = _OF_A_MACHINE[:1] if report.get("device") == "cuda" else _OF_A_MACHINE[1:]
+    return ", ".join(f"{hardware[name]}{' cores' * (name == 'cores')}" for name in fields)
+
+
+def _asked(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
+    """Return the older report without what the newer run was not asked for, and did not come to."""
+    rows = old["rows"]
+    if "experiment" not in old:
+        threads = {row.get("threads") for row in new["rows"]}
+        rows = [row for row in rows if bench_cases.is_named(new.get("name"), row["group"], row["case"])]
+        rows = [row for row in rows if row.get("threads") in threads]
+    if new.get("interrupted"):
+        done = set(map(_case, new["rows"]))
+        rows = [row for row in rows if _case(row) in done]
+    return old | {"rows": rows}
+
+
+def _case(row: dict[str, Any]) -> str:
+    return row.get("case") or identity(row)
+
+
+def _change(then: Timed, now: Timed) -> BenchChange:
+    assert then.seconds and now.seconds
+    common = then.peers.keys() & now.peers.keys()
+    peer = min(common, key=lambda name: then.peers[name], default="")
+    beside = (then.peers[peer] / then.seconds, now.peers[peer] / now.seconds) if peer else None
+    judged_by, ratios = CLOCK, (1 / then.seconds, 1 / now.seconds)
+    if then.bandwidth and now.bandwidth:
+        judged_by, ratios = "bandwidth", (ratios[0] / then.bandwidth, ratios[1] / now.bandwidth)
+    elif beside:
+        judged_by, ratios = peer, beside
+    elif then.overall and now.overall:
+        judged_by, ratios = "bandwidth", (ratios[0] / then.overall, ratios[1] / now.overall)
+    return BenchChange(
+        now.op, now.format, now.kernel, then.seconds, now.seconds, *ratios, now.ok, now.row, judged_by, then.fraction,
+        now.fraction, peer, *(beside or (None, None)),
+    )  # fmt: skip
+
+
+def _told_by_a_kernel(key: Key, *reports: dict[Key, Timed]) -> bool:
+    """Return whether one kernel is the fastest of a format, or the default, in all reports: its own row tells."""
+    if key[3] not in _CHOSEN:
+        return False
+    named = [
+        {one.kernel for one in report.values() if one.key[:3] == key[:3] and one.seconds == report[key].seconds}
+        for report in reports
+    ]
+    return bool(set.intersection(*named) - _CHOSEN)
+
+
+def _notes(new: dict[str, Any], old: dict[str, Any], rows: list[BenchChange]) -> Iterator[str]:
+    yield from filter(None, (f"{when}: {report.get('warning')}" * bool(report.get("warning"))
+                             for when, report in (("then", old), ("now", new))))  # fmt: skip
+    if new.get("interrupted"):
+        yield f"interrupted, {new['left']} steps left out"
+    if by_clock := sum(row.judged_by == CLOCK for row in rows):
+        yield f"{by_clock} rows have neither a bandwidth nor a peer in both runs: their seconds are compared"
+
+
+def _words(key: Key) -> str:
+    row, op, format, kernel = key
+    return f"{row}: {' '.join(filter(None, (format, kernel, _OPS.get(op, op))))}"

@@ -1,0 +1,101 @@
+"""The ledger of the papers: its code, kernels, commands and results exist, and what is false is found."""
+
+import copy
+import json
+import sys
+
+import pytest
+from pages import ROOT
+
+sys.path.insert(0, str(ROOT / "benchmarks"))
+import ledger
+
+LEDGER = ledger.read()
+
+
+def test_every_entry_leads_somewhere():
+    assert not list(ledger.problems(LEDGER))
+
+
+@pytest.fixture
+def changed():
+    return copy.deepcopy(LEDGER)
+
+
+def entry_of(papers, number, item):
+    return next(entry for entry in papers["papers"][number]["entries"] if item in entry["items"])
+
+
+@pytest.mark.parametrize(
+    "false, told",
+    [
+        ({"code": ["src/cuda/kernels/matmul/none.cu"]}, "no src/cuda/kernels/matmul/none.cu"),
+        ({"code": ["src/cuda/kernels/matmul/tiled.cu:nobody"]}, "no src/cuda/kernels/matmul/tiled.cu:nobody"),
+        ({"code": []}, "no code or no command"),
+        ({"kernels": ["cpu hm matmul group"]}, 'no kernel "cpu hm matmul group"'),
+        ({"kernels": ["cpu none matmul row"]}, 'no kernel "cpu none matmul row"'),
+        ({"command": "diagsparse bench tables-009", "results": []}, "no command diagsparse bench tables-009"),
+        ({"command": "diagsparse nothing", "results": []}, "no command diagsparse nothing"),
+        ({"command": "notebooks/07.ipynb", "results": []}, "no command notebooks/07.ipynb"),
+        ({"results": ["h300"]}, "no benchmarks/results/h300.json"),
+        ({"results": ["h200-wide"]}, "h200-wide does not come from diagsparse bench tables-000 --device cuda"),
+        ({"status": "nearly", "why": "not quite"}, "status nearly"),
+        ({"status": "differs"}, "needs no `why`, all else does"),
+        ({"why": "for no reason"}, "needs no `why`"),
+        ({"input": "random"}, "input random"),
+    ],
+)
+def test_a_false_entry_is_found(changed, false, told):
+    entry_of(changed, "000", "algorithm 1").update(false)
+    (found, *more) = ledger.problems(changed)
+    assert found.startswith("000, algorithm 1: ") and told in found and not more
+
+
+def test_a_kernel_of_a_gpu_that_is_no_more_is_found(changed):
+    if ledger._cuda() is None:
+        pytest.skip("this build has no module for GPUs")
+    entry_of(changed, "000", "algorithm 1")["kernels"] = ["cuda hm matmul group"]
+    assert list(ledger.problems(changed)) == ['000, algorithm 1: no kernel "cuda hm matmul group"']
+
+
+def test_an_item_that_has_no_entry_or_two_is_found(changed):
+    entry_of(changed, "002", "figure 3")["items"] = ["figure 1"]
+    told = list(ledger.problems(changed))
+    assert told == ["002: figure 1 has 2 entries, expected one", "002: figure 3 has 0 entries, expected one"]
+
+
+def test_a_result_that_the_ledger_does_not_know_is_found(changed):
+    del changed["results"]["h200"]
+    changed["results"]["h300"] = {"commit": "unknown"}
+    assert list(ledger.problems(changed)) == ["h200: not in [results]", "[results]: no benchmarks/results/h300.json"]
+
+
+def test_a_false_commit_is_found(changed):
+    stored = changed["results"]["h200"].pop("commit")
+    changed["results"]["h200"]["commit"] = "unknown"
+    assert list(ledger.problems(changed)) == [f"h200: commit unknown, its file has {stored}"]
+
+
+def test_a_kernel_that_is_no_more_is_found_in_a_result(changed, monkeypatch, tmp_path):
+    for path in ledger.RESULTS.glob("*.json"):
+        (tmp_path / path.name).symlink_to(path)
+    report = json.loads((ledger.RESULTS / "cpu-2-cores.json").read_text())
+    report["rows"][0]["kernel"] = "gone"
+    (tmp_path / "cpu-2-cores.json").unlink()
+    (tmp_path / "cpu-2-cores.json").write_text(json.dumps(report))
+    monkeypatch.setattr(ledger, "RESULTS", tmp_path)
+    (found,) = ledger.problems(changed)
+    assert found == "cpu-2-cores: kernels that are no more: ['dia matvec gone'], the ledger says []"
+    changed["results"]["cpu-2-cores"]["gone"] = ["dia matvec gone"]
+    assert not list(ledger.problems(changed))
+
+
+def test_kernels_of_all_kinds_of_results():
+    kernels = {path.stem: ledger.kernels_of(json.loads(path.read_text())) for path in ledger.RESULTS.glob("*.json")}
+    assert {"hm matmul block", "hm chain blocked", "csr matvec merge"} <= kernels["h200"]
+    assert {"hm matmul row", "hm matmul atomic", "cdm matmul tiled"} <= kernels["h200-tables-000"]
+    assert {"bmsparse matmul tc_2tsk", "bmsparse matvec batch"} <= kernels["h200-tables-004"]
+    assert kernels["cpu-2-cores-wide"] == {
+        f"{f} matmul {k}" for f in ("dia", "hm") for k in ("dense_tiles", "row_tiles")
+    }
+    assert kernels["cpu-2-cores-row-formats"] == set()

@@ -1,0 +1,85 @@
+"""Which commit a build is of: what src/commit.cmake finds, and where the answer shows up."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from diagsparse._places.backend import CPU
+from diagsparse._show.config import config
+from diagsparse._study import peers
+from diagsparse._study.titles import release
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMIT = re.compile(r"[0-9a-f]{40}(-dirty)?|unknown")
+
+
+def test_the_build_says_its_commit():
+    assert COMMIT.fullmatch(CPU.core.commit)
+    assert config()["commit"] == peers.versions()["commit"] == CPU.core.commit
+
+
+def test_tables_name_the_commit_that_was_measured():
+    commit = "0123456" + 33 * "7"
+    for named, told in ((commit, " (0123456)"), (f"{commit}-dirty", " (0123456, dirty)"), ("unknown", "")):
+        assert release({"diagsparse": "1.0", "commit": named}) == f"diagsparse 1.0{told}"
+    assert release({"diagsparse": "1.0"}) == "diagsparse 1.0"
+
+
+@pytest.fixture
+def sources(tmp_path):
+    """A folder with the script, as the sources have it, and what reads the commit there."""
+    if not (shutil.which("cmake") and shutil.which("git")):
+        pytest.skip("cmake and git write the commit")
+    folder = tmp_path / "outer" / "sources"
+    (folder / "src").mkdir(parents=True)
+    shutil.copy(ROOT / "src" / "commit.cmake", folder / "src")
+    (folder / "commit.in").write_text('"@commit@"\n')
+    return folder
+
+
+def commit_of(folder):
+    made = folder.parent / "made"
+    command = ["cmake", f"-DTEMPLATE={folder / 'commit.in'}", f"-DTO={made}", "-P", folder / "src" / "commit.cmake"]
+    subprocess.run(command, check=True)
+    return made.read_text().strip().strip('"')
+
+
+def repository(folder):
+    def git(*arguments):
+        who = ["-c", "user.name=a", "-c", "user.email=a@b.org", "-c", "safe.directory=*"]
+        return subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+    git("init", "--quiet")
+    git("add", ".")
+    git("commit", "--quiet", "--message", "one")
+    git("tag", "v1")
+    return git("rev-parse", "HEAD").strip()
+
+
+def test_of_a_clone(sources):
+    head = repository(sources)
+    assert COMMIT.fullmatch(head) and commit_of(sources) == head
+    (sources / "untracked").touch()
+    (sources / "src" / "commit.txt").write_text("of an older distribution\n")
+    assert commit_of(sources) == head
+    (sources / "commit.in").write_text('"@commit@" \n')
+    assert commit_of(sources) == f"{head}-dirty"
+
+
+def test_of_a_source_distribution(sources):
+    repository(sources.parent)  # which is around it, and not its own
+    assert commit_of(sources) == "unknown"
+    (sources / "src" / "commit.txt").write_text("0123abc\n")
+    assert commit_of(sources) == "0123abc"
+
+
+def test_the_file_is_written_only_where_it_changes(sources):
+    repository(sources)
+    commit_of(sources)
+    made = sources.parent / "made"
+    before = made.stat().st_mtime_ns
+    commit_of(sources)
+    assert made.stat().st_mtime_ns == before

@@ -1,0 +1,244 @@
+"""What changed since an older benchmark: planted losses are seen and nothing else is; other machines are refused."""
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+from cases import raises
+
+from diagsparse._study.bench_changes import LIMIT, bench_changes
+from diagsparse._study.bench_command import experiments
+from diagsparse._study.timed_rows import splitter, timed_rows
+
+RESULTS = sorted((Path(__file__).resolve().parents[2] / "benchmarks" / "results").glob("*.json"))
+every_result = pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
+
+
+def split_of(report):
+    return splitter(experiments()[report["experiment"]].pairs) if "experiment" in report else None
+
+
+def changed(new, old, **options):
+    return bench_changes(new, old, split=split_of(old), **options)
+
+
+def call(case, format, kernel, seconds, *, library="diagsparse", fraction=0.5, group="spgemm", **fields):
+    return {
+        "case": case, "group": group, "op": "matmul", "library": library, "format": format, "kernel": kernel,
+        "seconds": seconds, "fraction": fraction, "ok": True, "failed": None, **fields,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def old():
+    """A report of two cases on a GPU: two kernels of hm, one of dia, and cuSPARSE; and a small call."""
+    rows = [
+        call("band", "hm", "row", 4e-3, fraction=0.2),
+        call("band", "hm", "band", 1e-3, fraction=0.8),
+        call("band", "dia", "row", 2e-3, fraction=0.4),
+        call("band", "csr", "cusparse", 8e-3),
+        call("small", "hm", "row", 5e-6, group="small"),
+        call("small", "csr", "cusparse", 10e-6, group="small"),
+        call("small", "csr", "", 1e-4, group="small", library="cupy"),
+    ]
+    return {
+        "device": "cuda", "hardware": {"gpu": "NVIDIA H200"}, "dtype": "float64", "quick": False, "name": None,
+        "copy_bandwidth": 4e12, "interrupted": False, "left": 0, "rows": rows,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def new(old):
+    return copy.deepcopy(old)
+
+
+def row(report, case, format, kernel):
+    (found,) = [one for one in report["rows"] if (one["case"], one["format"], one["kernel"]) == (case, format, kernel)]
+    return found
+
+
+def slow_down(report, factor, **which):
+    for one in report["rows"]:
+        if all(one[name] == value for name, value in which.items()):
+            one["seconds"] *= factor
+            one["fraction"] = one["fraction"] and one["fraction"] / factor
+
+
+# ---- what is a loss -------------------------------------------------------------------------------------------------
+@every_result
+def test_a_report_has_lost_nothing_since_itself(path):
+    report = json.loads(path.read_text())
+    rows = list(timed_rows(report, split_of(report)))
+    assert len({one.key for one in rows}) == len(rows), "two rows that cannot be told apart"
+    same = changed(report, report)
+    assert rows and same.ok and same.rows and not (same.slower or same.gone or same.new or same.lost)
+    json.dumps(same.to_dict(), allow_nan=False)
+
+
+@every_result
+def test_a_planted_loss_is_seen(path):
+    old = json.loads(path.read_text())
+    new = json.loads(path.read_text())
+    victim = next(one for one in timed_rows(old, split_of(old)) if one.ok)
+    for one in new["rows"]:
+        for place in (one, one.get("times", {})):
+            for name, value in place.items():
+                if value == victim.seconds and name not in ("best", "samples"):
+                    place[name] = 1.2 * value
+    made = changed(new, old)
+    assert not made.ok and [change.row for change in made.slower] == [victim.row]
+    assert made.slower[0].slower == pytest.approx(1.2)
+    assert "1.20x as slow" in str(made) and victim.row in str(made) and "1 of " in str(made)
+    assert changed(new, old, limit=1.25).ok
+
+
+def test_a_slower_machine_is_no_loss(old, new):
+    slow_down(new, 1.5)
+    new["copy_bandwidth"] /= 1.5
+    assert changed(new, old).ok
+
+
+def test_a_quicker_machine_hides_no_loss(old, new):
+    new["copy_bandwidth"] *= 1.3  # and our kernels take as long as before
+    for one in new["rows"]:
+        one["fraction"] /= 1.3
+    made = changed(new, old)
+    assert {change.row for change in made.slower} == {"band"} and "by bandwidth" in str(made)
+
+
+def test_small_calls_are_judged_by_a_peer_and_the_clock(old, new):
+    slow_down(new, 1.3, case="small")
+    assert changed(new, old).ok  # of all contenders: another host
+    slow_down(new, 1 / 1.3, case="small")
+    slow_down(new, 1 / 1.3, case="small", kernel="cusparse")
+    assert changed(new, old).ok  # the peer was quick, and ours as before
+    slow_down(new, 1.3, case="small", kernel="row")
+    (change,) = changed(new, old).slower
+    assert (change.row, change.judged_by) == ("small", "cuSPARSE csr cusparse")
+    assert change.vs_peer_then == pytest.approx(2) and change.of_bandwidth_now is None
+
+
+def test_a_slower_kernel_in_the_place_of_a_fast_one_is_a_loss(old, new):
+    row(new, "band", "hm", "band").update(kernel="tiles", seconds=1.3e-3, fraction=0.8 / 1.3)
+    made = changed(new, old)
+    (change,) = made.slower
+    assert (change.format, change.kernel) == ("hm", "fastest") and change.slower == pytest.approx(1.3)
+    assert made.gone == ["band: hm band C = A B"] and made.new == ["band: hm tiles C = A B"] and not made.lost
+    row(new, "band", "hm", "tiles").update(seconds=1e-3, fraction=0.8)
+    assert changed(new, old).ok  # as fast as the old one: listed, and no loss
+
+
+def test_a_rule_that_chooses_a_slower_kernel_is_a_loss(old, new):
+    row(old, "band", "hm", "band")["default"] = row(new, "band", "hm", "row")["default"] = True
+    made = changed(new, old)
+    (change,) = made.slower
+    assert (change.format, change.kernel) == ("hm", "default") and change.slower == pytest.approx(4)
+    assert changed(old, old).ok and not changed(old, old).new
+
+
+def test_what_nothing_computes_any_more_is_lost(old, new):
+    new["rows"].remove(row(new, "band", "dia", "row"))
+    made = changed(new, old)
+    assert not made.ok and made.lost == ("band: dia row C = A B",)
+    assert "lost: band: dia row" in str(made)
+
+
+def test_what_fails_or_is_wrong_now_is_lost(old, new):
+    row(new, "band", "hm", "row")["ok"] = False
+    row(new, "band", "dia", "row").update(seconds=None, fraction=None, ok=False)
+    made = changed(new, old)
+    assert not made.ok and sum("(fails or is wrong)" in what for what in made.lost) == 2
+    assert changed(old, new).ok and len(changed(old, new).new) == 2  # what failed then is no yardstick
+
+
+def test_a_run_of_some_cases_is_compared_with_these(old, new):
+    new |= {"name": "band", "rows": [one for one in new["rows"] if one["case"] == "band"]}
+    assert changed(new, old).ok and not changed(new, old).gone
+    assert not changed(new | {"name": None}, old).ok
+    interrupted = changed(new | {"name": None, "interrupted": True, "left": 1}, old)
+    assert interrupted.ok and "interrupted, 1 steps left out" in str(interrupted)
+
+
+def test_columns_of_the_host_are_judged_by_its_peers():
+    times = {"hm default": 1e-3, "cuSPARSE": 2e-3, "hm, 1 core": 1.0, "SciPy dia, 1 core": 4.0}
+    old = {
+        "experiment": "tables-000", "device": "cuda", "hardware": {"gpu": "NVIDIA H200"}, "quick": False,
+        "interrupted": False, "rows": [{"source": "table 1", "n": 9, "bandwidth": 4e12, "times": times, "failed": {}}],
+    }  # fmt: skip
+    new = copy.deepcopy(old)
+    new["rows"][0]["times"] |= {"hm, 1 core": 2.0, "SciPy dia, 1 core": 8.0}  # another host
+    assert changed(new, old).ok
+    new["rows"][0]["times"] |= {"hm, 1 core": 3.0}
+    (change,) = changed(new, old).slower
+    assert change.format == "hm" and change.judged_by == "SciPy dia" and change.slower == pytest.approx(1.5)
+
+
+def test_without_any_yardstick_the_seconds_are_compared(old, new):
+    for report in (old, new):
+        report["rows"] = [row(report, "small", "hm", "row")]
+    assert "their seconds are compared" in str(changed(new, old))
+    slow_down(new, 1.2)
+    (change,) = changed(new, old).slower
+    assert change.judged_by == "seconds"
+
+
+# ---- what cannot be compared ----------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "other, words",
+    [
+        ({"hardware": {"gpu": "NVIDIA H100 80GB HBM3"}}, ("NVIDIA H100", "then, and is NVIDIA H200 now", "one kind")),
+        ({"experiment": "wide"}, ("benchmark was wide",)),
+        ({"dtype": "float32"}, ("values was float32",)),
+        ({"quick": True}, ("--quick then",)),
+        ({"device": "cpu", "hardware": {"cpu": "A", "cores": 2, "instruction_set": "avx2"}}, ("device was cpu",)),
+    ],
+)
+def test_other_machines_and_benchmarks_are_refused(new, old, other, words):
+    with raises(ValueError, "bench --since", *words):
+        bench_changes(new, old | other)
+
+
+# ---- the command ----------------------------------------------------------------------------------------------------
+@pytest.fixture
+def bench(tmp_path, monkeypatch):
+    pytest.importorskip("click")
+    from command_line import call
+
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments, status=0: call("bench", *arguments, status=status)
+
+
+def test_two_files_are_compared_without_a_run(bench, old, new):
+    Path("old.json").write_text(json.dumps(old))
+    slow_down(new, 1.2, case="band", kernel="row")
+    Path("new.json").write_text(json.dumps(new))
+    assert "0 of 4 rows" in bench("--table", "old.json", "--since", "old.json").stdout
+    told = bench("--table", "new.json", "--since", "old.json", status=1).stdout
+    assert "2 of 4 rows are more than 1.1 times as slow" in told and told.count("1.20x as slow, by bandwidth") == 2
+    assert bench("--table", "new.json", "--since", "old.json", "--limit", "1.3")
+    read = json.loads(bench("--table", "new.json", "--since", "old.json", "--json", status=1).stdout)
+    assert not read["ok"] and read["limit"] == LIMIT and len(read["rows"]) == 4
+    assert "--since FILE" in bench("--limit", "2", status=2).output
+
+
+def test_a_run_is_compared_with_an_older_one(bench, no_bandwidth):
+    run = ["small", "--quick", "--threads", "1", "--budget", "0.01"]
+    bench(*run, "--out", "old")
+    path = Path("old/diagsparse-bench-small.json")
+    told = bench(*run, "--since", path, "--limit", "1000").stdout
+    assert f"Since {path}" in told and "0 lost" not in told and "0 are lost" in told
+    old = json.loads(path.read_text())
+    for one in old["rows"]:
+        if one["library"] == "diagsparse":
+            one["seconds"] /= 1000  # as if we had been far quicker
+    path.write_text(json.dumps(old))
+    read = json.loads(bench(*run, "--since", path, "--json", status=1).stdout)
+    assert read["ok"] and not read["changes"]["ok"] and read["changes"]["rows"]
+    assert "machine" in bench(*run, "--since", _elsewhere(path, old), status=2).output
+
+
+def _elsewhere(path, report):
+    other = path.with_name("elsewhere.json")
+    other.write_text(json.dumps(report | {"hardware": report["hardware"] | {"cpu": "another one"}}))
+    return other

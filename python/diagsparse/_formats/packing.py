@@ -57,6 +57,9 @@ class Packing(NamedTuple):
         return ", ".join(words + ([f"period {self.period}"] if self.period else []))
 
 
+UNPACKED = Packing()
+
+
 class Packed:
     """What matrices of diagonals know of their packing; mixed into their base class."""
 
@@ -127,12 +130,8 @@ def pack(a: DiagonalArray, packing: Packing, max_bytes: int | None = None) -> Di
 
 
 def _laid_out(full: DiagonalArray, packing: Packing, offsets: list[int]) -> DiagonalArray:
-    symmetry, period = packing.codes()
-    core, index = full._core, full._place.index
-    labels = core.labels_for(full.format, *full.shape, offsets, symmetry)
-    options = full.dtype.name, index, symmetry, period
-    made = type(full)._wrap(core.diagonal_matrix(full.format, *full.shape, labels, None, *options))
-    core.add_diagonals(1.0, full._matrix, 0, made._matrix, False)
+    made = type(full)._zeros_on(full.shape, full.dtype, offsets, full._place, packing)
+    full._core.add_diagonals(1.0, full._matrix, 0, made._matrix, False)
     return made
 
 

@@ -91,7 +91,8 @@ class DiagonalReading:
         span = self._span_of(k)
         if span is None:
             return np.zeros(diagonal_length(self._shape, k), self.dtype)
-        return np.array(self._seen(self._elements(span, 0, span[2])))
+        made: np.ndarray = self._seen(self._elements(span, 0, span[2]))
+        return made.copy() if np.may_share_memory(made, self._matrix.values) else made
 
     def _diagonal_to_read(self: DiagonalArray, k: int) -> np.ndarray:
         if self._packed or not -self._shape[0] < k < self._shape[1]:

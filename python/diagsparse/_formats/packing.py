@@ -1,7 +1,8 @@
 """Diagonals in fewer bytes: one triangle of a symmetric matrix, one period of diagonals that repeat, 16-bit values.
 
-The kernels of products with vectors and blocks read such layouts as they are. Everything else (sparse products, sums,
-other formats) takes `unpacked`, the same matrix with every diagonal stored in full.
+The kernels of products with vectors and blocks read such layouts as they are, and so do elements, rows and slices
+(`diagonal_reading`). Everything else (sparse products, sums, other formats) takes `unpacked`, the same matrix with
+every diagonal stored in full.
 """
 
 from __future__ import annotations

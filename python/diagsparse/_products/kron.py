@@ -79,8 +79,9 @@ def kron(
         made = made.asformat(left.format if kind is None else kind.format, max_bytes=max_bytes)
     else:
         dtype = np.result_type(left.dtype, right.dtype)
-        memory.require(left.nnz * right.nnz * (dtype.itemsize + 8), max_bytes, "kron: the entries")
-        rows = FORMATS[COMMON](sp.kron(left.to_scipy("csr"), right.to_scipy("csr"), "csr").astype(dtype, copy=False))
+        rows_a, rows_b = left.to_scipy("csr"), right.to_scipy("csr")
+        memory.require(rows_a.nnz * rows_b.nnz * (dtype.itemsize + 8), max_bytes, "kron: the entries")
+        rows = FORMATS[COMMON](sp.kron(rows_a, rows_b, "csr").astype(dtype, copy=False))
         named = _default(left, right, rows) if kind is None else kind.format
         made = rows.asformat(named, max_bytes=max_bytes)
     return made.to(target.name)

@@ -11,15 +11,12 @@ import numpy as np
 
 from ._advice import offers
 from ._advice.candidate import Candidate
-from ._advice.candidates import Candidates, seconds_to_rows
+from ._advice.candidates import Candidates, as_rows, given_matrix, seconds_to_rows
 from ._advice.machine import machine
 from ._advice.reasons import reason
 from ._advice.recommendation import TIE, Recommendation
 from ._advice.tuning import tuned
-from ._matrix import construct
-from ._matrix.base import SparseArray, is_scipys
-from ._matrix.convert import convert
-from ._matrix.operands import as_sparse
+from ._matrix.base import SparseArray
 from ._matrix.registry import COMMON, FORMATS, format_class
 from ._places import memory
 from ._places.backend import CPU, Place, place
@@ -86,16 +83,16 @@ def recommend(
 
     Notes
     -----
-    Times follow from a model: the bytes that a product moves, at a bandwidth that is measured on this machine once in a
-    process (in a twentieth of a second, for matrices that no cache holds), and the work that it does. Nothing is built
-    but csr, unless `tune` or `reorder` ask for it. Some thousand entries are looked at, and all column indices once
-    where diagonals may pay; whether a large matrix is symmetric or repeats takes a pass over all values. On a CPU that
-    takes one to ten products in csr for matrices of more than a million nonzeros, and about a millisecond for small
-    ones; on a GPU some milliseconds. A SciPy matrix is checked before, and converted where it is no csr, which may take
-    as long again.
+    Times follow from a model: the bytes that a product moves, at the bandwidth of a usual machine, and the work that it
+    does. Nothing is timed unless `tune` asks for it, and nothing is built but csr, unless `tune` or `reorder` do. Some
+    thousand entries are looked at, and all column indices once where diagonals may pay; whether a large matrix is
+    symmetric or repeats takes a pass over all values. On a CPU that takes one to ten products in csr for matrices of
+    more than a million nonzeros, and about a millisecond for small ones; on a GPU some milliseconds. A SciPy matrix is
+    checked before, and converted where it is no csr, which may take as long again.
 
-    The same matrix gets the same advice in a process. A layout with more options than another one has to be 5 % faster,
-    and one that has to be made 10 % faster than what is there. A tie (``ties``) takes up to 10 % longer.
+    The same matrix gets the same advice every time, for the same number of threads. A layout with more options than
+    another one has to be 5 % faster, and so has csr where diagonals are nearly full. One that has to be made has to be
+    10 % faster than what is there. A tie (``ties``) takes up to 10 % longer.
 
     On a CPU, symmetry is found by sums of hashes, which are wrong for one matrix in 2^64. When the matrix is built,
     every entry is compared. If the sums were wrong, all entries are stored.
@@ -113,13 +110,7 @@ def recommend(
     names = _formats(formats)
     count = _count(products)
     limit = None if max_bytes is None else memory.checked_limit(max_bytes, "recommend")
-    if is_scipys(A) and A.dtype.char in "gGe":
-        wider = {"g": "float64", "G": "complex128", "e": "float32"}[A.dtype.char]
-        expected = "float32, float64, complex64 or complex128"
-        raise TypeError(f"recommend: A has {A.dtype} values, expected {expected}: A.astype({wider!r})")
-    given = as_sparse(A)
-    if given is None:
-        raise TypeError(f"recommend: A is {type(A).__name__}, expected a sparse matrix (ours, SciPy's or CuPy's)")
+    given = given_matrix(A, "recommend")
     _check_op(op, given, "recommend")
     if op == "matmul" and (narrow or reorder):
         which = "narrow" if narrow else "reorder"
@@ -127,7 +118,7 @@ def recommend(
     where = place(device, given._place)
     if reorder and where is not CPU:
         raise ValueError(f"recommend: reorder=True on {where.name}: expected the cpu, where vectors are permuted")
-    csr = _as_rows(given, where)
+    csr = as_rows(given, where)
     found = Candidates(csr, machine(where), op, before=seconds_to_rows(given, csr, given is not A))
     base, asked = found.as_it_is(A, given), formats is not None
     layouts = [*found.layouts(names, asked)]
@@ -137,7 +128,7 @@ def recommend(
     in_own_order = " in A's own order" * reorder
     why_not = {name: found.why_not(name) or found.too_large(name) for name in names} if asked else {}
     left_out |= {name: why + in_own_order for name, why in why_not.items() if why}
-    ranked = _ranked([base, *(one for one in fitting if one.name != base.name)], base, count)
+    ranked = _ranked(_beside(base, fitting), base, count)
     if tune:
         measured = tuned(ranked, base, found, count, limit)
         base = measured[0]
@@ -151,16 +142,19 @@ def recommend(
 
 
 def array(
-    arg: Any, format: str | None = None, *, op: str = "matvec", dtype: Any = None, device: str | None = None
-) -> SparseArray:
-    """Return `arg` as a matrix of this library.
+    arg: Any, format: str | None = None, *, op: str = "matvec", dtype: Any = None, device: str | None = None,
+    **layout: Any,
+) -> SparseArray:  # fmt: skip
+    """Return `arg` as a matrix of this library: in the format that is named, or in the layout that suits it.
 
     Parameters
     ----------
     arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array
+        With a `format` whatever its class takes, such as the parts.
     format : str, optional
-        One of `diagsparse.formats()`. By default: a matrix of ours as it is; else the layout that `recommend` names
-        for a thousand products.
+        One of `diagsparse.formats()`. By default the layout that `recommend` names for a thousand products, whatever
+        `arg` is: a matrix of ours is converted, or returned itself where `recommend` says that it should stay. Where
+        `recommend` would stay with a matrix of SciPy's or CuPy's, it is the best layout of ours.
     op : {"matvec", "matmul"}
         What is to be fast where no format is given: y = A x, or C = A A.
     dtype : dtype, optional
@@ -168,28 +162,69 @@ def array(
         `format` that stores them.
     device : str, optional
         ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ...; by default where `arg` lies.
+    **layout
+        Options of the format, as its class takes them: ``sigma=`` of sell, ``period=`` of dia, ``shape=`` of parts.
+
+    Raises
+    ------
+    ValueError
+        For a format or operation that there is not, and options that the matrix does not allow.
+    TypeError
+        For options that the format does not have, or without a format.
+    MemoryError
+        With the bytes, where it does not fit.
+
+    Notes
+    -----
+    Without a format nothing is timed: the same matrix gets the same layout every time. It takes what `recommend` takes,
+    and the conversion. What has no room in csr stays as it is, and so do matrices of ours with 16-bit values.
 
     Examples
     --------
     >>> import diagsparse as ds
     >>> ds.array(ds.gallery.heisenberg(14))
     <mdia_array 16384 x 16384 float64: 27 diagonals from -4096 to 4096, 122880 stored, 1.0 MB, cpu>
-    >>> ds.array(ds.gallery.stencil(5, (1000, 1000)))
+    >>> A = ds.array(ds.gallery.stencil(5, (1000, 1000)))
+    >>> A
     <dia_array 1000000 x 1000000 float64: 5 diagonals from -1000 to 1000, period 1000, 4997998 stored, 40.0 KB, cpu>
+    >>> ds.array(A) is A
+    True
+    >>> ds.array(ds.gallery.arrow(1000, seed=0), "sell", sigma=64).format
+    'sell'
     """
     _check_op(op, None, "array")
-    if format is not None or isinstance(arg, SparseArray):
-        return construct.array(arg, format, dtype=dtype, device=device)
-    if dtype is not None and is_narrow(named_dtype(dtype)):
+    if format is not None:
+        return format_class(format)(arg, dtype=dtype, device=device, **layout)
+    if layout:
+        raise TypeError(f"array: {', '.join(layout)}: expected a format, of which these are options")
+    ours = isinstance(arg, SparseArray)
+    if ours:
+        given = arg if dtype is None else arg.astype(dtype, copy=False)
+    elif dtype is not None and is_narrow(named_dtype(dtype)):
         storing = ", ".join(name for name in FORMATS if FORMATS[name]._narrow)
         raise TypeError(f"array: dtype {np.dtype(dtype).name}: give a format= that stores 16-bit floats: {storing}")
-    csr = FORMATS[COMMON](arg, dtype=dtype, device=device)
-    _check_op(op, csr, "array")
-    found = Candidates(csr, machine(csr._place), op)
+    else:
+        given = FORMATS[COMMON](arg, dtype=dtype, device=device)
+    _check_op(op, given, "array")
+    where = place(device, given._place)
+    if (csr := _to_look_at(given, where)) is None:
+        return given.to(where.name)
+    found = Candidates(csr, machine(where), op, before=seconds_to_rows(given, csr, not ours))
+    base = found.as_it_is(given, given) if ours else None
     fitting, _ = _that_fit(found.layouts(list(FORMATS)), csr, None)
-    made = _ranked(fitting, None, _PRODUCTS)[0].made_of(csr)
+    made = _ranked(_beside(base, fitting), base, _PRODUCTS)[0].made_of(csr)
     assert isinstance(made, SparseArray)  # for nobody asked for another order
     return made
+
+
+def _to_look_at(given: SparseArray, where: Place) -> SparseArray | None:
+    """Return a matrix in csr, where products are to run; None where its values are short, or csr has no room."""
+    if is_narrow(given.dtype):  # csr would widen them
+        return None
+    try:
+        return as_rows(given, where)
+    except (MemoryError, ValueError):
+        return None
 
 
 def _check_op(op: Any, A: SparseArray | None, who: str) -> None:
@@ -221,13 +256,6 @@ def _count(products: Any) -> int:
     return int(products)
 
 
-def _as_rows(given: SparseArray, where: Place) -> SparseArray:
-    """Return a matrix in csr, which is no view, where products are to run."""
-    csr = convert(given, COMMON)
-    csr = csr.copy() if csr._op else csr
-    return csr if csr._place is where else csr.to(where.name)
-
-
 def _that_fit(
     found: Iterable[Candidate], csr: SparseArray, limit: int | None
 ) -> tuple[list[Candidate], dict[str, str]]:
@@ -244,12 +272,20 @@ def _that_fit(
     return fitting, out
 
 
+def _beside(base: Candidate | None, found: list[Candidate]) -> list[Candidate]:
+    """Return layouts with the one that a matrix has, first."""
+    return found if base is None else [base, *(one for one in found if one.name != base.name)]
+
+
 def _ranked(found: list[Candidate], base: Candidate | None, products: int) -> list[Candidate]:
-    """Return layouts by the time that all takes; first the one that is recommended."""
+    """Return layouts by the time that all takes; first the one that is recommended.
+
+    Of those that take as long it is one with few options, and of these one of diagonals, where they are nearly full.
+    """
     by_time = sorted(found, key=lambda one: one.total(products))
     best = by_time[0].total(products)
     same = [one for one in by_time if one.total(products) <= _SAME * best]
-    first = min(same, key=lambda one: (one.simple, one.total(products)))
+    first = min(same, key=lambda one: (one.simple, not one.whole, one.total(products)))
     if base is not None and first.total(products) > _CHANGES * base.total(products):
         first = base
     return [first, *(one for one in by_time if one is not first)]

@@ -205,6 +205,19 @@ def test_matrices_of_cupy(format, theirs):
     same(ds.array(dense, format), matrix("banded 9").toarray())
 
 
+@pytest.mark.parametrize("format", ["dia", "hm", "cdm"])
+def test_to_cupy_and_diagonals_of_packed_matrices(format):
+    load("cupy")
+    S = ds.gallery.stencil(5, (20, 30)).tocsr()
+    for layout in ({"period": 30}, {"symmetry": "symmetric"}, {"symmetry": "symmetric", "period": 30}):
+        A = ds.array(S, format, device="cuda", **layout)
+        assert (A.period, A.symmetry) == (layout.get("period"), layout.get("symmetry"))
+        assert np.array_equal(A.to_cupy("dia").toarray().get(), S.toarray())
+        assert all(np.array_equal(A.diagonal(k), S.diagonal(k)) for k in (0, 1, -30, 7))
+    E = ds.eye(2**40, format=format, device="cuda", period=1)
+    assert E.device == "cuda" and E.nbytes < 100
+
+
 def test_to_cupy_shares_values_and_keeps_views():
     load("cupy")
     A = on_gpu(NAME, "csr", "complex64")

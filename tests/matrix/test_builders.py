@@ -134,3 +134,35 @@ def test_whole_numbers_become_float64(format, dtype):
             assert made.dtype == np.float64
     with pytest.warns(ds.ConversionWarning, match="diags"):
         assert ds.diags([[1, 2, 3]], [0]).dtype == np.float64
+
+
+@pytest.mark.parametrize("format", DIAGONAL)
+def test_diagonals_that_repeat(format):
+    """Of each the first values are stored, whether these were given, or all, or one number."""
+    for period in (1, 2, 5, 40):
+        whole = {k: np.resize(np.arange(1.0, period + 1) + k, 9 - abs(k)) for k in (-3, 0, 2)}
+        expected = sp.diags_array(list(whole.values()), offsets=list(whole), shape=(9, 9)).toarray()
+        for given in (whole, {k: v[:period] for k, v in whole.items()}):
+            made = ds.diags(given, shape=(9, 9), format=format, period=period)
+            assert made.format == format and made.period == period and np.array_equal(made.toarray(), expected)
+            assert made.values.size <= (2 * 5 if format == "cdm" else 3) * min(period, 9)
+        data = sp.dia_array(sp.diags_array(list(whole.values()), offsets=list(whole), shape=(9, 9)))
+        assert np.array_equal(ds.diags(data.data, data.offsets, shape=(9, 9), period=period).toarray(), expected)
+    E = ds.eye(2**40, k=-3, format=format, period=1)
+    assert E.shape == (2**40, 2**40) and E.nbytes < 100 and E[7, 4] == 1 and E[7, 7] == 0
+    assert ds.eye(2**31, format=format, dtype="float32", period=5).nbytes < 100
+
+
+def test_periods_that_do_not_fit():
+    for call, error, words in (
+        (lambda: ds.diags({0: [1.0, 2, 1, 3]}, shape=(4, 4), period=2), ValueError, "do not repeat after period=2"),
+        (lambda: ds.diags({0: [1.0, 2, 1]}, shape=(4, 4), period=2), ValueError, "4 places and repeats after 2, got 3"),
+        (lambda: ds.diags({0: 1.0}, shape=(4, 4), period=0), ValueError, "period=0: expected 1 to 2^31 - 1"),
+        (lambda: ds.diags({0: 1.0}, shape=(4, 4), period="auto"), TypeError, "period='auto'"),
+        (lambda: ds.diags([1.0, 2.0], period=2), ValueError, "period=2 without shape="),
+        (lambda: ds.eye(4, format="csr", period=1), TypeError, "csr stores every element; expected one of dia, hm"),
+        (lambda: ds.eye(3, 4, format="cdm", period=1), ValueError, "cdm_array"),
+        (lambda: ds.diags({5: 1.0}, shape=(3, 3), period=1), ValueError, "offset 5 lies outside of a 3 x 3"),
+    ):
+        with raises(error, words):
+            call()

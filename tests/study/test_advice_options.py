@@ -16,7 +16,7 @@ from diagsparse._places.backend import CPU
 @pytest.fixture(autouse=True)
 def options_pay(monkeypatch):
     """Let memory be slow and caches small, so that every option is worth a look on matrices of tests."""
-    monkeypatch.setattr(machine, "bandwidth", lambda place: 1e9 if place is CPU else 1e11)
+    monkeypatch.setattr(machine, "bandwidth", lambda place, threads: 1e9 if place is CPU else 1e11)
     monkeypatch.setattr(machine, "_SHARED", 1 << 12)
     monkeypatch.setattr(machine, "_OWN", 1 << 10)
     monkeypatch.setattr(machine, "_L2_OF_GPU", 1e3)

@@ -6,9 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .._matrix.base import SparseArray
+from .._matrix.registry import FORMATS
 from .._matrix.reordering import Reordering
 from .in_order import Reordered
 from .survey import Survey
+
+_FULL = 2 / 3  # of whole diagonals: from there on they take fewer bytes than csr
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +63,15 @@ class Candidate:
         """How many things are not as they are by default: the fewer, the sooner it is recommended."""
         return len(self.layout) + self.narrow + (self.order is not None)
 
+    @property
+    def whole(self) -> bool:
+        """Whether whole diagonals are stored, and are nearly full: then products and sums are diagonals, too."""
+        if self.theirs or self.survey is None:
+            return False
+        return FORMATS[self.format]._family == "diagonals" and self.survey.full > _FULL
+
     def made_of(self, csr: SparseArray) -> Any:
-        """Return a matrix in csr in this layout; the user's own where this is how it is."""
+        """Return the matrix that was looked at, which is in csr, in this layout; the user's own where it stays."""
         if self.matrix is not None:
             return self.matrix
         rows = csr if self.order is None else self.order.apply(csr)
@@ -71,5 +81,20 @@ class Candidate:
             if "symmetry" not in self.layout or rows._summary().symmetry == self.layout["symmetry"]:
                 raise
             made = rows.asformat(self.format, **{name: v for name, v in self.layout.items() if name != "symmetry"})
-        made = made.astype(self.dtype, copy=False)
+        return self._in_its_order(made.astype(self.dtype, copy=False))
+
+    def made_like(self, csr: SparseArray) -> Any:
+        """Return another matrix, which is in csr, in this layout; ValueError where it does not allow that.
+
+        Its values keep their type, unless this layout stores them in fewer bytes.
+        """
+        if self.theirs:
+            return csr.to("cpu").to_scipy("csr").asformat(self.format)
+        rows = csr if self.order is None else self.order.apply(csr)
+        if self.matrix is not None and not self.layout:
+            return self.matrix._like(rows)
+        made = rows.asformat(self.format, **self.layout)
+        return self._in_its_order(made.astype(self.dtype, copy=False) if self.narrow else made)
+
+    def _in_its_order(self, made: SparseArray) -> Any:
         return made if self.order is None else Reordered(made, self.order.permutation)

@@ -11,8 +11,10 @@ import numpy as np
 
 from .. import measure
 from .._matrix.base import SparseArray, is_scipys
+from .._matrix.convert import convert
+from .._matrix.operands import as_sparse
 from .._matrix.registry import COMMON, FORMATS
-from .._places.backend import CPU
+from .._places.backend import CPU, Place
 from .._places.memory import human
 from .candidate import Candidate
 from .machine import Machine
@@ -141,6 +143,25 @@ class Candidates:
         return Candidate(
             format, options, walk.nbytes, moved, seconds, convert, self.dtype, narrow=self._narrow, survey=survey
         )
+
+
+def given_matrix(A: Any, who: str) -> SparseArray:
+    """Return a user's sparse matrix as ours, or raise TypeError."""
+    if is_scipys(A) and A.dtype.char in "gGe":
+        wider = {"g": "float64", "G": "complex128", "e": "float32"}[A.dtype.char]
+        expected = "float32, float64, complex64 or complex128"
+        raise TypeError(f"{who}: A has {A.dtype} values, expected {expected}: A.astype({wider!r})")
+    given = as_sparse(A)
+    if given is None:
+        raise TypeError(f"{who}: A is {type(A).__name__}, expected a sparse matrix (ours, SciPy's or CuPy's)")
+    return given
+
+
+def as_rows(given: SparseArray, where: Place) -> SparseArray:
+    """Return a matrix in csr, which is no view, where products are to run."""
+    csr = convert(given, COMMON)
+    csr = csr.copy() if csr._op else csr
+    return csr if csr._place is where else csr.to(where.name)
 
 
 def seconds_to_rows(given: SparseArray, csr: SparseArray, scipys: bool) -> float:

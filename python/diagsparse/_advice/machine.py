@@ -10,20 +10,17 @@ fit in. ``waiting`` is for what of x no cache holds, and on a CPU for branches t
 thread can be done before its longest way is (``step``), and a call takes no less than its launch.
 
 The nanoseconds were fitted to measured products of 70 matrices on two cores of an EPYC with AVX-512 and on an H100, and
-then adjusted where the advice was wrong. How fast the memory is, is measured on the machine itself, quickly and for the
-threads that are set; `measure.read_bandwidth` takes longer and is what tables tell. `diagsparse bench advice` compares
-the advice with measured times.
+then adjusted where the advice was wrong. The bandwidths are those of the same machines. Nothing is timed, so the same
+matrix gets the same advice in every process, whatever else the machine does. `diagsparse bench advice` compares the
+advice with measured times.
 """
 
 from __future__ import annotations
 
 from math import hypot
-from threading import Lock
 from typing import NamedTuple
 
-from .. import measure
 from .._places.backend import CPU, Place, get_num_threads
-from .._study import gpu_clock
 from .costs import Cost, Counts, Walk
 
 _CALL = 1.6e-6  # seconds of a call on a CPU, whatever it does
@@ -34,8 +31,8 @@ _L2_OF_GPU = 40e6  # bytes that a GPU keeps between products
 _FROM_L2 = 2.4  # times as fast as it copies
 _SURELY, _PERHAPS = 0.75, 0.4  # of these caches: what fits into that stays there, of so much more only some
 _REMEMBERED = 5000  # turns of a thread that its processor foresees, because it has met them in the products before
-_COPIED, _USUAL_GPU = 1 << 27, 1.5e12  # bytes that are copied to measure a GPU, and a second of a usual one
-_ALONE_READS = 0.6  # of the bandwidth of all threads
+_READ, _CONTENTION = 28e9, 0.19  # bytes a second that one thread reads, and how much each further one slows all down
+_COPIED = 3.0e12  # bytes a second that a GPU copies
 _SERIAL = 1 << 17  # multiply-adds that one thread does alone
 
 
@@ -53,7 +50,7 @@ class Machine(NamedTuple):
     @property
     def bandwidth(self) -> float:
         """Bytes a second; see the function."""
-        return bandwidth(self.place)
+        return bandwidth(self.place, self.threads)
 
     def seconds(self, cost: Cost, counts: Counts, walk: Walk) -> float:
         """Return what one product takes that has these costs."""
@@ -79,9 +76,7 @@ class Machine(NamedTuple):
         if self.place is not CPU:
             return moved * (far + (1 - far) / _FROM_L2) / self.bandwidth
         near = max(0.0, 1 - threads * _OWN / max(1.0, moved)) - far
-        share = _ALONE_READS if threads == 1 and get_num_threads() > 1 else 1.0
-        slow = moved * far / (share * self.bandwidth) if far else 0.0
-        return moved * max(0.0, near) / (_NEAR * threads) + slow
+        return moved * max(0.0, near) / (_NEAR * threads) + moved * far / bandwidth(self.place, threads)
 
 
 def machine(place: Place) -> Machine:
@@ -89,28 +84,6 @@ def machine(place: Place) -> Machine:
     return Machine(place, get_num_threads() if place is CPU else 0)
 
 
-def bandwidth(place: Place) -> float:
-    """Return the bytes a second that the threads of a CPU read from memory, or that a GPU copies.
-
-    It is measured once for each number of threads, in a twentieth of a second, by one thread at a time.
-    """
-    which = machine(place)
-    if which not in _measured:
-        with _measuring:
-            if which not in _measured:
-                _measured[which] = _measure(place)
-    return _measured[which]
-
-
-def _measure(place: Place) -> float:
-    if place is not CPU:
-        try:
-            return gpu_clock.copy_bandwidth(place, _COPIED)
-        except MemoryError:  # where others fill the GPU, a usual one has to do
-            return _USUAL_GPU
-    read = measure.reader(4 * _SHARED)
-    return read.args[0].nbytes / measure.time_call(read, budget=0.05).best
-
-
-_measured: dict[Machine, float] = {}
-_measuring = Lock()
+def bandwidth(place: Place, threads: int) -> float:
+    """Return the bytes a second that threads of a CPU read from memory, or that a GPU copies: of a usual machine."""
+    return threads * _READ / (1 + _CONTENTION * (threads - 1)) if place is CPU else _COPIED

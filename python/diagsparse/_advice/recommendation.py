@@ -8,10 +8,13 @@ from math import ceil
 from typing import Any
 
 from .._matrix.base import SparseArray
+from .._places.backend import place
 from .._places.memory import human
 from .._show import columns, display
 from .._study.titles import TITLES
 from .candidate import Candidate
+from .candidates import as_rows, given_matrix
+from .offers import exact
 
 TIE = 1.1  #: times as long that still is as fast: no measurement on a busy machine could tell them apart
 _SHOWN = 8
@@ -105,18 +108,47 @@ class Recommendation:
             return 0 if saved >= 0 else None
         return ceil(more / saved) if saved > 0 else None
 
-    def build(self) -> Any:
-        """Return the matrix in the recommended layout, on the device asked about; itself where it stays.
+    def build(self, A: Any = None) -> Any:
+        """Return the matrix, or another one, in the recommended layout, on the device asked about.
 
-        A layout in another order is a `Reordered` operator, the others are matrices of ours. What stays may be SciPy's,
-        in its own type: integers stay integers there.
+        Parameters
+        ----------
+        A : sparse matrix (ours, SciPy's or CuPy's), optional
+            Another matrix for the same format and options: with new values, or of another grid. By default the one that
+            advice was given on, which is returned itself where it stays as it is.
+
+        Returns
+        -------
+        matrix of ours
+            A layout in another order is a `Reordered` operator. What stays as it is may be SciPy's, in its own type:
+            integers stay integers there.
 
         Raises
         ------
+        TypeError
+            Where `A` is no sparse matrix.
+        ValueError
+            Where `A` does not allow the options: it is not symmetric, does not repeat, has another number of rows than
+            the order, or values that the recommended type would round.
         MemoryError
-            Where it no longer fits.
+            Where it does not fit.
+
+        Examples
+        --------
+        >>> import diagsparse as ds
+        >>> advice = ds.recommend(ds.gallery.stencil(5, (1000, 1000)))
+        >>> advice.build(2 * ds.gallery.stencil(5, (1000, 1000))).period
+        1000
         """
-        return self.best.made_of(self._csr)
+        if A is None:
+            return self.best.made_of(self._csr)
+        csr = as_rows(given_matrix(A, "build"), place(self.device))
+        if self.best.narrow and not exact(csr, self.best.dtype):
+            raise ValueError(f"build: A has values that {self.best.dtype} would round; recommend(A) looks at them")
+        try:
+            return self.best.made_like(csr)
+        except ValueError as error:
+            raise ValueError(f"build: A cannot be stored as {self.best.name}: {error}") from None
 
     @property
     def advice(self) -> str:

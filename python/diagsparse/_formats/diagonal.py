@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._matrix import devices, elementwise
 from .._matrix.base import SparseArray
-from .._matrix.convert import convert, unpacked
+from .._matrix.convert import convert
 from .._matrix.forecasts import table_of_diagonals
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.summary import Summary, diagonal_length
 from .._places import memory
-from .._places.arguments import integer
 from .._places.backend import CPU, Place
 from .._show import cells, drawing
 from .._show.display import diagonals
 from .diagonal_products import DiagonalProducts
+from .diagonal_reading import DiagonalReading
 from .made_of_diagonals import MadeOfDiagonals
-from .packing import Packing, pack
+from .packing import UNPACKED, Packing, pack
 
 
-class DiagonalArray(DiagonalProducts, MadeOfDiagonals):
+class DiagonalArray(DiagonalProducts, DiagonalReading, MadeOfDiagonals):
     """A matrix stored by diagonals. Every stored diagonal is one contiguous run of values."""
 
-    _shares_rows: ClassVar[bool] = False  # whether two diagonals share one, so that one of them may be all zeros
     _nearest = "dia"
     _family, _packs, _narrow, _batched, _own_products, _triangles = "diagonals", True, True, True, True, True
 
@@ -36,10 +34,14 @@ class DiagonalArray(DiagonalProducts, MadeOfDiagonals):
         return cls._zeros_on(shape, dtype, [], place)
 
     @classmethod
-    def _zeros_on(cls, shape: tuple[int, int], dtype: np.dtype, offsets: list[int], place: Place) -> DiagonalArray:
-        """Return a matrix of zeros that stores these diagonals (ascending)."""
-        labels = place.core.labels_for(cls.format, *shape, offsets)
-        return cls._wrap(place.core.diagonal_matrix(cls.format, *shape, labels, None, dtype.name, place.index))
+    def _zeros_on(
+        cls, shape: tuple[int, int], dtype: np.dtype, offsets: list[int], place: Place, packing: Packing = UNPACKED
+    ) -> DiagonalArray:
+        """Return a matrix of zeros that stores these diagonals (ascending), packed so."""
+        symmetry, period = packing.codes()
+        labels = place.core.labels_for(cls.format, *shape, offsets, symmetry)
+        options = dtype.name, place.index, symmetry, period
+        return cls._wrap(place.core.diagonal_matrix(cls.format, *shape, labels, None, *options))
 
     # ---- from and to other formats, and what that takes -------------------------------------------
     @classmethod
@@ -106,52 +108,6 @@ class DiagonalArray(DiagonalProducts, MadeOfDiagonals):
         stored = self._matrix.parts()["offsets"]
         return -stored if self._op & 1 else stored
 
-    def _spans(self) -> np.ndarray:
-        """Return (offset, first row, length, start in values) of every diagonal, ascending, as this view sees it."""
-        return self._matrix.spans(self._op)
-
-    def _diagonals(self) -> Iterator[tuple[int, int, Any]]:
-        """Yield (offset, first row, values) of every diagonal; the values as and where stored, not conjugated."""
-        if self._packed:
-            for offset, row, values in self.unpacked()._diagonals():
-                yield offset, row, self._seen(values)
-            return
-        flat = self._matrix.values.ravel()  # a view
-        for offset, row, length, start in self._spans().tolist():
-            yield offset, row, flat[start : start + length]
-
-    def _runs(self) -> Iterator[tuple[int, int, Any]]:
-        """Yield the same as this view shows it, without the diagonals that only share a row with another."""
-        for k, first, values in self._diagonals():
-            if not self._shares_rows or values.any():
-                yield k, first, self._seen(values)
-
-    def _seen(self, values: Any) -> Any:
-        return values.conj() if self._op & 2 else values
-
-    def diagonal(self, k: int = 0) -> np.ndarray:
-        """Return a copy of diagonal `k` (0: the main one) in NumPy, of its true length; zeros where none is stored."""
-        if type(k) is not int:
-            k = integer(k, "diagonal: k")
-        if not -self._shape[0] < k < self._shape[1]:
-            return np.zeros(0, self.dtype)
-        self._foresee_diagonal(k)
-        if self._packed:
-            return self._alone(k).diagonal(k).astype(self.dtype, copy=False)
-        return self._place.host(self._core.diagonal(self._matrix, self._op, k))
-
-    def _diagonal_to_read(self, k: int) -> np.ndarray:
-        if self._packed or not -self._shape[0] < k < self._shape[1]:
-            return self.diagonal(k)
-        if max(self._shape) * self._dtype.itemsize > memory.SMALL and k not in self._occupied():
-            return np.zeros(0, self.dtype)
-        return self._place.host(self._core.diagonal(self._matrix, self._op, k, True))
-
-    def _alone(self, k: int) -> DiagonalArray:
-        """Return diagonal `k`, if it is stored, in full and without the others."""
-        wide = self._widened()
-        return wide._laid_out(type(self), [k] if k in wide._occupied() else [], wide.dtype)
-
     def _count_nonzero(self) -> int:
         """Count the stored values that are not zero."""
         return sum(self._nonzeros())
@@ -208,43 +164,6 @@ class DiagonalArray(DiagonalProducts, MadeOfDiagonals):
 
     def _onto(self, dense: np.ndarray, alpha: int, add: bool) -> None:
         self._core.add_to_dense(alpha, self._matrix, self._op, dense, add)
-
-    # ---- by index ---------------------------------------------------------------------------------
-    def _element(self, row: int, col: int) -> Any:
-        self._require_host("A[i, j]")
-        values = self._diagonal_to_read(col - row)
-        return values[min(row, col)] if len(values) else self._dtype.type(0)
-
-    def _rows_to_read(self, r0: int, r1: int) -> Any:
-        return self._window(r0, r1, 0, self._shape[1])._to_read("A[...]")
-
-    def _window(self, r0: int, r1: int, c0: int, c1: int) -> SparseArray:
-        self._require_host("A[...]")
-        full, shape, runs = unpacked(self), (r1 - r0, c1 - c0), []
-        for k, first, values in full._runs():
-            begin, end = max(first, r0, c0 - k), min(first + len(values), r1, c1 - k)
-            if begin < end:
-                runs.append((k + r0 - c0, begin - r0, values[begin - first : end - first]))
-        return self._that_holds(shape)._of_runs(shape, full.dtype, runs).astype(self._dtype, copy=False)
-
-    @classmethod
-    def _of_runs(
-        cls,
-        shape: tuple[int, int],
-        dtype: np.dtype,
-        runs: list[tuple[int, int, np.ndarray]],
-        max_bytes: int | None = None,
-    ) -> DiagonalArray:
-        """Return the matrix with these values, given as offset, first row and values of parts of diagonals."""
-        offsets = sorted({k for k, _, v in runs if len(v)})
-        cls._require(Summary(shape, dtype.itemsize, 0, offsets=lambda: np.array(offsets, np.int64)), max_bytes, CPU)
-        made = cls._zeros_on(shape, dtype, offsets, CPU)
-        whole = {k: (first, values) for k, first, values in made._diagonals()}
-        for k, row, given in runs:
-            if len(given):
-                first, values = whole[k]
-                values[row - first : row - first + len(given)] = given
-        return made
 
     @classmethod
     def _that_holds(cls, shape: tuple[int, int]) -> type[DiagonalArray]:

@@ -1,7 +1,8 @@
 """Diagonals in fewer bytes: one triangle of a symmetric matrix, one period of diagonals that repeat, 16-bit values.
 
-The kernels of products with vectors and blocks read such layouts as they are. Everything else (sparse products, sums,
-other formats) takes `unpacked`, the same matrix with every diagonal stored in full.
+The kernels of products with vectors and blocks read such layouts as they are, and so do elements, rows and slices
+(`diagonal_reading`). Everything else (sparse products, sums, other formats) takes `unpacked`, the same matrix with
+every diagonal stored in full.
 """
 
 from __future__ import annotations
@@ -55,6 +56,9 @@ class Packing(NamedTuple):
     def __str__(self) -> str:
         words = [self.symmetry] if self.symmetry else []
         return ", ".join(words + ([f"period {self.period}"] if self.period else []))
+
+
+UNPACKED = Packing()
 
 
 class Packed:
@@ -127,12 +131,8 @@ def pack(a: DiagonalArray, packing: Packing, max_bytes: int | None = None) -> Di
 
 
 def _laid_out(full: DiagonalArray, packing: Packing, offsets: list[int]) -> DiagonalArray:
-    symmetry, period = packing.codes()
-    core, index = full._core, full._place.index
-    labels = core.labels_for(full.format, *full.shape, offsets, symmetry)
-    options = full.dtype.name, index, symmetry, period
-    made = type(full)._wrap(core.diagonal_matrix(full.format, *full.shape, labels, None, *options))
-    core.add_diagonals(1.0, full._matrix, 0, made._matrix, False)
+    made = type(full)._zeros_on(full.shape, full.dtype, offsets, full._place, packing)
+    full._core.add_diagonals(1.0, full._matrix, 0, made._matrix, False)
     return made
 
 

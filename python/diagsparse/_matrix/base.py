@@ -45,7 +45,7 @@ class SparseArray(Family, sp.sparray):
     _matrix: Any  # the C++ matrix
     _op: int  # what this view does with it
     _lends_indices: bool = False  # of a copy: index arrays, which kernels trust, are given out as copies to write to
-    _packed: bool = False  # in fewer places, or in 16 bits: all but products with dense operands take `unpacked`
+    _packed: bool = False  # in fewer places, or in 16 bits: most take `unpacked`, products with vectors do not
     _format: ClassVar[str]  # the same as `format`, `_shape` and `_dtype` as their namesakes: for the paths that count
     _shape: tuple[int, int]
     _dtype: np.dtype

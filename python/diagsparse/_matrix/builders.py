@@ -25,7 +25,7 @@ _MOST_ZEROS = 2  # times the bytes of csr that diagonals may take where nobody n
 
 def diags(
     diagonals: Any, offsets: Any = 0, *, shape: tuple[int, int] | None = None, format: str | None = None,
-    dtype: Any = None, device: str | None = None,
+    dtype: Any = None, device: str | None = None, period: int | None = None,
 ) -> SparseArray:  # fmt: skip
     """Return a matrix of these diagonals.
 
@@ -45,11 +45,17 @@ def diags(
         By default that of the values; integers and bools become float64 with a `ConversionWarning`.
     device : str, optional
         ``"cpu"``, the default, or ``"cuda"``, ...
+    period : int, optional
+        Store only the first `period` values of each diagonal, which repeat along it (``docs/packing.md``); for the
+        formats dia, hm and cdm, and with `shape`. It is enough to pass these values, or one number for all of them;
+        whole diagonals are checked.
 
     Raises
     ------
     ValueError
-        For offsets that repeat or lie outside, and for values that do not fit their diagonal.
+        For offsets that repeat or lie outside, and for values that do not fit their diagonal or do not repeat.
+    TypeError
+        For a `period` of a format that stores every element.
 
     Examples
     --------
@@ -59,8 +65,12 @@ def diags(
            [ 1., -2.,  1.,  0.],
            [ 0.,  1., -2.,  1.],
            [ 0.,  0.,  1., -2.]])
+    >>> ds.diags({0: [1.0, 2.0]}, shape=(10**9, 10**9), period=2)
+    <hm_array 1000000000 x 1000000000 float64: 1 diagonal, 0, period 2, 1000000000 stored, 40 B, cpu>
     """
     target, kind = place(device), format_class(format or _DIAGONALS)
+    if period is not None:
+        period = _checked_period(period, kind, shape)
     if isinstance(diagonals, Mapping):
         offsets, diagonals = list(diagonals), list(diagonals.values())
     elif np.ndim(offsets) == 0:
@@ -77,27 +87,46 @@ def diags(
     shape = checked_shape(shape, "diags")
     given = np.result_type(*values) if values else np.dtype(float)
     kept = value_dtype(given, floats_for(given, dtype, "diags"), "diags")
-    runs = {k: _on_diagonal(v, k, shape, data) for k, v in zip(ks, values, strict=True)}
-    hm: Any = FORMATS[_DIAGONALS]
-    made = hm._of_runs(shape, kept, [(k, max(0, -k), v) for k, v in runs.items()])
+    runs = [(k, max(0, -k), _on_diagonal(v, k, shape, data, period)) for k, v in zip(ks, values, strict=True)]
+    first: Any = FORMATS[_DIAGONALS] if period is None else kind
+    made = first._of_runs(shape, kept, runs, period=period)
     return made.asformat(kind.format).to(target.name)
 
 
-def _on_diagonal(v: np.ndarray, k: int, shape: tuple[int, int], data: bool) -> np.ndarray:
-    """Return the values of a diagonal, as many as it has places."""
+def _checked_period(period: Any, kind: type[SparseArray], shape: Any) -> int:
+    """Return the period that a user gave, or raise where there can be none."""
+    checked = integer(period, "diags: period")
+    if not kind._packs:
+        able = ", ".join(name for name in FORMATS if FORMATS[name]._packs)
+        raise TypeError(f"diags: period={checked}: {kind.format} stores every element; expected one of {able}")
+    if not 0 < checked < 2**31:
+        raise ValueError(f"diags: period={checked}: expected 1 to 2^31 - 1 rows")
+    if shape is None:
+        raise ValueError(f"diags: period={checked} without shape=(rows, columns): one period does not tell the shape")
+    return checked
+
+
+def _on_diagonal(v: np.ndarray, k: int, shape: tuple[int, int], data: bool, period: int | None) -> np.ndarray:
+    """Return the values of a diagonal, as many as it has places, or of one period."""
     m, n = shape
     length, first = diagonal_length(shape, k), max(0, k)
     if v.ndim != 1:
         raise ValueError(f"diags: diagonal {k} has shape {v.shape}, expected one dimension")
     if not -m < k < n and len(v):
         raise ValueError(f"diags: offset {k} lies outside of a {m} x {n} matrix")
-    if len(v) == length:
-        return v
+    once = length if period is None else min(period, length)
     if len(v) == 1 and not data:
-        return np.broadcast_to(v, length)
-    if data and len(v) >= first + length:
-        return v[first : first + length]
-    raise ValueError(f"diags: diagonal {k} of a {m} x {n} matrix has {length} places, got {len(v)} values")
+        return np.broadcast_to(v, once)
+    if data and len(v) > length and len(v) >= first + length:
+        v = v[first : first + length]
+    if len(v) == length > once:
+        if not np.array_equal(v[once:], v[:-once], equal_nan=True):
+            raise ValueError(f"diags: the values of diagonal {k} do not repeat after period={period}")
+        return v[:once]
+    if len(v) == once:
+        return v
+    places = f"{length} places" + f" and repeats after {once}" * (once < length)
+    raise ValueError(f"diags: diagonal {k} of a {m} x {n} matrix has {places}, got {len(v)} values")
 
 
 def eye(
@@ -108,8 +137,11 @@ def eye(
     format: str | None = None,
     *,
     device: str | None = None,
+    period: int | None = None,
 ) -> SparseArray:
     """Return ones on diagonal `k` of an m x n matrix, square by default; ``format="hm"`` where none is given.
+
+    With ``period=1`` the one is stored once, whatever the size, as by `diags`.
 
     Examples
     --------
@@ -118,11 +150,14 @@ def eye(
     array([[0., 1., 0.],
            [0., 0., 1.],
            [0., 0., 0.]])
+    >>> ds.eye(2**40, period=1)
+    <hm_array 1099511627776 x 1099511627776 float64: 1 diagonal, 0, period 1, 1099511627776 stored, 32 B, cpu>
     """
     shape = checked_shape((m, m if n is None else n), "eye")
     inside = -shape[0] < k < shape[1]
     dtype = value_dtype(np.dtype(float), dtype, "eye")
-    return diags({k: 1.0} if inside else {}, shape=shape, dtype=dtype, format=format, device=device)
+    ones = {k: 1.0} if inside else {}
+    return diags(ones, shape=shape, dtype=dtype, format=format, device=device, period=period)
 
 
 def hstack(

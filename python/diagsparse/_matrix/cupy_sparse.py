@@ -12,7 +12,7 @@ from .._places import memory
 from .._places.backend import CPU, Place, gpu
 from .._places.types import value_dtype
 from . import devices
-from .convert import convert
+from .convert import convert, unpacked
 from .forecasts import sorting
 from .summary import Summary, inside
 
@@ -87,7 +87,7 @@ def to_cupy(a: SparseArray, format: str | None) -> Any:
         raise ValueError(f'to_cupy: format {format!r}: expected "csr", "csc", "coo" or "dia"')
     with cupy.cuda.Device(a._place.index):
         if format == "dia":
-            return _to_dia(convert(a, a._for_diagonals().format), cupy, sparse)
+            return _to_dia(unpacked(convert(a, a._for_diagonals().format)), cupy, sparse)
         plain = a.asformat(format)
         plain = plain.copy() if plain._op else plain
         values, first, second = (cupy.from_dlpack(plain.parts()[name]) for name in ("values", *_ENTRIES[format]))

@@ -26,7 +26,8 @@ class Indexing:
         """Return an element, or a part of the matrix, with SciPy's results.
 
         Two integers give a number, one gives a row or column as a sparse array of SciPy's of one dimension. Slices of
-        unit step keep the format. Other slices, index arrays and masks of rows or columns give csr, by way of csr.
+        unit step keep the format, and of packed diagonals their period, and around the main diagonal their symmetry.
+        Other slices, index arrays and masks of rows or columns give csr, by way of csr.
         ``A[mask]``, of a mask for all elements, gives what SciPy gives.
 
         Cost: an element or a row of a diagonal format takes steps as it has diagonals; a slice takes a copy of what it
@@ -39,10 +40,10 @@ class Indexing:
             return self._element(_index(rows, m, 0), _index(cols, n, 1))
         if isinstance(rows, Integral):
             row = _index(rows, m, 0)
-            return self._rows_to_read(row, row + 1)[0, cols]
+            return self._row_to_read(row)[0, cols]
         if isinstance(cols, Integral):
             col = _index(cols, n, 1)
-            return self.T._rows_to_read(col, col + 1)[0, rows]
+            return self.T._row_to_read(col)[0, rows]
         if isinstance(rows, slice) and isinstance(cols, slice):
             (r0, r1, row_step), (c0, c1, col_step) = rows.indices(m), cols.indices(n)
             if row_step == col_step == 1:
@@ -129,9 +130,9 @@ class Indexing:
         made = self._like(FORMATS[COMMON](self._to_read(_READING)[r0:r1, c0:c1]))
         return made.astype(self._dtype, copy=False)
 
-    def _rows_to_read(self: SparseArray, r0: int, r1: int) -> Any:
-        """Return rows r0 to r1 as SciPy's csr."""
-        return self._to_read(_READING)[r0:r1]
+    def _row_to_read(self: SparseArray, row: int) -> Any:
+        """Return a row as SciPy's csr of one row."""
+        return self._to_read(_READING)[row : row + 1]
 
     def _places_of(self: SparseArray, which: Any) -> np.ndarray:
         """Return where among the stored values these elements lie, -1 for those that are not stored."""

@@ -8,11 +8,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._matrix.base import SparseArray
-from .._matrix.construct import array
-from .._matrix.convert import unpacked
+from .._matrix.convert import convert, unpacked
 from .._matrix.registry import COMMON, FORMATS, format_class
+from .._matrix.summary import diagonal_length
 from .._places import memory
 from .._places.backend import CPU, place
+
+_MOST = 8  # times the bytes of csr that diagonals may take where nobody named a format
 
 
 def kron(
@@ -26,10 +28,11 @@ def kron(
     Parameters
     ----------
     a, b : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shapes (m, n) and (p, q)
-        On the CPU. What is not ours is taken by diagonals where these are nearly full.
+        On the CPU. What is not ours is taken by diagonals where more than two thirds of these are nonzero.
     format : str, optional
-        Of the result. By default A's, where it and B are stored by diagonals and B is square; mdia, where one is and
-        the other is mdia or stored by diagonals; else hm or csr, whichever takes fewer bytes.
+        Of the result. By default factors by diagonals (dia, hm, cdm and mdia) give diagonals: A's format, where B is
+        square and this takes at most eight times the bytes of csr, else mdia. Others give hm, mdia or csr, whichever
+        takes the fewest bytes.
     device : str, optional
         Where the result goes: ``"cpu"``, the default, or ``"cuda"``, ...
     max_bytes : int, optional
@@ -60,37 +63,68 @@ def kron(
     >>> x, y = (ds.hm_array(ds.gallery.stencil(3, (n,))) for n in (2, 3))
     >>> ds.kron(x, np.eye(3)) + ds.kron(np.eye(2), y)
     <hm_array 6 x 6 float64: 5 diagonals from -3 to 3, 22 stored, 264 B, cpu>
+
+    Strings of Pauli matrices:
+
+    >>> X, Z = ds.array([[0.0, 1], [1, 0]]), ds.array([[1.0, 0], [0, -1]])
+    >>> ds.kron(ds.kron(Z, X), ds.eye(1000))
+    <dia_array 4000 x 4000 float64: 2 diagonals from -1000 to 1000, 6000 stored, 64.0 KB, cpu>
     """
     left, right = (_factor(x, name) for x, name in ((a, "A"), (b, "B")))
     target = place(device) if device is not None else CPU
     kind = None if format is None else format_class(format)
-    if left._family == right._family == "diagonals" and right.shape[0] == right.shape[1]:
+    whole = left._family == right._family == "diagonals" and right.shape[0] == right.shape[1]
+    if whole and (kind is not None or _worth_their_zeros(left, right)):
         made: SparseArray = _by_diagonals(left, right, max_bytes)
         made = made.asformat(left.format if kind is None else kind.format, max_bytes=max_bytes)
     else:
         dtype = np.result_type(left.dtype, right.dtype)
-        memory.require(left.nnz * right.nnz * (dtype.itemsize + 8), max_bytes, "kron: the entries")
-        rows = FORMATS[COMMON](sp.kron(left.to_scipy("csr"), right.to_scipy("csr"), "csr").astype(dtype, copy=False))
-        formats = {x.format if x._family != "diagonals" else None for x in (left, right)}
-        named = kind.format if kind is not None else "mdia" if formats - {None} == {"mdia"} else None
-        made = array(rows) if named is None else rows.asformat(named, max_bytes=max_bytes)
+        rows_a, rows_b = left.to_scipy("csr"), right.to_scipy("csr")
+        memory.require(rows_a.nnz * rows_b.nnz * (dtype.itemsize + 8), max_bytes, "kron: the entries")
+        rows = FORMATS[COMMON](sp.kron(rows_a, rows_b, "csr").astype(dtype, copy=False))
+        named = _default(left, right, rows) if kind is None else kind.format
+        made = rows.asformat(named, max_bytes=max_bytes)
     return made.to(target.name)
 
 
 def _factor(x: Any, name: str) -> SparseArray:
-    made = array(x)
+    """Return a factor as ours, not packed."""
+    ours = isinstance(x, SparseArray)
+    made: SparseArray = x if ours else FORMATS[COMMON](x)
     if made.device != "cpu":
         raise ValueError(
             f'kron: {name} is on {made.device}, and factors are read on the host; {name}.to("cpu"), and '
             f'device="{made.device}" for the result'
         )
+    if not ours and made.nnz > 2 / 3 * sum(diagonal_length(made.shape, k) for k in made._occupied().tolist()):
+        made = convert(made, "hm")
     return unpacked(made)
+
+
+def _offsets(a: SparseArray, b: SparseArray) -> list[tuple[int, int]]:
+    """Return the offsets of the diagonals of A and of B that meet, in pairs."""
+    return [(j, k) for j in a.offsets.tolist() for k in b.offsets.tolist()]
+
+
+def _worth_their_zeros(a: SparseArray, b: SparseArray) -> bool:
+    """Return whether the diagonals of the product of two matrices by diagonals hold not too many zeros."""
+    dtype, p = np.result_type(a.dtype, b.dtype), b.shape[0]
+    diagonals = len({j * p + k for j, k in _offsets(a, b)}) * a.shape[0] * p * dtype.itemsize
+    return diagonals <= _MOST * (a.count_nonzero() * b.count_nonzero() * (dtype.itemsize + 4) + 8 * a.shape[0] * p)
+
+
+def _default(a: SparseArray, b: SparseArray, made: SparseArray) -> str:
+    """Return the format of the product of A and B, which is in csr."""
+    if all(x.format == "mdia" or x._family == "diagonals" for x in (a, b)):
+        return "mdia"
+    sizes = {name: FORMATS[name]._forecast(made._summary()) for name in ("hm", "mdia", COMMON)}
+    return min(sizes, key=lambda name: sizes[name])
 
 
 def _by_diagonals(a: SparseArray, b: SparseArray, max_bytes: int | None) -> SparseArray:
     """Return the product as dia, of two matrices by diagonals of which the second one is square."""
     (m, n), p = a.shape, b.shape[0]
-    pairs = [(j, k) for j in a.offsets.tolist() for k in b.offsets.tolist()]
+    pairs = _offsets(a, b)
     offsets = np.unique(np.array([j * p + k for j, k in pairs], np.int64))
     dtype = np.result_type(a.dtype, b.dtype)
     memory.require((len(offsets) + 1) * m * p * dtype.itemsize, max_bytes, "kron: the diagonals")

@@ -23,7 +23,7 @@ import numpy as np
 from .. import measure
 from .._advice.candidate import Candidate
 from .._advice.candidates import Candidates
-from .._advice.machine import bandwidth, machine
+from .._advice.machine import machine
 from .._matrix.construct import array
 from .._matrix.registry import FORMATS
 from .._places.backend import CPU, Place
@@ -66,7 +66,7 @@ def run(*, device: str = "cpu", quick: bool = False, progress: Progress | None =
     Returns
     -------
     dict
-        ``experiment``, ``hardware``, ``versions``, ``date``, ``ok``, ``bandwidth`` and ``rows``: a dict for each matrix
+        ``experiment``, ``hardware``, ``versions``, ``date``, ``ok`` and ``rows``: a dict for each matrix
         with ``recommended`` and ``best`` (names of layouts), ``ratio`` (the best one's seconds over the recommended
         one's, at most 1), ``cost`` (of the advice, in products with csr) and ``advice_seconds``, ``reason``, ``times``
         (layout: seconds of a product, None where it failed), ``model`` (layout: seconds by the model) and ``failed``.
@@ -85,8 +85,6 @@ def _run(
 ) -> dict[str, Any]:  # fmt: skip
     host = made(make)
     csr = array(host, "csr", device=where.name)
-    if where is CPU:
-        bandwidth(where)
     row = {"op": op, "shape": list(csr.shape), "nnz": csr.nnz, "dtype": str(csr.dtype), "times": {}, "failed": {}}
     if op == "matmul" and (csr.shape[0] != csr.shape[1] or _useful(host) > _MOST):
         return row

@@ -38,13 +38,14 @@ Packing packing_of(const Matrix& m) {
 // A matrix with the structure of m and other values, which nobody has checked.
 Matrix over(const Matrix& m, py::object values) { return {m.structure, array_from(values)}; }
 
-// A diagonal of `spans(op)`: offset, first row, length, start in the value array.
+// A row for each diagonal of op(m): offset, first row, length, start in the value array, phase in the period, and
+// whether the values' conjugates lie there.
 py::array spans(const Matrix& m, int op) {
   const std::vector<Span> all = packed_spans_of(m.layout(), op_from(op));
-  py::array_t<int64> out({static_cast<py::ssize_t>(all.size()), py::ssize_t{4}});
+  py::array_t<int64> out({static_cast<py::ssize_t>(all.size()), py::ssize_t{6}});
   int64* to = out.mutable_data();
   for (const Span& s : all) {
-    for (const int64 field : {s.offset, s.row, s.length, s.start}) *to++ = field;
+    for (const int64 field : {s.offset, s.row, s.length, s.start, s.phase, int64{s.conjugated}}) *to++ = field;
   }
   return out;
 }

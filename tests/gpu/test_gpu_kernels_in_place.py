@@ -26,6 +26,7 @@ GRID = ds.gallery.stencil(7, (20, 21, 22))
         (SCATTERED, "band", "row"),
         (SCATTERED, "bands", "block"),
         (SCATTERED, "dense_tiles", "block"),
+        (SCATTERED, "staged", "staged"),
         (GRID, "band", "row"),
         (SCATTERED, "entry", "entry"),
     ],

@@ -51,7 +51,8 @@ std::vector<std::string> Plan::stages() const {
 
 void Plan::run_stage(std::size_t stage, const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta,
                      Matrix& out) const {
-  const MatmulRow& runs = row_that_runs(*row, *this, left.dtype, right.dtype);  // types may be others than planned
+  const bool as_planned = left.dtype == a_dtype && right.dtype == b_dtype;
+  const MatmulRow& runs = as_planned ? *row : row_that_runs(*row, *this, left.dtype, right.dtype);
   const MatmulKernel run = (stage == 0 ? runs.typed : runs.more.at(stage - 1).typed)(left.dtype, right.dtype);
   if (run == nullptr) {
     throw std::invalid_argument(std::string("matmul: no kernel multiplies ") + dtype_name(left.dtype) + " by " +
@@ -93,6 +94,8 @@ Plan begin_plan(const Matrix& a, Op op_a, const Matrix& b, Op op_b) {
   plan.device = a.device();
   plan.op_a = op_a;
   plan.op_b = op_b;
+  plan.a_dtype = a.dtype;
+  plan.b_dtype = b.dtype;
   plan.a = a.structure;
   plan.b = b.structure;
   plan.rows = op_a.transposed ? a.cols : a.rows;

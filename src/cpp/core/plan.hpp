@@ -23,7 +23,8 @@ struct Format;
 struct Plan {
   std::string kernel;  // its name
   const MatmulRow* row = nullptr;
-  DType dtype = DType::f64;  // of C, for the planned operands
+  DType dtype = DType::f64;                          // of C, for the planned operands
+  DType a_dtype = DType::f64, b_dtype = DType::f64;  // of these
   int device = 0;
   Op op_a, op_b;
   StructurePtr a, b;         // of the operands that it was made for

@@ -14,7 +14,7 @@ MatvecRow row();
 namespace matmul {
 MatmulRow row();           // a thread takes rows of a diagonal of C
 MatmulRow block();         // a block takes rows of all diagonals of C
-MatmulRow staged();        // the same of real values in shared memory; anything else goes to "block"
+MatmulRow staged();        // the same of one real type, in shared memory; in its place "block"
 MatmulRow tiled();         // Algorithm 1 of Haque, Parvez and Hossain (2024); cdm only
 MatmulRow atomic();        // its Algorithm 2
 MatmulRow atomic_split();  // the remedy for divergence that it suggests

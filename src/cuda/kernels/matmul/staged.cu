@@ -283,22 +283,9 @@ __global__ void __launch_bounds__(32 * kWarps, 1)
   }
 }
 
-void run_block(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
-  find_matmul(plan.format(), "block").typed(a.dtype, b.dtype)(plan, a, b, alpha, beta, c);
-}
-
-// Other types are rare with so many diagonals, and not compiled for.
-template <class U, class V>
+// Two operands of one real type: others are rare with so many diagonals, and not compiled for.
+template <class T, class>
 struct StagedMatmul {
-  static void prepare(const Plan&) {}
-  static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
-    run_block(plan, a, b, alpha, beta, c);
-  }
-};
-
-template <class T>
-requires std::is_floating_point_v<T>
-struct StagedMatmul<T, T> {
   static constexpr auto kernel = staged_tiles<T>;
 
   static int shared() { return limits<kernel>().shared / kSector * kSector; }
@@ -307,7 +294,6 @@ struct StagedMatmul<T, T> {
   }
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
     const auto lists = prepare(plan);
-    if (lists->count == 0) return run_block(plan, a, b, alpha, beta, c);
     const int64 blocks = ceil_div(plan.rows, kRows<T>) * lists->count;
     launch_shared("matmul staged", kernel, dim3(static_cast<unsigned>(blocks)), dim3(32 * kWarps), shared(),
                   static_cast<Pairs>(*lists), Source<T>(a), Source<T>(b), c.values.as<T>(), Update<T>(alpha, beta),
@@ -316,12 +302,22 @@ struct StagedMatmul<T, T> {
 };
 
 void prepare(const Plan& plan) {
-  with_value_type(plan.dtype, [&](auto value) { StagedMatmul<decltype(value), decltype(value)>::prepare(plan); });
-  find_matmul(plan.format(), "block").prepare(plan);  // for operands of other types than the planned ones too
+  find_matmul(plan.format(), "block").prepare(plan);  // for operands of other types than the planned ones
+}
+
+const char* instead(const Plan& plan, DType a, DType b) {
+  const bool fits = a == b && ((a == DType::f64 && StagedMatmul<double, double>::prepare(plan)->count > 0) ||
+                               (a == DType::f32 && StagedMatmul<float, float>::prepare(plan)->count > 0));
+  return fits ? nullptr : "block";
 }
 
 }  // namespace
 
-MatmulRow staged() { return {"staged", every_pair<StagedMatmul, MatmulKernel>(), prepare}; }
+MatmulRow staged() {
+  MatmulRow row{.name = "staged", .prepare = prepare, .instead = instead};
+  fill_cell<StagedMatmul, float, float>(row.typed);
+  fill_cell<StagedMatmul, double, double>(row.typed);
+  return row;
+}
 
 }  // namespace diagsparse::cuda::matmul

@@ -88,11 +88,11 @@ def recommend(
     -----
     Times follow from a model: the bytes that a product moves, at a bandwidth that is measured on this machine once in a
     process (in a twentieth of a second, for matrices that no cache holds), and the work that it does. Nothing is built
-    but csr, unless `tune` or `reorder` ask for it. Some thousand entries are looked at, and all column indices once
-    where diagonals may pay; whether a large matrix is symmetric or repeats takes a pass over all values. On a CPU that
-    takes one to ten products in csr for matrices of more than a million nonzeros, and about a millisecond for small
-    ones; on a GPU some milliseconds. A SciPy matrix is checked before, and converted where it is no csr, which may take
-    as long again.
+    but csr, unless `tune` or `reorder` ask for it. Bytes are exact: they follow from counts over all column indices. Of
+    cache misses and branches some thousand entries tell. Whether a large matrix is symmetric or repeats takes a pass
+    over all values. On a CPU that takes one to ten products in csr for matrices of more than a million nonzeros, and
+    about a millisecond for small ones; on a GPU some milliseconds. A SciPy matrix is checked before, and converted
+    where it is no csr, which may take as long again.
 
     The same matrix gets the same advice in a process. A layout with more options than another one has to be 5 % faster,
     and one that has to be made 10 % faster than what is there. A tie (``ties``) takes up to 10 % longer.

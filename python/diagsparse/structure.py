@@ -14,7 +14,8 @@ from ._formats.hm import hm_array
 from ._formats.packing import common_period
 from ._matrix.base import SparseArray
 from ._matrix.convert import convert
-from ._matrix.reordering import as_csr, count_blocks, cuthill_mckee, places_in
+from ._matrix.registry import COMMON
+from ._matrix.reordering import as_ours, count_blocks, cuthill_mckee, places_in
 from ._matrix.summary import BLOCK
 from ._places.memory import human
 from ._products.forecasts import memory_report
@@ -197,7 +198,8 @@ def analyze(A: Any, *, rcm: bool = True) -> Structure:
     values      symmetry symmetric; every diagonal repeats after 40 rows
     bytes       hm 47.4 KB, mdia 48.0 KB, cdm 48.0 KB, dia 48.0 KB, csr 79.9 KB; of 17 formats
     """
-    matrix, given = as_csr(A, "analyze")
+    ours = as_ours(A, "analyze")
+    matrix = convert(ours, COMMON)
     s, (m, n) = matrix._summary(), matrix.shape
     lengths = bands.lengths((m, n), s.offsets)
     filled, found = s.fill / lengths, s.row_lengths
@@ -205,10 +207,9 @@ def analyze(A: Any, *, rcm: bool = True) -> Structure:
     entries = matrix.to("cpu").to_scipy()
     rows = np.repeat(np.arange(m, dtype=entries.indices.dtype), np.diff(entries.indptr))
     places = places_in(entries, cuthill_mckee(entries)) if rcm and m == n else None
-    sizes = memory_report(A if isinstance(A, SparseArray) else matrix)
     return Structure(
         shape=(m, n),
-        dtype=given,
+        dtype=A.dtype,
         nnz=s.entries,
         offsets=s.offsets,
         counts=s.fill,
@@ -228,7 +229,7 @@ def analyze(A: Any, *, rcm: bool = True) -> Structure:
         blocks_rcm=None if places is None else count_blocks(*places),
         block_fill=s.entries / max(1, s.blocks() * BLOCK**2),
         symmetry=s.symmetry or "none",
-        nbytes=sizes,
+        nbytes=memory_report(ours),
         cells=_in_cells(entries),
     )
 

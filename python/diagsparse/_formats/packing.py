@@ -57,6 +57,13 @@ class Packing(NamedTuple):
         return ", ".join(words + ([f"period {self.period}"] if self.period else []))
 
 
+def stored_labels(format: str, s: Summary, packing: Packing) -> np.ndarray:
+    """Return the labels of a layout, offsets or rows of cdm; with a symmetry of one of two opposite diagonals."""
+    offsets = np.union1d(s.offsets, -s.offsets) if packing.symmetry else s.offsets
+    labels = CPU.core.labels_for(format, *s.shape, offsets.tolist(), packing.codes()[0])
+    return np.array(labels, np.int64)
+
+
 class Packed:
     """What matrices of diagonals know of their packing; mixed into their base class."""
 

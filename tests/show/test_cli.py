@@ -167,13 +167,19 @@ def test_info_tells_structure_and_bytes(file):
     told = f"{read['advice']['candidates'][0]['name']}. {read['advice']['reason']}"
     assert out.splitlines()[-1] == f"Advice: {'stay with ' * read['advice']['stays']}{told}"
     assert f"occupied {read['blocks']}, after reverse Cuthill-McKee {read['blocks_rcm']}" in out
+    assert read["bitmap_blocks"]["8"]["blocks"] == read["blocks"]
+    for name, one in read["others"].items():  # formats that are not built here
+        (line,) = (line for line in out.splitlines() if line.startswith(f"{name} "))
+        assert str(one["stored"]) in line and line.endswith(one["wins"])
 
 
 def test_info_tells_the_bytes_of_the_layout_in_the_file(file):
     for A in (ds.read(file).asformat("ellcsr", symmetry="symmetric"), ds.hm_array(ds.read(file), period="auto")):
         ds.write("a.npz", A)
         assert json.loads(call("info", "a.npz", "--json").stdout)["bytes"][A.format] == A.nbytes
-    bytes_told, _, first = call("info", "a.npz").stdout.splitlines()[6:9]
+    lines = call("info", "a.npz").stdout.splitlines()
+    (bytes_told,) = (line for line in lines if line.startswith("bytes "))
+    first = next(after for line, after in zip(lines, lines[1:]) if line.startswith("format "))
     assert bytes_told.split()[1] == first.split()[0] == "hm"  # the format with a period
 
 

@@ -12,7 +12,7 @@ from .._places.types import VALUE_TYPES
 from .._show.terminal import Terminal, json_writer
 from .command_line import INTERRUPTED, common
 
-ON_CPU = ("small-work", "beside-blas")  #: experiments that no other device runs
+ON_CPU = ("small-work", "beside-blas", "block-sizes")  #: experiments that no other device runs
 
 
 class _Bench(click.Command):
@@ -57,7 +57,8 @@ def bench(
     operators of quantum physics, wide bands of up to 801 diagonals and dense matrices beside a dense product, advice
     what `recommend` names beside what is fastest,
     small-work (on the CPU) small calls, plans and every element-wise operation beside SciPy's, beside-blas (on the CPU)
-    threads beside those of a BLAS. With --help after a name, what it measures and on which matrices.
+    threads beside those of a BLAS, block-sizes (on the CPU) counts blocks of other sizes than bmsparse has. With --help
+    after a name, what it measures and on which matrices.
     """
     from .. import plot
     from . import bench_cuda, bench_summary, plot_cuda
@@ -71,7 +72,7 @@ def bench(
     if experiment and dtype != "float64":
         raise ValueError(f"bench: --dtype {dtype}, but {name} are experiments in float64")
     if name in ON_CPU and terminal.device != "cpu":
-        raise ValueError(f"bench: --device {terminal.device}, but {name} is timed beside SciPy, on the cpu")
+        raise ValueError(f"bench: --device {terminal.device}, but {name} runs on the cpu")
     if budget is not None and (experiment or terminal.device != "cpu"):
         what = name if experiment else f"--device {terminal.device}"
         raise ValueError(f"bench: --budget {budget:g}, but {what} takes as long as its samples; expected no --budget")
@@ -102,6 +103,7 @@ def experiments() -> dict[str, Any]:
     from . import (
         advised,
         beside_blas,
+        block_sizes,
         hamiltonians,
         paper_000,
         paper_002,
@@ -114,6 +116,7 @@ def experiments() -> dict[str, Any]:
 
     modules = (
         paper_000, paper_002, paper_003, paper_004, row_formats, hamiltonians, wide, advised, small_work, beside_blas,
+        block_sizes,
     )  # fmt: skip
     return {module.NAME: module for module in modules}
 

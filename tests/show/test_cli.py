@@ -179,7 +179,7 @@ def test_info_tells_the_bytes_of_the_layout_in_the_file(file):
         assert json.loads(call("info", "a.npz", "--json").stdout)["bytes"][A.format] == A.nbytes
     lines = call("info", "a.npz").stdout.splitlines()
     (bytes_told,) = (line for line in lines if line.startswith("bytes "))
-    first = next(after for line, after in zip(lines, lines[1:]) if line.startswith("format "))
+    first = lines[next(i for i, line in enumerate(lines) if line.startswith("format ")) + 1]
     assert bytes_told.split()[1] == first.split()[0] == "hm"  # the format with a period
 
 

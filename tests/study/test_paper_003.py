@@ -22,7 +22,7 @@ def test_a_small_run(device, tmp_path):
         assert row["nbytes"]["ellcsr"]["told"] > short[0] > short[1] > short[2]
         assert row["nbytes"]["csr"]["told"] < row["slices"]["nbytes"] <= row["nbytes"]["ell"]["told"]
     for row, rows in zip(made["rows"][2:], (2048, paper_003.ROWS[device] // 32), strict=True):  # those of table 10
-        assert row["rows"] == rows and {"csr", "ellcsr", "16 bits", "8 bits"} <= set(row["times"]) and not row["failed"]
+        assert row["rows"] == rows and {"csr", "ellcsr"} <= set(row["times"]) and not row["failed"]
         assert row["counts"]["reference"] == row["counts"]["width"] * rows and 0 <= row["error"] <= 1
     assert (made["rows"][2]["n"], made["rows"][3]["n"]) == (2048, 32768)
     json.dumps(made)

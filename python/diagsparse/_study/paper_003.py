@@ -7,7 +7,7 @@ threads (tables 6 to 8) and beside others (table 9). Beyond the paper: its forma
 single precision. The paper's matrices are not published: `gallery.ci_matrix` makes
 ten of their counts. Its times come from a K20m, those of CSR5 too, of which there is no implementation here.
 
-The matrices of order 1048576 in table 10 have no counts in the paper; of the same density they would take 390 GB. So
+The matrices of order 1048576 in table 10 have no counts in the paper; of the same density they would take 380 GB. So
 larger matrices of that density are timed as far as they fit, and of order 1048576 some rows: the whole takes as many
 times as long as it has rows more.
 
@@ -108,7 +108,7 @@ def _large(device: str, smaller: int) -> Iterator[tuple[int, int]]:
 def _run_large(n: int, m: int, where: Place) -> dict[str, Any]:
     a = gallery.ci_matrix(n, rows=m, seed=0)
     row: dict[str, Any] = {"n": n, "rows": m, "counts": _counts(a), "nbytes": {}}
-    contenders = chain(_contenders(a, where, row, LARGE_FORMATS), _short(a, where, row))
+    contenders = _contenders(a, where, row, LARGE_FORMATS)
     paper_runs.fill(row, contenders, partial(_error, where, MatvecCheck(a, vector(n, np.float64))))
     return row
 

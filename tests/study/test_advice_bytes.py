@@ -127,3 +127,16 @@ def test_forecasts_of_packed_layouts(format, n):
 def test_the_matrices_are_larger_than_what_advice_reads():
     """Else all counts would be exact anyway."""
     assert sum(sp.csr_array(S).nnz > _ENTRIES for S in MATRICES.values()) >= 8
+
+
+PACKED = {
+    "ellcsr": {"symmetry": "symmetric"}, "mdia": {"symmetry": "symmetric"}, "dia": {"period": "auto"},
+    "hm": {"period": "auto", "symmetry": "symmetric"}, "cdm": {"period": "auto"}, "sell": {"slice_height": 4},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("format", PACKED)
+def test_bytes_of_transposed_views_are_those_of_their_copies(format, device):
+    A = getattr(ds, f"{format}_array")(gallery.stencil(5, (9, 8)), device=device, **PACKED[format])
+    for view in (A, A.T, A.conj().T):
+        assert ds.memory_report(view)[format] == view.copy().nbytes, view

@@ -183,6 +183,12 @@ class ellcsr_array(Mirrored, short.ShortColumns):
         boundary = {"boundary_column": self._mirrored_columns()} if mirror else {}
         return self._laid_out_as(csr, self._layout() | mirror | boundary)
 
+    def _forecast_of_copy(self, s: Summary) -> int:
+        options = self._layout()
+        if self._packed:
+            options |= {"symmetry": self._matrix.symmetry, "boundary_column": self._mirrored_columns()}
+        return type(self)._forecast(s, **options)
+
     @classmethod
     def _from_csr_beside(cls, s: Summary, place: Place, **options: int) -> int:
         moved = (s.itemsize + 4) * cls._places(s, **options) if options.get("symmetry") else 0  # in another order

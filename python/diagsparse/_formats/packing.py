@@ -81,6 +81,9 @@ class Packed:
     def _packing(self: DiagonalArray) -> Packing:
         return Packing(self.symmetry, self.period)
 
+    def _forecast_of_copy(self: DiagonalArray, s: Summary) -> int:
+        return type(self)._forecast(s, **self._packing._asdict())
+
     def unpacked(self: DiagonalArray, *, max_bytes: int | None = None) -> DiagonalArray:
         """Return this matrix with every diagonal stored in full, in a type that arithmetic is done in.
 

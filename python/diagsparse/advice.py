@@ -84,11 +84,12 @@ def recommend(
     Notes
     -----
     Times follow from a model: the bytes that a product moves, at the bandwidth of a usual machine, and the work that it
-    does. Nothing is timed unless `tune` asks for it, and nothing is built but csr, unless `tune` or `reorder` do. Some
-    thousand entries are looked at, and all column indices once where diagonals may pay; whether a large matrix is
-    symmetric or repeats takes a pass over all values. On a CPU that takes one to ten products in csr for matrices of
-    more than a million nonzeros, and about a millisecond for small ones; on a GPU some milliseconds. A SciPy matrix is
-    checked before, and converted where it is no csr, which may take as long again.
+    does. Nothing is timed unless `tune` asks for it, and nothing is built but csr, unless `tune` or `reorder` do. Bytes
+    are exact: they follow from counts over all column indices. Cache misses and branches are estimated from some
+    thousand entries. Whether a large matrix is symmetric or repeats takes a pass over all values. On a CPU that takes
+    one to ten products in csr for matrices of more than a million nonzeros, and about a millisecond for small ones; on a
+    GPU some milliseconds. A SciPy matrix is checked before, and converted where it is no csr, which may take as long
+    again.
 
     The same matrix gets the same advice every time, for the same number of threads. A layout with more options than
     another one has to be 5 % faster, and so has csr where diagonals are nearly full. One that has to be made has to be

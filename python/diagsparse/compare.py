@@ -64,7 +64,8 @@ def compare(
         By default each format's default kernel.
     against : list of {"scipy", "mkl", "cusparse", "cupy"}, optional
         Who stands beside our formats; by default SciPy, on a GPU cuSPARSE, too. Who cannot take part is named with the
-        reason. SciPy's csr always runs: every result is checked against it.
+        reason. SciPy takes part in csr, dia and bsr, in bsr where the size of blocks that SciPy estimates is not 1 x 1.
+        Its csr always runs: every result is checked against it.
     max_bytes : int, optional
         Limit of each matrix; by default 20 times the bytes in csr, but at least 20 MB.
     budget : float
@@ -122,14 +123,16 @@ def compare(
     absent = {name: why for name in against if (why := beside.missing(name, where))}
     result.skipped += [Skipped("convert", name, why) for name, why in absent.items()]
     against = [name for name in against if name not in absent]
+    bsr, why = beside.scipys_bsr(against, csr)
+    result.skipped += [Skipped("convert", "scipy bsr", why)] if why else []
     there = {kernel: None for A, _ in held.values() for op in ops for kernel in A.kernels(op)}
     kernels = None if kernels is None else _chosen("kernel", kernels, [*there, "all"])
     for i, op in enumerate(ops):
         part = portion(report, 0.2 + 0.8 * i / len(ops), 0.8 / len(ops))
         if op == "matvec":
-            _run_matvec(result, csr, held, kernels, against, budget, where, part)
+            _run_matvec(result, csr, held, kernels, against, bsr, budget, where, part)
         else:
-            _run_matmul(result, csr, held, kernels, against, budget, max_bytes, where, part)
+            _run_matmul(result, csr, held, kernels, against, bsr, budget, max_bytes, where, part)
     result.warning = crowd.warning()
     report(1.0, "done")
     return result
@@ -230,20 +233,20 @@ def _products_that_suit(
 
 # ---- the two operations -------------------------------------------------------------------------------------------
 def _run_matvec(
-    result: Comparison, csr: Any, held: dict[str, Any], kernels: Any, against: list[str], budget: float, where: Place,
-    report: Progress,
+    result: Comparison, csr: Any, held: dict[str, Any], kernels: Any, against: list[str], bsr: Any, budget: float,
+    where: Place, report: Progress,
 ) -> None:  # fmt: skip
     x = exactness.vector(csr.shape[1], csr.dtype)
     z = x if where is CPU else where.core.from_host(x, where.index)
     check = exactness.MatvecCheck(csr, x)
     matrices = {name: A for name, (A, _) in held.items()}
-    contenders = beside.contenders("matvec", matrices, kernels, against, csr, z)
+    contenders = beside.contenders("matvec", matrices, kernels, against, csr, z, bsr)
     result.skipped += [Skipped("matvec", "scipy", why) for why in beside.without_scipys_dia(against, csr, matrices)]
     _measure(result, "matvec", csr.nnz, contenders, lambda y: check(where.host(y)), held, budget, where, report)
 
 
 def _run_matmul(
-    result: Comparison, csr: Any, held: dict[str, Any], kernels: Any, against: list[str], budget: float,
+    result: Comparison, csr: Any, held: dict[str, Any], kernels: Any, against: list[str], bsr: Any, budget: float,
     max_bytes: Any, where: Place, report: Progress,
 ) -> None:  # fmt: skip
     m, n = csr.shape
@@ -255,7 +258,7 @@ def _run_matmul(
     if not suits:
         return
     matrices = {name: A for name, (A, _) in suits.items()}
-    contenders = beside.contenders("matmul", matrices, kernels, against, csr, None)
+    contenders = beside.contenders("matmul", matrices, kernels, against, csr, None, bsr)
     result.skipped += [Skipped("matmul", "scipy", why) for why in beside.without_scipys_dia(against, csr, matrices)]
     check = exactness.MatmulCheck(csr, csr)
     _measure(result, "matmul", work, contenders, partial(_checked, check), held, budget, where, report)

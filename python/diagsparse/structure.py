@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._formats import bands
+from ._formats import bands, surveyed
 from ._formats.hm import hm_array
 from ._formats.packing import common_period
 from ._matrix.base import SparseArray
 from ._matrix.convert import convert
-from ._matrix.reordering import as_csr, count_blocks, cuthill_mckee, places_in
+from ._matrix.registry import COMMON
+from ._matrix.reordering import as_ours, count_blocks, cuthill_mckee, places_in
 from ._matrix.summary import BLOCK
 from ._places.memory import human
 from ._products.forecasts import memory_report
@@ -48,8 +49,10 @@ class Structure:
     blocks: int  # occupied 8 x 8 blocks
     blocks_rcm: int | None  # the same after reverse Cuthill-McKee, as above
     block_fill: float  # entries / (64 blocks)
+    bitmap_blocks: dict[int, surveyed.BitmapBlocks]  # 4 x 4, 8 x 8 and 16 x 16: count, fill, bytes with bitmaps
     symmetry: str  # of the values: "symmetric", "hermitian", "skew-symmetric" or "none"
     nbytes: dict[str, int | None]  # of every format; None where it cannot hold the matrix
+    others: dict[str, surveyed.OtherFormat | None]  # bsr, bcsd, msr, vbr: what they would store; None as above
     cells: NDArray[np.int64]  # entries in each cell of a coarse grid over the matrix, in its proportion
 
     @property
@@ -73,6 +76,8 @@ class Structure:
         """All fields, the properties of the bands among them, and the density, ready for JSON."""
         values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "cells"}
         values |= asdict(values.pop("bands")) | {"bytes": values.pop("nbytes")}
+        for name in ("bitmap_blocks", "others"):
+            values[name] = {key: one and asdict(one) for key, one in values[name].items()}
         plain = {name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in values.items()}
         return plain | {
             "shape": list(self.shape),
@@ -106,8 +111,10 @@ class Structure:
             ("bands", self._bands()),
             ("rows", f"{rows:{width}}{bandwidth}"),
             ("blocks", f"{blocks:{width}}{occupied}"),
+            ("bitmaps", self._bitmaps()),
             ("values", f"symmetry {self.symmetry}; {self._repeats()}"),
             ("bytes", self._bytes()),
+            ("others", self._others()),
         ]
 
     def _repeats(self) -> str:
@@ -125,6 +132,17 @@ class Structure:
         held = self._held()
         named = [f"{name} {human(n)}" for n, name in held[:4] + [one for one in held[4:] if one[1] == "csr"]]
         return ", ".join(named) + f"; of {len(held)} formats" * (len(held) > len(named))
+
+    def _bitmaps(self) -> str:
+        """Return the blocks of each size, and their bytes with bitmaps."""
+        sizes = self.bitmap_blocks.items()
+        return ", ".join(f"{one.blocks} of {size} x {size} {human(one.nbytes)}" for size, one in sizes)
+
+    def _others(self) -> str:
+        """Return the bytes of formats that are not built here, with the size of their blocks."""
+        held = [(name, one) for name, one in self.others.items() if one is not None]
+        layouts = {name: f" {one.layout}" if name in ("bsr", "bcsd") else "" for name, one in held}
+        return ", ".join(f"{name}{layouts[name]} {human(one.nbytes)}" for name, one in held) + "; not built here"
 
     def __repr__(self) -> str:
         m, n = self.shape
@@ -169,14 +187,14 @@ def analyze(A: Any, *, rcm: bool = True) -> Structure:
         format by diagonals are no entries.  Values that are neither floats nor complex are compared as floats.
     rcm : bool
         Find the bandwidth and the blocks after reverse Cuthill-McKee ordering of the pattern of A + A.T (square
-        matrices).  This takes several times as long as all the rest.
+        matrices).  This takes about as long as all the rest.
 
     Returns
     -------
     Structure
         Found in O(nnz + m + n) time and memory beside the matrix in csr, but for reverse Cuthill-McKee.  Its bands are
         those of Vooturi and Kothapalli (2016): they begin at diagonals with more entries than half of the rows, and
-        grow while they are full to 40 %.
+        grow while they are full to 40 %.  ``others`` has what BSR, BCSD, MSR and VBR would store, which are not built.
 
     Raises
     ------
@@ -194,21 +212,25 @@ def analyze(A: Any, *, rcm: bool = True) -> Structure:
     bands       3 with 5 diagonals, 99.0 % full, hold 100.0 % of the nonzeros; spread 13.3 %; 0.41 % of all places
     rows        3 to 5 nonzeros, mean 4.88, median 5    bandwidth 40, after reverse Cuthill-McKee 31
     blocks      8 x 8, 13.5 % full                      occupied 680, after reverse Cuthill-McKee 728
+    bitmaps     1420 of 4 x 4 69.2 KB, 680 of 8 x 8 61.7 KB, 485 of 16 x 16 68.8 KB
     values      symmetry symmetric; every diagonal repeats after 40 rows
     bytes       hm 47.4 KB, mdia 48.0 KB, cdm 48.0 KB, dia 48.0 KB, csr 79.9 KB; of 17 formats
+    others      bsr 2 x 2 109 KB, bcsd 32 rows 49.2 KB, msr 70.3 KB, vbr 136 KB; not built here
     """
-    matrix, given = as_csr(A, "analyze")
+    ours = as_ours(A, "analyze")
+    matrix = convert(ours, COMMON)
     s, (m, n) = matrix._summary(), matrix.shape
     lengths = bands.lengths((m, n), s.offsets)
     filled, found = s.fill / lengths, s.row_lengths
     half_full = filled >= 0.5
-    entries = matrix.to("cpu").to_scipy()
+    host = matrix.to("cpu")
+    host = host.copy() if host._op else host
+    entries = host.to_scipy()
     rows = np.repeat(np.arange(m, dtype=entries.indices.dtype), np.diff(entries.indptr))
     places = places_in(entries, cuthill_mckee(entries)) if rcm and m == n else None
-    sizes = memory_report(A if isinstance(A, SparseArray) else matrix)
     return Structure(
         shape=(m, n),
-        dtype=given,
+        dtype=A.dtype,
         nnz=s.entries,
         offsets=s.offsets,
         counts=s.fill,
@@ -227,8 +249,10 @@ def analyze(A: Any, *, rcm: bool = True) -> Structure:
         blocks=s.blocks(),
         blocks_rcm=None if places is None else count_blocks(*places),
         block_fill=s.entries / max(1, s.blocks() * BLOCK**2),
+        bitmap_blocks=surveyed.bitmap_blocks(s),
         symmetry=s.symmetry or "none",
-        nbytes=sizes,
+        nbytes=memory_report(ours),
+        others=surveyed.other_formats(host, s),
         cells=_in_cells(entries),
     )
 

@@ -96,7 +96,7 @@ def test_a_format_that_wastes_memory_is_left_out_with_the_numbers():
     A = sp.random_array((20_000, 20_000), density=2e-5, rng=rng)
     result = compare(A, **FAST)
     reasons = {skipped.format: skipped.reason for skipped in result.skipped if skipped.op == "convert"}
-    assert set(reasons) == {"dia", "hm", "cdm"}
+    assert set(reasons) == {"dia", "hm", "cdm", "scipy bsr"}
     assert "x the nonzeros (limit 20.0 MB; --max-bytes)" in reasons["hm"]
     timed = {row.format for row in result.rows if row.op == "matvec"}
     assert result.ok and timed == {*ds.formats(), "scipy"} - {"dia", "hm", "cdm"}
@@ -104,14 +104,14 @@ def test_a_format_that_wastes_memory_is_left_out_with_the_numbers():
 
 def test_max_bytes_replaces_the_limit():
     A = ds.gallery.tridiagonal(1000)
-    result = compare(A, max_bytes=25_000, formats=["hm", "csr"], **FAST)
+    result = compare(A, max_bytes=25_000, formats=["hm", "csr"], against=[], **FAST)
     assert [(s.op, s.format) for s in result.skipped] == [("convert", "csr"), ("matmul", "hm")]
     assert "the result would store" in result.skipped[1].reason
 
 
 def test_a_product_that_would_take_too_long_is_left_out():
     A = ds.gallery.random_diagonals(3000, 100, seed=0)
-    result = compare(A, ops=["matmul"], budget=1e-6)
+    result = compare(A, ops=["matmul"], against=[], budget=1e-6)
     assert not result.rows
     assert "G multiply-adds would exceed the time budget of 1e-06 s" in result.skipped[0].reason
 
@@ -119,7 +119,7 @@ def test_a_product_that_would_take_too_long_is_left_out():
 def test_a_product_of_mostly_empty_diagonals_is_left_out():
     A = sp.csr_array(ds.gallery.arrow(300, seed=0))
     A = sp.block_diag([A, sp.eye_array(2000)], format="csr")
-    result = compare(A, ops=["matmul"], formats=["hm", "csr"], budget=1e-3)
+    result = compare(A, ops=["matmul"], formats=["hm", "csr"], against=[], budget=1e-3)
     assert [s.format for s in result.skipped] == ["hm"] and "x the useful ones" in result.skipped[0].reason
     assert result.ok and result.of("matmul")
 
@@ -255,3 +255,19 @@ def test_scipys_dia_stores_too_much_of_wide_matrices():
     result = ds.compare(wide, formats=["csr", "dia"], budget=0.01)
     assert result.ok and ("scipy", "dia") not in {(row.format, row.kernel) for row in result.rows}
     assert any("a place for each column" in one.reason for one in result.skipped if one.format == "scipy")
+
+
+def test_scipys_bsr_takes_part_where_blocks_are_full(device):
+    """SciPy estimates their size; blocks of 1 x 1 would be csr, and are left out with that reason."""
+    blocks = sp.kron(ds.gallery.stencil(5, 9), np.arange(1.0, 10).reshape(3, 3)).tocsr()
+    result = compare(blocks, formats=["csr"], device=device, **FAST)
+    bsr = [row for row in result.rows if (row.format, row.kernel) == ("scipy", "bsr")]
+    assert result.ok and [row.op for row in bsr] == ["matvec", "matmul"] and not any(row.ours for row in bsr)
+    assert bsr[0].nbytes == sum(part.nbytes for part in (blocks.tobsr().data, blocks.tobsr().indices)) + 4 * 82
+    assert "bsr" not in {s.format for s in result.skipped} and result.advice["format"] == "csr"
+    for A, against in ((ds.gallery.stencil(5, 9), ["scipy"]), (blocks, ["mkl"])):
+        result = compare(A, formats=["csr"], against=against, ops=["matvec"], **FAST)
+        assert "bsr" not in {row.kernel for row in result.rows}
+        reasons = [s.reason for s in result.skipped if s.format == "scipy bsr"]
+        assert reasons == ["SciPy estimates blocks of 1 x 1, which make it a csr"] * ("scipy" in against)
+        assert ("scipy bsr: SciPy estimates" in str(result)) == bool(reasons)

@@ -187,8 +187,10 @@ def test_text_and_json():
     assert lines[3].index("bandwidth") == lines[4].index("occupied")
     assert f"bandwidth 40, after reverse Cuthill-McKee {report.bandwidth_rcm}" in lines[3]
     assert f"occupied 680, after reverse Cuthill-McKee {report.blocks_rcm}" in lines[4]
-    assert lines[5] == "values      symmetry symmetric; every diagonal repeats after 40 rows"
-    assert lines[6] == "bytes       hm 47.4 KB, mdia 48.0 KB, cdm 48.0 KB, dia 48.0 KB, csr 79.9 KB; of 17 formats"
+    assert lines[5] == "bitmaps     1420 of 4 x 4 69.2 KB, 680 of 8 x 8 61.7 KB, 485 of 16 x 16 68.8 KB"
+    assert lines[6] == "values      symmetry symmetric; every diagonal repeats after 40 rows"
+    assert lines[7] == "bytes       hm 47.4 KB, mdia 48.0 KB, cdm 48.0 KB, dia 48.0 KB, csr 79.9 KB; of 17 formats"
+    assert lines[8] == "others      bsr 2 x 2 109 KB, bcsd 32 rows 49.2 KB, msr 70.3 KB, vbr 136 KB; not built here"
     assert "after reverse" not in str(analyze(gallery.stencil(5, (30, 40)), rcm=False))
     assert str(report).splitlines()[1:] == lines[1:]
     read = json.loads(json.dumps(report.to_dict()))

@@ -71,6 +71,7 @@ class Candidates:
             seconds=slower * found.seconds,
             conversion=0.0,
             nbytes=given.nbytes,
+            moved_nbytes=found.moved_nbytes + given.nbytes - found.nbytes,
             matrix=given,
         )
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from .._formats import bands
 from .._matrix.base import SparseArray
-from .._matrix.registry import FORMATS
-from .._matrix.summary import BLOCK, SYMMETRIES, Summary
+from .._matrix.registry import COMMON, FORMATS
+from .._matrix.summary import SYMMETRIES, Summary
 from .._places.backend import CPU
 from .costs import Counts, Walk
 from .sample import Sample
@@ -51,25 +51,28 @@ class Survey:
 
     @cached_property
     def summary(self) -> Summary:
-        """The facts of the whole matrix: all offsets where diagonals may pay, else those of the sample."""
-        exact, sample = self.exact, self.sample
-        offsets, fill = sample.offsets, sample.fill
-        if self.of_diagonals:
-            offsets = exact.offsets
-            fill = np.ones(len(offsets), np.int64)
-            fill[np.searchsorted(offsets, sample.offsets)] = sample.fill
-            fill = np.minimum(fill, bands.lengths(exact.shape, offsets))
+        """The facts that bytes follow from: exact ones, but for the symmetry, each found when it is asked for."""
+        exact = self.exact
         return Summary(
-            exact.shape, exact.itemsize, exact.stored, entries=lambda: exact.entries, offsets=lambda: offsets,
-            fill=lambda: fill, row_lengths=lambda: exact.row_lengths, leading=exact.leading,
-            blocks=lambda size: sample.blocks if size == BLOCK else exact.blocks(size),
+            exact.shape, exact.itemsize, exact.stored, entries=lambda: exact.entries, offsets=lambda: exact.offsets,
+            fill=lambda: exact.fill, row_lengths=lambda: exact.row_lengths, leading=exact.leading, blocks=exact.blocks,
             slices=exact.places_in_slices, symmetry=lambda: self.symmetry,
         )  # fmt: skip
 
     @cached_property
+    def offsets(self) -> NDArray[np.int64]:
+        """Offsets of the occupied diagonals: all of them where diagonals may pay, else those of the sample."""
+        return self.exact.offsets if self.of_diagonals else self.sample.offsets
+
+    @cached_property
+    def fill(self) -> NDArray[np.int64]:
+        """Entries on each of these diagonals: exact where diagonals may pay, else estimated."""
+        return self.exact.fill if self.of_diagonals else self.sample.fill
+
+    @cached_property
     def diagonal_places(self) -> int:
         """Elements on the occupied diagonals."""
-        return int(bands.lengths(self.csr.shape, self.summary.offsets).sum())
+        return int(bands.lengths(self.csr.shape, self.offsets).sum())
 
     @cached_property
     def full(self) -> float:
@@ -83,6 +86,15 @@ class Survey:
             return found if (found := self.exact.symmetry) in _HALVES else None
         bits = CPU.core.seeming_symmetries(self.csr._matrix)
         return next((name for bit, name in SYMMETRIES.items() if bits & bit), None)
+
+    @cached_property
+    def mirrored(self) -> bool:
+        """Whether the mirror image of every entry is stored, of a matrix with a symmetry: zeros may lack theirs."""
+        if self.csr.count_nonzero() == self.csr.nnz:
+            return True
+        entries = self.csr.to("cpu").to_scipy()
+        pattern = sp.csr_array((np.ones(entries.nnz, np.float32), entries.indices, entries.indptr), entries.shape)
+        return bool(FORMATS[COMMON](pattern)._summary().symmetry == "symmetric")
 
     @cached_property
     def period(self) -> int | None:
@@ -99,7 +111,7 @@ class Survey:
             if period > longest:
                 yield (longest := period)
             tried = looked_at // 2  # a shorter one would have been found
-        distances = np.unique(abs(self.summary.offsets))
+        distances = np.unique(abs(self.offsets))
         yield from distances[(distances > max(longest, tried)) & (distances <= m // 2)][:_NEIGHBOURS].tolist()
 
     def _period_of(self, first: int, rows: int) -> tuple[int, int]:
@@ -131,17 +143,13 @@ class Survey:
         return Walk(nnz * self.csr.dtype.itemsize, nnz)
 
     @cached_property
-    def upper_diagonals(self) -> int:
-        """How many diagonals one half has."""
-        return int(np.count_nonzero(self.summary.offsets >= 0))
-
-    @cached_property
     def bands(self) -> tuple[NDArray[np.int64], int]:
         """The diagonals that qband stores as such, and how many entries are the rest."""
-        s, made = self.summary, cast(Any, FORMATS["qband"])
-        chosen: NDArray[np.int64] = made._shares(s)[0]
-        beside = ~np.isin(s.offsets, chosen)
-        return chosen, round(self.csr.nnz * float(s.fill[beside].sum()) / max(1, int(s.fill.sum())))
+        exact, made = self.exact, cast(Any, FORMATS["qband"])
+        found = {"offsets": lambda: self.offsets, "fill": lambda: self.fill}
+        chosen: NDArray[np.int64] = made._shares(Summary(exact.shape, exact.itemsize, exact.stored, **found))[0]
+        beside = ~np.isin(self.offsets, chosen)
+        return chosen, round(self.csr.nnz * float(self.fill[beside].sum()) / max(1, int(self.fill.sum())))
 
     # ---- what C = A A goes through ----------------------------------------------------------------
     @cached_property
@@ -188,6 +196,6 @@ class Survey:
     @cached_property
     def near_the_ends(self) -> float:
         """The share of the rows in which diagonals begin or end, and tiles of rows are narrow."""
-        offsets, m = self.summary.offsets, max(1, self.csr.shape[0])
+        offsets, m = self.offsets, max(1, self.csr.shape[0])
         reach = int(abs(offsets).max(initial=0))
         return min(m, 2 * reach, 32 * len(offsets)) / m

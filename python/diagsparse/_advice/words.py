@@ -35,6 +35,6 @@ def nowhere(survey: Survey) -> str:
         return ""
     fill = survey.csr.nnz / max(1, 64 * survey.sample.blocks)
     known = survey.of_diagonals
-    many = f"{len(survey.summary.offsets)}" if known else f"at least {len(survey.sample.offsets)}"
+    many = f"{len(survey.offsets)}" if known else f"at least {len(survey.sample.offsets)}"
     plural = "s" * (many != "1")
     return f"the nonzeros lie on {many} diagonal{plural}, and fill the 8 x 8 blocks that they occupy to {percent(fill)}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .._matrix.base import SparseArray
@@ -9,6 +11,7 @@ from .._matrix.registry import FORMATS
 from .._matrix.summary import Summary
 from .._show import drawing
 from .diagonal import DiagonalArray
+from .packing import Packing, stored_labels
 
 
 class cdm_array(DiagonalArray):
@@ -88,8 +91,11 @@ class cdm_array(DiagonalArray):
         return rows_for(s.offsets, s.shape[0]) * s.shape[0]
 
     @classmethod
-    def _forecast(cls, s: Summary, **options: int) -> int:
-        return rows_for(s.offsets, s.shape[0]) * (s.shape[0] * s.itemsize + 8)
+    def _forecast(cls, s: Summary, **options: Any) -> int:
+        n, packing = s.shape[0], Packing(**options)
+        rows = len(stored_labels(cls.format, s, packing)) if packing.symmetry else rows_for(s.offsets, n)
+        width = 2 * min(n, int(packing.period)) if packing.period else n  # each of two diagonals has its own period
+        return rows * (width * s.itemsize + 8)
 
     def _drawn_layout(self, small: bool) -> tuple[str, str]:
         return drawing.diagonal_rows(self, small, "values, a row per pair of diagonals; grey holds only zeros")

@@ -10,7 +10,7 @@ from .._matrix.summary import Summary
 from .._places.backend import CPU, Place
 from . import alignment
 from .diagonal import DiagonalArray
-from .packing import Packing
+from .packing import Packing, stored_labels
 
 
 class dia_array(DiagonalArray):
@@ -99,5 +99,7 @@ class dia_array(DiagonalArray):
         return alignment.by_row(values, labels, shape, align, place)
 
     @classmethod
-    def _forecast(cls, s: Summary, **options: int) -> int:
-        return len(s.offsets) * (s.shape[0] * s.itemsize + 8)
+    def _forecast(cls, s: Summary, **options: Any) -> int:
+        packing, m = Packing(**options), s.shape[0]
+        offsets = stored_labels(cls.format, s, packing) if packing.symmetry else s.offsets
+        return len(offsets) * (min(m, int(packing.period or m)) * s.itemsize + 8)

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from .._matrix.base import SparseArray
+from .._matrix.convert import convert
+from .._matrix.registry import COMMON
 from .._matrix.summary import Summary
-from .._places.arguments import SYMMETRIES, symmetry_number
+from .._places.arguments import SYMMETRIES, integer, symmetry_number
 from .._places.backend import Place
-from . import short
+from . import regions, short
 from .mirrored import Mirrored
 from .options import count
 
@@ -118,6 +120,59 @@ class ellcsr_array(Mirrored, short.ShortColumns):
         """Leading entries for which every row has room."""
         return self._matrix.parts()["ell_indices"].shape[1]
 
+    def report(self, column: int | None = None) -> regions.RegionReport:
+        """Return how many entries the reference and the expansion region have, their longest rows and their sparsity.
+
+        Parameters
+        ----------
+        column : int, optional
+            The reference region is the columns before this one, 0 to n. By default it ends behind the last column of an
+            entry that leads, and with a symmetry at `boundary_column`.
+
+        Returns
+        -------
+        RegionReport
+            ``reference``, ``expansion`` and ``whole``: each has ``nonzeros``, ``longest`` and ``longest_row``, the
+            length and the number of its longest row, ``sparsity``, ``row_lengths``, and the columns from ``first`` to
+            ``end``. A table by `str()`, plain values by ``to_dict()``. Of a transposed view the regions are those of a
+            copy, ``A.T.copy()``, which chooses its boundary anew.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For a column that is no whole number from 0 to n.
+
+        Notes
+        -----
+        Takes O(nnz) time, and up to twice the bytes of the matrix in csr, on the host.
+
+        Examples
+        --------
+        >>> import diagsparse as ds
+        >>> A = ds.ellcsr_array(ds.gallery.ci_matrix(1000, seed=0), boundary=20)
+        >>> found = A.report()
+        >>> found.reference.nonzeros, found.reference.end, found.expansion.longest
+        (20000, 100, 19)
+        >>> round(found.reference.sparsity, 3), round(found.expansion.sparsity, 3)
+        (0.8, 0.99)
+        """
+        matrix: ellcsr_array = self.copy() if self._op & 1 else self
+        csr, n = convert(matrix, COMMON).to("cpu").to_scipy(), matrix.shape[1]
+        if column is None:
+            return regions.report(csr, matrix._end_of_leading(csr), matrix.nbytes)
+        column = integer(column, "report: column")
+        if not 0 <= column <= n:
+            raise ValueError(f"report: column={column}: expected 0 to {n}")
+        return regions.report(csr, column, matrix.nbytes)
+
+    def _end_of_leading(self, csr: Any) -> int:
+        """Return the column behind the last one of an entry that leads; `csr` is this matrix in SciPy's csr."""
+        if self._packed:
+            return self._mirrored_columns()
+        rest = np.diff(self._place.host(self._matrix.parts()["csr_indptr"]))
+        last = csr.indptr[1:] - rest - 1  # of the entries of each row that lead
+        return int(csr.indices[last[last >= csr.indptr[:-1]]].max(initial=-1)) + 1
+
     def _mirrored_columns(self) -> int:
         """Return before which column entries lead where they have mirror images."""
         part = self._matrix.parts()[f"{self.symmetry}_columns"]
@@ -127,6 +182,12 @@ class ellcsr_array(Mirrored, short.ShortColumns):
         mirror = self._mirror(csr)
         boundary = {"boundary_column": self._mirrored_columns()} if mirror else {}
         return self._laid_out_as(csr, self._layout() | mirror | boundary)
+
+    def _forecast_of_copy(self, s: Summary) -> int:
+        options = self._layout()
+        if self._packed:
+            options |= {"symmetry": self._matrix.symmetry, "boundary_column": self._mirrored_columns()}
+        return type(self)._forecast(s, **options)
 
     @classmethod
     def _from_csr_beside(cls, s: Summary, place: Place, **options: int) -> int:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .._matrix.summary import Summary
 from .._show import drawing
 from .diagonal import DiagonalArray
+from .packing import Packing, stored_labels
 
 
 class hm_array(DiagonalArray):
@@ -67,10 +70,11 @@ class hm_array(DiagonalArray):
         return values
 
     @classmethod
-    def _forecast(cls, s: Summary, **options: int) -> int:
-        (m, n), k = s.shape, s.offsets
+    def _forecast(cls, s: Summary, **options: Any) -> int:
+        (m, n), packing = s.shape, Packing(**options)
+        k = stored_labels(cls.format, s, packing) if packing.symmetry else s.offsets
         lengths = np.minimum(m + np.minimum(k, 0), n - np.maximum(k, 0))
-        return int(lengths.sum()) * s.itemsize + 16 * len(k) + 8
+        return int(np.minimum(lengths, int(packing.period or m)).sum()) * s.itemsize + 16 * len(k) + 8
 
     def _drawn_layout(self, small: bool) -> tuple[str, str]:
         return drawing.diagonal_runs(self, small)

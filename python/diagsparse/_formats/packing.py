@@ -61,6 +61,13 @@ class Packing(NamedTuple):
 UNPACKED = Packing()
 
 
+def stored_labels(format: str, s: Summary, packing: Packing) -> np.ndarray:
+    """Return the labels of a layout, offsets or rows of cdm; with a symmetry of one of two opposite diagonals."""
+    offsets = np.union1d(s.offsets, -s.offsets) if packing.symmetry else s.offsets
+    labels = CPU.core.labels_for(format, *s.shape, offsets.tolist(), packing.codes()[0])
+    return np.array(labels, np.int64)
+
+
 class Packed:
     """What matrices of diagonals know of their packing; mixed into their base class."""
 
@@ -77,6 +84,9 @@ class Packed:
     @property
     def _packing(self: DiagonalArray) -> Packing:
         return Packing(self.symmetry, self.period)
+
+    def _forecast_of_copy(self: DiagonalArray, s: Summary) -> int:
+        return type(self)._forecast(s, **self._packing._asdict())
 
     def unpacked(self: DiagonalArray, *, max_bytes: int | None = None) -> DiagonalArray:
         """Return this matrix with every diagonal stored in full, in a type that arithmetic is done in.

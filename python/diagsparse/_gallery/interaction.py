@@ -18,6 +18,7 @@ def ci_matrix(
     reference_sparsity: float = 0.80,
     expansion_sparsity: float = 0.99,
     *,
+    rows: int | None = None,
     symmetric: bool = False,
     dtype: Dtype = float,
     seed: Seed = None,
@@ -30,6 +31,7 @@ def ci_matrix(
     row to row with a standard deviation of 7.5 % beside that of chance.  So the defaults have the counts and the
     longest rows in table 3 of Mahmoud, Hoffmann, Reza, Computation 6(3):45, 2018: 655 nonzeros a row and about 295.
     With ``symmetric=True`` the upper triangle mirrors the lower one: the first rows are as dense as the first columns.
+    With ``rows=m`` the matrix has m rows in the place of `n`: a part of one that does not fit into the memory.
 
     >>> from diagsparse import gallery
     >>> gallery.ci_matrix(1000, seed=0)[:, :100].nnz
@@ -43,10 +45,13 @@ def ci_matrix(
     for name, share in shares.items():
         if not 0 <= share <= 1:
             raise ValueError(f"gallery.ci_matrix: {name} is {share}, expected a share from 0 to 1")
+    m = n if rows is None else whole("ci_matrix", "rows", rows, "a count")
+    if symmetric and m != n:
+        raise ValueError(f"gallery.ci_matrix: rows is {m}, but a symmetric matrix of order {n} has {n}")
     rng = np.random.default_rng(seed)
     reference = int(reference_fraction * n)
     leading, expansion = round((1 - reference_sparsity) * reference), n - reference
-    density = (1 - expansion_sparsity) * (1 + _SPREAD * rng.standard_normal(n))
+    density = (1 - expansion_sparsity) * (1 + _SPREAD * rng.standard_normal(m))
     rest = rng.binomial(expansion, np.clip(density, 0, 1))
     columns = [
         np.sort(np.concatenate((_some(rng, reference, leading), reference + _some(rng, expansion, more))))
@@ -54,7 +59,7 @@ def ci_matrix(
     ]
     pointers = np.concatenate(([0], np.cumsum(leading + rest)))
     indices = np.concatenate(columns) if columns else np.zeros(0, np.int64)
-    made = sparse.csr_array((random_values(len(indices), dtype, rng), indices.astype(np.int32), pointers), shape=(n, n))
+    made = sparse.csr_array((random_values(len(indices), dtype, rng), indices.astype(np.int32), pointers), shape=(m, n))
     return as_format(_mirrored(made) if symmetric else made, format)
 
 

@@ -27,6 +27,10 @@ class Forecasts:
         """Return the bytes of a matrix in this format, with these options of its layout."""
         raise NotImplementedError
 
+    def _forecast_of_copy(self: SparseArray, s: Summary) -> int:
+        """Return the bytes of this transposed view laid out anew, in its own format; `s` has its own type."""
+        return type(self)._forecast(s, **self._kept())
+
     @classmethod
     def _count(cls, s: Summary) -> int:
         """Return how many values it would store."""

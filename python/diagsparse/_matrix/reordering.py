@@ -24,14 +24,14 @@ def require_matrix(A: Any, who: str) -> None:
         raise ValueError(f"{who}: A has {A.ndim} dimensions, expected 2")
 
 
-def as_csr(A: Any, who: str) -> tuple[SparseArray, np.dtype[Any]]:
-    """Return A in csr, on the device where it is, and the type of its values as they were given."""
+def as_ours(A: Any, who: str) -> SparseArray:
+    """Return A as it is, or a matrix of SciPy's in dia or csr with values of a type that is stored."""
     require_matrix(A, who)
     if isinstance(A, SparseArray):
-        return convert(A, COMMON), A.dtype
-    held = np.result_type(A.dtype, np.float32)
+        return A
+    held = np.result_type(A.dtype, np.float64 if A.dtype.kind in "iub" else np.float32)
     held = {"g": np.dtype(np.float64), "G": np.dtype(np.complex128)}.get(held.char, held)  # long doubles
-    return FORMATS[COMMON](A.astype(held, copy=False)), A.dtype
+    return FORMATS["dia" if A.format == "dia" else COMMON](A.astype(held, copy=False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +127,7 @@ def reordered(A: Any) -> Reordering:
     >>> np.allclose(y, A @ x)
     True
     """
-    matrix, _ = as_csr(A, "reordered")
+    matrix = convert(as_ours(A, "reordered"), COMMON)
     m, n = matrix.shape
     if m != n:
         raise ValueError(f"reordered: A is {m} x {n}, expected a square matrix")

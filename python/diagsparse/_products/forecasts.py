@@ -92,7 +92,7 @@ def _nbytes(a: SparseArray, cls: type[SparseArray], s: Summary) -> int:
     own = a.format == cls.format
     if own and not a._op & 1:
         return a.nbytes
-    return cls._forecast(s.in_items(a.dtype.itemsize), **a._kept()) if own else cls._forecast(s)
+    return a._forecast_of_copy(s.in_items(a.dtype.itemsize)) if own else cls._forecast(s)
 
 
 def _format_for(a: SparseArray, format: str) -> type[SparseArray]:

@@ -16,7 +16,7 @@ from .bench_changes import LIMIT, BenchChanges, bench_changes, check_comparable
 from .command_line import INTERRUPTED, common
 from .timed_rows import splitter
 
-ON_CPU = ("small-work", "beside-blas")  #: experiments that no other device runs
+ON_CPU = ("small-work", "beside-blas", "block-sizes")  #: experiments that no other device runs
 
 
 class _Bench(click.Command):
@@ -64,7 +64,8 @@ def bench(
     operators of quantum physics, wide bands of up to 801 diagonals and dense matrices beside a dense product, advice
     what `recommend` names beside what is fastest,
     small-work (on the CPU) small calls, plans and every element-wise operation beside SciPy's, beside-blas (on the CPU)
-    threads beside those of a BLAS. With --help after a name, what it measures and on which matrices.
+    threads beside those of a BLAS, block-sizes (on the CPU) counts blocks of other sizes than bmsparse has. With --help
+    after a name, what it measures and on which matrices.
 
     With --since the exit status is 1 where a row takes more than --limit times as long as before, beside the bandwidth
     or a peer of its own run. With --table and --since two files are compared, and nothing is run.
@@ -78,7 +79,7 @@ def bench(
     if experiment and dtype != "float64":
         raise ValueError(f"bench: --dtype {dtype}, but {name} are experiments in float64")
     if name in ON_CPU and terminal.device != "cpu":
-        raise ValueError(f"bench: --device {terminal.device}, but {name} is timed beside SciPy, on the cpu")
+        raise ValueError(f"bench: --device {terminal.device}, but {name} runs on the cpu")
     if budget is not None and (experiment or terminal.device != "cpu"):
         what = name if experiment else f"--device {terminal.device}"
         raise ValueError(f"bench: --budget {budget:g}, but {what} takes as long as its samples; expected no --budget")
@@ -147,6 +148,7 @@ def experiments() -> dict[str, Any]:
     from . import (
         advised,
         beside_blas,
+        block_sizes,
         hamiltonians,
         paper_000,
         paper_002,
@@ -159,6 +161,7 @@ def experiments() -> dict[str, Any]:
 
     modules = (
         paper_000, paper_002, paper_003, paper_004, row_formats, hamiltonians, wide, advised, small_work, beside_blas,
+        block_sizes,
     )  # fmt: skip
     return {module.NAME: module for module in modules}
 

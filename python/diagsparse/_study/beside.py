@@ -35,15 +35,16 @@ def missing(name: str, where: Place) -> str:
 
 
 def contenders(
-    op: str, held: dict[str, SparseArray], kernels: list[str] | None, names: Sequence[str], csr: Any, x: Any
-) -> list[Contender]:
+    op: str, held: dict[str, SparseArray], kernels: list[str] | None, names: Sequence[str], csr: Any, x: Any,
+    bsr: Any | None = None,
+) -> list[Contender]:  # fmt: skip
     """Return all that compute A x, or A A: our formats by these kernels (None: the default one), and the others."""
     ours = [
         measure.by_kernel(A, x if op == "matvec" else A, kernel)
         for A in held.values()
         for kernel in _kernels(A, op, kernels)
     ]
-    return [*ours, *_others(names, op, csr, held, x)]
+    return [*ours, *_others(names, op, csr, held, x, bsr)]
 
 
 def _kernels(A: SparseArray, op: str, kernels: list[str] | None) -> list[str]:
@@ -70,10 +71,22 @@ def _scipys_dia_fits(csr: Any, ours: SparseArray) -> bool:
     return 0 < len(ours.offsets) * csr.shape[1] <= max(_PLACES, _WASTE * csr.nnz)
 
 
-def _others(names: Sequence[str], op: str, csr: Any, held: dict[str, SparseArray], x: Any) -> Iterator[Contender]:
+def scipys_bsr(names: Sequence[str], csr: Any) -> tuple[Any | None, str]:
+    """Return SciPy's bsr with blocks of the size that SciPy estimates, or None and why it takes no part."""
+    if "scipy" not in names:
+        return None, ""
+    made = csr.tobsr()
+    if made.blocksize == (1, 1):
+        return None, "SciPy estimates blocks of 1 x 1, which make it a csr"
+    return made, ""
+
+
+def _others(
+    names: Sequence[str], op: str, csr: Any, held: dict[str, SparseArray], x: Any, bsr: Any | None
+) -> Iterator[Contender]:
     """Yield how others compute A x, or A A, on SciPy's csr and on the memory of ours; `x` is where our matrices are.
 
-    SciPy's csr is always among them.
+    SciPy's csr is always among them, its bsr where it is given.
     """
     ours, vector = held.get("csr"), op == "matvec"
     host = x.get() if hasattr(x, "get") else x
@@ -82,6 +95,8 @@ def _others(names: Sequence[str], op: str, csr: Any, held: dict[str, SparseArray
     if "scipy" in names and "dia" in held and _scipys_dia_fits(csr, held["dia"]):
         dia = held["dia"].to("cpu").to_scipy("dia")
         yield measure.by_operator("scipy", dia, host if vector else dia)
+    if bsr is not None:
+        yield measure.by_operator("scipy", bsr, host if vector else bsr)
     if "mkl" in names:
         yield from peers.by_mkl(csr, right)
     if ours is None:

@@ -21,7 +21,7 @@ from .._version import __version__
 from ..advice import OPS, recommend
 from ..compare import compare
 from ..io import read_floats, write
-from ..structure import analyze
+from ..structure import Structure, analyze
 from .bench_command import bench
 from .changes import LIMIT, saved
 from .command_line import Group, budget, common, max_bytes
@@ -141,8 +141,21 @@ def info(terminal: Terminal, file: Path, max_bytes: int | None) -> None:
     rows = [["format", "bytes", "of csr"]]
     rows += [[name, *(["-", "-"] if none else [human(n), columns.digits(n / csr)])] for none, n, name in sizes]
     name = file.name.split(".")[0]
-    terminal.show("\n".join([structure.describe(name), *columns.columns(rows, "<>>"), advice.advice]), asked=True)
+    others = columns.columns(_others(structure, csr), "<<>>><")
+    told = [structure.describe(name), *columns.columns(rows, "<>>"), *others, advice.advice]
+    terminal.show("\n".join(told), asked=True)
     terminal.emit({"name": name, **structure.to_dict(), "advice": advice.to_dict()})
+
+
+def _others(structure: Structure, csr: int) -> list[list[str]]:
+    """Return a table of the formats that are counted, but not built: what they would store, and when they pay."""
+    rows = [["not built here", "layout", "values", "bytes", "of csr", "worth a look for"]]
+    for name, one in structure.others.items():
+        if one is not None:
+            rows.append(
+                [name, one.layout, str(one.stored), human(one.nbytes), columns.digits(one.nbytes / csr), one.wins]
+            )
+    return rows
 
 
 @main.command("recommend")

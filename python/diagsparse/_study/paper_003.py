@@ -5,11 +5,14 @@ Sparse Matrices on the GPU", Computation 6(3):45, 2018: ten matrices of order 32
 each format (table 5), and a product with a vector in double precision, by the paper's kernel in blocks of 16, 32 and 64
 threads (tables 6 to 8) and beside others (table 9). Beyond the paper: its format with short columns, and with values in
 single precision. The paper's matrices are not published: `gallery.ci_matrix` makes
-ten of their counts. Its times come from a K20m. The matrices of order 1048576 in table 10 have no counts there; of the
-same density they would take 390 GB.
+ten of their counts. Its times come from a K20m, those of CSR5 too, of which there is no implementation here.
 
-Each matrix has 31 million nonzeros, 370 MB in csr, and is made, laid out and timed in turn. With --quick there are two,
-of order 1024.
+The matrices of order 1048576 in table 10 have no counts in the paper; of the same density they would take 380 GB. So
+larger matrices of that density are timed as far as they fit, and of order 1048576 some rows: the whole takes as many
+times as long as it has rows more.
+
+Each of the ten has 31 million nonzeros, 370 MB in csr, and is made, laid out and timed in turn. With --quick there are
+two, of order 1024, and the larger ones are smaller, too.
 """
 
 from __future__ import annotations
@@ -22,14 +25,16 @@ from typing import Any
 import numpy as np
 
 from .. import gallery
+from .._formats import regions
 from .._matrix.base import SparseArray
 from .._matrix.construct import array
 from .._matrix.registry import format_class
 from .._places.backend import CPU, Place
+from .._places.memory import available_bytes
 from ..measure import Progress
 from . import bench_summary, paper_runs
 from .exactness import MatvecCheck, vector
-from .paper_003_tables import BLOCKS, BYTES, PAPER, SCIPY, SHORT, markdown, plot_bench, text
+from .paper_003_tables import BLOCKS, BYTES, PAPER, SCIPY, SHORT, SLICES, TABLE_10_ORDER, markdown, plot_bench, text
 from .paper_runs import Contender, planned_matvec, seconds_on, there
 
 __all__ = ["NAME", "markdown", "pairs", "plot_bench", "run", "text"]
@@ -39,6 +44,11 @@ pairs = bench_summary.by_columns("A x", ("ellcsr",))
 ORDER = 32_768
 LAYOUTS: dict[str, dict[str, int]] = {"sell": {"slice_height": 1024}}  # and the boundary of ellcsr
 FORMATS = ("csr", "sell", "jds", "csb", "ell", "ellcsr")
+LARGE_FORMATS = ("csr", "ellcsr")  # of the matrices of table 10
+LARGE_ORDERS = (65_536, 131_072)  # that are timed whole where they fit
+ROWS = {"cpu": 2048, "cuda": 16_384}  # that are timed of the order in table 10
+_DENSITY = 0.029  # of all of them
+_AT_ONCE = 60  # bytes of a nonzero, while a matrix is made and laid out on the host
 KERNELS = {  # of a format, by name: what they are compared with, and the paper's
     "csr": {"cusparse": "cuSPARSE", "cusparse_alg1": "cuSPARSE alg1", "cusparse_alg2": "cuSPARSE alg2"},
     "ellcsr": {"warp2": "warp2"} | {f"block_{threads}": name for threads, name in BLOCKS.items()},
@@ -62,10 +72,13 @@ def run(*, device: str = "cuda", quick: bool = False, progress: Progress | None 
     dict
         ``experiment``, ``hardware``, ``versions``, ``date``, ``ok`` and ``rows``: a dict for each matrix with its
         ``counts``, with ``nbytes`` (format: predicted by the paper's formula, by `memory_report`, and allocated) and
-        with ``times`` (column: seconds, None where it failed) and ``failed`` (column: why).
+        with ``times`` (column: seconds, None where it failed) and ``failed`` (column: why). Those of table 10 have
+        ``rows`` in the place of their number, ``matrix``.
     """
     order, numbers = (ORDER // 32, range(2)) if quick else (ORDER, range(len(PAPER)))
-    rows = ((f"matrix {i + 1}", partial(_run, i, order)) for i in numbers)
+    rows = [(f"matrix {i + 1}", partial(_run, i, order)) for i in numbers]
+    for n, m in _large(device.partition(":")[0], 32 if quick else 1):
+        rows.append((f"order {n}" + f", {m} rows" * (m < n), partial(_run_large, n, m)))
     report = paper_runs.run(NAME, rows, device=device, quick=quick, progress=progress)
     report["ok"] &= all(map(_agree, report["rows"]))
     return report
@@ -74,6 +87,7 @@ def run(*, device: str = "cuda", quick: bool = False, progress: Progress | None 
 def _run(i: int, n: int, where: Place) -> dict[str, Any]:
     a = gallery.ci_matrix(n, seed=i)
     row: dict[str, Any] = {"matrix": i + 1, "n": n, "counts": _counts(a), "nbytes": {}}
+    row["slices"] = {"rows": n // SLICES, "nbytes": _sliced(a, n // SLICES)}
     single = a.astype(np.float32)
     for b, contenders in (
         (a, chain(_contenders(a, where, row), _short(a, where, row))),
@@ -83,14 +97,30 @@ def _run(i: int, n: int, where: Place) -> dict[str, Any]:
     return row
 
 
+def _large(device: str, smaller: int) -> Iterator[tuple[int, int]]:
+    """Yield the orders of the matrices of table 10 that fit into memory, and how many of their rows are timed."""
+    for n in LARGE_ORDERS[:1] if smaller > 1 else LARGE_ORDERS:
+        if _AT_ONCE * _DENSITY * (n // smaller) ** 2 <= available_bytes():
+            yield n // smaller, n // smaller
+    yield TABLE_10_ORDER // smaller, ROWS[device] // smaller
+
+
+def _run_large(n: int, m: int, where: Place) -> dict[str, Any]:
+    a = gallery.ci_matrix(n, rows=m, seed=0)
+    row: dict[str, Any] = {"n": n, "rows": m, "counts": _counts(a), "nbytes": {}}
+    contenders = _contenders(a, where, row, LARGE_FORMATS)
+    paper_runs.fill(row, contenders, partial(_error, where, MatvecCheck(a, vector(n, np.float64))))
+    return row
+
+
 def _error(where: Place, check: MatvecCheck, y: Any) -> float:
     return check(where.host(y))
 
 
-def _contenders(a: Any, where: Place, row: dict[str, Any]) -> Iterator[Contender]:
+def _contenders(a: Any, where: Place, row: dict[str, Any], formats: tuple[str, ...] = FORMATS) -> Iterator[Contender]:
     counts, host, seconds = row["counts"], vector(row["n"], np.float64), seconds_on(where)
     csr, x = array(a, "csr", device=where.name), there(host, where)
-    for format in FORMATS:
+    for format in formats:
         layout = LAYOUTS.get(format, {}) | ({"boundary": counts["width"]} if format == "ellcsr" else {})
         told = _told(csr, format, layout)
         A = csr if format == "csr" else csr.asformat(format, **layout)
@@ -100,7 +130,7 @@ def _contenders(a: Any, where: Place, row: dict[str, Any]) -> Iterator[Contender
             yield name, partial(planned_matvec, A, x, kernel), seconds
     if where is CPU:
         yield SCIPY, lambda: (partial(a.__matmul__, host), a @ host), seconds
-    else:  # in slices of the height that is chosen by the bytes
+    elif "sell" in formats:  # in slices of the height that is chosen by the bytes
         yield "cuSPARSE sell", lambda: planned_matvec(csr.asformat("sell"), x, "cusparse"), seconds
 
 
@@ -116,17 +146,21 @@ def _short(a: Any, where: Place, row: dict[str, Any]) -> Iterator[Contender]:
 
 def _counts(a: Any) -> dict[str, Any]:
     """Return what tables 3 and 4 say of a matrix."""
-    n, reference, lengths = a.shape[0], int(0.1 * a.shape[0]), np.diff(a.indptr)
-    leading = int(np.count_nonzero(a.indices < reference))
-    expansion = a.nnz - leading
+    found = regions.report(a, int(0.1 * a.shape[1]), 0)
     return {
-        "reference": leading,
-        "expansion": expansion,
-        "width": leading // n,  # of each row: all have as many
-        "longest": int(lengths.max()),
-        "longest_row": int(lengths.argmax()),
-        "sparsity": [1 - leading / (n * reference), 1 - expansion / (n * (n - reference)), 1 - a.nnz / n**2],
+        "reference": found.reference.nonzeros,
+        "expansion": found.expansion.nonzeros,
+        "width": found.reference.longest,  # of each row: all have as many
+        "longest": found.whole.longest,
+        "longest_row": found.whole.longest_row,
+        "sparsity": [found.reference.sparsity, found.expansion.sparsity, found.whole.sparsity],
     }
+
+
+def _sliced(a: Any, height: int) -> int:
+    """Return the bytes of sliced ell by the paper's way of counting: slices that are ell, without pointers."""
+    lengths = np.diff(a.indptr)
+    return 12 * height * int(lengths.reshape(-1, height).max(axis=1).sum())
 
 
 def _told(csr: SparseArray, format: str, layout: dict[str, int]) -> int:
@@ -146,7 +180,7 @@ def _formula(format: str, counts: dict[str, Any], A: SparseArray) -> int:
 
 def _agree(row: dict[str, Any]) -> bool:
     """Whether every format allocates what it says, and that is the paper's formula but for pointers of 8 bytes."""
-    pointers = 8 * (row["n"] + 1)
+    pointers = 8 * (row.get("rows", row["n"]) + 1)
     return all(b["told"] == b["allocated"] and abs(b["told"] - b["paper"]) <= pointers for b in row["nbytes"].values())
 
 

@@ -9,6 +9,7 @@
 #include "bind/device.hpp"
 #include "core/gate.hpp"
 #include "core/matvec.hpp"
+#include "cpu/block_counts.hpp"
 #include "cpu/comparisons.hpp"
 #include "cpu/dense.hpp"
 #include "cpu/measure.hpp"
@@ -180,6 +181,18 @@ void bind_device(py::module_& m) {
   m.def("seeming_symmetries", [](const Matrix& csr) {
     const Entry entry(csr.device(), {&csr});
     return seeming_symmetries(csr);
+  });
+  m.def("block_diagonals", [](const Matrix& csr, int64 height) {
+    const Entry entry(csr.device(), {&csr});
+    return count_block_diagonals(csr, height);
+  });
+  m.def("variable_blocks", [](const Matrix& csr) {
+    VariableBlocks found;
+    {
+      const Entry entry(csr.device(), {&csr});
+      found = count_variable_blocks(csr);
+    }
+    return std::tuple(found.rows, found.cols, found.blocks);
   });
   m.def("times_vector", &times_vector);
   m.def("instruction_set", &instruction_set);

@@ -50,19 +50,9 @@ class Diagonals(Mirroring):
     def walk(self, survey: Survey, s: Summary, options: dict[str, Any]) -> Walk:
         """Return what a product goes through."""
         places = float(survey.diagonal_places)
-        nbytes = self.forecast(s, {})
-        if "symmetry" in options:
-            nbytes = round(nbytes * survey.upper_diagonals / max(1, len(s.offsets)))
-        if "period" in options:
-            nbytes = self._periodic(survey, s, options["period"])
+        nbytes = self.forecast(s, options)
         met = survey.met(len(s.offsets))
         return Walk(nbytes, places, places * survey.near_the_ends, met, laid_out=met)
-
-    def _periodic(self, survey: Survey, s: Summary, period: int) -> int:
-        """Return the bytes where one period of each diagonal is stored."""
-        rows = self._padded_to(survey)
-        stored = survey.diagonal_places if rows is None else rows(s.offsets) * s.shape[0]
-        return self.forecast(s, {}) + (len(s.offsets) * period - stored) * s.itemsize
 
     def layouts(self, found: Finder, best: float) -> Iterator[Candidate]:
         """Yield the whole, a period, a half."""
@@ -78,7 +68,7 @@ class Diagonals(Mirroring):
     def square(self, squares: Squares) -> tuple[float, int]:
         """Return the seconds and the bytes of C."""
         taken, made = squares.of_diagonals(
-            squares.survey.summary.offsets, squares.survey.diagonal_places, self._padded_to(squares.survey)
+            squares.survey.offsets, squares.survey.diagonal_places, self._padded_to(squares.survey)
         )
         return taken * self._square, made
 
@@ -94,7 +84,7 @@ class Diagonals(Mirroring):
             if full > words.FULL
             else "no column indices, and fills the gaps with zeros"
         )
-        count = words.diagonals(len(survey.summary.offsets))
+        count = words.diagonals(len(survey.offsets))
         told = f"{count} {words.percent(full)} full: {self.format} stores {what}"
         if "symmetry" in best.layout:
             told += f", and one half of them, for A is {best.layout['symmetry']}"
@@ -112,15 +102,12 @@ class RowEach(Diagonals):
 
 
 class SharedRows(Diagonals):
-    """A row of values for each two diagonals that are n apart; of one period each of them has its own."""
-
-    def _periodic(self, survey: Survey, s: Summary, period: int) -> int:
-        return rows_for(s.offsets, s.shape[1]) * (2 * period * s.itemsize + 8)
+    """A row of values for each two diagonals that are n apart."""
 
     def square(self, squares: Squares) -> tuple[float, int]:
         """Return the seconds and the bytes of C: faster where nearly all diagonals share a row."""
         taken, made = super().square(squares)
-        offsets, n = squares.survey.summary.offsets, squares.survey.csr.shape[1]
+        offsets, n = squares.survey.offsets, squares.survey.csr.shape[1]
         return taken * (_SHARED if rows_for(offsets, n) < _PAIRED * len(offsets) else 1.0), made
 
     def _padded_to(self, survey: Survey) -> Callable[[Offsets], int]:

@@ -38,14 +38,19 @@ class Hollow(Mirroring):
         if half := self.half(found, min(plain.seconds, best)):
             yield half
 
+    def half(self, found: Finder, beside: float) -> Candidate | None:
+        """Return one half where that is clearly faster; it needs the mirror images of stored zeros, too."""
+        half = super().half(found, beside)
+        return half if half and found.survey.mirrored else None
+
     def square(self, squares: Squares) -> tuple[float, int]:
         """Return the seconds and the bytes of C: masks of every two diagonals meet."""
-        d, m = len(squares.survey.summary.offsets), squares.survey.csr.shape[0]
+        d, m = len(squares.survey.offsets), squares.survey.csr.shape[0]
         return squares.by_rows(_SQUARE, d * d * m / 32)
 
     def reason(self, best: Candidate, survey: Survey) -> str:
         """Return how full the diagonals are."""
-        d, full = len(survey.summary.offsets), survey.full
+        d, full = len(survey.offsets), survey.full
         only, zeros = ("", "") if full > words.FULL else ("only ", " leaves their zeros out, and")
         half = f", and stores one half, for A is {best.layout['symmetry']}" if "symmetry" in best.layout else ""
         count = words.diagonals(d)

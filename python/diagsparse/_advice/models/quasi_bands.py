@@ -19,8 +19,11 @@ class QuasiBands(Model):
     """Bands; pieces are the entries of the rest, and one and a half for each row that has some."""
 
     def why_not(self, survey: Survey) -> str:
-        """Return "" unless there is no rest."""
-        return "" if survey.bands[1] else "no nonzero lies beside its bands, so it is dia"
+        """Return "" unless there are no bands, or no rest."""
+        chosen, rest = survey.bands
+        if not len(chosen):
+            return "no diagonal is nearly full, so it is coosr"
+        return "" if rest else "no nonzero lies beside its bands, so it is dia"
 
     def walk(self, survey: Survey, s: Summary, options: dict[str, Any]) -> Walk:
         """Return what a product goes through."""
@@ -44,8 +47,6 @@ class QuasiBands(Model):
     def reason(self, best: Candidate, survey: Survey) -> str:
         """Return how much lies in the bands."""
         chosen, rest = survey.bands
-        if not len(chosen):
-            return f"No diagonal is nearly full: {self.format} stores all nonzeros by rows, which takes the least time."
         on = words.percent(1 - rest / survey.csr.nnz)
         many = f"{len(chosen)} nearly full diagonals hold" if len(chosen) != 1 else "One nearly full diagonal holds"
         return f"{many} {on} of the nonzeros: {self.format} stores them as such, the rest by rows."

@@ -109,7 +109,7 @@ class Leading(Padded):
             yield found.of(self.format, **_FEW_BITS)
             if not found.survey.on_cpu and found.survey.symmetry:
                 halved = {"symmetry": found.survey.symmetry, **_FEW_BITS}
-                if self._short(found.survey, halved):
+                if self._short(found.survey, halved) and found.survey.mirrored:
                     yield found.of(self.format, **halved)
 
     def _short(self, survey: Survey, options: dict[str, Any]) -> bool:

@@ -1,0 +1,102 @@
+"""What formats that are not built here would store: blocks with bitmaps of other sizes, BSR, BCSD, MSR and VBR.
+
+Everything is counted exactly, and as the bytes of our own formats are: columns of 4 bytes, pointers of 8.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._matrix.base import SparseArray
+from .._matrix.summary import Summary
+from .._places.backend import CPU
+
+BITMAP_SIZES = 4, 8, 16  # rows of a block with a bitmap
+BSR_SIZES = 2, 3, 4, 5, 6, 8  # rows of a block of BSR, of which the size with the fewest bytes is reported
+BCSD_HEIGHTS = 4, 8, 16, 32  # rows of a block of BCSD, of which the height with the fewest bytes is reported
+_COLUMN, _POINTER = 4, 8  # bytes
+_SHORT = 2**31  # entries of an array of indices that counts its own entries in 4 bytes
+
+_WINS = {  # what a matrix consists of for which the format is worth a look
+    "bsr": "full square blocks of one size",
+    "bcsd": "diagonals that are full over some rows at a time",
+    "msr": "a full main diagonal that is often needed by itself",
+    "vbr": "full blocks of different sizes",
+}
+
+
+@dataclass(frozen=True)
+class BitmapBlocks:
+    """The square blocks of one size that hold entries, and their bytes in the way of `bmsparse_array`."""
+
+    blocks: int
+    fill: float  # entries / places in these blocks
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class OtherFormat:
+    """What a format that is not built here would store."""
+
+    layout: str  # the size of its blocks, or how many rows and columns of blocks there are; "" where it has none
+    blocks: int | None
+    stored: int  # values, with the zeros that fill up blocks
+    nbytes: int
+    wins: str  # what a matrix consists of for which it is worth a look
+
+
+def bitmap_blocks(s: Summary) -> dict[int, BitmapBlocks]:
+    """Return what blocks with bitmaps would take, by their size; 8 is that of `bmsparse_array`."""
+    return {size: _with_bitmaps(s, size) for size in BITMAP_SIZES}
+
+
+def _with_bitmaps(s: Summary, size: int) -> BitmapBlocks:
+    blocks, rows = s.blocks(size), -(-s.shape[0] // size)
+    each = _COLUMN + size**2 // 8 + _POINTER  # and where its values begin
+    nbytes = s.entries * s.itemsize + each * blocks + _POINTER * (rows + 2)
+    return BitmapBlocks(blocks, s.entries / max(1, blocks * size**2), nbytes)
+
+
+def other_formats(csr: SparseArray, s: Summary) -> dict[str, OtherFormat | None]:
+    """Return what BSR, BCSD, MSR and VBR would store of a matrix in csr, which is no view and lies on the CPU.
+
+    Of the sizes of blocks the one with the fewest bytes counts. None stands for MSR of a matrix that is not square.
+    """
+    bsr = [_of_blocks("bsr", s, f"{size} x {size}", size, s.blocks(size), size**2) for size in BSR_SIZES]
+    bcsd = [
+        _of_blocks("bcsd", s, f"{rows} rows", rows, CPU.core.block_diagonals(csr._matrix, rows), rows)
+        for rows in BCSD_HEIGHTS
+    ]
+    fewest = [min(layouts, key=lambda one: one.nbytes) for layouts in (bsr, bcsd)]
+    return {"bsr": fewest[0], "bcsd": fewest[1], "msr": _msr(s), "vbr": _vbr(csr, s)}
+
+
+def _of_blocks(name: str, s: Summary, layout: str, height: int, blocks: int, values: int) -> OtherFormat:
+    """Return what blocks of so many rows take, each with a column and so many values."""
+    stored, rows = blocks * values, -(-s.shape[0] // height)
+    nbytes = stored * s.itemsize + _COLUMN * blocks + _POINTER * (rows + 1)
+    return OtherFormat(layout, blocks, stored, nbytes, _WINS[name])
+
+
+def _msr(s: Summary) -> OtherFormat | None:
+    """Return what the main diagonal takes in full, an unused value, and the other entries by rows.
+
+    One array holds the pointers and the columns. So all of them have 4 bytes, unless there are too many entries.
+    """
+    m, n = s.shape
+    if m != n:
+        return None
+    stored = n + 1 + s.entries - int(s.fill[np.flatnonzero(s.offsets == 0)].sum())
+    each = s.itemsize + (_COLUMN if stored < _SHORT else _POINTER)
+    return OtherFormat("", None, stored, stored * each, _WINS["msr"])
+
+
+def _vbr(csr: SparseArray, s: Summary) -> OtherFormat:
+    """Return what full blocks take: of rows, and of columns, that have the same entries as their neighbours."""
+    rows, cols, blocks = CPU.core.variable_blocks(csr._matrix)
+    of_rows = (_POINTER + _COLUMN) * (rows + 1)  # where its blocks begin, and which row comes first
+    of_blocks = _COLUMN * blocks + _POINTER * (blocks + 1)  # the column of blocks, and where its values begin
+    nbytes = s.entries * s.itemsize + of_blocks + of_rows + _COLUMN * (cols + 1)
+    return OtherFormat(f"{rows} x {cols} blocks", blocks, s.entries, nbytes, _WINS["vbr"])

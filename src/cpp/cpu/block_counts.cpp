@@ -1,0 +1,130 @@
+// Blocks that are diagonals, and blocks of variable size, counted in csr.
+#include "cpu/block_counts.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+
+#include "core/summary.hpp"
+#include "cpu/csr_rows.hpp"
+
+namespace diagsparse {
+
+constexpr int64 kRows = 16384;  // rows between two checkpoints
+
+// ---- Blocks that are diagonals -----------------------------------------------------------------------
+
+namespace {
+
+// Of the rows [first, last), which begin with a strip; `last_strip` of each diagonal is where one was met. Rows that
+// have the same offsets as the row before are not read again.
+int64 block_diagonals_in(const Csr<float> a, int64 first, int64 last, int64 height, std::int32_t* last_strip) {
+  int64 blocks = 0;
+  for_repeated_rows(a, first, last, [=, &blocks](int64 i, int64 rows) {
+    const auto begin = static_cast<std::int32_t>(i / height), end = static_cast<std::int32_t>((i + rows - 1) / height);
+    std::int32_t* const strips = last_strip + (a.rows - 1 - i);
+    for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
+      std::int32_t& met = strips[a.indices[e]];
+      blocks += end - std::max(begin - 1, met);
+      met = end;
+    }
+  });
+  return blocks;
+}
+
+// The same of all rows without a table of the diagonals, which would be long beside the entries.
+int64 listed_block_diagonals(const Csr<float> a, int64 height) {
+  std::vector<std::pair<int64, int64>> all;
+  all.reserve(a.indptr[a.rows]);
+  for (int64 i = 0; i < a.rows; ++i) {
+    if (i % kRows == kRows - 1) checkpoint();
+    for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) all.emplace_back(i / height, a.indices[e] - i);
+  }
+  std::sort(all.begin(), all.end());
+  return std::unique(all.begin(), all.end()) - all.begin();
+}
+
+}  // namespace
+
+int64 count_block_diagonals(const Matrix& csr, int64 height) {
+  if (height < 1) throw std::invalid_argument("strips of " + std::to_string(height) + " rows: expected 1 or more");
+  const Csr<float> a = structure_of(csr);
+  const int64 count = csr.values.size(), diagonals = a.rows + a.cols;
+  if (count == 0) return 0;
+  if (!table_pays(a.rows, a.cols, count)) return listed_block_diagonals(a, height);
+  std::vector<int64> found(shares_for(count / diagonals), 0);
+  std::vector<std::vector<std::int32_t>> last_strips(found.size());
+  for_rows(a, found.size(), height, [&](int64 share, int64 first, int64 last) {
+    last_strips[share].resize(diagonals, -1);
+    found[share] += block_diagonals_in(a, first, last, height, last_strips[share].data());
+  });
+  return std::accumulate(found.begin(), found.end(), int64{0});
+}
+
+// ---- Blocks of variable size -------------------------------------------------------------------------
+
+namespace {
+
+// The columns that differ from the one before: in some row, entries that lie side by side begin or end there. Column 0
+// is one of them. A table where that pays, else a list.
+class FirstColumns {
+ public:
+  explicit FirstColumns(const Csr<float>& a) : cols_(a.cols), table_(table_pays(0, a.cols, a.indptr[a.rows])) {
+    if (table_) marks_.resize(a.cols + 1, 0);
+    add(0);
+    for (int64 i = 0; i < a.rows; ++i) {
+      if (i % kRows == kRows - 1) checkpoint();
+      const int64 end = a.indptr[i + 1];
+      for (int64 e = a.indptr[i]; e < end; ++e) {
+        if (e == a.indptr[i] || a.indices[e] != a.indices[e - 1] + 1) add(a.indices[e]);
+        if (e + 1 == end || a.indices[e + 1] != a.indices[e] + 1) add(int64{a.indices[e]} + 1);
+      }
+    }
+    std::sort(list_.begin(), list_.end());
+    list_.erase(std::unique(list_.begin(), list_.end()), list_.end());
+  }
+
+  bool holds(int64 column) const {
+    return table_ ? marks_[column] != 0 : std::binary_search(list_.begin(), list_.end(), column);
+  }
+
+  // How many lie in the matrix: the end of its last column is no beginning.
+  int64 count() const {
+    if (table_) return std::accumulate(marks_.begin(), marks_.end() - 1, int64{0});
+    return std::lower_bound(list_.begin(), list_.end(), cols_) - list_.begin();
+  }
+
+ private:
+  void add(int64 column) {
+    if (table_) marks_[column] = 1;
+    else list_.push_back(column);
+  }
+
+  int64 cols_;
+  bool table_;
+  std::vector<char> marks_;
+  std::vector<int64> list_;
+};
+
+bool same_columns(const Csr<float>& a, int64 i, int64 j) {
+  return std::equal(a.indices + a.indptr[i], a.indices + a.indptr[i + 1], a.indices + a.indptr[j],
+                    a.indices + a.indptr[j + 1]);
+}
+
+}  // namespace
+
+VariableBlocks count_variable_blocks(const Matrix& csr) {
+  const Csr<float> a = structure_of(csr);
+  const FirstColumns first_columns(a);
+  VariableBlocks found{0, first_columns.count(), 0};
+  for (int64 i = 0; i < a.rows; ++i) {
+    if (i % kRows == kRows - 1) checkpoint();
+    if (i > 0 && same_columns(a, i - 1, i)) continue;
+    ++found.rows;
+    for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) found.blocks += first_columns.holds(a.indices[e]);
+  }
+  return found;
+}
+
+}  // namespace diagsparse

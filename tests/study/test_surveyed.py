@@ -1,0 +1,149 @@
+"""What formats that are not built would store, against counts by NumPy."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+import diagsparse as ds
+from diagsparse import gallery
+from diagsparse._formats import surveyed
+from diagsparse._places.backend import CPU
+
+
+def partition(lines):
+    """Return for each line of a pattern the number of its group: neighbours that are equal are one."""
+    changes = (lines[1:] != lines[:-1]).any(axis=1) if len(lines) else np.zeros(0, bool)
+    return np.concatenate(([0], np.cumsum(changes))).astype(int)[: len(lines)]
+
+
+def brute_force(pattern, item):
+    """Return the bytes and values of each format from the places of the entries, with arrays as they would be."""
+    m, n = pattern.shape
+    i, j = np.nonzero(pattern)
+    nnz, entries = len(i), list(zip(i.tolist(), j.tolist(), strict=True))
+    blocks = {size: len(set(zip(i // size, j // size, strict=True))) for size in (2, 3, 4, 5, 6, 8, 16)}
+    strips = {rows: len(set(zip(i // rows, j - i, strict=True))) for rows in (4, 8, 16, 32)}
+    bitmaps = {k: (blocks[k], nnz * item + blocks[k] * (4 + k * k // 8 + 8) + 8 * (-(-m // k) + 2)) for k in (4, 8, 16)}
+    found = {
+        "bitmaps": bitmaps,
+        "bsr": min(
+            (b * k * k * item + 4 * b + 8 * (-(-m // k) + 1), b * k * k) for k, b in blocks.items() if k != 16
+        ),
+        "bcsd": min((b * k * item + 4 * b + 8 * (-(-m // k) + 1), b * k) for k, b in strips.items()),
+    }  # fmt: skip
+    if m == n:
+        stored = n + 1 + int((i != j).sum())
+        found["msr"] = (stored * (item + 4), stored)
+    rows, columns = partition(pattern), partition(pattern.T)
+    full = {(rows[i], columns[j]) for i, j in entries}
+    assert sum((rows == r).sum() * (columns == c).sum() for r, c in full) == nnz  # no block is full in part
+    r, c = (len(set(groups.tolist())) for groups in (rows, columns))
+    arrays = [item * nnz, 4 * len(full), 8 * (len(full) + 1), 8 * (r + 1), 4 * (r + 1), 4 * (c + 1)]
+    found["vbr"] = (sum(arrays), nnz)
+    return found
+
+
+def check(report, pattern, item):
+    expected = brute_force(pattern, item)
+    bitmaps = {size: (one.blocks, one.nbytes) for size, one in report.bitmap_blocks.items()}
+    assert bitmaps == expected.pop("bitmaps")
+    told = {name: one and (one.nbytes, one.stored) for name, one in report.others.items()}
+    assert told == {"msr": None} | expected
+    for size, one in report.bitmap_blocks.items():
+        assert one.fill == pytest.approx(pattern.sum() / max(1, one.blocks * size * size))
+
+
+@st.composite
+def patterns(draw):
+    """Random places, blocks of one size or of several, bands, and lines that repeat."""
+    m, n = draw(st.integers(0, 40)), draw(st.integers(0, 40))
+    m, n = (max(m, n),) * 2 if draw(st.booleans()) else (m, n)
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    kind = draw(st.sampled_from(["places", "blocks", "band", "lines"]))
+    if kind == "blocks":
+        size = draw(st.integers(1, 9))
+        return np.kron(rng.random((-(-m // size), -(-n // size))) < 0.3, np.ones((size, size), bool))[:m, :n]
+    if kind == "lines":
+        i, j = (np.sort(rng.integers(0, 6, length)) for length in (m, n))
+        return (rng.random((6, 6)) < 0.4)[np.ix_(i, j)]
+    pattern = rng.random((m, n)) < draw(st.sampled_from([0, 0.05, 0.5, 1]))
+    return pattern & (abs(np.subtract.outer(np.arange(m), np.arange(n))) <= 3) if kind == "band" else pattern
+
+
+@given(patterns(), st.sampled_from(["float64", "float32", "complex128"]))
+@settings(max_examples=150, deadline=None)
+def test_against_brute_force(pattern, dtype):
+    report = ds.analyze(sparse.csr_array(pattern.astype(dtype)), rcm=False)
+    check(report, pattern, np.dtype(dtype).itemsize)
+
+
+@pytest.mark.parametrize("format", ds.formats())
+def test_every_format_and_its_views(format):
+    A = gallery.stencil(5, (9, 5)).tocsr()
+    A = A + sparse.diags_array(np.ones(39), offsets=6, shape=(45, 45))
+    ours = ds.array(A, format)
+    for one, pattern in ((ours, A.toarray() != 0), (ours.T, A.T.toarray() != 0), (ours.conj(), A.toarray() != 0)):
+        check(ds.analyze(one, rcm=False), pattern, 8)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_many_rows_on_any_number_of_threads(threads):
+    """More rows than one task takes, of which many repeat the row before, and some do not."""
+    rng = np.random.default_rng(0)
+    A = gallery.stencil(5, (300, 200)).tocsr() + sparse.random_array((60_000, 60_000), density=2e-6, rng=rng)
+    csr, (i, j) = ds.csr_array(A), (k.astype(np.int64) for k in sparse.coo_array(A).coords)
+    before = ds.get_num_threads()
+    ds.set_num_threads(threads)
+    try:
+        for rows in (1, 4, 7, 32):
+            assert CPU.core.block_diagonals(csr._matrix, rows) == len(np.unique((i // rows) * 10**6 + j - i)), rows
+        assert CPU.core.variable_blocks(csr._matrix) == (60_000, 60_000, A.nnz)  # no two lines are alike
+    finally:
+        ds.set_num_threads(before)
+
+
+@pytest.mark.parametrize("shape", [(10, 2_000_000_001), (2_000_003, 11)])
+def test_few_entries_in_a_huge_shape(shape):
+    A = sparse.coo_array(([1.0, 2.0, 3.0], ([0, 7, 7], [shape[1] - 1, 3, 4])), shape=shape)
+    others = ds.analyze(A).others
+    assert (others["vbr"].layout, others["vbr"].blocks, others["bcsd"].blocks) == ("4 x 4 blocks", 2, 3)
+    assert others["msr"] is None and others["bsr"].blocks in (2, 3)
+
+
+def test_8_x_8_blocks_take_what_bmsparse_takes():
+    A = gallery.stencil(27, (7, 8, 9))
+    assert ds.analyze(A).bitmap_blocks[8].nbytes == ds.bmsparse_array(A).nbytes
+
+
+def test_each_wins_where_it_should():
+    """A matrix for each, in which it takes fewer bytes than the other three."""
+    rng = np.random.default_rng(0)
+    blocks = sparse.random_array((60, 60), density=0.1, rng=rng)
+    nodes = [np.ones((k, k)) for k in rng.integers(3, 12, 40)]
+    pieces = [sparse.diags_array(np.ones(32), offsets=int(k), shape=(32, 640)) for k in rng.integers(0, 600, 20)]
+    matrices = {
+        "bsr": sparse.kron(blocks, np.ones((5, 5))),
+        "vbr": sparse.block_diag(nodes),
+        "bcsd": sparse.vstack(pieces),
+        "msr": sparse.random_array((3000, 3000), density=2e-4, rng=rng) + sparse.eye_array(3000),
+    }
+    for name, A in matrices.items():
+        others = ds.analyze(A.tocsr(), rcm=False).others
+        assert min(others, key=lambda one: others[one].nbytes) == name, others
+    assert ds.analyze(matrices["bsr"].tocsr()).others["bsr"].layout == "5 x 5"
+
+
+def test_strips_have_rows():
+    with pytest.raises(ValueError, match="strips of 0 rows: expected 1 or more"):
+        CPU.core.block_diagonals(ds.csr_array(np.eye(3))._matrix, 0)
+
+
+def test_what_the_report_says():
+    s = ds.analyze(gallery.stencil(5, (30, 40)))
+    assert set(s.bitmap_blocks) == set(surveyed.BITMAP_SIZES) and list(s.others) == ["bsr", "bcsd", "msr", "vbr"]
+    plain = s.to_dict()
+    assert plain["others"]["bsr"]["layout"] == "2 x 2" and plain["bitmap_blocks"][8]["blocks"] == s.blocks
+    assert ds.analyze(gallery.stencil(5, 9).tocsr()[:, :50]).to_dict()["others"]["msr"] is None
+    assert "bcsd 32 rows" in s._repr_html_() and "680 of 8 x 8" in str(s)

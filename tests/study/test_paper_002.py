@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ import diagsparse as ds
 from diagsparse import gallery
 from diagsparse._formats import bands
 from diagsparse._study import paper_002, paper_002_matrices, paper_002_tables
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +39,8 @@ def test_a_small_run(device, made, tmp_path):
         assert expected <= set(row["times"]) and all(row["times"].values()), row["failed"]
         assert 0 <= row["error"] <= 1 and paper_002_tables.speedup(row, "qband", peer) > 0
         assert set(row["formats"]) == ours | {"paper segments", "csr planned", "csr"}
+        assert row["kernels"]["paper segments"] == "segments" and all(row["kernels"].values())
+        assert set(row["kernels"]) == {"qband planned", "paper planned", "paper segments", "csr planned"}
     json.dumps(made)
     assert "| table 3, Sieber* |" in paper_002.markdown(made) and "Stages" in paper_002.text(made)
     pytest.importorskip("matplotlib")
@@ -178,3 +183,8 @@ def test_fv1_as_the_paper_prints_it():
     assert s.entries - bands.entries_on(s.offsets, s.offsets, s.fill) == printed.outside == 0
     assert found.band_occupancy == pytest.approx(printed.occupancy, abs=0.011)  # which the paper cuts off
     assert found.band_spread == pytest.approx(printed.spread, abs=0.01)
+
+
+def test_the_page_of_the_format_has_the_stored_means():
+    report = json.loads((ROOT / "benchmarks" / "results" / "h200-tables-002.json").read_text())
+    assert paper_002.summary(report) in (ROOT / "docs" / "formats" / "qband.md").read_text()

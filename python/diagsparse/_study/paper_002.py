@@ -14,6 +14,7 @@ with vectors.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
@@ -25,6 +26,7 @@ from .._formats import bands
 from .._matrix.base import SparseArray
 from .._matrix.construct import array
 from .._places.backend import CPU, Place
+from .._products.plans import MatmulPlan
 from .._products.profile import clock
 from ..io import read_floats
 from ..measure import Progress
@@ -42,20 +44,21 @@ from .paper_002_tables import (
     VECTOR,
     markdown,
     plot_bench,
+    summary,
     text,
 )
 from .paper_runs import Contender, Prepared, planned_matvec, planned_square, seconds_on, square, there
 from .sampled import SampledSquare
 
-__all__ = ["NAME", "markdown", "pairs", "plot_bench", "run", "text"]
+__all__ = ["NAME", "markdown", "pairs", "plot_bench", "run", "summary", "text"]
 
 NAME = "tables-002"
 ORDER = 16_000
 SMALL = 5000  #: rows that a stand-in has at least, but for --quick; the paper's where that is smaller
 DTYPES = ("float32", "float64")
 MUCH = 8  #: times the bytes of csr: dia is left out
-_SEARCHES = 10**8  #: of the paper's algorithm on a CPU, at most
-_SAMPLES = 3  #: of each stage
+_SEARCHES = 3 * 10**7  #: of the paper's algorithm on a CPU, at most
+_SAMPLES = 3  #: of the stages, one where they take seconds
 
 
 @dataclass(frozen=True)
@@ -134,8 +137,9 @@ def run(*, device: str = "cuda", quick: bool = False, progress: Progress | None 
     dict
         ``experiment``, ``hardware``, ``versions``, ``date``, ``ok`` and ``rows``: a dict for each matrix and precision
         with ``times`` (column: seconds, None where it failed), ``failed`` (column: why), ``formats`` (column: the
-        format of C, by which its product was made), ``partitions`` (name: the properties of the bands that it finds;
-        ``"built"`` are those of a stand-in), ``product_nnz`` (nonzeros of C; None where none fits the memory),
+        format of C, by which its product was made), ``kernels`` (planned column: the kernel that ran), ``partitions``
+        (name: the properties of the bands that it finds; ``"built"`` are those of a stand-in), ``rest`` (where a
+        stand-in's lies), ``product_nnz`` (nonzeros of C, None where it does not fit the memory),
         ``stand_in_product_nnz`` (the same of what would stand in for a matrix that has been read), and the seconds of
         one partition and product by ``stages`` (in qband) and ``algorithm`` (the paper's). ``left`` counts the rows
         that Ctrl-C left out.
@@ -156,8 +160,9 @@ def _run(experiment: Experiment, make: Callable[[], Made], dtype: str, where: Pl
     q, papers = (csr.asformat("qband", partition=name) for name in ("bytes", "paper"))
     row: dict[str, Any] = {
         "source": experiment.source, "what": experiment.what, "stands_in": made.built is not None, "dtype": dtype,
-        "n": a.shape[0], "nnz": a.nnz, "options": experiment.options, "formats": {}, "product_nnz": None,
+        "n": a.shape[0], "nnz": a.nnz, "options": experiment.options, "formats": {}, "kernels": {}, "product_nnz": None,
         "stand_in_product_nnz": made.other_nnz,
+        "rest": experiment.printed.where if experiment.printed and made.built is not None else "",
         "paper": asdict(experiment.printed) if experiment.printed else None,
         "partitions": _partitions(csr, {"bytes": q.offsets, "paper": papers.offsets, "built": made.built}),
     }  # fmt: skip
@@ -182,18 +187,17 @@ def _partitions(csr: SparseArray, chosen: dict[str, np.ndarray | None]) -> dict[
 def _stages(csr: SparseArray, failed: bool, kernel: str | None = None, **partition: Any) -> dict[str, float]:
     """Return the seconds of one partition of A and of the stages of one product in qband; nothing where it failed.
 
-    The quickest of some samples, since the first one finds nothing in the caches and no memory at hand.
+    The quickest of some samples, since the first one finds nothing in the caches and no memory at hand. Nothing, too,
+    where a product in qband does not fit the memory, for one in csr may.
     """
-    if failed:
-        return {}
-
-    def once() -> dict[str, float]:
-        start = clock(csr)
-        q = csr.asformat("qband", **partition)
-        seconds = clock(csr) - start
-        return {"partition": seconds} | q.matmul(q, format="qband", kernel=kernel, profile=True)[1]
-
-    return min((once() for _ in range(_SAMPLES)), key=lambda stages: sum(stages.values()))
+    made: list[dict[str, float]] = []
+    with suppress(MemoryError):
+        while not failed and len(made) < _SAMPLES and (not made or sum(made[-1].values()) < 1):
+            start = clock(csr)
+            q = csr.asformat("qband", **partition)
+            seconds = clock(csr) - start
+            made.append({"partition": seconds} | q.matmul(q, format="qband", kernel=kernel, profile=True)[1])
+    return min(made, key=lambda stages: sum(stages.values()), default={})
 
 
 def _partitioned_square(csr: SparseArray, partition: str) -> SparseArray:
@@ -210,6 +214,8 @@ def _products(
         def noted() -> Prepared:
             call, C = prepare()
             row["formats"][name] = C.format
+            if isinstance(call, partial) and isinstance(call.func, MatmulPlan):
+                row["kernels"][name] = call.func.kernel
             if name == "csr planned":
                 row["product_nnz"] = C.nnz
             return call, C

@@ -9,8 +9,7 @@ import numpy as np
 
 from .._show import columns
 from .figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure, save
-from .paper_002_matrices import Printed
-from .paper_tables import Tables, as_section, as_text, machine, seconds
+from .paper_tables import Tables, as_markdown, as_section, as_text, machine, seconds
 
 PLANNED, ONCE, FROM_CSR = "qband planned", "qband", "qband from csr"
 PAPERS_PLANNED, PAPERS_ONCE, PAPERS_FROM_CSR = "paper planned", "paper", "paper from csr"
@@ -107,7 +106,7 @@ def _matrices(report: dict[str, Any]) -> Iterator[list[str]]:
             f"{row['nnz']:,}",
             *(_beside(str(found[name]), paper.get(key)) for name, key in _COUNTS.items()),
             *(_beside(f"{found[name]:.2f}", paper.get(key)) for name, key in _SHARES.items()),
-            Printed(**paper).where if row["stands_in"] else "",
+            row.get("rest", ""),
             f"{product:,}" if product else "",
             f"{other:,}, {columns.digits(other / product)}x" if product and other else "",
         ]
@@ -165,6 +164,12 @@ def _stages(report: dict[str, Any], field: str) -> Iterator[list[str]]:
     for row in rows:
         cells = (columns.seconds(row[field][name]) if name in row[field] else "" for name in names)
         yield [_name(row), row["dtype"], *cells]
+
+
+def summary(report: dict[str, Any]) -> str:
+    """Return the mean speedups as Markdown, for the page of the format."""
+    head, *cells = _means(report)
+    return as_markdown(head, cells) + "\n"
 
 
 def _head(report: dict[str, Any]) -> str:

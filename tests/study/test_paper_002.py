@@ -71,6 +71,12 @@ def test_both_partitions_are_reported(made):
     assert asked >= {50, 60}
 
 
+def test_a_busy_machine_is_told(made):
+    assert isinstance(made["warning"], str)
+    told = "other work kept the processors busy (waited 9.0 s for one in 10.0 s)"
+    assert f"; {told}.\n" in paper_002.markdown(made | {"warning": told})
+
+
 def test_plans_stand_beside_plans(made):
     """A plan that is kept is compared with what keeps one, a product that plans anew with what does."""
     columns = {"cuSPARSE": 1.0, "CuPy csr": 1.0, "SciPy csr": 1.0, "csr planned": 1.0}

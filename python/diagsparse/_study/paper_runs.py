@@ -43,9 +43,10 @@ def run(
 ) -> dict[str, Any]:
     """Run what makes the rows of an experiment, each with its name, and return the report.
 
-    Ctrl-C ends it after the first row, and what is done is reported; ``left`` counts the other rows.
+    Ctrl-C ends it after the first row, and what is done is reported; ``left`` counts the other rows. ``warning`` says
+    whether other work kept the processors busy.
     """
-    where = place(device)
+    where, crowd = place(device), measure.Crowd()
     made = steps.run([(what, partial(_named, what, row, where)) for what, row in rows], progress)
     return {
         "experiment": name,
@@ -54,6 +55,7 @@ def run(
         "versions": peers.versions() | (gpu_peers.versions(where) if where is not CPU else {}),
         "date": date.today().isoformat(),
         "quick": quick,
+        "warning": crowd.warning(),
         "ok": all(_may_fail(column, why) for row in made["rows"] for column, why in row["failed"].items()),
         **made,
     }

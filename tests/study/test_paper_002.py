@@ -1,6 +1,7 @@
 """The experiments of the paper behind qband: a small run, its tables, its picture."""
 
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import pytest
 import diagsparse as ds
 from diagsparse import gallery
 from diagsparse._formats import bands
-from diagsparse._study import paper_002, paper_002_matrices, paper_002_tables
+from diagsparse._places.backend import CPU
+from diagsparse._study import paper_002, paper_002_matrices, paper_002_tables, paper_runs
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -69,6 +71,13 @@ def test_both_partitions_are_reported(made):
         assert row["partitions"][name]["band_count"] == found.band_count
     asked = {e.options["band_occupancy"] for e in paper_002.experiments(False) if e.source == "experiment 1"}
     assert asked >= {50, 60}
+
+
+def test_long_calls_are_timed_once():
+    calls = []
+    seconds = paper_runs.seconds_on(CPU, budget=0.005)
+    assert seconds(lambda: (calls.append(0), time.sleep(0.03))) >= 0.03 and len(calls) == 1
+    assert seconds(lambda: calls.append(0)) < 0.005 and len(calls) > 3
 
 
 def test_a_busy_machine_is_told(made):

@@ -31,6 +31,7 @@ def test_a_run_of_the_same_device_replaces_the_stored_one(renew, tmp_path):
     (tmp_path / "made.png").write_bytes(b"a picture")
     renew(str(tmp_path / "made.json"))
     assert json.loads(stored.read_text()) == new and stored.with_suffix(".png").read_bytes() == b"a picture"
+    assert len(stored.read_text().splitlines()) < 80, "a row on a line"
     benchmarks, page = ((tmp_path / "docs" / name).read_text() for name in ("benchmarks.md", "formats/qband.md"))
     assert paper_002.markdown(new) in benchmarks and paper_002.markdown(old) not in benchmarks
     assert paper_002.summary(new) in page and paper_002.summary(old) not in page

@@ -51,11 +51,11 @@ def run(
     return {
         "experiment": name,
         "device": device.partition(":")[0],
+        "warning": crowd.warning(),
         "hardware": peers.hardware() | (gpu_peers.hardware(where) if where is not CPU else {}),
         "versions": peers.versions() | (gpu_peers.versions(where) if where is not CPU else {}),
         "date": date.today().isoformat(),
         "quick": quick,
-        "warning": crowd.warning(),
         "ok": all(_may_fail(column, why) for row in made["rows"] for column, why in row["failed"].items()),
         **made,
     }

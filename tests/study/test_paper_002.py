@@ -41,8 +41,8 @@ def test_a_small_run(device, made, tmp_path):
         assert expected <= set(row["times"]) and all(row["times"].values()), row["failed"]
         assert 0 <= row["error"] <= 1 and paper_002_tables.speedup(row, "qband", peer) > 0
         assert set(row["formats"]) == ours | {"paper segments", "csr planned", "csr"}
-        assert row["kernels"]["paper segments"] == "segments" and all(row["kernels"].values())
-        assert set(row["kernels"]) == {"qband planned", "paper planned", "paper segments", "csr planned"}
+        assert row["ran"]["paper segments"] == "segments" and all(row["ran"].values())
+        assert set(row["ran"]) == {"qband planned", "paper planned", "paper segments", "csr planned"}
     json.dumps(made)
     assert "| table 3, Sieber* |" in paper_002.markdown(made) and "Stages" in paper_002.text(made)
     pytest.importorskip("matplotlib")

@@ -137,7 +137,7 @@ def run(*, device: str = "cuda", quick: bool = False, progress: Progress | None 
     dict
         ``experiment``, ``hardware``, ``versions``, ``date``, ``ok`` and ``rows``: a dict for each matrix and precision
         with ``times`` (column: seconds, None where it failed), ``failed`` (column: why), ``formats`` (column: the
-        format of C, by which its product was made), ``kernels`` (planned column: the kernel that ran), ``partitions``
+        format of C, by which its product was made), ``ran`` (planned column: the kernel that ran), ``partitions``
         (name: the properties of the bands that it finds; ``"built"`` are those of a stand-in), ``rest`` (where a
         stand-in's lies), ``product_nnz`` (nonzeros of C, None where it does not fit the memory),
         ``stand_in_product_nnz`` (the same of what would stand in for a matrix that has been read), and the seconds of
@@ -160,7 +160,7 @@ def _run(experiment: Experiment, make: Callable[[], Made], dtype: str, where: Pl
     q, papers = (csr.asformat("qband", partition=name) for name in ("bytes", "paper"))
     row: dict[str, Any] = {
         "source": experiment.source, "what": experiment.what, "stands_in": made.built is not None, "dtype": dtype,
-        "n": a.shape[0], "nnz": a.nnz, "options": experiment.options, "formats": {}, "kernels": {}, "product_nnz": None,
+        "n": a.shape[0], "nnz": a.nnz, "options": experiment.options, "formats": {}, "ran": {}, "product_nnz": None,
         "stand_in_product_nnz": made.other_nnz,
         "rest": experiment.printed.where if experiment.printed and made.built is not None else "",
         "paper": asdict(experiment.printed) if experiment.printed else None,
@@ -215,7 +215,7 @@ def _products(
             call, C = prepare()
             row["formats"][name] = C.format
             if isinstance(call, partial) and isinstance(call.func, MatmulPlan):
-                row["kernels"][name] = call.func.kernel
+                row["ran"][name] = call.func.kernel
             if name == "csr planned":
                 row["product_nnz"] = C.nnz
             return call, C

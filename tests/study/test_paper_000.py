@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+import diagsparse as ds
 from diagsparse._study import paper_000
 
 
@@ -17,14 +18,29 @@ def test_a_small_run(device, monkeypatch, tmp_path):
         columns = [*paper_000.ONE_CORE.values(), paper_000.SCIPY]
         columns += ["cdm tiled", "hm atomic", "hm atomic_split", "hm entry", "hm default"] * (device == "cuda")
         assert all(row["times"][name] > 0 for name in columns) and 0 <= row["error"] <= 1
-        assert row["cpu_ms"] is None, "the paper's times belong to its own sizes"
+        assert row["cpu_ms"] is row["nz"] is None, "the paper's figures belong to its own sizes"
+        assert row["ran"]["sequential, 1 core"] == "sequential" and row["ran"]["hm, 1 core"]
+        assert row["product_nnz"] > max(row["nnz"])
     json.dumps(made)
+    assert row["kernel"] and row["kernel"] == row["ran"]["hm default" if device == "cuda" else "hm, 1 core"]
+    assert f"| {row['kernel']} |" in paper_000.markdown(made) and f"| {row['product_nnz']:,} |" in paper_000.markdown(
+        made
+    )
     assert "sequential, 1 core" in paper_000.text(made) and paper_000.markdown(made).count("| figure 6 |") >= 2
     pytest.importorskip("matplotlib")
     assert paper_000.plot_bench(made, tmp_path / "paper.png").stat().st_size > 10_000
 
 
-def test_the_papers_times_stand_beside_its_sizes():
+def test_the_papers_tables_are_whole():
     tables = [e for e in paper_000.EXPERIMENTS if not e.band]
-    assert len(tables) == 7 and all(e.cpu_ms / e.cuda_ms > 20 for e in tables)
+    assert [e.n for e in tables if e.source == "table 1"] == list(range(1000, 10_001, 1000))
+    assert [e.a for e in tables if e.source == "table 2"] == list(range(200, 601, 100))
+    assert all(10 <= e.cpu_ms / e.cuda_ms < 100 for e in tables)
     assert {e.n for e in paper_000.EXPERIMENTS if e.source == "figure 7"} == {10_240}
+
+
+@pytest.mark.parametrize("e", [e for e in paper_000.EXPERIMENTS if e.nz], ids=lambda e: f"{e.n}, {e.a} x {e.b}")
+def test_random_diagonals_have_the_papers_counts(e):
+    """The paper counts every place on the diagonals of C, as a product of diagonals stores them."""
+    A, B = (ds.hm_array(X) for X in e.operands(1.0))
+    assert (A.nnz, B.nnz, ds.plan_matmul(A, B).nnz) == pytest.approx(e.nz, rel=0.11 if e.n < 4000 else 0.05)

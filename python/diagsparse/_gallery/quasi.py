@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .making import Dtype, Format, Seed, as_format, checked_dtype, random_values, whole
+
+Layout = Callable[[int, NDArray[np.bool_]], NDArray[np.int64]]
+"""What returns the places of a rest, each as ``row n + column``, for an order n and the diagonals from -n on that are
+bands."""
 
 _WHERE = "quasi_band"
 _MOST_BANDS = 8  # of those that are drawn
@@ -87,7 +92,8 @@ def quasi_band(
         raise ValueError(f"gallery.{_WHERE}: band_count is 0, but the bands hold {inside} nonzeros")
     places = inside / band_occupancy * 100 if inside else 0.0
     offsets = drawn_bands(n, places, inside, count, min(n - 1, int(reach * n)), rng) if inside else np.zeros(0, int)
-    return as_format(on_bands(n, offsets, inside, nnz - inside, layout, dtype, rng), format)
+    rest = partial(_LAYOUTS[layout], count=nnz - inside, rng=rng)
+    return as_format(on_bands(n, offsets, inside, rest, dtype, rng), format)
 
 
 def drawn_bands(
@@ -134,13 +140,16 @@ def _total(n: int, offsets: NDArray[np.int64]) -> int:
 
 # ---- nonzeros -----------------------------------------------------------------------------------------------------
 def on_bands(
-    n: int, offsets: NDArray[np.int64], inside: int, outside: int, layout: str, dtype: np.dtype[Any],
-    rng: np.random.Generator,
+    n: int, offsets: NDArray[np.int64], inside: int, rest: Layout, dtype: np.dtype[Any], rng: np.random.Generator,
+    weights: NDArray[np.float64] | None = None,
 ) -> sparse.csr_array:  # fmt: skip
-    """Return a matrix with so many nonzeros on these diagonals, and so many beside them."""
+    """Return a matrix with so many nonzeros on these diagonals, and the `rest` beside them.
+
+    Each diagonal is equally full, or in proportion to its weight, which must leave room for all of them.
+    """
     banded = np.zeros(2 * n, bool)  # of each offset from -n on
     banded[offsets + n] = True
-    keys = np.concatenate([*_on_diagonals(n, offsets, inside, rng), _LAYOUTS[layout](n, banded, outside, rng)])
+    keys = np.concatenate([*_on_diagonals(n, offsets, inside, rng, weights), rest(n, banded)])
     keys.sort()
     index = np.int32 if len(keys) < 2**31 else np.int64
     indptr = np.searchsorted(keys, np.arange(n + 1) * n).astype(index)
@@ -148,10 +157,13 @@ def on_bands(
     return sparse.csr_array(parts, shape=(n, n))
 
 
-def _on_diagonals(n: int, offsets: NDArray[np.int64], count: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
-    """Return so many places on these diagonals, each as ``row n + column``, the same share of every diagonal."""
+def _on_diagonals(
+    n: int, offsets: NDArray[np.int64], count: int, rng: np.random.Generator, weights: NDArray[np.float64] | None
+) -> list[NDArray[np.int64]]:
+    """Return so many places on these diagonals, each as ``row n + column``, in proportion to length times weight."""
     lengths = n - abs(offsets)
-    shares = np.cumsum(np.concatenate(([0], lengths))) / max(1, int(lengths.sum()))
+    weighted = lengths if weights is None else lengths * weights
+    shares = np.cumsum(np.concatenate(([0], weighted))) / max(1, weighted.sum())
     counts = np.diff(np.rint(shares * count).astype(np.int64))
     return [
         max(0, -k) * n + max(0, k) + (n + 1) * rng.choice(length, some, replace=False, shuffle=False)
@@ -159,7 +171,7 @@ def _on_diagonals(n: int, offsets: NDArray[np.int64], count: int, rng: np.random
     ]
 
 
-def _random(n: int, banded: NDArray[np.bool_], count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def anywhere(n: int, banded: NDArray[np.bool_], count: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return so many places off the bands, anywhere."""
     free = n * n - _total(n, np.flatnonzero(banded) - n)
     _room(count, free)
@@ -202,4 +214,4 @@ def _room(count: int, free: int) -> None:
         raise ValueError(f"gallery.{_WHERE}: {count} nonzeros beside the bands, but there is room for {free}")
 
 
-_LAYOUTS = {"random": _random, "row_block": _row_block, "column_block": _column_block}
+_LAYOUTS = {"random": anywhere, "row_block": _row_block, "column_block": _column_block}

@@ -15,12 +15,12 @@ def profiled(
     a: SparseArray, b: SparseArray, out: SparseArray | None, **options: Any
 ) -> tuple[SparseArray, dict[str, float]]:
     """Return the product and the seconds of its stages: those of the plan, the arithmetic, a conversion."""
-    last = _clock(a)
+    last = clock(a)
     seconds: dict[str, float] = {}
 
     def passed(stage: str) -> None:
         nonlocal last
-        before, last = last, _clock(a)
+        before, last = last, clock(a)
         seconds[stage] = last - before
 
     plan = MatmulPlan(a, b, **options, into=out, passed=passed)
@@ -42,7 +42,7 @@ def profiled(
     return out, seconds
 
 
-def _clock(a: SparseArray) -> float:
+def clock(a: SparseArray) -> float:
     """Return the time, after all work on the matrix's device."""
     if a._place is not CPU:
         a._core.synchronize(a._place.index)

@@ -3,7 +3,11 @@
 Haque, Parvez, Hossain, "GPU Algorithms for Structured Sparse Matrix Multiplication with Diagonal Storage Schemes",
 Algorithms 17(1):31, 2024: figures 6 and 7 (squares of bands), tables 1 and 2 (products of random diagonals). The
 paper's times come from a TITAN Xp and one core of its host. Here the paper's own kernels run beside the default ones,
-SciPy and cuSPARSE, in double precision.
+SciPy and cuSPARSE, in double precision. The report names the kernel that ran in each column.
+
+A band of the paper's bandwidth w has w diagonals on each side of the main one here. The paper defines a lower and an
+upper bandwidth, and prints no count of a band's nonzeros that would tell. Diagonals at random are drawn as
+`gallery.random_diagonals` does, which fits the counts of tables 1 and 2.
 
 It takes a minute and a half on a GPU, and gives the columns of the CPU alone without one. With --quick the matrices are
 small.
@@ -42,6 +46,7 @@ class Experiment:
     n: int
     a: int  #: diagonals of A; of a band, those on each side of the main one
     b: int
+    nz: tuple[int, int, int] | None = None  #: nonzeros of A, B and C
     cpu_ms: float | None = None
     cuda_ms: float | None = None
 
@@ -63,13 +68,21 @@ class Experiment:
 EXPERIMENTS = (
     *(Experiment("figure 6", 1024 * i, w, w) for w in (5, 10, 15, 20) for i in range(1, 10)),
     *(Experiment("figure 7", 10_240, w, w) for w in (5, 10, 15, 20, 25, 30, 35, 40, 45, 50)),
-    Experiment("table 1", 1000, 9, 5, 4.33, 0.16),
-    Experiment("table 1", 10_000, 109, 35, 365.51, 6.34),
-    Experiment("table 2", 10_000, 200, 200, 4812.40, 66.62),
-    Experiment("table 2", 10_000, 300, 300, 11031.72, 141.86),
-    Experiment("table 2", 10_000, 400, 400, 19733.96, 241.23),
-    Experiment("table 2", 10_000, 500, 500, 31817.91, 358.39),
-    Experiment("table 2", 10_000, 600, 600, 46549.84, 468.83),
+    Experiment("table 1", 1000, 9, 5, (7446, 3968, 33_824), 4.33, 0.16),
+    Experiment("table 1", 2000, 9, 15, (15_003, 25_201, 203_935), 2.12, 0.21),
+    Experiment("table 1", 3000, 29, 15, (75_336, 39_207, 990_791), 11.66, 0.39),
+    Experiment("table 1", 4000, 29, 35, (97_958, 120_652, 2_816_485), 38.6, 0.88),
+    Experiment("table 1", 5000, 59, 35, (256_918, 150_005, 6_625_325), 99.52, 1.89),
+    Experiment("table 1", 6000, 89, 75, (473_743, 381_842, 17_999_054), 440.61, 6.78),
+    Experiment("table 1", 7000, 99, 75, (615_376, 451_559, 23_585_358), 560.69, 8.92),
+    Experiment("table 1", 8000, 109, 35, (767_508, 247_865, 18_893_371), 307.67, 5.26),
+    Experiment("table 1", 9000, 59, 75, (470_354, 593_612, 24_161_386), 444.0, 7.09),
+    Experiment("table 1", 10_000, 109, 35, (938_979, 310_455, 24_738_090), 365.51, 6.34),
+    Experiment("table 2", 10_000, 200, 200, (1_746_454, 1_734_514, 69_689_071), 4812.4, 66.62),
+    Experiment("table 2", 10_000, 300, 300, (2_574_174, 2_599_683, 76_317_794), 11031.72, 141.86),
+    Experiment("table 2", 10_000, 400, 400, (3_462_833, 3_499_657, 75_463_181), 19733.96, 241.23),
+    Experiment("table 2", 10_000, 500, 500, (4_358_737, 4_372_825, 75_504_513), 31817.91, 358.39),
+    Experiment("table 2", 10_000, 600, 600, (5_237_042, 5_233_209, 75_281_188), 46549.84, 468.83),
 )
 ONE_CORE = {"sequential": "sequential, 1 core", "": "hm, 1 core"}  #: kernels of hm on the CPU: their columns
 SCIPY = "SciPy dia, 1 core"
@@ -93,7 +106,9 @@ def run(*, device: str = "cuda", quick: bool = False, progress: Progress | None 
     -------
     dict
         ``experiment``, ``hardware``, ``versions``, ``date``, ``ok`` and ``rows``: a dict for each product with
-        ``times`` (column: seconds, None where it failed) and ``failed`` (column: why).
+        ``times`` (column: seconds, None where it failed), ``failed`` (column: why), ``ran`` (column: the kernel),
+        ``kernel`` (that of hm by default, on this device), ``nnz`` (of A and B), ``product_nnz`` (of C), and ``nz``,
+        what the paper prints of the three.
     """
     rows = ((f"{e.source}, n = {e.n}, {e.a} x {e.b}", partial(_run, e, 0.04 if quick else 1.0)) for e in EXPERIMENTS)
     return paper_runs.run(NAME, rows, device=device, quick=quick, progress=progress)
@@ -101,23 +116,25 @@ def run(*, device: str = "cuda", quick: bool = False, progress: Progress | None 
 
 def _run(experiment: Experiment, scale: float, where: Place) -> dict[str, Any]:
     A, B = experiment.operands(scale)
-    paper = {} if A.shape[0] == experiment.n else {"cpu_ms": None, "cuda_ms": None}  # other sizes than the paper's
-    row: dict[str, Any] = asdict(experiment) | paper | {"n": A.shape[0], "nnz": [A.nnz, B.nnz], "kernel": ""}
+    paper = {} if A.shape[0] == experiment.n else {"nz": None, "cpu_ms": None, "cuda_ms": None}  # of the paper's sizes
+    found = {"n": A.shape[0], "nnz": [A.nnz, B.nnz], "product_nnz": None, "kernel": "", "ran": {}}
+    row: dict[str, Any] = asdict(experiment) | paper | found
     paper_runs.fill(row, _contenders(A, B, where, row), SampledMatmul(A, B))
     return row
 
 
 def _contenders(A: Any, B: Any, where: Place, row: dict[str, Any]) -> Iterator[Contender]:
-    def planned(left: Any, right: Any, kernel: str) -> Any:
+    def planned(name: str, left: Any, right: Any, kernel: str) -> paper_runs.Prepared:
         plan = plan_matmul(left, right, kernel=kernel or None)
-        if not kernel and left.device != "cpu":
-            row["kernel"] = plan.kernel
         C = plan()
+        row["ran"][name], row["product_nnz"] = plan.kernel, row["product_nnz"] or C.nnz
+        if not kernel and left._place is where:
+            row["kernel"] = plan.kernel
         return partial(plan, out=C), C
 
     seconds, a, b = seconds_on(CPU, budget=0.05), array(A, "hm"), array(B, "hm")
     for kernel, name in ONE_CORE.items():
-        yield name, partial(_on_one_core, partial(planned, a, b, kernel)), partial(_on_one_core, seconds)
+        yield name, partial(_on_one_core, partial(planned, name, a, b, kernel)), partial(_on_one_core, seconds)
     left, right = sp.dia_array(A), sp.dia_array(B)
     yield SCIPY, lambda: (partial(left.__matmul__, right), left @ right), seconds
     if where is CPU:
@@ -125,7 +142,7 @@ def _contenders(A: Any, B: Any, where: Place, row: dict[str, Any]) -> Iterator[C
     for format, kernel in GPU:
         name = "cuSPARSE" if kernel == "cusparse" else f"{format} {kernel or 'default'}"
         c, d = (array(X, "hm", device=where.name).asformat(format) for X in (A, B))
-        yield name, partial(planned, c, d, kernel), seconds_on(where, samples=9)
+        yield name, partial(planned, name, c, d, kernel), seconds_on(where, samples=9)
 
 
 def _on_one_core(function: Callable[..., Any], *args: Any) -> Any:
@@ -140,7 +157,10 @@ def _columns(report: dict[str, Any]) -> list[str]:
 
 def _cells(report: dict[str, Any]) -> Iterator[list[str]]:
     names = _columns(report)
-    yield ["from", "n", "diagonals", *names, "the paper's CPU", "its GPU", "default vs sequential", "vs SciPy"]
+    yield [
+        "from", "n", "diagonals", "nonzeros of C (the paper's)", *names, "default kernel", "the paper's CPU", "its GPU",
+        "default vs sequential", "vs SciPy",
+    ]  # fmt: skip
     for row in report["rows"]:
         ours = row["times"].get("hm default") or row["times"].get(ONE_CORE[""])
         seconds = [columns.seconds(t) if t else "fails" for t in (row["times"].get(name) for name in names)]
@@ -151,7 +171,13 @@ def _cells(report: dict[str, Any]) -> Iterator[list[str]]:
         ]
         band = row["source"].startswith("figure")
         diagonals = f"{2 * row['a'] + 1}, squared" if band else f"{row['a']} x {row['b']}"
-        yield [row["source"], str(row["n"]), diagonals, *seconds, *paper, *faster]
+        yield [row["source"], str(row["n"]), diagonals, _nonzeros(row), *seconds, row["kernel"], *paper, *faster]
+
+
+def _nonzeros(row: dict[str, Any]) -> str:
+    """Return how many nonzeros C has, and in brackets how many the paper's has."""
+    ours, paper = row.get("product_nnz"), row.get("nz")
+    return (f"{ours:,}" if ours else "") + (f" ({paper[2]:,})" if paper else "")
 
 
 def text(report: dict[str, Any]) -> str:

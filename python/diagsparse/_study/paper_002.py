@@ -3,13 +3,18 @@
 Vooturi and Kothapalli, "Parallel Algorithm for Quasi-Band Matrix-Matrix Multiplication", 2016: products C = A A of the
 matrices in its tables 2 and 3, and of synthetic ones of order 16000 (experiments 1 to 3: how full the bands are, how
 full the matrix is, and where the remainder lies). The paper's matrices are read where the folder DIAGSPARSE_MATRICES
-has them; in their place stand matrices of the same rows, nonzeros, bands and diagonals. On a CPU orders are a quarter
-of the paper's. Beyond the paper: double precision, and products with vectors.
+has them. Stand-ins take the place of the others. On a CPU their orders are a quarter of the paper's, but 5000 at least.
+
+Every product runs with the default partition, which takes the fewest bytes, and with the paper's own. With the latter
+the paper's algorithm 3 runs, too, stage by stage. Plans are compared with plans, and products that plan anew with those
+of libraries that do, with the partition of a csr matrix and without. Beyond the paper: double precision, and products
+with vectors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
@@ -18,29 +23,54 @@ import numpy as np
 
 from .. import gallery, measure
 from .._formats import bands
-from .._gallery import quasi
 from .._matrix.base import SparseArray
 from .._matrix.construct import array
 from .._places.backend import CPU, Place
+from .._products.plans import MatmulPlan
+from .._products.profile import clock
 from ..io import read_floats
 from ..measure import Progress
 from . import bench_summary, gpu_peers, paper_runs, peers
 from .exactness import MatvecCheck, vector
-from .paper_002_tables import PLANNED, SEGMENTS, TABLES, VECTOR, Printed, markdown, plot_bench, text
-from .paper_runs import Contender, planned_matvec, planned_square, seconds_on, square, there
+from .paper_002_matrices import TABLES, Printed, stand_in
+from .paper_002_tables import (
+    FROM_CSR,
+    ONCE,
+    PAPERS_FROM_CSR,
+    PAPERS_ONCE,
+    PAPERS_PLANNED,
+    PLANNED,
+    SEGMENTS,
+    VECTOR,
+    markdown,
+    plot_bench,
+    summary,
+    text,
+)
+from .paper_runs import Contender, Prepared, planned_matvec, planned_square, seconds_on, square, there
 from .sampled import SampledSquare
 
-__all__ = ["NAME", "markdown", "pairs", "plot_bench", "run", "text"]
+__all__ = ["NAME", "markdown", "pairs", "plot_bench", "run", "summary", "text"]
 
 NAME = "tables-002"
-pairs = bench_summary.by_columns("C = A A", (PLANNED, "qband"), {VECTOR: "y = A x"})
 ORDER = 16_000
+SMALL = 5000  #: rows that a stand-in has at least, but for --quick; the paper's where that is smaller
 DTYPES = ("float32", "float64")
 MUCH = 8  #: times the bytes of csr: dia is left out
-_SEARCHES = 10**8  #: of the paper's algorithm on a CPU, at most
+_SEARCHES = 3 * 10**7  #: of the paper's algorithm on a CPU, at most
+_SAMPLES = 3  #: of the stages, one where they take seconds
 
 
 @dataclass(frozen=True)
+class Made:
+    """A matrix of the experiments."""
+
+    matrix: Any  #: in SciPy's csr
+    built: np.ndarray | None = None  #: of a stand-in, the diagonals of its bands
+    other_nnz: int | None = None  #: of one that has been read, the nonzeros of A A of its stand-in
+
+
+@dataclass(frozen=True, eq=False)
 class Experiment:
     """One matrix: of the paper's tables, or a synthetic one with these properties."""
 
@@ -49,37 +79,30 @@ class Experiment:
     printed: Printed | None = None
     options: dict[str, Any] = field(default_factory=dict)  #: of the gallery
 
-    def make(self, scale: float) -> tuple[Any, np.ndarray, bool]:
-        """Return the matrix, its bands' diagonals, and whether it stands in for one that is not here."""
+    def make(self, scale: float) -> Made:
+        """Return the matrix; all but those that are read have that share of the paper's rows."""
         if self.printed is None:
-            a = gallery.quasi_band(round(ORDER * scale), seed=0, **self.options)
-            return a, _by_bytes(a), False
-        if scale == 1 and (path := paper_runs.matrix_files().get(self.what)):
-            a = read_floats(path).to_scipy("csr")
-            return a, _by_bytes(a), False
-        return (*stand_in(self.printed, scale), True)
+            return Made(gallery.quasi_band(round(ORDER * scale), seed=0, **self.options))
+        if path := paper_runs.matrix_files().get(self.what):
+            other = stand_in(self.printed)[0]
+            return Made(read_floats(path).to_scipy("csr"), None, (other @ other).nnz)
+        return Made(*stand_in(self.printed, scale))
+
+    def scale(self, device: str, quick: bool) -> float:
+        """Return the share of the paper's rows that the matrix has."""
+        if quick or device != "cpu":
+            return 0.03 if quick else 1.0
+        return max(0.25, min(1.0, SMALL / self.printed.rows)) if self.printed else 0.25
 
 
-def _by_bytes(a: Any) -> np.ndarray:
-    s = array(a, "csr")._summary()
-    return bands.by_bytes(s.shape[0], s.itemsize, s.offsets, s.fill)
-
-
-def stand_in(printed: Printed, scale: float) -> tuple[Any, np.ndarray]:
-    """Return a matrix of the paper's rows, nonzeros, bands and diagonals, and its bands: equally far apart."""
-    n = max(4 * printed.diagonals, round(printed.rows * scale))
-    count, diagonals = printed.bands, printed.diagonals
-    pairs = count * (count * count - 1) / 6  # the sum of distances, where neighbours lie 1 apart
-    apart = printed.spread / 100 * n / pairs if printed.spread and pairs else n / (4 * count)
-    widths = np.diff(np.arange(count + 1) * diagonals // count)
-    apart = max(apart, int(widths.max()) + 1)
-    starts = np.rint((np.arange(count) - (count - 1) / 2) * apart).astype(int) - widths // 2
-    offsets = np.concatenate([start + np.arange(width) for start, width in zip(starts, widths, strict=True)])
-    places = int(bands.lengths((n, n), offsets).sum())
-    inside = min(places, round((printed.nnz - printed.outside) * n / printed.rows))
-    outside = round(printed.outside * n / printed.rows)
-    rng = np.random.default_rng(0)
-    return quasi.on_bands(n, offsets, inside, outside, "random", np.dtype(np.float64), rng), offsets
+def pairs(report: dict[str, Any]) -> Iterator[bench_summary.Pair]:
+    """Yield what the summary compares: plans with plans, products that plan anew with each other."""
+    rows = [
+        row | {"times": {f"{name} planned" if name == "cuSPARSE" else name: t for name, t in row["times"].items()}}
+        for row in report["rows"]
+    ]
+    endings = {" planned": "C = A A, planned", VECTOR: "y = A x"}
+    return bench_summary.by_columns("C = A A", (ONCE,), endings)({"rows": rows})
 
 
 def experiments(quick: bool) -> Iterator[Experiment]:
@@ -113,51 +136,102 @@ def run(*, device: str = "cuda", quick: bool = False, progress: Progress | None 
     -------
     dict
         ``experiment``, ``hardware``, ``versions``, ``date``, ``ok`` and ``rows``: a dict for each matrix and precision
-        with the ``properties`` of its bands, ``times`` (column: seconds, None where it failed), ``failed`` (column:
-        why), and ``stages`` (of one product in qband: seconds); ``left`` counts the rows that Ctrl-C left out.
+        with ``times`` (column: seconds, None where it failed), ``failed`` (column: why), ``formats`` (column: the
+        format of C, by which its product was made), ``ran`` (planned column: the kernel that ran), ``partitions``
+        (name: the properties of the bands that it finds; ``"built"`` are those of a stand-in), ``rest`` (where a
+        stand-in's lies), ``product_nnz`` (nonzeros of C, None where it does not fit the memory),
+        ``stand_in_product_nnz`` (the same of what would stand in for a matrix that has been read), and the seconds of
+        one partition and product by ``stages`` (in qband) and ``algorithm`` (the paper's). ``left`` counts the rows
+        that Ctrl-C left out.
     """
-    scale = 0.03 if quick else 0.25 if device == "cpu" else 1.0
+    make = paper_runs.made_once()
     rows = (
-        (f"{e.source}: {e.what}, {dtype}", partial(_run, e, scale, dtype))
+        (f"{e.source}: {e.what}, {dtype}", partial(_run, e, partial(make, e, e.scale(device, quick)), dtype))
         for e in experiments(quick)
         for dtype in DTYPES
     )
     return paper_runs.run(NAME, rows, device=device, quick=quick, progress=progress)
 
 
-def _run(experiment: Experiment, scale: float, dtype: str, where: Place) -> dict[str, Any]:
-    a, offsets, stands_in = experiment.make(scale)
-    a = a.astype(dtype)
+def _run(experiment: Experiment, make: Callable[[], Made], dtype: str, where: Place) -> dict[str, Any]:
+    made = make()
+    a = made.matrix.astype(dtype)
     csr = array(a, "csr", device=where.name)
-    s = csr._summary()
+    q, papers = (csr.asformat("qband", partition=name) for name in ("bytes", "paper"))
     row: dict[str, Any] = {
-        "source": experiment.source, "what": experiment.what, "stands_in": stands_in, "dtype": dtype,
-        "n": a.shape[0], "nnz": a.nnz, "options": experiment.options,
+        "source": experiment.source, "what": experiment.what, "stands_in": made.built is not None, "dtype": dtype,
+        "n": a.shape[0], "nnz": a.nnz, "options": experiment.options, "formats": {}, "ran": {}, "product_nnz": None,
+        "stand_in_product_nnz": made.other_nnz,
+        "rest": experiment.printed.where if experiment.printed and made.built is not None else "",
         "paper": asdict(experiment.printed) if experiment.printed else None,
-        "properties": asdict(bands.properties(s.shape, s.offsets, s.fill, offsets)),
+        "partitions": _partitions(csr, {"bytes": q.offsets, "paper": papers.offsets, "built": made.built}),
     }  # fmt: skip
-    q = csr.asformat("qband", offsets=offsets)
-    paper_runs.fill(row, _products(a, csr, q, where), SampledSquare(a))
+    paper_runs.fill(row, _products(a, csr, q, papers, where, row), SampledSquare(a))
     x = vector(a.shape[1], a.dtype)
     check_vector = MatvecCheck(a, x)
     paper_runs.fill(row, _vectors(a, csr, q, x, where), lambda y: check_vector(where.host(y)))
-    if PLANNED in row["failed"]:
-        row["stages"] = {}
-    else:  # the quickest of some, since the first one finds nothing in the caches and no memory at hand
-        stages = (q.matmul(q, format="qband", profile=True)[1] for _ in range(4))
-        row["stages"] = min(stages, key=lambda seconds: sum(seconds.values()))
+    row["stages"] = _stages(csr, PLANNED in row["failed"], partition="bytes")
+    row["algorithm"] = _stages(csr, not row["times"].get(SEGMENTS), "segments", partition="paper")
     return row
 
 
-def _products(a: Any, csr: SparseArray, q: SparseArray, where: Place) -> Iterator[Contender]:
+def _partitions(csr: SparseArray, chosen: dict[str, np.ndarray | None]) -> dict[str, Any]:
+    s = csr._summary()
+    return {
+        name: asdict(bands.properties(s.shape, s.offsets, s.fill, np.sort(offsets)))
+        for name, offsets in chosen.items()
+        if offsets is not None
+    }
+
+
+def _stages(csr: SparseArray, failed: bool, kernel: str | None = None, **partition: Any) -> dict[str, float]:
+    """Return the seconds of one partition of A and of the stages of one product in qband; nothing where it failed.
+
+    The quickest of some samples, since the first one finds nothing in the caches and no memory at hand. Nothing, too,
+    where a product in qband does not fit the memory, for one in csr may.
+    """
+    made: list[dict[str, float]] = []
+    with suppress(MemoryError):
+        while not failed and len(made) < _SAMPLES and (not made or sum(made[-1].values()) < 1):
+            start = clock(csr)
+            q = csr.asformat("qband", **partition)
+            seconds = clock(csr) - start
+            made.append({"partition": seconds} | q.matmul(q, format="qband", kernel=kernel, profile=True)[1])
+    return min(made, key=lambda stages: sum(stages.values()), default={})
+
+
+def _partitioned_square(csr: SparseArray, partition: str) -> SparseArray:
+    q = csr.asformat("qband", partition=partition)
+    return q @ q  # type: ignore[no-any-return]
+
+
+def _products(
+    a: Any, csr: SparseArray, q: SparseArray, papers: SparseArray, where: Place, row: dict[str, Any]
+) -> Iterator[Contender]:
     seconds = seconds_on(where, budget=0.1, samples=7)
 
-    yield PLANNED, partial(planned_square, q), seconds
-    yield "qband", partial(square, q), seconds
-    if where is not CPU or q.rest.nnz * len(q.offsets) <= _SEARCHES:  # type: ignore[attr-defined]
-        yield SEGMENTS, partial(planned_square, q, "segments"), seconds
-    yield "csr planned", partial(planned_square, csr), seconds
-    yield "csr", partial(square, csr), seconds
+    def ours(name: str, prepare: Callable[[], Prepared]) -> Contender:
+        def noted() -> Prepared:
+            call, C = prepare()
+            row["formats"][name] = C.format
+            if isinstance(call, partial) and isinstance(call.func, MatmulPlan):
+                row["ran"][name] = call.func.kernel
+            if name == "csr planned":
+                row["product_nnz"] = C.nnz
+            return call, C
+
+        return name, noted, seconds
+
+    yield ours(PLANNED, partial(planned_square, q))
+    yield ours(ONCE, partial(square, q))
+    yield ours(FROM_CSR, partial(_from_csr, csr, "bytes"))
+    yield ours(PAPERS_PLANNED, partial(planned_square, papers))
+    yield ours(PAPERS_ONCE, partial(square, papers))
+    yield ours(PAPERS_FROM_CSR, partial(_from_csr, csr, "paper"))
+    if where is not CPU or papers.rest.nnz * len(papers.offsets) <= _SEARCHES:  # type: ignore[attr-defined]
+        yield ours(SEGMENTS, partial(planned_square, papers, "segments"))
+    yield ours("csr planned", partial(planned_square, csr))
+    yield ours("csr", partial(square, csr))
     if where is not CPU:
         yield "cuSPARSE", partial(planned_square, csr, "cusparse"), seconds
         if gpu_peers.cupy() is not None:
@@ -168,6 +242,12 @@ def _products(a: Any, csr: SparseArray, q: SparseArray, where: Place) -> Iterato
     if mkl := peers.mkl():
         product = partial(mkl.dot_product_mkl, theirs, theirs)
         yield "MKL csr", lambda: (product, product()), seconds
+
+
+def _from_csr(csr: SparseArray, partition: str) -> Prepared:
+    """Return the partition of a csr matrix and its square, and the result."""
+    call = partial(_partitioned_square, csr, partition)
+    return call, call()
 
 
 def _vectors(a: Any, csr: SparseArray, q: SparseArray, x: np.ndarray, where: Place) -> Iterator[Contender]:

@@ -3,128 +3,130 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .._show import columns
 from .figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure, save
-from .paper_tables import Tables, as_section, as_text, machine, seconds
+from .paper_tables import Tables, as_markdown, as_section, as_text, machine, seconds
 
-PLANNED, SEGMENTS, VECTOR = "qband planned", "qband segments", ", A x"
-PEERS = ("CuPy csr", "cuSPARSE", "MKL csr", "SciPy csr")  #: the first one that a row has is what it is compared with
+PLANNED, ONCE, FROM_CSR = "qband planned", "qband", "qband from csr"
+PAPERS_PLANNED, PAPERS_ONCE, PAPERS_FROM_CSR = "paper planned", "paper", "paper from csr"
+SEGMENTS, VECTOR = "paper segments", ", A x"
+PLANNED_PEERS = ("cuSPARSE", "csr planned")  #: what plans are compared with
+PEERS = ("CuPy csr", "MKL csr", "SciPy csr")  #: the same of products that plan anew, with the partition or without
+COMPARED = {PLANNED: PLANNED_PEERS, PAPERS_PLANNED: PLANNED_PEERS, ONCE: PEERS, FROM_CSR: PEERS, PAPERS_FROM_CSR: PEERS}
 _THEIRS = {"CuPy csr": "cuSPARSE (CuPy)", "cuSPARSE": "cuSPARSE, reused"}  #: what some are called in the summary
 HEADLINE = {"table 2": 5, "table 3": 2}  #: the paper's mean speedups over cuSPARSE
+_CROSSING = {"random": 85}  #: percent in the bands from which the paper's product is faster, where it says so
+
+Compared = tuple[str, str]
+"""A column of ours, and what it is compared with."""
 
 
-@dataclass(frozen=True)
-class Printed:
-    """A matrix as tables 2 and 3 print it."""
-
-    name: str
-    rows: int
-    nnz: int
-    outside: int  #: nonzeros beside the bands
-    bands: int
-    diagonals: int
-    occupancy: float
-    spread: float | None = None
-    percentage: float | None = None
+def compared(report: dict[str, Any]) -> list[Compared]:
+    """Return what is compared in a report: plans with plans, products that plan anew with each other."""
+    named = {name for row in report["rows"] for name in row["times"]}
+    return [(ours, peer) for ours, peers in COMPARED.items() for peer in peers if {ours, peer} <= named]
 
 
-TABLES = {
-    "table 2": (
-        Printed("fv1", 9604, 85_264, 0, 3, 9, 99.32, 4.08),
-        Printed("nasa2146", 2146, 72_250, 0, 3, 45, 76.63, 13.79),
-        Printed("epb1", 14_734, 95_053, 0, 3, 11, 58.96, 3.77),
-        Printed("af23560", 23_560, 484_000, 0, 5, 33, 62.5, 12.9),
-        Printed("crystm03", 24_696, 583_000, 0, 27, 39, 88.8, 689.21),
-        Printed("denormal", 89_400, 1_156_000, 0, 5, 13, 99.75, 6.67),
-        Printed("pcrystk03", 24_696, 1_751_000, 0, 9, 99, 72.66, 76.53),
-        Printed("windscreen", 22_692, 1_482_000, 0, 9, 99, 79.36, 909.68),
-        Printed("nemeth21", 9506, 1_173_000, 0, 1, 169, 73.39, 0.0),
-    ),
-    "table 3": (
-        Printed("Sieber", 2290, 15_000, 8_000, 1, 5, 60.02, None, 46.18),
-        Printed("Chebyshev3", 4101, 37_000, 16_000, 1, 9, 44.43, None, 55.59),
-        Printed("matrix_9", 103_430, 2_000_000, 9_500, 5, 31, 66.73, None, 99.55),
-        Printed("PR02R", 161_070, 8_200_000, 61_000, 5, 108, 47.0, None, 99.25),
-        Printed("pwtk", 217_918, 11_000_000, 2_100_000, 3, 71, 61.31, None, 81.46),
-        Printed("raefsky3", 21_200, 1_500_000, 34_000, 3, 93, 75.48, None, 97.71),
-        Printed("af_shell9", 504_855, 18_000_000, 10_000_000, 1, 25, 59.83, None, 42.93),
-        Printed("heart1", 3557, 1_400_000, 950_000, 1, 239, 52.32, None, 31.51),
-        Printed("trdheim", 22_098, 1_900_000, 1_400_000, 1, 35, 64.88, None, 25.92),
-        Printed("cegb2802", 2802, 277_000, 156_000, 1, 67, 65.0, None, 43.73),
-    ),
-}
-
-
-def peer(row: dict[str, Any]) -> tuple[str, float] | None:
-    """Return whom a row is compared with, and the seconds of that."""
-    return next(((name, t) for name in PEERS if (t := row["times"].get(name))), None)
-
-
-def speedup(row: dict[str, Any], name: str = PLANNED) -> float | None:
+def speedup(row: dict[str, Any], ours: str, peer: str) -> float | None:
     """Return how many times as long the peer takes."""
-    ours, theirs = row["times"].get(name), peer(row)
-    return theirs[1] / ours if ours and theirs else None
+    mine, theirs = row["times"].get(ours), row["times"].get(peer)
+    return theirs / mine if mine and theirs else None
+
+
+def _over(pair: Compared) -> str:
+    return f"{pair[0]}, over {_THEIRS.get(pair[1], pair[1])}"
 
 
 def _tables(report: dict[str, Any]) -> Tables:
     """Yield titles and cells: mean speedups, the matrices, products of two, their stages, products with vectors."""
-    yield "How many times as fast, geometric means", list(_means(report))
-    yield "Share of the nonzeros in the bands from which on planned products are faster", list(_crossings(report))
+    yield "How many times as fast: geometric means (the slowest row to the fastest)", list(_means(report))
+    yield "Share of the nonzeros in the bands from which on products are faster (%)", list(_crossings(report))
     yield "Matrices (the paper's figures in brackets; * stands in for the paper's)", list(_matrices(report))
-    yield "C = A A", list(_times(report, ""))
-    yield "Stages of one product in qband", list(_stages(report))
+    yield "Bands, their diagonals, and what they hold (%), by each partition", list(_partitions(report))
+    yield "C = A A (csr: the rule made that product as csr)", list(_times(report, ""))
+    yield "Stages of one product in qband", list(_stages(report, "stages"))
+    yield "Stages of the paper's algorithm", list(_stages(report, "algorithm"))
     yield "y = A x", list(_times(report, VECTOR))
 
 
 def _means(report: dict[str, Any]) -> Iterator[list[str]]:
-    whom = [name for name in PEERS if any(name in row["times"] for row in report["rows"])]
-    over = [(name, other) for other in whom for name in (PLANNED, "qband")]
-    said = {PLANNED: "planned", "qband": "in all"}
-    yield ["from", "precision", *(f"{said[name]}, over {_THEIRS.get(other, other)}" for name, other in over), "paper"]
+    pairs = compared(report)
+    yield ["from", "precision", *map(_over, pairs), "paper"]
     for source, dtype in dict.fromkeys((row["source"], row["dtype"]) for row in report["rows"]):
         rows = [row for row in report["rows"] if (row["source"], row["dtype"]) == (source, dtype)]
         cells = []
-        for name, other in over:
-            pairs = [(row["times"].get(name), row["times"].get(other)) for row in rows]
-            ratios = [theirs / ours for ours, theirs in pairs if ours and theirs]
-            cells.append(f"{columns.digits(float(np.exp(np.mean(np.log(ratios)))))}x" if ratios else "")
+        for pair in pairs:
+            ratios = [ratio for row in rows if (ratio := speedup(row, *pair))]
+            mean = float(np.exp(np.mean(np.log(ratios)))) if ratios else 0
+            ends = f"{columns.digits(min(ratios))} to {columns.digits(max(ratios))}" if ratios else ""
+            cells.append(f"{columns.digits(mean)}x ({ends})" if ratios else "")
         yield [source, dtype, *cells, f"{HEADLINE[source]}x" if source in HEADLINE else ""]
 
 
 def _crossings(report: dict[str, Any]) -> Iterator[list[str]]:
-    yield ["rest", "precision", "compared with", "from (%)"]
+    pairs = compared(report)
+    yield ["rest", "precision", *map(_over, pairs), "paper"]
     rows = [row for row in report["rows"] if row["source"] == "experiment 3"]
     for layout, dtype in dict.fromkeys((row["options"]["layout"], row["dtype"]) for row in rows):
         of = [row for row in rows if (row["options"]["layout"], row["dtype"]) == (layout, dtype)]
-        for other in PEERS:
-            wins = {
-                row["options"]["band_percentage"]: theirs > ours
-                for row in of
-                if (ours := row["times"].get(PLANNED)) and (theirs := row["times"].get(other))
-            }
-            if wins:
-                start = next((s for s in sorted(wins) if all(won for at, won in wins.items() if at >= s)), None)
-                yield [layout, dtype, _THEIRS.get(other, other), "none" if start is None else str(start)]
+        yield [layout, dtype, *(_crossing(of, pair) for pair in pairs), str(_CROSSING.get(layout, ""))]
+
+
+def _crossing(rows: list[dict[str, Any]], pair: Compared) -> str:
+    """Return the share in the bands from which on all rows are faster, "none" where the last is not."""
+    ratios = {row["options"]["band_percentage"]: ratio for row in rows if (ratio := speedup(row, *pair))}
+    start = next((s for s in sorted(ratios) if all(r > 1 for at, r in ratios.items() if at >= s)), None)
+    return "none" if start is None else str(start)
+
+
+# ---- matrices -----------------------------------------------------------------------------------------------------
+def _found(row: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Return the properties by the first of these partitions that the row has, or by bytes."""
+    made = row.get("partitions") or {"bytes": row["properties"]}
+    return next((made[name] for name in (*names, "bytes") if name in made), {})
 
 
 def _matrices(report: dict[str, Any]) -> Iterator[list[str]]:
-    yield ["matrix", "rows", "nonzeros", "bands", "diagonals", "full (%)", "in the bands (%)", "spread (%)"]
+    yield [
+        "matrix", "rows", "nonzeros", "bands", "diagonals", "full (%)", "in the bands (%)", "spread (%)",
+        "beside the bands", "nonzeros of C", "of the stand-in's C",
+    ]  # fmt: skip
     for row in report["rows"]:
         if row["dtype"] != "float32":
             continue
-        found, paper = row["properties"], row["paper"] or {}
+        found, paper = _found(row, "built", "paper"), row["paper"] or {}
+        product, other = row.get("product_nnz"), row.get("stand_in_product_nnz")
         yield [
             _name(row),
             f"{row['n']:,}",
             f"{row['nnz']:,}",
             *(_beside(str(found[name]), paper.get(key)) for name, key in _COUNTS.items()),
             *(_beside(f"{found[name]:.2f}", paper.get(key)) for name, key in _SHARES.items()),
+            row.get("rest", ""),
+            f"{product:,}" if product else "",
+            f"{other:,}, {columns.digits(other / product)}x" if product and other else "",
         ]
+
+
+def _partitions(report: dict[str, Any]) -> Iterator[list[str]]:
+    yield ["matrix", "bytes, float32", "bytes, float64", "paper"]
+    named: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in report["rows"]:
+        named.setdefault(_name(row), {})[row["dtype"]] = row
+    for name, by_dtype in named.items():
+        by_bytes = [_found(by_dtype[dtype]) if dtype in by_dtype else {} for dtype in ("float32", "float64")]
+        papers = next(iter(by_dtype.values())).get("partitions", {}).get("paper", {})
+        yield [name, *(_counts(found) for found in (*by_bytes, papers))]
+
+
+def _counts(found: dict[str, Any]) -> str:
+    if not found:
+        return ""
+    return f"{found['band_count']}, {found['diagonal_count']}, {found['band_percentage']:.2f}"
 
 
 _COUNTS = {"band_count": "bands", "diagonal_count": "diagonals"}
@@ -139,6 +141,7 @@ def _name(row: dict[str, Any]) -> str:
     return f"{row['source']}, {row['what']}{'*' * row['stands_in']}"
 
 
+# ---- times --------------------------------------------------------------------------------------------------------
 def _columns(report: dict[str, Any], end: str) -> list[str]:
     names = dict.fromkeys(name for row in report["rows"] for name in row["times"])
     return [name for name in names if name.endswith(VECTOR) == bool(end)]
@@ -146,20 +149,27 @@ def _columns(report: dict[str, Any], end: str) -> list[str]:
 
 def _times(report: dict[str, Any], end: str) -> Iterator[list[str]]:
     names = _columns(report, end)
-    more = [] if end else ["planned vs the peer", "in all"]
-    yield ["matrix", "precision", *(name.removesuffix(VECTOR) for name in names), *more]
+    yield ["matrix", "precision", *(name.removesuffix(VECTOR) for name in names)]
     for row in report["rows"]:
-        ratios = [] if end else [speedup(row), speedup(row, "qband")]
-        cells = [seconds(row, name) for name in names]
-        yield [_name(row), row["dtype"], *cells, *(f"{columns.digits(r)}x" if r else "" for r in ratios)]
-
-
-def _stages(report: dict[str, Any]) -> Iterator[list[str]]:
-    names = list(dict.fromkeys(name for row in report["rows"] for name in row["stages"]))
-    yield ["matrix", "precision", *names]
-    for row in report["rows"]:
-        cells = (columns.seconds(row["stages"][name]) if name in row["stages"] else "" for name in names)
+        formats = row.get("formats", {})
+        by_csr = {name for name in COMPARED if formats.get(name) == "csr"}
+        cells = (seconds(row, name) + ", csr" * (name in by_csr) for name in names)
         yield [_name(row), row["dtype"], *cells]
+
+
+def _stages(report: dict[str, Any], field: str) -> Iterator[list[str]]:
+    rows = [row for row in report["rows"] if row.get(field)]
+    names = list(dict.fromkeys(name for row in rows for name in row[field]))
+    yield ["matrix", "precision", *names]
+    for row in rows:
+        cells = (columns.seconds(row[field][name]) if name in row[field] else "" for name in names)
+        yield [_name(row), row["dtype"], *cells]
+
+
+def summary(report: dict[str, Any]) -> str:
+    """Return the mean speedups as Markdown, for the page of the format."""
+    head, *cells = _means(report)
+    return as_markdown(head, cells) + "\n"
 
 
 def _head(report: dict[str, Any]) -> str:
@@ -173,14 +183,27 @@ def text(report: dict[str, Any]) -> str:
 
 def markdown(report: dict[str, Any]) -> str:
     """Return the report as Markdown for the docs."""
-    return as_section(_head(report), _tables(report))
+    return as_section(_head(report), [table for table in _tables(report) if len(table[1]) > 1])
 
 
 # ---- picture ------------------------------------------------------------------------------------------------------
 def plot_bench(report: dict[str, Any], path: Any) -> Any:
-    """Save figures 2 and 3 (c) as a picture: speedup over the share in the bands, and what stages take."""
-    figure = new_figure(9.6, 3.6)
-    left, right = figure.subplots(1, 2)
+    """Save figures 2 and 3 (c) as a picture: speedups over the share in the bands, and what the stages take."""
+    figure = new_figure(12.8, 3.9)
+    left, middle, right = figure.subplots(1, 3)
+    pairs = compared(report)
+    _plot_speedups(left, report, next((pair for pair in pairs if pair[0] == PAPERS_FROM_CSR), None))
+    _plot_speedups(middle, report, next((pair for pair in pairs if pair[0] == PLANNED), None))
+    middle.legend(fontsize=6, frameon=False, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.2))
+    _plot_stages(right, report)
+    for axes in (left, middle, right):
+        axes.tick_params(which="both", labelsize=7)
+        axes.spines[["top", "right"]].set_visible(False)
+    return save(figure, path)
+
+
+def _plot_speedups(axes: Any, report: dict[str, Any], pair: Compared | None) -> None:
+    """Draw how many times as fast one column is as another in experiment 3."""
     for layout, color in zip(("random", "row_block", "column_block"), (BLUE, ORANGE, GREEN), strict=True):
         for dtype, style in (("float32", ".-"), ("float64", ".:")):
             rows = [
@@ -188,25 +211,26 @@ def plot_bench(report: dict[str, Any], path: Any) -> Any:
                 if row["dtype"] == dtype and row["source"] == "experiment 3" and row["options"]["layout"] == layout
             ]  # fmt: skip
             shares = [row["options"]["band_percentage"] for row in rows]
-            left.plot(shares, [speedup(row) or np.nan for row in rows], style, color=color, lw=1,
-                      label=f"{layout}, {dtype}")  # fmt: skip
-    left.axhline(1, color="black", lw=0.7)
-    left.set_xlabel("nonzeros in the bands (%)", fontsize=8)
-    whom = ", ".join(dict.fromkeys(found[0] for row in report["rows"] if (found := peer(row))))
-    left.set_ylabel(f"times as fast as {whom}, planned", fontsize=8)
-    left.legend(fontsize=6, frameon=False, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.2))
-    left.set_ylim(bottom=0)
-    rows = [row for row in report["rows"] if row["source"] == "table 3" and row["dtype"] == "float32" and row["stages"]]
-    names, below = list(dict.fromkeys(name for row in rows for name in row["stages"])), np.zeros(len(rows))
+            ratios = [(speedup(row, *pair) if pair else None) or np.nan for row in rows]
+            axes.plot(shares, ratios, style, color=color, lw=1, label=f"{layout}, {dtype}")
+    axes.axhline(1, color="black", lw=0.7)
+    axes.set_xlabel("nonzeros in the bands (%)", fontsize=8)
+    axes.set_title(_over(pair) if pair else "", fontsize=8)
+    axes.set_ylabel("times as fast", fontsize=8)
+    axes.set_ylim(bottom=0)
+
+
+def _plot_stages(axes: Any, report: dict[str, Any]) -> None:
+    """Draw the share of each stage of the paper's algorithm on the matrices of table 3, as figure 2 does."""
+    of = [row for row in report["rows"] if row["source"] == "table 3" and row["dtype"] == "float32"]
+    rows = [row for row in of if row.get("algorithm")]
+    names, below = list(dict.fromkeys(name for row in rows for name in row["algorithm"])), np.zeros(len(rows))
     for name, color in zip(names, (GREY, SKY, BLUE, ORANGE, GREEN, PURPLE, YELLOW, "black"), strict=False):
-        shares = [100 * row["stages"].get(name, 0) / sum(row["stages"].values()) for row in rows]
-        right.bar(range(len(rows)), shares, bottom=below, color=color, label=name)
+        shares = [100 * row["algorithm"].get(name, 0) / sum(row["algorithm"].values()) for row in rows]
+        axes.bar(range(len(rows)), shares, bottom=below, color=color, label=name)
         below = below + shares
-    right.set_xticks(range(len(rows)), [row["what"] for row in rows], rotation=45, ha="right", fontsize=7)
-    right.set_ylabel("share of the time of a product (%)", fontsize=8)
-    if right.get_legend_handles_labels()[0]:
-        right.legend(fontsize=6, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    for axes in (left, right):
-        axes.tick_params(which="both", labelsize=7)
-        axes.spines[["top", "right"]].set_visible(False)
-    return save(figure, path)
+    axes.set_xticks(range(len(rows)), [row["what"] for row in rows], rotation=45, ha="right", fontsize=7)
+    axes.set_ylabel("share of the time of a product (%)", fontsize=8)
+    axes.set_title("the paper's algorithm, float32", fontsize=8)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(fontsize=6, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))

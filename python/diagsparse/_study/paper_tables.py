@@ -13,12 +13,13 @@ Tables = Iterable[tuple[str, list[list[str]]]]  #: titles and cells, row by row,
 
 
 def machine(report: dict[str, Any], dtypes: str = "float64") -> str:
-    """Return a line: the hardware, versions, what was run, and the day."""
+    """Return a line: the hardware, versions, what was run, the day, and whether other work disturbed it."""
     parts = [report["hardware"]["cpu"]]
     if report["device"] == "cuda":
         parts = [bench_cuda_tables.devices(report), *parts]
     size = ", small sizes (--quick)" if report["quick"] else ""
     tail = [f"SciPy {report['versions']['scipy']}", f"{dtypes}{size}", *ended(report), report["date"]]
+    tail += filter(None, [report.get("warning")])
     return "; ".join([*parts, *tail])
 
 

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,26 @@ def outputs_of(cells):
     for output in outputs:
         assert output["output_type"] != "error" and output.get("name") != "stderr", text_of(output)
     return outputs
+
+
+def test_notebooks_that_cannot_run_here_are_left_out():
+    """`pytest --nbmake notebooks` runs what can run: a notebook needs its package, and says how to get it."""
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--nbmake",
+        "--collect-only",
+        "-p",
+        "no:cacheprovider",
+        "-q",
+        "notebooks",
+    ]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=SECONDS, check=True).stdout
+    for path in NOTEBOOKS:
+        package = NEEDS.get(path.stem, "numpy").partition(".")[0]
+        assert (path.name in listed) == bool(find_spec(package)), listed
+        assert path.stem not in NEEDS or "pip install" in "".join(code_cells(path)[0]["source"])
 
 
 def test_there_are_notebooks():

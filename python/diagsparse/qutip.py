@@ -1,8 +1,8 @@
 """A data layer of QuTiP: its solvers run on matrices of this library.
 
 Importing the module registers it. ``H.to("diagsparse")`` and ``H.to("diagsparse-cuda")`` bring operators and states to
-the host and to a GPU; `qutip.Qobj` takes a matrix of ours as it is. It needs the extra ``qutip``, and ``"diagsparse-cuda"``
-a GPU and CuPy: elsewhere QuTiP does not know the name.
+the host and to a GPU; `qutip.Qobj` takes a matrix of ours as it is. It needs the extra ``qutip``. The name
+``"diagsparse-cuda"`` is registered only where there is a GPU and CuPy is installed.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import scipy.sparse as sp
 from .._places import memory
 from .._places.arguments import integer
 from .._places.backend import CPU, place
-from .._places.types import floats_for, value_dtype
+from .._places.types import floats_for, value_dtype, widened
 from .base import SparseArray
 from .construct import array
 from .convert import unpacked
@@ -247,9 +248,20 @@ def norm(A: Any, ord: Any = None) -> float:
     """
     a = unpacked(array(A))
     if ord in (None, "fro"):
-        squares = abs(a)
-        return float(np.sqrt(squares.multiply(squares).sum()))
+        return _root_of_squares(abs(a))
     if ord in (1, -1, np.inf, -np.inf):
         sums = abs(a).sum(axis=0 if ord in (1, -1) else 1)
         return float((sums.max if ord > 0 else sums.min)(initial=0 if ord > 0 else np.inf))
     raise ValueError(f'norm: ord={ord!r}: expected None, "fro", 1, -1, inf or -inf; svds(A, k=1) has the 2-norm')
+
+
+def _root_of_squares(a: SparseArray) -> float:
+    """Return the root of the sum of squares of values >= 0: at once, or scaled where squares overflow or underflow."""
+    limits = np.finfo(widened(a.dtype))
+    total = float(a.multiply(a).sum())
+    lowest = float(limits.tiny / limits.eps) * a.nnz  # below it, squares that underflowed may be missed
+    if lowest <= total < inf or total != total:
+        return sqrt(total)
+    factor = 2.0 ** ((1 if total < lowest else -1) * (3 * limits.maxexp // 4))  # exact; no square leaves the range
+    scaled = a.unpacked() * factor
+    return sqrt(float(scaled.multiply(scaled).sum())) / factor

@@ -95,7 +95,7 @@ class Conversions:
         wanted = value_dtype(self.dtype, dtype, f"{self.format}_array.astype", narrow=self._narrow)
         if wanted == self.dtype:
             return self.copy() if copy else self
-        with np.errstate(all="ignore"):  # of the padding
+        with np.errstate(invalid="ignore"):  # of the padding
             values = self._matrix.values.astype(wanted)
         return self._wrap(self._matrix.with_values(values), self._op)
 

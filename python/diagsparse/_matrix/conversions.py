@@ -114,7 +114,7 @@ class Conversions:
             memory.require(nbytes, max_bytes, f"{self.format}_array: its values in float32", place=self._place)
         return self._widened()
 
-    def _widened(self: SparseArray) -> SparseArray:
+    def _widened(self: SparseArray) -> Any:
         """Return this matrix as it is laid out, in a type that arithmetic is done in."""
         return self.astype(np.float32) if is_narrow(self._dtype) else self
 

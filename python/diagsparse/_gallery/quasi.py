@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .making import Dtype, Format, Seed, as_format, checked_dtype, random_values, whole
+from .making import Dtype, Format, Seed, as_format, checked_dtype, random_values, room_for_entries, whole
 
 _WHERE = "quasi_band"
 _MOST_BANDS = 8  # of those that are drawn
@@ -85,6 +85,7 @@ def quasi_band(
     count = None if band_count is None else whole(_WHERE, "band_count", band_count, "a count")
     if inside and count == 0:
         raise ValueError(f"gallery.{_WHERE}: band_count is 0, but the bands hold {inside} nonzeros")
+    room_for_entries(_WHERE, nnz, dtype)
     places = inside / band_occupancy * 100 if inside else 0.0
     offsets = drawn_bands(n, places, inside, count, min(n - 1, int(reach * n)), rng) if inside else np.zeros(0, int)
     return as_format(on_bands(n, offsets, inside, nnz - inside, layout, dtype, rng), format)

@@ -80,8 +80,27 @@ def diags(
     kept = value_dtype(given, floats_for(given, dtype, "diags"), "diags")
     runs = {k: _on_diagonal(v, k, shape, data) for k, v in zip(ks, values, strict=True)}
     hm: Any = FORMATS[_DIAGONALS]
+    _require_room(kind, shape, kept.itemsize, runs)
     made = hm._of_runs(shape, kept, [(k, max(0, -k), v) for k, v in runs.items()])
     return made.asformat(kind.format).to(target.name)
+
+
+def _require_room(kind: type[SparseArray], shape: tuple[int, int], itemsize: int, runs: dict[int, np.ndarray]) -> None:
+    """Raise where these diagonals do not fit: they are stored as hm first, and other families are converted by csr."""
+    kind._check_shape(shape, CPU.core)
+    constant = {k: v.strides == (0,) for k, v in runs.items()}  # one value for all places, which is looked at once
+    entries = sum(len(v) * bool(v[0]) if constant[k] and len(v) else int(np.count_nonzero(v)) for k, v in runs.items())
+    s = Summary(shape, itemsize, entries, offsets=lambda: np.array(sorted(runs), np.int64))
+    first, rows = FORMATS[_DIAGONALS], FORMATS[COMMON]
+    diagonals = first._forecast(s)
+    beside = diagonals * (kind is not first) + rows._forecast(s) * (kind._family != first._family and kind is not rows)
+    nbytes = beside + (diagonals if kind is first else rows._forecast(s) if kind is rows else entries * itemsize)
+    hint = f'; format="{_DIAGONALS}" takes {memory.human(diagonals)}' if kind is not first else ""
+    if kind is first and all(constant.values()):
+        hint = f"; {kind.__name__}((values, offsets), shape=..., period=1) stores one value of each diagonal"
+    memory.require_free(
+        nbytes, f"{kind.__name__}: {entries} entries of a {shape[0]} x {shape[1]} matrix", CPU, hint, beside
+    )
 
 
 def _on_diagonal(v: np.ndarray, k: int, shape: tuple[int, int], data: bool) -> np.ndarray:

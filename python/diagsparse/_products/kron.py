@@ -90,6 +90,7 @@ def _factor(x: Any, name: str) -> SparseArray:
 def _by_diagonals(a: SparseArray, b: SparseArray, max_bytes: int | None) -> SparseArray:
     """Return the product as dia, of two matrices by diagonals of which the second one is square."""
     (m, n), p = a.shape, b.shape[0]
+    memory.require_free(a.nnz * b.nnz * np.result_type(a.dtype, b.dtype).itemsize, "kron: the values")
     pairs = [(j, k) for j in a.offsets.tolist() for k in b.offsets.tolist()]
     offsets = np.unique(np.array([j * p + k for j, k in pairs], np.int64))
     dtype = np.result_type(a.dtype, b.dtype)

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 _TINY = 2.0**-100  # divisors of this size have reciprocals in every value type
-_TEXT = (str, bytes, np.str_, np.bytes_)  # which NumPy calls scalars
+_NO_NUMBERS = (str, bytes, np.str_, np.bytes_, memoryview)  # which NumPy calls scalars
 
 
 def is_scalar(x: Any) -> bool:
     """Whether `x` is a number, of any library."""
-    return (np.isscalar(x) and type(x) not in _TEXT) or (isinstance(x, np.ndarray) and x.ndim == 0)
+    return (np.isscalar(x) and type(x) not in _NO_NUMBERS) or (isinstance(x, np.ndarray) and x.ndim == 0)
 
 
 def _keeps_symmetry(factor: Any) -> bool:

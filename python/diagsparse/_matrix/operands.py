@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ def is_dense(x: Any) -> bool:
     """Whether `x` is a numeric vector or block: an array on a GPU, or what NumPy makes one of."""
     if isinstance(x, np.ndarray) or owners.owner_of(x) is not None:
         return True
-    if isinstance(x, (list, tuple)) or hasattr(x, "__array__"):
+    if isinstance(x, (list, tuple, memoryview, array)) or hasattr(x, "__array__"):
         return np.asarray(x).dtype.kind in "iubfc"
     return False
 

@@ -16,6 +16,8 @@ TEXTS = [README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 GPU_BLOCK = re.compile(r"^```python gpu\n.*?^```", re.M | re.S)  # an example that needs a GPU, with CuPy
 
+NEEDED = {"other-solvers": "pyamg", "qutip": "qutip"}  # by the examples of a page
+
 every_page = pytest.mark.parametrize("format", ds.formats())
 
 
@@ -23,6 +25,12 @@ def text_of(path):
     if not path.exists():
         pytest.skip(f"{path.name} is not written yet")
     return path.read_text()
+
+
+def skip_without_packages(path):
+    """Skip a test that runs the examples of a page where a package that they import is missing."""
+    if path.stem in NEEDED:
+        pytest.importorskip(NEEDED[path.stem])
 
 
 def without_fences(text):

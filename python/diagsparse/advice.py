@@ -87,8 +87,8 @@ def recommend(
     does. Nothing is timed unless `tune` asks for it, and nothing is built but csr, unless `tune` or `reorder` do. Bytes
     are exact: they follow from counts over all column indices. Cache misses and branches are estimated from some
     thousand entries. Whether a large matrix is symmetric or repeats takes a pass over all values. On a CPU that takes
-    one to ten products in csr for matrices of more than a million nonzeros, and about a millisecond for small ones; on a
-    GPU some milliseconds. A SciPy matrix is checked before, and converted where it is no csr, which may take as long
+    one to ten products in csr for matrices of more than a million nonzeros, and about a millisecond for small ones; on
+    a GPU some milliseconds. A SciPy matrix is checked before, and converted where it is no csr, which may take as long
     again.
 
     The same matrix gets the same advice every time, for the same number of threads. A layout with more options than

@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from ._products.plans import MatmulPlan
 from ._study import beside, exactness, gpu_clock
 from ._study.changes import Change, Changes
 from ._study.comparison import Comparison, Row, Skipped
-from ._study.titles import PEERS, TITLES
+from ._study.titles import PEERS, TITLES, matrix_name
 from .measure import Progress, portion
 from .structure import analyze
 
@@ -151,7 +150,7 @@ def _csr(A: Any, name: str) -> tuple[Any, SparseArray | None, str]:
     if isinstance(A, (str, os.PathLike)):
         from .io import read_floats
 
-        name = name or Path(A).name.removesuffix(".gz").removesuffix(".mtx").removesuffix(".npz")
+        name = name or matrix_name(A)
         A = read_floats(A)
     if is_scipys(A):
         A = private(A, "compare")[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import secrets
+import stat
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -133,6 +134,8 @@ def _entries(a: Any) -> Any:
 def write(path: str | os.PathLike[str], A: Any) -> None:
     """Write a matrix to a file, which appears (or is replaced) only once it is complete.
 
+    A file that is replaced keeps its permissions, and symbolic links to it stay.
+
     Parameters
     ----------
     path : str or path
@@ -189,10 +192,20 @@ def _opened(temporary: Path) -> IO[bytes]:
 
 @contextmanager
 def _replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Open a new file that takes the place of `path` at the end, and vanishes after an error."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    """Open a new file that takes the place and the permissions of `path` at the end, and vanishes after an error.
+
+    What a symbolic link leads to is replaced, not the link. A pipe or a device is written to.
+    """
+    path = Path(os.path.realpath(path))
+    if path.exists() and not path.is_file():
+        with path.open("wb") as file:
+            yield file
+        return
+    temporary = path.with_name(f".diagsparse-{secrets.token_hex(8)}.tmp")
     try:
         with _opened(temporary) as file:
+            if path.exists():
+                os.fchmod(file.fileno(), stat.S_IMODE(path.stat().st_mode))
             yield file
         temporary.replace(path)
     except BaseException:

@@ -1,11 +1,13 @@
 """A data layer of QuTiP: its solvers run on matrices of this library.
 
 Importing the module registers it. ``H.to("diagsparse")`` and ``H.to("diagsparse-cuda")`` bring operators and states to
-the host and to a GPU; `qutip.Qobj` takes a matrix of ours as it is. It needs the extra ``qutip``.
+the host and to a GPU; `qutip.Qobj` takes a matrix of ours as it is. It needs the extra ``qutip``. The name
+``"diagsparse-cuda"`` is registered only where there is a GPU and CuPy is installed.
 """
 
 from __future__ import annotations
 
+from importlib.util import find_spec as _find_spec
 from typing import Any
 
 try:
@@ -16,6 +18,7 @@ except ImportError as error:
     raise ImportError(told, name="qutip") from error
 
 from ._matrix.base import issparse as _issparse
+from ._places.backend import cuda_available as _cuda_available
 from ._qutip import layer as _layer
 from ._qutip import operators as _operators
 from ._qutip import states as _states
@@ -29,23 +32,33 @@ def _created(arg: Any, shape: tuple[int, int] | None, copy: bool = True) -> Spar
     """Return what `qutip.Qobj` makes of a matrix of ours."""
     if shape is not None and tuple(shape) != arg.shape:
         raise ValueError(f"shapes do not match: {shape} and {arg.shape}")
+    if arg.device != "cpu" and CudaSparse not in _data.to.dtypes:
+        told = f"Qobj: the matrix is on {arg.device}, which needs CuPy: pip install cupy-cuda13x, or pass A.to('cpu')"
+        raise ImportError(told, name="cupy")
     return (Sparse if arg.device == "cpu" else CudaSparse)(arg.copy() if copy else arg)
 
 
+_data.create.add_creators([(_issparse, _created, 90)])
 _data.to.add_conversions(
     [
         (Sparse, _data.CSR, _operators.from_csr, 1),
         (_data.CSR, Sparse, _operators.to_csr, 3),  # dearer than back: what meets an operator of ours becomes one
         (_data.Dense, Sparse, _operators.to_dense, 3),
-        (CudaSparse, Sparse, lambda given: CudaSparse(given.matrix, given.factor), 1),
-        (Sparse, CudaSparse, lambda given: Sparse(given.matrix, given.factor), 3),
-        (CudaDense, _data.Dense, lambda given: CudaDense(given.as_ndarray()), 2),
-        (_data.Dense, CudaDense, _states.to_dense, 2),
     ]
 )
 _data.to.register_group("diagsparse", dense=_data.Dense, sparse=Sparse, diagonal=Sparse)
-_data.to.register_group("diagsparse-cuda", dense=CudaDense, sparse=CudaSparse, diagonal=CudaSparse)
-_data.create.add_creators([(_issparse, _created, 90)])
-for _cls in (Sparse, CudaSparse):
-    _layer.add_operators(_cls)
-_layer.add_states(CudaDense, CudaSparse)
+_layer.add_operators(Sparse)
+
+# Programs, and QuTiP's tests, loop over all types that QuTiP knows. So it gets none that cannot be created here.
+if _cuda_available() and _find_spec("cupy"):
+    _data.to.add_conversions(
+        [
+            (CudaSparse, Sparse, lambda given: CudaSparse(given.matrix, given.factor), 1),
+            (Sparse, CudaSparse, lambda given: Sparse(given.matrix, given.factor), 3),
+            (CudaDense, _data.Dense, lambda given: CudaDense(given.as_ndarray()), 2),
+            (_data.Dense, CudaDense, _states.to_dense, 2),
+        ]
+    )
+    _data.to.register_group("diagsparse-cuda", dense=CudaDense, sparse=CudaSparse, diagonal=CudaSparse)
+    _layer.add_operators(CudaSparse)
+    _layer.add_states(CudaDense, CudaSparse)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -149,8 +150,9 @@ class Structure:
         return f"<structure of a matrix {m} x {n} {self.dtype}: {self.nnz} nonzeros, {display.diagonals(self.offsets)}>"
 
     def _repr_html_(self) -> str:
-        told = [f"{label}: {line}" for label, line in self._lines("matrix")]
-        drawn = [display.drawing.diagonals_of(self.shape, self.offsets)] if len(self.offsets) else []
+        told = [f"{label}: {re.sub('  +', '; ', line)}" for label, line in self._lines("matrix")]
+        what = "the diagonals that hold nonzeros, each drawn in full"
+        drawn = [display.drawing.diagonals_of(self.shape, self.offsets, what)] if len(self.offsets) else []
         csr = self.nbytes["csr"] or 1
         rows = [
             (name, human(n), columns.digits(n / csr), display.bar(min(1, n / csr), name == "csr"))

@@ -25,6 +25,7 @@ from pages import (
     every_page,
     examples_of,
     run_examples,
+    skip_without_packages,
     table,
     tables,
     text_of,
@@ -40,7 +41,6 @@ MODULES = sorted(
     if not name.endswith(("__main__", "._core", "._cuda"))
 )
 EXTRAS = {"click", "rich", "matplotlib", "qutip"}  # of diagsparse[cli] and diagsparse[qutip]
-NEEDED = {"other-solvers": "pyamg", "qutip": "qutip"}  # by the examples of a page
 
 every_text = pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
 
@@ -54,8 +54,7 @@ def elsewhere(monkeypatch, tmp_path):
 # ---- examples -----------------------------------------------------------------------------------------------------
 @every_text
 def test_examples_of_the_pages_run(path):
-    if path.stem in NEEDED:
-        pytest.importorskip(NEEDED[path.stem])
+    skip_without_packages(path)
     tries = run_examples(examples_of(without_gpu_blocks(text_of(path)), path))
     assert tries or (path.parent.name != "formats" and path != README), f"{path.name} has no >>> example"
 

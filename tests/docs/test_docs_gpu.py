@@ -1,12 +1,13 @@
 """The docs are true where they speak of GPUs: examples run, the tables of kernels are those of the code."""
 
 import importlib
+import sys
 
 import numpy as np
 import pytest
 from cases import NO_CUDA, on_gpu
 from libraries import load
-from pages import GPU_BLOCK, PAGES, TEXTS, every_page, examples_of, run_examples, table
+from pages import GPU_BLOCK, PAGES, ROOT, TEXTS, every_page, examples_of, run_examples, skip_without_packages, table
 
 import diagsparse as ds
 
@@ -19,7 +20,15 @@ needs_a_gpu = pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)
 def test_examples_that_need_a_gpu_run(path, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)  # what an example writes is written here
     load("cupy")
+    skip_without_packages(path)
     assert run_examples(examples_of("\n".join(GPU_BLOCK.findall(path.read_text())), path))
+
+
+def test_examples_on_a_gpu_are_skipped_without_a_package_that_they_import(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "qutip", None)
+    monkeypatch.setitem(globals(), "load", lambda name: None)  # as if CuPy were there
+    with pytest.raises(pytest.skip.Exception, match="qutip"):
+        test_examples_that_need_a_gpu_run(ROOT / "docs" / "qutip.md", monkeypatch, tmp_path)
 
 
 def gpu_kernels(format):

@@ -1,6 +1,9 @@
 """Files: round trips of every format, SciPy's files, what Matrix Market text means; test_io_damaged.py has the rest."""
 
 import logging
+import os
+import stat
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -225,3 +228,47 @@ def test_errors_leave_the_old_file(tmp_path, suffix, monkeypatch):
 def test_complex_matrices_without_entries_stay_complex(tmp_path, suffix):
     ds.write(tmp_path / f"a{suffix}", ds.csr_array((4, 3), dtype="complex128"))
     assert ds.read(tmp_path / f"a{suffix}").dtype == np.complex128
+
+
+# ---- What is replaced ------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_permissions_of_a_replaced_file_stay(tmp_path, suffix):
+    path = tmp_path / f"private{suffix}"
+    for mode in (0o600, 0o640, 0o444):
+        path.write_bytes(b"")
+        path.chmod(mode)
+        ds.write(path, gallery.tridiagonal(4))
+        assert stat.S_IMODE(path.stat().st_mode) == mode and ds.read(path).shape == (4, 4)
+        path.unlink()
+    plain = tmp_path / "plain"
+    plain.write_bytes(b"")
+    ds.write(path, gallery.tridiagonal(4))
+    assert path.stat().st_mode == plain.stat().st_mode  # a new file has the default permissions
+
+
+def test_links_stay_and_what_they_lead_to_is_replaced(tmp_path):
+    (tmp_path / "there").mkdir()
+    target, link, chain = tmp_path / "there" / "matrix.npz", tmp_path / "link.npz", tmp_path / "chain.npz"
+    link.symlink_to("there/matrix.npz")  # which does not exist yet
+    chain.symlink_to(link)
+    for n in (3, 5):
+        ds.write(chain, gallery.tridiagonal(n))
+        assert link.is_symlink() and chain.is_symlink() and not target.is_symlink()
+        assert ds.read(target).shape == ds.read(chain).shape == (n, n)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["chain.npz", "link.npz", "matrix.npz", "there"]
+
+
+def test_names_as_long_as_the_file_system_takes(tmp_path):
+    path = tmp_path / ("m" * 251 + ".npz")
+    ds.write(path, gallery.tridiagonal(4))
+    assert ds.read(path).shape == (4, 4)
+
+
+def test_a_pipe_is_written_to(tmp_path):
+    path = tmp_path / "pipe.mtx"
+    os.mkfifo(path)
+    with ThreadPoolExecutor() as pool:
+        written = pool.submit(ds.write, path, gallery.tridiagonal(4))
+        text = path.read_text()
+        written.result()
+    assert text.startswith("%%MatrixMarket") and stat.S_ISFIFO(path.stat().st_mode)

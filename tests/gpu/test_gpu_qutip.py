@@ -1,6 +1,7 @@
 """QuTiP's solvers with operators and states on a GPU, beside its own on the host."""
 
 import pickle
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -10,7 +11,11 @@ from qutip_layers import QUIET, chain, data, layer, oscillator, qutip, random_op
 
 import diagsparse as ds
 
-pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)]
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA),
+    pytest.mark.skipif(not find_spec("cupy"), reason="QuTiP's layer on a GPU needs CuPy"),
+]
 
 TIMES = np.linspace(0, 1.5, 4)
 A, B = random_operator(1), random_operator(2)

@@ -113,6 +113,24 @@ def test_norms(format, dtype, device):
         ds.norm(A, 2)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_norms_of_values_whose_squares_leave_the_range(dtype, device):
+    limits = np.finfo(dtype)
+    dense = np.triu(np.tril(np.random.default_rng(0).uniform(0.5, 1, (40, 40)), 2), -1)
+    for scale in (limits.max / 100, limits.tiny, limits.tiny * 2.0**-10, limits.max**0.5, limits.tiny**0.5, 1):
+        a = (dense * float(scale)).astype(dtype)
+        # the values of a are exact in longdouble, and far from the ends of its range
+        expected = np.sqrt((np.abs(a.astype(np.clongdouble)) ** 2).sum())
+        A = ds.array(a, "hm", device=device)
+        assert ds.norm(A) == pytest.approx(
+            float(expected), rel=float(40 * limits.eps), abs=float(limits.smallest_subnormal)
+        )
+    a[3, 3] = np.inf
+    assert ds.norm(ds.array(a, "csr", device=device)) == np.inf
+    a[4, 4] = np.nan
+    assert np.isnan(ds.norm(ds.array(a, "csr", device=device)))
+
+
 @FORMATS
 @pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "bool"])
 def test_whole_numbers_become_float64(format, dtype):

@@ -94,6 +94,85 @@ def test_one_entry_in_the_corner_of_a_huge_matrix():
     )
 
 
+BUILDERS = """
+    def forecast(run):
+        start = time.perf_counter()
+        try:
+            made = run()
+        except MemoryError as error:
+            assert "would take" in str(error) and "are free" in str(error), f"{name}: {error!r}"
+            assert time.perf_counter() - start < 5, name
+            return
+        except ValueError as error:
+            assert "stay below 2^31" in str(error) or "square" in str(error), f"{name}: {error!r}"
+            return
+        raise AssertionError(f"{name}: no error: {made!r}")
+    n = 2 * 10**9
+    S = ds.eye(10**6)
+    many = [S] * 1000
+"""
+
+
+def test_builders_refuse_before_they_allocate():
+    """Under a limit of memory, the message is that of the forecast: NumPy was not asked for anything large."""
+    python(
+        HUGE
+        + BUILDERS
+        + """
+    for format in (None, *ds.formats()):
+        for name, run in {
+            "eye": lambda: ds.eye(n, format=format),
+            "diags": lambda: ds.diags({0: 1.0, 7: 2.0, -3: 1.0}, shape=(n // 4, n // 4), format=format),
+            "kron": lambda: ds.kron(S, ds.eye(1000), format=format),
+            "kron of rows": lambda: ds.kron(ds.eye(1000).tocsr(), sp.eye_array(10**6), format=format),
+            "block_diag": lambda: ds.block_diag(many, format=format),
+            "hstack": lambda: ds.hstack(many, format=format),
+            "vstack": lambda: ds.vstack(many, format=format),
+        }.items():
+            forecast(run)
+        if format not in (None, "dia", "hm", "cdm", "coo"):  # of which an empty matrix stores nothing
+            name = f"{format}_array(shape)"
+            forecast(lambda: getattr(ds, f"{format}_array")((n, n)))
+    name = "kron of dense matrices"
+    forecast(lambda: ds.kron(np.ones((300, 300)), np.ones((300, 300))))
+    """,
+        memory=4 << 30,
+        timeout=300,
+    )
+
+
+def test_the_gallery_refuses_before_it_allocates():
+    python(
+        HUGE
+        + BUILDERS
+        + """
+    g = ds.gallery
+    for format in (None, "csr", "hm"):
+        for name, run in {
+            "tridiagonal": lambda: g.tridiagonal(n, format=format),
+            "toeplitz": lambda: g.toeplitz(np.ones(60_000), format=format),
+            "stencil": lambda: g.stencil(5, 40_000, format=format),
+            "periodic": lambda: g.stencil(7, 1000, periodic=True, format=format),
+            "banded": lambda: g.banded(n, 1, 1, seed=0, format=format),
+            "triangular": lambda: g.triangular(60_000, seed=0, format=format),
+            "hessenberg": lambda: g.hessenberg(60_000, seed=0, format=format),
+            "random_diagonals": lambda: g.random_diagonals(10**8, 50, seed=0, format=format),
+            "arrow": lambda: g.arrow(n, seed=0, format=format),
+            "ci_matrix": lambda: g.ci_matrix(10**6, seed=0, format=format),
+            "quasi_band": lambda: g.quasi_band(10**6, 1.0, seed=0, format=format),
+            "blocked": lambda: g.blocked(sp.eye_array(100), 10**9, size=10**4, seed=0, format=format),
+            "bose_hubbard": lambda: g.bose_hubbard(18, format=format),
+            "heisenberg": lambda: g.heisenberg(28, format=format),
+            "transverse_ising": lambda: g.transverse_ising(28, format=format),
+            "spin_chain": lambda: g.spin_chain(28, format=format),
+            "pauli_sum": lambda: g.pauli_sum(["X" * 29, "Z" * 29], [1.0, 2.0], format=format),
+        }.items():
+            forecast(run)
+    """,
+        memory=4 << 30,
+    )
+
+
 @pytest.mark.parametrize("rows, cols", [(5, 2**31 - 2), (2**31 - 2, 5)])
 def test_long_thin_csr(rows, cols):
     """A product, or a MemoryError when a thread's scratch space does not fit."""

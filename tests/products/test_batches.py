@@ -253,3 +253,15 @@ def test_repr():
     assert repr(b) == f"<batch_array of 3 hm_array 9 x 9 float64: 6 diagonals from -2 to 3, {b.nbytes} B, cpu>".replace(
         f"{b.nbytes} B", ds._places.memory.human(b.nbytes)
     )
+
+
+def test_values_of_a_pickle_in_any_memory_order():
+    """A pickle that other code made, or changed, may hold values that are strided, or in Fortran's order."""
+    batch = ds.batch_array(np.arange(12.0).reshape(3, 4), ds.hm_array(ds.eye(4)))
+    rebuild, (values, like) = batch.__reduce__()
+    for given in (np.asfortranarray(values), np.repeat(values, 2, axis=0)[::2], np.repeat(values, 2, axis=1)[:, ::2]):
+        again = rebuild(given, like)
+        assert np.array_equal(again.values, values) and np.array_equal(again @ np.ones(4), batch @ np.ones(4))
+    for damaged in (values[:, :2], values[0], values.astype(">f8"), values.astype(int)):
+        with pytest.raises((ValueError, TypeError)):
+            rebuild(damaged, like)

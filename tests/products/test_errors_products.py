@@ -1,5 +1,7 @@
 """Products that cannot be: shapes, names, outputs and dtypes, refused in the user's words, and nothing changed."""
 
+import array
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -219,3 +221,43 @@ def test_one_triangle_of_a_plan_is_for_diagonals():
         A = ds.array(sp.csr_array(np.array([[1.0, 2], [3, 4]])), format)
         with raises(ValueError, "triangle", f"{format}_array", '.asformat("hm")'):
             ds.plan_matmul(A, A, triangle="lower")
+
+
+def test_a_complex_factor_of_a_real_product():
+    A = ds.eye(4, dtype=np.float32)
+    for call in (lambda: ds.matmul(A, A, alpha=1j), lambda: ds.matmul(A, A, A, alpha=1j, beta=1)):
+        with raises(TypeError, "matmul: alpha=1j", "float32", "expected a real number", "A.astype(np.complex64)"):
+            call()
+    made = ds.matmul(A.astype(np.complex64), A, alpha=1j)
+    assert np.array_equal(made.toarray(), 1j * np.eye(4))
+
+
+def test_buffers_are_vectors():
+    """NumPy counts a memoryview as a scalar; here it is the vector or block that it holds."""
+    x = np.arange(4.0)
+    A = ds.diags({0: x + 1})
+    for given in (memoryview(x), array.array("d", x)):
+        assert np.array_equal(A @ given, A @ x) and np.array_equal(given @ A, x @ A)
+        assert np.array_equal((A * given).toarray(), A.toarray() * x)
+    assert np.array_equal(A @ memoryview(np.ones((4, 2))), A @ np.ones((4, 2)))
+    batch = ds.batch_array([A, A])
+    assert np.array_equal(batch @ memoryview(x), batch @ x)
+    for wrong in (b"abcd", memoryview(b"abcd").cast("c")):
+        with pytest.raises(TypeError):
+            A @ wrong
+
+
+def test_numpy_gets_no_array_of_a_batch():
+    batch = ds.batch_array([ds.eye(3), 2 * ds.eye(3)])
+    for call in (np.asarray, np.array, lambda b: np.array(b, dtype=float)):
+        with raises(TypeError, "<batch_array of 2 hm_array 3 x 3", "np.stack([A.toarray() for A in batch])"):
+            call(batch)
+    assert np.stack([A.toarray() for A in batch]).shape == (2, 3, 3)
+
+
+def test_a_matrix_too_large_says_what_would_fit():
+    with raises(MemoryError, "10" + "0" * 11 + " entries", "8.0 TB", "are free", "period=1"):
+        ds.eye(10**12)
+    assert ds.hm_array((np.ones(1), [0]), shape=(10**12, 10**12), period=1).nbytes < 100
+    with raises(MemoryError, "csr_array", "are free", 'format="hm" takes'):
+        ds.diags({k: 1.0 for k in range(20_000)}, shape=(2**31 - 1, 2**31 - 1), format="csr")

@@ -246,3 +246,15 @@ def test_max_bytes_of_a_conversion_from_scipy(format):
         a = matrix("random diagonals 127").asformat(scipy_format)
         with pytest.raises(MemoryError, match=r"take \d+.*KB.*limit is 100 B"):
             getattr(ds, f"{format}_array")(a, max_bytes=100)
+
+
+def test_the_bytes_of_a_product_by_diagonals_in_another_format():
+    """Products of zeros are dropped when diagonals become rows: their forecast is the most that can come out."""
+    values = np.ones(20)
+    A = ds.array(sp.diags_array([values, values], offsets=[0, 3]), "qband")
+    B = ds.array(sp.diags_array([values, values], offsets=[0, -4]), "qband")
+    B.values[:20][::2] = 0
+    for a, b, smaller in ((A, A, False), (A, B, True), (A.asformat("hm"), B.asformat("hm"), True)):
+        for format in ("sell", "ell", "jds", "csr", "coo", "hyb"):
+            plan = ds.plan_matmul(a, b, format=format)
+            assert (plan().nbytes < plan.nbytes) if smaller else (plan().nbytes == plan.nbytes), (a, b, format)

@@ -1,6 +1,7 @@
 """Operators of ours in QuTiP: every operation beside its own csr, what they are laid out in, and errors."""
 
 import pickle
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -101,6 +102,14 @@ def test_rectangular_operators():
             call()
 
 
+@pytest.mark.parametrize("state", ["csr", "dia", "dense", layer.Sparse, layers.HostSparse, layers.HostDense], ids=str)
+@pytest.mark.parametrize("operator", [layer.Sparse, layers.HostSparse, layers.HostDense])
+def test_the_expectation_value_of_one_element_takes_the_state_as_a_ket(operator, state):
+    a, x = qutip.Qobj([[2 + 1j]]).to(operator), qutip.Qobj([[0.6 + 0.8j]]).to(state)
+    assert same(qutip.expect(a, qutip.Qobj(x, dims=[[1], [1]])), 2 + 1j)
+    assert same([data.expect(a.data, x.data), data.expect(x.data, a.data)], [2 + 1j, 5 * (0.6 + 0.8j)])
+
+
 def test_superoperators():
     L, vector = qutip.liouvillian(A + A.dag(), [B]), qutip.operator_to_vector(RHO).to("dense")
     ours = L.to("diagsparse")
@@ -182,6 +191,8 @@ def test_errors():
         layer.Sparse(H.data.matrix, "two")
     with pytest.raises(TypeError):
         data.mul(H.data, "two")
+    with raises(ValueError, "multiply: the shapes are (12, 12) and (12, 1), expected the same"):
+        data.multiply(H.data, KET.to(layer.Sparse).data)
     with raises(ValueError, "shapes do not match: (3, 4) and (12, 12)"):
         data.create(H.data.matrix, shape=(3, 4))
     for call in (data.matmul, data.add, data.sub, data.multiply):
@@ -191,9 +202,27 @@ def test_errors():
         data.matmul(H.data, qutip.basis(5, 0).data)
 
 
-@pytest.mark.skipif(ds.cuda_available(), reason="there is a GPU")
+@pytest.mark.parametrize("left", ["csr", "dense", layer.Sparse, layers.HostSparse, layers.HostDense])
+@pytest.mark.parametrize("right", [layer.Sparse, layers.HostSparse, layers.HostDense])
+def test_products_with_an_adjoint_and_sums_into_out(left, right):
+    a, b = A.to(left).data, B.to(right).data
+    product = 2j * A.full() @ B.full()
+    for x, y in ((a, b), (data.transpose(b), data.transpose(a))):
+        expected = product if x is a else product.T
+        assert np.allclose(data.matmul_dag(x, data.adjoint(y), 2j).to_array(), expected)
+        out = data.Dense(np.ones((12, 12)))  # as QuTiP gives its own products a fourth argument
+        assert np.allclose(data.matmul[type(x), type(y)](x, y, 2j, out).to_array(), expected + 1)
+
+
+GPU_LAYER = ds.cuda_available() and bool(find_spec("cupy"))
+
+
+@pytest.mark.skipif(GPU_LAYER, reason="there is a GPU, with CuPy")
 def test_without_a_gpu():
-    with pytest.raises(ds.CudaUnavailable):
+    assert not {layer.CudaSparse, layer.CudaDense} & data.to.dtypes
+    assert all(qutip.basis(3, 1, dtype=dtype).shape == (3, 1) for dtype in data.to.dtypes)
+    with raises(ValueError, "'diagsparse-cuda'"):
         A.to("diagsparse-cuda")
-    with pytest.raises(ImportError, match="CudaDense needs CuPy"):
-        KET.to("diagsparse-cuda")
+    for make in (lambda: layer.CudaSparse(ds.gallery.tridiagonal(3)), lambda: layer.CudaDense(KET.full())):
+        with pytest.raises((ds.CudaUnavailable, ImportError)):
+            make()

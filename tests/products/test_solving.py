@@ -123,3 +123,29 @@ def test_what_cannot_be_solved():
         with raises(error, words):
             call()
     assert ds.solve(ds.csr_array((0, 0)), np.ones(0)).shape == (0,)
+
+
+@pytest.mark.parametrize("method", ["diagonal", "tridiagonal", "banded", "dense", "superlu"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_nothing_to_factor(method, dtype, capfd):
+    """LAPACK refuses an order of 0, and prints that it does."""
+    F = ds.factorized(ds.eye(0, dtype=dtype), method=method)
+    assert F.method == method and F.solve(np.ones(0)).shape == (0,) and F.solve(np.ones((0, 3))).shape == (0, 3)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("method", ["tridiagonal", "banded", "dense", "superlu"])
+def test_a_matrix_that_is_singular_in_a_wider_type_alone(method):
+    """In float32 a rounding hides it; the factors for a float64 right-hand side say so, and which matrix it is."""
+    block = {
+        "dense": [[95, 19], [15, 3]], "banded": [[350, 1175], [448, 1504]],
+        "tridiagonal": [[432, 468], [1392, 1508]], "superlu": [[143, 156], [330, 360]],
+    }[method]  # fmt: skip
+    A = ds.array(sp.block_diag([block, [[1]]]).astype(np.float32), "csr")
+    F = ds.factorized(A, method=method)
+    assert F.solve(np.ones(3, np.float32)).dtype == np.float32
+    words = "solve: b needs factors in float64, and there A is singular: "
+    with pytest.raises(
+        np.linalg.LinAlgError, match=words + ("Factor is" if method == "superlu" else "pivot 2 is zero")
+    ):
+        F.solve(np.ones(3))

@@ -56,6 +56,37 @@ def test_compare_options_choose(file):
     assert read["threads"] == 1
 
 
+@pytest.mark.parametrize("suffix", [".mtx.gz", ".npz"])
+@pytest.mark.parametrize("format", ["csr", "dia", "coo"])
+def test_one_file_has_one_advice_and_one_name(tmp_path, format, suffix):
+    """`compare` measures, and says what was fastest; the advice is that of `info` and `recommend`, word for word."""
+    path = tmp_path / f"a.grid{suffix}"
+    ds.write(path, ds.array(ds.gallery.stencil(5, 30), format))
+    texts = [call(*command, path).stdout for command in (("compare", *FAST), ("info",), ("recommend",))]
+    advice = [[line for line in text.splitlines() if line.startswith("Advice: ")] for text in texts]
+    assert len(advice[0]) == 1 and advice[0] == advice[1] == advice[2]
+    assert len([line for line in texts[0].splitlines() if line.startswith("Fastest here: ")]) == 1
+    read = [json.loads(call(*command, path, "--json").stdout) for command in (("compare", *FAST), ("info",))]
+    assert read[0]["name"] == read[1]["name"] == "a.grid"
+    assert read[0]["advice"]["candidates"][0]["name"] == read[1]["advice"]["candidates"][0]["name"]
+
+
+@pytest.mark.parametrize("command", ["compare --budget 0.01", "info", "recommend", "config", "--help", "info --help"])
+def test_who_stops_reading_is_no_error(file, tmp_path, command):
+    """As after ``| head -1``; what is written to files is written."""
+    arguments = [*command.split(), *([file] if command.split()[0] in ("compare", "info", "recommend") else [])]
+    arguments = command.split() if "--help" in command else arguments
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-m", "diagsparse", *arguments], cwd=tmp_path,
+        stdout=writing, stderr=subprocess.PIPE, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not command.startswith("compare") or (tmp_path / "poisson-compare.json").exists()
+
+
 @pytest.mark.parametrize(("text", "bytes_"), [("3000", 3000), ("3KB", 3000), ("0.003m", 3000)])
 def test_max_bytes_takes_units(file, text, bytes_):
     read = json.loads(call("compare", file, "--json", "--max-bytes", text, *FAST).stdout)

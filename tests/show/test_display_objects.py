@@ -113,7 +113,15 @@ def test_a_comparison_shows_what_its_text_says(monkeypatch):
     monkeypatch.setattr(measure, "read_bandwidth", lambda threads=None: 10e9)
     result = compare(ds.gallery.banded(40, 1, 1).tocsr()[:, :30], budget=0.01, ops=["matvec"], name="band <b>")
     text, rows = shown(result)
-    assert repr(result) in text and "CDM holds square matrices only" in text and "Advice: " in text
+    assert repr(result) in text and "CDM holds square matrices only" in text and "Fastest here: " in text
     assert len(rows) == len(result.rows) + 1
     for row, told in zip(result.of("matvec"), rows[1:], strict=True):
         assert told[:2] == [row.format, row.kernel] and told[3].strip() == f"{columns.digits(row.ratio)}x"
+
+
+def test_a_structure_says_what_is_drawn():
+    structure = ds.analyze(ds.gallery.stencil(5, 30))
+    text, _ = shown(structure)
+    assert "the diagonals that hold nonzeros, each drawn in full" in text and "the result" not in text
+    assert "median 5; bandwidth 30" in text  # columns of a terminal, which HTML would run together
+    assert "the result" in shown(ds.plan_matmul(ds.eye(9), ds.eye(9)))[0]

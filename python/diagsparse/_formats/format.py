@@ -12,28 +12,16 @@ from .._arrays import owners
 from .._arrays.host_dense import as_numpy
 from .._matrix import devices
 from .._matrix.base import SparseArray
-from .._matrix.construct import Constructed
-from .._matrix.conversions import Conversions
-from .._matrix.each_element import EachElement
-from .._matrix.elementwise import Elementwise
 from .._matrix.forecasts import sorting
 from .._matrix.gate import refuse_entries
-from .._matrix.indexing import Indexing
-from .._matrix.protocols import Protocols
-from .._matrix.through_scipy import ThroughSciPy
-from .._matrix.totals import Totals
-from .._matrix.views import Views
 from .._places import memory
 from .._places.backend import CPU, Place
 from .._places.types import value_dtype
-from .._products.operators import Operators
+from .methods import Methods
 from .packing import Packing
 
 
-class Format(
-    Constructed, Operators, Elementwise, EachElement, Totals, ThroughSciPy, Indexing, Conversions, Views, Protocols,
-    SparseArray,
-):  # fmt: skip
+class Format(SparseArray, Methods):
     """A format that brings the names of its parts and a forecast; what else it may say is in `Family`."""
 
     @property

@@ -63,7 +63,7 @@ class MadeOfDiagonals(Packed, Format):
                 )
             make = cls._from_device_pair if devices.on_gpu(arg) else cls._from_pair
             return construct.limited(make(arg, shape, dtype, copy, packing, given), max_bytes)
-        made = construct.build(cls, arg, shape, dtype, copy, max_bytes, target)
+        made: Any = construct.build(cls, arg, shape, dtype, copy, max_bytes, target)
         return pack(made, packing, max_bytes) if layout else made
 
     @classmethod

@@ -153,7 +153,7 @@ class mdia_array(Mirrored, OwnProducts, Format):
         a, b = self._merged_with(other, "element-wise product")
         return self._wrap(self._core.multiplied_hollow(a._matrix, a._op, b._matrix, b._op))
 
-    def _merged_with(self, other: SparseArray, what: str) -> tuple[SparseArray, SparseArray]:
+    def _merged_with(self, other: Any, what: str) -> tuple[SparseArray, SparseArray]:
         """Return both in one type; `MemoryError` where the masks of both and as many values do not fit."""
         dtype = np.result_type(self._dtype, other._dtype)
         masks = self._matrix.parts()["mask"].nbytes + other._matrix.parts()["mask"].nbytes

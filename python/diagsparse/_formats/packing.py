@@ -82,7 +82,7 @@ class Packed:
         return self._matrix.period or None
 
     @property
-    def _packing(self: DiagonalArray) -> Packing:
+    def _packing(self: Any) -> Packing:
         return Packing(self.symmetry, self.period)
 
     def _forecast_of_copy(self: DiagonalArray, s: Summary) -> int:
@@ -119,7 +119,7 @@ def pack(a: DiagonalArray, packing: Packing, max_bytes: int | None = None) -> Di
     """
     who = f"{a.format}_array"
     kept = a.dtype
-    full = a.unpacked(max_bytes=max_bytes)
+    full: Any = a.unpacked(max_bytes=max_bytes)
     full = full.copy() if full._op else full
     if not any(packing):
         return full.astype(kept, copy=False)
@@ -132,7 +132,7 @@ def pack(a: DiagonalArray, packing: Packing, max_bytes: int | None = None) -> Di
     offsets = full._occupied()
     if packing.symmetry:
         offsets = np.union1d(offsets, -offsets)
-    made = _laid_out(full, packing, offsets.tolist())
+    made: Any = _laid_out(full, packing, offsets.tolist())
     whole = full if len(offsets) == len(full._spans()) else full._laid_out(type(full), offsets.tolist(), full.dtype)
     wrong = full._core.differing_diagonal(made._matrix, whole._matrix)
     if wrong is not None:

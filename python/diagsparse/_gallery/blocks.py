@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .making import Dtype, Format, Seed, as_format, checked_dtype, random_values, whole
+from .making import Dtype, Format, Seed, as_format, checked_dtype, random_values, room_for_entries, whole
 
 _WHERE = "blocked"
 
@@ -51,6 +51,7 @@ def blocked(
     ((8000, 8000), 6400, 20.0)
     """
     nnz, size, dtype = whole(_WHERE, "nnz", nnz, "a count"), _size(size), checked_dtype(_WHERE, dtype)
+    room_for_entries(_WHERE, nnz, dtype)
     grid = sparse.coo_array(pattern)
     rows, columns = (shape[i] if shape else size * grid.shape[i] for i in range(2))
     if (-(-rows // size), -(-columns // size)) != grid.shape:

@@ -12,7 +12,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from .making import Dtype, Format, as_format, checked_dtype, numbers, of_constants, of_diagonals, whole
+from .making import (
+    Dtype,
+    Format,
+    as_format,
+    checked_dtype,
+    numbers,
+    of_constants,
+    of_diagonals,
+    room,
+    room_for_entries,
+    whole,
+)
 
 _STENCILS = {3: (1, False), 5: (2, False), 7: (3, False), 9: (2, True), 27: (3, True)}  # points: dimensions, corners
 
@@ -82,6 +93,9 @@ def stencil(
     steps = [step for step in product((-1, 0, 1), repeat=dimensions) if corners or sum(map(abs, step)) <= 1]
     coefficients = np.array([-1 if any(step) else points - 1 for step in steps], dtype)
     n, strides = prod(grid), [prod(grid[axis + 1 :]) for axis in range(dimensions)]
+    if periodic:
+        room_for_entries("stencil", points * n, dtype)
+    room("stencil", points * n * dtype.itemsize)
     if periodic:
         index = np.arange(n).reshape(grid)
         columns = np.stack([np.roll(index, step, range(dimensions)).ravel() for step in steps], axis=1)

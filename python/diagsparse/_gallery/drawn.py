@@ -7,7 +7,18 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .making import Dtype, Format, Seed, as_format, checked_dtype, random_band, random_values, whole
+from .making import (
+    Dtype,
+    Format,
+    Seed,
+    as_format,
+    checked_dtype,
+    random_band,
+    random_values,
+    room,
+    room_for_entries,
+    whole,
+)
 
 
 def banded(n: int, kl: int, ku: int, *, dtype: Dtype = float, seed: Seed = None, format: Format = None) -> Any:
@@ -64,6 +75,7 @@ def random_diagonals(
     width = min(n - 1, round(1.04 * reach * n))
     if count > (available := max(0, 2 * width + 1)):
         raise ValueError(f"gallery.random_diagonals: count is {count}, but n = {n}, reach = {reach} leave {available}")
+    room("random_diagonals", count * n * checked_dtype("random_diagonals", dtype).itemsize + 8 * available)
     rng = np.random.default_rng(seed)
     offsets = np.sort(rng.choice(available, count, replace=False)) - width if count else np.arange(0)
     return random_band("random_diagonals", n, offsets, dtype, rng, format)
@@ -77,7 +89,9 @@ def arrow(n: int, *, dtype: Dtype = float, seed: Seed = None, format: Format = N
     10
     """
     n = whole("arrow", "n", n, "an order")
+    kept = checked_dtype("arrow", dtype)
+    room_for_entries("arrow", 3 * n, kept)
     rest, zero = np.arange(1, n), np.zeros(max(n - 1, 0), dtype=int)
     rows, columns = np.concatenate((np.arange(n), zero, rest)), np.concatenate((np.arange(n), rest, zero))
-    values = random_values(len(rows), checked_dtype("arrow", dtype), np.random.default_rng(seed))
+    values = random_values(len(rows), kept, np.random.default_rng(seed))
     return as_format(sparse.csr_array((values, (rows, columns)), shape=(n, n)), format)

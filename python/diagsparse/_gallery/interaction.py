@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .making import Dtype, Format, Seed, as_format, checked_dtype, random_values, whole
+from .making import Dtype, Format, Seed, as_format, checked_dtype, random_values, room_for_entries, whole
 
 _SPREAD = 0.075  # by which the densities of rows differ in the expansion space (standard deviation, of their mean)
 
@@ -51,6 +51,7 @@ def ci_matrix(
     rng = np.random.default_rng(seed)
     reference = int(reference_fraction * n)
     leading, expansion = round((1 - reference_sparsity) * reference), n - reference
+    room_for_entries("ci_matrix", m * (leading + (1 - expansion_sparsity) * expansion), dtype)
     density = (1 - expansion_sparsity) * (1 + _SPREAD * rng.standard_normal(m))
     rest = rng.binomial(expansion, np.clip(density, 0, 1))
     columns = [

@@ -41,13 +41,16 @@ def of_constants(
     if values.dtype.kind == "c" and dtype.kind != "c":
         raise TypeError(f"gallery.{where}: complex values do not fit dtype {dtype}")
     keep = (values != 0) & (offsets > -shape[0]) & (offsets < shape[1])
+    room(where, int(keep.sum()) * shape[1] * dtype.itemsize)
     data = np.where(inside(shape, offsets[keep]), values[keep, None].astype(dtype), dtype.type(0))
     return as_format(sparse.dia_array((data, offsets[keep]), shape=shape), format)
 
 
 def random_band(where: str, n: int, offsets: NDArray[Any], dtype: Dtype, seed: Seed, format: Format) -> Any:
     offsets = offsets[abs(offsets) < n]
-    data = random_values((len(offsets), n), checked_dtype(where, dtype), np.random.default_rng(seed))
+    dtype = checked_dtype(where, dtype)
+    room(where, len(offsets) * n * dtype.itemsize)
+    data = random_values((len(offsets), n), dtype, np.random.default_rng(seed))
     data[~inside((n, n), offsets)] = 0
     return as_format(sparse.dia_array((data, offsets), shape=(n, n)), format)
 
@@ -85,6 +88,14 @@ def room(where: str, nbytes: int) -> None:
     from .._places import memory  # here, so that the gallery works without the compiled core
 
     memory.require_free(2 * nbytes, f"gallery.{where}: the diagonals", beside=nbytes)
+
+
+def room_for_entries(where: str, count: float, dtype: np.dtype[Any]) -> None:
+    """Raise MemoryError where so many values with a row and a column do not fit, twice for a while."""
+    from .._places import memory
+
+    nbytes = round(count) * (dtype.itemsize + 16)
+    memory.require_free(2 * nbytes, f"gallery.{where}: the entries", beside=nbytes)
 
 
 def numbers(where: str, name: str, values: ArrayLike) -> NDArray[Any]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .making import Dtype, Format, Seed, as_format, checked_dtype, random_values, whole
+from .making import Dtype, Format, Seed, as_format, checked_dtype, random_values, room_for_entries, whole
 
 Layout = Callable[[int, NDArray[np.bool_]], NDArray[np.int64]]
 """What returns the places of a rest, each as ``row n + column``, for an order n and the diagonals from -n on that are
@@ -90,6 +90,7 @@ def quasi_band(
     count = None if band_count is None else whole(_WHERE, "band_count", band_count, "a count")
     if inside and count == 0:
         raise ValueError(f"gallery.{_WHERE}: band_count is 0, but the bands hold {inside} nonzeros")
+    room_for_entries(_WHERE, nnz, dtype)
     places = inside / band_occupancy * 100 if inside else 0.0
     offsets = drawn_bands(n, places, inside, count, min(n - 1, int(reach * n)), rng) if inside else np.zeros(0, int)
     rest = partial(_LAYOUTS[layout], count=nnz - inside, rng=rng)

@@ -7,7 +7,7 @@ On the way from ``A @ x`` to the loop three places decide: `SparseArray.matvec` 
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,7 +27,14 @@ _ONE, _ZERO = 1, 0  # the factors of a plain product, which need no check
 _CpuMatrix = CPU.core.Matrix
 
 
-class SparseArray(Family, sp.sparray):
+if TYPE_CHECKING:  # all methods, which lie above this module; SciPy, which has no types, would hide them
+    from .._formats.methods import Methods as Base
+else:
+
+    class Base(Family, sp.sparray): ...
+
+
+class SparseArray(Base):
     """What all formats share. `A.T`, `A.H` and `A.conj()` are views: no value moves.
 
     A matrix is one of SciPy's sparse arrays, too: ``scipy.sparse.issparse`` says so, and what takes one takes it.
@@ -69,7 +76,7 @@ class SparseArray(Family, sp.sparray):
             self._place, self._core = place, place.core
 
     @staticmethod
-    def _wrap(matrix: Any, op: int = 0) -> SparseArray:
+    def _wrap(matrix: Any, op: int = 0) -> Any:
         """Return a view of a C++ matrix. The class follows from the matrix's format."""
         format, dtype, rows, cols, packed, symmetry = matrix.told
         self = object.__new__(FORMATS[format])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import scipy.sparse as sp
 from .._places import memory
 from .._places.arguments import integer
 from .._places.backend import CPU, place
-from .._places.types import floats_for, value_dtype
+from .._places.types import floats_for, value_dtype, widened
 from .base import SparseArray
 from .construct import array
 from .convert import unpacked
@@ -87,10 +88,30 @@ def diags(
     shape = checked_shape(shape, "diags")
     given = np.result_type(*values) if values else np.dtype(float)
     kept = value_dtype(given, floats_for(given, dtype, "diags"), "diags")
-    runs = [(k, max(0, -k), _on_diagonal(v, k, shape, data, period)) for k, v in zip(ks, values, strict=True)]
+    stored = [(k, _on_diagonal(v, k, shape, data, period)) for k, v in zip(ks, values, strict=True)]
+    if period is None:
+        _require_room(kind, shape, kept.itemsize, dict(stored))
     first: Any = FORMATS[_DIAGONALS] if period is None else kind
-    made = first._of_runs(shape, kept, runs, period=period)
+    made = first._of_runs(shape, kept, [(k, max(0, -k), v) for k, v in stored], period=period)
     return made.asformat(kind.format).to(target.name)
+
+
+def _require_room(kind: type[SparseArray], shape: tuple[int, int], itemsize: int, runs: dict[int, np.ndarray]) -> None:
+    """Raise where these diagonals do not fit: they are stored as hm first, and other families are converted by csr."""
+    kind._check_shape(shape, CPU.core)
+    constant = {k: v.strides == (0,) for k, v in runs.items()}  # one value for all places, which is looked at once
+    entries = sum(len(v) * bool(v[0]) if constant[k] and len(v) else int(np.count_nonzero(v)) for k, v in runs.items())
+    s = Summary(shape, itemsize, entries, offsets=lambda: np.array(sorted(runs), np.int64))
+    first, rows = FORMATS[_DIAGONALS], FORMATS[COMMON]
+    diagonals = first._forecast(s)
+    beside = diagonals * (kind is not first) + rows._forecast(s) * (kind._family != first._family and kind is not rows)
+    nbytes = beside + (diagonals if kind is first else rows._forecast(s) if kind is rows else entries * itemsize)
+    hint = f'; format="{_DIAGONALS}" takes {memory.human(diagonals)}' if kind is not first else ""
+    if kind is first and all(constant.values()):
+        hint = "; period=1 stores one value of each diagonal"
+    memory.require_free(
+        nbytes, f"{kind.__name__}: {entries} entries of a {shape[0]} x {shape[1]} matrix", CPU, hint, beside
+    )
 
 
 def _checked_period(period: Any, kind: type[SparseArray], shape: Any) -> int:
@@ -282,9 +303,20 @@ def norm(A: Any, ord: Any = None) -> float:
     """
     a = unpacked(array(A))
     if ord in (None, "fro"):
-        squares = abs(a)
-        return float(np.sqrt(squares.multiply(squares).sum()))
+        return _root_of_squares(abs(a))
     if ord in (1, -1, np.inf, -np.inf):
         sums = abs(a).sum(axis=0 if ord in (1, -1) else 1)
         return float((sums.max if ord > 0 else sums.min)(initial=0 if ord > 0 else np.inf))
     raise ValueError(f'norm: ord={ord!r}: expected None, "fro", 1, -1, inf or -inf; svds(A, k=1) has the 2-norm')
+
+
+def _root_of_squares(a: SparseArray) -> float:
+    """Return the root of the sum of squares of values >= 0: at once, or scaled where squares overflow or underflow."""
+    limits = np.finfo(widened(a.dtype))
+    total = float(a.multiply(a).sum())
+    lowest = float(limits.tiny / limits.eps) * a.nnz  # below it, squares that underflowed may be missed
+    if lowest <= total < inf or total != total:
+        return sqrt(total)
+    factor = 2.0 ** ((1 if total < lowest else -1) * (3 * limits.maxexp // 4))  # exact; no square leaves the range
+    scaled = a.unpacked() * factor
+    return sqrt(float(scaled.multiply(scaled).sum())) / factor

@@ -196,6 +196,9 @@ def _from_dense(
         raise ValueError(f"{who}: got an array of shape {dense.shape}, expected two dimensions")
     _same_shape(dense.shape, shape, who)
     kept = value_dtype(dense.dtype, floats_for(dense.dtype, dtype, who), who)
+    if (each := 24 + 2 * kept.itemsize) * dense.size > memory.SMALL:  # of an entry: row, column, value, and as csr
+        entries = int(np.count_nonzero(dense))
+        memory.require_free(entries * each, f"{who}: {entries} entries of a dense array of shape {dense.shape}")
     return from_scipy(cls, sp.csr_array(dense.astype(kept, copy=False)), None, False, max_bytes, target)
 
 

@@ -95,7 +95,7 @@ class Conversions:
         wanted = value_dtype(self.dtype, dtype, f"{self.format}_array.astype", narrow=self._narrow)
         if wanted == self.dtype:
             return self.copy() if copy else self
-        with np.errstate(all="ignore"):  # of the padding
+        with np.errstate(invalid="ignore"):  # of the padding
             values = self._matrix.values.astype(wanted)
         return self._wrap(self._matrix.with_values(values), self._op)
 
@@ -114,7 +114,7 @@ class Conversions:
             memory.require(nbytes, max_bytes, f"{self.format}_array: its values in float32", place=self._place)
         return self._widened()
 
-    def _widened(self: SparseArray) -> SparseArray:
+    def _widened(self: SparseArray) -> Any:
         """Return this matrix as it is laid out, in a type that arithmetic is done in."""
         return self.astype(np.float32) if is_narrow(self._dtype) else self
 

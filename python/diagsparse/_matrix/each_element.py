@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 _TINY = 2.0**-100  # divisors of this size have reciprocals in every value type
-_TEXT = (str, bytes, np.str_, np.bytes_)  # which NumPy calls scalars
+_NO_NUMBERS = (str, bytes, np.str_, np.bytes_, memoryview)  # which NumPy calls scalars
 
 
 def is_scalar(x: Any) -> bool:
     """Whether `x` is a number, of any library."""
-    return (np.isscalar(x) and type(x) not in _TEXT) or (isinstance(x, np.ndarray) and x.ndim == 0)
+    return (np.isscalar(x) and type(x) not in _NO_NUMBERS) or (isinstance(x, np.ndarray) and x.ndim == 0)
 
 
 def _keeps_symmetry(factor: Any) -> bool:
@@ -49,11 +49,14 @@ class EachElement:
     """Methods that work on stored values; mixed into every matrix class."""
 
     def _with(self: SparseArray, change: Callable[[Any], Any]) -> SparseArray:
-        """Return this view with its stored values changed. Padding is changed with them, so nothing warns."""
+        """Return this view with its stored values changed.
+
+        Overflow warns as in NumPy. Padding is changed, too: it is zeros, which may become NaN without a warning.
+        """
         if self._packed and is_narrow(self._dtype):
             made = self._widened()._with(change)
             return made if made.dtype.kind == "c" else made.astype(self.dtype)
-        with np.errstate(all="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             values = change(self._matrix.values)
         if values.dtype != self._dtype:
             value_dtype(values.dtype, None, f"{self.format}_array", narrow=True)  # raises
@@ -134,7 +137,7 @@ class EachElement:
             self._write(made._matrix.values)
             return self
         values = self._matrix.values
-        with np.errstate(all="ignore"):  # of the padding
+        with np.errstate(divide="ignore", invalid="ignore"):  # of the padding
             ufunc(values, self._stored(number), out=values, casting="same_kind")
         return self
 

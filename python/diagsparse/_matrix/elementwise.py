@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 class Elementwise:
     """Operators of two operands; mixed into every matrix class. ``A += B`` makes a new matrix."""
 
+    @overload
+    def __truediv__(self: SparseArray, other: complex) -> SparseArray: ...
+    @overload
+    def __truediv__(self: SparseArray, other: Any) -> Any: ...
     def __truediv__(self: SparseArray, other: Any) -> Any:
         return self._over_number(other) if is_scalar(other) else self._over(other)
 
@@ -55,12 +59,12 @@ class Elementwise:
     def __rtruediv__(self: SparseArray, other: Any) -> Any:
         raise _zeros_divide(type(self).__name__, "x / A.toarray()")
 
-    def __mul__(self: SparseArray, other: Any) -> Any:
+    def __mul__(self: SparseArray, other: Any) -> SparseArray:
         if is_scalar(other):
             return self._scaled(other)
         return self.multiply(other) if operands.is_sparse(other) or operands.is_dense(other) else NotImplemented
 
-    def __rmul__(self: SparseArray, other: Any) -> Any:
+    def __rmul__(self: SparseArray, other: Any) -> SparseArray:
         if is_scalar(other):
             return self._scaled(other)
         if isinstance(other, sp.spmatrix):  # of SciPy's matrices, * is the product
@@ -94,7 +98,7 @@ class Elementwise:
             return comparisons.with_scalar(self, other, compare)
         return comparisons.with_dense(self, np.asanyarray(other), compare)
 
-    def multiply(self: SparseArray, other: Any) -> Any:
+    def multiply(self: SparseArray, other: Any) -> SparseArray:
         """Return the element-wise product with a scalar, a sparse matrix, or a dense array.
 
         A dense array (on a GPU also CuPy's or PyTorch's) broadcasts as in NumPy: shape (n,) or (1, n)
@@ -127,12 +131,20 @@ class Elementwise:
         owners.refuse_beside_cpu(other, self._place, who)
         return other
 
+    @overload
+    def __add__(self: SparseArray, other: SparseArray) -> SparseArray: ...
+    @overload
+    def __add__(self: SparseArray, other: Any) -> Any: ...
     def __add__(self: SparseArray, other: Any) -> Any:
         return self._sum(other, 1, 1)
 
     def __radd__(self: SparseArray, other: Any) -> Any:
         return self._sum(other, 1, 1)
 
+    @overload
+    def __sub__(self: SparseArray, other: SparseArray) -> SparseArray: ...
+    @overload
+    def __sub__(self: SparseArray, other: Any) -> Any: ...
     def __sub__(self: SparseArray, other: Any) -> Any:
         return self._sum(other, 1, -1)
 

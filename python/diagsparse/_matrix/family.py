@@ -167,7 +167,9 @@ class Family(Arithmetic, Forecasts):
     @classmethod
     def _empty(cls, shape: tuple[int, int], dtype: np.dtype, place: Place = CPU) -> SparseArray:
         """Return a matrix that stores nothing."""
-        return cls._from_csr(FORMATS[COMMON]._empty(shape, dtype, place), None)
+        common, nothing = FORMATS[COMMON], Summary.of_nothing(shape, dtype.itemsize)
+        cls._require(nothing, None, place, beside=common._forecast(nothing))
+        return cls._from_csr(common._empty(shape, dtype, place), None)
 
     def _rebuilt(self: SparseArray, target: Place, carry: Callable[[Any], Any]) -> Any:
         """Return the C++ matrix of these parts at another place, where `carry` copies arrays."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,14 @@ from .registry import COMMON, FORMATS
 
 
 def is_dense(x: Any) -> bool:
-    """Whether `x` is a numeric vector or block: an array on a GPU, or what NumPy makes one of."""
+    """Whether `x` is a numeric vector or block: an array on a GPU, or what NumPy makes one of.
+
+    An object whose ``__array_ufunc__`` is None, as a batch is one, multiplies in its own way.
+    """
     if isinstance(x, np.ndarray) or owners.owner_of(x) is not None:
         return True
-    if isinstance(x, (list, tuple)) or hasattr(x, "__array__"):
+    arrays = hasattr(x, "__array__") and getattr(x, "__array_ufunc__", ()) is not None
+    if arrays or isinstance(x, (list, tuple, memoryview, array)):
         return np.asarray(x).dtype.kind in "iubfc"
     return False
 

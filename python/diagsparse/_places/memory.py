@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 from collections.abc import Callable
 from numbers import Real
 from pathlib import Path
@@ -23,10 +24,10 @@ def human(nbytes: int) -> str:
 
 
 def available_bytes(place: Place = CPU) -> int:
-    """Return the bytes that can be taken now: of a GPU, of the host, or of the container's limit."""
+    """Return the bytes that can be taken now: of a GPU, of the host, or of the limit of a container or the process."""
     if place is not CPU:
         return place.core.memory(place.index)[0]
-    free = _system_bytes()
+    free = min(_system_bytes(), _bytes_of_process())
     group = Path("/sys/fs/cgroup")
     try:
         limit = (group / "memory.max").read_text().strip()
@@ -46,6 +47,18 @@ def _system_bytes() -> int:
     except OSError:
         pass
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _bytes_of_process() -> int:
+    """Return what the process may still take of its address space (``ulimit -v``)."""
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return 1 << 62
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except (OSError, ValueError):
+        return limit
+    return max(0, limit - pages * resource.getpagesize())
 
 
 def require_free(nbytes: int, what: str, place: Place = CPU, hint: str = "", beside: int = 0) -> None:

@@ -155,6 +155,8 @@ def check_scalars(dtype: np.dtype, alpha: complex, beta: complex, who: str) -> N
             raise TypeError(f"{who}: {name}={factor!r}: expected a number")
         require_float64(factor, who, name)
         if factor.imag and dtype.kind != "c":
+            wider = np.result_type(dtype, np.complex64)
             raise TypeError(
-                f"{who}: {name}={factor} is complex, but the product is {dtype}; .astype(complex) an operand"
+                f"{who}: {name}={factor} is complex, but the product is {dtype}; expected a real number, or a complex "
+                f"operand: A.astype(np.{wider})"
             )

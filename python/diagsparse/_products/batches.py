@@ -10,6 +10,7 @@ import numpy as np
 from .._arrays import streams
 from .._matrix import devices
 from .._matrix.base import CONJUGATED, TRANSPOSED, SparseArray
+from .._matrix.each_element import is_scalar
 from .._matrix.operands import is_sparse, together
 from .._places import memory
 from .._places.arguments import integer
@@ -136,6 +137,12 @@ class batch_array:
     def __len__(self) -> int:
         return self.count
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        raise TypeError(
+            f"{self!r} holds sparse matrices, and NumPy wants an array; write np.stack([A.toarray() for A in batch]), "
+            "or batch.values for what they store"
+        )
+
     def __getitem__(self, i: Any) -> SparseArray:
         """Return member `i` as a matrix on the same memory."""
         at = integer(i, f"{_WHO}: index")
@@ -248,7 +255,7 @@ class batch_array:
     def __matmul__(self, other: Any) -> Any:
         if isinstance(other, batch_array) or is_sparse(other):
             return _multiply(self, _required(other, "B"), None)
-        return NotImplemented if np.isscalar(other) else self.matvec(other)
+        return NotImplemented if is_scalar(other) else self.matvec(other)
 
     def __rmatmul__(self, other: Any) -> Any:
         return _multiply(_required(other, "A"), self, None) if is_sparse(other) else NotImplemented
@@ -262,7 +269,7 @@ def _required(x: Any, name: str) -> Any:
 
 
 def _unpickle(values: np.ndarray, like: SparseArray) -> batch_array:
-    return batch_array._wrap(like._matrix.with_members(values))
+    return batch_array._wrap(like._matrix.with_members(np.require(values, requirements=["C", "A"])))
 
 
 def _multiply(left: Any, right: Any, out: Any) -> batch_array:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -41,18 +43,24 @@ class _Solver:
         blocks = max(1, self._members or 1)
         below, above = _reach(a)
         self.method = _method(a, method, below, above, blocks)
-        try:
+        with self._saying_what_is_singular("factorized:"):
             if a._place is CPU:
                 self._factors: Any = host_factors.HostFactors(a, sigma, self.method, below, above, blocks)
             else:
                 self._factors = _ways(a._place).DeviceFactors(a, sigma, self.method, blocks)
-        except host_factors.Singular as error:
-            member, row = divmod(error.row, max(1, a.shape[0] // blocks))
-            what = f"pivot {row + 1}" + f" of member {member}" * (self._members is not None)
-            raise np.linalg.LinAlgError(f"factorized: A{_shift(sigma)} is singular: {what} is zero") from None
-        except np.linalg.LinAlgError as error:
-            raise np.linalg.LinAlgError(f"factorized: A{_shift(sigma)} is singular: {error}") from None
         self.seconds = time.perf_counter() - began
+
+    @contextmanager
+    def _saying_what_is_singular(self, who: str) -> Iterator[None]:
+        """Have errors of singular matrices name the matrix and the pivot."""
+        try:
+            yield
+        except host_factors.Singular as error:
+            member, row = divmod(error.row, max(1, self.shape[0]))
+            what = f"pivot {row + 1}" + f" of member {member}" * (self._members is not None)
+            raise np.linalg.LinAlgError(f"{who} A{_shift(self.sigma)} is singular: {what} is zero") from None
+        except np.linalg.LinAlgError as error:
+            raise np.linalg.LinAlgError(f"{who} A{_shift(self.sigma)} is singular: {error}") from None
 
     @property
     def nbytes(self) -> int:
@@ -80,6 +88,8 @@ class _Solver:
         ------
         ValueError
             For a `b` of another length.
+        numpy.linalg.LinAlgError
+            Where the matrix is singular in that wider type.
         """
         if trans not in _OPERATIONS:
             raise ValueError(f'solve: trans={trans!r}: expected "N", "T" or "H"')
@@ -105,7 +115,8 @@ class _Solver:
         dtype = solved_in(self.dtype, given.dtype)
         whole = np.array(np.broadcast_to(given, shape), wanted, order="C").reshape(self._order, -1)
         columns = whole.view(dtype) if wanted.kind == "c" else whole.astype(dtype, copy=False)  # of complex ones two
-        x.reshape(self._order, -1).view(dtype)[...] = self._factors.solve(columns, trans, dtype)
+        with self._saying_what_is_singular(f"solve: b needs factors in {dtype}, and there"):
+            x.reshape(self._order, -1).view(dtype)[...] = self._factors.solve(columns, trans, dtype)
         return x
 
     @property

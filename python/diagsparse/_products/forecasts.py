@@ -44,11 +44,12 @@ def forecast(operation: str, a: Any, b: Any = None, /, *, format: str | None = N
     Returns
     -------
     Forecast
-        ``result_nbytes``, ``workspace_nbytes``, ``total_nbytes``. The result's are exact, but for a product of
-        diagonals asked for as csr, csc or coo: there they are the most that can come out. Of a conversion to these
-        formats the values that are not zero are counted, by a pass over them. The workspace of a conversion is the most
-        that is there beside the result while it is made: the matrix as csr by the way, tables, what is sorted, of one
-        of SciPy's also what SciPy needs to sort its entries. The total is what ``max_bytes=`` has to allow.
+        ``result_nbytes``, ``workspace_nbytes``, ``total_nbytes``. The result's are exact, but for a product that is
+        computed by diagonals (of dia, hm, cdm, mdia and qband) and asked for in a format of rows or blocks: there they
+        are the most that can come out, for zeros are dropped. Of a conversion to these formats the values that are not
+        zero are counted, by a pass over them. The workspace of a conversion is the most that is there beside the result
+        while it is made: the matrix as csr by the way, tables, what is sorted, of one of SciPy's also what SciPy needs
+        to sort its entries. The total is what ``max_bytes=`` has to allow.
 
     Raises
     ------

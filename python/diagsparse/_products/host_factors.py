@@ -145,6 +145,8 @@ def _banded(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> t
 
 def _dense(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> tuple[Solve, int]:
     n = a.shape[0]
+    if n == 0:  # which getrf refuses
+        return _diagonal(a, sigma, below, above, order)
     _require_memory(n * n * a.dtype.itemsize, f"a dense matrix {n} x {n}")
     whole = a.toarray(order="F")
     whole[np.arange(n), np.arange(n)] -= sigma

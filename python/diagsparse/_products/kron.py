@@ -124,6 +124,7 @@ def _default(a: SparseArray, b: SparseArray, made: SparseArray) -> str:
 def _by_diagonals(a: SparseArray, b: SparseArray, max_bytes: int | None) -> SparseArray:
     """Return the product as dia, of two matrices by diagonals of which the second one is square."""
     (m, n), p = a.shape, b.shape[0]
+    memory.require_free(a.nnz * b.nnz * np.result_type(a.dtype, b.dtype).itemsize, "kron: the values")
     pairs = _offsets(a, b)
     offsets = np.unique(np.array([j * p + k for j, k in pairs], np.int64))
     dtype = np.result_type(a.dtype, b.dtype)

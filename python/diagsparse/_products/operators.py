@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
@@ -19,6 +19,10 @@ from .profile import profiled
 class Operators:
     """Products of a matrix with whatever there is."""
 
+    @overload
+    def __matmul__(self: SparseArray, other: SparseArray) -> SparseArray: ...
+    @overload
+    def __matmul__(self: SparseArray, other: Any) -> Any: ...
     def __matmul__(self: SparseArray, other: Any) -> Any:
         if isinstance(other, np.ndarray):
             if type(other) is np.ndarray and self._place is CPU:

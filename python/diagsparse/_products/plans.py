@@ -126,7 +126,11 @@ class MatmulPlan:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of one result, exactly (a diagonal product asked for as csr, csc or coo: at most)."""
+        """Bytes of one result, exactly; at most, where it is computed by diagonals and converted to other formats.
+
+        These drop values that are zero, and nothing is computed to find out. So it is with products of dia, hm, cdm,
+        mdia and qband that are asked for in a format of rows or blocks.
+        """
         return self._plan.nbytes if self._native else FORMATS[self.format]._forecast(self._summary())
 
     def _summary(self) -> Summary:

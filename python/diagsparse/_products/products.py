@@ -13,6 +13,7 @@ from .._matrix.operands import home_of, require_sparse
 from .._matrix.registry import FORMATS
 from .._matrix.request import Pair
 from .._places.backend import Place
+from .._places.types import check_scalars, product_dtypes
 from .._show import display
 from .matvec_plan import MatvecPlan
 from .plans import OPERATIONS, MatmulPlan
@@ -178,6 +179,7 @@ def matmul(
     with streams.on(a._place, stream, "matmul"):
         if c is None:
             no_beta("matmul", beta)
+            check_scalars(product_dtypes(a.dtype, b.dtype)[1], alpha, 0, "matmul")
             if symmetry is None and a._halves and np.imag(alpha):  # a square may be Hermitian, its multiple is not
                 a = unpacked(a)
             return MatmulPlan(a, b, format, kernel, max_bytes, into=out, symmetry=symmetry)(out=out, alpha=alpha)

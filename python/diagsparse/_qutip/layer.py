@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
+from functools import partial, wraps
 from typing import Any
 
 from qutip.core import data as qutip_data
-from qutip.core.data import Dense
+from qutip.core.data import Data, Dense
 
 from . import operators, states
 from .operators import Sparse
@@ -26,13 +27,13 @@ def add_operators(cls: type[Sparse]) -> None:
         qutip_data.adjoint: [(cls, cls, cls.adjoint)],
         qutip_data.trace: [(cls, cls.trace)],
         qutip_data.matmul: [
-            (cls, cls, cls, operators.matmul),
-            (cls, Dense, Dense, operators.times_dense),
-            (Dense, cls, Dense, operators.dense_times),
+            (cls, cls, cls, with_out(operators.matmul)),
+            (cls, Dense, Dense, with_out(operators.times_dense)),
+            (Dense, cls, Dense, with_out(operators.dense_times)),
         ],
         qutip_data.matmul_dag: [
-            (cls, cls, cls, operators.matmul_dag),
-            (Dense, cls, Dense, operators.dense_times_adjoint),
+            (cls, cls, cls, with_out(operators.matmul_dag)),
+            (Dense, cls, Dense, with_out(operators.dense_times_adjoint)),
         ],
         qutip_data.multiply: [(cls, cls, cls, operators.multiply)],
         qutip_data.kron: [(cls, cls, cls, operators.kronecker)],
@@ -40,7 +41,7 @@ def add_operators(cls: type[Sparse]) -> None:
         qutip_data.identity: [(cls, partial(operators.identity, cls))],
         qutip_data.iszero: [(cls, operators.iszero)],
         qutip_data.isherm: [(cls, operators.isherm)],
-        qutip_data.expect: [(cls, Dense, operators.expect)],
+        qutip_data.expect: [*expect_of_any(cls), (cls, Dense, operators.expect)],
         qutip_data.expect_super: [(cls, Dense, operators.expect_super)],
         qutip_data.eigs: [(cls, operators.eigs)],
         qutip_data.pow: [(cls, cls, operators.by_csr(qutip_data.pow_csr))],
@@ -65,9 +66,9 @@ def add_states(cls: type[CudaDense], operator: type[Sparse]) -> None:
         qutip_data.adjoint: [(cls, cls, cls.adjoint)],
         qutip_data.trace: [(cls, cls.trace)],
         qutip_data.matmul: [
-            (cls, cls, cls, states.matmul),
-            (operator, cls, cls, states.times_state),
-            (cls, operator, cls, states.state_times),
+            (cls, cls, cls, with_out(states.matmul)),
+            (operator, cls, cls, with_out(states.times_state)),
+            (cls, operator, cls, with_out(states.state_times)),
         ],
         qutip_data.zeros: [(cls, partial(states.zeros, cls))],
         qutip_data.column_stack: [(cls, cls, states.column_stack)],
@@ -77,10 +78,30 @@ def add_states(cls: type[CudaDense], operator: type[Sparse]) -> None:
         qutip_data.norm.frobenius: [(cls, states.frobenius)],
         qutip_data.norm.l2: [(cls, states.l2)],
         qutip_data.ode.wrmn_error: [(cls, cls, states.wrmn_error)],
-        qutip_data.expect: [(operator, cls, operators.expect)],
+        qutip_data.expect: [*expect_of_any(cls), (operator, cls, operators.expect)],
         qutip_data.expect_super: [(operator, cls, operators.expect_super)],
     }
     add(told)
+
+
+def with_out(product: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``product(left, right, scale)`` that takes `out` as well, to which the result is then added.
+
+    QuTiP calls the products of its own types so, also where it has nothing to add to.
+    """
+
+    @wraps(product)
+    def call(left: Data, right: Data, scale: complex = 1, out: Data | None = None) -> Data:
+        result = product(left, right, scale)
+        return result if out is None else qutip_data.iadd(out, result)
+
+    return call
+
+
+def expect_of_any(cls: type[Data]) -> list[tuple]:
+    """Return expectation values of a class with every known type: QuTiP's take a state of one element as a bra."""
+    pairs = [pair for other in qutip_data.to.dtypes for pair in ((cls, other), (other, cls))]
+    return [(*pair, operators.expect_by_product) for pair in pairs]
 
 
 def add(told: dict[Any, list[tuple]]) -> None:

@@ -198,6 +198,8 @@ def matmul_dag(left: Sparse, right: Sparse, scale: complex = 1) -> Sparse:
 
 def multiply(left: Sparse, right: Sparse) -> Sparse:
     """Return the product element by element."""
+    if left.shape != right.shape:
+        raise ValueError(f"multiply: the shapes are {left.shape} and {right.shape}, expected the same")
     return type(left)(laid_out(left.matrix.multiply(right.matrix)), left.factor * right.factor)
 
 
@@ -248,13 +250,27 @@ def dense_times_adjoint(left: qutip_data.Dense, right: Sparse, scale: complex = 
     return dense_times(left, right.adjoint(), scale)
 
 
-def expect(op: Sparse, state: Any) -> complex:
-    """Return ``<x|op|x>`` of a ket, or the trace of ``op state`` of a density matrix, by the stored elements alone."""
+def check_state(op: Any, state: Any) -> None:
+    """Raise for an operator that is not square, and for a state that is neither a ket nor a density matrix for it."""
     if op.shape[0] != op.shape[1] or state.shape not in ((op.shape[1], 1), op.shape):
         raise ValueError(f"expect: the operator has shape {op.shape}, the state {state.shape}")
+
+
+def expect(op: Sparse, state: Any) -> complex:
+    """Return ``<x|op|x>`` of a ket, or the trace of ``op state`` of a density matrix, by the stored elements alone."""
     if state.shape[1] == 1:
-        return qutip_data.inner(state, qutip_data.matmul(op, state))
+        return expect_by_product(op, state)
+    check_state(op, state)
     return complex(op.factor * op.matrix.multiply(as_block(state).T).sum())
+
+
+def expect_by_product(op: Any, state: Any) -> complex:
+    """Return the same, of any two of QuTiP's types. A state of one element is a ket."""
+    check_state(op, state)
+    product = qutip_data.matmul(op, state)
+    if state.shape[1] == 1:
+        return qutip_data.inner(state, product, scalar_is_ket=True)
+    return complex(qutip_data.trace(product))
 
 
 def expect_super(op: Sparse, state: Any) -> complex:

@@ -137,7 +137,7 @@ def plan_html(p: Any) -> str:
     rows = [(name, x.format, sides(x.shape), str(x.nnz), human(x.nbytes)) for name, x in operands]
     rows += [("C", p.format, sides(p.shape), str(p.nnz), human(p.nbytes))]
     rows += [("workspace", "", "", "", human(p.workspace_nbytes))]
-    drawn = [drawing.diagonals_of(p.shape, p.offsets)] if len(p.offsets) else []
+    drawn = [drawing.diagonals_of(p.shape, p.offsets, "the result")] if len(p.offsets) else []
     return page(plan(p), drawn, table(("", "format", "shape", "stored", "bytes"), rows))
 
 

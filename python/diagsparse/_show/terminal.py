@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -43,17 +44,17 @@ class Terminal:
         if self.as_json or (self.quiet and not asked):
             return
         if not sys.stdout.isatty():
-            click.echo(text)
+            _print(lambda: click.echo(text))
             return
         styled = Text(text)
         for pattern, style in _STYLES:
             styled.highlight_regex(pattern, style)
-        Console(highlight=False).print(styled, soft_wrap=True)
+        _print(lambda: Console(highlight=False).print(styled, soft_wrap=True))
 
     def emit(self, values: dict[str, Any]) -> None:
         """Print one JSON object with ``--json``, nothing without."""
         if self.as_json:
-            click.echo(json.dumps(values, indent=1))
+            _print(lambda: click.echo(json.dumps(values, indent=1)))
 
     def save(self, values: dict[str, Any], writers: dict[str, Callable[[Path], object]]) -> None:
         """Write files in the folder of ``--out``, tell which ones, and print `values` and their paths with ``--json``.
@@ -103,6 +104,20 @@ class Terminal:
                     drawn = time.monotonic()
 
             yield report
+
+
+def _print(write: Callable[[], object]) -> None:
+    """Write to standard output. Where nobody reads any more, as after ``| head -1``, the rest goes nowhere."""
+    try:
+        write()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        discard_output()
+
+
+def discard_output() -> None:
+    """Have standard output go nowhere, where what is in its buffer goes at exit, too."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def json_writer(values: dict[str, Any]) -> Callable[[Path], object]:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from .._places.backend import CudaUnavailable, get_num_threads, place
-from .._show.terminal import Terminal
+from .._show.terminal import Terminal, discard_output
 from ..measure import using_threads
 
 INTERRUPTED = 130  #: the exit status after Ctrl-C: 128 and the number of the signal
@@ -21,13 +21,20 @@ _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
 class Group(click.Group):
-    """Commands whose users' errors are one line on standard error."""
+    """Commands whose users' errors are one line on standard error. To stop reading what they print is none."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        try:
+            return super().make_context(*args, **kwargs)
+        except BrokenPipeError:  # while it printed help
+            discard_output()
+            raise click.exceptions.Exit(0) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            raise
+            discard_output()
         except KeyboardInterrupt:
             click.echo("diagsparse: interrupted", err=True)
             ctx.exit(INTERRUPTED)

@@ -26,7 +26,7 @@ from .bench_command import bench
 from .changes import LIMIT, saved
 from .command_line import Group, budget, common, max_bytes
 from .comparison import Comparison
-from .titles import PEERS, TITLES
+from .titles import PEERS, TITLES, matrix_name
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -64,15 +64,18 @@ def compare_command(
 ) -> bool:
     """Multiply the matrix in FILE (.mtx, .mtx.gz, .npz) in every format, check and time it against SciPy.
 
+    The advice is that of info and recommend: it does not depend on what was measured now.
+
     With --since the exit status is 1 where a result is wrong, a row is gone, or one takes more than --limit times as
     long as before beside SciPy's csr.
     """
     if limit is not None and since is None:
         raise click.UsageError("--limit says what fails with --since FILE")
     before = None if since is None else saved(since)  # now, for it may be written over
+    A = read_floats(file)
     with terminal.progress() as report:
         result = compare(
-            file,
+            A,
             formats=formats or None,
             ops=ops or tuple(TITLES),
             kernels="all" if "all" in kernels else kernels or None,
@@ -81,9 +84,11 @@ def compare_command(
             budget=budget,
             device=terminal.device,
             progress=report,
+            name=matrix_name(file),
         )
-    terminal.show(str(result))
-    values, ok = result.to_dict(), result.ok
+    advice = recommend(A, device=terminal.device, max_bytes=max_bytes)
+    terminal.show(f"{result}\n{advice.advice}")
+    values, ok = result.to_dict() | {"advice": advice.to_dict()}, result.ok
     if before is not None:
         changed = result.since(before, limit=limit or LIMIT)
         terminal.show(f"\nSince {since}\n{changed}", asked=True)
@@ -140,10 +145,10 @@ def info(terminal: Terminal, file: Path, max_bytes: int | None) -> None:
     sizes = sorted((nbytes is None, nbytes or 0, name) for name, nbytes in structure.nbytes.items())
     rows = [["format", "bytes", "of csr"]]
     rows += [[name, *(["-", "-"] if none else [human(n), columns.digits(n / csr)])] for none, n, name in sizes]
-    name = file.name.split(".")[0]
+    name = matrix_name(file)
     others = columns.columns(_others(structure, csr), "<<>>><")
-    told = [structure.describe(name), *columns.columns(rows, "<>>"), *others, advice.advice]
-    terminal.show("\n".join(told), asked=True)
+    lines = [structure.describe(name), *columns.columns(rows, "<>>"), *others, advice.advice]
+    terminal.show("\n".join(lines), asked=True)
     terminal.emit({"name": name, **structure.to_dict(), "advice": advice.to_dict()})
 
 

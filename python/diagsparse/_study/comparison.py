@@ -1,4 +1,4 @@
-"""What `compare` found: rows, skipped formats, advice; as text, as JSON, as a picture."""
+"""What `compare` found: rows, skipped formats, the fastest; as text, as JSON, as a picture."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Comparison:
         return next(iter(self.fastest(op)), None)
 
     @property
-    def advice(self) -> dict[str, Any] | None:
+    def measured(self) -> dict[str, Any] | None:
         """The fastest format for y = A x, what it stores, when its conversion has paid; the fastest for C = A A.
 
         None for a matrix that stores nothing, and where no result is right.
@@ -134,7 +134,7 @@ class Comparison:
             "ok": self.ok,
             "rows": [asdict(row) | {"error": finite(row.error), "ok": row.ok} for op in TITLES for row in self.of(op)],
             "skipped": [asdict(skipped) for skipped in self.skipped],
-            "advice": self.advice,
+            "measured": self.measured,
         }
 
     def to_pandas(self) -> Any:
@@ -239,21 +239,19 @@ class Comparison:
         failed = [f"{row.format} {row.kernel} ({TITLES[row.op]})" for row in self.rows if not row.ok]
         if failed:
             notes.append(f"CHECK FAILED: {', '.join(failed)}: the error exceeds its bound")
-        if (advice := self.advice) is None:
+        if (found := self.measured) is None:
             return notes
-        ties = [f"As fast as {advice['format']}, within 10 %: {', '.join(advice['ties'])}"] if advice["ties"] else []
-        return [*notes, self._advice(), *ties]
+        ties = [f"As fast as {found['format']}, within 10 %: {', '.join(found['ties'])}"] if found["ties"] else []
+        return [*notes, self._fastest_here(found), *ties]
 
-    def _advice(self) -> str:
-        a = self.advice or {}
+    def _fastest_here(self, a: dict[str, Any]) -> str:
         product = f"{a['matmul_format']}, {columns.digits(a['matmul_ratio'])}x" if (a["matmul_ratio"] or 0) > 1 else ""
         if a["products_to_pay"] is None:
-            best = f"the best here, {a['format']}, is {columns.digits(a['ratio'])}x as fast."
-            text = f"Advice: stay with SciPy's csr; {best}"
+            text = f"Fastest here: SciPy's csr; of diagsparse's formats {a['format']}, {columns.digits(a['ratio'])}x."
             return f"{text} For C = A A: {product}." if product else text
         per = f"{a['bytes_per_nonzero']:.1f} bytes a nonzero, SciPy's csr {a['csr_bytes_per_nonzero']:.1f}"
         products = f"{a['products_to_pay']} product{'s' * (a['products_to_pay'] > 1)}"
-        text = f"Advice: {a['format']}. {per}; pays for its conversion after {products}."
+        text = f"Fastest here: {a['format']}. {per}; pays for its conversion after {products}."
         return f"{text} For C = A A: {product}." if product and a["matmul_format"] != a["format"] else text
 
 

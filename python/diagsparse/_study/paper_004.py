@@ -85,7 +85,7 @@ def _run(
     scale = 0.03 if quick else 0.25 if where is CPU and not whole else 1.0
     a = made(matrix, scale).astype(dtype)
     csr = array(a, "csr", device=where.name)
-    A = csr.asformat("bmsparse")
+    A: Any = csr.asformat("bmsparse")
     row: dict[str, Any] = {
         "source": matrix.source, "what": matrix.what, "stands_in": matrix.stands_in, "dtype": dtype,
         "shape": list(a.shape), "nnz": a.nnz, "blocks": A.blocks, "fill": A.mean_fill,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._matrix.base import SparseArray
+from .._matrix.base import SparseArray, issparse
 from .exactness import MatmulCheck, error_over_bound, rounding
 
 _ROWS = 64
@@ -102,7 +102,7 @@ class SampledMatmul:
 
     def _rows_of(self, C: Any) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return columns and values of the sampled rows, as stored."""
-        if isinstance(C, SparseArray) and C._family == "diagonals":
+        if issparse(C) and C._family == "diagonals":
             spans, values = C._spans(), _host(C.values).reshape(-1)
             return [self._diagonal_row(spans, values, i) for i in self.rows]
         if isinstance(C, SparseArray):

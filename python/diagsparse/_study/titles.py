@@ -1,11 +1,18 @@
-"""What tables and pictures call operations and rows."""
+"""What tables and pictures call matrices, operations and rows."""
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 PEERS = ("scipy", "mkl", "cusparse", "cupy")  #: libraries, as rows of a comparison name them in the place of a format
 TITLES = {"matvec": "y = A x", "matmul": "C = A A"}
+
+
+def matrix_name(path: str | os.PathLike[str]) -> str:
+    """Return the name of the matrix in a file: that of the file without its suffix."""
+    return Path(path).name.removesuffix(".gz").removesuffix(".mtx").removesuffix(".npz")
 
 
 def is_cusparse(kernel: str) -> bool:

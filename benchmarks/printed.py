@@ -1,7 +1,7 @@
 """What README, docs and notebooks print of the stored results, between markers that no reader of the page sees.
 
 Tables, as `diagsparse bench --table` prints them of benchmarks/results/h200.json ("readme": those of readme_table.py,
-"papers": those of ledger.py)::
+"papers": those of ledger.py, "h200-tables-002-means": the first one of h200-tables-002)::
 
     <!-- table: h200 -->
     ...
@@ -30,6 +30,7 @@ from typing import Any
 import ledger
 import readme_table
 
+from diagsparse._study import paper_002
 from diagsparse._study.bench_command import tables_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -114,7 +115,11 @@ def _table(block: re.Match[str]) -> str:
     return f"{start}{made.strip()}\n{end}"
 
 
-_NAMED = {"readme": lambda: "\n".join(readme_table.lines()), "papers": ledger.markdown}
+_NAMED = {
+    "readme": lambda: "\n".join(readme_table.lines()),
+    "papers": ledger.markdown,
+    "h200-tables-002-means": lambda: paper_002.summary(stored("h200-tables-002").report),
+}
 
 
 def markdown(name: str) -> str:

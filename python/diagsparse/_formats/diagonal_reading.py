@@ -143,8 +143,9 @@ class DiagonalReading:
         period = self.period if self.period is not None and self.period < shape[0] else None
         runs = self._runs((r0, r1), (c0, c1), period)
         shifted = [(k + r0 - c0, first - r0, values) for k, first, values in runs]
-        made = self._that_holds(shape)._of_runs(shape, widened(self._dtype), shifted, symmetry=symmetry, period=period)
-        return made.astype(self._dtype, copy=False)
+        kind = self._that_holds(shape)
+        window: Any = kind._of_runs(shape, widened(self._dtype), shifted, symmetry=symmetry, period=period)
+        return window.astype(self._dtype, copy=False)
 
     @classmethod
     def _of_runs(

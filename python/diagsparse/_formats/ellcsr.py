@@ -156,7 +156,7 @@ class ellcsr_array(Mirrored, short.ShortColumns):
         >>> round(found.reference.sparsity, 3), round(found.expansion.sparsity, 3)
         (0.8, 0.99)
         """
-        matrix: ellcsr_array = self.copy() if self._op & 1 else self
+        matrix: Any = self.copy() if self._op & 1 else self
         csr, n = convert(matrix, COMMON).to("cpu").to_scipy(), matrix.shape[1]
         if column is None:
             return regions.report(csr, matrix._end_of_leading(csr), matrix.nbytes)

@@ -5,8 +5,8 @@
 get_filename_component(root ${CMAKE_CURRENT_LIST_DIR} DIRECTORY)
 set(commit "")
 if(EXISTS ${root}/.git)  # not one above it: a distribution may be unpacked within another repository
-  execute_process(COMMAND git describe --always --abbrev=40 --exclude=* --dirty WORKING_DIRECTORY ${root}
-                  OUTPUT_VARIABLE commit ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
+  execute_process(COMMAND git -c safe.directory=${root} describe --always --abbrev=40 --exclude=* --dirty
+                  WORKING_DIRECTORY ${root} OUTPUT_VARIABLE commit ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
 elseif(EXISTS ${root}/src/commit.txt)
   file(STRINGS ${root}/src/commit.txt commit LIMIT_COUNT 1)
 endif()

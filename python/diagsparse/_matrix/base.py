@@ -44,7 +44,6 @@ class SparseArray(Family, sp.sparray):
     _core: Any = CPU.core
     _matrix: Any  # the C++ matrix
     _op: int  # what this view does with it
-    _lends_indices: bool = False  # of a copy: index arrays, which kernels trust, are given out as copies to write to
     _packed: bool = False  # in fewer places, or in 16 bits: all but products with dense operands take `unpacked`
     _format: ClassVar[str]  # the same as `format`, `_shape` and `_dtype` as their namesakes: for the paths that count
     _shape: tuple[int, int]
@@ -128,7 +127,7 @@ class SparseArray(Family, sp.sparray):
         in Hermitian storage the main diagonal has to stay real.
         """
         self._require_plain("values")
-        return self._matrix.values
+        return self._matrix.stored_values
 
     @values.setter
     def values(self, new: Any) -> None:
@@ -140,7 +139,7 @@ class SparseArray(Family, sp.sparray):
             changed = self._matrix.values.copy()
             device_dense.write(self._place, changed, new)
             self._matrix.with_values(changed)  # raises
-        device_dense.write(self._place, self._matrix.values, new)
+        device_dense.write(self._place, self._matrix.stored_values, new)
 
     def _require_plain(self, what: str) -> None:
         if self._op:

@@ -111,18 +111,15 @@ def test_what_is_written_is_taken_over(format, write, use):
 
 @INDEXED
 def test_one_permutation_of_a_copy(format):
-    A = both(format)[0]
-    B, name = A.copy(), "col" if format == "coo" else "indices"
+    A, name = both(format)[0], "col" if format == "coo" else "indices"
+    dense, expected = A.toarray(), np.zeros((N, N))
     order = np.random.default_rng(0).permutation(N)
-    getattr(B, name)[:] = order[getattr(B, name)]
-    expected = np.zeros((N, N))
-    dense = A.toarray()
-    if format == "csc":
-        expected[order] = dense
-    else:
-        expected[:, order] = dense
-    assert np.array_equal(B.toarray(), expected) and np.allclose(B @ X, expected @ X)
-    assert np.array_equal(A.toarray(), dense)
+    expected[(order, slice(None)) if format == "csc" else (slice(None), order)] = dense
+    converted = [getattr(ds.array(dense, other), f"to{format}")() for other in ("csr", "csc", "coo", "hm")]
+    for B in (A.copy(), A.asformat(format, copy=True), *converted, pickle.loads(pickle.dumps(A)), A[:, :], 1 * A):
+        getattr(B, name)[:] = order[getattr(B, name)]
+        assert np.array_equal(B.toarray(), expected) and np.allclose(B @ X, expected @ X)
+        assert np.array_equal(A.toarray(), dense)
 
 
 @INDEXED
@@ -226,6 +223,13 @@ def test_shorter_index_arrays():
         A.indices = np.array([0.5, 1])
     with raises(ValueError, "indices", "one dimension"):
         A.indices = np.array([[0, 1]])
+    with raises(ValueError, "indices", "4294967296", "int32"):
+        A.indices = np.array([0, 2**32])
+    held, before = A.indices, A.indices.copy()
+    A.indices = before[::-1]
+    assert np.array_equal(held, before) and np.array_equal(A.indices, before[::-1])  # who holds one keeps it
+    held[0] = 99  # which is the matrix's no more
+    assert np.array_equal(np.argwhere(A.toarray()), [[0, 0], [1, 3]])
 
 
 @INDEXED

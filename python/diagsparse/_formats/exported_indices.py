@@ -74,9 +74,9 @@ class ExportedIndices:
             return self._copies[name].array()
 
     def replace(self, name: str, new: np.ndarray) -> None:
-        """Have another array, of another length, take the place of one that somebody holds."""
+        """Have an array that is nobody else's take the place of one that somebody holds, of whatever length."""
         with self._lock:
-            self._copies[name] = WritableCopy(new.astype(self._copies[name].memory.dtype))
+            self._copies[name] = WritableCopy(new)
 
     def in_order(self) -> bool:
         """Whether entries are sorted, and each place is there once."""

@@ -139,16 +139,18 @@ class IndexedArray(MadeOfEntries):
         return index_array(self._matrix, name) if self._place is CPU else self._matrix.parts()[name]
 
     def _set_index_part(self, name: str, new: Any) -> None:
-        """Write an index array."""
+        """Have other numbers in an index array; who holds the one that there was keeps it as it is, as in SciPy."""
         self._require_host(name)
         if self._matrix.sealed:
             raise ValueError(f"{name}: {self!r} is part of another matrix, whose structure does not change; .copy() it")
-        new = integers(new, name, f"{self.format}_array")
-        array = self._index_part(name)
-        if array.shape == new.shape:
-            array[...] = new
-        else:
-            self._matrix.exporter.replace(name, new)
+        given = integers(new, name, f"{self.format}_array")
+        array = self._index_part(name)  # as long as it is held there is an exporter
+        kept = given.astype(array.dtype, copy=False)
+        if not np.array_equal(kept, given):
+            raise ValueError(
+                f"{self.format}_array: {name} holds {given.min()} to {given.max()}, which does not fit {kept.dtype}"
+            )
+        self._matrix.exporter.replace(name, kept)
 
     @property
     def data(self) -> np.ndarray:

@@ -201,7 +201,7 @@ def test_names_of_scipys(format):
     A.indices = A.indices[::1] * 0 + s.indices  # the same, of another array
     assert A.has_sorted_indices and np.array_equal(A.toarray(), s.toarray())
     permute(A)
-    assert not A.has_sorted_indices
+    assert not A.has_sorted_indices and not A.copy().has_sorted_indices and A.sorted_indices().has_sorted_indices
     A.check_format()
     A.sort_indices()
     assert A.has_sorted_indices and np.array_equal(A.indices, s.indices)

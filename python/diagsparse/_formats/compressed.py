@@ -17,7 +17,10 @@ class CompressedArray(IndexedArray):
 
     @property
     def has_sorted_indices(self) -> bool:
-        """Whether indices ascend in each line, and none repeats: unless others were written there. Not to be set."""
+        """Whether indices ascend in each line, and none repeats: always, unless others were written there.
+
+        What is assigned is ignored.
+        """
         return self._is_canonical()
 
     @has_sorted_indices.setter
@@ -26,7 +29,7 @@ class CompressedArray(IndexedArray):
 
     @property
     def has_canonical_format(self) -> bool:
-        """The same."""
+        """The same as `has_sorted_indices`."""
         return self._is_canonical()
 
     @has_canonical_format.setter
@@ -61,4 +64,6 @@ class CompressedArray(IndexedArray):
 
     def sorted_indices(self) -> SparseArray:
         """Return a sorted copy."""
-        return self.copy()
+        made = self.copy()
+        made.sort_indices()
+        return made

@@ -67,7 +67,10 @@ class coo_array(IndexedArray):
 
     @property
     def has_canonical_format(self) -> bool:
-        """Whether entries lie row by row, each place once: not those of a transposed view. What is assigned is ignored."""
+        """Whether entries lie row by row, each place once: not those of a transposed view.
+
+        What is assigned is ignored.
+        """
         return not self._op & TRANSPOSED and self._is_canonical()
 
     @has_canonical_format.setter

@@ -16,10 +16,10 @@ def prepare(plan: Any) -> None:
 
 def enter(plan: Any) -> None:
     """Load the library, in the child."""
-    from fuzz import conversions, dense_products, elementwise, sequences, sparse_products
+    from fuzz import conversions, dense_products, elementwise, sequences, sparse_products, written
 
     warnings.simplefilter("error")  # good input warns of nothing
-    for module in (dense_products, sparse_products, elementwise, conversions, sequences):
+    for module in (dense_products, sparse_products, elementwise, conversions, sequences, written):
         share = sum(module.CHECKS.values())
         _CHECKS.update({check: weight / share for check, weight in module.CHECKS.items()})
 

@@ -1,4 +1,4 @@
-"""What `csr` and `csc` have and `coo` has not: index arrays by SciPy's names, which are always sorted."""
+"""What `csr` and `csc` have and `coo` has not: index arrays by SciPy's names."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ class CompressedArray(IndexedArray):
 
     @property
     def has_sorted_indices(self) -> bool:
-        """True: indices ascend in each line. What SciPy's functions set is not kept."""
-        return True
+        """Whether indices ascend in each line, and none repeats: always, unless others were written there.
+
+        What is assigned is ignored.
+        """
+        return self._is_canonical()
 
     @has_sorted_indices.setter
     def has_sorted_indices(self, told: bool) -> None:
@@ -26,8 +29,8 @@ class CompressedArray(IndexedArray):
 
     @property
     def has_canonical_format(self) -> bool:
-        """True: indices ascend in each line, and none repeats. What SciPy's functions set is not kept."""
-        return True
+        """The same as `has_sorted_indices`."""
+        return self._is_canonical()
 
     @has_canonical_format.setter
     def has_canonical_format(self, told: bool) -> None:
@@ -35,25 +38,32 @@ class CompressedArray(IndexedArray):
 
     @property
     def indices(self) -> np.ndarray:
-        """Column of every entry (of csc: row), int32, zero-copy, read-only."""
+        """Column of every entry (of csc: row), int32: a copy of what kernels read.
+
+        What is written there is validated and taken over before the next use of the matrix. Each use costs a comparison
+        as long as somebody holds the array. ``parts()`` has the arrays that kernels read.
+        """
         return self._index_part("indices")
 
     @indices.setter
     def indices(self, new: Any) -> None:
-        self._keep_index_part("indices", new)
+        self._set_index_part("indices", new)
 
     @property
     def indptr(self) -> np.ndarray:
-        """Where each row (of csc: column) starts, typed as `indices`; ``parts()`` has the int64 that kernels read."""
+        """Where each row (of csc: column) starts, int32: a copy, as `indices`."""
         return self._index_part("indptr")
 
     @indptr.setter
     def indptr(self, new: Any) -> None:
-        self._keep_index_part("indptr", new)
+        self._set_index_part("indptr", new)
 
     def sort_indices(self) -> None:
-        """Do nothing: indices are sorted."""
+        """Sort indices that were written out of order, and their values; sum those that repeat. In place."""
+        self.sum_duplicates()
 
     def sorted_indices(self) -> SparseArray:
-        """Return a copy: indices are sorted."""
-        return self.copy()
+        """Return a sorted copy."""
+        made = self.copy()
+        made.sort_indices()
+        return made

@@ -41,18 +41,37 @@ class coo_array(IndexedArray):
 
     @property
     def row(self) -> np.ndarray:
-        """Row of every entry, int32, zero-copy. Of a transposed view entries are in the order of their columns."""
-        return self._index_part("col" if self._op & TRANSPOSED else "row")
+        """Row of every entry, int32: a copy of what kernels read.
+
+        What is written there is validated and taken over before the next use of the matrix, as of `csr_array.indices`.
+        Of a transposed view entries are in the order of their columns.
+        """
+        return self._index_part(self._axis("row"))
+
+    @row.setter
+    def row(self, new: Any) -> None:
+        self._set_index_part(self._axis("row"), new)
 
     @property
     def col(self) -> np.ndarray:
-        """Column of every entry, int32, zero-copy."""
-        return self._index_part("row" if self._op & TRANSPOSED else "col")
+        """Column of every entry, int32: a copy, as `row`."""
+        return self._index_part(self._axis("col"))
+
+    @col.setter
+    def col(self, new: Any) -> None:
+        self._set_index_part(self._axis("col"), new)
+
+    def _axis(self, name: str) -> str:
+        """Return what the matrix that this is a view of calls its rows or columns."""
+        return {"row": "col", "col": "row"}[name] if self._op & TRANSPOSED else name
 
     @property
     def has_canonical_format(self) -> bool:
-        """Whether entries lie row by row: not those of a transposed view. What SciPy's functions set is not kept."""
-        return not self._op & TRANSPOSED
+        """Whether entries lie row by row, each place once: not those of a transposed view.
+
+        What is assigned is ignored.
+        """
+        return not self._op & TRANSPOSED and self._is_canonical()
 
     @has_canonical_format.setter
     def has_canonical_format(self, told: bool) -> None:
@@ -60,8 +79,8 @@ class coo_array(IndexedArray):
 
     @property
     def coords(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rows and columns of the entries, as SciPy has them: copies. New ones lay the matrix out anew."""
-        return self.row.copy(), self.col.copy()
+        """Rows and columns of the entries: `row` and `col`. New ones lay the matrix out anew."""
+        return self.row, self.col
 
     @coords.setter
     def coords(self, new: Any) -> None:

@@ -10,6 +10,8 @@ from .._matrix.summary import Summary
 from .._places.backend import CPU, Place
 from . import alignment
 from .diagonal import DiagonalArray
+from .exported import exported_array
+from .exported_diagonals import ExportedDiagonals
 from .packing import Packing, stored_labels
 
 
@@ -77,14 +79,28 @@ class dia_array(DiagonalArray):
 
     @property
     def data(self) -> np.ndarray:
-        """The diagonals as SciPy's `dia_array` aligns them, by column: a copy, read-only, (D, n). On the CPU."""
+        """The diagonals as SciPy's `dia_array` aligns them, by column: a copy, (D, n). On the CPU.
+
+        What is written there is taken over before the next use of the matrix. Of a view and of a packed matrix the copy
+        is read-only.
+        """
         if self._place is not CPU:
             raise TypeError(f'data: {self!r}: SciPy works on the cpu; write A.to("cpu"), or A.values')
-        theirs = self.to_scipy("dia")
-        order = {k: row for row, k in enumerate(theirs.offsets.tolist())}
-        made = theirs.data[[order[k] for k in self.offsets.tolist()]]
+        if not (self._op or self._packed) and self._matrix.values.flags.writeable:
+            return exported_array(self._matrix, ExportedDiagonals, "data")
+        made = self._column_aligned()
         made.flags.writeable = False
         return made
+
+    @data.setter
+    def data(self, new: Any) -> None:
+        self.data[...] = new
+
+    def _column_aligned(self) -> np.ndarray:
+        """Return a copy of the diagonals as SciPy aligns them, in the order of `offsets`."""
+        theirs = self.to_scipy("dia")
+        order = {k: row for row, k in enumerate(theirs.offsets.tolist())}
+        return theirs.data[[order[k] for k in self.offsets.tolist()]]
 
     @classmethod
     def _by_layout(

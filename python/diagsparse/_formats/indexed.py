@@ -14,6 +14,7 @@ from .._matrix import devices, elementwise
 from .._matrix.base import CONJUGATED, SparseArray
 from .._matrix.convert import convert
 from .._matrix.forecasts import sorting
+from .._matrix.gate import integers
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.request import Request
 from .._matrix.summary import Summary
@@ -22,9 +23,9 @@ from .._places.arguments import integer
 from .._places.backend import CPU, Place
 from .._show import drawing
 from . import merge
+from .exported_indices import INDEX_LIMIT, index_array
 from .made_of_entries import MadeOfEntries
 
-_INDEX_LIMIT = 2**31 - 1
 _SANE = 16  # how much larger than its entries a matrix may become on the way through diagonals
 
 
@@ -84,8 +85,8 @@ class IndexedArray(MadeOfEntries):
     def _as_scipy(self) -> Any:
         """Return this view as a SciPy array over the same memory, index arrays included; on the CPU."""
         parts = self._matrix.parts()
-        if "indptr" in parts and self.nnz <= _INDEX_LIMIT:  # SciPy wants one type for both, and would widen indices
-            parts["indptr"] = self._index_part("indptr")
+        if "indptr" in parts and self.nnz <= INDEX_LIMIT:  # SciPy wants one type for both, and would widen indices
+            parts["indptr"] = self._short_indptr(parts["indptr"])
         made = self._scipy(self._tuple(parts), shape=(self._matrix.rows, self._matrix.cols), copy=False)
         made.has_canonical_format = True
         if self._op & 1:
@@ -118,45 +119,71 @@ class IndexedArray(MadeOfEntries):
         """Wrap the result of SciPy's work in this format."""
         return type(self)._from_scipy(made.asformat(self.format), None, False)
 
-    # ---- SciPy's names of the same ------------------------------------------------------------------
-    def _index_part(self, name: str) -> Any:
-        """Return an index array of the matrix that this is a view of. SciPy wants one type for all of them."""
-        part = self._matrix.parts()[name]
-        wanted = np.dtype(np.int32 if self.nnz <= _INDEX_LIMIT else np.int64)
-        if self._place is not CPU or (part.dtype == wanted and not self._lends_indices):
-            return part
-        if (kept := self.__dict__.get("_given")) is None or kept[0] is not self._matrix:
-            kept = self._matrix, dict[str, np.ndarray]()
-            self.__dict__["_given"] = kept
-        if name not in kept[1]:
-            kept[1][name] = part.astype(wanted)
-            kept[1][name].flags.writeable = self._lends_indices
-        return kept[1][name]
+    def copy(self) -> SparseArray:
+        """Return an independent matrix; entries whose index arrays were written out of order stay so, as in SciPy."""
+        if self._op or self._is_canonical():
+            return super().copy()
+        return self._wrap(self._matrix.exporter.copied(self._format))
 
-    def _keep_index_part(self, name: str, new: Any) -> None:
-        """Take an index array for the one that is there, if it says the same: SciPy's functions change its type so."""
-        if not np.array_equal(new, self._index_part(name)):
+    def _short_indptr(self, indptr: np.ndarray) -> np.ndarray:
+        """Return pointers in the type of the indices; made once, as long as the structure is the same."""
+        if (cached := self.__dict__.get("_short")) is None or not np.may_share_memory(cached[0], indptr):
+            cached = indptr, indptr.astype(np.int32)
+            cached[1].flags.writeable = False
+            self.__dict__["_short"] = cached
+        return cached[1]
+
+    # ---- SciPy's names of the same, in its order: users may write to what these return ----------------
+    def _index_part(self, name: str) -> Any:
+        """Return an index array of the matrix that this is a view of."""
+        return index_array(self._matrix, name) if self._place is CPU else self._matrix.parts()[name]
+
+    def _set_index_part(self, name: str, new: Any) -> None:
+        """Have other numbers in an index array; who holds the one that there was keeps it as it is, as in SciPy."""
+        self._require_host(name)
+        if self._matrix.sealed:
+            raise ValueError(f"{name}: {self!r} is part of another matrix, whose structure does not change; .copy() it")
+        given = integers(new, name, f"{self.format}_array")
+        array = self._index_part(name)  # as long as it is held there is an exporter
+        kept = given.astype(array.dtype, copy=False)
+        if not np.array_equal(kept, given):
             raise ValueError(
-                f"{name}: the structure of {self!r} stays as it is; A.to_scipy() is SciPy's, which changes"
+                f"{self.format}_array: {name} holds {given.min()} to {given.max()}, which does not fit {kept.dtype}"
             )
+        self._matrix.exporter.replace(name, kept)
 
     @property
     def data(self) -> np.ndarray:
-        """The stored values as SciPy names them: those of `values`, and of a conjugate a copy. On the CPU."""
+        """The stored values as SciPy names them: those of `values`, and of a conjugate a read-only copy. On the CPU."""
         if self._place is not CPU:
             raise TypeError(f'data: {self!r}: SciPy works on the cpu; write A.to("cpu"), or A.values')
-        values = self._matrix.values
-        return values.conj() if self._op & CONJUGATED else values
+        values = self._matrix.stored_values
+        if self._op & CONJUGATED:
+            values = values.conj()
+            values.flags.writeable = False
+        return values
 
     @data.setter
     def data(self, new: Any) -> None:
         self.values = new
 
+    def _is_canonical(self) -> bool:
+        """Whether entries are sorted, each place once: always, unless index arrays were written to."""
+        return self._place is not CPU or (exporter := self._matrix.exporter) is None or exporter.in_order()
+
     def sum_duplicates(self) -> None:
-        """Do nothing: no place is stored twice."""
+        """Sort entries whose index arrays were written out of order, in place, and sum those of one place.
+
+        Where entries are summed the matrix gets arrays of its own; views made before stay as they are.
+        """
+        if self._place is CPU and (exporter := self._matrix.exporter) is not None and not exporter.sort():
+            self._matrix = self._matrix.with_values(self._matrix.values.copy())
+
+    _sort_in_place = sum_duplicates
 
     def check_format(self, full_check: bool = True) -> None:
-        """Do nothing: arrays pass the gate when a matrix is made, and index arrays are read-only."""
+        """Raise ValueError where index arrays were written to and describe no matrix."""
+        self._is_canonical()
 
     # ---- attributes and conversions -----------------------------------------------------------------
     def _anew(self) -> SparseArray:

@@ -51,7 +51,6 @@ class SparseArray(Base):
     _core: Any = CPU.core
     _matrix: Any  # the C++ matrix
     _op: int  # what this view does with it
-    _lends_indices: bool = False  # of a copy: index arrays, which kernels trust, are given out as copies to write to
     _packed: bool = False  # in fewer places, or in 16 bits: most take `unpacked`, products with vectors do not
     _format: ClassVar[str]  # the same as `format`, `_shape` and `_dtype` as their namesakes: for the paths that count
     _shape: tuple[int, int]
@@ -135,7 +134,7 @@ class SparseArray(Base):
         in Hermitian storage the main diagonal has to stay real.
         """
         self._require_plain("values")
-        return self._matrix.values
+        return self._matrix.stored_values
 
     @values.setter
     def values(self, new: Any) -> None:
@@ -147,7 +146,7 @@ class SparseArray(Base):
             changed = self._matrix.values.copy()
             device_dense.write(self._place, changed, new)
             self._matrix.with_values(changed)  # raises
-        device_dense.write(self._place, self._matrix.values, new)
+        device_dense.write(self._place, self._matrix.stored_values, new)
 
     def _require_plain(self, what: str) -> None:
         if self._op:

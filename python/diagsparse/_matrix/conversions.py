@@ -45,7 +45,6 @@ class Conversions:
         made = self if format is None else convert(self, format, max_bytes)
         if copy or made is not self:  # conversions share nothing, as in SciPy
             made = unshared(made, self, max_bytes)
-            made._lends_indices = True
         return made
 
     def to(self: SparseArray, device: str) -> SparseArray:

@@ -136,7 +136,7 @@ class EachElement:
                 raise TypeError(f"{who}: {number!r} changes how {self!r} is stored; write A = A * s")
             self._write(made._matrix.values)
             return self
-        values = self._matrix.values
+        values = self._matrix.stored_values
         with np.errstate(divide="ignore", invalid="ignore"):  # of the padding
             ufunc(values, self._stored(number), out=values, casting="same_kind")
         return self

@@ -179,12 +179,9 @@ class Family(Arithmetic, Forecasts):
     def copy(self: SparseArray) -> SparseArray:
         """Return an independent matrix; a view is laid out anew."""
         if self._op & 1:
-            made = self._anew()
-        else:
-            values = self._matrix.values
-            made = self._wrap(self._matrix.with_values(values.conj() if self._op else values.copy()))
-        made._lends_indices = True
-        return made
+            return self._anew()
+        values = self._matrix.values
+        return self._wrap(self._matrix.with_values(values.conj() if self._op else values.copy()))
 
     def _anew(self: SparseArray) -> SparseArray:
         """Return what this transposed view shows, in a layout of its own."""
@@ -227,6 +224,9 @@ class Family(Arithmetic, Forecasts):
         if self._padded or self._matrix.symmetry:  # one half stands for both
             return self._wrap(self._matrix)._to_csr()._count_nonzero()
         return sum(self._core.count_nonzero(self._matrix))
+
+    def _sort_in_place(self: SparseArray) -> None:
+        """Bring stored values into the order of the layout, where a user left them in another one."""
 
     def eliminate_zeros(self: SparseArray) -> None:
         """Drop the stored zeros, in place."""

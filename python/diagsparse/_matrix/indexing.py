@@ -63,6 +63,7 @@ class Indexing:
             raise ValueError(
                 f"A[i, j] = v: in {self!r} a stored value stands for several elements; write A = A.unpacked() first"
             )
+        self._sort_in_place()
         places = self._places_of(which)
         given = values.toarray() if sp.issparse(values) else np.asarray(values)
         while given.ndim > places.ndim and given.shape[0] == 1:  # as NumPy's assignment does

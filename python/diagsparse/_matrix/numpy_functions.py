@@ -109,8 +109,8 @@ def call(
             return getattr(self, _ATTRIBUTES[function])
         if function in _METHODS:
             return getattr(self, _METHODS[function])(*given[1:], **named)
-    if function is np.diagonal:
-        return _diagonal(*given, **named)
+    if function in _FUNCTIONS:
+        return _FUNCTIONS[function](*given, **named)
     if function is np.dot and not named:  # of which the left one is NumPy's
         return given[0] * self if np.ndim(given[0]) == 0 else given[0] @ self
     name = f"{function.__module__}.{function.__name__}".replace("numpy", "np", 1)
@@ -119,6 +119,15 @@ def call(
 
 def _diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> np.ndarray:
     return a.diagonal(offset if (axis1, axis2) == (0, 1) else -offset)
+
+
+def _rounded(a: Any, decimals: int = 0, out: None = None) -> Any:
+    if out is not None:
+        raise TypeError(f"np.round: out is {out!r}, but the result is sparse; use y = np.round(A)")
+    return a.__round__(decimals)
+
+
+_FUNCTIONS: dict[Any, Callable[..., Any]] = {np.diagonal: _diagonal, np.round: _rounded, np.around: _rounded}
 
 
 def as_object(self: SparseArray, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

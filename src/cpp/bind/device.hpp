@@ -6,6 +6,7 @@
 
 #include <span>
 
+#include "bind/exports.hpp"
 #include "bind/python_lock.hpp"
 #include "core/interrupt.hpp"
 #include "core/matrix.hpp"

@@ -19,9 +19,11 @@ void bind_elementwise(py::module_& m) {
                      const std::string& dtype, int device) {
     std::vector<EntryTerm> terms;
     std::vector<const Matrix*> used;
-    for (const py::handle item : list) {
-      const auto t = item.cast<py::tuple>();
-      terms.push_back({&t[0].cast<const Matrix&>(), op_from(t[1].cast<int>()), t[2].cast<Scalar>()});
+    std::vector<py::detail::make_caster<Matrix>> arguments(list.size());  // which live while the matrices are read
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const auto t = list[i].cast<py::tuple>();
+      const Matrix& a = py::detail::cast_op<const Matrix&>(py::detail::load_type(arguments[i], t[0]));
+      terms.push_back({&a, op_from(t[1].cast<int>()), t[2].cast<Scalar>()});
       used.push_back(terms.back().matrix);
       require_shape(*used.back(), terms.back().op, rows, cols, "merged");
     }

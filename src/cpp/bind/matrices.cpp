@@ -77,9 +77,47 @@ Matrix indexed_matrix(const std::string& format, int64 rows, int64 cols, py::obj
   return made;
 }
 
+// The matrix as it was made, whatever was written to arrays that it gave out since.
+const Matrix& as_made(py::handle matrix) {
+  if (!py::isinstance<Matrix>(matrix)) throw py::type_error("expected a matrix");
+  return *owned(matrix).get();
+}
+
+Exports& exports_of(py::handle matrix) {
+  as_made(matrix);
+  return owned(matrix).exports();
+}
+
+py::object exporter_of(py::handle matrix) {
+  as_made(matrix);
+  return owned(matrix).exported() ? owned(matrix).exports().exporter() : py::none();
+}
+
 // The transpose on the same memory, in the format that stores it so.
-Matrix dual(const Matrix& m) {
-  return {dynamic_cast<const Indices&>(*m.structure).transposed(format_of(m.format).dual), m.values};
+py::object dual(py::handle matrix) {
+  const Matrix& m = as_made(matrix);
+  py::object made =
+      py::cast(Matrix(dynamic_cast<const Indices&>(*m.structure).transposed(format_of(m.format).dual), m.values));
+  owned(made).take(owned(matrix).exports().join());
+  return made;
+}
+
+// Parts of several matrices in one, which stays as it is: so do they.
+py::list children(const Matrix& m) {
+  py::list all;
+  for (Matrix& child : children_of(m)) {
+    const py::object made = py::cast(std::move(child));
+    owned(made).take(new Exports(true));
+    all.append(made);
+  }
+  return all;
+}
+
+// The values as whoever holds the index arrays that were given out sees them: in their order.
+py::object stored_values(py::handle matrix) {
+  const Matrix& m = as_made(matrix);
+  const py::object exporter = exporter_of(matrix);
+  return exporter.is_none() ? to_python(m.values) : exporter.attr("values");
 }
 
 Matrix with_values(const Matrix& m, py::object values) {
@@ -106,7 +144,7 @@ int64 period_of(const py::array& vector) {
 }  // namespace
 
 void bind_matrices(py::module_& m) {
-  py::class_<Matrix>(m, "Matrix", py::module_local())
+  py::class_<Matrix, Owned<Matrix>>(m, "Matrix", py::module_local())
       .def_readonly("format", &Matrix::format)
       .def_readonly("rows", &Matrix::rows)
       .def_readonly("cols", &Matrix::cols)
@@ -114,9 +152,11 @@ void bind_matrices(py::module_& m) {
       .def_property_readonly("stored", [](const Matrix& a) { return a.structure->stored(); })
       .def_property_readonly("diagonals", [](const Matrix& a) { return a.layout().spans.size(); })
       .def_property_readonly("strips", [](const Matrix& a) { return strips_of(a.layout().spans).size(); })
-      .def_property_readonly("symmetry", [](const Matrix& a) { return static_cast<int>(a.structure->symmetry()); })
+      .def_property_readonly("symmetry",
+                             [](py::handle matrix) { return static_cast<int>(as_made(matrix).structure->symmetry()); })
       .def_property_readonly("told",  // what Python's matrix keeps of it, asked for at once
-                             [](const Matrix& a) {
+                             [](py::handle matrix) {
+                               const Matrix& a = as_made(matrix);
                                const Symmetry stored = a.structure->symmetry();
                                const bool packed =
                                    item_size(a.dtype) == 2 || packing_of(a).period > 0 || stored != Symmetry::none;
@@ -129,7 +169,7 @@ void bind_matrices(py::module_& m) {
       .def_property_readonly("device", &Matrix::device)
       .def_property_readonly("values", [](const Matrix& a) { return to_python(a.values); })
       .def("parts", &parts)
-      .def("children", &children_of)
+      .def("children", &children)
       .def("spans", &spans)
       .def("with_values", &with_values)
       .def("with_members",
@@ -138,7 +178,13 @@ void bind_matrices(py::module_& m) {
              check_members(all);
              return all;
            })
-      .def("dual", &dual);
+      .def("dual", &dual)
+      .def_property_readonly("stored_values", &stored_values)
+      // Of index arrays that were given out to be written to: bind/exports.hpp.
+      .def_property_readonly("sealed", [](py::handle a) { return exports_of(a).sealed(); })
+      .def_property_readonly("as_made", [](py::handle a) { return Matrix(as_made(a)); })
+      .def_property_readonly("exporter", &exporter_of)
+      .def("export_by", [](py::handle a, py::object exporter) { return exports_of(a).set(std::move(exporter)); });
   m.def("diagonal_matrix", &diagonal_matrix, py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(),
         py::arg("device") = 0, py::arg("symmetry") = 0, py::arg("period") = 0);
   m.def("indexed_matrix", &indexed_matrix);

@@ -16,11 +16,25 @@ def prepare(plan: Any) -> None:
 
 def enter(plan: Any) -> None:
     """Load the library, in the child."""
-    from fuzz import conversions, dense_products, elementwise, sequences, sparse_products
+    from fuzz import (
+        advising,
+        building,
+        conversions,
+        dense_products,
+        elementwise,
+        functions,
+        indexing,
+        quantum,
+        sequences,
+        solving,
+        sparse_products,
+        threads,
+    )
 
     warnings.simplefilter("error")  # good input warns of nothing
-    for module in (dense_products, sparse_products, elementwise, conversions, sequences):
-        share = sum(module.CHECKS.values())
+    several = dense_products, sparse_products, elementwise, conversions, sequences, indexing, building, functions
+    for module in (*several, solving, advising, threads, quantum):
+        share = sum(module.CHECKS.values())  # 0 of what is not installed
         _CHECKS.update({check: weight / share for check, weight in module.CHECKS.items()})
 
 

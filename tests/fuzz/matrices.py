@@ -212,7 +212,7 @@ def _blocks(case: Case, shape: tuple[int, int], dtype: np.dtype) -> Drawn:
 
 def _large(case: Case, square: bool, formats: Any, dtype: Any) -> Drawn:
     """Return a matrix that crosses blocks of rows and threads."""
-    m = n = case.pick([2049, 8192, 8193, 16500, 33000])
+    m = n = case.pick([2049, 8192, 8193, 16500, 33000, 70_001, 150_000])  # short columns end at 65536
     if not square and case.chance(0.3):
         n = case.between(1000, 34000)
     dtype = dtype or case.pick(VALUE)

@@ -1,12 +1,17 @@
-"""Operations on good matrices, each against NumPy: they take place in a process that has threads."""
+"""Operations on good matrices, each against NumPy, SciPy or QuTiP: they take place in a process that has threads."""
 
 import sys
 import warnings
+from importlib import import_module
 from typing import Any
 
 from fuzz.case import Case as Case
 
 BLOCK = sys.maxsize  # all in one child: it loads the library itself, since threads do not survive a fork
+ANYWHERE = (
+    "dense_products", "sparse_products", "elementwise", "conversions", "sequences", "building", "advising", "threads",
+)  # fmt: skip
+ON_THE_CPU = "functions", "indexing", "written", "solving", "quantum"
 _CHECKS: dict[Any, float] = {}
 
 
@@ -16,11 +21,10 @@ def prepare(plan: Any) -> None:
 
 def enter(plan: Any) -> None:
     """Load the library, in the child."""
-    from fuzz import conversions, dense_products, elementwise, sequences, sparse_products, written
-
     warnings.simplefilter("error")  # good input warns of nothing
-    for module in (dense_products, sparse_products, elementwise, conversions, sequences, written):
-        share = sum(module.CHECKS.values())
+    for name in ANYWHERE + ON_THE_CPU * (plan.device == "cpu"):
+        module = import_module(f"fuzz.{name}")
+        share = sum(module.CHECKS.values())  # 0 of what is not installed
         _CHECKS.update({check: weight / share for check, weight in module.CHECKS.items()})
 
 

@@ -201,6 +201,25 @@ def rank_updates(case: Case) -> None:
         operand.require_unchanged()
 
 
+def commutators(case: Case) -> None:
+    """`commutator` and `anticommutator`, whole or one triangle."""
+    a = draw(case, square=True, large=0.01)
+    b = draw(case, shape=a.shape) if not a.large else a
+    triangle, sign = case.pick([None, "lower", "upper"]), case.pick([-1, 1])
+    x, y = a.exact, b.exact
+    result = product_dtype(x.dtype, y.dtype)
+    alpha = scalar(case, result)
+    kernel = kernel_for(case, a.A.format, case.device) if a.A.format in DIAGONAL and b.A.format in DIAGONAL else None
+    case.note("A B", "+-"[sign < 0], "B A", triangle, "alpha", repr(alpha), "kernel", kernel)
+    make = ds.commutator if sign < 0 else ds.anticommutator
+    C = make(a.A, b.A, alpha=alpha, triangle=triangle, kernel=kernel)
+    (ref, size, terms), (other, more, others) = product(x, y), product(y, x)
+    keep = part_of(triangle, sp.issparse(ref))
+    close(C, keep((ref + sign * other) * alpha), keep((size + more) * abs(alpha)), terms + others + 2, result)
+    a.require_unchanged()
+    b.require_unchanged()
+
+
 def wrong_operands(case: Case) -> None:
     """What must be refused."""
     a = draw(case, dtype=case.pick(VALUE))
@@ -227,4 +246,4 @@ def wrong_operands(case: Case) -> None:
     a.require_unchanged()
 
 
-CHECKS = {matmul: 4, plans: 4, rank_updates: 2, wrong_operands: 0.4}
+CHECKS = {matmul: 4, plans: 4, rank_updates: 2, commutators: 1.5, wrong_operands: 0.4}

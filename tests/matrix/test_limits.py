@@ -241,13 +241,16 @@ def test_indices_are_32_bits_wide():
 
 @FORMATS
 def test_the_limit_names_the_numbers(format):
+    """The bytes of a format are forecast exactly, and where they are too many it is refused with the numbers."""
     a = sp.coo_array((np.ones(400000), (np.arange(400000), (np.arange(400000) * 7919) % 400000)), shape=(400000,) * 2)
-    if format in ("dia", "cdm"):
-        told = rf"{format}_array: \d+ diagonals.*400000 x 400000.*[TG]B.*400000 nonzeros"
-        with pytest.raises(MemoryError, match=told):
-            getattr(ds, f"{format}_array")(a)
-    else:
-        assert ds.memory_report(a)["csr"] == 400000 * 12 + 8 * 400001
+    cls, nbytes, small = getattr(ds, f"{format}_array"), ds.memory_report(a)[format], 10**9
+    diagonal = format in ("dia", "hm", "cdm", "mdia")
+    assert (nbytes > small) == diagonal
+    of = r"\d+ diagonals.*400000 x 400000.*[TG]B" if diagonal else r"400000 x 400000.* would take .*\d MB"
+    with pytest.raises(MemoryError, match=rf"{format}_array: .*{of}"):
+        cls(a, max_bytes=min(nbytes - 1, small))
+    if not diagonal:
+        assert cls(a).nbytes == nbytes
 
 
 # ---- devices --------------------------------------------------------------------------------------

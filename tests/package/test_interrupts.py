@@ -81,6 +81,11 @@ LONG = {
         "plan()",
         "A @ np.ones(10000)",
     ),
+    "columns of a csr product": (
+        "A, B = (ds.csr_array(np.ones(shape, 'f')) for shape in ((16000, 1000), (1000, 16000)))",
+        "ds.plan_matmul(A, B)",
+        "A @ np.ones(1000)",
+    ),
     "columns of many vectors": (
         "A = ds.csc_array(ds.gallery.banded(200000, 30, 30, seed=1)); x = np.ones((200000, 64), order='F')",
         "A @ x",

@@ -65,6 +65,16 @@ def test_edges(shapes, dtype):
             assert np.array_equal(turned().toarray(), (a @ b).conj())
 
 
+@pytest.mark.parametrize("format", FORMATS)
+def test_diagonals_far_apart_go_by_row_tiles(format):
+    """As dense matrices they would take some 10^12 multiply-adds, which is minutes."""
+    offsets = (-15_999, -7000, 0, 3, 10_000, 15_999)
+    values = [np.arange(1.0, 16_001 - abs(k)) / 7 for k in offsets]
+    A = getattr(ds, f"{format}_array")(sp.diags_array(values, offsets=offsets, shape=(16_000, 16_000)))
+    C, D = (A.matmul(A, kernel=kernel) for kernel in ("dense_tiles", "row_tiles"))
+    assert C.values.tobytes() == D.values.tobytes()
+
+
 def test_k_in_stretches():
     """The packed columns of B would take 24 MB: k goes in two stretches."""
     a, b = band(60, 1700, -60, 1700, 1), band(1700, 1700, -1700, 1700, 2)

@@ -215,6 +215,21 @@ def test_nan_and_inf(device, format, kernel):
 
 
 @CELLS
+def test_real_factors_meet_infinities_as_they_are(device, format, kernel):
+    """2 (inf + 1i) is inf + 2i; were 2 widened to 2 + 0i, zero times infinity would be no number."""
+    infinite = np.eye(70, dtype=complex)
+    infinite[[3, 40, 41], [3, 40, 41]] = complex(np.inf, 1), complex(-1, -np.inf), complex(np.inf, 0)
+    expected = infinite.diagonal().copy()
+    expected.real, expected.imag = 2 * expected.real, 2 * expected.imag
+    for values in ("float64", "float32"):
+        A, B = (ds.array(a, format, device=device) for a in (2 * np.eye(70, dtype=values), infinite))
+        assert np.array_equal(A.matmul(B, kernel=kernel).to("cpu").diagonal(), expected)
+        assert np.array_equal(A.matmul(B.conj(), kernel=kernel).to("cpu").diagonal(), expected.conj())
+        if values == "float64":  # a narrower operand stands on the left
+            assert np.array_equal(B.matmul(A, kernel=kernel).to("cpu").diagonal(), expected)
+
+
+@CELLS
 def test_same_bits_for_any_number_of_threads(device, format, kernel):
     if device != "cpu":
         return

@@ -1,5 +1,6 @@
 // The structure of C = A B for csr: each row's columns, found once and used for any values.
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -16,25 +17,20 @@ namespace {
 // What a row of A B has for columns, from the rows of B that A's row asks for.
 class RowFinder {
  public:
-  // Of the rows from `begin` to `end`. `follows[k]`: row k of B is the row before it, moved by one.
-  RowFinder(const Csr<char>& a, const Csr<char>& b, const std::vector<char>& follows, int64 begin, int64 end)
-      : a_(a), b_(b), follows_(follows) {
-    sorts_ = b.cols > kWide && products(a.indptr[begin], a.indptr[end]) < b.cols / kWideShare;
+  // `follows[k]`: row k of B is the row before it, moved by one. `products`: those of the rows before each row.
+  RowFinder(const Csr<char>& a, const Csr<char>& b, const std::vector<char>& follows,
+            const std::vector<int64>& products, int64 begin, int64 end)
+      : a_(a), b_(b), follows_(follows), products_(products) {
+    sorts_ = b.cols > kWide && products[end] - products[begin] < b.cols / kWideShare;
   }
 
-  // How many products the entries of A from `first` to `last` have.
-  int64 products(int64 first, int64 last) const {
-    int64 count = 0;
-    for (int64 e = first; e < last; ++e) count += length(a_.indices[e]);
-    return count;
-  }
   int64 nbytes() const { return set_ ? set_->nbytes() : 0; }
 
   // Appends the columns of row i, ascending. `before` is where in `columns` those of row i - 1 begin, -1: not there.
   void find(int64 i, int64 before, std::vector<std::int32_t>& columns) {
     if (before >= 0 && follows(i)) return move_by_one(before, columns);
     const int64 first = a_.indptr[i], last = a_.indptr[i + 1];
-    if (products(first, last) * (last - first) <= kMerged) return merge(first, last, columns);
+    if ((products_[i + 1] - products_[i]) * (last - first) <= kMerged) return merge(first, last, columns);
     if (sorts_) return sort(first, last, columns);
     if (!set_) set_.emplace(b_.cols);
     for (int64 e = first; e < last; ++e) {
@@ -100,6 +96,7 @@ class RowFinder {
 
   const Csr<char>&a_, &b_;
   const std::vector<char>& follows_;
+  const std::vector<int64>& products_;
   bool sorts_;                    // few columns of many
   std::optional<ColumnSet> set_;  // where it is needed
   std::int32_t of_rows_[2][kMerged];
@@ -122,24 +119,46 @@ std::vector<char> rows_that_follow(const Csr<char>& b) {
   return follows;
 }
 
+// How many products of an entry of A and one of B the rows before each row of A B have.
+std::vector<int64> products_before(const Csr<char>& a, const Csr<char>& b) {
+  std::vector<int64> products(a.rows + 1);
+  const int64 work = a.indptr[a.rows] + a.rows, tasks = tasks_for(work);
+  const auto before = [&](int64 i) { return a.indptr[i] + i; };
+  parallel_for(tasks, work, [&](int64 task) {
+    const int64 last = border(a.rows, work, tasks, task + 1, before);
+    for (int64 i = border(a.rows, work, tasks, task, before); i < last; ++i) {
+      for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
+        products[i + 1] += b.indptr[a.indices[e] + 1] - b.indptr[a.indices[e]];
+      }
+    }
+  });
+  std::partial_sum(products.begin(), products.end(), products.begin());
+  return products;
+}
+
 // What a task finds of its rows: their columns, row after row.
 struct Found {
   std::vector<std::int32_t> columns;
-  int64 products = 0, set_nbytes = 0;
+  int64 set_nbytes = 0;
 };
 
 // Bytes beside the result: while its structure is found, its values are not there; and while rows are summed.
-int64 bytes_beside(const std::vector<Found>& tasks, const Array& indptr, const Array& indices, int64 item, int64 inner) {
-  const int64 rows = indptr.size() - 1, count = static_cast<int64>(tasks.size());
+int64 bytes_beside(const std::vector<Found>& found, const Array& indptr, const Array& indices, int64 item, int64 inner,
+                   int64 products) {
+  const int64 rows = indptr.size() - 1, tasks = tasks_of_sums(rows, products);
   int64 columns = 0, set = 0, sums = 0;
-  for (int64 task = 0; task < count; ++task) {
-    columns += static_cast<int64>(tasks[task].columns.capacity() * sizeof(std::int32_t));
-    set = std::max(set, tasks[task].set_nbytes);
-    const int64 begin = rows * task / count, end = rows * (task + 1) / count;
+  for (const Found& of_task : found) {
+    columns += static_cast<int64>(of_task.columns.capacity() * sizeof(std::int32_t));
+    set = std::max(set, of_task.set_nbytes);
+  }
+  for (int64 task = 0; task < tasks; ++task) {
+    const int64 begin = rows * task / tasks, end = rows * (task + 1) / tasks;
     sums = std::max(sums, SumPlaces::of(indptr.as<int64>(), indices.as<std::int32_t>(), begin, end).count);
   }
-  const int64 threads = std::min<int64>(thread_count(), count);
-  return std::max(columns + threads * set + inner - item * indices.size(), threads * sums * item);
+  const int64 finding = std::min<int64>(thread_count(), static_cast<int64>(found.size()));
+  const int64 counts = static_cast<int64>(sizeof(int64)) * (rows + 1);
+  return std::max(columns + finding * set + inner + counts - item * indices.size(),
+                  std::min<int64>(thread_count(), tasks) * sums * item);
 }
 
 }  // namespace
@@ -150,35 +169,34 @@ RowsOfProduct product_rows(const Matrix& left, const Matrix& right) {
 
   Array indptr = Array::zeros(DType::i64, {rows + 1});
   int64* start = indptr.as<int64>();
-  const int64 tasks = std::min<int64>(rows, 16 * concurrent_tasks()), work = 4 * a.indptr[rows];
+  const std::vector<int64> products = products_before(a, b);
+  const auto before = [&](int64 i) { return products[i] + a.indptr[i] + i; };
+  const int64 work = before(rows), tasks = tasks_for(work);
   const std::vector<char> follows = rows_that_follow(b);
+  const auto first_row = [&](int64 task) { return border(rows, work, tasks, task, before); };
   std::vector<Found> found(tasks);
   parallel_for(tasks, work, [&](int64 task) {
-    const int64 first = rows * task / tasks, last = rows * (task + 1) / tasks;
+    const int64 first = first_row(task), last = first_row(task + 1);
     std::vector<std::int32_t>& columns = found[task].columns;
-    RowFinder row(a, b, follows, first, last);
-    int64 count = 0, before = -1;
-    for (int64 i = first; i < last; ++i) {
+    RowFinder row(a, b, follows, products, first, last);
+    for (int64 i = first, above = -1; i < last; ++i) {
       const auto begin = static_cast<int64>(columns.size());
-      row.find(i, before, columns);
-      count += row.products(a.indptr[i], a.indptr[i + 1]);
+      row.find(i, above, columns);
       start[i + 1] = static_cast<int64>(columns.size()) - begin;
-      before = begin;
+      above = begin;
     }
-    found[task].products = count, found[task].set_nbytes = row.nbytes();
+    found[task].set_nbytes = row.nbytes();
   });
   for (int64 i = 0; i < rows; ++i) start[i + 1] += start[i];
   Array indices = Array::empty(DType::i32, {start[rows]});
   std::int32_t* columns = indices.as<std::int32_t>();
-  parallel_for(tasks, work, [&](int64 task) {
-    std::ranges::copy(found[task].columns, columns + start[rows * task / tasks]);
-  });
-  int64 products = 0;
-  for (const Found& of_task : found) products += of_task.products;
+  parallel_for(tasks, start[rows],
+               [&](int64 task) { std::ranges::copy(found[task].columns, columns + start[first_row(task)]); });
   const int64 item = item_size(product_dtype(left.dtype, right.dtype));
-  const int64 beside = bytes_beside(found, indptr, indices, item, b.rows);
+  const int64 beside = bytes_beside(found, indptr, indices, item, b.rows, products[rows]);
   std::vector<Part> parts{{"indices", indices}, {"indptr", indptr}};
-  return {std::make_shared<const Indices>(csr.name, rows, b.cols, std::move(parts), indices.size()), products, beside};
+  return {std::make_shared<const Indices>(csr.name, rows, b.cols, std::move(parts), indices.size()), products[rows],
+          beside};
 }
 
 }  // namespace diagsparse

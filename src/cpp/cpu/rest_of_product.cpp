@@ -55,6 +55,7 @@ class RestFinder {
     ColumnSet row(cols_);
     std::vector<std::int32_t> columns;
     for (int64 i = begin; i < end; ++i) {
+      if (i % kRowsUnasked == 0) checkpoint();
       found.products += insert(i, row);
       columns.clear();
       row.move_to(columns);

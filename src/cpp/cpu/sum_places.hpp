@@ -3,9 +3,15 @@
 
 #include <algorithm>
 
-#include "core/types.hpp"
+#include "cpu/parallel.hpp"
 
 namespace diagsparse {
+
+// How many tasks the rows of C are summed in: each as many rows, and few products, since Ctrl-C waits for the end of
+// one.
+inline int64 tasks_of_sums(int64 rows, int64 products) {
+  return std::min<int64>(rows, std::max<int64>(16 * concurrent_tasks(), products >> 24));
+}
 
 // The sums of one row at a time, of some rows of C: one for each column from the first to the last of all these rows,
 // or, where columns are far more than entries, one for each entry of a row, found by bisection.

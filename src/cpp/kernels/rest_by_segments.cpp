@@ -48,7 +48,10 @@ struct Segments {
   static void for_each_line(int64 lines, const Operands& o, const F& f) {
     const int64 tasks = std::min<int64>(lines, 16 * concurrent_tasks());
     parallel_for(tasks, 4 * o.work.products, [&](int64 task) {
-      for (int64 i = lines * task / tasks; i < lines * (task + 1) / tasks; ++i) f(i);
+      for (int64 i = lines * task / tasks; i < lines * (task + 1) / tasks; ++i) {
+        if (i % kRowsUnasked == 0) checkpoint();
+        f(i);
+      }
     });
   }
 };

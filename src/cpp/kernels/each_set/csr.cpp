@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/plan.hpp"
 #include "cpu/parallel.hpp"
 #include "cpu/sum_places.hpp"
 #include "formats/csc.hpp"
@@ -73,21 +74,51 @@ struct CsrMatvec {
   }
 };
 
+// a b + c, rounded once where the processor can. Written out, since whether a compiler fuses depends on the loop.
+template <class R>
+[[gnu::always_inline]] inline R fused(R a, R b, R c) {
+#if defined(__FP_FAST_FMA) && defined(__FP_FAST_FMAF)
+  if constexpr (std::is_same_v<R, float>) return __builtin_fmaf(a, b, c);
+  else return __builtin_fma(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
+// sum += u v, with the same rounding in every loop.
+template <class U, class V>
+[[gnu::always_inline]] inline void add_product(Product<U, V>& sum, U u, V v) {
+  using R = Wider<U, V>;
+  if constexpr (is_complex<U> && is_complex<V>) {
+    const R a = u.re, b = u.im, c = v.re, d = v.im;
+    sum.re += fused(a, c, -(b * d));
+    sum.im += fused(a, d, b * c);
+  } else if constexpr (is_complex<U>) {
+    sum.re = fused<R>(u.re, v, sum.re);
+    sum.im = fused<R>(u.im, v, sum.im);
+  } else if constexpr (is_complex<V>) {
+    sum.re = fused<R>(u, v.re, sum.re);
+    sum.im = fused<R>(u, v.im, sum.im);
+  } else {
+    sum = fused<R>(u, v, sum);
+  }
+}
+
 // Kernel "row" of C = alpha A B + beta C (Gustavson): row i of C is the sum of A[i, k] times row k of B, in the places
 // of cpu/sum_places.hpp, and read out at C's planned columns. A thread takes blocks of rows. A value's terms are summed
-// in the order of k: the same bits for any number of threads.
+// in the order of k, and rounded alike wherever the sums lie: the same bits for any number of threads.
 template <class U, class V>
 struct CsrMatmul {
   using T = Product<U, V>;
 
-  static void run(const Plan&, const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& c) {
+  static void run(const Plan& plan, const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& c) {
     const Csr<U> a = Csr<U>::of(left);
     const Csr<V> b = Csr<V>::of(right);
     const Csr<T> to = Csr<T>::of(c);
     T* const out = c.values.as<T>();
     const Update<T> update(alpha, beta);
-    const int64 tasks = std::min<int64>(a.rows, 16 * concurrent_tasks());
-    parallel_for(tasks, to.indptr[a.rows] * 8, [&](int64 task) {
+    const int64 products = plan.work->operations(), tasks = tasks_of_sums(a.rows, products);
+    parallel_for(tasks, products + to.indptr[a.rows], [&](int64 task) {
       const int64 begin = a.rows * task / tasks, end = a.rows * (task + 1) / tasks;
       const SumPlaces by = SumPlaces::of(to.indptr, to.indices, begin, end);
       if (by.count == 0) return;
@@ -115,13 +146,35 @@ struct CsrMatmul {
       for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
         const int64 k = a.indices[e], last = b.indptr[k + 1];
         const U value = a.values[e];
-        for (int64 f = b.indptr[k]; f < last; ++f) sum_in(b.indices[f]) += multiply(value, b.values[f]);
+        for (int64 f = b.indptr[k]; f < last; ++f) add_product(sum_in(b.indices[f]), value, b.values[f]);
       }
-      for (int64 e = c.indptr[i]; e < c.indptr[i + 1]; ++e) {
+      const int64 first = c.indptr[i], last = c.indptr[i + 1];
+      if (!update.plain) [[unlikely]] {
+        scale_row(c.indices + first, last - first, update, out + first, sum_in);
+        continue;
+      }
+      for (int64 e = first; e < last; ++e) {
         T& sum = sum_in(c.indices[e]);
-        update.one(out + e, sum);
+        out[e] = sum;
         sum = T{};
       }
+    }
+  }
+
+  // The same for other factors than alpha = 1, beta = 0.
+  template <class Sum>
+  [[gnu::noinline]] static void scale_row(const std::int32_t* columns, int64 count, const Update<T>& update, T* out,
+                                          const Sum sum_in) {
+    using R = Real<T>;
+    const R alpha = update.alpha.real_part(), beta = update.beta.real_part();
+    const bool real = update.alpha.real() && update.beta.real(), reads = update.reads;
+    const auto scale = [=](R sum, R before) { return reads ? fused(alpha, sum, beta * before) : alpha * sum; };
+    for (int64 e = 0; e < count; ++e) {
+      T& sum = sum_in(columns[e]);
+      if (!real) put_sums(update, out + e, &sum, 1);  // out of line, and so with one rounding
+      else if constexpr (is_complex<T>) out[e] = {scale(sum.re, out[e].re), scale(sum.im, out[e].im)};
+      else out[e] = scale(sum, out[e]);
+      sum = T{};
     }
   }
 };

@@ -37,7 +37,9 @@ constexpr int64 kMostRoom = 64 << 20;  // bytes that a thread takes; where it wo
 template <class T>
 constexpr int64 kLeastWidth = sizeof(Real<T>) == 8 ? 144 : 200;
 constexpr double kMostPadding = 1.5;  // of multiply-adds
-constexpr int kPanels = 4;            // of kRows rows, that columns of B are multiplied with one after another
+// The same where this kernel is asked for by its name, as on a GPU, unless the multiply-adds are so few.
+constexpr double kMostPaddingAsked = 64, kFewAsked = 1 << 27;
+constexpr int kPanels = 4;  // of kRows rows, that columns of B are multiplied with one after another
 
 template <class T>
 class DenseTiles {
@@ -99,9 +101,12 @@ class DenseTiles {
     }
   }
 
-  // Whether anything meets, in room that is small.
+  // Whether anything meets, in room that is small and in tiles that are not nearly all padding.
   static bool fits(const Plan& plan, const Hulls& in) {
     if (plan.rows == 0 || !in.meet()) return false;
+    const double work = static_cast<double>(sums_of(plan).work), most = std::max(kFewAsked, kMostPaddingAsked * work);
+    const auto wide = static_cast<double>(in.a.width()) * static_cast<double>(in.b.width());
+    if (static_cast<double>(plan.rows) * wide > most && dense_work(plan, in) > most) return false;
     const Sizes sizes(plan, in);
     return (sizes.of_a + sizes.of_b + sizes.of_c) * static_cast<int64>(sizeof(T)) <= kMostRoom;
   }

@@ -14,7 +14,8 @@ namespace {
 template <class U, class V>
 struct BlockMatmul {
   using T = Product<U, V>;
-  static constexpr bool real = kReal<V> && kReal<U>;  // so that T is V
+  using L = std::conditional_t<is_complex<U>, T, Real<T>>;  // of A's values; real ones meet infinities as they are
+  static constexpr bool real = kReal<V> && kReal<U>;        // so that T is V
 
   static void run(const Plan& plan, const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& out) {
     const BlockMatmul product{hollow_work(plan), {left, plan.op_a}, {right, plan.op_b}};
@@ -61,7 +62,8 @@ struct BlockMatmul {
  private:
   // What a thread has of a block: 32 rows of each diagonal of A, and sums for each of C that has elements there.
   struct Room {
-    std::vector<T> of_a, sums;
+    std::vector<L> of_a;
+    std::vector<T> sums;
     std::vector<Mask> rows_of_a;
     std::vector<std::size_t> slot;  // of a diagonal of C among those with elements
 
@@ -93,11 +95,11 @@ struct BlockMatmul {
   void spread_a(int64 block, Room& room) const {
     std::ranges::fill(room.rows_of_a, 0);
     each_run(a, kMaskRows * block, [&](std::size_t i, Mask rows, const U* value) {
-      T* const to = room.of_a.data() + kMaskRows * i;
-      if (room.rows_of_a[i] == 0) std::fill_n(to, kMaskRows, T{});
+      L* const to = room.of_a.data() + kMaskRows * i;
+      if (room.rows_of_a[i] == 0) std::fill_n(to, kMaskRows, L{});
       room.rows_of_a[i] |= rows;
       const bool conj = a.diagonals[i].conjugated;
-      each_row_of(rows, [&](int r) { to[r] = convert<T>(conjugate_if(conj, *value++)); });
+      each_row_of(rows, [&](int r) { to[r] = convert<L>(conjugate_if(conj, *value++)); });
     });
   }
 
@@ -107,7 +109,7 @@ struct BlockMatmul {
     for (std::size_t i = 0; i < a.diagonals.size(); ++i) {
       const Mask rows_of_a = room.rows_of_a[i];
       if (rows_of_a == 0) continue;
-      const T* const of_a = room.of_a.data() + kMaskRows * i;
+      const L* const of_a = room.of_a.data() + kMaskRows * i;
       const std::int32_t* const targets = work.to.data() + i * b.diagonals.size();
       each_run(b, kMaskRows * block + a.diagonals[i].offset, [&](std::size_t j, Mask rows, const V* value) {
         if ((rows & rows_of_a) == 0 || targets[j] < 0) return;

@@ -1,0 +1,128 @@
+"""Elements, rows, columns and parts by index, read and written, and `setdiag`: beside NumPy, on the CPU."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from fuzz.arrays import NARROW, numbers
+from fuzz.case import Case
+from fuzz.checks import refused, require_equal, same
+from fuzz.matrices import Drawn, draw
+
+
+def index(case: Case, extent: int) -> Any:
+    """Return an index into an axis: an integer, a slice, an array or a mask."""
+    kind = case.pick(["integer", "slice", "window", "array", "mask", "all"])
+    if kind == "integer" and extent:
+        return case.between(-extent, extent - 1)
+    if kind == "array" and extent:
+        return case.rng.integers(-extent, extent, case.between(0, 2 * extent))
+    if kind == "mask":
+        return case.rng.random(extent) < 0.5
+    ends = [case.pick([None, case.between(-extent - 2, extent + 2)]) for _ in range(2)]
+    return slice(None) if kind == "all" else slice(*ends, case.pick([None, 1] if kind == "window" else [2, -1, -3]))
+
+
+def dense(made: Any) -> np.ndarray:
+    """Return what was read, ours or SciPy's, as an array."""
+    return made.toarray() if hasattr(made, "toarray") else np.asarray(made)
+
+
+def reads(case: Case) -> None:
+    """``A[i, j]``, ``A[i]``, ``A[i, :]``, ``A[rows][:, cols]`` and iteration over the rows."""
+    drawn = draw(case)
+    A, exact = drawn.A, drawn.exact
+    rows, cols = (index(case, extent) for extent in exact.shape)
+    if all(isinstance(i, np.ndarray) for i in (rows, cols)):
+        if np.ndim(rows) and case.chance(0.5):
+            which: Any = rows  # rows alone
+        else:
+            made = A[rows][:, cols]
+            case.note("picked rows, then columns", rows, cols)
+            return same(made, exact[rows][:, cols], "csr")
+    else:
+        which = case.pick([rows, (rows, cols)])
+    case.note("index", which)
+    got, expected = A[which], exact[which]
+    assert np.shape(dense(got)) == expected.shape, f"shape {np.shape(dense(got))}, expected {expected.shape}"
+    require_equal(np.atleast_1d(dense(got)).astype(expected.dtype), np.atleast_1d(expected))
+    for m in (exact.shape[0], -exact.shape[0] - 1):
+        refused(IndexError, lambda m=m: A[m, 0], f"row {m}")
+    if case.chance(0.1):
+        for i, row in enumerate(A):
+            require_equal(dense(row).reshape(-1).astype(exact.dtype), exact[i])
+    drawn.require_unchanged()
+
+
+def copied(case: Case) -> tuple[Any, Drawn]:
+    """Return a matrix that may be written to, and what it is a copy of."""
+    drawn = draw(case)
+    return drawn.A.copy(), drawn
+
+
+def writes(case: Case) -> None:
+    """``A[i, j] = v`` where something is stored; elsewhere it is refused, and nothing is written."""
+    A, drawn = copied(case)
+    exact = drawn.exact.copy()
+    if A._packed or not exact.size:
+        if exact.size and not A.dtype.name.endswith("16"):
+            refused(ValueError, lambda: A.__setitem__((0, 0), 1), "a packed matrix")
+        return drawn.require_unchanged()
+    rows, cols = exact.nonzero()
+    count = len(rows)
+    if not count:
+        refused(ValueError, lambda: A.__setitem__((0, 0), 1), "nothing is stored") if not A.nnz else None
+        return drawn.require_unchanged()
+    picked = case.rng.permutation(count)[: case.between(1, count)]
+    i, j, values = rows[picked], cols[picked], numbers(case, len(picked), exact.dtype, "quarters")
+    case.note("write", len(picked), "elements")
+    if case.chance(0.3):
+        i, j, values = i[0], j[0], values[0]
+    A[i, j] = values
+    exact[i, j] = values
+    same(A, exact, drawn.A.format)
+    if exact.dtype.kind != "c":
+        refused(TypeError, lambda: A.__setitem__((rows[0], cols[0]), 1j), "a complex value in a real matrix")
+    same(A, exact, drawn.A.format)
+    drawn.require_unchanged()
+
+
+def setdiag(case: Case) -> None:
+    """`setdiag`: in place, also where the diagonal was not stored, and of views."""
+    A, drawn = copied(case)
+    exact, (m, n) = drawn.exact.copy(), drawn.shape
+    k = case.pick([0, 1, -1, n - 1, 1 - m, case.between(-m - 1, n + 1)])
+    length = max(0, min(m, n - k) - max(0, -k))
+    dtype = exact.dtype
+    values = case.pick([0.5, 0, numbers(case, case.between(0, length + 2), dtype, "quarters")])
+    case.note("setdiag", k, np.shape(values))
+    if (k >= n > -1 and k > 0) or (-k >= m and k < 0):
+        return refused(ValueError, lambda: A.setdiag(values, k), f"diagonal {k}")
+    count = length if np.ndim(values) == 0 else min(length, len(values))
+    along = np.arange(count)
+    exact[along + max(0, -k), along + max(0, k)] = values if np.ndim(values) == 0 else values[:count]
+    A.setdiag(values, k)
+    assert A.dtype == drawn.A.dtype and A.shape == (m, n)
+    if A.dtype in NARROW:
+        exact = exact.astype(A.dtype).astype(dtype)
+    same(A, exact, drawn.A.format)
+    drawn.require_unchanged()
+
+
+def large(case: Case) -> None:
+    """Elements and windows of matrices with many rows, beside SciPy's."""
+    drawn = draw(case, large=1.0)
+    A, exact, (m, n) = drawn.A, sp.csr_array(drawn.exact), drawn.shape
+    for _ in range(5):
+        i, j = case.between(0, m - 1), case.between(0, n - 1)
+        assert A[i, j] == exact[i, j], f"element {i}, {j}"
+    r, c = case.between(0, m - 1), case.between(0, n - 1)
+    window = slice(r, r + case.between(0, 3000)), slice(c, c + case.between(0, 3000))
+    case.note("window", window)
+    same(A[window], exact[window])
+    require_equal(dense(A[r]).reshape(-1), exact[[r]].toarray()[0])
+    require_equal(dense(A[:, c]).reshape(-1), exact[:, [c]].toarray()[:, 0])
+
+
+CHECKS: dict[Any, float] = {reads: 3, writes: 1.5, setdiag: 1.5, large: 0.05}

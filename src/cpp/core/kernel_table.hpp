@@ -49,8 +49,9 @@ struct MatmulRow {
   std::vector<MatmulStage> more = {};           // stages that go on with what `typed` left in C
   const char* first = "multiply";               // the name of the first stage
   bool both_orders = false;                     // it runs plans of A B + B A and A B - B A
-  // The name of the row that runs in its place where it cannot multiply values of these types by a plan; else nullptr.
-  const char* (*instead)(const Plan& plan, DType a, DType b) = nullptr;
+  // The name of the row that runs where this one cannot multiply values of these types by a plan; else nullptr. (Not of
+  // a row with more stages.)
+  const char* (*fallback)(const Plan& plan, DType a, DType b) = nullptr;
 };
 
 struct ChainRow {
@@ -82,7 +83,7 @@ const MatmulRow& find_matmul(const std::string& format, const std::string& kerne
 const ChainRow& find_chain(const std::string& format, const std::string& kernel);
 // The row that runs a plan, of a product of values of types a and b; "" = what its format's table chooses.
 const MatmulRow& choose_matmul(const Plan& plan, const std::string& kernel, DType a, DType b);
-// The row that multiplies values of these types by a plan: this one, or the one in its place.
+// The row that multiplies values of these types by a plan: this one, or its fallback.
 const MatmulRow& row_that_runs(const MatmulRow& row, const Plan& plan, DType a, DType b);
 // Throws where a row does not multiply values of these types.
 void check_types(const MatmulRow& row, DType a, DType b);
@@ -92,8 +93,8 @@ ChainKernel chain_kernel(const ChainRow& row, DType a, DType x);
 
 // The pairs that a kernel of this kind supports. A chain's product is multiplied again, so it is of the type of x.
 template <class Function, class U, class V>
-constexpr bool pair_in_table =
-    pair_supported<U, V> && (!std::is_same_v<Function, ChainKernel> || std::is_same_v<Product<U, V>, V>);
+constexpr bool pair_in_table = pair_supported<U, V> &&
+                               (!std::is_same_v<Function, ChainKernel> || std::is_same_v<Product<U, V>, V>);
 
 // Fills a table of `Kernel<U, V>::run` over these pairs of value types.
 template <template <class, class> class Kernel, class U, class V, class Function>

@@ -66,7 +66,7 @@ const MatmulRow& choose_matmul(const Plan& plan, const std::string& kernel, DTyp
 }
 
 const MatmulRow& row_that_runs(const MatmulRow& row, const Plan& plan, DType a, DType b) {
-  const char* other = row.instead ? row.instead(plan, a, b) : nullptr;
+  const char* other = row.fallback ? row.fallback(plan, a, b) : nullptr;
   return other ? row_that_runs(find_matmul(plan.format(), other), plan, a, b) : row;
 }
 

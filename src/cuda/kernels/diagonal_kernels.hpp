@@ -14,7 +14,7 @@ MatvecRow row();
 namespace matmul {
 MatmulRow row();           // a thread takes rows of a diagonal of C
 MatmulRow block();         // a block takes rows of all diagonals of C
-MatmulRow staged();        // the same of one real type, in shared memory; in its place "block"
+MatmulRow staged();        // the same of one real type, in shared memory; falls back to "block"
 MatmulRow tiled();         // Algorithm 1 of Haque, Parvez and Hossain (2024); cdm only
 MatmulRow atomic();        // its Algorithm 2
 MatmulRow atomic_split();  // the remedy for divergence that it suggests
@@ -23,12 +23,12 @@ MatmulRow entry();         // its first approach
 double density_of(const Plan& plan);
 }  // namespace matmul
 namespace band {
-MatmulRow matmul();  // bands of one type, on the matrix units; in its place "row"
-MatmulRow bands();   // several bands apart, of float64; in its place "block"
+MatmulRow matmul();  // bands of one type, on the matrix units; falls back to "row"
+MatmulRow bands();   // several bands apart, of float64; falls back to "block"
 }  // namespace band
 
 namespace dense_tiles {
-MatmulRow matmul();  // wide bands to dense, of one type, on the matrix units; in its place "block"
+MatmulRow matmul();  // wide bands to dense, of one type, on the matrix units; falls back to "block"
 // Multiply-adds of its tiles for each of the product's, about: a run of 16 rows of A meets 4 columns together, 4 rows
 // of B meet 8 columns.
 double padding(const Plan& plan);

@@ -22,7 +22,7 @@ Typed<MatvecKernel> matvec_sequential();
 // C = alpha op(A) op(B) + beta C
 Typed<MatmulKernel> matmul_row_tiles();
 Typed<MatmulKernel> matmul_sequential();
-// Of wide bands of one type; in its place row_tiles.
+// Of wide bands of one type; falls back to row_tiles.
 MatmulRow matmul_dense_tiles();
 // Which of row_tiles and dense_tiles is quicker.
 const char* choose_diagonal_matmul(const Plan& plan, DType a, DType b);

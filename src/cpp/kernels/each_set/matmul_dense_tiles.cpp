@@ -340,7 +340,7 @@ struct MatmulDenseTiles {
   }
 };
 
-const char* instead_of_dense_tiles(const Plan& plan, DType a, DType b) {
+const char* dense_tiles_fallback(const Plan& plan, DType a, DType b) {
   const auto fits = [&](auto zero) { return DenseTiles<decltype(zero)>::fits(plan, Hulls(plan)); };
   return a == b && with_value_type(a, fits) ? nullptr : "row_tiles";
 }
@@ -348,8 +348,7 @@ const char* instead_of_dense_tiles(const Plan& plan, DType a, DType b) {
 }  // namespace
 
 MatmulRow matmul_dense_tiles() {
-  return {
-      .name = "dense_tiles", .typed = one_type<MatmulDenseTiles, MatmulKernel>(), .instead = instead_of_dense_tiles};
+  return {.name = "dense_tiles", .typed = one_type<MatmulDenseTiles, MatmulKernel>(), .fallback = dense_tiles_fallback};
 }
 
 const char* choose_diagonal_matmul(const Plan& plan, DType a, DType b) {

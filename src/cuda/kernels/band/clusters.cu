@@ -97,7 +97,7 @@ void prepare(const Plan& plan) {
   find_matmul(plan.format(), "block").prepare(plan);  // for operands of other types than the planned ones
 }
 
-const char* instead(const Plan& plan, DType a, DType b) {
+const char* fallback(const Plan& plan, DType a, DType b) {
   if (a != DType::f64 || b != DType::f64) return "block";
   const auto kept = resident(plan);
   bool fits = kept->count > 0;
@@ -112,7 +112,7 @@ const char* instead(const Plan& plan, DType a, DType b) {
 }  // namespace
 
 MatmulRow bands() {
-  MatmulRow row{.name = "bands", .prepare = prepare, .instead = instead};
+  MatmulRow row{.name = "bands", .prepare = prepare, .fallback = fallback};
   fill_cell<Matmul, double, double>(row.typed);
   return row;
 }

@@ -63,14 +63,15 @@ struct Matmul {
     Bands bands = kept->bands;
     bands.mirrored =
         plan.op_a.transposed != plan.op_b.transposed && a.structure == b.structure && a.values.data == b.values.data;
-    with_kernel(bands, [&]<auto kernel, int Parts, int Tiles>() {
-      const int groups = groups_of<kernel, Tiles>(bands);
-      const Room room = room_of<Tiles>(bands, groups);
-      bands.step = rows_apart<T>(groups * kWarpRows, kept->c_bases, c);
-      launch_shared("matmul band", kernel, dim3(static_cast<unsigned>(ceil_div(plan.rows, bands.step))),
-                    dim3(32 * Parts * groups), room.total, bands, room, Source<T>(a), plan.op_a.conjugated,
-                    Source<T>(b), plan.op_b.conjugated, c.values.as<T>(), Update<T>(alpha, beta));
-    });
+    with_kernel(
+        bands, [&]<auto kernel, int Parts, int Tiles>() {
+          const int groups = groups_of<kernel, Tiles>(bands);
+          const Room room = room_of<Tiles>(bands, groups);
+          bands.step = rows_apart<T>(groups * kWarpRows, kept->c_bases, c);
+          launch_shared("matmul band", kernel, dim3(static_cast<unsigned>(ceil_div(plan.rows, bands.step))),
+                        dim3(32 * Parts * groups), room.total, bands, room, Source<T>(a), plan.op_a.conjugated,
+                        Source<T>(b), plan.op_b.conjugated, c.values.as<T>(), Update<T>(alpha, beta));
+        });
   }
 
   // Whether they are bands, narrow enough for the kernel and for the GPU's shared memory.
@@ -79,7 +80,8 @@ struct Matmul {
     const Bands& bands = kept->bands;
     if (!kept->are_bands || tiles_of(std::max(bands.a_width, bands.b_width)) > most_tiles(is_complex<T>)) return false;
     bool room = false;
-    with_kernel(bands, [&]<auto kernel, int, int Tiles>() { room = groups_of<kernel, Tiles>(bands) > 0; });
+    with_kernel(
+        bands, [&]<auto kernel, int, int Tiles>() { room = groups_of<kernel, Tiles>(bands) > 0; });
     return room;
   }
 
@@ -127,7 +129,7 @@ void prepare(const Plan& plan) {
   find_matmul(plan.format(), "row").prepare(plan);  // for operands of other types than the planned ones
 }
 
-const char* instead(const Plan& plan, DType a, DType b) {
+const char* fallback(const Plan& plan, DType a, DType b) {
   const auto fits = [&](auto zero) { return Matmul<decltype(zero), decltype(zero)>::fits(plan); };
   return a == b && with_value_type(a, fits) ? nullptr : "row";
 }
@@ -135,7 +137,7 @@ const char* instead(const Plan& plan, DType a, DType b) {
 }  // namespace
 
 MatmulRow matmul() {
-  return {.name = "band", .typed = one_type<Matmul, MatmulKernel>(), .prepare = prepare, .instead = instead};
+  return {.name = "band", .typed = one_type<Matmul, MatmulKernel>(), .prepare = prepare, .fallback = fallback};
 }
 
 }  // namespace diagsparse::cuda::band

@@ -136,7 +136,7 @@ struct Matmul {
 
 void prepare(const Plan& plan) { resident(plan); }
 
-const char* instead(const Plan& plan, DType a, DType b) {
+const char* fallback(const Plan& plan, DType a, DType b) {
   const auto fits = [&](auto zero) { return Matmul<decltype(zero), decltype(zero)>::fits(plan); };
   return a == b && with_value_type(a, fits) ? nullptr : "block";
 }
@@ -151,7 +151,7 @@ double padding(const Plan& plan) {
 }
 
 MatmulRow matmul() {
-  return {.name = "dense_tiles", .typed = one_type<Matmul, MatmulKernel>(), .prepare = prepare, .instead = instead};
+  return {.name = "dense_tiles", .typed = one_type<Matmul, MatmulKernel>(), .prepare = prepare, .fallback = fallback};
 }
 
 }  // namespace diagsparse::cuda::dense_tiles

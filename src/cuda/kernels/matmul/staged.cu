@@ -1,28 +1,25 @@
-// Kernel "staged" of dia, hm and cdm: C = alpha op(A) op(B) + beta C of many diagonals, of float64 or
-// of float32.
+// Kernel "staged" of dia, hm and cdm: C = alpha op(A) op(B) + beta C of many diagonals, of float64 or of float32.
 //
 //   op(A): m x l, op(B): l x n, C: m x n, any of the layouts.  tiles, stages: how C and its operands are cut
 //   (stages.hpp).  pairs: those that meet on each diagonal of C, a << 16 | b, in the order of A's offsets; b falls
 //   then, so those of a stage follow one another.
 //
-// A block takes a tile of C, a warp ten of its diagonals, a thread a few rows of each, whose sums
-// stay in registers. Stage after stage, the block copies its diagonals of A and B into shared memory, a bulk copy each
-// (fetch.cuh), and every warp adds up its pairs of them.
+// A block takes a tile of C, a warp ten of its diagonals, a thread a few rows of each, whose sums stay in registers.
+// Stage after stage, the block copies diagonals of A and B into shared memory, a bulk copy each (fetch.cuh), and every
+// warp adds up its pairs of them:
 //
-//      A's diagonals, the tile's rows     B's diagonals, more rows          A value of A or B comes from the second
-//      cache [ a0 ........ ]                    [ b0 .............. ]             once for each tile. It is used as
-//      often as [ a1 ........ ]                    [ b1 .............. ]             the tile has diagonals on which it
-//      meets a [ a2 ........ ]                                                      partner.
+//     A's diagonals, the tile's rows      B's diagonals, the tile's rows and its span
+//     [ a0 ........ ]                     [ b0 .................. ]
+//     [ a1 ........ ]                     [ b1 .................. ]
+//     [ a2 ........ ]
 //
+// A value comes from L2 once for each tile, and is used on every diagonal of the tile on which it meets a partner.
 // It wins where C stores most offsets of its range and a dozen pairs meet on each (choice.cpp): there "block" reads the
 // same values again and again. A sum adds up in the order of A's offsets, as in "block": the same bits on every run,
-// and the same as there. What is not stored is zero in shared memory: so a sum that is infinite or no number is done
-// again over the stored pairs alone.
+// and the same as there. What is not stored is zero in shared memory: so a sum that is infinite or no number is
+// computed again over the stored pairs alone.
 //
-// What bounds it (600 and 600 random diagonals, n = 10^4, 2.59 ms): two reads of shared memory for each multiply-add
-// would take 1.6 ms, and what comes from the second cache about as long.
-// Not taken: half of the shared memory for the next stage's copies (2.75 ms; more stages, of fewer pairs each, and
-// every warp spends some time on each), two blocks of 64 diagonals a multiprocessor (2.60).
+// What bounds it, and what is slower: docs/decisions/0015.
 #include "device/fetch.cuh"
 #include "device/resident.cuh"
 #include "device/values.cuh"
@@ -40,6 +37,9 @@ template <class T>
 constexpr int kThreadRows = sizeof(T) == 4 ? 8 : 4;
 template <class T>
 constexpr int kRows = 32 * kThreadRows<T>;
+// Bytes of a block's sums, which pass through shared memory where they are not written as they are.
+template <class T>
+constexpr int kSums = kWarps* kDiagonals* kRows<T>* static_cast<int>(sizeof(T));
 
 // A diagonal of an operand: values[base + i] is in row i, first <= i < last.
 struct Stored {
@@ -82,12 +82,11 @@ std::vector<Stored> stored_rows(const std::vector<Diagonal>& diagonals, int64 ro
 }
 
 std::shared_ptr<ResidentPairs> resident(const Plan& plan, const TileShape& shape) {
-  const std::string key = "staged " + std::to_string(shape.item) + " " + std::to_string(shape.rows);
-  return keep<ResidentPairs>(plan.kept, key.c_str(), [&] {
+  return keep<ResidentPairs>(plan.kept, shape.item == 4 ? "staged 4" : "staged 8", [&] {
     auto made = std::make_shared<ResidentPairs>();
     const Sums& sums = sums_of(plan);
     constexpr std::size_t most = 1 << 16;
-    if (sums.a.size() >= most || sums.b.size() >= most || sums.terms() > INT32_MAX) return made;
+    if (sums.a.size() >= most || sums.b.size() >= most || sums.terms() > INT32_MAX - 32) return made;
     const Stages cut = cut_into_stages(plan, shape);
     if (cut.tiles.empty()) return made;
     std::vector<std::uint32_t> pairs;
@@ -136,8 +135,8 @@ struct Places {
 
 // Starts the copies of a stage, by all threads.
 template <class T>
-__device__ void bring(Copies& copies, Places& places, char* shared, const Pairs& lists, const Tile& tile,
-                      const Stage& stage, int64 i0, const Source<T>& a, const Source<T>& b) {
+__device__ void start_stage(Copies& copies, Places& places, char* shared, const Pairs& lists, const Tile& tile,
+                            const Stage& stage, int64 i0, const Source<T>& a, const Source<T>& b) {
   constexpr int item = sizeof(T), rows = kRows<T>;
   const int a_stride = stage_stride(rows, item), b_stride = stage_stride(rows + tile.span, item);
   const int of_a = stage.a_end - stage.a, all = of_a + stage.b_end - stage.b;
@@ -205,7 +204,7 @@ __global__ void __launch_bounds__(32 * kWarps, 1)
       const int t = __shfl_sync(~0u, next, e) + lane;
       first[e] = t < __shfl_sync(~0u, end, e) ? __ldg(lists.pairs + t) : 0;
     }
-    bring(copies, places, shared, lists, tile, stage, i0, a, b);
+    start_stage(copies, places, shared, lists, tile, stage, i0, a, b);
     copies.wait(n - tile.stage);
 #pragma unroll
     for (int e = 0; e < diagonals; ++e) {
@@ -301,20 +300,21 @@ struct StagedMatmul {
   }
 };
 
-void prepare(const Plan& plan) {
-  find_matmul(plan.format(), "block").prepare(plan);  // for operands of other types than the planned ones
+template <class T>
+bool fits(const Plan& plan) {
+  using Staged = StagedMatmul<T, T>;
+  return Staged::shared() >= kSums<T> && Staged::prepare(plan)->count > 0;
 }
 
-const char* instead(const Plan& plan, DType a, DType b) {
-  const bool fits = a == b && ((a == DType::f64 && StagedMatmul<double, double>::prepare(plan)->count > 0) ||
-                               (a == DType::f32 && StagedMatmul<float, float>::prepare(plan)->count > 0));
-  return fits ? nullptr : "block";
+const char* fallback(const Plan& plan, DType a, DType b) {
+  const bool staged = a == b && ((a == DType::f64 && fits<double>(plan)) || (a == DType::f32 && fits<float>(plan)));
+  return staged ? nullptr : "block";
 }
 
 }  // namespace
 
 MatmulRow staged() {
-  MatmulRow row{.name = "staged", .prepare = prepare, .instead = instead};
+  MatmulRow row{.name = "staged", .fallback = fallback};
   fill_cell<StagedMatmul, float, float>(row.typed);
   fill_cell<StagedMatmul, double, double>(row.typed);
   return row;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/interrupt.hpp"
+
 namespace diagsparse::cuda::matmul {
 
 namespace {
@@ -26,10 +28,13 @@ bool append_stages(const Sums& sums, const TileShape& shape, const Tile& tile, s
     const int64 of_a = s.a_end - s.a, of_b = s.b_end - s.b;
     return of_a <= kMostInStage && of_b <= kMostInStage && of_a * a_bytes + of_b * b_bytes <= shape.shared;
   };
-  for (auto b_end = static_cast<std::int32_t>(sums.b.size()); b_end > 0;) {
+  if (sums.a.empty()) return true;
+  // The diagonals of B that meet some of A on the tile.
+  const std::int32_t b_first = first_from(sums.b, tile.low - sums.a.back().shift);
+  for (auto b_end = first_from(sums.b, tile.low + tile.span - sums.a.front().shift + 1); b_end > b_first;) {
     Stage stage = stage_of(b_end - 1, b_end);
     if (!fits(stage)) return false;
-    while (stage.b > 0) {
+    while (stage.b > b_first) {
       const Stage wider = stage_of(stage.b - 1, b_end);
       if (!fits(wider)) break;
       stage = wider;
@@ -48,6 +53,7 @@ Stages cut_into_stages(const Plan& plan, const TileShape& shape) {
   const auto count = static_cast<std::int32_t>(spans.size());
   Stages cut;
   for (std::int32_t d = 0; d < count;) {
+    checkpoint();
     Tile tile{spans[d].offset, d, d, 0, static_cast<std::int32_t>(cut.stages.size()), 0};
     while (tile.last < count && tile.last - d < shape.diagonals && spans[tile.last].offset - tile.low <= kMostSpan) {
       tile.span = static_cast<std::int32_t>(spans[tile.last++].offset - tile.low);

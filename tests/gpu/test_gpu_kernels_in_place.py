@@ -24,7 +24,8 @@ GRID = ds.gallery.stencil(7, (20, 21, 22))
         (WIDE, "band", "row"),
         (WIDE, "dense_tiles", "dense_tiles"),
         (SCATTERED, "band", "row"),
-        (SCATTERED, "bands", "block"),
+        (SCATTERED, "bands", "bands"),
+        (WIDE, "bands", "block"),
         (SCATTERED, "dense_tiles", "block"),
         (SCATTERED, "staged", "staged"),
         (GRID, "band", "row"),
@@ -36,6 +37,8 @@ def test_a_plan_names_the_kernel_that_runs(format, a, asked, runs):
     if asked not in A.kernels("matmul"):
         pytest.skip(f"{format} has no kernel {asked}")
     plan = ds.plan_matmul(A, A, kernel=asked)
+    if format == "cdm" and asked == "dense_tiles":  # a row holds two diagonals, far apart: tiles would be nearly empty
+        runs = "block"
     assert plan.kernel == runs
     other = ds.plan_matmul(A, A, kernel=runs)
     assert np.array_equal(plan().to("cpu").to_scipy("csr").data, other().to("cpu").to_scipy("csr").data)

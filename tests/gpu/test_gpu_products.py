@@ -76,9 +76,28 @@ def test_staged_sums_as_block_does(format, dtype, n, count, reach):
         for s in (1, 2)
     )
     for left, right in ((A, B), (A.T, B), (A, B.H), (A.H, B.T)):
-        staged, block = (left.matmul(right, kernel=kernel) for kernel in ("staged", "block"))
-        assert np.array_equal(staged.offsets, block.offsets)
+        plan = ds.plan_matmul(left, right, kernel="staged")
+        assert plan.kernel == "staged"
+        staged, block = plan(), left.matmul(right, kernel="block")
         assert np.array_equal(staged.values.get(), block.values.get())
+        again = ds.plan_matmul(left, right, kernel="block")
+        for factors in ({"alpha": 3}, {"alpha": -2, "beta": 0.5}):  # by way of shared memory
+            plan(out=staged, **factors)
+            again(out=block, **factors)
+            assert np.array_equal(staged.values.get(), block.values.get())
+
+
+def test_staged_takes_triangles_and_other_types_than_planned():
+    a = ds.gallery.random_diagonals(900, 240, reach=0.4, seed=3)
+    A, narrow = (ds.hm_array(a.astype(t), device="cuda") for t in ("float64", "float32"))
+    for triangle in ("lower", "upper"):
+        made, expected = (ds.syrk(A, triangle=triangle, kernel=k).values.get() for k in ("staged", "block"))
+        assert np.array_equal(made, expected)
+    plan = ds.plan_matmul(A, A, kernel="staged")
+    for left, right in ((narrow, narrow), (A, narrow)):
+        check_matmul(plan(left, right), left.to("cpu").to_scipy("csr"), right.to("cpu").to_scipy("csr"), "other types")
+    empty = ds.hm_array((900, 900), device="cuda")
+    assert ds.plan_matmul(A, empty, kernel="staged")().nnz == 0
 
 
 def test_staged_takes_rectangular_matrices():

@@ -94,9 +94,7 @@ class Conversions:
         wanted = value_dtype(self.dtype, dtype, f"{self.format}_array.astype", narrow=self._narrow)
         if wanted == self.dtype:
             return self.copy() if copy else self
-        with np.errstate(invalid="ignore"):  # of the padding
-            values = self._matrix.values.astype(wanted)
-        return self._wrap(self._matrix.with_values(values), self._op)
+        return self._rewritten(lambda values: values.astype(wanted))
 
     def unpacked(self: SparseArray, *, max_bytes: int | None = None) -> SparseArray:
         """Return this matrix with every element stored, in a type that arithmetic is done in.

@@ -49,20 +49,30 @@ class EachElement:
     """Methods that work on stored values; mixed into every matrix class."""
 
     def _with(self: SparseArray, change: Callable[[Any], Any]) -> SparseArray:
-        """Return this view with its stored values changed.
-
-        Overflow warns as in NumPy. Padding is changed, too: it is zeros, which may become NaN without a warning.
-        """
+        """Return this view with its stored values changed; overflow warns as in NumPy."""
         if self._packed and is_narrow(self._dtype):
             made = self._widened()._with(change)
             return made if made.dtype.kind == "c" else made.astype(self.dtype)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            values = change(self._matrix.values)
+        return self._rewritten(change)
+
+    def _rewritten(self: SparseArray, change: Callable[[Any], Any]) -> SparseArray:
+        """Return the same, in the type that the values then have."""
+        overflows: list[str] = []
+        with np.errstate(all="ignore", over="call", call=lambda kind, flag: overflows.append(kind)):
+            values = change(self._matrix.values)  # padding with them, of which nothing warns
         if values.dtype != self._dtype:
             value_dtype(values.dtype, None, f"{self.format}_array", narrow=True)  # raises
         if self._place is CPU:
             values = np.ascontiguousarray(values)
-        return self._wrap(self._matrix.with_values(values), self._op)
+        new: SparseArray = self._wrap(self._matrix.with_values(values), self._op)
+        if overflows and new._holds_infinities():
+            with np.errstate(divide="ignore", invalid="ignore"):
+                change(self._matrix.values)  # warns, or raises, as the caller has asked NumPy to
+        return new
+
+    def _holds_infinities(self: SparseArray) -> bool:
+        """Whether an element is infinite; padding is none."""
+        return bool(np.isinf(self._wrap(self._matrix)._to_csr().values).any())
 
     def _stored(self: SparseArray, factor: Any) -> Any:
         """Return the factor for stored values that acts as `factor` on the values of this view."""
@@ -136,9 +146,11 @@ class EachElement:
                 raise TypeError(f"{who}: {number!r} changes how {self!r} is stored; write A = A * s")
             self._write(made._matrix.values)
             return self
-        values = self._matrix.stored_values
-        with np.errstate(divide="ignore", invalid="ignore"):  # of the padding
+        values, overflows = self._matrix.stored_values, list[str]()
+        with np.errstate(all="ignore", over="call", call=lambda kind, flag: overflows.append(kind)):
             ufunc(values, self._stored(number), out=values, casting="same_kind")
+        if overflows and self._holds_infinities():
+            ufunc(np.full(1, np.finfo(self._dtype).max), 2 if ufunc is np.multiply else 0.5)  # warns
         return self
 
     def _over_number(self: SparseArray, divisor: Any) -> SparseArray:

@@ -194,16 +194,19 @@ def markdown(report: dict[str, Any]) -> str:
 
 # ---- picture ------------------------------------------------------------------------------------------------------
 def plot_bench(report: dict[str, Any], path: Any) -> Any:
-    """Save figures 6 and 7 and the tables as a picture: times over n, over the band, over the diagonals."""
+    """Save figures 6 and 7 and tables 1 and 2 as a picture: times over n, over the band, over the diagonals."""
     colors = dict(zip(_columns(report), (GREY, PURPLE, YELLOW, GREEN, ORANGE, "#cc9966", SKY, BLUE, "black")))
-    figure = new_figure(9.6, 3.6)
+    figure = new_figure(11.2, 3.6)
+    sources = ("figure 6", "figure 7", "table 1", "table 2")
+    rows_of = {source: [r for r in report["rows"] if r["source"] == source] for source in sources}
     panels = (
-        ("figure 6, band of 41", "order n", [r for r in report["rows"] if r["source"] == "figure 6" and r["a"] == 20]),
-        ("figure 7, n = 10240", "diagonals of the band", [r for r in report["rows"] if r["source"] == "figure 7"]),
-        ("tables 1 and 2", "diagonals of A", [r for r in report["rows"] if r["source"].startswith("table")]),
+        ("figure 6, band of 41", "order n", lambda r: r["n"], [r for r in rows_of["figure 6"] if r["a"] == 20]),
+        ("figure 7, n = 10240", "diagonals of the band", lambda r: 2 * r["a"] + 1, rows_of["figure 7"]),
+        ("table 1", "order n", lambda r: r["n"], rows_of["table 1"]),
+        ("table 2, n = 10000", "diagonals of A", lambda r: r["a"], rows_of["table 2"]),
     )
-    for axes, (title, label, rows) in zip(figure.subplots(1, 3), panels, strict=True):
-        places = [r["n"] if "order" in label else 2 * r["a"] + 1 if "band" in label else r["a"] for r in rows]
+    for axes, (title, label, place, rows) in zip(figure.subplots(1, 4), panels, strict=True):
+        places = [place(r) for r in rows]
         for name, color in colors.items():
             axes.plot(places, [1e3 * t if (t := r["times"].get(name)) else np.nan for r in rows], ".-", color=color,
                       label=name, lw=1)  # fmt: skip

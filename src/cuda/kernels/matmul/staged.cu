@@ -20,6 +20,8 @@
 // computed again over the stored pairs alone.
 //
 // What bounds it, and what is slower: docs/decisions/0015.
+#include <utility>
+
 #include "device/fetch.cuh"
 #include "device/resident.cuh"
 #include "device/values.cuh"
@@ -128,10 +130,30 @@ __device__ T stored_sum(const Pairs& lists, const Sum& sum, int64 i, const T* a,
   return total;
 }
 
-// What a block has in shared memory of a stage: where each diagonal's rows begin, -1 where none is stored.
+// What a block has in shared memory of a stage: the addresses of each diagonal's rows, 0 where none is stored.
 struct Places {
-  int a[kMostInStage], b[kMostInStage];
+  std::uint32_t a[kMostInStage], b[kMostInStage];
 };
+
+// The value so many bytes behind an address of shared memory. (By a pointer it takes six instructions more a pair.)
+template <int Bytes>
+__device__ void load_shared(double& value, std::uint32_t address) {
+  asm volatile("ld.shared.f64 %0, [%1 + %2];" : "=d"(value) : "r"(address), "n"(Bytes));
+}
+template <int Bytes>
+__device__ void load_shared(float& value, std::uint32_t address) {
+  asm volatile("ld.shared.f32 %0, [%1 + %2];" : "=f"(value) : "r"(address), "n"(Bytes));
+}
+
+// totals[r] += left[32 r] right[32 r]: all reads are on their way before the first is waited for.
+template <class T, int... Row>
+__device__ void add_pair(T (&totals)[sizeof...(Row)], std::uint32_t left, std::uint32_t right,
+                         std::integer_sequence<int, Row...>) {
+  T lefts[sizeof...(Row)], rights[sizeof...(Row)];
+  (load_shared<32 * Row* static_cast<int>(sizeof(T))>(lefts[Row], left), ...);
+  (load_shared<32 * Row* static_cast<int>(sizeof(T))>(rights[Row], right), ...);
+  ((totals[Row] += lefts[Row] * rights[Row]), ...);
+}
 
 // Starts the copies of a stage, by all threads.
 template <class T>
@@ -157,7 +179,7 @@ __device__ void start_stage(Copies& copies, Places& places, char* shared, const 
       const int place = (is_a ? l * a_stride : of_a * a_stride + (l - of_a) * b_stride) + since_border(from, kSector);
       copy = {from,  bytes(values),          bytes(values + size),  shared + place, item,
               count, within(diagonal.first), within(diagonal.last), count};
-      (is_a ? places.a[l] : places.b[l - of_a]) = copy.stored() ? place : -1;
+      (is_a ? places.a[l] : places.b[l - of_a]) = copy.stored() ? shared_address(shared + place) : 0;
       left = copy.stored() && !copies.start(copy);
     }
     for (unsigned todo = __ballot_sync(~0u, left); todo != 0; todo &= todo - 1) {
@@ -191,6 +213,7 @@ __global__ void __launch_bounds__(32 * kWarps, 1)
     end = sum.first < i0 + kRows<T> && sum.last > i0 ? static_cast<int>(sum.terms_end) : next;
     shift = static_cast<int>(sizeof(T)) * lists.above[d];
   }
+  const std::uint32_t own_bytes = sizeof(T) * lane;
   T totals[diagonals][each] = {};
   for (int n = tile.stage; n < tile.stage_end; ++n) {
     if (n > tile.stage) {  // the stage before is done with
@@ -213,19 +236,17 @@ __global__ void __launch_bounds__(32 * kWarps, 1)
       std::uint32_t pair = first[e];
       for (;;) {
         const bool here = t + lane < t_end && static_cast<int>(pair & 0xffff) >= stage.b;
-        int left = -1, right = -1;
+        std::uint32_t left = 0, right = 0;
         if (here) {
           left = places.a[static_cast<int>(pair >> 16) - stage.a];
           right = places.b[static_cast<int>(pair & 0xffff) - stage.b];
         }
         const int count = __popc(__ballot_sync(~0u, here));
-        unsigned stored = __ballot_sync(~0u, left >= 0 && right >= 0);
+        unsigned stored = __ballot_sync(~0u, left != 0 && right != 0);
         right += above;
-        const auto add = [&](int lane_of) {
-          const T *lefts = reinterpret_cast<const T*>(shared + __shfl_sync(~0u, left, lane_of)) + lane,
-                  *rights = reinterpret_cast<const T*>(shared + __shfl_sync(~0u, right, lane_of)) + lane;
-#pragma unroll
-          for (int r = 0; r < each; ++r) totals[e][r] += lefts[32 * r] * rights[32 * r];
+        const auto add = [&](int of) {
+          add_pair(totals[e], __shfl_sync(~0u, left, of) + own_bytes, __shfl_sync(~0u, right, of) + own_bytes,
+                   std::make_integer_sequence<int, each>());
         };
         if (__popc(stored) == count) {
 #pragma unroll 1

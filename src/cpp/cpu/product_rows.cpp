@@ -1,6 +1,5 @@
 // The structure of C = A B for csr: each row's columns, found once and used for any values.
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -17,20 +16,25 @@ namespace {
 // What a row of A B has for columns, from the rows of B that A's row asks for.
 class RowFinder {
  public:
-  // `follows[k]`: row k of B is the row before it, moved by one. `products`: those of the rows before each row.
-  RowFinder(const Csr<char>& a, const Csr<char>& b, const std::vector<char>& follows,
-            const std::vector<int64>& products, int64 begin, int64 end)
-      : a_(a), b_(b), follows_(follows), products_(products) {
-    sorts_ = b.cols > kWide && products[end] - products[begin] < b.cols / kWideShare;
+  // Of the rows from `begin` to `end`. `follows[k]`: row k of B is the row before it, moved by one.
+  RowFinder(const Csr<char>& a, const Csr<char>& b, const std::vector<char>& follows, int64 begin, int64 end)
+      : a_(a), b_(b), follows_(follows) {
+    sorts_ = b.cols > kWide && products(a.indptr[begin], a.indptr[end]) < b.cols / kWideShare;
   }
 
+  // How many products the entries of A from `first` to `last` have.
+  int64 products(int64 first, int64 last) const {
+    int64 count = 0;
+    for (int64 e = first; e < last; ++e) count += length(a_.indices[e]);
+    return count;
+  }
   int64 nbytes() const { return set_ ? set_->nbytes() : 0; }
 
   // Appends the columns of row i, ascending. `before` is where in `columns` those of row i - 1 begin, -1: not there.
   void find(int64 i, int64 before, std::vector<std::int32_t>& columns) {
     if (before >= 0 && follows(i)) return move_by_one(before, columns);
     const int64 first = a_.indptr[i], last = a_.indptr[i + 1];
-    if ((products_[i + 1] - products_[i]) * (last - first) <= kMerged) return merge(first, last, columns);
+    if (products(first, last) * (last - first) <= kMerged) return merge(first, last, columns);
     if (sorts_) return sort(first, last, columns);
     if (!set_) set_.emplace(b_.cols);
     for (int64 e = first; e < last; ++e) {
@@ -96,7 +100,6 @@ class RowFinder {
 
   const Csr<char>&a_, &b_;
   const std::vector<char>& follows_;
-  const std::vector<int64>& products_;
   bool sorts_;                    // few columns of many
   std::optional<ColumnSet> set_;  // where it is needed
   std::int32_t of_rows_[2][kMerged];
@@ -119,27 +122,12 @@ std::vector<char> rows_that_follow(const Csr<char>& b) {
   return follows;
 }
 
-// How many products of an entry of A and one of B the rows before each row of A B have.
-std::vector<int64> products_before(const Csr<char>& a, const Csr<char>& b) {
-  std::vector<int64> products(a.rows + 1);
-  const int64 work = a.indptr[a.rows] + a.rows, tasks = tasks_for(work);
-  const auto before = [&](int64 i) { return a.indptr[i] + i; };
-  parallel_for(tasks, work, [&](int64 task) {
-    const int64 last = border(a.rows, work, tasks, task + 1, before);
-    for (int64 i = border(a.rows, work, tasks, task, before); i < last; ++i) {
-      for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
-        products[i + 1] += b.indptr[a.indices[e] + 1] - b.indptr[a.indices[e]];
-      }
-    }
-  });
-  std::partial_sum(products.begin(), products.end(), products.begin());
-  return products;
-}
+constexpr int64 kProductsUnasked = 1 << 22;  // that a task comes by between two questions whether to go on
 
 // What a task finds of its rows: their columns, row after row.
 struct Found {
   std::vector<std::int32_t> columns;
-  int64 set_nbytes = 0;
+  int64 products = 0, set_nbytes = 0;
 };
 
 // Bytes beside the result: while its structure is found, its values are not there; and while rows are summed.
@@ -155,10 +143,8 @@ int64 bytes_beside(const std::vector<Found>& found, const Array& indptr, const A
     const int64 begin = rows * task / tasks, end = rows * (task + 1) / tasks;
     sums = std::max(sums, SumPlaces::of(indptr.as<int64>(), indices.as<std::int32_t>(), begin, end).count);
   }
-  const int64 finding = std::min<int64>(thread_count(), static_cast<int64>(found.size()));
-  const int64 counts = static_cast<int64>(sizeof(int64)) * (rows + 1);
-  return std::max(columns + finding * set + inner + counts - item * indices.size(),
-                  std::min<int64>(thread_count(), tasks) * sums * item);
+  const int64 threads = thread_count(), finding = std::min<int64>(threads, static_cast<int64>(found.size()));
+  return std::max(columns + finding * set + inner - item * indices.size(), std::min(threads, tasks) * sums * item);
 }
 
 }  // namespace
@@ -169,34 +155,39 @@ RowsOfProduct product_rows(const Matrix& left, const Matrix& right) {
 
   Array indptr = Array::zeros(DType::i64, {rows + 1});
   int64* start = indptr.as<int64>();
-  const std::vector<int64> products = products_before(a, b);
-  const auto before = [&](int64 i) { return products[i] + a.indptr[i] + i; };
-  const int64 work = before(rows), tasks = tasks_for(work);
+  // About, as if all rows of B were as long; so each task also counts its own, for Ctrl-C.
+  const int64 work = a.indptr[rows] * (b.indptr[b.rows] / std::max<int64>(1, b.rows) + 1);
+  const int64 tasks = tasks_of_sums(rows, work);
   const std::vector<char> follows = rows_that_follow(b);
-  const auto first_row = [&](int64 task) { return border(rows, work, tasks, task, before); };
   std::vector<Found> found(tasks);
   parallel_for(tasks, work, [&](int64 task) {
-    const int64 first = first_row(task), last = first_row(task + 1);
+    const int64 first = rows * task / tasks, last = rows * (task + 1) / tasks;
     std::vector<std::int32_t>& columns = found[task].columns;
-    RowFinder row(a, b, follows, products, first, last);
-    for (int64 i = first, above = -1; i < last; ++i) {
+    RowFinder row(a, b, follows, first, last);
+    int64 count = 0, asked = 0, before = -1;
+    for (int64 i = first; i < last; ++i) {
       const auto begin = static_cast<int64>(columns.size());
-      row.find(i, above, columns);
+      row.find(i, before, columns);
+      count += row.products(a.indptr[i], a.indptr[i + 1]);
       start[i + 1] = static_cast<int64>(columns.size()) - begin;
-      above = begin;
+      before = begin;
+      if (count - asked < kProductsUnasked) continue;
+      checkpoint();
+      asked = count;
     }
-    found[task].set_nbytes = row.nbytes();
+    found[task].products = count, found[task].set_nbytes = row.nbytes();
   });
   for (int64 i = 0; i < rows; ++i) start[i + 1] += start[i];
   Array indices = Array::empty(DType::i32, {start[rows]});
   std::int32_t* columns = indices.as<std::int32_t>();
   parallel_for(tasks, start[rows],
-               [&](int64 task) { std::ranges::copy(found[task].columns, columns + start[first_row(task)]); });
+               [&](int64 task) { std::ranges::copy(found[task].columns, columns + start[rows * task / tasks]); });
+  int64 products = 0;
+  for (const Found& of_task : found) products += of_task.products;
   const int64 item = item_size(product_dtype(left.dtype, right.dtype));
-  const int64 beside = bytes_beside(found, indptr, indices, item, b.rows, products[rows]);
+  const int64 beside = bytes_beside(found, indptr, indices, item, b.rows, products);
   std::vector<Part> parts{{"indices", indices}, {"indptr", indptr}};
-  return {std::make_shared<const Indices>(csr.name, rows, b.cols, std::move(parts), indices.size()), products[rows],
-          beside};
+  return {std::make_shared<const Indices>(csr.name, rows, b.cols, std::move(parts), indices.size()), products, beside};
 }
 
 }  // namespace diagsparse

@@ -73,9 +73,9 @@ def kron(
     left, right = (_factor(x, name) for x, name in ((a, "A"), (b, "B")))
     target = place(device) if device is not None else CPU
     kind = None if format is None else format_class(format)
-    meet = left._family == right._family == "diagonals" and right.shape[0] == right.shape[1]
+    keeps_diagonals = left._family == right._family == "diagonals" and right.shape[0] == right.shape[1]
     to_diagonals = kind is not None and kind._family == "diagonals"
-    if meet and (to_diagonals or _worth_their_zeros(left, right)):
+    if keeps_diagonals and (to_diagonals or _worth_their_zeros(left, right)):
         made: SparseArray = _by_diagonals(left, right, max_bytes)
         made = made.asformat(left.format if kind is None else kind.format, max_bytes=max_bytes)
     else:

@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO
 
-from diagsparse._study import paper_002_tables, paper_004_tables
+from diagsparse._study import paper_002_matrices, paper_004_printed
 
 SITE = "https://suitesparse-collection-website.herokuapp.com"
 GROUPS = {
@@ -31,8 +31,8 @@ GROUPS = {
     "cryg10000": "Bai", "Goodwin_030": "Goodwin", "ted_A_unscaled": "Bindel", "Goodwin_095": "Goodwin",
     "hcircuit": "Hamm", "webbase-1M": "Williams", "t2em": "CEMW", "atmosmodd": "Bourchtein",
 }  # fmt: skip
-ROWS = {one.name: one.rows for table in paper_002_tables.TABLES.values() for one in table} | {
-    one.name: one.rows for one in paper_004_tables.TABLE
+ROWS = {one.name: one.rows for table in paper_002_matrices.TABLES.values() for one in table} | {
+    one.name: one.rows for one in paper_004_printed.TABLE
 }  #: of all: they are square
 HEADER = re.compile(rb"%%MatrixMarket matrix coordinate (real|integer|complex|pattern) \w[\w-]*\s*$", re.IGNORECASE)
 _PIECE = 1 << 20  # bytes
@@ -124,7 +124,7 @@ def _copied(source: BinaryIO, target: BinaryIO, rows: int) -> int:
         shape = []
     if shape[:2] != [rows, rows] or len(shape) != 3:
         raise NoMatrix(f"expected {rows} rows and columns, got the line {line[:60]!r}")
-    found = 0
+    found, last = 0, b"\n"
     while piece := source.read(_PIECE):
         target.write(piece)
         found += piece.count(b"\n")

@@ -24,6 +24,7 @@ INPUTS = {
     "stand-in": "stand-ins",
     "real": "files, or stand-ins",
 }
+FIELDS = ("commit", "gone", "edited")  #: of a result
 UNKNOWN = "unknown"  #: the commit of a result that has none in it
 _OPERATIONS = {"power": "chain", "syrk": "matmul"}  # of cases, and what their kernels do
 _NO_KERNELS = {"planned", "default", "transposed", "symmetric"}  # second words of columns
@@ -37,13 +38,14 @@ def read(path: Path = ROOT / "benchmarks" / "papers.toml") -> dict[str, Any]:
 def problems(ledger: dict[str, Any]) -> Iterator[str]:
     """Yield in words what is wrong: entries that lead nowhere, items without an entry, results that have changed."""
     for number, paper in ledger["papers"].items():
-        named = [item for entry in paper["entries"] for item in entry["items"]]
+        named = [item for entry in paper["entries"] for item in entry.get("items", ())]
         kinds = {"algorithm": paper["algorithms"], "table": paper["tables"], "figure": paper["figures"]}
         for item in (f"{kind} {which}" for kind, those in kinds.items() for which in those):
             if named.count(item) != 1:
                 yield f"{number}: {item} has {named.count(item)} entries, expected one"
-        for entry in paper["entries"]:
-            yield from (f"{number}, {entry['items'][0]}: {what}" for what in _of_entry(entry))
+        for i, entry in enumerate(paper["entries"]):
+            name = next(iter(entry.get("items", ())), f"entry {i}")
+            yield from (f"{number}, {name}: {what}" for what in _of_entry(entry))
     stored = {path.stem for path in RESULTS.glob("*.json")}
     yield from (f"{name}: not in [results]" for name in sorted(stored - set(ledger["results"])))
     yield from (f"[results]: no benchmarks/results/{name}.json" for name in sorted(set(ledger["results"]) - stored))
@@ -53,29 +55,36 @@ def problems(ledger: dict[str, Any]) -> Iterator[str]:
 
 # ---- an entry -------------------------------------------------------------------------------------------------------
 def _of_entry(entry: dict[str, Any]) -> Iterator[str]:
-    if entry["status"] not in STATUSES:
-        yield f"status {entry['status']}, expected one of {', '.join(STATUSES)}"
-    if (entry["status"] == "present") == bool(entry.get("why")):
+    yield from (f"no {field}" for field in ("items", "what") if not entry.get(field))
+    status, command = entry.get("status", ""), entry.get("command", "")
+    if status not in STATUSES:
+        yield f"status {status}, expected one of {', '.join(STATUSES)}"
+    if (status == "present") == bool(entry.get("why")):
         yield "what is present needs no `why`, all else does"
-    if entry["status"] != "left-out" and not (entry.get("code") and entry.get("command")):
+    if status != "left-out" and not (entry.get("code") and command):
         yield "no code or no command"
     if entry.get("input", "") not in INPUTS:
         yield f"input {entry['input']}, expected one of {', '.join(filter(None, INPUTS))}"
     yield from (f"no {place}" for place in entry.get("code", ()) if not _is_there(place))
-    yield from (f'no kernel "{name}"' for name in entry.get("kernels", ()) if not is_kernel(*name.split()))
-    if entry.get("command") and not _is_command(entry["command"]):
-        yield f"no command {entry['command']}"
+    yield from (f'no kernel "{name}"' for name in entry.get("kernels", ()) if not _is_named(name))
+    if command and not _is_command(command):
+        yield f"no command {command}"
     for name in entry.get("results", ()):
         if not (RESULTS / f"{name}.json").exists():
             yield f"no benchmarks/results/{name}.json"
-        elif not _comes_from(entry["command"], _report(name)):
-            yield f"{name} does not come from {entry['command']}"
+        elif not _comes_from(command, _report(name)):
+            yield f"{name} does not come from {command or 'an entry without a command'}"
 
 
 def _is_there(place: str) -> bool:
     path, _, name = place.partition(":")
     file = ROOT / path
     return file.exists() and (not name or re.search(rf"\b{re.escape(name)}\b", file.read_text()) is not None)
+
+
+def _is_named(kernel: str) -> bool:
+    words = kernel.split()
+    return len(words) == 4 and is_kernel(*words)
 
 
 def is_kernel(device: str, format: str, operation: str, kernel: str) -> bool:
@@ -93,25 +102,32 @@ def _cuda() -> Any | None:
 
 
 def _is_command(command: str) -> bool:
-    words = command.split()
-    if words[0] != "diagsparse":
-        return (ROOT / words[-1]).exists()
-    if words[1] != "bench":
-        return words[1] in main.commands
-    cases = bench_cuda.CASES if "cuda" in words else bench.CASES
-    return words[2] in experiments() or words[2] in {case.group for case in cases}
+    match command.split():
+        case ["diagsparse", "bench", name, *options]:
+            cases = bench_cuda.CASES if "cuda" in options else bench.CASES
+            return name in experiments() or name in {case.group for case in cases}
+        case ["diagsparse", name, *_]:
+            return name != "bench" and name in main.commands
+        case [*_, path]:
+            return path != "diagsparse" and (ROOT / path).exists()
+    return False
 
 
 def _comes_from(command: str, report: dict[str, Any]) -> bool:
-    name = command.split()[2]
-    return report.get("experiment") == name or any(row.get("group") == name for row in report["rows"])
+    match command.split():
+        case ["diagsparse", "bench", name, *_]:
+            return report.get("experiment") == name or any(row.get("group") == name for row in report["rows"])
+    return False
 
 
 # ---- a result -------------------------------------------------------------------------------------------------------
 def _of_result(known: dict[str, Any], report: dict[str, Any]) -> Iterator[str]:
     commit = report["versions"].get("commit", UNKNOWN)
-    if known["commit"] != commit:
-        yield f"commit {known['commit']}, its file has {commit}"
+    if known.get("commit") != commit:
+        yield f"commit {known.get('commit')}, its file has {commit}"
+    yield from (f"field {field}, expected one of {', '.join(FIELDS)}" for field in known if field not in FIELDS)
+    if "edited" in known and not str(known["edited"]).endswith("."):
+        yield f"edited {known['edited']!r}, expected a sentence"
     device = report.get("device", "cpu")
     gone = {name for name in kernels_of(report) if not is_kernel(device, *name.split())}
     if gone != set(known.get("gone", ())) and (device == "cpu" or _cuda()):
@@ -150,9 +166,9 @@ def _report(name: str) -> dict[str, Any]:
 
 # ---- in the docs ----------------------------------------------------------------------------------------------------
 def markdown() -> str:
-    """Return the ledger as tables, one for each paper."""
-    parts = []
-    for paper in read()["papers"].values():
+    """Return the ledger as tables, one for each paper and one of the stored results."""
+    ledger, parts = read(), []
+    for paper in ledger["papers"].values():
         year = f" ({paper['year']})" if "year" in paper else ""
         lines = ["| in the paper | what | here | input | made by | why |", "|---|---|---|---|---|---|"]
         for entry in paper["entries"]:
@@ -165,4 +181,8 @@ def markdown() -> str:
             ]
             lines.append(f"| {' | '.join([*cells, made_by, entry.get('why', '')])} |")
         parts.append(f"**{paper['authors']}{year}**, *{paper['title']}*\n\n" + "\n".join(lines))
-    return "\n\n".join(parts)
+    lines = ["| result | commit | kernels that no longer exist | edited after it was measured |", "|---|---|---|---|"]
+    for name, known in sorted(ledger["results"].items()):
+        gone = ", ".join(f"`{kernel}`" for kernel in known.get("gone", ()))
+        lines.append(f"| `{name}` | {known['commit'][:7]} | {gone} | {known.get('edited', '')} |")
+    return "\n\n".join([*parts, "**Stored results**, of `benchmarks/results`\n\n" + "\n".join(lines)])

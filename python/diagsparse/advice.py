@@ -208,7 +208,7 @@ def array(
         given = FORMATS[COMMON](arg, dtype=dtype, device=device)
     _check_op(op, given, "array")
     where = place(device, given._place)
-    if (csr := _to_look_at(given, where)) is None:
+    if (csr := _in_csr(given, where)) is None:
         return given.to(where.name)
     found = Candidates(csr, machine(where), op, before=seconds_to_rows(given, csr, not ours))
     base = found.as_it_is(given, given) if ours else None
@@ -218,13 +218,17 @@ def array(
     return made
 
 
-def _to_look_at(given: SparseArray, where: Place) -> SparseArray | None:
-    """Return a matrix in csr, where products are to run; None where its values are short, or csr has no room."""
+def _in_csr(given: SparseArray, where: Place) -> SparseArray | None:
+    """Return a matrix in csr on the device of the products; None for 16-bit values and matrices too large for csr."""
     if is_narrow(given.dtype):  # csr would widen them
         return None
     try:
+        FORMATS[COMMON]._check_shape(given.shape, given._core)
+    except ValueError:
+        return None
+    try:
         return as_rows(given, where)
-    except (MemoryError, ValueError):
+    except MemoryError:
         return None
 
 
@@ -286,7 +290,7 @@ def _ranked(found: list[Candidate], base: Candidate | None, products: int) -> li
     by_time = sorted(found, key=lambda one: one.total(products))
     best = by_time[0].total(products)
     same = [one for one in by_time if one.total(products) <= _SAME * best]
-    first = min(same, key=lambda one: (one.simple, not one.whole, one.total(products)))
+    first = min(same, key=lambda one: (one.simple, not one.nearly_full, one.total(products)))
     if base is not None and first.total(products) > _CHANGES * base.total(products):
         first = base
     return [first, *(one for one in by_time if one is not first)]

@@ -43,12 +43,29 @@ def entry_of(papers, number, item):
         ({"status": "differs"}, "needs no `why`, all else does"),
         ({"why": "for no reason"}, "needs no `why`"),
         ({"input": "random"}, "input random"),
+        ({"kernels": ["cdm tiled"]}, 'no kernel "cdm tiled"'),
+        ({"command": "diagsparse", "results": []}, "no command diagsparse"),
+        ({"command": "diagsparse bench", "results": []}, "no command diagsparse bench"),
+        ({"command": "", "results": []}, "no code or no command"),
+        ({"command": "diagsparse info FILE"}, "h200-tables-000 does not come from diagsparse info FILE"),
+        ({"command": "docs/papers.md"}, "h200-tables-000 does not come from docs/papers.md"),
+        ({"status": "left-out", "why": "no time", "command": ""}, "h200-tables-000 does not come from an entry"),
+        ({"what": ""}, "no what"),
     ],
 )
 def test_a_false_entry_is_found(changed, false, told):
     entry_of(changed, "000", "algorithm 1").update(false)
     (found, *more) = ledger.problems(changed)
     assert found.startswith("000, algorithm 1: ") and told in found and not more
+
+
+def test_an_entry_without_fields_is_found(changed):
+    changed["papers"]["000"]["entries"].append({})
+    told = list(ledger.problems(changed))
+    assert all(one.startswith(f"000, entry {len(LEDGER['papers']['000']['entries'])}: ") for one in told)
+    assert [one.partition(": ")[2].split(",")[0] for one in told] == [
+        "no items", "no what", "status ", "what is present needs no `why`", "no code or no command",
+    ]  # fmt: skip
 
 
 def test_a_kernel_of_a_gpu_that_is_no_more_is_found(changed):
@@ -74,6 +91,23 @@ def test_a_false_commit_is_found(changed):
     stored = changed["results"]["h200"].pop("commit")
     changed["results"]["h200"]["commit"] = "unknown"
     assert list(ledger.problems(changed)) == [f"h200: commit unknown, its file has {stored}"]
+
+
+def test_a_false_field_of_a_result_is_found(changed):
+    changed["results"]["h200"]["edit"] = "By hand."
+    changed["results"]["h200-wide"] = {"edited": "yes"}
+    assert list(ledger.problems(changed)) == [
+        "h200: field edit, expected one of commit, gone, edited",
+        "h200-wide: commit None, its file has unknown",
+        "h200-wide: edited 'yes', expected a sentence",
+    ]
+
+
+def test_what_was_edited_is_in_the_docs():
+    edited = {name: known["edited"] for name, known in LEDGER["results"].items() if "edited" in known}
+    rows = [line for line in ledger.markdown().splitlines() if line.endswith("|")]
+    assert edited
+    assert all(any(f"`{name}`" in row and sentence in row for row in rows) for name, sentence in edited.items())
 
 
 def test_a_kernel_that_is_no_more_is_found_in_a_result(changed, monkeypatch, tmp_path):

@@ -169,6 +169,11 @@ def test_diagonals_that_repeat(format):
     E = ds.eye(2**40, k=-3, format=format, period=1)
     assert E.shape == (2**40, 2**40) and E.nbytes < 100 and E[7, 4] == 1 and E[7, 7] == 0
     assert ds.eye(2**31, format=format, dtype="float32", period=5).nbytes < 100
+    longest = ds.diags({0: 1.0, 1: 2.0}, shape=(10, 10), format=format, period=2**31 - 1)
+    assert longest.period == 2**31 - 1 and longest.nbytes < 500
+    assert np.array_equal(longest.toarray(), ds.diags({0: 1.0, 1: 2.0}, shape=(10, 10)).toarray())
+    part = longest[2:5, 1:4]
+    assert part.period == 2**31 - 1 and np.array_equal(part.toarray(), longest.toarray()[2:5, 1:4])
 
 
 def test_periods_that_do_not_fit():

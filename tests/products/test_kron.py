@@ -70,6 +70,18 @@ def test_strings_of_pauli_matrices_are_diagonals(string):
     assert ds.kron(rows, ds.eye(16)).format == "hm"
 
 
+def test_rows_of_scattered_diagonals_are_not_stored_in_full_on_the_way():
+    """Two reversals of order 300 have 600 diagonals each, and one entry in each row."""
+    n = 300
+    reversal = sp.csr_array((np.ones(n), np.arange(n)[::-1], np.arange(n + 1)), shape=(n, n))
+    r = ds.hm_array(reversal)
+    expected = sp.kron(reversal, reversal, "csr")
+    for format in (None, "csr", "coo", "mdia"):
+        made = ds.kron(r, r, format=format)
+        assert made.count_nonzero() == n * n and format in (None, made.format)
+        assert (abs(made.to_scipy("csr") - expected)).nnz == 0
+
+
 def test_offsets_and_stored_places():
     """A diagonal of the result for each pair that falls on it, and no more."""
     x, y = (ds.hm_array(ds.gallery.stencil(3, (n,))) for n in (4, 5))

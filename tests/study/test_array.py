@@ -9,7 +9,7 @@ from advised_matrices import SUITING, random
 from cases import raises
 
 import diagsparse as ds
-from diagsparse import gallery, measure
+from diagsparse import advice, gallery, measure
 from diagsparse._advice import candidates, machine
 from diagsparse._study import gpu_clock
 
@@ -61,6 +61,15 @@ def test_what_cannot_be_looked_at_by_rows_stays():
         ds.array(ds.csr_array((2, 3)), op="matmul")
 
 
+def test_errors_on_the_way_to_csr_are_raised(monkeypatch):
+    def broken(given, where):
+        raise ValueError("a defect")
+
+    monkeypatch.setattr(advice, "as_rows", broken)
+    with raises(ValueError, "a defect"):
+        ds.array(ds.gallery.stencil(5, (9, 9)))
+
+
 # ---- nothing is timed -----------------------------------------------------------------------------------------------
 def test_the_choice_does_not_depend_on_time(monkeypatch):
     """Whatever a clock tells, and however fast the memory seems."""
@@ -78,7 +87,6 @@ def test_the_choice_does_not_depend_on_time(monkeypatch):
             )
             patch.setattr(gpu_clock, "time_calls", lambda *args, s=seconds, **options: [s])
             patch.setattr(time, "perf_counter", lambda: np.random.default_rng().random())
-            getattr(machine, "_measured", {}).clear()
             assert [repr(ds.array(S)) for S in matrices] == expected
             assert [ds.recommend(S).to_dict() for S in matrices] == [ds.recommend(S).to_dict() for S in matrices]
 

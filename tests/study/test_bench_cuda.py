@@ -138,6 +138,21 @@ def test_a_kernel_that_leaves_the_product_to_another_one_has_no_row():
     assert ours == {"row_tiles": True, "sequential": False}
 
 
+def test_kernels_run_where_the_default_one_cannot_be_planned(monkeypatch):
+    plan = bench_problem.plan_matmul
+
+    def only_named(left, right, **options):
+        if not options.get("kernel"):
+            raise MemoryError("no room for a second product")
+        return plan(left, right, **options)
+
+    monkeypatch.setattr(bench_problem, "plan_matmul", only_named)
+    (case,) = (case for case in bench_cuda.cases("spgemm") if case.name == "band-11-10240-squared")
+    rows = bench_cuda._run_case(case, np.dtype(float), 1e-2, Here, 3, 1e9, lambda share, what: None)
+    ours = [row for row in rows if row["library"] == "diagsparse"]
+    assert ours and all(row["ok"] and not row["default"] for row in ours), ours
+
+
 def test_one_triangle_moves_and_takes_less():
     case = bench_cuda.cases("syrk")[0]
     triangle = bench_problem.of_case(case, np.dtype(float), 1e-3, Here)

@@ -121,6 +121,7 @@ def test_an_archive_that_is_whole_is_not_fetched_again(site, tmp_path):
     [
         (packed("epb1", mtx(ROWS + 1)), "expected 30 rows and columns, got the line b'31 31 31"),
         (packed("epb1", mtx(announced=ROWS + 1)), "31 entries are announced, 30 are there"),
+        (packed("epb1", mtx().partition(b"30 30 30")[0] + b"30 30 30\n"), "30 entries are announced, 0 are there"),
         (packed("epb1", mtx(header="%%MatrixMarket matrix array real general")), "no Matrix Market header"),
         (packed("epb1", b"%%MatrixMarket matrix coordinate real general\nrows"), "expected 30 rows and columns"),
         (packed("fv1", mtx()), "no archive with epb1/epb1.mtx"),

@@ -67,6 +67,17 @@ def test_the_final_version_on_a_cpu_is_what_the_rule_takes():
     ]
 
 
+def test_squares_by_cusparse_are_compared_as_they_were_called():
+    """CuPy finds the structure in each call, as a square without a plan does; the column of cuSPARSE reuses it."""
+    both = row(tc_2tsk=4e-3, **{"tc_2tsk planned": 1e-3, "CuPy csr": 8e-3, "cuSPARSE": 3e-3})
+    alone = {name: seconds for name, seconds in both["times"].items() if name != "CuPy csr"}
+    called = ("A A: final version (`tc_2tsk`) over cuSPARSE csr, as CuPy calls it", "2.00x")
+    planned = ("A A: final version (`tc_2tsk`), planned, over cuSPARSE csr, planned", "3.00x")
+    for rows, expected in (([both], [called, planned]), ([both | {"times": alone}], [planned])):
+        _, *cells = paper_004_comparisons.cells(rows)
+        assert [(what, here.partition(" ")[0]) for what, _, _, here in cells if "cuSPARSE" in what] == expected
+
+
 def stored(name):
     report = json.loads((RESULTS / f"{name}-tables-004.json").read_text())
     return report, [row for row in report["rows"] if row["thesis"]]

@@ -8,10 +8,9 @@ from typing import Any
 from .._matrix.base import SparseArray
 from .._matrix.registry import FORMATS
 from .._matrix.reordering import Reordering
+from .._matrix.summary import NEARLY_FULL
 from .in_order import Reordered
 from .survey import Survey
-
-_FULL = 2 / 3  # of whole diagonals: from there on they take fewer bytes than csr
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +63,11 @@ class Candidate:
         return len(self.layout) + self.narrow + (self.order is not None)
 
     @property
-    def whole(self) -> bool:
-        """Whether whole diagonals are stored, and are nearly full: then products and sums are diagonals, too."""
+    def nearly_full(self) -> bool:
+        """Whether all elements of diagonals are stored and most are nonzero: products and sums are diagonals, too."""
         if self.theirs or self.survey is None:
             return False
-        return FORMATS[self.format]._family == "diagonals" and self.survey.full > _FULL
+        return FORMATS[self.format]._family == "diagonals" and self.survey.full > NEARLY_FULL
 
     def made_of(self, csr: SparseArray) -> Any:
         """Return the matrix that was looked at, which is in csr, in this layout; the user's own where it stays."""

@@ -22,7 +22,7 @@ def reason(ranked: Sequence[Candidate], base: Candidate, products: int, all_fit:
     if quicker.taken < _CLEARLY * best.taken:
         pay = "does not pay for" if products == 1 else "do not pay for"
         waits = f" A product would be faster in {quicker.name}, but {words.times(products)} {pay} its conversion."
-    elif best.whole and best is not base and best.taken > quicker.taken and not quicker.whole:
+    elif best.nearly_full and best is not base and best.taken > quicker.taken and not quicker.nearly_full:
         return f"{quicker.name} is as fast, but products and sums of diagonals are diagonals, too.{_changes(best)}"
     return _of_layout(best, base, products, asked) + waits + _changes(best)
 

@@ -48,7 +48,9 @@ class DiagonalReading:
             values = np.tile(once, -(-count // period))[:count]
         else:
             values = flat[start + first : start + last]
-        return values.conj() + 0 if conjugated else values  # 1 - 0i is the mirror image of 1 + 0i; both have one root
+        # The conjugate of 1 + 0i is 1 - 0i. Adding 0 makes its imaginary part +0 again, so that functions with a branch
+        # cut on the real axis, as sqrt(-1 - 0i), give the same for both triangles.
+        return values.conj() + 0 if conjugated else values
 
     def _diagonals(
         self: DiagonalArray, rows: tuple[int, int] | None = None, cols: tuple[int, int] | None = None,
@@ -56,9 +58,19 @@ class DiagonalReading:
     ) -> Iterator[tuple[int, int, Any]]:  # fmt: skip
         """Yield (offset, first row, values) of every diagonal; the values as stored, not conjugated as this view is.
 
-        Of a window only what lies in these rows and columns, and of each diagonal there the first `most` values. On a
-        GPU of a matrix that is not packed.
+        With `rows` and `cols` only the part of each diagonal in this window, of which `most` limits the values. On a
+        GPU the values are views of its memory, which only diagonals that are stored in full allow.
+
+        Raises
+        ------
+        TypeError
+            For a matrix on a GPU with a symmetry or a period.
         """
+        if self._place is not CPU and any(self._packing):
+            raise TypeError(
+                f"diagonals of {self!r}: expected every diagonal stored in full on {self.device}, got {self._packing}; "
+                'write A.unpacked(), or A.to("cpu")'
+            )
         (r0, r1), (c0, c1) = rows or (0, self._shape[0]), cols or (0, self._shape[1])
         for span in self._matrix.spans(self._op).tolist():
             k, row, length = span[:3]
@@ -133,18 +145,14 @@ class DiagonalReading:
         return sp.csr_array((values[kept], columns, [0, len(columns)]), shape=(1, self._shape[1]))
 
     def _window(self: DiagonalArray, r0: int, r1: int, c0: int, c1: int) -> DiagonalArray:
-        """Return a window in this format: of one around the main diagonal with this symmetry, and with this period.
-
-        A period that is not shorter than the window has no meaning there, and is dropped.
-        """
+        """Return a window in this format and with this period, and around the main diagonal with this symmetry."""
         self._require_host("A[...]")
         shape = r1 - r0, c1 - c0
         symmetry = self.symmetry if (r0, r1) == (c0, c1) else None
-        period = self.period if self.period is not None and self.period < shape[0] else None
-        runs = self._runs((r0, r1), (c0, c1), period)
+        runs = self._runs((r0, r1), (c0, c1), self.period)
         shifted = [(k + r0 - c0, first - r0, values) for k, first, values in runs]
         kind = self._that_holds(shape)
-        window: Any = kind._of_runs(shape, widened(self._dtype), shifted, symmetry=symmetry, period=period)
+        window: Any = kind._of_runs(shape, widened(self._dtype), shifted, symmetry=symmetry, period=self.period)
         return window.astype(self._dtype, copy=False)
 
     @classmethod
@@ -159,12 +167,13 @@ class DiagonalReading:
         """
         offsets = sorted({k for k, _, v in runs if len(v)})
         options = Packing.of(packing, f"{cls.format}_array")
+        s = Summary(shape, dtype.itemsize, 0, offsets=lambda: np.array(offsets, np.int64))
         if options.period:
             cls._check_shape(shape, CPU.core)
-            nbytes = len(offsets) * (2 * int(options.period) * dtype.itemsize + 16)
-            memory.require(nbytes, max_bytes, f"{cls.format}_array: {len(offsets)} periods of {options.period} rows")
+            what = f"{cls.format}_array: {len(offsets)} periods of {options.period} rows"
+            memory.require(cls._forecast(s, **options._asdict()), max_bytes, what)
         else:
-            cls._require(Summary(shape, dtype.itemsize, 0, offsets=lambda: np.array(offsets, np.int64)), max_bytes, CPU)
+            cls._require(s, max_bytes, CPU)
         made = cls._zeros_on(shape, dtype, offsets, CPU, options)
         spans = {span[0]: span for span in made._matrix.spans(0).tolist()}
         flat = made._matrix.values.ravel()  # a view

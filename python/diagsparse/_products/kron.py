@@ -10,11 +10,11 @@ import scipy.sparse as sp
 from .._matrix.base import SparseArray
 from .._matrix.convert import convert, unpacked
 from .._matrix.registry import COMMON, FORMATS, format_class
-from .._matrix.summary import diagonal_length
+from .._matrix.summary import NEARLY_FULL, diagonal_length
 from .._places import memory
 from .._places.backend import CPU, place
 
-_MOST = 8  # times the bytes of csr that diagonals may take where nobody named a format
+_MOST = 8  # times the bytes of csr that diagonals may take, unless a format that stores them was named
 
 
 def kron(
@@ -73,8 +73,9 @@ def kron(
     left, right = (_factor(x, name) for x, name in ((a, "A"), (b, "B")))
     target = place(device) if device is not None else CPU
     kind = None if format is None else format_class(format)
-    whole = left._family == right._family == "diagonals" and right.shape[0] == right.shape[1]
-    if whole and (kind is not None or _worth_their_zeros(left, right)):
+    keeps_diagonals = left._family == right._family == "diagonals" and right.shape[0] == right.shape[1]
+    to_diagonals = kind is not None and kind._family == "diagonals"
+    if keeps_diagonals and (to_diagonals or _worth_their_zeros(left, right)):
         made: SparseArray = _by_diagonals(left, right, max_bytes)
         made = made.asformat(left.format if kind is None else kind.format, max_bytes=max_bytes)
     else:
@@ -96,7 +97,7 @@ def _factor(x: Any, name: str) -> SparseArray:
             f'kron: {name} is on {made.device}, and factors are read on the host; {name}.to("cpu"), and '
             f'device="{made.device}" for the result'
         )
-    if not ours and made.nnz > 2 / 3 * sum(diagonal_length(made.shape, k) for k in made._occupied().tolist()):
+    if not ours and made.nnz > NEARLY_FULL * sum(diagonal_length(made.shape, k) for k in made._occupied().tolist()):
         made = convert(made, "hm")
     return unpacked(made)
 

@@ -12,7 +12,7 @@ from .changes import Change, Changes
 from .timed_rows import DEFAULT, FASTEST, Key, Split, Timed, identity, timed_rows
 from .titles import TITLES
 
-LIMIT = 1.1  #: times as slow, from which a row has lost
+LIMIT = 1.1  #: times as slow, from which a row counts as slower
 CLOCK = "seconds"
 _OPS = TITLES | {"matmul": "C = A B"}
 _HEAD = ["", "", "format", "kernel", "then", "now", "of bandwidth", "vs peer", "change"]
@@ -43,16 +43,16 @@ class BenchChange(Change):
 class BenchChanges(Changes):
     """The times of ours that two reports share, and what only one of them has."""
 
-    lost: tuple[str, ...] = ()  #: what no kernel of the same format computes any more, or not rightly
+    failures: tuple[str, ...] = ()  #: what fails or is wrong now, or no kernel of the same format computes any more
 
     @property
     def ok(self) -> bool:
-        """Whether no row is slower than the limit allows, and none is lost."""
-        return not self.slower and not self.lost
+        """Whether no row is slower than the limit allows, and nothing fails."""
+        return not self.slower and not self.failures
 
     def to_dict(self) -> dict[str, Any]:
         """Return all as plain values, ready for JSON."""
-        return super().to_dict() | {"lost": list(self.lost)}
+        return super().to_dict() | {"failures": list(self.failures)}
 
     def __str__(self) -> str:
         table = columns.columns([_HEAD, *map(self._cells, self.slower)], "<<<<>><<<") if self.slower else []
@@ -71,11 +71,11 @@ class BenchChanges(Changes):
 
     def _notes(self) -> list[str]:
         notes = [f"Note: {self.warning}"] if self.warning else []
-        notes += [f"lost: {what}" for what in self.lost]
-        notes += [f"gone: {what}" for what in self.gone if what not in self.lost]
+        notes += [f"failure: {what}" for what in self.failures]
+        notes += [f"gone: {what}" for what in self.gone if what not in self.failures]
         notes += [f"new: {what}" for what in self.new]
         count = f"{len(self.slower)} of {len(self.rows)} rows are more than {self.limit:g} times as slow"
-        return [*notes, f"{count}; {len(self.lost)} are lost"]
+        return [*notes, f"{count}; {len(self.failures)} failures"]
 
 
 def _both(then: float | None, now: float | None) -> str:
@@ -96,7 +96,7 @@ def bench_changes(
     new, old : dict
         Reports of `diagsparse bench`.
     limit : float
-        Times as slow, from which a row has lost.
+        Times as slow, from which a row counts as slower.
     split : callable, optional
         Returns the operation of a column of an experiment, and who computes it.
 
@@ -106,18 +106,18 @@ def bench_changes(
         Where the reports are of other benchmarks, values or machines.
     """
     check_comparable(new, old)
-    then = {one.key: one for one in timed_rows(_asked(new, old), split) if one.seconds and one.ok}
+    then = {one.key: one for one in timed_rows(_same_selection(new, old), split) if one.seconds and one.ok}
     now = {one.key: one for one in timed_rows(new, split)}
     right = {key: one for key, one in now.items() if one.seconds and one.ok}
-    both = [key for key in right if key in then and not _told_by_a_kernel(key, then, now)]
+    both = [key for key in right if key in then and not _repeats_a_kernel(key, then, now)]
     rows = [_change(then[key], now[key]) for key in both]
     kernels, computed = [key for key in then if key[3] not in _CHOSEN], {key[:3] for key in right}
     gone = [_words(key) for key in kernels if key not in now]
-    lost = [f"{_words(key)} (fails or is wrong)" for key in kernels if key in now and key not in right]
-    lost += [_words(key) for key in kernels if key not in now and key[:3] not in computed]
+    failures = [f"{_words(key)} (fails or is wrong)" for key in kernels if key in now and key not in right]
+    failures += [_words(key) for key in kernels if key not in now and key[:3] not in computed]
     added = [_words(key) for key in right if key not in then and key[3] not in _CHOSEN]
     notes = "; ".join(_notes(new, old, rows))
-    return BenchChanges(new.get("experiment", "cases"), rows, gone, added, limit, notes, tuple(lost))
+    return BenchChanges(new.get("experiment", "cases"), rows, gone, added, limit, notes, tuple(failures))
 
 
 def check_comparable(new: dict[str, Any], old: dict[str, Any]) -> None:
@@ -140,8 +140,8 @@ def _machine(report: dict[str, Any]) -> str:
     return ", ".join(f"{hardware[name]}{' cores' * (name == 'cores')}" for name in fields)
 
 
-def _asked(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
-    """Return the older report without what the newer run was not asked for, and did not come to."""
+def _same_selection(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
+    """Return the older report with only the cases that the newer run selected and reached."""
     rows = old["rows"]
     if "experiment" not in old:
         threads = {row.get("threads") for row in new["rows"]}
@@ -175,8 +175,8 @@ def _change(then: Timed, now: Timed) -> BenchChange:
     )  # fmt: skip
 
 
-def _told_by_a_kernel(key: Key, *reports: dict[Key, Timed]) -> bool:
-    """Return whether one kernel is the fastest of a format, or the default, in all reports: its own row tells."""
+def _repeats_a_kernel(key: Key, *reports: dict[Key, Timed]) -> bool:
+    """Return whether this row repeats that of one kernel: the fastest of a format, or the default, in all reports."""
     if key[3] not in _CHOSEN:
         return False
     named = [

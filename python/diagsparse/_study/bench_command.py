@@ -45,7 +45,7 @@ class _Bench(click.Command):
     "--budget", type=click.FloatRange(min=0, min_open=True), help="Seconds of timing per case and number of threads."
 )
 @click.option("--table", type=click.Path(path_type=Path), help="Print the tables of a JSON file as Markdown instead.")
-@click.option("--since", type=click.Path(path_type=Path), help="JSON file of an earlier run: tell which rows lost.")
+@click.option("--since", type=click.Path(path_type=Path), help="JSON file of an earlier run: which rows got slower.")
 @click.option("--limit", type=click.FloatRange(min=1), help=f"Times as slow that fail with --since. Default: {LIMIT}.")
 @common
 def bench(
@@ -120,7 +120,7 @@ def _run(terminal: Terminal, name: str | None, quick: bool, dtype: str, budget: 
 def _shown(
     terminal: Terminal, report: dict[str, Any], before: dict[str, Any] | None, since: Path | None, limit: float | None
 ) -> bool | None:
-    """Show the tables of a report, or what changed since another one, and return whether it lost nothing."""
+    """Show the tables of a report, or what changed since another one, and whether nothing got slower or fails."""
     if before is None:
         terminal.show(tables_of(report).markdown(report), asked=True)
         return None

@@ -103,8 +103,10 @@ def _run_case(
     contenders = list(_contenders(case, problem, where))
     for i, contender in enumerate(contenders):
         report(i / len(contenders), f"{case.name}: {' '.join(contender[:3])}")
+        library, format, kernel, _ = contender
+        default = library == "diagsparse" and kernel == problem.default_kernel(format)
         if row := _row(contender, problem, plain, case, where, samples):
-            rows.append(fields | row)
+            rows.append(fields | row | {"default": default})
     floor = next((row["floor_nbytes"] for row in rows if row["floor_nbytes"]), 0)
     theirs = min((row["seconds"] for row in rows if is_cusparse(row["kernel"]) and row["ok"]), default=None)
     for row in rows:
@@ -125,13 +127,11 @@ def _row(
     """
     library, format, kernel, prepare = contender
     row: dict[str, Any] = {"library": library, "format": format, "kernel": kernel, "ok": False, "floor_nbytes": 0}
-    row["default"] = False  # whether it runs where no kernel is named
     row |= dict.fromkeys(("seconds", "best", "error", "failed", "counterpart_seconds"))
     try:
         call = prepare()
         if bench_problem.kernel_of(call, kernel) != kernel:
             return None
-        row["default"] = library == "diagsparse" and kernel == problem.default_kernel(format)
         made = call()
         if format == "dia" and library == "diagsparse":
             row["floor_nbytes"] = problem.floor(made)

@@ -75,14 +75,22 @@ class Problem:
         return partial(plan_matvec(left, kernel=kernel or None), right, out=y)
 
     def default_kernel(self, format: str) -> str:
-        """Return which of our kernels runs in a format where none is named."""
+        """Return which of our kernels runs in a format where none is named; "" if this product cannot be planned.
+
+        Planned once, and dropped, so that the timed products have all memory.
+        """
         if format not in self._defaults:
-            left, right = self.operands(format)
-            if isinstance(right, SparseArray):
-                self._defaults[format] = plan_matmul(left, right, triangle=self.triangle).kernel
-            else:
-                self._defaults[format] = left.kernels("chain" if self.power else "matvec")[0]
+            try:
+                self._defaults[format] = self._default_kernel(format)
+            except Exception:  # the row of each kernel has its own error
+                self._defaults[format] = ""
         return self._defaults[format]
+
+    def _default_kernel(self, format: str) -> str:
+        left, right = self.operands(format)
+        if isinstance(right, SparseArray):
+            return plan_matmul(left, right, triangle=self.triangle).kernel
+        return left.kernels("chain" if self.power else "matvec")[0]
 
     def floor(self, made: Any) -> int:
         """Return the bytes that it moves at least in the diagonal layout: stored values once, vectors once."""

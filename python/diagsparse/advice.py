@@ -213,7 +213,10 @@ def array(
     found = Candidates(csr, machine(where), op, before=seconds_to_rows(given, csr, not ours))
     base = found.as_it_is(given, given) if ours else None
     fitting, _ = _that_fit(found.layouts(list(FORMATS)), csr, None)
-    made = _ranked(_beside(base, fitting), base, _PRODUCTS)[0].made_of(csr)
+    layouts = _beside(base, fitting)
+    if not layouts:  # nothing fits beside the csr that is there
+        return csr
+    made = _ranked(layouts, base, _PRODUCTS)[0].made_of(csr)
     assert isinstance(made, SparseArray)  # for nobody asked for another order
     return made
 

@@ -11,6 +11,7 @@ from cases import raises
 import diagsparse as ds
 from diagsparse import advice, gallery, measure
 from diagsparse._advice import candidates, machine
+from diagsparse._places import memory
 from diagsparse._study import gpu_clock
 
 
@@ -187,3 +188,10 @@ def test_another_matrix_where_the_first_one_stays(monkeypatch):
     assert advice.best.theirs and advice.build() is S
     made = advice.build(2 * S)
     assert sp.issparse(made) and not ds.issparse(made) and np.array_equal(made.toarray(), 2 * S.toarray())
+
+
+def test_where_no_layout_fits_beside_csr(monkeypatch):
+    monkeypatch.setattr(memory, "available_bytes", lambda *where: 0)
+    S = random(30, 2)
+    A = ds.array(sp.csr_array(S))
+    assert A.format == "csr" and np.array_equal(A.toarray(), S.toarray())

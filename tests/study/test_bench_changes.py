@@ -221,6 +221,10 @@ def test_two_files_are_compared_without_a_run(bench, old, new):
     read = json.loads(bench("--table", "new.json", "--since", "old.json", "--json", status=1).stdout)
     assert not read["ok"] and read["limit"] == LIMIT and len(read["rows"]) == 4
     assert "--since FILE" in bench("--limit", "2", status=2).output
+    Path("comparison.json").write_text(json.dumps({"rows": [], "name": "of `diagsparse compare`"}))
+    assert (
+        "no report of `diagsparse bench`" in bench("--table", "new.json", "--since", "comparison.json", status=2).output
+    )
 
 
 def test_a_run_is_compared_with_an_older_one(bench, no_bandwidth):

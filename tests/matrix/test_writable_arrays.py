@@ -397,3 +397,36 @@ def test_laplacian(format, normed):
     A = ds.array(s, format)
     assert np.allclose(csgraph.laplacian(A, normed=normed).toarray(), csgraph.laplacian(s, normed=normed).toarray())
     assert np.array_equal(A.toarray(), s.toarray())
+
+
+def test_a_use_without_memory_takes_over_at_the_next_one():
+    A, s = both("csr")
+    mirror(A), mirror(s)
+    A.data[:], s.data[:] = 7, 7
+    real, short = np.ndarray.copy, [True]
+
+    class Values(np.ndarray):
+        def copy(self, *how):
+            if short.pop() if short else False:
+                raise MemoryError
+            return real(self, *how)
+
+    exporter = A._matrix.exporter
+    exporter.values = exporter.values.view(Values)
+    with pytest.raises(MemoryError):
+        A @ X
+    A.data[:], s.data[:] = 5, 5
+    assert np.allclose(A @ X, s @ X)
+
+
+def test_a_sort_that_is_interrupted_ends_at_the_next_use(monkeypatch):
+    A, s = both("csr")
+    mirror(A), mirror(s)
+    exporter = A._matrix.exporter
+    settle = type(exporter)._settle
+    monkeypatch.setattr(type(exporter), "_settle", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        A.sort_indices()
+    monkeypatch.setattr(type(exporter), "_settle", settle)
+    assert np.allclose(A @ X, s @ X) and np.array_equal(A.toarray(), s.toarray())
+    assert A.has_sorted_indices

@@ -50,6 +50,7 @@ class ExportedIndices:
         self._lock = threading.RLock()
         self._copies: dict[str, WritableCopy] = {}  # those that were given out, by the names of the arrays
         self._changed = self._ended = False
+        self._sorted: dict[str, np.ndarray] | None = None  # the arrays of a sort in place that is not finished
         self._settle(native)
 
     def _settle(self, native: Any) -> None:
@@ -59,9 +60,11 @@ class ExportedIndices:
         self._accept(native, {name: parts[name] for name in self._class._structure}, in_order=True)
 
     def _accept(self, native: Any, seen: dict[str, np.ndarray], in_order: bool) -> None:
-        self._native, self._dual = native, None
-        self._seen, self._in_order = seen, in_order  # what all index arrays held, given out or not
-        self._read = None if in_order else self.values.copy()  # the values that were sorted
+        read = None if in_order else self.values.copy()  # the values that were sorted; there may be no memory for them
+        self._native, self._dual, self._in_order, self._read = native, None, in_order, read
+        # What all index arrays held, given out or not. The last one: if Ctrl-C came before, the next use compares with
+        # what they held earlier, and takes over again.
+        self._seen = seen
 
     # ---- what the user gets -----------------------------------------------------------------------
     def array(self, name: str) -> np.ndarray | None:
@@ -93,11 +96,19 @@ class ExportedIndices:
             parts = self._native.parts()
             if len(parts["values"]) != len(self.values):
                 return False
-            self.values[...] = parts["values"]
-            for name, copy in self._copies.items():
-                copy.memory[...] = parts[name]
-            self._settle(self._native.with_values(self.values))
+            self._sorted = parts
+            self._finish_sort()
             return True
+
+    def _finish_sort(self) -> None:
+        """Write sorted values and index arrays over those of the user; the next use goes on if Ctrl-C ends it."""
+        if (parts := self._sorted) is None:
+            return
+        self.values[...] = parts["values"]
+        for name, copy in self._copies.items():
+            copy.memory[...] = parts[name]
+        self._settle(self._native.with_values(self.values))
+        self._sorted = None
 
     def copied(self, format: str) -> Any:
         """Return an independent native matrix with the same entries in the same order, in the user's, that is."""
@@ -134,6 +145,7 @@ class ExportedIndices:
 
     def _update(self) -> None:
         """Take over what was written, and give up the copies if nobody can write to them any more."""
+        self._finish_sort()
         held = any(copy.held() for copy in self._copies.values())  # asked before what they hold is compared
         if not self._as_seen():
             self._take_over()

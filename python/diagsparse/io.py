@@ -198,8 +198,11 @@ def _replacing(path: Path) -> Iterator[IO[bytes]]:
     """
     path = Path(os.path.realpath(path))
     if path.exists() and not path.is_file():
-        with path.open("wb") as file:
-            yield file
+        try:
+            with path.open("wb") as file:
+                yield file
+        except BrokenPipeError as error:  # which of the files of a command it was
+            raise BrokenPipeError(error.errno, error.strerror, str(path)) from None
         return
     temporary = path.with_name(f".diagsparse-{secrets.token_hex(8)}.tmp")
     try:

@@ -87,6 +87,20 @@ def test_who_stops_reading_is_no_error(file, tmp_path, command):
     assert not command.startswith("compare") or (tmp_path / "poisson-compare.json").exists()
 
 
+def test_a_pipe_that_nobody_reads_on_is_an_error_of_the_file(tmp_path):
+    path = tmp_path / "pipe.mtx"
+    os.mkfifo(path)
+    large = tmp_path / "large.npz"
+    ds.write(large, ds.csr_array(ds.gallery.banded(30_000, 2, 2)))
+    with subprocess.Popen(
+        [sys.executable, "-m", "diagsparse", "convert", large, path], stderr=subprocess.PIPE, text=True
+    ) as done:
+        with path.open("rb") as reader:
+            reader.read(5)
+        assert f"{path}: Broken pipe" in done.communicate(timeout=60)[1]
+    assert done.returncode == 2
+
+
 @pytest.mark.parametrize(("text", "bytes_"), [("3000", 3000), ("3KB", 3000), ("0.003m", 3000)])
 def test_max_bytes_takes_units(file, text, bytes_):
     read = json.loads(call("compare", file, "--json", "--max-bytes", text, *FAST).stdout)

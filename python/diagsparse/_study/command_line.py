@@ -33,12 +33,13 @@ class Group(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except BrokenPipeError:
-            discard_output()
         except KeyboardInterrupt:
             click.echo("diagsparse: interrupted", err=True)
             ctx.exit(INTERRUPTED)
         except _USER_ERRORS as error:
+            if isinstance(error, BrokenPipeError) and error.filename is None:  # standard output
+                discard_output()
+                return None
             command = self.get_command(ctx, ctx.invoked_subcommand or "")
             click.echo(f"diagsparse: error: {_worded(error, command)}", err=True)
             ctx.exit(2)

@@ -173,9 +173,9 @@ def _report_in(path: Path) -> dict[str, Any]:
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: no JSON: {error}") from None
     named = report.get("experiment") if isinstance(report, dict) else None
-    fields = {"rows", "quick", "hardware"}
-    if not isinstance(report, dict) or not fields <= set(report) or named not in {None, *experiments()}:
-        raise ValueError(f"{path}: no report of `diagsparse bench`, which has {', '.join(sorted(fields))}")
+    fields = ("rows", "hardware", "quick")
+    if not isinstance(report, dict) or not set(fields) <= set(report) or named not in {None, *experiments()}:
+        raise ValueError(f"{path}: no report of `diagsparse bench`, which has {', '.join(fields)}")
     return report
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-NEARLY_FULL = 2 / 3  #: of the elements of diagonals: if more are nonzero, they take fewer bytes than csr
+NEARLY_FULL = 2 / 3  #: of the elements of diagonals: if more are nonzero, float64 takes fewer bytes than in csr
 BLOCK = 8  # rows and columns of a block where nothing else is said
 SYMMETRIES = {1: "symmetric", 2: "hermitian", 4: "skew-symmetric"}  # by the bits of src/cpp/core/symmetry.hpp
 

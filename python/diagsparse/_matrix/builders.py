@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from .._places import memory
 from .._places.arguments import integer
 from .._places.backend import CPU, place
-from .._places.types import floats_for, value_dtype, widened
+from .._places.types import floats_for, value_dtype
 from .base import SparseArray
 from .construct import array
 from .convert import unpacked
@@ -312,11 +312,11 @@ def norm(A: Any, ord: Any = None) -> float:
 
 def _root_of_squares(a: SparseArray) -> float:
     """Return the root of the sum of squares of values >= 0: at once, or scaled where squares overflow or underflow."""
-    limits = np.finfo(widened(a.dtype))
+    limits = np.finfo(a.dtype)
     total = float(a.multiply(a).sum())
     lowest = float(limits.tiny / limits.eps) * a.nnz  # below it, squares that underflowed may be missed
     if lowest <= total < inf or total != total:
         return sqrt(total)
     factor = 2.0 ** ((1 if total < lowest else -1) * (3 * limits.maxexp // 4))  # exact; no square leaves the range
-    scaled = a.unpacked() * factor
+    scaled = a * factor
     return sqrt(float(scaled.multiply(scaled).sum())) / factor

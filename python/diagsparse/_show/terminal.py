@@ -117,7 +117,8 @@ def _print(write: Callable[[], object]) -> None:
 
 def discard_output() -> None:
     """Have standard output go nowhere, where what is in its buffer goes at exit, too."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def json_writer(values: dict[str, Any]) -> Callable[[Path], object]:

@@ -207,12 +207,15 @@ __global__ void __launch_bounds__(32 * kWarps, 1)
   __syncthreads();
   // Lane e has the next pair of the warp's diagonal e, where its pairs end, and how far it lies above the tile's first.
   int next = 0, end = 0, shift = 0;
+  bool stored = false;
   if (const int d = tile.first + lane * kWarps + warp; lane < diagonals && d < tile.last) {
     const Sum& sum = lists.sums[d];
     next = static_cast<int>(sum.terms);
-    end = sum.first < i0 + kRows<T> && sum.last > i0 ? static_cast<int>(sum.terms_end) : next;
+    stored = sum.first < i0 + kRows<T> && sum.last > i0;
+    end = stored ? static_cast<int>(sum.terms_end) : next;
     shift = static_cast<int>(sizeof(T)) * lists.above[d];
   }
+  if (!__syncthreads_or(stored)) return;  // the tile lies outside of the matrix
   const std::uint32_t own_bytes = sizeof(T) * lane;
   T totals[diagonals][each] = {};
   for (int n = tile.stage; n < tile.stage_end; ++n) {

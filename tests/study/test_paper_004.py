@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import diagsparse as ds
-from diagsparse._study import paper_004, paper_004_matrices, paper_004_tables
+from diagsparse._study import paper_004, paper_004_matrices, paper_004_plots, paper_004_tables
 from diagsparse._study.paper_004_columns import STAGED
 from diagsparse._study.paper_004_printed import TABLE
 from diagsparse._study.peers import mkl
@@ -44,6 +44,15 @@ def test_a_small_run(device, tmp_path):
     assert "y = A x" in text and "| cryg10000* | float32 |" in markdown and markdown.count("| --- |") == tables
     pytest.importorskip("matplotlib")
     assert paper_004.plot_bench(made, tmp_path / "thesis.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("panels", [3, 4, 6, 7])
+def test_a_picture_has_no_empty_axes(panels, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(paper_004_plots, "_panels", lambda report: [lambda axes: axes.plot([1, 2])] * panels)
+    monkeypatch.setattr(paper_004_plots, "save", lambda figure, path: figure)
+    figure = paper_004_plots.plot_bench({}, None)
+    assert [bool(axes.lines) for axes in figure.axes if axes.get_visible()] == [True] * panels
 
 
 def test_what_is_done_is_kept():

@@ -37,7 +37,7 @@ def plot_bench(report: dict[str, Any], path: Any) -> Any:
     panels = _panels(report)
     down = -(-len(panels) // _ACROSS)
     figure = new_figure(13.0, 3.8 * down)
-    axes = figure.subplots(down, _ACROSS, width_ratios=(1, 1, 1.35), squeeze=False).flat
+    axes = list(figure.subplots(down, _ACROSS, width_ratios=(1, 1, 1.35), squeeze=False).flat)
     for ax, draw in zip(axes, panels, strict=False):
         draw(ax)
         ax.tick_params(which="both", labelsize=7)
@@ -45,7 +45,7 @@ def plot_bench(report: dict[str, Any], path: Any) -> Any:
         if ax.get_legend_handles_labels()[0]:
             outside = {"loc": "center left", "bbox_to_anchor": (1, 0.5)} if draw is panels[2] else {}
             ax.legend(fontsize=6.5, frameon=False, **outside)
-    for ax in list(axes)[len(panels) :]:
+    for ax in axes[len(panels) :]:
         ax.set_visible(False)
     return save(figure, path)
 

@@ -176,7 +176,7 @@ def _cells(report: dict[str, Any]) -> Iterator[list[str]]:
 
 def _nonzeros(row: dict[str, Any]) -> str:
     """Return how many nonzeros C has, and in brackets how many the paper's has."""
-    ours, paper = row.get("product_nnz"), row.get("nz")
+    ours, paper = row["product_nnz"], row["nz"]
     return (f"{ours:,}" if ours else "") + (f" ({paper[2]:,})" if paper else "")
 
 

@@ -86,7 +86,7 @@ def _crossing(rows: list[dict[str, Any]], pair: Compared) -> str:
 # ---- matrices -----------------------------------------------------------------------------------------------------
 def _found(row: dict[str, Any], *names: str) -> dict[str, Any]:
     """Return the properties by the first of these partitions that the row has, or by bytes."""
-    made = row.get("partitions") or {"bytes": row["properties"]}
+    made = row["partitions"]
     return next((made[name] for name in (*names, "bytes") if name in made), {})
 
 
@@ -99,14 +99,14 @@ def _matrices(report: dict[str, Any]) -> Iterator[list[str]]:
         if row["dtype"] != "float32":
             continue
         found, paper = _found(row, "built", "paper"), row["paper"] or {}
-        product, other = row.get("product_nnz"), row.get("stand_in_product_nnz")
+        product, other = row["product_nnz"], row["stand_in_product_nnz"]
         yield [
             _name(row),
             f"{row['n']:,}",
             f"{row['nnz']:,}",
             *(_beside(str(found[name]), paper.get(key)) for name, key in _COUNTS.items()),
             *(_beside(f"{found[name]:.2f}", paper.get(key)) for name, key in _SHARES.items()),
-            row.get("rest", ""),
+            row["rest"],
             f"{product:,}" if product else "",
             f"{other:,}, {columns.digits(other / product)}x" if product and other else "",
         ]
@@ -119,7 +119,7 @@ def _partitions(report: dict[str, Any]) -> Iterator[list[str]]:
         named.setdefault(_name(row), {})[row["dtype"]] = row
     for name, by_dtype in named.items():
         by_bytes = [_found(by_dtype[dtype]) if dtype in by_dtype else {} for dtype in ("float32", "float64")]
-        papers = next(iter(by_dtype.values())).get("partitions", {}).get("paper", {})
+        papers = next(iter(by_dtype.values()))["partitions"].get("paper", {})
         yield [name, *(_counts(found) for found in (*by_bytes, papers))]
 
 
@@ -151,14 +151,13 @@ def _times(report: dict[str, Any], end: str) -> Iterator[list[str]]:
     names = _columns(report, end)
     yield ["matrix", "precision", *(name.removesuffix(VECTOR) for name in names)]
     for row in report["rows"]:
-        formats = row.get("formats", {})
-        by_csr = {name for name in COMPARED if formats.get(name) == "csr"}
+        by_csr = {name for name in COMPARED if row["formats"].get(name) == "csr"}
         cells = (seconds(row, name) + ", csr" * (name in by_csr) for name in names)
         yield [_name(row), row["dtype"], *cells]
 
 
 def _stages(report: dict[str, Any], field: str) -> Iterator[list[str]]:
-    rows = [row for row in report["rows"] if row.get(field)]
+    rows = [row for row in report["rows"] if row[field]]
     names = list(dict.fromkeys(name for row in rows for name in row[field]))
     yield ["matrix", "precision", *names]
     for row in rows:
@@ -223,7 +222,7 @@ def _plot_speedups(axes: Any, report: dict[str, Any], pair: Compared | None) -> 
 def _plot_stages(axes: Any, report: dict[str, Any]) -> None:
     """Draw the share of each stage of the paper's algorithm on the matrices of table 3, as figure 2 does."""
     of = [row for row in report["rows"] if row["source"] == "table 3" and row["dtype"] == "float32"]
-    rows = [row for row in of if row.get("algorithm")]
+    rows = [row for row in of if row["algorithm"]]
     names, below = list(dict.fromkeys(name for row in rows for name in row["algorithm"])), np.zeros(len(rows))
     for name, color in zip(names, (GREY, SKY, BLUE, ORANGE, GREEN, PURPLE, YELLOW, "black"), strict=False):
         shares = [100 * row["algorithm"].get(name, 0) / sum(row["algorithm"].values()) for row in rows]

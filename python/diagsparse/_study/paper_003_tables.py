@@ -110,15 +110,18 @@ def _counts(report: dict[str, Any]) -> Iterator[list[str]]:
 
 def _sizes(report: dict[str, Any]) -> Iterator[list[str]]:
     rows = _rows(report)
-    sliced = [f"sell, {SLICES} slices"] * any("slices" in row for row in rows)
-    yield ["matrix", *(f"{name}, {what}" for name in BYTES for what in ("formula", "allocated")), *sliced]
+    yield [
+        "matrix",
+        *(f"{name}, {what}" for name in BYTES for what in ("formula", "allocated")),
+        f"sell, {SLICES} slices",
+    ]
     for row in rows:
         cells = [str(row["matrix"])]
         for i, name in enumerate(BYTES):
             formula, allocated = (f"{row['nbytes'][name][what] / 2**20:.2f}" for what in ("paper", "allocated"))
             printed = _of_paper(report, row, 2 + i)
             cells += [formula, _beside(allocated, printed and f"{printed:.2f}")]
-        yield cells + [f"{row['slices']['nbytes'] / 2**20:.2f}" for _ in sliced]
+        yield [*cells, f"{row['slices']['nbytes'] / 2**20:.2f}"]
 
 
 def _blocks(report: dict[str, Any]) -> Iterator[list[str]]:

@@ -57,9 +57,8 @@ def _panels(report: dict[str, Any]) -> list[Panel]:
         partial(_plot_speedups, report=report, other=peer(report, VECTOR)),
         partial(_plot_squares, report=report),
         partial(_plot_sizes, rows=single),
+        partial(_plot_fills, rows=single),
     ]
-    if filled := [row for row in single if "blocks_by_fill" in row]:
-        found.append(partial(_plot_fills, rows=filled))
     if any(f"batch{VECTOR}" in row["times"] for row in single):
         found.append(partial(_plot_batch, rows=single))
     large = [row for row in single if final(row) in row["times"] and (row["shape"][0] > LARGE or not row["thesis"])]

@@ -43,6 +43,19 @@ def test_diagonals_that_cannot_be_written_to():
     for B in (A.T, A.astype("complex128").conj(), ds.dia_array(ds.gallery.tridiagonal(6), symmetry="symmetric")):
         with raises(ValueError, "read-only"):
             B.data[0, 0] = 1
+    packed = ds.dia_array(ds.gallery.tridiagonal(6), symmetry="symmetric")
+    with raises(ValueError, "data", "packed", "A.values", "A.unpacked()"):
+        packed.data = 1
+    for B in (A.T, A.astype("complex128").conj()):
+        with raises(ValueError, "data", "view", ".copy()"):
+            B.data = 1
+    for wrong in (np.ones((3, 7)), np.ones(7), np.ones((4, 6))):
+        with raises(ValueError, f"data: got shape {wrong.shape}, expected a number or shape (3, 6)"):
+            A.data = wrong
+    with raises(TypeError, "data", "complex128", "float64"):
+        A.data = np.full((3, 6), 1j)  # once the imaginary parts were lost
+    A.data = np.arange(18.0).reshape(3, 6)
+    assert np.array_equal(A.toarray(), sp.dia_array((np.arange(18.0).reshape(3, 6), A.offsets), shape=(6, 6)).toarray())
 
 
 @pytest.mark.parametrize("normed", [False, True])

@@ -149,3 +149,25 @@ def test_a_conjugate_has_no_values_to_write_to():
     A = both("csr", "complex128")[0]
     with raises(ValueError, "read-only"):
         A.conj().data[0] = 1  # a copy, which would be lost
+
+
+@INDEXED
+def test_values_of_another_shape_are_refused(format):
+    A, s = both(format)
+    for name in ("data", "values"):
+        for wrong in (np.ones(len(s.data) + 1), [1.0, 2.0], np.ones((len(s.data), 2))):
+            with raises(
+                ValueError, f"{name}: got shape {np.shape(wrong)}, expected a number or shape ({len(s.data)},)"
+            ):
+                setattr(A, name, wrong)
+        with raises(TypeError, name, "complex128", "float64"):
+            setattr(A, name, s.data * 1j)
+    C = A.astype("complex128")
+    views = [C.conj()] if format != "coo" else [C.conj(), C.T, C.H]
+    for view in views:
+        with raises(ValueError, "data", "view", ".copy()"):
+            view.data = s.data
+    assert np.array_equal(A.toarray(), s.toarray()) and np.array_equal(C.toarray(), s.toarray())
+    for right in (2, [3.0], s.data[::-1], s.data[None]):
+        A.data = right
+        assert np.array_equal(A.data, np.broadcast_to(right, (1, len(s.data)))[0])

@@ -39,10 +39,10 @@ class PlannedOperand:
         return self._taken[0]
 
     @property
-    def read_nbytes(self) -> int:
-        """Bytes of the values that the next call compares with."""
-        read = self._taken[1]
-        return 0 if read is None else read.values.nbytes
+    def nbytes(self) -> int:
+        """Bytes of the copy that follows the user's matrix, and of the values that the next call compares with."""
+        factor, read = self._taken
+        return 0 if read is None else factor.nbytes + read.values.nbytes
 
     def take(self, factor: SparseArray, repeated: bool) -> None:
         """Use `factor` in kernels; if it is a copy, and the plan is `repeated`, have it follow the user's matrix."""

@@ -57,11 +57,11 @@ class MatmulPlan:
         self._left = left = PlannedOperand(a, trans[0])
         self._right = right = left if square else PlannedOperand(b, trans[1])
         self._given = a, b = left.given, right.given  # before any conversion
-        self._copied = 0  # bytes
+        unpacked = 0  # bytes
         if a._packed or b._packed:
             a = a._as_operand()
             b = a if square else b._as_operand()
-            self._copied = sum(x.nbytes for x, given in zip((a, b), self._given, strict=True) if x is not given)
+            unpacked = sum(x.nbytes for x, given in zip((a, b), self._given, strict=True) if x is not given)
         self._place = a._place
         if a._place is not b._place:
             together("matmul", a, b)  # raises
@@ -89,7 +89,7 @@ class MatmulPlan:
         self._plan, a, b = work._planned(a, b, request)
         for operand, factor in ((left, a),) if square else ((left, a), (right, b)):
             operand.take(factor, repeated)
-            self._copied += operand.read_nbytes
+        self._copied = unpacked if not repeated else left.nbytes if square else left.nbytes + right.nbytes
         self._native = self._format == self._work  # the kernel makes the format that was asked for
         self._into = FORMATS[self._format] if self._native and a._dtype is b._dtype else None
         self._run_into = self._plan.run_into
@@ -159,10 +159,10 @@ class MatmulPlan:
 
     @property
     def workspace_nbytes(self) -> int:
-        """Bytes of the plan itself, of what its kernel keeps on a GPU, and of packed operands in full.
+        """Bytes of the plan itself, of what its kernel keeps on a GPU, and of operands that it converted or unpacked.
 
-        If operands are converted, also of their values at the last call, which the next one compares.
-        For csr and qband on the CPU it also counts what the host takes for a while during a call.
+        For each of these it also counts the values that the next call compares with. For csr and qband on the CPU
+        it counts what the host takes for a while during a call, too.
         """
         return self._plan.workspace_nbytes + self._copied
 

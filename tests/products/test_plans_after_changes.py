@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import raises
+from cases import NO_CUDA, raises
 
 import diagsparse as ds
 
@@ -19,7 +19,7 @@ OPERANDS = {
     "A.T A": lambda A: (A.T, A, {}),
     "A op(A)": lambda A: (A, A, {"trans_b": "T"}),
     "op(A) op(A)": lambda A: (A, A, {"trans_a": "H", "trans_b": "H"}),
-    "A by csr": lambda A: (A, ds.csr_array(sp.eye_array(N)), {}),
+    "A by csr": lambda A: (A, ds.csr_array(sp.eye_array(N)).to(A.device), {}),
 }
 
 
@@ -176,6 +176,26 @@ def test_plans_of_products_with_vectors_follow(format, view):
     if view == "A":  # views of a matrix that was laid out anew stay as they are
         insert_diagonal(A)
         assert np.allclose(plan(X), seen() @ X)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)
+@FORMATS
+@pytest.mark.parametrize("operands", OPERANDS)
+def test_new_values_on_a_gpu_are_multiplied(format, operands):
+    A = ours(format).to("cuda")
+    plan, expected = planned(A, operands)
+    out = plan()
+    for factor in (2, -3):
+        A.values = factor * A.values.get()
+        assert np.allclose(plan().toarray(), expected())
+        assert plan(out=out) is out and np.allclose(out.toarray(), expected())
+    before = A._matrix
+    A.values = 0
+    A.eliminate_zeros()
+    if A._matrix is not before:
+        with raises(ValueError, "plan", "structure", "make a new plan"):
+            plan()
 
 
 def test_operands_that_are_multiplied_as_they_are_keep_no_copies():

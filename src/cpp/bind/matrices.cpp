@@ -2,6 +2,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <cstdint>
 #include <cstring>
 
 #include "bind/device.hpp"
@@ -131,7 +132,10 @@ Matrix with_values(const Matrix& m, py::object values) {
 }
 
 // Whether two matrices have the same structure and the same values, bit by bit. On a GPU the call waits for the answer.
+// A GPU compares words of four bytes, so 16-bit values that begin between two words count as different ones.
 bool same_parts(const Matrix& a, const Matrix& b) {
+  const auto between = [](const Array& x) { return reinterpret_cast<std::uintptr_t>(x.data) % 4 != 0; };
+  if (between(a.values) || between(b.values)) return false;
   const Entry entry(a.device(), {&a, &b});
   return a.dtype == b.dtype && (a.structure == b.structure || a.structure->same_as(*b.structure)) &&
          a.values.size() == b.values.size() && same_bytes(a.values.data, b.values.data, a.values.nbytes());

@@ -221,12 +221,15 @@ def operand(a: SparseArray, x: Any) -> Any:
     return owner.view(a._place.core, x, a._place.index) if owner is owners.Own else x
 
 
-def write(place: Place, values: Any, new: Any) -> None:
+def write(place: Place, values: Any, new: Any, name: str = "values") -> None:
     """Write a scalar or an array, from wherever it is, to the values of a matrix at `place`."""
     owner = owners.owner_of(new)
-    given = host_dense.as_numpy(new, "values").dtype if owner is None else owner.dtype(new)
-    if given.kind == "c" and values.dtype.kind != "c":
-        raise TypeError(f"values: got {given} for {values.dtype} values; the imaginary parts would be lost")
+    given = host_dense.as_numpy(new, name) if owner is None else new
+    dtype, shape = (given.dtype if owner is None else owner.dtype(new)), tuple(given.shape)
+    if dtype.kind == "c" and values.dtype.kind != "c":
+        raise TypeError(f"{name}: got {dtype} for {values.dtype} values; the imaginary parts would be lost")
+    if not _broadcasts(shape, tuple(values.shape)):
+        raise ValueError(f"{name}: got shape {shape}, expected a number or shape {tuple(values.shape)}")
     if isinstance(values, np.ndarray):
         values[...] = new
         return
@@ -236,6 +239,17 @@ def write(place: Place, values: Any, new: Any) -> None:
         values.fill(new)
     else:
         values.set(np.ascontiguousarray(np.broadcast_to(new, values.shape), values.dtype))
+
+
+def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """Whether an array of this shape can be assigned to one of the other."""
+    extra = len(shape) - len(target)
+    if extra > 0 and set(shape[:extra]) <= {1}:  # as NumPy does
+        shape = shape[extra:]
+    try:
+        return np.broadcast_shapes(shape, target) == target
+    except ValueError:
+        return False
 
 
 def _from_device(task: _Product, owner: type[owners.Own], x: Any, out: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._matrix.base import SparseArray
+from .._places.backend import CPU
 from .indexed import IndexedArray
 
 
@@ -17,24 +18,29 @@ class CompressedArray(IndexedArray):
 
     @property
     def has_sorted_indices(self) -> bool:
-        """Whether indices ascend in each line, and none repeats: always, unless others were written there.
+        """Whether indices ascend in each line: always, unless others were written there.
 
-        What is assigned is ignored.
+        The order is looked up and not remembered. So assigning False, by which SciPy learns that indices were written,
+        has no effect, and assigning True raises `ValueError` if they do not ascend.
         """
-        return self._is_canonical()
+        return self._place is not CPU or (exporter := self._matrix.exporter) is None or exporter.ascends()
 
     @has_sorted_indices.setter
-    def has_sorted_indices(self, told: bool) -> None:
-        pass
+    def has_sorted_indices(self, value: bool) -> None:
+        if value and not self.has_sorted_indices:
+            raise ValueError(
+                f"{self.format}_array: has_sorted_indices = {value!r}, but indices do not ascend; "
+                "sort_indices() sorts them"
+            )
 
     @property
     def has_canonical_format(self) -> bool:
-        """The same as `has_sorted_indices`."""
+        """Whether indices ascend in each line, and none repeats; assigning is as of `has_sorted_indices`."""
         return self._is_canonical()
 
     @has_canonical_format.setter
-    def has_canonical_format(self, told: bool) -> None:
-        pass
+    def has_canonical_format(self, value: bool) -> None:
+        self._refuse_canonical(value)
 
     @property
     def indices(self) -> np.ndarray:
@@ -59,8 +65,11 @@ class CompressedArray(IndexedArray):
         self._set_index_part("indptr", new)
 
     def sort_indices(self) -> None:
-        """Sort indices that were written out of order, and their values; sum those that repeat. In place."""
-        self.sum_duplicates()
+        """Sort indices that were written out of order, and their values; entries that repeat stay apart, as in SciPy.
+
+        The matrix and its views get new arrays then, as from `sum_duplicates`.
+        """
+        self._sort(sum_duplicates=False)
 
     def sorted_indices(self) -> SparseArray:
         """Return a sorted copy."""

@@ -69,13 +69,14 @@ class coo_array(IndexedArray):
     def has_canonical_format(self) -> bool:
         """Whether entries lie row by row, each place once: not those of a transposed view.
 
-        What is assigned is ignored.
+        The order is looked up and not remembered: assigning False has no effect, and assigning True raises `ValueError`
+        if entries are out of order or repeat.
         """
         return not self._op & TRANSPOSED and self._is_canonical()
 
     @has_canonical_format.setter
-    def has_canonical_format(self, told: bool) -> None:
-        pass
+    def has_canonical_format(self, value: bool) -> None:
+        self._refuse_canonical(value)
 
     @property
     def coords(self) -> tuple[np.ndarray, np.ndarray]:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._arrays import device_dense
 from .._matrix.summary import Summary
 from .._places.backend import CPU, Place
 from . import alignment
@@ -94,7 +95,10 @@ class dia_array(DiagonalArray):
 
     @data.setter
     def data(self, new: Any) -> None:
-        self.data[...] = new
+        self._require_plain("data")
+        if self._packed:
+            raise ValueError(f"data: {self!r} is packed, and its data are a copy; write to A.values or A.unpacked()")
+        device_dense.write(CPU, self.data, new, "data")
 
     def _column_aligned(self) -> np.ndarray:
         """Return a copy of the diagonals as SciPy aligns them, in the order of `offsets`."""

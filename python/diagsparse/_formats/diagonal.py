@@ -19,11 +19,12 @@ from .._show import cells, drawing
 from .._show.display import diagonals
 from .diagonal_products import DiagonalProducts
 from .diagonal_reading import DiagonalReading
+from .diagonal_writing import DiagonalWriting
 from .made_of_diagonals import MadeOfDiagonals
 from .packing import UNPACKED, Packing, pack
 
 
-class DiagonalArray(DiagonalProducts, DiagonalReading, MadeOfDiagonals):
+class DiagonalArray(DiagonalProducts, DiagonalReading, DiagonalWriting, MadeOfDiagonals):
     """A matrix stored by diagonals. Every stored diagonal is one contiguous run of values."""
 
     _nearest = "dia"

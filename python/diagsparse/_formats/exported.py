@@ -33,6 +33,7 @@ def exported_array(native: Any, exporter: Callable[[Any], Exporter], name: str) 
         known: Exporter = native.exporter or native.export_by(exporter(native.as_made))
         if (array := known.array(name)) is not None:
             return array
+        native.drop_exporter(known)  # which ended; Ctrl-C may have come before native code gave it up
 
 
 class WritableCopy:

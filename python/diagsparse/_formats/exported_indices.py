@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -35,89 +35,107 @@ def _index_type(count: int) -> np.dtype:
     return np.dtype(np.int32 if count <= INDEX_LIMIT else np.int64)
 
 
+class _State(NamedTuple):
+    """The matrix that index arrays and values described when they were last compared."""
+
+    native: Any  # its entries are sorted, each place once
+    given: int  # how many entries there are in the user's arrays, repeated ones included
+    seen: dict[str, np.ndarray]  # what all index arrays held, given out or not
+    values: np.ndarray  # in the order of the user
+    read: np.ndarray | None  # what they held, if `native` has a sorted copy; else it has `values` themselves
+    copies: dict[str, WritableCopy]  # the index arrays that users may write to, by name
+
+    @property
+    def in_order(self) -> bool:
+        return self.read is None
+
+    def as_seen(self) -> bool:
+        """Whether nothing was written since."""
+        if not all(_same(copy.memory, self.seen[name]) for name, copy in self.copies.items()):
+            return False
+        return self.read is None or _same(self.values, self.read)
+
+
 class ExportedIndices:
     """The index arrays of one matrix that were given out, and the native matrix that they describe.
 
     A user may leave entries in any order there, and repeat them. Then `native` returns a sorted copy, and `values` stay
-    in the user's order until `sort` is called.
+    in the user's order until `sort` is called. Values are never moved: other matrices may have the same array.
     """
-
-    values: np.ndarray
 
     def __init__(self, native: Any) -> None:
         self._class: type[IndexedArray] = FORMATS[native.format]  # type: ignore[assignment]
         self._shape = native.rows, native.cols
         self._lock = threading.RLock()
-        self._copies: dict[str, WritableCopy] = {}  # those that were given out, by the names of the arrays
+        self._state = self._of(native)  # replaced as a whole, so that Ctrl-C leaves the old one or the new one
+        self._dual: tuple[Any, Any] = None, None  # a native matrix, and its transpose
         self._changed = self._ended = False
-        self._sorted: dict[str, np.ndarray] | None = None  # the arrays of a sort in place that is not finished
-        self._settle(native)
 
-    def _settle(self, native: Any) -> None:
-        """Have a native matrix stand for the arrays, in its own order."""
+    def _of(self, native: Any) -> _State:
+        """Return the state of a native matrix of which nobody has an index array."""
         parts = native.parts()
-        self.values = parts["values"]
-        self._accept(native, {name: parts[name] for name in self._class._structure}, in_order=True)
-
-    def _accept(self, native: Any, seen: dict[str, np.ndarray], in_order: bool) -> None:
-        read = None if in_order else self.values.copy()  # the values that were sorted; there may be no memory for them
-        self._native, self._dual, self._in_order, self._read = native, None, in_order, read
-        # What all index arrays held, given out or not. The last one: if Ctrl-C came before, the next use compares with
-        # what they held earlier, and takes over again.
-        self._seen = seen
+        seen = {name: parts[name] for name in self._class._structure}
+        return _State(native, native.stored, seen, parts["values"], None, {})
 
     # ---- what the user gets -----------------------------------------------------------------------
+    @property
+    def values(self) -> np.ndarray:
+        """The stored values, in the user's order."""
+        return self._state.values
+
     def array(self, name: str) -> np.ndarray | None:
         """Return an index array to write to, the same one as long as somebody holds it; None after the end."""
         with self._lock:
             if self._ended:
                 return None
-            if name not in self._copies:
-                self._copies[name] = WritableCopy(self._seen[name].astype(_index_type(len(self.values))))
-            return self._copies[name].array()
+            state = self._state
+            if name not in state.copies:
+                state.copies[name] = WritableCopy(state.seen[name].astype(_index_type(len(state.values))))
+            return state.copies[name].array()
 
     def replace(self, name: str, new: np.ndarray) -> None:
         """Have an array that is nobody else's take the place of one that somebody holds, of whatever length."""
         with self._lock:
-            self._copies[name] = WritableCopy(new)
+            self._state.copies[name] = WritableCopy(new)
 
     def in_order(self) -> bool:
         """Whether entries are sorted, and each place is there once."""
         with self._lock:
-            self._update()
-            return self._in_order
+            return self._update().in_order
 
-    def sort(self) -> bool:
-        """Sort the entries in place, values and index arrays; False where some would have to be summed."""
+    def ascends(self) -> bool:
+        """Whether indices of csr or csc ascend in each line; some may repeat."""
         with self._lock:
-            self._update()
-            if self._in_order:
-                return True
-            parts = self._native.parts()
-            if len(parts["values"]) != len(self.values):
-                return False
-            self._sorted = parts
-            self._finish_sort()
-            return True
+            state = self._update()
+            return state.in_order or bool(self._written(state.seen, state.values).has_sorted_indices)
 
-    def _finish_sort(self) -> None:
-        """Write sorted values and index arrays over those of the user; the next use goes on if Ctrl-C ends it."""
-        if (parts := self._sorted) is None:
-            return
-        self.values[...] = parts["values"]
-        for name, copy in self._copies.items():
-            copy.memory[...] = parts[name]
-        self._settle(self._native.with_values(self.values))
-        self._sorted = None
+    def sort(self, sum_duplicates: bool) -> None:
+        """Give the matrix arrays of its own in which entries are sorted; who holds earlier ones keeps them as they are.
+
+        Entries of one place are summed if asked; else they lie side by side, for csr and csc.
+        """
+        with self._lock:
+            state = self._update()
+            if state.in_order:
+                return
+            s = Summary(self._shape, state.values.itemsize, len(state.values))
+            self._class._require(s, None, CPU)
+            if sum_duplicates or state.given == state.native.stored:
+                state = self._of(state.native.with_values(state.native.values.copy()))
+            else:
+                ordered = self._written(state.seen, state.values).sorted_indices()
+                seen = {"indices": ordered.indices, "indptr": ordered.indptr}
+                state = _State(state.native, state.given, seen, ordered.data, ordered.data.copy(), {})
+            self._changed = True  # first: Ctrl-C may come in between
+            self._state = state
 
     def copied(self, format: str) -> Any:
         """Return an independent native matrix with the same entries in the same order, in the user's, that is."""
         with self._lock:
-            made = self.native(format).as_made
-            exporter = ExportedIndices(self._native)
-            exporter.values = self.values.copy()
-            exporter._copies = {name: WritableCopy(array.copy()) for name, array in self._seen.items()}
-            exporter._accept(self._native, self._seen, self._in_order)
+            state = self._update()
+            made = self._in_format(format).as_made
+            exporter = ExportedIndices(state.native)
+            exporter._state = state._replace(values=state.values.copy(), copies={})
             exporter._changed = True
             made.export_by(exporter)
             return made
@@ -134,55 +152,64 @@ class ExportedIndices:
             Where the arrays describe no matrix.
         """
         with self._lock:
-            self._update()
-            if not (self._changed or self._copies):
+            state = self._update()
+            if not (self._changed or state.copies):
                 self._ended = True
                 return None
-            if format == self._native.format:
-                return self._native
-            self._dual = self._dual or self._native.dual()
-            return self._dual
+            return self._in_format(format)
 
-    def _update(self) -> None:
-        """Take over what was written, and give up the copies if nobody can write to them any more."""
-        self._finish_sort()
-        held = any(copy.held() for copy in self._copies.values())  # asked before what they hold is compared
-        if not self._as_seen():
-            self._take_over()
-        if not held and self._in_order and self._copies:
-            self._copies.clear()
-            self._settle(self._native)
+    def _in_format(self, format: str) -> Any:
+        native = self._state.native
+        if format == native.format:
+            return native
+        if self._dual[0] is not native:
+            self._dual = native, native.dual()
+        return self._dual[1]
 
-    def _as_seen(self) -> bool:
-        if not all(_same(copy.memory, self._seen[name]) for name, copy in self._copies.items()):
-            return False
-        return self._read is None or _same(self.values, self._read)
+    def _update(self) -> _State:
+        """Take over what was written, and give up the copies that nobody can write to any more."""
+        state = self._state
+        held = {name: copy for name, copy in state.copies.items() if copy.held()}  # before what they hold is compared
+        if not state.as_seen():
+            state = self._taken_over(state)
+            self._changed = True  # first: Ctrl-C may come in between
+            self._state = state
+        if len(held) < len(state.copies):
+            state = state._replace(copies=held) if held or not state.in_order else self._of(state.native)
+            self._state = state
+        return state
 
-    def _take_over(self) -> None:
-        cls, who = self._class, self._class.__name__
-        seen = self._seen | {name: copy.memory.copy() for name, copy in self._copies.items()}
-        written = cls._scipy(self._shape, dtype=self.values.dtype)
-        written.data = self.values
-        if cls._in_lines():
-            written.indices, written.indptr = seen["indices"], seen["indptr"]
+    def _written(self, arrays: dict[str, np.ndarray], values: np.ndarray) -> Any:
+        """Return index arrays and values as one of SciPy's, which looks at none of them."""
+        made = self._class._scipy(self._shape, dtype=values.dtype)
+        made.data = values
+        if self._class._in_lines():
+            made.indices, made.indptr = arrays["indices"], arrays["indptr"]
         else:
-            written.coords = seen["row"], seen["col"]
-        s = Summary(self._shape, self.values.itemsize, len(self.values))
+            made.coords = arrays["row"], arrays["col"]
+        return made
+
+    def _taken_over(self, state: _State) -> _State:
+        """Return the state after what was written; an error leaves it to the next use to try again."""
+        cls, who, values, read = self._class, self._class.__name__, state.values, None
+        seen = state.seen | {name: copy.memory.copy() for name, copy in state.copies.items()}
+        s = Summary(self._shape, values.itemsize, len(values))
         cls._require(s, None, CPU, beside=cls._beside_scipy(s))
         try:
-            entries, in_order = private(written, who)
+            entries, in_order = private(self._written(seen, values), who)
         except (ValueError, TypeError) as error:
             raise ValueError(f"{who}: its index arrays were written to, and describe no matrix: {error}") from None
+        given = entries.nnz
         if in_order:
-            values = self.values[: entries.nnz]
+            stored = values[:given]
         else:
+            read = values.copy()
             entries = cls._canonical(entries)
-            values = entries.data
-            values.flags.writeable = False  # what is written to a sorted copy would be lost
+            stored = entries.data
+            stored.flags.writeable = False  # what is written to a sorted copy would be lost
         structure = [(name, cls._index(entries, name)) for name in cls._structure]
-        native = cls._of_arrays(CPU, self._shape, values, structure)
-        self._changed = True  # first: Ctrl-C may come in between
-        self._accept(native, seen, in_order)
+        native = cls._of_arrays(CPU, self._shape, stored, structure)
+        return _State(native, given, seen, values, read, state.copies)
 
 
 def _same(a: np.ndarray, b: np.ndarray) -> bool:

@@ -165,19 +165,32 @@ class IndexedArray(MadeOfEntries):
 
     @data.setter
     def data(self, new: Any) -> None:
-        self.values = new
+        self._require_plain("data")
+        self._write(new, "data")
 
     def _is_canonical(self) -> bool:
         """Whether entries are sorted, each place once: always, unless index arrays were written to."""
         return self._place is not CPU or (exporter := self._matrix.exporter) is None or exporter.in_order()
 
-    def sum_duplicates(self) -> None:
-        """Sort entries whose index arrays were written out of order, in place, and sum those of one place.
+    def _refuse_canonical(self, value: bool) -> None:
+        """Raise where `value` says that entries are sorted, each place once, and they are not."""
+        if value and not self._is_canonical():
+            raise ValueError(
+                f"{self.format}_array: has_canonical_format = {value!r}, but entries are out of order or repeat; "
+                "sum_duplicates() sorts and sums them"
+            )
 
-        Where entries are summed the matrix gets arrays of its own; views made before stay as they are.
+    def sum_duplicates(self) -> None:
+        """Sort entries whose index arrays were written out of order, and sum those of one place.
+
+        The matrix and its views get new arrays then. Values that it had in common with others, such as the SciPy matrix
+        that it was created from, are not moved.
         """
-        if self._place is CPU and (exporter := self._matrix.exporter) is not None and not exporter.sort():
-            self._matrix = self._matrix.with_values(self._matrix.values.copy())
+        self._sort(sum_duplicates=True)
+
+    def _sort(self, sum_duplicates: bool) -> None:
+        if self._place is CPU and (exporter := self._matrix.exporter) is not None:
+            exporter.sort(sum_duplicates)
 
     _sort_in_place = sum_duplicates
 

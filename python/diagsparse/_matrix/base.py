@@ -139,14 +139,14 @@ class SparseArray(Base):
     @values.setter
     def values(self, new: Any) -> None:
         self._require_plain("values")
-        self._write(new)
+        self._write(new, "values")
 
-    def _write(self, new: Any) -> None:
+    def _write(self, new: Any, name: str) -> None:
         if SYMMETRIES[self._matrix.symmetry] == "hermitian":  # whose main diagonal has to stay real
             changed = self._matrix.values.copy()
-            device_dense.write(self._place, changed, new)
+            device_dense.write(self._place, changed, new, name)
             self._matrix.with_values(changed)  # raises
-        device_dense.write(self._place, self._matrix.stored_values, new)
+        device_dense.write(self._place, self._matrix.stored_values, new, name)
 
     def _require_plain(self, what: str) -> None:
         if self._op:

@@ -144,7 +144,7 @@ class EachElement:
             made = self * number if ufunc is np.multiply else self / number
             if made.dtype != self.dtype or made._matrix.symmetry != self._matrix.symmetry:
                 raise TypeError(f"{who}: {number!r} changes how {self!r} is stored; write A = A * s")
-            self._write(made._matrix.values)
+            self._write(made._matrix.values, "values")
             return self
         values, overflows = self._matrix.stored_values, list[str]()
         with np.errstate(all="ignore", over="call", call=lambda kind, flag: overflows.append(kind)):

@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .._places import memory
 from .base import CONJUGATED, TRANSPOSED, SparseArray
 from .registry import COMMON, FORMATS
 from .summary import diagonal_length
 
 _READING = "A[...]"  # what an error says that was tried
+_BYTES_OF_PLACES = 56  # of an element that is written by its place: seven arrays of integers for a while
 
 
 class Indexing:
@@ -91,6 +93,28 @@ class Indexing:
         Where the whole diagonal is stored its values are written; else the matrix is laid out anew, unpacked, and views
         of it stay as they are.
         """
+        given, count = self._checked_diagonal(values, k)
+        if not count:
+            return
+        if not (self._matrix.symmetry or any(self._packing)):
+            memory.require_free(
+                _BYTES_OF_PLACES * count, f"setdiag: the places of the {count} elements of diagonal {k}"
+            )
+            along = np.arange(count)
+            where = along + max(0, -k), along + max(0, k)
+            if (self._places_of(where) >= 0).all():
+                self[where] = given if given.ndim == 0 else given[:count]
+                return
+        changed = sp.csr_array(self._to_read(_READING), copy=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", sp.SparseEfficiencyWarning)
+            changed.setdiag(given, k)
+        layout = {name: option for name, option in self._layout().items() if name != "symmetry"}
+        made = self._laid_out_as(FORMATS[COMMON](changed), layout).astype(self._dtype, copy=False)
+        self._matrix, self._op, self._packed = made._matrix, 0, made._packed
+
+    def _checked_diagonal(self: SparseArray, values: Any, k: int) -> tuple[np.ndarray, int]:
+        """Return the values that diagonal `k` is set to, and how many elements of it they set."""
         m, n = self._shape
         if (k > 0 and k >= n) or (k < 0 and -k >= m):
             raise ValueError(f"setdiag: k={k} exceeds the {m} x {n} matrix")
@@ -100,22 +124,7 @@ class Indexing:
         if given.ndim > 1:
             raise ValueError(f"setdiag: values have shape {given.shape}, expected a number or one dimension")
         length = diagonal_length((m, n), k)
-        count = length if given.ndim == 0 else min(length, len(given))
-        along = np.arange(count)
-        try:
-            places = self._places_of((along + max(0, -k), along + max(0, k)))
-            if not (self._matrix.symmetry or any(self._packing)) and (places >= 0).all():
-                self[along + max(0, -k), along + max(0, k)] = given if given.ndim == 0 else given[:count]
-                return
-        except IndexError:  # of a matrix without rows or columns
-            return
-        changed = sp.csr_array(self._to_read(_READING), copy=True)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", sp.SparseEfficiencyWarning)
-            changed.setdiag(given, k)
-        layout = {name: option for name, option in self._layout().items() if name != "symmetry"}
-        made = self._laid_out_as(FORMATS[COMMON](changed), layout).astype(self._dtype, copy=False)
-        self._matrix, self._op, self._packed = made._matrix, 0, made._packed
+        return given, length if given.ndim == 0 else min(length, len(given))
 
     def __iter__(self: SparseArray) -> Any:
         """Yield the rows, as sparse arrays of SciPy's of one dimension."""

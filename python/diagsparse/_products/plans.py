@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import streams
-from .._matrix.base import SparseArray, is_scipys
+from .._matrix.base import SparseArray
 from .._matrix.convert import convert
 from .._matrix.operands import together
 from .._matrix.registry import FORMATS, format_class
@@ -20,23 +20,19 @@ from .._places.arguments import check_kernel, symmetry_number
 from .._places.backend import CPU
 from .._places.types import check_scalars, product_dtypes
 from .._show import display
+from .plan_operands import PlannedOperand
 from .product_formats import product_formats
 
 _ONE, _ZERO = 1, 0  # the factors of a plain product, which need no check
 _BOTH = 0  # triangles; `_sums.TRIANGLES` has the other numbers
-OPERATIONS: dict[str, Callable[[SparseArray], SparseArray]] = {
-    "N": lambda a: a,
-    "T": lambda a: a.T,
-    "H": lambda a: a.H,
-}
 
 
 class MatmulPlan:
     """The structure of a product ``C = op(A) op(B)``, ready for any values of A and B.
 
-    Made by `plan_matmul`. ``plan()`` multiplies the operands that it was made with, ``plan(a2, b2)``
-    others of the same structure; ``out=`` takes a matrix that an earlier call returned. Several
-    threads may use a plan at once.
+    Made by `plan_matmul`. ``plan()`` multiplies the operands that it was made with, with the values that they have at
+    the call, ``plan(a2, b2)`` others of the same structure; ``out=`` takes a matrix that an earlier call returned.
+    Once the structure of an operand has changed, calls raise `ValueError`. Several threads may use a plan at once.
     """
 
     def __init__(
@@ -57,11 +53,15 @@ class MatmulPlan:
     ) -> None:
         if kernel is not None:
             check_kernel(kernel, "matmul")
-        self._given = a, b  # before any conversion
-        self._unpacked = 0  # bytes
+        square = a is b and trans[0] == trans[1]
+        self._left = left = PlannedOperand(a, trans[0])
+        self._right = right = left if square else PlannedOperand(b, trans[1])
+        self._given = a, b = left.given, right.given  # before any conversion
+        unpacked = 0  # bytes
         if a._packed or b._packed:
-            a, b = a._as_operand(), b._as_operand()
-            self._unpacked = sum(x.nbytes for x, given in zip((a, b), self._given, strict=True) if x is not given)
+            a = a._as_operand()
+            b = a if square else b._as_operand()
+            unpacked = sum(x.nbytes for x, given in zip((a, b), self._given, strict=True) if x is not given)
         self._place = a._place
         if a._place is not b._place:
             together("matmul", a, b)  # raises
@@ -87,17 +87,25 @@ class MatmulPlan:
         self._symmetric = half > 0
         request = Request(kernel or "", max_bytes, triangle, extra, other_order, repeated, half, passed)
         self._plan, a, b = work._planned(a, b, request)
-        self._trans = trans
+        for operand, factor in ((left, a),) if square else ((left, a), (right, b)):
+            operand.take(factor, repeated)
+        self._copied = unpacked if not repeated else left.nbytes if square else left.nbytes + right.nbytes
         self._native = self._format == self._work  # the kernel makes the format that was asked for
-        self._a, self._b = a, b
         self._into = FORMATS[self._format] if self._native and a._dtype is b._dtype else None
         self._run_into = self._plan.run_into
         self._dtype = a._dtype if a._dtype is b._dtype else product_dtypes(a.dtype, b.dtype)[1]
         nbytes = self._plan.nbytes
         if nbytes > memory.SMALL or max_bytes is not None:
-            left, right = map(display.operand, self._given)
-            what = f"matmul: {left} times {right}: the result"
+            what = f"matmul: {' times '.join(map(display.operand, self._given))}: the result"
             memory.require(max(nbytes, self.nbytes), max_bytes, what, place=self._place)
+
+    @property
+    def _a(self) -> SparseArray:
+        return self._left.factor
+
+    @property
+    def _b(self) -> SparseArray:
+        return self._right.factor
 
     @property
     def format(self) -> str:
@@ -151,11 +159,12 @@ class MatmulPlan:
 
     @property
     def workspace_nbytes(self) -> int:
-        """Bytes of the plan itself, of what its kernel keeps on a GPU, and of packed operands in full.
+        """Bytes of the plan itself, of what its kernel keeps on a GPU, and of operands that it converted or unpacked.
 
-        For csr and qband on the CPU it also counts what the host takes for a while during a call.
+        For each of these it also counts the values that the next call compares with. For csr and qband on the CPU
+        it counts what the host takes for a while during a call, too.
         """
-        return self._plan.workspace_nbytes + self._unpacked
+        return self._plan.workspace_nbytes + self._copied
 
     @property
     def kernel(self) -> str:
@@ -191,20 +200,22 @@ class MatmulPlan:
         Raises
         ------
         ValueError
-            If a structure differs from the planned one; nothing is written.
+            If a structure differs from the planned one, also where it was changed since: by a method
+            such as `eliminate_zeros`, or in written index arrays. Nothing is written.
         """
         plain = a2 is None and b2 is None and stream is None and alpha is _ONE and beta is _ZERO
         if plain and out is not None and type(out) is self._into and not out._op:  # native code looks at the rest
-            self._run_into(self._a._matrix, self._b._matrix, out._matrix)
+            left, right = self._left, self._right
+            if left.origin._matrix is left.live and right.origin._matrix is right.live:
+                self._run_into(left.live, right.live, out._matrix)
+            else:
+                self._run_into(left.current("A")._matrix, right.current("B")._matrix, out._matrix)
             return out
         if stream is not None:
             with streams.on(self._place, stream, "plan"):
                 return self(a2, b2, out=out, alpha=alpha, beta=beta)
-        a, b = self._a, self._b
-        if a2 is not None and a2 is not a:
-            a = _like(a2, a, "A", self._trans[0], self._given[0])
-        if b2 is not None and b2 is not b:
-            b = _like(b2, b, "B", self._trans[1], self._given[1])
+        a = self._left.current("A") if a2 is None else self._left.like(a2, "A")
+        b = self._right.current("B") if b2 is None else self._right.like(b2, "B")
         dtype = a._dtype
         if dtype is not b._dtype:
             wanted, dtype = product_dtypes(dtype, b._dtype)
@@ -261,7 +272,7 @@ class MatmulPlan:
         """Raise unless `out` can take the product of the planned operands."""
         if not isinstance(out, SparseArray) or out._op:
             self._refuse(out)
-        self._plan.check_into(self._a._matrix, self._b._matrix, out._matrix)
+        self._plan.check_into(self._left.current("A")._matrix, self._right.current("B")._matrix, out._matrix)
 
     def _refuse(self, out: Any) -> None:
         if not isinstance(out, SparseArray):
@@ -286,17 +297,3 @@ def _same_structure(x: SparseArray, y: SparseArray) -> bool:
         return False
     theirs, host = y.parts(), x._place.host
     return all(name == "values" or np.array_equal(host(part), host(theirs[name])) for name, part in x.parts().items())
-
-
-def _like(given: Any, planned: SparseArray, name: str, trans: str, origin: SparseArray) -> SparseArray:
-    """Return op(given) if it can stand in for `planned`, which a user's `origin` became for the kernel."""
-    if not isinstance(given, SparseArray):
-        kind, hint = type(given).__name__, ""
-        if is_scipys(given):
-            kind, hint = f"SciPy's {kind}", f'; ds.array({name}, "{origin.format}") makes one'
-        raise TypeError(f"plan: {name} is {kind}, expected a {origin.format}_array{hint}")
-    together("plan", planned, given, ("the plan", name))
-    made = planned._as_factor(OPERATIONS[trans](given._as_operand()), planned, origin._packed)
-    if made.format != planned.format or made._op != planned._op or made.shape != planned.shape:
-        raise ValueError(f"plan: {name} is {given!r}, the plan was made for {origin!r}")
-    return made

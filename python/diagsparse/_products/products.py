@@ -16,16 +16,23 @@ from .._places.backend import Place
 from .._places.types import check_scalars, product_dtypes
 from .._show import display
 from .matvec_plan import MatvecPlan
-from .plans import OPERATIONS, MatmulPlan
+from .plan_operands import OPERATIONS
+from .plans import MatmulPlan
 from .product_formats import product_formats
 from .sums import TRIANGLES, check_triangle, no_beta, sum_of_products
 
 
-def _view(x: Any, trans: str, who: str, name: str, home: Place) -> SparseArray:
-    """Return op(x) as a view of one of our matrices."""
+def _operand(x: Any, trans: str, who: str, name: str, home: Place) -> SparseArray:
+    """Return x as one of our matrices, of which op(x) is multiplied."""
     made = require_sparse(x, who, name, home)
     if trans not in OPERATIONS:
         raise ValueError(f'{who}: trans={trans!r} for {name}: expected "N", "T" or "H"')
+    return made
+
+
+def _view(x: Any, trans: str, who: str, name: str, home: Place) -> SparseArray:
+    """Return op(x) as a view of one of our matrices."""
+    made = _operand(x, trans, who, name, home)
     return OPERATIONS[trans](made)
 
 
@@ -48,8 +55,7 @@ def plan_matmul(
     ----------
     a, b : sparse matrix
         Ours, SciPy's or CuPy's. The result has the left one's format. It is csr where only the left one has products of
-        its own (diagonals, qband, bmsparse), and where the page of qband or bmsparse says that csr is quicker. Operands
-        that are multiplied as csr are copied: ``plan()`` multiplies the values that they have now.
+        its own (diagonals, qband, bmsparse), and where the page of qband or bmsparse says that csr is quicker.
     trans_a, trans_b : {"N", "T", "H"}
         As it is, transposed, adjoint; no data moves.
     triangle : {None, "lower", "upper"}
@@ -82,6 +88,12 @@ def plan_matmul(
     diagonals these are a strip again, however wide they are; only scattered diagonals are paired one by one. A plan is
     taken to run many times: on a GPU it may keep lists that one product would not pay for (`plan.workspace_nbytes`).
 
+    ``plan()`` multiplies the values that the operands have at the call. If kernels need an operand in another format
+    (csc and coo are multiplied as csr, and so is ``A.T`` of a csr matrix), the plan holds a converted copy. Each call
+    compares the current values with those that were converted last, and converts again if they differ. If the structure
+    has changed, by a method such as `eliminate_zeros` or by writing to index arrays, the call raises `ValueError`:
+    create a new plan.
+
     Examples
     --------
     >>> import diagsparse as ds
@@ -91,7 +103,7 @@ def plan_matmul(
     (array([-2, -1,  0,  1,  2]), 40040)
     """
     home = home_of(a, b)
-    a, b = _view(a, trans_a, "plan_matmul", "A", home), _view(b, trans_b, "plan_matmul", "B", home)
+    a, b = _operand(a, trans_a, "plan_matmul", "A", home), _operand(b, trans_b, "plan_matmul", "B", home)
     check_triangle(triangle, "plan_matmul")
     if triangle is not None and not FORMATS[product_formats(a, b, format)[1]]._triangles:
         raise ValueError(
@@ -104,7 +116,10 @@ def plan_matmul(
 
 
 def plan_matvec(a: Any, /, *, kernel: str | None = None) -> MatvecPlan:
-    """Plan products of `a` with vectors or dense blocks; ``plan(x, out=y)`` runs one."""
+    """Plan products of `a` with vectors or dense blocks; ``plan(x, out=y)`` runs one.
+
+    The plan multiplies what `a` stores at the call: changes of its values and of its structure are followed.
+    """
     return MatvecPlan(require_sparse(a, "plan_matvec", "A"), kernel)
 
 

@@ -14,7 +14,8 @@ from .._matrix.request import Pair
 from .._places.arguments import SYMMETRIES
 from .._places.types import check_scalars
 from .._show import display
-from .plans import OPERATIONS, MatmulPlan
+from .plan_operands import OPERATIONS
+from .plans import MatmulPlan
 from .product_formats import product_formats
 
 TRIANGLES = {None: 0, "lower": 1, "upper": 2}  # the parts of a result, by the core's numbers

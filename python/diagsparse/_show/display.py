@@ -47,7 +47,16 @@ def diagonals(offsets: Any) -> str:
 def text(a: SparseArray) -> str:
     """Return the one-line repr."""
     view = {0: "", 1: ", transposed view", 2: ", conjugated view", 3: ", adjoint view"}[a._op]
-    return f"<{operand(a)}: {a._told()}{a.nnz} stored, {human(a.nbytes)}, {a.device}{view}>"
+    stored = _stored(a) or "index arrays were written to, and describe no matrix"
+    return f"<{operand(a)}: {stored}, {a.device}{view}>"
+
+
+def _stored(a: SparseArray) -> str | None:
+    """Return ``13 stored, 184 B``, after what there is to say of the layout; None if index arrays are invalid."""
+    try:
+        return f"{a._told()}{a.nnz} stored, {human(a.nbytes)}"
+    except ValueError:  # a user wrote to them
+        return None
 
 
 _VIEWS = ("", ".T", ".conj()", ".H")  # by the core's bits: 1 transposed, 2 conjugated
@@ -115,7 +124,12 @@ def sides(shape: tuple[int, ...]) -> str:
 
 
 def html(a: SparseArray) -> str:
-    """Return the HTML repr: the line, drawings of the matrix, its middle and its layout, the table of parts."""
+    """Return the HTML repr: the line, drawings of the matrix, its middle and its layout, the table of parts.
+
+    The line alone if index arrays are invalid.
+    """
+    if _stored(a) is None:
+        return page(text(a), [])
     parts = "<div>view: no parts of its own</div>" if a._op else parts_table(a.parts())
     return page(text(a), drawings(a), parts)
 

@@ -1,7 +1,7 @@
 // Index arrays of csr, csc and coo in Python's hands, and native matrices that follow what is written there.
 //
 // Kernels trust index arrays, so they never read those that a user may write to: Python copies them first. From then on
-// the matrix has an exporter, an object of Python's (ExportedIndices in python/diagsparse/_formats/exported.py) that
+// the matrix has an exporter, an object of Python's (ExportedIndices in python/diagsparse/_formats/) that
 // holds these copies. Whoever takes such a matrix from Python as an argument gets the one that the exporter returns:
 // validated, and as the arrays are now. A matrix without an exporter costs one comparison with null here.
 //

@@ -2,6 +2,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <cstdint>
 #include <cstring>
 
 #include "bind/device.hpp"
@@ -130,6 +131,16 @@ Matrix with_values(const Matrix& m, py::object values) {
   return out;
 }
 
+// Whether two matrices have the same structure and the same values, bit by bit. On a GPU the call waits for the answer.
+// A GPU compares words of four bytes, so 16-bit values that begin between two words count as different ones.
+bool same_parts(const Matrix& a, const Matrix& b) {
+  const auto between = [](const Array& x) { return reinterpret_cast<std::uintptr_t>(x.data) % 4 != 0; };
+  if (between(a.values) || between(b.values)) return false;
+  const Entry entry(a.device(), {&a, &b});
+  return a.dtype == b.dtype && (a.structure == b.structure || a.structure->same_as(*b.structure)) &&
+         a.values.size() == b.values.size() && same_bytes(a.values.data, b.values.data, a.values.nbytes());
+}
+
 // The fewest elements after which a vector on the host repeats itself: its length less that of its longest border.
 int64 period_of(const py::array& vector) {
   const auto n = static_cast<int64>(vector.size());
@@ -145,10 +156,11 @@ int64 period_of(const py::array& vector) {
 
 void bind_matrices(py::module_& m) {
   py::class_<Matrix, Owned<Matrix>>(m, "Matrix", py::module_local())
-      .def_readonly("format", &Matrix::format)
-      .def_readonly("rows", &Matrix::rows)
-      .def_readonly("cols", &Matrix::cols)
-      .def_property_readonly("dtype", [](const Matrix& a) { return numpy_dtype(a.dtype); })
+      // What no index array changes is asked of the matrix as it was made, without its exporter.
+      .def_property_readonly("format", [](py::handle matrix) { return as_made(matrix).format; })
+      .def_property_readonly("rows", [](py::handle matrix) { return as_made(matrix).rows; })
+      .def_property_readonly("cols", [](py::handle matrix) { return as_made(matrix).cols; })
+      .def_property_readonly("dtype", [](py::handle matrix) { return numpy_dtype(as_made(matrix).dtype); })
       .def_property_readonly("stored", [](const Matrix& a) { return a.structure->stored(); })
       .def_property_readonly("diagonals", [](const Matrix& a) { return a.layout().spans.size(); })
       .def_property_readonly("strips", [](const Matrix& a) { return strips_of(a.layout().spans).size(); })
@@ -166,7 +178,7 @@ void bind_matrices(py::module_& m) {
                              })
       .def_property_readonly("period", [](const Matrix& a) { return packing_of(a).period; })
       .def_property_readonly("nbytes", &Matrix::nbytes)
-      .def_property_readonly("device", &Matrix::device)
+      .def_property_readonly("device", [](py::handle matrix) { return as_made(matrix).device(); })
       .def_property_readonly("values", [](const Matrix& a) { return to_python(a.values); })
       .def("parts", &parts)
       .def("children", &children)
@@ -184,10 +196,12 @@ void bind_matrices(py::module_& m) {
       .def_property_readonly("sealed", [](py::handle a) { return exports_of(a).sealed(); })
       .def_property_readonly("as_made", [](py::handle a) { return Matrix(as_made(a)); })
       .def_property_readonly("exporter", &exporter_of)
-      .def("export_by", [](py::handle a, py::object exporter) { return exports_of(a).set(std::move(exporter)); });
+      .def("export_by", [](py::handle a, py::object exporter) { return exports_of(a).set(std::move(exporter)); })
+      .def("drop_exporter", [](py::handle a, const py::object& exporter) { exports_of(a).drop(exporter); });
   m.def("diagonal_matrix", &diagonal_matrix, py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(),
         py::arg("device") = 0, py::arg("symmetry") = 0, py::arg("period") = 0);
   m.def("indexed_matrix", &indexed_matrix);
+  m.def("same_parts", &same_parts);
   m.def("shortest_period", &period_of);
   m.def("overlap", [](py::handle x, py::handle y) { return overlap(dense_from(x), dense_from(y)); });
 }

@@ -1,0 +1,96 @@
+"""Operands of a planned product: as a user gave them, and as the kernel takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._matrix.base import SparseArray, is_scipys
+from .._matrix.operands import together
+from .._places import memory
+from .._show import display
+
+OPERATIONS: dict[str, Callable[[SparseArray], SparseArray]] = {
+    "N": lambda a: a,
+    "T": lambda a: a.T,
+    "H": lambda a: a.H,
+}
+
+
+class PlannedOperand:
+    """One operand of a plan, or both of a square. It has the values that the user's matrix has when the plan is called.
+
+    A kernel may need the operand in another format, transposed or unpacked. That copy is brought up to date where a
+    call finds other values or index arrays; native code compares its structure with the planned one.
+    """
+
+    def __init__(self, origin: SparseArray, trans: str) -> None:
+        self.origin, self._trans = origin, trans
+        self._native = origin._matrix  # methods that change the structure in place assign another one
+        self.given = OPERATIONS[trans](origin)
+        self.live: Any = None  # the C++ matrix of the origin, if kernels read it and no copy
+        # What the kernel takes, and if that is a copy: what it was made from, with values of its own. Both at once, for
+        # other threads.
+        self._taken: tuple[SparseArray, Any] = self.given, None
+
+    @property
+    def factor(self) -> SparseArray:
+        """The operand as the kernel took it last."""
+        return self._taken[0]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the copy that follows the user's matrix, and of the values that the next call compares with."""
+        factor, read = self._taken
+        return 0 if read is None else factor.nbytes + read.values.nbytes
+
+    def take(self, factor: SparseArray, repeated: bool) -> None:
+        """Use `factor` in kernels; if it is a copy, and the plan is `repeated`, have it follow the user's matrix."""
+        if factor is not self.given and repeated:
+            what = f"plan: the values of {display.operand(self.given)}"
+            memory.require_free(self.given._matrix.values.nbytes, what, factor._place)
+            self._taken = factor, self._snapshot()
+        else:
+            self._taken = factor, None
+            self.live = self._native if factor._matrix is self._native else None
+
+    def current(self, name: str) -> SparseArray:
+        """Return the operand as the kernel takes it, with the values that it has now; `name` is for errors.
+
+        Raises
+        ------
+        ValueError
+            If a method gave it another structure since the plan was made.
+        """
+        if self.origin._matrix is not self._native:
+            raise ValueError(
+                f"plan: the structure of {name} has changed since the plan was made: it is {self.origin!r} now; "
+                "make a new plan"
+            )
+        factor, read = self._taken
+        if read is not None and not factor._core.same_parts(self.given._matrix, read):
+            read = self._snapshot()  # first: what another thread writes meanwhile is found by the next call
+            factor = factor._as_factor(self.given._as_operand(), factor, self.given._packed)
+            self._taken = factor, read
+        return factor
+
+    def like(self, other: Any, name: str) -> SparseArray:
+        """Return op(other) if it can stand in for the planned operand."""
+        if other is self.origin and other._matrix is self._native:
+            return self.current(name)
+        given = self.given
+        if not isinstance(other, SparseArray):
+            kind, hint = type(other).__name__, ""
+            if is_scipys(other):
+                kind, hint = f"SciPy's {kind}", f'; ds.array({name}, "{given.format}") makes one'
+            raise TypeError(f"plan: {name} is {kind}, expected a {given.format}_array{hint}")
+        planned = self.factor
+        together("plan", planned, other, ("the plan", name))
+        made = planned._as_factor(OPERATIONS[self._trans](other._as_operand()), planned, given._packed)
+        if made.format != planned.format or made._op != planned._op or made.shape != planned.shape:
+            raise ValueError(f"plan: {name} is {other!r}, the plan was made for {given!r}")
+        return made
+
+    def _snapshot(self) -> Any:
+        native = self.given._matrix
+        return native.with_values(native.values.copy())

@@ -1,0 +1,154 @@
+"""How long a matrix follows arrays that it gave out, and what threads, Ctrl-C and a lack of memory leave of it."""
+
+import gc
+import threading
+
+import numpy as np
+import pytest
+from written_arrays import INDEXED, USES, N, X, both, mirror
+
+import diagsparse as ds
+
+
+@pytest.mark.parametrize("format", [*ds.formats()])
+def test_matrices_whose_arrays_nobody_has_export_nothing(format):
+    A = ds.array(ds.gallery.tridiagonal(N), format)
+    for use in (*USES.values(), repr, lambda A: A._repr_html_(), lambda A: A.to_scipy()):
+        use(A)
+    assert A._matrix.exporter is None
+
+
+@INDEXED
+def test_the_last_reference(format):
+    A, s = both(format)
+
+    def index():
+        return A.col if format == "coo" else A.indices
+
+    index()
+    assert np.allclose(A @ X, s @ X) and A._matrix.exporter is None  # nothing was written
+    held = index()[2:5]  # a view of it is a reference, too
+    assert index() is index() and held.base is index()
+    assert np.allclose(A @ X, s @ X) and A._matrix.exporter is not None
+    value, column = s.data[2], held[0]
+    line = memoryview(held)
+    del held
+    gc.collect()
+    A @ X
+    line[0] = N - 1 if column != N - 1 else 0
+    del line
+    moved = A.toarray()
+    assert (moved != s.toarray()).sum() in (1, 2) and value in moved
+    assert np.allclose(A @ X, moved @ X)
+
+
+@INDEXED
+def test_threads_that_read(format):
+    """A matrix whose arrays somebody holds is used by several threads at once."""
+    A, s = both(format)
+    mirror(A)
+    mirror(s)
+    held, expected, wrong = A.data, s @ X, []
+
+    def work():
+        for _ in range(50):
+            if not np.allclose(A @ X, expected) or not np.allclose(A.T @ X, s.T @ X):
+                wrong.append(1)
+            assert (A.row if format == "coo" else A.indices).size == s.nnz
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong and held.size == s.nnz
+
+
+def test_a_use_without_memory_takes_over_at_the_next_one():
+    A, s = both("csr")
+    mirror(A), mirror(s)
+    A.data[:], s.data[:] = 7, 7
+    real, short = np.ndarray.copy, [True]
+
+    class Values(np.ndarray):
+        def copy(self, *how):
+            if short.pop() if short else False:
+                raise MemoryError
+            return real(self, *how)
+
+    exporter = A._matrix.exporter
+    exporter._state = exporter._state._replace(values=exporter.values.view(Values))
+    with pytest.raises(MemoryError):
+        A @ X
+    A.data[:], s.data[:] = 5, 5
+    assert np.allclose(A @ X, s @ X)
+
+
+def test_a_sort_that_is_interrupted_leaves_the_matrix_as_it_was(monkeypatch):
+    A, s = both("csr")
+    mirror(A), mirror(s)
+    assert np.allclose(A @ X, s @ X)
+    exporter = A._matrix.exporter
+    of = exporter._of
+
+    def interrupted(native):
+        of(native)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(exporter, "_of", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        A.sort_indices()
+    monkeypatch.undo()
+    assert not A.has_sorted_indices and np.array_equal(A.indices, s.indices) and np.array_equal(A.data, s.data)
+    assert np.allclose(A @ X, s @ X)
+    A.sort_indices()
+    assert A.has_sorted_indices and np.array_equal(A.toarray(), s.toarray())
+
+
+@INDEXED
+def test_an_exporter_that_ended_is_replaced(format):
+    """Ctrl-C between its last answer and native code that gives it up."""
+    A, s = both(format)
+    index = A.col if format == "coo" else A.indices
+    exporter = A._matrix.exporter
+    del index
+    assert exporter.native(format) is None and A._matrix.exporter is exporter
+    again = A.col if format == "coo" else A.indices  # once this never came back
+    assert A._matrix.exporter is not exporter
+    mirror(A), mirror(s)
+    assert again.size and np.array_equal(A.toarray(), s.toarray())
+
+
+@INDEXED
+def test_attributes_that_no_index_array_changes_are_free(format, monkeypatch):
+    A = both(format)[0]
+    held = A.col if format == "coo" else A.indices
+    uses = []
+    monkeypatch.setattr(A._matrix.exporter, "native", lambda format: uses.append(format))
+    native = A._matrix
+    assert (A.shape, A.dtype, A.format, A.device) == ((N, N), np.float64, format, "cpu")
+    assert (native.rows, native.cols, native.dtype, native.format, native.device) == (N, N, np.float64, format, 0)
+    assert A.T.shape == (N, N) and A.conj().dtype == np.float64 and held.size and not uses
+
+
+@INDEXED
+def test_arrays_that_nobody_holds_are_compared_once(format):
+    """Entries that are out of order are no reason to compare index arrays for ever."""
+    A, s = both(format)
+    mirror(A), mirror(s)
+    assert np.allclose(A @ X, s @ X)
+    assert not A._matrix.exporter._state.copies and not A.has_canonical_format
+    A.data[:] = s.data[:] = np.arange(len(s.data))
+    assert np.allclose(A @ X, s @ X), "values are"
+
+
+@INDEXED
+def test_what_is_no_matrix_is_shown(format):
+    A = both(format)[0]
+    index = A.col if format == "coo" else A.indices
+    kept, index[0] = int(index[0]), N
+    for shown in (repr(A), str(A), repr(A.T), A._repr_html_(), repr(ds.plan_matvec(A))):
+        assert f"{format}_array" in shown or "csr_array" in shown or "csc_array" in shown
+    assert "written to" in repr(A) and "stored" not in repr(A)
+    index[0] = kept
+    assert f"{A.nnz} stored" in repr(A)

@@ -19,11 +19,12 @@ from .._show import cells, drawing
 from .._show.display import diagonals
 from .diagonal_products import DiagonalProducts
 from .diagonal_reading import DiagonalReading
+from .diagonal_totals import DiagonalTotals
 from .made_of_diagonals import MadeOfDiagonals
 from .packing import UNPACKED, Packing, pack
 
 
-class DiagonalArray(DiagonalProducts, DiagonalReading, MadeOfDiagonals):
+class DiagonalArray(DiagonalProducts, DiagonalReading, DiagonalTotals, MadeOfDiagonals):
     """A matrix stored by diagonals. Every stored diagonal is one contiguous run of values."""
 
     _nearest = "dia"
@@ -191,12 +192,6 @@ class DiagonalArray(DiagonalProducts, DiagonalReading, MadeOfDiagonals):
 
     def _divided_by(self, dense: Any) -> SparseArray:
         return elementwise.divided(self, dense)
-
-    def _total(self) -> Any:
-        if self._packed or self._place is not CPU or 8 * sum(self._shape) <= memory.SMALL:
-            return super()._total()
-        total = sum((values.sum() for _, _, values in self._diagonals()), start=self._dtype.type(0))
-        return self._seen(total)
 
     def _triangle(self, which: str, who: str) -> SparseArray:
         side = 1 if which == "lower" else -1

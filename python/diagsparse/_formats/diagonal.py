@@ -15,8 +15,9 @@ from .._matrix.registry import COMMON, FORMATS
 from .._matrix.summary import Summary, diagonal_length
 from .._places import memory
 from .._places.backend import CPU, Place
+from .._places.types import is_narrow
 from .._show import cells, drawing
-from .._show.display import diagonals
+from .._show.display import counted, diagonals
 from .diagonal_products import DiagonalProducts
 from .diagonal_reading import DiagonalReading
 from .diagonal_totals import DiagonalTotals
@@ -51,6 +52,9 @@ class DiagonalArray(DiagonalProducts, DiagonalReading, DiagonalTotals, MadeOfDia
 
     @classmethod
     def _within(cls, a: SparseArray, max_bytes: int | None, held: int = 0) -> SparseArray:
+        if a._packed:
+            packed: Any = a
+            return packed._packed_alike(cls, max_bytes)
         cls._require(a._summary(), max_bytes, a._place, a, held)
         return cls._wrap(a._core.convert(a._matrix, a._op, cls._format))
 
@@ -63,12 +67,14 @@ class DiagonalArray(DiagonalProducts, DiagonalReading, DiagonalTotals, MadeOfDia
 
     @classmethod
     def _beside(cls, s: Summary, a: SparseArray, **options: int) -> int:
-        return 0 if a._family == cls._family else super()._beside(s, a, **options)
+        if a._family != cls._family:
+            return super()._beside(s, a, **options)
+        return 2 * (a.nbytes + a._forecast_as(cls, s)) if is_narrow(a._dtype) else 0  # both of them in float32
 
     @classmethod
     def _words(cls, s: Summary) -> tuple[str, str]:
         csr = FORMATS[COMMON]._forecast(s.at_most())
-        what = f"{cls.format}_array: {len(s.offsets)} diagonals of a {s.shape[0]} x {s.shape[1]} matrix"
+        what = f"{cls.format}_array: {counted(len(s.offsets), 'diagonal')} of a {s.shape[0]} x {s.shape[1]} matrix"
         return what, f"{s.stored} nonzeros take {memory.human(csr)} as {COMMON}_array"
 
     @classmethod
@@ -142,7 +148,7 @@ class DiagonalArray(DiagonalProducts, DiagonalReading, DiagonalTotals, MadeOfDia
 
     def _anew(self) -> SparseArray:
         if self._packed:
-            return pack(self, self._packing)
+            return self._packed_alike(type(self), None)
         return self._laid_out(type(self), self._occupied().tolist(), self.dtype)
 
     def _reordered(self, csr: SparseArray) -> SparseArray:

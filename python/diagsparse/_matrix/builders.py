@@ -11,6 +11,7 @@ from .._places import memory
 from .._places.arguments import integer
 from .._places.backend import CPU, place
 from .._places.types import floats_for, value_dtype
+from .._show.display import counted
 from .base import SparseArray
 from .gate import checked_shape
 from .registry import COMMON, FORMATS, format_class
@@ -75,7 +76,9 @@ def diags(
     data = isinstance(diagonals, np.ndarray) and diagonals.ndim == 2
     values = [np.atleast_1d(np.asarray(v)) for v in diagonals]
     if len(ks) != len(values) or len(set(ks)) < len(ks):
-        raise ValueError(f"diags: {len(values)} diagonals for the offsets {ks}; expected one for each, none twice")
+        raise ValueError(
+            f"diags: {counted(len(values), 'diagonal')} for the offsets {ks}; expected one for each, none twice"
+        )
     if shape is None:
         if not ks:
             raise ValueError("diags: no diagonals; pass shape=(rows, columns)")

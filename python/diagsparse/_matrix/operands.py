@@ -81,26 +81,30 @@ def require_sparse(x: Any, who: str, name: str, home: Place = CPU) -> SparseArra
     return made
 
 
-def as_matrix(x: Any, who: str, name: str = "A") -> SparseArray:
-    """Return a sparse matrix, or a dense array of two dimensions, as ours; integers and bools become float64."""
-    if (made := as_sparse(x)) is not None:
-        return made
+def require_matrix(x: Any, who: str, name: str) -> None:
+    """Raise TypeError or ValueError for what is no sparse matrix and no dense array of two dimensions."""
     expected = "expected a sparse matrix (ours, SciPy's or CuPy's) or a dense 2-D array of numbers"
     try:
-        dense = not isinstance(x, tuple) and is_dense(x)
+        array_like = not isinstance(x, tuple) and (is_sparse(x) or is_dense(x))
     except ValueError:  # rows of different lengths
-        dense = False
-    if not dense:
-        given = type(x).__name__ + (f" of shape {x.shape}" if sp.issparse(x) else "")
-        raise TypeError(f"{who}: {name} is {given}, {expected}")
-    block = x if owners.owner_of(x) is not None else np.asarray(x)
-    if len(block.shape) != 2:
-        raise ValueError(f"{who}: {name} has shape {tuple(block.shape)}, {expected}")
-    dtype = owners.dtype_of(block)
-    if dtype.kind not in "iubfc":
+        array_like = False
+    if not array_like:
+        raise TypeError(f"{who}: {name} is {type(x).__name__}, {expected}")
+    shape = x.shape if hasattr(x, "shape") else np.shape(x)
+    if len(shape) != 2:
+        raise ValueError(f"{who}: {name} has shape {tuple(shape)}, {expected}")
+    if not is_sparse(x) and (dtype := owners.dtype_of(x)).kind not in "iubfc":
         raise TypeError(f"{who}: {name} is an array of {dtype} values, {expected}")
+
+
+def as_matrix(x: Any, who: str, name: str = "A") -> SparseArray:
+    """Return a sparse matrix, or a dense array of two dimensions, as ours; integers and bools become float64."""
+    require_matrix(x, who, name)
+    if (made := as_sparse(x)) is not None:
+        return made
+    dtype = owners.dtype_of(x)
     require_type(dtype, who, name)
-    return FORMATS[COMMON](block, dtype=np.float64 if dtype.kind in "iub" else None)
+    return FORMATS[COMMON](x, dtype=np.float64 if dtype.kind in "iub" else None)
 
 
 def require_type(dtype: np.dtype, who: str, name: str) -> None:

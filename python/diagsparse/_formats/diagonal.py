@@ -75,7 +75,8 @@ class DiagonalArray(DiagonalProducts, DiagonalReading, DiagonalTotals, MadeOfDia
     def _words(cls, s: Summary) -> tuple[str, str]:
         csr = FORMATS[COMMON]._forecast(s.at_most())
         what = f"{cls.format}_array: {counted(len(s.offsets), 'diagonal')} of a {s.shape[0]} x {s.shape[1]} matrix"
-        return what, f"{s.stored} nonzeros take {memory.human(csr)} as {COMMON}_array"
+        nonzeros = f"{counted(s.stored, 'nonzero')} take{'s' * (s.stored == 1)}"
+        return what, f"{nonzeros} {memory.human(csr)} as {COMMON}_array"
 
     @classmethod
     def _check_shape(cls, shape: tuple[int, int], core: Any) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from .._places import memory
 from .._places.arguments import integer
 from .._places.backend import CPU, place
-from .._places.types import floats_for, value_dtype
+from .._places.types import floats_for, is_narrow, named_dtype, value_dtype, widened
 from .._show.display import counted
 from .base import SparseArray
 from .gate import checked_shape
@@ -35,11 +35,13 @@ def diags(
     offsets : int or sequence of int
         0 is the main diagonal, k > 0 lies above it.
     shape : (int, int), optional
-        By default the square matrix in which the first diagonal has as many places as there are values.
+        By default the square matrix in which the first diagonal has as many places as there are values: needed where
+        these are numbers that stand for whole diagonals.
     format : str, optional
         By default ``"hm"``.
     dtype : dtype, optional
-        By default that of the values; integers and bools become float64 with a `ConversionWarning`.
+        By default that of the values; integers and bools become float64 with a `ConversionWarning`. float16 and
+        bfloat16 for formats that store them, as dia, hm, cdm and mdia do.
     device : str, optional
         ``"cpu"``, the default, or ``"cuda"``, ...
     period : int, optional
@@ -52,7 +54,7 @@ def diags(
     ValueError
         For offsets that repeat or lie outside, and for values that do not fit their diagonal or do not repeat.
     TypeError
-        For a `period` of a format that stores every element.
+        For a `period` of a format that stores every element, and for 16-bit values of one that stores none.
 
     Examples
     --------
@@ -82,21 +84,44 @@ def diags(
     if shape is None:
         if not ks:
             raise ValueError("diags: no diagonals; pass shape=(rows, columns)")
-        shape = (len(values[0]) + abs(ks[0]),) * 2
+        shape = _told_shape(ks, values)
     shape = checked_shape(shape, "diags")
     given = np.result_type(*values) if values else np.dtype(float)
-    kept = value_dtype(given, floats_for(given, dtype, "diags"), "diags")
+    kept = value_dtype(given, _storable(floats_for(given, dtype, "diags"), kind), "diags", narrow=kind._narrow)
     stored = [(k, _on_diagonal(v, k, shape, data, period)) for k, v in zip(ks, values, strict=True)]
     if period is None:
         _require_room(kind, shape, kept.itemsize, dict(stored))
     first: Any = FORMATS[_DIAGONALS] if period is None else kind
-    made = first._of_runs(shape, kept, [(k, max(0, -k), v) for k, v in stored], period=period)
-    return made.asformat(kind.format).to(target.name)
+    made = first._of_runs(shape, widened(kept), [(k, max(0, -k), v) for k, v in stored], period=period)
+    return made.asformat(kind.format).astype(kept, copy=False).to(target.name)
+
+
+def _told_shape(ks: list[int], values: list[np.ndarray]) -> tuple[int, int]:
+    """Return the order of the square matrix in which the first diagonal has as many places as values."""
+    n = len(values[0]) + abs(ks[0])
+    if outside := [k for k, v in zip(ks, values, strict=True) if abs(k) >= n and len(v)]:
+        raise ValueError(
+            f"diags: offset {outside[0]} lies outside of a {n} x {n} matrix, the shape that diagonal {ks[0]} with "
+            f"{counted(len(values[0]), 'value')} tells; pass shape=(rows, columns)"
+        )
+    return n, n
+
+
+def _storable(dtype: Any, kind: type[SparseArray]) -> Any:
+    """Return the dtype that a user asked for, or raise where it has 16 bits and the format has no such values."""
+    if dtype is not None and not kind._narrow and is_narrow(wanted := named_dtype(dtype)):
+        storing = ", ".join(name for name in FORMATS if FORMATS[name]._narrow)
+        raise TypeError(
+            f"diags: dtype {wanted}: {kind.format} stores no 16-bit floats; give a format= that does: {storing}"
+        )
+    return dtype
 
 
 def _require_room(kind: type[SparseArray], shape: tuple[int, int], itemsize: int, runs: dict[int, np.ndarray]) -> None:
     """Raise where these diagonals do not fit: they are stored as hm first, and other families are converted by csr."""
     kind._check_shape(shape, CPU.core)
+    if 64 * (len(runs) + 1) * (sum(shape) + 1) < memory.SMALL:  # bytes that are enough for all of them together
+        return
     constant = {k: v.strides == (0,) for k, v in runs.items()}  # one value for all places, which is looked at once
     entries = sum(len(v) * bool(v[0]) if constant[k] and len(v) else int(np.count_nonzero(v)) for k, v in runs.items())
     s = Summary(shape, itemsize, entries, offsets=lambda: np.array(sorted(runs), np.int64))
@@ -174,6 +199,6 @@ def eye(
     """
     shape = checked_shape((m, m if n is None else n), "eye")
     inside = -shape[0] < k < shape[1]
-    dtype = value_dtype(np.dtype(float), dtype, "eye")
+    dtype = value_dtype(np.dtype(float), dtype, "eye", narrow=True)
     ones = {k: 1.0} if inside else {}
     return diags(ones, shape=shape, dtype=dtype, format=format, device=device, period=period)

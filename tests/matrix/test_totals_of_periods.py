@@ -6,7 +6,7 @@ from math import inf, nan, sqrt
 import numpy as np
 import pytest
 from cases import VIEWS, raises
-from packings import FORMATS, PERIODS, holds, repeating
+from packings import FORMATS, PERIODS, holds, mirrored, repeating
 
 import diagsparse as ds
 
@@ -157,3 +157,14 @@ def test_arguments_are_those_of_scipy():
         A.trace(1.5)
     with pytest.raises(ValueError, match="zero-size"):
         ds.hm_array((0, 3)).asformat("hm", period=1).max()
+
+
+@FORMATS
+def test_norms_of_one_triangle_without_a_period(format):
+    for dtype, symmetry in (("float64", "symmetric"), ("complex64", "hermitian"), ("float16", "symmetric")):
+        a = mirrored(90, [0, 1, 30], "float32" if dtype == "float16" else dtype, symmetry == "hermitian")
+        A = ds.array(a, format, dtype=dtype).asformat(format, symmetry=symmetry)
+        assert A.symmetry == symmetry and A.period is None
+        for order in ORDERS:
+            expected = np.linalg.norm(A.toarray().astype(complex), order)
+            assert ds.norm(A, order) == pytest.approx(expected, rel=1e-5), (dtype, order)

@@ -242,3 +242,16 @@ def test_the_layout_as_it_is_has_the_type_of_its_values(format):
     advice = ds.recommend(A)
     assert advice.base.dtype == "float16" and advice.base.nbytes == A.nbytes
     assert [one.dtype for one in advice.candidates if one.matrix is A] == ["float16"]
+
+
+@pytest.mark.parametrize(("dtype", "least"), [("float32", 1 / 2), ("float64", 2 / 3), ("complex64", 2 / 3),
+                                              ("complex128", 4 / 5)])  # fmt: skip
+def test_diagonals_are_nearly_full_where_they_take_fewer_bytes_than_values_and_columns(dtype, least):
+    n = 3000
+    for share in (least - 0.05, least + 0.05):
+        values = (np.arange(n) < share * n).astype(dtype)
+        A = ds.csr_array(sp.csr_array(sp.diags_array(values)))
+        A.eliminate_zeros()
+        found = Candidates(A, machine(CPU)).of("hm")
+        fewer = found.nbytes - 16 < A.nbytes - 8 * n
+        assert found.nearly_full == fewer == (share > least)

@@ -39,6 +39,10 @@ def norm(A: Any, ord: Any = None) -> float:
     ValueError
         For another `ord`: the 2-norm is ``scipy.sparse.linalg.svds(A, k=1)``.
 
+    Notes
+    -----
+    Reads A once or twice. Of a matrix with a period it reads the stored values only, on the host.
+
     Examples
     --------
     >>> import diagsparse as ds

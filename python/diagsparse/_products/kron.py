@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -124,30 +125,28 @@ def _few(name: str, s: Summary) -> bool:
     return FORMATS[name]._forecast(s) <= _MOST * FORMATS[COMMON]._forecast(s)
 
 
-def _offsets(a: SparseArray, b: SparseArray) -> list[tuple[int, int]]:
-    """Return the offsets of the diagonals of A and of B that meet, in pairs."""
-    return [(j, k) for j in a.offsets.tolist() for k in b.offsets.tolist()]
+def _offsets(a: SparseArray, b: SparseArray) -> np.ndarray:
+    """Return the offsets of the product of two matrices by diagonals of which the second one is square, ascending."""
+    return np.unique(np.add.outer(b.shape[0] * a.offsets, b.offsets))
 
 
 def _summary(a: SparseArray, b: SparseArray) -> Summary:
     """Return what forecasts ask of the product of two matrices by diagonals of which the second one is square."""
     (m, n), p = a.shape, b.shape[0]
-    offsets = np.unique(np.add.outer(p * a.offsets, b.offsets))
     entries = a.count_nonzero() * b.count_nonzero()
-    return Summary((m * p, n * p), np.result_type(a.dtype, b.dtype).itemsize, entries, offsets=lambda: offsets)
+    return Summary((m * p, n * p), np.result_type(a.dtype, b.dtype).itemsize, entries, offsets=lambda: _offsets(a, b))
 
 
 def _by_diagonals(a: SparseArray, b: SparseArray, max_bytes: int | None) -> SparseArray:
     """Return the product as dia, of two matrices by diagonals of which the second one is square."""
     (m, n), p = a.shape, b.shape[0]
     memory.require_free(a.nnz * b.nnz * np.result_type(a.dtype, b.dtype).itemsize, "kron: the values")
-    pairs = _offsets(a, b)
-    offsets = np.unique(np.array([j * p + k for j, k in pairs], np.int64))
+    offsets = _offsets(a, b)
     dtype = np.result_type(a.dtype, b.dtype)
     memory.require((len(offsets) + 1) * m * p * dtype.itemsize, max_bytes, "kron: the diagonals")
     values = np.zeros((len(offsets), m, p), dtype)
     of_a, of_b = ({k: (max(0, -k), x.diagonal(k)) for k in x.offsets.tolist()} for x in (a, b))
-    for j, k in pairs:
+    for j, k in product(of_a, of_b):
         # A[i, i + j] B[r, r + k] lies in row i p + r.
         (i, u), (r, v) = of_a[j], of_b[k]
         part = values[np.searchsorted(offsets, j * p + k), i : i + len(u), r : r + len(v)]

@@ -246,3 +246,12 @@ def test_other_formats_say_what_they_cannot_hold_at_once():
     small = sp.coo_array(([1.0], ([2**33], [2**33])), shape=(2**34, 2**34))
     with pytest.raises(MemoryError, match="hm_array: 1 diagonal of a 17179869184 x 17179869184 matrix would take"):
         ds.hm_array(small, max_bytes=10**6)
+
+
+def test_few_entries_of_many_rows_need_no_pointers_to_all_rows():
+    n = 2**31 - 2
+    a = sp.coo_array(([1.0, 2.0, 3.0], ([0, n - 1, n - 1], [3, 4, 0])), shape=(n, 5))
+    A = ds.hm_array(a, max_bytes=10**6)  # csr has 17 GB of pointers
+    assert A[0, 3] == 1 and A[n - 1, 4] == 2 and A[n - 1, 0] == 3 and A.nbytes < 1000
+    with pytest.raises(MemoryError, match="dia_array: 3 diagonals"):
+        ds.dia_array(a, max_bytes=10**6)

@@ -14,6 +14,7 @@ from .._matrix.base import SparseArray
 from .._matrix.gate import checked_shape, is_parts, private, refuse_entries
 from .._matrix.registry import COMMON, FORMATS, first_class
 from .._matrix.summary import Summary
+from .._places import memory
 from .._places.backend import CPU, Place
 from .._places.types import value_dtype
 from .format import Format
@@ -72,7 +73,9 @@ class MadeOfDiagonals(Packed, Format):
     def _from_scipy(
         cls, a: Any, dtype: Any, copy: bool, max_bytes: int | None = None, target: Place = CPU
     ) -> SparseArray:
-        if first_class(a.shape) is FORMATS[COMMON]:
+        # Not by csr where that has no indices for the shape, or far more bytes of row pointers than of entries.
+        in_rows = first_class(a.shape) is FORMATS[COMMON]
+        if in_rows and (a.format != "coo" or 8 * a.shape[0] <= max(memory.SMALL, 16 * a.nnz)):
             return super()._from_scipy(a, dtype, copy, max_bytes, target)
         kept = value_dtype(a.dtype, dtype, cls.__name__)
         return cls._of_entries(private(a, cls.__name__)[0].tocoo(), kept, max_bytes)

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from ._formats import bands, surveyed
 from ._formats.hm import hm_array
 from ._formats.packing import common_period
-from ._matrix.base import SparseArray
+from ._matrix.base import SparseArray, is_scipys
 from ._matrix.convert import convert, in_rows
 from ._matrix.operands import as_matrix
 from ._matrix.reordering import as_ours, count_blocks, cuthill_mckee, places_in
@@ -223,7 +222,7 @@ def analyze(A: Any, *, rcm: bool = True) -> Structure:
     bytes       hm 47.4 KB, mdia 48.0 KB, cdm 48.0 KB, dia 48.0 KB, csr 79.9 KB; of 17 formats
     others      bsr 2 x 2 109 KB, bcsd 32 rows 49.2 KB, msr 70.3 KB, vbr 136 KB; not built here
     """
-    A = A if issparse(A) else as_matrix(A, "analyze")
+    A = A if isinstance(A, SparseArray) or is_scipys(A) else as_matrix(A, "analyze")
     ours = as_ours(A, "analyze")
     matrix = in_rows(ours, "analyze")
     s, (m, n) = matrix._summary(), matrix.shape

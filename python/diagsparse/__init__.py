@@ -6,9 +6,11 @@ from . import gallery
 from ._formats import *  # noqa: F403
 from ._formats import __all__ as _classes
 from ._matrix.base import issparse
-from ._matrix.builders import block_diag, diags, eye, hstack, norm, vstack
+from ._matrix.builders import diags, eye
+from ._matrix.norms import norm
 from ._matrix.registry import formats
 from ._matrix.reordering import reordered
+from ._matrix.stacking import block_diag, hstack, vstack
 from ._places.backend import (
     CudaError,
     CudaUnavailable,

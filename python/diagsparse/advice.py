@@ -16,8 +16,9 @@ from ._advice.machine import machine
 from ._advice.reasons import reason
 from ._advice.recommendation import TIE, Recommendation
 from ._advice.tuning import tuned
-from ._matrix.base import SparseArray
-from ._matrix.registry import COMMON, FORMATS, format_class
+from ._matrix.base import SparseArray, is_scipys
+from ._matrix.operands import is_sparse
+from ._matrix.registry import COMMON, FORMATS, first_class, format_class
 from ._places import memory
 from ._places.backend import CPU, Place, place
 from ._places.types import is_narrow, named_dtype
@@ -47,7 +48,7 @@ def recommend(
 
     Parameters
     ----------
-    A : sparse matrix, shape (m, n): ours, SciPy's or CuPy's
+    A : sparse matrix (ours, SciPy's or CuPy's) or dense 2-D array, shape (m, n)
         Integers and bools count as float64. Stored zeros count as what they cost.
     op : {"matvec", "matmul"}
         y = A x, or C = A A, which needs a square matrix.
@@ -77,7 +78,10 @@ def recommend(
     Raises
     ------
     TypeError, ValueError
-        For what is no sparse matrix, and arguments that mean nothing.
+        For what is no matrix of numbers, arguments that mean nothing, and matrices with 2^31 rows or columns, which csr
+        does not hold: `array` leaves them as they are.
+    MemoryError
+        With the bytes, for a packed matrix that does not fit in full.
     CudaUnavailable
         For a device that cannot be used.
 
@@ -119,9 +123,10 @@ def recommend(
     where = place(device, given._place)
     if reorder and where is not CPU:
         raise ValueError(f"recommend: reorder=True on {where.name}: expected the cpu, where vectors are permuted")
-    csr = as_rows(given, where)
+    csr = as_rows(given, where, "recommend")
     found = Candidates(csr, machine(where), op, before=seconds_to_rows(given, csr, given is not A))
     base, asked = found.as_it_is(A, given), formats is not None
+    there = base if is_sparse(A) else None  # of a dense array there is no layout yet that it could stay in
     layouts = [*found.layouts(names, asked)]
     layouts += offers.narrower(found, names, asked) if narrow else []
     layouts += offers.in_order(found, names, asked) if reorder else []
@@ -129,11 +134,11 @@ def recommend(
     in_own_order = " in A's own order" * reorder
     why_not = {name: found.why_not(name) or found.too_large(name) for name in names} if asked else {}
     left_out |= {name: why + in_own_order for name, why in why_not.items() if why}
-    ranked = _ranked(_beside(base, fitting), base, count)
+    ranked = _ranked(_beside(base, fitting), there, count)
     if tune:
         measured = tuned(ranked, base, found, count, limit)
         base = measured[0]
-        ranked = _ranked(measured, base, count)
+        ranked = _ranked(measured, base if there else None, count)
     best, all_fit = ranked[0], asked or not left_out
     return Recommendation(
         shape=csr.shape, dtype=str(csr.dtype), nnz=csr.nnz, op=op, products=count, device=where.name,
@@ -205,7 +210,7 @@ def array(
         storing = ", ".join(name for name in FORMATS if FORMATS[name]._narrow)
         raise TypeError(f"array: dtype {np.dtype(dtype).name}: give a format= that stores 16-bit floats: {storing}")
     else:
-        given = FORMATS[COMMON](arg, dtype=dtype, device=device)
+        given = _first(arg)(arg, dtype=dtype, device=device)
     _check_op(op, given, "array")
     where = place(device, given._place)
     if (csr := _in_csr(given, where)) is None:
@@ -221,6 +226,11 @@ def array(
     return made
 
 
+def _first(arg: Any) -> type[SparseArray]:
+    """Return the class that a matrix which is not ours comes to first."""
+    return first_class(arg.shape) if is_scipys(arg) else FORMATS[COMMON]
+
+
 def _in_csr(given: SparseArray, where: Place) -> SparseArray | None:
     """Return a matrix in csr on the device of the products; None for 16-bit values and matrices too large for csr."""
     if is_narrow(given.dtype):  # csr would widen them
@@ -230,7 +240,7 @@ def _in_csr(given: SparseArray, where: Place) -> SparseArray | None:
     except ValueError:
         return None
     try:
-        return as_rows(given, where)
+        return as_rows(given, where, "array")
     except MemoryError:
         return None
 

@@ -80,7 +80,7 @@ def read(
     >>> ds.read(path, format="hm").shape
     (900, 900)
     """
-    path = Path(path)
+    path = _checked("read", path)
     archive = _suffix("read", path) == ".npz"
     if format is not None:
         format_class(format)  # raises
@@ -161,18 +161,30 @@ def write(path: str | os.PathLike[str], A: Any) -> None:
     >>> ds.read(path).format
     'hm'
     """
-    path = Path(path)
+    path = _checked("write", path)
     suffix = _suffix("write", path)
     if not sparse.issparse(A):
         raise TypeError(f"write: A is a {type(A).__name__}, expected a diagsparse matrix or a SciPy sparse array")
-    with _replacing(path) as file:
-        if suffix == ".npz":
-            archives.write(file, A)
-        elif suffix == ".mtx":
-            matrix_market.write(file, A)
-        else:
-            with gzip.GzipFile(path.stem, "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
-                matrix_market.write(packed, A)
+    try:
+        with _replacing(path) as file:
+            if suffix == ".npz":
+                archives.write(file, A)
+            elif suffix == ".mtx":
+                matrix_market.write(file, A)
+            else:
+                with gzip.GzipFile(path.stem, "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
+                    matrix_market.write(packed, A)
+    except (ValueError, TypeError, MemoryError) as error:
+        kind = next(kind for kind in (MemoryError, TypeError, ValueError) if isinstance(error, kind))
+        told = str(error).removeprefix("write: ") or "out of memory"
+        raise kind(f"write: {path.name}: {told}") from error
+
+
+def _checked(who: str, path: Any) -> Path:
+    try:
+        return Path(path)
+    except TypeError:
+        raise TypeError(f"{who}: path is {path!r}, expected a str or a path") from None
 
 
 def _suffix(who: str, path: Path) -> str:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from ._formats import bands, surveyed
 from ._formats.hm import hm_array
 from ._formats.packing import common_period
-from ._matrix.base import SparseArray
-from ._matrix.convert import convert
-from ._matrix.registry import COMMON
+from ._matrix.base import SparseArray, is_scipys
+from ._matrix.convert import convert, in_rows
+from ._matrix.operands import as_matrix
 from ._matrix.reordering import as_ours, count_blocks, cuthill_mckee, places_in
 from ._matrix.summary import BLOCK
 from ._places.memory import human
@@ -173,17 +173,18 @@ class Structure:
 
     def _bands(self) -> str:
         b = self.bands
-        told = f"{b.band_count} with {b.diagonal_count} diagonals, {_percent(b.band_occupancy / 100)} full, hold"
+        diagonals = display.counted(b.diagonal_count, "diagonal")
+        told = f"{b.band_count} with {diagonals}, {_percent(b.band_occupancy / 100)} full, hold"
         spread, places = _percent(b.band_spread / 100), _percent(b.nnz_percentage / 100)
         return f"{told} {_percent(b.band_percentage / 100)} of the nonzeros; spread {spread}; {places} of all places"
 
 
 def analyze(A: Any, *, rcm: bool = True) -> Structure:
-    """Report what a matrix of shape (m, n) looks like, SciPy's or one of ours on any device.
+    """Report what a matrix of shape (m, n) looks like: one of ours on any device, SciPy's, or a dense array.
 
     Parameters
     ----------
-    A : SciPy sparse array or matrix, 2-D, of any dtype; or SparseArray
+    A : SciPy sparse array or matrix, 2-D, of any dtype; SparseArray; or dense 2-D array of numbers
         Duplicates are summed (in a copy); explicit zeros count as entries, except for symmetry, which compares values
         exactly (NaN differs from itself).  One that is symmetric and hermitian is called "symmetric".  Zeros in a
         format by diagonals are no entries.  Values that are neither floats nor complex are compared as floats.
@@ -201,9 +202,11 @@ def analyze(A: Any, *, rcm: bool = True) -> Structure:
     Raises
     ------
     TypeError
-        If A is neither a SciPy sparse object nor a SparseArray.
+        If A is no matrix of numbers.
     ValueError
         If A is not 2-D, or has 2^31 rows or columns.
+    MemoryError
+        With the bytes, for a packed matrix that does not fit in full.
 
     Examples
     --------
@@ -219,8 +222,9 @@ def analyze(A: Any, *, rcm: bool = True) -> Structure:
     bytes       hm 47.4 KB, mdia 48.0 KB, cdm 48.0 KB, dia 48.0 KB, csr 79.9 KB; of 17 formats
     others      bsr 2 x 2 109 KB, bcsd 32 rows 49.2 KB, msr 70.3 KB, vbr 136 KB; not built here
     """
+    A = A if isinstance(A, SparseArray) or is_scipys(A) else as_matrix(A, "analyze")
     ours = as_ours(A, "analyze")
-    matrix = convert(ours, COMMON)
+    matrix = in_rows(ours, "analyze")
     s, (m, n) = matrix._summary(), matrix.shape
     lengths = bands.lengths((m, n), s.offsets)
     filled, found = s.fill / lengths, s.row_lengths

@@ -272,3 +272,24 @@ def test_a_pipe_is_written_to(tmp_path):
         text = path.read_text()
         written.result()
     assert text.startswith("%%MatrixMarket") and stat.S_ISFIFO(path.stat().st_mode)
+
+
+def test_what_write_refuses_begins_with_its_name_and_that_of_the_file(tmp_path):
+    huge = ds.hm_array((np.ones(1), [2**40 - 1]), shape=(5, 2**40))
+    broken = sparse.csr_array(np.eye(3))
+    broken.indices[1] = 7
+    for suffix in ("npz", "mtx", "mtx.gz"):
+        path = tmp_path / f"matrix.{suffix}"
+        for A, kind, words in (
+            (sparse.coo_array(np.ones(3)), ValueError, "got shape"),
+            (broken, ValueError, "outside"),
+            (huge, ValueError, r"csr_array: 5 x 1099511627776"),
+        ):
+            if A is huge and suffix == "npz":
+                continue
+            with pytest.raises(kind, match=rf"^write: matrix\.{suffix}: .*{words}"):
+                ds.write(path, A)
+            assert not list(tmp_path.iterdir())
+    for call in (lambda: ds.write(3, sparse.eye_array(3)), lambda: ds.read(None)):
+        with pytest.raises(TypeError, match=r"(write|read): path is (3|None), expected a str or a path"):
+            call()

@@ -98,7 +98,7 @@ def test_wide_archives(tmp_path):
     sparse.save_npz(path, sparse.dia_array((np.ones((1, 1)), [0]), shape=(2**28, 2**28)))
     assert path.stat().st_size < 2000
     with pytest.raises(
-        MemoryError, match=r"^wide.npz: dia_array: 1 diagonals .* would take 2.1 GB, the limit is 256 MB"
+        MemoryError, match=r"^wide.npz: dia_array: 1 diagonal .* would take 2.1 GB, the limit is 256 MB"
     ):
         ds.read(path)
     tracemalloc.start()

@@ -189,3 +189,67 @@ def test_periods_that_do_not_fit():
     ):
         with raises(error, words):
             call()
+
+
+# ---- 16-bit values, shapes that nobody told, small matrices ---------------------------------------------------------
+@pytest.mark.parametrize("format", ["dia", "hm", "cdm", "mdia", "bmsparse"])
+def test_narrow_values(format):
+    diagonals = {0: [1.5, 2.0, 1e-3, 7.0], 1: 0.1}
+    made, wide = (ds.diags(diagonals, shape=(4, 4), format=format, dtype=dtype) for dtype in ("float16", "float32"))
+    assert made.format == format and made.dtype == np.float16
+    assert np.array_equal(made.toarray(), wide.toarray().astype("float16"))
+    values = np.array([1, 2, 3], "float16")
+    assert ds.diags(values, format=format).dtype == ds.eye(3, format=format, dtype="float16").dtype == np.float16
+    assert ds.diags(values, format=format, dtype="float64").dtype == np.float64
+
+
+@pytest.mark.parametrize("format", DIAGONAL)
+def test_narrow_periods(format):
+    made = ds.diags({0: [1.0, 2.0], 3: 0.5}, shape=(2**40, 2**40), period=2, format=format, dtype="float16")
+    assert (made.dtype, made.period) == (np.float16, 2) and made[1, 1] == 2 and made[5, 8] == 0.5
+
+
+def test_formats_without_narrow_values_say_which_have_them():
+    for call in (
+        lambda: ds.diags([1.0, 2.0], format="csr", dtype="float16"),
+        lambda: ds.eye(3, format="sell", dtype="float16"),
+    ):
+        with raises(TypeError, "diags: dtype float16", "stores no 16-bit floats", "dia, hm, cdm, mdia"):
+            call()
+    with raises(TypeError, "diags: got float16 values", "pass dtype="):
+        ds.diags(np.ones(3, "float16"), format="csr")
+    with raises(TypeError, "diags: dtype int16", "float16"):
+        ds.diags([1.0, 2.0], dtype="int16")
+
+
+def test_numbers_for_whole_diagonals_need_the_shape():
+    for call in (lambda: ds.diags([1.0, 2.0], [0, 1]), lambda: ds.diags({0: 1.0, 1: 2.0})):
+        with raises(ValueError, "diags: offset 1 lies outside of a 1 x 1 matrix", "diagonal 0 with 1 value", "shape="):
+            call()
+    with raises(ValueError, "offset -5 lies outside of a 3 x 3 matrix", "diagonal 1 with 2 values tells"):
+        ds.diags({1: [1.0, 2.0], -5: [1.0]})
+    assert np.array_equal(ds.diags([1.0, 2.0], [1, -1]).toarray(), [[0, 1], [2, 0]])
+    assert ds.diags([[1.0, 2.0], []], [0, 5]).shape == (2, 2)
+
+
+@pytest.mark.parametrize(("call", "words"), [
+    (lambda: ds.diags([1.0], [0, 1], shape=(3, 3)), "diags: 1 diagonal for the offsets [0, 1]"),
+    (lambda: ds.dia_array(ds.eye(9), max_bytes=1), "1 diagonal of a 9 x 9"),
+    (lambda: ds.mdia_array(ds.csr_array(ds.eye(9)), max_bytes=1), "masks of 1 diagonal of a 9 x 9"),
+    (lambda: ds.eye(9, period=1).asformat("hm", period=2, max_bytes=1), "1 diagonal of a 9 x 9"),
+])  # fmt: skip
+def test_one_diagonal_is_one(call, words):
+    with raises((ValueError, MemoryError), words):
+        call()
+
+
+def test_small_matrices_are_not_counted_before_they_are_built(monkeypatch):
+    from diagsparse._places import memory
+
+    asked = []
+    monkeypatch.setattr(memory, "require_free", lambda *args: asked.append(args))
+    for format in ("hm", "csr", "mdia", "coo"):
+        ds.diags({0: 1.0, 1: [2.0] * 99}, shape=(100, 100), format=format)
+    before = len([one for one in asked if "entries of a 100 x 100" in one[1]])
+    ds.diags({0: 1.0, 1: 2.0}, shape=(10**6, 10**6))
+    assert before == 0 and any("entries of a 1000000 x 1000000" in one[1] for one in asked)

@@ -270,3 +270,31 @@ def test_overflow_warns_as_in_numpy(format, dtype):
 def test_values_beyond_a_type_warn_as_in_numpy():
     with pytest.warns(RuntimeWarning, match="overflow encountered in cast"):
         assert np.isinf((ds.eye(3) * 1e300).astype("float32").values).all()
+
+
+@FORMATS
+def test_a_warning_of_overflow_takes_no_second_pass(format):
+    A, sizes = ds.array(sp.diags_array([1e300] * 40), format), []
+
+    def change(values):
+        sizes.append(values.size)
+        return values * 1e10
+
+    with pytest.warns(RuntimeWarning, match="overflow encountered in multiply"):
+        A._with(change)
+    assert sizes == [A._matrix.values.size, 1]
+
+
+@FORMATS
+def test_a_warning_of_overflow_names_what_was_done(format):
+    A = ds.array(sp.diags_array([1e300] * 40), format)
+    C = A.astype("complex128")
+    for run, name in (
+        (lambda: A * 1e10, "multiply"), (lambda: A / 1e-10, "divide"), (lambda: A**3, "power"), (A.sinh, "sinh"),
+        (A.square, "square"), (lambda: C * (1e9 + 1e9j), "multiply"), (lambda: A.astype("float32"), "cast"),
+        (lambda: A.copy().__imul__(-1e10), "multiply"), (lambda: A.copy().__itruediv__(1e-10), "divide"),
+        (lambda: C.copy().__imul__(1e9 - 1e9j), "multiply"),
+    ):  # fmt: skip
+        with pytest.warns(RuntimeWarning, match=f"overflow encountered in {name}") as told:
+            run()
+        assert len(told) == 1

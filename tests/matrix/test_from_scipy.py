@@ -201,3 +201,57 @@ def test_duplicates_are_summed_in_the_type_they_are_stored_in(format, dtype):
             made = getattr(ds, f"{format}_array")(s, dtype=float)
             assert made.toarray()[0, 0] == 2 * value and made.count_nonzero() == 1
             assert s.data.dtype == dtype and s.data.tolist() == [value] * 2
+
+
+# ---- shapes that 32-bit indices do not reach ------------------------------------------------------------------------
+def long_and_thin(dtype="float64", tall=False):
+    """Return SciPy's coo with duplicates and an explicit zero, far from the origin, and what its diagonals are."""
+    row, col = np.array([0, 1, 99, 1, 3]), np.array([2**39, 2**39 + 1, 2**40 - 1, 2**39 + 1, 0])
+    values = np.array([1, 2, 3, 4, 0], dtype)
+    shape = (100, 2**40)
+    ways = ((col, row), shape[::-1]) if tall else ((row, col), shape)
+    sign = -1 if tall else 1
+    diagonals = {sign * 2**39: [1, 6] + [0] * 98, sign * (2**40 - 100): [0] * 99 + [3], sign * -3: [0] * 97}
+    return sp.coo_array((values, ways[0]), shape=ways[1]), diagonals
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex128", "int64"])
+@pytest.mark.parametrize("tall", [False, True])
+@pytest.mark.parametrize("format", ["hm", "dia", None])
+def test_entries_of_huge_shapes_go_to_diagonals_at_once(format, tall, dtype):
+    a, diagonals = long_and_thin(dtype, tall)
+    kept = "float64" if dtype == "int64" else dtype
+    for one in (a, a.tocsc() if tall else a.tocsr()):
+        if tall and format == "dia":  # whose rows are padded
+            with pytest.raises(MemoryError, match=r"dia_array: 3 diagonals of a 1099511627776 x 100 matrix"):
+                ds.array(one, format, dtype=kept)
+            continue
+        A = ds.array(one, format, dtype=kept)
+        assert A.format == (format or "hm") and A.shape == a.shape and sorted(A.offsets.tolist()) == sorted(diagonals)
+        for k, values in diagonals.items():
+            assert A.diagonal(k).tolist() == values
+    if not tall:
+        x = sp.csr_array(([1.0], ([5], [1])), shape=(100, 100))
+        assert format or (ds.array(x, "hm") @ a).shape == a.shape
+
+
+def test_other_formats_say_what_they_cannot_hold_at_once():
+    a = long_and_thin()[0]
+    wide = sp.dia_array((np.ones((1, 100)), [5]), shape=a.shape)
+    for format in ds.formats():
+        if format not in ("dia", "hm"):
+            for given in (a, wide, ds.array(a, "hm")):
+                with pytest.raises(ValueError, match=f"^{format}_array: .*(stay below 2.31|square)"):
+                    ds.array(given, format)
+    small = sp.coo_array(([1.0], ([2**33], [2**33])), shape=(2**34, 2**34))
+    with pytest.raises(MemoryError, match="hm_array: 1 diagonal of a 17179869184 x 17179869184 matrix would take"):
+        ds.hm_array(small, max_bytes=10**6)
+
+
+def test_few_entries_of_many_rows_need_no_pointers_to_all_rows():
+    n = 2**31 - 2
+    a = sp.coo_array(([1.0, 2.0, 3.0], ([0, n - 1, n - 1], [3, 4, 0])), shape=(n, 5))
+    A = ds.hm_array(a, max_bytes=10**6)  # csr has 17 GB of pointers
+    assert A[0, 3] == 1 and A[n - 1, 4] == 2 and A[n - 1, 0] == 3 and A.nbytes < 1000
+    with pytest.raises(MemoryError, match="dia_array: 3 diagonals"):
+        ds.dia_array(a, max_bytes=10**6)

@@ -1,4 +1,4 @@
-"""Huge shapes, devices that are not there, and the package without its optional halves."""
+"""Huge shapes, memory that runs out, and limits that a user sets."""
 
 import numpy as np
 import pytest
@@ -10,8 +10,6 @@ import diagsparse as ds
 from diagsparse._places import memory
 
 FORMATS = pytest.mark.parametrize("format", ds.formats())
-EYE = np.eye(3)
-WITHOUT_CUDA = pytest.mark.skipif(ds.cuda_available(), reason="this machine has a CUDA device")
 
 
 HUGE = """
@@ -251,75 +249,6 @@ def test_the_limit_names_the_numbers(format):
         cls(a, max_bytes=min(nbytes - 1, small))
     if not diagonal:
         assert cls(a).nbytes == nbytes
-
-
-# ---- devices --------------------------------------------------------------------------------------
-@WITHOUT_CUDA
-@FORMATS
-def test_cuda_is_unavailable_and_says_why(format):
-    A = ds.array(EYE, format)
-    for run in (
-        lambda: A.to("cuda"), lambda: A.to("cuda:1"), lambda: ds.array(EYE, format, device="cuda"),
-        lambda: ds.array(A, format, device="cuda"), lambda: ds.array(A, device="cuda"),
-        lambda: ds.array(EYE, device="cuda"),
-        lambda: getattr(ds, f"{format}_array")(A, device="cuda:0"), lambda: type(A)((3, 3), device="cuda"),
-    ):  # fmt: skip
-        with pytest.raises(ds.CudaUnavailable, match='device="cpu"'):
-            run()
-    assert issubclass(ds.CudaUnavailable, RuntimeError) and ds.cuda_available() is False
-
-
-@FORMATS
-def test_unknown_devices(format):
-    A = ds.array(EYE, format)
-    for name in ("gpu", "CUDA", "cpu:0", "", "cuda0"):
-        for run in (lambda n=name: A.to(n), lambda n=name: ds.array(EYE, format, device=n),
-                    lambda n=name: ds.array(A, device=n)):  # fmt: skip
-            with pytest.raises(ValueError, match="cuda"):
-                run()
-    for name in (5, object(), b"cpu"):
-        with pytest.raises((TypeError, ValueError), match="device"):
-            A.to(name)
-
-
-def test_import_without_the_cuda_module():
-    out = python("""
-    import sys
-    sys.modules["diagsparse._cuda"] = None  # importing it raises
-    import diagsparse as ds
-    A = ds.hm_array(ds.gallery.tridiagonal(5))
-    print(A @ [1.0, 1, 1, 1, 1], ds.cuda_available())
-    """)
-    assert out == "[1. 0. 0. 0. 1.] False\n"
-
-
-def test_import_loads_neither_the_cuda_module_nor_what_is_optional():
-    out = python("""
-    import sys, diagsparse
-    names = ("diagsparse._cuda", "cupy", "torch", "matplotlib", "rich", "click", "fast_matrix_market", "sparse_dot_mkl",
-             "qutip")
-    print([name for name in names if name in sys.modules])
-    """)
-    assert out == "[]\n"
-
-
-def test_what_the_data_layer_says_without_qutip():
-    out = python("""
-    import sys
-    sys.modules["qutip"] = None  # importing it raises
-    try:
-        import diagsparse.qutip
-    except ImportError as error:
-        print(error.name, error)
-    """)
-    assert out.startswith("qutip diagsparse.qutip needs QuTiP 5.3") and 'pip install "diagsparse[qutip]"' in out
-
-
-def test_show_config(capsys):
-    ds.show_config()
-    out = capsys.readouterr().out
-    for word in ("diagsparse", "numpy", "scipy", "threads", "cuda", ds.__version__):
-        assert word in out
 
 
 @pytest.mark.parametrize("format", ["csr", "csc", "ell", "hyb", "sell", "jds", "ellcsr"])

@@ -7,6 +7,7 @@ from cases import NO_CUDA
 
 import diagsparse as ds
 
+LIMIT = 8  # times the bytes of csr that diagonals take at most
 SHAPES = [(4, 5), (5, 4), (1, 7), (6, 6), (3, 3), (1, 1), (0, 3), (3, 0)]
 
 
@@ -46,10 +47,16 @@ def test_hollow_factors(shape):
     a, b = factor((40, 40), float, 1), factor(shape, float, 2)
     A, B = ds.mdia_array(a), ds.mdia_array(b)
     expected = sp.kron(a, b).toarray()
-    for made in (ds.kron(A, B), ds.kron(A, ds.hm_array(b)), ds.kron(ds.dia_array(a), B)):
-        assert made.format == "mdia" and np.array_equal(made.toarray(), expected)
     sizes = ds.memory_report(sp.csr_array(sp.kron(a, b)))
-    assert ds.kron(A, ds.csr_array(b)).format == min(("hm", "mdia", "csr"), key=sizes.get)
+    full = "dia" if sizes["dia"] <= LIMIT * sizes["csr"] else min(("hm", "mdia"), key=sizes.get)
+    for made, format in (
+        (ds.kron(A, B), "mdia"),
+        (ds.kron(A, ds.hm_array(b)), "mdia"),
+        (ds.kron(ds.dia_array(a), B), full),
+    ):
+        assert made.format == format and np.array_equal(made.toarray(), expected)
+    assert ds.kron(A, ds.csr_array(b)).format == "mdia"
+    assert ds.kron(ds.csr_array(a), B).format == min(("hm", "mdia"), key=sizes.get)
 
 
 PAULI = {"I": np.eye(2), "X": np.array([[0.0, 1], [1, 0]]), "Y": np.array([[0, -1j], [1j, 0]]), "Z": np.diag([1.0, -1])}
@@ -66,8 +73,44 @@ def test_strings_of_pauli_matrices_are_diagonals(string):
         assert np.array_equal(made.to_scipy("csr").toarray(), expected.toarray())
         assert made.nbytes <= 16 * ds.csr_array(expected).nbytes, made  # in full, ten flips would take 8 MB
     rows = ds.csr_array(PAULI["X"])
-    assert ds.kron(ds.kron(ds.eye(64), rows), ds.eye(16)).format == "mdia"  # its diagonals are half empty
+    assert ds.kron(ds.kron(ds.csr_array(ds.eye(64)), rows), ds.csr_array(ds.eye(16))).format == "mdia"  # half empty
     assert ds.kron(rows, ds.eye(16)).format == "hm"
+
+
+@pytest.mark.parametrize("build", [ds.array, ds.csr_array, ds.mdia_array, ds.hm_array, sp.coo_array])
+@pytest.mark.parametrize("from_left", [True, False])
+def test_flips_of_many_sites_end_in_csr(build, from_left):
+    """Each flip doubles the diagonals, which stay while they are not far larger than csr."""
+    made = X = build(PAULI["X"])
+    for sites in range(2, 15):
+        made = ds.kron(made, X) if from_left else ds.kron(X, made)
+        sizes = ds.memory_report(ds.csr_array(made))
+        assert made.nbytes <= LIMIT * sizes["csr"]
+        assert (made.format == "csr") == (min(sizes["hm"], sizes["mdia"]) > LIMIT * sizes["csr"]), (sites, made)
+    assert made.format == "csr" and made.nbytes < 10**6
+    assert np.array_equal(made.to_scipy().indices, np.arange(2**14)[::-1])
+
+
+@pytest.mark.parametrize("order", ["left", "right"])
+def test_a_few_sites_of_a_long_chain_stay_diagonals(order):
+    identity, factors = ds.eye(2), {0: "Z", 5: "X", 6: "X", 11: "Y", 15: "Z"}
+    chain = [ds.array(PAULI[factors[site]]) if site in factors else identity for site in range(16)]
+    made, expected = None, sp.eye_array(1)
+    for one in chain:
+        expected = sp.kron(expected, one.to_scipy("csr"), "csr")
+    for one in chain if order == "left" else chain[::-1]:
+        made = one if made is None else ds.kron(*((made, one) if order == "left" else (one, made)))
+    assert made.format in ("dia", "hm", "mdia") and abs(made.to_scipy("csr") - expected).sum() == 0
+
+
+def test_the_format_is_that_of_the_first_factor():
+    a, b = ds.gallery.tridiagonal(50), ds.gallery.tridiagonal(30)
+    for format in ("dia", "hm", "cdm", "mdia"):
+        for other in (b, b.toarray(), ds.csr_array(b), ds.mdia_array(b), ds.hm_array(b), ds.coo_array(b)):
+            made = ds.kron(ds.array(a, format), other)
+            assert made.format == format and abs(made.tocsr() - ds.csr_array(sp.kron(a, b))).sum() == 0
+    thin = ds.kron(ds.cdm_array(a), b.toarray()[:, :7])
+    assert thin.format in ("hm", "mdia") and thin.shape == (1500, 350)  # no cdm, which is square
 
 
 def test_rows_of_scattered_diagonals_are_not_stored_in_full_on_the_way():
@@ -116,8 +159,15 @@ def test_errors_at_the_door():
         ds.kron(a, a, max_bytes=1e6)
     with pytest.raises(ValueError, match="format"):
         ds.kron(a, np.eye(2), format="none")
-    with pytest.raises(TypeError, match="csr_array"):
-        ds.kron("a", a)
+    for factors, kind, words in (
+        (("a", a), TypeError, "kron: A is str, expected a sparse matrix .* or a dense 2-D array"),
+        ((a, None), TypeError, "kron: B is NoneType, expected"),
+        ((a, 3.0), TypeError, "kron: B is float, expected"),
+        ((a, [1, 2, 3]), ValueError, r"kron: B has shape \(3,\), expected"),
+        (((3, 3), a), TypeError, "kron: A is tuple, expected"),
+    ):
+        with pytest.raises(kind, match=words):
+            ds.kron(*factors)
     with pytest.warns(ds.ConversionWarning, match="int"):
         ds.kron(a, [[1, 2], [3, 4]])
 

@@ -35,7 +35,12 @@ def test_what_does_not_fit_is_not_recommended(monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "options", "kind", "words"),
     [
-        ((np.eye(3),), {}, TypeError, ("recommend: A is ndarray", "sparse matrix")),
+        ((np.ones(3),), {}, ValueError, ("recommend: A has shape (3,)", "dense 2-D array")),
+        (("csr",), {}, TypeError, ("recommend: A is str", "sparse matrix")),
+        (((3, 3),), {}, TypeError, ("recommend: A is tuple", "sparse matrix")),
+        (([[1.0], [2.0, 3.0]],), {}, TypeError, ("recommend: A is list", "sparse matrix")),
+        ((np.eye(3).astype(object),), {}, TypeError, ("recommend: A is an array of object values", "numbers")),
+        ((np.eye(3, dtype="float16"),), {}, TypeError, ("recommend: A has float16 values", "A.astype('float32')")),
         ((sp.eye_array(3), "solve"), {}, ValueError, ("op='solve'", "'matvec'", "'matmul'")),
         ((sp.eye_array(3, 4), "matmul"), {}, ValueError, ("multiplies A by itself", "3 x 4")),
         ((sp.eye_array(3),), {"products": 0}, ValueError, ("products=0", "1 to 2^53")),
@@ -196,3 +201,57 @@ def test_bytes_of_periods_are_exact(make, format):
     found = Candidates(A, machine(CPU))
     one = found.of(format, period=found.survey.period)
     assert one.nbytes == one.made_of(A).nbytes
+
+
+# ---- dense arrays, and matrices that have no csr --------------------------------------------------------------------
+@pytest.mark.parametrize("dtype", ["float64", "complex64", "int64", "bool"])
+def test_dense_arrays_are_advised_as_they_are_built(dtype):
+    for sparse in (sp.eye_array(40), gallery.tridiagonal(3000), gallery.arrow(300, seed=0)):
+        dense = sparse.toarray().astype(dtype)
+        advice = ds.recommend(dense)
+        built = ds.array(dense.astype(float) if dtype in ("int64", "bool") else dense)
+        assert (advice.format, advice.build().format) == (built.format, built.format) and not advice.best.theirs
+        assert np.array_equal(advice.build().toarray(), dense)
+    assert ds.recommend([[2.0, 0.0], [0.0, 1.0]]).shape == (2, 2)
+
+
+@pytest.mark.parametrize("format", ["dia", "hm", "cdm"])
+def test_huge_matrices_are_refused_with_what_csr_would_take(format):
+    A = ds.diags({-1: 1.0, 0: -2.0, 1: 1.0}, shape=(2**40, 2**40), period=1, format=format)
+    for ask in (ds.recommend, ds.analyze):
+        with raises(ValueError, f"{ask.__name__}: A is <{format}_array 1099511627776", "2^31 rows and columns", " TB"):
+            ask(A)
+    assert ds.array(A) is A
+    with raises(ValueError, "build: A is", "2^31"):
+        ds.recommend(sp.eye_array(9)).build(A)
+
+
+def test_periods_that_do_not_fit_in_full_are_refused_before_they_take_memory(monkeypatch):
+    from diagsparse._places import memory
+
+    A = ds.eye(2**25, period=1)
+    monkeypatch.setattr(memory, "available_bytes", lambda place=CPU: 40 * 2**20)
+    for ask in (ds.recommend, ds.analyze):
+        with raises(MemoryError, f"{ask.__name__}: A is <hm_array", "940 MB", "41.9 MB are free"):
+            ask(A)
+
+
+@pytest.mark.parametrize("format", ["dia", "hm", "cdm", "bmsparse"])
+def test_the_layout_as_it_is_has_the_type_of_its_values(format):
+    A = ds.array(gallery.tridiagonal(300), format, dtype="float16")
+    advice = ds.recommend(A)
+    assert advice.base.dtype == "float16" and advice.base.nbytes == A.nbytes
+    assert [one.dtype for one in advice.candidates if one.matrix is A] == ["float16"]
+
+
+@pytest.mark.parametrize(("dtype", "least"), [("float32", 1 / 2), ("float64", 2 / 3), ("complex64", 2 / 3),
+                                              ("complex128", 4 / 5)])  # fmt: skip
+def test_diagonals_are_nearly_full_where_they_take_fewer_bytes_than_values_and_columns(dtype, least):
+    n = 3000
+    for share in (least - 0.05, least + 0.05):
+        values = (np.arange(n) < share * n).astype(dtype)
+        A = ds.csr_array(sp.csr_array(sp.diags_array(values)))
+        A.eliminate_zeros()
+        found = Candidates(A, machine(CPU)).of("hm")
+        fewer = found.nbytes - 16 < A.nbytes - 8 * n
+        assert found.nearly_full == fewer == (share > least)

@@ -210,8 +210,8 @@ def test_bands():
 
 
 def test_mistakes_are_named():
-    with pytest.raises(TypeError, match="A is a ndarray, expected a SciPy sparse array"):
-        analyze(np.eye(3))
+    with pytest.raises(TypeError, match="A is NoneType, expected a sparse matrix"):
+        analyze(None)
     with pytest.raises(ValueError, match="A has 1 dimensions, expected 2"):
         analyze(sparse.coo_array(np.ones(3)))
 
@@ -235,6 +235,13 @@ def test_periods_and_rows_against_brute_force(matrix):
     if affordable and repeats and 2 * repeats[0] <= min(map(len, held), default=2 * repeats[0]):  # not for being short
         assert s.period == repeats[0]
     assert s.toeplitz == (affordable and all(len(set(d.tolist())) <= 1 for d in held))
+
+
+def test_dense_arrays_are_analyzed_as_sparse_ones():
+    dense = gallery.arrow(30, seed=0).toarray()
+    for array, dtype in ((dense, float), (dense.astype("complex64"), "complex64"), (dense != 0, float)):
+        for one in (array, array.tolist()) if dtype is float else (array,):
+            assert analyze(one).to_dict() == analyze(sparse.csr_array(array.astype(dtype))).to_dict()
 
 
 def test_what_an_analysis_shows():

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from .._matrix.base import SparseArray
 from .._matrix.registry import FORMATS
 from .._matrix.reordering import Reordering
-from .._matrix.summary import NEARLY_FULL
+from .._matrix.summary import least_fill
 from .in_order import Reordered
 from .survey import Survey
 
@@ -67,7 +69,8 @@ class Candidate:
         """Whether all elements of diagonals are stored and most are nonzero: products and sums are diagonals, too."""
         if self.theirs or self.survey is None:
             return False
-        return FORMATS[self.format]._family == "diagonals" and self.survey.full > NEARLY_FULL
+        full = self.survey.full > least_fill(np.dtype(self.dtype).itemsize)
+        return FORMATS[self.format]._family == "diagonals" and full
 
     def made_of(self, csr: SparseArray) -> Any:
         """Return the matrix that was looked at, which is in csr, in this layout; the user's own where it stays."""

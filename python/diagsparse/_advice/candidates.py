@@ -11,8 +11,8 @@ import numpy as np
 
 from .. import measure
 from .._matrix.base import SparseArray, is_scipys
-from .._matrix.convert import convert
-from .._matrix.operands import as_sparse
+from .._matrix.convert import in_rows
+from .._matrix.operands import as_matrix, require_type
 from .._matrix.registry import COMMON, FORMATS
 from .._places.backend import CPU, Place
 from .._places.memory import human
@@ -71,6 +71,7 @@ class Candidates:
             seconds=slower * found.seconds,
             conversion=0.0,
             nbytes=given.nbytes,
+            dtype=given.dtype.name,
             moved_nbytes=found.moved_nbytes + given.nbytes - found.nbytes,
             matrix=given,
         )
@@ -147,20 +148,15 @@ class Candidates:
 
 
 def given_matrix(A: Any, who: str) -> SparseArray:
-    """Return a user's sparse matrix as ours, or raise TypeError."""
-    if is_scipys(A) and A.dtype.char in "gGe":
-        wider = {"g": "float64", "G": "complex128", "e": "float32"}[A.dtype.char]
-        expected = "float32, float64, complex64 or complex128"
-        raise TypeError(f"{who}: A has {A.dtype} values, expected {expected}: A.astype({wider!r})")
-    given = as_sparse(A)
-    if given is None:
-        raise TypeError(f"{who}: A is {type(A).__name__}, expected a sparse matrix (ours, SciPy's or CuPy's)")
-    return given
+    """Return a user's matrix as ours, or raise TypeError or ValueError."""
+    if is_scipys(A):
+        require_type(A.dtype, who, "A")
+    return as_matrix(A, who)
 
 
-def as_rows(given: SparseArray, where: Place) -> SparseArray:
+def as_rows(given: SparseArray, where: Place, who: str) -> SparseArray:
     """Return a matrix in csr, which is no view, where products are to run."""
-    csr = convert(given, COMMON)
+    csr = in_rows(given, who)
     csr = csr.copy() if csr._op else csr
     return csr if csr._place is where else csr.to(where.name)
 

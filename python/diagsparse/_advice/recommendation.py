@@ -113,7 +113,7 @@ class Recommendation:
 
         Parameters
         ----------
-        A : sparse matrix (ours, SciPy's or CuPy's), optional
+        A : sparse matrix (ours, SciPy's or CuPy's) or dense 2-D array, optional
             Another matrix for the same format and options: with new values, or of another grid. By default the one that
             advice was given on, which is returned itself where it stays as it is.
 
@@ -126,7 +126,7 @@ class Recommendation:
         Raises
         ------
         TypeError
-            Where `A` is no sparse matrix.
+            Where `A` is no matrix of numbers.
         ValueError
             Where `A` does not allow the options: it is not symmetric, does not repeat, has another number of rows than
             the order, or values that the recommended type would round.
@@ -142,7 +142,7 @@ class Recommendation:
         """
         if A is None:
             return self.best.made_of(self._csr)
-        csr = as_rows(given_matrix(A, "build"), place(self.device))
+        csr = as_rows(given_matrix(A, "build"), place(self.device), "build")
         if self.best.narrow and not exact(csr, self.best.dtype):
             raise ValueError(f"build: A has values that {self.best.dtype} would round; recommend(A) looks at them")
         try:

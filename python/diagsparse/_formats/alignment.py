@@ -7,6 +7,7 @@ from typing import Any
 from .._places import memory
 from .._places.backend import Place
 from .._places.types import widened
+from .._show.display import counted
 
 ALIGNMENTS = (None, "row", "column")
 
@@ -34,7 +35,7 @@ def by_row(
     inside = [k for k in offsets if -m < k < n]
     if len(inside) < len(offsets) or len(set(offsets)) < len(offsets) or len(values) != len(offsets):
         return values, offsets  # for the words of the gate
-    what = f"dia_array: {len(offsets)} diagonals of a {m} x {n} matrix"
+    what = f"dia_array: {counted(len(offsets), 'diagonal')} of a {m} x {n} matrix"
     memory.require_free(len(offsets) * m * values.itemsize, what, place)
     wide = widened(values.dtype)
     core, given = place.core, values if wide == values.dtype else values.astype(wide)

@@ -15,16 +15,18 @@ from .._matrix.registry import COMMON, FORMATS
 from .._matrix.summary import Summary, diagonal_length
 from .._places import memory
 from .._places.backend import CPU, Place
+from .._places.types import is_narrow
 from .._show import cells, drawing
-from .._show.display import diagonals
+from .._show.display import counted, diagonals
 from .diagonal_products import DiagonalProducts
 from .diagonal_reading import DiagonalReading
+from .diagonal_totals import DiagonalTotals
 from .diagonal_writing import DiagonalWriting
 from .made_of_diagonals import MadeOfDiagonals
 from .packing import UNPACKED, Packing, pack
 
 
-class DiagonalArray(DiagonalProducts, DiagonalReading, DiagonalWriting, MadeOfDiagonals):
+class DiagonalArray(DiagonalProducts, DiagonalReading, DiagonalTotals, DiagonalWriting, MadeOfDiagonals):
     """A matrix stored by diagonals. Every stored diagonal is one contiguous run of values."""
 
     _nearest = "dia"
@@ -51,6 +53,9 @@ class DiagonalArray(DiagonalProducts, DiagonalReading, DiagonalWriting, MadeOfDi
 
     @classmethod
     def _within(cls, a: SparseArray, max_bytes: int | None, held: int = 0) -> SparseArray:
+        if a._packed:
+            packed: Any = a
+            return packed._packed_alike(cls, max_bytes)
         cls._require(a._summary(), max_bytes, a._place, a, held)
         return cls._wrap(a._core.convert(a._matrix, a._op, cls._format))
 
@@ -63,13 +68,16 @@ class DiagonalArray(DiagonalProducts, DiagonalReading, DiagonalWriting, MadeOfDi
 
     @classmethod
     def _beside(cls, s: Summary, a: SparseArray, **options: int) -> int:
-        return 0 if a._family == cls._family else super()._beside(s, a, **options)
+        if a._family != cls._family:
+            return super()._beside(s, a, **options)
+        return 2 * (a.nbytes + a._forecast_as(cls, s)) if is_narrow(a._dtype) else 0  # both of them in float32
 
     @classmethod
     def _words(cls, s: Summary) -> tuple[str, str]:
         csr = FORMATS[COMMON]._forecast(s.at_most())
-        what = f"{cls.format}_array: {len(s.offsets)} diagonals of a {s.shape[0]} x {s.shape[1]} matrix"
-        return what, f"{s.stored} nonzeros take {memory.human(csr)} as {COMMON}_array"
+        what = f"{cls.format}_array: {counted(len(s.offsets), 'diagonal')} of a {s.shape[0]} x {s.shape[1]} matrix"
+        nonzeros = f"{counted(s.stored, 'nonzero')} take{'s' * (s.stored == 1)}"
+        return what, f"{nonzeros} {memory.human(csr)} as {COMMON}_array"
 
     @classmethod
     def _check_shape(cls, shape: tuple[int, int], core: Any) -> None:
@@ -142,7 +150,7 @@ class DiagonalArray(DiagonalProducts, DiagonalReading, DiagonalWriting, MadeOfDi
 
     def _anew(self) -> SparseArray:
         if self._packed:
-            return pack(self, self._packing)
+            return self._packed_alike(type(self), None)
         return self._laid_out(type(self), self._occupied().tolist(), self.dtype)
 
     def _reordered(self, csr: SparseArray) -> SparseArray:
@@ -192,12 +200,6 @@ class DiagonalArray(DiagonalProducts, DiagonalReading, DiagonalWriting, MadeOfDi
 
     def _divided_by(self, dense: Any) -> SparseArray:
         return elementwise.divided(self, dense)
-
-    def _total(self) -> Any:
-        if self._packed or self._place is not CPU or 8 * sum(self._shape) <= memory.SMALL:
-            return super()._total()
-        total = sum((values.sum() for _, _, values in self._diagonals()), start=self._dtype.type(0))
-        return self._seen(total)
 
     def _triangle(self, which: str, who: str) -> SparseArray:
         side = 1 if which == "lower" else -1

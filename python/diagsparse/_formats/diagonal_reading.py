@@ -16,6 +16,7 @@ from .._places import memory
 from .._places.arguments import integer
 from .._places.backend import CPU
 from .._places.types import widened
+from .._show.display import counted
 from .packing import Packing
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ class DiagonalReading:
         s = Summary(shape, dtype.itemsize, 0, offsets=lambda: np.array(offsets, np.int64))
         if options.period:
             cls._check_shape(shape, CPU.core)
-            what = f"{cls.format}_array: {len(offsets)} periods of {options.period} rows"
+            what = f"{cls.format}_array: {counted(len(offsets), 'period')} of {counted(int(options.period), 'row')}"
             memory.require(cls._forecast(s, **options._asdict()), max_bytes, what)
         else:
             cls._require(s, max_bytes, CPU)

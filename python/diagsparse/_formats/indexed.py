@@ -231,10 +231,10 @@ class IndexedArray(MadeOfEntries):
     def _divided_by(self, dense: Any) -> SparseArray:
         return elementwise.divided(self, dense)
 
-    def _total(self) -> Any:
+    def _total(self, dtype: np.dtype) -> Any:
         if self._place is not CPU:
-            return super()._total()
-        total = self._matrix.values.sum()
+            return super()._total(dtype)
+        total = self._matrix.values.sum(dtype=dtype)
         return total.conj() if self._op & 2 else total
 
     def _triangle(self, which: str, who: str) -> SparseArray:

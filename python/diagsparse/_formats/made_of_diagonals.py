@@ -11,7 +11,10 @@ from .._arrays import owners
 from .._arrays.host_dense import as_numpy
 from .._matrix import construct, devices
 from .._matrix.base import SparseArray
-from .._matrix.gate import checked_shape, is_parts, refuse_entries
+from .._matrix.gate import checked_shape, is_parts, private, refuse_entries
+from .._matrix.registry import COMMON, FORMATS, first_class
+from .._matrix.summary import Summary
+from .._places import memory
 from .._places.backend import CPU, Place
 from .._places.types import value_dtype
 from .format import Format
@@ -65,6 +68,29 @@ class MadeOfDiagonals(Packed, Format):
             return construct.limited(make(arg, shape, dtype, copy, packing, given), max_bytes)
         made: Any = construct.build(cls, arg, shape, dtype, copy, max_bytes, target)
         return pack(made, packing, max_bytes) if layout else made
+
+    @classmethod
+    def _from_scipy(
+        cls, a: Any, dtype: Any, copy: bool, max_bytes: int | None = None, target: Place = CPU
+    ) -> SparseArray:
+        # Not by csr where that has no indices for the shape, or far more bytes of row pointers than of entries.
+        in_rows = first_class(a.shape) is FORMATS[COMMON]
+        if in_rows and (a.format != "coo" or 8 * a.shape[0] <= max(memory.SMALL, 16 * a.nnz)):
+            return super()._from_scipy(a, dtype, copy, max_bytes, target)
+        kept = value_dtype(a.dtype, dtype, cls.__name__)
+        return cls._of_entries(private(a, cls.__name__)[0].tocoo(), kept, max_bytes)
+
+    @classmethod
+    def _of_entries(cls, a: Any, dtype: np.dtype, max_bytes: int | None) -> SparseArray:
+        """Build from SciPy's coo, whose duplicates are summed, diagonal by diagonal."""
+        row, col = (index.astype(np.int64, copy=False) for index in a.coords)
+        offsets, diagonal = np.unique(col - row, return_inverse=True)
+        cls._require(Summary(a.shape, dtype.itemsize, a.nnz, offsets=lambda: offsets), max_bytes, CPU)
+        made: Any = cls._zeros_on(a.shape, dtype, offsets.tolist(), CPU)  # type: ignore[attr-defined]
+        spans = made._spans()
+        first, start = (spans[np.searchsorted(spans[:, 0], offsets), which][diagonal] for which in (1, 3))
+        np.add.at(made._matrix.values.ravel(), start + row - first, a.data.astype(dtype, copy=False))
+        return made
 
     @classmethod
     def _from_parts(cls, parts: dict[str, np.ndarray], shape: tuple[int, int], *packing: Any) -> SparseArray:

@@ -197,7 +197,8 @@ class mdia_array(Mirrored, OwnProducts, Format):
             sums = np.unique(np.add.outer(left._both_halves(), right._both_halves())) if pairs < _PAIRED else None
             most = a.shape[0] + b.shape[1] - 1
             count = min(pairs, most) if sums is None else int(((-a.shape[0] < sums) & (sums < b.shape[1])).sum())
-            what = f"matmul: {display.operand(a)} times {display.operand(b)}: masks of {count} diagonals"
+            masks = f"masks of {display.counted(count, 'diagonal')}"
+            what = f"matmul: {display.operand(a)} times {display.operand(b)}: {masks}"
             nbytes = 4 * -(-a.shape[0] // _ROWS) * count + (12 if left._place is CPU else 44) * pairs
             memory.require(nbytes, request.max_bytes, what, f"{COMMON}_array plans by rows", left._place)
         return super()._planned(left, right, request)
@@ -223,7 +224,8 @@ class mdia_array(Mirrored, OwnProducts, Format):
 
     @classmethod
     def _words(cls, s: Summary) -> tuple[str, str]:
-        return f"mdia_array: masks of {len(s.offsets)} diagonals of a {s.shape[0]} x {s.shape[1]} matrix", ""
+        masks = f"masks of {display.counted(len(s.offsets), 'diagonal')}"
+        return f"mdia_array: {masks} of a {s.shape[0]} x {s.shape[1]} matrix", ""
 
     @classmethod
     def _from_csr_beside(cls, s: Summary, place: Place, **options: int) -> int:

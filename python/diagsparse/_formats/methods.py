@@ -12,6 +12,7 @@ from .._matrix.each_element import EachElement
 from .._matrix.elementwise import Elementwise
 from .._matrix.family import Family
 from .._matrix.indexing import Indexing
+from .._matrix.norms import Norms
 from .._matrix.protocols import Protocols
 from .._matrix.through_scipy import ThroughSciPy
 from .._matrix.totals import Totals
@@ -159,7 +160,7 @@ else:
 
 
 class Methods(
-    Family, Constructed, Operators, Elementwise, EachElement, Totals, ThroughSciPy, Indexing, Conversions, Views,
-    Protocols, SomeFormats,
+    Family, Constructed, Operators, Elementwise, EachElement, Totals, Norms, ThroughSciPy, Indexing, Conversions,
+    Views, Protocols, SomeFormats,
 ):  # fmt: skip
     """What a matrix does, whatever its format. `SparseArray` has it for type checkers, `Format` when it runs."""

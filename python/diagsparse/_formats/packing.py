@@ -16,8 +16,10 @@ import numpy as np
 from .._matrix.summary import Summary
 from .._places.arguments import SYMMETRIES, symmetry_number
 from .._places.backend import CPU
+from .._show.display import counted
 
 if TYPE_CHECKING:
+    from .._matrix.base import SparseArray
     from .diagonal import DiagonalArray
 
 
@@ -88,6 +90,21 @@ class Packed:
     def _forecast_of_copy(self: DiagonalArray, s: Summary) -> int:
         return type(self)._forecast(s, **self._packing._asdict())
 
+    def _forecast_as(self: DiagonalArray, cls: type[SparseArray], s: Summary) -> int:
+        if cls._family != self._family:
+            return super()._forecast_as(cls, s)
+        return cls._forecast(s.in_items(self._dtype.itemsize), **self._packing._asdict())
+
+    def _packed_alike(self: DiagonalArray, cls: type[DiagonalArray], max_bytes: int | None) -> DiagonalArray:
+        """Return this view in a format of diagonals, with the same symmetry, period and type."""
+        s = self._summary().in_items(self._dtype.itemsize)
+        cls._require(s, max_bytes, self._place, self, **self._packing._asdict())
+        wide = self._widened()
+        made = cls._zeros_on(self.shape, wide.dtype, self._occupied().tolist(), self._place, self._packing)
+        self._core.add_diagonals(1.0, wide._matrix, wide._op, made._matrix, self.symmetry == "hermitian")
+        packed: Any = made.astype(self._dtype, copy=False)
+        return packed
+
     def unpacked(self: DiagonalArray, *, max_bytes: int | None = None) -> DiagonalArray:
         """Return this matrix with every diagonal stored in full, in a type that arithmetic is done in.
 
@@ -117,6 +134,8 @@ def pack(a: DiagonalArray, packing: Packing, max_bytes: int | None = None) -> Di
     ValueError
         Where the values do not allow it: the message names a diagonal.
     """
+    if packing == a._packing and not a._op:
+        return a
     who = f"{a.format}_array"
     kept = a.dtype
     full: Any = a.unpacked(max_bytes=max_bytes)
@@ -152,7 +171,7 @@ def _reason(packing: Packing, offset: int) -> str:
     if packing.symmetry:
         reasons.append(f"it is not {image[packing.symmetry]}")
     if packing.period:
-        reasons.append(f"its values do not repeat after {packing.period} row{'s' * (packing.period != 1)}")
+        reasons.append(f"its values do not repeat after {counted(int(packing.period), 'row')}")
     return " or ".join(reasons)
 
 

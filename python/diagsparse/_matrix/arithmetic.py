@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .convert import convert, unpacked
 from .registry import COMMON
 from .request import Pair, Request
@@ -45,9 +47,9 @@ class Arithmetic:
         """Return this matrix, which is no view, over a dense array that broadcasts; zeros stay zeros."""
         return self._laid_out_as(self._to_csr()._divided_by(dense), self._kept())
 
-    def _total(self: SparseArray) -> Any:
-        """Return the sum of all elements."""
-        return self.sum(axis=1).sum()  # type: ignore[attr-defined]
+    def _total(self: SparseArray, dtype: np.dtype) -> Any:
+        """Return the sum of all elements, made in this type, which is one that arithmetic is done in."""
+        return self.sum(axis=1, dtype=dtype).sum()  # type: ignore[attr-defined]
 
     def _triangle(self: SparseArray, which: str, who: str) -> SparseArray:
         """Return the "lower" or "upper" triangle, with the main diagonal."""

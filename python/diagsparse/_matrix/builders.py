@@ -1,27 +1,23 @@
-"""Matrices built of diagonals and of blocks, with SciPy's names, that stay diagonals: `diags`, `eye`, `hstack`, ..."""
+"""Matrices built from diagonals, with SciPy's names: `diags` and `eye`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from math import inf, sqrt
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from .._places import memory
 from .._places.arguments import integer
 from .._places.backend import CPU, place
-from .._places.types import floats_for, value_dtype
+from .._places.types import floats_for, is_narrow, named_dtype, value_dtype, widened
+from .._show.display import counted
 from .base import SparseArray
-from .construct import array
-from .convert import unpacked
 from .gate import checked_shape
 from .registry import COMMON, FORMATS, format_class
 from .summary import Summary, diagonal_length
 
 _DIAGONALS = "hm"  # the format that is built, of which the others are made
-_MOST_ZEROS = 2  # times the bytes of csr that diagonals may take where nobody named a format
 
 
 def diags(
@@ -39,11 +35,13 @@ def diags(
     offsets : int or sequence of int
         0 is the main diagonal, k > 0 lies above it.
     shape : (int, int), optional
-        By default the square matrix in which the first diagonal has as many places as there are values.
+        By default the square matrix in which the first diagonal has as many places as there are values: needed where
+        these are numbers that stand for whole diagonals.
     format : str, optional
         By default ``"hm"``.
     dtype : dtype, optional
-        By default that of the values; integers and bools become float64 with a `ConversionWarning`.
+        By default that of the values; integers and bools become float64 with a `ConversionWarning`. float16 and
+        bfloat16 for formats that store them, as dia, hm, cdm and mdia do.
     device : str, optional
         ``"cpu"``, the default, or ``"cuda"``, ...
     period : int, optional
@@ -56,7 +54,7 @@ def diags(
     ValueError
         For offsets that repeat or lie outside, and for values that do not fit their diagonal or do not repeat.
     TypeError
-        For a `period` of a format that stores every element.
+        For a `period` of a format that stores every element, and for 16-bit values of one that stores none.
 
     Examples
     --------
@@ -80,25 +78,50 @@ def diags(
     data = isinstance(diagonals, np.ndarray) and diagonals.ndim == 2
     values = [np.atleast_1d(np.asarray(v)) for v in diagonals]
     if len(ks) != len(values) or len(set(ks)) < len(ks):
-        raise ValueError(f"diags: {len(values)} diagonals for the offsets {ks}; expected one for each, none twice")
+        raise ValueError(
+            f"diags: {counted(len(values), 'diagonal')} for the offsets {ks}; expected one for each, none twice"
+        )
     if shape is None:
         if not ks:
             raise ValueError("diags: no diagonals; pass shape=(rows, columns)")
-        shape = (len(values[0]) + abs(ks[0]),) * 2
+        shape = _told_shape(ks, values)
     shape = checked_shape(shape, "diags")
     given = np.result_type(*values) if values else np.dtype(float)
-    kept = value_dtype(given, floats_for(given, dtype, "diags"), "diags")
+    kept = value_dtype(given, _storable(floats_for(given, dtype, "diags"), kind), "diags", narrow=kind._narrow)
     stored = [(k, _on_diagonal(v, k, shape, data, period)) for k, v in zip(ks, values, strict=True)]
     if period is None:
         _require_room(kind, shape, kept.itemsize, dict(stored))
     first: Any = FORMATS[_DIAGONALS] if period is None else kind
-    made = first._of_runs(shape, kept, [(k, max(0, -k), v) for k, v in stored], period=period)
-    return made.asformat(kind.format).to(target.name)
+    made = first._of_runs(shape, widened(kept), [(k, max(0, -k), v) for k, v in stored], period=period)
+    return made.asformat(kind.format).astype(kept, copy=False).to(target.name)
+
+
+def _told_shape(ks: list[int], values: list[np.ndarray]) -> tuple[int, int]:
+    """Return the order of the square matrix in which the first diagonal has as many places as values."""
+    n = len(values[0]) + abs(ks[0])
+    if outside := [k for k, v in zip(ks, values, strict=True) if abs(k) >= n and len(v)]:
+        raise ValueError(
+            f"diags: offset {outside[0]} lies outside of a {n} x {n} matrix, the shape that diagonal {ks[0]} with "
+            f"{counted(len(values[0]), 'value')} tells; pass shape=(rows, columns)"
+        )
+    return n, n
+
+
+def _storable(dtype: Any, kind: type[SparseArray]) -> Any:
+    """Return the dtype that a user asked for, or raise where it has 16 bits and the format has no such values."""
+    if dtype is not None and not kind._narrow and is_narrow(wanted := named_dtype(dtype)):
+        storing = ", ".join(name for name in FORMATS if FORMATS[name]._narrow)
+        raise TypeError(
+            f"diags: dtype {wanted}: {kind.format} stores no 16-bit floats; give a format= that does: {storing}"
+        )
+    return dtype
 
 
 def _require_room(kind: type[SparseArray], shape: tuple[int, int], itemsize: int, runs: dict[int, np.ndarray]) -> None:
     """Raise where these diagonals do not fit: they are stored as hm first, and other families are converted by csr."""
     kind._check_shape(shape, CPU.core)
+    if 64 * (len(runs) + 1) * (sum(shape) + 1) < memory.SMALL:  # bytes that are enough for all of them together
+        return
     constant = {k: v.strides == (0,) for k, v in runs.items()}  # one value for all places, which is looked at once
     entries = sum(len(v) * bool(v[0]) if constant[k] and len(v) else int(np.count_nonzero(v)) for k, v in runs.items())
     s = Summary(shape, itemsize, entries, offsets=lambda: np.array(sorted(runs), np.int64))
@@ -176,147 +199,6 @@ def eye(
     """
     shape = checked_shape((m, m if n is None else n), "eye")
     inside = -shape[0] < k < shape[1]
-    dtype = value_dtype(np.dtype(float), dtype, "eye")
+    dtype = value_dtype(np.dtype(float), dtype, "eye", narrow=True)
     ones = {k: 1.0} if inside else {}
     return diags(ones, shape=shape, dtype=dtype, format=format, device=device, period=period)
-
-
-def hstack(
-    blocks: Sequence[Any], format: str | None = None, dtype: Any = None, *, max_bytes: int | None = None
-) -> SparseArray:
-    """Return matrices side by side.
-
-    Parameters
-    ----------
-    blocks : sequence of sparse matrices (ours or SciPy's) or dense 2-D arrays
-        On the CPU, with as many rows each.
-    format : str, optional
-        By default that of the first one where all are by diagonals and nearly fill those of the result; else hm or csr,
-        whichever takes fewer bytes.
-    dtype : dtype, optional
-        By default NumPy's result type.
-    max_bytes : int, optional
-        Limit for the result and what is there while it is made.
-
-    Raises
-    ------
-    ValueError
-        For shapes that do not fit, and matrices on a GPU.
-    MemoryError
-        With the bytes.
-
-    Examples
-    --------
-    >>> import diagsparse as ds
-    >>> A = ds.eye(3)
-    >>> ds.hstack([A, 2 * A])
-    <hm_array 3 x 6 float64: 2 diagonals from 0 to 3, 6 stored, 88 B, cpu>
-    """
-    made = _blocks("hstack", blocks)
-    if len({a.shape[0] for a in made}) > 1:
-        raise ValueError(f"hstack: rows of {[a.shape for a in made]}: expected as many each")
-    at = np.cumsum([0, *(a.shape[1] for a in made)]).tolist()
-    placed = [(a, 0, c) for a, c in zip(made, at, strict=False)]
-    return _joined("hstack", placed, (made[0].shape[0], at[-1]), format, dtype, max_bytes)
-
-
-def vstack(
-    blocks: Sequence[Any], format: str | None = None, dtype: Any = None, *, max_bytes: int | None = None
-) -> SparseArray:
-    """Return matrices one below the other; as `hstack`."""
-    made = _blocks("vstack", blocks)
-    if len({a.shape[1] for a in made}) > 1:
-        raise ValueError(f"vstack: columns of {[a.shape for a in made]}: expected as many each")
-    at = np.cumsum([0, *(a.shape[0] for a in made)]).tolist()
-    placed = [(a, r, 0) for a, r in zip(made, at, strict=False)]
-    return _joined("vstack", placed, (at[-1], made[0].shape[1]), format, dtype, max_bytes)
-
-
-def block_diag(
-    blocks: Sequence[Any], format: str | None = None, dtype: Any = None, *, max_bytes: int | None = None
-) -> SparseArray:
-    """Return matrices along the main diagonal; as `hstack`.
-
-    Square blocks keep their diagonals, each of which runs through all of them.
-    """
-    made = _blocks("block_diag", blocks)
-    rows, cols = (np.cumsum([0, *(a.shape[i] for a in made)]).tolist() for i in (0, 1))
-    placed = list(zip(made, rows, cols, strict=False))
-    return _joined("block_diag", placed, (rows[-1], cols[-1]), format, dtype, max_bytes)
-
-
-def _blocks(who: str, blocks: Sequence[Any]) -> list[SparseArray]:
-    made = [unpacked(array(block)) for block in blocks]
-    if not made:
-        raise ValueError(f"{who}: no blocks")
-    if away := [a for a in made if a._place is not CPU]:
-        raise ValueError(f'{who}: {away[0]!r}: blocks are read on the host; A.to("cpu"), and the result .to("cuda")')
-    return made
-
-
-def _joined(
-    who: str, placed: list[tuple[SparseArray, int, int]], shape: tuple[int, int], format: str | None, dtype: Any,
-    max_bytes: int | None,
-) -> SparseArray:  # fmt: skip
-    """Return blocks at these rows and columns in one matrix."""
-    kept = value_dtype(np.result_type(*(a.dtype for a, _, _ in placed)), dtype, who)
-    diagonals: Any = FORMATS[_DIAGONALS]
-    first: Any = placed[0][0]
-    if all(a._family == diagonals._family for a, _, _ in placed):
-        blocks: list[Any] = placed
-        runs = [(k + c - r, i + r, v) for a, r, c in blocks for k, i, v in a._runs()]
-        offsets = np.unique(np.array([k for k, _, _ in runs], np.int64))
-        s = Summary(shape, kept.itemsize, sum(len(v) for _, _, v in runs), offsets=lambda: offsets)
-        kind = first._that_holds(shape) if format is None else format_class(format)
-        full = diagonals._forecast(s) <= _MOST_ZEROS * FORMATS[COMMON]._forecast(s.at_most())
-        if full or (format is not None and kind._family == diagonals._family):
-            return diagonals._of_runs(shape, kept, runs, max_bytes).asformat(kind.format, max_bytes=max_bytes)
-    stored = sum(a.nnz for a, _, _ in placed)
-    memory.require(2 * stored * (kept.itemsize + 16), max_bytes, f"{who}: the entries")
-    parts = [(a.to_scipy("coo"), r, c) for a, r, c in placed]
-    row, col = (np.concatenate([(x.row, x.col)[i].astype(np.int64) + (r, c)[i] for x, r, c in parts]) for i in (0, 1))
-    values = np.concatenate([x.data.astype(kept, copy=False) for x, _, _ in parts])
-    made = sp.coo_array((values, (row, col)), shape=shape)
-    return array(made) if format is None else array(made, COMMON).asformat(format, max_bytes=max_bytes)
-
-
-def norm(A: Any, ord: Any = None) -> float:
-    """Return a norm of a matrix, on its device.
-
-    Parameters
-    ----------
-    A : sparse matrix (ours, SciPy's or CuPy's)
-    ord : {None, "fro", 1, -1, inf, -inf}
-        None and "fro" are the root of the sum of squares, 1 and inf the largest sum of absolute values of a column or
-        row, -1 and -inf the smallest.
-
-    Raises
-    ------
-    ValueError
-        For another `ord`: the 2-norm is ``scipy.sparse.linalg.svds(A, k=1)``.
-
-    Examples
-    --------
-    >>> import diagsparse as ds
-    >>> ds.norm(ds.eye(9)), ds.norm(ds.gallery.tridiagonal(5), 1)
-    (3.0, 4.0)
-    """
-    a = unpacked(array(A))
-    if ord in (None, "fro"):
-        return _root_of_squares(abs(a))
-    if ord in (1, -1, np.inf, -np.inf):
-        sums = abs(a).sum(axis=0 if ord in (1, -1) else 1)
-        return float((sums.max if ord > 0 else sums.min)(initial=0 if ord > 0 else np.inf))
-    raise ValueError(f'norm: ord={ord!r}: expected None, "fro", 1, -1, inf or -inf; svds(A, k=1) has the 2-norm')
-
-
-def _root_of_squares(a: SparseArray) -> float:
-    """Return the root of the sum of squares of values >= 0: at once, or scaled where squares overflow or underflow."""
-    limits = np.finfo(a.dtype)
-    total = float(a.multiply(a).sum())
-    lowest = float(limits.tiny / limits.eps) * a.nnz  # below it, squares that underflowed may be missed
-    if lowest <= total < inf or total != total:
-        return sqrt(total)
-    factor = 2.0 ** ((1 if total < lowest else -1) * (3 * limits.maxexp // 4))  # exact; no square leaves the range
-    scaled = a * factor
-    return sqrt(float(scaled.multiply(scaled).sum())) / factor

@@ -18,7 +18,7 @@ from .base import SparseArray, is_scipys
 from .convert import convert, unshared
 from .from_scipy import from_scipy
 from .gate import checked_shape, is_parts, is_shape
-from .registry import COMMON, FORMATS, by_way, format_class
+from .registry import COMMON, FORMATS, by_way, first_class, format_class
 from .summary import Summary
 
 
@@ -33,7 +33,8 @@ def array(arg: Any, format: str | None = None, *, dtype: Any = None, device: str
     if isinstance(arg, SparseArray):
         arg = arg if dtype is None else arg.astype(dtype, copy=False)
         return arg if device is None else arg.to(target.name)
-    ours = FORMATS[COMMON](arg, dtype=dtype, device=device)
+    first = first_class(arg.shape) if is_scipys(arg) else FORMATS[COMMON]
+    ours = first(arg, dtype=dtype, device=device)
     diagonals = FORMATS["hm"]
     return convert(ours, "hm") if diagonals._forecast(ours._summary()) <= ours.nbytes else ours
 

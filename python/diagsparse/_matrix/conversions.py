@@ -25,8 +25,8 @@ class Conversions:
     ) -> SparseArray:
         """Return this matrix in another format (itself in its own, unless ``copy=True``).
 
-        Options of the layout (`symmetry` and `period` of the diagonal formats) are as in the constructor. A packed
-        matrix keeps its packing only in its own format, and there only where none is given.
+        Options of the layout (`symmetry` and `period` of the diagonal formats) are as in the constructor. Where none is
+        given, a packed matrix stays packed among dia, hm and cdm, and is stored in full in every other format.
 
         Raises
         ------

@@ -45,6 +45,20 @@ def _divided(values: Any, divisor: Any) -> Any:
     return (parts.view(parts.real.dtype) / dtype.type(divisor).real).view(dtype)
 
 
+def _changed(change: Callable[[Any], Any], values: Any) -> tuple[Any, bool]:
+    """Return `change` of stored values, and whether one overflowed: of padding, which is among them, nothing warns."""
+    overflows: list[str] = []
+    with np.errstate(all="ignore", over="call", call=lambda kind, flag: overflows.append(kind)):
+        return change(values), bool(overflows)
+
+
+def _warn_of_overflow(change: Callable[[Any], Any], dtype: np.dtype) -> None:
+    """Let the largest number of this type overflow: NumPy warns of it, or raises, as the caller has asked it to."""
+    largest = np.finfo(dtype).max
+    with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
+        change(np.full(1, complex(largest, largest) if dtype.kind == "c" else largest, dtype))
+
+
 class EachElement:
     """Methods that work on stored values; mixed into every matrix class."""
 
@@ -57,17 +71,14 @@ class EachElement:
 
     def _rewritten(self: SparseArray, change: Callable[[Any], Any]) -> SparseArray:
         """Return the same, in the type that the values then have."""
-        overflows: list[str] = []
-        with np.errstate(all="ignore", over="call", call=lambda kind, flag: overflows.append(kind)):
-            values = change(self._matrix.values)  # padding with them, of which nothing warns
+        values, overflowed = _changed(change, self._matrix.values)
         if values.dtype != self._dtype:
             value_dtype(values.dtype, None, f"{self.format}_array", narrow=True)  # raises
         if self._place is CPU:
             values = np.ascontiguousarray(values)
         new: SparseArray = self._wrap(self._matrix.with_values(values), self._op)
-        if overflows and new._holds_infinities():
-            with np.errstate(divide="ignore", invalid="ignore"):
-                change(self._matrix.values)  # warns, or raises, as the caller has asked NumPy to
+        if overflowed and new._holds_infinities():
+            _warn_of_overflow(change, self._dtype)
         return new
 
     def _holds_infinities(self: SparseArray) -> bool:
@@ -146,11 +157,13 @@ class EachElement:
                 raise TypeError(f"{who}: {number!r} changes how {self!r} is stored; write A = A * s")
             self._write(made._matrix.values, "values")
             return self
-        values, overflows = self._matrix.stored_values, list[str]()
-        with np.errstate(all="ignore", over="call", call=lambda kind, flag: overflows.append(kind)):
-            ufunc(values, self._stored(number), out=values, casting="same_kind")
-        if overflows and self._holds_infinities():
-            ufunc(np.full(1, np.finfo(self._dtype).max), 2 if ufunc is np.multiply else 0.5)  # warns
+
+        def change(values: Any) -> Any:
+            return ufunc(values, self._stored(number), out=values, casting="same_kind")
+
+        _, overflowed = _changed(change, self._matrix.stored_values)
+        if overflowed and self._holds_infinities():
+            _warn_of_overflow(change, self._dtype)
         return self
 
     def _over_number(self: SparseArray, divisor: Any) -> SparseArray:

@@ -134,6 +134,7 @@ class Family(Arithmetic, Forecasts):
     ) -> SparseArray:
         """Build from a SciPy array of any format but dia; `target` is where a layout is made best."""
         kept = value_dtype(a.dtype, dtype, f"{cls.__name__}")
+        cls._check_shape(a.shape, CPU.core)
         common = FORMATS[COMMON]
         common._check_shape(a.shape, CPU.core)
         csr = common._from_scipy(a, kept, False, max_bytes)

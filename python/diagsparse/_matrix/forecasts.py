@@ -31,6 +31,10 @@ class Forecasts:
         """Return the bytes of this transposed view laid out anew, in its own format; `s` has its own type."""
         return type(self)._forecast(s, **self._kept())
 
+    def _forecast_as(self: SparseArray, cls: type[SparseArray], s: Summary) -> int:
+        """Return the bytes of this matrix converted to another format; `s` has the type that arithmetic is done in."""
+        return cls._forecast(s)
+
     @classmethod
     def _count(cls, s: Summary) -> int:
         """Return how many values it would store."""

@@ -12,7 +12,9 @@ from .._arrays import owners
 from .._places.backend import CPU, Place
 from . import cupy_sparse
 from .base import SparseArray, is_scipys
-from .registry import COMMON, FORMATS
+from .registry import COMMON, FORMATS, first_class
+
+_WIDER = {"g": "float64", "G": "complex128", "e": "float32"}  # by NumPy's characters: types that are not stored
 
 
 def is_dense(x: Any) -> bool:
@@ -39,7 +41,8 @@ def as_sparse(x: Any, home: Place = CPU) -> SparseArray | None:
     if is_scipys(x):
         if x.ndim == 1:
             return None
-        return FORMATS["dia" if x.format == "dia" else COMMON](x, dtype=_as_operands(x), device=home.name)
+        kind = FORMATS["dia"] if x.format == "dia" else first_class(x.shape)
+        return kind(x, dtype=_as_operands(x), device=home.name)
     if cupy_sparse.issparse(x):
         return FORMATS["dia" if x.format == "dia" else COMMON](x)
     return None
@@ -76,6 +79,39 @@ def require_sparse(x: Any, who: str, name: str, home: Place = CPU) -> SparseArra
         given = type(x).__name__ + (f" of shape {x.shape}" if sp.issparse(x) else "")
         raise TypeError(f"{who}: {name} is {given}, expected a sparse matrix (ours, SciPy's or CuPy's)")
     return made
+
+
+def require_matrix(x: Any, who: str, name: str) -> None:
+    """Raise TypeError or ValueError for what is no sparse matrix and no dense array of two dimensions."""
+    expected = "expected a sparse matrix (ours, SciPy's or CuPy's) or a dense 2-D array of numbers"
+    try:
+        array_like = not isinstance(x, tuple) and (is_sparse(x) or is_dense(x))
+    except ValueError:  # rows of different lengths
+        array_like = False
+    if not array_like:
+        raise TypeError(f"{who}: {name} is {type(x).__name__}, {expected}")
+    shape = x.shape if hasattr(x, "shape") else np.shape(x)
+    if len(shape) != 2:
+        raise ValueError(f"{who}: {name} has shape {tuple(shape)}, {expected}")
+    if not is_sparse(x) and (dtype := owners.dtype_of(x)).kind not in "iubfc":
+        raise TypeError(f"{who}: {name} is an array of {dtype} values, {expected}")
+
+
+def as_matrix(x: Any, who: str, name: str = "A") -> SparseArray:
+    """Return a sparse matrix, or a dense array of two dimensions, as ours; integers and bools become float64."""
+    require_matrix(x, who, name)
+    if (made := as_sparse(x)) is not None:
+        return made
+    dtype = owners.dtype_of(x)
+    require_type(dtype, who, name)
+    return FORMATS[COMMON](x, dtype=np.float64 if dtype.kind in "iub" else None)
+
+
+def require_type(dtype: np.dtype, who: str, name: str) -> None:
+    """Raise TypeError for floats that csr has no values for."""
+    if dtype.char in _WIDER:
+        expected = "float32, float64, complex64 or complex128"
+        raise TypeError(f"{who}: {name} has {dtype} values, expected {expected}: {name}.astype({_WIDER[dtype.char]!r})")
 
 
 def home_of(*operands: Any) -> Place:

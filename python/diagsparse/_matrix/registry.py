@@ -11,6 +11,8 @@ FORMATS: dict[str, type[SparseArray]] = {}  # filled as the classes are defined
 SCIPYS = "bsr", "lil", "dok"  # formats that SciPy has and we have not
 COMMON = "csr"  # the format that every other one converts to and from, and multiplies as where it has no way of its own
 
+_EXTENTS = 2**31  # rows or columns that 32-bit indices do not reach
+
 
 def formats() -> list[str]:
     """Return the names of all formats."""
@@ -22,6 +24,11 @@ def format_class(format: str) -> type[SparseArray]:
     if format not in FORMATS:
         raise ValueError(f'no format "{format}"; there are {", ".join(FORMATS)}')
     return FORMATS[format]
+
+
+def first_class(shape: tuple[int, ...]) -> type[SparseArray]:
+    """Return the class of a matrix of SciPy's where no format is named: csr, or hm where its indices do not reach."""
+    return FORMATS["hm" if max(shape, default=0) >= _EXTENTS else COMMON]
 
 
 def by_way(error: Exception, format: str) -> Exception:

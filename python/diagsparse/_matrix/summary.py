@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-NEARLY_FULL = 2 / 3  #: of the elements of diagonals: if more are nonzero, float64 takes fewer bytes than in csr
 BLOCK = 8  # rows and columns of a block where nothing else is said
 SYMMETRIES = {1: "symmetric", 2: "hermitian", 4: "skew-symmetric"}  # by the bits of src/cpp/core/symmetry.hpp
 
@@ -125,6 +124,11 @@ class Summary:
     def at_most(self) -> Summary:
         """Return the same with as many entries as there may be, which nobody has to count."""
         return Summary(self.shape, self.itemsize, self.stored)
+
+
+def least_fill(itemsize: int) -> float:
+    """Return how full diagonals have to be to take fewer bytes than csr, which adds a column to each nonzero."""
+    return itemsize / (itemsize + 4)
 
 
 def diagonal_length(shape: tuple[int, int], offset: int) -> int:

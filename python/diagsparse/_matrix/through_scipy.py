@@ -38,19 +38,23 @@ class ThroughSciPy:
 
         ``explicit=True`` leaves out what is not stored. Of an axis the result is a sparse array of SciPy's.
         """
-        return self._to_read("max").max(axis, out, **options)
+        return self._extreme("max", axis, out, **options)
 
     def min(self: SparseArray, axis: int | None = None, out: None = None, **options: Any) -> Any:
         """Return the smallest element; as `max`."""
-        return self._to_read("min").min(axis, out, **options)
+        return self._extreme("min", axis, out, **options)
 
     def nanmax(self: SparseArray, axis: int | None = None, out: None = None, **options: Any) -> Any:
         """Return the largest element that is a number; as `max`."""
-        return self._to_read("nanmax").nanmax(axis, out, **options)
+        return self._extreme("nanmax", axis, out, **options)
 
     def nanmin(self: SparseArray, axis: int | None = None, out: None = None, **options: Any) -> Any:
         """Return the smallest element that is a number; as `max`."""
-        return self._to_read("nanmin").nanmin(axis, out, **options)
+        return self._extreme("nanmin", axis, out, **options)
+
+    def _extreme(self: SparseArray, which: str, axis: Any, out: Any, **options: Any) -> Any:
+        """Return what SciPy's method of this name returns."""
+        return getattr(self._to_read(which), which)(axis, out, **options)
 
     def argmax(self: SparseArray, axis: int | None = None, out: None = None, **options: Any) -> Any:
         """Return where the first largest element is, counted row by row, or in each column or row."""

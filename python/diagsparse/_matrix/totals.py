@@ -61,14 +61,14 @@ class Totals:
         kept = self._dtype
         if dtype is not None and np.dtype(dtype) in VALUE_TYPES:
             kept = np.dtype(dtype)
-        wider = kept is not self._dtype and np.promote_types(kept, own := widened(self._dtype)) != own
-        if along is None and not wider:
-            made = self._total()
+        own = widened(self._dtype)
+        wider = kept is not self._dtype and np.promote_types(kept, own) != own
+        if along is None:
+            made = self._total(kept if wider else own)
         else:
             view = self.T if along == 0 else self
             memory.require_free(sum(self._shape) * kept.itemsize, "sum: the vectors of a product")
             made = view @ np.ones(view.shape[1], kept.char.lower())  # real: 1 + 0j would spoil infinities
-            made = made.sum() if along is None else made
         made = made if dtype is None else made.astype(dtype, copy=False)
         if out is None:
             return made
@@ -97,7 +97,11 @@ class Totals:
         """Return the sum of diagonal `offset`."""
         if type(offset) is not int:
             offset = integer(offset, "trace: offset")
-        return self._diagonal_to_read(offset).astype(widened(self.dtype), copy=False).sum()
+        return self._total_of_diagonal(offset)
+
+    def _total_of_diagonal(self: SparseArray, k: int) -> Any:
+        """Return the sum of diagonal `k`."""
+        return self._diagonal_to_read(k).astype(widened(self._dtype), copy=False).sum()
 
 
 def _axis(given: Any) -> int | None:

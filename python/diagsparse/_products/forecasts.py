@@ -79,8 +79,8 @@ def forecast(operation: str, a: Any, b: Any = None, /, *, format: str | None = N
         return Forecast(nbytes, peak_nbytes(cls, given, a) - nbytes)
     if format == a.format:
         return Forecast(_nbytes(a, cls, s), 0)
-    full = type(a)._forecast(s) if a._packed else 0
-    return Forecast(cls._forecast(s), full + cls._beside(s, a))
+    full = type(a)._forecast(s) if a._packed and a._family != cls._family else 0
+    return Forecast(a._forecast_as(cls, s), full + cls._beside(s, a))
 
 
 def convert_nbytes(a: SparseArray, format: str) -> int:
@@ -93,7 +93,7 @@ def _nbytes(a: SparseArray, cls: type[SparseArray], s: Summary) -> int:
     own = a.format == cls.format
     if own and not a._op & 1:
         return a.nbytes
-    return a._forecast_of_copy(s.in_items(a.dtype.itemsize)) if own else cls._forecast(s)
+    return a._forecast_of_copy(s.in_items(a.dtype.itemsize)) if own else a._forecast_as(cls, s)
 
 
 def _format_for(a: SparseArray, format: str) -> type[SparseArray]:
@@ -108,9 +108,9 @@ def memory_report(a: Any) -> dict[str, int | None]:
     """Return the bytes that `a` would take in every format (None where the format cannot hold it).
 
     In its own format these are `a.nbytes`: as it is laid out and packed, with any room that it has to spare. In the
-    others they are the bytes of the default layout, which stores a packed matrix in full. Stored zeros of diagonals do
-    not count where a format would drop them. No matrix is made to find out, but for the rows, as csr, of a format that
-    does not store them: they are forecast.
+    others they are the bytes of the default layout: dia, hm and cdm keep a packing of each other, the rest store a
+    packed matrix in full. Stored zeros of diagonals do not count where a format would drop them. No matrix is made to
+    find out, but for the rows, as csr, of a format that does not store them: they are forecast.
     """
     a = _sparse(a, "memory_report", "a")
     s = a._summary()

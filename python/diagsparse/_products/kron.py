@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._matrix.base import SparseArray
-from .._matrix.convert import convert, unpacked
+from .._matrix.construct import array
+from .._matrix.convert import unpacked
+from .._matrix.operands import require_matrix
 from .._matrix.registry import COMMON, FORMATS, format_class
-from .._matrix.summary import NEARLY_FULL, diagonal_length
+from .._matrix.summary import Summary
 from .._places import memory
 from .._places.backend import CPU, place
 
-_MOST = 8  # times the bytes of csr that diagonals may take, unless a format that stores them was named
+_DIAGONALS = "dia", "hm", "cdm", "mdia"
+_MOST = 8  # times the bytes of csr that they may take, unless one of them was named
 
 
 def kron(
@@ -28,11 +32,10 @@ def kron(
     Parameters
     ----------
     a, b : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shapes (m, n) and (p, q)
-        On the CPU. What is not ours is taken by diagonals where more than two thirds of these are nonzero.
+        On the CPU.
     format : str, optional
-        Of the result. By default factors by diagonals (dia, hm, cdm and mdia) give diagonals: A's format, where B is
-        square and this takes at most eight times the bytes of csr, else mdia. Others give hm, mdia or csr, whichever
-        takes the fewest bytes.
+        Of the result. By default A's format where that is dia, hm, cdm or mdia and takes at most eight times the bytes
+        of csr; otherwise hm or mdia, whichever takes fewer bytes, within the same limit; otherwise csr.
     device : str, optional
         Where the result goes: ``"cpu"``, the default, or ``"cuda"``, ...
     max_bytes : int, optional
@@ -46,7 +49,9 @@ def kron(
     Raises
     ------
     ValueError
-        For factors on a GPU: they are read on the host.
+        For factors on a GPU: they are read on the host; for arrays that have not two dimensions.
+    TypeError
+        For factors that are no matrices of numbers.
     MemoryError
         With the bytes, where the result does not fit.
 
@@ -69,70 +74,79 @@ def kron(
     >>> X, Z = ds.array([[0.0, 1], [1, 0]]), ds.array([[1.0, 0], [0, -1]])
     >>> ds.kron(ds.kron(Z, X), ds.eye(1000))
     <dia_array 4000 x 4000 float64: 2 diagonals from -1000 to 1000, 6000 stored, 64.0 KB, cpu>
+
+    A flip of every one of 16 spins has 65536 diagonals, each with one entry:
+
+    >>> from functools import reduce
+    >>> reduce(ds.kron, [X] * 16)
+    <csr_array 65536 x 65536 float64: 65536 stored, 1.3 MB, cpu>
     """
     left, right = (_factor(x, name) for x, name in ((a, "A"), (b, "B")))
     target = place(device) if device is not None else CPU
-    kind = None if format is None else format_class(format)
-    keeps_diagonals = left._family == right._family == "diagonals" and right.shape[0] == right.shape[1]
-    to_diagonals = kind is not None and kind._family == "diagonals"
-    if keeps_diagonals and (to_diagonals or _worth_their_zeros(left, right)):
+    by_diagonals = left._family == right._family == "diagonals" and right.shape[0] == right.shape[1]
+    named = None if format is None else format_class(format).format
+    first = named or _own(left, left.shape[0] * right.shape[0], left.shape[1] * right.shape[1])
+    if by_diagonals and FORMATS[first]._family == "diagonals" and (named or _few(first, _summary(left, right))):
         made: SparseArray = _by_diagonals(left, right, max_bytes)
-        made = made.asformat(left.format if kind is None else kind.format, max_bytes=max_bytes)
     else:
         dtype = np.result_type(left.dtype, right.dtype)
         rows_a, rows_b = left.to_scipy("csr"), right.to_scipy("csr")
         memory.require(rows_a.nnz * rows_b.nnz * (dtype.itemsize + 8), max_bytes, "kron: the entries")
-        rows = FORMATS[COMMON](sp.kron(rows_a, rows_b, "csr").astype(dtype, copy=False))
-        named = _default(left, right, rows) if kind is None else kind.format
-        made = rows.asformat(named, max_bytes=max_bytes)
-    return made.to(target.name)
+        made = FORMATS[COMMON](sp.kron(rows_a, rows_b, "csr").astype(dtype, copy=False))
+        first = named or _by_default(first, made._summary())
+    return made.asformat(first, max_bytes=max_bytes).to(target.name)
 
 
 def _factor(x: Any, name: str) -> SparseArray:
     """Return a factor as ours, not packed."""
-    ours = isinstance(x, SparseArray)
-    made: SparseArray = x if ours else FORMATS[COMMON](x)
+    require_matrix(x, "kron", name)
+    made = array(x)
     if made.device != "cpu":
         raise ValueError(
             f'kron: {name} is on {made.device}, and factors are read on the host; {name}.to("cpu"), and '
             f'device="{made.device}" for the result'
         )
-    if not ours and made.nnz > NEARLY_FULL * sum(diagonal_length(made.shape, k) for k in made._occupied().tolist()):
-        made = convert(made, "hm")
     return unpacked(made)
 
 
-def _offsets(a: SparseArray, b: SparseArray) -> list[tuple[int, int]]:
-    """Return the offsets of the diagonals of A and of B that meet, in pairs."""
-    return [(j, k) for j in a.offsets.tolist() for k in b.offsets.tolist()]
+def _own(left: SparseArray, rows: int, cols: int) -> str:
+    """Return the format of A, or hm where that is cdm, which is square only."""
+    return "hm" if left.format == "cdm" and rows != cols else left.format
 
 
-def _worth_their_zeros(a: SparseArray, b: SparseArray) -> bool:
-    """Return whether the diagonals of the product of two matrices by diagonals hold not too many zeros."""
-    dtype, p = np.result_type(a.dtype, b.dtype), b.shape[0]
-    diagonals = len({j * p + k for j, k in _offsets(a, b)}) * a.shape[0] * p * dtype.itemsize
-    return diagonals <= _MOST * (a.count_nonzero() * b.count_nonzero() * (dtype.itemsize + 4) + 8 * a.shape[0] * p)
+def _by_default(own: str, s: Summary) -> str:
+    """Return the format of a product, where none is named: `own` is that of A."""
+    fewest = min(("hm", "mdia"), key=lambda name: FORMATS[name]._forecast(s))
+    return next((name for name in (own, fewest) if name in _DIAGONALS and _few(name, s)), COMMON)
 
 
-def _default(a: SparseArray, b: SparseArray, made: SparseArray) -> str:
-    """Return the format of the product of A and B, which is in csr."""
-    if all(x.format == "mdia" or x._family == "diagonals" for x in (a, b)):
-        return "mdia"
-    sizes = {name: FORMATS[name]._forecast(made._summary()) for name in ("hm", "mdia", COMMON)}
-    return min(sizes, key=lambda name: sizes[name])
+def _few(name: str, s: Summary) -> bool:
+    """Return whether a format of diagonals is not far larger than csr."""
+    return FORMATS[name]._forecast(s) <= _MOST * FORMATS[COMMON]._forecast(s)
+
+
+def _offsets(a: SparseArray, b: SparseArray) -> np.ndarray:
+    """Return the offsets of the product of two matrices by diagonals of which the second one is square, ascending."""
+    return np.unique(np.add.outer(b.shape[0] * a.offsets, b.offsets))
+
+
+def _summary(a: SparseArray, b: SparseArray) -> Summary:
+    """Return what forecasts ask of the product of two matrices by diagonals of which the second one is square."""
+    (m, n), p = a.shape, b.shape[0]
+    entries = a.count_nonzero() * b.count_nonzero()
+    return Summary((m * p, n * p), np.result_type(a.dtype, b.dtype).itemsize, entries, offsets=lambda: _offsets(a, b))
 
 
 def _by_diagonals(a: SparseArray, b: SparseArray, max_bytes: int | None) -> SparseArray:
     """Return the product as dia, of two matrices by diagonals of which the second one is square."""
     (m, n), p = a.shape, b.shape[0]
     memory.require_free(a.nnz * b.nnz * np.result_type(a.dtype, b.dtype).itemsize, "kron: the values")
-    pairs = _offsets(a, b)
-    offsets = np.unique(np.array([j * p + k for j, k in pairs], np.int64))
+    offsets = _offsets(a, b)
     dtype = np.result_type(a.dtype, b.dtype)
     memory.require((len(offsets) + 1) * m * p * dtype.itemsize, max_bytes, "kron: the diagonals")
     values = np.zeros((len(offsets), m, p), dtype)
     of_a, of_b = ({k: (max(0, -k), x.diagonal(k)) for k in x.offsets.tolist()} for x in (a, b))
-    for j, k in pairs:
+    for j, k in product(of_a, of_b):
         # A[i, i + j] B[r, r + k] lies in row i p + r.
         (i, u), (r, v) = of_a[j], of_b[k]
         part = values[np.searchsorted(offsets, j * p + k), i : i + len(u), r : r + len(v)]

@@ -31,8 +31,12 @@ def where(a: SparseArray) -> str:
     """Return ``cpu, 2 threads``, or the GPU."""
     if a._place is not CPU:
         return a.device
-    n = get_num_threads()
-    return f"cpu, {n} thread{'s' * (n > 1)}"
+    return f"cpu, {counted(get_num_threads(), 'thread')}"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return ``1 diagonal``, ``2 diagonals``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def diagonals(offsets: Any) -> str:

@@ -1,0 +1,70 @@
+"""Norms of a matrix: `norm`."""
+
+from __future__ import annotations
+
+from math import inf, sqrt
+from typing import Any
+
+import numpy as np
+
+from .base import SparseArray
+from .construct import array
+from .convert import unpacked
+
+
+class Norms:
+    """What `norm` asks of a matrix; mixed into every matrix class."""
+
+    def _frobenius_norm(self: SparseArray) -> float:
+        """Return the root of the sum of squares."""
+        return _root_of_squares(abs(unpacked(self)))
+
+    def _absolute_sums(self: SparseArray, axis: int) -> Any:
+        """Return the sums of absolute values of columns (0) or rows (1); of equal ones one may stand for all."""
+        return abs(self).sum(axis=axis)
+
+
+def norm(A: Any, ord: Any = None) -> float:
+    """Return a norm of a matrix, on its device.
+
+    Parameters
+    ----------
+    A : sparse matrix (ours, SciPy's or CuPy's)
+    ord : {None, "fro", 1, -1, inf, -inf}
+        None and "fro" are the root of the sum of squares, 1 and inf the largest sum of absolute values of a column or
+        row, -1 and -inf the smallest.
+
+    Raises
+    ------
+    ValueError
+        For another `ord`: the 2-norm is ``scipy.sparse.linalg.svds(A, k=1)``.
+
+    Notes
+    -----
+    Reads A once or twice. Of a matrix with a period it reads the stored values only, on the host.
+
+    Examples
+    --------
+    >>> import diagsparse as ds
+    >>> ds.norm(ds.eye(9)), ds.norm(ds.gallery.tridiagonal(5), 1)
+    (3.0, 4.0)
+    """
+    a = array(A)
+    if ord in (None, "fro"):
+        return a._frobenius_norm()
+    if ord in (1, -1, np.inf, -np.inf):
+        sums = a._absolute_sums(0 if ord in (1, -1) else 1)
+        return float((sums.max if ord > 0 else sums.min)(initial=0 if ord > 0 else np.inf))
+    raise ValueError(f'norm: ord={ord!r}: expected None, "fro", 1, -1, inf or -inf; svds(A, k=1) has the 2-norm')
+
+
+def _root_of_squares(a: SparseArray) -> float:
+    """Return the root of the sum of squares of values >= 0: at once, or scaled where squares overflow or underflow."""
+    limits = np.finfo(a.dtype)
+    total = float(a.multiply(a).sum())
+    lowest = float(limits.tiny / limits.eps) * a.nnz  # below it, squares that underflowed may be missed
+    if lowest <= total < inf or total != total:
+        return sqrt(total)
+    factor = 2.0 ** ((1 if total < lowest else -1) * (3 * limits.maxexp // 4))  # exact; no square leaves the range
+    scaled = a * factor
+    return sqrt(float(scaled.multiply(scaled).sum())) / factor

@@ -1,0 +1,120 @@
+"""Matrices built from blocks, with SciPy's names, that stay diagonals: `hstack`, `vstack` and `block_diag`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._places import memory
+from .._places.backend import CPU
+from .._places.types import value_dtype
+from .base import SparseArray
+from .construct import array
+from .convert import unpacked
+from .registry import COMMON, FORMATS, format_class
+from .summary import Summary
+
+_DIAGONALS = "hm"  # the format in which blocks by diagonals are joined
+_MOST_ZEROS = 2  # times the bytes of csr that diagonals may take where nobody named a format
+
+
+def hstack(
+    blocks: Sequence[Any], format: str | None = None, dtype: Any = None, *, max_bytes: int | None = None
+) -> SparseArray:
+    """Return matrices side by side.
+
+    Parameters
+    ----------
+    blocks : sequence of sparse matrices (ours or SciPy's) or dense 2-D arrays
+        On the CPU, with as many rows each.
+    format : str, optional
+        By default that of the first one where all are by diagonals and nearly fill those of the result; else hm or csr,
+        whichever takes fewer bytes.
+    dtype : dtype, optional
+        By default NumPy's result type.
+    max_bytes : int, optional
+        Limit for the result and what is there while it is made.
+
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit, and matrices on a GPU.
+    MemoryError
+        With the bytes.
+
+    Examples
+    --------
+    >>> import diagsparse as ds
+    >>> A = ds.eye(3)
+    >>> ds.hstack([A, 2 * A])
+    <hm_array 3 x 6 float64: 2 diagonals from 0 to 3, 6 stored, 88 B, cpu>
+    """
+    made = _blocks("hstack", blocks)
+    if len({a.shape[0] for a in made}) > 1:
+        raise ValueError(f"hstack: rows of {[a.shape for a in made]}: expected as many each")
+    at = np.cumsum([0, *(a.shape[1] for a in made)]).tolist()
+    placed = [(a, 0, c) for a, c in zip(made, at, strict=False)]
+    return _joined("hstack", placed, (made[0].shape[0], at[-1]), format, dtype, max_bytes)
+
+
+def vstack(
+    blocks: Sequence[Any], format: str | None = None, dtype: Any = None, *, max_bytes: int | None = None
+) -> SparseArray:
+    """Return matrices one below the other; as `hstack`."""
+    made = _blocks("vstack", blocks)
+    if len({a.shape[1] for a in made}) > 1:
+        raise ValueError(f"vstack: columns of {[a.shape for a in made]}: expected as many each")
+    at = np.cumsum([0, *(a.shape[0] for a in made)]).tolist()
+    placed = [(a, r, 0) for a, r in zip(made, at, strict=False)]
+    return _joined("vstack", placed, (at[-1], made[0].shape[1]), format, dtype, max_bytes)
+
+
+def block_diag(
+    blocks: Sequence[Any], format: str | None = None, dtype: Any = None, *, max_bytes: int | None = None
+) -> SparseArray:
+    """Return matrices along the main diagonal; as `hstack`.
+
+    Square blocks keep their diagonals, each of which runs through all of them.
+    """
+    made = _blocks("block_diag", blocks)
+    rows, cols = (np.cumsum([0, *(a.shape[i] for a in made)]).tolist() for i in (0, 1))
+    placed = list(zip(made, rows, cols, strict=False))
+    return _joined("block_diag", placed, (rows[-1], cols[-1]), format, dtype, max_bytes)
+
+
+def _blocks(who: str, blocks: Sequence[Any]) -> list[SparseArray]:
+    made = [unpacked(array(block)) for block in blocks]
+    if not made:
+        raise ValueError(f"{who}: no blocks")
+    if away := [a for a in made if a._place is not CPU]:
+        raise ValueError(f'{who}: {away[0]!r}: blocks are read on the host; A.to("cpu"), and the result .to("cuda")')
+    return made
+
+
+def _joined(
+    who: str, placed: list[tuple[SparseArray, int, int]], shape: tuple[int, int], format: str | None, dtype: Any,
+    max_bytes: int | None,
+) -> SparseArray:  # fmt: skip
+    """Return blocks at these rows and columns in one matrix."""
+    kept = value_dtype(np.result_type(*(a.dtype for a, _, _ in placed)), dtype, who)
+    diagonals: Any = FORMATS[_DIAGONALS]
+    first: Any = placed[0][0]
+    if all(a._family == diagonals._family for a, _, _ in placed):
+        blocks: list[Any] = placed
+        runs = [(k + c - r, i + r, v) for a, r, c in blocks for k, i, v in a._runs()]
+        offsets = np.unique(np.array([k for k, _, _ in runs], np.int64))
+        s = Summary(shape, kept.itemsize, sum(len(v) for _, _, v in runs), offsets=lambda: offsets)
+        kind = first._that_holds(shape) if format is None else format_class(format)
+        full = diagonals._forecast(s) <= _MOST_ZEROS * FORMATS[COMMON]._forecast(s.at_most())
+        if full or (format is not None and kind._family == diagonals._family):
+            return diagonals._of_runs(shape, kept, runs, max_bytes).asformat(kind.format, max_bytes=max_bytes)
+    stored = sum(a.nnz for a, _, _ in placed)
+    memory.require(2 * stored * (kept.itemsize + 16), max_bytes, f"{who}: the entries")
+    parts = [(a.to_scipy("coo"), r, c) for a, r, c in placed]
+    row, col = (np.concatenate([(x.row, x.col)[i].astype(np.int64) + (r, c)[i] for x, r, c in parts]) for i in (0, 1))
+    values = np.concatenate([x.data.astype(kept, copy=False) for x, _, _ in parts])
+    made = sp.coo_array((values, (row, col)), shape=shape)
+    return array(made) if format is None else array(made, COMMON).asformat(format, max_bytes=max_bytes)

@@ -191,8 +191,8 @@ COUNTING = """
 @pytest.mark.parametrize("shape", [(1000, 2 * 10**9), (1000, 10**6)], ids=["sorted", "in a table"])
 def test_counting_takes_no_more_than_its_forecast(shape):
     """In a Python of its own, whose largest size is compared with the size before."""
-    told = python(f"shape = {shape}\n" + dedent(COUNTING), MALLOC_MMAP_THRESHOLD_="65536")  # what is freed is given back
-    taken, forecast = map(int, told.split())
+    code = f"shape = {shape}\n" + dedent(COUNTING)
+    taken, forecast = map(int, python(code, MALLOC_MMAP_THRESHOLD_="65536").split())  # freed memory is given back
     assert taken > forecast / 3
     assert taken < 1.1 * forecast + 2e6
 

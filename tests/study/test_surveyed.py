@@ -100,15 +100,11 @@ def test_many_rows_on_any_number_of_threads(threads):
     rng = np.random.default_rng(0)
     A = gallery.stencil(5, (300, 200)).tocsr() + sparse.random_array((60_000, 60_000), density=2e-6, rng=rng)
     csr, (i, j) = ds.csr_array(A), (k.astype(np.int64) for k in sparse.coo_array(A).coords)
-    before = ds.get_num_threads()
     ds.set_num_threads(threads)
-    try:
-        heights = [1, 4, 7, 32]
-        expected = [len(np.unique((i // rows) * 10**6 + j - i)) for rows in heights]
-        assert CPU.core.block_diagonals(csr._matrix, heights) == expected
-        assert CPU.core.variable_blocks(csr._matrix) == (60_000, 60_000, A.nnz)  # no two lines are alike
-    finally:
-        ds.set_num_threads(before)
+    heights = [1, 4, 7, 32]
+    expected = [len(np.unique((i // rows) * 10**6 + j - i)) for rows in heights]
+    assert CPU.core.block_diagonals(csr._matrix, heights) == expected
+    assert CPU.core.variable_blocks(csr._matrix) == (60_000, 60_000, A.nnz)  # no two lines are alike
 
 
 @pytest.mark.parametrize("shape", [(10, 2_000_000_001), (2_000_003, 11)])

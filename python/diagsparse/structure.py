@@ -275,7 +275,9 @@ def _period(matrix: SparseArray) -> int | None:
     """Return the rows after which every diagonal repeats; None also where it would take too much to find out."""
     if hm_array._forecast(matrix._summary()) > _REPEATS * max(1, matrix.nbytes):
         return None
-    return common_period(convert(matrix, "hm"))
+    full = convert(matrix, "hm")
+    assert isinstance(full, hm_array)
+    return common_period(full)
 
 
 def _in_cells(csr: Any) -> NDArray[np.int64]:

@@ -33,8 +33,8 @@ int64 block_diagonals_in(const Csr<float> a, int64 first, int64 last, int64 heig
   return blocks;
 }
 
-// The same of all rows without a table of the diagonals, which would be long compared with the entries: these are sorted
-// by diagonal and row, once for all heights. A key is a diagonal above the 32 bits of a row.
+// The same of all rows without a table of the diagonals, which would be long compared with the entries: these are
+// sorted by diagonal and row, once for all heights. A key is a diagonal above the 32 bits of a row.
 std::vector<int64> listed_block_diagonals(const Csr<float> a, const std::vector<int64>& heights) {
   std::vector<std::uint64_t> keys;
   keys.reserve(a.indptr[a.rows]);

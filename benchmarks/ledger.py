@@ -146,6 +146,17 @@ def kernels_of(report: dict[str, Any]) -> set[str]:
 
 
 def _of_experiment(row: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    if "columns" in row:
+        for about in row["columns"].values():
+            if "kernel" in about:
+                format, operation, kernel = about["kernel"].split()
+                yield format, operation, kernel
+    else:
+        yield from _by_names(row)
+
+
+def _by_names(row: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Yield the kernels of a report whose rows do not say which kernel ran in each column."""
     if row.get("kernel"):
         yield "hm", "matmul", row["kernel"]
     for name, kernels in row.get("kernels", {}).items():

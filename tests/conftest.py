@@ -23,8 +23,8 @@ def device(request):
 
 
 @pytest.fixture(autouse=True)
-def threads():
-    """No test leaves another thread count behind."""
+def restored_threads():
+    """No test leaves another thread count behind. A parameter of the same name would replace this fixture."""
     before = ds.get_num_threads()
     yield
     ds.set_num_threads(before)

@@ -50,11 +50,20 @@ class Structure:
     blocks: int  # occupied 8 x 8 blocks
     blocks_rcm: int | None  # the same after reverse Cuthill-McKee, as above
     block_fill: float  # entries / (64 blocks)
-    bitmap_blocks: dict[int, surveyed.BitmapBlocks]  # 4 x 4, 8 x 8 and 16 x 16: count, fill, bytes with bitmaps
     symmetry: str  # of the values: "symmetric", "hermitian", "skew-symmetric" or "none"
     nbytes: dict[str, int | None]  # of every format; None where it cannot hold the matrix
-    others: dict[str, surveyed.OtherFormat | None]  # bsr, bcsd, msr, vbr: what they would store; None as above
     cells: NDArray[np.int64]  # entries in each cell of a coarse grid over the matrix, in its proportion
+    _surveyed: surveyed.Surveyed  # what is counted at the first use of the two properties that follow
+
+    @property
+    def bitmap_blocks(self) -> dict[int, surveyed.BitmapBlocks]:
+        """Of blocks of 4 x 4, 8 x 8 and 16 x 16 their count, fill, and bytes with bitmaps; counted at the first use."""
+        return self._surveyed.bitmap_blocks
+
+    @property
+    def others(self) -> dict[str, surveyed.OtherFormat | None]:
+        """What bsr, bcsd, msr and vbr would store, but are not built; None as in `nbytes`. Counted at the first use."""
+        return self._surveyed.others
 
     @property
     def toeplitz(self) -> bool:
@@ -75,10 +84,11 @@ class Structure:
 
     def to_dict(self) -> dict[str, Any]:
         """All fields, the properties of the bands among them, and the density, ready for JSON."""
-        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "cells"}
+        names = [field.name for field in fields(self) if field.name not in ("cells", "_surveyed")]
+        values = {name: getattr(self, name) for name in names}
         values |= asdict(values.pop("bands")) | {"bytes": values.pop("nbytes")}
-        for name in ("bitmap_blocks", "others"):
-            values[name] = {key: one and asdict(one) for key, one in values[name].items()}
+        values["bitmap_blocks"] = {size: asdict(one) for size, one in self.bitmap_blocks.items()}
+        values["others"] = {name: one and asdict(one) for name, one in self.others.items()}
         plain = {name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in values.items()}
         return plain | {
             "shape": list(self.shape),
@@ -198,6 +208,9 @@ def analyze(A: Any, *, rcm: bool = True) -> Structure:
         Found in O(nnz + m + n) time and memory beside the matrix in csr, but for reverse Cuthill-McKee.  Its bands are
         those of Vooturi and Kothapalli (2016): they begin at diagonals with more entries than half of the rows, and
         grow while they are full to 40 %.  ``others`` has what BSR, BCSD, MSR and VBR would store, which are not built.
+        It is counted at its first use, as are ``bitmap_blocks``, and so when the report is printed or turned into a
+        dict.  Until then the report references the matrix in csr.  Counting takes at most 8 bytes for each entry or 4
+        for each row and column, whichever is more, and raises a MemoryError where these are not free.
 
     Raises
     ------
@@ -255,11 +268,10 @@ def analyze(A: Any, *, rcm: bool = True) -> Structure:
         blocks=s.blocks(),
         blocks_rcm=None if places is None else count_blocks(*places),
         block_fill=s.entries / max(1, s.blocks() * BLOCK**2),
-        bitmap_blocks=surveyed.bitmap_blocks(s),
         symmetry=s.symmetry or "none",
         nbytes=memory_report(ours),
-        others=surveyed.other_formats(host, s),
         cells=_in_cells(entries),
+        _surveyed=surveyed.Surveyed(host),
     )
 
 
@@ -267,7 +279,9 @@ def _period(matrix: SparseArray) -> int | None:
     """Return the rows after which every diagonal repeats; None also where it would take too much to find out."""
     if hm_array._forecast(matrix._summary()) > _REPEATS * max(1, matrix.nbytes):
         return None
-    return common_period(convert(matrix, "hm"))
+    full = convert(matrix, "hm")
+    assert isinstance(full, hm_array)
+    return common_period(full)
 
 
 def _in_cells(csr: Any) -> NDArray[np.int64]:

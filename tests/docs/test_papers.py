@@ -124,6 +124,14 @@ def test_a_kernel_that_is_no_more_is_found_in_a_result(changed, monkeypatch, tmp
     assert not list(ledger.problems(changed))
 
 
+def test_a_row_that_names_its_kernels_is_read_as_it_says():
+    row = {"kernel": "gone", "times": {"hm gone": 1.0, "planned": 1.0, "SciPy": 2.0}, "columns": {
+        "hm gone": {"timed_on": "cpu", "kernel": "csr matmul row"}, "planned": {"timed_on": "cpu"}}}  # fmt: skip
+    assert ledger.kernels_of({"rows": [row]}) == {"csr matmul row"}
+    del row["columns"]  # as in results that were stored before
+    assert ledger.kernels_of({"rows": [row]}) == {"hm matmul gone"}
+
+
 def test_kernels_of_all_kinds_of_results():
     kernels = {path.stem: ledger.kernels_of(json.loads(path.read_text())) for path in ledger.RESULTS.glob("*.json")}
     assert {"hm matmul block", "hm chain blocked", "csr matvec merge"} <= kernels["h200"]

@@ -1,5 +1,6 @@
 """Advice: what `recommend` names can be built and is the same matrix; `array`, `analyze`, forecasts of bytes."""
 
+import json
 from typing import Any
 
 import numpy as np
@@ -56,15 +57,54 @@ def arrays(case: Case) -> None:
 
 
 def analyses(case: Case) -> None:
-    """`analyze`: counts beside NumPy's, and words that can be shown."""
+    """`analyze`: everything that is counted, beside NumPy's counts of the same entries; and words that can be shown."""
     if case.device != "cpu":
         return
     drawn = draw(case, large=0.02)
-    made = ds.analyze(drawn.A, rcm=case.chance(0.2))
-    stored = sp.csr_array(drawn.A.unpacked().to_scipy("csr") if drawn.A._packed else drawn.A.to_scipy("csr"))
-    assert made.shape == drawn.shape and made.nnz >= np.count_nonzero(stored.data), f"{made.nnz} nonzeros"
-    assert str(made) and "<" in made._repr_html_()
+    A, (m, n) = drawn.A, drawn.shape
+    made = ds.analyze(A, rcm=case.chance(0.2))
+    entries = sp.coo_array((A.unpacked() if A._packed else A).asformat("csr").to("cpu").to_scipy("csr"))
+    row, col, a = entries.row.astype(int), entries.col.astype(int), entries.data
+    offsets, counts = np.unique(col - row, return_counts=True)
+    lengths, rows = np.unique(np.bincount(row, minlength=m), return_counts=True)
+    expected: dict[str, Any] = {
+        "shape": (m, n), "dtype": A.dtype, "nnz": len(a), "offsets": offsets.tolist(), "counts": counts.tolist(),
+        "row_lengths": np.transpose([lengths, rows]).tolist(), "row_min": lengths.min(initial=m + n) if m else 0,
+        "row_max": lengths.max(initial=0), "bandwidth": abs(offsets).max(initial=0), "blocks": _blocks(row, col, 8),
+        "symmetry": _symmetry(drawn.exact),
+    }  # fmt: skip
+    for name, value in expected.items():
+        got = getattr(made, name)
+        got = got.tolist() if isinstance(got, np.ndarray) else got
+        assert got == value, f"{name}: {got}, expected {value}"
+    full = [len(a[col - row == k]) == min(m, n - k) - max(0, -k) for k in offsets] if not drawn.large else []
+    constant = [bool(whole) and len(np.unique(a[col - row == k])) == 1 for k, whole in zip(offsets, full, strict=False)]
+    assert drawn.large or made.constant == sum(constant), f"{made.constant} constant, expected {sum(constant)}"
+    for size, blocks in made.bitmap_blocks.items():
+        assert blocks.blocks == _blocks(row, col, size), f"{blocks.blocks} blocks of {size}"
+    assert made.cells.sum() == len(a), f"{made.cells.sum()} entries in the picture"
+    csr = sp.csr_array(entries)
+    assert made.nbytes["csr"] == a.nbytes + 4 * len(a) + 8 * (m + 1), f"{made.nbytes['csr']} bytes of csr"
+    bsr = made.others["bsr"]
+    if bsr is not None and not m % (side := int(bsr.layout.split()[0])) and not n % side and len(a):
+        assert csr.tobsr((side, side)).data.size == bsr.stored, f"bsr {bsr.layout}: {bsr.stored} values"
+    assert str(made) and "<" in made._repr_html_() and json.dumps(made.to_dict())
     drawn.require_unchanged()
+
+
+def _blocks(row: np.ndarray, col: np.ndarray, size: int) -> int:
+    """Return how many square blocks hold these entries."""
+    return len(np.unique(np.stack([row // size, col // size]), axis=1).T)
+
+
+def _symmetry(exact: Any) -> str:
+    """Return what the values of a matrix are, as the report calls it."""
+    if exact.shape[0] != exact.shape[1]:
+        return "none"
+    images = {"symmetric": exact.T, "hermitian": exact.conj().T, "skew-symmetric": -exact.T}
+    equal = [name for name, image in images.items() if not abs(exact - image).max(initial=0)] if not sp.issparse(
+        exact) else [name for name, image in images.items() if not (exact != image).nnz]  # fmt: skip
+    return equal[0] if equal else "none"
 
 
 CHECKS: dict[Any, float] = {recommendations: 2, arrays: 1, analyses: 0.5}

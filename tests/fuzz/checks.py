@@ -71,6 +71,19 @@ def same(A: Any, exact: Any, format: str | None = None, dtype: Any = None) -> No
     require_equal(A.toarray().astype(exact.dtype), exact)
 
 
+def at_same_places(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the values of two sparse matrices of SciPy's where either stores something; 0 where it stores nothing."""
+    assert a.shape == b.shape, f"shape {a.shape}, expected {b.shape}"
+    both = [sp.coo_array(matrix) for matrix in (a, b)]
+    keys = [matrix.row.astype(np.int64) * a.shape[1] + matrix.col for matrix in both]
+    union = np.union1d(*keys)
+    values = []
+    for key, matrix in zip(keys, both, strict=True):
+        values.append(np.zeros(len(union), matrix.dtype))
+        values[-1][np.searchsorted(union, key)] = matrix.data
+    return values[0], values[1]
+
+
 def require_equal(got: np.ndarray, exact: np.ndarray) -> None:
     """Raise unless two arrays are equal, with no numbers in the same places."""
     wrong = np.argwhere((got != exact) & ~(np.isnan(got) & np.isnan(exact)))

@@ -1,14 +1,17 @@
-"""Functions of one matrix, element by element: NumPy's, extremes, real and imaginary parts, powers and roots."""
+"""Functions of the elements of a matrix: NumPy's, extremes, real and imaginary parts, counts and means."""
 
+import warnings
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import scipy.sparse as sp
+from oracle import long
 
 import diagsparse as ds
 from fuzz.arrays import NARROW
 from fuzz.case import Case
-from fuzz.checks import refused, same
+from fuzz.checks import at_same_places, close, refused, require_equal, same
 from fuzz.matrices import draw
 
 OF_EACH = (
@@ -32,79 +35,109 @@ OF_EACH = (
 REAL_ONLY = "floor", "ceil", "trunc", "deg2rad", "rad2deg"
 
 
+def _with(exact: Any, values: np.ndarray) -> Any:
+    """Return a matrix of SciPy's, in csr or csc, of the same structure with other values."""
+    return type(exact)((values, exact.indices, exact.indptr), shape=exact.shape)
+
+
 def of_each(case: Case) -> None:
     """``np.sin(A)``, ``A.sin()`` and the others for which 0 is 0."""
     drawn = draw(case, large=0.01)
     name = case.pick(OF_EACH)
-    A, function = drawn.A, getattr(np, name)
+    A, exact, function = drawn.A, drawn.exact, getattr(np, name)
     call = case.pick([lambda: function(A), lambda: getattr(A, name)()])
     case.note(name)
-    if drawn.exact.dtype.kind == "c" and name in REAL_ONLY:
+    if exact.dtype.kind == "c" and name in REAL_ONLY:
         return refused(TypeError, call, f"{name} of complex values")
     with np.errstate(all="ignore"):
-        if drawn.large:
-            ref = sp.csr_array(drawn.exact, copy=True)
-            ref.data = function(ref.data)
-            ref = ref.toarray() if ref.shape[0] < 3000 else ref
-        else:
-            ref = function(drawn.exact)
-    made = call()
+        ref = function(exact) if not drawn.large else _with(exact, function(exact.data))
+        made = call()
     assert made.format == A.format, f"format {made.format}, expected {A.format}"
-    if A.dtype in NARROW:
-        assert made.dtype in (A.dtype, np.float32) and made.shape == A.shape
+    assert made.shape == exact.shape, f"shape {made.shape}, expected {exact.shape}"
+    if A.dtype in NARROW:  # wider where there is no function of 16 bits
+        assert made.dtype in (A.dtype, np.float32), f"dtype {made.dtype}, expected {A.dtype} or float32"
     else:
         assert made.dtype == ref.dtype, f"dtype {made.dtype}, expected {ref.dtype}"
-        got, expected = (x.tocsr().data if sp.issparse(x) else x for x in (
-            made.to("cpu").to_scipy("csr") if sp.issparse(ref) else made.toarray(), ref))  # fmt: skip
-        if got.shape == expected.shape:
-            eps = float(np.finfo(ref.dtype).eps)
-            with np.errstate(all="ignore"):
-                np.testing.assert_allclose(got, expected, rtol=16 * eps, atol=16 * eps)
+    eps = 16 * float(ml_dtypes.finfo(made.dtype).eps)
+    got = made.to("cpu").to_scipy("csr") if drawn.large else made.toarray()
+    got, expected = at_same_places(got, ref) if drawn.large else (got.astype(ref.dtype), ref)
+    np.testing.assert_allclose(got, expected, rtol=eps, atol=eps)
     drawn.require_unchanged()
 
 
 def extremes(case: Case) -> None:
-    """`max`, `min`, `argmax`, `argmin`, `maximum`, `minimum` with a matrix or a number."""
+    """`max`, `min`, `argmax`, `argmin`, of all elements or along an axis."""
     drawn = draw(case)
     A, exact = drawn.A, drawn.exact
     if exact.dtype.kind == "c":
         return
-    name, axis = case.pick(["max", "min", "argmax", "argmin", "maximum", "minimum"]), case.pick([None, 0, 1, -1])
+    name, axis = case.pick(["max", "min", "argmax", "argmin"]), case.pick([None, 0, 1, -1])
     case.note(name, axis)
-    if name in ("maximum", "minimum"):
-        other = draw(case, shape=drawn.shape, dtype=exact.dtype)
-        made = getattr(A, name)(other.A)
-        expected = getattr(np, name)(exact, other.exact)
-        return same(ds.array(made, "csr") if not ds.issparse(made) else made, expected)
-    if 0 in exact.shape:
-        return (
-            refused(ValueError, lambda: getattr(A, name)(axis=axis), "nothing to choose from") if axis is None else None
-        )
-    made = getattr(A, name)(axis=axis)
+
+    def call() -> Any:
+        return getattr(A, name)(axis=axis)
+
+    if not exact.size if axis is None else not exact.shape[axis]:
+        return refused(ValueError, call, "nothing to choose from")
+    made = call()
     made = made.toarray() if sp.issparse(made) else np.asarray(made)
-    expected = getattr(exact, name.removeprefix("arg"))(axis=axis)
-    if name.startswith("arg"):
-        at = made.reshape(expected.shape).astype(int)
-        made = exact.reshape(-1)[at] if axis is None else np.take_along_axis(exact, np.expand_dims(at, axis), axis)
-    assert np.array_equal(np.asarray(made).reshape(expected.shape), expected), f"{name} differs"
+    expected = getattr(exact, name)(axis=axis)
+    assert made.size == expected.size, f"shape {made.shape}, expected {expected.shape}"
+    require_equal(np.atleast_1d(made.reshape(expected.shape)), np.atleast_1d(expected))
     drawn.require_unchanged()
+
+
+def pairwise(case: Case) -> None:
+    """`maximum` and `minimum` with a matrix of any format, SciPy's, an array, or a number."""
+    drawn = draw(case)
+    A, exact = drawn.A, drawn.exact
+    name, kind = case.pick(["maximum", "minimum"]), case.pick(["ours", "SciPy's", "dense", "number"])
+    other = draw(case, shape=drawn.shape, dtype=exact.dtype if case.chance(0.7) else None)
+    given = {"ours": other.A, "SciPy's": sp.csr_array(other.exact), "dense": other.exact,
+             "number": case.pick([0, 1, -0.5])}[kind]  # fmt: skip
+    case.note(name, kind, given if kind == "number" else "")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sp.SparseEfficiencyWarning)  # of a number that fills the matrix
+        made = getattr(A, name)(given)
+    dense = made.toarray() if sp.issparse(made) or ds.issparse(made) else np.asarray(made)
+    expected = getattr(np, name)(exact, given if kind == "number" else other.exact)
+    assert dense.shape == expected.shape, f"shape {dense.shape}, expected {expected.shape}"
+    require_equal(dense.astype(expected.dtype), expected)
+    drawn.require_unchanged()
+    other.require_unchanged()
 
 
 def parts(case: Case) -> None:
-    """Real and imaginary parts, the mean, `nonzero`, `astype`."""
+    """Real and imaginary parts."""
     drawn = draw(case, large=0.01)
-    A, exact = drawn.A, drawn.exact
-    part = case.pick(["real", "imag"])
+    A, part = drawn.A, case.pick(["real", "imag"])
     case.note(part)
-    made = getattr(A, part)
-    ref = getattr(exact, part) if not drawn.large else sp.csr_array(getattr(np, part)(exact))
-    if not drawn.large:
-        same(made, np.asarray(ref))
-    if exact.size and not drawn.large:
-        i, j = A.nonzero()
-        order = np.lexsort((j, i))
-        assert np.array_equal(np.array([i[order], j[order]]), np.array(exact.nonzero())), "nonzero differs"
+    made, exact = getattr(A, part), drawn.exact
+    if drawn.large:
+        exact = _with(exact, getattr(np, part)(exact.data))
+    else:
+        exact = getattr(exact, part)
+    same(made, exact, A.format, None if A.dtype in NARROW else exact.dtype)
     drawn.require_unchanged()
 
 
-CHECKS: dict[Any, float] = {of_each: 3, extremes: 2, parts: 1}
+def counted(case: Case) -> None:
+    """`nonzero`, `count_nonzero` and `mean`, of all elements or along an axis."""
+    drawn = draw(case, large=0.01)
+    A, exact, axis = drawn.A, drawn.exact, case.pick([None, 0, 1, -1, -2])
+    case.note("axis", axis)
+    made, expected = (np.array(a.nonzero()) for a in (A, exact))
+    made, expected = (ij[:, np.lexsort(ij[::-1])] for ij in (made, expected))
+    assert np.array_equal(made, expected), f"nonzero: {made}, expected {expected}"
+    count = np.asarray(A.count_nonzero(axis))
+    ref = np.count_nonzero(exact, axis) if not drawn.large else exact.count_nonzero(axis)
+    assert np.array_equal(count, ref), f"count_nonzero: {count}, expected {ref}"
+    terms = int(np.prod(exact.shape)) if axis is None else exact.shape[axis]
+    if terms:
+        a = long(exact)
+        ref, size = (np.asarray(each.sum(axis)) / terms for each in (a, abs(a)))
+        close(np.asarray(A.mean(axis)), ref, size, terms)
+    drawn.require_unchanged()
+
+
+CHECKS: dict[Any, float] = {of_each: 3, extremes: 1.5, pairwise: 1, parts: 1, counted: 1}

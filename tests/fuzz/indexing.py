@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from fuzz import layouts
 from fuzz.arrays import NARROW, numbers
 from fuzz.case import Case
 from fuzz.checks import refused, require_equal, same
-from fuzz.matrices import Drawn, draw
+from fuzz.matrices import DIAGONAL, Drawn, draw
 
 
 def index(case: Case, extent: int) -> Any:
@@ -61,30 +62,51 @@ def copied(case: Case) -> tuple[Any, Drawn]:
     return drawn.A.copy(), drawn
 
 
+def stored_places(A: Any) -> np.ndarray | None:
+    """Return where a matrix stores something, as a mask; None of formats where that takes more to find out."""
+    if A.format in DIAGONAL:
+        return np.isin(layouts.reach(A.shape), A.offsets)
+    if A.format not in ("csr", "csc", "coo"):
+        return None
+    ones = sp.coo_array(A.to_scipy("csr"))
+    mask = np.zeros(A.shape, bool)
+    mask[ones.row, ones.col] = True
+    return mask
+
+
 def writes(case: Case) -> None:
     """``A[i, j] = v`` where something is stored; elsewhere it is refused, and nothing is written."""
     A, drawn = copied(case)
-    exact = drawn.exact.copy()
-    if A._packed or not exact.size:
-        if exact.size and not A.dtype.name.endswith("16"):
-            refused(ValueError, lambda: A.__setitem__((0, 0), 1), "a packed matrix")
+    exact, nbytes = drawn.exact.copy(), A.nbytes
+    packed = bool(A._matrix.symmetry or any(A._packing))
+    if not exact.size or packed:
+        why = "a packed matrix" if packed else "no element"
+        refused(ValueError if packed else IndexError, lambda: A.__setitem__((0, 0), 1), why)
         return drawn.require_unchanged()
-    rows, cols = exact.nonzero()
-    count = len(rows)
-    if not count:
-        refused(ValueError, lambda: A.__setitem__((0, 0), 1), "nothing is stored") if not A.nnz else None
-        return drawn.require_unchanged()
-    picked = case.rng.permutation(count)[: case.between(1, count)]
-    i, j, values = rows[picked], cols[picked], numbers(case, len(picked), exact.dtype, "quarters")
-    case.note("write", len(picked), "elements")
+    chosen = case.rng.permutation(exact.size)[: case.between(1, min(exact.size, case.pick([1, 3, 50])))]
+    if case.chance(0.7):  # of elements that are not zero, which are stored
+        nonzero = np.flatnonzero(exact)
+        chosen = case.rng.permutation(nonzero)[: len(chosen)] if len(nonzero) else chosen
+    i, j = np.unravel_index(chosen, exact.shape)
+    values = numbers(case, len(chosen), exact.dtype, "quarters")
     if case.chance(0.3):
         i, j, values = i[0], j[0], values[0]
-    A[i, j] = values
-    exact[i, j] = values
+    case.note("write", np.size(i), "elements")
+    mask = stored_places(A)
+    missing = (exact[i, j] == 0) & (values != 0)  # in the places that may not be stored
+    missing = missing & ~mask[i, j] if mask is not None else missing
+    try:
+        A[i, j] = values
+    except ValueError as error:
+        assert missing.any(), f"refused: {error}"
+    else:
+        assert mask is None or not missing.any(), f"{np.count_nonzero(missing)} elements that are not stored"
+        exact[i, j] = values
     same(A, exact, drawn.A.format)
     if exact.dtype.kind != "c":
-        refused(TypeError, lambda: A.__setitem__((rows[0], cols[0]), 1j), "a complex value in a real matrix")
-    same(A, exact, drawn.A.format)
+        refused(TypeError, lambda: A.__setitem__((0, 0), 1j), "a complex value in a real matrix")
+        same(A, exact, drawn.A.format)
+    assert A.nbytes == nbytes, f"{A.nbytes} bytes, before {nbytes}"
     drawn.require_unchanged()
 
 

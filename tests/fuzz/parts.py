@@ -78,7 +78,8 @@ def entries(case: Case) -> None:
     for _ in range(case.pick([1, 1, 2])):
         which = case.between(0, len(given))
         if which < len(given) and given[which] is None:
-            given[which] = case.pick([given[0], np.arange(np.size(given[0])), np.array([case.between(-1, 12)])])
+            counted = np.arange(min(np.size(given[0]), 1 << 16))  # damaged values may repeat one more often
+            given[which] = case.pick([given[0], counted, np.array([case.between(-1, 12)])])
         elif which < len(given) and isinstance(given[which], np.ndarray):
             given[which] = damage.array(case, given[which])
         else:

@@ -9,7 +9,7 @@ import pytest
 
 from diagsparse._places.backend import CPU
 from diagsparse._show.config import config
-from diagsparse._study import peers
+from diagsparse._study import gpu_peers, peers
 from diagsparse._study.titles import release
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,6 +26,15 @@ def test_tables_name_the_commit_that_was_measured():
     for named, told in ((commit, " (0123456)"), (f"{commit}-dirty", " (0123456, dirty)"), ("unknown", "")):
         assert release({"diagsparse": "1.0", "commit": named}) == f"diagsparse 1.0{told}"
     assert release({"diagsparse": "1.0"}) == "diagsparse 1.0"
+
+
+def test_results_of_a_gpu_name_both_commits_where_they_differ():
+    other = "0123456" + 33 * "7"
+    assert gpu_peers.commits(CPU.core.commit) == {"commit": CPU.core.commit}
+    both = gpu_peers.commits(other)
+    assert both == {"commit": other, "cpu commit": CPU.core.commit}
+    versions = {"diagsparse": "1.0", "commit": other, "cpu commit": "89abcde" + 33 * "7"}
+    assert release(versions) == "diagsparse 1.0 (0123456; the CPU's module 89abcde)"
 
 
 @pytest.fixture

@@ -1,14 +1,19 @@
 """The fuzzer itself: a few hundred cases of each family, always the same ones, and a failure that it has to tell."""
 
+import importlib
 import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from cases import NO_CUDA
+from fuzz.case import Case
 
 import diagsparse as ds
+from diagsparse._matrix import conversions, each_element, indexing, summary, through_scipy, totals
 
 FUZZ = Path(__file__).parents[1] / "fuzz"
 
@@ -28,6 +33,30 @@ def test_a_family(family):
     pytest.importorskip("fast_matrix_market")
     status, told = run(family, "--seed", 0, "--cases", 400)
     assert status == 0 and f"{family}: 400 cases" in told, told
+
+
+PLANTED = {  # by the check that has to see it: what is replaced in the library, and by what
+    "functions.of_each": (each_element.EachElement, "_with", lambda A, change: A[: A.shape[0] // 2]),
+    "functions.extremes": (through_scipy.ThroughSciPy, "argmax", lambda A, axis: 0 * A.to_scipy("csr").argmax(axis)),
+    "functions.pairwise": (through_scipy, "_paired", lambda A, other, who: A),
+    "functions.parts": (each_element.EachElement, "imag", property(lambda A: A.real)),
+    "functions.counted": (totals.Totals, "mean", lambda A, axis: A.sum(axis) / max(1, A.nnz)),
+    "indexing.writes": (indexing.Indexing, "__setitem__", lambda A, which, values: None),
+    "advising.analyses": (summary.Summary, "blocks", lambda s, size=8: len(s.offsets)),
+    "parts.entries": (conversions.Conversions, "asformat", lambda A, format: A * 0),
+}
+
+
+@pytest.mark.parametrize("check", PLANTED)
+def test_a_planted_defect_is_found(check, monkeypatch, tmp_path):
+    pytest.importorskip("ml_dtypes")
+    module, name = check.split(".")
+    call = getattr(importlib.import_module(f"fuzz.{module}"), name)
+    plan = SimpleNamespace(family=module, seed=0, device="cpu", folder=tmp_path)
+    monkeypatch.setattr(*PLANTED[check])
+    with np.errstate(all="ignore"), pytest.raises(AssertionError):
+        for number in range(60):
+            call(Case(plan, number, lambda about: None))
 
 
 @pytest.mark.gpu

@@ -1,12 +1,15 @@
 """Operators of ours in QuTiP: every operation beside its own csr, what they are laid out in, and errors."""
 
+import os
 import pickle
+import sys
 from importlib.util import find_spec
 
 import numpy as np
 import pytest
 import qutip_layers as layers
 from cases import raises
+from processes import python
 from qutip_layers import chain, data, layer, matrix_of, qutip, random_operator, same
 
 import diagsparse as ds
@@ -108,6 +111,30 @@ def test_the_expectation_value_of_one_element_takes_the_state_as_a_ket(operator,
     a, x = qutip.Qobj([[2 + 1j]]).to(operator), qutip.Qobj([[0.6 + 0.8j]]).to(state)
     assert same(qutip.expect(a, qutip.Qobj(x, dims=[[1], [1]])), 2 + 1j)
     assert same([data.expect(a.data, x.data), data.expect(x.data, a.data)], [2 + 1j, 5 * (0.6 + 0.8j)])
+
+
+LATER = """
+import numpy as np
+import qutip
+import qutip_layers as layers  # imports diagsparse.qutip
+
+class Later(layers.HostDense):
+    pass
+
+to, expect = qutip.core.data.to, qutip.core.data.expect
+to.add_conversions([
+    (Later, layers.data.Dense, lambda given: Later(given.as_ndarray().copy()), 1),
+    (layers.data.Dense, Later, layers.states.to_dense, 1),
+])
+a, x = qutip.Qobj([[2 + 1j]]).data, qutip.Qobj([[0.6 + 0.8j]]).data
+for other in (layers.layer.Sparse, layers.HostDense):
+    made = [expect(to(other, a), to(Later, x)), expect(to(Later, a), to(other, x))]
+    assert np.allclose(made, 2 + 1j), (other, made)
+"""
+
+
+def test_expectation_values_follow_types_that_are_registered_later():
+    python(LATER, PYTHONPATH=os.pathsep.join(sys.path))  # alone: QuTiP forgets no type
 
 
 def test_superoperators():

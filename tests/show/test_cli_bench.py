@@ -9,6 +9,7 @@ pytest.importorskip("click")
 from command_line import call
 
 from diagsparse._study import bench, small_work
+from diagsparse._study.timed_rows import identity
 
 pytestmark = pytest.mark.usefixtures("no_bandwidth")
 
@@ -72,6 +73,7 @@ def test_bench_of_small_work_checks_every_element_wise_operation(tmp_path):
     report = json.loads((tmp_path / "diagsparse-bench-small-work.json").read_text())
     assert report["ok"] and {row["group"] for row in report["rows"]} == {"calls", "elements", "plans"}
     for row in report["rows"]:
+        assert row["key"] == identity(row)
         assert row["seconds"] > 0 and (row["ratio"] is None) == (row["group"] == "plans"), row
     named = {row["what"] for row in report["rows"] if row["group"] == "elements"}
     assert named == {*small_work.OPERATIONS, *small_work.WITH_DENSE}

@@ -4,6 +4,7 @@ import json
 from collections import defaultdict
 
 import pytest
+from described_rows import require_described
 
 from diagsparse._study import advised, advised_matrices
 
@@ -18,6 +19,7 @@ def few(monkeypatch):
 
 def test_a_small_run(device, tmp_path, few):
     made = advised.run(device=device, quick=True)
+    require_described(made)
     assert made["ok"] and made["quick"], [row["failed"] for row in made["rows"]]
     json.dumps(made)
     judged = {row["name"] for row in made["rows"] if "ratio" in row}

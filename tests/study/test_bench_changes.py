@@ -178,10 +178,84 @@ def test_columns_of_the_host_are_judged_by_its_peers():
 def test_without_any_yardstick_the_seconds_are_compared(old, new):
     for report in (old, new):
         report["rows"] = [row(report, "small", "hm", "row")]
+        slow_down(report, 4)
     assert "their seconds are compared" in str(changed(new, old))
     slow_down(new, 1.2)
     (change,) = changed(new, old).slower
     assert change.judged_by == "seconds"
+
+
+# ---- what the memory does not bound ---------------------------------------------------------------------------------
+def test_calls_that_take_a_few_microseconds_are_judged_by_a_peer(old, new):
+    for report in (old, new):
+        slow_down(report, 1 / 500, case="band")  # row 8 us, band 2 us, dia 4 us, cuSPARSE 16 us
+    slow_down(new, 1.3, case="band")  # the host is slower, and all wait for it
+    assert changed(new, old).ok
+    slow_down(new, 1.3, case="band", kernel="row")
+    made = changed(new, old)
+    assert {(one.format, one.kernel) for one in made.slower} == {("hm", "row"), ("dia", "row")}
+    assert {one.judged_by for one in made.rows} == {"cuSPARSE csr cusparse"} and not made.longer
+
+
+def test_without_a_peer_they_are_too_short_to_judge_but_a_loss_is_listed(old, new):
+    for report in (old, new):
+        report["rows"].remove(row(report, "band", "csr", "cusparse"))
+        slow_down(report, 1 / 500, case="band")
+    slow_down(new, 1.15, case="band", kernel="band")
+    slow_down(new, 2, case="band", format="dia")
+    made = changed(new, old)
+    assert made.ok and not made.slower and [one.format for one in made.longer] == ["dia", "hm"]
+    told = str(made)
+    assert "Too short to judge: they took less than 10 us" in told and "2.00x as slow, by seconds" in told
+    assert "0 of 4 rows are more than 1.1 times as slow; 3 are too short to judge, of which 2 take longer" in told
+    assert "Too short to judge" in made._repr_html_() and made.to_dict()["status"] == made.status
+    slow_down(new, 3, case="band", format="dia")  # 24 us
+    made = changed(new, old)
+    assert not made.ok and [(one.format, one.judged_by) for one in made.slower] == [("dia", "seconds")]
+
+
+def test_what_is_faster_than_the_memory_is_judged_by_a_peer_or_the_clock(old, new):
+    for report in (old, new):
+        row(report, "band", "hm", "band")["fraction"] = 1.8
+        new["copy_bandwidth"] = 1.3 * old["copy_bandwidth"]  # which says nothing of the caches
+    judged = {(one.format, one.kernel): one for one in changed(new, old).rows if one.row == "band"}
+    assert judged["hm", "band"].judged_by == "cuSPARSE csr cusparse" and judged["hm", "band"].slower == 1
+    for report in (old, new):
+        report["rows"].remove(row(report, "band", "csr", "cusparse"))
+    judged = {(one.format, one.kernel): one for one in changed(new, old).rows if one.row == "band"}
+    assert judged["hm", "band"].judged_by == "seconds" and judged["hm", "band"].slower == 1
+    slow_down(new, 1.2, kernel="band")
+    assert [one.judged_by for one in changed(new, old).slower if one.kernel == "band"] == ["seconds"]
+
+
+@pytest.mark.parametrize("which", ["old", "new"])
+def test_a_busy_machine_is_part_of_the_status(old, new, which):
+    {"old": old, "new": new}[which]["warning"] = "other work kept the processors busy (waited 9.0 s for one in 20.0 s)"
+    made = changed(new, old)
+    assert made.status.endswith("0 failures; the machine was busy, so measure again")
+    assert str(made).endswith(made.status) and "waited 9.0 s" in str(made) and made.to_dict()["busy"]
+    assert not changed(old | {"warning": ""}, old | {"warning": ""}).to_dict()["busy"]
+
+
+# ---- what the rows say ----------------------------------------------------------------------------------------------
+def test_rows_that_say_their_key_and_their_clock_are_taken_at_their_word():
+    times = {"hm": 1e-3, "SciPy": 2e-3}
+    fields = {"source": "table 1", "n": 9, "bandwidth": 4e12, "times": times, "failed": {}}
+    report = {
+        "experiment": "tables-000", "device": "cuda", "hardware": {"gpu": "NVIDIA H200"}, "quick": False,
+        "interrupted": False, "rows": [fields],
+    }  # fmt: skip
+    (guessed,) = timed_rows(report)
+    assert guessed.row == "table 1, n 9" and guessed.bandwidth is None  # for SciPy takes part
+    about = {"hm": {"timed_on": "cuda", "kernel": "hm matmul row"}, "SciPy": {"timed_on": "cpu"}}
+    report["rows"] = [{"key": guessed.row, **fields, "columns": about, "n": 10}]
+    (told,) = timed_rows(report)
+    assert (told.key, told.bandwidth, told.ran) == (guessed.key, 4e12, "hm matmul row")
+    other = copy.deepcopy(report)
+    other["rows"][0]["columns"]["hm"]["kernel"] = "hm matmul block"
+    other["rows"][0]["times"]["hm"] = 2e-3
+    (change,) = changed(other, report).slower
+    assert change.kernel == "hm matmul row -> hm matmul block"
 
 
 # ---- what cannot be compared ----------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import pytest
 pytest.importorskip("threadpoolctl")
 
 import threadpoolctl
+from described_rows import require_described
 
 import diagsparse as ds
 from diagsparse._study import bench_summary, beside_blas
@@ -18,6 +19,7 @@ def report():
 
 
 def test_every_setting_is_timed_and_the_results_agree(report):
+    require_described(report)
     assert report["ok"] and not report["interrupted"] and len(report["rows"]) == len(beside_blas.LOOPS)
     counts = {(a, b) for a in {1, report["threads"]["ours"]} for b in {1, report["threads"]["blas"]}}
     named = {beside_blas.DEFAULT, beside_blas.SCIPY, *(f"{a} and {b}" for a, b in counts)}

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from described_rows import require_described
 
 import diagsparse as ds
 from diagsparse._study import hamiltonians, hamiltonians_tables
@@ -14,6 +15,7 @@ def test_a_small_run(device, tmp_path, monkeypatch):
     monkeypatch.setattr(hamiltonians, "QUICK_SITES", (4, 6))
     monkeypatch.setattr(hamiltonians, "QUICK_VECTOR_SITES", 8)
     made = hamiltonians.run(device=device, quick=True)
+    require_described(made)
     assert made["ok"] and made["quick"], [row["failed"] for row in made["rows"]]
     json.dumps(made)
     assert len(made["rows"]) == 3 * len(hamiltonians.FAMILIES)

@@ -52,6 +52,20 @@ def test_bandwidth_is_plausible_and_measured_once(monkeypatch):
     assert measure.read_bandwidth(1) == first
 
 
+@pytest.fixture(scope="module")
+def threads_at_the_end():
+    before = ds.get_num_threads()
+    yield
+    assert ds.get_num_threads() == before
+
+
+@pytest.mark.parametrize("threads", [1, 3, 5])
+def test_no_test_leaves_another_thread_count(threads, threads_at_the_end):
+    """Not even one with a parameter of this name, which once replaced the fixture that restores the count."""
+    ds.set_num_threads(threads)
+    assert ds.get_num_threads() == threads
+
+
 def test_threads_are_restored_after_an_error():
     before = ds.get_num_threads()
     with pytest.raises(KeyError), measure.using_threads(before + 1):

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from described_rows import require_described
 
 import diagsparse as ds
 from diagsparse._study import paper_000
@@ -19,10 +20,13 @@ def test_a_small_run(device, monkeypatch, tmp_path):
         columns += ["cdm tiled", "hm atomic", "hm atomic_split", "hm entry", "hm default"] * (device == "cuda")
         assert all(row["times"][name] > 0 for name in columns) and 0 <= row["error"] <= 1
         assert row["cpu_ms"] is row["nz"] is None, "the paper's figures belong to its own sizes"
-        assert row["ran"]["sequential, 1 core"] == "sequential" and row["ran"]["hm, 1 core"]
+        ran = {name: about.get("kernel") for name, about in row["columns"].items()}
+        assert ran["sequential, 1 core"] == "hm matmul sequential" and ran["hm, 1 core"].startswith("hm matmul")
+        assert [row["columns"][name]["timed_on"] for name in (paper_000.SCIPY, "hm, 1 core")] == ["cpu", "cpu"]
         assert row["product_nnz"] > max(row["nnz"])
     json.dumps(made)
-    assert row["kernel"] and row["kernel"] == row["ran"]["hm default" if device == "cuda" else "hm, 1 core"]
+    assert row["kernel"] and ran["hm default" if device == "cuda" else "hm, 1 core"] == f"hm matmul {row['kernel']}"
+    require_described(made)
     assert f"| {row['kernel']} |" in paper_000.markdown(made) and f"| {row['product_nnz']:,} |" in paper_000.markdown(
         made
     )

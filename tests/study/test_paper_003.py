@@ -5,12 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from described_rows import require_described
 
 from diagsparse._study import paper_003, paper_003_tables
 
 
 def test_a_small_run(device, tmp_path):
     made = paper_003.run(device=device, quick=True)
+    require_described(made)
     assert made["ok"] and made["quick"] and len(made["rows"]) == 4, [row["failed"] for row in made["rows"]]
     for row in made["rows"][:2]:
         peers = [name for kernels in paper_003.KERNELS.values() for name in kernels.values()] + ["cuSPARSE sell"]

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from described_rows import require_described
 from scipy import sparse
 
 import diagsparse as ds
@@ -23,6 +24,7 @@ def no_files(monkeypatch):
 
 def test_a_small_run(device, tmp_path):
     made = paper_004.run(device=device, quick=True)
+    require_described(made)
     assert made["ok"] and made["quick"], [row["failed"] for row in made["rows"]]
     assert {row["source"] for row in made["rows"]} == {"thesis", "blocks", "gallery"}
     peer = "cuSPARSE" if device == "cuda" else "SciPy csr"

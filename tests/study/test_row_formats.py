@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from described_rows import require_described
 
 from diagsparse._study import row_formats
 
@@ -10,6 +11,7 @@ from diagsparse._study import row_formats
 def test_a_small_run(device, tmp_path, monkeypatch):
     monkeypatch.setattr(row_formats, "MATRICES", row_formats.MATRICES[3:])
     made = row_formats.run(device=device, quick=True)
+    require_described(made)
     assert made["ok"] and made["quick"], [row["failed"] for row in made["rows"]]
     json.dumps(made)
     for row in made["rows"]:

@@ -1,14 +1,20 @@
 """What formats that are not built would store, against counts by NumPy."""
 
+import pickle
+from textwrap import dedent
+
 import numpy as np
 import pytest
+from cases import raises
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processes import python
 from scipy import sparse
 
 import diagsparse as ds
 from diagsparse import gallery
 from diagsparse._formats import surveyed
+from diagsparse._places import memory
 from diagsparse._places.backend import CPU
 
 
@@ -94,14 +100,11 @@ def test_many_rows_on_any_number_of_threads(threads):
     rng = np.random.default_rng(0)
     A = gallery.stencil(5, (300, 200)).tocsr() + sparse.random_array((60_000, 60_000), density=2e-6, rng=rng)
     csr, (i, j) = ds.csr_array(A), (k.astype(np.int64) for k in sparse.coo_array(A).coords)
-    before = ds.get_num_threads()
     ds.set_num_threads(threads)
-    try:
-        for rows in (1, 4, 7, 32):
-            assert CPU.core.block_diagonals(csr._matrix, rows) == len(np.unique((i // rows) * 10**6 + j - i)), rows
-        assert CPU.core.variable_blocks(csr._matrix) == (60_000, 60_000, A.nnz)  # no two lines are alike
-    finally:
-        ds.set_num_threads(before)
+    heights = [1, 4, 7, 32]
+    expected = [len(np.unique((i // rows) * 10**6 + j - i)) for rows in heights]
+    assert CPU.core.block_diagonals(csr._matrix, heights) == expected
+    assert CPU.core.variable_blocks(csr._matrix) == (60_000, 60_000, A.nnz)  # no two lines are alike
 
 
 @pytest.mark.parametrize("shape", [(10, 2_000_000_001), (2_000_003, 11)])
@@ -110,6 +113,84 @@ def test_few_entries_in_a_huge_shape(shape):
     others = ds.analyze(A).others
     assert (others["vbr"].layout, others["vbr"].blocks, others["bcsd"].blocks) == ("4 x 4 blocks", 2, 3)
     assert others["msr"] is None and others["bsr"].blocks in (2, 3)
+
+
+def test_entries_that_are_listed_are_counted_as_those_in_a_table():
+    """More than 8 diagonals to an entry: they are sorted, once for all heights."""
+    rng = np.random.default_rng(0)
+    i, j = rng.integers(0, 50, 3000), rng.integers(0, 20, 3000) * 10**6 + rng.integers(0, 40, 3000)
+    A = sparse.csr_array((np.ones(3000), (i, j)), shape=(50, 20_000_000))
+    csr, (i, j) = ds.csr_array(A), (k.astype(np.int64) for k in sparse.coo_array(A).coords)
+    heights = [1, 3, 4, 64]
+    expected = [len(np.unique((i // rows) * 10**9 + j - i + 100)) for rows in heights]
+    assert CPU.core.block_diagonals(csr._matrix, heights) == expected
+    sizes = (2, 3, 8, 64)
+    assert [csr._summary().blocks(k) for k in sizes] == [len(np.unique((i // k) * 10**9 + j // k)) for k in sizes]
+
+
+def test_blocks_are_counted_at_the_first_use(monkeypatch):
+    A = ds.csr_array(gallery.stencil(5, (30, 40)))
+    report, expected = ds.analyze(A), ds.analyze(A)
+    plain = expected.to_dict()
+    assert expected._surveyed._csr is None  # nothing is referenced any more
+    A.indices[:] = A.indices[::-1].copy()  # which changes no report
+    A.data[:] = 0
+    monkeypatch.setattr(CPU.core, "variable_blocks", counted := Counted(CPU.core.variable_blocks))
+    assert repr(report) and report.blocks == expected.blocks and not counted.calls
+    assert report.others == expected.others and report.bitmap_blocks == expected.bitmap_blocks
+    assert report.to_dict() == plain and str(report) == str(expected) and counted.calls == 1
+    again = pickle.loads(pickle.dumps(ds.analyze(gallery.stencil(5, (30, 40)))))
+    assert again.to_dict() == plain
+
+
+class Counted:
+    def __init__(self, call):
+        self.call, self.calls = call, 0
+
+    def __call__(self, *arguments):
+        self.calls += 1
+        return self.call(*arguments)
+
+
+def test_counting_needs_memory_that_is_free(monkeypatch):
+    report = ds.analyze(gallery.stencil(5, (30, 40)))
+    monkeypatch.setattr(memory, "SMALL", 0)
+    monkeypatch.setattr(memory, "available_bytes", lambda place=CPU: 10_000)
+    for use in (lambda: report.others, lambda: report.bitmap_blocks, report.to_dict, lambda: str(report)):
+        with raises(MemoryError, "analyze: counting the blocks", "would take 23.4 KB, 10.0 KB are free"):
+            use()
+    assert repr(report) and report.offsets.tolist() == [-40, -1, 0, 1, 40]
+    monkeypatch.undo()
+    assert "bcsd 32 rows" in str(report)
+
+
+COUNTING = """
+    import numpy as np, scipy.sparse as sp
+    import diagsparse as ds
+    from diagsparse._formats import surveyed
+
+    def peak():
+        return int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0]) * 1024
+
+    columns = np.sort(np.random.default_rng(0).integers(0, shape[1], (1000, 2000)), axis=1)
+    A = sp.csr_array((np.ones(columns.size), columns.ravel(), np.arange(1001) * 2000), shape=shape)
+    A.sum_duplicates()
+    A = ds.csr_array(A)
+    report = ds.analyze(A, rcm=False)
+    open("/proc/self/clear_refs", "w").write("5")  # the largest size is now that of this moment
+    before = peak()
+    report.others, report.bitmap_blocks
+    print(peak() - before, surveyed.counting_nbytes(A._summary()))
+"""
+
+
+@pytest.mark.parametrize("shape", [(1000, 2 * 10**9), (1000, 10**6)], ids=["sorted", "in a table"])
+def test_counting_takes_no_more_than_its_forecast(shape):
+    """In a Python of its own, whose largest size is compared with the size before."""
+    code = f"shape = {shape}\n" + dedent(COUNTING)
+    taken, forecast = map(int, python(code, MALLOC_MMAP_THRESHOLD_="65536").split())  # freed memory is given back
+    assert taken > forecast / 3
+    assert taken < 1.1 * forecast + 2e6
 
 
 def test_8_x_8_blocks_take_what_bmsparse_takes():
@@ -137,7 +218,7 @@ def test_each_wins_where_it_should():
 
 def test_strips_have_rows():
     with pytest.raises(ValueError, match="strips of 0 rows: expected 1 or more"):
-        CPU.core.block_diagonals(ds.csr_array(np.eye(3))._matrix, 0)
+        CPU.core.block_diagonals(ds.csr_array(np.eye(3))._matrix, [4, 0])
 
 
 def test_what_the_report_says():

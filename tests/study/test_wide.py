@@ -5,12 +5,14 @@ import json
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from described_rows import require_described
 
 from diagsparse._study import wide
 
 
 def test_a_small_run(device, tmp_path):
     made = wide.run(device=device, quick=True)
+    require_described(made)
     assert made["ok"] and made["quick"], [row["failed"] for row in made["rows"]]
     json.dumps(made)
     assert [row["what"] for row in made["rows"]][::2] == [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -44,7 +44,8 @@ class DiagonalArray(DiagonalProducts, DiagonalReading, DiagonalTotals, DiagonalW
         symmetry, period = packing.codes()
         labels = place.core.labels_for(cls.format, *shape, offsets, symmetry)
         options = dtype.name, place.index, symmetry, period
-        return cls._wrap(place.core.diagonal_matrix(cls.format, *shape, labels, None, *options))
+        made = cls._wrap(place.core.diagonal_matrix(cls.format, *shape, labels, None, *options))
+        return cast(DiagonalArray, made)
 
     # ---- from and to other formats, and what that takes -------------------------------------------
     @classmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -192,7 +192,7 @@ class mdia_array(Mirrored, OwnProducts, Format):
 
     @classmethod
     def _planned(cls, a: SparseArray, b: SparseArray, request: Request) -> tuple[Any, SparseArray, SparseArray]:
-        left, right = (convert(operand, cls._format) for operand in (a, b))
+        left, right = (cast(mdia_array, convert(operand, cls._format)) for operand in (a, b))
         if (pairs := left._diagonal_count() * right._diagonal_count()) > 1 << 12:
             sums = np.unique(np.add.outer(left._both_halves(), right._both_halves())) if pairs < _PAIRED else None
             most = a.shape[0] + b.shape[1] - 1

@@ -6,11 +6,14 @@ Everything is counted exactly, and as the bytes of our own formats are: columns 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from .._matrix.base import SparseArray
 from .._matrix.summary import Summary
+from .._places import memory
 from .._places.backend import CPU
 
 BITMAP_SIZES = 4, 8, 16  # rows of a block with a bitmap
@@ -47,9 +50,75 @@ class OtherFormat:
     wins: str  # what a matrix consists of for which it is worth a look
 
 
-def bitmap_blocks(s: Summary) -> dict[int, BitmapBlocks]:
-    """Return what blocks with bitmaps would take, by their size; 8 is that of `bmsparse_array`."""
-    return {size: _with_bitmaps(s, size) for size in BITMAP_SIZES}
+class Surveyed:
+    """The counts of one matrix, each computed when it is first asked for; until then the matrix is referenced.
+
+    Parameters
+    ----------
+    csr : SparseArray
+        In csr on the CPU, no view.
+
+    Raises
+    ------
+    MemoryError
+        By each property, before it counts, where the temporary memory of the counts exceeds what is free.
+    """
+
+    def __init__(self, csr: SparseArray) -> None:
+        native = csr._matrix
+        # A matrix of its own: it does not follow what is written to index arrays of the other one.
+        self._csr: SparseArray | None = SparseArray._wrap(native.with_values(native.values))
+
+    @cached_property
+    def bitmap_blocks(self) -> dict[int, BitmapBlocks]:
+        """What blocks with bitmaps would take, by their size; 8 is that of `bmsparse_array`."""
+        s = self._summary()
+        found = {size: _with_bitmaps(s, size) for size in BITMAP_SIZES}
+        self._release("others")
+        return found
+
+    @cached_property
+    def others(self) -> dict[str, OtherFormat | None]:
+        """What BSR, BCSD, MSR and VBR would store; None stands for MSR of a matrix that is not square.
+
+        Of several sizes of blocks the one with the fewest bytes counts.
+        """
+        s = self._summary()
+        assert self._csr is not None
+        native = self._csr._matrix
+        bsr = [_of_blocks("bsr", s, f"{size} x {size}", size, s.blocks(size), size**2) for size in BSR_SIZES]
+        counts = zip(BCSD_HEIGHTS, CPU.core.block_diagonals(native, list(BCSD_HEIGHTS)), strict=True)
+        bcsd = [_of_blocks("bcsd", s, f"{rows} rows", rows, blocks, rows) for rows, blocks in counts]
+        fewest = [min(layouts, key=lambda one: one.nbytes) for layouts in (bsr, bcsd)]
+        vbr = _vbr(s, *CPU.core.variable_blocks(native))
+        self._release("bitmap_blocks")
+        return {"bsr": fewest[0], "bcsd": fewest[1], "msr": _msr(s), "vbr": vbr}
+
+    def _summary(self) -> Summary:
+        """Return the summary of the matrix, or raise where there is no memory to count in."""
+        assert self._csr is not None
+        s = self._csr._summary()
+        memory.require_free(counting_nbytes(s), "analyze: counting the blocks of formats that are not built")
+        return s
+
+    def _release(self, remaining: str) -> None:
+        """Drop the matrix once the other property is known."""
+        if remaining in vars(self):
+            self._csr = None
+
+    def __getstate__(self) -> dict[str, Any]:  # a copy or a pickle has the counts, and no matrix
+        return {"_csr": None, "bitmap_blocks": self.bitmap_blocks, "others": self.others}
+
+
+def counting_nbytes(s: Summary) -> int:
+    """Return a bound of the temporary memory of these counts: of the largest, for they follow each other.
+
+    A table of all diagonals has 4 bytes each, on several threads at most as many as there are entries. Where there are
+    more than 8 diagonals to an entry, the entries are sorted instead, in 8 bytes each.
+    """
+    diagonals = sum(s.shape)
+    in_a_table = diagonals <= 8 * s.entries + 2**16
+    return 4 * max(diagonals, s.entries) if in_a_table else 8 * s.entries + 2**16
 
 
 def _with_bitmaps(s: Summary, size: int) -> BitmapBlocks:
@@ -57,20 +126,6 @@ def _with_bitmaps(s: Summary, size: int) -> BitmapBlocks:
     each = _COLUMN + size**2 // 8 + _POINTER  # and where its values begin
     nbytes = s.entries * s.itemsize + each * blocks + _POINTER * (rows + 2)
     return BitmapBlocks(blocks, s.entries / max(1, blocks * size**2), nbytes)
-
-
-def other_formats(csr: SparseArray, s: Summary) -> dict[str, OtherFormat | None]:
-    """Return what BSR, BCSD, MSR and VBR would store of a matrix in csr, which is no view and lies on the CPU.
-
-    Of the sizes of blocks the one with the fewest bytes counts. None stands for MSR of a matrix that is not square.
-    """
-    bsr = [_of_blocks("bsr", s, f"{size} x {size}", size, s.blocks(size), size**2) for size in BSR_SIZES]
-    bcsd = [
-        _of_blocks("bcsd", s, f"{rows} rows", rows, CPU.core.block_diagonals(csr._matrix, rows), rows)
-        for rows in BCSD_HEIGHTS
-    ]
-    fewest = [min(layouts, key=lambda one: one.nbytes) for layouts in (bsr, bcsd)]
-    return {"bsr": fewest[0], "bcsd": fewest[1], "msr": _msr(s), "vbr": _vbr(csr, s)}
 
 
 def _of_blocks(name: str, s: Summary, layout: str, height: int, blocks: int, values: int) -> OtherFormat:
@@ -93,9 +148,8 @@ def _msr(s: Summary) -> OtherFormat | None:
     return OtherFormat("", None, stored, stored * each, _WINS["msr"])
 
 
-def _vbr(csr: SparseArray, s: Summary) -> OtherFormat:
+def _vbr(s: Summary, rows: int, cols: int, blocks: int) -> OtherFormat:
     """Return what full blocks take: of rows, and of columns, that have the same entries as their neighbours."""
-    rows, cols, blocks = CPU.core.variable_blocks(csr._matrix)
     of_rows = (_POINTER + _COLUMN) * (rows + 1)  # where its blocks begin, and which row comes first
     of_blocks = _COLUMN * blocks + _POINTER * (blocks + 1)  # the column of blocks, and where its values begin
     nbytes = s.entries * s.itemsize + of_blocks + of_rows + _COLUMN * (cols + 1)

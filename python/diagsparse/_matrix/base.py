@@ -75,7 +75,7 @@ class SparseArray(Base):
             self._place, self._core = place, place.core
 
     @staticmethod
-    def _wrap(matrix: Any, op: int = 0) -> Any:
+    def _wrap(matrix: Any, op: int = 0) -> SparseArray:
         """Return a view of a C++ matrix. The class follows from the matrix's format."""
         format, dtype, rows, cols, packed, symmetry = matrix.told
         self = object.__new__(FORMATS[format])

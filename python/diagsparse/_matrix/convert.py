@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .._places import memory
 from .registry import COMMON, FORMATS, by_way, first_class, format_class
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from .base import SparseArray
 
 
-def unpacked(a: SparseArray, max_bytes: int | None = None) -> Any:
+def unpacked(a: SparseArray, max_bytes: int | None = None) -> SparseArray:
     """Return `a`, unpacked where it is packed."""
     return a.unpacked(max_bytes=max_bytes) if a._packed else a
 
 
-def convert(a: SparseArray, format: str, max_bytes: int | None = None) -> Any:
+def convert(a: SparseArray, format: str, max_bytes: int | None = None) -> SparseArray:
     """Return `a` in another format (itself in its own), after a forecast."""
     cls = format_class(format)
     if max_bytes is not None:

@@ -41,7 +41,7 @@ def add_operators(cls: type[Sparse]) -> None:
         qutip_data.identity: [(cls, partial(operators.identity, cls))],
         qutip_data.iszero: [(cls, operators.iszero)],
         qutip_data.isherm: [(cls, operators.isherm)],
-        qutip_data.expect: [*expect_of_any(cls), (cls, Dense, operators.expect)],
+        qutip_data.expect: [(Data, Data, expect_of_any), (cls, Dense, operators.expect)],
         qutip_data.expect_super: [(cls, Dense, operators.expect_super)],
         qutip_data.eigs: [(cls, operators.eigs)],
         qutip_data.pow: [(cls, cls, operators.by_csr(qutip_data.pow_csr))],
@@ -78,7 +78,7 @@ def add_states(cls: type[CudaDense], operator: type[Sparse]) -> None:
         qutip_data.norm.frobenius: [(cls, states.frobenius)],
         qutip_data.norm.l2: [(cls, states.l2)],
         qutip_data.ode.wrmn_error: [(cls, cls, states.wrmn_error)],
-        qutip_data.expect: [*expect_of_any(cls), (operator, cls, operators.expect)],
+        qutip_data.expect: [(Data, Data, expect_of_any), (operator, cls, operators.expect)],
         qutip_data.expect_super: [(operator, cls, operators.expect_super)],
     }
     add(told)
@@ -98,10 +98,13 @@ def with_out(product: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def expect_of_any(cls: type[Data]) -> list[tuple]:
-    """Return expectation values of a class with every known type: QuTiP's take a state of one element as a bra."""
-    pairs = [pair for other in qutip_data.to.dtypes for pair in ((cls, other), (other, cls))]
-    return [(*pair, operators.expect_by_product) for pair in pairs]
+def expect_of_any(op: Data, state: Data) -> complex:
+    """Return the expectation value for any two types, also for those that are registered later.
+
+    QuTiP's own function takes a state of one element as a bra. It stays in use where neither type is ours.
+    """
+    ours = isinstance(op, Sparse | CudaDense) or isinstance(state, Sparse | CudaDense)
+    return operators.expect_by_product(op, state) if ours else qutip_data.expect_data(op, state)
 
 
 def add(told: dict[Any, list[tuple]]) -> None:

@@ -85,7 +85,8 @@ def _run(
 ) -> dict[str, Any]:  # fmt: skip
     host = made(make)
     csr = array(host, "csr", device=where.name)
-    row = {"op": op, "shape": list(csr.shape), "nnz": csr.nnz, "dtype": str(csr.dtype), "times": {}, "failed": {}}
+    row = {"op": op, "shape": list(csr.shape), "nnz": csr.nnz, "dtype": str(csr.dtype), "times": {}, "failed": {},
+           "columns": {}}  # fmt: skip
     if op == "matmul" and (csr.shape[0] != csr.shape[1] or _useful(host) > _MOST):
         return row
     advice = recommend(csr, op, products=_PRODUCTS)
@@ -97,6 +98,7 @@ def _run(
     if chosen not in times:
         raise ArithmeticError(f"{chosen} was recommended, but {failed[chosen]}")
     finals = {name: layouts[name] for name in (best, chosen)}
+    ran = {name: {"timed_on": where.name.partition(":")[0], **paper_runs.ran_by(call)} for name, call in calls.items()}
     calls.clear()  # the matrices go with them
     # All at once, so that each lies on pages of its own: some pages share a cache better than others.
     again = [_calls(list(finals.values()), csr, op, where)[0] for _ in range(1 if quick else 5)]
@@ -106,7 +108,7 @@ def _run(
     return row | {
         "recommended": chosen, "best": best,
         "ratio": min(1.0, final[best] / final[chosen]), "cost": took / product, "advice_seconds": took,
-        "reason": advice.reason, "times": times | final, "failed": failed,
+        "reason": advice.reason, "times": times | final, "failed": failed, "columns": ran,
         "model": {name: one.seconds for name, one in layouts.items() if name in times},
     }  # fmt: skip
 

@@ -9,13 +9,16 @@ from typing import Any
 from .._show import columns, display
 from . import bench_cases
 from .changes import Change, Changes
-from .timed_rows import DEFAULT, FASTEST, Key, Split, Timed, identity, timed_rows
+from .timed_rows import DEFAULT, FASTEST, Key, Split, Timed, key_of, timed_rows
 from .titles import TITLES
 
 LIMIT = 1.1  #: times as slow, from which a row counts as slower
-CLOCK = "seconds"
+SHORT = 1e-5  #: seconds: a call that took less waits for the host or for caches, unless it now takes twice as long
+CACHED = 1.1  #: of the bandwidth of the memory: what is faster than that reads from caches
+CLOCK, NOTHING = "seconds", ""
 _OPS = TITLES | {"matmul": "C = A B"}
 _HEAD = ["", "", "format", "kernel", "then", "now", "of bandwidth", "vs peer", "change"]
+_TOO_SHORT = f"Too short to judge: they took less than {SHORT * 1e6:.0f} us, and no peer took part in both runs"
 _CHOSEN = {FASTEST, DEFAULT}  # rows beside that of the kernel itself
 _OF_A_MACHINE = ("gpu", "cpu", "cores", "instruction_set")
 
@@ -25,7 +28,7 @@ class BenchChange(Change):
     """One time of ours in both reports; `ratio_then` and `ratio_now` are what it is judged by."""
 
     row: str = ""  #: case or matrix, with the number of threads
-    judged_by: str = ""  #: "bandwidth", a peer, or "seconds"
+    judged_by: str = NOTHING  #: "bandwidth", a peer, "seconds", or nothing where it is too short to judge
     of_bandwidth_then: float | None = None
     of_bandwidth_now: float | None = None
     peer: str = ""  #: the fastest one that took part in both
@@ -36,7 +39,7 @@ class BenchChange(Change):
     def slower(self) -> float:
         """Times as slow as before; beside a peer no more than by the clock, for peers have quick and slow runs, too."""
         beside = self.ratio_then / self.ratio_now
-        return min(beside, self.now / self.then) if self.judged_by == self.peer else beside
+        return min(beside, self.now / self.then) if self.peer and self.judged_by == self.peer else beside
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,6 +47,26 @@ class BenchChanges(Changes):
     """The times of ours that two reports share, and what only one of them has."""
 
     failures: tuple[str, ...] = ()  #: what fails or is wrong now, or no kernel of the same format computes any more
+    busy: bool = False  #: whether other work kept the processors busy while one of the two was measured
+
+    @property
+    def slower(self) -> list[Change]:
+        """The rows beyond the limit that can be judged, the slowest first."""
+        return [row for row in super().slower if _judged(row)]
+
+    @property
+    def longer(self) -> list[Change]:
+        """The rows that are too short to judge, and by the clock take longer than the limit allows; slowest first."""
+        return [row for row in super().slower if not _judged(row)]
+
+    @property
+    def status(self) -> str:
+        """What came of the comparison, in a line."""
+        short = sum(not _judged(row) for row in self.rows)
+        told = [f"{len(self.slower)} of {len(self.rows)} rows are more than {self.limit:g} times as slow"]
+        told += [f"{short} are too short to judge, of which {len(self.longer)} take longer"] if short else []
+        told += [f"{len(self.failures)} failures"]
+        return "; ".join(told) + ("; the machine was busy, so measure again" if self.busy else "")
 
     @property
     def ok(self) -> bool:
@@ -52,21 +75,26 @@ class BenchChanges(Changes):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all as plain values, ready for JSON."""
-        return super().to_dict() | {"failures": list(self.failures)}
+        more = {"failures": list(self.failures), "busy": self.busy, "status": self.status}
+        return super().to_dict() | more
 
     def __str__(self) -> str:
-        table = columns.columns([_HEAD, *map(self._cells, self.slower)], "<<<<>><<<") if self.slower else []
-        return "\n".join([*table, *self._notes()])
+        lines: list[str] = []
+        for title, rows in (([], self.slower), ([_TOO_SHORT], self.longer)):
+            lines += [*title, *columns.columns([_HEAD, *map(self._cells, rows)], "<<<<>><<<")] if rows else []
+        return "\n".join([*lines, *self._notes()])
 
     def _repr_html_(self) -> str:
-        table = display.table(_HEAD, map(self._cells, self.slower))
-        return display.page(repr(self), [], table, display.lines(self._notes()))
+        tables = [display.table(_HEAD, map(self._cells, self.slower))]
+        if self.longer:
+            tables += [display.lines([_TOO_SHORT]), display.table(_HEAD, map(self._cells, self.longer))]
+        return display.page(repr(self), [], *tables, display.lines(self._notes()))
 
     def _cells(self, row: Any) -> list[str]:
         seconds = columns.seconds(row.then), columns.seconds(row.now)
         fractions = _both(row.of_bandwidth_then, row.of_bandwidth_now)
         peer = " ".join(filter(None, (_both(row.vs_peer_then, row.vs_peer_now), row.peer)))
-        change = f"{columns.digits(row.slower)}x as slow, by {row.judged_by}"
+        change = f"{columns.digits(row.slower)}x as slow, by {row.judged_by or CLOCK}"
         return [row.row, _OPS.get(row.op, row.op), row.format, row.kernel, *seconds, fractions, peer, change]
 
     def _notes(self) -> list[str]:
@@ -74,8 +102,11 @@ class BenchChanges(Changes):
         notes += [f"failure: {what}" for what in self.failures]
         notes += [f"gone: {what}" for what in self.gone if what not in self.failures]
         notes += [f"new: {what}" for what in self.new]
-        count = f"{len(self.slower)} of {len(self.rows)} rows are more than {self.limit:g} times as slow"
-        return [*notes, f"{count}; {len(self.failures)} failures"]
+        return [*notes, self.status]
+
+
+def _judged(row: Any) -> bool:
+    return bool(row.judged_by != NOTHING)
 
 
 def _both(then: float | None, now: float | None) -> str:
@@ -87,9 +118,12 @@ def bench_changes(
 ) -> BenchChanges:
     """Return what changed from an older report to a newer one of the same benchmark on the same kind of machine.
 
-    A row is judged by the bandwidth of its own run. Small calls, and experiments that measured none, are judged by the
-    fastest peer that took part in both: they are slower where they take longer both beside it and by the clock. Where
-    there is neither, the seconds are compared.
+    A row is judged by the bandwidth of its own run, unless it waits for something else than the memory: small calls,
+    calls of less than 10 us, and what is faster than the memory. These, and experiments that measured no bandwidth, are
+    judged by the fastest peer that took part in both: they are slower where they take longer both beside it and by the
+    clock. Without such a peer the seconds are compared, but calls of less than 10 us are too short to be judged by
+    them, unless they now take 20 us. They count neither as slower nor as equal: `longer` has those whose seconds exceed
+    the limit.
 
     Parameters
     ----------
@@ -116,8 +150,8 @@ def bench_changes(
     failures = [f"{_words(key)} (fails or is wrong)" for key in kernels if key in now and key not in right]
     failures += [_words(key) for key in kernels if key not in now and key[:3] not in computed]
     added = [_words(key) for key in right if key not in then and key[3] not in _CHOSEN]
-    notes = "; ".join(_notes(new, old, rows))
-    return BenchChanges(new.get("experiment", "cases"), rows, gone, added, limit, notes, tuple(failures))
+    notes, busy = "; ".join(_notes(new, old, rows)), any(bool(report.get("warning")) for report in (new, old))
+    return BenchChanges(new.get("experiment", "cases"), rows, gone, added, limit, notes, tuple(failures), busy)
 
 
 def check_comparable(new: dict[str, Any], old: dict[str, Any]) -> None:
@@ -154,7 +188,7 @@ def _same_selection(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
 
 
 def _case(row: dict[str, Any]) -> str:
-    return row.get("case") or identity(row)
+    return row.get("case") or key_of(row)
 
 
 def _change(then: Timed, now: Timed) -> BenchChange:
@@ -162,15 +196,18 @@ def _change(then: Timed, now: Timed) -> BenchChange:
     common = then.peers.keys() & now.peers.keys()
     peer = min(common, key=lambda name: then.peers[name], default="")
     beside = (then.peers[peer] / then.seconds, now.peers[peer] / now.seconds) if peer else None
-    judged_by, ratios = CLOCK, (1 / then.seconds, 1 / now.seconds)
-    if then.bandwidth and now.bandwidth:
+    short = then.seconds < SHORT and now.seconds < 2 * SHORT
+    cached = max(then.fraction or 0, now.fraction or 0) > CACHED
+    judged_by, ratios = NOTHING if short else CLOCK, (1 / then.seconds, 1 / now.seconds)
+    if then.bandwidth and now.bandwidth and not (short or cached):
         judged_by, ratios = "bandwidth", (ratios[0] / then.bandwidth, ratios[1] / now.bandwidth)
     elif beside:
         judged_by, ratios = peer, beside
-    elif then.overall and now.overall:
+    elif then.overall and now.overall and not short:
         judged_by, ratios = "bandwidth", (ratios[0] / then.overall, ratios[1] / now.overall)
+    kernel = now.kernel or " -> ".join(dict.fromkeys(filter(None, (then.ran, now.ran))))
     return BenchChange(
-        now.op, now.format, now.kernel, then.seconds, now.seconds, *ratios, now.ok, now.row, judged_by, then.fraction,
+        now.op, now.format, kernel, then.seconds, now.seconds, *ratios, now.ok, now.row, judged_by, then.fraction,
         now.fraction, peer, *(beside or (None, None)),
     )  # fmt: skip
 

@@ -68,7 +68,8 @@ def bench(
     after a name, what it measures and on which matrices.
 
     With --since the exit status is 1 where a row takes more than --limit times as long as before, beside the bandwidth
-    or a peer of its own run. With --table and --since two files are compared, and nothing is run.
+    or a peer of its own run. Rows of less than 10 us without a peer are too short to judge: those that take longer are
+    listed apart. With --table and --since two files are compared, and nothing is run.
     """
     if limit is not None and since is None:
         raise click.UsageError("--limit says what fails with --since FILE")

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import measure
 from .._matrix.registry import FORMATS
 from .._places.backend import Place, place
 from ..measure import Progress
@@ -62,11 +63,11 @@ def run(
     Returns
     -------
     dict
-        ``device``, ``hardware``, ``versions``, ``date``, ``dtype``, ``quick``, ``ok``, ``copy_bandwidth``,
-        ``interrupted`` (by Ctrl-C, with the number of cases ``left``) and ``rows``: a dict for each case and contender,
-        with the error of those that failed.
+        ``device``, ``hardware``, ``versions``, ``date``, ``dtype``, ``quick``, ``warning`` (of a busy host), ``ok``,
+        ``copy_bandwidth``, ``interrupted`` (by Ctrl-C, with the number of cases ``left``) and ``rows``: a dict for each
+        case and contender, with the error of those that failed.
     """
-    chosen, where = cases(name), place(device)
+    chosen, where, crowd = cases(name), place(device), measure.Crowd()
     speed, scale = copy_bandwidth(where, 1 << 24 if quick else 1 << 32), 0.02 if quick else 1.0
 
     def rows_of(case: Case, report: Progress) -> Iterator[dict[str, Any]]:
@@ -83,6 +84,7 @@ def run(
         "name": name,
         "dtype": np.dtype(dtype).name,
         "quick": quick,
+        "warning": crowd.warning(),
         "copy_bandwidth": speed,
         "ok": all(row["ok"] for row in ours),
         **made,

@@ -108,6 +108,7 @@ def machine(report: dict[str, Any]) -> str:
             f"copy {report['copy_bandwidth'] / 1e12:.2f} TB/s",
             *ended(report),
             report["date"],
+            *filter(None, [report.get("warning")]),
         ]
     )
 

@@ -32,6 +32,7 @@ from . import peers, steps
 from .bench_summary import Pair
 from .figures import BLUE, GREY, ORANGE, new_figure, save
 from .paper_tables import as_markdown
+from .timed_rows import identity
 
 NAME = "beside-blas"
 LIMIT = 1.1  #: times the best setting that the default may take
@@ -146,8 +147,9 @@ def _timed(
     times = measure.time_calls(calls, budget=budget, pause=0.01, progress=report)  # threads that spin go to sleep
     seconds = {name: timing.median for name, timing in times.items()}
     best = min((name for name in seconds if name != SCIPY), key=seconds.__getitem__)
+    fields = {"name": loop.what, "n": len(x)}
     yield {
-        "name": loop.what, "n": len(x), "times": seconds, "samples": times[DEFAULT].samples, "best": best,
+        "key": identity(fields), **fields, "times": seconds, "samples": times[DEFAULT].samples, "best": best,
         "ratio": seconds[DEFAULT] / seconds[best], "limit": LIMIT,
         "ok": bool(np.allclose(results, results[0], rtol=1e-6)),
     }  # fmt: skip

@@ -65,7 +65,7 @@ def _row(make: Any, where: Place) -> dict[str, Any]:
     A = measure.csr32(make())
     A.sum_duplicates()
     ours = array(A, COMMON)
-    counted, held = surveyed.bitmap_blocks(ours._summary()), memory_report(ours)
+    counted, held = surveyed.Surveyed(ours).bitmap_blocks, memory_report(ours)
     fewest = min((nbytes, name) for name, nbytes in held.items() if nbytes is not None)
     square = A.shape[0] == A.shape[1]
     lengths = np.diff(A.indptr)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._places.backend import Place
+from .._places.backend import CPU, Place
 from .._version import __version__
 
 
@@ -46,13 +46,18 @@ def versions(where: Place) -> dict[str, str | None]:
     theirs = {"cupy": cupy(), "nvmath": nvmath()}
     return {
         "diagsparse": __version__,
-        "commit": where.core.commit,
+        **commits(where.core.commit),
         "python": platform.python_version(),
         "numpy": np.__version__,
         "cuda driver": cuda_version(where.core.driver_version()),
         "cuda runtime": cuda_version(where.core.runtime_version()),
         "cusparse": cusparse_version(where.core.cusparse_version()),
     } | {name: module.__version__ if module else None for name, module in theirs.items()}
+
+
+def commits(measured: str) -> dict[str, str]:
+    """Return the ``commit`` of the module that was measured, and that of the CPU's module where it is another one."""
+    return {"commit": measured} | ({} if measured == CPU.core.commit else {"cpu commit": CPU.core.commit})
 
 
 def cuda_version(number: int) -> str:

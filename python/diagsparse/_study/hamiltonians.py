@@ -48,7 +48,7 @@ from .hamiltonians_tables import (
     plot_bench,
     text,
 )
-from .paper_runs import Contender, Prepared, planned_matvec, planned_square, square, there
+from .paper_runs import Clock, Contender, Prepared, planned_matvec, planned_square, square, there
 from .sampled import SampledMatmul, SampledSquare
 
 __all__ = ["NAME", "markdown", "pairs", "plot_bench", "run", "text"]
@@ -132,7 +132,7 @@ def _run(family: Family, sites: int, quick: bool, vectors: bool, where: Place) -
         "what": family.what, "sites": sites, "powers": _powers(formats["csr"], sites),
         "nbytes": {name: A.nbytes for name, A in formats.items()},
     }  # fmt: skip
-    timed = paper_runs.seconds_on(where, budget=0.01 if quick else 0.2, samples=5 if quick else 15)
+    timed = paper_runs.Clock(where, budget=0.01 if quick else 0.2, samples=5 if quick else 15)
     x = vector(csr.shape[0], np.float64)
     paper_runs.fill(row, _vectors(host, csr, formats, x, where, timed), _on_host(MatvecCheck(csr, x), where))
     if vectors:
@@ -152,7 +152,7 @@ def _on_host(check: Callable[[np.ndarray], float], where: Place) -> Callable[[An
 
 # ---- who takes part -----------------------------------------------------------------------------------------------
 def _vectors(
-    host: Any, csr: Any, formats: dict[str, SparseArray], x: np.ndarray, where: Place, timed: Callable[[Any], float]
+    host: Any, csr: Any, formats: dict[str, SparseArray], x: np.ndarray, where: Place, timed: Clock
 ) -> Iterator[Contender]:
     z = there(x, where)
     for name, A in formats.items():
@@ -168,7 +168,7 @@ def _vectors(
 
 
 def _squares(
-    host: Any, csr: Any, formats: dict[str, SparseArray], sites: int, where: Place, timed: Callable[[Any], float]
+    host: Any, csr: Any, formats: dict[str, SparseArray], sites: int, where: Place, timed: Clock
 ) -> Iterator[Contender]:
     for name, A in formats.items():
         if name != "hm symmetric" and _fits(A, where):
@@ -186,14 +186,14 @@ def _squares(
         yield QUTIP + SQUARE, partial(_called, lambda A: qutip.matmul(A, A), _as_qutip(host), _of_qutip), timed
 
 
-def _halves(formats: dict[str, SparseArray], where: Place, timed: Callable[[Any], float]) -> Iterator[Contender]:
+def _halves(formats: dict[str, SparseArray], where: Place, timed: Clock) -> Iterator[Contender]:
     for name in ("dia", "hm"):
         if _fits(formats[name], where):
             yield name + HALF, partial(planned_square, formats[name], triangle="upper"), timed
 
 
 def _evolved(
-    csr: Any, formats: dict[str, SparseArray], series: _Series, where: Place, timed: Callable[[Any], float]
+    csr: Any, formats: dict[str, SparseArray], series: _Series, where: Place, timed: Clock
 ) -> Iterator[Contender]:
     z = there(series.x, where)
     for name, A in formats.items():

@@ -31,7 +31,7 @@ from .._show import columns
 from ..measure import Progress, using_threads
 from . import bench_summary, paper_runs
 from .figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, logarithmic, new_figure, save
-from .paper_runs import Contender, seconds_on
+from .paper_runs import Clock, Contender
 from .paper_tables import as_markdown, machine
 from .sampled import SampledMatmul
 
@@ -106,9 +106,9 @@ def run(*, device: str = "cuda", quick: bool = False, progress: Progress | None 
     -------
     dict
         ``experiment``, ``hardware``, ``versions``, ``date``, ``ok`` and ``rows``: a dict for each product with
-        ``times`` (column: seconds, None where it failed), ``failed`` (column: why), ``ran`` (column: the kernel),
-        ``kernel`` (that of hm by default, on this device), ``nnz`` (of A and B), ``product_nnz`` (of C), and ``nz``,
-        what the paper prints of the three.
+        ``times`` (column: seconds, None where it failed), ``failed`` (column: why), ``kernel`` (that of hm by
+        default, on this device), ``nnz`` (of A and B), ``product_nnz`` (of C), and ``nz``, what the paper prints of the
+        three.
     """
     rows = ((f"{e.source}, n = {e.n}, {e.a} x {e.b}", partial(_run, e, 0.04 if quick else 1.0)) for e in EXPERIMENTS)
     return paper_runs.run(NAME, rows, device=device, quick=quick, progress=progress)
@@ -117,32 +117,32 @@ def run(*, device: str = "cuda", quick: bool = False, progress: Progress | None 
 def _run(experiment: Experiment, scale: float, where: Place) -> dict[str, Any]:
     A, B = experiment.operands(scale)
     paper = {} if A.shape[0] == experiment.n else {"nz": None, "cpu_ms": None, "cuda_ms": None}  # of the paper's sizes
-    found = {"n": A.shape[0], "nnz": [A.nnz, B.nnz], "product_nnz": None, "kernel": "", "ran": {}}
+    found = {"n": A.shape[0], "nnz": [A.nnz, B.nnz], "product_nnz": None, "kernel": ""}
     row: dict[str, Any] = asdict(experiment) | paper | found
     paper_runs.fill(row, _contenders(A, B, where, row), SampledMatmul(A, B))
     return row
 
 
 def _contenders(A: Any, B: Any, where: Place, row: dict[str, Any]) -> Iterator[Contender]:
-    def planned(name: str, left: Any, right: Any, kernel: str) -> paper_runs.Prepared:
+    def planned(left: Any, right: Any, kernel: str) -> paper_runs.Prepared:
         plan = plan_matmul(left, right, kernel=kernel or None)
         C = plan()
-        row["ran"][name], row["product_nnz"] = plan.kernel, row["product_nnz"] or C.nnz
+        row["product_nnz"] = row["product_nnz"] or C.nnz
         if not kernel and left._place is where:
             row["kernel"] = plan.kernel
         return partial(plan, out=C), C
 
-    seconds, a, b = seconds_on(CPU, budget=0.05), array(A, "hm"), array(B, "hm")
+    a, b = array(A, "hm"), array(B, "hm")
     for kernel, name in ONE_CORE.items():
-        yield name, partial(_on_one_core, partial(planned, name, a, b, kernel)), partial(_on_one_core, seconds)
+        yield name, partial(_on_one_core, partial(planned, a, b, kernel)), Clock(CPU, budget=0.05, threads=1)
     left, right = sp.dia_array(A), sp.dia_array(B)
-    yield SCIPY, lambda: (partial(left.__matmul__, right), left @ right), seconds
+    yield SCIPY, lambda: (partial(left.__matmul__, right), left @ right), Clock(CPU, budget=0.05)
     if where is CPU:
         return
     for format, kernel in GPU:
         name = "cuSPARSE" if kernel == "cusparse" else f"{format} {kernel or 'default'}"
         c, d = (array(X, "hm", device=where.name).asformat(format) for X in (A, B))
-        yield name, partial(planned, name, c, d, kernel), seconds_on(where, samples=9)
+        yield name, partial(planned, c, d, kernel), Clock(where, samples=9)
 
 
 def _on_one_core(function: Callable[..., Any], *args: Any) -> Any:

@@ -26,7 +26,6 @@ from .._formats import bands
 from .._matrix.base import SparseArray
 from .._matrix.construct import array
 from .._places.backend import CPU, Place
-from .._products.plans import MatmulPlan
 from .._products.profile import clock
 from ..io import read_floats
 from ..measure import Progress
@@ -47,7 +46,7 @@ from .paper_002_tables import (
     summary,
     text,
 )
-from .paper_runs import Contender, Prepared, planned_matvec, planned_square, seconds_on, square, there
+from .paper_runs import Clock, Contender, Prepared, planned_matvec, planned_square, square, there
 from .sampled import SampledSquare
 
 __all__ = ["NAME", "markdown", "pairs", "plot_bench", "run", "summary", "text"]
@@ -137,7 +136,7 @@ def run(*, device: str = "cuda", quick: bool = False, progress: Progress | None 
     dict
         ``experiment``, ``hardware``, ``versions``, ``date``, ``ok`` and ``rows``: a dict for each matrix and precision
         with ``times`` (column: seconds, None where it failed), ``failed`` (column: why), ``formats`` (column: the
-        format of C, by which its product was made), ``ran`` (planned column: the kernel that ran), ``partitions``
+        format of C, by which its product was made), ``partitions``
         (name: the properties of the bands that it finds; ``"built"`` are those of a stand-in), ``rest`` (where a
         stand-in's lies), ``product_nnz`` (nonzeros of C, None where it does not fit the memory),
         ``stand_in_product_nnz`` (the same of what would stand in for a matrix that has been read), and the seconds of
@@ -160,7 +159,7 @@ def _run(experiment: Experiment, make: Callable[[], Made], dtype: str, where: Pl
     q, papers = (csr.asformat("qband", partition=name) for name in ("bytes", "paper"))
     row: dict[str, Any] = {
         "source": experiment.source, "what": experiment.what, "stands_in": made.built is not None, "dtype": dtype,
-        "n": a.shape[0], "nnz": a.nnz, "options": experiment.options, "formats": {}, "ran": {}, "product_nnz": None,
+        "n": a.shape[0], "nnz": a.nnz, "options": experiment.options, "formats": {}, "product_nnz": None,
         "stand_in_product_nnz": made.other_nnz,
         "rest": experiment.printed.where if experiment.printed and made.built is not None else "",
         "paper": asdict(experiment.printed) if experiment.printed else None,
@@ -208,14 +207,12 @@ def _partitioned_square(csr: SparseArray, partition: str) -> SparseArray:
 def _products(
     a: Any, csr: SparseArray, q: SparseArray, papers: SparseArray, where: Place, row: dict[str, Any]
 ) -> Iterator[Contender]:
-    seconds = seconds_on(where, budget=0.1, samples=7)
+    seconds = Clock(where, budget=0.1, samples=7)
 
     def ours(name: str, prepare: Callable[[], Prepared]) -> Contender:
         def noted() -> Prepared:
             call, C = prepare()
             row["formats"][name] = C.format
-            if isinstance(call, partial) and isinstance(call.func, MatmulPlan):
-                row["ran"][name] = call.func.kernel
             if name == "csr planned":
                 row["product_nnz"] = C.nnz
             return call, C
@@ -251,7 +248,7 @@ def _from_csr(csr: SparseArray, partition: str) -> Prepared:
 
 
 def _vectors(a: Any, csr: SparseArray, q: SparseArray, x: np.ndarray, where: Place) -> Iterator[Contender]:
-    seconds = seconds_on(where, budget=0.05, samples=9)
+    seconds = Clock(where, budget=0.05, samples=9)
     z = there(x, where)
     yield f"qband{VECTOR}", partial(planned_matvec, q, z), seconds
     yield f"csr{VECTOR}", partial(planned_matvec, csr, z), seconds

@@ -35,7 +35,7 @@ from ..measure import Progress
 from . import bench_summary, paper_runs
 from .exactness import MatvecCheck, vector
 from .paper_003_tables import BLOCKS, BYTES, PAPER, SCIPY, SHORT, SLICES, TABLE_10_ORDER, markdown, plot_bench, text
-from .paper_runs import Contender, planned_matvec, seconds_on, there
+from .paper_runs import Clock, Contender, planned_matvec, there
 
 __all__ = ["NAME", "markdown", "pairs", "plot_bench", "run", "text"]
 
@@ -118,7 +118,7 @@ def _error(where: Place, check: MatvecCheck, y: Any) -> float:
 
 
 def _contenders(a: Any, where: Place, row: dict[str, Any], formats: tuple[str, ...] = FORMATS) -> Iterator[Contender]:
-    counts, host, seconds = row["counts"], vector(row["n"], np.float64), seconds_on(where)
+    counts, host, seconds = row["counts"], vector(row["n"], np.float64), Clock(where)
     csr, x = array(a, "csr", device=where.name), there(host, where)
     for format in formats:
         layout = LAYOUTS.get(format, {}) | ({"boundary": counts["width"]} if format == "ellcsr" else {})
@@ -141,7 +141,7 @@ def _short(a: Any, where: Place, row: dict[str, Any]) -> Iterator[Contender]:
         if values == a.dtype:
             A = csr.asformat("ellcsr", boundary=row["counts"]["width"], column_bits=bits)
             row.setdefault("short", {})[name] = A.nbytes
-            yield name, partial(planned_matvec, A, x, ""), seconds_on(where)
+            yield name, partial(planned_matvec, A, x, ""), Clock(where)
 
 
 def _counts(a: Any) -> dict[str, Any]:

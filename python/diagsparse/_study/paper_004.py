@@ -37,7 +37,7 @@ from .paper_004_columns import BY_RULE, CSR, FACTOR_BITS, FINAL, LARGE, PLANNED,
 from .paper_004_matrices import FILL_BINS, Matrix, matrices
 from .paper_004_plots import plot_bench
 from .paper_004_tables import markdown, text
-from .paper_runs import Contender, planned_matvec, planned_square, seconds_on, square, there
+from .paper_runs import Clock, Contender, planned_matvec, planned_square, square, there
 from .sampled import SampledSquare
 
 __all__ = ["NAME", "markdown", "pairs", "plot_bench", "run", "text"]
@@ -121,7 +121,7 @@ def _fill_squares(
 
 
 def _square(A: bmsparse_array, kernel: str, where: Place) -> Iterator[Contender]:
-    seconds = seconds_on(where, budget=0.1, samples=7)
+    seconds = Clock(where, budget=0.1, samples=7)
     yield kernel, partial(square, A, kernel), seconds
     yield f"{kernel}{PLANNED}", partial(planned_square, A, kernel), seconds
 
@@ -144,7 +144,7 @@ def _stages(A: bmsparse_array, kernel: str, where: Place) -> dict[str, float]:
 
 
 def _squares(kernels: list[str], csr: SparseArray, A: bmsparse_array, where: Place) -> Iterator[Contender]:
-    seconds = seconds_on(where, budget=0.1, samples=7)
+    seconds = Clock(where, budget=0.1, samples=7)
     for kernel in kernels:
         yield from _square(A, kernel, where)
     yield BY_RULE, partial(square, A), seconds
@@ -153,7 +153,7 @@ def _squares(kernels: list[str], csr: SparseArray, A: bmsparse_array, where: Pla
 
 
 def _vectors(csr: SparseArray, A: bmsparse_array, x: np.ndarray, where: Place) -> Iterator[Contender]:
-    seconds = seconds_on(where, budget=0.05, samples=9)
+    seconds = Clock(where, budget=0.05, samples=9)
     z = there(x, where)
     for kernel in A.kernels("matvec"):
         yield f"{kernel}{VECTOR}", partial(planned_matvec, A, z, kernel), seconds

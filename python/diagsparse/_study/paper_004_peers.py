@@ -19,7 +19,7 @@ from .._places.backend import CPU, Place
 from . import cusparse_bsr, gpu_peers, peers
 from .paper_004_columns import CUPY, CUSPARSE, CUSPARSE_BSR, MKL, MKL_BSR, SCIPY, SCIPY_BSR, VECTOR
 from .paper_004_matrices import BLOCK
-from .paper_runs import Contender, Prepared, planned_matvec, planned_square, seconds_on, square, there
+from .paper_runs import Clock, Contender, Prepared, planned_matvec, planned_square, square, there
 
 MUCH = 8  #: times the bytes of csr: bsr is left out of products with vectors
 _MOST = 1 << 31  # bytes of a product in SciPy's bsr: it is left out
@@ -28,7 +28,7 @@ _SIDE = 2  # of MKL's blocks: the thesis found it slower with others
 
 def squares(a: sp.csr_array, csr: SparseArray, A: bmsparse_array, where: Place) -> Iterator[Contender]:
     """Yield how others compute A A."""
-    seconds, theirs = seconds_on(where, budget=0.1, samples=7), measure.csr32(a)
+    seconds, theirs = Clock(where, budget=0.1, samples=7), measure.csr32(a)
     if where is not CPU:
         yield CUSPARSE, partial(planned_square, csr, "cusparse"), seconds
         if gpu_peers.cupy() is not None:
@@ -38,14 +38,14 @@ def squares(a: sp.csr_array, csr: SparseArray, A: bmsparse_array, where: Place) 
         if A.matmul(A, format="bmsparse").blocks * BLOCK**2 * a.dtype.itemsize <= _MOST:
             yield SCIPY_BSR, lambda: square(_bsr(a, BLOCK)), seconds
     if mkl := peers.mkl():
-        on_host = seconds_on(CPU, budget=0.1)
+        on_host = Clock(CPU, budget=0.1)
         yield MKL, lambda: _called(partial(mkl.dot_product_mkl, theirs, theirs)), on_host
         yield MKL_BSR, lambda: _called(partial(mkl.dot_product_mkl, *[_bsr(a, _SIDE)] * 2)), on_host
 
 
 def vectors(a: sp.csr_array, csr: SparseArray, A: bmsparse_array, x: np.ndarray, where: Place) -> Iterator[Contender]:
     """Yield how others compute A x."""
-    seconds = seconds_on(where, budget=0.05, samples=9)
+    seconds = Clock(where, budget=0.05, samples=9)
     fits = A.blocks * BLOCK**2 * a.dtype.itemsize <= MUCH * csr.nbytes
     if where is not CPU:
         yield f"{CUSPARSE}{VECTOR}", partial(planned_matvec, csr, there(x, where), "cusparse"), seconds

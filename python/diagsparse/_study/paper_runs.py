@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache, partial
 from pathlib import Path
@@ -16,16 +17,49 @@ import numpy as np
 
 from .. import measure
 from .._matrix.base import SparseArray
-from .._places.backend import CPU, Place, place
+from .._places.backend import CPU, Place, get_num_threads, place
+from .._products.matvec_plan import MatvecPlan
+from .._products.plans import MatmulPlan
 from .._products.products import plan_matmul, plan_matvec
 from ..measure import Progress
 from . import gpu_clock, gpu_peers, peers, steps
 from .comparison import finite
+from .timed_rows import identity
 
 Prepared = tuple[Callable[[], Any], Any]
 """A call into ready memory, and its result."""
-Contender = tuple[str, Callable[[], Prepared], Callable[[Any], float]]
-"""A column, what prepares its call, and how to time the call."""
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Times calls: within a budget of seconds on the CPU, a number of samples on a GPU.
+
+    A call that alone takes four budgets is timed once. What prepared it has called it before. On the CPU it has as many
+    threads as are set, or `threads`.
+    """
+
+    where: Place
+    budget: float = 0.3
+    samples: int = 15
+    threads: int | None = None
+
+    def __call__(self, call: Callable[[], Any]) -> float:
+        if self.where is not CPU:
+            return median(gpu_clock.time_calls(call, self.where, self.samples))
+        with measure.using_threads(self.threads or get_num_threads()):
+            start = perf_counter()
+            call()
+            once = perf_counter() - start
+            return once if once > 4 * self.budget else measure.time_call(call, budget=self.budget).median
+
+    @property
+    def device(self) -> str:
+        """``"cpu"`` or ``"cuda"``."""
+        return self.where.name.partition(":")[0]
+
+
+Contender = tuple[str, Callable[[], Prepared], Clock]
+"""A column, what prepares its call, and what times the call."""
 
 
 def made_once() -> Callable[[Any, float], Any]:
@@ -44,7 +78,7 @@ def run(
     """Run what makes the rows of an experiment, each with its name, and return the report.
 
     Ctrl-C ends it after the first row, and what is done is reported; ``left`` counts the other rows. ``warning`` says
-    whether other work kept the processors busy.
+    whether other work kept the processors busy. The ``key`` of a row is the same in another report.
     """
     where, crowd = place(device), measure.Crowd()
     made = steps.run([(what, partial(_named, what, row, where)) for what, row in rows], progress)
@@ -65,7 +99,8 @@ def run(
 def _named(
     what: str, make: Callable[[Place], dict[str, Any]], where: Place, report: Progress
 ) -> Iterator[dict[str, Any]]:
-    yield {"name": what, **make(where)}
+    row = {"name": what, **make(where)}
+    yield {"key": identity(row), **row}
     if where is not CPU:
         where.core.trim(where.index)
 
@@ -76,12 +111,18 @@ def _may_fail(column: str, why: str) -> bool:
 
 
 def fill(row: dict[str, Any], contenders: Iterable[Contender], check: Callable[[Any], float]) -> None:
-    """Add to `row` the ``times`` of columns in seconds, or why they ``failed``, and the largest ``error``."""
-    for field, nothing in (("times", {}), ("failed", {}), ("error", 0.0)):
+    """Add to `row` the ``times`` of columns in seconds, or why they ``failed``, and the largest ``error``.
+
+    ``columns`` has for each the device that it is ``timed_on``, and the ``kernel`` of ours that runs, where that is
+    known.
+    """
+    for field, nothing in (("times", {}), ("failed", {}), ("columns", {}), ("error", 0.0)):
         row.setdefault(field, nothing)
     for name, prepare, seconds in contenders:
+        row["columns"][name] = {"timed_on": seconds.device}
         try:
             call, result = prepare()
+            row["columns"][name] |= ran_by(call)
             error = check(result)
             if error > 1:
                 raise ArithmeticError(f"wrong: {error:.3g} times the error bound")
@@ -90,6 +131,19 @@ def fill(row: dict[str, Any], contenders: Iterable[Contender], check: Callable[[
         except Exception as failure:  # what a peer cannot do is part of the comparison
             row["times"][name] = None
             row["failed"][name] = f"{type(failure).__name__}: {failure}"[:300]
+
+
+def ran_by(call: Callable[[], Any]) -> dict[str, str]:
+    """Return the ``kernel`` of ours that a call runs, as "format operation kernel"; nothing where that is not known."""
+    of, options = getattr(call, "func", None), getattr(call, "keywords", {})
+    if isinstance(of, MatmulPlan):
+        return {"kernel": f"{of._work} matmul {of.kernel}"}  # of the format that the operands are multiplied in
+    if isinstance(of, MatvecPlan):
+        return {"kernel": f"{of.matrix.format} matvec {of.kernel}"}
+    owner = getattr(of, "__self__", None)
+    if isinstance(owner, SparseArray) and options.get("kernel"):
+        return {"kernel": f"{owner.format} {getattr(of, '__name__', '')} {options['kernel']}"}
+    return {}
 
 
 def planned_square(A: SparseArray, kernel: str = "", triangle: str | None = None) -> Prepared:
@@ -125,20 +179,3 @@ def matrix_files() -> dict[str, Path]:
     """Return the files of the folder DIAGSPARSE_MATRICES by the names of their matrices; none without it."""
     folder = os.environ.get("DIAGSPARSE_MATRICES")
     return {path.name.partition(".")[0]: path for path in sorted(Path(folder).glob("*.mtx*"))} if folder else {}
-
-
-def seconds_on(where: Place, *, budget: float = 0.3, samples: int = 15) -> Callable[[Any], float]:
-    """Return what times calls there: within a budget of seconds on the CPU, a number of samples on a GPU.
-
-    A call that alone takes four budgets is timed once. What prepared it has called it before.
-    """
-    if where is not CPU:
-        return lambda call: median(gpu_clock.time_calls(call, where, samples))
-
-    def seconds(call: Callable[[], Any]) -> float:
-        start = perf_counter()
-        call()
-        once = perf_counter() - start
-        return once if once > 4 * budget else measure.time_call(call, budget=budget).median
-
-    return seconds

@@ -29,7 +29,7 @@ from ..measure import Progress
 from . import bench_summary, gpu_clock, paper_runs, peers
 from .exactness import MatvecCheck, vector
 from .figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure, save
-from .paper_runs import Contender, planned_matvec, there
+from .paper_runs import Clock, Contender, planned_matvec, there
 from .paper_tables import Tables, as_section, as_text, machine, with_share
 
 NAME = "row-formats"
@@ -125,7 +125,7 @@ def _run(
     matrix: Matrix, made: Callable[[Matrix, float], sp.csr_array], threads: int, quick: bool, where: Place
 ) -> dict[str, Any]:
     A = made(matrix, 0.01 if quick else matrix.cpu if where is CPU else 1.0)
-    seconds = paper_runs.seconds_on(where, budget=0.01 if quick else 0.3)
+    seconds = paper_runs.Clock(where, budget=0.01 if quick else 0.3)
     row: dict[str, Any] = {
         "matrix": matrix.what,
         "shape": list(A.shape),
@@ -145,7 +145,7 @@ def _run(
     return row
 
 
-def _fill(row: dict[str, Any], A: sp.csr_array, matrix: Matrix, where: Place, seconds: Callable[[Any], float]) -> None:
+def _fill(row: dict[str, Any], A: sp.csr_array, matrix: Matrix, where: Place, seconds: Clock) -> None:
     """Note the bytes of the formats, and the times of all columns; A and its transpose have one check each."""
     checks = {end: MatvecCheck(B, vector(B.shape[1], A.dtype)) for end, B in (("", A), (TRANSPOSED, A.T.tocsr()))}
     for contender in _contenders(A, matrix, where, seconds, row):
@@ -154,7 +154,7 @@ def _fill(row: dict[str, Any], A: sp.csr_array, matrix: Matrix, where: Place, se
 
 
 def _contenders(
-    A: sp.csr_array, matrix: Matrix, where: Place, seconds: Callable[[Any], float], row: dict[str, Any]
+    A: sp.csr_array, matrix: Matrix, where: Place, seconds: Clock, row: dict[str, Any]
 ) -> Iterator[Contender]:
     csr = array(A, "csr", device=where.name)
     for format in FORMATS:

@@ -28,6 +28,7 @@ from ..measure import Progress
 from . import peers, steps
 from .bench_summary import Pair
 from .figures import BLUE, GREY, logarithmic, new_figure, save
+from .timed_rows import identity
 
 NAME = "small-work"
 SIZES = (50, 1000, 100_000)
@@ -87,6 +88,7 @@ class Row:
 
 def run(*, quick: bool = False, progress: Progress | None = None) -> dict[str, Any]:
     """Time every row on one thread and return a report as plain values; `quick`: the smallest size, to see it work."""
+    crowd = measure.Crowd()
     with measure.using_threads(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", sp.SparseEfficiencyWarning)  # SciPy's, of A == A
         made = steps.run(
@@ -98,6 +100,7 @@ def run(*, quick: bool = False, progress: Progress | None = None) -> dict[str, A
         "versions": peers.versions(),
         "date": date.today().isoformat(),
         "quick": quick,
+        "warning": crowd.warning(),
         "ok": all(row["ok"] for row in made["rows"]),
         **made,
     }
@@ -154,9 +157,10 @@ def _timed(row: Row, budget: float, report: Progress) -> Iterator[dict[str, Any]
     ok = row.scipy is None or _same(row.ours(), row.scipy())
     times = measure.time_calls(calls, budget=budget)
     ours, scipy = times["ours"].median, times["scipy"].median if row.scipy else None
+    fields = {"group": row.group, "what": row.what, "format": row.format, "n": row.n}
     yield {
-        "group": row.group, "what": row.what, "format": row.format, "n": row.n, "seconds": ours, "scipy": scipy,
-        "ratio": ours / scipy if scipy else None, "limit": row.limit, "ok": ok,
+        "key": identity(fields), **fields, "seconds": ours, "scipy": scipy, "ratio": ours / scipy if scipy else None,
+        "limit": row.limit, "ok": ok,
     }  # fmt: skip
 
 
@@ -209,7 +213,8 @@ def markdown(report: dict[str, Any]) -> str:
 def _machine(report: dict[str, Any]) -> str:
     hardware, versions = report["hardware"], report["versions"]
     parts = [hardware["cpu"], hardware["instruction_set"], f"SciPy {versions['scipy']}", "1 thread, float64"]
-    return "; ".join([*parts, *["smallest size (--quick)"] * report["quick"], *steps.ended(report), report["date"]])
+    return "; ".join([*parts, *["smallest size (--quick)"] * report["quick"], *steps.ended(report), report["date"],
+                      *filter(None, [report.get("warning")])])  # fmt: skip
 
 
 def plot_bench(report: dict[str, Any], path: Any) -> Any:

@@ -29,6 +29,7 @@ class Timed:
     kernel: str
     seconds: float | None  #: None where it failed
     ok: bool
+    ran: str = ""  #: the kernel that ran in a column of an experiment, where the report names it
     fraction: float | None = None  #: of the bandwidth, where the bytes that have to be moved are known
     bandwidth: float | None = None  #: that was measured for this row
     overall: float | None = None  #: bandwidth that was measured once for the whole report
@@ -49,8 +50,13 @@ def timed_rows(report: dict[str, Any], split: Split | None = None) -> Iterator[T
             yield from _of_case(report, list(rows))
 
 
-def identity(row: Mapping[str, Any]) -> str:
+def key_of(row: Mapping[str, Any]) -> str:
     """Return what makes a row of an experiment the same in another report, in words."""
+    return row.get("key") or identity(row)
+
+
+def identity(row: Mapping[str, Any]) -> str:
+    """Return the key of a row by its fields. Reports without a ``key`` were written before rows had one."""
     fields = [name for name in _IDENTITY if row.get(name) is not None]
     named = [] if {"source", "what", "matrix"} & set(fields) else ["name"]
     return ", ".join(f"{name} {row[name]}" if isinstance(row[name], int) else str(row[name]) for name in named + fields)
@@ -74,7 +80,7 @@ def _of_case(report: dict[str, Any], rows: list[dict[str, Any]]) -> Iterator[Tim
     small = first["group"] == "small"  # the cost of a call, not the memory's
     timed = [
         Timed(
-            name, row["op"], row["format"], kernel, row["seconds"], row["ok"], None if small else row["fraction"],
+            name, row["op"], row["format"], kernel, row["seconds"], row["ok"], "", None if small else row["fraction"],
             None if small else row.get("read_bandwidth") or report.get("copy_bandwidth"), None, peers,
         )
         for row in rows
@@ -95,17 +101,21 @@ def _ours(row: dict[str, Any]) -> bool:
 
 # ---- experiments ----------------------------------------------------------------------------------------------------
 def _of_columns(report: dict[str, Any], row: dict[str, Any], split: Split) -> Iterator[Timed]:
-    columns = [(*split(column), seconds) for column, seconds in row["times"].items()]
-    for op, name, seconds in columns:
+    columns = [(column, *split(column), seconds) for column, seconds in row["times"].items()]
+    for column, op, name, seconds in columns:
         if name.startswith(PEERS):
             continue
-        peers = {peer: t for other, peer, t in columns if other == op and t and peer.startswith(PEERS)}
-        by_host = report.get("device") == "cuda" and any(peer.startswith(_ON_HOST) for peer in peers)
+        peers = {peer: t for _, other, peer, t in columns if other == op and t and peer.startswith(PEERS)}
+        about = row.get("columns", {}).get(column, {})
+        by_host = report.get("device") == "cuda" and (
+            about["timed_on"] == "cpu" if about else any(peer.startswith(_ON_HOST) for peer in peers)
+        )
         bandwidth = None if by_host else row.get("bandwidth") or row.get("dense_rate")
         overall = None if by_host else report.get("bandwidth")
-        yield Timed(identity(row), op, name, "", seconds, bool(seconds), None, bandwidth, overall, peers)
+        ran = about.get("kernel", "")
+        yield Timed(key_of(row), op, name, "", seconds, bool(seconds), ran, None, bandwidth, overall, peers)
 
 
 def _of_call(row: dict[str, Any]) -> Iterator[Timed]:
     peers = {"SciPy": row["scipy"]} if row.get("scipy") else {}
-    yield Timed(identity(row), "", row.get("format", ""), "", row["seconds"], row["ok"], peers=peers)
+    yield Timed(key_of(row), "", row.get("format", ""), "", row["seconds"], row["ok"], peers=peers)

@@ -21,11 +21,17 @@ def is_cusparse(kernel: str) -> bool:
 
 
 def release(versions: dict[str, Any]) -> str:
-    """Return ``diagsparse 0.1.0 (4124cc7)``: the version that was measured, and its commit where that is known."""
-    commit = versions.get("commit", "unknown")
-    if commit == "unknown":
-        return f"diagsparse {versions['diagsparse']}"
-    return f"diagsparse {versions['diagsparse']} ({commit[:7]}{', dirty' * commit.endswith('-dirty')})"
+    """Return ``diagsparse 0.1.0 (4124cc7)``: the version that was measured, and its commit where that is known.
+
+    On a GPU it is the commit of the module for GPUs. If the module for the CPU is of another one, that is named, too.
+    """
+    commits = {"": versions.get("commit", "unknown"), "the CPU's module ": versions.get("cpu commit", "unknown")}
+    told = [
+        f"{whose}{commit[:7]}{', dirty' * commit.endswith('-dirty')}"
+        for whose, commit in commits.items()
+        if commit != "unknown"
+    ]
+    return f"diagsparse {versions['diagsparse']}" + (f" ({'; '.join(told)})" if told else "")
 
 
 def label(row: dict[str, Any], plain: bool = False) -> str:

@@ -26,7 +26,7 @@ from .._show import columns
 from ..measure import Progress
 from . import bench_summary, gpu_peers, paper_runs, peers
 from .figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, new_figure, save
-from .paper_runs import Contender, Prepared, planned, planned_square, square
+from .paper_runs import Clock, Contender, Prepared, planned, planned_square, square
 from .paper_tables import Tables, as_section, as_text, machine, seconds
 from .sampled import SampledSquare
 
@@ -94,7 +94,7 @@ def run(*, device: str = "cuda", quick: bool = False, progress: Progress | None 
 def _run(case: Case, dtype: str, rates: dict[str, float], quick: bool, where: Place) -> dict[str, Any]:
     host = case.make().astype(dtype)
     csr = measure.csr32(sp.csr_array(host))
-    timed = paper_runs.seconds_on(where, budget=0.01 if quick else 0.3, samples=5 if quick else 15)
+    timed = paper_runs.Clock(where, budget=0.01 if quick else 0.3, samples=5 if quick else 15)
     if dtype not in rates:
         rates[dtype] = _dense_rate(dtype, quick, where, timed)
     row: dict[str, Any] = {
@@ -105,9 +105,7 @@ def _run(case: Case, dtype: str, rates: dict[str, float], quick: bool, where: Pl
     return row
 
 
-def _contenders(
-    host: Any, csr: Any, row: dict[str, Any], where: Place, timed: Callable[[Any], float]
-) -> Iterator[Contender]:
+def _contenders(host: Any, csr: Any, row: dict[str, Any], where: Place, timed: Clock) -> Iterator[Contender]:
     for name in ("dia", "hm"):
         yield name, partial(_planned, array(host, name, device=where.name), row["kernels"]), timed
     if row["multiply_adds"] > (_MOST_BY_ROWS if where is CPU else _MOST_BY_ROWS_GPU):
@@ -135,7 +133,7 @@ def _by_mkl(mkl: Any, csr: Any) -> Prepared:
     return call, call()
 
 
-def _dense_rate(dtype: str, quick: bool, where: Place, timed: Callable[[Any], float]) -> float:
+def _dense_rate(dtype: str, quick: bool, where: Place, timed: Clock) -> float:
     """Return multiplies and adds a second of a dense product, by MKL, NumPy, or on a GPU by CuPy; 0 without that."""
     n = _DENSE_QUICK if quick else _DENSE if where is CPU else _DENSE_GPU
     a = np.random.default_rng(0).random((n, n)).astype(dtype)

@@ -187,9 +187,9 @@ void bind_device(py::module_& m) {
     const Entry entry(csr.device(), {&csr});
     return seeming_symmetries(csr);
   });
-  m.def("block_diagonals", [](const Matrix& csr, int64 height) {
+  m.def("block_diagonals", [](const Matrix& csr, const std::vector<int64>& heights) {
     const Entry entry(csr.device(), {&csr});
-    return count_block_diagonals(csr, height);
+    return count_block_diagonals(csr, heights);
   });
   m.def("variable_blocks", [](const Matrix& csr) {
     VariableBlocks found;

@@ -33,33 +33,54 @@ int64 block_diagonals_in(const Csr<float> a, int64 first, int64 last, int64 heig
   return blocks;
 }
 
-// The same of all rows without a table of the diagonals, which would be long beside the entries.
-int64 listed_block_diagonals(const Csr<float> a, int64 height) {
-  std::vector<std::pair<int64, int64>> all;
-  all.reserve(a.indptr[a.rows]);
+// The same of all rows without a table of the diagonals, which would be long compared with the entries: these are
+// sorted by diagonal and row, once for all heights. A key is a diagonal above the 32 bits of a row.
+std::vector<int64> listed_block_diagonals(const Csr<float> a, const std::vector<int64>& heights) {
+  std::vector<std::uint64_t> keys;
+  keys.reserve(a.indptr[a.rows]);
   for (int64 i = 0; i < a.rows; ++i) {
     if (i % kRows == kRows - 1) checkpoint();
-    for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) all.emplace_back(i / height, a.indices[e] - i);
+    for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
+      keys.push_back(static_cast<std::uint64_t>(a.indices[e] - i + a.rows) << 32 | static_cast<std::uint64_t>(i));
+    }
   }
-  std::sort(all.begin(), all.end());
-  return std::unique(all.begin(), all.end()) - all.begin();
+  std::sort(keys.begin(), keys.end());
+  std::vector<int64> found;
+  for (const int64 height : heights) {
+    const auto same_block = [height](std::uint64_t one, std::uint64_t other) {
+      const auto strip = [height](std::uint64_t key) { return static_cast<int64>(key & 0xFFFFFFFF) / height; };
+      return one >> 32 == other >> 32 && strip(one) == strip(other);
+    };
+    int64 blocks = keys.empty() ? 0 : 1;
+    for (std::size_t k = 1; k < keys.size(); ++k) blocks += !same_block(keys[k - 1], keys[k]);
+    found.push_back(blocks);
+  }
+  return found;
 }
 
-}  // namespace
-
-int64 count_block_diagonals(const Matrix& csr, int64 height) {
-  if (height < 1) throw std::invalid_argument("strips of " + std::to_string(height) + " rows: expected 1 or more");
-  const Csr<float> a = structure_of(csr);
-  const int64 count = csr.values.size(), diagonals = a.rows + a.cols;
-  if (count == 0) return 0;
-  if (!table_pays(a.rows, a.cols, count)) return listed_block_diagonals(a, height);
-  std::vector<int64> found(shares_for(count / diagonals), 0);
+int64 block_diagonals(const Csr<float> a, int64 height) {
+  const int64 diagonals = a.rows + a.cols;
+  std::vector<int64> found(shares_for(a.indptr[a.rows] / diagonals), 0);
   std::vector<std::vector<std::int32_t>> last_strips(found.size());
   for_rows(a, found.size(), height, [&](int64 share, int64 first, int64 last) {
     last_strips[share].resize(diagonals, -1);
     found[share] += block_diagonals_in(a, first, last, height, last_strips[share].data());
   });
   return std::accumulate(found.begin(), found.end(), int64{0});
+}
+
+}  // namespace
+
+std::vector<int64> count_block_diagonals(const Matrix& csr, const std::vector<int64>& heights) {
+  for (const int64 height : heights) {
+    if (height < 1) throw std::invalid_argument("strips of " + std::to_string(height) + " rows: expected 1 or more");
+  }
+  const Csr<float> a = structure_of(csr);
+  const int64 count = csr.values.size();
+  if (!table_pays(a.rows, a.cols, count)) return listed_block_diagonals(a, heights);
+  std::vector<int64> found;
+  for (const int64 height : heights) found.push_back(count == 0 ? 0 : block_diagonals(a, height));
+  return found;
 }
 
 // ---- Blocks of variable size -------------------------------------------------------------------------
@@ -72,6 +93,7 @@ class FirstColumns {
  public:
   explicit FirstColumns(const Csr<float>& a) : cols_(a.cols), table_(table_pays(0, a.cols, a.indptr[a.rows])) {
     if (table_) marks_.resize(a.cols + 1, 0);
+    else list_.reserve(2 * a.indptr[a.rows] + 1);
     add(0);
     for (int64 i = 0; i < a.rows; ++i) {
       if (i % kRows == kRows - 1) checkpoint();
@@ -98,13 +120,13 @@ class FirstColumns {
  private:
   void add(int64 column) {
     if (table_) marks_[column] = 1;
-    else list_.push_back(column);
+    else list_.push_back(static_cast<std::uint32_t>(column));
   }
 
   int64 cols_;
   bool table_;
   std::vector<char> marks_;
-  std::vector<int64> list_;
+  std::vector<std::uint32_t> list_;
 };
 
 bool same_columns(const Csr<float>& a, int64 i, int64 j) {

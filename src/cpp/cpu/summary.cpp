@@ -189,10 +189,12 @@ int64 count_blocks(const Matrix& csr, int64 size) {
   const int64 down = (a.rows + size - 1) / size, across = (a.cols + size - 1) / size, count = csr.values.size();
   const BlockOf block_of(size);
   if (!table_pays(down, across, count)) {
-    std::vector<std::pair<int64, std::int32_t>> all;
+    std::vector<std::uint64_t> all;  // a row of blocks above the 32 bits of a block in it
+    all.reserve(count);
     for (int64 i = 0; i < a.rows; ++i) {
       if (i % kRows == kRows - 1) checkpoint();
-      for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) all.emplace_back(i / size, block_of(a.indices[e]));
+      const std::uint64_t row = static_cast<std::uint64_t>(i / size) << 32;
+      for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) all.push_back(row | std::uint64_t(block_of(a.indices[e])));
     }
     std::sort(all.begin(), all.end());
     return std::unique(all.begin(), all.end()) - all.begin();

@@ -7,12 +7,11 @@
 //                   |  C  |                     both with zeros where nothing is stored
 //     i0 + kRows    +-----+
 //
-// A tile of C stays in registers while k runs over the columns in which its rows of A and its columns of B have
-// elements. Each step takes kCols values of B and multiplies them by kRows values of A; complex ones by the real parts
-// and by the imaginary parts, whose sums are put together at the end. B's columns are packed once
-// for each run of rows that a thread takes, A's rows once. Where the packed columns of B would take more than
-// kMostPacked, k goes in stretches, and C is added to. Beside an infinity or no number the zeros would make what no
-// term makes, so such tiles are done again from what is stored. The same bits for any number of threads.
+// A tile of C stays in registers (dense_tile.hpp) while k runs over the columns in which its rows of A and its columns
+// of B have elements. B's columns are packed once for each run of rows that a thread takes, A's rows once. Where the
+// packed columns of B would take more than kMostPacked, k goes in stretches, and C is added to. Beside an infinity or
+// no number the zeros would make what no term makes, so such tiles are done again from what is stored. The same bits
+// for any number of threads.
 //
 // Multiply-adds at least: one for each pair of diagonals and row. Bytes at least: A, B and C.
 #include <algorithm>
@@ -20,8 +19,8 @@
 
 #include "core/hulls.hpp"
 #include "cpu/parallel.hpp"
+#include "kernels/each_set/dense_tile.hpp"
 #include "kernels/each_set/diagonal_kernels.hpp"
-#include "kernels/each_set/vec.hpp"
 
 namespace diagsparse::DIAGSPARSE_ISA {
 
@@ -43,13 +42,9 @@ constexpr int kPanels = 4;  // of kRows rows, that columns of B are multiplied w
 
 template <class T>
 class DenseTiles {
-  using R = Real<T>;
-  static constexpr int kParts = is_complex<T> ? 2 : 1;
-  static constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(R));
-  static constexpr int kRows = kVectorBytes == 64 ? 12 : 6, kVectors = kVectorBytes == 64 || is_complex<T> ? 1 : 2;
-  static constexpr int kCols = kVectors * kLanes / kParts;
+  using Tile = DenseTile<T>;
+  static constexpr int kRows = Tile::kRows, kCols = Tile::kCols;
   static constexpr int64 kBlock = kPanels * kRows;
-  using Vec = Vector<R, kLanes>;
 
   // How far k goes at a time, in how many places columns of B are packed, kCols of them in each, and values packed of
   // A, of B, and of a block of C.
@@ -185,7 +180,7 @@ class DenseTiles {
         const int64 t0 = std::max(q0, panel.begin), t1 = std::min(q1, panel.end);
         alignas(64) T sums[kRows * kCols];
         if (t0 < t1) {
-          tile(panel.values + (t0 - panel.begin) * kRows, columns + (t0 - q0) * kCols, t1 - t0, sums);
+          Tile::multiply(panel.values + (t0 - panel.begin) * kRows, columns + (t0 - q0) * kCols, t1 - t0, sums);
         } else {
           std::fill_n(sums, kRows * kCols, T{});
         }
@@ -199,24 +194,13 @@ class DenseTiles {
   int64 first_row_of(int64 column) const { return std::clamp<int64>(column - in_.b.high, 0, sums_.inner); }
   int64 last_row_of(int64 column) const { return std::clamp<int64>(column - in_.b.low + 1, 0, sums_.inner); }
 
-  // Elements of a diagonal, to places of a panel that is `Width` wide.
-  template <int Width>
-  [[gnu::always_inline]] static void spread(const T* from, int64 count, bool conj, T* to) {
-    if (count == Width) {
-#pragma GCC unroll 32
-      for (int n = 0; n < Width; ++n) to[n * (Width + 1)] = conjugate_if(conj, from[n]);
-    } else {
-      for (int64 n = 0; n < count; ++n) to[n * (Width + 1)] = conjugate_if(conj, from[n]);
-    }
-  }
-
   void pack_rows(int64 i, int64 rows, int64 k0, int64 k1, T* to) const {
     std::fill_n(to, (k1 - k0) * kRows, T{});
     for (const Diagonal& d : sums_.a) {
       const int64 first = std::max(i, k0 - d.shift), last = std::min(i + rows, k1 - d.shift);
       if (first >= last) continue;
       T* at = to + (first + d.shift - k0) * kRows + (first - i);
-      spread<kRows>(a_ + d.base + first, last - first, plan_.op_a.conjugated, at);
+      Tile::template spread<kRows>(a_ + d.base + first, last - first, plan_.op_a.conjugated, at);
     }
   }
 
@@ -232,45 +216,14 @@ class DenseTiles {
       const int64 first = std::max(k0, j - d.shift), last = std::min(k1, past - d.shift);
       if (first >= last) continue;
       T* at = to + (first - k0) * kCols + (first + d.shift - j);
-      spread<kCols>(b_ + d.base + first, last - first, plan_.op_b.conjugated, at);
+      Tile::template spread<kCols>(b_ + d.base + first, last - first, plan_.op_b.conjugated, at);
     }
     return to;
   }
 
-  [[gnu::noinline]] static void tile(const T* a, const T* b, int64 steps, T* out) {
-    const auto *left = reinterpret_cast<const R*>(a), *right = reinterpret_cast<const R*>(b);
-    Vec sum[kRows][kVectors][kParts] = {};
-    for (; steps > 0; --steps, left += kParts * kRows, right += kVectors * kLanes) {
-      Vec columns[kVectors];
-#pragma GCC unroll 2
-      for (int v = 0; v < kVectors; ++v) columns[v] = load<R, kLanes>(right + v * kLanes);
-#pragma GCC unroll 12
-      for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 2
-        for (int v = 0; v < kVectors; ++v) {
-#pragma GCC unroll 2
-          for (int p = 0; p < kParts; ++p) sum[r][v][p] += left[kParts * r + p] * columns[v];
-        }
-      }
-    }
-    auto* to = reinterpret_cast<R*>(out);
-#pragma GCC unroll 12
-    for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 2
-      for (int v = 0; v < kVectors; ++v, to += kLanes) {
-        store(to, sum[r][v][0]);
-        if constexpr (is_complex<T>) {
-          R imaginary[kLanes];
-          store(imaginary, sum[r][v][1]);
-          for (int l = 0; l < kLanes; l += 2) to[l] -= imaginary[l + 1], to[l + 1] += imaginary[l];
-        }
-      }
-    }
-  }
-
   // Puts a tile where its diagonals lie, kBlock rows of each side by side; row `at` of them is row i.
   void put(int64 i, int64 at, int64 rows, int64 j, int64 k0, int64 k1, T* sums, T* sheared) const {
-    if (!all_finite(sums)) from_stored(i, rows, j, k0, k1, sums);
+    if (!Tile::all_finite(sums)) from_stored(i, rows, j, k0, k1, sums);
     const int64 cols = std::min<int64>(kCols, plan_.cols - j);
     for (int64 r = 0; r < rows; ++r) {
       const int64 number = j - (i + r) - in_.c.low;  // of the first element's diagonal
@@ -301,13 +254,6 @@ class DenseTiles {
         for (int64 r = from; r < past; ++r) update.one(to + r, sums[r]);
       }
     }
-  }
-
-  static bool all_finite(const T* sums) {
-    const auto* const parts = reinterpret_cast<const R*>(sums);
-    R none = 0;
-    for (int n = 0; n < kRows * kCols * kParts; ++n) none += parts[n] - parts[n];
-    return none == 0;
   }
 
   // The sums of a tile over the pairs of diagonals that meet.

@@ -3,7 +3,7 @@
 //   op(A): m x n, by rows (rows.cuh).  x: n, or n x k.  y: m, or m x k.
 //
 // A block takes whole rows that have up to kProducts entries together (shares.hpp). Its threads read the entries,
-// neighbouring threads neighbouring ones, all that a thread has at once.
+// neighbouring threads neighbouring ones, all that a thread has at once (stream_share.cuh).
 //
 // Of a vector they multiply them and put the products into shared memory. There 1 to 8 threads add up each row, more of
 // them the longer the rows are, and a warp a row that is much longer than the others of its share:
@@ -12,9 +12,8 @@
 //     products   p0 p1 p2 p3 p4 p5 p6 p7      in shared memory
 //     y          p0+p1  p2+p3+p4+p5+p6  p7    a row each
 //
-// Of a block of columns the entries themselves lie in shared memory. Then a thread takes two columns of a row: threads
-// side by side take the columns of x side by side, where these lie so, and share long rows out. So a block reads its
-// entries once for up to kColumns columns, and rows of x and y in pieces as long as they are.
+// Of a block of columns the entries themselves lie in shared memory, and serve up to kColumns columns
+// (stream_block.cuh).
 //
 // A last row that is too long for the shared memory is summed by the whole block. Other kernels take over where the
 // mean row is so long that a warp reads it in long runs itself ("warp_per_row", of vectors), and where one row is so
@@ -28,69 +27,18 @@
 #include "kernels/row_kernels.hpp"
 #include "kernels/rows/rows.cuh"
 #include "kernels/rows/shares.hpp"
+#include "kernels/rows/stream_block.cuh"
+#include "kernels/rows/stream_share.cuh"
 
 namespace diagsparse::cuda::rows {
 
 namespace {
 
-constexpr int kThreads = 256, kWarps = kThreads / 32, kEach = 4, kProducts = kThreads * kEach;
-constexpr int kMuch = 32;                           // times as many entries as threads: a longer row goes on the list
-constexpr int kListed = kProducts / kMuch;          // rows on it, with the last one
+using namespace stream;
+
 constexpr int kColumns = 32;                        // of x, that a block takes at most
 constexpr int64 kBlocks = 1024;                     // that fill a GPU
 constexpr int64 kLongMean = 256, kLongest = 32768;  // beyond these, other kernels are faster
-
-// A block's rows, and their entries from the first on. The last row may be too long to count among them.
-struct Share {
-  const std::int64_t* indptr;  // of the first row
-  int64 entry;
-  int row, rows, entries;
-  bool alone;  // one more row follows, of more entries than fit
-
-  __device__ Share(const std::int64_t* of_all, const std::int64_t* first)
-      : row(static_cast<int>(first[blockIdx.x])), rows(static_cast<int>(first[blockIdx.x + 1]) - row) {
-    indptr = of_all + row;
-    entry = indptr[0];
-    const int64 all = indptr[rows] - entry;
-    alone = all > kProducts;
-    if (alone) --rows;
-    entries = alone ? begin(rows) : static_cast<int>(all);
-  }
-  // Where row i begins, counted from the first entry.
-  __device__ int begin(int i) const { return static_cast<int>(indptr[i] - entry); }
-  __device__ int mean() const { return entries / max(rows, 1); }
-};
-
-// Bounds of row i, none of a row that is not there.
-struct Row {
-  int begin = 0, end = 0;
-
-  __device__ Row(const Share& share, int i) {
-    if (i < share.rows) begin = share.begin(i), end = share.begin(i + 1);
-  }
-};
-
-// The entries of a share, of which thread t has t, t + kThreads, ..., all on their way at once.
-template <class U>
-struct Fetched {
-  U values[kEach];
-  std::int32_t columns[kEach];
-
-  __device__ Fetched(const Rows<U>& a, const Share& share) {
-    each(share, [&](int k, int e) {
-      values[k] = a.value_once(share.entry + e);
-      columns[k] = load_once(a.indices + share.entry + e);
-    });
-  }
-  template <class F>
-  static __device__ void each(const Share& share, const F& f) {
-#pragma unroll
-    for (int k = 0; k < kEach; ++k) {
-      const int e = threadIdx.x + k * kThreads;
-      if (e < share.entries) f(k, e);
-    }
-  }
-};
 
 template <class U, class V>
 __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 8)
@@ -149,143 +97,6 @@ __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 8)
     if (threadIdx.x == 0) {
       for (int w = 1; w < kWarps; ++w) sum += of_warps[w];
       write(share.rows, sum);
-    }
-  }
-}
-
-// How a block of columns is shared out: `width` threads side by side take 2 * width columns of a row, and a block
-// `columns` of them.
-struct Columns {
-  int width, columns;
-};
-
-// Two columns of x: side by side where Pairs, at an address that is a multiple of both, else `apart` elements apart.
-template <bool Pairs, class V>
-__device__ void load_two(const V* p, int64 apart, V& left, V& right) {
-  if constexpr (Pairs) {
-    using Piece = std::conditional_t<sizeof(V) == 4, uint2, uint4>;
-    static_assert(2 * sizeof(V) == sizeof(Piece));
-    const Piece piece = __ldg(reinterpret_cast<const Piece*>(p));
-    __builtin_memcpy(&left, &piece, sizeof(V));
-    __builtin_memcpy(&right, reinterpret_cast<const char*>(&piece) + sizeof(V), sizeof(V));
-  } else {
-    left = load(p), right = load(p + apart);
-  }
-}
-
-// Adds the products of every step-th entry with two columns of x, from entry e on, several of them on their way.
-// entry(e, value) is the column of A.
-template <bool Pairs, class U, class V, class T, class Entry>
-__device__ void add_products(T (&sum)[2], int e, int end, int step, const Entry& entry, const V* x, int64 row,
-                             int64 apart) {
-  const auto add = [&]<int Count>(std::integral_constant<int, Count>) {
-    U value[Count];
-    V left[Count], right[Count];
-#pragma unroll
-    for (int k = 0; k < Count; ++k) {
-      load_two<Pairs>(x + static_cast<unsigned>(entry(e + k * step, value[k])) * row, apart, left[k], right[k]);
-    }
-#pragma unroll
-    for (int k = 0; k < Count; ++k) sum[0] += multiply(value[k], left[k]), sum[1] += multiply(value[k], right[k]);
-    e += Count * step;
-  };
-  constexpr std::integral_constant<int, 4> four;
-  constexpr std::integral_constant<int, 2> two;
-  constexpr std::integral_constant<int, 1> one;
-  if constexpr (sizeof(V) > 8) {
-    while (e + step < end) add(two);
-  } else {
-    while (e + 3 * step < end) add(four);
-    if (e + step < end) add(two);
-  }
-  if (e < end) add(one);
-}
-
-template <bool Pairs, class U, class V>
-__global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 6)
-    stream_block(const Rows<U> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int cols,
-                 const Columns by, const __grid_constant__ Update<Product<U, V>> update, const std::int64_t* first) {
-  using T = Product<U, V>;
-  constexpr int widest = 8, batch = 4;  // threads over columns; rows of the list that are summed together
-  __shared__ U values[kProducts];
-  __shared__ std::int32_t columns[kProducts];
-  __shared__ T parts[batch][kWarps][2 * widest];
-  __shared__ int list[kListed], listed;
-  const Share share(a.indptr, first);
-  const int width = by.width, group = 2 * width, mean = share.mean();
-  int team = width;  // threads that take a row: as many as there are, and four entries for each
-  while (team < 32 && 2 * team * share.rows <= kThreads && 8 * team <= mean * width) team *= 2;
-  const int lanes = team / width, lane = threadIdx.x % team / width, place = threadIdx.x % width;
-
-  if (threadIdx.x == 0) listed = 0;
-  const Fetched<U> fetched(a, share);
-  Row row(share, threadIdx.x / team);
-  fetched.each(share, [&](int k, int e) {
-    values[e] = conjugate_if(conj, fetched.values[k]);
-    columns[e] = fetched.columns[k];
-  });
-  __syncthreads();
-
-  const auto fits = [&](int e, U& value) {
-    value = values[e];
-    return columns[e];
-  };
-  const auto stored = [&](int e, U& value) {
-    value = conjugate_if(conj, a.value(share.entry + e));
-    return load(a.indices + share.entry + e);
-  };
-  // This thread's columns of a group: c and c + apart. Those that are not there are computed as others and not written.
-  const int own = Pairs ? 2 * place : place, apart = Pairs ? 1 : width;
-  const int begin_col = blockIdx.y * by.columns, end_col = min(cols, begin_col + by.columns);
-  const auto add = [&](T(&sum)[2], int c, int e, int end, int step, const auto& entry) {
-    if (c >= end_col) return;
-    const int64 other = c + apart < end_col ? apart * x.col : 0;
-    add_products<Pairs, U>(sum, e, end, step, entry, x.data + c * x.col, x.row, other);
-  };
-  const auto write = [&](int i, int c, T sum) {
-    if (c < end_col) update.one(y.data + (share.row + i) * y.row + c * y.col, sum);
-  };
-
-  for (int base = 0; base < share.rows; base += kThreads / team) {  // all threads of a warp go on together
-    const int i = base + threadIdx.x / team;
-    const bool there = i < share.rows;
-    const bool much = row.end - row.begin > kMuch * lanes;
-    if (there && much && threadIdx.x % team == 0) list[atomicAdd(&listed, 1)] = i;
-    for (int c = begin_col + own; c - own < end_col; c += group) {
-      T sum[2]{};
-      if (!much) add(sum, c, row.begin + lane, row.end, lanes, fits);
-      for (T& s : sum) s = sum_of_lanes(s, team, width);  // over threads that have the same columns
-      if (there && !much && lane == 0) write(i, c, sum[0]), write(i, c + apart, sum[1]);
-    }
-    row = Row(share, i + kThreads / team);
-  }
-  __syncthreads();
-  if (share.alone && threadIdx.x == 0) list[listed++] = share.rows;
-  __syncthreads();
-
-  // Rows on the list: each thread of the block takes a part of each.
-  for (int done = 0; done < listed; done += batch) {
-    const int here = min(batch, listed - done);
-    for (int c = begin_col + own; c - own < end_col; c += group) {
-      for (int r = 0; r < here; ++r) {
-        const int i = list[done + r], e = share.begin(i) + threadIdx.x / width, end = share.begin(i + 1);
-        T sum[2]{};
-        if (i < share.rows) add(sum, c, e, end, kThreads / width, fits);
-        else add(sum, c, e, end, kThreads / width, stored);
-        for (T& s : sum) s = sum_of_lanes(s, 32, width);
-        if (threadIdx.x % 32 < width) {
-          T* const part = parts[r][threadIdx.x / 32];
-          part[own] = sum[0], part[own + apart] = sum[1];
-        }
-      }
-      __syncthreads();
-      if (threadIdx.x < here * group) {
-        const int r = threadIdx.x / group, column = threadIdx.x % group;
-        T sum = parts[r][0][column];
-        for (int w = 1; w < kWarps; ++w) sum += parts[r][w][column];
-        write(list[done + r], c - own + column, sum);
-      }
-      __syncthreads();
     }
   }
 }

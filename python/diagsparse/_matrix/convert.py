@@ -37,7 +37,7 @@ def convert(a: SparseArray, format: str, max_bytes: int | None = None) -> Sparse
         raise by_way(error, format) from None
 
 
-def in_rows(a: SparseArray, who: str) -> Any:
+def in_rows(a: SparseArray, who: str) -> SparseArray:
     """Return `a` in csr, whose entries reports and advice count; raise, before it takes memory, where it has none.
 
     Raises

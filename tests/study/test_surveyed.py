@@ -1,7 +1,9 @@
 """What formats that are not built would store, against counts by NumPy."""
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from textwrap import dedent
+from threading import Barrier
 
 import numpy as np
 import pytest
@@ -141,6 +143,24 @@ def test_blocks_are_counted_at_the_first_use(monkeypatch):
     assert report.to_dict() == plain and str(report) == str(expected) and counted.calls == 1
     again = pickle.loads(pickle.dumps(ds.analyze(gallery.stencil(5, (30, 40)))))
     assert again.to_dict() == plain
+
+
+def test_threads_may_ask_for_the_counts_at_once(monkeypatch):
+    S = gallery.stencil(5, (30, 40))
+    expected = ds.analyze(S)
+    monkeypatch.setattr(CPU.core, "variable_blocks", counted := Counted(CPU.core.variable_blocks))
+    for _ in range(50):
+        report, start = ds.analyze(S), Barrier(6)
+
+        def ask(name, report=report, start=start):
+            start.wait()
+            return getattr(report, name)
+
+        with ThreadPoolExecutor(6) as pool:
+            found = list(pool.map(ask, ["others", "bitmap_blocks"] * 3))
+        assert found == [expected.others, expected.bitmap_blocks] * 3
+        assert report._surveyed._csr is None
+    assert counted.calls == 51
 
 
 class Counted:

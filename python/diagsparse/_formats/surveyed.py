@@ -6,8 +6,8 @@ Everything is counted exactly, and as the bytes of our own formats are: columns 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from threading import Lock
+from typing import TypeAlias
 
 import numpy as np
 
@@ -50,8 +50,13 @@ class OtherFormat:
     wins: str  # what a matrix consists of for which it is worth a look
 
 
+_Counts: TypeAlias = tuple[dict[int, BitmapBlocks], dict[str, OtherFormat | None]]
+
+
 class Surveyed:
-    """The counts of one matrix, each computed when it is first asked for; until then the matrix is referenced.
+    """The counts of one matrix, computed when they are first asked for; until then the matrix is referenced.
+
+    Several threads may ask at once.
 
     Parameters
     ----------
@@ -61,53 +66,54 @@ class Surveyed:
     Raises
     ------
     MemoryError
-        By each property, before it counts, where the temporary memory of the counts exceeds what is free.
+        By the properties, before they count, where the temporary memory of the counts exceeds what is free.
     """
 
     def __init__(self, csr: SparseArray) -> None:
         native = csr._matrix
         # A matrix of its own: it does not follow what is written to index arrays of the other one.
         self._csr: SparseArray | None = SparseArray._wrap(native.with_values(native.values))
+        self._counts: _Counts | None = None
+        self._lock = Lock()
 
-    @cached_property
+    @property
     def bitmap_blocks(self) -> dict[int, BitmapBlocks]:
         """What blocks with bitmaps would take, by their size; 8 is that of `bmsparse_array`."""
-        s = self._summary()
-        found = {size: _with_bitmaps(s, size) for size in BITMAP_SIZES}
-        self._release("others")
-        return found
+        return self._counted()[0]
 
-    @cached_property
+    @property
     def others(self) -> dict[str, OtherFormat | None]:
         """What BSR, BCSD, MSR and VBR would store; None stands for MSR of a matrix that is not square.
 
         Of several sizes of blocks the one with the fewest bytes counts.
         """
-        s = self._summary()
-        assert self._csr is not None
-        native = self._csr._matrix
-        bsr = [_of_blocks("bsr", s, f"{size} x {size}", size, s.blocks(size), size**2) for size in BSR_SIZES]
-        counts = zip(BCSD_HEIGHTS, CPU.core.block_diagonals(native, list(BCSD_HEIGHTS)), strict=True)
-        bcsd = [_of_blocks("bcsd", s, f"{rows} rows", rows, blocks, rows) for rows, blocks in counts]
-        fewest = [min(layouts, key=lambda one: one.nbytes) for layouts in (bsr, bcsd)]
-        vbr = _vbr(s, *CPU.core.variable_blocks(native))
-        self._release("bitmap_blocks")
-        return {"bsr": fewest[0], "bcsd": fewest[1], "msr": _msr(s), "vbr": vbr}
+        return self._counted()[1]
 
-    def _summary(self) -> Summary:
-        """Return the summary of the matrix, or raise where there is no memory to count in."""
-        assert self._csr is not None
-        s = self._csr._summary()
-        memory.require_free(counting_nbytes(s), "analyze: counting the blocks of formats that are not built")
-        return s
+    def _counted(self) -> _Counts:
+        with self._lock:
+            if self._counts is None:
+                assert self._csr is not None
+                self._counts = _count(self._csr)
+                self._csr = None
+            return self._counts
 
-    def _release(self, remaining: str) -> None:
-        """Drop the matrix once the other property is known."""
-        if remaining in vars(self):
-            self._csr = None
+    def __getstate__(self) -> _Counts:  # a copy or a pickle has the counts, and no matrix
+        return self._counted()
 
-    def __getstate__(self) -> dict[str, Any]:  # a copy or a pickle has the counts, and no matrix
-        return {"_csr": None, "bitmap_blocks": self.bitmap_blocks, "others": self.others}
+    def __setstate__(self, counts: _Counts) -> None:
+        self._csr, self._counts, self._lock = None, counts, Lock()
+
+
+def _count(csr: SparseArray) -> _Counts:
+    s, native = csr._summary(), csr._matrix
+    memory.require_free(counting_nbytes(s), "analyze: counting the blocks of formats that are not built")
+    bitmaps = {size: _with_bitmaps(s, size) for size in BITMAP_SIZES}
+    bsr = [_of_blocks("bsr", s, f"{size} x {size}", size, s.blocks(size), size**2) for size in BSR_SIZES]
+    counts = zip(BCSD_HEIGHTS, CPU.core.block_diagonals(native, list(BCSD_HEIGHTS)), strict=True)
+    bcsd = [_of_blocks("bcsd", s, f"{rows} rows", rows, blocks, rows) for rows, blocks in counts]
+    fewest = [min(layouts, key=lambda one: one.nbytes) for layouts in (bsr, bcsd)]
+    vbr = _vbr(s, *CPU.core.variable_blocks(native))
+    return bitmaps, {"bsr": fewest[0], "bcsd": fewest[1], "msr": _msr(s), "vbr": vbr}
 
 
 def counting_nbytes(s: Summary) -> int:

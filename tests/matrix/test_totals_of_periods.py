@@ -117,6 +117,15 @@ def test_a_long_period_of_a_huge_matrix():
     assert ds.norm(A, 1) == 2 * period - 5 and ds.norm(A, -1) == 1.0
 
 
+@pytest.mark.parametrize("shape", [(2**40, 7), (7, 2**40)])
+def test_norms_of_a_few_long_lines(shape):
+    A = ds.diags({0: [1.0, 3.0]}, shape=shape, period=2)
+    assert [ds.norm(A, order) for order in (1, inf)] == [3.0, 3.0]
+    assert sorted(ds.norm(A, order) for order in (-1, -inf)) == [0.0, 1.0]
+    B = ds.diags({0: 1.0, -3: 2.0}, shape=shape, period=1)
+    assert max(ds.norm(B, order) for order in (1, inf)) == 3.0
+
+
 def test_sums_that_would_overflow_on_the_way():
     n = 2**40
     A = ds.diags({0: [1e300, -1e300], 1: [1e-300, 1e-300]}, shape=(n, n), period=2)

@@ -161,6 +161,13 @@ def test_a_run_of_some_cases_is_compared_with_these(old, new):
     assert interrupted.ok and "interrupted, 1 steps left out" in str(interrupted)
 
 
+def test_runs_of_other_cases_are_no_comparison(old, new):
+    new |= {"name": "band", "rows": [one for one in new["rows"] if one["case"] == "band"]}
+    old["rows"] = [one for one in old["rows"] if one["case"] != "band"]
+    made = changed(new, old)
+    assert not made.ok and "nothing to compare" in str(made)
+
+
 def test_columns_of_the_host_are_judged_by_its_peers():
     times = {"hm default": 1e-3, "cuSPARSE": 2e-3, "hm, 1 core": 1.0, "SciPy dia, 1 core": 4.0}
     old = {

@@ -105,7 +105,7 @@ class DiagonalTotals:
             return super()._absolute_sums(axis)
         view = self.T if axis == 0 else self
         rows = _different_rows(view._matrix.spans(view._op), view._shape[0], self._matrix.period)
-        if _FEW * rows.count > view._shape[0]:
+        if _FEW * rows.count > max(view._shape):
             return super()._absolute_sums(axis)
         return np.array([extreme for sums in _sums_of_rows(view, rows) for extreme in (sums.min(), sums.max())])
 

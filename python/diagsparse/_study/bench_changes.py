@@ -150,6 +150,8 @@ def bench_changes(
     failures = [f"{_words(key)} (fails or is wrong)" for key in kernels if key in now and key not in right]
     failures += [_words(key) for key in kernels if key not in now and key[:3] not in computed]
     added = [_words(key) for key in right if key not in then and key[3] not in _CHOSEN]
+    if not both:
+        failures.append("nothing to compare: no row of the older report belongs to what was measured now")
     notes, busy = "; ".join(_notes(new, old, rows)), any(bool(report.get("warning")) for report in (new, old))
     return BenchChanges(new.get("experiment", "cases"), rows, gone, added, limit, notes, tuple(failures), busy)
 

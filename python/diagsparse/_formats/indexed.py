@@ -222,6 +222,9 @@ class IndexedArray(MadeOfEntries):
     def _added(self, other: SparseArray, alpha: Any, beta: Any) -> SparseArray:
         return merge.added(self, other, alpha, beta)
 
+    def _united(self, other: SparseArray) -> SparseArray:
+        return merge.united(self, other)
+
     def _multiplied(self, other: SparseArray) -> SparseArray:
         return merge.multiplied(self, other)
 

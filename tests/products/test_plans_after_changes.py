@@ -199,6 +199,32 @@ def test_new_values_on_a_gpu_are_multiplied(format, operands):
             plan()
 
 
+def check_that_plans_do_not_follow(S, ours):
+    """Check plans of a matrix of another library, whose values change after planning."""
+    plans = [ds.plan_matmul(S, S), ds.plan_matmul(S, ours), ds.plan_matmul(ours, S, trans_b="T")]
+    by_vector = ds.plan_matvec(S)
+    before = [plan().toarray() for plan in plans], by_vector(X)
+    S.data *= 2
+    for plan, expected in zip(plans, before[0], strict=True):
+        assert np.array_equal(plan().toarray(), expected)
+    assert np.array_equal(by_vector(X), before[1])
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "dia", "bsr"])
+@pytest.mark.parametrize("ours_in", ["csr", "dia"])
+def test_operands_of_scipy_are_copied(format, ours_in):
+    check_that_plans_do_not_follow(entries().asformat(format), ours(ours_in))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "dia"])
+def test_operands_of_cupy_are_copied(format):
+    theirs = pytest.importorskip("cupyx.scipy.sparse")
+    S = getattr(theirs, f"{format}_matrix")(theirs.csr_matrix(sp.csr_matrix(entries())))
+    check_that_plans_do_not_follow(S, ours("csr").to("cuda"))
+
+
 def test_operands_that_are_multiplied_as_they_are_keep_no_copies():
     A = ours("csr")
     as_it_is, converted = ds.plan_matmul(A, A), ds.plan_matmul(A, A.T)

@@ -95,7 +95,9 @@ class PlannedOperand:
     def _converted(self, operand: SparseArray, planned: SparseArray, name: str) -> SparseArray:
         """Return an unpacked operand as the kernel takes it, like the `planned` one."""
         made = planned._as_factor(operand, planned, self.given._packed)
-        if operand._family == made._family or made.format != planned.format or made._shape != planned._shape:
+        if not operand._drops_zeros or operand._family == made._family:
+            return made
+        if made.format != planned.format or made._shape != planned._shape:
             return made
         if (placed := _in_structure_of(planned, made)) is None:
             raise ValueError(

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from cases import NO_CUDA, raises
 
 import diagsparse as ds
+from diagsparse._places import memory
 
 N = 12
 X = np.linspace(1, 2, N)
@@ -227,6 +228,24 @@ def test_operands_that_are_multiplied_as_they_are_keep_no_copies():
     once = ds.forecast("matmul", A, A.T).workspace_nbytes
     assert converted.workspace_nbytes == once + A.T.tocsr().nbytes + A.values.nbytes
     assert as_it_is.workspace_nbytes == ds.forecast("matmul", A, A).workspace_nbytes
+
+
+@pytest.mark.parametrize("operand", ["transposed csr", "symmetric hm", "hm by csr"])
+def test_new_values_that_do_not_fit_beside_those_of_the_last_call(operand, monkeypatch):
+    A = ours("csr").T if operand == "transposed csr" else ds.hm_array(ds.gallery.tridiagonal(N))
+    A = A.asformat("hm", symmetry="symmetric") if operand == "symmetric hm" else A
+    B = ours("csr") if operand == "hm by csr" else A
+    plan = ds.plan_matmul(A, B)
+    out = plan()
+    before = out.values.copy()
+    A.values = 2 * A.values
+    with monkeypatch.context() as short:
+        short.setattr(memory, "SMALL", 0)
+        short.setattr(memory, "available_bytes", lambda place=None: A.values.nbytes - 1)
+        with raises(MemoryError, "plan: the values of ", f"would take {A.values.nbytes} B"):
+            plan(out=out)
+    assert np.array_equal(out.values, before)
+    assert np.allclose(plan(out=out).toarray(), A.toarray() @ B.toarray())
 
 
 def test_threads_share_a_plan_of_converted_operands():

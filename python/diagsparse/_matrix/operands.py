@@ -33,9 +33,9 @@ def is_dense(x: Any) -> bool:
 def as_sparse(x: Any, home: Place = CPU, copy: bool = False) -> SparseArray | None:
     """Return a sparse matrix of SciPy or CuPy as ours (diagonals stay diagonals, the rest is csr), else None.
 
-    One of SciPy goes to `home`, where its partner lives; CuPy's stays on its GPU, and is always copied. Without `copy`
-    SciPy's csr and dia may share their values. A sparse array of one dimension, as a row ``A[i]`` is one, is no matrix:
-    SciPy multiplies with it.
+    One of SciPy goes to `home`, where its partner lives; without `copy` a csr matrix may share its values. CuPy's stays
+    on its GPU, and is always copied. A sparse array of one dimension, as a row ``A[i]`` is one, is no matrix: SciPy
+    multiplies with it.
     """
     if isinstance(x, SparseArray):
         return x

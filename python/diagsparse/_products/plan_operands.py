@@ -123,6 +123,8 @@ def _in_structure_of(planned: SparseArray, made: SparseArray) -> SparseArray | N
     """
     native = planned._matrix
     if made._matrix.stored < native.stored:
+        what = f"plan: the elements of {display.operand(made)} that are zero"
+        memory.require_free(native.values.nbytes, what, planned._place)
         zeros = planned.copy()
         zeros.values = 0
         made = made._united(zeros.real.astype(made.dtype, copy=False))

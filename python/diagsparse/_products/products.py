@@ -89,11 +89,11 @@ def plan_matmul(
     taken to run many times: on a GPU it may keep lists that one product would not pay for (`plan.workspace_nbytes`).
 
     ``plan()`` multiplies the values that the operands have at the call. Operands of SciPy or CuPy are copied when the
-    plan is made, and later changes of them have no effect. If kernels need an operand in another format (csc and coo
-    are multiplied as csr, and so is ``A.T`` of a csr matrix) or unpacked (16-bit values, or a layout with a symmetry or
-    a period), the plan holds a converted copy. Each call compares the current values with those that were converted
-    last, and converts again if they differ. On a GPU such a call waits for the result of the comparison, so a CUDA
-    graph cannot capture it.
+    plan is made, and later changes of them have no effect. The plan holds a converted copy of an operand that kernels
+    need in another format (csc, coo, ell and others are multiplied as csr, and so is ``A.T`` of a csr matrix) or
+    unpacked (16-bit values, or a layout with a symmetry or a period). Each call compares the current values with those
+    that were converted last, and converts again if they differ. On a GPU such a call waits for the result of the
+    comparison, so a CUDA graph cannot capture it.
 
     If the structure of an operand has changed, by a method such as `eliminate_zeros` or by writing to index arrays, the
     call raises `ValueError`: create a new plan. Diagonals (dia, hm, cdm, qband) that meet another format are multiplied

@@ -148,8 +148,8 @@ def test_captured_in_a_graph(format):
     with stream:
         x, y = cupy.ones(200), cupy.empty(200)
         plan, product = ds.plan_matvec(A), ds.plan_matmul(A, A)
-        read = product._left.read_nbytes + product._right.read_nbytes  # of operands that are converted, and compared
-        native = product.format == product._work and not read
+        converted = product._left.nbytes + product._right.nbytes  # bytes of operands that each call compares
+        native = product.format == product._work and not converted
         C = product()
         plan(x, out=y)
         stream.synchronize()
@@ -168,6 +168,31 @@ def test_captured_in_a_graph(format):
             check_matvec(y.get(), "banded 200", "float64", "N", new, f"{format}, turn {turn}")
             if native:
                 check_matmul(C, a, a, f"{format}, turn {turn}")
+
+
+@pytest.mark.parametrize("layout", [{"symmetry": "symmetric"}, {"period": 1}, {"dtype": "float16"}], ids=str)
+@pytest.mark.parametrize("format", ["dia", "hm", "cdm"])
+def test_captured_after_unpacking(format, layout):
+    """Plans of packed operands compare their values at each call, and wait; those of unpacked ones are captured."""
+    cupy = load("cupy")
+    dtype = {"dtype": np.float16} if "dtype" in layout else {}
+    A = ds.array(ds.gallery.tridiagonal(200), format, **dtype)
+    A = (A if dtype else A.asformat(format, **layout)).to("cuda")
+    stream = cupy.cuda.Stream(non_blocking=True)
+    cupy.cuda.Device().synchronize()
+    with stream:
+        assert ds.plan_matmul(A, A)._left.nbytes
+        plain = A.unpacked()
+        plan = ds.plan_matmul(plain, plain)
+        C = plan()
+        stream.synchronize()
+        stream.begin_capture()
+        plan(out=C)
+        graph = stream.end_capture()
+        C.values = np.nan
+        graph.launch(stream)
+        stream.synchronize()
+        assert np.array_equal(C.toarray(), A.toarray() @ A.toarray())
 
 
 def test_threads_on_streams_of_their_own():

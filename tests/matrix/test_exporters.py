@@ -1,6 +1,8 @@
 """How long a matrix follows arrays that it gave out, and what threads, Ctrl-C and a lack of memory leave of it."""
 
 import gc
+import itertools
+import sys
 import threading
 
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 from written_arrays import INDEXED, USES, N, X, both, mirror
 
 import diagsparse as ds
+from diagsparse._formats import exported_indices
 
 
 @pytest.mark.parametrize("format", [*ds.formats()])
@@ -64,45 +67,54 @@ def test_threads_that_read(format):
     assert not wrong and held.size == s.nnz
 
 
-def test_a_use_without_memory_takes_over_at_the_next_one():
-    A, s = both("csr")
-    mirror(A), mirror(s)
-    A.data[:], s.data[:] = 7, 7
-    real, short = np.ndarray.copy, [True]
+def interrupted(action, error, number):
+    """Whether `action` was interrupted by this error, raised at a line of code (`number`) that takes over writes."""
+    count = 0
 
-    class Values(np.ndarray):
-        def copy(self, *how):
-            if short.pop() if short else False:
-                raise MemoryError
-            return real(self, *how)
+    def line(frame, event, argument):
+        nonlocal count
+        count += event == "line"
+        if event == "line" and count == number:
+            raise error
+        return line
 
-    exporter = A._matrix.exporter
-    exporter._state = exporter._state._replace(values=exporter.values.view(Values))
-    with pytest.raises(MemoryError):
-        A @ X
-    A.data[:], s.data[:] = 5, 5
-    assert np.allclose(A @ X, s @ X)
+    before = sys.gettrace()
+    sys.settrace(lambda frame, *event: line if frame.f_code.co_filename == exported_indices.__file__ else None)
+    try:
+        action()
+    except error:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
 
 
-def test_a_sort_that_is_interrupted_leaves_the_matrix_as_it_was(monkeypatch):
-    A, s = both("csr")
-    mirror(A), mirror(s)
-    assert np.allclose(A @ X, s @ X)
-    exporter = A._matrix.exporter
-    of = exporter._of
-
-    def interrupted(native):
-        of(native)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(exporter, "_of", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        A.sort_indices()
-    monkeypatch.undo()
-    assert not A.has_sorted_indices and np.array_equal(A.indices, s.indices) and np.array_equal(A.data, s.data)
-    assert np.allclose(A @ X, s @ X)
-    A.sort_indices()
-    assert A.has_sorted_indices and np.array_equal(A.toarray(), s.toarray())
+@INDEXED
+@pytest.mark.parametrize(
+    "error, released", [(KeyboardInterrupt, True), (KeyboardInterrupt, False), (MemoryError, False)]
+)
+@pytest.mark.parametrize("use", ["A @ x", "copy", "sum_duplicates"])
+def test_interruptions_anywhere(format, error, released, use):
+    """Whatever line is interrupted, the matrix is as before or after, and the next use finds what is written later."""
+    uses = {**USES, "sum_duplicates": lambda A: A.sum_duplicates()}
+    for number in itertools.count(1):
+        A, s = both(format)
+        held = A.coords if format == "coo" else (A.indices, A.indptr)
+        mirror(A), mirror(s)
+        was_interrupted = interrupted(lambda A=A: uses[use](A), error, number)
+        held = None if released else held
+        assert np.array_equal(A.toarray(), s.toarray()) and np.allclose(A @ X, s @ X), number
+        A.data[:] = np.arange(1.0, 1 + s.nnz)
+        arrays = A.coords if format == "coo" else (A.indices, A.indptr)
+        seen = type(s)((A.data, arrays), shape=s.shape) if format == "coo" else type(s)((A.data, *arrays), s.shape)
+        assert np.array_equal(A.toarray(), seen.toarray()), number
+        del held, arrays
+        assert np.array_equal(A.toarray(), seen.toarray()), number
+        A.sum_duplicates()
+        assert A.has_canonical_format and np.array_equal(A.toarray(), seen.toarray()), number
+        if not was_interrupted:
+            assert number > 10  # lines were counted
+            return
 
 
 @INDEXED
@@ -132,14 +144,17 @@ def test_attributes_that_no_index_array_changes_are_free(format, monkeypatch):
 
 
 @INDEXED
-def test_arrays_that_nobody_holds_are_compared_once(format):
+def test_arrays_that_nobody_holds_are_compared_once(format, monkeypatch):
     """Entries that are out of order are no reason to compare index arrays for ever."""
     A, s = both(format)
     mirror(A), mirror(s)
+    same, compared = exported_indices._same, []
+    monkeypatch.setattr(exported_indices, "_same", lambda a, b: compared.append(a.dtype.kind) or same(a, b))
     assert np.allclose(A @ X, s @ X)
-    assert not A._matrix.exporter._state.copies and not A.has_canonical_format
+    assert "i" in compared and not A.has_canonical_format
+    compared.clear()
     A.data[:] = s.data[:] = np.arange(len(s.data))
-    assert np.allclose(A @ X, s @ X), "values are"
+    assert np.allclose(A @ X, s @ X) and set(compared) == {"f"}, "values are"
 
 
 @INDEXED

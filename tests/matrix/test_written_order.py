@@ -39,6 +39,34 @@ def test_the_order_of_the_user_stays(format):
 
 
 @INDEXED
+def test_a_copy_while_another_thread_sorts(format):
+    """The other thread sorts as soon as the copy releases the lock."""
+    A = both(format)[0]
+    held = A.coords if format == "coo" else (A.indices, A.indptr)
+    mirror(A)
+    expected = A.toarray()
+    exporter = A._matrix.exporter
+    lock = exporter._lock
+
+    class Lock:
+        def __enter__(self):
+            lock.acquire()
+
+        def __exit__(self, *exc):
+            lock.release()
+            exporter._lock = lock
+            A.sum_duplicates()
+
+    exporter._lock = Lock()
+    copied = A.copy()
+    assert exporter._lock is lock and A.has_canonical_format and held
+    assert np.array_equal(copied.toarray(), expected)
+    copied.data[:] = 1
+    assert set(np.unique(copied.toarray())) == {0, 1}, "what is written to the copy arrives there"
+    assert np.array_equal(A.toarray(), expected), "and not in the other matrix"
+
+
+@INDEXED
 def test_sorting_in_place(format):
     A, s = both(format)
     view, index, values = A.T, indices(A), A.data

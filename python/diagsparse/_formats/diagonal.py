@@ -31,6 +31,7 @@ class DiagonalArray(DiagonalProducts, DiagonalReading, DiagonalTotals, DiagonalW
 
     _nearest = "dia"
     _family, _packs, _narrow, _batched, _own_products, _triangles = "diagonals", True, True, True, True, True
+    _drops_zeros = True
 
     @classmethod
     def _empty(cls, shape: tuple[int, int], dtype: np.dtype, place: Place = CPU) -> SparseArray:

@@ -130,9 +130,11 @@ class ExportedIndices:
             self._state = state
 
     def copied(self, format: str) -> Any:
-        """Return an independent native matrix with the same entries in the same order, in the user's, that is."""
+        """Return an independent native matrix with entries in the user's order; None where that is the sorted one."""
         with self._lock:
             state = self._update()
+            if state.in_order:
+                return None
             made = self._in_format(format).as_made
             exporter = ExportedIndices(state.native)
             exporter._state = state._replace(values=state.values.copy(), copies={})

@@ -121,9 +121,9 @@ class IndexedArray(MadeOfEntries):
 
     def copy(self) -> SparseArray:
         """Return an independent matrix; entries whose index arrays were written out of order stay so, as in SciPy."""
-        if self._op or self._is_canonical():
-            return super().copy()
-        return self._wrap(self._matrix.exporter.copied(self._format))
+        exporter = None if self._op or self._place is not CPU else self._matrix.exporter
+        made = None if exporter is None else exporter.copied(self._format)
+        return super().copy() if made is None else self._wrap(made)
 
     def _short_indptr(self, indptr: np.ndarray) -> np.ndarray:
         """Return pointers in the type of the indices; made once, as long as the structure is the same."""
@@ -221,6 +221,9 @@ class IndexedArray(MadeOfEntries):
     # ---- arithmetic -------------------------------------------------------------------------------
     def _added(self, other: SparseArray, alpha: Any, beta: Any) -> SparseArray:
         return merge.added(self, other, alpha, beta)
+
+    def _united(self, other: SparseArray) -> SparseArray:
+        return merge.united(self, other)
 
     def _multiplied(self, other: SparseArray) -> SparseArray:
         return merge.multiplied(self, other)

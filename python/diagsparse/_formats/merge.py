@@ -1,6 +1,6 @@
 """Sums, products and nonzeros of csr, csc and coo: merges of sorted entries, on the CPU and on a GPU.
 
-Each result is a new matrix, and stores no zeros, as in SciPy.
+Each result is a new matrix, and stores no zeros, as in SciPy, unless asked to.
 """
 
 from __future__ import annotations
@@ -20,6 +20,11 @@ def added(a: SparseArray, b: SparseArray, alpha: complex, beta: complex) -> Spar
     return _merged("sum", a.dtype if a.dtype is b.dtype else np.result_type(a.dtype, b.dtype), (a, alpha), (b, beta))
 
 
+def united(a: SparseArray, b: SparseArray) -> SparseArray:
+    """Return ``a + b``, which stores the entries that one of both stores, zero or not."""
+    return _merged("sum", a.dtype, (a, 1), (b, 1), zeros=True)
+
+
 def multiplied(a: SparseArray, b: SparseArray) -> SparseArray:
     """Return the element-wise product, in the format of `a`."""
     return _merged("product", a.dtype if a.dtype is b.dtype else np.result_type(a.dtype, b.dtype), (a, 1), (b, 1))
@@ -32,7 +37,7 @@ def without_zeros(a: SparseArray) -> SparseArray:
     return _merged("sum", a.dtype, (a, 1))
 
 
-def _merged(how: str, dtype: np.dtype, *terms: tuple[SparseArray, Any]) -> SparseArray:
+def _merged(how: str, dtype: np.dtype, *terms: tuple[SparseArray, Any], zeros: bool = False) -> SparseArray:
     """Return the "sum" or the "product" of ``(matrix, factor)`` terms, in the format of the first."""
     a, place = terms[0][0], terms[0][0]._place
     entries = sum(term.nnz for term, _ in terms)
@@ -42,4 +47,4 @@ def _merged(how: str, dtype: np.dtype, *terms: tuple[SparseArray, Any]) -> Spars
         what = f"{a.format}_array: the {how} of matrices with {entries} entries"
         memory.require_free(nbytes + beside, what, place, beside=beside)
     raw = [(term._matrix, term._op, factor) for term, factor in terms]
-    return a._wrap(place.core.merged(a._format, *a._shape, raw, how, dtype.name, place.index))
+    return a._wrap(place.core.merged(a._format, *a._shape, raw, how, zeros, dtype.name, place.index))

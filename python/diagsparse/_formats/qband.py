@@ -74,6 +74,7 @@ class qband_array(OwnProducts, Format):
     """
 
     format = "qband"
+    _drops_zeros = True
     _structure = ("dia_offsets", "coosr_row", "coosr_col", "coosr_indptr")
     _padded = _several = True
     _options = {"partition": word("bytes", "paper"), "dia_occ": share, "band_occ": share, "offsets": whole_numbers}

@@ -31,6 +31,10 @@ class Arithmetic:
         """Return ``alpha self + beta other`` in this format."""
         return self._like(self._to_csr()._added(convert(other, COMMON), alpha, beta))
 
+    def _united(self: SparseArray, other: SparseArray) -> SparseArray:
+        """Return the sum with one of this format and dtype, on the entries that one of both stores, zero or not."""
+        return self._added(other, 1, 1)
+
     def _factors(self: SparseArray, other: SparseArray) -> tuple[SparseArray, SparseArray]:
         """Return this matrix and another one as `_multiplied` takes them; as csr, where two families are left."""
         return unpacked(self), unpacked(other)

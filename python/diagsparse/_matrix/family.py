@@ -38,6 +38,7 @@ class Family(Arithmetic, Forecasts):
     ] = {}  # what options of the constructor say of parts that are as `parts` has them
     _two_dimensional: ClassVar[tuple[str, ...]] = ()  # the parts that have two dimensions, the values among them
     _padded = _several = False  # whether some values lie in no place, never read; whether it is several matrices in one
+    _drops_zeros: ClassVar[bool] = False  # whether conversions to csr and mdia leave out the zeros that are stored
     _options: ClassVar[dict[str, Callable[[Any, str], Any]]] = {}  # of the layout: name, and what checks a value
     _packs: ClassVar[bool] = False  # whether diagonals may be packed: one triangle, one period
     _narrow: ClassVar[bool] = False  # whether values may be stored in 16 bits

@@ -30,11 +30,12 @@ def is_dense(x: Any) -> bool:
     return False
 
 
-def as_sparse(x: Any, home: Place = CPU) -> SparseArray | None:
+def as_sparse(x: Any, home: Place = CPU, copy: bool = False) -> SparseArray | None:
     """Return a sparse matrix of SciPy or CuPy as ours (diagonals stay diagonals, the rest is csr), else None.
 
-    One of SciPy goes to `home`, where its partner lives; CuPy's stays on its GPU. A sparse array of one dimension, as a
-    row ``A[i]`` is one, is no matrix: SciPy multiplies with it.
+    One of SciPy goes to `home`, where its partner lives; without `copy` a csr matrix may share its values. CuPy's stays
+    on its GPU, and is always copied. A sparse array of one dimension, as a row ``A[i]`` is one, is no matrix: SciPy
+    multiplies with it.
     """
     if isinstance(x, SparseArray):
         return x
@@ -42,7 +43,7 @@ def as_sparse(x: Any, home: Place = CPU) -> SparseArray | None:
         if x.ndim == 1:
             return None
         kind = FORMATS["dia"] if x.format == "dia" else first_class(x.shape)
-        return kind(x, dtype=_as_operands(x), device=home.name)
+        return kind(x, dtype=_as_operands(x), copy=copy and home is CPU, device=home.name)
     if cupy_sparse.issparse(x):
         return FORMATS["dia" if x.format == "dia" else COMMON](x)
     return None
@@ -72,9 +73,9 @@ def as_operand(x: Any, home: Place = CPU) -> SparseArray:
     return made
 
 
-def require_sparse(x: Any, who: str, name: str, home: Place = CPU) -> SparseArray:
+def require_sparse(x: Any, who: str, name: str, home: Place = CPU, copy: bool = False) -> SparseArray:
     """Return a sparse matrix of SciPy or CuPy as ours, or say what else it is."""
-    made = as_sparse(x, home)
+    made = as_sparse(x, home, copy)
     if made is None:
         given = type(x).__name__ + (f" of shape {x.shape}" if sp.issparse(x) else "")
         raise TypeError(f"{who}: {name} is {given}, expected a sparse matrix (ours, SciPy's or CuPy's)")

@@ -47,8 +47,6 @@ class PlannedOperand:
     def take(self, factor: SparseArray, repeated: bool) -> None:
         """Use `factor` in kernels; if it is a copy, and the plan is `repeated`, have it follow the user's matrix."""
         if factor is not self.given and repeated:
-            what = f"plan: the values of {display.operand(self.given)}"
-            memory.require_free(self.given._matrix.values.nbytes, what, factor._place)
             self._taken = factor, self._snapshot()
         else:
             self._taken = factor, None
@@ -60,7 +58,10 @@ class PlannedOperand:
         Raises
         ------
         ValueError
-            If a method gave it another structure since the plan was made.
+            If it has another structure than when the plan was made. Operands that are multiplied as csr or mdia, where
+            zeros are not stored, have one where an element that was zero no longer is.
+        MemoryError
+            If its values changed, and a copy of them does not fit.
         """
         if self.origin._matrix is not self._native:
             raise ValueError(
@@ -70,7 +71,7 @@ class PlannedOperand:
         factor, read = self._taken
         if read is not None and not factor._core.same_parts(self.given._matrix, read):
             read = self._snapshot()  # first: what another thread writes meanwhile is found by the next call
-            factor = factor._as_factor(self.given._as_operand(), factor, self.given._packed)
+            factor = self._converted(self.given._as_operand(), factor, name)
             self._taken = factor, read
         return factor
 
@@ -86,11 +87,48 @@ class PlannedOperand:
             raise TypeError(f"plan: {name} is {kind}, expected a {given.format}_array{hint}")
         planned = self.factor
         together("plan", planned, other, ("the plan", name))
-        made = planned._as_factor(OPERATIONS[self._trans](other._as_operand()), planned, given._packed)
+        made = self._converted(OPERATIONS[self._trans](other._as_operand()), planned, name)
         if made.format != planned.format or made._op != planned._op or made.shape != planned.shape:
             raise ValueError(f"plan: {name} is {other!r}, the plan was made for {given!r}")
         return made
 
+    def _converted(self, operand: SparseArray, planned: SparseArray, name: str) -> SparseArray:
+        """Return an unpacked operand as the kernel takes it, like the `planned` one."""
+        made = planned._as_factor(operand, planned, self.given._packed)
+        if not operand._drops_zeros or operand._family == made._family:
+            return made
+        if made.format != planned.format or made._shape != planned._shape:
+            return made
+        if (placed := _in_structure_of(planned, made)) is None:
+            raise ValueError(
+                f"plan: {name}, {operand!r} and multiplied as {made.format}, has another structure than the plan was "
+                f"made for: elements that were zero then, and are not stored as {made.format}, are not zero now; "
+                "make a new plan"
+            )
+        return placed
+
     def _snapshot(self) -> Any:
+        """Return the user's matrix with a copy of the values that it has now, after a forecast."""
         native = self.given._matrix
-        return native.with_values(native.values.copy())
+        values = native.values
+        memory.require_free(values.nbytes, f"plan: the values of {display.operand(self.given)}", self.given._place)
+        return native.with_values(values.copy())
+
+
+def _in_structure_of(planned: SparseArray, made: SparseArray) -> SparseArray | None:
+    """Return `made` with the structure of `planned`, storing zeros for what it has no entries for.
+
+    None where it has entries that `planned` has not. Both are of one format: conversions to it drop zeros, so the
+    structure depends on the values.
+    """
+    native = planned._matrix
+    if made._matrix.stored < native.stored:
+        what = f"plan: the elements of {display.operand(made)} that are zero"
+        memory.require_free(native.values.nbytes, what, planned._place)
+        zeros = planned.copy()
+        zeros.values = 0
+        made = made._united(zeros.real.astype(made.dtype, copy=False))
+    if made._matrix.stored != native.stored:
+        return None
+    placed = native.with_values(made._matrix.values)
+    return made._wrap(placed, planned._op) if made._core.same_parts(made._matrix, placed) else None

@@ -31,8 +31,9 @@ class MatmulPlan:
     """The structure of a product ``C = op(A) op(B)``, ready for any values of A and B.
 
     Made by `plan_matmul`. ``plan()`` multiplies the operands that it was made with, with the values that they have at
-    the call, ``plan(a2, b2)`` others of the same structure; ``out=`` takes a matrix that an earlier call returned.
-    Once the structure of an operand has changed, calls raise `ValueError`. Several threads may use a plan at once.
+    the call (SciPy's and CuPy's are copied when the plan is made), ``plan(a2, b2)`` others of the same structure;
+    ``out=`` takes a matrix that an earlier call returned. Once the structure of an operand has changed, calls raise
+    `ValueError`. Several threads may use a plan at once.
     """
 
     def __init__(
@@ -194,14 +195,23 @@ class MatmulPlan:
         alpha, beta : scalar
             ``out = alpha A B + beta out``.
         stream : optional
-            For matrices on a GPU, as in `SparseArray.matvec`; by default CuPy's or PyTorch's current stream. With
-            `out` nothing is allocated, so the call can be captured in a CUDA graph.
+            For matrices on a GPU, as in `SparseArray.matvec`; by default CuPy's or PyTorch's current stream.
 
         Raises
         ------
         ValueError
-            If a structure differs from the planned one, also where it was changed since: by a method
-            such as `eliminate_zeros`, or in written index arrays. Nothing is written.
+            If a structure differs from the planned one, also where it was changed since: by a method such as
+            `eliminate_zeros`, or in written index arrays. Where diagonals are multiplied as csr or mdia, also if
+            elements that were zero when the plan was made are not zero any more. `out` is not changed.
+        MemoryError
+            If an operand that is converted or unpacked has new values, and the new copy does not fit.
+
+        Notes
+        -----
+        With `out`, and operands that kernels read as they are, nothing is allocated and nothing is waited for, so a
+        CUDA graph can capture the call. It cannot if an operand is converted or unpacked (see `plan_matmul`), because
+        its values are compared first. To capture such a product, convert the operand before planning: with
+        ``A.unpacked()``, or to the format in which the plan multiplies.
         """
         plain = a2 is None and b2 is None and stream is None and alpha is _ONE and beta is _ZERO
         if plain and out is not None and type(out) is self._into and not out._op:  # native code looks at the rest

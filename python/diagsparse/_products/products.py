@@ -22,9 +22,9 @@ from .product_formats import product_formats
 from .sums import TRIANGLES, check_triangle, no_beta, sum_of_products
 
 
-def _operand(x: Any, trans: str, who: str, name: str, home: Place) -> SparseArray:
-    """Return x as one of our matrices, of which op(x) is multiplied."""
-    made = require_sparse(x, who, name, home)
+def _operand(x: Any, trans: str, who: str, name: str, home: Place, copy: bool = False) -> SparseArray:
+    """Return x as one of our matrices, of which op(x) is multiplied; with `copy` SciPy's share no values with it."""
+    made = require_sparse(x, who, name, home, copy)
     if trans not in OPERATIONS:
         raise ValueError(f'{who}: trans={trans!r} for {name}: expected "N", "T" or "H"')
     return made
@@ -88,11 +88,17 @@ def plan_matmul(
     diagonals these are a strip again, however wide they are; only scattered diagonals are paired one by one. A plan is
     taken to run many times: on a GPU it may keep lists that one product would not pay for (`plan.workspace_nbytes`).
 
-    ``plan()`` multiplies the values that the operands have at the call. If kernels need an operand in another format
-    (csc and coo are multiplied as csr, and so is ``A.T`` of a csr matrix), the plan holds a converted copy. Each call
-    compares the current values with those that were converted last, and converts again if they differ. If the structure
-    has changed, by a method such as `eliminate_zeros` or by writing to index arrays, the call raises `ValueError`:
-    create a new plan.
+    ``plan()`` multiplies the values that the operands have at the call. Operands of SciPy or CuPy are copied when the
+    plan is made, and later changes of them have no effect. The plan holds a converted copy of an operand that kernels
+    need in another format (csc, coo, ell and others are multiplied as csr, and so is ``A.T`` of a csr matrix) or
+    unpacked (16-bit values, or a layout with a symmetry or a period). Each call compares the current values with those
+    that were converted last, and converts again if they differ. On a GPU such a call waits for the result of the
+    comparison, so a CUDA graph cannot capture it.
+
+    If the structure of an operand has changed, by a method such as `eliminate_zeros` or by writing to index arrays, the
+    call raises `ValueError`: create a new plan. Diagonals (dia, hm, cdm, qband) that meet another format are multiplied
+    as csr or mdia, where zeros are not stored. The plan then stores the elements that were not zero when it was made.
+    They may become zero and change again, but once any other element is no longer zero, the call raises `ValueError`.
 
     Examples
     --------
@@ -103,7 +109,8 @@ def plan_matmul(
     (array([-2, -1,  0,  1,  2]), 40040)
     """
     home = home_of(a, b)
-    a, b = _operand(a, trans_a, "plan_matmul", "A", home), _operand(b, trans_b, "plan_matmul", "B", home)
+    left = _operand(a, trans_a, "plan_matmul", "A", home, copy=True)
+    a, b = left, _operand(left if b is a else b, trans_b, "plan_matmul", "B", home, copy=True)
     check_triangle(triangle, "plan_matmul")
     if triangle is not None and not FORMATS[product_formats(a, b, format)[1]]._triangles:
         raise ValueError(
@@ -118,9 +125,10 @@ def plan_matmul(
 def plan_matvec(a: Any, /, *, kernel: str | None = None) -> MatvecPlan:
     """Plan products of `a` with vectors or dense blocks; ``plan(x, out=y)`` runs one.
 
-    The plan multiplies what `a` stores at the call: changes of its values and of its structure are followed.
+    The plan multiplies what `a` stores at the call: changes of its values and of its structure are followed. A matrix
+    of SciPy or CuPy is copied when the plan is made, and later changes of it have no effect.
     """
-    return MatvecPlan(require_sparse(a, "plan_matvec", "A"), kernel)
+    return MatvecPlan(require_sparse(a, "plan_matvec", "A", copy=True), kernel)
 
 
 def matmul(

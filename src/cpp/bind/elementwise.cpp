@@ -16,7 +16,7 @@ namespace diagsparse {
 
 void bind_elementwise(py::module_& m) {
   m.def("merged", [](const std::string& format, int64 rows, int64 cols, const py::list& list, const std::string& how,
-                     const std::string& dtype, int device) {
+                     bool zeros, const std::string& dtype, int device) {
     std::vector<EntryTerm> terms;
     std::vector<const Matrix*> used;
     std::vector<py::detail::make_caster<Matrix>> arguments(list.size());  // which live while the matrices are read
@@ -30,7 +30,7 @@ void bind_elementwise(py::module_& m) {
     const DType type = dtype_from_name(dtype);
     const Merge merge = how == "sum" ? Merge::sum : Merge::product;
     const Entry entry(device, used);
-    return merged(format, rows, cols, terms, merge, false, type);
+    return merged(format, rows, cols, terms, merge, zeros, type);
   });
   m.def("added_diagonals", [](Scalar alpha, const Matrix& a, int op_a, Scalar beta, const Matrix& b, int op_b,
                               const std::string& format, const std::string& dtype) {

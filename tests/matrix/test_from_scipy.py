@@ -1,5 +1,7 @@
 """What the constructors take: SciPy in every state, dense arrays, shapes, ours, and the recommended format."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -255,3 +257,23 @@ def test_few_entries_of_many_rows_need_no_pointers_to_all_rows():
     assert A[0, 3] == 1 and A[n - 1, 4] == 2 and A[n - 1, 0] == 3 and A.nbytes < 1000
     with pytest.raises(MemoryError, match="dia_array: 3 diagonals"):
         ds.dia_array(a, max_bytes=10**6)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_entries_of_many_columns_are_forecast_with_what_finds_their_diagonals(dtype):
+    """The matrix takes 24 bytes for each entry, or 12; its copy of the indices and two arrays of int64 are forecast."""
+    n = 10**5
+    rows = np.arange(n)
+    a = sp.coo_array((np.arange(1.0, n + 1), (rows, rows + rows % 3)), shape=(n, 2**34))
+    tracemalloc.start()
+    try:
+        A = ds.hm_array(a, dtype=dtype)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 37 * n and [A[i, i + i % 3] for i in (0, 1, n - 1)] == [1, 2, n]
+    ds.hm_array(a, dtype=dtype, max_bytes=A.nbytes + 37 * n)
+    with pytest.raises(MemoryError, match=r"hm_array: 3 diagonals .* of it only while it is made"):
+        ds.hm_array(a, dtype=dtype, max_bytes=A.nbytes + 30 * n)
+    with pytest.raises(MemoryError, match=r"hm_array: the offsets of 100000 entries would take (1.6|2.0) MB"):
+        ds.hm_array(a, dtype=dtype, max_bytes=10**6)

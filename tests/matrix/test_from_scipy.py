@@ -246,8 +246,22 @@ def test_other_formats_say_what_they_cannot_hold_at_once():
                 with pytest.raises(ValueError, match=f"^{format}_array: .*(stay below 2.31|square)"):
                     ds.array(given, format)
     small = sp.coo_array(([1.0], ([2**33], [2**33])), shape=(2**34, 2**34))
-    with pytest.raises(MemoryError, match="hm_array: 1 diagonal of a 17179869184 x 17179869184 matrix would take"):
+    with pytest.raises(MemoryError, match=r"hm_array: 1 diagonal of a 17179869184 x 17179869184 matrix .*would take"):
         ds.hm_array(small, max_bytes=10**6)
+
+
+def test_advice_of_csr_only_where_it_takes_less():
+    n = 3 * 10**9
+    entries = sp.coo_array((np.ones(4), (np.arange(4), np.arange(4))), shape=(n, n))
+    with pytest.raises(MemoryError) as refused:
+        ds.hm_array(entries, max_bytes=10**6)
+    assert "hm_array: 1 diagonal of a 3000000000 x 3000000000 matrix (too large for csr_array" in str(refused.value)
+    assert str(refused.value).endswith("the limit is 1.0 MB; pass max_bytes= to change the limit")
+    with pytest.raises(MemoryError) as refused:
+        ds.hm_array(sp.eye_array(10**5, format="csr"), max_bytes=10**5)
+    assert "nonzeros" not in str(refused.value)
+    with pytest.raises(MemoryError, match=r"; 1000 nonzeros take 20.0 KB as csr_array, or pass max_bytes="):
+        ds.hm_array(sp.csr_array(np.eye(1000)[::-1]), max_bytes=10**5)
 
 
 def test_few_entries_of_many_rows_need_no_pointers_to_all_rows():

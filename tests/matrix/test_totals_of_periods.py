@@ -69,7 +69,7 @@ def test_values_that_are_no_ordinary_numbers(format, dtype, name, shape):
     if format == "cdm" and shape[0] != shape[1]:
         return
     special = np.array(SPECIAL[name], dtype)
-    diagonals = {k: v for k, v in {0: special, 1: np.array([1, -5, 2], dtype), -8: special}.items()}
+    diagonals = {0: special, 1: np.array([1, -5, 2], dtype), -8: special}
     diagonals = {k: v for k, v in diagonals.items() if -shape[0] < k < shape[1]}
     lengths = {k: min(shape[0] + min(k, 0), shape[1] - max(k, 0)) for k in diagonals}
     diagonals = {k: v[: lengths[k]] for k, v in diagonals.items()}

@@ -1,5 +1,7 @@
 """What the constructors take: SciPy in every state, dense arrays, shapes, ours, and the recommended format."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -244,8 +246,22 @@ def test_other_formats_say_what_they_cannot_hold_at_once():
                 with pytest.raises(ValueError, match=f"^{format}_array: .*(stay below 2.31|square)"):
                     ds.array(given, format)
     small = sp.coo_array(([1.0], ([2**33], [2**33])), shape=(2**34, 2**34))
-    with pytest.raises(MemoryError, match="hm_array: 1 diagonal of a 17179869184 x 17179869184 matrix would take"):
+    with pytest.raises(MemoryError, match=r"hm_array: 1 diagonal of a 17179869184 x 17179869184 matrix .*would take"):
         ds.hm_array(small, max_bytes=10**6)
+
+
+def test_advice_of_csr_only_where_it_takes_less():
+    n = 3 * 10**9
+    entries = sp.coo_array((np.ones(4), (np.arange(4), np.arange(4))), shape=(n, n))
+    with pytest.raises(MemoryError) as refused:
+        ds.hm_array(entries, max_bytes=10**6)
+    assert "hm_array: 1 diagonal of a 3000000000 x 3000000000 matrix (too large for csr_array" in str(refused.value)
+    assert str(refused.value).endswith("the limit is 1.0 MB; pass max_bytes= to change the limit")
+    with pytest.raises(MemoryError) as refused:
+        ds.hm_array(sp.eye_array(10**5, format="csr"), max_bytes=10**5)
+    assert "nonzeros" not in str(refused.value)
+    with pytest.raises(MemoryError, match=r"; 1000 nonzeros take 20.0 KB as csr_array, or pass max_bytes="):
+        ds.hm_array(sp.csr_array(np.eye(1000)[::-1]), max_bytes=10**5)
 
 
 def test_few_entries_of_many_rows_need_no_pointers_to_all_rows():
@@ -255,3 +271,23 @@ def test_few_entries_of_many_rows_need_no_pointers_to_all_rows():
     assert A[0, 3] == 1 and A[n - 1, 4] == 2 and A[n - 1, 0] == 3 and A.nbytes < 1000
     with pytest.raises(MemoryError, match="dia_array: 3 diagonals"):
         ds.dia_array(a, max_bytes=10**6)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_entries_of_many_columns_are_forecast_with_what_finds_their_diagonals(dtype):
+    """The matrix takes 24 bytes for each entry, or 12; its copy of the indices and two arrays of int64 are forecast."""
+    n = 10**5
+    rows = np.arange(n)
+    a = sp.coo_array((np.arange(1.0, n + 1), (rows, rows + rows % 3)), shape=(n, 2**34))
+    tracemalloc.start()
+    try:
+        A = ds.hm_array(a, dtype=dtype)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 37 * n and [A[i, i + i % 3] for i in (0, 1, n - 1)] == [1, 2, n]
+    ds.hm_array(a, dtype=dtype, max_bytes=A.nbytes + 37 * n)
+    with pytest.raises(MemoryError, match=r"hm_array: 3 diagonals .* of it only while it is made"):
+        ds.hm_array(a, dtype=dtype, max_bytes=A.nbytes + 30 * n)
+    with pytest.raises(MemoryError, match=r"hm_array: the offsets of 100000 entries would take (1.6|2.0) MB"):
+        ds.hm_array(a, dtype=dtype, max_bytes=10**6)

@@ -44,7 +44,7 @@ def test_diagonals_that_cannot_be_written_to():
         with raises(ValueError, "read-only"):
             B.data[0, 0] = 1
     packed = ds.dia_array(ds.gallery.tridiagonal(6), symmetry="symmetric")
-    with raises(ValueError, "data", "packed", "A.values", "A.unpacked()"):
+    with raises(ValueError, "data", "packed", "A.values", "B = A.unpacked()"):
         packed.data = 1
     for B in (A.T, A.astype("complex128").conj()):
         with raises(ValueError, "data", "view", ".copy()"):

@@ -1,13 +1,18 @@
 """`ds.kron`: diagonals of small factors, and everything else by rows."""
 
+import time
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from cases import NO_CUDA
 
 import diagsparse as ds
+from diagsparse._products.kron import _Pairs
 
-LIMIT = 8  # times the bytes of csr that diagonals take at most
+LIMIT = 8  # times the bytes of csr that A's own format by diagonals may take
+SMALLEST = "hm", "mdia", "csr"  # of which one is chosen otherwise
 SHAPES = [(4, 5), (5, 4), (1, 7), (6, 6), (3, 3), (1, 1), (0, 3), (3, 0)]
 
 
@@ -48,30 +53,102 @@ def test_hollow_factors(shape):
     A, B = ds.mdia_array(a), ds.mdia_array(b)
     expected = sp.kron(a, b).toarray()
     sizes = ds.memory_report(sp.csr_array(sp.kron(a, b)))
-    full = "dia" if sizes["dia"] <= LIMIT * sizes["csr"] else min(("hm", "mdia"), key=sizes.get)
+    smallest = min(SMALLEST, key=sizes.get)
+    full = "dia" if sizes["dia"] <= LIMIT * sizes["csr"] else smallest
     for made, format in (
         (ds.kron(A, B), "mdia"),
         (ds.kron(A, ds.hm_array(b)), "mdia"),
+        (ds.kron(A, ds.csr_array(b)), "mdia"),
         (ds.kron(ds.dia_array(a), B), full),
+        (ds.kron(ds.csr_array(a), B), smallest),
     ):
         assert made.format == format and np.array_equal(made.toarray(), expected)
-    assert ds.kron(A, ds.csr_array(b)).format == "mdia"
-    assert ds.kron(ds.csr_array(a), B).format == min(("hm", "mdia"), key=sizes.get)
+
+
+@pytest.mark.parametrize("convert", [ds.csr_array, ds.coo_array, sp.csr_array, sp.dia_array, lambda a: a.toarray()])
+@pytest.mark.parametrize("density", [0.02, 0.05, 0.2])
+def test_the_smallest_where_nobody_chose_diagonals(convert, density):
+    a = sp.random_array((30, 30), density=density, rng=np.random.default_rng(0), format="csr")
+    for first, second in ((a, a), (sp.eye_array(9, format="csr"), a), (a, sp.eye_array(9, format="csr"))):
+        sizes = ds.memory_report(ds.csr_array(sp.kron(first, second)))
+        for b in (convert(second), ds.hm_array(second)):
+            made = ds.kron(convert(first), b)
+            assert made.format == min(SMALLEST, key=sizes.get), (made, sizes)
+            assert abs(made.to_scipy("csr") - sp.kron(first, second)).sum() == 0
+
+
+SHIFTS = [((7, 7), [-6, -1, 0, 1, 2, 6]), ((5, 9), [-4, -3, 0, 8]), ((9, 5), [-8, 3, 4]), ((1, 1), [0]), ((6, 6), [])]
+
+
+@pytest.mark.parametrize("of_a", SHIFTS)
+@pytest.mark.parametrize("of_b", [SHIFTS[0], *SHIFTS[3:], ((2, 2), [-1, 1]), ((40, 40), [-39, -20, 1, 20])])
+@pytest.mark.parametrize("format", ["dia", "hm"])
+def test_bytes_are_known_without_a_table_of_offsets(of_a, of_b, format):
+    a, b = (ds.diags(dict.fromkeys(offsets, 1.0), shape=shape, format=format) for shape, offsets in (of_a, of_b))
+    pairs, made = _Pairs(a, b), ds.csr_array(sp.kron(a.to_scipy("csr"), b.to_scipy("csr"), "csr"))
+    sizes, s = ds.memory_report(made), made._summary()
+    assert np.array_equal(pairs.summary.offsets, s.offsets) and np.array_equal(pairs.summary.fill, s.fill)
+    assert pairs.in_dia() == sizes["dia"] and pairs.summary.entries == made.nnz
+    assert pairs.least_bytes() <= min(sizes[name] for name in ("dia", "hm", "mdia"))
+
+
+def test_scattered_diagonals_are_not_listed(monkeypatch):
+    """Where as many diagonals take far more than csr, wherever they lie."""
+    r = ds.hm_array(sp.csr_array(np.eye(150)[::-1]))
+    monkeypatch.setattr(_Pairs, "_offsets", lambda pairs: pytest.fail("all pairs of offsets were listed"))
+    for format in (None, "csr", "mdia"):
+        assert ds.kron(r, r, format).count_nonzero() == 150**2
+    assert ds.kron(r, r).format == "csr"
+
+
+@pytest.mark.parametrize("format", [None, "dia", "hm", "csr", "mdia"])
+def test_a_result_beyond_the_limit_is_refused_before_anything_is_listed(format):
+    """All pairs of offsets would take 29 MB, and the values of both factors 0.8 MB."""
+    a, b = ds.hm_array(np.ones((1, 6000))), ds.hm_array(np.ones((300, 300)))
+    tracemalloc.start()
+    try:
+        with pytest.raises(MemoryError, match=r"kron: .* would take .*, the limit is 1.0 MB"):
+            ds.kron(a, b, format=format, max_bytes=10**6)
+        assert tracemalloc.get_traced_memory()[1] < 10**6
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_result_beyond_all_memory_is_refused_at_once():
+    """The list of its diagonals might fit, the product of 2 TB does not."""
+    a, b = ds.hm_array(np.ones((1, 60_000))), ds.hm_array(np.ones((2000, 2000)))
+    start = time.perf_counter()
+    for format in (None, "dia", "hm", "csr"):
+        with pytest.raises(MemoryError, match=r"kron: .* would take .* TB, .* are free"):
+            ds.kron(a, b, format)
+    assert time.perf_counter() - start < 5
+
+
+def test_entries_are_forecast_with_what_scipy_needs():
+    a = ds.csr_array(sp.random_array((200, 200), density=0.1, rng=np.random.default_rng(0)))
+    tracemalloc.start()
+    try:
+        ds.kron(a, a, "csr")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    with pytest.raises(MemoryError, match="kron: the entries would take"):
+        ds.kron(a, a, "csr", max_bytes=int(0.95 * peak))
 
 
 PAULI = {"I": np.eye(2), "X": np.array([[0.0, 1], [1, 0]]), "Y": np.array([[0, -1j], [1j, 0]]), "Z": np.diag([1.0, -1])}
 
 
-@pytest.mark.parametrize("string", ["XX", "ZZZ", "IIIXIIII", "XZYIXY", "IXIYIZIXIY", "XXXXXXXXXX"])
+@pytest.mark.parametrize("string", ["XX", "ZZZ", "IIIXIIII", "XZYIXY", "IXIYIZIXIY"])
 def test_strings_of_pauli_matrices_are_diagonals(string):
-    """From the constructor on, and however many matrices have zeros in them."""
+    """From the constructor on, where some of the matrices flip."""
     for build in (ds.array, ds.hm_array, lambda a: a):
         made, expected = ds.array(PAULI[string[0]]), PAULI[string[0]]
         for letter in string[1:]:
             made, expected = ds.kron(made, build(PAULI[letter])), sp.kron(sp.csr_array(expected), PAULI[letter])
         assert made.format in ("dia", "hm", "cdm", "mdia"), made
         assert np.array_equal(made.to_scipy("csr").toarray(), expected.toarray())
-        assert made.nbytes <= 16 * ds.csr_array(expected).nbytes, made  # in full, ten flips would take 8 MB
+        assert made.nbytes <= 16 * ds.csr_array(expected).nbytes, made
     rows = ds.csr_array(PAULI["X"])
     assert ds.kron(ds.kron(ds.csr_array(ds.eye(64)), rows), ds.csr_array(ds.eye(16))).format == "mdia"  # half empty
     assert ds.kron(rows, ds.eye(16)).format == "hm"
@@ -80,13 +157,14 @@ def test_strings_of_pauli_matrices_are_diagonals(string):
 @pytest.mark.parametrize("build", [ds.array, ds.csr_array, ds.mdia_array, ds.hm_array, sp.coo_array])
 @pytest.mark.parametrize("from_left", [True, False])
 def test_flips_of_many_sites_end_in_csr(build, from_left):
-    """Each flip doubles the diagonals, which stay while they are not far larger than csr."""
+    """Each flip doubles the diagonals: A's own stay up to the limit, others while they are smaller than csr."""
     made = X = build(PAULI["X"])
     for sites in range(2, 15):
+        own = (made if from_left else X).format
         made = ds.kron(made, X) if from_left else ds.kron(X, made)
         sizes = ds.memory_report(ds.csr_array(made))
-        assert made.nbytes <= LIMIT * sizes["csr"]
-        assert (made.format == "csr") == (min(sizes["hm"], sizes["mdia"]) > LIMIT * sizes["csr"]), (sites, made)
+        few = own in ("dia", "hm", "mdia") and sizes[own] <= LIMIT * sizes["csr"]
+        assert made.format == (own if few else min(SMALLEST, key=sizes.get)), (sites, made)
     assert made.format == "csr" and made.nbytes < 10**6
     assert np.array_equal(made.to_scipy().indices, np.arange(2**14)[::-1])
 
@@ -110,7 +188,9 @@ def test_the_format_is_that_of_the_first_factor():
             made = ds.kron(ds.array(a, format), other)
             assert made.format == format and abs(made.tocsr() - ds.csr_array(sp.kron(a, b))).sum() == 0
     thin = ds.kron(ds.cdm_array(a), b.toarray()[:, :7])
-    assert thin.format in ("hm", "mdia") and thin.shape == (1500, 350)  # no cdm, which is square
+    assert thin.format == "csr" and thin.shape == (1500, 350)
+    wide = ds.kron(ds.cdm_array(ds.gallery.tridiagonal(3)), sp.eye_array(2, 3))
+    assert wide.format == "hm" and wide.shape == (6, 9)  # no cdm, which is square
 
 
 def test_rows_of_scattered_diagonals_are_not_stored_in_full_on_the_way():

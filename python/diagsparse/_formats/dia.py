@@ -97,7 +97,9 @@ class dia_array(DiagonalArray):
     def data(self, new: Any) -> None:
         self._require_plain("data")
         if self._packed:
-            raise ValueError(f"data: {self!r} is packed, and its data are a copy; write to A.values or A.unpacked()")
+            raise ValueError(
+                f"data: {self!r} is packed, and its data are a copy; write to A.values, or to data of B = A.unpacked()"
+            )
         device_dense.write(CPU, self.data, new, "data")
 
     def _column_aligned(self) -> np.ndarray:

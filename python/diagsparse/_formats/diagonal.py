@@ -11,7 +11,7 @@ from .._matrix import devices, elementwise
 from .._matrix.base import SparseArray
 from .._matrix.convert import convert
 from .._matrix.forecasts import table_of_diagonals
-from .._matrix.registry import COMMON, FORMATS
+from .._matrix.registry import COMMON, FORMATS, first_class
 from .._matrix.summary import Summary, diagonal_length
 from .._places import memory
 from .._places.backend import CPU, Place
@@ -76,10 +76,12 @@ class DiagonalArray(DiagonalProducts, DiagonalReading, DiagonalTotals, DiagonalW
 
     @classmethod
     def _words(cls, s: Summary) -> tuple[str, str]:
-        csr = FORMATS[COMMON]._forecast(s.at_most())
+        rows, kind = FORMATS[COMMON]._forecast(s.at_most()), first_class(s.shape)
         what = f"{cls.format}_array: {counted(len(s.offsets), 'diagonal')} of a {s.shape[0]} x {s.shape[1]} matrix"
+        if kind is not FORMATS[COMMON]:
+            return f"{what} (too large for {COMMON}_array, whose extents stay below 2^31)", ""
         nonzeros = f"{counted(s.stored, 'nonzero')} take{'s' * (s.stored == 1)}"
-        return what, f"{nonzeros} {memory.human(csr)} as {COMMON}_array"
+        return what, f"{nonzeros} {memory.human(rows)} as {COMMON}_array" if rows < cls._forecast(s) else ""
 
     @classmethod
     def _check_shape(cls, shape: tuple[int, int], core: Any) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 class DiagonalWriting:
     """Writing diagonals; mixed into the class of matrices of diagonals."""
 
+    @memory.no_limit()
     def setdiag(self: DiagonalArray, values: Any, k: int = 0) -> None:
         """Set diagonal `k` to a number, or to as many values as are given, in place, as SciPy does.
 

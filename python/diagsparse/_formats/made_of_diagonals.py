@@ -78,18 +78,24 @@ class MadeOfDiagonals(Packed, Format):
         if in_rows and (a.format != "coo" or 8 * a.shape[0] <= max(memory.SMALL, 16 * a.nnz)):
             return super()._from_scipy(a, dtype, copy, max_bytes, target)
         kept = value_dtype(a.dtype, dtype, cls.__name__)
-        return cls._of_entries(private(a, cls.__name__)[0].tocoo(), kept, max_bytes)
+        return cls._of_entries(private(a, cls.__name__)[0].tocoo(copy=False), kept, max_bytes)
 
     @classmethod
     def _of_entries(cls, a: Any, dtype: np.dtype, max_bytes: int | None) -> SparseArray:
         """Build from SciPy's coo, whose duplicates are summed, diagonal by diagonal."""
-        row, col = (index.astype(np.int64, copy=False) for index in a.coords)
-        offsets, diagonal = np.unique(col - row, return_inverse=True)
-        cls._require(Summary(a.shape, dtype.itemsize, a.nnz, offsets=lambda: offsets), max_bytes, CPU)
+        beside = (16 + (a.data.dtype != dtype) * dtype.itemsize) * a.nnz  # two arrays of int64, and the values cast
+        memory.require(beside, max_bytes, f"{cls.format}_array: the offsets of {a.nnz} entries")
+        row, col = a.coords
+        offset = np.subtract(col, row, dtype=np.int64)
+        offsets = np.unique(offset)
+        s, held = Summary(a.shape, dtype.itemsize, a.nnz, offsets=lambda: offsets), row.nbytes + col.nbytes
+        cls._require(s, max_bytes, CPU, held=held, beside=beside)
         made: Any = cls._zeros_on(a.shape, dtype, offsets.tolist(), CPU)  # type: ignore[attr-defined]
         spans = made._spans()
-        first, start = (spans[np.searchsorted(spans[:, 0], offsets), which][diagonal] for which in (1, 3))
-        np.add.at(made._matrix.values.ravel(), start + row - first, a.data.astype(dtype, copy=False))
+        diagonal = np.searchsorted(spans[:, 0], offset)
+        place = np.take(spans[:, 3] - spans[:, 1], diagonal, out=offset, mode="clip")  # of row 0
+        place += row
+        np.add.at(made._matrix.values.ravel(), place, a.data.astype(dtype, copy=False))
         return made
 
     @classmethod

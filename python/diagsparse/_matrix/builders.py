@@ -54,7 +54,8 @@ def diags(
     ValueError
         For offsets that repeat or lie outside, and for values that do not fit their diagonal or do not repeat.
     TypeError
-        For a `period` of a format that stores every element, and for 16-bit values of one that stores none.
+        For a `period` with a format that stores every element, and for 16-bit values with a format that cannot store
+        them.
 
     Examples
     --------
@@ -101,8 +102,8 @@ def _told_shape(ks: list[int], values: list[np.ndarray]) -> tuple[int, int]:
     n = len(values[0]) + abs(ks[0])
     if outside := [k for k, v in zip(ks, values, strict=True) if abs(k) >= n and len(v)]:
         raise ValueError(
-            f"diags: offset {outside[0]} lies outside of a {n} x {n} matrix, the shape that diagonal {ks[0]} with "
-            f"{counted(len(values[0]), 'value')} tells; pass shape=(rows, columns)"
+            f"diags: offset {outside[0]} lies outside of a {n} x {n} matrix, the shape that follows from "
+            f"{counted(len(values[0]), 'value')} on diagonal {ks[0]}; pass shape=(rows, columns)"
         )
     return n, n
 

@@ -87,6 +87,7 @@ class Indexing:
         flat = self._matrix.values.reshape(-1)  # a view: values are contiguous
         flat[places[stored]] = np.conj(wanted[stored]) if self._op & CONJUGATED else wanted[stored]
 
+    @memory.no_limit()
     def setdiag(self: SparseArray, values: Any, k: int = 0) -> None:
         """Set diagonal `k` to a number, or to as many values as are given, in place, as SciPy does.
 

@@ -18,7 +18,9 @@ from .registry import COMMON, FORMATS, format_class
 from .summary import Summary
 
 _DIAGONALS = "hm"  # the format in which blocks by diagonals are joined
-_MOST_ZEROS = 2  # times the bytes of csr that diagonals may take where nobody named a format
+# Times the bytes of csr that diagonals may take where nobody named a format: of csr with all that the blocks store, so
+# that it limits the zeros that joining them adds. `kron` (_products/kron.py) has a wider limit, of csr without zeros.
+_MOST_ZEROS = 2
 
 
 def hstack(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from numbers import Real
 from pathlib import Path
 
 from .backend import CPU, Place
 
 SMALL = 1 << 26  # bytes; below this nobody asks the system
+_ALONE, _LAST = "; pass max_bytes= to change the limit", ", or pass max_bytes="
 
 
 def human(nbytes: int) -> str:
@@ -99,11 +101,25 @@ def require(
 
     `beside` of them are there only while it is made.
     """
-    hint = f"; {otherwise}, or pass max_bytes=" if otherwise else "; pass max_bytes= to change the limit"
+    hint = f"; {otherwise}{_LAST}" if otherwise else _ALONE
     if max_bytes is None:
         require_free(nbytes, what, place, hint, beside)
     elif nbytes > checked_limit(max_bytes):
         raise MemoryError(f"{what} would take {_told(nbytes, beside)}, the limit is {human(max_bytes)}{hint}")
+
+
+def without_limit(message: str) -> str:
+    """Return what an error says without the advice to pass max_bytes=, for callers who cannot."""
+    return message.replace(_ALONE, "").replace(_LAST, "")
+
+
+@contextmanager
+def no_limit() -> Iterator[None]:
+    """Raise without the advice to pass max_bytes= in methods that have no such argument; also a decorator."""
+    try:
+        yield
+    except MemoryError as error:
+        raise MemoryError(without_limit(str(error))) from None
 
 
 def _told(nbytes: int, beside: int) -> str:

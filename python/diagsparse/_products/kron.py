@@ -12,13 +12,16 @@ from .._matrix.base import SparseArray
 from .._matrix.construct import array
 from .._matrix.convert import unpacked
 from .._matrix.operands import require_matrix
-from .._matrix.registry import COMMON, FORMATS, format_class
+from .._matrix.registry import COMMON, FORMATS, first_class, format_class
 from .._matrix.summary import Summary
 from .._places import memory
 from .._places.backend import CPU, place
 
 _DIAGONALS = "dia", "hm", "cdm", "mdia"
-_MOST = 8  # times the bytes of csr that they may take, unless one of them was named
+# Times the bytes of csr that A's own format by diagonals may take. Zeros on the diagonals of both factors count, and
+# they multiply; where matrices are stacked (_matrix/stacking.py) only those count that joining them adds.
+_MOST = 8
+_TABLE = 40  # bytes for each pair of diagonals while they are listed: int64 sums, sorted ones, and where each one lies
 
 
 def kron(
@@ -34,8 +37,9 @@ def kron(
     a, b : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shapes (m, n) and (p, q)
         On the CPU.
     format : str, optional
-        Of the result. By default A's format where that is dia, hm, cdm or mdia and takes at most eight times the bytes
-        of csr; otherwise hm or mdia, whichever takes fewer bytes, within the same limit; otherwise csr.
+        Of the result. By default A's format if A is a `dia_array`, `hm_array`, `cdm_array` or `mdia_array` and the
+        result takes at most eight times the bytes of csr in it (hm in place of cdm, if the result is not square);
+        otherwise hm, mdia or csr, whichever takes the fewest bytes.
     device : str, optional
         Where the result goes: ``"cpu"``, the default, or ``"cuda"``, ...
     max_bytes : int, optional
@@ -49,16 +53,18 @@ def kron(
     Raises
     ------
     ValueError
-        For factors on a GPU: they are read on the host; for arrays that have not two dimensions.
+        For factors on a GPU (they are read on the host), for arrays that are not two-dimensional, and for a result with
+        more rows or columns than its format can index.
     TypeError
-        For factors that are no matrices of numbers.
+        For factors that are neither sparse matrices nor arrays of numbers.
     MemoryError
-        With the bytes, where the result does not fit.
+        With the bytes, where the result does not fit. Nothing of its size is allocated before.
 
     Notes
     -----
-    Cost: each element of the result is written once for each pair of diagonals that meets there, and copied once where
-    the format is not dia.
+    Cost: each element of the result is written once, and copied once where the format is not dia. Factors in other
+    formats, and diagonals of which dia would take more than eight times the bytes of csr, are multiplied by SciPy, in
+    about twice the memory of the result in csr.
 
     Examples
     --------
@@ -83,18 +89,17 @@ def kron(
     """
     left, right = (_factor(x, name) for x, name in ((a, "A"), (b, "B")))
     target = place(device) if device is not None else CPU
-    by_diagonals = left._family == right._family == "diagonals" and right.shape[0] == right.shape[1]
-    named = None if format is None else format_class(format).format
-    first = named or _own(left, left.shape[0] * right.shape[0], left.shape[1] * right.shape[1])
-    if by_diagonals and FORMATS[first]._family == "diagonals" and (named or _few(first, _summary(left, right))):
-        made: SparseArray = _by_diagonals(left, right, max_bytes)
-    else:
-        dtype = np.result_type(left.dtype, right.dtype)
-        rows_a, rows_b = left.to_scipy("csr"), right.to_scipy("csr")
-        memory.require(rows_a.nnz * rows_b.nnz * (dtype.itemsize + 8), max_bytes, "kron: the entries")
-        made = FORMATS[COMMON](sp.kron(rows_a, rows_b, "csr").astype(dtype, copy=False))
-        first = named or _by_default(first, made._summary())
-    return made.asformat(first, max_bytes=max_bytes).to(target.name)
+    chosen = None if format is None else format_class(format).format
+    made: SparseArray | None = None
+    if _by_diagonals(left, right):
+        pairs = _Pairs(left, right, max_bytes)
+        chosen = chosen or _by_default(a, pairs.summary, pairs.least_bytes())
+        if chosen == "dia" or (FORMATS[chosen]._family == "diagonals" and pairs.nearly_full()):
+            made = pairs.product()
+    if made is None:
+        made = _by_rows(left, right, max_bytes)
+        chosen = chosen or _by_default(a, made._summary())
+    return made.asformat(chosen, max_bytes=max_bytes).to(target.name)
 
 
 def _factor(x: Any, name: str) -> SparseArray:
@@ -109,46 +114,105 @@ def _factor(x: Any, name: str) -> SparseArray:
     return unpacked(made)
 
 
-def _own(left: SparseArray, rows: int, cols: int) -> str:
-    """Return the format of A, or hm where that is cdm, which is square only."""
-    return "hm" if left.format == "cdm" and rows != cols else left.format
+def _by_diagonals(a: SparseArray, b: SparseArray) -> bool:
+    """Return whether each diagonal of the product is the product of one of A and one of B."""
+    return a._family == b._family == "diagonals" and b.shape[0] == b.shape[1]
 
 
-def _by_default(own: str, s: Summary) -> str:
-    """Return the format of a product, where none is named: `own` is that of A."""
-    fewest = min(("hm", "mdia"), key=lambda name: FORMATS[name]._forecast(s))
-    return next((name for name in (own, fewest) if name in _DIAGONALS and _few(name, s)), COMMON)
+def _by_default(a: Any, s: Summary, least: int = 0) -> str:
+    """Return the format of a product where none is named: A's own by diagonals within the limit, else the smallest.
+
+    By diagonals the product takes at least `least` bytes in any format: beyond the limit nobody asks for its offsets.
+    """
+    own = a.format if isinstance(a, SparseArray) else COMMON  # of SciPy's and dense ones nobody chose a format here
+    if FORMATS[own]._family == "diagonals":
+        own = a._that_holds(s.shape).format
+    if (first := first_class(s.shape)) is not FORMATS[COMMON]:  # whose indices do not reach
+        return own if own in _DIAGONALS else first.format
+    rows = FORMATS[COMMON]._forecast(s)
+    if least > _MOST * rows:
+        return COMMON
+    if own in _DIAGONALS and FORMATS[own]._forecast(s) <= _MOST * rows:
+        return own
+    return min(("hm", "mdia", COMMON), key=lambda name: FORMATS[name]._forecast(s))
 
 
-def _few(name: str, s: Summary) -> bool:
-    """Return whether a format of diagonals is not far larger than csr."""
-    return FORMATS[name]._forecast(s) <= _MOST * FORMATS[COMMON]._forecast(s)
+def _by_rows(a: SparseArray, b: SparseArray, max_bytes: int | None) -> SparseArray:
+    """Return the product as csr, which SciPy makes of the factors by way of coo."""
+    shape, dtype = (a.shape[0] * b.shape[0], a.shape[1] * b.shape[1]), np.result_type(a.dtype, b.dtype)
+    rows: Any = FORMATS[COMMON]
+    rows._check_shape(shape, CPU.core)
+    nbytes = 2 * a._entries() * b._entries() * (dtype.itemsize + 8) + 8 * (shape[0] + 1)
+    memory.require(nbytes, max_bytes, "kron: the entries")
+    made = sp.kron(a.to_scipy("csr"), b.to_scipy("csr"), "csr")
+    return rows(made.astype(dtype, copy=False))
 
 
-def _offsets(a: SparseArray, b: SparseArray) -> np.ndarray:
-    """Return the offsets of the product of two matrices by diagonals of which the second one is square, ascending."""
-    return np.unique(np.add.outer(b.shape[0] * a.offsets, b.offsets))
+class _Pairs:
+    """The pairs of a diagonal of A, offset j, and one of B, which is p x p, offset k: each adds to diagonal j p + k.
 
+    As -p < k < p, at most two pairs share a diagonal: (j, k) and (j + 1, k - p).
+    """
 
-def _summary(a: SparseArray, b: SparseArray) -> Summary:
-    """Return what forecasts ask of the product of two matrices by diagonals of which the second one is square."""
-    (m, n), p = a.shape, b.shape[0]
-    entries = a.count_nonzero() * b.count_nonzero()
-    return Summary((m * p, n * p), np.result_type(a.dtype, b.dtype).itemsize, entries, offsets=lambda: _offsets(a, b))
+    def __init__(self, a: SparseArray, b: SparseArray, max_bytes: int | None = None) -> None:
+        self.a, self.b, (m, n), self.p = a, b, a.shape, b.shape[0]
+        self.shape, self.dtype = (m * self.p, n * self.p), np.result_type(a.dtype, b.dtype)
+        self.max_bytes, self.of_a, self.of_b = max_bytes, a._occupied(), b._occupied()
+        self.fill_of_a, self.fill_of_b = a._fill(), b._fill()
+        entries = int(self.fill_of_a.sum()) * int(self.fill_of_b.sum())
+        self.summary = Summary(self.shape, self.dtype.itemsize, entries, offsets=self._offsets, fill=self._fill)
 
+    def _sums(self) -> np.ndarray:
+        return np.add.outer(self.p * self.of_a, self.of_b).ravel()
 
-def _by_diagonals(a: SparseArray, b: SparseArray, max_bytes: int | None) -> SparseArray:
-    """Return the product as dia, of two matrices by diagonals of which the second one is square."""
-    (m, n), p = a.shape, b.shape[0]
-    memory.require_free(a.nnz * b.nnz * np.result_type(a.dtype, b.dtype).itemsize, "kron: the values")
-    offsets = _offsets(a, b)
-    dtype = np.result_type(a.dtype, b.dtype)
-    memory.require((len(offsets) + 1) * m * p * dtype.itemsize, max_bytes, "kron: the diagonals")
-    values = np.zeros((len(offsets), m, p), dtype)
-    of_a, of_b = ({k: (max(0, -k), x.diagonal(k)) for k in x.offsets.tolist()} for x in (a, b))
-    for j, k in product(of_a, of_b):
-        # A[i, i + j] B[r, r + k] lies in row i p + r.
-        (i, u), (r, v) = of_a[j], of_b[k]
-        part = values[np.searchsorted(offsets, j * p + k), i : i + len(u), r : r + len(v)]
-        part += np.multiply.outer(u, v)
-    return FORMATS["dia"]((values.reshape(len(offsets), m * p), offsets), shape=(m * p, n * p), align="row")
+    def _offsets(self) -> np.ndarray:
+        least = min(self.least_bytes(), FORMATS[COMMON]._forecast(self.summary))  # of the product, in any format
+        memory.require(self._table() + least, self.max_bytes, "kron: the product and the list of its diagonals")
+        return np.unique(self._sums())
+
+    def _table(self) -> int:
+        """Return the bytes that are needed to list the diagonals."""
+        return _TABLE * len(self.of_a) * len(self.of_b)
+
+    def _fill(self) -> np.ndarray:
+        which = np.searchsorted(self.summary.offsets, self._sums())
+        entries = np.multiply.outer(self.fill_of_a, self.fill_of_b).ravel()
+        return np.bincount(which, entries, len(self.summary.offsets)).astype(np.int64)
+
+    def _count(self, of_a: np.ndarray, of_b: np.ndarray) -> int:
+        """Return how many diagonals the pairs of these offsets add to, without a list of them."""
+        shared = len(np.intersect1d(of_a, of_a + 1)) * len(np.intersect1d(of_b, of_b + self.p))
+        return len(of_a) * len(of_b) - shared
+
+    def least_bytes(self) -> int:
+        """Return bytes that the product exceeds in every format by diagonals, wherever its diagonals lie."""
+        count, (rows, cols) = self._count(self.of_a[self.fill_of_a > 0], self.of_b[self.fill_of_b > 0]), self.shape
+        short = min(count, 2 * min(rows, cols))  # two diagonals of each length, in two corners
+        places = short * short // 4 + (count - short) * min(rows, cols)
+        masks = count * (rows // 8)  # of mdia, a bit for each row
+        return min(places * self.dtype.itemsize, self.summary.entries * self.dtype.itemsize + masks) + 8 * count
+
+    def in_dia(self) -> int:
+        """Return the bytes of the product as dia."""
+        each = self.shape[0] * self.dtype.itemsize + 8
+        return self._count(self.of_a, self.of_b) * each
+
+    def nearly_full(self) -> bool:
+        """Return whether dia, of which other formats by diagonals are made, is not far larger than csr."""
+        return self.in_dia() <= _MOST * FORMATS[COMMON]._forecast(self.summary)
+
+    def product(self) -> SparseArray:
+        """Return the product as dia."""
+        m, p = self.a.shape[0], self.p
+        nbytes = self.in_dia() + m * p * self.dtype.itemsize + self._table()  # and the product of one pair
+        memory.require(nbytes, self.max_bytes, "kron: the diagonals")
+        offsets = self.summary.offsets
+        values = np.zeros((len(offsets), m, p), self.dtype)
+        of_a, of_b = ({k: (max(0, -k), x.diagonal(k)) for k in x._occupied().tolist()} for x in (self.a, self.b))
+        for j, k in product(of_a, of_b):
+            # A[i, i + j] B[r, r + k] lies in row i p + r.
+            (i, u), (r, v) = of_a[j], of_b[k]
+            part = values[np.searchsorted(offsets, j * p + k), i : i + len(u), r : r + len(v)]
+            part += np.multiply.outer(u, v)
+        values = values.reshape(len(offsets), m * p)
+        return FORMATS["dia"]((values, offsets), shape=self.shape, align="row")

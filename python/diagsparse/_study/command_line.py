@@ -10,13 +10,13 @@ from typing import Any
 
 import click
 
+from .._places import memory
 from .._places.backend import CudaUnavailable, get_num_threads, place
 from .._show.terminal import Terminal, discard_output
 from ..measure import using_threads
 
 INTERRUPTED = 130  #: the exit status after Ctrl-C: 128 and the number of the signal
 _USER_ERRORS = (ValueError, TypeError, MemoryError, OSError, ImportError, CudaUnavailable)
-_LIMIT = re.compile(r"; pass max_bytes= to change the limit|, or pass max_bytes=")
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
@@ -50,7 +50,7 @@ def _worded(error: Exception, command: click.Command | None) -> str:
     if isinstance(error, OSError) and error.filename:
         return f"{error.filename}: {error.strerror}"
     if command is None or not any("--max-bytes" in option.opts for option in command.params):
-        return _LIMIT.sub("", str(error))
+        return memory.without_limit(str(error))
     return str(error).replace("max_bytes=", "--max-bytes")
 
 

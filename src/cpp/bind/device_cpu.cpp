@@ -201,6 +201,7 @@ void bind_device(py::module_& m) {
   });
   m.def("times_vector", &times_vector);
   m.def("instruction_set", &instruction_set);
+  m.def("instruction_sets", &instruction_sets);
   m.def("get_num_threads", &requested_thread_count);
   m.def("set_num_threads", &set_thread_count);
   m.def("read", [](py::array_t<double, py::array::c_style> data) {

@@ -1,7 +1,9 @@
-// The instruction sets of the CPU: the kernels are compiled for each, and the best that this processor has is used.
+// The instruction sets of the CPU: the kernels are compiled for some (CMakeLists.txt), and the best of these that this
+// processor has is used.
 #include <cstdlib>
 #include <iterator>
 #include <map>
+#include <vector>
 
 #include "core/backend.hpp"
 #include "cpu/measure.hpp"
@@ -13,22 +15,34 @@ namespace {
 
 constexpr const char* names[] = {"portable", "avx2", "avx512"};
 
-int best() {
-  int best = 0;
+// The numbers of the sets that are compiled and that this processor has, ascending.
+std::vector<int> usable() {
+  std::vector<int> sets{0};
 #if defined(__x86_64__)
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) best = 1;
-  if (best == 1 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#if defined(DIAGSPARSE_AVX2)
+  if (avx2) sets.push_back(1);
+#endif
+#if defined(DIAGSPARSE_AVX512)
+  if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) {
-    best = 2;
+    sets.push_back(2);
   }
 #endif
+  static_cast<void>(avx2);
+#endif
+  return sets;
+}
+
+int best() {
+  const std::vector<int> sets = usable();
   if (const char* wanted = std::getenv("DIAGSPARSE_ISA")) {
-    for (int i = 0; i <= best; ++i) {
-      if (std::string(wanted) == names[i]) return i;
+    for (const int set : sets) {
+      if (std::string(wanted) == names[set]) return set;
     }
   }
-  return best;
+  return sets.back();
 }
 
 template <class Function>
@@ -47,6 +61,12 @@ int kernel_set() {
 }
 
 std::string instruction_set() { return names[kernel_set()]; }
+
+std::vector<std::string> instruction_sets() {
+  std::vector<std::string> all;
+  for (const int set : usable()) all.emplace_back(names[set]);
+  return all;
+}
 
 template <class Function>
 ForEachSet<Function>::ForEachSet(int isa, Function function) {

@@ -247,6 +247,12 @@ def test_the_readme_names_every_format():
     assert set(ds.formats()) <= set(re.findall(r"`(\w+)`", listed))
 
 
+def test_the_glossary_explains_every_format():
+    rows = table(text_of(ROOT / "docs" / "glossary.md"), "format", "meaning", "page")
+    assert [(name, page) for name, _, page in rows] == [(f, f"[{f}](formats/{f}.md)") for f in sorted(ds.formats())]
+    assert all(len(meaning.split()) > 3 for _, meaning, _ in rows)
+
+
 # ---- the commands -------------------------------------------------------------------------------------------------
 QUICK = {  # what is added where the README does not say it
     "demo": ["--budget=0.02"],

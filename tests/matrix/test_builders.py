@@ -224,7 +224,7 @@ def test_formats_without_narrow_values_say_which_have_them():
 
 def test_numbers_for_whole_diagonals_need_the_shape():
     for call in (lambda: ds.diags([1.0, 2.0], [0, 1]), lambda: ds.diags({0: 1.0, 1: 2.0})):
-        with raises(ValueError, "diags: offset 1 lies outside of a 1 x 1 matrix", "diagonal 0 with 1 value", "shape="):
+        with raises(ValueError, "diags: offset 1 lies outside of a 1 x 1 matrix", "1 value on diagonal 0", "shape="):
             call()
     with raises(ValueError, "offset -5 lies outside of a 3 x 3 matrix", "2 values on diagonal 1"):
         ds.diags({1: [1.0, 2.0], -5: [1.0]})

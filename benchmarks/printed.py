@@ -1,7 +1,8 @@
 """What README, docs and notebooks print of the stored results, between markers that no reader of the page sees.
 
 Tables, as `diagsparse bench --table` prints them of benchmarks/results/h200.json ("readme": those of readme_table.py,
-"papers": those of ledger.py, "h200-tables-002-means": the first one of h200-tables-002)::
+"papers": those of ledger.py, "h200-summary": the means of h200, "h200-tables-002-means": the first table of
+h200-tables-002)::
 
     <!-- table: h200 -->
     ...
@@ -30,7 +31,7 @@ from typing import Any
 import ledger
 import readme_table
 
-from diagsparse._study import paper_002
+from diagsparse._study import bench_summary, paper_002
 from diagsparse._study.bench_command import tables_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -39,6 +40,7 @@ TABLE = re.compile(r"^(<!-- table: (\S+) -->\n).*?^(<!-- end -->)$", re.DOTALL |
 FIGURE = re.compile(r"(?<![\w.,])(-?\d[\d,]*(?:\.\d+)?)( ?)([a-zA-Z%/]*)<!-- ([\w-]+): (.+?) -->", re.DOTALL)
 _TABLES = re.compile(r"^<!-- table: (\S+) -->$", re.MULTILINE)
 _FIGURES = re.compile(r"(?<=[\w%])<!-- [\w-]+: .+? -->", re.DOTALL)  # behind a word; other markers stand alone
+_SUMMARY = "-summary"  # behind the name of a result
 UNITS = {
     "": 1, "x": 1, "%": 100, "s": 1, "ms": 1e3, "us": 1e6, "ns": 1e9, "GB": 1e-9, "MB": 1e-6, "KB": 1e-3,
     "GB/s": 1e-9, "TB/s": 1e-12,
@@ -111,7 +113,12 @@ def renewed(text: str) -> str:
 
 def _table(block: re.Match[str]) -> str:
     start, name, end = block.groups()
-    made = _NAMED[name]() if name in _NAMED else markdown(name)
+    if name in _NAMED:
+        made = _NAMED[name]()
+    elif name.endswith(_SUMMARY):
+        made = summary(name.removesuffix(_SUMMARY))
+    else:
+        made = markdown(name)
     return f"{start}{made.strip()}\n{end}"
 
 
@@ -120,6 +127,12 @@ _NAMED = {
     "papers": ledger.markdown,
     "h200-tables-002-means": lambda: paper_002.summary(stored("h200-tables-002").report),
 }
+
+
+def summary(name: str) -> str:
+    """Return the summary of a stored result: means over its rows."""
+    report: dict[str, Any] = {"interrupted": False, "left": 0} | stored(name).report  # older ones have neither
+    return bench_summary.markdown(bench_summary.summarize(report, tables_of(report).pairs))
 
 
 def markdown(name: str) -> str:
@@ -141,7 +154,7 @@ def _figure(printed: re.Match[str]) -> str:
 # ---- where it is printed --------------------------------------------------------------------------------------------
 def pages() -> list[Path]:
     """Return every page and notebook of the project."""
-    pages = [*ROOT.glob("*.md"), *(ROOT / "benchmarks").glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    pages = [*ROOT.glob("*.md"), *(ROOT / "benchmarks").rglob("*.md"), *(ROOT / "docs").rglob("*.md")]
     return sorted([*pages, *(ROOT / "notebooks").glob("*.ipynb")])
 
 

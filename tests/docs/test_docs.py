@@ -43,6 +43,8 @@ MODULES = sorted(
 EXTRAS = {"click", "rich", "matplotlib", "qutip"}  # of diagsparse[cli] and diagsparse[qutip]
 
 every_text = pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
+MEASURED = sorted((ROOT / "benchmarks").rglob("*.md"))
+with_measured = pytest.mark.parametrize("path", [*TEXTS, *MEASURED], ids=lambda path: str(path.relative_to(ROOT)))
 
 
 @pytest.fixture(autouse=True)
@@ -111,7 +113,7 @@ def anchors(path):
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@every_text
+@with_measured
 def test_links_lead_somewhere(path):
     text = re.sub(r"^```.*?^```", "", text_of(path), flags=re.M | re.S)
     targets = re.findall(r"\]\(\s*<?([^)>\s]+)", text) + re.findall(r"\b(?:src|href)=[\"']([^\"']+)", text)
@@ -124,7 +126,7 @@ def test_links_lead_somewhere(path):
         assert not anchor or there.suffix != ".md" or anchor in anchors(there), f"{path.name}: no heading {target}"
 
 
-@every_text
+@with_measured
 def test_paths_that_are_named_exist(path):
     named = re.findall(r"`((?:src|python|tests|docs|notebooks|benchmarks|\.ci)/[^`\s]*)`", text_of(path))
     for name in named:

@@ -136,6 +136,18 @@ def text(summary: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def markdown(summary: dict[str, Any]) -> str:
+    """Return the means as a table for the docs."""
+    operations = summary["operations"]
+    peers = list(dict.fromkeys(peer for one in operations for peer in one["means"]))
+    lines = [["operation", "rows", *(f"over {peer}" for peer in peers), "best row", "worst row"]]
+    lines.append(["---", *["---:"] * (1 + len(peers)), "---", "---"])
+    for one in operations:
+        means = [f"{columns.digits(one['means'][peer])}x" if peer in one["means"] else "" for peer in peers]
+        lines.append([one["operation"], str(one["rows"]), *means, _end(one["best"]), _end(one["worst"])])
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
 def _named(ours: list[str]) -> str:
     return ", ".join(ours) if len(ours) < 4 else f"best of {len(ours)}"
 

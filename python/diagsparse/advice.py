@@ -16,9 +16,10 @@ from ._advice.machine import machine
 from ._advice.reasons import reason
 from ._advice.recommendation import TIE, Recommendation
 from ._advice.tuning import tuned
-from ._matrix.base import SparseArray, is_scipys
+from ._matrix.base import SparseArray
+from ._matrix.construct import class_for
 from ._matrix.operands import is_sparse
-from ._matrix.registry import COMMON, FORMATS, first_class, format_class
+from ._matrix.registry import COMMON, FORMATS, format_class
 from ._places import memory
 from ._places.backend import CPU, Place, place
 from ._places.types import is_narrow, named_dtype
@@ -210,7 +211,7 @@ def array(
         storing = ", ".join(name for name in FORMATS if FORMATS[name]._narrow)
         raise TypeError(f"array: dtype {np.dtype(dtype).name}: give a format= that stores 16-bit floats: {storing}")
     else:
-        given = _first(arg)(arg, dtype=dtype, device=device)
+        given = class_for(arg)(arg, dtype=dtype, device=device)
     _check_op(op, given, "array")
     where = place(device, given._place)
     if (csr := _in_csr(given, where)) is None:
@@ -224,11 +225,6 @@ def array(
     made = _ranked(layouts, base, _PRODUCTS)[0].made_of(csr)
     assert isinstance(made, SparseArray)  # for nobody asked for another order
     return made
-
-
-def _first(arg: Any) -> type[SparseArray]:
-    """Return the class that a matrix which is not ours comes to first."""
-    return first_class(arg.shape) if is_scipys(arg) else FORMATS[COMMON]
 
 
 def _in_csr(given: SparseArray, where: Place) -> SparseArray | None:

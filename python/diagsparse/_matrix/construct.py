@@ -22,6 +22,11 @@ from .registry import COMMON, FORMATS, by_way, first_class, format_class
 from .summary import Summary
 
 
+def class_for(arg: Any) -> type[SparseArray]:
+    """Return the class that a matrix which is not ours comes to first, before its format is chosen."""
+    return first_class(arg.shape) if is_scipys(arg) else FORMATS[COMMON]
+
+
 def array(arg: Any, format: str | None = None, *, dtype: Any = None, device: str | None = None) -> SparseArray:
     """Return `arg` as a matrix of this library: in the given format, ours as it is, else in hm or csr by their bytes.
 
@@ -33,8 +38,7 @@ def array(arg: Any, format: str | None = None, *, dtype: Any = None, device: str
     if isinstance(arg, SparseArray):
         arg = arg if dtype is None else arg.astype(dtype, copy=False)
         return arg if device is None else arg.to(target.name)
-    first = first_class(arg.shape) if is_scipys(arg) else FORMATS[COMMON]
-    ours = first(arg, dtype=dtype, device=device)
+    ours = class_for(arg)(arg, dtype=dtype, device=device)
     diagonals = FORMATS["hm"]
     return convert(ours, "hm") if diagonals._forecast(ours._summary()) <= ours.nbytes else ours
 

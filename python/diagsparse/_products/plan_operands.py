@@ -24,10 +24,12 @@ class PlannedOperand:
     call finds other values or index arrays; native code compares its structure with the planned one.
     """
 
+    __slots__ = "_native", "_taken", "_trans", "given", "live", "origin"
+
     def __init__(self, origin: SparseArray, trans: str) -> None:
         self.origin, self._trans = origin, trans
         self._native = origin._matrix  # methods that change the structure in place assign another one
-        self.given = OPERATIONS[trans](origin)
+        self.given = origin if trans == "N" else OPERATIONS[trans](origin)
         self.live: Any = None  # the C++ matrix of the origin, if kernels read it and no copy
         # What the kernel takes, and if that is a copy: what it was made from, with values of its own. Both at once, for
         # other threads.

@@ -88,9 +88,11 @@ class MatmulPlan:
         self._symmetric = half > 0
         request = Request(kernel or "", max_bytes, triangle, extra, other_order, repeated, half, passed)
         self._plan, a, b = work._planned(a, b, request)
-        for operand, factor in ((left, a),) if square else ((left, a), (right, b)):
-            operand.take(factor, repeated)
-        self._copied = unpacked if not repeated else left.nbytes if square else left.nbytes + right.nbytes
+        if repeated or a is not left.given:
+            left.take(a, repeated)
+        if not square and (repeated or b is not right.given):
+            right.take(b, repeated)
+        self._copied = sum(operand.nbytes for operand in {left, right}) if repeated else unpacked
         self._native = self._format == self._work  # the kernel makes the format that was asked for
         self._into = FORMATS[self._format] if self._native and a._dtype is b._dtype else None
         self._run_into = self._plan.run_into

@@ -1,4 +1,4 @@
-"""Every file of kernels has a budget of what may be compiled from it, and every budget its file."""
+"""Budgets of what may be compiled name files that there are, and are for those that need more than most."""
 
 import runpy
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 SOURCES = Path(__file__).parents[2] / "src"
 
 
-def test_every_file_of_kernels_has_a_budget():
-    budget = runpy.run_path(str(SOURCES / "kernel_budget.py"))["BUDGET"]
-    files = [*SOURCES.glob("cuda/**/*.cu"), *SOURCES.glob("cpp/kernels/**/*.cpp")]
-    assert sorted(budget) == sorted(path.relative_to(SOURCES).as_posix() for path in files)
-    assert all(count > 0 for count in budget.values())
+def test_budgets_are_of_files_that_need_more_than_most():
+    table = runpy.run_path(str(SOURCES / "kernel_budget.py"))
+    assert len(table["BUDGET"]) > 10
+    assert not [source for source in table["BUDGET"] if not (SOURCES / source).is_file()]
+    assert all(count > table["DEFAULT"] for count in table["BUDGET"].values())

@@ -8,6 +8,7 @@
 #include "core/convert.hpp"
 #include "core/gate.hpp"
 #include "core/summary.hpp"
+#include "formats/sell/layout.hpp"
 
 namespace py = pybind11;
 

@@ -8,7 +8,7 @@
 #include "bind/device.hpp"
 #include "bind/subjects.hpp"
 #include "core/gate.hpp"
-#include "core/hollow_merges.hpp"
+#include "formats/mdia/merges.hpp"
 
 namespace py = pybind11;
 

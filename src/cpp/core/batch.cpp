@@ -1,3 +1,4 @@
+// Products of all members of a batch.
 #include "core/batch.hpp"
 
 namespace diagsparse {

@@ -1,3 +1,4 @@
+// Short column indices: a base for each chunk, and offsets of 8 or 16 bits.
 #include "core/columns.hpp"
 
 #include <stdexcept>

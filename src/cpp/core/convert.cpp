@@ -1,3 +1,4 @@
+// Conversions that need no arithmetic, and the structures of diagonals.
 #include "core/convert.hpp"
 
 #include <algorithm>
@@ -65,6 +66,10 @@ StructurePtr layout_over(const Format& format, int64 rows, int64 cols, std::vect
   if (given.on_host) std::copy_n(given.as<int64>(), labels.size(), labels.begin());
   else copy_to_host(labels.data(), given.data, given.nbytes());
   return std::make_shared<const Layout>(target.place(rows, cols, std::move(labels)));
+}
+
+void check_layout(const Matrix& m) {
+  if (!dynamic_cast<const Layout*>(m.structure.get())) throw std::logic_error(m.format + "_array: not diagonals");
 }
 
 bool main_diagonal_is_real(const Matrix& a) {

@@ -54,11 +54,13 @@ Matrix entries_to_csr(const Matrix& a, Op op);
 
 bool main_diagonal_is_real(const Matrix& a);  // of diagonals
 // What the formats by diagonals have alike.
+void check_layout(const Matrix& m);  // its labels were checked when its diagonals were placed
 constexpr Format diagonal_table(const char* name) {
   return {.name = name,
           .family = &diagonal_family,
           .extent = kAnyExtent,
           .structure = layout_over,
+          .check = check_layout,
           .real_diagonal = main_diagonal_is_real,
           .plan = plan_diagonals,
           .multiplies_as = name,

@@ -1,3 +1,4 @@
+// Diagonals as contiguous runs of values: layouts, packings and their transposes.
 #include "core/diagonals.hpp"
 
 #include <algorithm>

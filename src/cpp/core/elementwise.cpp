@@ -1,3 +1,4 @@
+// Sums of diagonals, and single diagonals of any matrix.
 #include "core/elementwise.hpp"
 
 #include <algorithm>

@@ -1,11 +1,10 @@
+// Formats by name, and conversions between them.
 #include "core/format.hpp"
 
 #include "core/convert.hpp"
-#include "formats/all.hpp"
 
 namespace diagsparse {
 
-const Format* const common = &csr;
 const Family diagonal_family{diagonals_across}, entry_family{entries_across};
 
 namespace {
@@ -56,7 +55,6 @@ Matrix convert(const Matrix& a, Op op, const std::string& format, const Options&
 
 StructurePtr structure_over(const std::string& format, int64 rows, int64 cols, std::vector<Part> arrays) {
   const Format& made = format_of(format);
-  if (made.structure == nullptr) throw std::invalid_argument(format + "_array: not a format of index arrays");
   return made.structure(made, rows, cols, std::move(arrays));
 }
 

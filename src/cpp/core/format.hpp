@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <variant>
 
 #include "core/plan.hpp"
@@ -29,14 +30,26 @@ struct Family {
 extern const Family diagonal_family;  // contiguous runs: DiagonalFormat
 extern const Family entry_family;     // sorted one by one: EntryFormat
 
+// A field that every format has to fill in: leaving it out does not compile.
+template <class F>
+class Mandatory {
+ public:
+  constexpr Mandatory(F value) : value_(value) {}
+  Mandatory(std::nullptr_t) = delete;
+  constexpr operator F() const { return value_; }
+
+ private:
+  F value_;
+};
+
 struct Format {
   const char* name;
   const Family* family = nullptr;  // none: it stands alone
-  int64 extent;                    // rows and columns stay below
+  Mandatory<int64> extent;         // rows and columns stay below
   // The structure over these arrays, which `check` has yet to see.
-  StructurePtr (*structure)(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays) = nullptr;
+  Mandatory<StructurePtr (*)(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays)> structure;
   // std::invalid_argument unless the parts are what the format says; sizes of values are checked for all alike.
-  void (*check)(const Matrix& m) = nullptr;
+  Mandatory<void (*)(const Matrix& m)> check;
   // Whether the main diagonal is real: that of Hermitian storage has to be. Null where nobody needs to know.
   bool (*real_diagonal)(const Matrix& m) = nullptr;
   // Plans a product into this format of two matrices of its family; else both are multiplied as another format.
@@ -49,6 +62,8 @@ struct Format {
   Matrix (*to_csr)(const Matrix& a, Op op) = nullptr;
   const char* dual = nullptr;  // the format in which the same arrays hold the transpose
 };
+// All of them; formats/all.cpp lists them.
+extern const std::span<const Format* const> formats;
 const Format& format_of(const std::string& name);  // std::invalid_argument lists those that there are
 extern const Format* const common;                 // csr: what every other format converts to and from
 

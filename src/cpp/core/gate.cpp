@@ -1,3 +1,4 @@
+// Validation that all formats share.
 #include "core/gate.hpp"
 
 #include <limits>
@@ -134,7 +135,7 @@ void check_members(const Matrix& all) {
 void check_matrix(const Matrix& m) {
   const Format& format = format_of(m.format);
   check_shape(format.name, m.rows, m.cols);
-  if (format.check) format.check(m);
+  format.check(m);
   check_values(m, m.structure->values_shape);
   check_main_diagonal(m);
 }

@@ -1,3 +1,4 @@
+// The hulls of the operands of a product: the ranges of offsets that they cover.
 #include "core/hulls.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The watch of the current thread, by which native work asks whether it is to stop.
 #include "core/interrupt.hpp"
 
 namespace diagsparse {

@@ -5,7 +5,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <string>
+#include <typeindex>
+#include <typeinfo>
 #include <utility>
 
 namespace diagsparse {
@@ -22,9 +25,10 @@ class Kept {
   template <class T, class Make>
   std::shared_ptr<T> get(const std::string& key, const Make& make) const {
     const std::lock_guard<std::recursive_mutex> lock(mutex_);
-    std::shared_ptr<void>& slot = objects_[key];
-    if (!slot) slot = make();
-    return std::static_pointer_cast<T>(slot);
+    Object& object = objects_[key];
+    if (!object.pointer) object = {make(), typeid(T)};
+    if (object.type != typeid(T)) throw std::logic_error("another type is stored under " + key);
+    return std::static_pointer_cast<T>(object.pointer);
   }
 
   // Bytes of the objects whose make() said how many they take.
@@ -35,8 +39,13 @@ class Kept {
   }
 
  private:
+  struct Object {
+    std::shared_ptr<void> pointer;
+    std::type_index type = typeid(void);
+  };
+
   mutable std::recursive_mutex mutex_;  // make() may ask for another object
-  mutable std::map<std::string, std::shared_ptr<void>> objects_;
+  mutable std::map<std::string, Object> objects_;
   mutable std::int64_t nbytes_ = 0;
 };
 

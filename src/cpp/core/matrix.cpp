@@ -1,3 +1,4 @@
+// The matrix: values and a structure.
 #include "core/matrix.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Products with dense operands: sizes, types and overlaps are compared, then the kernel runs.
 #include "core/matvec.hpp"
 
 namespace diagsparse {

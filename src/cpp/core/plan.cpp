@@ -1,9 +1,9 @@
+// Plans of products: how one is built, and how it runs.
 #include "core/plan.hpp"
 
 #include <algorithm>
 
 #include "core/matvec.hpp"
-#include "formats/csr.hpp"
 
 namespace diagsparse {
 
@@ -187,7 +187,9 @@ Matrix multiplied_diagonals(const Matrix& a, Op op_a, const Matrix& b, Op op_b, 
 
 // ---- Products by rows -----------------------------------------------------------------------------
 Plan plan_rows(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request) {
-  const auto plain = [](const Matrix& m, Op op) { return m.format == csr.name && !op.transposed && !op.conjugated; };
+  const auto plain = [](const Matrix& m, Op op) {
+    return m.format == common->name && !op.transposed && !op.conjugated;
+  };
   if (!plain(a, op_a) || !plain(b, op_b)) {
     throw std::invalid_argument("matmul: a plan by rows takes two csr matrices as they are, got " + a.format + " and " +
                                 b.format);

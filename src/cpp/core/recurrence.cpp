@@ -1,3 +1,4 @@
+// Polynomials in a matrix, step by step.
 #include "core/recurrence.hpp"
 
 #include "core/matvec.hpp"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/arithmetic.hpp"
-#include "formats/csr.hpp"
+#include "core/compressed_rows.hpp"
 
 namespace diagsparse {
 

@@ -1,3 +1,4 @@
+// Formats of several matrices in one: conversions, validation and products, child by child.
 #include "core/several.hpp"
 
 #include <cstring>

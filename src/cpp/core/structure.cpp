@@ -1,3 +1,4 @@
+// Structures of index arrays, and of several matrices in one.
 #include "core/structure.hpp"
 
 #include <cstring>

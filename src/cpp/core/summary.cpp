@@ -1,10 +1,10 @@
+// Statistics of a matrix, each computed once.
 #include "core/summary.hpp"
 
 #include <stdexcept>
 #include <string>
 
 #include "core/symmetry.hpp"
-#include "formats/sell.hpp"
 
 namespace diagsparse {
 
@@ -51,32 +51,17 @@ std::vector<int64> count_nonzero(const Matrix& a) {
   return counts;
 }
 
-namespace {
-
-// What `find` says of op(a) as csr, the first time.
-template <class Find>
-auto& kept_fact(const Matrix& a, Op op, const std::string& name, const Find& find) {
-  using Fact = decltype(find(a));
-  // The format is in the key, since csr and the csc of its transpose share what is kept.
-  const std::string key = name + (op.transposed ? " of the transpose of " : " of ") + a.format;
-  return *a.kept().template get<Fact>(key, [&] {  // alive as long as the structure
-    return std::make_shared<Fact>(find(convert(a, {op.transposed, false}, common->name)));
-  });
-}
-
-}  // namespace
-
 const std::vector<int64>& occupied_diagonals(const Matrix& a, Op op) {
-  return kept_fact(a, op, "occupied diagonals", find_occupied_diagonals);
+  return cached_statistic(a, op, "occupied diagonals", find_occupied_diagonals);
 }
 
 const std::vector<int64>& entries_on_diagonals(const Matrix& a, Op op) {
-  return kept_fact(a, op, "entries on diagonals", count_on_diagonals);
+  return cached_statistic(a, op, "entries on diagonals", count_on_diagonals);
 }
 
 RowLengths row_lengths(const Matrix& a, Op op) {
   if (dynamic_cast<const Layout*>(a.structure.get())) return count_row_lengths(a, op);
-  return kept_fact(a, op, "row lengths", [](const Matrix& csr) { return count_row_lengths(csr, {}); });
+  return cached_statistic(a, op, "row lengths", [](const Matrix& csr) { return count_row_lengths(csr, {}); });
 }
 
 int64 longest_row(const Matrix& csr) {
@@ -87,7 +72,7 @@ int64 longest_row(const Matrix& csr) {
 LeadingEntries leading_entries(const Matrix& a, Op op, Leading leading) {
   const std::string which = std::to_string(leading.entries) + ", before " + std::to_string(leading.column) +
                             ", within " + std::to_string(leading.reach) + (leading.lower ? ", lower" : "");
-  return kept_fact(a, op, "leading " + which, [&](const Matrix& csr) { return count_leading(csr, leading); });
+  return cached_statistic(a, op, "leading " + which, [&](const Matrix& csr) { return count_leading(csr, leading); });
 }
 
 int64 occupied_blocks(const Matrix& a, Op op, int64 size) {
@@ -95,13 +80,8 @@ int64 occupied_blocks(const Matrix& a, Op op, int64 size) {
     throw std::invalid_argument("blocks of " + std::to_string(size) + " x " + std::to_string(size) +
                                 ": expected 1 to " + std::to_string(kLargestBlock) + " rows");
   }
-  return kept_fact(a, op, std::to_string(size) + "-blocks",
-                   [size](const Matrix& csr) { return count_blocks(csr, size); });
-}
-
-int64 places_in_slices(const Matrix& a, Op op, int64 height, int64 sigma) {
-  return kept_fact(a, op, "places in slices of " + std::to_string(height) + ", sorted by " + std::to_string(sigma),
-                   [=](const Matrix& csr) { return cut_into_slices(csr, height, sigma).places; });
+  return cached_statistic(a, op, std::to_string(size) + "-blocks",
+                          [size](const Matrix& csr) { return count_blocks(csr, size); });
 }
 
 unsigned symmetries(const Matrix& csr) { return csr.rows == csr.cols ? kEverySymmetry & ~broken_symmetries(csr) : 0; }

@@ -80,10 +80,6 @@ constexpr int64 kLargestBlock = 64;
 int64 occupied_blocks(const Matrix& a, Op op, int64 size);
 int64 count_blocks(const Matrix& csr, int64 size);  // each device's own
 
-// How many places slices of `height` rows have, each padded to its longest row, where the rows are sorted by descending
-// length in windows of `sigma`; 1: as they are.
-int64 places_in_slices(const Matrix& a, Op op, int64 height, int64 sigma);
-
 // Which of the symmetries of core/symmetry.hpp the values of a csr matrix have; stored zeros do not count.
 unsigned symmetries(const Matrix& csr);
 unsigned broken_symmetries(const Matrix& csr);  // of a square one; each device's own
@@ -95,5 +91,16 @@ bool rows_repeat_after(const Matrix& csr, int64 period);  // shorter than both s
 
 // Whether a table of all diagonals of a matrix is worth its bytes beside `entries`: else those that occur are listed.
 inline bool table_pays(int64 rows, int64 cols, int64 entries) { return rows + cols <= 8 * entries + (1 << 16); }
+
+// What `compute` returns for op(a) as csr, computed once and cached as long as the structure lives.
+template <class Compute>
+auto& cached_statistic(const Matrix& a, Op op, const std::string& name, const Compute& compute) {
+  using Statistic = decltype(compute(a));
+  // The format is part of the key, since csr and the csc of its transpose share their caches.
+  const std::string key = name + (op.transposed ? " of the transpose of " : " of ") + a.format;
+  return *a.kept().template get<Statistic>(key, [&] {
+    return std::make_shared<Statistic>(compute(convert(a, {op.transposed, false}, common->name)));
+  });
+}
 
 }  // namespace diagsparse

@@ -1,3 +1,4 @@
+// The sums that a product of diagonals consists of.
 #include "core/sums.hpp"
 
 #include <algorithm>

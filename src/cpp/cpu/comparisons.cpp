@@ -1,3 +1,4 @@
+// Element-wise comparisons of sorted entries on the CPU.
 #include "cpu/comparisons.hpp"
 
 #include "cpu/walk.hpp"

@@ -1,13 +1,14 @@
+// Conversions on the CPU: copies of diagonals, csr to diagonals and back, rows beyond a width.
 #include "core/convert.hpp"
 
 #include <algorithm>
 #include <limits>
 
 #include "core/arithmetic.hpp"
+#include "core/compressed_rows.hpp"
 #include "core/gate.hpp"
 #include "core/summary.hpp"
 #include "cpu/entries_in_order.hpp"
-#include "formats/csr.hpp"
 
 namespace diagsparse {
 
@@ -167,8 +168,7 @@ Matrix beside_diagonals(const Matrix& csr, const Layout& diagonals) {
                               });
     });
   });
-  return compressed(static_cast<const Format&>(diagsparse::csr), csr.rows, csr.cols, std::move(made[0]),
-                    std::move(indptr), std::move(made[1]));
+  return compressed(*common, csr.rows, csr.cols, std::move(made[0]), std::move(indptr), std::move(made[1]));
 }
 
 namespace {
@@ -223,7 +223,7 @@ LineShares shares_of_rows(const std::vector<Span>& spans, const T* values, int64
 Matrix csr_from_diagonals(const Matrix& a, Op op) {
   const std::vector<Span> spans = spans_of(a.layout(), op);
   const int64 rows = op.transposed ? a.cols : a.rows, cols = op.transposed ? a.rows : a.cols;
-  check_shape(csr, rows, cols);
+  check_shape(*common, rows, cols);
   Array indptr = Array::empty(DType::i64, {rows + 1});
   auto* start = indptr.as<int64>();
   std::vector<Array> made;
@@ -250,7 +250,7 @@ Matrix csr_from_diagonals(const Matrix& a, Op op) {
       return to;
     });
   });
-  return compressed(csr, rows, cols, std::move(made[0]), std::move(indptr), std::move(made[1]));
+  return compressed(*common, rows, cols, std::move(made[0]), std::move(indptr), std::move(made[1]));
 }
 
 }  // namespace diagsparse

@@ -3,8 +3,8 @@
 
 #include <atomic>
 
+#include "core/compressed_rows.hpp"
 #include "cpu/parallel.hpp"
-#include "formats/csr.hpp"
 
 namespace diagsparse {
 

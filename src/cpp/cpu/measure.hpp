@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/types.hpp"
-#include "cpu/each_set.hpp"
+#include "cpu/simd.hpp"
 
 namespace diagsparse {
 

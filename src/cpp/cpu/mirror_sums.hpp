@@ -5,19 +5,19 @@
 #pragma once
 
 #include "core/matrix.hpp"
-#include "cpu/each_set.hpp"
+#include "cpu/simd.hpp"
 
 namespace diagsparse {
 
-// Bits of core/symmetry.hpp, of which skew symmetry is not asked for. What is not told is surely broken. What is told is
-// wrong for one matrix in 2^64, of those that nobody made to fool it.
+// Bits of core/symmetry.hpp, of which skew symmetry is not asked for. What is not told is surely broken. What is told
+// is wrong for one matrix in 2^64, of those that nobody made to fool it.
 unsigned seeming_symmetries(const Matrix& csr);
 
 struct MirrorSums {
-  std::uint64_t real = 0;              // of real parts
-  std::uint64_t alike = 0;             // of imaginary ones with their signs
-  std::uint64_t opposite = 0;          // the same, all counted up
-  std::uint64_t no_number = 0;         // values that are none
+  std::uint64_t real = 0;         // of real parts
+  std::uint64_t alike = 0;        // of imaginary ones with their signs
+  std::uint64_t opposite = 0;     // the same, all counted up
+  std::uint64_t no_number = 0;    // values that are none
   std::uint64_t on_diagonal = 0;  // imaginary parts there
 
   void operator+=(const MirrorSums& other) {

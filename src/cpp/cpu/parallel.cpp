@@ -1,3 +1,4 @@
+// Loops over tasks on several threads, interrupts included.
 #include "cpu/parallel.hpp"
 
 #include <pthread.h>

@@ -1,3 +1,4 @@
+// The threads of the process, which wait for loops to run.
 #include "cpu/pool.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Products with a transpose of formats that store rows: sums of several threads, added in order.
 #include "kernels/scatter.hpp"
 
 namespace diagsparse {

@@ -1,3 +1,4 @@
+// Arrays between GPUs and the host for Python.
 #include "bind/exchange.hpp"
 
 #include <pybind11/stl.h>

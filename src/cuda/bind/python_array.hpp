@@ -1,3 +1,4 @@
+// Python's arrays on a GPU.
 #pragma once
 
 #include <pybind11/pybind11.h>

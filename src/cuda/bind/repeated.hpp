@@ -1,3 +1,4 @@
+// Products that repeat the call before with arrays of the same shape, for Python.
 #pragma once
 
 #include <pybind11/pybind11.h>

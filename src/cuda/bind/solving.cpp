@@ -1,3 +1,4 @@
+// Tridiagonal and pentadiagonal solves on the GPU for Python.
 #include "bind/solving.hpp"
 
 #include "bind/device.hpp"

@@ -1,3 +1,4 @@
+// Tridiagonal and pentadiagonal solves on the GPU for Python.
 #pragma once
 
 #include <pybind11/pybind11.h>

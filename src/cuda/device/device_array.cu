@@ -1,3 +1,4 @@
+// Strided arrays of the GPU: copies, casts, fills and comparisons.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <thrust/complex.h>

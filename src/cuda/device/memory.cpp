@@ -1,3 +1,4 @@
+// Memory of the GPU: a pool for each device, ordered by streams.
 #include <algorithm>
 #include <map>
 #include <mutex>

@@ -1,3 +1,4 @@
+// Data of a matrix or a plan that stays on the GPU.
 #include <algorithm>
 
 #include "device/resident.cuh"

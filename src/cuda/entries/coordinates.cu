@@ -1,8 +1,9 @@
+// Where the entries of csr, csc and coo belong, and an index of their rows.
 #include "device/bisection.cuh"
 #include "device/resident.cuh"
 #include "entries/coordinates.cuh"
-#include "formats/coo.hpp"
-#include "formats/csc.hpp"
+#include "formats/coo/layout.hpp"
+#include "formats/csc/layout.hpp"
 
 namespace diagsparse::cuda {
 

@@ -1,13 +1,14 @@
+// Sums and element-wise products of csr, csc and coo on the GPU, by sorted keys.
 #include "core/convert.hpp"
 #include "core/elementwise.hpp"
 #include "device/bisection.cuh"
+#include "device/faults.cuh"
 #include "device/launch.cuh"
 #include "entries/coordinates.cuh"
 #include "entries/entries.hpp"
 #include "entries/sorted_keys.cuh"
-#include "formats/coo.hpp"
-#include "formats/csc.hpp"
-#include "matrices/faults.cuh"
+#include "formats/coo/layout.hpp"
+#include "formats/csc/layout.hpp"
 
 namespace diagsparse::cuda {
 

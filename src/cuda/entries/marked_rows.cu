@@ -1,3 +1,4 @@
+// The columns of rows of a csr product, marked in bitmaps.
 #include "device/bisection.cuh"
 #include "device/launch.cuh"
 #include "entries/marked_rows.cuh"

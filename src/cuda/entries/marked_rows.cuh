@@ -3,8 +3,8 @@
 // shared memory, of all columns from the first to the last of the row, once to count them and once to write them.
 #pragma once
 
+#include "core/compressed_rows.hpp"
 #include "core/plan.hpp"
-#include "formats/csr.hpp"
 
 namespace diagsparse::cuda {
 

@@ -1,3 +1,4 @@
+// How many products each row of a csr product sums.
 #include "entries/row_products.cuh"
 
 namespace diagsparse::cuda {

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
+#include "core/compressed_rows.hpp"
 #include "core/plan.hpp"
 #include "device/bisection.cuh"
 #include "device/launch.cuh"
 #include "entries/sorted_keys.cuh"
-#include "formats/csr.hpp"
 
 namespace diagsparse::cuda {
 

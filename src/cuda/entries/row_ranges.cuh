@@ -1,8 +1,8 @@
 // What each row of A B of csr reaches, and so how its columns are found: by marking bits, or by sorting a list.
 #pragma once
 
+#include "core/compressed_rows.hpp"
 #include "device/launch.cuh"
-#include "formats/csr.hpp"
 
 namespace diagsparse::cuda::columns_of_product {
 

@@ -1,3 +1,4 @@
+// Sorted keys: CUB's sorts and sums.
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_segmented_sort.cuh>

@@ -1,3 +1,4 @@
+// Which kernel multiplies two matrices of diagonals: the rules, with the times behind them.
 #include "kernels/choice.hpp"
 
 #include <algorithm>
@@ -5,7 +6,7 @@
 
 #include "kernels/band/clusters.hpp"
 #include "kernels/band/diagonals.hpp"
-#include "kernels/diagonal_kernels.hpp"
+#include "kernels/diagonals/kernels.hpp"
 
 namespace diagsparse::cuda {
 

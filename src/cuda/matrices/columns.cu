@@ -1,7 +1,7 @@
 // Short columns on the GPU: a warp takes a chunk, a lane a place.
 #include "core/columns.hpp"
+#include "device/faults.cuh"
 #include "device/lanes.cuh"
-#include "matrices/faults.cuh"
 
 namespace diagsparse {
 

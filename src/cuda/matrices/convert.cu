@@ -1,4 +1,5 @@
 // Between layouts on the device: copies of diagonals, csr -> diagonals, diagonals -> csr.
+#include "core/compressed_rows.hpp"
 #include "core/convert.hpp"
 #include "core/gate.hpp"
 #include "core/summary.hpp"
@@ -7,7 +8,6 @@
 #include "device/runs.cuh"
 #include "device/values.cuh"
 #include "entries/sorted_keys.cuh"
-#include "formats/csr.hpp"
 
 namespace diagsparse {
 
@@ -193,13 +193,13 @@ Matrix beside_diagonals(const Matrix& m, const Layout& diagonals) {
              indices.as<std::int32_t>(), values.as<T>());
     });
   });
-  return compressed(csr, m.rows, m.cols, std::move(indices), std::move(indptr), std::move(values));
+  return compressed(*common, m.rows, m.cols, std::move(indices), std::move(indptr), std::move(values));
 }
 
 Matrix csr_from_diagonals(const Matrix& a, Op op) {
   const std::vector<Span> spans = spans_of(a.layout(), op);
   const int64 rows = op.transposed ? a.cols : a.rows, cols = op.transposed ? a.rows : a.cols;
-  check_shape(csr, rows, cols);
+  check_shape(*common, rows, cols);
   const int64 count = static_cast<int64>(spans.size());
   const Array resident = upload(spans);
   Array indptr = Array::zeros(DType::i64, {rows + 1}), indices, made;
@@ -216,7 +216,7 @@ Matrix csr_from_diagonals(const Matrix& a, Op op) {
     indices = Array::empty(DType::i32, {nnz});
     if (nnz > 0) run(nullptr, ends, indices.as<std::int32_t>(), made.as<T>());
   });
-  return compressed(csr, rows, cols, std::move(indices), std::move(indptr), std::move(made));
+  return compressed(*common, rows, cols, std::move(indices), std::move(indptr), std::move(made));
 }
 
 }  // namespace diagsparse

@@ -1,8 +1,8 @@
 // The gate on a GPU: index arrays and diagonals, read once, and the first fault brought to the host.
 #include "core/gate.hpp"
 #include "device/bisection.cuh"
+#include "device/faults.cuh"
 #include "device/values.cuh"
-#include "matrices/faults.cuh"
 
 namespace diagsparse {
 

@@ -1,4 +1,5 @@
 // What is asked of a matrix before it is converted, on the device: only the answers come to the host.
+#include "core/compressed_rows.hpp"
 #include "core/summary.hpp"
 #include "core/symmetry.hpp"
 #include "device/bisection.cuh"
@@ -6,7 +7,6 @@
 #include "device/values.cuh"
 #include "entries/coordinates.cuh"
 #include "entries/sorted_keys.cuh"
-#include "formats/csr.hpp"
 
 namespace diagsparse {
 

@@ -1,3 +1,4 @@
+// Diagonals of C in clusters, each of which is a band.
 #include "kernels/band/clusters.hpp"
 
 #include <algorithm>

@@ -13,7 +13,7 @@
 #include "device/resident.cuh"
 #include "kernels/band/clusters.hpp"
 #include "kernels/band/kernel.cuh"
-#include "kernels/diagonal_kernels.hpp"
+#include "kernels/diagonals/kernels.hpp"
 
 namespace diagsparse::cuda::band {
 

@@ -1,3 +1,4 @@
+// What the kernels of bands read of a plan: diagonals, and how far they reach.
 #include "kernels/band/diagonals.hpp"
 
 #include <algorithm>

@@ -19,7 +19,7 @@
 // enough multiply-adds, and enough a row (choice.cpp). Tiles add up in a fixed order: the same bits on every run.
 #include "device/resident.cuh"
 #include "kernels/band/kernel.cuh"
-#include "kernels/diagonal_kernels.hpp"
+#include "kernels/diagonals/kernels.hpp"
 
 namespace diagsparse::cuda::band {
 

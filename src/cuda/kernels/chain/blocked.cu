@@ -15,7 +15,7 @@
 #include "device/resident.cuh"
 #include "device/values.cuh"
 #include "kernels/chain/partners.cuh"
-#include "kernels/diagonal_kernels.hpp"
+#include "kernels/diagonals/kernels.hpp"
 
 namespace diagsparse::cuda::chain {
 

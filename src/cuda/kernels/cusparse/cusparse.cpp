@@ -1,10 +1,11 @@
+// NVIDIA's library: handles, descriptors and errors.
 #include "kernels/cusparse/cusparse.hpp"
 
 #include <map>
 
 #include "core/format.hpp"
 #include "device/device_array.hpp"
-#include "formats/sell.hpp"
+#include "formats/sell/layout.hpp"
 
 namespace diagsparse::cuda::cusparse {
 

@@ -2,7 +2,7 @@
 // call multiplies values only. What cuSPARSE cannot do raises: its count of entries is held against the plan's.
 #include "device/device_array.hpp"
 #include "kernels/cusparse/cusparse.hpp"
-#include "kernels/row_kernels.hpp"
+#include "kernels/rows/kernels.hpp"
 
 namespace diagsparse::cuda::cusparse {
 

@@ -3,13 +3,14 @@
 //
 // cuSPARSE takes operands of one type, with 32-bit pointers beside 32-bit indices: what differs is converted in a
 // temporary. Descriptors, workspace and its preprocessing are kept with the matrix, one set for each of its operations
-// and each stream. Sums may differ in their last bits from run to run where cuSPARSE says so. Of sell it takes A times a vector,
-// where rows are in their own order; transposes and blocks of sell, and what is empty, go to the format's default.
+// and each stream. Sums may differ in their last bits from run to run where cuSPARSE says so. Of sell it takes A times
+// a vector, where rows are in their own order; transposes and blocks of sell, and what is empty, go to the format's
+// default.
 #include "device/device_array.hpp"
-#include "formats/csc.hpp"
-#include "formats/sell.hpp"
+#include "formats/csc/layout.hpp"
+#include "formats/sell/layout.hpp"
 #include "kernels/cusparse/cusparse.hpp"
-#include "kernels/row_kernels.hpp"
+#include "kernels/rows/kernels.hpp"
 
 namespace diagsparse::cuda::cusparse {
 

@@ -1,3 +1,4 @@
+// Tridiagonal and pentadiagonal solves by NVIDIA's library.
 #include "kernels/cusparse/solve.hpp"
 
 #include <limits>

@@ -22,7 +22,7 @@
 #include "core/hulls.hpp"
 #include "device/resident.cuh"
 #include "kernels/dense_tiles/kernel.cuh"
-#include "kernels/diagonal_kernels.hpp"
+#include "kernels/diagonals/kernels.hpp"
 
 namespace diagsparse::cuda::dense_tiles {
 

@@ -16,7 +16,7 @@
 // offsets: the same bits on every run, whichever warp it falls to.
 #include "device/resident.cuh"
 #include "device/values.cuh"
-#include "kernels/diagonal_kernels.hpp"
+#include "kernels/diagonals/kernels.hpp"
 
 namespace diagsparse::cuda::matmul {
 

@@ -11,7 +11,7 @@
 #include "device/bisection.cuh"
 #include "device/resident.cuh"
 #include "device/values.cuh"
-#include "kernels/diagonal_kernels.hpp"
+#include "kernels/diagonals/kernels.hpp"
 
 namespace diagsparse::cuda::matmul {
 

@@ -10,7 +10,7 @@
 // others refuse: any types, any layouts. A sum adds up in the order of A's offsets: the same bits on every run.
 #include "device/resident.cuh"
 #include "device/values.cuh"
-#include "kernels/diagonal_kernels.hpp"
+#include "kernels/diagonals/kernels.hpp"
 
 namespace diagsparse::cuda::matmul {
 

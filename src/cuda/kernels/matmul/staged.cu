@@ -25,7 +25,7 @@
 #include "device/fetch.cuh"
 #include "device/resident.cuh"
 #include "device/values.cuh"
-#include "kernels/diagonal_kernels.hpp"
+#include "kernels/diagonals/kernels.hpp"
 #include "kernels/matmul/stages.hpp"
 
 namespace diagsparse::cuda::matmul {

@@ -1,3 +1,4 @@
+// The stages in which products of scattered diagonals run.
 #include "kernels/matmul/stages.hpp"
 
 #include <algorithm>

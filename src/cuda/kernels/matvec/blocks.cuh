@@ -168,10 +168,17 @@ void multiply_pieces(const ResidentTerms& kept, const U* values, bool conj, cons
                      const Rest& rest, const Update<Product<U, V>>& update) {
   const int64 all = x.cols / kPiece<V>;
   const int pieces = pieces_a_row(all);
-  const dim3 grid(static_cast<unsigned>(ceil_div(y.rows, kBlock / 32 * rows_a_warp(pieces))),
-                  static_cast<unsigned>(all / pieces));
-  launch("matvec row", block_pieces<U, V, Rest>, grid, dim3(kBlock), kept.terms_begin(), kept.count, kept.interior,
-         values, conj, Block<const V>(x), Block<Product<U, V>>(y), y.rows, pieces, rest, update);
+  const int64 groups = all / pieces, most = 65535;  // groups of pieces, and how many of them a grid may count in y
+  const auto rows = static_cast<unsigned>(ceil_div(y.rows, kBlock / 32 * rows_a_warp(pieces)));
+  Block<const V> in(x);
+  Block<Product<U, V>> out(y);
+  for (int64 first = 0; first < groups; first += most) {
+    const dim3 grid(rows, static_cast<unsigned>(std::min(groups - first, most)));
+    launch("matvec row", block_pieces<U, V, Rest>, grid, dim3(kBlock), kept.terms_begin(), kept.count, kept.interior,
+           values, conj, in, out, y.rows, pieces, rest, update);
+    in.data += most * pieces * kPiece<V> * in.col;
+    out.data += most * pieces * kPiece<V> * out.col;
+  }
 }
 
 }  // namespace diagsparse::cuda::matvec

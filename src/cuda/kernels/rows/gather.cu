@@ -9,7 +9,7 @@
 // same bits on every run.
 #include "device/dense.cuh"
 #include "device/lanes.cuh"
-#include "kernels/row_kernels.hpp"
+#include "kernels/rows/kernels.hpp"
 #include "kernels/rows/rows.cuh"
 
 namespace diagsparse::cuda::rows {

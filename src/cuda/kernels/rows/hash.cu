@@ -22,8 +22,8 @@
 // The plan keeps the rows in order of the slots that they need; all of one size run at once, with as much shared memory
 // as it takes. More threads take a row where rows of B are longer.
 #include "device/resident.cuh"
-#include "kernels/row_kernels.hpp"
 #include "kernels/rows/hash.cuh"
+#include "kernels/rows/kernels.hpp"
 
 namespace diagsparse::cuda::rows {
 

@@ -1,10 +1,10 @@
 // Sums of rows of C = A B of csr in shared memory, each in a slot that its column leads to (hash.cu).
 #pragma once
 
+#include "core/compressed_rows.hpp"
 #include "device/bisection.cuh"
 #include "device/values.cuh"
 #include "entries/sorted_keys.cuh"
-#include "formats/csr.hpp"
 
 namespace diagsparse::cuda::rows {
 

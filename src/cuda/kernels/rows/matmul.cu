@@ -7,11 +7,11 @@
 // no two of them meet on a value of C, found by bisection. Lanes read neighbouring entries of B and add to C where they
 // find them, in the caches. A warp a row is the default: with one thread, neighbours read what lies apart.
 // "sequential" is the slow, obvious reference. No atomics: the same bits on every run.
+#include "core/compressed_rows.hpp"
 #include "device/bisection.cuh"
 #include "device/launch.cuh"
 #include "device/values.cuh"
-#include "formats/csr.hpp"
-#include "kernels/row_kernels.hpp"
+#include "kernels/rows/kernels.hpp"
 
 namespace diagsparse::cuda::rows {
 

@@ -13,7 +13,7 @@
 #include "device/bisection.cuh"
 #include "device/dense.cuh"
 #include "device/lanes.cuh"
-#include "kernels/row_kernels.hpp"
+#include "kernels/rows/kernels.hpp"
 #include "kernels/rows/rows.cuh"
 #include "kernels/rows/shares.hpp"
 

@@ -1,3 +1,4 @@
+// Lists of the terms of each sum: where they end, and which sums have many.
 #include "kernels/rows/pairs.cuh"
 
 namespace diagsparse::cuda::rows {

@@ -9,7 +9,7 @@
 #include "device/dense.cuh"
 #include "device/values.cuh"
 #include "entries/coordinates.cuh"
-#include "kernels/row_kernels.hpp"
+#include "kernels/rows/kernels.hpp"
 
 namespace diagsparse::cuda::rows {
 

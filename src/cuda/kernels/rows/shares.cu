@@ -1,3 +1,4 @@
+// Rows of csr, dealt to blocks of threads.
 #include "device/resident.cuh"
 #include "entries/coordinates.cuh"
 #include "kernels/rows/shares.hpp"

@@ -24,7 +24,7 @@
 
 #include "device/dense.cuh"
 #include "device/lanes.cuh"
-#include "kernels/row_kernels.hpp"
+#include "kernels/rows/kernels.hpp"
 #include "kernels/rows/rows.cuh"
 #include "kernels/rows/shares.hpp"
 #include "kernels/rows/stream_block.cuh"

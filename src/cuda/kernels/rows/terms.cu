@@ -9,7 +9,7 @@
 #include "device/resident.cuh"
 #include "device/values.cuh"
 #include "entries/row_products.cuh"
-#include "kernels/row_kernels.hpp"
+#include "kernels/rows/kernels.hpp"
 #include "kernels/rows/pairs.cuh"
 
 namespace diagsparse::cuda::rows {

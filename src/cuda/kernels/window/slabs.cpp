@@ -1,3 +1,4 @@
+// Windows of x: which rows share one in shared memory.
 #include "kernels/window/slabs.hpp"
 
 #include <algorithm>

@@ -1,0 +1,78 @@
+// bmsparse: its entry in the list of formats, validation, and conversions.
+#include "formats/bmsparse/layout.hpp"
+#include "formats/bmsparse/products.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+void check(const Matrix& m) {
+  check_shape(bmsparse, m.rows, m.cols);
+  const int64 blocks = m.index("block_col").size();
+  check_parts(m, {{"block_indptr", DType::i64, {tiles_along(m.rows) + 1}},
+                  {"block_col", DType::i32, {blocks}},
+                  {"bitmap", DType::u64, {blocks}},
+                  {"value_indptr", DType::i64, {blocks + 1}}});
+  const std::string who = "bmsparse_array: ";
+  if (!check_lines("bmsparse_array", m.index("block_indptr"), m.index("block_col"), tiles_along(m.rows),
+                   tiles_along(m.cols), "block_indptr", "block_col")) {
+    throw std::invalid_argument(who + "block_col does not rise in each row of blocks");
+  }
+  const Fault fault = fault_in_bitmaps(*m.structure);
+  if (fault.kind == Fault::none) return;
+  const std::string at = std::to_string(fault.at);
+  if (fault.kind == Fault::outside) {
+    const bool empty = element<Bitmap>(m.index("bitmap"), fault.at) == 0;
+    throw std::invalid_argument(
+        who + "bitmap[" + at + "] " +
+        (empty ? "is empty; expected at least one element in each block"
+               : "has elements outside of the " + std::to_string(m.rows) + " x " + std::to_string(m.cols) + " matrix"));
+  }
+  const Array& begin = m.index("value_indptr");
+  int64 expected = 0;  // all pointers before it are right
+  if (fault.at > 0) {
+    expected = element<int64>(begin, fault.at - 1) + std::popcount(element<Bitmap>(m.index("bitmap"), fault.at - 1));
+  }
+  throw std::invalid_argument(who + "value_indptr[" + at + "] is " + std::to_string(element<int64>(begin, fault.at)) +
+                              ", expected " + std::to_string(expected) +
+                              ", how many bits are set in the bitmaps before it");
+}
+
+// A value for each bit that is set, as the last pointer says; `check` looks at the arrays later.
+StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays) {
+  int64 count = 0;
+  for (const auto& [name, array] : arrays) {
+    if (name != "value_indptr" || array.dtype != DType::i64 || array.size() == 0) continue;
+    count = element<int64>(array, array.size() - 1);
+  }
+  return std::make_shared<const Indices>(format.name, rows, cols, std::move(arrays), std::max<int64>(0, count));
+}
+
+Matrix from_csr(const Matrix& csr, const Format&, const Options&) { return blocks_from_rows(csr); }
+
+Matrix to_csr(const Matrix& a, Op op) {
+  const Matrix rows = rows_from_blocks(a);
+  return op.transposed || op.conjugated ? convert(rows, op, common->name) : rows;
+}
+
+}  // namespace
+
+StructurePtr bmsparse_structure(int64 rows, int64 cols, Array indptr, Array col, Array bitmap, Array begin,
+                                int64 count) {
+  std::vector<Part> arrays{{"block_indptr", std::move(indptr)},
+                           {"block_col", std::move(col)},
+                           {"bitmap", std::move(bitmap)},
+                           {"value_indptr", std::move(begin)}};
+  return std::make_shared<const Indices>(bmsparse.name, rows, cols, std::move(arrays), count);
+}
+
+const Format bmsparse{.name = "bmsparse",
+                      .extent = kIndexExtent,
+                      .structure = over,
+                      .check = check,
+                      .plan = plan_blocks,
+                      .multiplies_as = "bmsparse",
+                      .from_csr = from_csr,
+                      .to_csr = to_csr};
+
+}  // namespace diagsparse

@@ -1,0 +1,73 @@
+// Plans of products of 8x8 bitmap blocks.
+#include "formats/bmsparse/products.hpp"
+
+#include "core/compressed_rows.hpp"
+#include "formats/bmsparse/layout.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+const Array& array(const Structure& m, const char* name) { return static_cast<const Indices&>(m).at(name); }
+
+// Throws where blocks are more than their numbers reach.
+void check_numbered(const Structure& m) {
+  const int64 blocks = array(m, "block_col").size();
+  if (blocks < kIndexExtent) return;
+  throw std::invalid_argument("a bmsparse matrix of " + std::to_string(blocks) +
+                              " blocks: products of it and of its transpose number them, expected fewer than 2^31");
+}
+
+}  // namespace
+
+BlockOperand::BlockOperand(const Structure& given, Op op)
+    : structure(given),
+      op(op),
+      rows(tiles_along(given.rows)),
+      cols(tiles_along(given.cols)),
+      indptr(array(given, "block_indptr")),
+      col(array(given, "block_col")) {
+  if (!op.transposed) return;
+  check_numbered(given);
+  const std::shared_ptr<const BlockColumns> by_column = block_columns(given);
+  std::swap(rows, cols);
+  indptr = by_column->indptr;
+  col = by_column->row;
+  number = by_column->number.as<std::int32_t>();
+  memory = by_column;
+}
+
+Matrix BlockOperand::pattern() const {
+  std::vector<Part> parts{{"indices", col}, {"indptr", indptr}};
+  return {std::make_shared<const Indices>(common->name, rows, cols, std::move(parts), blocks()), Array{}};
+}
+
+BlocksOfProduct product_over(const BlockOperand& a, const BlockOperand& b, Array indptr, Array col, Array bitmap,
+                             Array value_indptr, int64 values, std::shared_ptr<const BlockWork> work) {
+  const int64 rows = a.op.transposed ? a.structure.cols : a.structure.rows;
+  const int64 cols = b.op.transposed ? b.structure.rows : b.structure.cols;
+  return {bmsparse_structure(rows, cols, std::move(indptr), std::move(col), std::move(bitmap), std::move(value_indptr),
+                             values),
+          std::move(work)};
+}
+
+Plan plan_blocks(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request) {
+  for (const Matrix* m : {&a, &b}) {
+    if (m->format != format.name) {
+      throw std::invalid_argument("matmul: a plan of blocks takes two bmsparse matrices, got " + a.format + " and " +
+                                  b.format);
+    }
+    check_numbered(*m->structure);
+  }
+  check_types(find_matmul(format.name, request.kernel), a.dtype, b.dtype);  // raises before the work
+  Plan plan = begin_plan(a, op_a, b, op_b);
+  BlocksOfProduct found = blocks_of_product({*a.structure, op_a}, {*b.structure, op_b}, request);
+  check_numbered(*found.structure);
+  plan.c = std::move(found.structure);
+  plan.work = std::move(found.work);
+  plan.repeated = request.repeated;
+  finish_plan(plan, choose_matmul(plan, request.kernel, a.dtype, b.dtype));
+  return plan;
+}
+
+}  // namespace diagsparse

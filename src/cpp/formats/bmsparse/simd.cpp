@@ -1,0 +1,256 @@
+// The kernels of bmsparse on the CPU.
+#include <algorithm>
+
+#include "cpu/parallel.hpp"
+#include "formats/bmsparse/layout.hpp"
+#include "formats/bmsparse/products.hpp"
+#include "formats/bmsparse/simd_rows.hpp"
+
+namespace diagsparse::DIAGSPARSE_ISA {
+
+namespace {
+
+// ---- Products with vectors ------------------------------------------------------------------------------
+// Kernel "block" of y = alpha op(A) x + beta y: a row of blocks of op(A) at a time, with a sum for each of its rows;
+// threads take rows of blocks with equal work. Real blocks that are not nearly empty are read row by row, as vectors of
+// the type of x: of A each is multiplied by eight elements of x and added to the sums of its row, which come together
+// at the end; of a transpose it is a multiple of one element of x, and added to eight sums. The blocks of a transpose
+// are found by an index column by column, kept with A.
+template <class U, class V>
+struct BlockMatvec {
+  using T = Product<U, V>;
+  static constexpr bool by_rows = std::is_same_v<T, V> && kReal<V>;
+
+  static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    const BlockOperand of(*m.structure, op);
+    const auto a = Bmsparse<U>::of(m);
+    const auto* const indptr = of.indptr.as<int64>();
+    const auto* const col = of.col.as<std::int32_t>();
+    const int64 rows = of.rows, height = op.transposed ? m.cols : m.rows, width = op.transposed ? m.rows : m.cols;
+    const int64 blocks = indptr[rows], each = 8 + m.values.size() / std::max<int64>(1, blocks);
+    const int64 work = blocks * each + height, tasks = tasks_for(work);
+    const auto before = [&](int64 i) { return indptr[i] * each + kTile * i; };
+    const Update<T> update(alpha, beta);
+    const bool plain = by_rows && !op.conjugated;
+    parallel_for(tasks, work * x.cols, [&](int64 task) {
+      const int64 first = border(rows, work, tasks, task, before), last = border(rows, work, tasks, task + 1, before);
+      for (int64 c = 0; c < x.cols; ++c) {
+        const V* const in = x.as<V>() + c * x.col_stride;
+        for (int64 i = first; i < last; ++i) {
+          alignas(64) T sums[kTile] = {};
+          if (plain && !op.transposed)
+            add_vectors<false>(a, of, indptr[i], indptr[i + 1], col, in, x.row_stride, width, sums);
+          else if (plain) add_vectors<true>(a, of, indptr[i], indptr[i + 1], col, in, x.row_stride, width, sums);
+          if (!plain || !all_finite(sums, kTile)) {  // zeros beside an infinity
+            std::fill_n(sums, kTile, T{});
+            add_elements(a, of, indptr[i], indptr[i + 1], col, in, x.row_stride, sums);
+          }
+          T* const out = y.as<T>() + c * y.col_stride + kTile * i * y.row_stride;
+          for (int64 r = 0; r < std::min(kTile, height - kTile * i); ++r) update.one(out + r * y.row_stride, sums[r]);
+        }
+      }
+    });
+  }
+
+ private:
+  // Adds the elements of one block, whose values end before `end`.
+  template <class Conj>
+  [[gnu::always_inline]] static void add_block(Bitmap bitmap, const U* end, bool turn, Conj conj, const V* x,
+                                               int64 step, T* sums) {
+    each_element(bitmap, [&](int place) {
+      const int r = place / 8, c = place % 8;
+      sums[turn ? c : r] += multiply(conjugate_if(conj, *--end), x[(turn ? r : c) * step]);
+    });
+  }
+
+  [[gnu::noinline]] static void add_elements(const Bmsparse<U>& a, const BlockOperand& of, int64 begin, int64 end,
+                                             const std::int32_t* col, const V* x, int64 step, T* sums) {
+    for (int64 e = begin; e < end; ++e) {
+      const int64 p = of.number ? of.number[e] : e;
+      add_block(a.bitmap[p], a.values + a.begin[p + 1], of.op.transposed, of.op.conjugated, x + kTile * col[e] * step,
+                step, sums);
+    }
+  }
+
+  template <bool Turned>
+  static void add_vectors(const Bmsparse<U>& a, const BlockOperand& of, int64 begin, int64 end, const std::int32_t* col,
+                          const V* x, int64 step, int64 width, T* sums) {
+    if constexpr (by_rows) {
+      // Of a transpose the sums, else of each row some that its sum is the total of.
+      constexpr int parts = Row<T>::parts, count = Turned ? parts : kTile;
+      typename Row<T>::Vec vectors[count] = {};
+      const int64 last = a.count() - kTile;  // eight values may be read up to it
+      for (int64 e = begin; e < end; ++e) {
+        const int64 p = Turned ? of.number[e] : e;
+        const Bitmap bitmap = a.bitmap[p];
+        const V* const in = x + kTile * col[e] * step;
+        if (Turned && e + kAhead < end) {
+          const int64 later = of.number[e + kAhead];
+          for (int64 at = a.begin[later]; at < a.begin[later + 1]; at += 64 / sizeof(U)) {
+            __builtin_prefetch(a.values + at);
+          }
+        }
+        const int stored = std::popcount(bitmap);
+        if (stored < (kSpreads ? kFew : 64)) {
+          add_block(bitmap, a.values + a.begin[p + 1], Turned, std::false_type{}, in, step, sums);
+          continue;
+        }
+        alignas(64) V factors[kTile] = {}, room[kTile * kTile + kTile];
+        const int64 here = std::min(kTile, width - kTile * col[e]);
+        if (step == 1 && here == kTile) {
+          std::copy_n(in, kTile, factors);
+        } else {
+          for (int64 k = 0; k < here; ++k) factors[k] = in[k * step];
+        }
+        const Row<T> all = Row<T>::at(factors);
+        const bool enough = !std::is_same_v<U, V> || a.begin[p + 1] <= last;
+        each_row(bitmap, widened(a.values + a.begin[p], stored, room), enough, [&](int r, const Row<T>& row) {
+#pragma GCC unroll 4
+          for (int n = 0; n < parts; ++n) {
+            if constexpr (Turned) vectors[n] += row.part[n] * factors[r];
+            else vectors[r] += row.part[n] * all.part[n];
+          }
+        });
+      }
+      for (int v = 0; v < count; ++v) {
+        for (int l = 0; l < Row<T>::lanes; ++l) sums[Turned ? v * Row<T>::lanes + l : v] += vectors[v][l];
+      }
+    }
+  }
+};
+
+// ---- Products of blocks ---------------------------------------------------------------------------------
+// A block of op(A): which elements it has, and all of them row by row, zeros where nothing is stored.
+template <class T>
+struct Tile {
+  Bitmap bitmap;
+  const T* at;
+};
+
+template <class T>
+struct Operand {
+  Bmsparse<T> blocks;
+  Op op;
+  int64 end = blocks.count();
+
+  // Of a block that is not in this order as it lies, the elements are put to `room`.
+  Tile<T> read(std::int32_t number, T* room) const {
+    const Bitmap stored = blocks.bitmap[number];
+    const T* const values = blocks.values + blocks.begin[number];
+    if (!op.transposed && !op.conjugated && stored == kAllPlaces) return {stored, values};
+    if constexpr (kReal<T> && kSpreads) {
+      if (!op.transposed && std::popcount(stored) >= kFew) {
+        const bool enough = blocks.begin[number + 1] + kTile <= end;
+        each_row(stored, values, enough, [&](int r, const Row<T>& row) { row.put(room + kTile * r); });
+        return {stored, room};
+      }
+    }
+    std::fill_n(room, kTile * kTile, T{});
+    const T* value = blocks.values + blocks.begin[number + 1];
+    each_element(stored, [&](int place) {
+      const int to = op.transposed ? place % 8 * 8 + place / 8 : place;
+      room[to] = conjugate_if(op.conjugated, *--value);
+    });
+    return {turned_if(op.transposed, stored), room};
+  }
+};
+
+// Kernel "block" of C = alpha op(A) op(B) + beta C: a block of C at a time, which sums the products of its pairs
+// (core/block_products.hpp). Blocks are spread to all their places, and every element of A's adds a multiple of a row
+// of B's to a row of C's. A thread takes blocks of C with equal work. Zeros that are multiplied so leave a sum as it
+// is, but not beside an infinity: then the block is summed again, from what is stored alone.
+template <class U, class V>
+struct BlockMatmul {
+  using T = Product<U, V>;
+
+  static void run(const Plan& plan, const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& out) {
+    const Operand<U> a{Bmsparse<U>::of(left), plan.op_a};
+    const Operand<V> b{Bmsparse<V>::of(right), plan.op_b};
+    const auto c = Bmsparse<T>::of(out);
+    const BlockWork& of_plan = block_work(plan);
+    const auto* const indptr = of_plan.indptr.as<int64>();
+    const auto* const pairs = of_plan.pairs.as<std::int32_t>();
+    const int64 blocks = of_plan.indptr.size() - 1, work = indptr[blocks] + blocks, tasks = tasks_for(64 * work);
+    const Update<T> update(alpha, beta);
+    const auto before = [&](int64 p) { return indptr[p] + p; };
+    parallel_for(tasks, 64 * work, [&](int64 task) {
+      const int64 first = border(blocks, work, tasks, task, before);
+      const int64 last = border(blocks, work, tasks, task + 1, before);
+      alignas(64) U room_a[kTile * kTile];
+      alignas(64) V room_b[kTile * kTile];
+      alignas(64) T sums[kTile * kTile];
+      for (int64 p = first; p < last; ++p) {
+        std::fill_n(sums, kTile * kTile, T{});
+        for (int64 pair = indptr[p]; pair < indptr[p + 1]; ++pair) {
+          add_product(a.read(pairs[2 * pair], room_a), b.read(pairs[2 * pair + 1], room_b), sums);
+        }
+        if (!all_finite(sums, kTile * kTile)) sum_again(a, b, pairs, indptr[p], indptr[p + 1], sums);
+        T* const to = out.values.as<T>() + c.begin[p];
+        if (c.bitmap[p] == kAllPlaces && update.plain) {
+          std::copy_n(sums, kTile * kTile, to);
+        } else {
+          T* end = out.values.as<T>() + c.begin[p + 1];
+          each_element(c.bitmap[p], [&](int place) { update.one(--end, sums[place]); });
+        }
+      }
+    });
+  }
+
+ private:
+  static void add_product(const Tile<U>& a, const Tile<V>& b, T* sums) {
+    if constexpr (std::is_same_v<U, V> && kReal<U>) {
+      constexpr int together = 4, parts = Row<T>::parts;  // rows whose sums are in registers
+      for (int r = 0; r < kTile; r += together) {
+        if ((a.bitmap >> (32 - 8 * r) & 0xffffffffu) == 0) continue;
+        Row<T> rows[together];
+#pragma GCC unroll 4
+        for (int n = 0; n < together; ++n) rows[n] = Row<T>::at(sums + kTile * (r + n));
+#pragma GCC unroll 8
+        for (int k = 0; k < kTile; ++k) {
+          const Row<T> of_b = Row<T>::at(b.at + kTile * k);
+#pragma GCC unroll 4
+          for (int n = 0; n < together; ++n) {
+            const U factor = a.at[kTile * (r + n) + k];
+#pragma GCC unroll 4
+            for (int part = 0; part < parts; ++part) rows[n].part[part] += factor * of_b.part[part];
+          }
+        }
+#pragma GCC unroll 4
+        for (int n = 0; n < together; ++n) rows[n].put(sums + kTile * (r + n));
+      }
+    } else {
+      each_element(a.bitmap, [&](int place) {
+        const U factor = a.at[place];
+        const V* const row = b.at + place % 8 * 8;
+        for (int c = 0; c < kTile; ++c) sums[place / 8 * 8 + c] += multiply(factor, row[c]);
+      });
+    }
+  }
+
+  [[gnu::noinline]] static void sum_again(const Operand<U>& a, const Operand<V>& b, const std::int32_t* pairs,
+                                          int64 begin, int64 end, T* sums) {
+    U room_a[kTile * kTile];
+    V room_b[kTile * kTile];
+    std::fill_n(sums, kTile * kTile, T{});
+    for (int64 pair = begin; pair < end; ++pair) {
+      const Tile<U> of_a = a.read(pairs[2 * pair], room_a);
+      const Tile<V> of_b = b.read(pairs[2 * pair + 1], room_b);
+      each_element(of_a.bitmap, [&](int place) {
+        for (int r = place / 8, k = place % 8, c = 0; c < kTile; ++c) {
+          if ((of_b.bitmap & bit_of(8 * k + c)) == 0) continue;
+          sums[8 * r + c] += multiply(of_a.at[place], of_b.at[8 * k + c]);
+        }
+      });
+    }
+  }
+};
+
+FormatKernels make() {
+  return {{{"block", every_stored_pair<BlockMatvec, MatvecKernel>()}},
+          {{"block", every_pair<BlockMatmul, MatmulKernel>()}}};
+}
+const RegisterKernels registered("bmsparse", kIsa, make);
+
+}  // namespace
+
+}  // namespace diagsparse::DIAGSPARSE_ISA

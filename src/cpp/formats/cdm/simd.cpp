@@ -1,0 +1,17 @@
+// The kernels of cdm on the CPU, the default first. The loops are shared by the diagonal family.
+#include "formats/cdm/layout.hpp"
+#include "kernels/simd/diagonal_kernels.hpp"
+
+namespace diagsparse::DIAGSPARSE_ISA {
+
+static FormatKernels make() {
+  return {{{"row_tiles", matvec_row_tiles()}, {"sequential", matvec_sequential()}},
+          {{.name = "row_tiles", .typed = matmul_row_tiles(), .both_orders = true},
+           matmul_dense_tiles(),
+           {.name = "sequential", .typed = matmul_sequential(), .both_orders = true}},
+          {{"blocked", chain_blocked()}, chain_steps()},
+          choose_diagonal_matmul};
+}
+static const RegisterKernels registered("cdm", kIsa, make);
+
+}  // namespace diagsparse::DIAGSPARSE_ISA

@@ -1,0 +1,70 @@
+// The kernel of coo on the CPU.
+#include <algorithm>
+
+#include "formats/coo/layout.hpp"
+#include "kernels/scatter.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+constexpr int64 kUnasked = 1 << 20;  // entries between two questions whether to go on
+
+// Kernel "entry" of y = alpha op(A) x + beta y.
+// op = N: tasks are runs of whole rows with about as many entries. A row is summed in the order of its entries.
+// op = T: kernels/scatter.hpp, entry by entry.
+template <class U, class V>
+struct CooMatvec {
+  using T = Product<U, V>;
+
+  static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    const Coo<U> a = Coo<U>::of(m);
+    if (op.transposed) {
+      const auto cut = [&](int64 pieces, int64 k) { return a.count / pieces * k + a.count % pieces * k / pieces; };
+      const auto walk = [&](int64 begin, int64 end, const auto& take) {
+        for (int64 first = begin; first < end; first += kUnasked) {
+          if (first > begin) checkpoint();
+          for (int64 e = first; e < std::min(end, first + kUnasked); ++e) take(a.row[e])(a.col[e], a.values[e]);
+        }
+      };
+      return scatter<U, V>(m, op.conjugated, alpha, x, beta, y, cut, walk);
+    }
+    // The common case, neighbouring elements and no conjugate, as a loop of its own.
+    if (x.row_stride == 1 && y.row_stride == 1 && !op.conjugated) gather<true>(a, false, alpha, x, beta, y);
+    else gather<false>(a, op.conjugated, alpha, x, beta, y);
+  }
+
+ private:
+  template <bool Plain>
+  static void gather(const Coo<U>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    const Update<T> update(alpha, beta);
+    const int64 x_step = Plain ? 1 : x.row_stride, y_step = Plain ? 1 : y.row_stride;
+    const int64 work = a.count + a.rows, tasks = tasks_for(work);
+    const auto first_entry = [&](int64 i) { return std::lower_bound(a.row, a.row + a.count, i) - a.row; };
+    const auto first_row = [&](int64 task) {
+      return border(a.rows, work, tasks, task, [&](int64 i) { return first_entry(i) + i; });
+    };
+    parallel_for(tasks, work * x.cols, [&](int64 task) {
+      const int64 low = first_row(task), high = first_row(task + 1);
+      const int64 begin = first_entry(low), end = first_entry(high);
+      for (int64 c = 0; c < x.cols; ++c) {
+        const V* const in = x.as<V>() + c * x.col_stride;
+        T* const out = y.as<T>() + c * y.col_stride;
+        for (int64 i = low, e = begin; i < high; ++i) {
+          T sum{};
+          for (; e < end && a.row[e] == i; ++e) {
+            sum += multiply(Plain ? a.values[e] : conjugate_if(conj, a.values[e]), in[a.col[e] * x_step]);
+          }
+          update.one(out + i * y_step, sum);
+        }
+      }
+    });
+  }
+};
+
+FormatKernels make() { return {{{"entry", every_pair<CooMatvec, MatvecKernel>()}}, {}}; }
+const RegisterKernels registered("coo", kEverySet, make);
+
+}  // namespace
+
+}  // namespace diagsparse

@@ -1,0 +1,15 @@
+// coosc: its entry in the list of formats.
+#include "formats/coosc/layout.hpp"
+#include "formats/coosr/lines_and_pairs.hpp"
+
+namespace diagsparse {
+
+const Format coosc{.name = "coosc",
+                   .extent = kIndexExtent,
+                   .structure = value_for_each,
+                   .check = check_lines_and_pairs,
+                   .multiplies_as = "csr",
+                   .from_csr = lines_and_pairs_from_csr,
+                   .to_csr = csr_from_lines_and_pairs};
+
+}  // namespace diagsparse

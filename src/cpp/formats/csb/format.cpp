@@ -1,0 +1,84 @@
+// csb: its entry in the list of formats, validation, and the size of its blocks.
+#include "formats/csb/layout.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+constexpr int64 kSmallest = 2, kLargest = 65536;
+
+DType local_type(Blocks blocks) {
+  return with_local_type(blocks.size, [](auto index) { return dtype_of<decltype(index)>(); });
+}
+
+std::string shape_of(const Matrix& m) { return std::to_string(m.rows) + " x " + std::to_string(m.cols); }
+
+void check(const Matrix& m) {
+  check_shape(csb, m.rows, m.cols);
+  const int64 count = m.index("block_indptr").size() - 1, entries = m.values.size();
+  const std::optional<Blocks> blocks = blocks_counted(m.rows, m.cols, count);
+  if (!blocks) {
+    throw std::invalid_argument("csb_array: block_indptr holds " + std::to_string(count + 1) +
+                                " pointers, but no block (a power of two from 2 to 65536) cuts a " + shape_of(m) +
+                                " matrix into " + std::to_string(count));
+  }
+  const DType local = local_type(*blocks);
+  check_parts(
+      m, {{"local_row", local, {entries}}, {"local_col", local, {entries}}, {"block_indptr", DType::i64, {count + 1}}});
+  const Fault fault = fault_in_csb(*m.structure);
+  const std::string at = std::to_string(fault.at), entry = "csb_array: (local_row, local_col)[" + at + "]";
+  switch (fault.kind) {
+    case Fault::none: return;
+    case Fault::pointers:
+      throw std::invalid_argument("csb_array: block_indptr[" + at + "] is wrong; expected " +
+                                  std::to_string(count + 1) + " integers that rise from 0 to " +
+                                  std::to_string(entries));
+    case Fault::outside:
+      throw std::invalid_argument(entry + " lies outside of its block, of " + std::to_string(blocks->size) +
+                                  " rows and columns or what the edges of the " + shape_of(m) + " matrix leave of it");
+    case Fault::order:
+      throw std::invalid_argument(entry + " does not come after the one before it in its block (row by row)");
+  }
+}
+
+Matrix from_csr(const Matrix& csr, const Format&, const Options& options) {
+  const int64 size = option(options, "block");  // which Python chooses by the bytes
+  if (size < kSmallest || size > kLargest || (size & (size - 1)) != 0) {
+    throw std::invalid_argument("csb_array: blocks of " + std::to_string(size) +
+                                " rows, expected a power of two from 2 to 65536");
+  }
+  return csb_from_rows(csr, *blocks_counted(csr.rows, csr.cols, Blocks::of(csr.rows, csr.cols, size).count()));
+}
+
+}  // namespace
+
+std::optional<Blocks> blocks_counted(int64 rows, int64 cols, int64 count) {
+  for (int64 size = kSmallest; size <= kLargest; size *= 2) {
+    const Blocks blocks = Blocks::of(rows, cols, size);
+    if (blocks.count() == count) return blocks;
+  }
+  return std::nullopt;
+}
+
+Blocks blocks_of(const Structure& structure) {
+  const int64 pointers = static_cast<const Indices&>(structure).at("block_indptr").size();
+  return *blocks_counted(structure.rows, structure.cols, pointers - 1);
+}
+
+Matrix empty_csb(int64 rows, int64 cols, Blocks blocks, int64 count, DType dtype) {
+  const DType local = local_type(blocks);
+  std::vector<Part> arrays{{"local_row", Array::empty(local, {count})},
+                           {"local_col", Array::empty(local, {count})},
+                           {"block_indptr", Array::zeros(DType::i64, {blocks.count() + 1})}};
+  return {csb.structure(csb, rows, cols, std::move(arrays)), Array::empty(dtype, {count})};
+}
+
+const Format csb{.name = "csb",
+                 .extent = kIndexExtent,
+                 .structure = value_for_each,
+                 .check = check,
+                 .multiplies_as = "csr",
+                 .from_csr = from_csr,
+                 .to_csr = rows_from_csb};
+
+}  // namespace diagsparse

@@ -1,0 +1,187 @@
+// The kernels of csr on the CPU.
+#include <algorithm>
+#include <vector>
+
+#include "core/plan.hpp"
+#include "cpu/parallel.hpp"
+#include "formats/csr/cpu_sum_places.hpp"
+#include "formats/csr/layout.hpp"
+#include "kernels/entry_sums.hpp"
+#include "kernels/simd/vec.hpp"
+
+namespace diagsparse::DIAGSPARSE_ISA {
+
+namespace {
+
+// Kernel "row" of y = alpha op(A) x + beta y.
+// op = N: a row of A at a time (kernels/entry_sums.hpp); blocks of rows with equal work on each thread.
+// op = T: the columns of the transpose, by csc's kernel.
+template <class U, class V>
+struct CsrMatvec {
+  using T = Product<U, V>;
+
+  static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    if (op.transposed) {
+      static const MatvecKernel by_columns = kernels("csc").matvec.front().typed(dtype_of<U>(), dtype_of<V>());
+      return by_columns(transposed_csc(m), {false, op.conjugated}, alpha, x, beta, y);
+    }
+    const Csr<U> a = Csr<U>::of(m);
+    // The common case, neighbouring elements and no conjugate, as a loop of its own.
+    if (x.row_stride == 1 && y.row_stride == 1 && !op.conjugated) gather<true>(a, false, alpha, x, beta, y);
+    else gather<false>(a, op.conjugated, alpha, x, beta, y);
+  }
+
+ private:
+  template <bool Plain>
+  static void gather(const Csr<U>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    const Update<T> update(alpha, beta);
+    const int64 nnz = a.indptr[a.rows], x_step = Plain ? 1 : x.row_stride, y_step = Plain ? 1 : y.row_stride;
+    const int64 work = nnz + a.rows, tasks = tasks_for(work);
+    const auto before = [&](int64 i) { return a.indptr[i] + i; };
+    parallel_for(tasks, work * x.cols, [&](int64 task) {
+      const int64 begin = border(a.rows, work, tasks, task, before);
+      const int64 end = border(a.rows, work, tasks, task + 1, before);
+      for (int64 c = 0; c < x.cols; ++c) {
+        const V* in = x.as<V>() + c * x.col_stride;
+        T* out = y.as<T>() + c * y.col_stride;
+        if (Plain && update.plain) {
+          sum_rows(
+              a, begin, end, [=](const U& value, int64 j) { return multiply(value, in[j]); },
+              [=](int64 i, T sum) { out[i] = sum; });
+          continue;
+        }
+        sum_rows(
+            a, begin, end,
+            [=](const U& value, int64 j) {
+              return multiply(Plain ? value : conjugate_if(conj, value), in[j * x_step]);
+            },
+            [=, &update](int64 i, T sum) { update.one(out + i * y_step, sum); });
+      }
+    });
+  }
+
+  // Calls put(i, the sum of product(value, column) over row i).
+  template <class Multiply, class Put>
+  [[gnu::always_inline]] static void sum_rows(const Csr<U> a, int64 begin, int64 end, const Multiply product,
+                                              const Put put) {
+    for (int64 i = begin, first = a.indptr[begin]; i < end; ++i) {
+      const int64 last = a.indptr[i + 1];
+      put(i, sum_entries<T>(a.indices + first, a.values + first, last - first, product));
+      first = last;
+    }
+  }
+};
+
+// a b + c, rounded once where the processor can. Written out, since whether a compiler fuses depends on the loop.
+template <class R>
+[[gnu::always_inline]] inline R fused(R a, R b, R c) {
+#if defined(__FP_FAST_FMA) && defined(__FP_FAST_FMAF)
+  if constexpr (std::is_same_v<R, float>) return __builtin_fmaf(a, b, c);
+  else return __builtin_fma(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
+// sum += u v, with the same rounding in every loop.
+template <class U, class V>
+[[gnu::always_inline]] inline void add_product(Product<U, V>& sum, U u, V v) {
+  using R = Wider<U, V>;
+  if constexpr (is_complex<U> && is_complex<V>) {
+    const R a = u.re, b = u.im, c = v.re, d = v.im;
+    sum.re += fused(a, c, -(b * d));
+    sum.im += fused(a, d, b * c);
+  } else if constexpr (is_complex<U>) {
+    sum.re = fused<R>(u.re, v, sum.re);
+    sum.im = fused<R>(u.im, v, sum.im);
+  } else if constexpr (is_complex<V>) {
+    sum.re = fused<R>(u, v.re, sum.re);
+    sum.im = fused<R>(u, v.im, sum.im);
+  } else {
+    sum = fused<R>(u, v, sum);
+  }
+}
+
+// Kernel "row" of C = alpha A B + beta C (Gustavson): row i of C is the sum of A[i, k] times row k of B, in the places
+// of cpu/sum_places.hpp, and read out at C's planned columns. A thread takes blocks of rows. A value's terms are summed
+// in the order of k, and rounded alike wherever the sums lie: the same bits for any number of threads.
+template <class U, class V>
+struct CsrMatmul {
+  using T = Product<U, V>;
+
+  static void run(const Plan& plan, const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& c) {
+    const Csr<U> a = Csr<U>::of(left);
+    const Csr<V> b = Csr<V>::of(right);
+    const Csr<T> to = Csr<T>::of(c);
+    T* const out = c.values.as<T>();
+    const Update<T> update(alpha, beta);
+    const int64 products = plan.work->operations(), tasks = tasks_of_sums(a.rows, products);
+    parallel_for(tasks, products + to.indptr[a.rows], [&](int64 task) {
+      const int64 begin = a.rows * task / tasks, end = a.rows * (task + 1) / tasks;
+      const SumPlaces by = SumPlaces::of(to.indptr, to.indices, begin, end);
+      if (by.count == 0) return;
+      std::vector<T> sums(by.count);
+      if (by.by_column) {
+        T* const row = sums.data() - by.low;
+        sum_rows(a, b, to, begin, end, update, out,
+                 [row](int64) { return [row](std::int32_t j) -> T& { return row[j]; }; });
+      } else {
+        sum_rows(a, b, to, begin, end, update, out, [&](int64 i) {
+          const std::int32_t *const first = to.indices + to.indptr[i], *const last = to.indices + to.indptr[i + 1];
+          return [=, &sums](std::int32_t j) -> T& { return sums[std::lower_bound(first, last, j) - first]; };
+        });
+      }
+    });
+  }
+
+ private:
+  // sums_of(i)(j) is the sum of row i in column j, 0 before and after.
+  template <class SumsOf>
+  static void sum_rows(const Csr<U> a, const Csr<V> b, const Csr<T> c, int64 begin, int64 end, const Update<T>& update,
+                       T* out, const SumsOf sums_of) {
+    for (int64 i = begin; i < end; ++i) {
+      const auto sum_in = sums_of(i);
+      for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
+        const int64 k = a.indices[e], last = b.indptr[k + 1];
+        const U value = a.values[e];
+        for (int64 f = b.indptr[k]; f < last; ++f) add_product(sum_in(b.indices[f]), value, b.values[f]);
+      }
+      const int64 first = c.indptr[i], last = c.indptr[i + 1];
+      if (!update.plain) [[unlikely]] {
+        scale_row(c.indices + first, last - first, update, out + first, sum_in);
+        continue;
+      }
+      for (int64 e = first; e < last; ++e) {
+        T& sum = sum_in(c.indices[e]);
+        out[e] = sum;
+        sum = T{};
+      }
+    }
+  }
+
+  // The same for other factors than alpha = 1, beta = 0.
+  template <class Sum>
+  [[gnu::noinline]] static void scale_row(const std::int32_t* columns, int64 count, const Update<T>& update, T* out,
+                                          const Sum sum_in) {
+    using R = Real<T>;
+    const R alpha = update.alpha.real_part(), beta = update.beta.real_part();
+    const bool real = update.alpha.real() && update.beta.real(), reads = update.reads;
+    const auto scale = [=](R sum, R before) { return reads ? fused(alpha, sum, beta * before) : alpha * sum; };
+    for (int64 e = 0; e < count; ++e) {
+      T& sum = sum_in(columns[e]);
+      if (!real) put_sums(update, out + e, &sum, 1);  // out of line, and so with one rounding
+      else if constexpr (is_complex<T>) out[e] = {scale(sum.re, out[e].re), scale(sum.im, out[e].im)};
+      else out[e] = scale(sum, out[e]);
+      sum = T{};
+    }
+  }
+};
+
+FormatKernels make() {
+  return {{{"row", every_pair<CsrMatvec, MatvecKernel>()}}, {{"row", every_pair<CsrMatmul, MatmulKernel>()}}};
+}
+const RegisterKernels registered("csr", kIsa, make);
+
+}  // namespace
+
+}  // namespace diagsparse::DIAGSPARSE_ISA

@@ -1,0 +1,158 @@
+// ellcsr on the CPU: from rows and to rows, and the gate.
+#include <atomic>
+#include <numeric>
+
+#include "core/compressed_rows.hpp"
+#include "core/convert.hpp"
+#include "cpu/parallel.hpp"
+#include "formats/ellcsr/layout.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+constexpr int64 kUnasked = 1 << 16;  // rows between two questions whether to go on
+
+template <class F>
+void for_each_row(int64 rows, int64 work, const F& f) {
+  const int64 tasks = std::clamp<int64>(work / 8192, rows > 0 ? 1 : 0, std::max<int64>(1, rows));
+  parallel_for(tasks, work, [&](int64 task) {
+    for (int64 i = rows * task / tasks; i < rows * (task + 1) / tasks; ++i) f(i);
+  });
+}
+
+}  // namespace
+
+bool entries_have_mirrors(const Matrix& m, int64 column) {
+  const auto* const indptr = m.index("indptr").as<int64>();
+  const auto* const indices = m.index("indices").as<std::int32_t>();
+  std::atomic<bool> all = true;
+  for_each_row(m.rows, m.values.size(), [&](int64 i) {
+    for (int64 e = indptr[i]; e < indptr[i + 1] && all; ++e) {
+      const int64 j = indices[e];
+      if (std::min(i, j) < column && !std::binary_search(indices + indptr[j], indices + indptr[j + 1], i)) all = false;
+    }
+  });
+  return all;
+}
+
+Matrix ellcsr_from_rows(const Matrix& m, int64 width, Leading leading) {
+  Array head = Array::empty(DType::i32, {m.rows, width}), indptr = Array::zeros(DType::i64, {m.rows + 1}), rest, values;
+  auto* start = indptr.as<int64>();
+  const int64 places = head.size();
+  with_value_type(m.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const Csr<T> csr = Csr<T>::of(m);
+    const Csr<float> structure{csr.rows, csr.cols, csr.indptr, csr.indices, nullptr};
+    for_each_row(m.rows, m.values.size(), [&](int64 i) {
+      const std::int32_t* const columns = structure.indices + csr.indptr[i];
+      const int64 count = csr.indptr[i + 1] - csr.indptr[i];
+      start[i + 1] = leading.kept(i, columns, count) - leading.of(i, columns, count);
+    });
+    std::partial_sum(start, start + m.rows + 1, start);
+    rest = Array::empty(DType::i32, {start[m.rows]});
+    values = Array::empty(m.dtype, {places + start[m.rows]});
+    for_each_row(m.rows, places + m.values.size(), [&](int64 i) {
+      const int64 from = csr.indptr[i];
+      const int64 end = from + leading.kept(i, csr.indices + from, csr.indptr[i + 1] - from);
+      const int64 middle = end - (start[i + 1] - start[i]);
+      std::int32_t* const columns = head.as<std::int32_t>() + i * width;
+      T* const leads = values.as<T>() + i * width;
+      std::fill(std::copy(csr.indices + from, csr.indices + middle, columns), columns + width, -1);
+      std::fill(std::copy(csr.values + from, csr.values + middle, leads), leads + width, T{});
+      std::copy(csr.indices + middle, csr.indices + end, rest.as<std::int32_t>() + start[i]);
+      std::copy(csr.values + middle, csr.values + end, values.as<T>() + places + start[i]);
+    });
+  });
+  return ellcsr_over(m.rows, m.cols, std::move(head), std::move(rest), std::move(indptr), m.values.size(),
+                     std::move(values));
+}
+
+namespace {
+
+// The same matrix, where f(a, i, columns, values) writes what leads in row i of `a` to new arrays.
+template <class F>
+Matrix moved_in_rows(const Matrix& m, const F& f) {
+  const Shape leads = m.index("ell_indices").shape;
+  Array head = Array::empty(DType::i32, leads), values = Array::empty(m.dtype, {m.values.size()});
+  with_value_type(m.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const EllCsr<T> a = EllCsr<T>::of(m);
+    for_each_row(m.rows, leads.size(),
+                 [&](int64 i) { f(a, i, head.as<std::int32_t>() + i * a.width, values.as<T>() + i * a.width); });
+    std::copy_n(a.rest_values, values.size() - leads.size(), values.as<T>() + leads.size());
+  });
+  return with_head(m, std::move(head), std::move(values));
+}
+
+}  // namespace
+
+Matrix dealt(const Matrix& m) {
+  return moved_in_rows(m, [](const auto& a, int64 i, std::int32_t* columns, auto* values) {
+    const std::int32_t* const from = a.head.indices + i * a.width;
+    Deal deal{.all = a.leading(i)};
+    std::int32_t ranks[Deal::kBanks] = {};
+    for (int64 w = 0; w < deal.all; ++w) ++deal.counts[Deal::bank(from[w])];
+    for (int64 w = 0; w < a.width; ++w) {
+      const int bank = w < deal.all ? Deal::bank(from[w]) : 0;
+      const int64 to = w < deal.all ? deal.place(ranks[bank]++, bank) : w;
+      columns[to] = from[w], values[to] = a.head_values[i * a.width + w];
+    }
+  });
+}
+
+Matrix undealt(const Matrix& m) {
+  return moved_in_rows(m, [](const auto& a, int64 i, std::int32_t* columns, auto* values) {
+    const std::int32_t* const from = a.head.indices + i * a.width;
+    std::vector<int64> order(a.width);
+    std::iota(order.begin(), order.end(), int64{0});
+    std::stable_sort(order.begin(), order.end(), [from](int64 v, int64 w) {
+      return static_cast<std::uint32_t>(from[v]) < static_cast<std::uint32_t>(from[w]);  // padding is the largest
+    });
+    for (int64 w = 0; w < a.width; ++w) columns[w] = from[order[w]], values[w] = a.head_values[i * a.width + order[w]];
+  });
+}
+
+Matrix rows_from_ellcsr(const Matrix& m) {
+  Array indptr = Array::zeros(DType::i64, {m.rows + 1}), indices, values;
+  auto* start = indptr.as<int64>();
+  const int64 work = m.values.size() + m.rows;
+  with_value_type(m.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const EllCsr<T> a = EllCsr<T>::of(m);
+    for_each_row(m.rows, work, [&](int64 i) { start[i + 1] = a.leading(i) + a.indptr[i + 1] - a.indptr[i]; });
+    std::partial_sum(start, start + m.rows + 1, start);
+    indices = Array::empty(DType::i32, {start[m.rows]});
+    values = Array::empty(m.dtype, {start[m.rows]});
+    for_each_row(m.rows, work, [&](int64 i) {
+      const int64 from = i * a.width, length = a.leading(i);
+      auto* const columns = std::copy_n(a.head.indices + from, length, indices.as<std::int32_t>() + start[i]);
+      auto* const put = std::copy_n(a.head_values + from, length, values.as<T>() + start[i]);
+      std::copy(a.rest.indices + a.indptr[i], a.rest.indices + a.indptr[i + 1], columns);
+      std::copy(a.rest_values + a.indptr[i], a.rest_values + a.indptr[i + 1], put);
+    });
+  });
+  return compressed(*common, m.rows, m.cols, std::move(indices), std::move(indptr), std::move(values));
+}
+
+Fault fault_in_ellcsr(const EllCsr<float>& a, int64 mirrored) {
+  const int64 leading = a.rows * a.width;
+  for (int64 i = 0; i < a.rows; ++i) {
+    if (i % kUnasked == 0) checkpoint();
+    std::int32_t before = -1;
+    bool padding = false;
+    for (int64 e = i * a.width; e < (i + 1) * a.width; ++e) {
+      const std::int32_t j = a.head.indices[e];
+      if (j < -1 || j >= a.end_of_head(i, mirrored)) return {Fault::outside, e};
+      if (j >= 0 && (padding || j <= before)) return {Fault::order, e};
+      if (j < 0) padding = true;
+      else before = j;
+    }
+    const int64 first = a.indptr[i];
+    if (!a.fits_mirror(i, mirrored)) return {Fault::outside, leading + first};
+    if (first < a.indptr[i + 1] && a.follows(first) <= before) return {Fault::order, leading + first};
+  }
+  return {};
+}
+
+}  // namespace diagsparse

@@ -1,0 +1,252 @@
+// ellcsr: its entry in the list of formats, validation, and conversions; symmetric storage.
+#include <algorithm>
+
+#include "core/convert.hpp"
+#include "core/elementwise.hpp"
+#include "core/symmetry.hpp"
+#include "formats/ellcsr/layout.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+constexpr int64 kTogether = 4;  // neighbouring places, which kernels read at once where columns are short or mirrored
+constexpr std::pair<Symmetry, const char*> kMirrors[] = {{Symmetry::symmetric, "symmetric_columns"},
+                                                         {Symmetry::hermitian, "hermitian_columns"}};
+
+// The part that says which columns have mirror images, null where none have.
+const Array* mirror_part(const Indices& parts) {
+  for (const auto& [symmetry, name] : kMirrors) {
+    if (symmetry == parts.symmetry()) return &parts.at(name);
+  }
+  return nullptr;
+}
+
+const Indices& indices_of(const Matrix& m) { return static_cast<const Indices&>(*m.structure); }
+
+DType type_of_rest(DType head) { return head == DType::i32 ? DType::i32 : DType::u16; }
+
+StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays) {
+  Symmetry symmetry = Symmetry::none;
+  for (const auto& [which, name] : kMirrors) {
+    if (std::ranges::any_of(arrays, [name](const Part& part) { return part.first == name; })) symmetry = which;
+  }
+  int64 places = 0, stored = 0;
+  if (arrays.size() >= 2 && is_index_type(arrays.front().second.dtype)) {  // `check` refuses others
+    const Array &head = arrays[0].second, &rest = arrays[1].second;
+    places = head.size() + rest.size();
+    stored = count_places(head) * (symmetry == Symmetry::none ? 1 : 2) + rest.size();
+  }
+  return std::make_shared<const Indices>(format.name, rows, cols, std::move(arrays), Shape{places, -1}, stored,
+                                         symmetry);
+}
+
+// What leads lies in columns before it.
+int64 columns_of_head(const Matrix& m) { return has_mirror(m) ? mirrored_columns(m) : m.cols; }
+
+// These columns, with the other arrays and the values of m.
+Matrix with_columns(const Matrix& m, ColumnArrays head, ColumnArrays rest) {
+  const Indices& parts = indices_of(m);
+  std::vector<Part> arrays{{"ell_indices", std::move(head.indices)},
+                           {"csr_indices", std::move(rest.indices)},
+                           {"csr_indptr", parts.at("csr_indptr")}};
+  if (head.bases) arrays.emplace_back("ell_bases", std::move(*head.bases));
+  if (rest.bases) arrays.emplace_back("csr_bases", std::move(*rest.bases));
+  for (const auto& [symmetry, name] : kMirrors) {
+    if (const Array* columns = parts.find(name)) arrays.emplace_back(name, *columns);
+  }
+  return {std::make_shared<const Indices>(ellcsr.name, m.rows, m.cols, std::move(arrays), parts.values_shape,
+                                          parts.stored(), parts.symmetry()),
+          m.values};
+}
+
+// With columns of 32 bits, and the same values.
+Matrix lengthened(const Matrix& m) {
+  const Indices& parts = indices_of(m);
+  if (parts.at("ell_indices").dtype == DType::i32) return m;
+  return with_columns(m, {lengthened(parts.at("ell_indices"), parts.find("ell_bases")), {}},
+                      {lengthened(parts.at("csr_indices"), parts.find("csr_bases")), {}});
+}
+
+// With short columns, and the same values.
+Matrix shortened(const Matrix& m, DType type) {
+  const Indices& parts = indices_of(m);
+  return with_columns(m, shortened(parts.at("ell_indices"), type, columns_of_head(m), "ellcsr_array"),
+                      shortened(parts.at("csr_indices"), type_of_rest(type), m.cols,
+                                "ellcsr_array: the rest, of 16 bits with column_bits=8 too"));
+}
+
+[[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument("ellcsr_array: " + what); }
+
+void refuse_narrow_mirror(DType type) {
+  if (type == DType::u8) refuse("columns of 8 bits do not go with a symmetry, expected 16 or 32");
+}
+
+void check_types(const Matrix& m) {
+  const Array &head = m.index("ell_indices"), &rest = m.index("csr_indices");
+  const DType type = is_index_type(head.dtype) ? head.dtype : DType::i32;
+  const Shape leads{m.rows, std::max<int64>(0, head.shape.cols)}, follows{rest.size()};
+  std::vector<ExpectedPart> expected{{"ell_indices", type, leads},
+                                     {"csr_indices", type_of_rest(type), follows},
+                                     {"csr_indptr", DType::i64, {m.rows + 1}}};
+  for (const auto& [symmetry, name] : kMirrors) {
+    if (symmetry == m.structure->symmetry()) expected.push_back({name, DType::i32, {1}});
+  }
+  check_bases(m, "ell_bases", type, leads, columns_of_head(m), expected);
+  check_bases(m, "csr_bases", type_of_rest(type), follows, m.cols, expected);
+  check_parts(m, expected);
+}
+
+void check_mirror(const Matrix& m) {
+  const Indices& parts = indices_of(m);
+  const Array* const part = mirror_part(parts);
+  if (part == nullptr) return;
+  refuse_narrow_mirror(parts.at("ell_indices").dtype);
+  if (parts.find(kMirrors[0].second) && parts.find(kMirrors[1].second)) {
+    refuse("symmetric_columns and hermitian_columns exclude each other");
+  }
+  if (part->dtype != DType::i32 || part->size() != 1) {
+    refuse("symmetric_columns or hermitian_columns: expected int32 of shape (1,)");
+  }
+  if (const int64 columns = mirrored_columns(m); m.rows != m.cols || columns < 0 || columns > m.cols) {
+    refuse(std::to_string(columns) + " columns have mirror images in a " + std::to_string(m.rows) + " x " +
+           std::to_string(m.cols) + " matrix, expected a square one and 0 to its extent");
+  }
+}
+
+void check(const Matrix& given) {
+  check_shape(ellcsr, given.rows, given.cols);
+  check_mirror(given);
+  check_types(given);
+  check_values(given, given.structure->values_shape);  // they are put in order with their columns
+  const int64 mirrored = mirrored_columns(given);
+  const Matrix m = has_mirror(given) ? undealt(lengthened(given)) : lengthened(given);
+  const Array& rest = m.index("csr_indices");
+  if (!check_lines("ellcsr_array", m.index("csr_indptr"), rest, m.rows, m.cols, "csr_indptr", "csr_indices")) {
+    refuse("csr_indices do not rise in each row");
+  }
+  const EllCsr<float> a = EllCsr<float>::over(*m.structure, nullptr);
+  const Fault fault = fault_in_ellcsr(a, mirrored);
+  if (fault.kind == Fault::none) return;
+  const int64 leading = a.rows * a.width;
+  const bool leads = fault.at < leading, outside = fault.kind == Fault::outside;
+  const std::string row = "ell_indices[" + std::to_string(leads ? fault.at / a.width : 0);
+  const std::string following = "csr_indices[" + std::to_string(fault.at - leading) + "]";
+  const std::string last = std::to_string(columns_of_head(m) - 1);
+  if (mirrored < 0) {
+    refuse((leads ? row + ", " + std::to_string(fault.at % a.width) + "]" : following) +
+           (outside ? " lies outside, expected 0 to " + last + ", or -1 for padding"
+                    : " does not come after the one before it in its row (padding comes last)"));
+  }
+  if (!leads) {
+    refuse(following + " lies outside, expected the diagonal, or rows and columns from " + std::to_string(mirrored) +
+           " on");
+  }
+  refuse(row + "]" +
+         (outside ? " holds a column outside of 0 to " + last + " and below the diagonal (-1: padding)"
+                  : " holds a column twice"));
+}
+
+Matrix from_symmetric(const Matrix& csr, Symmetry symmetry, int64 columns, DType type) {
+  const bool hermitian = symmetry == Symmetry::hermitian;
+  refuse_narrow_mirror(type);
+  if (!(symmetries(csr) & (hermitian ? kHermitian : kSymmetric))) {
+    refuse(std::string("the values are not ") + (hermitian ? "Hermitian" : "symmetric"));
+  }
+  if (!entries_have_mirrors(csr, columns)) {
+    refuse("some zeros are stored whose mirror images are not; drop them with eliminate_zeros()");
+  }
+  const Leading leading{.column = columns, .lower = true};
+  const LeadingEntries count = leading_entries(csr, {}, leading);
+  const int64 width = (count.longest + kTogether - 1) / kTogether * kTogether;
+  const Matrix made = dealt(ellcsr_from_rows(csr, width, leading));
+  std::vector<Part> arrays = indices_of(made).parts();
+  arrays.emplace_back(kMirrors[hermitian].second, array_of(std::vector{static_cast<std::int32_t>(columns)}));
+  const Matrix mirrored{std::make_shared<const Indices>(ellcsr.name, csr.rows, csr.cols, std::move(arrays),
+                                                        made.structure->values_shape, csr.values.size(), symmetry),
+                        made.values};
+  return type == DType::i32 ? mirrored : shortened(mirrored, type);
+}
+
+Matrix from_csr(const Matrix& csr, const Format&, const Options& options) {
+  const DType type = index_type(option(options, "column_bits", 32));
+  const Packing packing = packing_from(static_cast<int>(option(options, "symmetry", 0)), 0);
+  if (packing) return from_symmetric(csr, packing.symmetry, option(options, "boundary_column"), type);
+  Leading leading{.entries = option(options, "boundary", kAnyExtent),
+                  .column = option(options, "boundary_column", kAnyExtent)};
+  int64 width = leading.entries;
+  if (leading.entries == kAnyExtent) width = leading_entries(csr, {}, leading).longest;
+  if (type == DType::i32) return ellcsr_from_rows(csr, width, leading);
+  if (has_bases(type, csr.cols)) leading.reach = reach_of(type);
+  return shortened(ellcsr_from_rows(csr, (width + kTogether - 1) / kTogether * kTogether, leading), type);
+}
+
+Matrix to_csr(const Matrix& a, Op op) {
+  const Matrix wide = lengthened(a), m = has_mirror(wide) ? undealt(wide) : wide;
+  if (!has_mirror(m)) return convert(rows_from_ellcsr(m), op, common->name);
+  const auto sum = [&](const Matrix& x, const Matrix& y, Op of_y) {
+    return merged(common->name, m.rows, m.cols, {{&x, {}, 1.0}, {&y, of_y, 1.0}}, Merge::sum, true, m.dtype);
+  };
+  const Matrix triangle = rows_from_ellcsr(leading_of(m)), rest = rows_from_ellcsr(rest_of(m));
+  const Op image{.transposed = true, .conjugated = m.structure->symmetry() == Symmetry::hermitian};
+  return convert(sum(sum(triangle, triangle, image), rest, {}), op, common->name);
+}
+
+}  // namespace
+
+int64 mirrored_columns(const Matrix& m) {
+  const Array* const part = mirror_part(indices_of(m));
+  if (part == nullptr) return -1;
+  return *m.kept().get<int64>("mirrored columns",
+                              [part] { return std::make_shared<int64>(element<std::int32_t>(*part, 0)); });
+}
+
+Matrix leading_of(const Matrix& m) {
+  const Indices& parts = indices_of(m);
+  const Array& head = parts.at("ell_indices");
+  std::vector<Part> arrays{{"ell_indices", head},
+                           {"csr_indices", parts.at("csr_indices").slice(0, {0})},
+                           {"csr_indptr", Array::zeros(DType::i64, {m.rows + 1})}};
+  if (const Array* bases = parts.find("ell_bases")) arrays.emplace_back("ell_bases", *bases);
+  const Shape values{head.size()};
+  const int64 stored = (parts.stored() - parts.at("csr_indices").size()) / 2;
+  return {std::make_shared<const Indices>(ellcsr.name, m.rows, m.cols, std::move(arrays), values, stored),
+          m.values.slice(0, values)};
+}
+
+Matrix rest_of(const Matrix& m) {
+  const Indices& parts = indices_of(m);
+  const Array &head = parts.at("ell_indices"), &rest = parts.at("csr_indices");
+  const Shape values{rest.size()};
+  const auto structure = m.kept().get<const Indices>("the rest", [&] {
+    std::vector<Part> arrays{
+        {"ell_indices", head.slice(0, {m.rows, 0})}, {"csr_indices", rest}, {"csr_indptr", parts.at("csr_indptr")}};
+    if (const Array* bases = parts.find("csr_bases")) arrays.emplace_back("csr_bases", *bases);
+    return std::make_shared<Indices>(ellcsr.name, m.rows, m.cols, std::move(arrays), values, rest.size());
+  });
+  return {structure, m.values.slice(head.size(), values)};
+}
+
+Matrix with_head(const Matrix& m, Array head, Array values) {
+  Matrix made = with_columns(m, {std::move(head), {}}, {indices_of(m).at("csr_indices"), {}});
+  made.values = std::move(values);
+  return made;
+}
+
+Matrix ellcsr_over(int64 rows, int64 cols, Array head, Array rest, Array indptr, int64 stored, Array values) {
+  std::vector<Part> arrays{
+      {"ell_indices", std::move(head)}, {"csr_indices", std::move(rest)}, {"csr_indptr", std::move(indptr)}};
+  const Shape places{values.size(), -1};
+  return {std::make_shared<const Indices>(ellcsr.name, rows, cols, std::move(arrays), places, stored),
+          std::move(values)};
+}
+
+const Format ellcsr{.name = "ellcsr",
+                    .extent = kIndexExtent,
+                    .structure = over,
+                    .check = check,
+                    .multiplies_as = "csr",
+                    .from_csr = from_csr,
+                    .to_csr = to_csr};
+
+}  // namespace diagsparse

@@ -1,0 +1,9 @@
+// The kernel of hyb on the CPU.
+#include "core/several.hpp"
+#include "formats/hyb/layout.hpp"
+
+namespace diagsparse {
+
+static const RegisterKernels registered("hyb", kEverySet, children_in_turn);
+
+}  // namespace diagsparse

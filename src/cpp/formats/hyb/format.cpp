@@ -1,0 +1,31 @@
+// hyb: its entry in the list of formats, as ell and coo in one.
+#include "core/convert.hpp"
+#include "core/several.hpp"
+#include "formats/coo/layout.hpp"
+#include "formats/ell/layout.hpp"
+#include "formats/hyb/layout.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays) {
+  return structure_of_children(format, rows, cols, std::move(arrays), {ell.name, coo.name});
+}
+
+Matrix from_csr(const Matrix& csr, const Format& format, const Options& options) {
+  const int64 width = option(options, "width");  // which Python chooses by the bytes, where nobody gave it
+  return joined(format, {ell_from_csr(csr, width, false), convert(rest_of_rows(csr, width), {}, coo.name)});
+}
+
+}  // namespace
+
+const Format hyb{.name = "hyb",
+                 .extent = kIndexExtent,
+                 .structure = over,
+                 .check = check_children,
+                 .multiplies_as = "csr",
+                 .from_csr = from_csr,
+                 .to_csr = children_to_csr};
+
+}  // namespace diagsparse

@@ -1,0 +1,76 @@
+// Sums and element-wise products of hollow diagonals on the CPU.
+#include "formats/mdia/cpu_masks.hpp"
+#include "formats/mdia/merges.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+// Calls f(row, value) for each element that an operand has on a diagonal, of 32 rows from `row` on.
+template <class T, class F>
+void each_value(const HollowOperand<T>& m, const HollowDiagonal& d, int64 row, const F& f) {
+  if (d.number < 0) return;
+  m.runs(d, row, [&](Mask rows, const T* value) {
+    each_row_of(rows, [&](int i) { f(i, conjugate_if(d.conjugated, *value++)); });
+  });
+}
+
+}  // namespace
+
+Array masks_of_merge(const EntryTerm& a, const EntryTerm& b, const std::vector<HollowTerms>& terms, int64 rows,
+                     Merge how) {
+  return with_value_type(a.matrix->dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const HollowOperand<T> left(*a.matrix, a.op), right(*b.matrix, b.op);
+    const auto mask_of = [&](const HollowTerms& t, int64 row) {
+      const Mask of_a = t.a.number < 0 ? 0 : left.mask(t.a, row), of_b = t.b.number < 0 ? 0 : right.mask(t.b, row);
+      if (how == Merge::sum) return of_a | of_b;
+      Mask mask = of_a & of_b;
+      const auto keep = [&](int i, T value) { mask |= Mask{!is_zero(value * T{})} << i; };
+      if ((of_a & ~of_b) != 0) each_value(left, t.a, row, keep);
+      if ((of_b & ~of_a) != 0) each_value(right, t.b, row, keep);
+      return mask;
+    };
+    const auto diagonals = static_cast<int64>(terms.size());
+    Array mask = Array::empty(DType::u32, {masks_along(rows), diagonals});
+    each_block(rows, 4 * mask.size(), [&](int64 block) {
+      Mask* out = mask.as<Mask>() + block * diagonals;
+      for (const HollowTerms& t : terms) *out++ = mask_of(t, kMaskRows * block);
+    });
+    return mask;
+  });
+}
+
+void merge_values(const EntryTerm& a, const EntryTerm& b, const std::vector<HollowTerms>& terms, const Matrix& c,
+                  Merge how) {
+  with_value_type(c.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const HollowOperand<T> left(*a.matrix, a.op), right(*b.matrix, b.op);
+    const Factor<T> alpha(a.factor), beta(b.factor);
+    const auto to = Mdia<T>::of(c);
+    each_block(c.rows, 4 * c.values.size() + to.blocks() * to.diagonals, [&](int64 block) {
+      const int64 row = kMaskRows * block;
+      T* out = c.values.as<T>() + to.begin[block];
+      for (std::size_t d = 0; d < terms.size(); ++d) {
+        const Mask rows = to.mask_at(block, static_cast<int64>(d));
+        if (rows == 0) continue;
+        T merged[kMaskRows] = {};
+        Mask of_a = 0, of_both = 0;
+        each_value(left, terms[d].a, row, [&](int i, T value) {
+          merged[i] = alpha * value;
+          of_a |= Mask{1} << i;
+        });
+        each_value(right, terms[d].b, row, [&](int i, T value) {
+          const T term = beta * value;
+          of_both |= of_a & Mask{1} << i;
+          if (how == Merge::product) merged[i] = merged[i] * term;
+          else merged[i] = of_a >> i & 1 ? merged[i] + term : term;
+        });
+        if (how == Merge::product) each_row_of(of_a & ~of_both, [&](int i) { merged[i] = merged[i] * T{}; });
+        each_row_of(rows, [&](int i) { *out++ = merged[i]; });
+      }
+    });
+  });
+}
+
+}  // namespace diagsparse

@@ -1,0 +1,74 @@
+// Sums and element-wise products of masked diagonals: which diagonals of the terms meet.
+#include "formats/mdia/merges.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "formats/mdia/products.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+// The diagonals of a term, or those of its upper half.
+std::vector<HollowDiagonal> diagonals_of(const EntryTerm& term, bool half) {
+  std::vector<HollowDiagonal> all = hollow_diagonals(*term.matrix->structure, term.op);
+  if (half) std::erase_if(all, [](const HollowDiagonal& d) { return d.offset < 0; });
+  return all;
+}
+
+// What lies on each of C's diagonals, by ascending offset.
+std::vector<HollowTerms> side_by_side(const std::vector<HollowDiagonal>& a, const std::vector<HollowDiagonal>& b) {
+  const HollowDiagonal none{0, -1, false, false};
+  std::vector<HollowTerms> terms;
+  for (auto left = a.begin(), right = b.begin(); left != a.end() || right != b.end();) {
+    const bool of_a = left != a.end() && (right == b.end() || left->offset <= right->offset);
+    const bool of_b = right != b.end() && (left == a.end() || right->offset <= left->offset);
+    terms.push_back({of_a ? *left++ : none, of_b ? *right++ : none});
+  }
+  return terms;
+}
+
+// Leaves out the diagonals that have no bits.
+Array without_empty(Array mask, std::vector<HollowTerms>& terms) {
+  const std::vector<bool> use = columns_in_use(mask);
+  if (std::ranges::all_of(use, [](bool some) { return some; })) return mask;
+  std::size_t kept = 0;
+  for (std::size_t d = 0; d < use.size(); ++d) {
+    if (use[d]) terms[kept++] = terms[d];
+  }
+  terms.resize(kept);
+  return some_columns(mask, use);
+}
+
+}  // namespace
+
+Matrix merged_hollow(const EntryTerm& a, const EntryTerm& b, Merge how) {
+  const Matrix& first = *a.matrix;
+  const int64 rows = a.op.transposed ? first.cols : first.rows, cols = a.op.transposed ? first.rows : first.cols;
+  require_shape(*b.matrix, b.op, rows, cols, "merged_hollow");
+  if (first.dtype != b.matrix->dtype) throw std::logic_error("merged_hollow: the types differ");
+  const Symmetry symmetry =
+      first.structure->symmetry() == b.matrix->structure->symmetry() ? first.structure->symmetry() : Symmetry::none;
+  const bool half = symmetry != Symmetry::none;
+  if (symmetry == Symmetry::hermitian && (a.factor.imag() != 0 || b.factor.imag() != 0)) {
+    throw std::logic_error("merged_hollow: a half and a factor that is not real");
+  }
+  const auto as_stored = [](const Op& op) { return !op.transposed && !op.conjugated; };
+  if (how == Merge::sum && as_stored(a.op) && as_stored(b.op) && first.structure->same_as(*b.matrix->structure)) {
+    return {first.structure, weighted_sum(a.factor, first.values, b.factor, b.matrix->values)};
+  }
+  std::vector<HollowTerms> terms = side_by_side(diagonals_of(a, half), diagonals_of(b, half));
+  Array mask = masks_of_merge(a, b, terms, rows, how);
+  if (how == Merge::product) mask = without_empty(std::move(mask), terms);
+  std::vector<int64> offsets;
+  for (const HollowTerms& t : terms) offsets.push_back(t.a.number >= 0 ? t.a.offset : t.b.offset);
+  HollowCounts counts = count_hollow(mask, half && !offsets.empty() && offsets.front() == 0 ? 0 : -1);
+  Matrix c(mdia_structure(rows, cols, array_of(offsets), std::move(mask), std::move(counts.begin), symmetry, counts.all,
+                          half ? 2 * counts.all - counts.on_diagonal : counts.all),
+           Array::empty(first.dtype, {counts.all}));
+  merge_values(a, b, terms, c, how);
+  return c;
+}
+
+}  // namespace diagsparse

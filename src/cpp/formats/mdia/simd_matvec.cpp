@@ -1,0 +1,276 @@
+// Kernel "block" of mdia: y = alpha op(A) x + beta y, 32 rows of A at a time, and of them one diagonal after another.
+// Real values are spread to their rows, eight at a time; where one type is complex they are spread in memory.
+//
+// op = N: they are multiplied by neighbouring elements of x and added to sums in registers; threads take blocks with
+//         equal work. Blocks x whose rows are contiguous take each value once for eight columns.
+// op = T: they are multiplied by the elements of x of their rows, and added to neighbouring elements of y
+//         (kernels/scatter.hpp).
+// One half: both of it, so that A is read once.
+#include "cpu/parallel.hpp"
+#include "formats/mdia/simd_rows.hpp"
+#include "kernels/scatter.hpp"
+
+namespace diagsparse::DIAGSPARSE_ISA {
+
+namespace {
+
+template <class U, class V>
+struct BlockMatvec {
+  using T = Product<U, V>;
+  static constexpr bool real = kReal<V> && !is_complex<U>;  // so that T is V
+
+  static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    const auto a = Mdia<U>::of(m);
+    if (in_order(*m.structure, op)) return gather(a, op.conjugated, alpha, x, beta, y);
+    const Symmetry symmetry = m.structure->symmetry();
+    const bool mirrored = symmetry != Symmetry::none;
+    const bool hermitian = symmetry == Symmetry::hermitian;  // its transpose is its conjugate
+    const auto cut = [&](int64 pieces, int64 k) {
+      return border(a.blocks(), work_before(a, a.blocks()), pieces, k, [&](int64 b) { return work_before(a, b); });
+    };
+    const auto walk = [&](int64 begin, int64 end, const auto& take) {
+      for (int64 b = begin; b < end; ++b) {
+        if ((b - begin) % kUnasked == kUnasked - 1) checkpoint();
+        each_run(a, b, [&](int64 offset, Mask rows, const U* value) {
+          each_row_of(rows, [&](int i) {
+            const int64 row = kMaskRows * b + i;
+            if (mirrored) take(row + offset)(row, *value);
+            if (!mirrored || offset != 0) take(row)(row + offset, conjugate_if(hermitian, *value));
+            ++value;
+          });
+        });
+      }
+    };
+    const bool conj = op.conjugated != (hermitian && op.transposed);
+    if constexpr (real) {
+      const auto add = [&](int64 begin, int64 end, const V* in, T* to) {
+        for (int64 b = begin; b < end; ++b) {
+          if ((b - begin) % kUnasked == kUnasked - 1) checkpoint();
+          mirrored ? add_block<true>(a, b, in, to) : add_block<false>(a, b, in, to);
+        }
+      };
+      scatter<U, V>(m, conj, alpha, x, beta, y, cut, walk, kAround, add);
+    } else {
+      scatter<U, V>(m, conj, alpha, x, beta, y, cut, walk, kAround);
+    }
+  }
+
+ private:
+  static constexpr int64 kUnasked = 1 << 12;         // blocks between two questions whether to go on
+  static constexpr int64 kAhead = 2048 / sizeof(U);  // values fetched before they are needed
+  static constexpr int64 kAround = 7;                // of eight elements of y one at least has an entry
+
+  static int64 work_before(const Mdia<U>& a, int64 block) { return a.begin[block] + block * (kMaskRows + a.diagonals); }
+
+  // Calls take(offset, rows, values) for each diagonal that has elements in a block.
+  template <class F>
+  [[gnu::always_inline]] static void each_run(const Mdia<U>& a, int64 block, const F& take) {
+    each_diagonal(a, block, [&](int64 d, Mask rows, const U* value) { take(a.offsets[d], rows, value); });
+  }
+
+  static bool enough(const Mdia<U>& a, const U* value) {
+    return !std::is_same_v<U, V> || value - a.values <= a.ample();
+  }
+
+  static void gather(const Mdia<U>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    const int64 blocks = a.blocks(), work = work_before(a, blocks), tasks = std::min(blocks, tasks_for(work));
+    const auto before = [&](int64 b) { return work_before(a, b); };
+    const Update<T> update(alpha, beta);
+    const bool by_rows = real && x.col_stride == 1 && x.cols > 1;
+    parallel_for(tasks, work * x.cols, [&](int64 task) {
+      const int64 first = border(blocks, work, tasks, task, before),
+                  last = border(blocks, work, tasks, task + 1, before);
+      for (int64 b = first; b < last; ++b) {
+        const int64 height = std::min(kMaskRows, a.rows - kMaskRows * b);
+        T* const out = y.as<T>() + kMaskRows * b * y.row_stride;
+        for (int64 c = 0; by_rows && c < x.cols; c += 8) {
+          alignas(64) T sums[8 * kMaskRows] = {};
+          const int64 width = std::min<int64>(8, x.cols - c);
+          add_rows(a, b, x.as<V>() + c, x.row_stride, width, sums);
+          for (int64 r = 0; r < height; ++r) {
+            for (int64 k = 0; k < width; ++k) {
+              update.one(out + r * y.row_stride + (c + k) * y.col_stride, sums[8 * r + k]);
+            }
+          }
+        }
+        for (int64 c = 0; !by_rows && c < x.cols; ++c) {
+          const V* const in = x.as<V>() + c * x.col_stride;
+          T* const to = out + c * y.col_stride;
+          if constexpr (real) {
+            if (put_vectors(a, b, in, x.row_stride, update, to, y.row_stride, height)) continue;
+          }
+          alignas(64) T sums[kMaskRows] = {};
+          if (real || !add_spread(a, b, conj, in, x.row_stride, sums)) {
+            std::fill_n(sums, kMaskRows, T{});
+            add_elements(a, b, conj, in, x.row_stride, sums);
+          }
+          for (int64 r = 0; r < height; ++r) update.one(to + r * y.row_stride, sums[r]);
+        }
+      }
+    });
+  }
+
+  static void add_elements(const Mdia<U>& a, int64 block, bool conj, const V* x, int64 step, T* sums) {
+    each_run(a, block, [&](int64 offset, Mask rows, const U* value) {
+      const V* const in = x + (kMaskRows * block + offset) * step;
+      each_row_of(rows, [&](int i) { sums[i] += multiply(conjugate_if(conj, *value++), in[i * step]); });
+    });
+  }
+
+  // 32 neighbouring elements of x from any one on; those beyond it are 0.
+  struct Windows {
+    const V* x;
+    int64 step, count;
+    std::uint64_t inside = static_cast<std::uint64_t>(step == 1 ? std::max<int64>(0, count - kMaskRows + 1) : 0);
+    alignas(64) V room[kMaskRows];
+
+    Windows(const V* x, int64 step, int64 count) : x(x), step(step), count(count) {}
+    [[gnu::always_inline]] const V* from(int64 first) {
+      return static_cast<std::uint64_t>(first) < inside ? x + first : gathered(first);
+    }
+    [[gnu::noinline]] const V* gathered(int64 first) {
+      for (int64 i = 0; i < kMaskRows; ++i) {
+        room[i] = first + i >= 0 && first + i < count ? x[(first + i) * step] : V{};
+      }
+      return room;
+    }
+  };
+
+  static constexpr int parts = Row<Real<T>>::parts;
+  using Vec = typename Row<Real<T>>::Vec;
+
+  // Whether sums are finite; zeros may have met an infinity where they are not.
+  [[gnu::always_inline]] static bool are_finite(const Vec (&sums)[1][kEights * parts]) {
+    Row<Real<T>> all;
+#pragma GCC unroll 4
+    for (int n = 0; n < parts; ++n) {
+#pragma GCC unroll 4
+      for (int g = 0; g < kEights; ++g) all.part[n] += sums[0][g * parts + n] * 0;
+    }
+    return is_nothing(all);
+  }
+
+  // False, and nothing is written, where a sum is not finite.
+  [[gnu::always_inline]] static bool put_vectors(const Mdia<U>& a, int64 block, const V* x, int64 step,
+                                                 const Update<T>& update, T* to, int64 to_step, int64 height) {
+    alignas(64) V of_a[kMaskRows + 8];
+    Windows windows(x, step, a.cols);
+    Vec sums[1][kEights * parts] = {};
+    each_run(a, block, [&](int64 offset, Mask rows, const U* value) {
+      const V* const in = windows.from(kMaskRows * block + offset);
+      // Values are read once: they are fetched past the caches that x is to stay in. With 18 spins that saves a tenth.
+      for (int line = 0; line < 4; ++line) __builtin_prefetch(value + kAhead + line * 64 / sizeof(U), 0, 0);
+      each_eight(rows, rows, in_type<V>(rows, value, of_a), enough(a, value), [&](int g, const Row<T>& some) {
+        const Row<T> factors = Row<T>::at(in + 8 * g);
+#pragma GCC unroll 4
+        for (int n = 0; n < parts; ++n) sums[0][g * parts + n] += some.part[n] * factors.part[n];
+      });
+    });
+    if (!are_finite(sums)) return false;
+    if (height == kMaskRows && to_step == 1) {
+      DIAGSPARSE_ISA::put_vectors(update, sums, [=](int) { return to; });
+    } else {
+      alignas(64) T some[kMaskRows];
+      std::memcpy(some, sums, sizeof some);
+      for (int64 r = 0; r < height; ++r) update.one(to + r * to_step, some[r]);
+    }
+    return true;
+  }
+
+  // The sums of a block where one type is complex: its values are spread in memory. False where one is not finite.
+  static bool add_spread(const Mdia<U>& a, int64 block, bool conj, const V* x, int64 step, T* sums) {
+    using M = Mac<U, V>;
+    constexpr int count = kMaskRows / M::step;
+    typename M::Acc parts[count];
+    alignas(64) U of_a[kMaskRows];
+    Windows windows(x, step, a.cols);
+    each_run(a, block, [&](int64 offset, Mask rows, const U* value) {
+      const V* const in = windows.from(kMaskRows * block + offset);
+      if (rows != kAllRows) {
+        std::memset(static_cast<void*>(of_a), 0, sizeof of_a);
+        each_row_of(rows, [&](int i) { of_a[i] = *value++; });
+        value = of_a;
+      }
+#pragma GCC unroll 16
+      for (int k = 0; k < count; ++k) M::add(parts[k], M::left(value + k * M::step), M::right(in + k * M::step));
+    });
+    const typename M::Signs signs = M::signs(conj, false);
+    for (int k = 0; k < count; ++k) store(reinterpret_cast<Real<T>*>(sums + k * M::step), M::total(parts[k], signs));
+    return all_finite(sums, kMaskRows);
+  }
+
+  // y += A^T x of one block of A or, where it is one half, A x.
+  template <bool Mirrored>
+  static void add_block(const Mdia<U>& a, int64 block, const V* x, T* y) {
+    alignas(64) V of_a[kMaskRows + 8];
+    const int64 row = kMaskRows * block;
+    const bool whole = row + kMaskRows <= a.rows && all_finite(x + row, kMaskRows);
+    Vec sums[1][kEights * parts] = {};
+    Mask any = 0;
+    each_run(a, block, [&](int64 offset, Mask rows, const U* value) {
+      const int64 first = row + offset;
+      const bool image = !Mirrored || offset != 0;
+      any |= rows;
+      if (!whole || first < 0 || first + kMaskRows > a.cols) {
+        each_row_of(rows, [&](int i) {
+          if (Mirrored) y[row + i] += multiply(*value, x[first + i]);
+          if (image) y[first + i] += multiply(*value, x[row + i]);
+          ++value;
+        });
+        return;
+      }
+      each_eight(rows, rows, in_type<V>(rows, value, of_a), enough(a, value), [&](int g, const Row<T>& some) {
+        if constexpr (Mirrored) {
+          const Row<T> factors = Row<T>::at(x + first + 8 * g);
+#pragma GCC unroll 4
+          for (int n = 0; n < parts; ++n) sums[0][g * parts + n] += some.part[n] * factors.part[n];
+          if (!image) return;
+        }
+        const Row<T> factors = Row<T>::at(x + row + 8 * g);
+        Row<T> out = Row<T>::at(y + first + 8 * g);
+#pragma GCC unroll 4
+        for (int n = 0; n < parts; ++n) out.part[n] += some.part[n] * factors.part[n];
+        out.put(y + first + 8 * g);
+      });
+    });
+    if (!Mirrored) return;
+    alignas(64) T some[kMaskRows];
+    std::memcpy(some, sums, sizeof some);
+    if (!are_finite(sums)) {  // the same from what is stored alone
+      std::fill_n(some, kMaskRows, T{});
+      each_run(a, block, [&](int64 offset, Mask rows, const U* value) {
+        const int64 first = row + offset;
+        if (first < 0 || first + kMaskRows > a.cols) return;
+        each_row_of(rows, [&](int i) { some[i] += multiply(*value++, x[first + i]); });
+      });
+    }
+    each_row_of(any, [&](int i) { y[row + i] += some[i]; });  // others may be another thread's
+  }
+
+  // Up to eight columns of x, whose rows are contiguous.
+  static void add_rows(const Mdia<U>& a, int64 block, const V* x, int64 step, int64 width, T* sums) {
+    if constexpr (real) {
+      each_run(a, block, [&](int64 offset, Mask rows, const U* value) {
+        const V* const in = x + (kMaskRows * block + offset) * step;
+        each_row_of(rows, [&](int i) {
+          const T factor = convert<T>(static_cast<Real<T>>(*value++));
+          const V* const row = in + i * step;
+          if (width == 8) {
+            Row<T> sum = Row<T>::at(sums + 8 * i);
+            const Row<T> of_x = Row<T>::at(row);
+            for (int n = 0; n < Row<T>::parts; ++n) sum.part[n] += factor * of_x.part[n];
+            sum.put(sums + 8 * i);
+          } else {
+            for (int64 k = 0; k < width; ++k) sums[8 * i + k] += factor * row[k];
+          }
+        });
+      });
+    }
+  }
+};
+
+}  // namespace
+
+Typed<MatvecKernel> hollow_matvec() { return every_stored_pair<BlockMatvec, MatvecKernel>(); }
+
+}  // namespace diagsparse::DIAGSPARSE_ISA

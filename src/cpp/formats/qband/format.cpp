@@ -1,0 +1,55 @@
+// qband: its entry in the list of formats, and how a matrix is divided into bands and a remainder.
+#include "core/convert.hpp"
+#include "core/gate.hpp"
+#include "core/several.hpp"
+#include "core/summary.hpp"
+#include "formats/coosr/layout.hpp"
+#include "formats/dia/layout.hpp"
+#include "formats/qband/layout.hpp"
+#include "formats/qband/products.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays) {
+  return structure_of_children(format, rows, cols, std::move(arrays), {dia.name, coosr.name});
+}
+
+Matrix from_csr(const Matrix& csr, const Format& format, const Options& options) {
+  Matrix bands = zeros_on(dia, csr.rows, csr.cols, listed(options, "offsets"), csr.dtype);
+  if (csr.values.size() > 0) scatter_to_diagonals(csr, bands);
+  return joined(format, {bands, convert(beside_diagonals(csr, bands.layout()), {}, coosr.name)});
+}
+
+void check(const Matrix& m) {
+  check_values(m, m.structure->values_shape);
+  const std::vector<Matrix> children = children_of(m);
+  const std::string who = std::string(qband.name) + "_array: ";
+  for (const Matrix& child : children) {
+    try {
+      check_matrix(child);
+    } catch (const std::invalid_argument& fault) {
+      throw std::invalid_argument(who + "of its parts named " + child.format + "_..., " + fault.what());
+    }
+  }
+  const ByOffset bands(children[0].layout().spans);
+  for (const int64 offset : occupied_diagonals(convert(children[1], {}, common->name), {})) {
+    if (bands.find(offset) < 0) continue;
+    throw std::invalid_argument(who + "coosr_row and coosr_col have entries on diagonal " + std::to_string(offset) +
+                                ", which dia_offsets stores");
+  }
+}
+
+}  // namespace
+
+const Format qband{.name = "qband",
+                   .extent = kIndexExtent,
+                   .structure = over,
+                   .check = check,
+                   .plan = plan_quasi_bands,
+                   .multiplies_as = "qband",
+                   .from_csr = from_csr,
+                   .to_csr = children_to_csr};
+
+}  // namespace diagsparse

@@ -1,0 +1,312 @@
+// Kernel "dense_tiles" of dia, hm and cdm: C = alpha op(A) op(B) + beta C of wide bands, as a dense product in tiles.
+//
+//   A: m x k, B: k x n, C: m x n, by diagonals. Between the lowest and the highest diagonal most are stored.
+//
+//                  j0     j0 + kCols            A: the elements of kRows rows, one column after another
+//     i0            +-----+                     B: those of kCols columns, one row after another
+//                   |  C  |                     both with zeros where nothing is stored
+//     i0 + kRows    +-----+
+//
+// A tile of C stays in registers (dense_tile.hpp) while k runs over the columns in which its rows of A and its columns
+// of B have elements. B's columns are packed once for each run of rows that a thread takes, A's rows once. Where the
+// packed columns of B would take more than kMostPacked, k goes in stretches, and C is added to. Beside an infinity or
+// no number the zeros would make what no term makes, so such tiles are done again from what is stored. The same bits
+// for any number of threads.
+//
+// Multiply-adds at least: one for each pair of diagonals and row. Bytes at least: A, B and C.
+#include <algorithm>
+#include <vector>
+
+#include "core/hulls.hpp"
+#include "cpu/parallel.hpp"
+#include "kernels/simd/dense_tile.hpp"
+#include "kernels/simd/diagonal_kernels.hpp"
+
+namespace diagsparse::DIAGSPARSE_ISA {
+
+namespace {
+
+constexpr int64 kMostPacked = 16 << 20;  // bytes of B that a thread keeps packed, or kLeastStretch rows of it
+constexpr int64 kLeastStretch = 256;
+constexpr int64 kMostRoom = 64 << 20;  // bytes that a thread takes; where it would be more, row_tiles runs
+// Diagonals of A and of B from which on this kernel is the default. Zen 4, one thread, GFLOP/s of row_tiles and of this
+// one with AVX-512: 151 diagonals 23 and 24, 301 23 and 32, 1001 11 and 55; in float32 181 45 and 42, 221 44 and 50,
+// 1001 20 and 107; in complex128 145 32 and 32, 301 32 and 41, in complex64 171 60 and 58, 301 60 and 74. With AVX2 it
+// is ahead at 121 already, in float32 at 181. MKL's dense product does 51.
+template <class T>
+constexpr int64 kLeastWidth = sizeof(Real<T>) == 8 ? 144 : 200;
+constexpr double kMostPadding = 1.5;  // of multiply-adds
+// The same where this kernel is asked for by its name, as on a GPU, unless the multiply-adds are so few.
+constexpr double kMostPaddingAsked = 64, kFewAsked = 1 << 27;
+constexpr int kPanels = 4;  // of kRows rows, that columns of B are multiplied with one after another
+
+template <class T>
+class DenseTiles {
+  using Tile = DenseTile<T>;
+  static constexpr int kRows = Tile::kRows, kCols = Tile::kCols;
+  static constexpr int64 kBlock = kPanels * kRows;
+
+  // How far k goes at a time, in how many places columns of B are packed, kCols of them in each, and values packed of
+  // A, of B, and of a block of C.
+  struct Sizes {
+    int64 stretch, slots, of_a, of_b, of_c;
+
+    Sizes(const Plan& plan, const Hulls& in) {
+      const int64 inner = sums_of(plan).inner, diagonals = in.c.high - in.c.low + 1;
+      const int64 window = std::min(plan.cols, kBlock + diagonals) + 2 * kCols;
+      const int64 deep = std::min(inner, in.b.high - in.b.low + kCols);
+      const int64 most = kMostPacked / (window * static_cast<int64>(sizeof(T)));
+      stretch = deep <= most ? inner : std::max<int64>(kLeastStretch, most);
+      slots = window / kCols + 1;
+      of_a = kBlock * std::min(stretch, in.a.high - in.a.low + kRows);
+      of_b = slots * kCols * std::min(stretch, deep);
+      of_c = kBlock * diagonals;
+    }
+  };
+
+  const Plan& plan_;
+  const Sums& sums_;
+  const T *a_, *b_;
+  T* c_;
+  const Scalar alpha_, beta_;
+  const Hulls& in_;
+  std::vector<const Sum*> on_;  // C's diagonals from in_.c.low on, null where there is none
+  const Sizes sizes_;
+
+  // Columns j to j + kCols lie in place j / kCols % slots.
+  struct Packed {
+    std::vector<T> values;
+    std::vector<int64> column;  // the first one of each place
+  };
+
+ public:
+  DenseTiles(const Plan& plan, const Hulls& in, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c)
+      : plan_(plan),
+        sums_(sums_of(plan)),
+        a_(a.values.as<T>()),
+        b_(b.values.as<T>()),
+        c_(c.values.as<T>()),
+        alpha_(alpha),
+        beta_(beta),
+        in_(in),
+        on_(in.c.high - in.c.low + 1),
+        sizes_(plan, in) {
+    for (const Sum& sum : sums_.sums) {
+      if (sum.meetings < sum.meetings_end) on_[Hulls::offset_of(sums_, sum) - in_.c.low] = &sum;
+    }
+  }
+
+  // Whether anything meets, in room that is small and in tiles that are not nearly all padding.
+  static bool fits(const Plan& plan, const Hulls& in) {
+    if (plan.rows == 0 || !in.meet()) return false;
+    const double work = static_cast<double>(sums_of(plan).work), most = std::max(kFewAsked, kMostPaddingAsked * work);
+    const auto wide = static_cast<double>(in.a.width()) * static_cast<double>(in.b.width());
+    if (static_cast<double>(plan.rows) * wide > most && dense_work(plan, in) > most) return false;
+    const Sizes sizes(plan, in);
+    return (sizes.of_a + sizes.of_b + sizes.of_c) * static_cast<int64>(sizeof(T)) <= kMostRoom;
+  }
+
+  void run() const {
+    const int64 blocks = (plan_.rows + kBlock - 1) / kBlock, least = std::min<int64>(blocks, concurrent_tasks());
+    const int64 worth = plan_.rows / (2 * (in_.a.width() + in_.b.width()) + kBlock);  // long enough to pack B for
+    const int64 tasks = std::clamp<int64>(worth, least, std::min(blocks, 4 * least));
+    std::vector<int64> work(blocks + 1);  // of the blocks before
+    for (int64 b = 0; b < blocks; ++b) {
+      const int64 row = std::min(plan_.rows - 1, kBlock * b + kBlock / 2);
+      work[b + 1] = work[b] + 1 + static_cast<int64>(row_work(in_, row));
+    }
+    const auto first_block = [&](int64 task) {
+      return border(blocks, work.back(), tasks, task, [&](int64 block) { return work[block]; });
+    };
+    parallel_for(tasks, sums_.work, [&](int64 task) {
+      rows(kBlock * first_block(task), std::min(plan_.rows, kBlock * first_block(task + 1)));
+    });
+  }
+
+ private:
+  bool whole() const { return sizes_.stretch >= sums_.inner; }  // whether an element of C is summed at once
+
+  void rows(int64 first, int64 last) const {
+    if (first >= last) return;
+    const Update<T> given(alpha_, beta_), added(alpha_, 1.0);
+    for (const Sum& sum : sums_.sums) {
+      if (whole() && sum.meetings < sum.meetings_end) continue;
+      // No term makes it, as half of cdm's rows, or C is added to: first it becomes beta C.
+      T *to = c_ + sum.out + std::max(first, sum.first), *const end = c_ + sum.out + std::min(last, sum.last);
+      for (; to < end; ++to) *to = given.reads ? given.beta * *to : T{};
+    }
+    Packed b{std::vector<T>(sizes_.of_b), {}};
+    std::vector<T> sheared(sizes_.of_c), a(sizes_.of_a);
+    // What k can be here. Stretches begin at the same k on every thread.
+    const int64 from = in_.a.begin(first), to = in_.a.end(last - 1);
+    for (int64 k0 = from / sizes_.stretch * sizes_.stretch; k0 < std::max(to, from + 1); k0 += sizes_.stretch) {
+      b.column.assign(sizes_.slots, -1);
+      for (int64 i = first; i < last; i += kBlock) {
+        checkpoint();
+        block(i, std::min(last, i + kBlock), k0, k0 + sizes_.stretch, a, b, sheared, whole() ? given : added);
+      }
+    }
+  }
+
+  // Rows i to last, and k from k0 to k1.
+  void block(int64 i, int64 last, int64 k0, int64 k1, std::vector<T>& a, Packed& b, std::vector<T>& sheared,
+             const Update<T>& update) const {
+    struct Panel {
+      int64 row, rows, begin, end;
+      const T* values;
+    } panels[kPanels];
+    int count = 0;
+    T* next = a.data();
+    int64 begin = sums_.inner, end = 0;
+    for (int64 row = i; row < last; row += kRows) {
+      const int64 rows = std::min<int64>(kRows, last - row);
+      const int64 p0 = std::max(k0, in_.a.begin(row)), p1 = std::max(p0, std::min(k1, in_.a.end(row + rows - 1)));
+      pack_rows(row, rows, p0, p1, next);
+      panels[count++] = {row, rows, p0, p1, next};
+      next += (p1 - p0) * kRows;
+      if (p0 == p1) continue;
+      begin = std::min(begin, p0);
+      end = std::max(end, p1);
+    }
+    // The columns that these rows of C have elements in; where C is added to, those that k reaches here.
+    const int64 low = whole() ? i + in_.c.low : in_.b.begin(begin);
+    const int64 high = whole() ? last + in_.c.high : begin < end ? in_.b.end(end - 1) : 0;
+    const int64 first_column = std::max<int64>(0, low) / kCols * kCols, end_column = std::min(plan_.cols, high);
+    for (int64 j = first_column; j < end_column; j += kCols) {
+      const int64 q0 = std::max(k0, first_row_of(j)), q1 = std::min(k1, last_row_of(j + kCols - 1));
+      const T* const columns = q0 < q1 ? packed_columns(j, q0, q1, b) : nullptr;
+      for (int p = 0; p < count; ++p) {
+        const Panel& panel = panels[p];
+        const int64 t0 = std::max(q0, panel.begin), t1 = std::min(q1, panel.end);
+        alignas(64) T sums[kRows * kCols];
+        if (t0 < t1) {
+          Tile::multiply(panel.values + (t0 - panel.begin) * kRows, columns + (t0 - q0) * kCols, t1 - t0, sums);
+        } else {
+          std::fill_n(sums, kRows * kCols, T{});
+        }
+        put(panel.row, panel.row - i, panel.rows, j, k0, k1, sums, sheared.data());
+      }
+    }
+    write(i, last, first_column, end_column, sheared.data(), update);
+  }
+
+  // The rows of B that have elements in this column and those after it, or before it.
+  int64 first_row_of(int64 column) const { return std::clamp<int64>(column - in_.b.high, 0, sums_.inner); }
+  int64 last_row_of(int64 column) const { return std::clamp<int64>(column - in_.b.low + 1, 0, sums_.inner); }
+
+  void pack_rows(int64 i, int64 rows, int64 k0, int64 k1, T* to) const {
+    std::fill_n(to, (k1 - k0) * kRows, T{});
+    for (const Diagonal& d : sums_.a) {
+      const int64 first = std::max(i, k0 - d.shift), last = std::min(i + rows, k1 - d.shift);
+      if (first >= last) continue;
+      T* at = to + (first + d.shift - k0) * kRows + (first - i);
+      Tile::template spread<kRows>(a_ + d.base + first, last - first, plan_.op_a.conjugated, at);
+    }
+  }
+
+  // Columns j to j + kCols of B, rows k0 to k1.
+  const T* packed_columns(int64 j, int64 k0, int64 k1, Packed& b) const {
+    const int64 slot = j / kCols % sizes_.slots;
+    T* const to = b.values.data() + slot * (static_cast<int64>(b.values.size()) / sizes_.slots);
+    if (b.column[slot] == j) return to;
+    b.column[slot] = j;
+    std::fill_n(to, (k1 - k0) * kCols, T{});
+    const int64 past = std::min<int64>(j + kCols, plan_.cols);
+    for (const Diagonal& d : sums_.b) {
+      const int64 first = std::max(k0, j - d.shift), last = std::min(k1, past - d.shift);
+      if (first >= last) continue;
+      T* at = to + (first - k0) * kCols + (first + d.shift - j);
+      Tile::template spread<kCols>(b_ + d.base + first, last - first, plan_.op_b.conjugated, at);
+    }
+    return to;
+  }
+
+  // Puts a tile where its diagonals lie, kBlock rows of each side by side; row `at` of them is row i.
+  void put(int64 i, int64 at, int64 rows, int64 j, int64 k0, int64 k1, T* sums, T* sheared) const {
+    if (!Tile::all_finite(sums)) from_stored(i, rows, j, k0, k1, sums);
+    const int64 cols = std::min<int64>(kCols, plan_.cols - j);
+    for (int64 r = 0; r < rows; ++r) {
+      const int64 number = j - (i + r) - in_.c.low;  // of the first element's diagonal
+      const int64 from = std::max<int64>(0, -number), past = std::min(cols, static_cast<int64>(on_.size()) - number);
+      T* to = sheared + (number + from) * kBlock + at + r;
+      if (from == 0 && past == kCols) {
+#pragma GCC unroll 32
+        for (int c = 0; c < kCols; ++c) to[c * kBlock] = sums[r * kCols + c];
+      } else {
+        for (int64 c = from; c < past; ++c, to += kBlock) *to = sums[r * kCols + c];
+      }
+    }
+  }
+
+  // Writes rows i to last of the diagonals that have elements in the columns from begin to end.
+  void write(int64 i, int64 last, int64 begin, int64 end, const T* sheared, const Update<T>& update) const {
+    const int64 first_number = std::max<int64>(0, begin - (last - 1) - in_.c.low);
+    const int64 end_number = std::min<int64>(static_cast<int64>(on_.size()), end - i - in_.c.low);
+    for (int64 number = first_number; number < end_number; ++number) {
+      if (!on_[number]) continue;
+      const int64 offset = in_.c.low + number;
+      const int64 from = std::max(i, begin - offset), past = std::min(last, end - offset);
+      const T* const sums = sheared + number * kBlock - i;
+      T* const to = c_ + on_[number]->out;
+      if (update.plain) {
+        for (int64 r = from; r < past; ++r) to[r] = sums[r];
+      } else {
+        for (int64 r = from; r < past; ++r) update.one(to + r, sums[r]);
+      }
+    }
+  }
+
+  // The sums of a tile over the pairs of diagonals that meet.
+  [[gnu::noinline]] void from_stored(int64 i, int64 rows, int64 j, int64 k0, int64 k1, T* sums) const {
+    for (int64 r = 0; r < rows; ++r) {
+      for (int64 c = 0; c < std::min<int64>(kCols, plan_.cols - j); ++c) {
+        const int64 row = i + r, number = j + c - row - in_.c.low;
+        const Sum* const on = number >= 0 && number < static_cast<int64>(on_.size()) ? on_[number] : nullptr;
+        T sum{};
+        if (on) {
+          sums_.for_each_pair(*on, [&](std::int32_t a, std::int32_t b) {
+            const int64 k = row + sums_.a[a].shift;
+            if (k >= std::max<int64>(0, k0) && k < std::min(sums_.inner, k1)) {
+              sum += conjugate_if(plan_.op_a.conjugated, a_[sums_.a[a].base + row]) *
+                     conjugate_if(plan_.op_b.conjugated, b_[sums_.b[b].base + k]);
+            }
+          });
+        }
+        sums[r * kCols + c] = sum;
+      }
+    }
+  }
+};
+
+template <class U, class V>
+struct MatmulDenseTiles {
+  static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
+    const Hulls in(plan);
+    DenseTiles<U>(plan, in, a, b, alpha, beta, c).run();
+  }
+};
+
+const char* dense_tiles_fallback(const Plan& plan, DType a, DType b) {
+  const auto fits = [&](auto zero) { return DenseTiles<decltype(zero)>::fits(plan, Hulls(plan)); };
+  return a == b && with_value_type(a, fits) ? nullptr : "row_tiles";
+}
+
+}  // namespace
+
+MatmulRow matmul_dense_tiles() {
+  return {.name = "dense_tiles", .typed = one_type<MatmulDenseTiles, MatmulKernel>(), .fallback = dense_tiles_fallback};
+}
+
+const char* choose_diagonal_matmul(const Plan& plan, DType a, DType b) {
+  if (a != b) return "row_tiles";
+  return with_value_type(a, [&](auto zero) {
+    using T = decltype(zero);
+    if (plan.rows < kLeastWidth<T>) return "row_tiles";  // small products ask no more
+    const Hulls in(plan);
+    if (std::min(in.a.width(), in.b.width()) < kLeastWidth<T> || !DenseTiles<T>::fits(plan, in)) return "row_tiles";
+    const double work = static_cast<double>(sums_of(plan).work);
+    return dense_work(plan, in) <= kMostPadding * work ? "dense_tiles" : "row_tiles";
+  });
+}
+
+}  // namespace diagsparse::DIAGSPARSE_ISA

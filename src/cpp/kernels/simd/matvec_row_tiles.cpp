@@ -1,0 +1,190 @@
+// Kernel "row_tiles" of dia, hm and cdm: y = alpha op(A) x + beta y, by tiles of rows in registers.
+//
+//   A: m x n, D diagonals.  x: n, or n x k.  y: m, or m x k.  Bytes at least: A + x + y, once each.
+//
+// A thread takes blocks of rows with equal work. In a block, a few diagonals at a time: the hardware prefetchers
+// follow about a dozen streams, so more diagonals than that are taken in groups, with the block of y in cache.
+// Blocks, groups and tiles depend on the matrix alone: the same bits for any number of threads.
+// Packed layouts are read as they are: an opposite diagonal of symmetric storage is a second term over the same values;
+// of a layout with a period the rows between two wraps are a full layout's.
+// A block x in C order (contiguous rows) is multiplied row by row, in F order by columns; other strides
+// are gathered first.
+#include <limits>
+#include <vector>
+
+#include "cpu/parallel.hpp"
+#include "kernels/simd/diagonal_kernels.hpp"
+#include "kernels/simd/row_major.hpp"
+#include "kernels/simd/row_tiles.hpp"
+
+namespace diagsparse::DIAGSPARSE_ISA {
+
+namespace {
+
+constexpr int64 kRepeatedRows = 2048;  // of a layout with a short period: a copy that stays in cache
+
+// Blocks of rows with equal work, which follow from the matrix. `before`: what else is multiplied in the rows before
+// each one, null: nothing.
+class Blocks {
+ public:
+  Blocks(int64 rows, int64 of_diagonals, const int64* before)
+      : rows_(rows), each_(of_diagonals / std::max<int64>(1, rows) + 1), before_(before), work_(work_before(rows)) {
+    count_ = (rows + kRows - 1) / kRows;
+    if (work_ >= kSerialWork) count_ = std::max(count_, kFew);
+  }
+
+  int64 work() const { return work_; }  // multiply-adds, a column
+  int64 count() const { return count_; }
+  int64 start(int64 block) const {
+    const int64 row = border(rows_, work_, count_, block, [&](int64 i) { return work_before(i); });
+    return block == count_ ? row : row / kAligned * kAligned;
+  }
+
+ private:
+  static constexpr int64 kRows = 8192;   // of a block, where all have equal work: y stays in the caches
+  static constexpr int64 kFew = 4;       // blocks at least, where threads pay
+  static constexpr int64 kAligned = 64;  // rows
+
+  int64 work_before(int64 row) const { return row * each_ + (before_ ? before_[row] : 0); }
+
+  int64 rows_, each_;
+  const int64* before_;
+  int64 work_, count_;
+};
+
+// The values of a layout; those of one with a period, repeated where they are few, so that long runs of rows meet no
+// wrap.
+template <class U>
+class Repeated {
+ public:
+  Repeated(const Array& values, const std::vector<Term>& terms, int64 period, int64 rows) : u_(values.as<U>()) {
+    if (period == 0) return;
+    width_ = period * std::max<int64>(1, std::min(kRepeatedRows, rows) / period);
+    if (width_ == period) return;
+    copies_.resize(terms.size() * width_);
+    for (std::size_t k = 0; k < terms.size(); ++k) {
+      const int64 given = std::min(period, values.size() - terms[k].u);
+      U* copy = copies_.data() + k * width_;
+      for (int64 r = 0; r < width_; r += period) std::copy_n(u_ + terms[k].u, given, copy + r);
+    }
+  }
+
+  const U* values() const { return copies_.empty() ? u_ : copies_.data(); }
+
+  // Lets the terms [begin, begin + local.size()) of the list read from row i on, and returns where the first one wraps.
+  int64 turn(std::vector<Term>& local, const Term* begin, const std::vector<Term>& all, int64 i) const {
+    int64 stop = std::numeric_limits<int64>::max();
+    for (std::size_t k = 0; k < local.size(); ++k) {
+      const int64 at = (begin[k].shift + i) % width_;
+      const int64 start = copies_.empty() ? begin[k].u : (begin + k - all.data()) * width_;
+      local[k].u = start + at - i;
+      stop = std::min(stop, i + width_ - at);
+    }
+    return stop;
+  }
+
+ private:
+  const U* u_;
+  int64 width_ = 0;  // rows after which the copies wrap
+  std::vector<U> copies_;
+};
+
+template <class U, class V>
+struct MatvecRowTiles {
+  using T = Product<U, V>;
+
+  static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    run_then(a, op, alpha, x, beta, y, {[](const void*, int64, int64) {}, nullptr});
+  }
+
+  static void run_then(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y,
+                       AfterRows after) {
+    const int64 period = a.layout().packing.period;
+    const RowSums sums = row_sums(packed_spans_of(a.layout(), op), period);
+    const Task task{op.conjugated, alpha, x, beta, y};
+    const Repeated<U> repeated(a.values, sums.terms, period, y.rows);
+    const Blocks blocks(y.rows, sums.work, after.before);
+    parallel_for(blocks.count(), blocks.work() * x.cols, [&](int64 block) {
+      const int64 first = blocks.start(block), last = blocks.start(block + 1);
+      if (first == last) return;
+      const auto [begin, end] = terms_in(sums.terms, first, last);
+      if (period == 0) {
+        groups(task, repeated.values(), begin, end, first, last);
+        return after.then(after.of, first, last);
+      }
+      std::vector<Term> local(begin, end);
+      for (int64 i = first; i < last;) {
+        const int64 stop = std::min(last, repeated.turn(local, begin, sums.terms, i));
+        groups(task, repeated.values(), local.data(), local.data() + local.size(), i, stop);
+        i = stop;
+      }
+      after.then(after.of, first, last);
+    });
+  }
+
+ private:
+  struct Task {
+    bool conj;
+    Scalar alpha;
+    const Dense& x;
+    Scalar beta;
+    const Dense& y;
+  };
+
+  // Rows [first, last) of the sum over [begin, end), a group of terms after the other. Out of line: it is all of the
+  // kernel, and called in two places.
+  [[gnu::noinline]] static void groups(const Task& task, const U* u, const Term* begin, const Term* end, int64 first,
+                                       int64 last) {
+    const Dense &x = task.x, &y = task.y;
+    const bool row_major = y.cols > 1 && x.col_stride == 1 && y.col_stride == 1;
+    const Term* t = begin;
+    do {
+      const bool turned = t < end && t->conjugated;
+      const Term* group_end = t;
+      while (group_end < end && group_end->conjugated == turned && (row_major || group_end < t + kGroup)) ++group_end;
+      const bool conj = task.conj != turned;
+      const Update<T> update(task.alpha, t == begin ? task.beta : 1.0);
+      if (row_major) {
+        const RowMajor<U, V> kernel{u, x.as<V>(), y.as<T>(), x.row_stride, y.row_stride, conj, update};
+        kernel.run(t, group_end, first, last, x.cols);
+      } else {
+        Streams<U, V> s(u, conj, x.as<V>(), false, y.as<T>(), update);
+        columns(s, x, y, t, group_end, first, last);
+      }
+      t = group_end;
+    } while (t < end);
+  }
+
+  static void columns(Streams<U, V>& s, const Dense& x, const Dense& y, const Term* begin, const Term* end, int64 first,
+                      int64 last) {
+    s.v_stride = x.col_stride;
+    s.out_stride = y.col_stride;
+    int64 c = 0;
+    for (; c + 4 <= x.cols; c += 4) run_columns<4>(s, x, y, c, begin, end, first, last);
+    for (; c + 2 <= x.cols; c += 2) run_columns<2>(s, x, y, c, begin, end, first, last);
+    for (; c < x.cols; ++c) run_columns<1>(s, x, y, c, begin, end, first, last);
+  }
+
+  template <int K>
+  static void run_columns(Streams<U, V>& s, const Dense& x, const Dense& y, int64 c, const Term* begin, const Term* end,
+                          int64 first, int64 last) {
+    s.v = x.as<V>() + c * x.col_stride;
+    s.out = y.as<T>() + c * y.col_stride;
+    RowTiles<U, V, K>::run(s, begin, end, first, last);
+  }
+};
+
+template <class U, class V>
+struct RowTilesThen {
+  static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y, AfterRows after) {
+    MatvecRowTiles<U, V>::run_then(a, op, alpha, x, beta, y, after);
+  }
+};
+
+}  // namespace
+
+Typed<MatvecThen> matvec_row_tiles_then() { return every_pair<RowTilesThen, MatvecThen>(); }
+
+Typed<MatvecKernel> matvec_row_tiles() { return every_stored_pair<MatvecRowTiles, MatvecKernel>(); }
+
+}  // namespace diagsparse::DIAGSPARSE_ISA

@@ -1,0 +1,97 @@
+// y = A x for a block x whose rows are contiguous (C order): for each row of y, as many columns as a
+// few vectors hold stay in registers while one value of every diagonal is spread over them.
+#pragma once
+
+#include <algorithm>
+
+#include "core/diagonals.hpp"
+#include "kernels/simd/vec.hpp"
+
+namespace diagsparse::DIAGSPARSE_ISA {
+
+template <class U, class V>
+class RowMajor {
+  using T = Product<U, V>;
+  using R = Real<T>;
+
+ public:
+  const U* u;
+  const V* x;
+  T* y;
+  int64 x_stride, y_stride;  // from row to row
+  bool conj_u;
+  Update<T> update;
+
+  // The rows [first, last) and all `cols` columns of the sum over [begin, end).
+  [[gnu::always_inline]] void run(const Term* begin, const Term* end, int64 first, int64 last, int64 cols) const {
+    const Term *some = begin, *some_end = end;
+    for (int64 i = first; i < last; ++i) {
+      while (some < end && some->first > i) ++some;
+      while (some > begin && some[-1].first <= i) --some;
+      while (some_end > begin && some_end[-1].last <= i) --some_end;
+      int64 c = 0;
+      constexpr int wide = kVectorBytes / static_cast<int>(sizeof(R)) / (is_complex<T> ? 2 : 1);
+      for (; c + 4 * wide <= cols; c += 4 * wide) columns<wide, 4>(some, some_end, i, c);
+      for (; c + wide <= cols; c += wide) columns<wide, 1>(some, some_end, i, c);
+      if constexpr (wide >= 8) {
+        for (; c + 4 <= cols; c += 4) columns<4, 1>(some, some_end, i, c);
+      }
+      if constexpr (wide >= 4) {
+        for (; c + 2 <= cols; c += 2) columns<2, 1>(some, some_end, i, c);
+      }
+      for (; c < cols; ++c) columns<1, 1>(some, some_end, i, c);
+    }
+  }
+
+ private:
+  // Width values in each of N vectors. u (a + ib) times x is a x + b (i x): two real multiples of x's lanes.
+  template <int Width, int N>
+  [[gnu::always_inline]] void columns(const Term* begin, const Term* end, int64 i, int64 c) const {
+    constexpr int lanes = Width * (is_complex<T> ? 2 : 1);
+    T* out = y + i * y_stride + c;
+    if constexpr (lanes == 1 || (!is_complex<V> && is_complex<T>)) {
+      T sums[Width * N] = {};
+      for (const Term* t = begin; t < end; ++t) {
+        const U a = conjugate_if(conj_u, u[t->u + i]);
+        const V* row = x + (t->v + i) * x_stride + c;
+        for (int k = 0; k < Width * N; ++k) sums[k] += multiply(a, row[k]);
+      }
+      if (Width * N == 1) update.one(out, sums[0]);
+      else if (update.plain) std::copy_n(sums, Width * N, out);
+      else put_sums(update, out, sums, Width * N);
+    } else {
+      using Vec = Vector<R, lanes>;
+      Vec sums[1][N] = {}, q[N] = {};
+      Vec(&p)[N] = sums[0];
+      for (const Term* t = begin; t < end; ++t) {
+        const U a = u[t->u + i];
+        const auto* row = reinterpret_cast<const Real<V>*>(x + (t->v + i) * x_stride + c);
+#pragma GCC unroll 4
+        for (int n = 0; n < N; ++n) {
+          const Vec v = load_as<R, lanes>(row + n * lanes);
+          if constexpr (is_complex<U>) {
+            p[n] += static_cast<R>(a.re) * v;
+            q[n] += static_cast<R>(a.im) * v;
+          } else {
+            p[n] += static_cast<R>(a) * v;
+          }
+        }
+      }
+#pragma GCC unroll 4
+      for (int n = 0; n < N; ++n) p[n] = total(p[n], q[n]);
+      put_vectors(update, sums, [&](int) { return out; });
+    }
+  }
+
+  template <class Vec>
+  Vec total(Vec p, Vec q) const {
+    if constexpr (is_complex<U>) {
+      constexpr int lanes = sizeof(Vec) / sizeof(R);
+      const Vec turned = swap_pairs(q, std::make_index_sequence<lanes>{});
+      for (int l = 0; l < lanes; ++l) p[l] += (l % 2 == 0) != conj_u ? -turned[l] : turned[l];
+    }
+    return p;
+  }
+};
+
+}  // namespace diagsparse::DIAGSPARSE_ISA

@@ -1,0 +1,109 @@
+// Sums of blocks of C: what kernels that multiply pairs of blocks read, and how they end.
+//
+// Lane l of a warp has elements (l / 4, 2 (l % 4)) and its neighbour of a block of C. Places that are not stored are
+// multiplied as zeros. So a sum that is infinite or no number is left, and noted; a second launch sums such elements
+// from what is stored alone, and ends at once where nothing was noted.
+#pragma once
+
+#include <atomic>
+
+#include "device/resident.cuh"
+#include "formats/bmsparse/fragments.cuh"
+#include "formats/bmsparse/warp_sums.cuh"
+
+namespace diagsparse::cuda::bitmaps {
+
+constexpr int kWarps = kBlock / 32;  // of a block of threads
+
+// Whether a run of the plan met a sum that is infinite or no number: the number of the last such run.
+struct Wrong {
+  Array run = Array::zeros(DType::u64, {1});
+  std::atomic<unsigned long long> runs{0};
+
+  template <class F>
+  void visit(const F& f) const {
+    f(run);
+  }
+};
+inline std::shared_ptr<Wrong> wrong_of(const Plan& plan) {
+  return keep<Wrong>(plan.kept, "wrong", [] { return std::make_shared<Wrong>(); });
+}
+inline void prepare_sums(const Plan& plan) { wrong_of(plan); }
+
+// A run of a plan.
+template <class U, class V>
+struct Call {
+  using T = Product<U, V>;
+
+  Source<U> a;
+  Source<V> b;
+  int64 blocks;  // of C
+  const Bitmap* bitmap;
+  const std::int64_t *begin, *pair_begin;
+  const int2* pairs;
+  T* values;
+  Update<T> update;
+  unsigned long long *wrong, run;
+
+  Call(const Plan& plan, const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& c)
+      : a(left, plan.op_a),
+        b(right, plan.op_b),
+        blocks(block_work(plan).indptr.size() - 1),
+        bitmap(c.index("bitmap").as<Bitmap>()),
+        begin(c.index("value_indptr").as<std::int64_t>()),
+        pair_begin(block_work(plan).indptr.as<const std::int64_t>()),
+        pairs(reinterpret_cast<const int2*>(block_work(plan).pairs.data)),
+        values(c.values.as<T>()),
+        update(alpha, beta) {
+    used_on_this_stream(block_work(plan).indptr);
+    used_on_this_stream(block_work(plan).pairs);
+    const std::shared_ptr<Wrong> noted = wrong_of(plan);
+    wrong = noted->run.as<unsigned long long>();
+    run = ++noted->runs;
+  }
+
+  // Element (r, c) of block p of C, from what is stored alone, in double precision.
+  __device__ T stored_sum(unsigned p, int r, int c) const {
+    Wide<T> sum{};
+    for (std::int64_t e = pair_begin[p]; e < pair_begin[p + 1]; ++e) {
+      const Piece<U> of_a = a.piece(pairs[e].x);
+      const Piece<V> of_b = b.piece(pairs[e].y);
+      for (int k = 0; k < kLanes; ++k) {
+        if (!a.has(of_a, r, k) || !b.has(of_b, k, c)) continue;
+        sum += multiply(convert<Wide<U>>(a.value(of_a, r, k)), convert<Wide<V>>(b.value(of_b, k, c)));
+      }
+    }
+    return convert<T>(sum);
+  }
+
+  // Writes the lane's two sums where C stores them, or notes them; a careful pass writes only those.
+  template <bool careful, class S>
+  __device__ void end(unsigned p, const S& sums) const {
+    const int row = threadIdx.x % 32 / 4, col = 2 * (threadIdx.x % 4);
+    const Bitmap stored = up_to(bitmap[p], kLanes * row + col + 1);
+    T* const last = values + begin[p] + __popcll(stored) - 1;  // of this lane's two
+#pragma unroll
+    for (int v = 0; v < 2; ++v) {
+      if (!(stored >> (1 - v) & 1)) continue;
+      T* const to = last - (v == 0 ? static_cast<int>(stored & 1) : 0);
+      if (sums.finite(v) == careful) {
+        if constexpr (!careful) atomicMax(wrong, run);
+        continue;
+      }
+      if constexpr (careful) update.one(to, stored_sum(p, row, col + v));
+      else if (update.plain) *to = sums.value(v);
+      else update.one(to, sums.value(v));
+    }
+  }
+};
+
+// Starts both passes; a warp takes `each` blocks of C at once.
+constexpr unsigned kCareful = 1024;  // blocks of threads that look after sums which are mostly none
+template <class C, class Kernel>
+void start_both(const C& call, Kernel plain, Kernel careful, int each = 1) {
+  const dim3 grid = blocks(32 * ceil_div(call.blocks, each));
+  launch("bmsparse matmul", plain, grid, dim3(kBlock), call);
+  launch("bmsparse matmul", careful, dim3(std::min(grid.x, kCareful)), dim3(kBlock), call);
+}
+
+}  // namespace diagsparse::cuda::bitmaps

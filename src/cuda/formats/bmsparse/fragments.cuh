@@ -1,0 +1,71 @@
+// Blocks as fragments of the FP64 matrix units: an 8 x 8 block is two steps of mma m8n8k4, and lane l of a warp holds
+// element (l / 4, l % 4) of a step of the left operand, (l % 4, l / 4) of the right one's, and elements (l / 4, 2 (l %
+// 4)) and its neighbour of the sums. Places that are not stored are zeros.
+#pragma once
+
+#include "formats/bmsparse/blocks.cuh"
+
+namespace diagsparse::cuda::bitmaps {
+
+// A block of an operand: its bitmap as it is stored, and where its values begin.
+template <class T>
+struct Piece {
+  Bitmap bitmap;
+  const T* values;
+};
+
+// The blocks of op(A), by their numbers in A. Elements are asked for as those of op(A).
+template <class T>
+struct Source {
+  const Bitmap* bitmap;
+  const std::int64_t* begin;
+  const T* values;
+  bool turned, conj;
+
+  Source(const Matrix& m, Op op)
+      : bitmap(m.index("bitmap").as<Bitmap>()),
+        begin(m.index("value_indptr").as<std::int64_t>()),
+        values(m.values.as<T>()),
+        turned(op.transposed),
+        conj(op.conjugated) {}
+
+  __device__ Piece<T> piece(int64 number) const { return {bitmap[number], values + begin[number]}; }
+  __device__ int place(int r, int c) const { return turned ? kLanes * c + r : kLanes * r + c; }
+  __device__ bool has(const Piece<T>& block, int r, int c) const { return up_to(block.bitmap, place(r, c)) & 1; }
+  __device__ T value(const Piece<T>& block, int r, int c) const {
+    return conjugate_if(conj, load(block.values + __popcll(up_to(block.bitmap, place(r, c))) - 1));
+  }
+};
+
+// Where a lane finds its two elements of a block.
+template <class T>
+struct Places {
+  int at[2];
+  bool conj;
+
+  // Elements (r, c) and (r + down, c + right) of blocks of op(A).
+  __device__ Places(const Source<T>& from, int r, int c, int down, int right)
+      : at{from.place(r, c), from.place(r + down, c + right)}, conj(from.conj) {}
+
+  // Reads one of them; 0 where it is not stored.
+  __device__ T read(const Piece<T>& block, int s) const {
+    const unsigned high = block.bitmap >> 32, low = static_cast<unsigned>(block.bitmap);
+    const bool below = at[s] >= 32;
+    const unsigned found = (below ? low : high) >> (31 - at[s] % 32);
+    const int before = (below ? __popc(high) : 0) + __popc(found);
+    return found & 1 ? conjugate_if(conj, load(block.values + (before - 1))) : T{};
+  }
+  // The same of a block that stores all its elements.
+  __device__ T read_full(const Piece<T>& block, int s) const { return conjugate_if(conj, load(block.values + at[s])); }
+};
+
+// The halves of a block that the first steps take, as operands on the left and on the right.
+constexpr Bitmap kLeft = 0xf0f0f0f0f0f0f0f0u, kTop = 0xffffffff00000000u;
+
+template <class T>
+__device__ Piece<T> from_lane(const Piece<T>& mine, int lane) {
+  return {__shfl_sync(kAllLanes, mine.bitmap, lane),
+          reinterpret_cast<const T*>(__shfl_sync(kAllLanes, reinterpret_cast<unsigned long long>(mine.values), lane))};
+}
+
+}  // namespace diagsparse::cuda::bitmaps

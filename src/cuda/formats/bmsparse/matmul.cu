@@ -1,0 +1,107 @@
+// Kernels "fragments" and "tf32": C = alpha op(A) op(B) + beta C on the matrix units.
+//
+//   A: m x l, B: l x n, C: m x n in blocks of 8 x 8; C's structure and the pairs of each of its blocks are the plan's
+//   (core/block_products.hpp).
+//
+// A warp takes a block of C. Its lanes fetch what is known of 32 pairs at once, then the warp sums pair by pair: each
+// lane reads two elements of A's block and two of B's from where they lie, as fragments (fragments.cuh), and two of C's
+// stay in its registers. A step is left out where one of its halves is empty. Neighbouring warps take neighbouring
+// blocks of C, which share blocks of A in the first cache. The order is that of the pairs: the same bits on every run.
+//
+// "fragments", the default, is of every pair of value types: sums are of double precision, also those of float32
+// values, which are rounded once; complex products are four real ones. "tf32" is of float32 alone, and rounds factors
+// to 11 bits.
+// Bytes at least: A, B, C and the pairs; from the second cache a block of B for each pair.
+#include "formats/bmsparse/block_sums.cuh"
+#include "formats/bmsparse/kernels.hpp"
+
+namespace diagsparse::cuda::bitmaps {
+
+namespace {
+
+constexpr int64 kFull = 56;  // elements of a block on average from which many are likely to have all
+
+// What a launch is for: matrices with many blocks that store all their elements, which are read without a look at their
+// bitmaps; others; and only the sums that are infinite or no numbers, which the first pass left.
+enum class Pass { full, any, careful };
+
+template <Pass pass, class S, class U, class V>
+__device__ void sum_block(unsigned p, const Call<U, V>& call) {
+  const int lane = threadIdx.x % 32, row = lane / 4, inner = lane % 4;
+  const std::int64_t begin = call.pair_begin[p], end = call.pair_begin[p + 1];
+  const Places<U> a_places(call.a, row, inner, 0, 4);
+  const Places<V> b_places(call.b, inner, row, 4, 0);
+  const Bitmap a_half = call.a.turned ? kTop : kLeft, b_half = call.b.turned ? kLeft : kTop;
+  S sums;
+  for (std::int64_t first = begin; first < end; first += 32) {
+    Piece<U> lane_a{};
+    Piece<V> lane_b{};
+    if (first + lane < end) {
+      const int2 pair = call.pairs[first + lane];
+      lane_a = call.a.piece(pair.x);
+      lane_b = call.b.piece(pair.y);
+    }
+    const int here = static_cast<int>(min(static_cast<std::int64_t>(32), end - first));
+#pragma unroll 1
+    for (int e = 0; e < here; ++e) {
+      const Piece<U> of_a = from_lane(lane_a, e);
+      const Piece<V> of_b = from_lane(lane_b, e);
+      U of_step_a[2] = {};
+      V of_step_b[2] = {};
+      bool some[2] = {true, true};  // whether a step has something on both sides, the same in all lanes
+      if (pass == Pass::full && (of_a.bitmap & of_b.bitmap) == kAllPlaces) {
+#pragma unroll
+        for (int s = 0; s < 2; ++s) {
+          of_step_a[s] = a_places.read_full(of_a, s), of_step_b[s] = b_places.read_full(of_b, s);
+        }
+      } else {
+        some[0] = (of_a.bitmap & a_half) != 0 && (of_b.bitmap & b_half) != 0;
+        some[1] = (of_a.bitmap & ~a_half) != 0 && (of_b.bitmap & ~b_half) != 0;
+#pragma unroll
+        for (int s = 0; s < 2; ++s) {
+          if (some[s]) of_step_a[s] = a_places.read(of_a, s), of_step_b[s] = b_places.read(of_b, s);
+        }
+      }
+      sums.add(of_step_a, of_step_b, some);
+    }
+  }
+  call.template end<pass == Pass::careful>(p, sums);
+}
+
+template <Pass pass, class S, class U, class V>
+__global__ void __launch_bounds__(kBlock, pass == Pass::careful || is_complex<Product<U, V>> ? 4 : 6)
+    sum_pairs(const __grid_constant__ Call<U, V> call) {
+  if (pass == Pass::careful && *call.wrong < call.run) return;
+  const auto blocks = static_cast<unsigned>(call.blocks);
+  for (unsigned p = blockIdx.x * kWarps + threadIdx.x / 32; p < blocks; p += gridDim.x * kWarps) {
+    sum_block<pass, S>(p, call);
+    __syncwarp();
+  }
+}
+
+template <class S, class U, class V>
+void sum_with(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
+  const auto full = [](const Matrix& m) { return m.values.size() >= kFull * m.index("block_col").size(); };
+  start_both(Call<U, V>(plan, a, b, alpha, beta, c),
+             full(a) && full(b) ? sum_pairs<Pass::full, S, U, V> : sum_pairs<Pass::any, S, U, V>,
+             sum_pairs<Pass::careful, S, U, V>);
+}
+
+template <class U, class V>
+struct Fragments {
+  static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
+    sum_with<Sums<Product<U, V>>, U, V>(plan, a, b, alpha, beta, c);
+  }
+};
+
+}  // namespace
+
+MatmulRow by_fragments() { return {"fragments", every_pair<Fragments, MatmulKernel>(), prepare_sums}; }
+
+MatmulRow by_tf32() {
+  Typed<MatmulKernel> typed;
+  typed.at[static_cast<int>(DType::f32)][static_cast<int>(DType::f32)] = sum_with<RoundedSums, float, float>;
+  return {"tf32", typed, prepare_sums};
+}
+
+}  // namespace diagsparse::cuda::bitmaps

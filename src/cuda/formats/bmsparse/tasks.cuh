@@ -1,0 +1,17 @@
+// Products of blocks as the thesis plans them (Berger Alvarez 2024): a list of tasks, sorted by blocks of C.
+#pragma once
+
+#include "formats/bmsparse/products.hpp"
+
+namespace diagsparse::cuda::bitmaps {
+
+enum class TaskList { none, triples, numbers, segments, adaptive, short_segments };
+
+constexpr int64 kBytesOfTask = 48;  // while it is sorted
+
+// The list that a kernel of this name is planned with; none: it has no such list.
+TaskList task_list_of(const std::string& kernel);
+
+BlocksOfProduct blocks_by_tasks(const BlockOperand& a, const BlockOperand& b, TaskList list, const Request& request);
+
+}  // namespace diagsparse::cuda::bitmaps

@@ -1,0 +1,36 @@
+// op(A) of a product with vectors, as kernels walk it.
+#pragma once
+
+#include "formats/bmsparse/fragments.cuh"
+
+namespace diagsparse::cuda::bitmaps {
+
+// Blocks of a row at most; one with more, long among the others or one of few, is left to a block of threads.
+inline std::int64_t most_blocks(const BlockOperand& of) {
+  constexpr std::int64_t few_rows = 1 << 13, alone = 128;
+  const std::int64_t most = std::max<std::int64_t>(32, 4 * of.blocks() / std::max<std::int64_t>(1, of.rows));
+  return of.rows < few_rows ? std::min(most, alone) : most;
+}
+
+// op(A), row by row of blocks.
+template <class T>
+struct Walked {
+  int64 rows, cols;   // of op(A)
+  std::int64_t most;  // blocks of a row that is not long
+  const std::int64_t* indptr;
+  const std::int32_t *col, *number;
+  Source<T> blocks;
+
+  Walked(const Matrix& m, const BlockOperand& of)
+      : rows(of.op.transposed ? m.cols : m.rows),
+        cols(of.op.transposed ? m.rows : m.cols),
+        most(most_blocks(of)),
+        indptr(of.indptr.as<std::int64_t>()),
+        col(of.col.as<std::int32_t>()),
+        number(of.number),
+        blocks(m, of.op) {}
+
+  __device__ Piece<T> piece(int64 e) const { return blocks.piece(number ? number[e] : e); }
+};
+
+}  // namespace diagsparse::cuda::bitmaps

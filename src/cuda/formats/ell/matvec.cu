@@ -1,0 +1,41 @@
+// ell on the GPU: the kernel "row".
+//
+// y = alpha op(A) x + beta y.
+//   A: m x n, entry w of row i is A[i, indices[w, i]] = values[w, i], both (width, m); -1 where the padding of a row
+//   begins; row_lengths (m), or none.  x: n, or n x k.  y: m, or m x k.
+//
+// A thread takes a row, or several where rows are few and long (walked_rows.cuh). It is meant for rows that are about
+// equally long. A transpose is gathered by rows, over an index of them.
+#include "formats/ell/layout.hpp"
+#include "kernels/rows/kernels.hpp"
+#include "layouts/rows.cuh"
+#include "layouts/walked_rows.cuh"
+
+namespace diagsparse {
+
+namespace cuda::ellpack {
+
+namespace {
+
+template <class U, class V>
+struct Row {
+  static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    if (op.transposed) return rows::gather_transpose<U, V>(m, op, alpha, x, beta, y);
+    with_index_type(m.index("indices").dtype, [&](auto zero) {
+      using A = Ell<U, decltype(zero)>;
+      const A a = A::of(m);
+      walk_all_rows<A, U, V>("ell matvec", a, m.values.size(), a.width, op, alpha, x, beta, y);
+    });
+  }
+};
+
+FormatKernels make() { return {{{"row", every_pair<Row, MatvecKernel>(), rows::prepare_transpose}}, {}}; }
+const RegisterKernels registered("ell", 0, make);
+
+}  // namespace
+
+}  // namespace cuda::ellpack
+
+template struct StoredRows<Ell>;
+
+}  // namespace diagsparse

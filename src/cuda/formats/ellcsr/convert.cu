@@ -1,0 +1,230 @@
+// ellcsr on the GPU: from rows and to rows, and the gate.
+#include "core/compressed_rows.hpp"
+#include "core/convert.hpp"
+#include "device/faults.cuh"
+#include "device/values.cuh"
+#include "entries/coordinates.cuh"
+#include "formats/ellcsr/layout.hpp"
+
+namespace diagsparse {
+
+namespace cuda::hybrid {
+
+namespace {
+
+constexpr int kWarps = kBlock / 32;
+
+Csr<float> structure_of(const Matrix& m) {
+  return {m.rows, m.cols, m.index("indptr").as<int64>(), m.index("indices").as<std::int32_t>(), nullptr};
+}
+
+// A thread takes an entry.
+__global__ void __launch_bounds__(kBlock)
+    find_lone(const Csr<float> a, int64 count, const Coordinates places, int64 column, unsigned* lone) {
+  const int64 e = thread_index();
+  if (e >= count) return;
+  const int64 i = places.row_of(e), j = a.indices[e], end = a.indptr[j + 1];
+  if (min(i, j) >= column) return;
+  const int64 mirror = bisect(a.indptr[j], end, [&](int64 k) { return a.indices[k] < i; });
+  if (mirror == end || a.indices[mirror] != i) *lone = 1;
+}
+
+// A thread takes a row: how many of its entries do not lead.
+__global__ void __launch_bounds__(kBlock) count_rest(const Csr<float> csr, Leading leading, std::int64_t* counts) {
+  const int64 i = thread_index();
+  if (i >= csr.rows) return;
+  const std::int32_t* const columns = csr.indices + csr.indptr[i];
+  const int64 count = csr.indptr[i + 1] - csr.indptr[i];
+  counts[i] = leading.kept(i, columns, count) - leading.of(i, columns, count);
+}
+
+// A warp takes a row.
+template <class T>
+__global__ void __launch_bounds__(kBlock)
+    split_rows(const Csr<T> csr, int64 width, Leading leading, const std::int64_t* indptr, std::int32_t* head,
+               std::int32_t* rest, T* values) {
+  const int64 i = thread_index() / 32, lane = threadIdx.x % 32;
+  if (i >= csr.rows) return;
+  const int64 begin = csr.indptr[i], end = begin + leading.kept(i, csr.indices + begin, csr.indptr[i + 1] - begin);
+  const int64 middle = end - (indptr[i + 1] - indptr[i]);
+  for (int64 w = lane; w < width; w += 32) {
+    const bool entry = begin + w < middle;
+    head[i * width + w] = entry ? csr.indices[begin + w] : -1;
+    values[i * width + w] = entry ? csr.values[begin + w] : T{};
+  }
+  for (int64 to = indptr[i] + lane, from = middle + lane; to < indptr[i + 1]; to += 32, from += 32) {
+    rest[to] = csr.indices[from];
+    values[csr.rows * width + to] = csr.values[from];
+  }
+}
+
+__global__ void __launch_bounds__(kBlock) measure_rows(const EllCsr<float> a, std::int64_t* lengths) {
+  const int64 i = thread_index();
+  if (i < a.rows) lengths[i] = a.leading(i) + a.indptr[i + 1] - a.indptr[i];
+}
+
+// A warp takes a row.
+template <class T>
+__global__ void __launch_bounds__(kBlock)
+    join_rows(const EllCsr<T> a, const std::int64_t* indptr, std::int32_t* indices, T* values) {
+  const int64 i = thread_index() / 32, lane = threadIdx.x % 32;
+  if (i >= a.rows) return;
+  const int64 begin = indptr[i], middle = indptr[i + 1] - (a.indptr[i + 1] - a.indptr[i]);
+  for (int64 to = begin + lane, from = i * a.width + lane; to < middle; to += 32, from += 32) {
+    indices[to] = a.head.indices[from];
+    values[to] = a.head_values[from];
+  }
+  for (int64 to = middle + lane, from = a.indptr[i] + lane; to < indptr[i + 1]; to += 32, from += 32) {
+    indices[to] = a.rest.indices[from];
+    values[to] = a.rest_values[from];
+  }
+}
+
+// A warp takes a row, and deals its leading columns to banks. It counts them first.
+template <class T>
+__global__ void __launch_bounds__(kBlock) deal_rows(const EllCsr<T> a, std::int32_t* head, T* values) {
+  __shared__ std::int32_t banks[kWarps][Deal::kBanks];
+  const int64 i = thread_index() / 32, line = i * a.width;
+  const int lane = threadIdx.x % 32;
+  std::int32_t* const bank_of = banks[threadIdx.x / 32];
+  if (i >= a.rows) return;
+  if (lane < Deal::kBanks) bank_of[lane] = 0;
+  __syncwarp();
+  for (int64 w = lane; w < a.width; w += 32) {
+    if (a.head.indices[line + w] >= 0) atomicAdd(bank_of + Deal::bank(a.head.indices[line + w]), 1);
+  }
+  __syncwarp();
+  Deal deal;
+  for (int b = 0; b < Deal::kBanks; ++b) deal.all += deal.counts[b] = bank_of[b];
+  __syncwarp();
+  if (lane < Deal::kBanks) bank_of[lane] = 0;  // those that came before
+  for (int64 first = 0; first < a.width; first += 32) {
+    const int64 w = first + lane;
+    const std::int32_t j = w < a.width ? a.head.indices[line + w] : -1;
+    const int bank = j >= 0 ? Deal::bank(j) : Deal::kBanks;
+    const unsigned alike = __match_any_sync(0xffffffffu, bank), before = alike & ((1u << lane) - 1);
+    __syncwarp();
+    int64 to = w;
+    if (j >= 0) to = deal.place(bank_of[bank] + __popc(before), bank);
+    __syncwarp();
+    if (j >= 0 && before == 0) bank_of[bank] += __popc(alike);
+    if (w < a.width) head[line + to] = j, values[line + to] = a.head_values[line + w];
+  }
+}
+
+// A warp takes a row, a lane counts what comes before an entry in ascending order, padding last.
+template <class T>
+__global__ void __launch_bounds__(kBlock) sort_rows(const EllCsr<T> a, std::int32_t* head, T* values) {
+  const int64 i = thread_index() / 32, line = i * a.width;
+  if (i >= a.rows) return;
+  for (int64 w = threadIdx.x % 32; w < a.width; w += 32) {
+    const auto column = static_cast<std::uint32_t>(a.head.indices[line + w]);
+    int64 to = line;
+    for (int64 v = 0; v < a.width; ++v) {
+      const auto other = static_cast<std::uint32_t>(a.head.indices[line + v]);
+      to += other < column || (other == column && v < w);
+    }
+    head[to] = a.head.indices[line + w], values[to] = a.head_values[line + w];
+  }
+}
+
+// The same matrix, where `kernel` writes what leads to new arrays.
+template <class F>
+Matrix moved_in_rows(const char* what, const Matrix& m, const F& kernel) {
+  const Shape leads = m.index("ell_indices").shape;
+  Array head = Array::empty(DType::i32, leads), values = Array::empty(m.dtype, {m.values.size()});
+  with_value_type(m.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    launch(what, kernel(zero), blocks(m.rows * 32), dim3(kBlock), EllCsr<T>::of(m), head.as<std::int32_t>(),
+           values.as<T>());
+    const int64 first = leads.size() * sizeof(T);
+    copy_bytes(values.as<char>() + first, m.values.as<char>() + first, values.nbytes() - first);
+  });
+  return with_head(m, std::move(head), std::move(values));
+}
+
+// A thread takes a leading column: it lies in the matrix or is padding, and comes after the one before it in its row.
+__global__ void __launch_bounds__(kBlock)
+    check_leading(const EllCsr<float> a, int64 mirrored, Position* outside, Position* order) {
+  const int64 e = thread_index();
+  if (e >= a.rows * a.width) return;
+  const std::int32_t j = a.head.indices[e];
+  if (j < -1 || j >= a.end_of_head(e / a.width, mirrored)) return tell(outside, e);
+  const std::int32_t before = e % a.width > 0 ? a.head.indices[e - 1] : 0;
+  if (j >= 0 && e % a.width > 0 && (before < 0 || j <= before)) tell(order, e);
+}
+
+// A thread takes a row: the rest of it comes after all that leads.
+__global__ void __launch_bounds__(kBlock)
+    check_rest(const EllCsr<float> a, int64 mirrored, Position* outside, Position* order) {
+  const int64 i = thread_index();
+  if (i >= a.rows || a.indptr[i] == a.indptr[i + 1]) return;
+  if (!a.fits_mirror(i, mirrored)) return tell(outside, a.rows * a.width + a.indptr[i]);
+  for (int64 w = 0; w < a.width; ++w) {
+    if (a.leads(i, w) >= a.follows(a.indptr[i])) return tell(order, a.rows * a.width + a.indptr[i]);
+  }
+}
+
+}  // namespace
+
+}  // namespace cuda::hybrid
+
+using namespace cuda;
+using namespace cuda::hybrid;
+
+bool entries_have_mirrors(const Matrix& m, int64 column) {
+  const int64 count = m.values.size();
+  const Scratch<unsigned> lone(1);
+  CUDA_CALL(cudaMemsetAsync(lone.get(), 0, sizeof(unsigned), stream()));
+  launch("find lone entries", find_lone, blocks(count), dim3(kBlock), structure_of(m), count, Coordinates::of(m, {}),
+         column, lone.get());
+  return download(lone.get(), 1)[0] == 0;
+}
+
+Matrix ellcsr_from_rows(const Matrix& m, int64 width, Leading leading) {
+  Array indptr = Array::zeros(DType::i64, {m.rows + 1}), head = Array::empty(DType::i32, {m.rows, width});
+  auto* start = indptr.as<std::int64_t>();
+  launch("count rest", count_rest, blocks(m.rows), dim3(kBlock), structure_of(m), leading, start + 1);
+  const int64 count = inclusive_sum(start + 1, start + 1, m.rows);
+  Array rest = Array::empty(DType::i32, {count}), values = Array::empty(m.dtype, {head.size() + count});
+  with_value_type(m.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    launch("split rows", split_rows<T>, blocks(m.rows * 32), dim3(kBlock), Csr<T>::of(m), width, leading, start,
+           head.as<std::int32_t>(), rest.as<std::int32_t>(), values.as<T>());
+  });
+  return ellcsr_over(m.rows, m.cols, std::move(head), std::move(rest), std::move(indptr), m.values.size(),
+                     std::move(values));
+}
+
+Matrix dealt(const Matrix& m) {
+  return moved_in_rows("deal rows", m, [](auto zero) { return deal_rows<decltype(zero)>; });
+}
+
+Matrix undealt(const Matrix& m) {
+  return moved_in_rows("sort rows", m, [](auto zero) { return sort_rows<decltype(zero)>; });
+}
+
+Matrix rows_from_ellcsr(const Matrix& m) {
+  Array indptr = Array::zeros(DType::i64, {m.rows + 1});
+  auto* start = indptr.as<std::int64_t>();
+  launch("measure rows", measure_rows, blocks(m.rows), dim3(kBlock), EllCsr<float>::over(*m.structure, nullptr),
+         start + 1);
+  const int64 count = inclusive_sum(start + 1, start + 1, m.rows);
+  Array indices = Array::empty(DType::i32, {count}), values = Array::empty(m.dtype, {count});
+  with_value_type(m.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    launch("join rows", join_rows<T>, blocks(m.rows * 32), dim3(kBlock), EllCsr<T>::of(m), start,
+           indices.as<std::int32_t>(), values.as<T>());
+  });
+  return compressed(*common, m.rows, m.cols, std::move(indices), std::move(indptr), std::move(values));
+}
+
+Fault fault_in_ellcsr(const EllCsr<float>& a, int64 mirrored) {
+  const Firsts found;
+  launch("check leading", check_leading, blocks(a.rows * a.width), dim3(kBlock), a, mirrored, found.outside(),
+         found.order());
+  launch("check rest", check_rest, blocks(a.rows), dim3(kBlock), a, mirrored, found.outside(), found.order());
+  return found.fault(Fault::outside);
+}
+
+}  // namespace diagsparse

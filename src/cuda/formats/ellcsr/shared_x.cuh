@@ -1,0 +1,237 @@
+// The kernel "shared_x" of ellcsr: x in shared memory.
+//
+// y = alpha A x + beta y.
+//   A: m x n, ellcsr.  x: n, y: m, without gaps.
+//
+// Long rows ask for elements of x all over it, many times more than x has, and caches give them one by one. So x is cut
+// into as few parts as shared memory has room for, one or two, and a block takes a part of x with the entries of its
+// columns in many rows:
+//
+//                 part 0          part 1
+//     row 0    a a a a a a a  |  . . a . .       blocks of part 0     a warp a row
+//     row 1    a a a a a a .  |  a . . . .       blocks of part 1     a warp a row
+//
+// Each part has as many blocks as its work asks for. Of short columns a lane takes four neighbouring
+// leading entries, or two of the rest, at once. Two parts leave a sum each for a row, which another kernel adds. The
+// order of a sum follows from the matrix: the same bits on every run.
+#pragma once
+
+#include "device/bisection.cuh"
+#include "device/dense.cuh"
+#include "device/lanes.cuh"
+#include "device/resident.cuh"
+#include "device/values.cuh"
+#include "formats/ellcsr/layout.hpp"
+
+namespace diagsparse::cuda::hybrid {
+
+constexpr int kSharers = 1024;  // threads of a block
+
+// Neighbouring places that a lane takes at once: of short columns, for which widths are multiples of 4, more than one.
+template <class I>
+constexpr int kLeading = sizeof(I) < 4 ? 4 : 1;
+template <class I>
+constexpr int kFollowing = sizeof(I) < 4 ? 2 : 1;
+
+// Where the second half of the columns begins in each row.
+struct ResidentHalves {
+  Array head, rest;           // int32 (m): leading places before it; int64 (m): places of the rest before it
+  double leading, following;  // of all rows together
+
+  template <class F>
+  void visit(const F& f) const {
+    f(head), f(rest);
+  }
+};
+
+template <class A>
+__global__ void __launch_bounds__(kBlock)
+    find_halves(const A a, int64 half, std::int32_t* head, std::int64_t* rest, unsigned long long* before) {
+  const int64 i = thread_index();
+  unsigned long long leading = 0, following = 0;
+  if (i < a.rows) {
+    const auto lies_before = [&](std::int32_t j) { return j >= 0 && j < half; };
+    const int64 w = bisect(0, a.width, [&](int64 w) { return lies_before(a.leads(i, w)); });
+    const bool all = w == a.width || a.leads(i, w) < 0;  // the padding goes with them
+    const int64 begin = a.indptr[i], end = a.indptr[i + 1];
+    const int64 e = all ? bisect(begin, end, [&](int64 e) { return a.follows(e) < half; }) : begin;
+    head[i] = static_cast<std::int32_t>(all ? a.width : w);
+    rest[i] = e;
+    leading = head[i], following = e - begin;
+  }
+  leading = sum_of_lanes<32>(leading), following = sum_of_lanes<32>(following);
+  if (threadIdx.x % 32 == 0) atomicAdd(before, leading), atomicAdd(before + 1, following);
+}
+
+template <class A>
+std::shared_ptr<ResidentHalves> halves_of(const Matrix& m, const A& a) {
+  return keep<ResidentHalves>(m.kept(), "halves of its columns", [&] {
+    auto made = std::make_shared<ResidentHalves>();
+    const Shape of_rows{m.rows};
+    made->head = Array::empty(DType::i32, of_rows);
+    made->rest = Array::empty(DType::i64, of_rows);
+    const Scratch<unsigned long long> before(2);
+    CUDA_CALL(cudaMemsetAsync(before.get(), 0, 2 * sizeof(unsigned long long), stream()));
+    launch("find halves", find_halves<A>, blocks(a.rows), dim3(kBlock), a, ceil_div(a.cols, 2),
+           made->head.template as<std::int32_t>(), made->rest.template as<std::int64_t>(), before.get());
+    const auto told = download(static_cast<const unsigned long long*>(before.get()), 2);
+    made->leading = static_cast<double>(told[0]), made->following = static_cast<double>(told[1]);
+    return made;
+  });
+}
+
+// Places from `begin` to `end` of a line, which starts at place `first` and `into` places after the start of `chunk`.
+struct Stretch {
+  int64 first, chunk;
+  int into, begin, end;
+};
+
+// The sum of a lane over them: Each neighbouring ones at once, Ahead times that on their way. x has part[j - from] in
+// column j.
+template <int Each, int Ahead, class T, class U, class I, class V>
+__device__ T sum_stretch(const Stretch s, const Columns<I>& columns, const U* values, bool conj, const V* part,
+                         int from) {
+  T sum{};
+  const U* const value = values + s.first;
+  const I* const index = columns.indices + s.first;
+  for (int at = s.begin / Each * Each + threadIdx.x % 32 * Each; at < s.end; at += 32 * Each * Ahead) {
+    U v[Ahead][Each];
+    I j[Ahead][Each];
+    int base[Ahead];
+#pragma unroll
+    for (int k = 0; k < Ahead; ++k) {
+      const int e = at + 32 * Each * k;
+      base[k] = -from;
+      if (e < s.end) load_once(value + e, v[k]), load_once(index + e, j[k]);
+    }
+    if (sizeof(I) < 4 && columns.bases) {  // once for all, so that no load waits for another
+#pragma unroll
+      for (int k = 0; k < Ahead; ++k) {
+        const int e = at + 32 * Each * k;
+        if (e < s.end) base[k] += load(columns.bases + s.chunk + (s.into + e) / kChunk);
+      }
+    }
+#pragma unroll
+    for (int k = 0; k < Ahead; ++k) {
+#pragma unroll
+      for (int q = 0; q < Each; ++q) {
+        const int e = at + 32 * Each * k + q;
+        if (e >= s.begin && e < s.end && !Columns<I>::padding(j[k][q])) {
+          sum += multiply(conjugate_if(conj, v[k][q]), part[base[k] + j[k][q]]);
+        }
+      }
+    }
+  }
+  return sum;
+}
+
+// The first `first_blocks` blocks take the columns below `half`, the others the rest; then both leave their sums of
+// rows in `others`, which is null where there is one part. `odd` is the count of all that follow leading entries, where
+// it is odd: then the last one has no neighbour to be read with.
+template <class I, class U, class V>
+__global__ void __launch_bounds__(kSharers, 1)
+    sum_parts(const EllCsr<U, I> a, bool conj, const V* x, int64 half, const std::int32_t* head,
+              const std::int64_t* rest, int64 odd, int first_blocks, Product<U, V>* y, Product<U, V>* others,
+              const __grid_constant__ Update<Product<U, V>> update) {
+  using T = Product<U, V>;
+  constexpr int ahead = is_complex<T> ? 1 : sizeof(I) < 4 ? 3 : 4;  // as many as registers hold
+  extern __shared__ double2 shared[];
+  V* const part = reinterpret_cast<V*>(shared);
+  const bool second = static_cast<int>(blockIdx.x) >= first_blocks;
+  const int from = second ? static_cast<int>(half) : 0, to = static_cast<int>(second ? a.cols : half);
+  for (int j = from + threadIdx.x; j < to; j += kSharers) part[j - from] = load(x + j);
+  __syncthreads();
+
+  const int64 warps = (second ? gridDim.x - first_blocks : first_blocks) * (kSharers / 32);
+  int64 i = (second ? blockIdx.x - first_blocks : blockIdx.x) * (kSharers / 32) + threadIdx.x / 32;
+  for (; i < a.rows; i += warps) {
+    const int middle = head ? load(head + i) : static_cast<int>(a.width);
+    const int64 first = load(second ? rest + i : a.indptr + i);
+    const int64 stop = load(second || !rest ? a.indptr + i + 1 : rest + i);
+    T sum = sum_stretch < kLeading<I>, sizeof(I) < 4 ? 1 : ahead,
+      T > ({i * a.width, i * a.chunks, 0, second ? middle : 0, second ? static_cast<int>(a.width) : middle}, a.head,
+           a.head_values, conj, part, from);
+    const int64 line = first / kFollowing<I> * kFollowing<I>;
+    const bool lacks_last = stop == odd && stop > first;
+    sum += sum_stretch<kFollowing<I>, ahead, T>(
+        {line, line / kChunk, static_cast<int>(line % kChunk), static_cast<int>(first - line),
+         static_cast<int>(stop - line) - lacks_last},
+        a.rest, a.rest_values, conj, part, from);
+    if (lacks_last && threadIdx.x % 32 == 0) {
+      sum += multiply(conjugate_if(conj, load(a.rest_values + odd - 1)), part[a.follows(odd - 1) - from]);
+    }
+    sum = sum_of_lanes<32>(sum);
+    if (threadIdx.x % 32 == 0) {
+      if (others) (second ? others + a.rows : others)[i] = sum;
+      else update.one(y + i, sum);
+    }
+  }
+}
+
+template <class T>
+__global__ void __launch_bounds__(kBlock)
+    add_parts(const T* sums, int64 rows, T* y, const __grid_constant__ Update<T> update) {
+  const int64 i = thread_index();
+  if (i < rows) update.one(y + i, sums[i] + sums[rows + i]);
+}
+
+// Whether rows are long enough, and may be read in whole pieces.
+template <class I, class U>
+bool worth_sharing(const EllCsr<U, I>& a, int64 places, const void* values) {
+  constexpr int64 few = 1 << 20;  // places, which a GPU reads in the time that it takes to begin
+  const bool whole =
+      kLeading<I> == 1 || (a.width % kLeading<I> == 0 && reinterpret_cast<std::uintptr_t>(values) % 16 == 0);
+  return whole && places > few && places > 64 * a.rows && places > 16 * a.cols;
+}
+
+// Makes what it keeps with A.
+inline void prepare_to_share_x(const Matrix& m) {
+  constexpr int64 most = 1 << 17;  // columns for which shared memory may have room
+  with_index_type(m.index("ell_indices").dtype, [&](auto zero) {
+    const auto a = EllCsr<float, decltype(zero)>::over(*m.structure, nullptr);
+    if (a.cols <= most && worth_sharing(a, m.values.size(), m.values.data)) halves_of(m, a);
+  });
+}
+
+// In leading entries. H200: one of the rest takes 1.8 times as long where values have 4 bytes, 1.4 times where they
+// have 8.
+template <class U>
+double work(double leading, double following) {
+  return leading + (1 + 3.2 / sizeof(U)) * following;
+}
+
+// Runs the kernel where it is worth it and x has room; returns whether it did.
+template <class U, class V, class I>
+bool share_x(const Matrix& m, const EllCsr<U, I>& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+  using T = Product<U, V>;
+  if (x.cols != 1 || x.row_stride != 1 || y.row_stride != 1 || !worth_sharing(a, m.values.size(), a.head_values)) {
+    return false;
+  }
+  const Limits& device = limits<sum_parts<I, U, V>>();
+  const int64 room = device.shared / static_cast<int64>(sizeof(V));
+  if (a.cols > 2 * room) return false;
+  const bool cut = a.cols > room;
+  const int64 half = cut ? ceil_div(a.cols, 2) : a.cols;
+  const int shared = static_cast<int>(half * sizeof(V));
+  const int count = device.multiprocessors;
+  const Update<T> update(alpha, beta);
+  const int64 follow = m.values.size() - a.rows * a.width, odd = follow % kFollowing<I> ? follow : -1;
+  if (!cut) {
+    launch_shared("ellcsr matvec", sum_parts<I, U, V>, dim3(count), dim3(kSharers), shared, a, op.conjugated,
+                  x.as<const V>(), half, nullptr, nullptr, odd, count, y.as<T>(), nullptr, update);
+    return true;
+  }
+  const std::shared_ptr<ResidentHalves> halves = halves_of(m, a);
+  const double leading = static_cast<double>(a.rows) * a.width;
+  const double share = work<U>(halves->leading, halves->following) / work<U>(leading, m.values.size() - leading);
+  const int first = std::clamp(static_cast<int>(count * share + 0.5), 1, count - 1);
+  const Scratch<T> sums(2 * a.rows);
+  launch_shared("ellcsr matvec", sum_parts<I, U, V>, dim3(count), dim3(kSharers), shared, a, op.conjugated,
+                x.as<const V>(), half, halves->head.template as<const std::int32_t>(),
+                halves->rest.template as<const std::int64_t>(), odd, first, y.as<T>(), sums.get(), update);
+  launch("add parts", add_parts<T>, blocks(a.rows), dim3(kBlock), static_cast<const T*>(sums.get()), a.rows, y.as<T>(),
+         update);
+  return true;
+}
+
+}  // namespace diagsparse::cuda::hybrid

@@ -1,0 +1,9 @@
+// The kernel of hyb on the GPU.
+#include "core/several.hpp"
+#include "formats/hyb/layout.hpp"
+
+namespace diagsparse::cuda {
+
+static const RegisterKernels registered("hyb", 0, children_in_turn);
+
+}  // namespace diagsparse::cuda

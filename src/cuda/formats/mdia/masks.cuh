@@ -1,0 +1,131 @@
+// Hollow diagonals as GPU kernels read them. A warp takes a block of rows, and a lane one of them; or a thread looks
+// for the element of its row.
+#pragma once
+
+#include "device/resident.cuh"
+#include "device/values.cuh"
+#include "formats/mdia/layout.hpp"
+#include "formats/mdia/products.hpp"
+
+namespace diagsparse::cuda::hollow {
+
+// Bits below the one of a lane.
+inline __device__ Mask below(int bit) { return (Mask{1} << bit) - 1; }
+
+// op(A), by its diagonals as they are read.
+template <class T>
+struct HollowOperand {
+  Mdia<T> a;
+  const std::uint32_t* places;  // null: masks alone are read
+
+  // The row of A in which the diagonal has the element of row `row` of op(A).
+  __device__ static int64 stored_row(const HollowDiagonal& d, int64 row) { return d.turned ? row + d.offset : row; }
+
+  // Which of 32 rows from `row` on have an element; the lowest bit is `row`.
+  __device__ Mask mask(const HollowDiagonal& d, int64 row) const {
+    const int64 first = stored_row(d, row), block = first >> kMaskShift;
+    return __funnelshift_r(a.mask_at(block, d.number), a.mask_at(block + 1, d.number), static_cast<unsigned>(first));
+  }
+
+  // The place of this row's element among the values, negative where there is none.
+  __device__ int64 place(const HollowDiagonal& d, int64 row) const {
+    const int64 stored = stored_row(d, row), block = stored >> kMaskShift;
+    const int bit = static_cast<int>(stored & (kMaskRows - 1));
+    const Mask rows = a.mask_at(block, d.number);
+    if ((rows >> bit & 1) == 0) return -1;
+    return a.begin[block] + places[block * a.diagonals + d.number] + __popc(rows & below(bit));
+  }
+
+  __device__ T value(const HollowDiagonal& d, int64 place) const { return conjugate_if(d.conjugated, a.values[place]); }
+};
+
+// Where the elements of a diagonal of op(A) in a block of 32 rows are stored: in the rows of A from `shift` on of the
+// block that lies `blocks` further on, and in the block after that.
+struct Reach {
+  std::int64_t blocks, masks;  // how far on: in blocks, and in masks
+  std::uint8_t shift, conjugated;
+};
+// ahead: how many rows the rows asked for lie ahead of the block.
+constexpr Reach reach(const HollowDiagonal& d, int64 diagonals, int64 ahead = 0) {
+  const int64 first = d.turned ? ahead + d.offset : ahead, blocks = first >> kMaskShift;
+  return {blocks, blocks * diagonals + d.number, static_cast<std::uint8_t>(first & (kMaskRows - 1)), d.conjugated};
+}
+
+// The elements of a diagonal in 32 rows, packed: rank r of them is values[r] or, from rank `split` on, which is where
+// the next block of A begins, values[r + jump].
+template <class T>
+struct Window {
+  const T* values;
+  Mask rows;
+  std::uint32_t split, jump;
+
+  static constexpr std::uint32_t kConjugated = 64;  // added to split
+
+  // lower: the bits below the one of the row.
+  __device__ const T* place(Mask lower) const {
+    std::uint32_t rank = __popc(rows & lower);
+    if (rank >= (is_complex<T> ? split % kConjugated : split)) rank += jump;
+    return values + rank;
+  }
+  __device__ auto arithmetic_value(T value) const {
+    return conjugate_if(is_complex<T> && split >= kConjugated, arithmetic(value));
+  }
+};
+
+// A block of masks of A that has been looked at, before the places of its values are.
+struct Sight {
+  int64 block;
+  const Mask* mask;  // may lie outside
+  Mask low, high;    // of this block and the next
+  Mask rows;
+
+  template <class T>
+  __device__ Sight(const Mdia<T>& a, const Reach& to, int64 from, int64 first_mask)
+      : block(from + to.blocks), mask(a.mask + first_mask + to.masks) {
+    const auto blocks = static_cast<std::uint64_t>(a.blocks());
+    low = static_cast<std::uint64_t>(block) < blocks ? mask[0] : 0;
+    high = to.shift != 0 && static_cast<std::uint64_t>(block + 1) < blocks ? mask[a.diagonals] : 0;
+    rows = __funnelshift_r(low, high, to.shift);
+  }
+};
+// The window of what was seen, of which `rows` is not 0.
+template <class T>
+__device__ Window<T> window(const HollowOperand<T>& a, const Sight& seen, const Reach& to) {
+  const std::uint32_t* const place = a.places + (seen.mask - a.a.mask);
+  const std::uint32_t split = __popc(seen.low >> to.shift);
+  int64 first = 0, next = 0;
+  if (seen.low != 0) first = a.a.begin[seen.block] + place[0] + (__popc(seen.low) - split);
+  if (seen.high != 0) next = a.a.begin[seen.block + 1] + place[a.a.diagonals] - split;
+  if (seen.low == 0) first = next;
+  const std::uint32_t flag = is_complex<T> && to.conjugated ? Window<T>::kConjugated : 0;
+  return {a.a.values + first, seen.rows, split + flag, static_cast<std::uint32_t>(next - first)};
+}
+
+// The diagonals of op(A) on the device, kept with A.
+struct ResidentDiagonals {
+  Array list;
+  int count;
+
+  const HollowDiagonal* begin() const { return list.as<const HollowDiagonal>(); }
+  template <class F>
+  void visit(const F& f) const {
+    f(list);
+  }
+};
+inline std::shared_ptr<ResidentDiagonals> resident_diagonals(const Structure& structure, Op op) {
+  const char* const keys[] = {"diagonals N", "diagonals T", "diagonals C", "diagonals H"};
+  return keep<ResidentDiagonals>(structure.kept(), keys[op.transposed + 2 * op.conjugated], [&] {
+    const std::vector<HollowDiagonal> all = hollow_diagonals(structure, op);
+    return std::make_shared<ResidentDiagonals>(ResidentDiagonals{upload(all), static_cast<int>(all.size())});
+  });
+}
+
+template <class T>
+HollowOperand<T> operand(const Matrix& m) {
+  return {Mdia<T>::of(m), hollow_places(*m.structure)->from_block.template as<const std::uint32_t>()};
+}
+
+MatvecRow by_blocks();
+MatmulRow products_by_blocks();
+
+}  // namespace diagsparse::cuda::hollow

@@ -1,0 +1,215 @@
+// Where the rest of a product of quasi-bands has entries, and the terms of each: all products are listed with the place
+// in C that they belong to, and sorted by it.
+#include "formats/coosr/layout.hpp"
+#include "formats/qband/products.cuh"
+#include "formats/qband/rest.cuh"
+#include "kernels/rows/pairs.cuh"
+
+namespace diagsparse {
+
+namespace cuda::qband {
+namespace {
+
+// How many products entry e of As has with Bs.
+__global__ void __launch_bounds__(kBlock)
+    count_products(const std::int32_t* columns, int64 entries, const std::int64_t* indptr, std::int64_t* counts) {
+  const int64 e = thread_index();
+  if (e < entries) counts[e] = indptr[columns[e] + 1] - indptr[columns[e]];
+}
+
+__global__ void __launch_bounds__(kBlock)
+    write_rows(const std::int64_t* indptr, int64 rows, int64 entries, std::int32_t* of_entries) {
+  const int64 e = thread_index();
+  if (e >= entries) return;
+  of_entries[e] = static_cast<std::int32_t>(bisect(1, rows, [&](int64 i) { return indptr[i] <= e; }) - 1);
+}
+
+// Places (row << bits | column), and past all others for numbers without a product.
+template <class K>
+__global__ void __launch_bounds__(kBlock)
+    write_places(const RestProductsOnDevice products, int64 count, int bits, K* places, std::uint32_t* numbers) {
+  const int64 t = thread_index();
+  if (t >= count) return;
+  const RestProduct p = products.at(t);
+  places[t] = static_cast<K>(p.there ? p.row : products.rows) << bits | static_cast<K>(p.there ? p.col : 0);
+  numbers[t] = static_cast<std::uint32_t>(t);
+}
+
+__global__ void __launch_bounds__(kBlock)
+    write_pairs(const RestProductsOnDevice products, int64 count, const std::uint32_t* numbers, Key* pairs) {
+  const int64 t = thread_index();
+  if (t >= count) return;
+  const RestProduct p = products.at(numbers[t]);
+  pairs[t] = make_key(p.left, p.right);
+}
+
+template <class K>
+__global__ void __launch_bounds__(kBlock) mark_heads(const K* places, int64 count, std::int64_t* heads) {
+  const int64 t = thread_index();
+  if (t < count) heads[t] = t == 0 || places[t] != places[t - 1];
+}
+
+// Of each sum: where its terms begin, and whether it lies beside the bands.
+template <class K>
+__global__ void __launch_bounds__(kBlock)
+    begin_sums(const K* keys, const std::int64_t* heads, int64 count, int bits, const Bands bands, std::int32_t* first,
+               Key* places, std::int64_t* beside) {
+  const int64 t = thread_index();
+  if (t >= count || (t > 0 && keys[t] == keys[t - 1])) return;
+  const int64 sum = heads[t] - 1;
+  first[sum] = static_cast<std::int32_t>(t);
+  places[sum] = keys[t];
+  beside[sum] = bands.place(keys[t] >> bits, keys[t] & ((Key{1} << bits) - 1)) < 0;
+}
+
+// Where each sum goes; row and column of those beside the bands, and how many lie in each row.
+__global__ void __launch_bounds__(kBlock)
+    place_sums(const Key* places, const std::int64_t* beside, int64 count, int bits, const Bands bands,
+               int64 rest_first, int64* targets, std::int32_t* row, std::int32_t* col, unsigned long long* in_row) {
+  const int64 s = thread_index();
+  if (s >= count) return;
+  const int64 i = places[s] >> bits, j = places[s] & ((Key{1} << bits) - 1);
+  const int64 rank = beside[s], before = s > 0 ? beside[s - 1] : 0;
+  if (rank == before) {
+    targets[s] = bands.place(i, j);
+    return;
+  }
+  targets[s] = rest_first + before;
+  row[before] = static_cast<std::int32_t>(i);
+  col[before] = static_cast<std::int32_t>(j);
+  atomicAdd(in_row + i, 1ull);
+}
+
+template <class K>
+__global__ void __launch_bounds__(kBlock) find_end(const K* places, int64 count, K end, std::int64_t* found) {
+  if (thread_index() == 0) *found = bisect(0, count, [&](int64 t) { return places[t] < end; });
+}
+
+// Where in C the sums are, and which products each has.
+struct Found {
+  std::shared_ptr<void> places;  // Key, of each sum
+  Array beside;                  // int64: of each sum how many up to it lie beside the bands
+  std::shared_ptr<RestOnGpu> work;
+};
+
+template <class K>
+Found find_sums(RestProducts products, int bits, const Bands bands) {
+  const RestProductsOnDevice on = products.on_device();
+  const int64 total = products.total();
+  const std::shared_ptr<void> memory = allocate(total * sizeof(K)), count_up = allocate(4 * total);
+  auto* places = static_cast<K*>(memory.get());
+  auto* numbers = static_cast<std::uint32_t*>(count_up.get());
+  launch("write places", write_places<K>, blocks(total), dim3(kBlock), on, total, bits, places, numbers);
+  const Sorted<K> sorted = sorted_by(places, numbers, total, bits + width_in_bits(on.rows));
+  const Scratch<std::int64_t> end(1);
+  launch("find end", find_end<K>, dim3(1), dim3(32), sorted.key(), total, static_cast<K>(on.rows) << bits, end.get());
+  const int64 terms = download(static_cast<const std::int64_t*>(end.get()), 1)[0];
+
+  Found found{nullptr, {}, std::make_shared<RestOnGpu>(std::move(products))};
+  RestOnGpu& work = *found.work;
+  work.sums = terms;
+  work.pairs = Array::empty(DType::u64, {terms});
+  launch("write pairs", write_pairs, blocks(terms), dim3(kBlock), on, terms, sorted.number(), work.pairs.as<Key>());
+  const Scratch<std::int64_t> heads(terms);
+  launch("mark heads", mark_heads<K>, blocks(terms), dim3(kBlock), sorted.key(), terms, heads.get());
+  work.count = inclusive_sum(heads.get(), heads.get(), terms);
+  work.first = Array::empty(DType::i32, {work.count + 1});
+  found.places = allocate(8 * work.count);
+  found.beside = Array::empty(DType::i64, {work.count});
+  launch("begin sums", begin_sums<K>, blocks(terms), dim3(kBlock), sorted.key(), heads.get(), terms, bits, bands,
+         work.first.as<std::int32_t>(), static_cast<Key*>(found.places.get()), found.beside.as<std::int64_t>());
+  rows::end_lists(work.first, terms);
+  work.many = rows::lists_with_many(work.first, work.count);
+  return found;
+}
+
+}  // namespace
+
+RestProducts::RestProducts(const QuasiBand& a, const QuasiBand& b)
+    : a_spans_(upload(spans_of(a.bands, a.op))), b_spans_(upload(spans_of(b.bands, b.op))) {
+  const RowIndex of_a = rows_of(places_of_rest(a), a.op.transposed), of_b = rows_of(places_of_rest(b), b.op.transposed);
+  a_index_ = of_a.memory, b_index_ = of_b.memory;
+  ends_ = Array::empty(DType::i64, {a.entries()});
+  auto* const ends = ends_.as<std::int64_t>();
+  launch("count products", count_products, blocks(a.entries()), dim3(kBlock), of_a.indices, a.entries(), of_b.indptr,
+         ends);
+  const auto rows_of_entries = [](const RowIndex& index, int64 rows, int64 entries) {
+    Array made = Array::empty(DType::i32, {entries});
+    launch("write rows", write_rows, blocks(entries), dim3(kBlock), index.indptr, rows, entries,
+           made.as<std::int32_t>());
+    return made;
+  };
+  a_rows_ = rows_of_entries(of_a, a.rows(), a.entries());
+  b_rows_ = rows_of_entries(of_b, b.rows(), b.entries());
+  const auto diagonals_of = [](const Layout& layout) { return static_cast<int64>(layout.spans.size()); };
+  view_ = {.a_spans = a_spans_.as<const Span>(),
+           .b_spans = b_spans_.as<const Span>(),
+           .a_indptr = of_a.indptr,
+           .b_indptr = of_b.indptr,
+           .a_places = of_a.places,
+           .b_places = of_b.places,
+           .a_columns = of_a.indices,
+           .b_columns = of_b.indices,
+           .a_rows = a_rows_.as<const std::int32_t>(),
+           .b_rows = b_rows_.as<const std::int32_t>(),
+           .a_diagonals = diagonals_of(a.bands),
+           .b_diagonals = diagonals_of(b.bands),
+           .a_entries = a.entries(),
+           .b_entries = b.entries(),
+           .a_first = a.rest_first,
+           .b_first = b.rest_first,
+           .rows = a.rows(),
+           .inner = b.rows(),
+           .cols = b.cols(),
+           .ends = ends,
+           .parts = {}};
+  view_.parts[0] = checked_product(a.entries(), view_.b_diagonals);
+  view_.parts[1] = checked_product(b.entries(), view_.a_diagonals);
+  view_.parts[2] = inclusive_sum(ends, ends, a.entries());
+}
+
+void RestOnGpu::used_here(const Plan& plan) const {
+  products.visit(used_on_this_stream);
+  for (const Array* array : {&first, &pairs, &targets, &many}) used_on_this_stream(*array);
+  for (const QuasiBand& of : {QuasiBand(*plan.a, plan.op_a), QuasiBand(*plan.b, plan.op_b)}) {
+    if (of.op.transposed) rows_of(places_of_rest(of), true);  // which notes its index
+  }
+}
+
+}  // namespace cuda::qband
+
+RestOfProduct rest_of_product(const QuasiBand& a, const QuasiBand& b, const Layout& bands, int64) {
+  using namespace cuda;
+  using namespace cuda::qband;
+  RestProducts products(a, b);
+  constexpr int64 most = 0x7fffffff;
+  const int64 values = std::max(a.rest_first + a.entries(), b.rest_first + b.entries());
+  if (products.total() >= most || values >= most) {
+    throw std::invalid_argument(
+        "matmul: quasi-bands list fewer than 2^31 products beside those of the bands, and take "
+        "fewer than 2^31 values; there are " +
+        std::to_string(products.total()) + " products, and " + std::to_string(values) + " values");
+  }
+  const int64 rows = a.rows(), rest_first = bands.values_shape.size();
+  const Array spans = upload(bands.spans);
+  const Bands on_device{spans.as<const Span>(), static_cast<int64>(bands.spans.size())};
+  const int bits = width_in_bits(b.cols());
+  const bool few = bits + width_in_bits(rows) <= 32;
+  const Found found = few ? find_sums<std::uint32_t>(std::move(products), bits, on_device)
+                          : find_sums<Key>(std::move(products), bits, on_device);
+  RestOnGpu& work = *found.work;
+  auto* const beside = found.beside.as<std::int64_t>();
+  const int64 count = inclusive_sum(beside, beside, work.count);
+  const Array row = Array::empty(DType::i32, {count}), col = Array::empty(DType::i32, {count});
+  const Array indptr = Array::zeros(DType::i64, {rows + 1});
+  work.targets = Array::empty(DType::i64, {work.count});
+  launch("place sums", place_sums, blocks(work.count), dim3(kBlock), static_cast<const Key*>(found.places.get()),
+         beside, work.count, bits, on_device, rest_first, work.targets.as<int64>(), row.as<std::int32_t>(),
+         col.as<std::int32_t>(), reinterpret_cast<unsigned long long*>(indptr.as<std::int64_t>() + 1));
+  inclusive_sum(indptr.as<std::int64_t>(), indptr.as<std::int64_t>(), rows + 1);
+  CUDA_CALL(cudaStreamSynchronize(stream()));
+  std::vector<Part> arrays{{"row", row}, {"col", col}, {"indptr", indptr}};
+  return {std::make_shared<const Indices>(coosr.name, rows, b.cols(), std::move(arrays), count), found.work};
+}
+
+}  // namespace diagsparse

@@ -1,0 +1,53 @@
+// C = alpha (op(Ab) + op(As)) (op(Bb) + op(Bs)) + beta C of quasi-bands: "terms", the default.
+//
+// The product of the bands is one of diagonals, by the kernel that its plan chose. The rest is a list of sums, each
+// with a place in C (rest_of_product.cu): beside the bands it is written, on a band it is added. The plan lists the
+// terms, 8 bytes each and 12 a sum, and rows/pairs.cuh adds them up. So nothing is searched for and each element is
+// written once, or twice where the rest reaches the bands. The same bits on every run.
+#include "formats/qband/kernels.hpp"
+#include "formats/qband/products.cuh"
+#include "kernels/rows/pairs.cuh"
+
+namespace diagsparse::cuda::qband {
+
+namespace {
+
+// Where a sum of the rest goes.
+template <class T>
+struct ToPlace {
+  T* c;
+  const int64* targets;
+  int64 rest_first;
+  Update<T> beside, onto;
+
+  __device__ void operator()(int64 s, T sum) const {
+    const int64 place = targets[s];
+    (place < rest_first ? onto : beside).one(c + place, sum);
+  }
+};
+
+template <class U, class V>
+struct AddRest {
+  static void run(const Plan& plan, const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& c) {
+    using T = Product<U, V>;
+    const RestOnGpu& rest = rest_on_gpu(plan);
+    rest.used_here(plan);
+    const rows::PairValues<U, V> values{left.values.as<const U>(), right.values.as<const V>(), plan.op_a.conjugated,
+                                        plan.op_b.conjugated};
+    const ToPlace<T> put{c.values.as<T>(), rest.targets.as<const int64>(), QuasiBand(*plan.c, {}).rest_first,
+                         Update<T>(alpha, beta), Update<T>(alpha, 1.0)};
+    rows::add_listed("qband matmul", values, rest.first, rest.pairs, rest.count, rest.many, put);
+  }
+};
+
+}  // namespace
+
+MatmulRow terms() {
+  return {"terms",
+          every_pair<MultiplyBands, MatmulKernel>(),
+          nullptr,
+          {{"the rest", every_pair<AddRest, MatmulKernel>()}},
+          "bands x bands"};
+}
+
+}  // namespace diagsparse::cuda::qband

@@ -1,0 +1,108 @@
+// sell on the GPU: slices and their validation, and the kernel "row".
+//
+// y = alpha op(A) x + beta y.
+//   A: m x n in slices of C rows; entry w of stored row p lies at place slice_indptr[p / C] + w C + p % C of indices
+//   and values; -1 where the padding of a row begins; row_order (m) says which row of A it is, row_lengths (m) how many
+//   entries it has; either may be missing.  x: n, or n x k.  y: m, or m x k.
+//
+// A thread takes a stored row, or several where rows are few and long (walked_rows.cuh). It is meant for rows that are
+// about as long as those next to them. A transpose is gathered by rows, over an index of them.
+#include "device/resident.cuh"
+#include "entries/sorted_keys.cuh"
+#include "formats/sell/layout.hpp"
+#include "kernels/rows/kernels.hpp"
+#include "kernels/rows/shares.hpp"
+#include "layouts/rows.cuh"
+#include "layouts/walked_rows.cuh"
+
+namespace diagsparse {
+
+namespace cuda::slices {
+
+namespace {
+
+// Places of a row of the longest slice; kept with A.
+struct LongestSlice {
+  int64 places = 0;
+
+  template <class F>
+  void visit(const F&) const {}
+};
+int64 longest_slice(const Matrix& m) {
+  return keep<LongestSlice>(m.kept(), "longest slice",
+                            [&] {
+                              const auto a = Sell<float>::over(*m.structure, nullptr);
+                              const int64 places = rows::longest_of(a.slice_indptr, a.slices);
+                              return std::make_shared<LongestSlice>(LongestSlice{places / a.height});
+                            })
+      ->places;
+}
+
+template <class U, class V>
+struct Row {
+  static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    if (op.transposed) return rows::gather_transpose<U, V>(m, op, alpha, x, beta, y);
+    with_index_type(m.index("indices").dtype, [&](auto zero) {
+      using A = Sell<U, decltype(zero)>;
+      walk_all_rows<A, U, V>("sell matvec", A::of(m), m.values.size(), longest_slice(m), op, alpha, x, beta, y);
+    });
+  }
+};
+
+void prepare(const Matrix& m, Op op) {
+  if (op.transposed) rows::prepare_transpose(m, op);
+  else longest_slice(m);
+}
+
+FormatKernels make() { return {{{"row", every_pair<Row, MatvecKernel>(), prepare}, cusparse::matvec()}, {}}; }
+const RegisterKernels registered("sell", 0, make);
+
+// ---- From rows --------------------------------------------------------------------------
+// sizes[s] = the places of slice s; a warp takes it.
+__global__ void __launch_bounds__(kBlock) measure_slices(const std::int64_t* indptr, const std::int32_t* row_order,
+                                                         int64 rows, int64 height, int64 slices, std::int64_t* sizes) {
+  const int64 s = thread_index() / 32;
+  if (s >= slices) return;
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  int64 longest = 0;
+  for (int64 p = s * height + lane; p < min(rows, (s + 1) * height); p += 32) {
+    const int64 i = row_order ? row_order[p] : p;
+    longest = max(longest, indptr[i + 1] - indptr[i]);
+  }
+  for (int step = 16; step > 0; step /= 2) longest = max(longest, __shfl_down_sync(0xffffffffu, longest, step));
+  if (lane == 0) sizes[s] = longest * height;
+}
+
+// ---- The gate ---------------------------------------------------------------------------------------
+__global__ void __launch_bounds__(kBlock) check_slices(const Sell<float> a, int64 places, Position* wrong) {
+  const int64 s = thread_index();
+  if (s > a.slices) return;
+  const int64 at = a.slice_indptr[s], before = s > 0 ? a.slice_indptr[s - 1] : 0;
+  const bool ends = (s > 0 || at == 0) && (s < a.slices || at == places);
+  if (at < before || at > places || at % a.height != 0 || !ends) tell(wrong, s);
+}
+
+}  // namespace
+
+}  // namespace cuda::slices
+
+using namespace cuda;
+using namespace cuda::slices;
+
+int64 place_slices(const Matrix& csr, int64 height, const std::int32_t* row_order, int64* slice_indptr) {
+  const int64 slices = slices_of(csr.rows, height);
+  CUDA_CALL(cudaMemsetAsync(slice_indptr, 0, sizeof(int64), stream()));
+  launch("measure slices", measure_slices, blocks(slices * 32), dim3(kBlock), csr.index("indptr").as<std::int64_t>(),
+         row_order, csr.rows, height, slices, slice_indptr + 1);
+  return inclusive_sum(slice_indptr + 1, slice_indptr + 1, slices);
+}
+
+Fault fault_in_slices(const Sell<float>& a, int64 places) {
+  const Firsts found;
+  launch("check slices", check_slices, blocks(a.slices + 1), dim3(kBlock), a, places, found.outside());
+  return found.fault(Fault::pointers);
+}
+
+template struct StoredRows<Sell>;
+
+}  // namespace diagsparse

@@ -23,6 +23,7 @@ from diagsparse._study import gpu_clock, steps
 from diagsparse._study.bench_command import Benchmark
 from diagsparse._study.bench_summary import Pair
 from diagsparse._study.comparison import finite
+from diagsparse._study.figures import save, styled
 from diagsparse._study.timed_rows import Timed
 from diagsparse.measure import Progress
 
@@ -47,7 +48,7 @@ class Experiment:
     about: str  #: what it measures, on which matrices, and how long it takes
     rows: Callable[[Place, bool], Iterable[NamedRow]]  #: for a device; of small matrices where it is to be quick
     tables: Callable[[Report], Tables]
-    plot: Callable[[Report, Any], Any]
+    draw: Callable[[Report], Any]  #: a picture, as a figure of matplotlib
     head: Callable[[Report], str] = machine  #: the line about the machine
     columns: Columns = field(default_factory=Columns)
     pairs: Callable[[Report], Iterator[Pair]] | None = None  #: what the summary compares, if not columns
@@ -98,6 +99,11 @@ class Experiment:
     def markdown(self, report: Report) -> str:
         """Return a report as Markdown for the docs."""
         return as_section(self.head(report), self.tables(report))
+
+    def plot(self, report: Report, path: str | Path) -> Path:
+        """Save a picture of a report, and return where."""
+        with styled():
+            return save(self.draw(report), path)
 
     @property
     def benchmark(self) -> Benchmark:

@@ -28,7 +28,7 @@ from diagsparse._matrix.construct import array
 from diagsparse._places.backend import CPU, Place
 from diagsparse._products.products import plan_matmul
 from diagsparse._show import columns
-from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, logarithmic, new_figure, save
+from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, logarithmic, new_figure
 from diagsparse._study.sampled import SampledMatmul
 from diagsparse.measure import using_threads
 
@@ -164,8 +164,8 @@ def _nonzeros(row: dict[str, Any]) -> str:
 
 
 # ---- picture ------------------------------------------------------------------------------------------------------
-def plot_bench(report: dict[str, Any], path: Any) -> Any:
-    """Save figures 6 and 7 and tables 1 and 2 as a picture: times over n, over the band, over the diagonals."""
+def draw(report: dict[str, Any]) -> Any:
+    """Draw figures 6 and 7 and tables 1 and 2 as a picture: times over n, over the band, over the diagonals."""
     colors = dict(zip(_columns(report), (GREY, PURPLE, YELLOW, GREEN, ORANGE, "#cc9966", SKY, BLUE, "black")))
     figure = new_figure(11.2, 3.6)
     sources = ("figure 6", "figure 7", "table 1", "table 2")
@@ -180,23 +180,21 @@ def plot_bench(report: dict[str, Any], path: Any) -> Any:
         places = [place(r) for r in rows]
         for name, color in colors.items():
             axes.plot(places, [1e3 * t if (t := r["times"].get(name)) else np.nan for r in rows], ".-", color=color,
-                      label=name, lw=1)  # fmt: skip
+                      label=name)  # fmt: skip
         for field, mark in (("cpu_ms", "x"), ("cuda_ms", "+")):
             paper = [r[field] or np.nan for r in rows]
             if not np.isnan(paper).all():
                 axes.plot(places, paper, mark, color="black", label=f"the paper's {'CPU' if mark == 'x' else 'GPU'}")
-        axes.set_title(title, fontsize=9)
-        axes.set_xlabel(label, fontsize=8)
+        axes.set_title(title)
+        axes.set_xlabel(label)
         logarithmic(axes, "y")
-        axes.tick_params(labelsize=7)
-        axes.spines[["top", "right"]].set_visible(False)
-    figure.axes[0].set_ylabel("time (ms)", fontsize=8)
+    figure.axes[0].set_ylabel("time (ms)")
     handles = {t: h for axes in figure.axes for h, t in zip(*axes.get_legend_handles_labels(), strict=True)}
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=6, fontsize=7, frameon=False)
-    return save(figure, path)
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=6)
+    return figure
 
 
 TABLES_000 = Experiment(
-    "tables-000", __doc__ or "", _rows, lambda report: [("", _cells(report))], plot_bench,
+    "tables-000", __doc__ or "", _rows, lambda report: [("", _cells(report))], draw,
     columns=Columns("C = A B", ("hm default", "hm"), {", 1 core": "C = A B, 1 core"}),
 )  # fmt: skip

@@ -57,8 +57,8 @@ from .paper_002_tables import (
     PLANNED,
     SEGMENTS,
     VECTOR,
+    draw,
     head,
-    plot_bench,
     tables,
 )
 
@@ -242,7 +242,7 @@ def _vectors(a: Any, csr: SparseArray, q: SparseArray, x: np.ndarray, where: Pla
 
 
 TABLES_002 = Experiment(
-    "tables-002", __doc__ or "", _rows, tables, plot_bench, head,
+    "tables-002", __doc__ or "", _rows, tables, draw, head,
     Columns(
         "C = A A", (ONCE,), {" planned": "C = A A, planned", VECTOR: "y = A x"}, {"cuSPARSE": "cuSPARSE planned"}
     ),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from diagsparse._show import columns
-from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure, save
+from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure
 
 from ..tables import Tables, machine, seconds
 
@@ -177,19 +177,16 @@ def head(report: dict[str, Any]) -> str:
 
 
 # ---- picture ------------------------------------------------------------------------------------------------------
-def plot_bench(report: dict[str, Any], path: Any) -> Any:
-    """Save figures 2 and 3 (c) as a picture: speedups over the share in the bands, and what the stages take."""
+def draw(report: dict[str, Any]) -> Any:
+    """Draw figures 2 and 3 (c) as a picture: speedups over the share in the bands, and what the stages take."""
     figure = new_figure(12.8, 3.9)
     left, middle, right = figure.subplots(1, 3)
     pairs = compared(report)
     _plot_speedups(left, report, next((pair for pair in pairs if pair[0] == PAPERS_FROM_CSR), None))
     _plot_speedups(middle, report, next((pair for pair in pairs if pair[0] == PLANNED), None))
-    middle.legend(fontsize=6, frameon=False, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.2))
+    middle.legend(fontsize=6, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.2))
     _plot_stages(right, report)
-    for axes in (left, middle, right):
-        axes.tick_params(which="both", labelsize=7)
-        axes.spines[["top", "right"]].set_visible(False)
-    return save(figure, path)
+    return figure
 
 
 def _plot_speedups(axes: Any, report: dict[str, Any], pair: Compared | None) -> None:
@@ -202,11 +199,11 @@ def _plot_speedups(axes: Any, report: dict[str, Any], pair: Compared | None) -> 
             ]  # fmt: skip
             shares = [row["options"]["band_percentage"] for row in rows]
             ratios = [(speedup(row, *pair) if pair else None) or np.nan for row in rows]
-            axes.plot(shares, ratios, style, color=color, lw=1, label=f"{layout}, {dtype}")
+            axes.plot(shares, ratios, style, color=color, label=f"{layout}, {dtype}")
     axes.axhline(1, color="black", lw=0.7)
-    axes.set_xlabel("nonzeros in the bands (%)", fontsize=8)
-    axes.set_title(_over(pair) if pair else "", fontsize=8)
-    axes.set_ylabel("times as fast", fontsize=8)
+    axes.set_xlabel("nonzeros in the bands (%)")
+    axes.set_title(_over(pair) if pair else "")
+    axes.set_ylabel("times as fast")
     axes.set_ylim(bottom=0)
 
 
@@ -219,8 +216,8 @@ def _plot_stages(axes: Any, report: dict[str, Any]) -> None:
         shares = [100 * row["algorithm"].get(name, 0) / sum(row["algorithm"].values()) for row in rows]
         axes.bar(range(len(rows)), shares, bottom=below, color=color, label=name)
         below = below + shares
-    axes.set_xticks(range(len(rows)), [row["what"] for row in rows], rotation=45, ha="right", fontsize=7)
-    axes.set_ylabel("share of the time of a product (%)", fontsize=8)
-    axes.set_title("the paper's algorithm, float32", fontsize=8)
+    axes.set_xticks(range(len(rows)), [row["what"] for row in rows], rotation=45, ha="right")
+    axes.set_ylabel("share of the time of a product (%)")
+    axes.set_title("the paper's algorithm, float32")
     if axes.get_legend_handles_labels()[0]:
-        axes.legend(fontsize=6, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+        axes.legend(fontsize=6, loc="center left", bbox_to_anchor=(1, 0.5))

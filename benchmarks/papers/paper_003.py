@@ -35,7 +35,7 @@ from diagsparse._study.exactness import MatvecCheck, vector
 
 from ..experiment import Clock, Contender, Experiment, NamedRow, Report, fill, planned_matvec, there
 from ..timed_columns import Columns
-from .paper_003_tables import BLOCKS, BYTES, PAPER, SCIPY, SHORT, SLICES, TABLE_10_ORDER, plot_bench, tables
+from .paper_003_tables import BLOCKS, BYTES, PAPER, SCIPY, SHORT, SLICES, TABLE_10_ORDER, draw, tables
 
 ORDER = 32_768
 LAYOUTS: dict[str, dict[str, int]] = {"sell": {"slice_height": 1024}}  # and the boundary of ellcsr
@@ -177,6 +177,4 @@ def _add(report: Report) -> None:
     report["ok"] &= all(map(_agree, report["rows"]))
 
 
-TABLES_003 = Experiment(
-    "tables-003", __doc__ or "", _rows, tables, plot_bench, columns=Columns("A x", ("ellcsr",)), add=_add
-)
+TABLES_003 = Experiment("tables-003", __doc__ or "", _rows, tables, draw, columns=Columns("A x", ("ellcsr",)), add=_add)

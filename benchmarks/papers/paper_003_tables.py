@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from diagsparse._show import columns
-from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, logarithmic, new_figure, save
+from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, logarithmic, new_figure
 
 from ..tables import Tables, seconds
 
@@ -190,8 +190,8 @@ def _ratio(report: dict[str, Any], row: dict[str, Any], name: str) -> str:
 
 
 # ---- picture ------------------------------------------------------------------------------------------------------
-def plot_bench(report: dict[str, Any], path: Any) -> Any:
-    """Save figures 5 and 6 as a picture: bytes of each format, and times, matrix by matrix."""
+def draw(report: dict[str, Any]) -> Any:
+    """Draw figures 5 and 6 as a picture: bytes of each format, and times, matrix by matrix."""
     colors = (GREY, PURPLE, GREEN, ORANGE, SKY, YELLOW, BLUE, "black", "#cc9966", "#9467bd", "#7f7f3f")
     figure, rows = new_figure(9.6, 3.6), _rows(report)
     left, right = figure.subplots(1, 2)
@@ -203,23 +203,20 @@ def plot_bench(report: dict[str, Any], path: Any) -> Any:
             ".-",
             color=color,
             label=name,
-            lw=1,
         )
         if not report["quick"]:
             left.plot(at, [PAPER[m - 1][2 + i] for m in at], "x", color=color)
-    left.set_ylabel("MB (x: the paper's)", fontsize=8)
+    left.set_ylabel("MB (x: the paper's)")
     lines = {name: (name, ".-") for name in _columns(report)} | {name: (f"ellcsr, {name}", ".:") for name in SHORT}
     for (name, (label, style)), color in zip(lines.items(), cycle(colors)):
         times = [1e3 * t if (t := row["times"].get(name)) else np.nan for row in rows]
-        right.plot(at, times, style, color=color, label=label, lw=1)
+        right.plot(at, times, style, color=color, label=label)
     if not report["quick"]:
         for i, (name, mark) in enumerate(zip(TIMES, "x+v", strict=True)):
             right.plot(at, [PAPER[m - 1][6 + i] for m in at], mark, color="black", label=f"the paper's {name}")
-    right.set_ylabel("time of A x (ms)", fontsize=8)
+    right.set_ylabel("time of A x (ms)")
     logarithmic(right, "y")
     for axes in (left, right):
-        axes.set_xlabel("matrix", fontsize=8)
-        axes.tick_params(which="both", labelsize=7)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    return save(figure, path)
+        axes.set_xlabel("matrix")
+        axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
+    return figure

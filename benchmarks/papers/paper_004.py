@@ -50,7 +50,7 @@ from ..timed_columns import Columns
 from . import paper_004_peers
 from .paper_004_columns import BY_RULE, CSR, FACTOR_BITS, FINAL, LARGE, PLANNED, STAGED, VECTOR
 from .paper_004_matrices import FILL_BINS, Matrix, matrices
-from .paper_004_plots import plot_bench
+from .paper_004_plots import draw
 from .paper_004_tables import head, tables
 
 EXACT = (BY_RULE, "block planned", "block", "row")  #: whose factors are not rounded: the summary compares them
@@ -153,5 +153,5 @@ def _vectors(csr: SparseArray, A: bmsparse_array, x: np.ndarray, where: Place) -
 
 
 TABLES_004 = Experiment(
-    "tables-004", __doc__ or "", _rows, tables, plot_bench, head, Columns("C = A A", EXACT, {VECTOR: "y = A x"})
+    "tables-004", __doc__ or "", _rows, tables, draw, head, Columns("C = A A", EXACT, {VECTOR: "y = A x"})
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, logarithmic, new_figure, save
+from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, logarithmic, new_figure
 
 from .paper_004_columns import (
     CSR,
@@ -33,22 +33,20 @@ Panel = Callable[[Any], None]
 """What draws on axes."""
 
 
-def plot_bench(report: dict[str, Any], path: Any) -> Any:
-    """Save the figures that the report has the times for, as one picture."""
+def draw(report: dict[str, Any]) -> Any:
+    """Draw the figures that the report has the times for, as one picture."""
     panels = _panels(report)
     down = -(-len(panels) // _ACROSS)
     figure = new_figure(13.0, 3.8 * down)
     axes = list(figure.subplots(down, _ACROSS, width_ratios=(1, 1, 1.35), squeeze=False).flat)
     for ax, draw in zip(axes, panels, strict=False):
         draw(ax)
-        ax.tick_params(which="both", labelsize=7)
-        ax.spines[["top", "right"]].set_visible(False)
         if ax.get_legend_handles_labels()[0]:
             outside = {"loc": "center left", "bbox_to_anchor": (1, 0.5)} if draw is panels[2] else {}
-            ax.legend(fontsize=6.5, frameon=False, **outside)
+            ax.legend(fontsize=6.5, **outside)
     for ax in axes[len(panels) :]:
         ax.set_visible(False)
-    return save(figure, path)
+    return figure
 
 
 def _panels(report: dict[str, Any]) -> list[Panel]:
@@ -81,8 +79,8 @@ def _plot_speedups(axes: Any, *, report: dict[str, Any], other: str) -> None:
     axes.set_yscale("log", base=2)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter("{x:g}")
-    axes.set_xlabel("nonzeros a block", fontsize=8)
-    axes.set_ylabel(f"A x: times as fast as {other}", fontsize=8)
+    axes.set_xlabel("nonzeros a block")
+    axes.set_ylabel(f"A x: times as fast as {other}")
 
 
 def _plot_squares(axes: Any, *, report: dict[str, Any]) -> None:
@@ -103,8 +101,8 @@ def _plot_squares(axes: Any, *, report: dict[str, Any]) -> None:
         axes.plot(range(len(rows)), thesis, "_", color="black", ms=10, label="thesis (RTX 3090 Ti)")
     logarithmic(axes, "y")
     names = [f"{row['what']}{'*' * row['stands_in']}" for row in rows]
-    axes.set_xticks(range(len(rows)), names, rotation=35, ha="right", fontsize=7)
-    axes.set_ylabel("A A in float32 (ms)", fontsize=8)
+    axes.set_xticks(range(len(rows)), names, rotation=35, ha="right")
+    axes.set_ylabel("A A in float32 (ms)")
 
 
 def _plot_sizes(axes: Any, *, rows: list[Row]) -> None:
@@ -115,7 +113,7 @@ def _plot_sizes(axes: Any, *, rows: list[Row]) -> None:
         axes.plot([row["shape"][0] for row in rows], values, "o", color=color, ms=3.5, label=what)
     logarithmic(axes, "x")
     logarithmic(axes, "y")
-    axes.set_xlabel("rows of a matrix", fontsize=8)
+    axes.set_xlabel("rows of a matrix")
 
 
 def _plot_fills(axes: Any, *, rows: list[Row]) -> None:
@@ -123,8 +121,8 @@ def _plot_fills(axes: Any, *, rows: list[Row]) -> None:
     means = np.mean([row["blocks_by_fill"] for row in rows], axis=0)
     axes.bar(_FILLS, means, color=BLUE)
     axes.set_yscale("log")
-    axes.set_xlabel("nonzeros of a block", fontsize=8)
-    axes.set_ylabel(f"blocks, mean of {len(rows)} matrices", fontsize=8)
+    axes.set_xlabel("nonzeros of a block")
+    axes.set_ylabel(f"blocks, mean of {len(rows)} matrices")
 
 
 def _plot_batch(axes: Any, *, rows: list[Row]) -> None:
@@ -134,8 +132,8 @@ def _plot_batch(axes: Any, *, rows: list[Row]) -> None:
     axes.axhline(1, color="black", lw=0.7)
     logarithmic(axes, "x")
     axes.set_ylim(bottom=0)
-    axes.set_xlabel("nonzeros", fontsize=8)
-    axes.set_ylabel("A x: time of base over that of batch", fontsize=8)
+    axes.set_xlabel("nonzeros")
+    axes.set_ylabel("A x: time of base over that of batch")
 
 
 def _plot_peers(axes: Any, *, rows: list[Row], others: list[str]) -> None:
@@ -146,5 +144,5 @@ def _plot_peers(axes: Any, *, rows: list[Row], others: list[str]) -> None:
     axes.axhline(1, color="black", lw=0.7)
     logarithmic(axes, "x")
     logarithmic(axes, "y")
-    axes.set_xlabel("nonzeros", fontsize=8)
-    axes.set_ylabel(f"A A in float32: times as fast, {final(rows[0])}", fontsize=8)
+    axes.set_xlabel("nonzeros")
+    axes.set_ylabel(f"A A in float32: times as fast, {final(rows[0])}")

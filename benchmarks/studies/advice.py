@@ -30,7 +30,7 @@ from diagsparse._places.backend import CPU, Place
 from diagsparse._show import columns
 from diagsparse._study import gpu_clock
 from diagsparse._study.exactness import vector
-from diagsparse._study.figures import BLUE, GREY, new_figure, save
+from diagsparse._study.figures import BLUE, GREY, new_figure
 from diagsparse._study.titles import TITLES
 from diagsparse.advice import recommend
 
@@ -180,8 +180,8 @@ def _reasons(rows: list[dict[str, Any]]) -> Iterator[list[str]]:
         yield [row["name"].rpartition(", ")[0], f"{row['ratio']:.2f}", row["reason"], told]
 
 
-def _plot(report: dict[str, Any], path: Any) -> Any:
-    """Save a picture: what the model says over what was measured, and the share of the best speed by matrix."""
+def _draw(report: dict[str, Any]) -> Any:
+    """Draw a picture: what the model says over what was measured, and the share of the best speed by matrix."""
     figure = new_figure(9.0, 4.4)
     left, right = figure.subplots(1, 2)
     rows = _judged(report)
@@ -193,18 +193,15 @@ def _plot(report: dict[str, Any], path: Any) -> Any:
     left.plot(ends, ends, color="black", lw=0.7)
     left.set_xscale("log")
     left.set_yscale("log")
-    left.set_xlabel("measured, seconds a product", fontsize=8)
-    left.set_ylabel("by the model", fontsize=8)
-    left.legend(fontsize=7, frameon=False)
+    left.set_xlabel("measured, seconds a product")
+    left.set_ylabel("by the model")
+    left.legend(fontsize=7)
     ratios = sorted((row["ratio"] for row in rows), reverse=True)
     right.bar(range(1, len(ratios) + 1), ratios, color=BLUE, width=0.8)
     right.set_ylim(0, 1.02)
-    right.set_xlabel("matrices, the best advice first", fontsize=8)
-    right.set_ylabel("of the best layout's speed", fontsize=8)
-    for axes in (left, right):
-        axes.tick_params(labelsize=7)
-        axes.spines[["top", "right"]].set_visible(False)
-    return save(figure, path)
+    right.set_xlabel("matrices, the best advice first")
+    right.set_ylabel("of the best layout's speed")
+    return figure
 
 
-ADVICE = Experiment("advice", __doc__ or "", _rows, _tables, _plot)
+ADVICE = Experiment("advice", __doc__ or "", _rows, _tables, _draw)

@@ -28,7 +28,7 @@ from diagsparse._places.backend import Place, get_num_threads, set_num_threads
 from diagsparse._show import columns
 from diagsparse._study import steps
 from diagsparse._study.bench_summary import Pair
-from diagsparse._study.figures import BLUE, GREY, ORANGE, new_figure, save
+from diagsparse._study.figures import BLUE, GREY, ORANGE, new_figure
 
 from ..experiment import Experiment, NamedRow, Report
 
@@ -173,8 +173,8 @@ def _machine(report: dict[str, Any]) -> str:
 
 
 # ---- picture ------------------------------------------------------------------------------------------------------
-def _plot(report: dict[str, Any], path: Any) -> Any:
-    """Save a picture: for each loop the time of every setting beside the best one's, each with its name."""
+def _draw(report: dict[str, Any]) -> Any:
+    """Draw a picture: for each loop the time of every setting beside the best one's, each with its name."""
     rows = report["rows"]
     figure = new_figure(8.0, 1.0 + 0.25 * sum(len(row["times"]) + 1 for row in rows))
     axes, place = figure.subplots(), 0.0
@@ -187,24 +187,20 @@ def _plot(report: dict[str, Any], path: Any) -> Any:
             beside = seconds / row["times"][row["best"]]
             axes.barh(place, beside, 0.7, color=BLUE if name == DEFAULT else GREY)
             told = f"{columns.seconds(seconds)}, {columns.digits(beside)}x"
-            axes.annotate(
-                told, (beside, place), xytext=(4, 0), textcoords="offset points", fontsize=8, va="center", bbox=white
-            )
+            axes.annotate(told, (beside, place), xytext=(4, 0), textcoords="offset points", va="center", bbox=white)
             ticks[place] = name
         place -= 1.4
-    axes.axvline(LIMIT, color=ORANGE, lw=1)
-    axes.text(LIMIT, 0.9, f" the limit of the default, {LIMIT:g}x", color=ORANGE, fontsize=8, va="center")
-    axes.set_yticks(list(ticks), list(ticks.values()), fontsize=8)
+    axes.axvline(LIMIT, color=ORANGE)
+    axes.text(LIMIT, 0.9, f" the limit of the default, {LIMIT:g}x", color=ORANGE, va="center")
+    axes.set_yticks(list(ticks), list(ticks.values()))
     axes.set_ylim(place + 0.8, 1.3)
     axes.set_xlim(0, 1.25 * max(s / min(row["times"].values()) for row in rows for s in row["times"].values()))
-    axes.set_xlabel("time beside that of the best setting (threads: ours and the BLAS's)", fontsize=8)
-    axes.tick_params(labelsize=8, axis="x")
+    axes.set_xlabel("time beside that of the best setting (threads: ours and the BLAS's)")
     axes.tick_params(length=0, axis="y")
-    axes.spines[["top", "right"]].set_visible(False)
-    return save(figure, path)
+    return figure
 
 
 BESIDE_BLAS = Experiment(
-    "beside-blas", __doc__ or "", _rows, lambda report: [("", _cells(report))], _plot, _machine, pairs=_pairs,
+    "beside-blas", __doc__ or "", _rows, lambda report: [("", _cells(report))], _draw, _machine, pairs=_pairs,
     only_cpu=True, add=_add,
 )  # fmt: skip

@@ -24,7 +24,7 @@ from diagsparse._matrix.registry import COMMON
 from diagsparse._places.backend import Place
 from diagsparse._products.forecasts import memory_report
 from diagsparse._show import columns
-from diagsparse._study.figures import BLUE, GREY, ORANGE, logarithmic, new_figure, save
+from diagsparse._study.figures import BLUE, GREY, ORANGE, logarithmic, new_figure
 
 from ..experiment import Experiment, NamedRow
 from ..tables import Tables, machine
@@ -134,8 +134,8 @@ def _each(report: dict[str, Any]) -> Iterator[list[str]]:
 
 
 # ---- picture ------------------------------------------------------------------------------------------------------
-def _plot(report: dict[str, Any], path: Any) -> Any:
-    """Save a picture: the bytes of other sizes, and of csr, beside those of 8 x 8, by the entries of a block."""
+def _draw(report: dict[str, Any]) -> Any:
+    """Draw a picture: the bytes of other sizes, and of csr, beside those of 8 x 8, by the entries of a block."""
     figure = new_figure(6, 3.6)
     axes = figure.subplots()
     rows = [row for row in report["rows"] if row["nnz"]]
@@ -146,15 +146,14 @@ def _plot(report: dict[str, Any], path: Any) -> Any:
         ratios = [n / row["sizes"][USUAL]["nbytes"] for n, row in zip(nbytes, rows, strict=True)]
         axes.plot(at, ratios, ".", color=color, label=name)
     axes.axhline(1, color="black", lw=0.5)
-    axes.set_xlabel("entries of an 8 x 8 block on average", fontsize=8)
-    axes.set_ylabel("bytes / those of 8 x 8", fontsize=8)
+    axes.set_xlabel("entries of an 8 x 8 block on average")
+    axes.set_ylabel("bytes / those of 8 x 8")
     logarithmic(axes, "x")
-    axes.tick_params(which="both", labelsize=7)
-    axes.legend(fontsize=7, frameon=False)
-    return save(figure, path)
+    axes.legend(fontsize=7)
+    return figure
 
 
 BLOCK_SIZES = Experiment(
-    "block-sizes", __doc__ or "", _rows, _tables, _plot, partial(machine, dtypes="float64 where nothing else is said"),
+    "block-sizes", __doc__ or "", _rows, _tables, _draw, partial(machine, dtypes="float64 where nothing else is said"),
     pairs=lambda report: iter(()), timed=lambda report: iter(()), only_cpu=True,
 )  # fmt: skip

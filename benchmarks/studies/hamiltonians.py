@@ -61,8 +61,8 @@ from .hamiltonians_tables import (
     SCIPY_DIA,
     SQUARE,
     VECTOR,
+    draw,
     head,
-    plot_bench,
     tables,
 )
 
@@ -287,5 +287,5 @@ def _counts(A: SparseArray) -> dict[str, int]:
 
 
 HAMILTONIANS = Experiment(
-    "hamiltonians", __doc__ or "", _rows, tables, plot_bench, head, Columns("", FORMATS, OPERATIONS), add=_add
+    "hamiltonians", __doc__ or "", _rows, tables, draw, head, Columns("", FORMATS, OPERATIONS), add=_add
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 from diagsparse._places.memory import human
 from diagsparse._show import columns
-from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, logarithmic, new_figure, save
+from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, logarithmic, new_figure
 
 from ..tables import Tables, machine, seconds
 
@@ -59,8 +59,8 @@ def head(report: dict[str, Any]) -> str:
 
 
 # ---- picture ------------------------------------------------------------------------------------------------------
-def plot_bench(report: dict[str, Any], path: Any) -> Any:
-    """Save a picture: times over the number of sites, a column for each Hamiltonian and a row for each operation."""
+def draw(report: dict[str, Any]) -> Any:
+    """Draw a picture: times over the number of sites, a column for each Hamiltonian and a row for each operation."""
     styles = dict(
         zip(
             (*FORMATS, *PEERS),
@@ -81,13 +81,11 @@ def plot_bench(report: dict[str, Any], path: Any) -> Any:
                     style = "-" if name in FORMATS else "--"
                     (handles[name],) = ax.plot(*zip(*points, strict=True), style, color=color, marker=".", lw=1.2)
             logarithmic(ax, "y")
-            ax.tick_params(which="both", labelsize=7)
-            ax.spines[["top", "right"]].set_visible(False)
             ax.set_xticks(sorted({row["sites"] for row in report["rows"]}))
             if i == 0:
-                ax.set_title(family, fontsize=9)
-        axes[i][0].set_ylabel(f"{title} (ms)", fontsize=8)
+                ax.set_title(family)
+        axes[i][0].set_ylabel(f"{title} (ms)")
     for ax in axes[-1]:
-        ax.set_xlabel("sites", fontsize=8)
-    figure.legend(handles.values(), handles, fontsize=7, frameon=False, loc="outside right center")
-    return save(figure, path)
+        ax.set_xlabel("sites")
+    figure.legend(handles.values(), handles, loc="outside right center")
+    return figure

@@ -27,7 +27,7 @@ from diagsparse._places.memory import human
 from diagsparse._show import columns
 from diagsparse._study import gpu_clock, peers
 from diagsparse._study.exactness import MatvecCheck, vector
-from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure, save
+from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure
 
 from ..experiment import Clock, Contender, Experiment, NamedRow, fill, made_once, planned_matvec, there
 from ..tables import Tables, machine, with_share
@@ -217,8 +217,8 @@ def _machine(report: dict[str, Any]) -> str:
 
 
 # ---- picture ------------------------------------------------------------------------------------------------------
-def _plot(report: dict[str, Any], path: Any) -> Any:
-    """Save a picture: the time of A @ x beside csr's, matrix by matrix, on all threads."""
+def _draw(report: dict[str, Any]) -> Any:
+    """Draw a picture: the time of A @ x beside csr's, matrix by matrix, on all threads."""
     colors = (GREY, ORANGE, YELLOW, PURPLE, GREEN, SKY, BLUE, "black", "#7f7f3f")
     most = max(row["threads"] for row in report["rows"])
     rows = [row for row in report["rows"] if row["threads"] == most]
@@ -235,14 +235,12 @@ def _plot(report: dict[str, Any], path: Any) -> Any:
                 axes.text(place, top, f"{ratio:.1f}", fontsize=6, ha="center", va="bottom", rotation=90)
     axes.axhline(1, color="black", lw=0.7)
     axes.set_ylim(0, top)
-    axes.set_xticks(range(len(rows)), ["\n".join(wrap(row["matrix"], 18)) for row in rows], fontsize=7)
-    axes.set_ylabel("time of A @ x beside csr's", fontsize=8)
-    axes.tick_params(which="both", labelsize=7)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    return save(figure, path)
+    axes.set_xticks(range(len(rows)), ["\n".join(wrap(row["matrix"], 18)) for row in rows])
+    axes.set_ylabel("time of A @ x beside csr's")
+    axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
+    return figure
 
 
 ROW_FORMATS = Experiment(
-    "row-formats", __doc__ or "", _rows, _tables, _plot, _machine, Columns("A @ x", FORMATS, {TRANSPOSED: "A.T @ x"})
+    "row-formats", __doc__ or "", _rows, _tables, _draw, _machine, Columns("A @ x", FORMATS, {TRANSPOSED: "A.T @ x"})
 )

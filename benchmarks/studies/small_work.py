@@ -26,7 +26,7 @@ from diagsparse._products.products import plan_matmul
 from diagsparse._show import columns
 from diagsparse._study import steps
 from diagsparse._study.bench_summary import Pair
-from diagsparse._study.figures import BLUE, GREY, logarithmic, new_figure, save
+from diagsparse._study.figures import BLUE, GREY, logarithmic, new_figure
 from diagsparse._study.timed_rows import Timed
 
 from ..experiment import Experiment, NamedRow, Report
@@ -199,8 +199,8 @@ def _machine(report: dict[str, Any]) -> str:
                       *filter(None, [report.get("warning")])])  # fmt: skip
 
 
-def _plot(report: dict[str, Any], path: Any) -> Any:
-    """Save the ratios to SciPy's time as a picture: a point for each operation and format, by size."""
+def _draw(report: dict[str, Any]) -> Any:
+    """Draw the ratios to SciPy's time as a picture: a point for each operation and format, by size."""
     figure = new_figure(6.4, 7.0)
     axes = figure.subplots(1, 1)
     rows = [row for row in report["rows"] if row["group"] == "elements"]
@@ -209,17 +209,15 @@ def _plot(report: dict[str, Any], path: Any) -> Any:
         some = [row for row in rows if row["n"] == n]
         axes.plot([row["ratio"] for row in some], [names.index(row["what"]) for row in some], mark, color=BLUE,
                   label=f"n = {n}")  # fmt: skip
-    axes.axvline(1.0, color=GREY, lw=1)
+    axes.axvline(1.0, color=GREY)
     logarithmic(axes, "x")
-    axes.set_yticks(range(len(names)), names, fontsize=7)
-    axes.set_xlabel("time over SciPy's, every format", fontsize=8)
-    axes.tick_params(labelsize=7)
-    axes.legend(fontsize=7, frameon=False)
-    axes.spines[["top", "right"]].set_visible(False)
-    return save(figure, path)
+    axes.set_yticks(range(len(names)), names)
+    axes.set_xlabel("time over SciPy's, every format")
+    axes.legend(fontsize=7)
+    return figure
 
 
 SMALL_WORK = Experiment(
-    "small-work", __doc__ or "", _rows, lambda report: [("", _cells(report))], _plot, _machine, pairs=_pairs,
+    "small-work", __doc__ or "", _rows, lambda report: [("", _cells(report))], _draw, _machine, pairs=_pairs,
     timed=_times, only_cpu=True,
 )  # fmt: skip

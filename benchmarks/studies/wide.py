@@ -24,7 +24,7 @@ from diagsparse._places.backend import CPU, Place
 from diagsparse._products.products import plan_matmul
 from diagsparse._show import columns
 from diagsparse._study import gpu_peers, peers
-from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, new_figure, save
+from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, new_figure
 
 from ..experiment import Clock, Contender, Experiment, NamedRow, Prepared, fill, planned, planned_square, square
 from ..square_check import SampledSquare
@@ -156,8 +156,8 @@ def _rate(row: dict[str, Any], names: Any = ("dia", "hm")) -> float | None:
     return 2 * row["multiply_adds"] / best if best else None
 
 
-def _plot(report: dict[str, Any], path: Any) -> Any:
-    """Save a picture: the rates of the bands over their diagonals, beside that of a dense product."""
+def _draw(report: dict[str, Any]) -> Any:
+    """Draw a picture: the rates of the bands over their diagonals, beside that of a dense product."""
     figure = new_figure(8.6, 3.4)
     styles = dict(zip((*FORMATS, *PEERS), (BLUE, SKY, ORANGE, GREY, "black", PURPLE, GREEN), strict=True))
     handles: dict[str, Any] = {}
@@ -170,17 +170,15 @@ def _plot(report: dict[str, Any], path: Any) -> Any:
                 (handles[name],) = ax.plot(*zip(*points, strict=True), style, color=color, marker=".", lw=1.2)
         if rows and rows[0]["dense_rate"]:
             handles["a dense product"] = ax.axhline(rows[0]["dense_rate"] / 1e9, color="black", lw=0.7, ls=":")
-        ax.set_title(f"A A, {dtype}", fontsize=9)
+        ax.set_title(f"A A, {dtype}")
         ax.set_xscale("log")
         ax.set_xticks([row["diagonals"] for row in rows], [str(row["diagonals"]) for row in rows])
         ax.minorticks_off()
         ax.set_ylim(bottom=0)
-        ax.set_xlabel("diagonals", fontsize=8)
-        ax.set_ylabel("GFLOP/s", fontsize=8)
-        ax.tick_params(labelsize=7)
-        ax.spines[["top", "right"]].set_visible(False)
-    figure.legend(handles.values(), handles, fontsize=7, frameon=False, loc="outside right center")
-    return save(figure, path)
+        ax.set_xlabel("diagonals")
+        ax.set_ylabel("GFLOP/s")
+    figure.legend(handles.values(), handles, loc="outside right center")
+    return figure
 
 
 WIDE = Experiment(
@@ -188,7 +186,7 @@ WIDE = Experiment(
     __doc__ or "",
     _rows,
     _tables,
-    _plot,
+    _draw,
     partial(machine, dtypes="float32 and float64"),
     Columns("A A", FORMATS),
 )

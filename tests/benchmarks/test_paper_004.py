@@ -53,8 +53,7 @@ def test_a_small_run(device, tmp_path):
 def test_a_picture_has_no_empty_axes(panels, monkeypatch):
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(paper_004_plots, "_panels", lambda report: [lambda axes: axes.plot([1, 2])] * panels)
-    monkeypatch.setattr(paper_004_plots, "save", lambda figure, path: figure)
-    figure = paper_004_plots.plot_bench({}, None)
+    figure = paper_004_plots.draw({})
     assert [bool(axes.lines) for axes in figure.axes if axes.get_visible()] == [True] * panels
 
 

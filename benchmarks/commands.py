@@ -49,8 +49,8 @@ def _command(experiment: Experiment) -> click.Command:
             lambda device: experiment.benchmark, quick=quick, experiment=experiment.name, stem=experiment.name
         )
 
-    about = experiment.about.replace("`", "").strip()
-    return click.command(experiment.name, help=about, short_help=about.partition(":")[0])(run)
+    about = (experiment.about or "").replace("`", "").strip()
+    return click.command(experiment.name, help=about, short_help=about.partition(".")[0])(run)
 
 
 for _one in EXPERIMENTS.values():

@@ -45,7 +45,7 @@ class Experiment:
     """A command of `python -m benchmarks`, whose modules say what is measured and how it is shown."""
 
     name: str
-    about: str  #: what it measures, on which matrices, and how long it takes
+    about: str | None  #: what it measures, on which matrices, and how long it takes
     rows: Callable[[Place, bool], Iterable[NamedRow]]  #: for a device; of small matrices where it is to be quick
     tables: Callable[[Report], Tables]
     draw: Callable[[Report], Any]  #: a picture, as a figure of matplotlib
@@ -216,10 +216,15 @@ def planned(plan: Any) -> Prepared:
     return partial(plan, out=C), C
 
 
-def square(A: Any, kernel: str = "") -> Prepared:
-    """Return ``A A`` with all that it takes, of any library's matrix, and its result."""
-    call = partial(A.matmul, A, kernel=kernel) if kernel else partial(operator.matmul, A, A)
+def called(function: Callable[..., Any], *args: Any, **options: Any) -> Prepared:
+    """Return a call of a function, with all that it takes, and its result."""
+    call = partial(function, *args, **options)
     return call, call()
+
+
+def square(A: Any, kernel: str = "") -> Prepared:
+    """Return ``A A`` of any library's matrix, with all that it takes, and its result."""
+    return called(A.matmul, A, kernel=kernel) if kernel else called(operator.matmul, A, A)
 
 
 def planned_matvec(A: SparseArray, x: Any, kernel: str = "") -> Prepared:

@@ -15,6 +15,7 @@ small.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -32,7 +33,7 @@ from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YE
 from diagsparse._study.sampled import SampledMatmul
 from diagsparse.measure import using_threads
 
-from ..experiment import Clock, Contender, Experiment, NamedRow, Prepared, fill
+from ..experiment import Clock, Contender, Experiment, NamedRow, Prepared, called, fill
 from ..timed_columns import Columns
 
 
@@ -119,7 +120,7 @@ def _contenders(A: Any, B: Any, where: Place, row: dict[str, Any]) -> Iterator[C
     for kernel, name in ONE_CORE.items():
         yield name, partial(_on_one_core, partial(planned, a, b, kernel)), Clock(CPU, budget=0.05, threads=1)
     left, right = sp.dia_array(A), sp.dia_array(B)
-    yield SCIPY, lambda: (partial(left.__matmul__, right), left @ right), Clock(CPU, budget=0.05)
+    yield SCIPY, partial(called, operator.matmul, left, right), Clock(CPU, budget=0.05)
     if where is CPU:
         return
     for format, kernel in GPU:
@@ -195,6 +196,6 @@ def draw(report: dict[str, Any]) -> Any:
 
 
 TABLES_000 = Experiment(
-    "tables-000", __doc__ or "", _rows, lambda report: [("", _cells(report))], draw,
+    "tables-000", __doc__, _rows, lambda report: [("", _cells(report))], draw,
     columns=Columns("C = A B", ("hm default", "hm"), {", 1 core": "C = A B, 1 core"}),
 )  # fmt: skip

@@ -13,6 +13,7 @@ with vectors.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -37,6 +38,7 @@ from ..experiment import (
     Experiment,
     NamedRow,
     Prepared,
+    called,
     fill,
     made_once,
     matrix_files,
@@ -203,10 +205,10 @@ def _products(
 
     yield ours(PLANNED, partial(planned_square, q))
     yield ours(ONCE, partial(square, q))
-    yield ours(FROM_CSR, partial(_from_csr, csr, "bytes"))
+    yield ours(FROM_CSR, partial(called, _partitioned_square, csr, "bytes"))
     yield ours(PAPERS_PLANNED, partial(planned_square, papers))
     yield ours(PAPERS_ONCE, partial(square, papers))
-    yield ours(PAPERS_FROM_CSR, partial(_from_csr, csr, "paper"))
+    yield ours(PAPERS_FROM_CSR, partial(called, _partitioned_square, csr, "paper"))
     if where is not CPU or papers.rest.nnz * len(papers.offsets) <= _SEARCHES:  # type: ignore[attr-defined]
         yield ours(SEGMENTS, partial(planned_square, papers, "segments"))
     yield ours("csr planned", partial(planned_square, csr))
@@ -219,14 +221,7 @@ def _products(
     theirs = measure.csr32(a)
     yield "SciPy csr", partial(square, theirs), seconds
     if mkl := peers.mkl():
-        product = partial(mkl.dot_product_mkl, theirs, theirs)
-        yield "MKL csr", lambda: (product, product()), seconds
-
-
-def _from_csr(csr: SparseArray, partition: str) -> Prepared:
-    """Return the partition of a csr matrix and its square, and the result."""
-    call = partial(_partitioned_square, csr, partition)
-    return call, call()
+        yield "MKL csr", partial(called, mkl.dot_product_mkl, theirs, theirs), seconds
 
 
 def _vectors(a: Any, csr: SparseArray, q: SparseArray, x: np.ndarray, where: Place) -> Iterator[Contender]:
@@ -238,11 +233,11 @@ def _vectors(a: Any, csr: SparseArray, q: SparseArray, x: np.ndarray, where: Pla
         yield f"dia{VECTOR}", lambda: planned_matvec(csr.asformat("dia"), z), seconds
     if where is CPU:
         theirs = measure.csr32(a)
-        yield f"SciPy csr{VECTOR}", lambda: (partial(theirs.__matmul__, x), theirs @ x), seconds
+        yield f"SciPy csr{VECTOR}", partial(called, operator.matmul, theirs, x), seconds
 
 
 TABLES_002 = Experiment(
-    "tables-002", __doc__ or "", _rows, tables, draw, head,
+    "tables-002", __doc__, _rows, tables, draw, head,
     Columns(
         "C = A A", (ONCE,), {" planned": "C = A A, planned", VECTOR: "y = A x"}, {"cuSPARSE": "cuSPARSE planned"}
     ),

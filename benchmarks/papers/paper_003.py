@@ -17,6 +17,7 @@ two, of order 1024, and the larger ones are smaller, too.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from functools import partial
 from itertools import chain
@@ -33,7 +34,7 @@ from diagsparse._places.backend import CPU, Place
 from diagsparse._places.memory import available_bytes
 from diagsparse._study.exactness import MatvecCheck, vector
 
-from ..experiment import Clock, Contender, Experiment, NamedRow, Report, fill, planned_matvec, there
+from ..experiment import Clock, Contender, Experiment, NamedRow, Report, called, fill, planned_matvec, there
 from ..timed_columns import Columns
 from .paper_003_tables import BLOCKS, BYTES, PAPER, SCIPY, SHORT, SLICES, TABLE_10_ORDER, draw, tables
 
@@ -109,7 +110,7 @@ def _contenders(a: Any, where: Place, row: dict[str, Any], formats: tuple[str, .
         for name, kernel in _kernels(A):
             yield name, partial(planned_matvec, A, x, kernel), seconds
     if where is CPU:
-        yield SCIPY, lambda: (partial(a.__matmul__, host), a @ host), seconds
+        yield SCIPY, partial(called, operator.matmul, a, host), seconds
     elif "sell" in formats:  # in slices of the height that is chosen by the bytes
         yield "cuSPARSE sell", lambda: planned_matvec(csr.asformat("sell"), x, "cusparse"), seconds
 
@@ -177,4 +178,4 @@ def _add(report: Report) -> None:
     report["ok"] &= all(map(_agree, report["rows"]))
 
 
-TABLES_003 = Experiment("tables-003", __doc__ or "", _rows, tables, draw, columns=Columns("A x", ("ellcsr",)), add=_add)
+TABLES_003 = Experiment("tables-003", __doc__, _rows, tables, draw, columns=Columns("A x", ("ellcsr",)), add=_add)

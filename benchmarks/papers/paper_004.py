@@ -153,5 +153,5 @@ def _vectors(csr: SparseArray, A: bmsparse_array, x: np.ndarray, where: Place) -
 
 
 TABLES_004 = Experiment(
-    "tables-004", __doc__ or "", _rows, tables, draw, head, Columns("C = A A", EXACT, {VECTOR: "y = A x"})
+    "tables-004", __doc__, _rows, tables, draw, head, Columns("C = A A", EXACT, {VECTOR: "y = A x"})
 )

@@ -6,6 +6,7 @@ bsr it has products with vectors alone.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from functools import partial
 
@@ -18,7 +19,7 @@ from diagsparse._matrix.base import SparseArray
 from diagsparse._places.backend import CPU, Place
 from diagsparse._study import gpu_peers, peers
 
-from ..experiment import Clock, Contender, Prepared, planned_matvec, planned_square, square, there
+from ..experiment import Clock, Contender, Prepared, called, planned_matvec, planned_square, square, there
 from . import cusparse_bsr
 from .paper_004_columns import CUPY, CUSPARSE, CUSPARSE_BSR, MKL, MKL_BSR, SCIPY, SCIPY_BSR, VECTOR
 from .paper_004_matrices import BLOCK
@@ -41,8 +42,8 @@ def squares(a: sp.csr_array, csr: SparseArray, A: bmsparse_array, where: Place) 
             yield SCIPY_BSR, lambda: square(_bsr(a, BLOCK)), seconds
     if mkl := peers.mkl():
         on_host = Clock(CPU, budget=0.1)
-        yield MKL, lambda: _called(partial(mkl.dot_product_mkl, theirs, theirs)), on_host
-        yield MKL_BSR, lambda: _called(partial(mkl.dot_product_mkl, *[_bsr(a, _SIDE)] * 2)), on_host
+        yield MKL, partial(called, mkl.dot_product_mkl, theirs, theirs), on_host
+        yield MKL_BSR, lambda: called(mkl.dot_product_mkl, *[_bsr(a, _SIDE)] * 2), on_host
 
 
 def vectors(a: sp.csr_array, csr: SparseArray, A: bmsparse_array, x: np.ndarray, where: Place) -> Iterator[Contender]:
@@ -55,15 +56,11 @@ def vectors(a: sp.csr_array, csr: SparseArray, A: bmsparse_array, x: np.ndarray,
             yield f"{CUSPARSE_BSR}{VECTOR}", partial(_by_cusparse, a, x, where), seconds
         return
     theirs = measure.csr32(a)
-    yield f"{SCIPY}{VECTOR}", lambda: _called(partial(theirs.__matmul__, x)), seconds
+    yield f"{SCIPY}{VECTOR}", partial(called, operator.matmul, theirs, x), seconds
     if fits:
         yield f"{SCIPY_BSR}{VECTOR}", partial(_by_scipy, a, x), seconds
     if mkl := peers.mkl():
-        yield f"{MKL}{VECTOR}", lambda: _called(partial(mkl.dot_product_mkl, theirs, x)), seconds
-
-
-def _called(call: partial) -> Prepared:
-    return call, call()
+        yield f"{MKL}{VECTOR}", partial(called, mkl.dot_product_mkl, theirs, x), seconds
 
 
 def _bsr(a: sp.csr_array, side: int) -> sp.bsr_array:
@@ -79,8 +76,8 @@ def _padded(x: np.ndarray, bsr: sp.bsr_array) -> np.ndarray:
 
 def _by_scipy(a: sp.csr_array, x: np.ndarray) -> Prepared:
     bsr = _bsr(a, BLOCK)
-    call = partial(bsr.__matmul__, _padded(x, bsr))
-    return call, call()[: a.shape[0]]
+    call, y = called(operator.matmul, bsr, _padded(x, bsr))
+    return call, y[: a.shape[0]]
 
 
 def _by_cusparse(a: sp.csr_array, x: np.ndarray, where: Place) -> Prepared:

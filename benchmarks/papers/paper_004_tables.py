@@ -106,8 +106,7 @@ def _sort_stages(report: dict[str, Any]) -> Iterator[list[str]]:
     for row, stages, whose in _staged(report):
         vectors, one, by_key, two, scan, malloc, copy, sort, back, total = SORT_MS[row["what"]]
         ours = stages["segmented_sort"]
-        parts = "T4 segments" in ours  # older reports have T4 as a whole
-        times = (ours.get("T4 segments"), None, ours["T4 sort"] if parts else None, stage(row, "segmented_sort", "T4"))
+        times = (ours["T4 segments"], None, ours["T4 sort"], stage(row, "segmented_sort", "T4"))
         printed = (one + by_key + two + scan, vectors + malloc + copy + back, sort, total)
         theirs = (f"({ms:.2f} ms)" * whose for ms in printed)
         yield [_name(row), *(f"{_seconds(t)} {ms}".strip() for t, ms in zip(times, theirs, strict=True))]

@@ -204,4 +204,4 @@ def _draw(report: dict[str, Any]) -> Any:
     return figure
 
 
-ADVICE = Experiment("advice", __doc__ or "", _rows, _tables, _draw)
+ADVICE = Experiment("advice", __doc__, _rows, _tables, _draw)

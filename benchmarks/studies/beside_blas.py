@@ -201,6 +201,6 @@ def _draw(report: dict[str, Any]) -> Any:
 
 
 BESIDE_BLAS = Experiment(
-    "beside-blas", __doc__ or "", _rows, lambda report: [("", _cells(report))], _draw, _machine, pairs=_pairs,
+    "beside-blas", __doc__, _rows, lambda report: [("", _cells(report))], _draw, _machine, pairs=_pairs,
     only_cpu=True, add=_add,
 )  # fmt: skip

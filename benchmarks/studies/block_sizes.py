@@ -154,6 +154,6 @@ def _draw(report: dict[str, Any]) -> Any:
 
 
 BLOCK_SIZES = Experiment(
-    "block-sizes", __doc__ or "", _rows, _tables, _draw, partial(machine, dtypes="float64 where nothing else is said"),
+    "block-sizes", __doc__, _rows, _tables, _draw, partial(machine, dtypes="float64 where nothing else is said"),
     pairs=lambda report: iter(()), timed=lambda report: iter(()), only_cpu=True,
 )  # fmt: skip

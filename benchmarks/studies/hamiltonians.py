@@ -13,6 +13,7 @@ Products are planned, into a result that is there, but for those of SciPy, QuTiP
 from __future__ import annotations
 
 import importlib
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -41,6 +42,7 @@ from ..experiment import (
     NamedRow,
     Prepared,
     Report,
+    called,
     fill,
     planned_matvec,
     planned_square,
@@ -156,10 +158,10 @@ def _vectors(
         yield CUSPARSE + VECTOR, partial(planned_matvec, formats["csr"], z, "cusparse"), timed
         return
     for name, A in ((SCIPY_DIA, host), (SCIPY_CSR, measure.csr32(csr))):
-        yield name + VECTOR, partial(_called, lambda A: A @ x, A), timed
+        yield name + VECTOR, partial(called, operator.matmul, A, x), timed
     if qutip := _qutip():
         dense = qutip.Dense(x.astype(complex))
-        yield QUTIP + VECTOR, partial(_called, lambda A: qutip.matmul(A, dense), _as_qutip(host), _of_qutip), timed
+        yield QUTIP + VECTOR, partial(_by_qutip, host, lambda A: qutip.matmul(A, dense)), timed
 
 
 def _squares(
@@ -178,7 +180,7 @@ def _squares(
     for name, A in ((SCIPY_DIA, host), (SCIPY_CSR, measure.csr32(csr))):
         yield name + SQUARE, partial(square, A), timed
     if qutip := _qutip():
-        yield QUTIP + SQUARE, partial(_called, lambda A: qutip.matmul(A, A), _as_qutip(host), _of_qutip), timed
+        yield QUTIP + SQUARE, partial(_by_qutip, host, lambda A: qutip.matmul(A, A)), timed
 
 
 def _halves(formats: dict[str, SparseArray], where: Place, timed: Clock) -> Iterator[Contender]:
@@ -192,18 +194,10 @@ def _evolved(
 ) -> Iterator[Contender]:
     z = there(series.x, where)
     for name, A in formats.items():
-        yield name + EVOLVED, partial(_called, partial(_chebyshev, z=z, series=series), A), timed
+        evolve = partial(chebyshev_multiply, A, z, series.coefficients, domain=series.domain)
+        yield name + EVOLVED, partial(called, evolve), timed
     if where is CPU:
-        yield SCIPY_CSR + EVOLVED, partial(_called, series.by_scipy, measure.csr32(csr)), timed
-
-
-def _called(f: Callable[[Any], Any], A: Any, of: Callable[[Any], Any] = lambda made: made) -> Prepared:
-    call = partial(f, A)
-    return call, of(call())
-
-
-def _chebyshev(A: SparseArray, z: Any, series: _Series) -> Any:
-    return chebyshev_multiply(A, z, series.coefficients, domain=series.domain)
+        yield SCIPY_CSR + EVOLVED, partial(called, series.by_scipy, measure.csr32(csr)), timed
 
 
 def _fits(A: SparseArray, where: Place) -> bool:
@@ -220,17 +214,12 @@ def _qutip() -> Any | None:
         return None
 
 
-def _as_qutip(host: Any) -> Any:
+def _by_qutip(host: Any, product: Callable[[Any], Any]) -> Prepared:
+    """Return a product of QuTiP's Dia, and its result, which is complex, as NumPy's or SciPy's."""
     qutip = _qutip()
     assert qutip is not None
-    return qutip.Dia(sp.dia_matrix(host))
-
-
-def _of_qutip(made: Any) -> Any:
-    """Return a result of QuTiP, which is complex, as NumPy's or SciPy's."""
-    if hasattr(made, "as_scipy"):
-        return sp.csr_array(made.as_scipy())
-    return made.to_array().ravel()
+    call, made = called(product, qutip.Dia(sp.dia_matrix(host)))
+    return call, sp.csr_array(made.as_scipy()) if hasattr(made, "as_scipy") else made.to_array().ravel()
 
 
 # ---- time evolution -----------------------------------------------------------------------------------------------
@@ -287,5 +276,5 @@ def _counts(A: SparseArray) -> dict[str, int]:
 
 
 HAMILTONIANS = Experiment(
-    "hamiltonians", __doc__ or "", _rows, tables, draw, head, Columns("", FORMATS, OPERATIONS), add=_add
+    "hamiltonians", __doc__, _rows, tables, draw, head, Columns("", FORMATS, OPERATIONS), add=_add
 )

@@ -10,6 +10,7 @@ them. With --quick a hundredth.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -29,7 +30,7 @@ from diagsparse._study import gpu_clock, peers
 from diagsparse._study.exactness import MatvecCheck, vector
 from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure
 
-from ..experiment import Clock, Contender, Experiment, NamedRow, fill, made_once, planned_matvec, there
+from ..experiment import Clock, Contender, Experiment, NamedRow, called, fill, made_once, planned_matvec, there
 from ..tables import Tables, machine, with_share
 from ..timed_columns import Columns
 
@@ -153,14 +154,14 @@ def _contenders(
             yield name, partial(_planned, B, where, "cusparse"), seconds
             if format == "csr":  # the transpose of sell is none of cuSPARSE's products: our own kernel would run
                 yield name + TRANSPOSED, partial(_planned, B.T, where, "cusparse"), seconds
-    if where is CPU:
-        others: dict[str, Callable[[Any, np.ndarray], Any]] = {SCIPY: lambda B, x: B @ x}
-        if mkl := peers.mkl():
-            others[MKL] = mkl.dot_product_mkl
-        for name, product in others.items():
-            for end, B in (("", measure.csr32(A)), (TRANSPOSED, measure.csr32(A).T)):
-                x = vector(B.shape[1], A.dtype)
-                yield name + end, lambda B=B, x=x, product=product: (partial(product, B, x), product(B, x)), seconds  # type: ignore[misc]
+    if where is not CPU:
+        return
+    others: dict[str, Callable[[Any, np.ndarray], Any]] = {SCIPY: operator.matmul}
+    if mkl := peers.mkl():
+        others[MKL] = mkl.dot_product_mkl
+    for name, product in others.items():
+        for end, B in (("", measure.csr32(A)), (TRANSPOSED, measure.csr32(A).T)):
+            yield name + end, partial(called, product, B, vector(B.shape[1], A.dtype)), seconds
 
 
 def _planned(B: Any, where: Place, kernel: str = "") -> tuple[Callable[[], Any], Any]:
@@ -242,5 +243,5 @@ def _draw(report: dict[str, Any]) -> Any:
 
 
 ROW_FORMATS = Experiment(
-    "row-formats", __doc__ or "", _rows, _tables, _draw, _machine, Columns("A @ x", FORMATS, {TRANSPOSED: "A.T @ x"})
+    "row-formats", __doc__, _rows, _tables, _draw, _machine, Columns("A @ x", FORMATS, {TRANSPOSED: "A.T @ x"})
 )

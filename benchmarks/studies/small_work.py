@@ -35,42 +35,13 @@ SIZES = (50, 1000, 100_000)
 FORMATS = {"dia": "dia", "hm": "dia", "cdm": "dia", "csr": "csr", "csc": "csc", "coo": "coo"}  #: and SciPy's beside it
 DENSE = 1000  #: rows up to which dense arrays take part
 
-OPERATIONS: dict[str, Callable[[Any, Any, Any], Any]] = {  #: of A, of B on other diagonals, and of a dense row
-    "A + A": lambda A, B, x: A + A,
-    "A + B": lambda A, B, x: A + B,
-    "A - B": lambda A, B, x: A - B,
-    "A + A.T": lambda A, B, x: A + A.T,
-    "A.multiply(A)": lambda A, B, x: A.multiply(A),
-    "A.multiply(B)": lambda A, B, x: A.multiply(B),
-    "A.multiply(row)": lambda A, B, x: A.multiply(x),
-    "A * 3": lambda A, B, x: A * 3,
-    "A / 2": lambda A, B, x: A / 2,
-    "A / 3": lambda A, B, x: A / 3,
-    "-A": lambda A, B, x: -A,
-    "abs(A)": lambda A, B, x: abs(A),
-    "A != B": lambda A, B, x: A != B,
-    "A != 0": lambda A, B, x: A != 0,
-    "A.copy()": lambda A, B, x: A.copy(),
-    "A.T": lambda A, B, x: A.T,
-    "A.conj()": lambda A, B, x: A.conj(),
-    "A.astype(complex)": lambda A, B, x: A.astype(complex),
-    "A.sum()": lambda A, B, x: A.sum(),
-    "A.sum(axis=0)": lambda A, B, x: A.sum(axis=0),
-    "A.sum(axis=1)": lambda A, B, x: A.sum(axis=1),
-    "A.trace()": lambda A, B, x: A.trace(),
-    "A.diagonal()": lambda A, B, x: A.diagonal(),
-    "A.count_nonzero()": lambda A, B, x: A.count_nonzero(),
-    "A.tocsr(copy=True)": lambda A, B, x: A.tocsr(copy=True),
-    "A.tocsc(copy=True)": lambda A, B, x: A.tocsc(copy=True),
-    "A.tocoo(copy=True)": lambda A, B, x: A.tocoo(copy=True),
-}
-WITH_DENSE: dict[str, Callable[[Any, Any, Any], Any]] = {  #: of A and of a dense array of its shape
-    "A.toarray()": lambda A, B, X: A.toarray(),
-    "A + dense": lambda A, B, X: A + X,
-    "A.multiply(dense)": lambda A, B, X: A.multiply(X),
-    "A != dense": lambda A, B, X: A != X,
-    "A == A": lambda A, B, X: A == A,
-}
+OPERATIONS: tuple[str, ...] = (  #: of A, of B on other diagonals, and of a dense row
+    "A + A", "A + B", "A - B", "A + A.T", "A.multiply(A)", "A.multiply(B)", "A.multiply(row)", "A * 3", "A / 2",
+    "A / 3", "-A", "abs(A)", "A != B", "A != 0", "A.copy()", "A.T", "A.conj()", "A.astype(complex)", "A.sum()",
+    "A.sum(axis=0)", "A.sum(axis=1)", "A.trace()", "A.diagonal()", "A.count_nonzero()", "A.tocsr(copy=True)",
+    "A.tocsc(copy=True)", "A.tocoo(copy=True)",
+)  # fmt: skip
+WITH_DENSE: tuple[str, ...] = ("A.toarray()", "A + dense", "A.multiply(dense)", "A != dense", "A == A")
 
 
 @dataclass(frozen=True)
@@ -114,13 +85,13 @@ def _calls(quick: bool) -> Iterator[Call]:
 def _element_by_element(n: int) -> Iterator[Call]:
     A, B = gallery.banded(n, 2, 2, seed=0), gallery.banded(n, 4, 1, seed=1)
     rng = np.random.default_rng(0)
-    groups = [(OPERATIONS, rng.uniform(size=(1, n)))]
-    if n <= DENSE:
-        groups.append((WITH_DENSE, rng.uniform(size=(n, n))))
+    named = [("row", OPERATIONS, rng.uniform(size=(1, n)))]
+    named += [("dense", WITH_DENSE, rng.uniform(size=(n, n)))] if n <= DENSE else []
     for format, theirs in FORMATS.items():
         ours, scipy = (array(A, format), array(B, format)), (A.asformat(theirs), B.asformat(theirs))
-        for operations, dense in groups:
-            for what, call in operations.items():
+        for name, operations, dense in named:
+            for what in operations:
+                call = eval(f"lambda A, B, {name}: {what}")
                 yield Call("elements", what, format, n, partial(call, *ours, dense), partial(call, *scipy, dense), 1.0)
 
 
@@ -218,6 +189,6 @@ def _draw(report: dict[str, Any]) -> Any:
 
 
 SMALL_WORK = Experiment(
-    "small-work", __doc__ or "", _rows, lambda report: [("", _cells(report))], _draw, _machine, pairs=_pairs,
+    "small-work", __doc__, _rows, lambda report: [("", _cells(report))], _draw, _machine, pairs=_pairs,
     timed=_times, only_cpu=True,
 )  # fmt: skip

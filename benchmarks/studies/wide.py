@@ -26,7 +26,7 @@ from diagsparse._show import columns
 from diagsparse._study import gpu_peers, peers
 from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, new_figure
 
-from ..experiment import Clock, Contender, Experiment, NamedRow, Prepared, fill, planned, planned_square, square
+from ..experiment import Clock, Contender, Experiment, NamedRow, Prepared, called, fill, planned, planned_square, square
 from ..square_check import SampledSquare
 from ..tables import Tables, machine, seconds
 from ..timed_columns import Columns
@@ -100,18 +100,13 @@ def _contenders(host: Any, csr: Any, row: dict[str, Any], where: Place, timed: C
         return
     yield SCIPY, partial(square, csr), timed
     if (mkl := peers.mkl()) is not None:
-        yield MKL, partial(_by_mkl, mkl, csr), timed
+        yield MKL, partial(called, mkl.dot_product_mkl, csr, csr), timed
 
 
 def _planned(A: Any, kernels: dict[str, str]) -> Prepared:
     plan = plan_matmul(A, A)
     kernels[A.format] = plan.kernel
     return planned(plan)
-
-
-def _by_mkl(mkl: Any, csr: Any) -> Prepared:
-    call = partial(mkl.dot_product_mkl, csr, csr)
-    return call, call()
 
 
 def _dense_rate(dtype: str, quick: bool, where: Place, timed: Clock) -> float:
@@ -182,11 +177,5 @@ def _draw(report: dict[str, Any]) -> Any:
 
 
 WIDE = Experiment(
-    "wide",
-    __doc__ or "",
-    _rows,
-    _tables,
-    _draw,
-    partial(machine, dtypes="float32 and float64"),
-    Columns("A A", FORMATS),
+    "wide", __doc__, _rows, _tables, _draw, partial(machine, dtypes="float32 and float64"), Columns("A A", FORMATS)
 )

@@ -1,6 +1,7 @@
 """`python -m benchmarks`: every command says what it measures; reports are shown, compared, and refused."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -8,8 +9,10 @@ import pytest
 from commands import call
 from pages import ROOT
 
+from benchmarks import printed
 from benchmarks.commands import EXPERIMENTS, benchmark_of, main
 from benchmarks.studies.block_sizes import BLOCK_SIZES
+from diagsparse._study import bench, bench_cuda
 
 RESULTS = ROOT / "benchmarks" / "results"
 WORDS = {
@@ -77,6 +80,25 @@ def test_stored_results_are_shown_and_compared():
 def test_bad_usage_exits_with_2(arguments, message):
     result = call(*arguments, status=2)
     assert message in result.stderr and result.stdout == ""
+
+
+PAGES = printed.pages()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_commands_that_a_page_names_exist(page):
+    text = "\n".join(printed.texts(page))
+    if page.name == "CHANGELOG.md":  # what there was
+        return
+    for module, name in re.findall(r"python -m benchmarks(?:\.(\w+))?(?: ([a-z][\w-]+))?", text):
+        assert (ROOT / "benchmarks" / f"{module or '__main__'}.py").exists(), module
+        assert module or not name or name in main.commands, name
+    groups = {case.group for case in (*bench.CASES, *bench_cuda.CASES)}
+    assert set(re.findall(r"diagsparse bench ([a-z][\w-]+)", text)) <= groups
+
+
+def test_the_pages_name_commands():
+    assert sum("python -m benchmarks" in text for page in PAGES for text in printed.texts(page)) > 15
 
 
 def test_some_run_on_the_cpu_alone():

@@ -9,6 +9,7 @@ from diagsparse._show import columns
 from diagsparse._study import bench_cuda_tables
 from diagsparse._study.steps import ended
 
+Row = dict[str, Any]
 Tables = Iterable[tuple[str, Iterable[list[str]]]]  #: titles, if any, and cells, row by row, the head first
 
 
@@ -23,11 +24,23 @@ def machine(report: dict[str, Any], dtypes: str = "float64") -> str:
     return "; ".join([*parts, *tail])
 
 
-def seconds(row: dict[str, Any], name: str) -> str:
+def seconds(row: Row, name: str) -> str:
     """Return the time of a column: "" where the row has none, ``fails`` where it failed."""
     if name not in row["times"]:
         return ""
     return columns.seconds(t) if (t := row["times"][name]) else "fails"
+
+
+def fastest(row: Row, columns: str | Iterable[str]) -> float | None:
+    """Return the seconds of the fastest of these columns, or of one; None where the row has none of them."""
+    names = (columns,) if isinstance(columns, str) else columns
+    return min((t for name in names if (t := row["times"].get(name))), default=None)
+
+
+def speedup(row: Row, ours: str | Iterable[str], theirs: str | Iterable[str]) -> float | None:
+    """Return how many times as long the fastest of `theirs` takes as that of `ours`; None where a time is missing."""
+    mine, other = fastest(row, ours), fastest(row, theirs)
+    return other / mine if mine and other else None
 
 
 def with_share(taken: float, moved: int, bandwidth: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from statistics import geometric_mean
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from diagsparse._show import columns
 from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure
 
-from ..tables import Tables, machine, seconds
+from ..tables import Tables, machine, seconds, speedup
 
 PLANNED, ONCE, FROM_CSR = "qband planned", "qband", "qband from csr"
 PAPERS_PLANNED, PAPERS_ONCE, PAPERS_FROM_CSR = "paper planned", "paper", "paper from csr"
@@ -30,12 +31,6 @@ def compared(report: dict[str, Any]) -> list[Compared]:
     """Return what is compared in a report: plans with plans, products that plan anew with each other."""
     named = {name for row in report["rows"] for name in row["times"]}
     return [(ours, peer) for ours, peers in COMPARED.items() for peer in peers if {ours, peer} <= named]
-
-
-def speedup(row: dict[str, Any], ours: str, peer: str) -> float | None:
-    """Return how many times as long the peer takes."""
-    mine, theirs = row["times"].get(ours), row["times"].get(peer)
-    return theirs / mine if mine and theirs else None
 
 
 def _over(pair: Compared) -> str:
@@ -62,9 +57,8 @@ def _means(report: dict[str, Any]) -> Iterator[list[str]]:
         cells = []
         for pair in pairs:
             ratios = [ratio for row in rows if (ratio := speedup(row, *pair))]
-            mean = float(np.exp(np.mean(np.log(ratios)))) if ratios else 0
-            ends = f"{columns.digits(min(ratios))} to {columns.digits(max(ratios))}" if ratios else ""
-            cells.append(f"{columns.digits(mean)}x ({ends})" if ratios else "")
+            found = (columns.digits(one(ratios)) for one in (geometric_mean, min, max) if ratios)
+            cells.append("{}x ({} to {})".format(*found) if ratios else "")
         yield [source, dtype, *cells, f"{HEADLINE[source]}x" if source in HEADLINE else ""]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from diagsparse._show import columns
 from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, logarithmic, new_figure
 
-from ..tables import Tables, seconds
+from ..tables import Tables, seconds, speedup
 
 # Of matrix 1 to 10. Table 3: nonzeros of the expansion space, length of the longest row; table 5: MB (of 2^20 bytes) as
 # csr, ell, sliced ell and in the paper's format; table 9: milliseconds of cuSPARSE's csr, of CSR5 and of the paper.
@@ -185,8 +185,7 @@ def _peer(report: dict[str, Any]) -> str:
 def _ratio(report: dict[str, Any], row: dict[str, Any], name: str) -> str:
     """Return how many times as long the fastest peer takes."""
     peers = "cuSPARSE" if report["device"] == "cuda" else SCIPY
-    theirs = min((t for peer, t in row["times"].items() if t and peer.startswith(peers)), default=None)
-    return f"{columns.digits(theirs / ours)}x" if (ours := row["times"].get(name)) and theirs else ""
+    return columns.times(speedup(row, name, [column for column in row["times"] if column.startswith(peers)]))
 
 
 # ---- picture ------------------------------------------------------------------------------------------------------

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ..tables import Row
 from .paper_004_printed import MULTIPLIED
-
-Row = dict[str, Any]
 
 PLANNED, VECTOR = " planned", ", A x"  #: how the names of columns end
 BY_RULE = "A @ A"
@@ -37,13 +36,6 @@ def peer(report: dict[str, Any], end: str = "") -> str:
 def final(row: Row) -> str:
     """Return the column of a square by the thesis's final version, or on a CPU by the rule."""
     return FINAL if FINAL in row["kernels"]["matmul"] else BY_RULE
-
-
-def speedup(row: Row, names: Iterable[str], other: str) -> float | None:
-    """Return how many times as long another column takes as the fastest of these; None where a time is missing."""
-    ours = min((t for name in names if (t := row["times"].get(name))), default=None)
-    theirs = row["times"].get(other)
-    return theirs / ours if ours and theirs else None
 
 
 def stage(row: Row, kernel: str, name: str) -> float | None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from diagsparse._show import columns
 
-from .paper_004_columns import BY_RULE, CUPY, CUSPARSE, FINAL, PLANNED, VECTOR, Row, final, harmonic, speedup, stage
+from ..tables import speedup
+from .paper_004_columns import BY_RULE, CUPY, CUSPARSE, FINAL, PLANNED, VECTOR, Row, final, harmonic, stage
 from .paper_004_printed import (
     ADAPTIVE,
     BATCH,
@@ -65,11 +66,11 @@ def summary(ratios: Iterable[float | None]) -> str:
 
 
 def _over(slower: str, faster: str) -> Callable[[Row], float | None]:
-    return lambda row: speedup(row, [faster], slower)
+    return lambda row: speedup(row, faster, slower)
 
 
 def _final_over(slower: str) -> Callable[[Row], float | None]:
-    return lambda row: speedup(row, [final(row)], slower)
+    return lambda row: speedup(row, final(row), slower)
 
 
 def _stage_over(name: str, slower: str, *faster: str) -> Callable[[Row], float | None]:
@@ -142,7 +143,7 @@ COMPARISONS = (
     ),
     Comparison(
         "A A: final version (`{final}`), planned, over cuSPARSE csr, planned", "", "",
-        lambda row: speedup(row, [final(row) + PLANNED], CUSPARSE),
+        lambda row: speedup(row, final(row) + PLANNED, CUSPARSE),
     ),
     Comparison(
         "A x: `batch` over `base`", "figure 4.6", BATCH, _over(f"base{VECTOR}", f"batch{VECTOR}"), lambda row: True,

@@ -10,6 +10,7 @@ import numpy as np
 
 from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, logarithmic, new_figure
 
+from ..tables import speedup
 from .paper_004_columns import (
     CSR,
     CUPY,
@@ -23,7 +24,6 @@ from .paper_004_columns import (
     final,
     kernels,
     peer,
-    speedup,
 )
 
 _ACROSS = 3  # panels
@@ -71,7 +71,7 @@ def _plot_speedups(axes: Any, *, report: dict[str, Any], other: str) -> None:
     for kernel, color in zip(kernels(report, "matvec"), (BLUE, ORANGE, GREEN, PURPLE), strict=False):
         for dtype, face in (("float32", "none"), ("float64", color)):
             rows = [row for row in report["rows"] if row["dtype"] == dtype]
-            ratios = [speedup(row, [kernel + VECTOR], other + VECTOR) or np.nan for row in rows]
+            ratios = [speedup(row, kernel + VECTOR, other + VECTOR) or np.nan for row in rows]
             axes.scatter([row["fill"] for row in rows], ratios, 14, facecolors=face, edgecolors=color, linewidths=0.8,
                          label=f"{kernel}, {dtype}")  # fmt: skip
     axes.axhline(1, color="black", lw=0.7)
@@ -127,7 +127,7 @@ def _plot_fills(axes: Any, *, rows: list[Row]) -> None:
 
 def _plot_batch(axes: Any, *, rows: list[Row]) -> None:
     """Figure 4.6: base over batch, by nonzeros."""
-    ratios = [speedup(row, [f"batch{VECTOR}"], f"base{VECTOR}") or np.nan for row in rows]
+    ratios = [speedup(row, f"batch{VECTOR}", f"base{VECTOR}") or np.nan for row in rows]
     axes.plot([row["nnz"] for row in rows], ratios, "o", color=BLUE, ms=3.5)
     axes.axhline(1, color="black", lw=0.7)
     logarithmic(axes, "x")
@@ -139,7 +139,7 @@ def _plot_batch(axes: Any, *, rows: list[Row]) -> None:
 def _plot_peers(axes: Any, *, rows: list[Row], others: list[str]) -> None:
     """Figure 3.4: A A over other libraries, of large matrices."""
     for other, color in zip(others, (BLUE, ORANGE, GREY), strict=False):
-        ratios = [speedup(row, [final(row)], other) or np.nan for row in rows]
+        ratios = [speedup(row, final(row), other) or np.nan for row in rows]
         axes.plot([row["nnz"] for row in rows], ratios, "o", color=color, ms=3.5, label=f"over {other}")
     axes.axhline(1, color="black", lw=0.7)
     logarithmic(axes, "x")

@@ -9,7 +9,7 @@ import numpy as np
 
 from diagsparse._show import columns
 
-from ..tables import Tables, machine, seconds, with_share
+from ..tables import Tables, machine, seconds, speedup, with_share
 from . import paper_004_comparisons
 from .paper_004_columns import (
     BY_RULE,
@@ -26,7 +26,6 @@ from .paper_004_columns import (
     harmonic,
     kernels,
     peer,
-    speedup,
     stage,
 )
 from .paper_004_comparisons import summary
@@ -131,10 +130,10 @@ def _squares(report: dict[str, Any]) -> Iterator[list[str]]:
     yield ["matrix", "precision", *names, "planned vs csr planned", f"{BY_RULE} vs {whom}", "thesis", "in that order"]
     planned = [kernel + PLANNED for kernel in kernels(report, "matmul") if kernel not in FACTOR_BITS]
     for row in rows:
-        ratios = speedup(row, planned, CSR + PLANNED), speedup(row, [BY_RULE], whom)
+        ratios = speedup(row, planned, CSR + PLANNED), speedup(row, BY_RULE, whom)
         whose = row["dtype"] == "float32" and not report["quick"]
         thesis = (columns.seconds(row["thesis"][name] / 1e3) if whose else "" for name in ("ms", "sorted_ms"))
-        yield [_name(row), row["dtype"], *(seconds(row, name) for name in names), *map(_times, ratios), *thesis]
+        yield [_name(row), row["dtype"], *(seconds(row, name) for name in names), *map(columns.times, ratios), *thesis]
 
 
 def _square_means(report: dict[str, Any]) -> Iterator[list[str]]:
@@ -151,7 +150,7 @@ def _square_means(report: dict[str, Any]) -> Iterator[list[str]]:
     for ours, theirs in pairs:
         rows = [row for row in report["rows"] if row["thesis"]]
         yield [f"{ours} over {theirs}", *(
-            summary(speedup(row, [ours], theirs) for row in rows if low <= row["fill"] < high)
+            summary(speedup(row, ours, theirs) for row in rows if low <= row["fill"] < high)
             for low, high in groups.values()
         )]  # fmt: skip
 
@@ -164,12 +163,8 @@ def _peers(report: dict[str, Any]) -> Iterator[list[str]]:
     yield ["matrix", "rows", "nonzeros", *names, *(f"{names[0]} vs {other}" for other in others)]
     for row in rows:
         times = (seconds(row, name) for name in names)
-        ratios = (_times(speedup(row, [names[0]], other)) for other in others)
+        ratios = (columns.times(speedup(row, names[0], other)) for other in others)
         yield [_name(row), f"{row['shape'][0]:,}", f"{row['nnz']:,}", *times, *ratios]
-
-
-def _times(ratio: float | None) -> str:
-    return f"{columns.digits(ratio)}x" if ratio else ""
 
 
 def _vectors(report: dict[str, Any]) -> Iterator[list[str]]:
@@ -180,7 +175,7 @@ def _vectors(report: dict[str, Any]) -> Iterator[list[str]]:
     yield ["matrix", "precision", "nonzeros a block", *ours, *theirs, "vs csr", f"vs {whom}"]
     for row in sorted(report["rows"], key=lambda row: (row["fill"], row["dtype"])):
         yield [_name(row), row["dtype"], f"{row['fill']:.2f}", *(_shared(row, name) for name in ours),
-               *(seconds(row, name + VECTOR) for name in theirs), *map(_times, _over(report, row))]  # fmt: skip
+               *(seconds(row, name + VECTOR) for name in theirs), *map(columns.times, _over(report, row))]  # fmt: skip
 
 
 def _shared(row: dict[str, Any], name: str) -> str:
@@ -205,7 +200,13 @@ def _means(report: dict[str, Any]) -> Iterator[list[str]]:
             if rows:
                 means = (harmonic(ratios) for ratios in zip(*(_over(report, row) for row in rows), strict=True))
                 whose = low == RANGES[-1][0] and dtype == "float32" and not report["quick"]
-                yield [f"{low} to {high - 1}", dtype, str(len(rows)), *map(_times, means), f"{HEADLINE}x" * whose]
+                yield [
+                    f"{low} to {high - 1}",
+                    dtype,
+                    str(len(rows)),
+                    *map(columns.times, means),
+                    f"{HEADLINE}x" * whose,
+                ]
 
 
 def head(report: dict[str, Any]) -> str:

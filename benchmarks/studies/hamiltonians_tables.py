@@ -9,7 +9,7 @@ from diagsparse._places.memory import human
 from diagsparse._show import columns
 from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, logarithmic, new_figure
 
-from ..tables import Tables, machine, seconds
+from ..tables import Tables, machine, seconds, speedup
 
 FORMATS = ("dia", "hm", "hm symmetric", "mdia", "mdia symmetric", "csr")
 CUSPARSE, CUPY, SCIPY_DIA, SCIPY_CSR, QUTIP = "cuSPARSE csr", "CuPy csr", "SciPy dia", "SciPy csr", "QuTiP Dia"
@@ -43,13 +43,9 @@ def _times(report: dict[str, Any], operation: str) -> Iterator[list[str]]:
     yield ["Hamiltonian", "sites", *names, *(["best vs peers"] if peers else [])]
     for row in (row for row in report["rows"] if any(name + operation in row["times"] for name in names)):
         cells = [seconds(row, name + operation) for name in names]
-        ours, theirs = (_best(row, group, operation) for group in (FORMATS, peers))
-        ratio = [f"{columns.digits(theirs / ours)}x" if ours and theirs else ""] if peers else []
+        ours, theirs = ([name + operation for name in group] for group in (FORMATS, peers))
+        ratio = [columns.times(speedup(row, ours, theirs))] if peers else []
         yield [row["what"], str(row["sites"]), *cells, *ratio]
-
-
-def _best(row: dict[str, Any], names: Any, operation: str) -> float | None:
-    return min((t for name in names if (t := row["times"].get(name + operation))), default=None)
 
 
 def head(report: dict[str, Any]) -> str:

@@ -28,7 +28,7 @@ from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, ne
 
 from ..experiment import Clock, Contender, Experiment, NamedRow, Prepared, called, fill, planned, planned_square, square
 from ..square_check import SampledSquare
-from ..tables import Tables, machine, seconds
+from ..tables import Tables, fastest, machine, seconds
 from ..timed_columns import Columns
 
 FORMATS = ("dia", "hm", "csr")
@@ -147,7 +147,7 @@ def _tables(report: dict[str, Any]) -> Tables:
 
 
 def _rate(row: dict[str, Any], names: Any = ("dia", "hm")) -> float | None:
-    best = min((t for name in names if (t := row["times"].get(name))), default=None)
+    best = fastest(row, names)
     return 2 * row["multiply_adds"] / best if best else None
 
 

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from benchmarks.papers import paper_004_comparisons, paper_004_tables
-from benchmarks.papers.paper_004_columns import harmonic, speedup
+from benchmarks.papers.paper_004_columns import harmonic
 from benchmarks.papers.paper_004_printed import MULTIPLY_MS, PEERS_MS, SHARES, SORT_MS, SORT_STAGES, TABLE, VERSIONS_MS
+from benchmarks.tables import speedup
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 

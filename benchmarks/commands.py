@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from diagsparse._study.bench_command import Benchmark, Files, benchmark_command, cases_on
+from diagsparse._study.bench_command import Benchmark, Invocation, benchmark_command, cases_on
 from diagsparse._study.command_line import Group
 
 from .experiment import Experiment
@@ -44,8 +44,8 @@ def main() -> None:
 
 def _command(experiment: Experiment) -> click.Command:
     @benchmark_command
-    def run(files: Files, quick: bool) -> bool | None:
-        return files.carry_out(
+    def run(invocation: Invocation, quick: bool) -> bool | None:
+        return invocation.carry_out(
             lambda device: experiment.benchmark, quick=quick, experiment=experiment.name, stem=experiment.name
         )
 

@@ -36,7 +36,7 @@ NamedRow = tuple[str, Callable[[Place], Row]]
 """The name of a row, by which it is found in another report, and what makes it on a device."""
 
 
-def no_more(report: Report) -> None:
+def _add_nothing(report: Report) -> None:
     """Add nothing."""
 
 
@@ -54,7 +54,7 @@ class Experiment:
     pairs: Callable[[Report], Iterator[Pair]] | None = None  #: what the summary compares, if not columns
     timed: Callable[[Report], Iterator[Timed]] | None = None  #: what two reports are compared by, if not columns
     only_cpu: bool = False
-    add: Callable[[Report], None] = no_more  #: what a report of this experiment has beside that of others
+    add: Callable[[Report], None] = _add_nothing  #: adds to a report what only this experiment has
 
     def run(self, *, device: str = "cpu", quick: bool = False, progress: Progress | None = None) -> Report:
         """Run the experiment and return a report as plain values.
@@ -85,8 +85,8 @@ class Experiment:
         if self.only_cpu and device != "cpu":
             raise ValueError(f"{self.name}: --device {device}, but it runs on the cpu")
         where = place(device)
-        steps_ = [(name, partial(_row, name, make, where)) for name, make in self.rows(where, quick)]
-        report = {"experiment": self.name} | steps.report(steps_, where, quick, progress)
+        to_do = [(name, partial(_row, name, make, where)) for name, make in self.rows(where, quick)]
+        report = {"experiment": self.name} | steps.report(to_do, where, quick, progress)
         report["bandwidth"] = gpu_clock.bandwidth(where, 1 << 24 if quick else 1 << 32)
         report["ok"] = all(map(_is_right, report["rows"]))
         self.add(report)

@@ -66,14 +66,14 @@ def benchmark_command(command: Callable[..., bool | None]) -> Callable[..., None
     def run(terminal: Terminal, table: Path | None, since: Path | None, limit: float | None, **options: Any) -> Any:
         if limit is not None and since is None:
             raise click.UsageError("--limit says what fails with --since FILE")
-        return command(Files(terminal, table, since, limit or LIMIT), **options)
+        return command(Invocation(terminal, table, since, limit or LIMIT), **options)
 
     return run
 
 
 @dataclass(frozen=True)
-class Files:
-    """The reports that a benchmark's command reads and writes."""
+class Invocation:
+    """How the command of a benchmark was called: what all of them have in common."""
 
     terminal: Terminal
     table: Path | None
@@ -169,7 +169,7 @@ def report_in(path: Path, experiment: str | None = None) -> Report:
     "--budget", type=click.FloatRange(min=0, min_open=True), help="Seconds of timing per case and number of threads."
 )
 @benchmark_command
-def bench(files: Files, name: str | None, quick: bool, dtype: str, budget: float | None) -> bool | None:
+def bench(invocation: Invocation, name: str | None, quick: bool, dtype: str, budget: float | None) -> bool | None:
     """Time the kernels against SciPy and MKL, on one thread and on all, and save a JSON file and a picture.
 
     Ctrl-C ends it: what is done is summed up and saved all the same.
@@ -181,9 +181,9 @@ def bench(files: Files, name: str | None, quick: bool, dtype: str, budget: float
     or a peer of its own run. Rows of less than 10 us without a peer are too short to judge: those that take longer are
     listed apart. With --table and --since two files are compared, and nothing is run.
     """
-    device = files.terminal.device
+    device = invocation.terminal.device
     if budget is not None and device != "cpu":
         raise ValueError(f"bench: --budget {budget:g}, but --device {device} takes as long as its samples; expected no"
                          " --budget")  # fmt: skip
     options = {"dtype": dtype} | ({"budget": budget} if budget is not None else {})
-    return files.carry_out(lambda on: cases_on(on, name, **options), quick=quick, stem=name or "", dtype=dtype)
+    return invocation.carry_out(lambda on: cases_on(on, name, **options), quick=quick, stem=name or "", dtype=dtype)

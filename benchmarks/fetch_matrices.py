@@ -1,9 +1,9 @@
-"""Fetch the real matrices of the papers from the SuiteSparse collection: `python benchmarks/fetch_matrices.py FOLDER`.
+"""Fetch the real matrices of the papers from the SuiteSparse collection: `python -m benchmarks.fetch_matrices FOLDER`.
 
 Names behind the folder are fetched alone. What is there already stays, and a download that broke off goes on. Each file
 is checked before it is stored: its Matrix Market header, its shape and the number of its entries. Then
 
-    DIAGSPARSE_MATRICES=FOLDER diagsparse bench tables-002
+    DIAGSPARSE_MATRICES=FOLDER python -m benchmarks tables-002
 
 and tables-004 read them in the place of their stand-ins. All of them take about 2 GB.
 """
@@ -18,9 +18,9 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterable
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
-from diagsparse._study import paper_002_matrices, paper_004_printed
+from .papers import paper_002_matrices, paper_004_printed
 
 SITE = "https://suitesparse-collection-website.herokuapp.com"
 GROUPS = {
@@ -109,7 +109,7 @@ def unpack(archive: Path, name: str, path: Path) -> int:
     return entries
 
 
-def _copied(source: BinaryIO, target: BinaryIO, rows: int) -> int:
+def _copied(source: IO[bytes], target: BinaryIO, rows: int) -> int:
     """Copy a Matrix Market file, check it on the way, and return the number of its entries."""
     header = source.readline()
     if not HEADER.match(header):

@@ -10,9 +10,11 @@ from typing import Any
 
 from diagsparse._matrix.registry import FORMATS
 from diagsparse._places.backend import CPU
+from diagsparse._show import columns
 from diagsparse._study import bench, bench_cuda
-from diagsparse._study.bench_command import experiments
 from diagsparse._study.commands import main
+
+from .commands import EXPERIMENTS
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -103,9 +105,11 @@ def _cuda() -> Any | None:
 
 def _is_command(command: str) -> bool:
     match command.split():
+        case ["python", "-m", "benchmarks", name, *_]:
+            return name in EXPERIMENTS
         case ["diagsparse", "bench", name, *options]:
             cases = bench_cuda.CASES if "cuda" in options else bench.CASES
-            return name in experiments() or name in {case.group for case in cases}
+            return name in {case.group for case in cases}
         case ["diagsparse", name, *_]:
             return name != "bench" and name in main.commands
         case [*_, path]:
@@ -115,8 +119,10 @@ def _is_command(command: str) -> bool:
 
 def _comes_from(command: str, report: dict[str, Any]) -> bool:
     match command.split():
+        case ["python", "-m", "benchmarks", name, *_]:
+            return report.get("experiment") == name
         case ["diagsparse", "bench", name, *_]:
-            return report.get("experiment") == name or any(row.get("group") == name for row in report["rows"])
+            return any(row.get("group") == name for row in report["rows"])
     return False
 
 
@@ -181,19 +187,14 @@ def markdown() -> str:
     ledger, parts = read(), []
     for paper in ledger["papers"].values():
         year = f" ({paper['year']})" if "year" in paper else ""
-        lines = ["| in the paper | what | here | input | made by | why |", "|---|---|---|---|---|---|"]
+        lines = [["in the paper", "what", "here", "input", "made by", "why"]]
         for entry in paper["entries"]:
             made_by = f"`{entry['command']}`" if "command" in entry else ""
-            cells = [
-                ", ".join(entry["items"]),
-                entry["what"],
-                STATUSES[entry["status"]],
-                INPUTS[entry.get("input", "")],
-            ]
-            lines.append(f"| {' | '.join([*cells, made_by, entry.get('why', '')])} |")
-        parts.append(f"**{paper['authors']}{year}**, *{paper['title']}*\n\n" + "\n".join(lines))
-    lines = ["| result | commit | kernels that no longer exist | edited after it was measured |", "|---|---|---|---|"]
+            here, whose = STATUSES[entry["status"]], INPUTS[entry.get("input", "")]
+            lines.append([", ".join(entry["items"]), entry["what"], here, whose, made_by, entry.get("why", "")])
+        parts.append(f"**{paper['authors']}{year}**, *{paper['title']}*\n\n{columns.markdown(lines, '<' * 6)}")
+    lines = [["result", "commit", "kernels that no longer exist", "edited after it was measured"]]
     for name, known in sorted(ledger["results"].items()):
         gone = ", ".join(f"`{kernel}`" for kernel in known.get("gone", ()))
-        lines.append(f"| `{name}` | {known['commit'][:7]} | {gone} | {known.get('edited', '')} |")
-    return "\n\n".join([*parts, "**Stored results**, of `benchmarks/results`\n\n" + "\n".join(lines)])
+        lines.append([f"`{name}`", known["commit"][:7], gone, known.get("edited", "")])
+    return "\n\n".join([*parts, f"**Stored results**, of `benchmarks/results`\n\n{columns.markdown(lines, '<' * 4)}"])

@@ -1,6 +1,6 @@
 """What README, docs and notebooks print of the stored results, between markers that no reader of the page sees.
 
-Tables, as `diagsparse bench --table` prints them of benchmarks/results/h200.json ("readme": those of readme_table.py,
+Tables, as `--table` prints them of benchmarks/results/h200.json ("readme": those of readme_table.py,
 "papers": those of ledger.py, "h200-summary": the means of h200, "h200-tables-002-means": the first table of
 h200-tables-002)::
 
@@ -16,7 +16,7 @@ and figures in a sentence, each followed by an expression of Python on a stored 
 `report` is the whole result, ``of("h200-wide").row`` a row of another one, and there are min, max, sum, len and mean,
 the geometric one. A figure has the decimals and the unit that are printed: s, ms, us, ns, %, x, GB, MB, KB, GB/s, TB/s.
 
-`python benchmarks/renew.py` prints all of them anew. A test fails where one is not that of the stored result.
+`python -m benchmarks.renew` prints all of them anew. A test fails where one is not that of the stored result.
 """
 
 import json
@@ -28,11 +28,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import ledger
-import readme_table
+from diagsparse._study import bench_summary
 
-from diagsparse._study import bench_summary, paper_002
-from diagsparse._study.bench_command import tables_of
+from . import ledger, readme_table
+from .commands import benchmark_of
+from .papers import paper_002_tables
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -123,22 +123,22 @@ def _table(block: re.Match[str]) -> str:
 
 
 _NAMED = {
-    "readme": lambda: "\n".join(readme_table.lines()),
+    "readme": readme_table.markdown,
     "papers": ledger.markdown,
-    "h200-tables-002-means": lambda: paper_002.summary(stored("h200-tables-002").report),
+    "h200-tables-002-means": lambda: paper_002_tables.summary(stored("h200-tables-002").report),
 }
 
 
 def summary(name: str) -> str:
     """Return the summary of a stored result: means over its rows."""
     report: dict[str, Any] = {"interrupted": False, "left": 0} | stored(name).report  # older ones have neither
-    return bench_summary.markdown(bench_summary.summarize(report, tables_of(report).pairs))
+    return bench_summary.markdown(bench_summary.summarize(report, benchmark_of(report).pairs))
 
 
 def markdown(name: str) -> str:
     """Return the tables of a stored result."""
     report: dict[str, Any] = stored(name).report
-    return str(tables_of(report).markdown(report))
+    return benchmark_of(report).markdown(report)
 
 
 def _figure(printed: re.Match[str]) -> str:

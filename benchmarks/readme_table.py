@@ -1,10 +1,9 @@
-"""Print the README's table: four rows of the stored results, each beside csr and beside the fastest of the others.
+"""The README's table: four rows of the stored results, each beside csr and beside the fastest of the others.
 
 Typical and best products of a band or stencil on the CPU, a call on a small matrix, a typical product on a GPU.
 """
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,18 +22,16 @@ NAMES = {"scipy": "SciPy", "mkl": "MKL", "cupy": "CuPy", "diagsparse": "cuSPARSE
 HEAD = ["operation", "matrix", "on", "`hm`", "csr", "fastest other", "times as fast"]
 
 
-def lines() -> Iterator[str]:
-    """Yield the machines and the rows of the table, as Markdown."""
+def markdown() -> str:
+    """Return the machines and the table."""
     reports = {name: json.loads((RESULTS / f"{name}.json").read_text()) for name, _, _ in CHOSEN}
-    for report in reports.values():
-        tables = bench_cuda_tables if report.get("device") == "cuda" else bench_tables
-        yield f"- {tables.machine(report)}."
-    yield ""
-    yield _line(HEAD)
-    yield "|---|---|---|---:|---:|---:|---:|"
+    tables = {True: bench_cuda_tables, False: bench_tables}
+    machines = [f"- {tables[one.get('device') == 'cuda'].machine(one)}." for one in reports.values()]
+    cells = [HEAD]
     for name, case, threads in CHOSEN:
         rows = [row for row in reports[name]["rows"] if row["case"] == case and row.get("threads") == threads]
-        yield _line(_cells(rows, threads))
+        cells.append(_cells(rows, threads))
+    return "\n".join([*machines, "", columns.markdown(cells, "<<<>>>>")])
 
 
 def _cells(rows: list[dict[str, Any]], threads: int | None) -> list[str]:
@@ -59,11 +56,3 @@ def _fastest(rows: Any) -> dict[str, Any]:
 
 def _called(row: dict[str, Any]) -> str:
     return f"{NAMES[row['library']]} {row['format']}"
-
-
-def _line(cells: list[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-if __name__ == "__main__":
-    print("\n".join(lines()))

@@ -1,6 +1,6 @@
-"""Print the stored results anew in README, docs and notebooks: `python benchmarks/renew.py`.
+"""Print the stored results anew in README, docs and notebooks: `python -m benchmarks.renew`.
 
-With the name of an experiment, `python benchmarks/renew.py beside-blas`, that is measured on this machine's CPU before:
+With the name of an experiment, `python -m benchmarks.renew beside-blas`, that is measured on this machine's CPU before:
 its JSON and its picture take the place of the stored ones.
 """
 
@@ -9,20 +9,20 @@ import sys
 import tempfile
 from pathlib import Path
 
-import printed
+from . import printed
 
 
-def measure(name):
-    """Run `diagsparse bench NAME` and store what it writes."""
+def measure(name: str) -> None:
+    """Run an experiment and store what it writes."""
     (stored,) = printed.RESULTS.glob(f"cpu-*-cores-{name}.json")
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, "-m", "diagsparse", "bench", name, "--out", folder], check=True)
+        subprocess.run([sys.executable, "-m", "benchmarks", name, "--out", folder], check=True, cwd=printed.ROOT)
         made = Path(folder) / f"diagsparse-bench-{name}.json"
         stored.write_text(made.read_text())
         stored.with_suffix(".png").write_bytes(made.with_suffix(".png").read_bytes())
 
 
-def main(*names):
+def main(*names: str) -> None:
     """Measure, store and print."""
     for name in names:
         measure(name)

@@ -77,3 +77,21 @@ def test_the_root_holds_what_a_user_imports():
     assert {path.name for path in ROOT.iterdir() if path.is_dir() and path.name != "__pycache__"} == {*FLOORS, *REST}
     for folder in (*FLOORS, *REST):
         assert ast.get_docstring(ast.parse((ROOT / folder / "__init__.py").read_text())), folder
+
+
+def imported(path):
+    """Return all modules that a file imports by their whole names."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield node.module
+
+
+def test_experiments_are_outside_of_the_package():
+    """They are in benchmarks/, which imports the package and is not installed with it."""
+    folder = Path(__file__).resolve().parents[2] / "benchmarks"
+    moved = {path.stem for kind in ("papers", "studies") for path in (folder / kind).glob("*.py")} - {"__init__"}
+    assert len(moved) > 20 and not moved & {path.stem for path in (ROOT / "_study").glob("*.py")}
+    found = [name for name, path in MODULES.items() if any(one.split(".")[0] == "benchmarks" for one in imported(path))]
+    assert not found, found

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from cases import DTYPES, NO_CUDA, raises, to_device, to_host
 
 import diagsparse as ds
-from diagsparse._study.paper_004_columns import FACTOR_BITS, STAGED
+from benchmarks.papers.paper_004_columns import FACTOR_BITS, STAGED
 
 
 def blocked(down, across, share, fill, seed=0, dtype="float64"):

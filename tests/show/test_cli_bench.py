@@ -8,8 +8,7 @@ pytest.importorskip("click")
 
 from command_line import call
 
-from diagsparse._study import bench, small_work
-from diagsparse._study.timed_rows import identity
+from diagsparse._study import bench
 
 pytestmark = pytest.mark.usefixtures("no_bandwidth")
 
@@ -42,20 +41,19 @@ def test_bench_ends_with_a_summary(tmp_path, no_mkl):
     assert summary["failed"] == [] and not summary["interrupted"]
 
 
-def test_an_interrupted_bench_prints_and_saves_what_is_done(tmp_path, monkeypatch):
-    timed = small_work._timed
+def test_an_interrupted_bench_prints_and_saves_what_is_done(tmp_path, monkeypatch, no_mkl):
+    of_one_case = bench._run_case
 
-    def interrupted(row, budget, report):
-        if row.what == "A + B":
+    def interrupted(case, *arguments):
+        if case.name == "small-product":
             raise KeyboardInterrupt
-        return timed(row, budget, report)
+        return of_one_case(case, *arguments)
 
-    monkeypatch.setattr(small_work, "_timed", interrupted)
-    out = call("bench", "small-work", "--quick", status=130).stdout
-    report = json.loads((tmp_path / "diagsparse-bench-small-work.json").read_text())
-    assert report["interrupted"] and report["left"] > 100 and report["rows"][-1]["what"] == "A + A"
-    assert f"interrupted: {report['left']} steps left out" in out and "A + A" in out
-    assert report["summary"]["interrupted"]
+    monkeypatch.setattr(bench, "_run_case", interrupted)
+    out = call("bench", "small", "--quick", status=130).stdout
+    report = json.loads((tmp_path / "diagsparse-bench-small.json").read_text())
+    assert report["interrupted"] and report["left"] == 1 and {row["case"] for row in report["rows"]} == {"small-vector"}
+    assert "interrupted: 1 step left out" in out and "small-vector" in out and report["summary"]["interrupted"]
 
 
 def test_an_interrupt_before_the_first_row_is_told(monkeypatch):
@@ -65,20 +63,6 @@ def test_an_interrupt_before_the_first_row_is_told(monkeypatch):
     monkeypatch.setattr(bench.exactness, "vector", interrupt)
     result = call("bench", "small-vector", "--quick", status=130)
     assert result.stderr == "diagsparse: interrupted\n" and result.stdout == ""
-
-
-def test_bench_of_small_work_checks_every_element_wise_operation(tmp_path):
-    out = call("bench", "small-work", "--quick").stdout
-    assert "A @ x" in out and "plan(out=C)" in out and "A / 3" in out and "ratio" in out and "WRONG" not in out
-    report = json.loads((tmp_path / "diagsparse-bench-small-work.json").read_text())
-    assert report["ok"] and {row["group"] for row in report["rows"]} == {"calls", "elements", "plans"}
-    for row in report["rows"]:
-        assert row["key"] == identity(row)
-        assert row["seconds"] > 0 and (row["ratio"] is None) == (row["group"] == "plans"), row
-    named = {row["what"] for row in report["rows"] if row["group"] == "elements"}
-    assert named == {*small_work.OPERATIONS, *small_work.WITH_DENSE}
-    table = call("bench", "--table", "diagsparse-bench-small-work.json").stdout
-    assert table.count("| A + B |") == len(small_work.FORMATS)
 
 
 def test_bench_measures_bandwidth_in_the_same_run(no_mkl):

@@ -11,7 +11,7 @@ thread can be done before its longest way is (``step``), and a call takes no les
 
 The nanoseconds were fitted to measured products of 70 matrices on two cores of an EPYC with AVX-512 and on an H100, and
 then adjusted where the advice was wrong. The bandwidths are those of the same machines. Nothing is timed, so the same
-matrix gets the same advice in every process, whatever else the machine does. `diagsparse bench advice` compares the
+matrix gets the same advice in every process, whatever else the machine does. `python -m benchmarks advice` compares the
 advice with measured times.
 """
 

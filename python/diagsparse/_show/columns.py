@@ -18,6 +18,11 @@ def digits(value: float) -> str:
     return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
 
 
+def times(ratio: float | None) -> str:
+    """Return how many times as fast something is: ``1.23x``; "" where that is not known."""
+    return "" if ratio is None else f"{digits(ratio)}x"
+
+
 def error(value: float | None) -> str:
     """Return an error over its bound: ``0.02``, ``< 0.01``; None stands for one that is infinite."""
     if value is None or value == float("inf"):
@@ -34,3 +39,16 @@ def columns(rows: Sequence[Sequence[str]], align: str) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*rows)]
     lines = ("   ".join(f"{cell:{a}{w}}" for cell, a, w in zip(row, align, widths, strict=True)) for row in rows)
     return [line.rstrip() for line in lines]
+
+
+def markdown(rows: Sequence[Sequence[str]], align: str = "") -> str:
+    """Return the rows, the head first, as a table in Markdown; by default all columns but the first are numbers.
+
+    >>> print(markdown([["name", "time"], ["a", "1.0"]]))
+    | name | time |
+    | --- | ---: |
+    | a | 1.0 |
+    """
+    align = align or "<" + ">" * (len(rows[0]) - 1)
+    under = [{"<": "---", ">": "---:"}[a] for a in align]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (rows[0], under, *rows[1:]))

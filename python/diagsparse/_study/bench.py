@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date
 from functools import partial
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 from .. import measure
 from .._matrix.construct import array
 from .._matrix.registry import FORMATS
-from .._places.backend import get_num_threads
+from .._places.backend import CPU, get_num_threads
 from .._products.products import plan_matmul
 from ..measure import Contender, Progress, portion
 from . import bench_cases, exactness, peers, steps
@@ -98,23 +97,11 @@ def run(
     counts = sorted(set(threads or (1, get_num_threads())))
     budget = (0.02 if quick else 2.0) if budget is None else budget
     stream = measure.reader(1 << 24 if quick else 1 << 29) if any(case.read for case in chosen) else None
-    crowd = measure.Crowd()
     scale = 0.02 if quick else 1.0
-    made = steps.run(
-        [(case.name, partial(_run_case, case, np.dtype(dtype), scale, counts, budget, stream)) for case in chosen],
-        progress,
-    )
-    return {
-        "hardware": peers.hardware(),
-        "versions": peers.versions(),
-        "date": date.today().isoformat(),
-        "name": name,
-        "dtype": np.dtype(dtype).name,
-        "quick": quick,
-        "warning": crowd.warning(),
-        "ok": all(row["ok"] for row in made["rows"]),
-        **made,
-    }
+    some = [(case.name, partial(_run_case, case, np.dtype(dtype), scale, counts, budget, stream)) for case in chosen]
+    report = steps.report(some, CPU, quick, progress)
+    ok = all(row["ok"] for row in report["rows"])
+    return {"name": name, "dtype": np.dtype(dtype).name, "ok": ok} | report
 
 
 def _run_case(

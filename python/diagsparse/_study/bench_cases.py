@@ -36,7 +36,8 @@ def chosen(cases: Sequence[AnyCase], name: str | None, where: str = "") -> list[
     if not found:
         raise ValueError(
             f'bench: no case "{name}"{where}; there are the groups {", ".join(dict.fromkeys(c.group for c in cases))} '
-            f"and the cases {', '.join(case.name for case in cases)}; `diagsparse bench --help` names the experiments"
+            f"and the cases {', '.join(case.name for case in cases)}; the papers' experiments are run in a clone, by "
+            "`python -m benchmarks`"
         )
     return found
 

@@ -1,15 +1,15 @@
-"""What changed between two reports of `diagsparse bench`: which rows lost speed, which vanished, which are new."""
+"""What changed between two reports of a benchmark: which rows lost speed, which vanished, which are new."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from .._show import columns, display
 from . import bench_cases
 from .changes import Change, Changes
-from .timed_rows import DEFAULT, FASTEST, Key, Split, Timed, key_of, timed_rows
+from .timed_rows import DEFAULT, FASTEST, Key, Timed, timed_rows
 from .titles import TITLES
 
 LIMIT = 1.1  #: times as slow, from which a row counts as slower
@@ -114,7 +114,10 @@ def _both(then: float | None, now: float | None) -> str:
 
 
 def bench_changes(
-    new: dict[str, Any], old: dict[str, Any], limit: float = LIMIT, split: Split | None = None
+    new: dict[str, Any],
+    old: dict[str, Any],
+    limit: float = LIMIT,
+    timed: Callable[[dict[str, Any]], Iterator[Timed]] = timed_rows,
 ) -> BenchChanges:
     """Return what changed from an older report to a newer one of the same benchmark on the same kind of machine.
 
@@ -128,11 +131,11 @@ def bench_changes(
     Parameters
     ----------
     new, old : dict
-        Reports of `diagsparse bench`.
+        Reports of one benchmark.
     limit : float
         Times as slow, from which a row counts as slower.
-    split : callable, optional
-        Returns the operation of a column of an experiment, and who computes it.
+    timed : callable
+        Yields the times of a report; by default of one of cases.
 
     Raises
     ------
@@ -140,8 +143,8 @@ def bench_changes(
         Where the reports are of other benchmarks, values or machines.
     """
     check_comparable(new, old)
-    then = {one.key: one for one in timed_rows(_same_selection(new, old), split) if one.seconds and one.ok}
-    now = {one.key: one for one in timed_rows(new, split)}
+    then = {one.key: one for one in timed(_same_selection(new, old)) if one.seconds and one.ok}
+    now = {one.key: one for one in timed(new)}
     right = {key: one for key, one in now.items() if one.seconds and one.ok}
     both = [key for key in right if key in then and not _repeats_a_kernel(key, then, now)]
     rows = [_change(then[key], now[key]) for key in both]
@@ -190,7 +193,7 @@ def _same_selection(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
 
 
 def _case(row: dict[str, Any]) -> str:
-    return row.get("case") or key_of(row)
+    return row.get("case") or row["name"]
 
 
 def _change(then: Timed, now: Timed) -> BenchChange:

@@ -1,189 +1,189 @@
-"""The command `diagsparse bench`: all cases, or an experiment by its name."""
+"""The command `diagsparse bench`, and what the command of any benchmark does: run, show, save, compare with before."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
 import click
 
-from .._places.backend import CPU, place
+from .._places.backend import place
 from .._places.types import VALUE_TYPES
 from .._show.terminal import Terminal, json_writer
-from . import bench_summary, gpu_peers, peers
-from .bench_changes import LIMIT, BenchChanges, bench_changes, check_comparable
+from . import bench_summary, steps
+from .bench_changes import LIMIT, bench_changes, check_comparable
+from .bench_summary import Pair
 from .command_line import INTERRUPTED, common
-from .timed_rows import splitter
+from .timed_rows import Timed, timed_rows
 
-ON_CPU = ("small-work", "beside-blas", "block-sizes")  #: experiments that no other device runs
-
-
-class _Bench(click.Command):
-    """A command whose help is that of an experiment where one is named."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.meta["given"] = list(args)
-        return super().parse_args(ctx, args)
-
-    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        named = [module for name, module in experiments().items() if name in ctx.meta["given"]]
-        if not named:
-            return super().format_help_text(ctx, formatter)
-        for paragraph in (named[0].__doc__ or "").replace("`", "").strip().split("\n\n"):
-            formatter.write_paragraph()
-            with formatter.indentation():
-                formatter.write_text(paragraph)
-        return None
+Report = dict[str, Any]
 
 
-@click.command("bench", cls=_Bench)
+@dataclass(frozen=True)
+class Benchmark:
+    """What a command runs, and how a report of it is read."""
+
+    run: Callable[..., Report]  #: by keywords: on which device, whether quickly, and whom to tell the progress
+    text: Callable[[Report], str]  #: its tables for a terminal
+    markdown: Callable[[Report], str]  #: and for the docs
+    pairs: Callable[[Report], Iterator[Pair]]  #: what the summary compares
+    plot: Callable[[Report, Any], Any]  #: saves a picture
+    timed: Callable[[Report], Iterator[Timed]] = timed_rows  #: the times by which two reports are compared
+
+
+def cases_on(device: str, name: str | None = None, **options: Any) -> Benchmark:
+    """Return the cases of this name, as they run on a device."""
+    from .. import plot
+    from . import bench, bench_cuda, bench_cuda_tables, bench_tables, plot_cuda
+
+    tables: Any = bench_tables if device == "cpu" else bench_cuda_tables
+    read = tables.text, tables.markdown, tables.pairs
+    if device == "cpu":
+        return Benchmark(lambda device, **more: bench.run(name, **options, **more), *read, plot.plot_bench)
+    return Benchmark(partial(bench_cuda.run, name, **options), *read, plot_cuda.plot_bench)
+
+
+# ---- what all benchmarks do -----------------------------------------------------------------------------------------
+def benchmark_command(command: Callable[..., bool | None]) -> Callable[..., None]:
+    """Give a command the options of every benchmark, and exit with 1 where a result is wrong or a row got slower."""
+
+    @click.option("--quick", is_flag=True, help="Small sizes, a few seconds: to see that it works.")
+    @click.option(
+        "--table", type=click.Path(path_type=Path), help="Print the tables of a JSON file as Markdown instead."
+    )
+    @click.option(
+        "--since", type=click.Path(path_type=Path), help="JSON file of an earlier run: which rows got slower."
+    )
+    @click.option(
+        "--limit", type=click.FloatRange(min=1), help=f"Times as slow that fail with --since. Default: {LIMIT}."
+    )
+    @common
+    @wraps(command)
+    def run(terminal: Terminal, table: Path | None, since: Path | None, limit: float | None, **options: Any) -> Any:
+        if limit is not None and since is None:
+            raise click.UsageError("--limit says what fails with --since FILE")
+        return command(Invocation(terminal, table, since, limit or LIMIT), **options)
+
+    return run
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """How the command of a benchmark was called: what all of them have in common."""
+
+    terminal: Terminal
+    table: Path | None
+    since: Path | None
+    limit: float
+
+    def carry_out(
+        self,
+        of: Callable[[str], Benchmark],
+        *,
+        quick: bool,
+        experiment: str | None = None,
+        stem: str = "",
+        **about: Any,
+    ) -> bool | None:
+        """Run a benchmark, show and save what it found; or show the report in ``--table``.
+
+        Parameters
+        ----------
+        of : callable
+            Returns the benchmark for the device that a report is of.
+        quick : bool
+            Small sizes.
+        experiment : str, optional
+            What its reports are called; by default they are of cases.
+        stem : str
+            Ends the names of its files.
+        **about
+            More that a report says of itself, and by which it can be compared with others.
+
+        Returns
+        -------
+        bool or None
+            Whether all results are right, and no row is slower than the limit allows. None where nothing was judged.
+        """
+        before = None if self.since is None else report_in(self.since, experiment)  # now, for it may be written over
+        terminal = self.terminal
+        if self.table is not None:
+            report = report_in(self.table, experiment)
+            benchmark = of(report.get("device", "cpu"))
+            if before is None:
+                terminal.show(benchmark.markdown(report), asked=True)
+                return None
+            changes = self._changes(benchmark, report, before)
+            terminal.emit(changes)
+            return bool(changes["ok"])
+        if before is not None:
+            about |= {"experiment": experiment} if experiment else {}
+            check_comparable(steps.frame(place(terminal.device), quick) | about, before)
+        benchmark = of(terminal.device)
+        with terminal.progress() as progress:
+            report = benchmark.run(device=terminal.device, quick=quick, progress=progress)
+        report["summary"] = bench_summary.summarize(report, benchmark.pairs)
+        terminal.show(f"{benchmark.text(report)}\n\n{bench_summary.text(report['summary'])}\n")
+        values, ok = report, bool(report["ok"])
+        if before is not None:
+            values = report | {"changes": self._changes(benchmark, report, before)}
+            ok = ok and values["changes"]["ok"]
+        stem = "-".join(filter(None, ["diagsparse-bench", *["cuda"] * (terminal.device != "cpu"), stem]))
+        terminal.save(
+            values, {f"{stem}.json": json_writer(report), f"{stem}.png": lambda path: benchmark.plot(report, path)}
+        )
+        if report["interrupted"]:
+            click.get_current_context().exit(INTERRUPTED)
+        return ok
+
+    def _changes(self, benchmark: Benchmark, report: Report, before: Report) -> Report:
+        """Show what changed since another report, and return it as plain values."""
+        changed = bench_changes(report, before, self.limit, benchmark.timed)
+        self.terminal.show(f"Since {self.since}\n{changed}", asked=True)
+        return changed.to_dict()
+
+
+def report_in(path: Path, experiment: str | None = None) -> Report:
+    """Return the report of cases, or of an experiment, that a file holds, or say that it holds none."""
+    try:
+        report = json.loads(path.read_text())
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: no JSON: {error}") from None
+    fields = ("rows", "hardware", "quick")
+    if not isinstance(report, dict) or not set(fields) <= set(report):
+        raise ValueError(f"{path}: no report of a benchmark, which has {', '.join(fields)}")
+    if (named := report.get("experiment")) != experiment:
+        raise ValueError(f"{path}: a report of {named or 'cases'}, expected one of {experiment or 'cases'}")
+    return report
+
+
+# ---- the command ----------------------------------------------------------------------------------------------------
+@click.command("bench")
 @click.argument("name", required=False)
-@click.option("--quick", is_flag=True, help="Small sizes, a few seconds: to see that it works.")
 @click.option("--dtype", type=click.Choice([t.name for t in VALUE_TYPES]), default="float64", help="Of all values.")
 @click.option(
     "--budget", type=click.FloatRange(min=0, min_open=True), help="Seconds of timing per case and number of threads."
 )
-@click.option("--table", type=click.Path(path_type=Path), help="Print the tables of a JSON file as Markdown instead.")
-@click.option("--since", type=click.Path(path_type=Path), help="JSON file of an earlier run: which rows got slower.")
-@click.option("--limit", type=click.FloatRange(min=1), help=f"Times as slow that fail with --since. Default: {LIMIT}.")
-@common
-def bench(
-    terminal: Terminal, name: str | None, quick: bool, dtype: str, budget: float | None, table: Path | None,
-    since: Path | None, limit: float | None,
-) -> bool | None:  # fmt: skip
+@benchmark_command
+def bench(invocation: Invocation, name: str | None, quick: bool, dtype: str, budget: float | None) -> bool | None:
     """Time the kernels against SciPy and MKL, on one thread and on all, and save a JSON file and a picture.
 
     Ctrl-C ends it: what is done is summed up and saved all the same.
 
     With --device cuda: against cuSPARSE and CuPy. NAME is a group of cases (spmv, stencil, spgemm, small; on a GPU
-    spmv, spmm, narrow, packed, chain, spgemm, syrk, random, small) or how their names start; by default all run. The
-    name tables-000 runs the experiments of the paper that HM and CDM come from instead, tables-002 those of the paper
-    that qband comes from (in float32 too), tables-003 those of the one that ellcsr comes from, tables-004 those of the
-    thesis that bmsparse comes from (in float32 too), row-formats all formats that store rows, hamiltonians
-    operators of quantum physics, wide bands of up to 801 diagonals and dense matrices beside a dense product, advice
-    what `recommend` names beside what is fastest,
-    small-work (on the CPU) small calls, plans and every element-wise operation beside SciPy's, beside-blas (on the CPU)
-    threads beside those of a BLAS, block-sizes (on the CPU) counts blocks of other sizes than bmsparse has. With --help
-    after a name, what it measures and on which matrices.
+    spmv, spmm, narrow, packed, chain, spgemm, syrk, random, small) or how their names start; by default all run.
 
     With --since the exit status is 1 where a row takes more than --limit times as long as before, beside the bandwidth
     or a peer of its own run. Rows of less than 10 us without a peer are too short to judge: those that take longer are
     listed apart. With --table and --since two files are compared, and nothing is run.
     """
-    if limit is not None and since is None:
-        raise click.UsageError("--limit says what fails with --since FILE")
-    before = None if since is None else _report_in(since)  # now, for it may be written over
-    if table is not None:
-        return _shown(terminal, _report_in(table), before, since, limit)
-    experiment = experiments().get(name or "")
-    if experiment and dtype != "float64":
-        raise ValueError(f"bench: --dtype {dtype}, but {name} are experiments in float64")
-    if name in ON_CPU and terminal.device != "cpu":
-        raise ValueError(f"bench: --device {terminal.device}, but {name} runs on the cpu")
-    if budget is not None and (experiment or terminal.device != "cpu"):
-        what = name if experiment else f"--device {terminal.device}"
-        raise ValueError(f"bench: --budget {budget:g}, but {what} takes as long as its samples; expected no --budget")
-    if before is not None:
-        check_comparable(_to_be_run(terminal.device, name if experiment else None, dtype, quick), before)
-    report, plot_bench = _run(terminal, name, quick, dtype, budget)
-    tables = tables_of(report)
-    report["summary"] = bench_summary.summarize(report, tables.pairs)
-    terminal.show(f"{tables.text(report)}\n\n{bench_summary.text(report['summary'])}\n")
-    values, ok = report, bool(report["ok"])
-    if before is not None:
-        changed = _changes(report, before, limit)
-        terminal.show(f"Since {since}\n{changed}\n", asked=True)
-        values, ok = report | {"changes": changed.to_dict()}, ok and changed.ok
-    stem = "-".join(filter(None, ["diagsparse-bench", *["cuda"] * (terminal.device != "cpu"), name]))
-    terminal.save(values, {f"{stem}.json": json_writer(report), f"{stem}.png": lambda path: plot_bench(report, path)})
-    if report["interrupted"]:
-        click.get_current_context().exit(INTERRUPTED)
-    return ok
-
-
-def _run(terminal: Terminal, name: str | None, quick: bool, dtype: str, budget: float | None) -> tuple[Any, Any]:
-    """Run the experiment of this name, or cases; return the report, and what draws it."""
-    from .. import plot
-    from . import bench, bench_cuda, plot_cuda
-
-    with terminal.progress() as progress:
-        options: dict[str, Any] = {"quick": quick, "progress": progress}
-        if experiment := experiments().get(name or ""):
-            where = {} if name in ON_CPU else {"device": terminal.device}
-            return experiment.run(**where, **options), experiment.plot_bench
-        if terminal.device == "cpu":
-            return bench.run(name, dtype=dtype, budget=budget, **options), plot.plot_bench
-        return bench_cuda.run(name, dtype=dtype, device=terminal.device, **options), plot_cuda.plot_bench
-
-
-# ---- what changed ---------------------------------------------------------------------------------------------------
-def _shown(
-    terminal: Terminal, report: dict[str, Any], before: dict[str, Any] | None, since: Path | None, limit: float | None
-) -> bool | None:
-    """Show the tables of a report, or what changed since another one, and whether nothing got slower or fails."""
-    if before is None:
-        terminal.show(tables_of(report).markdown(report), asked=True)
-        return None
-    changed = _changes(report, before, limit)
-    terminal.show(f"Since {since}\n{changed}", asked=True)
-    terminal.emit(changed.to_dict())
-    return changed.ok
-
-
-def _changes(report: dict[str, Any], before: dict[str, Any], limit: float | None) -> BenchChanges:
-    return bench_changes(report, before, limit or LIMIT, splitter(tables_of(report).pairs))
-
-
-def _to_be_run(device: str, experiment: str | None, dtype: str, quick: bool) -> dict[str, Any]:
-    """Return what a report will say about itself, as far as it decides with which others it can be compared."""
-    where = place(device)
-    hardware = peers.hardware() | (gpu_peers.hardware(where) if where is not CPU else {})
-    named = {"experiment": experiment} if experiment else {"dtype": dtype}
-    return named | {"device": device.partition(":")[0], "hardware": hardware, "quick": quick}
-
-
-# ---- reports --------------------------------------------------------------------------------------------------------
-def experiments() -> dict[str, Any]:
-    """Return the modules of the experiments, by the names under which they run."""
-    from . import (
-        advised,
-        beside_blas,
-        block_sizes,
-        hamiltonians,
-        paper_000,
-        paper_002,
-        paper_003,
-        paper_004,
-        row_formats,
-        small_work,
-        wide,
-    )  # fmt: skip
-
-    modules = (
-        paper_000, paper_002, paper_003, paper_004, row_formats, hamiltonians, wide, advised, small_work, beside_blas,
-        block_sizes,
-    )  # fmt: skip
-    return {module.NAME: module for module in modules}
-
-
-def _report_in(path: Path) -> dict[str, Any]:
-    """Return the report that a file holds, or say that it holds none."""
-    try:
-        report = json.loads(path.read_text())
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: no JSON: {error}") from None
-    named = report.get("experiment") if isinstance(report, dict) else None
-    fields = ("rows", "hardware", "quick")
-    if not isinstance(report, dict) or not set(fields) <= set(report) or named not in {None, *experiments()}:
-        raise ValueError(f"{path}: no report of `diagsparse bench`, which has {', '.join(fields)}")
-    return report
-
-
-def tables_of(report: dict[str, Any]) -> Any:
-    """Return the module that turns this report into tables."""
-    from . import bench_cuda_tables, bench_tables
-
-    if "experiment" in report:
-        return experiments()[report["experiment"]]
-    return bench_cuda_tables if report.get("device") == "cuda" else bench_tables
+    device = invocation.terminal.device
+    if budget is not None and device != "cpu":
+        raise ValueError(f"bench: --budget {budget:g}, but --device {device} takes as long as its samples; expected no"
+                         " --budget")  # fmt: skip
+    options = {"dtype": dtype} | ({"budget": budget} if budget is not None else {})
+    return invocation.carry_out(lambda on: cases_on(on, name, **options), quick=quick, stem=name or "", dtype=dtype)

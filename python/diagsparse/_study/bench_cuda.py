@@ -7,14 +7,12 @@ one process. The yardstick is a device-to-device copy of the same run, its bytes
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date
 from functools import partial
 from statistics import median
 from typing import Any
 
 import numpy as np
 
-from .. import measure
 from .._matrix.registry import FORMATS
 from .._places.backend import Place, place
 from ..measure import Progress
@@ -67,28 +65,17 @@ def run(
         ``copy_bandwidth``, ``interrupted`` (by Ctrl-C, with the number of cases ``left``) and ``rows``: a dict for each
         case and contender, with the error of those that failed.
     """
-    chosen, where, crowd = cases(name), place(device), measure.Crowd()
+    chosen, where = cases(name), place(device)
     speed, scale = copy_bandwidth(where, 1 << 24 if quick else 1 << 32), 0.02 if quick else 1.0
 
     def rows_of(case: Case, report: Progress) -> Iterator[dict[str, Any]]:
         yield from _run_case(case, np.dtype(dtype), scale, where, samples, speed, report)
         where.core.trim(where.index)
 
-    made = steps.run([(case.name, partial(rows_of, case)) for case in chosen], progress)
-    ours = [row for row in made["rows"] if row["library"] == "diagsparse" and not is_cusparse(row["kernel"])]
-    return {
-        "device": "cuda",
-        "hardware": gpu_peers.hardware(where),
-        "versions": gpu_peers.versions(where),
-        "date": date.today().isoformat(),
-        "name": name,
-        "dtype": np.dtype(dtype).name,
-        "quick": quick,
-        "warning": crowd.warning(),
-        "copy_bandwidth": speed,
-        "ok": all(row["ok"] for row in ours),
-        **made,
-    }
+    report = steps.report([(case.name, partial(rows_of, case)) for case in chosen], where, quick, progress)
+    ours = [row for row in report["rows"] if row["library"] == "diagsparse" and not is_cusparse(row["kernel"])]
+    ok, named = all(row["ok"] for row in ours), {"name": name, "dtype": np.dtype(dtype).name}
+    return named | {"copy_bandwidth": speed, "ok": ok} | report
 
 
 # ---- a case -------------------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ def text(report: dict[str, Any]) -> str:
         failed = [row for row in rows if row["failed"]]
         for row in sorted((row for row in rows if not row["failed"]), key=lambda row: row["seconds"]):
             cells.append(
-                [_name(row), row["kernel"], _seconds(row), _ratio(row["vs_cusparse"]), _of_copy(row)]
+                [_name(row), row["kernel"], _seconds(row), columns.times(row["vs_cusparse"]), _of_copy(row)]
                 + [_counterpart(row)] * len(beside)
                 + [columns.error(row["error"]) + "  FAILED" * (not row["ok"])]
             )
@@ -44,7 +44,7 @@ def markdown(report: dict[str, Any]) -> str:
     """Return Markdown: the summary, then a line for each case and kernel."""
     beside = _has_counterparts(report)
     head = ["operation", "matrix", "format", "kernel", "time", "vs cuSPARSE", "of copy", *["counterpart"] * beside]
-    lines = [_line(head), "|---|---|---|---|---:|---:|---:|" + "---:|" * beside]
+    lines = [head]
     for rows in _cases(report):
         for row in sorted(rows, key=lambda row: row["seconds"] or 1e9):
             cells = [
@@ -52,11 +52,11 @@ def markdown(report: dict[str, Any]) -> str:
                 _name(row),
                 row["kernel"],
                 _outcome(row),
-                _ratio(row["vs_cusparse"]),
+                columns.times(row["vs_cusparse"]),
                 _of_copy(row),
             ]
-            lines.append(_line(cells + [_named_counterpart(row)] * beside))
-    return summary(report) + "\n\n" + "\n".join(lines) + "\n"
+            lines.append(cells + [_named_counterpart(row)] * beside)
+    return f"{summary(report)}\n\n{columns.markdown(lines, '<<<<>>>' + '>' * beside)}\n"
 
 
 def pairs(report: dict[str, Any]) -> Iterator[Pair]:
@@ -85,7 +85,7 @@ def summary(report: dict[str, Any]) -> str:
     if any(row["library"] == "nvmath" for row in report["rows"]):
         others["nvmath dia"] = lambda row: row["library"] == "nvmath"
     head = ["operation", "matrix", *_FORMATS, *others, "best vs cuSPARSE", "of copy", *["counterpart"] * beside]
-    lines = [_line(head), "|---|---|" + "---:|" * (len(head) - 2)]
+    lines = [head]
     for rows in _cases(report):
         fastest = [_fastest(rows, format) for format in _FORMATS]
         best = min((row for row in fastest if row), key=_time, default=None)
@@ -94,9 +94,9 @@ def summary(report: dict[str, Any]) -> str:
             for fits in others.values()
         ]
         cells = [*_product(rows[0]), *map(_seconds, fastest), *(_outcome(row) if row else "" for row in theirs)]
-        cells += [_ratio(best["vs_cusparse"]), _of_copy(best)] if best else ["", ""]
-        lines.append(_line(cells + [_named_counterpart(best) if best else ""] * beside))
-    return f"{machine(report)}.\n\n" + "\n".join(lines)
+        cells += [columns.times(best["vs_cusparse"]), _of_copy(best)] if best else ["", ""]
+        lines.append(cells + [_named_counterpart(best) if best else ""] * beside)
+    return f"{machine(report)}.\n\n{columns.markdown(lines, '<<' + '>' * (len(head) - 2))}"
 
 
 def machine(report: dict[str, Any]) -> str:
@@ -144,10 +144,6 @@ def _outcome(row: dict[str, Any]) -> str:
     return _seconds(row) if row["ok"] else "fails" if row["failed"] else "wrong result"
 
 
-def _ratio(value: float | None) -> str:
-    return "" if value is None else f"{columns.digits(value)}x"
-
-
 def _of_copy(row: dict[str, Any]) -> str:
     """Return the speed beside a copy's, of our own kernels on diagonals and entries."""
     ours = row["library"] == "diagsparse" and not is_cusparse(row["kernel"])
@@ -161,7 +157,7 @@ def _has_counterparts(report: dict[str, Any]) -> bool:
 def _counterpart(row: dict[str, Any]) -> str:
     """Return the time of the counterpart by the same kernel, and how many times the row's own it is."""
     seconds = row.get("counterpart_seconds")
-    return f"{columns.seconds(seconds)}, {_ratio(row['vs_counterpart'])}" if seconds else ""
+    return f"{columns.seconds(seconds)}, {columns.times(row['vs_counterpart'])}" if seconds else ""
 
 
 def _named_counterpart(row: dict[str, Any]) -> str:
@@ -174,7 +170,3 @@ def _name(row: dict[str, Any]) -> str:
 
 def _product(row: dict[str, Any]) -> list[str]:
     return [_OPS[row["op"]], f"{row['what']}, {row['diagonals']} diagonals"]
-
-
-def _line(cells: list[str]) -> str:
-    return f"| {' | '.join(cells)} |"

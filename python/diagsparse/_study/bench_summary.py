@@ -5,7 +5,7 @@ A report's module says what is compared, `pairs`; all else is here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from statistics import geometric_mean
 from typing import Any
@@ -13,7 +13,6 @@ from typing import Any
 from .._show import columns
 from .steps import ended
 
-PEERS = ("SciPy", "MKL", "QuTiP", "cuSPARSE", "CuPy", "nvmath")  #: libraries, as the names of their columns begin
 _SHOWN = 4  # failures that are named
 
 
@@ -29,45 +28,6 @@ class Pair:
 
 
 Pairs = Callable[[dict[str, Any]], Iterator[Pair]]
-
-
-@dataclass(frozen=True)
-class Columns:
-    """The pairs of reports whose rows have columns: the fastest of `ours` beside every peer."""
-
-    operation: str  #: of a column whose name has none of the `endings`
-    ours: tuple[str, ...]
-    endings: Mapping[str, str]  #: of a column's name: its operation
-
-    def split(self, column: str) -> tuple[str, str]:
-        """Return the operation of a column, and the name of who computes it."""
-        end = next((end for end in self.endings if column.endswith(end)), "")
-        return self.endings.get(end, self.operation), column.removesuffix(end)
-
-    def times(self, row: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-        """Return the seconds of a row by operation and name, without columns that failed."""
-        by_operation: dict[str, dict[str, float]] = {}
-        for column, seconds in row["times"].items():
-            operation, name = self.split(column)
-            if seconds:
-                by_operation.setdefault(operation, {})[name] = seconds
-        return by_operation
-
-    def __call__(self, report: dict[str, Any]) -> Iterator[Pair]:
-        for row in report["rows"]:
-            for operation, times in self.times(row).items():
-                ours = min((name for name in self.ours if name in times), key=times.__getitem__, default="")
-                for peer in times:
-                    if ours and peer.startswith(PEERS):
-                        yield Pair(operation, row["name"], ours, peer, times[peer] / times[ours])
-
-
-def by_columns(operation: str, ours: Iterable[str], endings: Mapping[str, str] | None = None) -> Columns:
-    """Return the pairs of reports whose rows have columns: the fastest of `ours` beside every peer.
-
-    `operation` is what a column does, unless its name has one of the `endings`, which say what else it does.
-    """
-    return Columns(operation, tuple(ours), endings or {})
 
 
 def summarize(report: dict[str, Any], pairs: Pairs) -> dict[str, Any]:
@@ -115,19 +75,15 @@ def _failures(report: dict[str, Any]) -> Iterator[str]:
 
 def text(summary: dict[str, Any]) -> str:
     """Return the summary as a few lines for a terminal."""
-    operations, failed = summary["operations"], summary["failed"]
-    peers = list(dict.fromkeys(peer for one in operations for peer in one["means"]))
     lines = ["Summary: how many times as fast as each peer, geometric means over the rows"]
-    if operations:
-        cells = [["", "ours", "rows", *peers, "best", "worst"]]
-        for one in operations:
-            means = [f"{columns.digits(one['means'][p])}x" if p in one["means"] else "" for p in peers]
-            cells.append([
-                one["operation"], _named(one["ours"]), str(one["rows"]), *means, _end(one["best"]), _end(one["worst"]),
-            ])  # fmt: skip
+    if summary["operations"]:
+        peers, rows = _means(summary)
+        ours = ["ours", *(_named(one["ours"]) for one in summary["operations"])]
+        cells = [[row[0], who, *row[1:]] for row, who in zip([["", "rows", *peers, "best", "worst"], *rows], ours)]
         lines += columns.columns(cells, "<<>" + ">" * len(peers) + "<<")
     else:
         lines.append("no row of ours stands beside a peer's")
+    failed = summary["failed"]
     lines.append(f"failed or wrong: {len(failed) or 'nothing'}")
     lines += [f"  {what[:110]}" for what in failed[:_SHOWN]]
     lines += [f"  and {len(failed) - _SHOWN} more"] * (len(failed) > _SHOWN)
@@ -138,14 +94,21 @@ def text(summary: dict[str, Any]) -> str:
 
 def markdown(summary: dict[str, Any]) -> str:
     """Return the means as a table for the docs."""
-    operations = summary["operations"]
-    peers = list(dict.fromkeys(peer for one in operations for peer in one["means"]))
-    lines = [["operation", "rows", *(f"over {peer}" for peer in peers), "best row", "worst row"]]
-    lines.append(["---", *["---:"] * (1 + len(peers)), "---", "---"])
-    for one in operations:
-        means = [f"{columns.digits(one['means'][peer])}x" if peer in one["means"] else "" for peer in peers]
-        lines.append([one["operation"], str(one["rows"]), *means, _end(one["best"]), _end(one["worst"])])
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    peers, rows = _means(summary)
+    head = ["operation", "rows", *(f"over {peer}" for peer in peers), "best row", "worst row"]
+    return columns.markdown([head, *rows], "<>" + ">" * len(peers) + "<<")
+
+
+def _means(summary: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Return the peers, and for each operation its name, its rows, the means beside each peer, and its ends."""
+    peers = list(dict.fromkeys(peer for one in summary["operations"] for peer in one["means"]))
+    return peers, [
+        [
+            one["operation"], str(one["rows"]),
+            *(columns.times(one["means"].get(peer)) for peer in peers), _end(one["best"]), _end(one["worst"]),
+        ]
+        for one in summary["operations"]
+    ]  # fmt: skip
 
 
 def _named(ours: list[str]) -> str:

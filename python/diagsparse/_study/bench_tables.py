@@ -32,7 +32,7 @@ def text(report: dict[str, Any]) -> str:
                     label(row, plain=True),
                     row["kernel"],
                     columns.seconds(row["seconds"]),
-                    *(_ratio(row[key]) for key in _RATIOS),
+                    *(columns.times(row[key]) for key in _RATIOS),
                     _share(row["fraction"]),
                     _share(row["fraction_same_size"]),
                     columns.error(row["error"]) + ("" if row["ok"] else "  FAILED"),
@@ -75,7 +75,7 @@ def _table(rows: list[dict[str, Any]], labels: list[str], shares: list[str], wit
     """Return a Markdown table: the times of `labels`, and the ratios of `hm`."""
     head = [*["operation"] * with_operation, "matrix", "threads", *labels]
     head += [*(f"hm {name}" for name in _RATIOS.values()), *shares]
-    lines = [head, [*["---"] * (1 + with_operation), *["---:"] * (len(head) - 1 - with_operation)]]
+    lines = [head]
     for _, group in _groups(rows):
         first, by_label = group[0], {label(row): row for row in group}
         hm = next(row for row in group if row["format"] == "hm")
@@ -83,8 +83,11 @@ def _table(rows: list[dict[str, Any]], labels: list[str], shares: list[str], wit
         matrix = f"{first['what']}, n = {first['shape'][0]}, {first['diagonals']} diagonals"
         fractions = [_share(hm["fraction"]), _share(hm["fraction_same_size"])][: len(shares)]
         operation = [_OPS[first["op"]]] * with_operation
-        lines.append([*operation, matrix, str(first["threads"]), *times, *(_ratio(hm[k]) for k in _RATIOS), *fractions])
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+        lines.append(
+            [*operation, matrix, str(first["threads"]), *times, *(columns.times(hm[k]) for k in _RATIOS), *fractions]
+        )
+    words = 1 + with_operation
+    return columns.markdown(lines, "<" * words + ">" * (len(head) - words))
 
 
 def machine(report: dict[str, Any]) -> str:
@@ -119,10 +122,6 @@ def _threads(count: int) -> str:
 
 def _rate(bandwidth: float) -> str:
     return f"{columns.digits(bandwidth / 1e9)} GB/s"
-
-
-def _ratio(value: float | None) -> str:
-    return "" if value is None else f"{columns.digits(value)}x"
 
 
 def _share(value: float | None) -> str:

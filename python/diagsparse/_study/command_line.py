@@ -34,14 +34,14 @@ class Group(click.Group):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            click.echo("diagsparse: interrupted", err=True)
+            click.echo(f"{self.name}: interrupted", err=True)
             ctx.exit(INTERRUPTED)
         except _USER_ERRORS as error:
             if isinstance(error, BrokenPipeError) and error.filename is None:  # standard output
                 discard_output()
                 return None
             command = self.get_command(ctx, ctx.invoked_subcommand or "")
-            click.echo(f"diagsparse: error: {_worded(error, command)}", err=True)
+            click.echo(f"{self.name}: error: {_worded(error, command)}", err=True)
             ctx.exit(2)
 
 

@@ -29,7 +29,7 @@ from .comparison import Comparison
 from .titles import PEERS, TITLES, matrix_name
 
 
-@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("diagsparse", cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="diagsparse")
 def main() -> None:
     """Sparse matrices stored by diagonals, multiplied at memory speed."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import log10
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,12 @@ from typing import Any
 BLUE, ORANGE, GREEN, PURPLE, YELLOW, SKY, GREY = (
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#9a9a9a",
 )  # fmt: skip
+_MISSING = 'pictures need matplotlib: pip install "diagsparse[cli]"'
+_STYLE: Any = {
+    "font.size": 8, "axes.labelsize": 8, "axes.titlesize": 9, "xtick.labelsize": 7, "ytick.labelsize": 7,
+    "legend.fontsize": 7, "legend.frameon": False, "axes.spines.top": False, "axes.spines.right": False,
+    "lines.linewidth": 1,
+}  # fmt: skip
 _ROOMY = 2.2  # decades on a logarithmic axis up to which 2 and 5 are labelled, too
 
 
@@ -18,8 +26,19 @@ def new_figure(width: float, height: float) -> Any:
     try:
         from matplotlib.figure import Figure  # no pyplot: no display is asked for, no state is left
     except ImportError as error:
-        raise ImportError('pictures need matplotlib: pip install "diagsparse[cli]"') from error
+        raise ImportError(_MISSING) from error
     return Figure(figsize=(width, height), layout="constrained")
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Have what is drawn within in small letters, without frames around axes and legends."""
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise ImportError(_MISSING) from error
+    with matplotlib.rc_context(_STYLE):
+        yield
 
 
 def save(figure: Any, path: str | Path) -> Path:

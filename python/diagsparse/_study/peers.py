@@ -35,15 +35,6 @@ def mkl() -> Any | None:
         return None
 
 
-@lru_cache(maxsize=1)
-def qutip() -> Any | None:
-    """Return QuTiP's data layer, or None where it is not installed."""
-    try:
-        return importlib.import_module("qutip.core.data")
-    except ImportError:
-        return None
-
-
 def by_mkl(csr: Any, right: Any) -> Iterator[Contender]:
     """Yield MKL's ``csr @ right`` on as many threads as ours, where MKL is installed."""
     if module := mkl():

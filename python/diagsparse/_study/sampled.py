@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from .._matrix.base import SparseArray, issparse
-from .exactness import MatmulCheck, error_over_bound, rounding
+from .exactness import error_over_bound, rounding
 
 _ROWS = 64
 
 
-def _sample(rows: int) -> np.ndarray:
+def sampled_rows(rows: int) -> np.ndarray:
     """Return the first and last rows and some between."""
     some = np.random.default_rng(2).integers(0, rows, _ROWS)
     return np.unique(np.concatenate(([0, rows - 1], some)))
@@ -35,7 +35,7 @@ class SampledMatvec:
     """Check of y = A x, x a vector or a block, on a sample of rows: the largest error over its bound, at most 1."""
 
     def __init__(self, A: Any, x: np.ndarray) -> None:
-        self.rows = _sample(A.shape[0])
+        self.rows = sampled_rows(A.shape[0])
         parts = [(values, x[columns].astype(values.dtype)) for columns, values in (_row(A, i) for i in self.rows)]
         self.expected = np.array([v @ z for v, z in parts])
         self.bound = rounding(len(A.offsets), x.dtype) * np.array([abs(v) @ abs(z) for v, z in parts])
@@ -65,7 +65,7 @@ class SampledMatmul:
 
     def __init__(self, A: Any, B: Any, triangle: str | None = None) -> None:
         self.shape = A.shape[0], B.shape[1]
-        self.rows = _sample(A.shape[0])
+        self.rows = sampled_rows(A.shape[0])
         self._limit = rounding(len(A.offsets), np.result_type(A.dtype, B.dtype))
         self._expected = [self._product(A, B, i, triangle) for i in self.rows]
 
@@ -116,28 +116,3 @@ class SampledMatmul:
         offset, first, length, start = spans.T
         inside = (i >= first) & (i < first + length)
         return i + offset[inside], values[start[inside] + i - first[inside]]
-
-
-class SampledSquare:
-    """Check of C = A A, A in SciPy's csr, on a sample of rows: the largest error over its bound, at most 1."""
-
-    def __init__(self, a: Any) -> None:
-        self._rows = _sample(a.shape[0])
-        self._check = MatmulCheck(a[self._rows], a)
-        self._columns = a.shape[1]
-
-    def __call__(self, C: Any) -> float:
-        """Return the largest error of a matrix of ours, SciPy's or CuPy's, over its bound."""
-        host = C.to_scipy("csr") if isinstance(C, SparseArray) else C.get() if hasattr(C, "get") else C
-        if host.format == "bsr":
-            return self._check(_bsr_rows(host, self._rows)[:, : self._columns])
-        return self._check(host.tocsr()[self._rows])
-
-
-def _bsr_rows(C: Any, rows: np.ndarray) -> Any:
-    """Return rows of SciPy's bsr as csr; the whole of it would hold every zero of its blocks."""
-    height = C.blocksize[0]
-    of = [np.arange(*C.indptr[i : i + 2]) for i in rows // height]
-    some, ends = np.concatenate(of), np.cumsum([0, *map(len, of)])
-    blocks = type(C)((C.data[some], C.indices[some], ends), shape=(height * len(rows), C.shape[1]))
-    return blocks.tocsr()[height * np.arange(len(rows)) + rows % height]

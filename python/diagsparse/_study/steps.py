@@ -1,15 +1,36 @@
-"""The steps of a benchmark, one after the other; Ctrl-C ends them and keeps the rows that are done."""
+"""The steps of a benchmark, one after the other, and the frame of its report; Ctrl-C keeps the rows that are done."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from datetime import date
 from typing import Any
 
 from .. import measure
+from .._places.backend import CPU, Place
 from ..measure import Progress, portion
+from . import gpu_peers, peers
 
 Step = tuple[str, Callable[[Progress], Iterable[dict[str, Any]]]]
 """What a step says while it runs, and what makes its rows."""
+
+
+def frame(where: Place, quick: bool) -> dict[str, Any]:
+    """Return what every report says first: the ``device``, its ``hardware``, the ``versions``, the ``date``."""
+    return {
+        "device": where.name.partition(":")[0],
+        "hardware": peers.hardware() | (gpu_peers.hardware(where) if where is not CPU else {}),
+        "versions": peers.versions() | (gpu_peers.versions(where) if where is not CPU else {}),
+        "date": date.today().isoformat(),
+        "quick": quick,
+    }
+
+
+def report(steps: Sequence[Step], where: Place, quick: bool, progress: Progress | None) -> dict[str, Any]:
+    """Run the steps and return a report: the frame, a ``warning`` if other work disturbed them, what `run` returns."""
+    crowd = measure.Crowd()
+    made = run(steps, progress)
+    return frame(where, quick) | {"warning": crowd.warning()} | made
 
 
 def run(steps: Sequence[Step], progress: Progress | None = None) -> dict[str, Any]:

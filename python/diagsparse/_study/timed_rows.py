@@ -1,22 +1,18 @@
-"""The timed rows of ours in a report of `diagsparse bench`, whatever made it, each with what its time is judged by."""
+"""The timed rows of ours in a report, each with what its time is judged by."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from .bench_summary import PEERS, Columns
 from .titles import is_cusparse
 
 FASTEST, DEFAULT = "fastest", "default"  #: in the place of a kernel: the fastest of a format, and what a rule chooses
-_ON_HOST = ("SciPy", "MKL", "QuTiP")  # peers that never run on a GPU
 _LIBRARIES = {"scipy": "SciPy", "mkl": "MKL", "cupy": "CuPy", "diagsparse": "cuSPARSE"}
-_IDENTITY = ("source", "what", "matrix", "order", "sites", "n", "a", "b", "diagonals", "dtype", "threads", "op")
 
 Key = tuple[str, str, str, str]
-Split = Callable[[str], tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -41,33 +37,12 @@ class Timed:
         return self.row, self.op, self.format, self.kernel
 
 
-def timed_rows(report: dict[str, Any], split: Split | None = None) -> Iterator[Timed]:
-    """Yield all times of ours; `split` returns the operation of a column of an experiment, and who computes it."""
-    for row in report["rows"] if "experiment" in report else ():
-        yield from _of_columns(report, row, split or (lambda column: ("", column))) if "times" in row else _of_call(row)
-    if "experiment" not in report:
-        for _, rows in groupby(report["rows"], lambda row: (row["case"], row.get("threads"))):
-            yield from _of_case(report, list(rows))
+def timed_rows(report: dict[str, Any]) -> Iterator[Timed]:
+    """Yield all times of ours in a report of cases."""
+    for _, rows in groupby(report["rows"], lambda row: (row["case"], row.get("threads"))):
+        yield from _of_case(report, list(rows))
 
 
-def key_of(row: Mapping[str, Any]) -> str:
-    """Return what makes a row of an experiment the same in another report, in words."""
-    return row.get("key") or identity(row)
-
-
-def identity(row: Mapping[str, Any]) -> str:
-    """Return the key of a row by its fields. Reports without a ``key`` were written before rows had one."""
-    fields = [name for name in _IDENTITY if row.get(name) is not None]
-    named = [] if {"source", "what", "matrix"} & set(fields) else ["name"]
-    return ", ".join(f"{name} {row[name]}" if isinstance(row[name], int) else str(row[name]) for name in named + fields)
-
-
-def splitter(pairs: Any) -> Split | None:
-    """Return how an experiment splits its columns, by what it gives to the summary."""
-    return pairs.split if isinstance(pairs, Columns) else None
-
-
-# ---- the cases of both devices --------------------------------------------------------------------------------------
 def _of_case(report: dict[str, Any], rows: list[dict[str, Any]]) -> Iterator[Timed]:
     """Yield the rows of one case: every kernel of ours, and of each format the default kernel and the fastest one."""
     first = rows[0]
@@ -97,25 +72,3 @@ def _of_case(report: dict[str, Any], rows: list[dict[str, Any]]) -> Iterator[Tim
 
 def _ours(row: dict[str, Any]) -> bool:
     return row["library"] == "diagsparse" and not is_cusparse(row["kernel"])
-
-
-# ---- experiments ----------------------------------------------------------------------------------------------------
-def _of_columns(report: dict[str, Any], row: dict[str, Any], split: Split) -> Iterator[Timed]:
-    columns = [(column, *split(column), seconds) for column, seconds in row["times"].items()]
-    for column, op, name, seconds in columns:
-        if name.startswith(PEERS):
-            continue
-        peers = {peer: t for _, other, peer, t in columns if other == op and t and peer.startswith(PEERS)}
-        about = row.get("columns", {}).get(column, {})
-        by_host = report.get("device") == "cuda" and (
-            about["timed_on"] == "cpu" if about else any(peer.startswith(_ON_HOST) for peer in peers)
-        )
-        bandwidth = None if by_host else row.get("bandwidth") or row.get("dense_rate")
-        overall = None if by_host else report.get("bandwidth")
-        ran = about.get("kernel", "")
-        yield Timed(key_of(row), op, name, "", seconds, bool(seconds), ran, None, bandwidth, overall, peers)
-
-
-def _of_call(row: dict[str, Any]) -> Iterator[Timed]:
-    peers = {"SciPy": row["scipy"]} if row.get("scipy") else {}
-    yield Timed(key_of(row), "", row.get("format", ""), "", row["seconds"], row["ok"], peers=peers)

@@ -1,0 +1,102 @@
+"""cuSPARSE's product of a matrix in BSR and a vector, `cusparse<t>bsrmv`.
+
+cuSPARSE has no product of two such matrices. CuPy has neither matrices in BSR nor a binding of this function. So it is
+called through ctypes, in the library that the CUDA module has loaded.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from diagsparse._arrays import streams
+from diagsparse._places.backend import Place
+from diagsparse._places.libraries import CUSPARSE
+
+from ..experiment import Prepared
+
+_BY_ROWS = 0  # CUSPARSE_DIRECTION_ROW: of the values of a block
+_AS_IT_IS = 0  # CUSPARSE_OPERATION_NON_TRANSPOSE
+_FUNCTIONS = {"float32": "cusparseSbsrmv", "float64": "cusparseDbsrmv"}
+
+
+def planned_matvec(a: sp.bsr_array, x: np.ndarray, where: Place) -> Prepared:
+    """Return a call of ``A x`` on the GPU into memory that is ready, and that memory after a first call.
+
+    Parameters
+    ----------
+    a : scipy.sparse.bsr_array
+        float32 or float64, with square blocks.
+    x : numpy.ndarray
+        Of the type of `a`, as long as its rows.
+    where : Place
+        The first GPU.
+
+    Raises
+    ------
+    NotImplementedError
+        For another GPU: cuSPARSE works on the current one.
+    RuntimeError
+        With cuSPARSE's name of the error.
+    """
+    if where.index:
+        raise NotImplementedError(f"cuSPARSE's bsr on {where.name}; it is timed on the first GPU alone")
+    library, handle, description = _context()
+    side = a.blocksize[0]
+    indptr, indices, values, vector = (
+        where.core.from_host(np.ascontiguousarray(part).ravel(), where.index)
+        for part in (a.indptr.astype(np.int32), a.indices.astype(np.int32), a.data, x)
+    )
+    y = where.core.empty((a.shape[0],), a.dtype.name, where.index)
+    number = np.ctypeslib.as_ctypes_type(a.dtype)
+    one, zero = number(1), number(0)
+    sizes = (ctypes.c_int(n) for n in (a.shape[0] // side, a.shape[1] // side, len(a.indices)))
+    arguments = (
+        handle, _BY_ROWS, _AS_IT_IS, *sizes, ctypes.byref(one), description, _pointer(values), _pointer(indptr),
+        _pointer(indices), ctypes.c_int(side), _pointer(vector), ctypes.byref(zero), _pointer(y),
+    )  # fmt: skip
+    _check(library, library.cusparseSetStream(handle, ctypes.c_void_p(streams.current(where.index))))
+    operands = indptr, indices, values, vector
+    call = _Product(library, getattr(library, _FUNCTIONS[a.dtype.name]), arguments, y, operands)
+    return call, call()
+
+
+@dataclass(frozen=True)
+class _Product:
+    """A call of a function of cuSPARSE; the arrays that its arguments point to live as long as it does."""
+
+    library: Any
+    function: Callable[..., int]
+    arguments: tuple[Any, ...]
+    result: Any
+    operands: tuple[Any, ...]
+
+    def __call__(self) -> Any:
+        _check(self.library, self.function(*self.arguments))
+        return self.result
+
+
+def _pointer(array: Any) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.ptr)
+
+
+@cache
+def _context() -> tuple[Any, ctypes.c_void_p, ctypes.c_void_p]:
+    """Return cuSPARSE, a handle of it, and the description of a general matrix with indices from 0."""
+    library = ctypes.CDLL(CUSPARSE)
+    library.cusparseGetErrorName.restype = ctypes.c_char_p
+    handle, description = ctypes.c_void_p(), ctypes.c_void_p()
+    _check(library, library.cusparseCreate(ctypes.byref(handle)))
+    _check(library, library.cusparseCreateMatDescr(ctypes.byref(description)))
+    return library, handle, description
+
+
+def _check(library: Any, status: int) -> None:
+    if status:
+        raise RuntimeError(f"cuSPARSE: {library.cusparseGetErrorName(status).decode()}")

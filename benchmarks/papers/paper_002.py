@@ -1,0 +1,244 @@
+"""The experiments of the paper that qband comes from, on this machine.
+
+Vooturi and Kothapalli, "Parallel Algorithm for Quasi-Band Matrix-Matrix Multiplication", 2016: products C = A A of the
+matrices in its tables 2 and 3, and of synthetic ones of order 16000 (experiments 1 to 3: how full the bands are, how
+full the matrix is, and where the remainder lies). The paper's matrices are read where the folder DIAGSPARSE_MATRICES
+has them. Stand-ins take the place of the others. On a CPU their orders are a quarter of the paper's, but 5000 at least.
+
+Every product runs with the default partition, which takes the fewest bytes, and with the paper's own. With the latter
+the paper's algorithm 3 runs, too, stage by stage. Plans are compared with plans, and products that plan anew with those
+of libraries that do, with the partition of a csr matrix and without. Beyond the paper: double precision, and products
+with vectors.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from diagsparse import gallery, measure
+from diagsparse._formats import bands
+from diagsparse._matrix.base import SparseArray
+from diagsparse._matrix.construct import array
+from diagsparse._places.backend import CPU, Place
+from diagsparse._products.profile import clock
+from diagsparse._study import gpu_peers, peers
+from diagsparse._study.exactness import MatvecCheck, vector
+from diagsparse.io import read_floats
+
+from ..experiment import (
+    Clock,
+    Contender,
+    Experiment,
+    NamedRow,
+    Prepared,
+    called,
+    fill,
+    made_once,
+    matrix_files,
+    planned_matvec,
+    planned_square,
+    square,
+    there,
+)
+from ..square_check import SampledSquare
+from ..timed_columns import Columns
+from .paper_002_matrices import TABLES, Printed, stand_in
+from .paper_002_tables import (
+    FROM_CSR,
+    ONCE,
+    PAPERS_FROM_CSR,
+    PAPERS_ONCE,
+    PAPERS_PLANNED,
+    PLANNED,
+    SEGMENTS,
+    VECTOR,
+    draw,
+    head,
+    tables,
+)
+
+ORDER = 16_000
+SMALL = 5000  #: rows that a stand-in has at least, but for --quick; the paper's where that is smaller
+DTYPES = ("float32", "float64")
+MUCH = 8  #: times the bytes of csr: dia is left out
+_SEARCHES = 3 * 10**7  #: of the paper's algorithm on a CPU, at most
+_SAMPLES = 3  #: of the stages, one where they take seconds
+
+
+@dataclass(frozen=True)
+class Made:
+    """A matrix of the experiments."""
+
+    matrix: Any  #: in SciPy's csr
+    built: np.ndarray | None = None  #: of a stand-in, the diagonals of its bands
+    other_nnz: int | None = None  #: of one that has been read, the nonzeros of A A of its stand-in
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """One matrix: of the paper's tables, or a synthetic one with these properties."""
+
+    source: str
+    what: str
+    printed: Printed | None = None
+    options: dict[str, Any] = field(default_factory=dict)  #: of the gallery
+
+    def make(self, scale: float) -> Made:
+        """Return the matrix; all but those that are read have that share of the paper's rows."""
+        if self.printed is None:
+            return Made(gallery.quasi_band(round(ORDER * scale), seed=0, **self.options))
+        if path := matrix_files().get(self.what):
+            other = stand_in(self.printed)[0]
+            return Made(read_floats(path).to_scipy("csr"), None, (other @ other).nnz)
+        return Made(*stand_in(self.printed, scale))
+
+    def scale(self, where: Place, quick: bool) -> float:
+        """Return the share of the paper's rows that the matrix has."""
+        if quick or where is not CPU:
+            return 0.03 if quick else 1.0
+        return max(0.25, min(1.0, SMALL / self.printed.rows)) if self.printed else 0.25
+
+
+def matrices(quick: bool) -> Iterator[Matrix]:
+    """Yield the sweeps and the tables; few of them where it is to be quick."""
+    shares = (80, 95) if quick else (50, 60, 70, 80, 85, 90, 95, 99)
+    for layout in ("random", "row_block", "column_block"):
+        for share in shares:
+            yield Matrix("experiment 3", f"{layout}, {share} %", None, {"band_percentage": share, "layout": layout})
+    for occupancy in (60,) if quick else (50, 60, 70, 80, 90, 100):
+        yield Matrix("experiment 1", f"{occupancy} % full", None, {"band_occupancy": occupancy})
+    for nnz in (1.0,) if quick else (0.1, 0.25, 0.5, 1.0):
+        yield Matrix("experiment 2", f"{nnz} % nonzeros", None, {"nnz_percentage": nnz})
+    for source, printed in TABLES.items():
+        for one in printed[:2] if quick else printed:
+            yield Matrix(source, one.name, one)
+
+
+def _rows(where: Place, quick: bool) -> Iterator[NamedRow]:
+    """Yield each matrix in both precisions.
+
+    A row has ``formats`` (column: the format of C, by which its product was made), ``partitions`` (name: the properties
+    of the bands that it finds; ``"built"`` are those of a stand-in), ``rest`` (where a stand-in's lies),
+    ``product_nnz`` (nonzeros of C, None where it does not fit the memory), ``stand_in_product_nnz`` (the same of what
+    would stand in for a matrix that has been read), and the seconds of one partition and product by ``stages`` (in
+    qband) and ``algorithm`` (the paper's).
+    """
+    make = made_once()
+    for e in matrices(quick):
+        for dtype in DTYPES:
+            yield f"{e.source}: {e.what}, {dtype}", partial(_run, e, partial(make, e, e.scale(where, quick)), dtype)
+
+
+def _run(one: Matrix, make: Callable[[], Made], dtype: str, where: Place) -> dict[str, Any]:
+    made = make()
+    a = made.matrix.astype(dtype)
+    csr = array(a, "csr", device=where.name)
+    q, papers = (csr.asformat("qband", partition=name) for name in ("bytes", "paper"))
+    row: dict[str, Any] = {
+        "source": one.source, "what": one.what, "stands_in": made.built is not None, "dtype": dtype,
+        "n": a.shape[0], "nnz": a.nnz, "options": one.options, "formats": {}, "product_nnz": None,
+        "stand_in_product_nnz": made.other_nnz,
+        "rest": one.printed.where if one.printed and made.built is not None else "",
+        "paper": asdict(one.printed) if one.printed else None,
+        "partitions": _partitions(csr, {"bytes": q.offsets, "paper": papers.offsets, "built": made.built}),
+    }  # fmt: skip
+    fill(row, _products(a, csr, q, papers, where, row), SampledSquare(a))
+    x = vector(a.shape[1], a.dtype)
+    check_vector = MatvecCheck(a, x)
+    fill(row, _vectors(a, csr, q, x, where), lambda y: check_vector(where.host(y)))
+    row["stages"] = _stages(csr, PLANNED in row["failed"], partition="bytes")
+    row["algorithm"] = _stages(csr, not row["times"].get(SEGMENTS), "segments", partition="paper")
+    return row
+
+
+def _partitions(csr: SparseArray, chosen: dict[str, np.ndarray | None]) -> dict[str, Any]:
+    s = csr._summary()
+    return {
+        name: asdict(bands.properties(s.shape, s.offsets, s.fill, np.sort(offsets)))
+        for name, offsets in chosen.items()
+        if offsets is not None
+    }
+
+
+def _stages(csr: SparseArray, failed: bool, kernel: str | None = None, **partition: Any) -> dict[str, float]:
+    """Return the seconds of one partition of A and of the stages of one product in qband; nothing where it failed.
+
+    The quickest of some samples, since the first one finds nothing in the caches and no memory at hand. Nothing, too,
+    where a product in qband does not fit the memory, for one in csr may.
+    """
+    made: list[dict[str, float]] = []
+    with suppress(MemoryError):
+        while not failed and len(made) < _SAMPLES and (not made or sum(made[-1].values()) < 1):
+            start = clock(csr)
+            q = csr.asformat("qband", **partition)
+            seconds = clock(csr) - start
+            made.append({"partition": seconds} | q.matmul(q, format="qband", kernel=kernel, profile=True)[1])
+    return min(made, key=lambda stages: sum(stages.values()), default={})
+
+
+def _partitioned_square(csr: SparseArray, partition: str) -> SparseArray:
+    q = csr.asformat("qband", partition=partition)
+    return q @ q  # type: ignore[no-any-return]
+
+
+def _products(
+    a: Any, csr: SparseArray, q: SparseArray, papers: SparseArray, where: Place, row: dict[str, Any]
+) -> Iterator[Contender]:
+    seconds = Clock(where, budget=0.1, samples=7)
+
+    def ours(name: str, prepare: Callable[[], Prepared]) -> Contender:
+        def noted() -> Prepared:
+            call, C = prepare()
+            row["formats"][name] = C.format
+            if name == "csr planned":
+                row["product_nnz"] = C.nnz
+            return call, C
+
+        return name, noted, seconds
+
+    yield ours(PLANNED, partial(planned_square, q))
+    yield ours(ONCE, partial(square, q))
+    yield ours(FROM_CSR, partial(called, _partitioned_square, csr, "bytes"))
+    yield ours(PAPERS_PLANNED, partial(planned_square, papers))
+    yield ours(PAPERS_ONCE, partial(square, papers))
+    yield ours(PAPERS_FROM_CSR, partial(called, _partitioned_square, csr, "paper"))
+    if where is not CPU or papers.rest.nnz * len(papers.offsets) <= _SEARCHES:  # type: ignore[attr-defined]
+        yield ours(SEGMENTS, partial(planned_square, papers, "segments"))
+    yield ours("csr planned", partial(planned_square, csr))
+    yield ours("csr", partial(square, csr))
+    if where is not CPU:
+        yield "cuSPARSE", partial(planned_square, csr, "cusparse"), seconds
+        if gpu_peers.cupy() is not None:
+            yield "CuPy csr", lambda: square(csr.to_cupy("csr")), seconds
+        return
+    theirs = measure.csr32(a)
+    yield "SciPy csr", partial(square, theirs), seconds
+    if mkl := peers.mkl():
+        yield "MKL csr", partial(called, mkl.dot_product_mkl, theirs, theirs), seconds
+
+
+def _vectors(a: Any, csr: SparseArray, q: SparseArray, x: np.ndarray, where: Place) -> Iterator[Contender]:
+    seconds = Clock(where, budget=0.05, samples=9)
+    z = there(x, where)
+    yield f"qband{VECTOR}", partial(planned_matvec, q, z), seconds
+    yield f"csr{VECTOR}", partial(planned_matvec, csr, z), seconds
+    if len(csr._summary().offsets) * a.shape[0] * a.dtype.itemsize <= MUCH * csr.nbytes:
+        yield f"dia{VECTOR}", lambda: planned_matvec(csr.asformat("dia"), z), seconds
+    if where is CPU:
+        theirs = measure.csr32(a)
+        yield f"SciPy csr{VECTOR}", partial(called, operator.matmul, theirs, x), seconds
+
+
+TABLES_002 = Experiment(
+    "tables-002", __doc__, _rows, tables, draw, head,
+    Columns(
+        "C = A A", (ONCE,), {" planned": "C = A A, planned", VECTOR: "y = A x"}, {"cuSPARSE": "cuSPARSE planned"}
+    ),
+)  # fmt: skip

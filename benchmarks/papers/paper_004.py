@@ -1,0 +1,157 @@
+"""The experiments of the thesis that bmsparse comes from, on this machine.
+
+Berger Alvarez, "bmSparse", 2024: squares C = A A of nine matrices, by every kernel of bmsparse, as a first product and
+planned, with the stages of the thesis's own (its tables 3.4 to 3.6, its figures 3.2 and 3.3), and by MKL's csr and bsr
+and cuSPARSE's csr (table 3.9); the same for other matrices of more than 100,000 rows (figure 3.4); and products with
+vectors by how many nonzeros a block has (figures 4.4, 4.6 and 4.7), of the same nine, of blocks that hold from 1 to 64,
+of matrices of the gallery, and of all files in the folder DIAGSPARSE_MATRICES. In single precision, as in the thesis,
+and in double. The nine are read from that folder where it has them; in their place stand matrices of the same rows,
+nonzeros and blocks. The thesis drew its other matrices, 112 and 1455, from the SuiteSparse collection; generated
+families take their place. Its times of the squares are shown twice, since its tables 3.3 and 3.7 do not agree which
+matrix has which. With the times of A x comes the fraction of the memory bandwidth that they reach: the bytes of A, x
+and y in that time, over a copy on a GPU, over reading on a CPU.
+
+The nine have 50 thousand to 9 million nonzeros; the others are a quarter as large on a CPU. With --quick there are two
+of each kind, of 3 % of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from diagsparse._formats import bmsparse_array
+from diagsparse._matrix.base import SparseArray
+from diagsparse._matrix.construct import array
+from diagsparse._places.backend import CPU, Place
+from diagsparse._study import gpu_clock
+from diagsparse._study.exactness import MatvecCheck, vector
+
+from ..experiment import (
+    Clock,
+    Contender,
+    Experiment,
+    NamedRow,
+    fill,
+    made_once,
+    planned_matvec,
+    planned_square,
+    square,
+    there,
+)
+from ..square_check import SampledSquare
+from ..timed_columns import Columns
+from . import paper_004_peers
+from .paper_004_columns import BY_RULE, CSR, FACTOR_BITS, FINAL, LARGE, PLANNED, STAGED, VECTOR
+from .paper_004_matrices import FILL_BINS, Matrix, matrices
+from .paper_004_plots import draw
+from .paper_004_tables import head, tables
+
+EXACT = (BY_RULE, "block planned", "block", "row")  #: whose factors are not rounded: the summary compares them
+DTYPES = ("float32", "float64")
+
+
+def _rows(where: Place, quick: bool) -> Iterator[NamedRow]:
+    """Yield each matrix in both precisions.
+
+    A row has its counts, ``blocks_by_fill`` (how many blocks have 1 nonzero, 2, 3 to 4, 5 to 8, 9 to 16, 17 to 32, 33
+    to 63, and 64), ``kernels`` (operation: those of bmsparse), ``nbytes`` (format: bytes), ``bandwidth`` (bytes a
+    second), and of squares by the thesis's kernels ``stages`` (kernel: stage: seconds).
+    """
+    made = made_once()
+    for matrix in matrices(quick, 0.03 if quick else 1.0):
+        for dtype in DTYPES:
+            yield f"{matrix.what}, {dtype}", partial(_run, matrix, made, dtype, quick)
+
+
+def _run(
+    matrix: Matrix, made: Callable[[Matrix, float], sp.csr_array], dtype: str, quick: bool, where: Place
+) -> dict[str, Any]:
+    whole = matrix.printed or matrix.source == "file"
+    scale = 0.03 if quick else 0.25 if where is CPU and not whole else 1.0
+    a = made(matrix, scale).astype(dtype)
+    csr = array(a, "csr", device=where.name)
+    A: Any = csr.asformat("bmsparse")
+    row: dict[str, Any] = {
+        "source": matrix.source, "what": matrix.what, "stands_in": matrix.stands_in, "dtype": dtype,
+        "shape": list(a.shape), "nnz": a.nnz, "blocks": A.blocks, "fill": A.mean_fill,
+        "blocks_by_fill": np.histogram(np.diff(where.host(A.value_indptr)), FILL_BINS)[0].tolist(),
+        "thesis": asdict(matrix.printed) if matrix.printed else None,
+        "kernels": {op: list(A.kernels(op)) for op in ("matmul", "matvec")},
+        "nbytes": {"bmsparse": A.nbytes, CSR: csr.nbytes},
+        "bandwidth": gpu_clock.bandwidth(where, 1 << 24 if quick else 1 << 32),
+    }  # fmt: skip
+    if matrix.printed:
+        _fill_squares(row, a, csr, A, list(A.kernels("matmul")), where)
+        row["stages"] = {kernel: _stages(A, kernel, where) for kernel in A.kernels("matmul") if kernel in STAGED}
+    elif dtype == DTYPES[0] and a.shape[0] > LARGE * scale:
+        _fill_squares(row, a, csr, A, [kernel for kernel in A.kernels("matmul") if kernel == FINAL], where)
+    x = vector(a.shape[1], a.dtype)
+    check = MatvecCheck(a, x)
+    contenders = chain(_vectors(csr, A, x, where), paper_004_peers.vectors(a, csr, A, x, where))
+    fill(row, contenders, lambda y: check(where.host(y)))
+    return row
+
+
+def _fill_squares(
+    row: dict[str, Any], a: sp.csr_array, csr: SparseArray, A: bmsparse_array, kernels: list[str], where: Place
+) -> None:
+    """Add the times of A A by these kernels, by the rule, by csr and by the other libraries."""
+    check = SampledSquare(a)
+    exact = [kernel for kernel in kernels if kernel not in FACTOR_BITS]
+    contenders = chain(_squares(exact, csr, A, where), paper_004_peers.squares(a, csr, A, where))
+    fill(row, contenders, check)
+    for kernel in kernels:
+        if kernel in FACTOR_BITS:
+            fill(row, _square(A, kernel, where), partial(_rounded_error, check, kernel))
+
+
+def _square(A: bmsparse_array, kernel: str, where: Place) -> Iterator[Contender]:
+    seconds = Clock(where, budget=0.1, samples=7)
+    yield kernel, partial(square, A, kernel), seconds
+    yield f"{kernel}{PLANNED}", partial(planned_square, A, kernel), seconds
+
+
+def _rounded_error(check: SampledSquare, kernel: str, C: SparseArray) -> float:
+    """Return the error over its bound, where rounded factors make it so many times that of float32 sums."""
+    return check(C) * float(np.finfo(np.float32).eps) / 2.0 ** (1 - FACTOR_BITS[kernel])
+
+
+def _stages(A: bmsparse_array, kernel: str, where: Place) -> dict[str, float]:
+    """Return the seconds of the stages of the quickest of some squares; T7 drops what cancelled to zero."""
+
+    def once() -> dict[str, float]:
+        C, stages = A.matmul(A, format="bmsparse", kernel=kernel, profile=True)
+        for between in ("plan", "allocate"):
+            stages.pop(between)
+        return stages | {"T7 compact": gpu_clock.time_calls(C.eliminate_zeros, where, 1)[0]}
+
+    return min((once() for _ in range(4)), key=lambda stages: sum(stages.values()))
+
+
+def _squares(kernels: list[str], csr: SparseArray, A: bmsparse_array, where: Place) -> Iterator[Contender]:
+    seconds = Clock(where, budget=0.1, samples=7)
+    for kernel in kernels:
+        yield from _square(A, kernel, where)
+    yield BY_RULE, partial(square, A), seconds
+    yield CSR, partial(square, csr), seconds
+    yield f"{CSR}{PLANNED}", partial(planned_square, csr), seconds
+
+
+def _vectors(csr: SparseArray, A: bmsparse_array, x: np.ndarray, where: Place) -> Iterator[Contender]:
+    seconds = Clock(where, budget=0.05, samples=9)
+    z = there(x, where)
+    for kernel in A.kernels("matvec"):
+        yield f"{kernel}{VECTOR}", partial(planned_matvec, A, z, kernel), seconds
+    yield f"{CSR}{VECTOR}", partial(planned_matvec, csr, z), seconds
+
+
+TABLES_004 = Experiment(
+    "tables-004", __doc__, _rows, tables, draw, head, Columns("C = A A", EXACT, {VECTOR: "y = A x"})
+)

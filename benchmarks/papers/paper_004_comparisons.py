@@ -1,0 +1,164 @@
+"""The thesis's comparisons of its own variants and with other libraries: its ratios, and those of a report of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from diagsparse._show import columns
+
+from ..tables import speedup
+from .paper_004_columns import BY_RULE, CUPY, CUSPARSE, FINAL, PLANNED, VECTOR, Row, final, harmonic, stage
+from .paper_004_printed import (
+    ADAPTIVE,
+    BATCH,
+    FIRST_MS,
+    FULL,
+    HEADLINE,
+    MULTIPLIED,
+    MULTIPLY_MS,
+    PEERS_MS,
+    SHARES,
+    SORT_MS,
+    TABLE,
+    VERSIONS_MS,
+)
+
+HEAD = ["how many times as fast", "in the thesis", "thesis", "here"]
+
+
+def _of_the_nine(row: Row) -> bool:
+    return bool(row["thesis"])
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How many times as fast the first of two is as the second, in the rows that `takes` picks."""
+
+    what: str  #: ``{final}`` stands for the column of the final version
+    source: str  #: table or figure of the thesis
+    thesis: str  #: what it prints
+    ratio: Callable[[Row], float | None]
+    takes: Callable[[Row], bool] = _of_the_nine
+
+
+def cells(rows: Iterable[Row], quick: bool = False) -> Iterator[list[str]]:
+    """Yield the table of the comparisons that rows have times for, in single precision as in the thesis.
+
+    With `quick`, for rows of small matrices, it is without the thesis's ratios.
+    """
+    yield HEAD
+    single = [row for row in rows if row["dtype"] == "float32"]
+    name = final(single[0]) if single else ""
+    for one in COMPARISONS:
+        ours = summary(one.ratio(row) for row in single if one.takes(row))
+        if ours:
+            yield [one.what.format(final=name), one.source, "" if quick else one.thesis, ours]
+
+
+def summary(ratios: Iterable[float | None]) -> str:
+    """Return ``1.38x (0.58 to 3.00), 42 of 51``: harmonic mean, least, most, how many are above 1; "" of none."""
+    known = [ratio for ratio in ratios if ratio]
+    if not (mean := harmonic(known)):
+        return ""
+    mean_least_most = (columns.digits(ratio) for ratio in (mean, min(known), max(known)))
+    return "{}x ({} to {}), {} of {}".format(*mean_least_most, sum(ratio > 1 for ratio in known), len(known))
+
+
+def _over(slower: str, faster: str) -> Callable[[Row], float | None]:
+    return lambda row: speedup(row, faster, slower)
+
+
+def _final_over(slower: str) -> Callable[[Row], float | None]:
+    return lambda row: speedup(row, final(row), slower)
+
+
+def _stage_over(name: str, slower: str, *faster: str) -> Callable[[Row], float | None]:
+    """Return what divides the time of a kernel's stage by the shortest of others."""
+
+    def ratio(row: Row) -> float | None:
+        ours = min((t for kernel in faster if (t := stage(row, kernel, name))), default=None)
+        theirs = stage(row, slower, name)
+        return theirs / ours if ours and theirs else None
+
+    return ratio
+
+
+def _over_the_thesis(name: str) -> Callable[[Row], float | None]:
+    return lambda row: row["thesis"]["sorted_ms"] / 1e3 / t if (t := row["times"].get(name)) else None
+
+
+def _printed(slower: Iterable[float], faster: Iterable[float]) -> str:
+    return summary(theirs / ours for theirs, ours in zip(slower, faster, strict=True))
+
+
+def _is_full(row: Row) -> bool:
+    return bool(row["fill"] >= FULL)
+
+
+def _on_a_gpu(row: Row) -> bool:
+    return bool(row["thesis"] and FINAL in row["kernels"]["matmul"])
+
+
+_T4_OF_ONE_SORT = [SHARES[p.name][0] / 100 * ms for p, ms in zip(TABLE, FIRST_MS["indexed"], strict=True)]
+_TENSOR_CORES = MULTIPLIED[:-1]
+_CALLED = {"cuSPARSE csr": ", as CuPy calls it"}  # which finds the structure in each call, as in the thesis
+_T6_RATIOS = (by_kernel[-1] / min(by_kernel[:-1]) for by_kernel in MULTIPLY_MS.values())
+
+COMPARISONS = (
+    Comparison(
+        "A A: `indexed` over `baseline`", "table 3.3",
+        _printed(FIRST_MS["baseline"], FIRST_MS["indexed"]), _over("baseline", "indexed"),
+    ),
+    Comparison(
+        "T4: `segmented_sort` over one sort", "figure 3.2",
+        _printed(_T4_OF_ONE_SORT, (stages[-1] for stages in SORT_MS.values())),
+        _stage_over("T4", "indexed", "segmented_sort"),
+    ),
+    Comparison(
+        "T4: `adaptive` over `segmented_sort`", "figure 3.3", ADAPTIVE, _stage_over("T4", "segmented_sort", "adaptive"),
+    ),
+    Comparison(
+        "T4: `short_segments` over `segmented_sort`", "", "", _stage_over("T4", "segmented_sort", "short_segments"),
+    ),
+    Comparison(
+        "T6: the fastest on tensor cores over `cuda_cores`", "table 3.6", summary(_T6_RATIOS),
+        _stage_over("T6", "cuda_cores", *_TENSOR_CORES),
+    ),
+    Comparison(
+        f"A A: final version (`{FINAL}`) over `baseline`", "table 3.7",
+        _printed(VERSIONS_MS["baseline"], VERSIONS_MS["final"]), _over("baseline", FINAL),
+    ),
+    Comparison(
+        f"A A: final version (`{FINAL}`) over `indexed`", "table 3.8",
+        _printed(VERSIONS_MS["indexed"], VERSIONS_MS["final"]), _over("indexed", FINAL),
+    ),
+    *(
+        Comparison(
+            f"A A: final version (`{{final}}`) over {name}{_CALLED.get(name, '')}", "table 3.9",
+            _printed(ms, PEERS_MS["final"]), _final_over(CUPY if name in _CALLED else name),
+        )
+        for name, ms in PEERS_MS.items()
+        if name != "final"
+    ),
+    Comparison(
+        "A A: final version (`{final}`), planned, over cuSPARSE csr, planned", "", "",
+        lambda row: speedup(row, final(row) + PLANNED, CUSPARSE),
+    ),
+    Comparison(
+        "A x: `batch` over `base`", "figure 4.6", BATCH, _over(f"base{VECTOR}", f"batch{VECTOR}"), lambda row: True,
+    ),
+    Comparison(
+        f"A x: `batch` over cuSPARSE csr, from {FULL} nonzeros a block on", "figure 4.7", f"{HEADLINE}x",
+        _over(f"{CUSPARSE}{VECTOR}", f"batch{VECTOR}"), _is_full,
+    ),
+    Comparison(
+        "A x: our default `row` over cuSPARSE csr, in the same rows", "", "",
+        _over(f"{CUSPARSE}{VECTOR}", f"row{VECTOR}"), _is_full,
+    ),
+    Comparison(
+        f"A A: `{FINAL}` here over the final version on an RTX 3090 Ti", "table 3.7", "", _over_the_thesis(FINAL),
+        _on_a_gpu,
+    ),
+    Comparison(f"A A: `{BY_RULE}` here over the same", "table 3.7", "", _over_the_thesis(BY_RULE), _on_a_gpu),
+)  # fmt: skip

@@ -1,0 +1,36 @@
+"""The check of a square C = A A, of any library, on a sample of rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from diagsparse._matrix.base import SparseArray
+from diagsparse._study.exactness import MatmulCheck
+from diagsparse._study.sampled import sampled_rows
+
+
+class SampledSquare:
+    """Check of C = A A, A in SciPy's csr, on a sample of rows: the largest error over its bound, at most 1."""
+
+    def __init__(self, a: Any) -> None:
+        self._rows = sampled_rows(a.shape[0])
+        self._check = MatmulCheck(a[self._rows], a)
+        self._columns = a.shape[1]
+
+    def __call__(self, C: Any) -> float:
+        """Return the largest error of a matrix of ours, SciPy's or CuPy's, over its bound."""
+        host = C.to_scipy("csr") if isinstance(C, SparseArray) else C.get() if hasattr(C, "get") else C
+        if host.format == "bsr":
+            return self._check(_bsr_rows(host, self._rows)[:, : self._columns])
+        return self._check(host.tocsr()[self._rows])
+
+
+def _bsr_rows(C: Any, rows: np.ndarray) -> Any:
+    """Return rows of SciPy's bsr as csr; the whole of it would hold every zero of its blocks."""
+    height = C.blocksize[0]
+    of = [np.arange(*C.indptr[i : i + 2]) for i in rows // height]
+    some, ends = np.concatenate(of), np.cumsum([0, *map(len, of)])
+    blocks = type(C)((C.data[some], C.indices[some], ends), shape=(height * len(rows), C.shape[1]))
+    return blocks.tocsr()[height * np.arange(len(rows)) + rows % height]

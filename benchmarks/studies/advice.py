@@ -1,0 +1,207 @@
+"""Advice against measurement.
+
+For each matrix `recommend` names a layout, for so many products that conversions do not decide. All layouts that come
+into question are built and timed in turns. The fastest of many is also the one that was lucky. So the fastest and the
+recommended one are built five times more, each on pages of its own, and timed again: their ratio is that of the
+medians. Beside it stands what the advice took, in products with csr.
+
+The gallery in sizes that fit into caches and that do not, and the files of the folder DIAGSPARSE_MATRICES. With --quick
+small matrices.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
+from statistics import geometric_mean, median
+from typing import Any
+
+import numpy as np
+
+from diagsparse import measure
+from diagsparse._advice.candidate import Candidate
+from diagsparse._advice.candidates import Candidates
+from diagsparse._advice.machine import machine
+from diagsparse._matrix.construct import array
+from diagsparse._matrix.registry import FORMATS
+from diagsparse._places.backend import CPU, Place
+from diagsparse._show import columns
+from diagsparse._study import gpu_clock
+from diagsparse._study.exactness import vector
+from diagsparse._study.figures import BLUE, GREY, new_figure
+from diagsparse._study.titles import TITLES
+from diagsparse.advice import recommend
+
+from ..experiment import Experiment, NamedRow, planned_matvec, ran_by, square
+from ..tables import Tables
+from .advice_matrices import matrices
+
+_WORST = 5
+_MOST = 50_000_000  # multiply-adds of A A
+_PRODUCTS = 1_000_000  # so many that conversions do not decide
+
+
+# ---- one matrix ---------------------------------------------------------------------------------------------------
+def _rows(where: Place, quick: bool) -> Iterator[NamedRow]:
+    """Yield both products of every matrix.
+
+    A row has ``recommended`` and ``best`` (names of layouts), ``ratio`` (the best one's seconds over the recommended
+    one's, at most 1), ``cost`` (of the advice, in products with csr) and ``advice_seconds``, ``reason``, ``times``
+    (layout: seconds of a product) and ``model`` (layout: seconds by the model).
+    """
+    made = lru_cache(maxsize=1)(lambda make: measure.csr32(make()))
+    for name, make in matrices(where is not CPU, quick):
+        for op, title in TITLES.items():
+            yield f"{name}, {title}", partial(_run, made, make, op, quick)
+
+
+def _run(
+    made: Callable[[Any], Any], make: Callable[[], Any], op: str, quick: bool, where: Place
+) -> dict[str, Any]:  # fmt: skip
+    host = made(make)
+    csr = array(host, "csr", device=where.name)
+    row = {"op": op, "shape": list(csr.shape), "nnz": csr.nnz, "dtype": str(csr.dtype), "times": {}, "failed": {},
+           "columns": {}}  # fmt: skip
+    if op == "matmul" and (csr.shape[0] != csr.shape[1] or _useful(host) > _MOST):
+        return row
+    advice = recommend(csr, op, products=_PRODUCTS)
+    layouts = {one.name: one for one in (*advice.candidates, *_every(csr, op))}
+    budget = 0.005 if quick else 0.02
+    calls, failed = _calls(list(layouts.values()), csr, op, where)
+    times = _times(calls, where, budget)
+    best, chosen = min(times, key=lambda name: times[name]), advice.best.name
+    if chosen not in times:
+        raise ArithmeticError(f"{chosen} was recommended, but {failed[chosen]}")
+    finals = {name: layouts[name] for name in (best, chosen)}
+    ran = {name: {"timed_on": where.name.partition(":")[0], **ran_by(call)} for name, call in calls.items()}
+    calls.clear()  # the matrices go with them
+    # All at once, so that each lies on pages of its own: some pages share a cache better than others.
+    again = [_calls(list(finals.values()), csr, op, where)[0] for _ in range(1 if quick else 5)]
+    measured = [_times(one, where, budget) for one in again if set(one) == set(finals)]  # those that had room
+    final = {name: median(one[name] for one in measured or [times]) for name in finals}
+    took, product = _cost(host, op, where), times["csr"]
+    return row | {
+        "recommended": chosen, "best": best,
+        "ratio": min(1.0, final[best] / final[chosen]), "cost": took / product, "advice_seconds": took,
+        "reason": advice.reason, "times": times | final, "failed": failed, "columns": ran,
+        "model": {name: one.seconds for name, one in layouts.items() if name in times},
+    }  # fmt: skip
+
+
+def _useful(csr: Any) -> int:
+    """Return the multiply-adds of A A."""
+    return int(np.diff(csr.indptr)[csr.indices].sum()) if csr.shape[0] == csr.shape[1] else 0
+
+
+def _every(csr: Any, op: str) -> Iterator[Candidate]:
+    """Yield every format as it is by default, also those that the advice did not look at."""
+    found = Candidates(csr, machine(csr._place), op)
+    for format in FORMATS:
+        if not (found.why_not(format) or found.too_large(format)):
+            yield found.of(format)
+
+
+def _calls(
+    layouts: list[Candidate], csr: Any, op: str, where: Place
+) -> tuple[dict[str, Callable[[], Any]], dict[str, str]]:
+    """Return a product in each layout, which is built, and why some failed."""
+    x = vector(csr.shape[1], csr.dtype)
+    x = x if where is CPU else where.core.from_host(x, where.index)
+    calls, failed = {}, {}
+    for one in layouts:
+        try:
+            matrix = one.made_of(csr)
+            calls[one.name] = planned_matvec(matrix, x)[0] if op == "matvec" else square(matrix)[0]
+        except (MemoryError, ValueError) as error:
+            failed[one.name] = f"{type(error).__name__}: {error}"
+    return calls, failed
+
+
+def _times(calls: dict[str, Callable[[], Any]], where: Place, budget: float) -> dict[str, float]:
+    """Return the seconds of each, timed in turns."""
+    if where is CPU:
+        timed = measure.time_calls(calls, budget=budget * len(calls))
+        return {name: one.median for name, one in timed.items()}
+    return {name: median(gpu_clock.time_calls(call, where, 9)) for name, call in calls.items()}
+
+
+def _cost(host: Any, op: str, where: Place) -> float:
+    """Return the seconds of advice on a matrix of which nothing is known yet."""
+    taken = []
+    for _ in range(3):
+        csr = array(host, "csr", device=where.name)
+        gc.collect()
+        start = time.perf_counter()
+        recommend(csr, op)
+        taken.append(time.perf_counter() - start)
+    return min(taken)
+
+
+# ---- tables and the picture ---------------------------------------------------------------------------------------
+def summary(rows: list[dict[str, Any]]) -> str:
+    """Return the three figures of rows in a line."""
+    ratios, costs = ([row[key] for row in rows] for key in ("ratio", "cost"))
+    if not ratios:
+        return "nothing was run"
+    reached = f"the recommended layout reaches {geometric_mean(ratios):.3f} of the best one's speed (geometric mean of"
+    cost = f"the advice costs {median(costs):.1f} products in csr (median), {max(costs):.0f} at most"
+    return f"{reached} {len(ratios)} matrices), {min(ratios):.2f} at least; {cost}"
+
+
+def _judged(report: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of matrices that were not too large for the operation."""
+    return [row for row in report["rows"] if "ratio" in row]
+
+
+def _tables(report: dict[str, Any]) -> Tables:
+    for op, title in TITLES.items():
+        rows = [row for row in _judged(report) if row["op"] == op]
+        yield f"{title}: {summary(rows)}", _cells(rows)
+        yield f"{title}: the worst, and why", _reasons(sorted(rows, key=lambda row: row["ratio"])[:_WORST])
+
+
+def _cells(rows: list[dict[str, Any]]) -> Iterator[list[str]]:
+    yield ["matrix", "nonzeros", "recommended", "best", "of its speed", "model / measured", "cost"]
+    for row in rows:
+        chosen = row["recommended"]
+        yield [
+            row["name"].rpartition(", ")[0], f"{row['nnz']:,}", chosen, row["best"], f"{row['ratio']:.2f}",
+            f"{columns.seconds(row['model'][chosen])} / {columns.seconds(row['times'][chosen])}", f"{row['cost']:.1f}",
+        ]  # fmt: skip
+
+
+def _reasons(rows: list[dict[str, Any]]) -> Iterator[list[str]]:
+    yield ["matrix", "of its speed", "reason", "the best: model / measured"]
+    for row in rows:
+        best = row["best"]
+        told = f"{best}: {columns.seconds(row['model'][best])} / {columns.seconds(row['times'][best])}"
+        yield [row["name"].rpartition(", ")[0], f"{row['ratio']:.2f}", row["reason"], told]
+
+
+def _draw(report: dict[str, Any]) -> Any:
+    """Draw a picture: what the model says over what was measured, and the share of the best speed by matrix."""
+    figure = new_figure(9.0, 4.4)
+    left, right = figure.subplots(1, 2)
+    rows = _judged(report)
+    points = [(t, row["model"][n]) for row in rows for n, t in row["times"].items() if t]
+    left.plot(*zip(*points, strict=True), ".", color=GREY, ms=3, label="every layout")
+    chosen = [(row["times"][row["recommended"]], row["model"][row["recommended"]]) for row in rows]
+    left.plot(*zip(*chosen, strict=True), "o", color=BLUE, ms=4, label="recommended")
+    ends = min(min(p) for p in points), max(max(p) for p in points)
+    left.plot(ends, ends, color="black", lw=0.7)
+    left.set_xscale("log")
+    left.set_yscale("log")
+    left.set_xlabel("measured, seconds a product")
+    left.set_ylabel("by the model")
+    left.legend(fontsize=7)
+    ratios = sorted((row["ratio"] for row in rows), reverse=True)
+    right.bar(range(1, len(ratios) + 1), ratios, color=BLUE, width=0.8)
+    right.set_ylim(0, 1.02)
+    right.set_xlabel("matrices, the best advice first")
+    right.set_ylabel("of the best layout's speed")
+    return figure
+
+
+ADVICE = Experiment("advice", __doc__, _rows, _tables, _draw)

@@ -1,0 +1,280 @@
+"""Hamiltonians of quantum physics in time.
+
+Chains of spins (Heisenberg, open and closed, and transverse Ising) and of bosons, of 2^8 to 2^20 states (2^16 on a
+CPU), in float64: products with vectors ``H x``, squares ``H H``, the upper half of them alone, and a step of time
+evolution, ``exp(-i t H) x`` as a Chebyshev series. With 2^24 states (2^20 on a CPU) there are products with vectors
+alone, where they fit. Beside the formats stand SciPy, QuTiP's Dia where it is installed,
+and on a GPU cuSPARSE. How diagonals multiply, and how hollow they get, is shown for H, H^2 and H^4.
+
+Products are planned, into a result that is there, but for those of SciPy, QuTiP and CuPy. With --quick only
+8 to 10 sites.
+"""
+
+from __future__ import annotations
+
+import importlib
+import operator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import jv
+
+from diagsparse import gallery, measure
+from diagsparse._matrix.base import SparseArray
+from diagsparse._matrix.construct import array
+from diagsparse._places.backend import CPU, Place
+from diagsparse._places.memory import available_bytes
+from diagsparse._products.chains import chebyshev_multiply
+from diagsparse._products.forecasts import forecast
+from diagsparse._study import gpu_peers
+from diagsparse._study.exactness import MatvecCheck, error_over_bound, rounding, vector
+from diagsparse._study.sampled import SampledMatmul
+
+from ..experiment import (
+    Clock,
+    Contender,
+    Experiment,
+    NamedRow,
+    Prepared,
+    Report,
+    called,
+    fill,
+    planned_matvec,
+    planned_square,
+    square,
+    there,
+)
+from ..square_check import SampledSquare
+from ..timed_columns import Columns
+from .hamiltonians_tables import (
+    CUPY,
+    CUSPARSE,
+    EVOLVED,
+    FORMATS,
+    HALF,
+    OPERATIONS,
+    QUTIP,
+    SCIPY_CSR,
+    SCIPY_DIA,
+    SQUARE,
+    VECTOR,
+    draw,
+    head,
+    tables,
+)
+
+SITES, CPU_SITES, QUICK_SITES = (8, 10, 12, 14, 16, 18, 20), (8, 10, 12, 14, 16), (8, 10)
+VECTOR_SITES, CPU_VECTOR_SITES, QUICK_VECTOR_SITES = 24, 20, 12  #: with products with vectors alone
+_FORMATS_HELD = 7  #: times the bytes of dia that all formats and what they are made of may take
+_SQUARED_BY_SCIPY = 14  #: sites up to which SciPy's and QuTiP's squares are timed
+_FOURTH = 12  #: sites up to which the diagonals of H^4 are counted
+_TIME = 4.0  #: of a step, over the half width of the spectrum
+
+
+@dataclass(frozen=True)
+class Family:
+    """A Hamiltonian by its name; `make(sites)` returns it as SciPy's `dia_array`, of order 2^sites."""
+
+    what: str
+    make: Callable[[int], sp.dia_array]
+
+
+FAMILIES = (
+    Family("Heisenberg chain", gallery.heisenberg),
+    Family("Heisenberg ring", partial(gallery.heisenberg, periodic=True)),
+    Family("transverse Ising", gallery.transverse_ising),
+    Family("bosons, 4 levels", lambda sites: gallery.bose_hubbard(sites // 2, levels=4, potential=0.5)),
+)
+
+
+def _rows(where: Place, quick: bool) -> Iterator[NamedRow]:
+    """Yield each Hamiltonian of each number of sites.
+
+    A row has ``sites``, ``powers`` (power: how many diagonals, places on them and nonzeros), ``nbytes`` (format: bytes)
+    and ``steps`` (products of the series, where it ran).
+    """
+    all_sites = QUICK_SITES if quick else CPU_SITES if where is CPU else SITES
+    vectors = QUICK_VECTOR_SITES if quick else CPU_VECTOR_SITES if where is CPU else VECTOR_SITES
+    for family in FAMILIES:
+        for sites in (*all_sites, vectors):
+            if sites != vectors or _held(family, sites, where):
+                yield f"{family.what}, {sites} sites", partial(_run, family, sites, quick, sites == vectors)
+
+
+def _add(report: Report) -> None:
+    report["versions"]["qutip"] = version("qutip") if _qutip() else None
+
+
+def _held(family: Family, sites: int, where: Place) -> bool:
+    """Whether a Hamiltonian fits there, and on the host, in all formats. Its diagonals grow linearly with the sites."""
+    least, more = (len(family.make(n).offsets) for n in (4, 6))
+    nbytes = (least + (sites - 4) * (more - least) // 2) * 2**sites * 8
+    return _FORMATS_HELD * nbytes < min(available_bytes(where), available_bytes(CPU))
+
+
+def _run(family: Family, sites: int, quick: bool, vectors: bool, where: Place) -> dict[str, Any]:
+    host = family.make(sites)
+    csr = sp.csr_array(host)
+    csr.eliminate_zeros()
+    stored = {name: array(host, name, device=where.name) for name in ("dia", "hm")}
+    stored |= {name: array(csr, name, device=where.name) for name in ("mdia", "csr")}
+    halves = {f"{name} symmetric": stored[name].asformat(name, symmetry="symmetric") for name in ("hm", "mdia")}
+    formats = {name: (stored | halves)[name] for name in FORMATS}
+    row: dict[str, Any] = {
+        "what": family.what, "sites": sites, "powers": _powers(formats["csr"], sites),
+        "nbytes": {name: A.nbytes for name, A in formats.items()},
+    }  # fmt: skip
+    timed = Clock(where, budget=0.01 if quick else 0.2, samples=5 if quick else 15)
+    x = vector(csr.shape[0], np.float64)
+    fill(row, _vectors(host, csr, formats, x, where, timed), _on_host(MatvecCheck(csr, x), where))
+    if vectors:
+        return row
+    series = _Series(csr)
+    row["steps"] = len(series.coefficients) - 1
+    fill(row, _squares(host, csr, formats, sites, where, timed), SampledSquare(csr))
+    half = SampledMatmul(host, host, triangle="upper")
+    fill(row, _halves(formats, where, timed), half)
+    fill(row, _evolved(csr, formats, series, where, timed), _on_host(series.check(csr), where))
+    return row
+
+
+def _on_host(check: Callable[[np.ndarray], float], where: Place) -> Callable[[Any], float]:
+    return lambda y: check(where.host(y))
+
+
+# ---- who takes part -----------------------------------------------------------------------------------------------
+def _vectors(
+    host: Any, csr: Any, formats: dict[str, SparseArray], x: np.ndarray, where: Place, timed: Clock
+) -> Iterator[Contender]:
+    z = there(x, where)
+    for name, A in formats.items():
+        yield name + VECTOR, partial(planned_matvec, A, z), timed
+    if where is not CPU:
+        yield CUSPARSE + VECTOR, partial(planned_matvec, formats["csr"], z, "cusparse"), timed
+        return
+    for name, A in ((SCIPY_DIA, host), (SCIPY_CSR, measure.csr32(csr))):
+        yield name + VECTOR, partial(called, operator.matmul, A, x), timed
+    if qutip := _qutip():
+        dense = qutip.Dense(x.astype(complex))
+        yield QUTIP + VECTOR, partial(_by_qutip, host, lambda A: qutip.matmul(A, dense)), timed
+
+
+def _squares(
+    host: Any, csr: Any, formats: dict[str, SparseArray], sites: int, where: Place, timed: Clock
+) -> Iterator[Contender]:
+    for name, A in formats.items():
+        if name != "hm symmetric" and _fits(A, where):
+            yield name + SQUARE, partial(planned_square, A), timed
+    if where is not CPU:
+        yield CUSPARSE + SQUARE, partial(planned_square, formats["csr"], "cusparse"), timed
+        if gpu_peers.cupy() is not None:
+            yield CUPY + SQUARE, lambda: square(formats["csr"].to_cupy("csr")), timed
+        return
+    if sites > _SQUARED_BY_SCIPY:
+        return
+    for name, A in ((SCIPY_DIA, host), (SCIPY_CSR, measure.csr32(csr))):
+        yield name + SQUARE, partial(square, A), timed
+    if qutip := _qutip():
+        yield QUTIP + SQUARE, partial(_by_qutip, host, lambda A: qutip.matmul(A, A)), timed
+
+
+def _halves(formats: dict[str, SparseArray], where: Place, timed: Clock) -> Iterator[Contender]:
+    for name in ("dia", "hm"):
+        if _fits(formats[name], where):
+            yield name + HALF, partial(planned_square, formats[name], triangle="upper"), timed
+
+
+def _evolved(
+    csr: Any, formats: dict[str, SparseArray], series: _Series, where: Place, timed: Clock
+) -> Iterator[Contender]:
+    z = there(series.x, where)
+    for name, A in formats.items():
+        evolve = partial(chebyshev_multiply, A, z, series.coefficients, domain=series.domain)
+        yield name + EVOLVED, partial(called, evolve), timed
+    if where is CPU:
+        yield SCIPY_CSR + EVOLVED, partial(called, series.by_scipy, measure.csr32(csr)), timed
+
+
+def _fits(A: SparseArray, where: Place) -> bool:
+    """Whether the square takes less than a third of what is free; where no zeros are stored it always does here."""
+    return A.format in ("csr", "mdia") or forecast("matmul", A, A).total_nbytes < available_bytes(where) / 3
+
+
+# ---- QuTiP --------------------------------------------------------------------------------------------------------
+def _qutip() -> Any | None:
+    """Return QuTiP's data layer, or None where it is not installed."""
+    try:
+        return importlib.import_module("qutip.core.data")
+    except ImportError:
+        return None
+
+
+def _by_qutip(host: Any, product: Callable[[Any], Any]) -> Prepared:
+    """Return a product of QuTiP's Dia, and its result, which is complex, as NumPy's or SciPy's."""
+    qutip = _qutip()
+    assert qutip is not None
+    call, made = called(product, qutip.Dia(sp.dia_matrix(host)))
+    return call, sp.csr_array(made.as_scipy()) if hasattr(made, "as_scipy") else made.to_array().ravel()
+
+
+# ---- time evolution -----------------------------------------------------------------------------------------------
+class _Series:
+    """``exp(-i t H)`` as a Chebyshev series over an interval that holds the eigenvalues, by Gershgorin's circles."""
+
+    def __init__(self, csr: Any) -> None:
+        diagonal = csr.diagonal()
+        around = abs(csr).sum(axis=1) - abs(diagonal)
+        low, high = float((diagonal - around).min()), float((diagonal + around).max())
+        self.domain = (low, high) if low < high else (low - 1, low + 1)
+        j = np.arange(int(_TIME + 20))
+        self.coefficients = np.where(j == 0, 1, 2) * (-1j) ** j * jv(j, _TIME)
+        self.x = vector(csr.shape[0], np.float64) + 1j * vector(csr.shape[0], np.float64)[::-1]
+        self.x /= np.linalg.norm(self.x)
+
+    def by_scipy(self, csr: Any) -> np.ndarray:
+        """Return the sum, by the three-term recurrence."""
+        low, high = self.domain
+        scale, shift = 2 / (high - low), -(high + low) / (high - low)
+        before, now = self.x, scale * (csr @ self.x) + shift * self.x
+        total = self.coefficients[0] * before + self.coefficients[1] * now
+        for c in self.coefficients[2:]:
+            before, now = now, 2 * (scale * (csr @ now) + shift * now) - before
+            total += c * now
+        return total
+
+    def check(self, csr: Any) -> Callable[[np.ndarray], float]:
+        """Return the check of a result: its error over a bound that grows with the square of the steps."""
+        expected = self.by_scipy(csr)
+        terms = int(np.diff(csr.indptr).max(initial=0)) + 3
+        bound = np.full(len(expected), len(self.coefficients) ** 2 * rounding(terms, np.float64))
+        return lambda y: error_over_bound(y, expected, bound)
+
+
+# ---- powers -------------------------------------------------------------------------------------------------------
+def _powers(A: SparseArray, sites: int) -> dict[str, dict[str, int]]:
+    """Return of H (in csr, without stored zeros), H^2 and H^4 the number of diagonals, places on them and nonzeros."""
+    found = {"1": _counts(A)}
+    if sites <= CPU_SITES[-1]:
+        csr = A.to("cpu").to_scipy()
+        pattern = sp.csr_array((np.ones(csr.nnz), csr.indices, csr.indptr), shape=csr.shape)
+        pattern = pattern @ pattern
+        found["2"] = _counts(array(pattern, "csr"))
+    if sites <= _FOURTH:
+        pattern.data[:] = 1
+        found["4"] = _counts(array(pattern @ pattern, "csr"))
+    return found
+
+
+def _counts(A: SparseArray) -> dict[str, int]:
+    offsets = A._summary().offsets
+    return {"diagonals": len(offsets), "places": int((A.shape[0] - abs(offsets)).sum()), "nnz": int(A.nnz)}
+
+
+HAMILTONIANS = Experiment(
+    "hamiltonians", __doc__, _rows, tables, draw, head, Columns("", FORMATS, OPERATIONS), add=_add
+)

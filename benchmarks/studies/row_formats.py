@@ -1,0 +1,247 @@
+"""The row formats side by side.
+
+Products with vectors, ``A @ x`` and ``A.T @ x``, in float64, of matrices whose rows are short or long, alike or not.
+Beside the times stands what share of the memory bandwidth they are: the bytes of A, x and y in that time, over a copy
+on a GPU, over reading on a CPU. There each matrix has a row on one thread, and one on all.
+
+Seven matrices of 32768 to 4 million rows, with 20 to 50 million nonzeros; on a CPU a quarter of their rows, or half of
+them. With --quick a hundredth.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from textwrap import wrap
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from diagsparse import gallery, measure
+from diagsparse._matrix.construct import array
+from diagsparse._matrix.registry import format_class
+from diagsparse._places.backend import CPU, Place, get_num_threads
+from diagsparse._places.memory import human
+from diagsparse._show import columns
+from diagsparse._study import gpu_clock, peers
+from diagsparse._study.exactness import MatvecCheck, vector
+from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure
+
+from ..experiment import Clock, Contender, Experiment, NamedRow, called, fill, made_once, planned_matvec, there
+from ..tables import Tables, machine, with_share
+from ..timed_columns import Columns
+
+FORMATS = ("csr", "ell", "hyb", "sell", "jds", "csb", "ellcsr")
+CUSPARSE, CUSPARSE_SELL, SCIPY, MKL = "cuSPARSE csr", "cuSPARSE sell", "SciPy csr", "MKL csr"
+PEERS = (CUSPARSE, CUSPARSE_SELL, SCIPY, MKL)
+TRANSPOSED = " transposed"  #: ends the name of a column of A.T @ x
+MUCH = 8  #: times the bytes of csr: such formats are left out
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """A matrix by its name; `make(scale)` returns it as SciPy's csr, with that share of its rows."""
+
+    what: str
+    make: Callable[[float], sp.csr_array]
+    layout: dict[str, dict[str, Any]] = field(default_factory=dict)  #: options of formats
+    cpu: float = 0.25  #: the scale on a CPU
+
+
+def _band(rows: int, half: int) -> Callable[[float], sp.csr_array]:
+    return lambda scale: gallery.banded(round(rows * scale), half, half, seed=0).tocsr()
+
+
+def random_rows(
+    rows: int, lengths: Callable[[np.random.Generator, int], np.ndarray]
+) -> Callable[[float], sp.csr_array]:
+    """Return the maker of a square matrix with columns at random, in rows of these lengths."""
+
+    def make(scale: float) -> sp.csr_array:
+        rng, n = np.random.default_rng(0), round(rows * scale)
+        indptr = np.concatenate(([0], np.cumsum(np.minimum(lengths(rng, n), n))))
+        indices = rng.integers(0, n, indptr[-1], dtype=np.int32)
+        A = sp.csr_array((rng.uniform(0.5, 1.5, indptr[-1]), indices, indptr), shape=(n, n))
+        A.sum_duplicates()
+        return A
+
+    return make
+
+
+def power_law(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Return lengths of rows, a few of them long."""
+    return np.minimum(1 + (4 * rng.pareto(1.3, n)).astype(np.int64), 5000)
+
+
+def _interaction(symmetric: bool) -> Callable[[float], sp.csr_array]:
+    return lambda scale: gallery.ci_matrix(round(32768 * scale), symmetric=symmetric, seed=0)
+
+
+_sorted = {"sell": {"sigma": 4096}}
+_triangle = {"ellcsr": {"symmetry": "symmetric", "column_bits": 16}}
+MATRICES = (
+    Matrix("band of 5 diagonals", _band(4 * 10**6, 2)),
+    Matrix("band of 41 diagonals", _band(10**6, 20)),
+    Matrix("16 in each row, at random", random_rows(2 * 10**6, lambda rng, n: np.full(n, 16))),
+    Matrix("5 to 39 in a row, at random", random_rows(10**6, lambda rng, n: rng.integers(5, 40, n)), _sorted),
+    Matrix("lengths by a power law", random_rows(10**6, power_law), _sorted),
+    Matrix("configuration interaction", _interaction(False), cpu=0.5),
+    Matrix("the same, symmetric", _interaction(True), _triangle, cpu=0.5),
+)
+
+
+def _rows(where: Place, quick: bool) -> Iterator[NamedRow]:
+    """Yield each matrix, on a CPU on one thread and on as many as are set.
+
+    A row has ``bandwidth`` (bytes a second) and ``nbytes`` (format: bytes).
+    """
+    made = made_once()
+    for matrix in MATRICES:
+        for threads in sorted({1, get_num_threads()}) if where is CPU else [0]:
+            yield f"{matrix.what}{f', {threads} threads' * bool(threads)}", partial(_run, matrix, made, threads, quick)
+
+
+def _run(
+    matrix: Matrix, made: Callable[[Matrix, float], sp.csr_array], threads: int, quick: bool, where: Place
+) -> dict[str, Any]:
+    A = made(matrix, 0.01 if quick else matrix.cpu if where is CPU else 1.0)
+    seconds = Clock(where, budget=0.01 if quick else 0.3)
+    row: dict[str, Any] = {
+        "matrix": matrix.what,
+        "shape": list(A.shape),
+        "nnz": A.nnz,
+        "threads": threads,
+        "nbytes": {},
+    }
+    if where is not CPU:
+        row["bandwidth"] = gpu_clock.copy_bandwidth(where, 1 << 24 if quick else 1 << 32)
+        _fill(row, A, matrix, where, seconds)
+        return row
+    with measure.using_threads(threads):
+        row["bandwidth"] = measure.read_bandwidth()
+        if mkl := peers.mkl():
+            mkl.mkl_set_num_threads(threads)
+        _fill(row, A, matrix, where, seconds)
+    return row
+
+
+def _fill(row: dict[str, Any], A: sp.csr_array, matrix: Matrix, where: Place, seconds: Clock) -> None:
+    """Note the bytes of the formats, and the times of all columns; A and its transpose have one check each."""
+    checks = {end: MatvecCheck(B, vector(B.shape[1], A.dtype)) for end, B in (("", A), (TRANSPOSED, A.T.tocsr()))}
+    for contender in _contenders(A, matrix, where, seconds, row):
+        check = checks[TRANSPOSED if contender[0].endswith(TRANSPOSED) else ""]
+        fill(row, [contender], lambda y, check=check: check(where.host(y)))  # type: ignore[misc]
+
+
+def _contenders(
+    A: sp.csr_array, matrix: Matrix, where: Place, seconds: Clock, row: dict[str, Any]
+) -> Iterator[Contender]:
+    csr = array(A, "csr", device=where.name)
+    for format in FORMATS:
+        layout, made = matrix.layout.get(format, {}), format_class(format)
+        row["nbytes"][format] = made._forecast(csr._summary(), **made._checked(layout))  # type: ignore[attr-defined]
+        if row["nbytes"][format] > MUCH * csr.nbytes:
+            continue
+        B = csr if format == "csr" else csr.asformat(format, **layout)
+        row["nbytes"][format] = B.nbytes
+        yield format, partial(_planned, B, where), seconds
+        yield format + TRANSPOSED, partial(_planned, B.T, where), seconds
+        if where is not CPU and format in ("csr", "sell"):
+            name = CUSPARSE if format == "csr" else CUSPARSE_SELL
+            yield name, partial(_planned, B, where, "cusparse"), seconds
+            if format == "csr":  # the transpose of sell is none of cuSPARSE's products: our own kernel would run
+                yield name + TRANSPOSED, partial(_planned, B.T, where, "cusparse"), seconds
+    if where is not CPU:
+        return
+    others: dict[str, Callable[[Any, np.ndarray], Any]] = {SCIPY: operator.matmul}
+    if mkl := peers.mkl():
+        others[MKL] = mkl.dot_product_mkl
+    for name, product in others.items():
+        for end, B in (("", measure.csr32(A)), (TRANSPOSED, measure.csr32(A).T)):
+            yield name + end, partial(called, product, B, vector(B.shape[1], A.dtype)), seconds
+
+
+def _planned(B: Any, where: Place, kernel: str = "") -> tuple[Callable[[], Any], Any]:
+    return planned_matvec(B, there(vector(B.shape[1], np.float64), where), kernel)
+
+
+# ---- tables -------------------------------------------------------------------------------------------------------
+def _tables(report: dict[str, Any]) -> Tables:
+    """Yield titles and cells: the times of both products, with the share of the bandwidth, and the bytes."""
+    against = "a copy" if report["device"] == "cuda" else "the read bandwidth"
+    yield f"A @ x: time, and share of {against}", _times(report, "")
+    yield f"A.T @ x: time, and share of {against}", _times(report, TRANSPOSED)
+    yield "Bytes", _sizes(report)
+
+
+def _times(report: dict[str, Any], end: str) -> Iterator[list[str]]:
+    names = [*FORMATS, *(peer for peer in PEERS if any(peer + end in row["times"] for row in report["rows"]))]
+    yield [*_head(report), *names]
+    for row in report["rows"]:
+        yield [*_first(report, row), *(_time(row, name, end) for name in names)]
+
+
+def _time(row: dict[str, Any], name: str, end: str) -> str:
+    if name + end not in row["times"]:
+        return f"({human(row['nbytes'][name])})" if name in row["nbytes"] else ""
+    if (seconds := row["times"][name + end]) is None:
+        return "fails"
+    if name not in row["nbytes"]:
+        return columns.seconds(seconds)
+    return with_share(seconds, row["nbytes"][name] + 8 * sum(row["shape"]), row["bandwidth"])
+
+
+def _sizes(report: dict[str, Any]) -> Iterator[list[str]]:
+    yield ["matrix", "rows", "nonzeros", *FORMATS]
+    for what, row in {row["matrix"]: row for row in report["rows"]}.items():
+        yield [what, f"{row['shape'][0]:,}", f"{row['nnz']:,}", *(human(row["nbytes"][f]) for f in FORMATS)]
+
+
+def _head(report: dict[str, Any]) -> list[str]:
+    return ["matrix"] if report["device"] == "cuda" else ["matrix", "threads"]
+
+
+def _first(report: dict[str, Any], row: dict[str, Any]) -> list[str]:
+    return [row["matrix"]] if report["device"] == "cuda" else [row["matrix"], str(row["threads"])]
+
+
+def _machine(report: dict[str, Any]) -> str:
+    """Return the line about the machine, with the bandwidths that the shares are shares of."""
+    speeds = {row["threads"]: row["bandwidth"] for row in report["rows"]}
+    if report["device"] == "cuda":
+        return f"{machine(report)}; copy {speeds[0] / 1e12:.2f} TB/s"
+    read = (f"{count} threads read {speed / 1e9:.1f} GB/s" for count, speed in speeds.items())
+    return "; ".join([machine(report), *read])
+
+
+# ---- picture ------------------------------------------------------------------------------------------------------
+def _draw(report: dict[str, Any]) -> Any:
+    """Draw a picture: the time of A @ x beside csr's, matrix by matrix, on all threads."""
+    colors = (GREY, ORANGE, YELLOW, PURPLE, GREEN, SKY, BLUE, "black", "#7f7f3f")
+    most = max(row["threads"] for row in report["rows"])
+    rows = [row for row in report["rows"] if row["threads"] == most]
+    names = [*FORMATS, *(peer for peer in PEERS if any(peer in row["times"] for row in rows))]
+    figure = new_figure(9.6, 3.2)
+    axes = figure.subplots()
+    width, top = 0.85 / len(names), 3.0  # of a bar; higher ones have their number on them
+    for i, (name, color) in enumerate(zip(names, colors, strict=False)):
+        ratios = [t / row["times"]["csr"] if (t := row["times"].get(name)) else np.nan for row in rows]
+        at = np.arange(len(rows)) + (i - len(names) / 2 + 0.5) * width
+        axes.bar(at, ratios, width, color=color, label=name)
+        for place, ratio in zip(at, ratios, strict=True):
+            if ratio > top:
+                axes.text(place, top, f"{ratio:.1f}", fontsize=6, ha="center", va="bottom", rotation=90)
+    axes.axhline(1, color="black", lw=0.7)
+    axes.set_ylim(0, top)
+    axes.set_xticks(range(len(rows)), ["\n".join(wrap(row["matrix"], 18)) for row in rows])
+    axes.set_ylabel("time of A @ x beside csr's")
+    axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
+    return figure
+
+
+ROW_FORMATS = Experiment(
+    "row-formats", __doc__, _rows, _tables, _draw, _machine, Columns("A @ x", FORMATS, {TRANSPOSED: "A.T @ x"})
+)

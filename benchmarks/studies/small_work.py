@@ -1,0 +1,194 @@
+"""Small work beside SciPy. Each row is held to a limit that the project has set itself.
+
+On one thread: products and planned products of 50 x 50, every element-wise operation of the formats that SciPy has at
+three sizes, and the time to plan a product. The exit status says whether results are right, never how long they took.
+
+It takes two minutes. With --quick it times the smallest size alone.
+"""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from diagsparse import gallery, measure
+from diagsparse._matrix.base import SparseArray
+from diagsparse._matrix.construct import array
+from diagsparse._places.backend import Place
+from diagsparse._products.products import plan_matmul
+from diagsparse._show import columns
+from diagsparse._study import steps
+from diagsparse._study.bench_summary import Pair
+from diagsparse._study.figures import BLUE, GREY, logarithmic, new_figure
+from diagsparse._study.timed_rows import Timed
+
+from ..experiment import Experiment, NamedRow, Report
+
+SIZES = (50, 1000, 100_000)
+FORMATS = {"dia": "dia", "hm": "dia", "cdm": "dia", "csr": "csr", "csc": "csc", "coo": "coo"}  #: and SciPy's beside it
+DENSE = 1000  #: rows up to which dense arrays take part
+
+OPERATIONS: tuple[str, ...] = (  #: of A, of B on other diagonals, and of a dense row
+    "A + A", "A + B", "A - B", "A + A.T", "A.multiply(A)", "A.multiply(B)", "A.multiply(row)", "A * 3", "A / 2",
+    "A / 3", "-A", "abs(A)", "A != B", "A != 0", "A.copy()", "A.T", "A.conj()", "A.astype(complex)", "A.sum()",
+    "A.sum(axis=0)", "A.sum(axis=1)", "A.trace()", "A.diagonal()", "A.count_nonzero()", "A.tocsr(copy=True)",
+    "A.tocsc(copy=True)", "A.tocoo(copy=True)",
+)  # fmt: skip
+WITH_DENSE: tuple[str, ...] = ("A.toarray()", "A + dense", "A.multiply(dense)", "A != dense", "A == A")
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of ours, SciPy's beside it (None for plans), and its limit: a share of SciPy's time, or seconds."""
+
+    group: str
+    what: str
+    format: str
+    n: int
+    ours: Callable[[], Any]
+    scipy: Callable[[], Any] | None
+    limit: float
+
+
+def _rows(where: Place, quick: bool) -> Iterator[NamedRow]:
+    """Yield every call; quickly, those of the smallest size and small plans.
+
+    A row has ``group``, ``what``, ``format``, ``n``, ``seconds``, SciPy's (``scipy``), their ``ratio`` and its
+    ``limit``, and whether the result is right (``ok``).
+    """
+    for call in _calls(quick):
+        yield f"{call.what}, {call.format}, n = {call.n}", partial(_timed, call, 0.01 if quick else 0.1)
+
+
+def _calls(quick: bool) -> Iterator[Call]:
+    A = gallery.banded(50, 2, 2, seed=0)
+    x = np.random.default_rng(0).uniform(size=50)
+    for format, theirs in FORMATS.items():
+        a, b = array(A, format), A.asformat(theirs)
+        yield Call("calls", "A @ x", format, 50, partial(operator.matmul, a, x), partial(operator.matmul, b, x), 0.4)
+        if theirs == "dia":
+            planned, product = plan_matmul(a, a), partial(operator.matmul, b, b)
+            yield Call("calls", "A @ A", format, 50, partial(operator.matmul, a, a), product, 1 / 6)
+            yield Call("calls", "plan(out=C)", format, 50, partial(planned, out=planned()), product, 1 / 15)
+    for n in SIZES[: 1 if quick else None]:
+        yield from _element_by_element(n)
+    yield from _plans(0.02 if quick else 1.0)
+
+
+def _element_by_element(n: int) -> Iterator[Call]:
+    A, B = gallery.banded(n, 2, 2, seed=0), gallery.banded(n, 4, 1, seed=1)
+    rng = np.random.default_rng(0)
+    named = [("row", OPERATIONS, rng.uniform(size=(1, n)))]
+    named += [("dense", WITH_DENSE, rng.uniform(size=(n, n)))] if n <= DENSE else []
+    for format, theirs in FORMATS.items():
+        ours, scipy = (array(A, format), array(B, format)), (A.asformat(theirs), B.asformat(theirs))
+        for name, operations, dense in named:
+            for what in operations:
+                call = eval(f"lambda A, B, {name}: {what}")
+                yield Call("elements", what, format, n, partial(call, *ours, dense), partial(call, *scipy, dense), 1.0)
+
+
+def _plans(scale: float) -> Iterator[Call]:
+    dense = np.random.default_rng(0).uniform(1, 2, size=(round(2000 * scale),) * 2)
+    n, count = round(10_000 * scale), round(600 * scale)
+    pairs = {
+        "plan of two bands": [gallery.banded(round(1e6 * scale), d, d, seed=d) for d in (5, 20)],
+        "plan of dense matrices": [dense, dense],
+        f"plan of {count} x {count} scattered": [gallery.random_diagonals(n, count, seed=i) for i in (0, 1)],
+    }
+    for what, operands in pairs.items():
+        a, b = (array(X, "hm") for X in operands)
+        limit = 1e-4 if "bands" in what else 5e-3
+        yield Call("plans", what, "hm", a.shape[0], partial(plan_matmul, a, b), None, limit)
+
+
+def _timed(call: Call, budget: float, where: Place) -> dict[str, Any]:
+    """Return the row of a call, timed on one thread."""
+    calls = {"ours": call.ours} | ({"scipy": call.scipy} if call.scipy else {})
+    with measure.using_threads(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", sp.SparseEfficiencyWarning)  # SciPy's, of A == A
+        ok = call.scipy is None or _same(call.ours(), call.scipy())
+        times = measure.time_calls(calls, budget=budget)
+    ours, scipy = times["ours"].median, times["scipy"].median if call.scipy else None
+    return {
+        "group": call.group, "what": call.what, "format": call.format, "n": call.n, "seconds": ours, "scipy": scipy,
+        "ratio": ours / scipy if scipy else None, "limit": call.limit, "ok": ok,
+    }  # fmt: skip
+
+
+def _same(ours: Any, theirs: Any) -> bool:
+    """Whether two results are the same but for a few roundings."""
+    if not sp.issparse(theirs):
+        return bool(np.allclose(ours, theirs, rtol=1e-12, atol=1e-12))
+    given = ours.to_scipy("csr") if isinstance(ours, SparseArray) else ours
+    if theirs.dtype == bool:
+        return bool((given.tocsr() != theirs.tocsr()).nnz == 0)
+    off = abs(given.tocsr() - theirs.tocsr())
+    return given.shape == theirs.shape and (off > 1e-13 * abs(theirs.tocsr())).nnz == 0
+
+
+def _pairs(report: Report) -> Iterator[Pair]:
+    """Yield each of our calls beside SciPy's, by group."""
+    for row in report["rows"]:
+        if row["scipy"]:
+            operation = "products" if row["group"] == "calls" else "element by element"
+            yield Pair(operation, row["name"], row["format"], "SciPy", row["scipy"] / row["seconds"])
+
+
+def _times(report: Report) -> Iterator[Timed]:
+    """Yield each of our calls with SciPy's time for the same."""
+    for row in report["rows"]:
+        peers = {"SciPy": row["scipy"]} if row["scipy"] else {}
+        yield Timed(row["name"], "", row["format"], "", row["seconds"], row["ok"], peers=peers)
+
+
+# ---- tables -------------------------------------------------------------------------------------------------------
+def _cells(report: dict[str, Any]) -> Iterator[list[str]]:
+    yield ["", "format", "n", "ours", "SciPy", "ratio", "limit", "within"]
+    for row in report["rows"]:
+        share = row["ratio"] is not None
+        limit = columns.digits(row["limit"]) if share else columns.seconds(row["limit"])
+        yield [
+            row["what"], row["format"], str(row["n"]), columns.seconds(row["seconds"]),
+            columns.seconds(row["scipy"]) if share else "", columns.digits(row["ratio"]) if share else "", limit,
+            ("yes" if (row["ratio"] if share else row["seconds"]) <= row["limit"] else "no")
+            + ("" if row["ok"] else "  WRONG"),
+        ]  # fmt: skip
+
+
+def _machine(report: dict[str, Any]) -> str:
+    hardware, versions = report["hardware"], report["versions"]
+    parts = [hardware["cpu"], hardware["instruction_set"], f"SciPy {versions['scipy']}", "1 thread, float64"]
+    return "; ".join([*parts, *["smallest size (--quick)"] * report["quick"], *steps.ended(report), report["date"],
+                      *filter(None, [report.get("warning")])])  # fmt: skip
+
+
+def _draw(report: dict[str, Any]) -> Any:
+    """Draw the ratios to SciPy's time as a picture: a point for each operation and format, by size."""
+    figure = new_figure(6.4, 7.0)
+    axes = figure.subplots(1, 1)
+    rows = [row for row in report["rows"] if row["group"] == "elements"]
+    names = list(dict.fromkeys(row["what"] for row in rows))[::-1]
+    for n, mark in zip(SIZES, ".x+", strict=True):
+        some = [row for row in rows if row["n"] == n]
+        axes.plot([row["ratio"] for row in some], [names.index(row["what"]) for row in some], mark, color=BLUE,
+                  label=f"n = {n}")  # fmt: skip
+    axes.axvline(1.0, color=GREY)
+    logarithmic(axes, "x")
+    axes.set_yticks(range(len(names)), names)
+    axes.set_xlabel("time over SciPy's, every format")
+    axes.legend(fontsize=7)
+    return figure
+
+
+SMALL_WORK = Experiment(
+    "small-work", __doc__, _rows, lambda report: [("", _cells(report))], _draw, _machine, pairs=_pairs,
+    timed=_times, only_cpu=True,
+)  # fmt: skip

@@ -1,0 +1,181 @@
+"""Wide bands, triangles and dense matrices by diagonals.
+
+Squares of bands of 51 to 801 diagonals, of dense matrices, triangles and Hessenberg matrices of order 1000 and 2000,
+in float64 and float32: dia and hm beside csr, SciPy and MKL, and on a GPU beside cuSPARSE. Each rate is set against the
+one of a dense product on the same machine, by MKL or NumPy, on a GPU by CuPy. The rate counts a multiply and an add for
+each pair of elements that meet, and no zeros beside the diagonals.
+
+Our products are planned, into a result that is there. It takes about two minutes. With --quick only small orders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from diagsparse import gallery, measure
+from diagsparse._matrix.construct import array
+from diagsparse._places.backend import CPU, Place
+from diagsparse._products.products import plan_matmul
+from diagsparse._show import columns
+from diagsparse._study import gpu_peers, peers
+from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, new_figure
+
+from ..experiment import Clock, Contender, Experiment, NamedRow, Prepared, called, fill, planned, planned_square, square
+from ..square_check import SampledSquare
+from ..tables import Tables, fastest, machine, seconds
+from ..timed_columns import Columns
+
+FORMATS = ("dia", "hm", "csr")
+CUSPARSE, CUPY, SCIPY, MKL = "cuSPARSE csr", "CuPy csr", "SciPy csr", "MKL csr"
+PEERS = (CUSPARSE, CUPY, SCIPY, MKL)
+WIDTHS = (51, 101, 201, 401, 801)
+ORDERS = (1000, 2000)
+PLACES, GPU_PLACES, QUICK_PLACES = 2_000_000, 20_000_000, 20_000  #: on the diagonals of a band
+_MOST_BY_ROWS, _MOST_BY_ROWS_GPU = 10**9, 10**10  #: multiply-adds up to which products by rows take part
+_DENSE, _DENSE_GPU, _DENSE_QUICK = 2000, 8192, 200  #: order of the dense product that gives the rate of the machine
+
+
+@dataclass(frozen=True)
+class Case:
+    """A matrix by its diagonals; `make` returns it as SciPy's `dia_array`."""
+
+    what: str
+    order: int
+    make: Callable[[], sp.dia_array]
+
+
+def _cases(quick: bool, gpu: bool) -> Iterator[Case]:
+    places = QUICK_PLACES if quick else GPU_PLACES if gpu else PLACES
+    for width in WIDTHS[:2] if quick else WIDTHS:
+        n = max(2 * width, places // width)
+        yield Case(f"band of {width}", n, partial(gallery.banded, n, width // 2, width // 2, seed=0))
+    for n in (100,) if quick else ORDERS:
+        for what, low, high in (("dense", 1 - n, n - 1), ("lower triangle", 1 - n, 0), ("Hessenberg", -1, n - 1)):
+            yield Case(what, n, partial(gallery.banded, n, -low, high, seed=0))
+
+
+def _rows(where: Place, quick: bool) -> Iterator[NamedRow]:
+    """Yield each matrix in both precisions.
+
+    A row has ``what``, ``order``, ``dtype``, ``diagonals``, ``multiply_adds``, ``dense_rate`` (multiplies and adds a
+    second) and ``kernels`` (format: kernel).
+    """
+    rates: dict[str, float] = {}
+    for case in _cases(quick, where is not CPU):
+        for dtype in ("float64", "float32"):
+            yield f"{case.what}, {case.order}, {dtype}", partial(_run, case, dtype, rates, quick)
+
+
+def _run(case: Case, dtype: str, rates: dict[str, float], quick: bool, where: Place) -> dict[str, Any]:
+    host = case.make().astype(dtype)
+    csr = measure.csr32(sp.csr_array(host))
+    timed = Clock(where, budget=0.01 if quick else 0.3, samples=5 if quick else 15)
+    if dtype not in rates:
+        rates[dtype] = _dense_rate(dtype, quick, where, timed)
+    row: dict[str, Any] = {
+        "what": case.what, "order": case.order, "dtype": dtype, "diagonals": len(host.offsets),
+        "multiply_adds": _multiply_adds(host), "dense_rate": rates[dtype], "kernels": {},
+    }  # fmt: skip
+    fill(row, _contenders(host, csr, row, where, timed), SampledSquare(csr))
+    return row
+
+
+def _contenders(host: Any, csr: Any, row: dict[str, Any], where: Place, timed: Clock) -> Iterator[Contender]:
+    for name in ("dia", "hm"):
+        yield name, partial(_planned, array(host, name, device=where.name), row["kernels"]), timed
+    if row["multiply_adds"] > (_MOST_BY_ROWS if where is CPU else _MOST_BY_ROWS_GPU):
+        return
+    ours = array(csr, "csr", device=where.name)
+    yield "csr", partial(planned_square, ours), timed
+    if where is not CPU:
+        yield CUSPARSE, partial(planned_square, ours, "cusparse"), timed
+        if gpu_peers.cupy() is not None:
+            yield CUPY, lambda: square(ours.to_cupy("csr")), timed
+        return
+    yield SCIPY, partial(square, csr), timed
+    if (mkl := peers.mkl()) is not None:
+        yield MKL, partial(called, mkl.dot_product_mkl, csr, csr), timed
+
+
+def _planned(A: Any, kernels: dict[str, str]) -> Prepared:
+    plan = plan_matmul(A, A)
+    kernels[A.format] = plan.kernel
+    return planned(plan)
+
+
+def _dense_rate(dtype: str, quick: bool, where: Place, timed: Clock) -> float:
+    """Return multiplies and adds a second of a dense product, by MKL, NumPy, or on a GPU by CuPy; 0 without that."""
+    n = _DENSE_QUICK if quick else _DENSE if where is CPU else _DENSE_GPU
+    a = np.random.default_rng(0).random((n, n)).astype(dtype)
+    if where is not CPU:
+        if (cupy := gpu_peers.cupy()) is None:
+            return 0.0
+        there, out = cupy.asarray(a), cupy.empty((n, n), dtype)
+        return 2 * n**3 / timed(partial(cupy.matmul, there, there, out=out))
+    mkl = peers.mkl()
+    return 2 * n**3 / timed(partial(mkl.dot_product_mkl, a, a) if mkl else partial(np.matmul, a, a))
+
+
+def _multiply_adds(host: Any) -> int:
+    """Count the pairs of places on the diagonals that meet: of each k those above it and beside it."""
+    n, offsets = host.shape[0], np.sort(host.offsets)
+    k = np.arange(n)
+    in_row = np.searchsorted(offsets, n - k) - np.searchsorted(offsets, -k)
+    in_column = np.searchsorted(offsets, k, "right") - np.searchsorted(offsets, k - n, "right")
+    return int((in_row * in_column).sum())
+
+
+# ---- tables and the picture ---------------------------------------------------------------------------------------
+def _tables(report: dict[str, Any]) -> Tables:
+    names = [n for n in (*FORMATS, *PEERS) if any(n in row["times"] for row in report["rows"])]
+    head = ["matrix", "order", "precision", "diagonals", *names, "kernel", "GFLOP/s", "of a dense product"]
+    cells = [head]
+    for row in report["rows"]:
+        rate, kernel = _rate(row), ", ".join(dict.fromkeys(row["kernels"].values()))
+        share = f"{100 * rate / row['dense_rate']:.0f} %" if rate and row["dense_rate"] else ""
+        cells.append([
+            row["what"], f"{row['order']:,}", row["dtype"], str(row["diagonals"]),
+            *(seconds(row, name) for name in names), kernel, columns.digits(rate / 1e9) if rate else "", share,
+        ])  # fmt: skip
+    yield "A A", cells
+
+
+def _rate(row: dict[str, Any], names: Any = ("dia", "hm")) -> float | None:
+    best = fastest(row, names)
+    return 2 * row["multiply_adds"] / best if best else None
+
+
+def _draw(report: dict[str, Any]) -> Any:
+    """Draw a picture: the rates of the bands over their diagonals, beside that of a dense product."""
+    figure = new_figure(8.6, 3.4)
+    styles = dict(zip((*FORMATS, *PEERS), (BLUE, SKY, ORANGE, GREY, "black", PURPLE, GREEN), strict=True))
+    handles: dict[str, Any] = {}
+    for ax, dtype in zip(figure.subplots(1, 2), ("float64", "float32"), strict=True):
+        rows = [row for row in report["rows"] if row["dtype"] == dtype and row["what"].startswith("band")]
+        for name, color in styles.items():
+            points = [(row["diagonals"], rate / 1e9) for row in rows if (rate := _rate(row, (name,)))]
+            if points:
+                style = "-" if name in FORMATS else "--"
+                (handles[name],) = ax.plot(*zip(*points, strict=True), style, color=color, marker=".", lw=1.2)
+        if rows and rows[0]["dense_rate"]:
+            handles["a dense product"] = ax.axhline(rows[0]["dense_rate"] / 1e9, color="black", lw=0.7, ls=":")
+        ax.set_title(f"A A, {dtype}")
+        ax.set_xscale("log")
+        ax.set_xticks([row["diagonals"] for row in rows], [str(row["diagonals"]) for row in rows])
+        ax.minorticks_off()
+        ax.set_ylim(bottom=0)
+        ax.set_xlabel("diagonals")
+        ax.set_ylabel("GFLOP/s")
+    figure.legend(handles.values(), handles, loc="outside right center")
+    return figure
+
+
+WIDE = Experiment(
+    "wide", __doc__, _rows, _tables, _draw, partial(machine, dtypes="float32 and float64"), Columns("A A", FORMATS)
+)

@@ -237,8 +237,8 @@ class Crowd:
         passed, waited = time.perf_counter() - self._start, _waited() - self._waited
         if waited < 0.1 * passed:
             return ""
-        told = f"other work kept the processors busy (waited {waited:.1f} s for one in {passed:.1f} s)"
-        return f"{told}: {'times of several threads' if get_num_threads() > 1 else 'the times'} mean little"
+        busy = f"other processes kept the processors busy (waited {waited:.1f} s in {passed:.1f} s)"
+        return f"{busy}: {'times with several threads' if get_num_threads() > 1 else 'the times'} are unreliable"
 
 
 def _waited() -> float:

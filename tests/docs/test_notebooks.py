@@ -22,7 +22,7 @@ SHOWN = {  # what a reader must get to see
         "<dia_array 490000 x 490000 float64: 3 diagonals from 0 to 700, symmetric, 2448598 stored, 11.8 MB, cpu>",
         "forecast: result 51.0 MB, workspace 39.2 MB",
         "diagsparse dia, 1 thread",
-        "symmetry symmetric",
+        "values      symmetric",
         "<plan dia x dia -> dia:",
         "MemoryError: hm_array",
         "transposed view",
@@ -39,7 +39,7 @@ SHOWN = {  # what a reader must get to see
     "03_which_format": [
         "<recommendation for",
         "all products agree with SciPy's: True",
-        "a product takes",
+        "time per product",
         "the same product within 1e-12: True",
         "<reordered ",
         "R @ x is A @ x: True",

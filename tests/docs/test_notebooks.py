@@ -54,12 +54,12 @@ SHOWN = {  # what a reader must get to see
         "diagsparse mdia",
     ],
     "05_reproduce_the_papers": [
-        "Figures of a GPU: those of an NVIDIA H200",
+        "Results for a GPU: those of an NVIDIA H200",
         "109 x 35 diagonals: sequential",
         "jds  converged",
         "<structure of a matrix 4000 x 4000 float32: 80000 nonzeros",
         "the first 164 of each row in ell",
-        "64 nonzeros a block",
+        "64 nonzeros per block",
         "A @ B of 600 diagonals: paper's kernels over its loop         99x",
         "A A: `indexed` over `baseline`                                   table 3.3   1.91x (1.73 to 2.28), 9 of 9",
         "A x: `batch` over `base`                                        figure 4.6 1.38x (up to 3x), 1385 of 1445",
@@ -67,7 +67,7 @@ SHOWN = {  # what a reader must get to see
     ],
     "06_molecule": [
         "15876 determinants",
-        "126 nonzeros of each row lead, 87% of all",
+        "126 nonzeros of each row come first, 87% of all",
         "<ellcsr_array 15876 x 15876 float64",
         "-76.05088",
         "all differences below 1e-9: True",

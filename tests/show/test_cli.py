@@ -246,7 +246,10 @@ def test_convert_tells_what_the_file_keeps(file):
     call("convert", file, "a.npz", "--format", "sell")
     for name in ("b.mtx", "b.mtx.gz"):
         out = call("convert", "a.npz", name).stdout
-        assert f"{name}: 144 x 144 float64, 672 stored; Matrix Market files do not record the format\n" in out and "sell" not in out
+        assert (
+            f"{name}: 144 x 144 float64, 672 stored; Matrix Market files do not record the format\n" in out
+            and "sell" not in out
+        )
 
 
 def test_errors_name_the_options_of_the_command(file, monkeypatch):
@@ -311,7 +314,10 @@ def test_the_module_runs(file):
 def test_without_click_it_says_what_to_install():
     done = python("-c", "import sys; sys.modules['click'] = None; from diagsparse.cli import main; main()")
     assert done.returncode == 2
-    assert done.stderr == 'diagsparse: error: the command line needs click; install it with pip install "diagsparse[cli]"\n'
+    assert (
+        done.stderr
+        == 'diagsparse: error: the command line needs click; install it with pip install "diagsparse[cli]"\n'
+    )
 
 
 def test_without_matplotlib_it_says_what_to_install(file, monkeypatch):

@@ -162,8 +162,8 @@ def test_duplicates_are_summed():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"formats": ["nope"]}, 'no format "nope"; there are dia, hm'),
-        ({"ops": ["inverse"]}, 'no operation "inverse"; there are matvec, matmul'),
+        ({"formats": ["nope"]}, 'there is no format "nope"; expected one of dia, hm'),
+        ({"ops": ["inverse"]}, 'there is no operation "inverse"; expected one of matvec, matmul'),
         ({"device": "tpu"}, "device 'tpu'"),
         ({"kernels": ["nope"]}, 'no kernel "nope"'),
     ],
@@ -174,7 +174,7 @@ def test_unknown_names_are_refused(options, message):
 
 
 def test_values_that_cannot_be_checked_are_refused():
-    with pytest.raises(ValueError, match="thing holds values that are NaN or infinite"):
+    with pytest.raises(ValueError, match="thing contains NaN or infinite values"):
         compare(sp.csr_array(np.diag([1.0, np.nan])), name="thing", **FAST)
     with pytest.raises(TypeError):
         compare(sp.csr_array(np.eye(2)).astype(np.longdouble), **FAST)

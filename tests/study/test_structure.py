@@ -181,9 +181,7 @@ def test_text_and_json():
     assert lines[1] == (
         "diagonals   5 occupied, from -40 to 40; 5 at least half full, with 100.0 % of the nonzeros; 3 constant"
     )
-    assert lines[2] == (
-        "bands       3 with 5 diagonals, 99.0 % full, with 100.0 % of the nonzeros; spread 13.3 %"
-    )
+    assert lines[2] == ("bands       3 with 5 diagonals, 99.0 % full, with 100.0 % of the nonzeros; spread 13.3 %")
     assert lines[3].index("bandwidth") == lines[4].index("680 occupied")
     assert f"bandwidth 40, after reverse Cuthill-McKee {report.bandwidth_rcm}" in lines[3]
     assert f"680 occupied, after reverse Cuthill-McKee {report.blocks_rcm}" in lines[4]

@@ -87,12 +87,12 @@ LIES = [  # of which the libraries read a part, or what the header does not allo
     (
         "coordinate complex hermitian",
         "2 2 1\n2 2 3 1\n",
-        "line 3: real values on the diagonal of a hermitian matrix, .* '2 2 3 1'",
+        "line 3: expected real values on the diagonal of a hermitian .* '2 2 3 1'",
     ),
     (
         "array complex hermitian",
         "2 2\n1 0\n2 1\n3 nan\n",
-        "line 5: real values on the diagonal of a hermitian matrix, .* '3 nan'",
+        "line 5: expected real values on the diagonal of a hermitian .* '3 nan'",
     ),
     ("array complex general", "1 1\n1\n", "line 3: expected 'real imaginary', got '1'"),
     ("array real general", "2 1\n1 2\n3\n", "line 3: expected 'value', got '1 2'"),

@@ -118,9 +118,9 @@ def drawn_bands(
         if total >= least and (best is None or abs(total - places) < abs(_total(n, best) - places)):
             best = offsets
     if best is None or abs(_total(n, best) - places) > n:  # more than a diagonal
-        bands = f"{count or 'some'} bands with {least} nonzeros among {round(places)} elements"
+        asked = f"{count or 'some'} bands with {least} nonzeros among {round(places)} elements"
         raise ValueError(
-            f"gallery.{_WHERE}: {bands} do not fit on the {2 * reach + 1} diagonals from {-reach} to {reach}"
+            f"gallery.{_WHERE}: {asked} do not fit on the {2 * reach + 1} diagonals from {-reach} to {reach}"
         )
     return best
 

@@ -79,7 +79,9 @@ def main() -> int:
     over = {source: count for source, count in counts.items() if count > BUDGET.get(source, DEFAULT)}
     for source, count in over.items():
         what = "kernels" if source.endswith(".cu") else "functions"
-        print(f"src/{source}: {count} {what}, {BUDGET.get(source, DEFAULT)} allowed by kernel_budget.py", file=sys.stderr)
+        print(
+            f"src/{source}: {count} {what}, {BUDGET.get(source, DEFAULT)} allowed by kernel_budget.py", file=sys.stderr
+        )
     return 1 if over else 0
 
 

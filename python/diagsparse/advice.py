@@ -1,4 +1,4 @@
-"""Which format, and with which options: `recommend` tells, and `array` builds it."""
+"""The choice of a format and its options: `recommend` explains it, and `array` makes it."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from ._study.titles import TITLES
 
 __all__ = ["Recommendation", "array", "recommend"]
 
-OPS = tuple(TITLES)  #: that advice is given for
+OPS = tuple(TITLES)  #: the operations that formats are recommended for
 _PRODUCTS, _LAST = 1000, 1 << 53
-_CHANGES = 1 / TIE  # of the time as it is, that another layout has to stay under to be worth the change
-_SAME = 1.05  # times the least time, within which fewer options decide
+_CHANGES = 1 / TIE  # of the time in the present layout: another one has to be faster than this to be recommended
+_SAME = 1.05  # times the shortest time: among the layouts within this, the one with the fewest options is selected
 
 
 def recommend(
@@ -45,63 +45,66 @@ def recommend(
     reorder: bool = False,
     max_bytes: int | None = None,
 ) -> Recommendation:
-    """Tell in which format, and with which options, products with a matrix take the least time.
+    """Recommend the format and the options in which products with a matrix should be fastest.
 
     Parameters
     ----------
-    A : sparse matrix (ours, SciPy's or CuPy's) or dense 2-D array, shape (m, n)
-        Integers and bools count as float64. Stored zeros count as what they cost.
+    A : sparse matrix (of diagsparse, SciPy or CuPy) or dense 2-D array, shape (m, n)
+        Integers and bools count as float64. Explicit zeros count like other entries.
     op : {"matvec", "matmul"}
-        y = A x, or C = A A, which needs a square matrix.
+        The operation: y = A x, or C = A A, which needs a square matrix.
     device : str, optional
-        Where the products run; by default where A lies.
+        The device on which the products will run, by default that of A.
     products : int
-        How many there are to be: one, those of a whole solver, ... The conversion has to pay within them.
+        The number of products that will be computed. The conversion has to be worth it within this number.
     formats : list of str, optional
-        Those that come into question, or one name; by default all of `diagsparse.formats()`. Where none of them pays,
-        the matrix stays as it is.
+        The formats to consider, or the name of one, by default all of `diagsparse.formats()`. If none of them is
+        faster, the matrix should stay as it is.
     tune : bool
-        Build the layouts that the model puts first, and measure them: about as long as 100 products.
+        Build and measure the layouts with the shortest predicted times. This takes about as long as 100 products.
     narrow : bool
-        Also store values in fewer bytes, where that rounds none of them. The matrix then has another dtype; products
-        with vectors of the old one stay in it.
+        Also consider values with fewer bytes, provided that no value is rounded. This changes the dtype of the matrix.
+        Products with vectors of the original dtype still have that dtype.
     reorder : bool
-        Also try the reverse Cuthill-McKee order, on the CPU. What is built then takes and gives vectors in A's own
-        order all the same.
+        Also consider the reverse Cuthill-McKee order, on the CPU. Products with the result still use vectors in the
+        original order.
     max_bytes : int, optional
-        Limit of a layout together with csr, of which it is made; by default what is free. What is there already stays.
+        Limit for the bytes of a layout together with csr, from which it is built. By default, the limit is the free
+        memory. The layout that the matrix has already is always allowed.
 
     Returns
     -------
     Recommendation
-        ``str()`` gives a table and the rule that decided. ``build()`` returns the matrix in the recommended layout.
+        ``str()`` returns a table and the reason. ``build()`` returns the matrix in the recommended layout.
 
     Raises
     ------
     TypeError, ValueError
-        For what is no matrix of numbers, arguments that mean nothing, and matrices with 2^31 rows or columns, which csr
-        does not hold: `array` leaves them as they are.
+        If A is not a matrix of numbers, if an argument is invalid, or if the matrix has 2^31 or more rows or columns,
+        which csr does not support (`array` leaves such a matrix as it is).
     MemoryError
-        With the bytes, for a packed matrix that does not fit in full.
+        If A is packed and does not fit in memory in full. The message states the number of bytes.
     CudaUnavailable
-        For a device that cannot be used.
+        If the device cannot be used.
 
     Notes
     -----
-    Times follow from a model: the bytes that a product moves, at the bandwidth of a usual machine, and the work that it
-    does. Nothing is timed unless `tune` asks for it, and nothing is built but csr, unless `tune` or `reorder` do. Bytes
-    are exact: they follow from counts over all column indices. Cache misses and branches are estimated from some
-    thousand entries. Whether a large matrix is symmetric or repeats takes a pass over all values. On a CPU that takes
-    one to ten products in csr for matrices of more than a million nonzeros, and about a millisecond for small ones; on
-    a GPU some milliseconds. A SciPy matrix is checked before, and converted where it is no csr, which may take as long
-    again.
+    The times are predicted by a model, from the bytes that a product moves, the bandwidth of a typical machine, and the
+    number of operations. Nothing is timed without `tune`, and no layout other than csr is built without `tune` or
+    `reorder`. The numbers of bytes are exact: they follow from counts over all column indices. Cache misses and branch
+    mispredictions are estimated from a sample of some thousand entries. For a large matrix, it takes one pass over all
+    values to determine whether it is symmetric or periodic. On a CPU, a recommendation takes as long as one to ten
+    products in csr for matrices of more than a million nonzeros, and about a millisecond for small ones; on a GPU it
+    takes some milliseconds. A SciPy matrix is checked first, and converted if it is not in csr. This may take equally
+    long.
 
-    The same matrix gets the same advice every time, for the same number of threads. A layout with more options than
-    another one has to be 5 % faster, and so has csr where diagonals are nearly full. One that has to be made has to be
-    10 % faster than what is there. A tie (``ties``) takes up to 10 % longer.
+    With the same number of threads, the same matrix always gets the same recommendation. A layout with more options
+    than another one has to be 5 % faster, and so does csr if the diagonals are nearly full. A layout that has to be
+    built has to be 10 % faster than the present one. Layouts that take up to 10 % longer than the first one are listed
+    as ``ties``.
 
-    On a CPU, symmetry is found by sums of hashes, which are wrong for one matrix in 2^64. When the matrix is built,
-    every entry is compared. If the sums were wrong, all entries are stored.
+    On a CPU, symmetry is tested by sums of hashes, which give a wrong answer for one matrix in 2^64. When the matrix is
+    built, all entries are compared. If the test was wrong, all entries are stored.
 
     Examples
     --------
@@ -120,10 +123,10 @@ def recommend(
     _check_op(op, given, "recommend")
     if op == "matmul" and (narrow or reorder):
         which = "narrow" if narrow else "reorder"
-        raise ValueError(f"recommend: {which}=True is for products with vectors; C = A A would be another matrix")
+        raise ValueError(f"recommend: {which}=True is for products with vectors; it would change the matrix C = A A")
     where = place(device, given._place)
     if reorder and where is not CPU:
-        raise ValueError(f"recommend: reorder=True on {where.name}: expected the cpu, where vectors are permuted")
+        raise ValueError(f"recommend: reorder=True is available on the cpu only, got device {where.name}")
     csr = as_rows(given, where, "recommend")
     found = Candidates(csr, machine(where), op, before=seconds_to_rows(given, csr, given is not A))
     base, asked = found.as_it_is(A, given), formats is not None
@@ -152,39 +155,46 @@ def array(
     arg: Any, format: str | None = None, *, op: str = "matvec", dtype: Any = None, device: str | None = None,
     **layout: Any,
 ) -> SparseArray:  # fmt: skip
-    """Return `arg` as a matrix of this library: in the format that is named, or in the layout that suits it.
+    """Convert a matrix to diagsparse, in a given format or in the one that should be fastest.
 
     Parameters
     ----------
-    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array
-        With a `format` whatever its class takes, such as the parts.
+    arg : sparse matrix (of diagsparse, SciPy or CuPy) or dense 2-D array, shape (m, n)
+        If a `format` is given, everything that the class of this format accepts, such as its component arrays.
     format : str, optional
-        One of `diagsparse.formats()`. By default the layout that `recommend` names for a thousand products, whatever
-        `arg` is: a matrix of ours is converted, or returned itself where `recommend` says that it should stay. Where
-        `recommend` would stay with a matrix of SciPy's or CuPy's, it is the best layout of ours.
+        One of `diagsparse.formats()`. By default, the layout that `recommend` selects for a thousand products. A matrix
+        of diagsparse is converted as well, or returned itself if `recommend` says that it should stay as it is. If
+        `recommend` would leave a matrix of SciPy or CuPy as it is, the best layout of diagsparse is used.
     op : {"matvec", "matmul"}
-        What is to be fast where no format is given: y = A x, or C = A A.
+        The operation that should be fast if no format is given: y = A x, or C = A A.
     dtype : dtype, optional
-        Of the values; by default integers and bools become float64, with a `ConversionWarning`. 16-bit floats need a
-        `format` that stores them.
+        The dtype of the values. By default, integers and bools become float64, with a `ConversionWarning`. 16-bit
+        floats need a `format` that supports them.
     device : str, optional
-        ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ...; by default where `arg` lies.
+        ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ...; by default the device of `arg`.
     **layout
-        Options of the format, as its class takes them: ``sigma=`` of sell, ``period=`` of dia, ``shape=`` of parts.
+        Options of the format, such as ``sigma=`` for sell or ``period=`` for dia, and ``shape=`` if `arg` is a tuple of
+        component arrays.
+
+    Returns
+    -------
+    SparseArray
+        A matrix of shape (m, n), in the class of its format.
 
     Raises
     ------
     ValueError
-        For a format or operation that there is not, and options that the matrix does not allow.
+        If the format or operation does not exist, or the options are impossible for this matrix.
     TypeError
-        For options that the format does not have, or without a format.
+        If the format does not have one of the options, or options are given without a format.
     MemoryError
-        With the bytes, where it does not fit.
+        If the matrix does not fit in memory. The message states the number of bytes.
 
     Notes
     -----
-    Without a format nothing is timed: the same matrix gets the same layout every time. It takes what `recommend` takes,
-    and the conversion. What has no room in csr stays as it is, and so do matrices of ours with 16-bit values.
+    Without a format nothing is timed, so the same matrix always gets the same layout. The call takes as long as
+    `recommend` and the conversion. A matrix that cannot be converted to csr stays as it is, and so does a matrix of
+    diagsparse with 16-bit values.
 
     Examples
     --------
@@ -203,13 +213,13 @@ def array(
     if format is not None:
         return format_class(format)(arg, dtype=dtype, device=device, **layout)
     if layout:
-        raise TypeError(f"array: {', '.join(layout)}: expected a format, of which these are options")
+        raise TypeError(f"array: {', '.join(layout)}: options of a format need format=")
     ours = isinstance(arg, SparseArray)
     if ours:
         given = arg if dtype is None else arg.astype(dtype, copy=False)
     elif dtype is not None and is_narrow(named_dtype(dtype)):
         storing = ", ".join(name for name in FORMATS if FORMATS[name]._narrow)
-        raise TypeError(f"array: dtype {np.dtype(dtype).name}: give a format= that stores 16-bit floats: {storing}")
+        raise TypeError(f"array: dtype {np.dtype(dtype).name} needs a format= that supports 16-bit floats: {storing}")
     else:
         given = class_for(arg)(arg, dtype=dtype, device=device)
     _check_op(op, given, "array")
@@ -220,7 +230,7 @@ def array(
     base = found.as_it_is(given, given) if ours else None
     fitting, _ = _that_fit(found.layouts(list(FORMATS)), csr, None)
     layouts = _beside(base, fitting)
-    if not layouts:  # nothing fits beside the csr that is there
+    if not layouts:  # nothing fits in addition to the csr matrix
         return csr
     made = _ranked(layouts, base, _PRODUCTS)[0].made_of(csr)
     assert isinstance(made, SparseArray)  # for nobody asked for another order
@@ -242,21 +252,21 @@ def _in_csr(given: SparseArray, where: Place) -> SparseArray | None:
 
 
 def _check_op(op: Any, A: SparseArray | None, who: str) -> None:
-    """Raise for an operation that there is not; for a matrix, where it is given."""
+    """Raise ValueError for an unknown operation, or one that is impossible for A."""
     if op not in OPS:
         raise ValueError(f"{who}: op={op!r}: expected {' or '.join(map(repr, OPS))}")
     if op == "matmul" and A is not None and A.shape[0] != A.shape[1]:
         raise ValueError(
-            f'{who}: op="matmul" multiplies A by itself, expected a square one, got {A.shape[0]} x {A.shape[1]}'
+            f'{who}: op="matmul" multiplies A by itself: expected a square matrix, got {A.shape[0]} x {A.shape[1]}'
         )
 
 
 def _formats(given: Sequence[str] | None) -> list[str]:
     if given is not None and not isinstance(given, str | Sequence):
-        raise TypeError(f"recommend: formats={given!r}: expected names of formats")
+        raise TypeError(f"recommend: formats={given!r}: expected a list of format names")
     names = [given] if isinstance(given, str) else list(FORMATS) if given is None else list(dict.fromkeys(given))
     if not names:
-        raise ValueError("recommend: formats=[]: expected one name or more, or None for all")
+        raise ValueError("recommend: formats=[]: expected at least one name, or None for all")
     for name in names:
         format_class(name)
     return names
@@ -281,20 +291,21 @@ def _that_fit(
         if memory.fits(needed, limit, where, free):
             fitting.append(one)
         else:
-            there = f"{memory.human(free(where))} are free" if limit is None else "beyond max_bytes"
-            out[one.name] = f"would take {memory.human(needed)} while it is made, {there}"
+            most = f"{memory.human(free(where))} are free" if limit is None else "max_bytes is less"
+            out[one.name] = f"its conversion would need {memory.human(needed)}, {most}"
     return fitting, out
 
 
 def _beside(base: Candidate | None, found: list[Candidate]) -> list[Candidate]:
-    """Return layouts with the one that a matrix has, first."""
+    """Return the layouts, headed by the present one of the matrix."""
     return found if base is None else [base, *(one for one in found if one.name != base.name)]
 
 
 def _ranked(found: list[Candidate], base: Candidate | None, products: int) -> list[Candidate]:
-    """Return layouts by the time that all takes; first the one that is recommended.
+    """Return the layouts by total time, but the recommended one first.
 
-    Of those that take as long it is one with few options, and of these one of diagonals, where they are nearly full.
+    Among layouts that are equally fast, one with few options is recommended, and among these one that stores nearly
+    full diagonals.
     """
     by_time = sorted(found, key=lambda one: one.total(products))
     best = by_time[0].total(products)

@@ -1,4 +1,4 @@
-"""The command line's door: `main` is the group of commands, or says what to install."""
+"""The entry point of the command line: `main` runs a command, or says which package is missing."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ except ImportError as error:
     _missing = error.name
 
     def main(*args: Any, **kwargs: Any) -> Any:
-        """Say what to install."""
-        print(f'diagsparse: error: the command line needs {_missing}: pip install "diagsparse[cli]"', file=sys.stderr)
+        """Report the missing package, and exit."""
+        print(
+            f'diagsparse: error: the command line needs {_missing}; install it with pip install "diagsparse[cli]"',
+            file=sys.stderr,
+        )
         raise SystemExit(2)
 
 else:

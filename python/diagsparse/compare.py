@@ -1,4 +1,4 @@
-"""One matrix in every format that suits: run, checked against SciPy, timed."""
+"""Comparison of all suitable formats for a matrix: products are checked against SciPy's, and timed."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from .structure import analyze
 
 __all__ = ["Change", "Changes", "Comparison", "Row", "Skipped", "compare"]
 
-_WASTE = 20  # a format may store, or multiply, this many times what csr does
-_SMALL = 20_000_000  # bytes that are never too many
-_RATE = 2e8  # multiply-adds a second that every format reaches
+_WASTE = 20  # formats that store or multiply more than this many times as much as csr are left out
+_SMALL = 20_000_000  # bytes below which no format is left out
+_RATE = 2e8  # multiply-adds per second that every format reaches
 _COPIED = 1 << 28  # bytes that are copied to measure the memory of a GPU
 
 
@@ -47,43 +47,44 @@ def compare(
     progress: Progress | None = None,
     name: str = "",
 ) -> Comparison:
-    """Run y = A x and C = A A in every format that suits, check each against SciPy, and time them in turns.
+    """Compute y = A x and C = A A in every suitable format, check the results against SciPy's, and time them.
 
     Parameters
     ----------
-    A : sparse matrix (ours or SciPy's), or the path of a file that `diagsparse.read` reads
-        Integer and bool values become float64. A matrix of ours has its own layout in its own format, and the default
-        one in the others.
+    A : sparse matrix (of diagsparse or SciPy), shape (m, n), or path of a file for `diagsparse.read`
+        Integers and bools become float64. A matrix of diagsparse keeps the options of its layout in its own format, and
+        has the default options in all others.
     formats : list of str, optional
-        By default all of `diagsparse.formats()`. Those that cannot hold A, or would store far more than
-        its nonzeros, are left out; the result says why.
+        The formats to compare, by default all of `diagsparse.formats()`. Formats that do not support A, or would store
+        far more than its nonzeros, are left out, and the result states the reason.
     ops : list of {"matvec", "matmul"}
-        C = A A needs a square matrix.
+        The operations. C = A A needs a square matrix.
     kernels : "all" or list of str, optional
-        By default each format's default kernel.
+        The kernels, by default the default kernel of each format.
     against : list of {"scipy", "mkl", "cusparse", "cupy"}, optional
-        Who stands beside our formats; by default SciPy, on a GPU cuSPARSE, too. Who cannot take part is named with the
-        reason. SciPy takes part in csr, dia and bsr, in bsr where the size of blocks that SciPy estimates is not 1 x 1.
-        Its csr always runs: every result is checked against it.
+        The libraries to compare with, by default SciPy, and on a GPU also cuSPARSE. If one of them is not available,
+        the result states the reason. SciPy's formats are csr, dia, and bsr if SciPy estimates a block size other than 1
+        x 1. SciPy's csr always runs, because all results are checked against it.
     max_bytes : int, optional
-        Limit of each matrix; by default 20 times the bytes in csr, but at least 20 MB.
+        Limit for each matrix, by default 20 times the bytes in csr, but at least 20 MB.
     budget : float
-        Seconds of timing for each operation. Products that take much longer are left out.
+        Seconds of timing for each operation. Products that would take much longer are left out.
     device : str, optional
         ``"cpu"`` or ``"cuda"``.
     progress : callable, optional
-        Receives the share that is done, and what is being done.
+        Is called with the fraction that is done, and a description of the current step.
     name : str
-        A name for the matrix; by default that of the file.
+        A name for the matrix, by default that of the file.
 
     Returns
     -------
     Comparison
+        ``str()`` returns tables, fastest format first. ``ok`` is whether all results are correct.
 
     Raises
     ------
     ValueError, TypeError, OSError
-        For names that do not exist, values that are no numbers or not finite, files that cannot be read.
+        If a name does not exist, if the values are not finite numbers, or if the file cannot be read.
 
     Examples
     --------
@@ -141,7 +142,7 @@ def _chosen(what: str, given: Sequence[str] | None, known: list[str]) -> list[st
     given = known if given is None else [given] if isinstance(given, str) else list(given)
     for one in given:
         if one not in known:
-            raise ValueError(f'compare: no {what} "{one}"; there are {", ".join(known)}')
+            raise ValueError(f'compare: there is no {what} "{one}"; expected one of {", ".join(known)}')
     return given
 
 
@@ -162,7 +163,7 @@ def _csr(A: Any, name: str) -> tuple[Any, SparseArray | None, str]:
         csr.sum_duplicates()
     if not np.isfinite(csr.data).all():
         raise ValueError(
-            f"compare: {name or 'the matrix'} holds values that are NaN or infinite; no result can be checked"
+            f"compare: {name or 'the matrix'} contains NaN or infinite values, so the results cannot be checked"
         )
     return csr, A if isinstance(A, SparseArray) and not A._op else None, name
 
@@ -196,7 +197,7 @@ def _limit(nbytes: int, csr_nbytes: int, max_bytes: int | None, what: str, usefu
         times = nbytes / max(1, useful)
         raise MemoryError(f"{what} {human(nbytes)}, {times:.0f}x the nonzeros (limit {human(limit)}; --max-bytes)")
     if nbytes > (free := available_bytes()):
-        raise MemoryError(f"{what} {human(nbytes)}, {human(free)} are free")
+        raise MemoryError(f"{what} {human(nbytes)}, but only {human(free)} are free")
 
 
 def _reason(error: Exception, format: str) -> str:
@@ -216,11 +217,11 @@ def _products_that_suit(
     for format, (A, _) in held.items():
         try:
             if not A.kernels("matmul"):
-                raise ValueError("no product of its own (it multiplies as csr)")
+                raise ValueError("has no product of its own and multiplies in csr")
             work = A.nnz**2 / max(1, n) if hasattr(A, "offsets") else useful
             if work > max(_WASTE * useful, budget * _RATE / 2):
                 raise ValueError(
-                    f"would do {work / 1e9:.2g} G multiply-adds, {work / max(1, useful):.0f}x the useful ones"
+                    f"would need {work / 1e9:.2g} G multiply-adds, {work / max(1, useful):.0f}x the useful ones"
                 )
             plan = least if format == "csr" and least else MatmulPlan(A, A, max_bytes=1 << 62)
             kept = least or plan

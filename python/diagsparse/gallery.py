@@ -1,10 +1,15 @@
 """Test matrices: bands, quasi-bands, blocks, finite differences, quantum spins, molecules, random diagonals.
 
-Every function returns a SciPy sparse array: a `dia_array` where the nonzeros lie on diagonals (its padding is zero),
-else a `csr_array`.  With ``format=`` it returns a diagsparse matrix of that format instead.  ``dtype`` is float32,
-float64, complex64 or complex128.  Random values are uniform in [-1, -0.1] and [0.1, 1] (complex: both parts), so that
-none is zero; ``seed`` is what `numpy.random.default_rng` takes, and the same seed and dtype give the same bits.  Bad
-arguments raise ValueError or TypeError that name what was given and expected.  The cost is that of writing the result.
+Every function returns a SciPy sparse array: a `dia_array` if the nonzeros lie on diagonals, with zeros as padding, and
+a `csr_array` otherwise. All functions have these parameters in common:
+
+- ``format`` is a format of diagsparse. The result is then a diagsparse matrix in this format.
+- ``dtype`` is float32, float64, complex64 or complex128.
+- ``seed`` of random matrices can be anything that `numpy.random.default_rng` accepts. The same seed and dtype give the
+  same values. They are uniform in [-1, -0.1] and [0.1, 1], for complex numbers in both parts, so none of them is zero.
+
+Invalid arguments raise ValueError or TypeError, which state what was given and what was expected. The cost is that of
+writing the result.
 """
 
 from ._gallery.blocks import blocked

@@ -1,4 +1,4 @@
-"""Matrices in files: Matrix Market (`.mtx`, `.mtx.gz`) and NumPy archives (`.npz`)."""
+"""Reading and writing matrices: Matrix Market (`.mtx`, `.mtx.gz`) and NumPy archives (`.npz`)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ._places import memory
 from ._places.types import ConversionWarning, floats_for
 
 _SUFFIXES = ".mtx", ".mtx.gz", ".npz"
-_SMALL, _RATIO = 256 * 10**6, 100  # bytes that any file may take, and those for each byte of a larger one
+_SMALL, _RATIO = 256 * 10**6, 100  # bytes that every file may need, and bytes per byte of a larger file
 
 
 def read(
@@ -38,39 +38,40 @@ def read(
     Parameters
     ----------
     path : str or path
-        `.mtx` or `.mtx.gz` (Matrix Market; read by fast_matrix_market where it is installed, else by SciPy) or `.npz`
-        (of `write` or of `scipy.sparse.save_npz`).
+        A Matrix Market file (`.mtx` or `.mtx.gz`), which is read by fast_matrix_market if that is installed and by
+        SciPy otherwise, or a NumPy archive (`.npz`), written by `write` or by `scipy.sparse.save_npz`.
     format : str, optional
-        Format of the result, one of `diagsparse.formats()`.  By default csr for Matrix Market, and for `.npz` the
-        format of the file.
+        Format of the result, one of `diagsparse.formats()`. The default is csr for Matrix Market files, and the format
+        of the file for archives.
     dtype : dtype, optional
-        float32, float64, complex64 or complex128.  By default that of the file; integer and pattern values become
-        float64 (integers with a `ConversionWarning`).
+        float32, float64, complex64 or complex128. The default is the dtype in the file, with float64 for integers and
+        for patterns (with a `ConversionWarning` for integers).
     max_bytes : int, optional
-        Limit of the memory that reading takes, as the header of the file forecasts it, and of the result.  By default
-        100 times the bytes of the file, or 256 MB where that is more, but not more than the machine has free: a small
-        file that promises a large matrix is refused until `max_bytes` allows it.
+        Limit for the memory that reading needs, which is predicted from the header of the file, and for the result. The
+        default is 100 times the bytes of the file, but at least 256 MB and at most the free memory. So a small file
+        that describes a very large matrix is rejected unless `max_bytes` allows it.
 
     Returns
     -------
-    diagsparse matrix, shape (m, n)
-        Explicit zeros stay stored, duplicate entries are summed, symmetric files give both triangles.
+    SparseArray, shape (m, n)
+        Explicit zeros are stored, duplicate entries are summed, and symmetric files give both triangles.
 
     Raises
     ------
     ValueError
-        For another suffix and for a file that is damaged or holds something else: the message names file and line.
+        If the suffix is unknown, or if the file is damaged or contains something else. The message states the file and
+        the line.
     MemoryError
-        With the bytes, when they exceed `max_bytes`; nothing large was allocated.
+        If `max_bytes` is exceeded. The message states the number of bytes; nothing large has been allocated.
     FileNotFoundError
-        If there is no such file.
+        If the file does not exist.
     TypeError
-        For another dtype, or a real one for complex values.
+        If the dtype is not supported, or is real although the values are complex.
 
     Notes
     -----
-    Peak memory is about three times that of the result: text is forecast at twice its entries, mirrored ones included,
-    as row, column and value, and 16 bytes for each row.
+    The peak memory is about three times that of the result. For text files, the prediction is twice the rows, columns
+    and values of all entries, including mirrored ones, plus 16 bytes per row.
 
     Examples
     --------
@@ -98,7 +99,7 @@ def read(
 
 
 def read_floats(path: str | os.PathLike[str], *, format: str | None = None, max_bytes: int | None = None) -> Any:
-    """Read a matrix for a report: as `read`, but integers become float64 without a warning."""
+    """Read a matrix for a report: like `read`, but without a warning if integers become float64."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConversionWarning)
         return read(path, format=format, max_bytes=max_bytes)
@@ -132,26 +133,27 @@ def _entries(a: Any) -> Any:
 
 
 def write(path: str | os.PathLike[str], A: Any) -> None:
-    """Write a matrix to a file, which appears (or is replaced) only once it is complete.
+    """Write a matrix to a file, which is created or replaced only when it is complete.
 
-    A file that is replaced keeps its permissions, and symbolic links to it stay.
+    A file that is replaced keeps its permissions, and symbolic links to it remain valid.
 
     Parameters
     ----------
     path : str or path
-        `.mtx` or `.mtx.gz` (Matrix Market, "general", shortest decimals that give the same bits back; the file does
-        not name their type, so a float32 matrix needs ``ds.read(path, dtype="float32")`` for that) or `.npz`
-        (uncompressed: dia, csr, csc and coo as `scipy.sparse.load_npz` reads them; every other format as the arrays of
-        `A.parts()` beside ``format`` = b"diagsparse.<format>", ``version`` and ``shape``).
-    A : diagsparse matrix, SciPy sparse array or matrix
-        A view (`A.T`, `A.H`) is laid out first.
+        The suffix determines the kind of file. `.mtx` and `.mtx.gz` are Matrix Market files of the kind "general", with
+        the shortest decimals that reproduce the values exactly. They do not record the dtype, so read a float32 matrix
+        with ``ds.read(path, dtype="float32")``. `.npz` is an uncompressed archive. Matrices in dia, csr, csc and coo
+        are stored such that `scipy.sparse.load_npz` can read them. All others are stored as the arrays of `A.parts()`,
+        together with ``format`` = b"diagsparse.<format>", ``version`` and ``shape``.
+    A : SparseArray, SciPy sparse array or matrix
+        A view (`A.T`, `A.H`) is copied first.
 
     Raises
     ------
     ValueError
-        For another suffix.
+        If the suffix is unknown.
     TypeError
-        For any other A.
+        If A is not a sparse matrix.
 
     Examples
     --------

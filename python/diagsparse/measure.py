@@ -1,4 +1,4 @@
-"""How long calls take and how fast memory is read: the one harness of `compare` and `bench`."""
+"""Timing of calls and of the memory bandwidth, as used by `compare` and `bench`."""
 
 from __future__ import annotations
 
@@ -21,15 +21,17 @@ from ._matrix.base import SparseArray
 from ._places.backend import _core, get_num_threads, set_num_threads
 from ._places.memory import available_bytes
 
-Progress = Callable[[float, str], None]  #: receives the share that is done, and what is being done
-_STREAM = 1 << 29  # bytes read to measure the memory: well beyond the caches that one process gets
+Progress = Callable[
+    [float, str], None
+]  #: is called with the fraction that is done, and a description of the current step
+_STREAM = 1 << 29  # bytes that are read to measure the memory bandwidth: much more than fits in the caches
 _bandwidths: dict[int, float] = {}
 
 
 # ---- time ---------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Timing:
-    """Seconds of one call."""
+    """The time of one call in seconds."""
 
     median: float
     best: float
@@ -49,27 +51,27 @@ def time_calls(
     pause: float = 0.0,
     progress: Progress | None = None,
 ) -> dict[str, Timing]:
-    """Time calls in turns, so that whatever else the machine does hits all of them alike.
+    """Time calls in turns, so that other work on the machine affects all of them alike.
 
     Parameters
     ----------
     calls : dict of name -> callable without arguments
-        A `functools.partial` of the function itself adds the least of Python's own time.
+        A `functools.partial` of the function itself has the least overhead.
     budget : float
-        Seconds for all of them together. There are at least three rounds, unless these take more
-        than four times the budget.
+        Seconds for all calls together. There are at least three rounds, unless these take more than
+        four times the budget.
     sample : float
-        Seconds that one sample lasts at least. Shorter calls are repeated in it, after one call that
-        is not timed (it finds the caches as the others left them).
+        The minimum duration of a sample in seconds. Shorter calls are repeated, after one call that is
+        not timed, because it finds other data in the caches.
     pause : float
-        Seconds before each sample, for the waiting threads of another library to go to sleep.
+        Seconds to wait before each sample, until the threads of another library have gone to sleep.
     progress : callable, optional
-        Receives the share that is done, and ``time <name>``.
+        Is called with the fraction that is done, and ``time <name>``.
 
     Returns
     -------
     dict of name -> Timing
-        The median over the rounds, and the best.
+        The median and the minimum over the rounds.
     """
     report = progress or silent
     collecting = gc.isenabled()
@@ -116,7 +118,7 @@ def silent(share: float, what: str) -> None:
 
 
 def portion(report: Progress, start: float, width: float) -> Progress:
-    """Return what reports the progress of a part, from the share `start` of the whole on."""
+    """Return a function that reports the progress of a part, which covers `width` of the whole from `start` on."""
     return lambda share, what: report(start + width * share, what)
 
 
@@ -133,27 +135,27 @@ class Contender:
 
     @property
     def name(self) -> str:
-        """``hm row_tiles`` for one of ours, ``scipy csr`` for others."""
+        """``hm row_tiles`` for a format of diagsparse, ``scipy csr`` for other libraries."""
         return f"{self.format} {self.kernel}" if self.library == "diagsparse" else f"{self.library} {self.format}"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one call of a contender gave."""
+    """The result of one call of a contender."""
 
     result_nbytes: int
-    floor_nbytes: int  #: that the call moves at least
-    error: float  #: the largest over its bound
+    floor_nbytes: int  #: bytes that the call has to move at least
+    error: float  #: the largest error divided by its bound
 
 
 def by_operator(library: str, A: Any, right: Any) -> Contender:
-    """Return ``A @ right`` as a contender: what a user types, in any library that has the operator."""
+    """Return ``A @ right`` as a contender, for any library that has this operator."""
     kernel = A.kernels("matvec" if isinstance(right, np.ndarray) else "matmul")[0] if library == "diagsparse" else ""
     return Contender(library, A.format, kernel, partial(operator.matmul, A, right), (A, right))
 
 
 def by_kernel(A: SparseArray, right: Any, kernel: str) -> Contender:
-    """Return the same product by one kernel of ours."""
+    """Return the same product as a contender, computed by a given kernel of diagsparse."""
     multiply = A.matmul if isinstance(right, SparseArray) else A.matvec
     return Contender("diagsparse", A.format, kernel, partial(multiply, right, kernel=kernel), (A, right))
 
@@ -161,7 +163,7 @@ def by_kernel(A: SparseArray, right: Any, kernel: str) -> Contender:
 def run_once(
     contenders: Sequence[Contender], check: Callable[[Any], float], report: Progress = silent
 ) -> dict[str, Outcome]:
-    """Run each contender once and check what it gives."""
+    """Run each contender once and check its result."""
     outcomes = {}
     for i, c in enumerate(contenders):
         report(i / len(contenders), f"check {c.name}")
@@ -174,7 +176,7 @@ def run_once(
 # ---- memory -------------------------------------------------------------------------------------------------------
 @contextmanager
 def using_threads(count: int) -> Iterator[None]:
-    """Let the kernels use `count` threads for a while."""
+    """Use `count` threads within a ``with`` block."""
     before = get_num_threads()
     set_num_threads(count)
     try:
@@ -189,10 +191,10 @@ def reader(nbytes: int = _STREAM) -> partial[float]:
 
 
 def read_bandwidth(threads: int | None = None) -> float:
-    """Return the bytes a second that `threads` threads (by default those set) read from main memory.
+    """Return the bytes per second that `threads` threads (by default the current number) read from main memory.
 
-    Measured once in a process for each count: the median time to sum an array of 512 MB, or of an
-    eighth of the free memory.
+    This is measured once per process and number of threads, as the median time to sum an array of
+    512 MB, or of an eighth of the free memory if that is less.
     """
     threads = threads or get_num_threads()
     if threads not in _bandwidths:
@@ -203,7 +205,7 @@ def read_bandwidth(threads: int | None = None) -> float:
 
 
 def nbytes(A: Any) -> int:
-    """Return the bytes of an operand: a matrix of ours, SciPy's or CuPy's (dia, csr, csc, coo), or a dense array."""
+    """Return the bytes of a sparse matrix (of diagsparse, SciPy or CuPy) or of a dense array."""
     if hasattr(A, "nbytes"):
         return int(A.nbytes)
     parts = [getattr(A, name, None) for name in ("data", "indices", "indptr", "offsets")]
@@ -211,7 +213,7 @@ def nbytes(A: Any) -> int:
 
 
 def csr32(A: Any) -> Any:
-    """Return SciPy's csr with 32-bit indices: its fastest, and what MKL takes (64 bits from 2^31 values on)."""
+    """Return a SciPy csr array with 32-bit indices, the fastest ones (64 bits from 2^31 values on)."""
     csr = sp.csr_array(A)
     if csr.indptr.dtype == csr.indices.dtype == np.int32 or csr.nnz >= 1 << 31:
         return csr
@@ -219,7 +221,7 @@ def csr32(A: Any) -> Any:
 
 
 def floor_nbytes(*operands: Any) -> int:
-    """Return the bytes that an operation moves at least: each operand and result once, also where it is given twice.
+    """Return the bytes that an operation moves at least: each operand and the result once, even if it occurs twice.
 
     For y = A x these are A, x and y; for C = A B: A, B and C; for C = A A: A and C.
     """
@@ -227,18 +229,18 @@ def floor_nbytes(*operands: Any) -> int:
 
 
 class Crowd:
-    """Notices other work on the processors: how long this process's threads wait for one (known on Linux only)."""
+    """Detects other work on the processors, by the time that the threads of this process wait (on Linux only)."""
 
     def __init__(self) -> None:
         self._start, self._waited = time.perf_counter(), _waited()
 
     def warning(self) -> str:
-        """Return what to think of the times measured since the start, "" if nothing."""
+        """Return a warning if the times measured since the start are unreliable, otherwise an empty string."""
         passed, waited = time.perf_counter() - self._start, _waited() - self._waited
         if waited < 0.1 * passed:
             return ""
-        told = f"other work kept the processors busy (waited {waited:.1f} s for one in {passed:.1f} s)"
-        return f"{told}: {'times of several threads' if get_num_threads() > 1 else 'the times'} mean little"
+        busy = f"other processes kept the processors busy (waited {waited:.1f} s in {passed:.1f} s)"
+        return f"{busy}: {'times with several threads' if get_num_threads() > 1 else 'the times'} are unreliable"
 
 
 def _waited() -> float:

@@ -1,4 +1,4 @@
-"""Pictures: times of a comparison, occupancy of the diagonals, results of the benchmark."""
+"""Plots of comparisons, of the structure of a matrix, and of benchmark results."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ _UNITS = ((1e-6, "us"), (1e-3, "ms"), (1.0, "s"))
 
 # ---- comparisons --------------------------------------------------------------------------------------------------
 def plot_comparisons(comparisons: Sequence[Comparison], path: str | Path) -> Path:
-    """Save one row of panels for each comparison: times of both operations, the entries, and the diagonals.
+    """Plot comparisons: for each of them the times of both operations, the entries, and the diagonals.
 
     Parameters
     ----------
     comparisons : list of Comparison
     path : str or path
-        The suffix chooses the kind of file: `.png` (150 dpi), `.svg`, `.pdf`.
+        The suffix determines the kind of file: `.png` (150 dpi), `.svg`, `.pdf`.
 
     Returns
     -------
     Path
-        Of the file written.
+        The path of the file.
 
     Raises
     ------
     ImportError
-        Without matplotlib.
+        If matplotlib is not installed.
     """
     bars = [max([3, *(len(c.of(op)) for op in TITLES)]) for c in comparisons]
     figure = new_figure(_WIDTH, sum(1.6 + 0.27 * n for n in bars))
@@ -60,26 +60,26 @@ def plot_comparisons(comparisons: Sequence[Comparison], path: str | Path) -> Pat
 
 
 def plot_rooflines(comparisons: Sequence[Comparison], path: str | Path) -> Path:
-    """Save one roofline for each comparison: flops a second over flops a byte, under what the memory allows.
+    """Plot rooflines of comparisons: flops per second over flops per byte, below the limit of the memory bandwidth.
 
-    A point is one format by one kernel. Its flops are the useful ones, two for each multiply-add of csr. Its bytes are
-    those that it has to move at least.
+    Each point is a format and a kernel. The flops are the useful ones, two for each multiply-add in csr. The bytes are
+    those that have to be moved at least.
 
     Parameters
     ----------
     comparisons : list of Comparison
     path : str or path
-        The suffix chooses the kind of file: `.png` (150 dpi), `.svg`, `.pdf`.
+        The suffix determines the kind of file: `.png` (150 dpi), `.svg`, `.pdf`.
 
     Returns
     -------
     Path
-        Of the file written.
+        The path of the file.
 
     Raises
     ------
     ImportError
-        Without matplotlib.
+        If matplotlib is not installed.
     """
     heights = [roofline_inches(c) for c in comparisons]
     figure = new_figure(_ROOFLINE, sum(heights))
@@ -146,24 +146,24 @@ def _unit(seconds: float) -> tuple[float, str]:
 
 # ---- one matrix ---------------------------------------------------------------------------------------------------
 def plot_structure(s: Structure, path: str | Path) -> Path:
-    """Save what a matrix looks like: where its entries lie, how full its diagonals are, how long its rows.
+    """Plot the structure of a matrix: the positions of its entries, how full its diagonals are, and its row lengths.
 
     Parameters
     ----------
     s : Structure
-        Of `analyze`.
+        The result of `analyze`.
     path : str or path
-        The suffix chooses the kind of file: `.png` (150 dpi), `.svg`, `.pdf`.
+        The suffix determines the kind of file: `.png` (150 dpi), `.svg`, `.pdf`.
 
     Returns
     -------
     Path
-        Of the file written.
+        The path of the file.
 
     Raises
     ------
     ImportError
-        Without matplotlib.
+        If matplotlib is not installed.
     """
     widths = (0.6, 1.2, 0.7)
     figure = new_figure(11.0, 3.6)
@@ -186,11 +186,12 @@ _MARKS_OF = {  # label: colour, marker
 
 
 def plot_bench(report: dict[str, Any], path: str | Path) -> Path:
-    """Save how fast each contender of the benchmark is, beside how fast this machine reads memory.
+    """Plot benchmark results: the speed of each contender, compared with the memory bandwidth of this machine.
 
-    One panel for each number of threads, one line for each case. Speed is in bytes a second, for all
-    contenders of a case the bytes of the format that needs the fewest: so distances are ratios of
-    times. Small cases, where a call is all that counts, have their times in a panel of their own.
+    There is a panel for each number of threads, and a line for each case. The speed is in bytes per
+    second. For all contenders of a case, it refers to the bytes of the format that needs the fewest,
+    so distances are ratios of times. Small cases, whose times consist mostly of the overhead of a
+    call, are shown in separate panels.
     """
     rows = report["rows"]
     large = [row for row in rows if row["fraction"] is not None]
@@ -230,11 +231,13 @@ def _draw_cases(axes: Any, rows: list[dict[str, Any]], threads: int) -> None:
                 axes.plot([row[key] / 1e9] * 2, [-place - 0.4, -place + 0.4], style, color="black", lw=1.2)
         title += "   (lines: reads from memory; dotted: from an array of this size)"
     axes.set_title(title, fontsize=8.5, loc="left")
-    set_up_cases(axes, names, "fewest bytes that a format moves / time (GB/s)" if large else "time of one call (us)")
+    set_up_cases(
+        axes, names, "smallest number of bytes of any format / time (GB/s)" if large else "time of one call (us)"
+    )
 
 
 def set_up_cases(axes: Any, names: Sequence[str], label: str) -> None:
-    """Give axes a line for each case, from 0 downwards, over a logarithmic scale with this label."""
+    """Set up axes with a line for each case, from 0 downwards, and a logarithmic scale with this label."""
     logarithmic(axes, "x")
     axes.set_yticks([-i for i in range(len(names))], names, fontsize=8)
     axes.set_ylim(-len(names) + 0.4, 0.6)

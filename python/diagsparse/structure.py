@@ -22,13 +22,13 @@ from ._places.memory import human
 from ._products.forecasts import memory_report
 from ._show import columns, display
 
-_REPEATS = 4  #: times the bytes of csr that diagonals may take to be asked whether they repeat
-_CELLS = 64  #: of the picture of the entries, along the longer side
+_REPEATS = 4  #: times the bytes of csr: if the diagonals need more, no period is looked for
+_CELLS = 64  #: cells along the longer side of the picture of the entries
 
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """Report of `analyze`: lines by `str()`, plain numbers, strings and lists by `to_dict()`, a picture by `plot`."""
+    """The result of `analyze`: `str()` returns a report, `to_dict()` plain values, and `plot` saves a picture."""
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]
@@ -37,41 +37,41 @@ class Structure:
     counts: NDArray[np.int64]  # (D,) entries on each
     filled: NDArray[np.float64]  # (D,) entries / length of the diagonal
     half_full: int  # diagonals that are at least half full
-    half_full_share: float  # of the entries that lie on them
-    constant: int  # diagonals that are full and hold one value
-    period: int | None  # rows after which every diagonal repeats, 0 where no entry is; 1: Toeplitz; None: none found
-    bands: bands.BandProperties  # of the bands that the rule of the quasi-band paper finds
-    row_lengths: NDArray[np.int64]  # (k, 2): a number of entries in a row, ascending, and how many rows have it
+    half_full_share: float  # entries on these diagonals / all entries
+    constant: int  # full diagonals whose elements are all equal
+    period: int | None  # rows after which all diagonals repeat; 0: no entries; 1: Toeplitz; None: no period found
+    bands: bands.BandProperties  # of the bands, as defined in the paper on quasi-band matrices
+    row_lengths: NDArray[np.int64]  # (k, 2): numbers of entries per row, ascending, and how many rows have each
     row_min: int  # entries in a row
     row_max: int
     row_mean: float
     bandwidth: int  # largest |offset|
-    bandwidth_rcm: int | None  # the same after reverse Cuthill-McKee; None: not square, or not asked for
+    bandwidth_rcm: int | None  # the same after reverse Cuthill-McKee; None: not square, or rcm=False
     blocks: int  # occupied 8 x 8 blocks
     blocks_rcm: int | None  # the same after reverse Cuthill-McKee, as above
     block_fill: float  # entries / (64 blocks)
     symmetry: str  # of the values: "symmetric", "hermitian", "skew-symmetric" or "none"
-    nbytes: dict[str, int | None]  # of every format; None where it cannot hold the matrix
-    cells: NDArray[np.int64]  # entries in each cell of a coarse grid over the matrix, in its proportion
+    nbytes: dict[str, int | None]  # bytes in each format; None if it does not support the matrix
+    cells: NDArray[np.int64]  # entries in each cell of a coarse grid over the matrix, with the same aspect ratio
     _surveyed: surveyed.Surveyed  # what is counted at the first use of the two properties that follow
 
     @property
     def bitmap_blocks(self) -> dict[int, surveyed.BitmapBlocks]:
-        """Of blocks of 4 x 4, 8 x 8 and 16 x 16 their count, fill, and bytes with bitmaps; counted at the first use."""
+        """Number, fill and bytes of bitmap blocks of 4 x 4, 8 x 8 and 16 x 16; computed at the first use."""
         return self._surveyed.bitmap_blocks
 
     @property
     def others(self) -> dict[str, surveyed.OtherFormat | None]:
-        """What bsr, bcsd, msr and vbr would store, but are not built; None as in `nbytes`. Counted at the first use."""
+        """What bsr, bcsd, msr and vbr would store, which are not implemented; computed at the first use."""
         return self._surveyed.others
 
     @property
     def toeplitz(self) -> bool:
-        """Whether every diagonal holds one value."""
+        """Whether all elements of each diagonal are equal."""
         return self.period == 1
 
     def row_quantile(self, share: float) -> int:
-        """The number of entries that this share of the rows does not exceed; 0.5: the median."""
+        """Return the number of entries that this fraction of the rows does not exceed; 0.5 gives the median."""
         lengths, rows = self.row_lengths.T
         if not rows.sum():
             return 0
@@ -83,7 +83,7 @@ class Structure:
         return self.nnz / max(1, self.shape[0] * self.shape[1])
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields, the properties of the bands among them, and the density, ready for JSON."""
+        """Return all fields, including the properties of the bands, and the density as plain values, ready for JSON."""
         names = [field.name for field in fields(self) if field.name not in ("cells", "_surveyed")]
         values = {name: getattr(self, name) for name in names}
         values |= asdict(values.pop("bands")) | {"bytes": values.pop("nbytes")}
@@ -98,7 +98,7 @@ class Structure:
         }
 
     def describe(self, name: str = "matrix") -> str:
-        """Aligned lines, the first one headed by `name`."""
+        """Return the report as aligned lines, the first of which starts with `name`."""
         lines = self._lines(name)
         width = max(len(label) for label, _ in lines) + 3
         return "\n".join(f"{label:{width}}{line}" for label, line in lines)
@@ -110,11 +110,11 @@ class Structure:
         d = len(self.offsets)
         size = f"{self.shape[0]} x {self.shape[1]}   {self.dtype}   {self.nnz} nonzeros"
         span = f", from {self.offsets[0]} to {self.offsets[-1]}" if d else ""
-        share = f"{self.half_full} at least half full hold {_percent(self.half_full_share)} of the nonzeros"
+        share = f"{self.half_full} at least half full, with {_percent(self.half_full_share)} of the nonzeros"
         rows = f"{self.row_min} to {self.row_max} nonzeros, mean {self.row_mean:.2f}, median {self.row_quantile(0.5)}"
         bandwidth = f"bandwidth {self.bandwidth}{_after(self.bandwidth_rcm)}"
         blocks = f"{BLOCK} x {BLOCK}, {_percent(self.block_fill)} full"
-        occupied = f"occupied {self.blocks}{_after(self.blocks_rcm)}"
+        occupied = f"{self.blocks} occupied{_after(self.blocks_rcm)}"
         width = max(len(rows), len(blocks)) + 4
         return [
             (name, f"{size}   {_percent(self.density)} full"),
@@ -123,45 +123,45 @@ class Structure:
             ("rows", f"{rows:{width}}{bandwidth}"),
             ("blocks", f"{blocks:{width}}{occupied}"),
             ("bitmaps", self._bitmaps()),
-            ("values", f"symmetry {self.symmetry}; {self._repeats()}"),
+            ("values", f"{'no symmetry' if self.symmetry == 'none' else self.symmetry}; {self._repeats()}"),
             ("bytes", self._bytes()),
             ("others", self._others()),
         ]
 
     def _repeats(self) -> str:
         if self.period is None:
-            return "no period of the diagonals found"
+            return "no period found"
         after = f"every diagonal repeats after {self.period} rows"
-        return "Toeplitz: every diagonal holds one value" if self.toeplitz else after
+        return "Toeplitz: every diagonal is constant" if self.toeplitz else after
 
     def _held(self) -> list[tuple[int, str]]:
-        """Return the bytes of every format that holds the matrix, and its name, the fewest first."""
+        """Return the bytes and the name of each format that supports the matrix, ascending."""
         return sorted((n, name) for name, n in self.nbytes.items() if n is not None)
 
     def _bytes(self) -> str:
         """Return the formats with the fewest bytes, and csr."""
         held = self._held()
         named = [f"{name} {human(n)}" for n, name in held[:4] + [one for one in held[4:] if one[1] == "csr"]]
-        return ", ".join(named) + f"; of {len(held)} formats" * (len(held) > len(named))
+        return ", ".join(named) + f" ({len(held)} formats in all)" * (len(held) > len(named))
 
     def _bitmaps(self) -> str:
         """Return the blocks of each size, and their bytes with bitmaps."""
         sizes = self.bitmap_blocks.items()
-        return ", ".join(f"{one.blocks} of {size} x {size} {human(one.nbytes)}" for size, one in sizes)
+        return ", ".join(f"{one.blocks} of {size} x {size} ({human(one.nbytes)})" for size, one in sizes)
 
     def _others(self) -> str:
-        """Return the bytes of formats that are not built here, with the size of their blocks."""
+        """Return the bytes of formats that are not implemented, with the size of their blocks."""
         held = [(name, one) for name, one in self.others.items() if one is not None]
         layouts = {name: f" {one.layout}" if name in ("bsr", "bcsd") else "" for name, one in held}
-        return ", ".join(f"{name}{layouts[name]} {human(one.nbytes)}" for name, one in held) + "; not built here"
+        return ", ".join(f"{name}{layouts[name]} {human(one.nbytes)}" for name, one in held) + " (not implemented)"
 
     def __repr__(self) -> str:
         m, n = self.shape
         return f"<structure of a matrix {m} x {n} {self.dtype}: {self.nnz} nonzeros, {display.diagonals(self.offsets)}>"
 
     def _repr_html_(self) -> str:
-        told = [f"{label}: {re.sub('  +', '; ', line)}" for label, line in self._lines("matrix")]
-        what = "the diagonals that hold nonzeros, each drawn in full"
+        report = [f"{label}: {re.sub('  +', '; ', line)}" for label, line in self._lines("matrix")]
+        what = "the diagonals with nonzeros, each drawn in full"
         drawn = [display.drawing.diagonals_of(self.shape, self.offsets, what)] if len(self.offsets) else []
         csr = self.nbytes["csr"] or 1
         rows = [
@@ -169,7 +169,7 @@ class Structure:
             for n, name in self._held()
         ]
         return display.page(
-            repr(self), drawn, display.table(("format", "bytes", "of csr", ""), rows), display.lines(told)
+            repr(self), drawn, display.table(("format", "bytes", "of csr", ""), rows), display.lines(report)
         )
 
     def plot(self, path: str | Path) -> Path:
@@ -184,56 +184,61 @@ class Structure:
     def _bands(self) -> str:
         b = self.bands
         diagonals = display.counted(b.diagonal_count, "diagonal")
-        told = f"{b.band_count} with {diagonals}, {_percent(b.band_occupancy / 100)} full, hold"
-        spread, places = _percent(b.band_spread / 100), _percent(b.nnz_percentage / 100)
-        return f"{told} {_percent(b.band_percentage / 100)} of the nonzeros; spread {spread}; {places} of all places"
+        found = f"{b.band_count} with {diagonals}, {_percent(b.band_occupancy / 100)} full"
+        nonzeros, spread = _percent(b.band_percentage / 100), _percent(b.band_spread / 100)
+        return f"{found}, with {nonzeros} of the nonzeros; spread {spread}"
 
 
 def analyze(A: Any, *, rcm: bool = True) -> Structure:
-    """Report what a matrix of shape (m, n) looks like: one of ours on any device, SciPy's, or a dense array.
+    """Report the structure of a matrix.
 
     Parameters
     ----------
-    A : SciPy sparse array or matrix, 2-D, of any dtype; SparseArray; or dense 2-D array of numbers
-        Duplicates are summed (in a copy); explicit zeros count as entries, except for symmetry, which compares values
-        exactly (NaN differs from itself).  One that is symmetric and hermitian is called "symmetric".  Zeros in a
-        format by diagonals are no entries.  Values that are neither floats nor complex are compared as floats.
+    A : SparseArray on any device, SciPy sparse array or matrix, or dense array, shape (m, n)
+        Any dtype. Duplicates are summed in a copy. Explicit zeros count as entries in formats by rows, columns or
+        coordinates, but not in formats by diagonals. Symmetry is tested by comparing values exactly, so NaN differs
+        from itself, and explicit zeros do not matter. A matrix that is both symmetric and Hermitian counts as
+        symmetric. Integers and bools are compared as floats.
     rcm : bool
-        Find the bandwidth and the blocks after reverse Cuthill-McKee ordering of the pattern of A + A.T (square
-        matrices).  This takes about as long as all the rest.
+        Also compute the bandwidth and the number of blocks after reverse Cuthill-McKee ordering of the pattern of
+        A + A.T, for square matrices. This takes about as long as the rest of the report.
 
     Returns
     -------
     Structure
-        Found in O(nnz + m + n) time and memory beside the matrix in csr, but for reverse Cuthill-McKee.  Its bands are
-        those of Vooturi and Kothapalli (2016): they begin at diagonals with more entries than half of the rows, and
-        grow while they are full to 40 %.  ``others`` has what BSR, BCSD, MSR and VBR would store, which are not built.
-        It is counted at its first use, as are ``bitmap_blocks``, and so when the report is printed or turned into a
-        dict.  Until then the report references the matrix in csr.  Counting takes at most 8 bytes for each entry or 4
-        for each row and column, whichever is more, and raises a MemoryError where these are not free.
+        The report. Its bands are those of Vooturi and Kothapalli (2016): a band starts at a diagonal with more entries
+        than half the number of rows, and grows as long as at least 40 % of it is full. ``others`` is what BSR, BCSD,
+        MSR and VBR would store, which are not implemented.
 
     Raises
     ------
     TypeError
-        If A is no matrix of numbers.
+        If A is not a matrix of numbers.
     ValueError
-        If A is not 2-D, or has 2^31 rows or columns.
+        If A is not 2-D, or has 2^31 or more rows or columns.
     MemoryError
-        With the bytes, for a packed matrix that does not fit in full.
+        If A is packed and does not fit in memory in full. The message states the number of bytes.
+
+    Notes
+    -----
+    Except for reverse Cuthill-McKee, the report needs O(nnz + m + n) time and memory in addition to the matrix in csr.
+    ``others`` and ``bitmap_blocks`` are computed when they are first used, which includes printing the report. Until
+    then the report holds a reference to the matrix in csr. Computing them needs 8 bytes per entry, or 4 per row and
+    column if this is more, and raises MemoryError if this memory is not available.
 
     Examples
     --------
     >>> import diagsparse as ds
     >>> print(ds.analyze(ds.gallery.stencil(5, (30, 40))))
     matrix      1200 x 1200   float64   5860 nonzeros   0.41 % full
-    diagonals   5 occupied, from -40 to 40; 5 at least half full hold 100.0 % of the nonzeros; 3 constant
-    bands       3 with 5 diagonals, 99.0 % full, hold 100.0 % of the nonzeros; spread 13.3 %; 0.41 % of all places
+    diagonals   5 occupied, from -40 to 40; 5 at least half full, with 100.0 % of the nonzeros; 3 constant
+    bands       3 with 5 diagonals, 99.0 % full, with 100.0 % of the nonzeros; spread 13.3 %
     rows        3 to 5 nonzeros, mean 4.88, median 5    bandwidth 40, after reverse Cuthill-McKee 31
-    blocks      8 x 8, 13.5 % full                      occupied 680, after reverse Cuthill-McKee 728
-    bitmaps     1420 of 4 x 4 69.2 KB, 680 of 8 x 8 61.7 KB, 485 of 16 x 16 68.8 KB
-    values      symmetry symmetric; every diagonal repeats after 40 rows
-    bytes       hm 47.4 KB, mdia 48.0 KB, cdm 48.0 KB, dia 48.0 KB, csr 79.9 KB; of 17 formats
-    others      bsr 2 x 2 109 KB, bcsd 32 rows 49.2 KB, msr 70.3 KB, vbr 136 KB; not built here
+    blocks      8 x 8, 13.5 % full                      680 occupied, after reverse Cuthill-McKee 728
+    bitmaps     1420 of 4 x 4 (69.2 KB), 680 of 8 x 8 (61.7 KB), 485 of 16 x 16 (68.8 KB)
+    values      symmetric; every diagonal repeats after 40 rows
+    bytes       hm 47.4 KB, mdia 48.0 KB, cdm 48.0 KB, dia 48.0 KB, csr 79.9 KB (17 formats in all)
+    others      bsr 2 x 2 109 KB, bcsd 32 rows 49.2 KB, msr 70.3 KB, vbr 136 KB (not implemented)
     """
     A = A if isinstance(A, SparseArray) or is_scipys(A) else as_matrix(A, "analyze")
     ours = as_ours(A, "analyze")
@@ -276,7 +281,7 @@ def analyze(A: Any, *, rcm: bool = True) -> Structure:
 
 
 def _period(matrix: SparseArray) -> int | None:
-    """Return the rows after which every diagonal repeats; None also where it would take too much to find out."""
+    """Return the rows after which all diagonals repeat; None if there is no period, or the test would cost too much."""
     if hm_array._forecast(matrix._summary()) > _REPEATS * max(1, matrix.nbytes):
         return None
     full = convert(matrix, "hm")
@@ -294,7 +299,7 @@ def _in_cells(csr: Any) -> NDArray[np.int64]:
 
 
 def _same_values(csr: Any, rows: NDArray[Any], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return of each occupied diagonal whether all of its entries hold one value."""
+    """Return for each occupied diagonal whether all of its entries are equal."""
     if csr.nnz == 0:
         return np.zeros(0, bool)
     first, span = int(offsets[0]), int(offsets[-1]) - int(offsets[0]) + 1

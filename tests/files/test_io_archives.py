@@ -11,7 +11,7 @@ from diagsparse import gallery
 
 
 def refused(path, reason):
-    with pytest.raises(ValueError, match=rf"^{path.name}: no matrix that diagsparse or SciPy wrote: .*{reason}"):
+    with pytest.raises(ValueError, match=rf"^{path.name}: not a matrix written by diagsparse or SciPy: .*{reason}"):
         ds.read(path)
 
 
@@ -28,12 +28,12 @@ def test_no_archive(tmp_path):
     whole = path.read_bytes()
     for content in (b"", b"junk", whole[: len(whole) // 2]):
         path.write_bytes(content)
-        refused(path, "no zip")
+        refused(path, "not a zip archive")
     with path.open("wb") as file:
         np.save(file, np.eye(3))
-    refused(path, "no zip")
+    refused(path, "not a zip archive")
     np.savez(path, x=np.eye(3))
-    refused(path, "no member 'format'")
+    refused(path, "missing member 'format'")
     path.write_bytes(bytes(byte ^ (0x55 * (i == len(whole) // 2)) for i, byte in enumerate(whole)))
     refused(path, "CRC")
 
@@ -43,13 +43,13 @@ def test_missing_and_unknown_members(tmp_path):
     archive = saved(path, ds.array(gallery.tridiagonal(50), "hm"))
     for part in archive:
         np.savez(path, **{name: values for name, values in archive.items() if name != part})
-        refused(path, f"no member '{part}'")
+        refused(path, f"missing member '{part}'")
     np.savez(path, **archive, notes=1)
     refused(path, "unexpected member 'notes'")
     np.savez(path, **archive)
     with zipfile.ZipFile(path, "a") as file, pytest.warns(UserWarning, match="Duplicate name"):
         file.writestr("values.npy", b"")
-    refused(path, "two members have one name")
+    refused(path, "two members have the same name")
 
 
 MEMBERS = [  # of an hm matrix, 50 x 50
@@ -68,7 +68,7 @@ MEMBERS = [  # of an hm matrix, 50 x 50
     ({"shape": (50.0, 50.0)}, "shape: float64"),
     (
         {"shape": np.array([50, 2**64 - 1], np.uint64)},
-        r"shape holds 18446744073709551615, expected integers below 2\^63",
+        r"shape contains 18446744073709551615, expected integers below 2\^63",
     ),
     ({"shape": (50, 51)}, ""),
     ({"values": np.zeros(147)}, ""),

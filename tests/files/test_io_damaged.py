@@ -79,9 +79,21 @@ LIES = [  # of which the libraries read a part, or what the header does not allo
     ("coordinate integer general", "5 5 1\n1 1 9999999999999999999\n", "line 3: expected an integer from -9223372036"),
     ("coordinate unsigned-integer general", "5 5 1\n1 1 -3\n", "line 3: .* got '1 1 -3'"),
     ("coordinate unsigned-integer skew-symmetric", "2 2 1\n2 1 3\n", "line 1: expected values that such a "),
-    ("coordinate real skew-symmetric", "2 2 2\n2 1 3\n2 2 0\n", "line 4: expected nothing on the diagonal, .* '2 2 0'"),
-    ("coordinate complex hermitian", "2 2 1\n2 2 3 1\n", "line 3: expected real values on the diagonal, .* '2 2 3 1'"),
-    ("array complex hermitian", "2 2\n1 0\n2 1\n3 nan\n", "line 5: expected real values on the diagonal, .* '3 nan'"),
+    (
+        "coordinate real skew-symmetric",
+        "2 2 2\n2 1 3\n2 2 0\n",
+        "line 4: expected no entries on the diagonal of a skew-symmetric matrix, .* '2 2 0'",
+    ),
+    (
+        "coordinate complex hermitian",
+        "2 2 1\n2 2 3 1\n",
+        "line 3: expected real values on the diagonal of a hermitian .* '2 2 3 1'",
+    ),
+    (
+        "array complex hermitian",
+        "2 2\n1 0\n2 1\n3 nan\n",
+        "line 5: expected real values on the diagonal of a hermitian .* '3 nan'",
+    ),
     ("array complex general", "1 1\n1\n", "line 3: expected 'real imaginary', got '1'"),
     ("array real general", "2 1\n1 2\n3\n", "line 3: expected 'value', got '1 2'"),
     ("array real general", "2 1\n1 2\n", "line 3: expected 'value', got '1 2'"),
@@ -113,10 +125,10 @@ def test_truncated_gzip(tmp_path, library, keep):
     scipy.io.mmwrite(data, gallery.banded(300, 2, 2, seed=0), symmetry="general")
     packed = gzip.compress(data.getvalue())
     (tmp_path / "cut.mtx.gz").write_bytes(packed[: int(keep * len(packed))])
-    with pytest.raises(ValueError, match=r"cut.mtx.gz: line \d+: the compressed data is damaged or cut off"):
+    with pytest.raises(ValueError, match=r"cut.mtx.gz: line \d+: the compressed data is damaged or truncated"):
         ds.read(tmp_path / "cut.mtx.gz")
     (tmp_path / "cut.mtx.gz").write_bytes(b"no gzip at all")
-    with pytest.raises(ValueError, match=r"cut.mtx.gz: line 1: the compressed data is damaged or cut off"):
+    with pytest.raises(ValueError, match=r"cut.mtx.gz: line 1: the compressed data is damaged or truncated"):
         ds.read(tmp_path / "cut.mtx.gz")
 
 

@@ -144,7 +144,7 @@ def test_an_empty_matrix_may_have_any_format(tmp_path):
     assert (
         call("info", "empty.mtx")
         .stdout.splitlines()[-1]
-        .endswith("Nothing is stored, so one format is as fast as another.")
+        .endswith("The matrix has no entries, so all formats are equally fast.")
     )
 
 
@@ -177,7 +177,7 @@ def test_a_broken_file_is_one_line_on_standard_error(tmp_path):
         (["compare", "FILE", "--format", "nope"], 'no format "nope"'),
         (["compare", "FILE", "--kernel", "nope"], 'no kernel "nope"'),
         (["compare", "FILE", "--device", "tpu"], "device 'tpu'"),
-        (["compare", "FILE", "--max-bytes", "much"], "expected bytes as in 8000000, 500MB or 8G"),
+        (["compare", "FILE", "--max-bytes", "much"], "expected a number of bytes such as 8000000, 500MB or 8G"),
         (["compare", "FILE", "--threads", "0"], "--threads"),
         (["compare", "FILE", "--op", "inverse"], "'inverse' is not one of"),
         (["compare"], "Missing argument 'FILE'"),
@@ -206,7 +206,7 @@ def test_info_tells_structure_and_bytes(file):
     assert read["blocks_rcm"] == analyze(ds.read(file)).blocks_rcm
     told = f"{read['advice']['candidates'][0]['name']}. {read['advice']['reason']}"
     assert out.splitlines()[-1] == f"Advice: {'stay with ' * read['advice']['stays']}{told}"
-    assert f"occupied {read['blocks']}, after reverse Cuthill-McKee {read['blocks_rcm']}" in out
+    assert f"{read['blocks']} occupied, after reverse Cuthill-McKee {read['blocks_rcm']}" in out
     assert read["bitmap_blocks"]["8"]["blocks"] == read["blocks"]
     for name, one in read["others"].items():  # formats that are not built here
         (line,) = (line for line in out.splitlines() if line.startswith(f"{name} "))
@@ -241,7 +241,10 @@ def test_convert_tells_what_the_file_keeps(file):
     call("convert", file, "a.npz", "--format", "sell")
     for name in ("b.mtx", "b.mtx.gz"):
         out = call("convert", "a.npz", name).stdout
-        assert f"{name}: 144 x 144 float64, 672 stored; Matrix Market keeps no format\n" in out and "sell" not in out
+        assert (
+            f"{name}: 144 x 144 float64, 672 stored; Matrix Market files do not record the format\n" in out
+            and "sell" not in out
+        )
 
 
 def test_errors_name_the_options_of_the_command(file, monkeypatch):
@@ -288,7 +291,10 @@ def test_the_module_runs(file):
 def test_without_click_it_says_what_to_install():
     done = python("-c", "import sys; sys.modules['click'] = None; from diagsparse.cli import main; main()")
     assert done.returncode == 2
-    assert done.stderr == 'diagsparse: error: the command line needs click: pip install "diagsparse[cli]"\n'
+    assert (
+        done.stderr
+        == 'diagsparse: error: the command line needs click; install it with pip install "diagsparse[cli]"\n'
+    )
 
 
 def test_without_matplotlib_it_says_what_to_install(file, monkeypatch):

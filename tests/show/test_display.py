@@ -36,7 +36,7 @@ def test_every_part_is_named(format):
         A = ds.csr_array(banded(n, n, [-1, 0, 2])).asformat(format)
         page = ET.fromstring(A._repr_html_())
         rows = [[cell.text for cell in row] for row in page.iter("tr")]
-        assert rows[0] == ["part", "shape", "dtype", "bytes"]
+        assert rows[0] == ["array", "shape", "dtype", "bytes"]
         assert [row[0] for row in rows[1:]] == list(A.parts())
         assert [row[2] for row in rows[1:]] == [str(part.dtype) for part in A.parts().values()]
 
@@ -107,7 +107,7 @@ def test_a_matrix_of_a_million_rows_is_drawn_at_once(format):
     assert time.perf_counter() - start < 1
     named = format in (*DIAGONAL, "mdia", "qband")
     assert len(pictures) == (3 if named else 2) and bool(texts(pictures[0])) == named
-    assert not A.T._op or "view: no parts of its own" in A.T._repr_html_()
+    assert not A.T._op or "no component arrays of its own" in A.T._repr_html_()
     if format == "dia":
         assert len(pictures[0].findall(".//line")) == 5 and pictures[2].find("path[@class='padding']") is not None
 
@@ -174,9 +174,9 @@ def test_views_say_that_they_have_no_parts(format, n):
     A = ds.csr_array(banded(n, n, [-1, 0, 2], "complex128")).asformat(format)
     for view in (A.T, A.conj(), A.H):
         drawn = view._repr_html_()
-        assert "view: no parts of its own" in drawn and "<table>" not in drawn
+        assert "no component arrays of its own" in drawn and "<table>" not in drawn
         assert len(drawings(view)) == (1 if n == 5 else 2)  # of a large one the middle too
-    assert "no parts of its own" not in A.T.copy()._repr_html_()
+    assert "no component arrays of its own" not in A.T.copy()._repr_html_()
 
 
 def test_a_view_is_drawn_as_it_reads():
@@ -211,7 +211,7 @@ def test_a_rectangular_matrix_is_in_proportion():
     for shape in ((200, 1000), (1000, 200)):
         inner = drawings(ds.dia_array(sp.eye_array(*shape)))[0].find(".//svg")
         assert float(inner.get("width")) / float(inner.get("height")) == pytest.approx(shape[1] / shape[0])
-    assert "longer than it is drawn" in ds.dia_array(sp.eye_array(4, 5000))._repr_html_()
+    assert "not drawn to scale" in ds.dia_array(sp.eye_array(4, 5000))._repr_html_()
 
 
 @pytest.mark.parametrize("format", [*DIAGONAL, "mdia"])

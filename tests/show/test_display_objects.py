@@ -122,6 +122,6 @@ def test_a_comparison_shows_what_its_text_says(monkeypatch):
 def test_a_structure_says_what_is_drawn():
     structure = ds.analyze(ds.gallery.stencil(5, 30))
     text, _ = shown(structure)
-    assert "the diagonals that hold nonzeros, each drawn in full" in text and "the result" not in text
+    assert "the diagonals with nonzeros, each drawn in full" in text and "the result" not in text
     assert "median 5; bandwidth 30" in text  # columns of a terminal, which HTML would run together
     assert "the result" in shown(ds.plan_matmul(ds.eye(9), ds.eye(9)))[0]

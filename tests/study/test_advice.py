@@ -137,7 +137,7 @@ def test_the_same_matrix_gets_the_same_advice():
 def test_ties_are_told():
     advice = ds.recommend(gallery.banded(20_000, 7, 7, seed=0))
     tied = {advice.format, *(one.format for one in advice.ties)}
-    assert {"dia", "hm"} <= tied and "As fast, within 10 %" in str(advice)
+    assert {"dia", "hm"} <= tied and "Equally fast, within 10 %" in str(advice)
     assert all(advice.total(one) <= 1.1 * advice.total(advice.best) for one in advice.ties)
 
 

@@ -49,8 +49,8 @@ def test_what_does_not_fit_is_not_recommended(monkeypatch):
         ((sp.eye_array(3),), {"formats": ["hn"]}, ValueError, ("hn", "hm")),
         ((sp.eye_array(3),), {"device": "tpu"}, ValueError, ("tpu",)),
         ((sp.eye_array(3),), {"max_bytes": -1}, ValueError, ("max_bytes",)),
-        ((sp.eye_array(3),), {"formats": []}, ValueError, ("formats=[]", "one name or more")),
-        ((sp.eye_array(3),), {"formats": 1}, TypeError, ("formats=1", "names of formats")),
+        ((sp.eye_array(3),), {"formats": []}, ValueError, ("formats=[]", "at least one name")),
+        ((sp.eye_array(3),), {"formats": 1}, TypeError, ("formats=1", "a list of format names")),
         ((sp.eye_array(3),), {"products": 10**400}, ValueError, ("expected 1 to 2^53",)),
         ((sp.eye_array(3), "matmul"), {"narrow": True}, ValueError, ("narrow=True", "products with vectors")),
         ((sp.eye_array(3), "matmul"), {"reorder": True}, ValueError, ("reorder=True", "products with vectors")),
@@ -106,14 +106,16 @@ def test_layouts_of_ours_as_they_are(format, options):
 
 def test_formats_that_are_asked_for_come_or_say_why():
     A, R = ds.csr_array(gallery.stencil(5, 12)), ds.csr_array(random(3000, 4))
-    assert ds.recommend(A, formats=["qband"]).left_out == {"qband": "no nonzero lies beside its bands, so it is dia"}
+    assert ds.recommend(A, formats=["qband"]).left_out == {
+        "qband": "all nonzeros lie on its bands, so they would be stored as in dia"
+    }
     assert set(ds.recommend(R, formats=["hm", "mdia", "csc", "ell"]).left_out) == {"hm", "mdia", "csc"}
     asked = ds.recommend(A, formats=["coo", "jds"])
     assert {one.format for one in asked.candidates} == {"csr", "coo", "jds"} and asked.base.format == "csr"
     assert ds.recommend(R.to_scipy(), formats=["bmsparse", "bmsparse"]).format in ("csr", "bmsparse")
     assert [one.name for one in ds.recommend(R.to_scipy(), formats="jds").candidates] == ["jds", "SciPy's csr"]
     assert "square" in ds.recommend(sp.eye_array(3, 4), formats=["cdm"]).left_out["cdm"]
-    assert "multiplies as csr" in str(ds.recommend(A, "matmul", formats=["ell"]))
+    assert "multiplies in csr" in str(ds.recommend(A, "matmul", formats=["ell"]))
 
 
 def test_array_refuses_what_it_cannot_do():
@@ -134,7 +136,7 @@ def test_limits_hold_for_all_that_is_made():
 def test_layouts_are_found_by_their_names():
     advice = ds.recommend(gallery.stencil(5, (40, 50)).tocsr())
     assert advice.pays_after(advice.best.name) == advice.pays_after(advice.best) > 0
-    with raises(ValueError, "no layout 'nope'", advice.best.name):
+    with raises(ValueError, "unknown layout 'nope'", advice.best.name):
         advice.pays_after("nope")
 
 
@@ -171,7 +173,7 @@ def test_advice_can_be_pickled():
 def test_what_pays_after_is_asked_of_candidates():
     advice = ds.recommend(gallery.stencil(5, 40))
     assert advice.pays_after(advice.best) == advice.pays_after(advice.best.name)
-    with raises(TypeError, "pays_after: 3", "one of candidates"):
+    with raises(TypeError, "pays_after: expected one of the candidates", "got 3"):
         advice.pays_after(3)
 
 
@@ -185,10 +187,10 @@ def test_tuning_does_not_wait_for_a_hopeless_layout():
 def test_reasons_are_the_true_ones():
     A = gallery.stencil(5, (100, 100)).tocsr()
     asked = ds.recommend(ds.csr_array(random(20_000, 16)), formats=["sell"], products=10**6)
-    assert asked.stays or "were asked for" in asked.reason
-    assert ds.recommend(sp.csr_array([[2.5]])).reason.startswith("csr is as fast, but products and sums of diagonals")
+    assert asked.stays or asked.reason == "Of the requested formats, sell is the fastest."
+    assert ds.recommend(sp.csr_array([[2.5]])).reason.startswith("csr is equally fast, but products and sums in ")
     once = ds.recommend(ds.csr_array(A), products=1).reason
-    assert "lie on" not in once and "does not pay for its conversion" in once
+    assert "lie on" not in once and "for a single product the conversion costs more than it saves" in once
 
 
 @pytest.mark.parametrize("format", ["dia", "hm", "cdm"])

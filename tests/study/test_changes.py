@@ -90,8 +90,8 @@ def test_what_cannot_be_compared(result, tmp_path):
     for call, words in (
         (lambda: result.since(other.to_dict()), ("shape [441, 441] then, [400, 400] now",)),
         (lambda: result.since(result.to_dict(), limit=0.5), ("1 or more",)),
-        (lambda: result.since(tmp_path / "text.json"), ("no JSON",)),
-        (lambda: result.since(tmp_path / "list.json"), ("no comparison",)),
+        (lambda: result.since(tmp_path / "text.json"), ("not a JSON file",)),
+        (lambda: result.since(tmp_path / "list.json"), ("expected a comparison written by",)),
     ):
         with raises(ValueError, *words):
             call()
@@ -119,6 +119,6 @@ def test_the_command(tmp_path, monkeypatch):
     assert "times as slow" in call("compare", "grid.mtx", *options, "--quiet", "--since", "old.json", status=1).stdout
     for arguments, words in (
         (["--limit", "2"], "--since FILE"), (["--since", "missing.json"], "missing.json"),
-        (["--since", "grid.mtx"], "no JSON"),
+        (["--since", "grid.mtx"], "not a JSON file"),
     ):  # fmt: skip
         assert words in call("compare", "grid.mtx", *options, *arguments, status=2).output

@@ -30,7 +30,7 @@ def test_stored_zeros_of_a_pattern_count():
 
 def test_what_does_not_fit_is_refused():
     for nnz in (1, 129):
-        with pytest.raises(ValueError, match=f"nnz is {nnz}, but 2 blocks take from 2 to 128"):
+        with pytest.raises(ValueError, match=f"nnz is {nnz}, but 2 blocks contain from 2 to 128"):
             gallery.blocked(np.ones((1, 2)), nnz)
     with pytest.raises(ValueError, match="size is 0"):
         gallery.blocked(np.ones((1, 2)), 2, size=0)

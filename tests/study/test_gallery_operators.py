@@ -96,9 +96,9 @@ def test_no_dense_matrix_is_made():
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda: gallery.pauli_sum(["XX", "X"], [1, 1]), ValueError, ["'XX'", "'X'", "one length"]),
+        (lambda: gallery.pauli_sum(["XX", "X"], [1, 1]), ValueError, ["'XX'", "'X'", "equal lengths"]),
         (lambda: gallery.pauli_sum(["AX"], [1]), ValueError, ["'AX'", "I, X, Y, Z"]),
-        (lambda: gallery.pauli_sum(["XX"], [1, 2]), ValueError, ["1 strings", "2 coefficients"]),
+        (lambda: gallery.pauli_sum(["XX"], [1, 2]), ValueError, ["1 strings", "2 coefficients", "equal numbers"]),
         (lambda: gallery.pauli_sum(["XY"], [1], dtype=float), TypeError, ["complex", "float64"]),
         (lambda: gallery.pauli_sum(["X" * 31], [1]), ValueError, ["31 sites", "30"]),
         (lambda: gallery.pauli_sum(["X" * 28], [1]), MemoryError, ["diagonals", "free"]),

@@ -95,12 +95,15 @@ def test_large_orders():
     [
         ({"nnz_percentage": 101}, "nnz_percentage is 101, expected 0 to 100"),
         ({"band_percentage": -1}, "band_percentage is -1"),
-        ({"band_occupancy": 0}, "band_occupancy is 0, but the bands hold 48 nonzeros"),
-        ({"band_count": 0}, "band_count is 0, but the bands hold 48 nonzeros"),
+        ({"band_occupancy": 0}, "band_occupancy is 0, but the bands contain 48 nonzeros"),
+        ({"band_count": 0}, "band_count is 0, but the bands contain 48 nonzeros"),
         ({"layout": "rows"}, 'layout is .rows., expected one of "random", "row_block", "column_block"'),
         ({"reach": 2}, "reach is 2"),
-        ({"nnz_percentage": 90}, "find no room on the 51 diagonals from -25 to 25"),
-        ({"nnz_percentage": 90, "band_percentage": 1, "band_occupancy": 10, "band_count": 1, "reach": 0.01}, "room"),
+        ({"nnz_percentage": 90}, "do not fit on the 51 diagonals from -25 to 25"),
+        (
+            {"nnz_percentage": 90, "band_percentage": 1, "band_occupancy": 10, "band_count": 1, "reach": 0.01},
+            "do not fit|outside of the bands",
+        ),
     ],
 )
 def test_mistakes_are_named(options, message):

@@ -176,7 +176,7 @@ def test_waiting_for_processors_is_noticed(monkeypatch):
     crowd = measure.Crowd()
     assert crowd.warning() == ""
     assert "waited 4.0 s" in crowd.warning()
-    for threads, words in ((1, ": the times mean little"), (2, ": times of several threads mean little")):
+    for threads, words in ((1, ": the times are unreliable"), (2, ": times with several threads are unreliable")):
         with measure.using_threads(threads):
             assert crowd.warning().endswith(words)
     monkeypatch.undo()

@@ -115,13 +115,13 @@ class Candidates:
             return str(error).partition(": ")[2] or str(error)  # without the name of the class
         model = MODELS[format]
         if self.op == "matmul" and model.square(self.squares) is None:
-            return "has no product of its own, it multiplies as csr"
+            return "has no product of its own and multiplies in csr"
         return model.why_not(self.survey)
 
     def too_large(self, format: str) -> str:
         """Return how many bytes a format takes where they are far too many, else ""; it may take a pass to find out."""
         nbytes = MODELS[format].walk(self.survey, self._summary, {}).nbytes
-        return f"would take {human(nbytes)}" if nbytes > self._most else ""
+        return f"would need {human(nbytes)}" if nbytes > self._most else ""
 
     def _may_pay(self, format: str, best: float) -> bool:
         """Return whether a format may be as fast as the best one so far, whose products take `best` seconds."""

@@ -82,5 +82,5 @@ def told(found: Candidates, best: Candidate) -> list[str]:
     gain = best.seconds / one.of(best.format, **best.layout).seconds
     if gain < _WORTH:
         return []
-    seems = f"With narrow=True: {dtype} seems to hold the values exactly"
-    return [f"{seems}, and {best.format} would be {digits(gain)}x as fast."]
+    faster = f"With narrow=True, {best.format} would be {digits(gain)}x as fast"
+    return [f"{faster}: {dtype} seems to represent all values exactly."]

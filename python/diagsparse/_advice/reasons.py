@@ -1,4 +1,4 @@
-"""Why a layout was recommended: sentences, of what decides and the numbers that it follows from."""
+"""Why a layout is recommended: sentences that name the decisive property of the matrix, with numbers."""
 
 from __future__ import annotations
 
@@ -13,17 +13,20 @@ _CLEARLY = 0.9  # of a time
 
 
 def reason(ranked: Sequence[Candidate], base: Candidate, products: int, all_fit: bool, asked: bool) -> str:
-    """Return why the first of some layouts is first; `asked`: of formats that the user named."""
+    """Return why the first of these layouts is ranked first; `asked`: the user restricted the formats."""
     best = ranked[0]
     if best is base and not all_fit:
-        return f"No layout that fits makes {words.times(products)} clearly faster."
+        return f"No layout that fits in memory would make {words.times(products)} clearly faster."
     quicker = min(ranked, key=lambda one: one.taken)
     waits = ""
     if quicker.taken < _CLEARLY * best.taken:
-        pay = "does not pay for" if products == 1 else "do not pay for"
-        waits = f" A product would be faster in {quicker.name}, but {words.times(products)} {pay} its conversion."
+        waits = (
+            f" A product would be faster in {quicker.name}, but for {words.times(products)}"
+            " the conversion costs more than it saves."
+        )
     elif best.nearly_full and best is not base and best.taken > quicker.taken and not quicker.nearly_full:
-        return f"{quicker.name} is as fast, but products and sums of diagonals are diagonals, too.{_changes(best)}"
+        same = f"{quicker.name} is equally fast, but products and sums in {best.format} are diagonals again."
+        return same + _changes(best)
     return _of_layout(best, base, products, asked) + waits + _changes(best)
 
 
@@ -31,18 +34,18 @@ def _of_layout(best: Candidate, base: Candidate, products: int, asked: bool) -> 
     survey = best.survey
     assert survey is not None
     if not survey.csr.nnz:
-        return "Nothing is stored, so one format is as fast as another."
+        return "The matrix has no entries, so all formats are equally fast."
     if best is base:
         nowhere = words.nowhere(survey) if best.format == COMMON else ""
-        told = f": {nowhere}" if nowhere else ""
-        return f"No other format makes {words.times(products)} clearly faster{told}."
+        because = f": {nowhere}" if nowhere else ""
+        return f"No other format would make {words.times(products)} clearly faster{because}."
     model = MODELS[best.format]
     if asked and not model.structured:
-        return f"Of the formats that were asked for, {best.format} takes the least time."
+        return f"Of the requested formats, {best.format} is the fastest."
     return model.reason(best, survey)
 
 
 def _changes(best: Candidate) -> str:
-    """Return what a layout does that its user sees."""
-    told = f" Stored in {best.dtype}, which holds every value exactly." if best.narrow else ""
-    return told + " In reverse Cuthill-McKee order." * (best.order is not None)
+    """Return how the dtype and the order of the rows differ from those of the given matrix."""
+    narrow = f" The values are stored in {best.dtype}, which represents all of them exactly." if best.narrow else ""
+    return narrow + " The rows and columns are in reverse Cuthill-McKee order." * (best.order is not None)

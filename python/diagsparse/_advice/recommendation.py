@@ -1,4 +1,4 @@
-"""What `recommend` found: layouts by the time that all products take in them, and why the first one is first."""
+"""The result of `recommend`: layouts, sorted by the total time of the products, and the reason for the first one."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from .candidate import Candidate
 from .candidates import as_rows, given_matrix
 from .offers import exact
 
-TIE = 1.1  #: times as long that still is as fast: no measurement on a busy machine could tell them apart
+TIE = 1.1  #: a ratio of times up to which layouts count as equally fast: smaller ones cannot be measured reliably
 _SHOWN = 8
-_HEAD = ["format", "bytes", "a product moves", "a product takes", "conversion", "pays after"]
+_HEAD = ["format", "bytes", "bytes moved", "time per product", "conversion", "worth it after"]
 
 
 @dataclass(eq=False, repr=False)
 class Recommendation:
-    """Layouts of a matrix, the recommended one first: `str()` gives a table, `build()` the matrix in that layout.
+    """A ranking of layouts for a matrix: `str()` returns a table, and `build()` the matrix in the recommended layout.
 
     Attributes
     ----------
     shape, dtype, nnz
-        Of the matrix, as its products see it.
+        Of the matrix; integers and bools count as float64.
     op, products, device, threads
-        The work that was asked about, and where.
+        The operation, the number of products, and where they run.
     candidates : list of Candidate
-        The recommended one, then by the time that the conversion and all products take together. Each has ``format``,
-        ``layout`` (options of the format), ``dtype`` of the stored values, ``nbytes``, ``moved_nbytes`` of one product,
-        ``seconds`` of one product and ``conversion`` by the model, ``measured`` seconds with ``tune=True``, and
-        ``name``.
+        The recommended layout, then the others by the total time of the conversion and all products. Each of them has
+        the attributes ``format``, ``layout`` (a dict with the options of the format), ``dtype`` (of the stored values),
+        ``nbytes``, ``moved_nbytes`` (by one product), ``seconds`` (of one product, predicted), ``conversion`` (seconds,
+        predicted), ``measured`` (seconds of one product with ``tune=True``, otherwise None), and ``name``.
     base : Candidate
-        The matrix as it is.
+        The layout of the matrix as it was given.
     reason : str
-        The rule that decided.
+        Why the first layout is recommended.
     offers : list of str
-        What would be faster yet, and changes something that the caller sees: the type of the values.
+        Hints on options that would be even faster, but change the dtype of the values.
     left_out : dict
-        What does not fit into memory, and with ``formats=`` also what does not come into question, with the reasons.
-        Formats that are surely slower are in neither list.
+        Layouts that do not fit in memory, with the reason. With ``formats=``, also formats that are not suitable.
+        Formats that are certainly slower appear in neither list.
     """
 
     shape: tuple[int, int]
@@ -68,7 +68,7 @@ class Recommendation:
 
     @property
     def format(self) -> str:
-        """Its format."""
+        """The recommended format."""
         return self.best.format
 
     @property
@@ -83,7 +83,7 @@ class Recommendation:
 
     @property
     def ties(self) -> list[Candidate]:
-        """The layouts that take as long as the recommended one, within 10 %."""
+        """The layouts whose total time is at most 10 % longer than that of the recommended one."""
         return [one for one in self.candidates[1:] if self.total(one) <= TIE * self.total(self.best)]
 
     def total(self, one: Candidate) -> float:
@@ -91,47 +91,62 @@ class Recommendation:
         return one.total(self.products)
 
     def pays_after(self, one: Candidate | str) -> int | None:
-        """Return the products after which the conversion to a layout has paid; 0: at once; None: never.
+        """Return after how many products the conversion to a layout has saved time.
 
-        The layout is one of ``candidates``, or its name.
+        Parameters
+        ----------
+        one : Candidate or str
+            One of ``candidates``, or its name.
+
+        Returns
+        -------
+        int or None
+            0 if the layout is faster from the first product on, None if it never is.
+
+        Raises
+        ------
+        ValueError
+            If no candidate has this name.
+        TypeError
+            If `one` is neither a candidate nor a name.
         """
         if isinstance(one, str):
             named = [each for each in self.candidates if each.name == one]
             if not named:
                 names = "; ".join(each.name for each in self.candidates)
-                raise ValueError(f"pays_after: no layout {one!r}; there are {names}")
+                raise ValueError(f"pays_after: unknown layout {one!r}; expected one of: {names}")
             one = named[0]
         if not isinstance(one, Candidate):
-            raise TypeError(f"pays_after: {one!r}: expected one of candidates, or its name")
+            raise TypeError(f"pays_after: expected one of the candidates or its name, got {one!r}")
         saved, more = self.base.taken - one.taken, one.conversion - self.base.conversion
         if more <= 0:
             return 0 if saved >= 0 else None
         return ceil(more / saved) if saved > 0 else None
 
     def build(self, A: Any = None) -> Any:
-        """Return the matrix, or another one, in the recommended layout, on the device asked about.
+        """Return the matrix, or another one, in the recommended layout, on the device of the recommendation.
 
         Parameters
         ----------
         A : sparse matrix (ours, SciPy's or CuPy's) or dense 2-D array, optional
-            Another matrix for the same format and options: with new values, or of another grid. By default the one that
-            advice was given on, which is returned itself where it stays as it is.
+            Another matrix to be stored in the same format with the same options, for example one with new values. By
+            default, the matrix that was passed to `recommend`. It is returned itself if it should stay as it is.
 
         Returns
         -------
-        matrix of ours
-            A layout in another order is a `Reordered` operator. What stays as it is may be SciPy's, in its own type:
-            integers stay integers there.
+        SparseArray
+            With another order of the rows, a `Reordered` operator. If a SciPy matrix should stay as it is, it is
+            returned unchanged, even if its values are integers.
 
         Raises
         ------
         TypeError
-            Where `A` is no matrix of numbers.
+            If `A` is not a matrix of numbers.
         ValueError
-            Where `A` does not allow the options: it is not symmetric, does not repeat, has another number of rows than
-            the order, or values that the recommended type would round.
+            If the options are impossible for `A`: it is not symmetric or not periodic, its number of rows differs from
+            that of the order, or the recommended dtype would round its values.
         MemoryError
-            Where it does not fit.
+            If the result does not fit in memory.
 
         Examples
         --------
@@ -144,7 +159,7 @@ class Recommendation:
             return self.best.made_of(self._csr)
         csr = as_rows(given_matrix(A, "build"), place(self.device), "build")
         if self.best.narrow and not exact(csr, self.best.dtype):
-            raise ValueError(f"build: A has values that {self.best.dtype} would round; recommend(A) looks at them")
+            raise ValueError(f"build: {self.best.dtype} would round values of A; call recommend for this matrix")
         try:
             return self.best.made_like(csr)
         except ValueError as error:
@@ -152,9 +167,9 @@ class Recommendation:
 
     @property
     def advice(self) -> str:
-        """The recommended layout and the reason, in a line."""
-        told = f"stay with {self.base.name}" if self.stays else self.best.name
-        return f"Advice: {told}. {self.reason}"
+        """The recommended layout and the reason, in one line."""
+        layout = f"stay with {self.base.name}" if self.stays else self.best.name
+        return f"Advice: {layout}. {self.reason}"
 
     # ---- text -----------------------------------------------------------------------------------------------------
     def to_dict(self) -> dict[str, Any]:
@@ -194,12 +209,13 @@ class Recommendation:
         shown = self._shown()
         longest = max(self.total(one) for one in shown) or 1.0
         rows = [[*self._cells(one), display.bar(self.total(one) / longest, one is not self.best)] for one in shown]
-        return display.page(repr(self), [], display.table([*_HEAD, "all together"], rows), display.lines(self._notes()))
+        return display.page(repr(self), [], display.table([*_HEAD, "total time"], rows), display.lines(self._notes()))
 
     def _title(self) -> str:
-        work = f"{self.products} products {TITLES[self.op]}" if self.products != 1 else f"one product {TITLES[self.op]}"
+        work = f"{self.products} products" if self.products != 1 else "a single product"
         where = self.device if self.device != "cpu" else f"cpu, {self.threads} thread{'s' * (self.threads > 1)}"
-        return f"{self.shape[0]} x {self.shape[1]}  {self.dtype}  {self.nnz} nonzeros   {work}   {where}"
+        matrix = f"{self.shape[0]} x {self.shape[1]}  {self.dtype}  {self.nnz} nonzeros"
+        return f"{matrix}   {work} {TITLES[self.op]}   {where}"
 
     def _shown(self) -> Sequence[Candidate]:
         first = self.candidates[:_SHOWN]
@@ -207,7 +223,7 @@ class Recommendation:
 
     def _cells(self, one: Candidate) -> list[str]:
         pays = self.pays_after(one)
-        after = "never" if pays is None else f"{pays} product{'s' * (pays != 1)}" if pays else "at once"
+        after = "never" if pays is None else f"{pays} product{'s' * (pays != 1)}" if pays else "0 products"
         taken = columns.seconds(one.taken) + (" measured" if one.measured is not None else "")
         return [
             one.name + (" (as it is)" if one.matrix is not None else ""),
@@ -220,6 +236,6 @@ class Recommendation:
 
     def _notes(self) -> list[str]:
         names = "; ".join(one.name for one in self.ties)
-        ties = [f"As fast, within {round(100 * (TIE - 1))} %: {names}"] if names else []
+        ties = [f"Equally fast, within {round(100 * (TIE - 1))} %: {names}"] if names else []
         out = [f"Left out: {name}: {why}" for name, why in self.left_out.items()]
         return [self.advice, *ties, *self.offers, *out]

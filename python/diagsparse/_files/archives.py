@@ -67,14 +67,14 @@ def read(path: Path, limit: int) -> Any:
     with path.open("rb") as file:
         try:
             if not is_zipfile(file):
-                raise ValueError("no zip archive, or cut off")
+                raise ValueError("not a zip archive, or truncated")
             with ZipFile(file) as archive:
                 return _Members(archive, path.stat().st_size).matrix(limit)
         except (MemoryError, ImportError):
             raise
         except Exception as error:
             reason = str(error) or type(error).__name__
-            raise ValueError(f"no matrix that diagsparse or SciPy wrote: {reason}") from error
+            raise ValueError(f"not a matrix written by diagsparse or SciPy: {reason}") from error
 
 
 class _Members:
@@ -84,7 +84,7 @@ class _Members:
         self._archive, self._size = archive, size
         self._infos = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
         if len(self._infos) < len(archive.infolist()):
-            raise ValueError("two members have one name")
+            raise ValueError("two members have the same name")
 
     def matrix(self, limit: int) -> Any:
         """Return the matrix that they make up."""
@@ -140,31 +140,33 @@ class _Members:
         if array.dtype.kind != "u" or array.dtype.itemsize < 4 or name in ("data", "bitmap", "mask"):
             return array
         if array.size and array.max() >= 2**63:
-            raise ValueError(f"{name} holds {array.max()}, expected integers below 2^63")
+            raise ValueError(f"{name} contains {array.max()}, expected integers below 2^63")
         return array.astype(np.int64)
 
     def _nbytes(self, name: str, dimensions: int) -> int:
         """Return the bytes of an array as its header tells them, after a check of everything else that it tells."""
         if name not in self._infos:
-            raise ValueError(f"no member {name!r}")
+            raise ValueError(f"missing member {name!r}")
         info = self._infos[name]
         if info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
             raise ValueError(f"{name} is compressed by method {info.compress_type}, expected none or deflate")
         if info.compress_size > self._size or info.file_size > _DENSEST * info.compress_size:
-            raise ValueError(f"{name}: {info.file_size} bytes do not come from {info.compress_size} in the archive")
+            raise ValueError(f"{name}: {info.file_size} bytes cannot result from {info.compress_size} compressed bytes")
         with self._archive.open(info) as member:
             try:
                 if (version := np.lib.format.read_magic(member)) != (1, 0):
-                    raise ValueError(f"it is of version {version}, expected (1, 0)")
+                    raise ValueError(f"it has version {version}, expected (1, 0)")
                 shape, _, dtype = np.lib.format.read_array_header_1_0(member)
             except Exception as error:  # Python's parser raises MemoryError, among others
-                raise ValueError(f"{name} has no header as NumPy writes it: {error}") from error
+                raise ValueError(f"{name} has no valid NumPy header: {error}") from error
             held = info.file_size - member.tell()
         kind, types = _TYPES.get(name, ("integers", _INTEGERS))
         if len(shape) != dimensions or dtype.newbyteorder("=") not in types:
             raise ValueError(f"{name}: {dtype} in {len(shape)} dimensions, expected {kind} in {dimensions}")
         if min(shape, default=0) < 0 or prod(shape) * dtype.itemsize != held:
-            raise ValueError(f"{name}: {dtype} values of shape {shape} do not take {held} bytes, as in the archive")
+            raise ValueError(
+                f"{name}: {dtype} values of shape {shape} do not have {held} bytes, the size in the archive"
+            )
         return held
 
 
@@ -183,9 +185,9 @@ def _scipy(format: str, parts: dict[str, np.ndarray], shape: tuple[int, int]) ->
     if format == "dia" and not all(abs(k) < max(2**31, *shape) for k in places[0].tolist()):
         raise ValueError(f"offsets {places[0].tolist()[:8]}, expected those of a {shape[0]} x {shape[1]} matrix")
     if 0 in values.shape[1:] and format == "bsr":
-        raise ValueError(f"blocks are {values.shape[1]} x {values.shape[2]}, expected 1 x 1 and more")
+        raise ValueError(f"blocks are {values.shape[1]} x {values.shape[2]}, expected at least 1 x 1")
     if "indptr" in parts and parts["indptr"].min(initial=0) < 0:
-        raise ValueError("indptr holds negative integers")
+        raise ValueError("indptr contains negative integers")
     arrays: tuple[Any, ...] = (values, *places)
     if format == "coo":
         row, col = places if len(places) == 2 else places[0]

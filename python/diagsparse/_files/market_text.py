@@ -91,9 +91,9 @@ class Header(NamedTuple):
             if not least <= _integer(words[-1]) <= most:
                 return f"expected an integer from {least} to {most}, got {_quoted(words[-1])}"
         if row == column and self.symmetry == "skew-symmetric":
-            return f"expected nothing on the diagonal, being skew-symmetric, got {_quoted(*words)}"
+            return f"expected no entries on the diagonal of a skew-symmetric matrix, got {_quoted(*words)}"
         if row == column and self.symmetry == "hermitian" and self.field == "complex" and float(words[-1]) != 0:
-            return f"expected real values on the diagonal, being hermitian, got {_quoted(*words)}"
+            return f"expected real values on the diagonal of a hermitian matrix, got {_quoted(*words)}"
         return None
 
 
@@ -141,7 +141,7 @@ class Text:
         if max(m, n) > _MOST:
             raise self.wrong(f"expected at most {_MOST} rows and columns, got {m} x {n}")
         if symmetry != "general" and m != n:
-            raise self.wrong(f"expected a square matrix, being {symmetry}, got {m} x {n}")
+            raise self.wrong(f"expected a square {symmetry} matrix, got {m} x {n}")
         values = {"general": m * n, "skew-symmetric": m * (m - 1) // 2}.get(symmetry, m * (m + 1) // 2)
         return Header(layout, field, symmetry, m, n, values if layout == "array" else int(sizes[2]))
 
@@ -198,7 +198,7 @@ class Text:
         return ValueError(f"line {_line_at(self.path, self._at + place)}: {complaint}")
 
     def _damaged(self, error: Exception) -> ValueError:
-        return self.wrong(f"the compressed data is damaged or cut off: {error}", 2**63)
+        return self.wrong(f"the compressed data is damaged or truncated: {error}", 2**63)
 
 
 def explain(path: Path) -> None:

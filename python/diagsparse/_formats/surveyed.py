@@ -1,6 +1,6 @@
-"""What formats that are not built here would store: blocks with bitmaps of other sizes, BSR, BCSD, MSR and VBR.
+"""What formats that are not implemented would store: bitmap blocks of other sizes, BSR, BCSD, MSR and VBR.
 
-Everything is counted exactly, and as the bytes of our own formats are: columns of 4 bytes, pointers of 8.
+All bytes are exact, with 4 bytes per column and 8 per pointer, as in the implemented formats.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ BCSD_HEIGHTS = 4, 8, 16, 32  # rows of a block of BCSD, of which the height with
 _COLUMN, _POINTER = 4, 8  # bytes
 _SHORT = 2**31  # entries of an array of indices that counts its own entries in 4 bytes
 
-_WINS = {  # what a matrix consists of for which the format is worth a look
-    "bsr": "full square blocks of one size",
-    "bcsd": "diagonals that are full over some rows at a time",
-    "msr": "a full main diagonal that is often needed by itself",
+_WINS = {  # the kind of matrices for which the format is suitable
+    "bsr": "full square blocks of the same size",
+    "bcsd": "diagonals with full segments of some rows",
+    "msr": "a full main diagonal that is often used by itself",
     "vbr": "full blocks of different sizes",
 }
 
@@ -41,22 +41,20 @@ class BitmapBlocks:
 
 @dataclass(frozen=True)
 class OtherFormat:
-    """What a format that is not built here would store."""
+    """What a format that is not implemented would store."""
 
-    layout: str  # the size of its blocks, or how many rows and columns of blocks there are; "" where it has none
+    layout: str  # the size of its blocks, or the number of block rows and columns; "" if it has no blocks
     blocks: int | None
     stored: int  # values, with the zeros that fill up blocks
     nbytes: int
-    wins: str  # what a matrix consists of for which it is worth a look
+    wins: str  # the kind of matrices for which the format is suitable
 
 
 _Counts: TypeAlias = tuple[dict[int, BitmapBlocks], dict[str, OtherFormat | None]]
 
 
 class Surveyed:
-    """The counts of one matrix, computed when they are first asked for; until then the matrix is referenced.
-
-    Several threads may ask at once.
+    """The counts of one matrix, computed at the first use; until then the matrix is referenced. Thread-safe.
 
     Parameters
     ----------

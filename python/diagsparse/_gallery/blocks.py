@@ -23,25 +23,31 @@ def blocked(
     seed: Seed = None,
     format: Format = None,
 ) -> Any:
-    """Random matrix of square blocks (a `csr_array`), one wherever `pattern` stores an entry, none of them empty.
+    """Return a random matrix of square blocks, one for each entry of a pattern. No block is empty.
 
     Parameters
     ----------
     pattern : sparse or dense matrix
-        Where the blocks are: of a dense one its nonzeros.
+        The positions of the blocks: its stored entries, or the nonzeros of a dense matrix.
     nnz : int
-        Nonzeros: one at random in each block, and the others anywhere in them.
+        Number of nonzeros: at least one at random in each block, and the others at random among all blocks.
     size : int
-        Rows and columns of a block.
+        Number of rows and columns of a block.
     shape : tuple, optional
-        Of the matrix, where it cuts the last row and column of blocks; by default `size` times that of `pattern`.
+        Shape of the matrix if the last row or column of blocks is incomplete; by default `size` times that of
+        `pattern`.
     dtype, seed, format
-        As everywhere in the gallery.
+        As for all functions of the gallery.
+
+    Returns
+    -------
+    csr_array
+        Or a diagsparse matrix if `format` is given.
 
     Raises
     ------
     ValueError
-        Where the nonzeros are fewer than the blocks, or more than their places.
+        If there are fewer nonzeros than blocks, or more than the blocks have elements.
 
     Examples
     --------
@@ -55,8 +61,8 @@ def blocked(
     grid = sparse.coo_array(pattern)
     rows, columns = (shape[i] if shape else size * grid.shape[i] for i in range(2))
     if (-(-rows // size), -(-columns // size)) != grid.shape:
-        told = f"{grid.shape[0]} x {grid.shape[1]} blocks of {size}"
-        raise ValueError(f"gallery.{_WHERE}: shape is {shape}, but the pattern has {told}")
+        blocks = f"{grid.shape[0]} x {grid.shape[1]} blocks of {size}"
+        raise ValueError(f"gallery.{_WHERE}: shape is {shape}, but the pattern has {blocks}")
     corners = np.unique(grid.coords[0] * np.int64(grid.shape[1]) + grid.coords[1])
     top, left = size * (corners // max(1, grid.shape[1])), size * (corners % max(1, grid.shape[1]))
     widths = np.minimum(size, columns - left)
@@ -80,7 +86,9 @@ def _places(
     """Draw so many places in blocks of this many places each: the block and the place in it, one in each at least."""
     blocks, total = len(room), int(room.sum())
     if not blocks <= count <= total:
-        raise ValueError(f"gallery.{_WHERE}: nnz is {count}, but {blocks} blocks take from {blocks} to {total}")
+        raise ValueError(
+            f"gallery.{_WHERE}: nnz is {count}, but {blocks} blocks contain from {blocks} to {total} nonzeros"
+        )
     first = rng.integers(0, room) if blocks else room
     ends = np.cumsum(room - 1)  # of the other places, block after block
     others = rng.choice(total - blocks, count - blocks, replace=False, shuffle=False)

@@ -31,8 +31,24 @@ _STENCILS = {3: (1, False), 5: (2, False), 7: (3, False), 9: (2, True), 27: (3, 
 def tridiagonal(
     n: int, *, lower: complex = -1, main: complex = 2, upper: complex = -1, dtype: Dtype = float, format: Format = None
 ) -> Any:
-    """Tridiagonal matrix of order `n` with constant diagonals (zero ones left out), by default the second difference.
+    """Return a tridiagonal matrix with constant diagonals, by default the negative second difference.
 
+    Parameters
+    ----------
+    n : int
+        Order of the matrix.
+    lower, main, upper : number
+        Values on the diagonals -1, 0 and 1. Diagonals with the value zero are not stored.
+    dtype, format
+        As for all functions of the gallery.
+
+    Returns
+    -------
+    dia_array, shape (n, n)
+        Or a diagsparse matrix if `format` is given.
+
+    Examples
+    --------
     >>> from diagsparse import gallery
     >>> gallery.tridiagonal(3).toarray()
     array([[ 2., -1.,  0.],
@@ -47,11 +63,26 @@ def tridiagonal(
 def toeplitz(
     first_column: ArrayLike, first_row: ArrayLike | None = None, *, dtype: Dtype = None, format: Format = None
 ) -> Any:
-    """Toeplitz matrix (m x n) of a first column (m,) and a first row (n,); only the nonzero diagonals are stored.
+    """Return a Toeplitz matrix, which has constant diagonals. Only the nonzero diagonals are stored.
 
-    As in `scipy.linalg.toeplitz`, `first_row` defaults to the conjugate of the column and its first element is ignored.
-    `dtype` defaults to that of the values, float64 for integers.
+    Parameters
+    ----------
+    first_column : array_like, shape (m,)
+        First column.
+    first_row : array_like, shape (n,), optional
+        First row, by default the conjugate of the column. Its first element is ignored, as in `scipy.linalg.toeplitz`.
+    dtype : dtype, optional
+        By default that of the values, or float64 for integers.
+    format : str, optional
+        As for all functions of the gallery.
 
+    Returns
+    -------
+    dia_array, shape (m, n)
+        Or a diagsparse matrix if `format` is given.
+
+    Examples
+    --------
     >>> from diagsparse import gallery
     >>> gallery.toeplitz([4, 1, 0], [4, 0, 2, 0]).toarray()
     array([[4., 0., 2., 0.],
@@ -69,13 +100,31 @@ def toeplitz(
 def stencil(
     points: int, shape: int | Sequence[int], *, periodic: bool = False, dtype: Dtype = float, format: Format = None
 ) -> Any:
-    """Negative Laplacian by finite differences on a grid (unit spacing, C order), Dirichlet or periodic.
+    """Return the negative Laplacian on a grid by finite differences, with unit spacing.
 
-    `points` is 3 (1-D), 5 or 9 (2-D), 7 or 27 (3-D); `shape` is the grid's, one number standing for all its axes; the
-    matrix has a row per grid point.  Neighbours hold -1 and the main diagonal points - 1; 9 and 27 points take the
-    corners in (27: the matrix of the HPCG benchmark).  Periodic axes need 3 points or more; in two and three dimensions
-    a periodic grid comes as a `csr_array`, since its wrapped diagonals are mostly empty.
+    Boundaries are periodic, or have Dirichlet conditions. The matrix has a row for each grid point, in C order. The
+    main diagonal is points - 1, and neighbours are -1. With 9 and 27 points, the corners count as neighbours; 27 points
+    give the matrix of the HPCG benchmark.
 
+    Parameters
+    ----------
+    points : {3, 5, 7, 9, 27}
+        Number of points of the stencil: 3 in 1-D, 5 or 9 in 2-D, 7 or 27 in 3-D.
+    shape : int or tuple of int
+        Number of grid points along each axis, or one number for all axes.
+    periodic : bool
+        Whether the grid is periodic, which requires at least 3 points along each axis.
+    dtype, format
+        As for all functions of the gallery.
+
+    Returns
+    -------
+    dia_array, shape (N, N)
+        For N grid points. A periodic grid in 2-D or 3-D is a `csr_array`, because its additional diagonals are mostly
+        empty. With `format`, a diagsparse matrix.
+
+    Examples
+    --------
     >>> from diagsparse import gallery
     >>> gallery.stencil(5, (100, 200)).offsets
     array([-200,   -1,    0,    1,  200], dtype=int32)

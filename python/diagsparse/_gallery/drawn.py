@@ -1,4 +1,4 @@
-"""Matrices whose values, and places, are random."""
+"""Matrices with random values, and some with random positions."""
 
 from __future__ import annotations
 
@@ -22,8 +22,24 @@ from .making import (
 
 
 def banded(n: int, kl: int, ku: int, *, dtype: Dtype = float, seed: Seed = None, format: Format = None) -> Any:
-    """Random band of order `n` with `kl` subdiagonals and `ku` superdiagonals (those beyond the corner are left out).
+    """Return a random band matrix.
 
+    Parameters
+    ----------
+    n : int
+        Order of the matrix.
+    kl, ku : int
+        Numbers of subdiagonals and superdiagonals. Those outside of the matrix are left out.
+    dtype, seed, format
+        As for all functions of the gallery.
+
+    Returns
+    -------
+    dia_array, shape (n, n)
+        Or a diagsparse matrix if `format` is given.
+
+    Examples
+    --------
     >>> from diagsparse import gallery
     >>> gallery.banded(5, 1, 2, seed=0).offsets
     array([-1,  0,  1,  2], dtype=int32)
@@ -35,8 +51,24 @@ def banded(n: int, kl: int, ku: int, *, dtype: Dtype = float, seed: Seed = None,
 
 
 def triangular(n: int, lower: bool = True, *, dtype: Dtype = float, seed: Seed = None, format: Format = None) -> Any:
-    """Random full triangle of order `n`, lower or upper, main diagonal included.
+    """Return a random matrix with a full triangle, including the main diagonal.
 
+    Parameters
+    ----------
+    n : int
+        Order of the matrix.
+    lower : bool
+        Whether the lower or the upper triangle is filled.
+    dtype, seed, format
+        As for all functions of the gallery.
+
+    Returns
+    -------
+    dia_array, shape (n, n)
+        Or a diagsparse matrix if `format` is given.
+
+    Examples
+    --------
     >>> from diagsparse import gallery
     >>> gallery.triangular(4, lower=False, seed=0).nnz
     10
@@ -46,8 +78,22 @@ def triangular(n: int, lower: bool = True, *, dtype: Dtype = float, seed: Seed =
 
 
 def hessenberg(n: int, *, dtype: Dtype = float, seed: Seed = None, format: Format = None) -> Any:
-    """Random upper Hessenberg matrix of order `n`: the upper triangle and one subdiagonal.
+    """Return a random upper Hessenberg matrix: the upper triangle and one subdiagonal.
 
+    Parameters
+    ----------
+    n : int
+        Order of the matrix.
+    dtype, seed, format
+        As for all functions of the gallery.
+
+    Returns
+    -------
+    dia_array, shape (n, n)
+        Or a diagsparse matrix if `format` is given.
+
+    Examples
+    --------
     >>> from diagsparse import gallery
     >>> gallery.hessenberg(4, seed=0).nnz
     13
@@ -59,22 +105,44 @@ def hessenberg(n: int, *, dtype: Dtype = float, seed: Seed = None, format: Forma
 def random_diagonals(
     n: int, count: int, reach: float = 0.25, *, dtype: Dtype = float, seed: Seed = None, format: Format = None
 ) -> Any:
-    """Random matrix of order `n` with `count` full diagonals, at random offsets up to about +-`reach` n.
+    """Return a random matrix with full diagonals at random offsets.
 
-    The offsets are drawn uniformly without replacement from -w ... w, where w = 1.04 reach n, at most n - 1.  With the
-    default reach, w = 0.26 n and a mean length of 0.87 n fit the structured matrices in tables 1 and 2 of Haque,
-    Parvez, Hossain, Algorithms 17(1):31, 2024: the counts of nonzeros of the factors and of their product.
+    Parameters
+    ----------
+    n : int
+        Order of the matrix.
+    count : int
+        Number of diagonals.
+    reach : float
+        Fraction of n that limits the offsets. They are drawn uniformly without replacement from -w to w, where w is
+        1.04 reach n, but at most n - 1.
+    dtype, seed, format
+        As for all functions of the gallery.
 
+    Returns
+    -------
+    dia_array, shape (n, n)
+        Or a diagsparse matrix if `format` is given.
+
+    Notes
+    -----
+    With the default `reach`, w = 0.26 n and the mean length of 0.87 n fit the structured matrices in tables 1 and 2 of
+    Haque, Parvez, Hossain, Algorithms 17(1):31, 2024: the numbers of nonzeros of the factors and of their product.
+
+    Examples
+    --------
     >>> from diagsparse import gallery
     >>> gallery.random_diagonals(1000, 9, seed=0).offsets.size
     9
     """
     n, count = whole("random_diagonals", "n", n, "an order"), whole("random_diagonals", "count", count, "a count")
     if not 0 <= reach <= 1:
-        raise ValueError(f"gallery.random_diagonals: reach is {reach}, expected a share of n from 0 to 1")
+        raise ValueError(f"gallery.random_diagonals: reach is {reach}, expected a fraction of n from 0 to 1")
     width = min(n - 1, round(1.04 * reach * n))
     if count > (available := max(0, 2 * width + 1)):
-        raise ValueError(f"gallery.random_diagonals: count is {count}, but n = {n}, reach = {reach} leave {available}")
+        raise ValueError(
+            f"gallery.random_diagonals: count is {count}, but n = {n} and reach = {reach} allow only {available}"
+        )
     room("random_diagonals", count * n * checked_dtype("random_diagonals", dtype).itemsize + 8 * available)
     rng = np.random.default_rng(seed)
     offsets = np.sort(rng.choice(available, count, replace=False)) - width if count else np.arange(0)
@@ -82,8 +150,22 @@ def random_diagonals(
 
 
 def arrow(n: int, *, dtype: Dtype = float, seed: Seed = None, format: Format = None) -> Any:
-    """Random arrowhead of order `n`: first row, first column and main diagonal (a `csr_array`), diagonals' worst case.
+    """Return a random arrowhead matrix: first row, first column and main diagonal. It occupies all diagonals.
 
+    Parameters
+    ----------
+    n : int
+        Order of the matrix.
+    dtype, seed, format
+        As for all functions of the gallery.
+
+    Returns
+    -------
+    csr_array, shape (n, n)
+        Or a diagsparse matrix if `format` is given.
+
+    Examples
+    --------
     >>> from diagsparse import gallery
     >>> gallery.arrow(4, seed=0).nnz
     10

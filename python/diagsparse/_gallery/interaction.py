@@ -24,15 +24,39 @@ def ci_matrix(
     seed: Seed = None,
     format: Format = None,
 ) -> Any:
-    """Random matrix of order `n` with the two regions of configuration interaction (a `csr_array`).
+    """Return a random matrix with the two regions of a configuration interaction matrix.
 
-    The reference region is the first ``reference_fraction n`` columns: every row has the same count of nonzeros there,
-    a share of ``1 - reference_sparsity``.  The expansion space is the rest: a share of ``1 - expansion_sparsity``, from
-    row to row with a standard deviation of 7.5 % beside that of chance.  So the defaults have the counts and the
-    longest rows in table 3 of Mahmoud, Hoffmann, Reza, Computation 6(3):45, 2018: 655 nonzeros a row and about 295.
-    With ``symmetric=True`` the upper triangle mirrors the lower one: the first rows are as dense as the first columns.
-    With ``rows=m`` the matrix has m rows in the place of `n`: a part of one that does not fit into the memory.
+    The reference region consists of the first columns. All rows have the same number of nonzeros there. The expansion
+    region consists of the other columns. There, the density varies from row to row with a standard deviation of 7.5 %,
+    in addition to random fluctuations.
 
+    Parameters
+    ----------
+    n : int
+        Order of the matrix.
+    reference_fraction : float
+        Fraction of the columns in the reference region.
+    reference_sparsity, expansion_sparsity : float
+        Fraction of zeros in each region.
+    rows : int, optional
+        Number of rows if it is not n, for a part of a matrix that does not fit in memory.
+    symmetric : bool
+        Whether the upper triangle mirrors the lower one. Then the first rows are as dense as the first columns.
+    dtype, seed, format
+        As for all functions of the gallery.
+
+    Returns
+    -------
+    csr_array, shape (rows, n)
+        Or a diagsparse matrix if `format` is given.
+
+    Notes
+    -----
+    The defaults reproduce the numbers of nonzeros and the longest rows in table 3 of Mahmoud, Hoffmann, Reza,
+    Computation 6(3):45, 2018: 655 nonzeros per row in the reference region, and about 295 in the other one.
+
+    Examples
+    --------
     >>> from diagsparse import gallery
     >>> gallery.ci_matrix(1000, seed=0)[:, :100].nnz
     20000
@@ -44,7 +68,7 @@ def ci_matrix(
     }  # fmt: skip
     for name, share in shares.items():
         if not 0 <= share <= 1:
-            raise ValueError(f"gallery.ci_matrix: {name} is {share}, expected a share from 0 to 1")
+            raise ValueError(f"gallery.ci_matrix: {name} is {share}, expected a fraction from 0 to 1")
     m = n if rows is None else whole("ci_matrix", "rows", rows, "a count")
     if symmetric and m != n:
         raise ValueError(f"gallery.ci_matrix: rows is {m}, but a symmetric matrix of order {n} has {n}")

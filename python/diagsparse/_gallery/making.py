@@ -1,4 +1,4 @@
-"""What the gallery's functions are made of."""
+"""Functions that several functions of the gallery use."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def as_format(matrix: Any, format: Format) -> Any:
 
 
 def of_diagonals(diagonals: dict[int, NDArray[Any]], n: int, dtype: np.dtype[Any], format: Format) -> Any:
-    """Square matrix of these diagonals, each an array with one element per column."""
+    """Return a square matrix with these diagonals, each an array with one element per column."""
     offsets = np.array(sorted(diagonals), dtype=int)
     data = np.empty((len(offsets), n), dtype)
     for row, offset in zip(data, offsets, strict=True):
@@ -36,7 +36,7 @@ def of_diagonals(diagonals: dict[int, NDArray[Any]], n: int, dtype: np.dtype[Any
 def of_constants(
     where: str, shape: tuple[int, int], offsets: NDArray[Any], values: NDArray[Any], dtype: Dtype, format: Format
 ) -> Any:
-    """Matrix with one constant per diagonal; those that are zero or outside the shape are left out."""
+    """Return a matrix with constant diagonals; those that are zero or outside of the matrix are left out."""
     dtype = checked_dtype(where, dtype)
     if values.dtype.kind == "c" and dtype.kind != "c":
         raise TypeError(f"gallery.{where}: complex values do not fit dtype {dtype}")
@@ -56,7 +56,7 @@ def random_band(where: str, n: int, offsets: NDArray[Any], dtype: Dtype, seed: S
 
 
 def inside(shape: tuple[int, int], offsets: NDArray[Any]) -> NDArray[np.bool_]:
-    """Where column j of diagonal k lies in the matrix: (diagonals, columns), as a `dia_array` stores them."""
+    """Return which elements of a `dia_array` lie in the matrix, an array of shape (diagonals, columns)."""
     columns = np.arange(shape[1])
     return (columns >= offsets[:, None]) & (columns < shape[0] + offsets[:, None])
 
@@ -84,14 +84,14 @@ def whole(where: str, name: str, value: Any, meaning: str) -> int:
 
 
 def room(where: str, nbytes: int) -> None:
-    """Raise MemoryError where the diagonals of a matrix do not fit, each of which is there twice for a while."""
+    """Raise MemoryError if the diagonals of a matrix do not fit in memory twice, as needed temporarily."""
     from .._places import memory  # here, so that the gallery works without the compiled core
 
     memory.require_free(2 * nbytes, f"gallery.{where}: the diagonals", beside=nbytes)
 
 
 def room_for_entries(where: str, count: float, dtype: np.dtype[Any]) -> None:
-    """Raise MemoryError where so many values with a row and a column do not fit, twice for a while."""
+    """Raise MemoryError if so many values with rows and columns do not fit in memory twice, as needed temporarily."""
     from .._places import memory
 
     nbytes = round(count) * (dtype.itemsize + 16)
@@ -101,5 +101,5 @@ def room_for_entries(where: str, count: float, dtype: np.dtype[Any]) -> None:
 def numbers(where: str, name: str, values: ArrayLike) -> NDArray[Any]:
     result = np.asarray(values)
     if result.ndim != 1 or result.dtype.kind not in "biufc":
-        raise TypeError(f"gallery.{where}: {name} is {result.dtype} {result.shape}, expected a row of numbers")
+        raise TypeError(f"gallery.{where}: {name} is {result.dtype} {result.shape}, expected a 1-D array of numbers")
     return result

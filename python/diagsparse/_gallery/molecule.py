@@ -24,10 +24,10 @@ def molecule_hamiltonian(
     dtype: Dtype = float,
     format: Format = None,
 ) -> Any:
-    """Hamiltonian of a molecule among all determinants, full configuration interaction (a `csr_array`).
+    """Return the Hamiltonian of a molecule for all determinants (full configuration interaction).
 
-    Its eigenvalues are the energies of the molecule in hartree, the repulsion of the nuclei included.  The orbitals and
-    their integrals are those of a mean field of PySCF (``pip install "diagsparse[chemistry]"``)::
+    Its eigenvalues are the energies of the molecule in hartree, including the repulsion of the nuclei. The orbitals and
+    their integrals are those of a mean-field calculation with PySCF (``pip install "diagsparse[chemistry]"``)::
 
         from pyscf import gto, scf
 
@@ -35,47 +35,50 @@ def molecule_hamiltonian(
         A = gallery.molecule_hamiltonian(mean_field, format="ellcsr")  # of order 3025
         energies, states = scipy.sparse.linalg.eigsh(A, k=4, which="SA")
 
-    Determinants are numbered as PySCF does: one with string i of spin up and string j of spin down is row i b + j, with
-    b strings of spin down.  So a vector x is ``x.reshape(-1, b)`` for PySCF.  Determinant 0 fills the lowest orbitals.
+    Determinants are numbered as in PySCF: with b strings of spin down, the determinant with string i of spin up and
+    string j of spin down is row i b + j. So PySCF's array for a vector x is ``x.reshape(-1, b)``. In determinant 0, the
+    lowest orbitals are occupied.
 
     Parameters
     ----------
     mean_field : pyscf.scf.hf.RHF
         A restricted mean field (RHF, ROHF or RKS) with real orbitals, after its ``kernel()``.
     orbitals : int, optional
-        How many orbitals take part, from the core upwards: by default all.  It is `ncas` of `pyscf.mcscf.CASCI`.
+        Number of orbitals above the core that are included, by default all. This is `ncas` of `pyscf.mcscf.CASCI`.
     electrons : int or (int, int), optional
-        How many electrons take part, or how many of spin up and of spin down: by default all.  The others stay in
-        pairs in the lowest orbitals, the core.  It is `nelecas` of `pyscf.mcscf.CASCI`.
+        Number of electrons that are included, in total or for spin up and spin down, by default all. The other
+        electrons occupy the lowest orbitals in pairs, which form the core. This is `nelecas` of `pyscf.mcscf.CASCI`.
     threshold : float
-        Integrals and elements below it, in hartree, are left out: they are zeros by symmetry, with rounding errors.
+        Integrals and elements below this value in hartree are left out. They are zero by symmetry, up to rounding
+        errors.
     dtype : dtype
-        Of the matrix; it is built in float64.
+        The dtype of the result. The matrix is always computed in float64.
     format : str, optional
-        One of the formats of diagsparse, in place of a `csr_array`.
+        As for all functions of the gallery.
 
     Returns
     -------
     csr_array
-        Real symmetric, to the last bit in float64.  With m orbitals and u electrons of spin up, there are
-        ``comb(m, u)`` strings of that spin, and the order is the product of both counts.
+        Real symmetric, in float64 down to the last bit. With m orbitals and u electrons of spin up, there are
+        ``comb(m, u)`` strings of this spin. The order of the matrix is the product of the numbers for both spins. With
+        `format`, a diagsparse matrix.
 
     Raises
     ------
     ImportError
-        Without PySCF.
+        If PySCF is not installed.
     TypeError
-        Where the mean field is none of PySCF, or has other orbitals for spin up and spin down.
+        If the mean field is not one of PySCF, or has different orbitals for spin up and spin down.
     ValueError
-        Where the mean field has no orbitals yet, or the electrons do not fit into the orbitals or the core.
+        If the mean field has no orbitals yet, or the electrons do not fit into the orbitals or the core.
     MemoryError
-        Where it would not fit into the free memory, before anything large is allocated.
+        If the matrix would not fit in memory. Nothing large has been allocated then.
 
     Notes
     -----
-    With d electrons of spin down, a row has at most ``(1 + u (m - u)) (1 + d (m - d))`` nonzeros, and beside them those
-    of two electrons of one spin that move.  Symmetry makes most of them zero.  Time and memory grow with the nonzeros:
-    2.3 million of them take a second and 150 MB.
+    With d electrons of spin down, a row has at most ``(1 + u (m - u)) (1 + d (m - d))`` nonzeros, plus those for moving
+    two electrons of the same spin. Most of them are zero by symmetry. Time and memory are proportional to the number of
+    nonzeros: 2.3 million of them take a second and 150 MB.
     """
     try:
         from pyscf import ao2mo, mcscf, scf

@@ -1,4 +1,4 @@
-"""Operators of quantum physics, built diagonal by diagonal: sums of Pauli strings, spins, bosons on a lattice."""
+"""Operators of quantum physics, built by diagonals: sums of Pauli strings, chains of spins and bosons."""
 
 from __future__ import annotations
 
@@ -16,23 +16,38 @@ _MOST_SITES = 30  # of spins: 2**30 rows
 
 
 def pauli_sum(strings: Iterable[str], coefficients: ArrayLike, *, dtype: Dtype = None, format: Format = None) -> Any:
-    """Sum of Pauli strings with coefficients: sum c_k P_k, of order 2**sites.
+    """Return a sum of Pauli strings with coefficients, sum c_k P_k.
 
-    A string has one letter of I, X, Y, Z for each site, and is the Kronecker product of these matrices; site 0 is the
-    leftmost factor.  A string with f letters X or Y occupies up to 2**f diagonals.  By default the result is float64
-    where it is real, else complex128.
+    A Pauli string is a Kronecker product of the matrices I, X, Y and Z. Site 0 is the leftmost factor.
+
+    Parameters
+    ----------
+    strings : iterable of str
+        The strings, with one letter I, X, Y or Z for each site.
+    coefficients : array_like
+        One coefficient for each string.
+    dtype : dtype, optional
+        By default float64 if the result is real, and complex128 otherwise.
+    format : str, optional
+        As for all functions of the gallery.
+
+    Returns
+    -------
+    dia_array, shape (2**sites, 2**sites)
+        Or a diagsparse matrix if `format` is given.
 
     Raises
     ------
     ValueError, TypeError
-        For strings of different lengths or with other letters, not as many coefficients as strings, more than 30 sites,
-        and complex values that a real dtype does not hold.
+        If the strings have different lengths or other letters, if their number differs from that of the coefficients,
+        if there are more than 30 sites, or if the values are complex and `dtype` is real.
     MemoryError
-        With the bytes, where the diagonals do not fit.
+        If the diagonals do not fit in memory. The message states the number of bytes.
 
     Notes
     -----
-    Cost: one pass over 2**sites columns for each string and each of its diagonals, which are there twice for a while.
+    A string with f letters X or Y occupies up to 2**f diagonals. Building the matrix takes one pass over 2**sites
+    columns for each string and each of its diagonals, and temporarily needs twice the memory of the diagonals.
 
     Examples
     --------
@@ -49,12 +64,14 @@ def pauli_sum(strings: Iterable[str], coefficients: ArrayLike, *, dtype: Dtype =
     where, strings = "pauli_sum", list(strings)
     factors = numbers(where, "coefficients", coefficients)
     if len(strings) != len(factors):
-        raise ValueError(f"gallery.{where}: {len(strings)} strings and {len(factors)} coefficients, expected as many")
+        raise ValueError(
+            f"gallery.{where}: {len(strings)} strings and {len(factors)} coefficients, expected equal numbers"
+        )
     for string in strings:
         if not isinstance(string, str) or set(string) - set("IXYZ"):
             raise ValueError(f"gallery.{where}: string {string!r}, expected letters I, X, Y, Z")
         if len(string) != len(strings[0]):
-            raise ValueError(f"gallery.{where}: strings {strings[0]!r} and {string!r}, expected one length")
+            raise ValueError(f"gallery.{where}: strings {strings[0]!r} and {string!r}, expected equal lengths")
     sites = len(strings[0]) if strings else 0
     _check_sites(where, sites)
     # i for each Y: real where their number is even.
@@ -96,12 +113,30 @@ def heisenberg(
     dtype: Dtype = None,
     format: Format = None,
 ) -> Any:
-    """Hamiltonian of a Heisenberg chain: sum (jx X X + jy Y Y + jz Z Z) + sum (hx X + hy Y + hz Z).
+    """Return the Hamiltonian of a Heisenberg chain: sum (jx X X + jy Y Y + jz Z Z) + sum (hx X + hy Y + hz Z).
 
-    The first sum runs over neighbours (`periodic` joins last and first, from 3 sites on), the second over sites.
-    `couplings` are jx, jy and jz; `field` is hx, hy and hz, each a number or one for every site.  A field along Y makes
-    the result complex.  Otherwise as `pauli_sum`.
+    The first sum runs over neighbouring sites, the second over all sites.
 
+    Parameters
+    ----------
+    sites : int
+        Number of spins, at most 30.
+    couplings : sequence of 3 numbers
+        jx, jy and jz.
+    field : sequence of 3 numbers or arrays of shape (sites,)
+        hx, hy and hz. A field along Y makes the result complex.
+    periodic : bool
+        Whether the last site is a neighbour of the first one, for 3 or more sites.
+    dtype, format
+        As in `pauli_sum`.
+
+    Returns
+    -------
+    dia_array, shape (2**sites, 2**sites)
+        Or a diagsparse matrix if `format` is given.
+
+    Examples
+    --------
     >>> from diagsparse import gallery
     >>> gallery.heisenberg(2).toarray()
     array([[ 1.,  0.,  0.,  0.],
@@ -133,10 +168,28 @@ def transverse_ising(
     dtype: Dtype = None,
     format: Format = None,
 ) -> Any:
-    """Hamiltonian of an Ising chain in a transverse field: -coupling sum Z Z - field sum X - longitudinal sum Z.
+    """Return the Hamiltonian of an Ising chain in a field: -coupling sum Z Z - field sum X - longitudinal sum Z.
 
-    Fields are a number or one for every site.  Otherwise as `heisenberg`.
+    Parameters
+    ----------
+    sites : int
+        Number of spins, at most 30.
+    coupling : float
+        Coupling of neighbouring spins.
+    field, longitudinal : number or array of shape (sites,)
+        Transverse and longitudinal field, for all sites or for each of them.
+    periodic : bool
+        Whether the last site is a neighbour of the first one, for 3 or more sites.
+    dtype, format
+        As in `pauli_sum`.
 
+    Returns
+    -------
+    dia_array, shape (2**sites, 2**sites)
+        Or a diagsparse matrix if `format` is given.
+
+    Examples
+    --------
     >>> from diagsparse import gallery
     >>> gallery.transverse_ising(2).toarray()
     array([[-1., -1., -1.,  0.],
@@ -160,13 +213,33 @@ def bose_hubbard(
     dtype: Dtype = float,
     format: Format = None,
 ) -> Any:
-    """Hamiltonian of bosons on a chain, up to ``levels - 1`` on a site, of order ``levels**sites``.
+    """Return the Hamiltonian of bosons on a chain with at most ``levels - 1`` bosons per site.
 
-    H = -hopping sum (b+ b + h. c.) + interaction / 2 sum n (n - 1) - potential sum n.  The first sum runs over
-    neighbours (`periodic` joins last and first, from 3 sites on), the others over sites.  `potential` is a number or
-    one for every site.  Site 0 is the leftmost Kronecker factor.  H is real symmetric, with one diagonal for each
-    direction of a bond.
+    H = -hopping sum (b+ b + h. c.) + interaction / 2 sum n (n - 1) - potential sum n. The first sum runs over
+    neighbouring sites, the others over all sites. Site 0 is the leftmost Kronecker factor.
 
+    Parameters
+    ----------
+    sites : int
+        Number of sites.
+    levels : int
+        Number of states per site.
+    hopping, interaction : float
+        Coefficients of the first two sums.
+    potential : number or array of shape (sites,)
+        Chemical potential, for all sites or for each of them.
+    periodic : bool
+        Whether the last site is a neighbour of the first one, for 3 or more sites.
+    dtype, format
+        As for all functions of the gallery.
+
+    Returns
+    -------
+    dia_array, shape (levels**sites, levels**sites)
+        Real symmetric, with one diagonal for each direction of each bond. With `format`, a diagsparse matrix.
+
+    Examples
+    --------
     >>> from diagsparse import gallery
     >>> gallery.bose_hubbard(2, levels=2, potential=[1, 2]).toarray()
     array([[ 0.,  0.,  0.,  0.],

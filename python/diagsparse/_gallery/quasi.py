@@ -1,4 +1,4 @@
-"""Quasi-band matrices: bands of nearly full diagonals, and a remainder beside them."""
+"""Quasi-band matrices: bands of nearly full diagonals, and a rest that does not lie on them."""
 
 from __future__ import annotations
 
@@ -34,36 +34,41 @@ def quasi_band(
     seed: Seed = None,
     format: Format = None,
 ) -> Any:
-    """Random quasi-band matrix of order `n` (a `csr_array`): bands of diagonals, and a remainder beside them.
+    """Return a random quasi-band matrix: bands of diagonals, and a rest that does not lie on them.
 
-    The properties are those of Vooturi and Kothapalli, "Parallel Algorithm for Quasi-Band Matrix-Matrix
-    Multiplication", 2016. The defaults are those of its synthetic matrices; there n is 16000. The counts of nonzeros
-    are exact, the occupancy is as near as a whole number of diagonals allows.
+    The parameters are the properties in Vooturi and Kothapalli, "Parallel Algorithm for Quasi-Band Matrix-Matrix
+    Multiplication", 2016, with the defaults of its synthetic matrices, for which n is 16000. The numbers of nonzeros
+    are exact. The occupancy is as close as possible with a whole number of diagonals.
 
     Parameters
     ----------
     n : int
+        Order of the matrix.
     nnz_percentage : float
-        Nonzeros, in percent of all n^2 places.
+        Nonzeros in percent of all n^2 elements.
     band_percentage : float
         Nonzeros on the diagonals of the bands, in percent of all nonzeros.
     band_occupancy : float
-        The same, in percent of the places on these diagonals.
+        Nonzeros on the diagonals of the bands, in percent of the elements of these diagonals.
     band_count : int, optional
-        How many bands there are, of about equally many diagonals; by default 1 to 8, at random. Between two bands there
-        is at least one other diagonal.
+        Number of bands, with approximately equal numbers of diagonals; by default a random number from 1 to 8. There is
+        at least one other diagonal between two bands.
     layout : {"random", "row_block", "column_block"}
-        Where the remainder lies, off the diagonals of the bands: anywhere, or in neighbouring rows or columns that are
-        full.
+        Positions of the rest: at random, or in neighbouring rows or columns, which are full except for the bands.
     reach : float
-        Bands lie at random between the diagonals of offset ``-reach n`` and ``reach n``.
+        Fraction of n that limits the offsets of the bands, which are random.
     dtype, seed, format
-        As everywhere in the gallery.
+        As for all functions of the gallery.
+
+    Returns
+    -------
+    csr_array, shape (n, n)
+        Or a diagsparse matrix if `format` is given.
 
     Raises
     ------
     ValueError
-        Where so many nonzeros find no room.
+        If a matrix with these properties does not exist.
 
     Examples
     --------
@@ -81,15 +86,15 @@ def quasi_band(
         expected = ", ".join(f'"{name}"' for name in _LAYOUTS)
         raise ValueError(f"gallery.{_WHERE}: layout is {layout!r}, expected one of {expected}")
     if not 0 <= reach <= 1:
-        raise ValueError(f"gallery.{_WHERE}: reach is {reach}, expected a share of n from 0 to 1")
+        raise ValueError(f"gallery.{_WHERE}: reach is {reach}, expected a fraction of n from 0 to 1")
     rng = np.random.default_rng(seed)
     nnz = round(n * n * nnz_percentage / 100)
     inside = round(nnz * band_percentage / 100)
     if inside and not band_occupancy:
-        raise ValueError(f"gallery.{_WHERE}: band_occupancy is 0, but the bands hold {inside} nonzeros")
+        raise ValueError(f"gallery.{_WHERE}: band_occupancy is 0, but the bands contain {inside} nonzeros")
     count = None if band_count is None else whole(_WHERE, "band_count", band_count, "a count")
     if inside and count == 0:
-        raise ValueError(f"gallery.{_WHERE}: band_count is 0, but the bands hold {inside} nonzeros")
+        raise ValueError(f"gallery.{_WHERE}: band_count is 0, but the bands contain {inside} nonzeros")
     room_for_entries(_WHERE, nnz, dtype)
     places = inside / band_occupancy * 100 if inside else 0.0
     offsets = drawn_bands(n, places, inside, count, min(n - 1, int(reach * n)), rng) if inside else np.zeros(0, int)
@@ -113,9 +118,9 @@ def drawn_bands(
         if total >= least and (best is None or abs(total - places) < abs(_total(n, best) - places)):
             best = offsets
     if best is None or abs(_total(n, best) - places) > n:  # more than a diagonal
-        told = f"{count or 'some'} bands with {least} nonzeros in {round(places)} places"
+        asked = f"{count or 'some'} bands with {least} nonzeros among {round(places)} elements"
         raise ValueError(
-            f"gallery.{_WHERE}: {told} find no room on the {2 * reach + 1} diagonals from {-reach} to {reach}"
+            f"gallery.{_WHERE}: {asked} do not fit on the {2 * reach + 1} diagonals from {-reach} to {reach}"
         )
     return best
 
@@ -212,7 +217,7 @@ def _block(n: int, banded: NDArray[np.bool_], count: int, rng: np.random.Generat
 
 def _room(count: int, free: int) -> None:
     if count > free:
-        raise ValueError(f"gallery.{_WHERE}: {count} nonzeros beside the bands, but there is room for {free}")
+        raise ValueError(f"gallery.{_WHERE}: {count} nonzeros outside of the bands, which have only {free} elements")
 
 
 _LAYOUTS = {"random": anywhere, "row_block": _row_block, "column_block": _column_block}

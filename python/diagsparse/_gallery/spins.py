@@ -20,15 +20,34 @@ def spin_chain(
     dtype: Dtype = float,
     format: Format = None,
 ) -> Any:
-    """Hamiltonian of a chain of spins 1/2, a Kronecker sum of order 2**`sites`, in the Pauli matrices X, Y, Z.
+    """Return the Hamiltonian of a chain of spins 1/2, in the Pauli matrices X, Y and Z.
 
     - "ising" (transverse field): H = -coupling sum Z Z - field sum X
     - "xy":                       H = -coupling sum (X X + Y Y) - field sum Z
     - "heisenberg":               H = -coupling sum (X X + Y Y + Z Z) - field sum Z
 
-    The first sums run over neighbours (`periodic` joins last and first, from 3 sites on), the second over sites; site 0
-    is the leftmost Kronecker factor.  H is real symmetric, with at most 2 sites + 1 occupied diagonals.
+    The first sums run over neighbouring sites, the second ones over all sites. Site 0 is the leftmost Kronecker factor.
 
+    Parameters
+    ----------
+    sites : int
+        Number of spins, at most 30.
+    coupling, field : float
+        Coefficients of the two sums.
+    periodic : bool
+        Whether the last site is a neighbour of the first one, for 3 or more sites.
+    model : {"ising", "xy", "heisenberg"}
+        The Hamiltonian.
+    dtype, format
+        As for all functions of the gallery.
+
+    Returns
+    -------
+    dia_array, shape (2**sites, 2**sites)
+        Real symmetric, with at most 2 sites + 1 diagonals. With `format`, a diagsparse matrix.
+
+    Examples
+    --------
     >>> from diagsparse import gallery
     >>> gallery.spin_chain(3).offsets
     array([-4, -2, -1,  0,  1,  2,  4], dtype=int32)

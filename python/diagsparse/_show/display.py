@@ -51,7 +51,7 @@ def diagonals(offsets: Any) -> str:
 def text(a: SparseArray) -> str:
     """Return the one-line repr."""
     view = {0: "", 1: ", transposed view", 2: ", conjugated view", 3: ", adjoint view"}[a._op]
-    stored = _stored(a) or "index arrays were written to, and describe no matrix"
+    stored = _stored(a) or "the index arrays were modified and are invalid"
     return f"<{operand(a)}: {stored}, {a.device}{view}>"
 
 
@@ -117,7 +117,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def parts_table(parts: Mapping[str, Any]) -> str:
     """Return the table of arrays by name."""
     return table(
-        ("part", "shape", "dtype", "bytes"),
+        ("array", "shape", "dtype", "bytes"),
         ((name, sides(part.shape), str(part.dtype), human(part.nbytes)) for name, part in parts.items()),
     )
 
@@ -134,7 +134,7 @@ def html(a: SparseArray) -> str:
     """
     if _stored(a) is None:
         return page(text(a), [])
-    parts = "<div>view: no parts of its own</div>" if a._op else parts_table(a.parts())
+    parts = "<div>A view has no component arrays of its own.</div>" if a._op else parts_table(a.parts())
     return page(text(a), drawings(a), parts)
 
 
@@ -169,8 +169,13 @@ def matvec_plan_html(p: Any) -> str:
 
 
 def factors_html(f: Any) -> str:
-    """Return the HTML of factors: the line, and how they were made."""
-    rows = [("shift", f"{f.sigma}"), ("method", f.method), ("bytes", human(f.nbytes)), ("made in", seconds(f.seconds))]
+    """Return the HTML of factors: the line, and how they were computed."""
+    rows = [
+        ("shift", f"{f.sigma}"),
+        ("method", f.method),
+        ("bytes", human(f.nbytes)),
+        ("computed in", seconds(f.seconds)),
+    ]
     return page(repr(f), [], table(("", ""), rows))
 
 

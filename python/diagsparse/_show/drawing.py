@@ -55,7 +55,7 @@ def matrix(a: SparseArray) -> tuple[str, str]:
 
 
 def _slimmed(width: float, height: float) -> str:
-    return "longer than it is drawn" if _SLIM in (width, height) else ""
+    return "not drawn to scale" if _SLIM in (width, height) else ""
 
 
 def labelled(shape: tuple[int, int], offsets: list[int], body: str, width: float, height: float) -> str:
@@ -98,13 +98,13 @@ def diagonal_rows(a: Any, small: bool, says: str) -> tuple[str, str]:
 
 def diagonal_runs(a: Any, small: bool) -> tuple[str, str]:
     """Draw values in one strip, a run per diagonal."""
-    return small_runs(a) if small else _runs(a), "values, a run per diagonal"
+    return small_runs(a) if small else _runs(a), "values, diagonal by diagonal"
 
 
 def entry_parts(a: Any, small: bool) -> tuple[str, str]:
     """Draw arrays with an element per entry, and pointers."""
     if small and a.nnz <= _STRIPS:
-        return small_strips(a), "the parts, coloured by " + ("column" if a._by_column else "row")
+        return small_strips(a), "the component arrays, coloured by " + ("column" if a._by_column else "row")
     return part_bars(a)
 
 
@@ -213,7 +213,7 @@ def _runs(a: Any) -> str:
 def parts_of(a: Any, small: bool) -> tuple[str, str]:
     """Draw the parts of any format."""
     if small and a._matrix.values.size <= _STRIPS:
-        return small_parts(a), "the parts"
+        return small_parts(a), "the component arrays"
     return part_bars(a)
 
 

@@ -26,7 +26,7 @@ def by_default(where: Place) -> tuple[str, ...]:
 def missing(name: str, where: Place) -> str:
     """Return why a library cannot take part there, "" if it can."""
     if name not in _ON_CPU and where is CPU:
-        return "on a GPU only"
+        return "available on a GPU only"
     if name == "mkl" and peers.mkl() is None:
         return "MKL or sparse_dot_mkl is not installed"
     if name == "cupy" and gpu_peers.cupy() is None:
@@ -64,7 +64,7 @@ def without_scipys_dia(names: Sequence[str], csr: Any, held: dict[str, SparseArr
     """Return why SciPy's dia takes no part where it would store far too much; nothing where it does."""
     if "scipy" not in names or "dia" not in held or not csr.nnz or _scipys_dia_fits(csr, held["dia"]):
         return []
-    return ["its dia would store a place for each column on each diagonal, far more than csr does"]
+    return ["its dia would store a value for each column on each diagonal, far more than csr does"]
 
 
 def _scipys_dia_fits(csr: Any, ours: SparseArray) -> bool:
@@ -77,7 +77,7 @@ def scipys_bsr(names: Sequence[str], csr: Any) -> tuple[Any | None, str]:
         return None, ""
     made = csr.tobsr()
     if made.blocksize == (1, 1):
-        return None, "SciPy estimates blocks of 1 x 1, which make it a csr"
+        return None, "SciPy estimates a block size of 1 x 1, which would be the same as csr"
     return made, ""
 
 

@@ -1,4 +1,4 @@
-"""What changed between two comparisons of one matrix: the nightly script's question."""
+"""What changed between two comparisons of the same matrix."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .titles import PEERS, TITLES
 if TYPE_CHECKING:
     from .comparison import Comparison
 
-LIMIT = 1.25  #: times as slow beside SciPy's csr, from which a row counts as slower
+LIMIT = 1.25  #: a row counts as slower if it takes this many times as long as before, relative to SciPy's csr
 _SAME = ("shape", "dtype", "nnz", "device", "threads")  # what two comparisons have to have in common
 _HEAD = ["", "format", "kernel", "then", "now", "vs SciPy csr then", "now", "change"]
 
@@ -30,22 +30,22 @@ class Change:
     now: float
     ratio_then: float  #: SciPy csr's seconds over these, in the same run
     ratio_now: float
-    ok: bool  #: whether the result is right now
+    ok: bool  #: whether the newer result is correct
 
     @property
     def slower(self) -> float:
-        """Times as slow beside SciPy's csr as before: what a quicker or busier machine does to both is left out."""
+        """How many times as long as before, relative to SciPy's csr, so that the speed of the machine cancels."""
         return self.ratio_then / self.ratio_now
 
 
 @dataclass(frozen=True, repr=False)
 class Changes:
-    """The rows of ours that two comparisons share, and what only one of them has."""
+    """The rows that two comparisons have in common, and those that only one of them has."""
 
     name: str
     rows: Sequence[Change]
-    gone: list[str]  #: of what was compared then and is not now
-    new: list[str]
+    gone: list[str]  #: rows of the older comparison only
+    new: list[str]  #: rows of the newer comparison only
     limit: float
     warning: str  #: why the times of the newer one may mislead
 
@@ -56,7 +56,7 @@ class Changes:
 
     @property
     def ok(self) -> bool:
-        """Whether every result is right, none is slower than the limit allows, and nothing is gone."""
+        """Whether all results are correct, no row is slower than the limit allows, and none is missing."""
         return not self.slower and not self.gone and all(row.ok for row in self.rows)
 
     def to_dict(self) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class Changes:
 
 
 def changes(new: Comparison, old: Any, limit: float) -> Changes:
-    """Return what changed; `old` is a comparison, what its `to_dict` gave, or the file that `save` wrote."""
+    """Return what changed; `old` is a comparison, the result of its `to_dict`, or a file written by `save`."""
     if not limit >= 1:
         raise ValueError(f"since: limit={limit}: expected 1 or more")
     if not isinstance(old, Mapping | str | Path):
@@ -108,7 +108,7 @@ def changes(new: Comparison, old: Any, limit: float) -> Changes:
     now = new.to_dict()
     if differing := [field for field in _SAME if before.get(field) != now[field]]:
         told = ", ".join(f"{field} {before.get(field)} then, {now[field]} now" for field in differing)
-        raise ValueError(f"since: the comparisons are not of the same: {told}")
+        raise ValueError(f"since: the comparisons differ in: {told}")
     then, here = (dict(_ours(one["rows"])) for one in (before, now))
     rows = [
         Change(*key, then[key]["seconds"], row["seconds"], then[key]["ratio"], row["ratio"], row["ok"])
@@ -127,11 +127,11 @@ def _ours(rows: list[dict[str, Any]]) -> Iterator[tuple[tuple[str, str, str], di
 
 
 def saved(path: Path) -> dict[str, Any]:
-    """Return the plain values of a comparison from the file that `save` wrote."""
+    """Return the plain values of a comparison from a file written by `save`."""
     try:
         read = json.loads(path.read_text())
     except ValueError as error:
-        raise ValueError(f"{path}: no JSON: {error}") from None
+        raise ValueError(f"{path}: not a JSON file: {error}") from None
     if not isinstance(read, dict) or not {"rows", *_SAME} <= set(read):
-        raise ValueError(f"{path}: no comparison that `save` wrote")
+        raise ValueError(f"{path}: expected a comparison written by `save`")
     return read

@@ -1,4 +1,4 @@
-"""What all commands share: their options, and how errors are worded."""
+"""What all commands have in common: options and error messages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
 class Group(click.Group):
-    """Commands whose users' errors are one line on standard error. To stop reading what they print is none."""
+    """Commands that report user errors in one line on standard error. A closed output pipe is not an error."""
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         try:
@@ -46,7 +46,7 @@ class Group(click.Group):
 
 
 def _worded(error: Exception, command: click.Command | None) -> str:
-    """Return what an error says, with the options of the command in the place of Python's."""
+    """Return the message of an error, with the option of the command instead of the Python argument."""
     if isinstance(error, OSError) and error.filename:
         return f"{error.filename}: {error.strerror}"
     if command is None or not any("--max-bytes" in option.opts for option in command.params):
@@ -55,39 +55,42 @@ def _worded(error: Exception, command: click.Command | None) -> str:
 
 
 class Bytes(click.ParamType):
-    """A count of bytes: ``8000000``, ``500MB``, ``8G`` (powers of 1000)."""
+    """A number of bytes: ``8000000``, ``500MB``, ``8G`` (powers of 1000)."""
 
     name = "bytes"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> int:
         match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)B?", str(value).strip(), re.IGNORECASE)
         if match is None:
-            self.fail(f"{value!r}: expected bytes as in 8000000, 500MB or 8G", param, ctx)
+            self.fail(f"{value!r}: expected a number of bytes such as 8000000, 500MB or 8G", param, ctx)
         return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
 def common(command: Callable[..., bool | None]) -> Callable[..., None]:
-    """Give a command the options that all have, and exit with 1 where it returns False."""
+    """Add the common options to a command, and exit with 1 if it returns False."""
 
+    @click.option("--json", "as_json", is_flag=True, help="Print only a JSON object, and write files only with --out.")
     @click.option(
-        "--json", "as_json", is_flag=True, help="Print one JSON object and nothing else; files only with --out."
+        "--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for the files that are written."
     )
-    @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for files.")
-    @click.option("--device", default="cpu", metavar="cpu|cuda", help="Where the kernels run.")
-    @click.option("--threads", type=click.IntRange(min=1), help="CPU threads; by default all processors.")
-    @click.option("--quiet", is_flag=True, help="Print no progress, and no results that are written to files.")
+    @click.option("--device", default="cpu", metavar="cpu|cuda", help="Device on which the kernels run.")
+    @click.option("--threads", type=click.IntRange(min=1), help="Number of CPU threads. Default: all processors.")
+    @click.option("--quiet", is_flag=True, help="Print no progress, and no results that are also written to files.")
     @wraps(command)
     def run(as_json: bool, out: Path | None, device: str, threads: int | None, quiet: bool, **options: Any) -> None:
-        place(device)  # raises where the device cannot be used
+        place(device)  # raises if the device cannot be used
         with using_threads(threads or get_num_threads()):
-            held = command(Terminal(as_json, out, device, quiet), **options)
-        if held is False:
+            passed = command(Terminal(as_json, out, device, quiet), **options)
+        if passed is False:
             click.get_current_context().exit(1)
 
     return run
 
 
-max_bytes = click.option("--max-bytes", type=Bytes(), help="Limit for each matrix, as in 500MB or 8G.")
+max_bytes = click.option("--max-bytes", type=Bytes(), help="Limit for each matrix, such as 500MB or 8G.")
 budget = click.option(
-    "--budget", type=click.FloatRange(min=0, min_open=True), default=0.7, help="Seconds of timing per operation."
+    "--budget",
+    type=click.FloatRange(min=0, min_open=True),
+    default=0.7,
+    help="Seconds of timing per operation. Default: 0.7.",
 )

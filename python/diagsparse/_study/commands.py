@@ -1,7 +1,6 @@
 """The commands: `diagsparse demo`, `compare`, `info`, `recommend`, `convert`, `bench`, `config`.
 
-Exit status: 0 when all checks held, 1 when one failed, 2 for bad usage and for input that cannot be used, 130 after
-Ctrl-C.
+Exit status: 0 if all checks passed, 1 if one failed, 2 for wrong usage or input that cannot be used, 130 after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from .titles import PEERS, TITLES, matrix_name
 @click.group("diagsparse", cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="diagsparse")
 def main() -> None:
-    """Sparse matrices stored by diagonals, multiplied at memory speed."""
+    """Compare, convert and benchmark sparse matrices that are stored by their structure."""
 
 
 main.add_command(bench)
@@ -41,12 +40,32 @@ main.add_command(bench)
 # ---- comparing ----------------------------------------------------------------------------------------------------
 @main.command("compare")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--format", "formats", multiple=True, help=f"One of {', '.join(FORMATS)}; again for more. Default: all.")
-@click.option("--op", "ops", multiple=True, type=click.Choice(list(TITLES)), help="Operation. Default: both.")
-@click.option("--kernel", "kernels", multiple=True, help="Kernel by name, or all. Default: each format's default.")
-@click.option("--against", multiple=True, type=click.Choice(PEERS), help="Who stands beside; again for more.")
-@click.option("--since", type=click.Path(path_type=Path), help="JSON file of an earlier comparison: tell what changed.")
-@click.option("--limit", type=click.FloatRange(min=1), help=f"Times as slow that fail with --since. Default: {LIMIT}.")
+@click.option("--format", "formats", multiple=True, help=f"One of {', '.join(FORMATS)}; can be repeated. Default: all.")
+@click.option(
+    "--op", "ops", multiple=True, type=click.Choice(list(TITLES)), help="Operation; can be repeated. Default: both."
+)
+@click.option(
+    "--kernel",
+    "kernels",
+    multiple=True,
+    help="Name of a kernel, or all; can be repeated. Default: the default kernel of each format.",
+)
+@click.option(
+    "--against",
+    multiple=True,
+    type=click.Choice(PEERS),
+    help="Library to compare with; can be repeated. Default: scipy, and on a GPU cusparse.",
+)
+@click.option(
+    "--since",
+    type=click.Path(path_type=Path),
+    help="JSON file of an earlier comparison; shows what changed since then.",
+)
+@click.option(
+    "--limit",
+    type=click.FloatRange(min=1),
+    help=f"With --since, a row fails if it is this many times as slow. Default: {LIMIT}.",
+)
 @max_bytes
 @budget
 @common
@@ -62,16 +81,17 @@ def compare_command(
     max_bytes: int | None,
     budget: float,
 ) -> bool:
-    """Multiply the matrix in FILE (.mtx, .mtx.gz, .npz) in every format, check and time it against SciPy.
+    """Multiply the matrix in FILE (.mtx, .mtx.gz, .npz) in every format, check the results, and time them.
 
-    The advice is that of info and recommend: it does not depend on what was measured now.
+    The results are checked against SciPy's. The last line is the recommendation of "diagsparse recommend", which does
+    not depend on the measured times.
 
-    With --since the exit status is 1 where a result is wrong, a row is gone, or one takes more than --limit times as
-    long as before beside SciPy's csr.
+    With --since, the exit status is 1 if a result is wrong, if a row is missing, or if a row takes more than --limit
+    times as long as before, relative to SciPy's csr.
     """
     if limit is not None and since is None:
-        raise click.UsageError("--limit says what fails with --since FILE")
-    before = None if since is None else saved(since)  # now, for it may be written over
+        raise click.UsageError("--limit needs --since FILE")
+    before = None if since is None else saved(since)  # now, because it may be overwritten
     A = read_floats(file)
     with terminal.progress() as report:
         result = compare(
@@ -108,7 +128,7 @@ def compare_command(
 @budget
 @common
 def demo(terminal: Terminal, budget: float) -> bool:
-    """Build two matrices, a finite-difference stencil and a band, and compare the formats on them."""
+    """Build a finite-difference stencil and a banded matrix, and compare all formats for them."""
     from ..plot import plot_comparisons
 
     matrices = {
@@ -138,12 +158,12 @@ def demo(terminal: Terminal, budget: float) -> bool:
 @max_bytes
 @common
 def info(terminal: Terminal, file: Path, max_bytes: int | None) -> None:
-    """Report the structure of the matrix in FILE, its bytes in every format, and which one suits y = A x."""
+    """Report the structure of the matrix in FILE, its bytes in every format, and the best format for y = A x."""
     A = read_floats(file, max_bytes=max_bytes)
     structure, advice = analyze(A), recommend(A, max_bytes=max_bytes)
     csr = max(1, structure.nbytes["csr"] or 1)
     sizes = sorted((nbytes is None, nbytes or 0, name) for name, nbytes in structure.nbytes.items())
-    rows = [["format", "bytes", "of csr"]]
+    rows = [["format", "bytes", "relative to csr"]]
     rows += [[name, *(["-", "-"] if none else [human(n), columns.digits(n / csr)])] for none, n, name in sizes]
     name = matrix_name(file)
     others = columns.columns(_others(structure, csr), "<<>>><")
@@ -153,8 +173,8 @@ def info(terminal: Terminal, file: Path, max_bytes: int | None) -> None:
 
 
 def _others(structure: Structure, csr: int) -> list[list[str]]:
-    """Return a table of the formats that are counted, but not built: what they would store, and when they pay."""
-    rows = [["not built here", "layout", "values", "bytes", "of csr", "worth a look for"]]
+    """Return a table of formats that are not implemented: what they would store, and for which matrices they suit."""
+    rows = [["not implemented", "layout", "values", "bytes", "relative to csr", "suitable for"]]
     for name, one in structure.others.items():
         if one is not None:
             rows.append(
@@ -166,18 +186,23 @@ def _others(structure: Structure, csr: int) -> list[list[str]]:
 @main.command("recommend")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--op", type=click.Choice(OPS), default=OPS[0], help="Operation. Default: y = A x.")
-@click.option("--products", type=click.IntRange(min=1), default=1000, help="How many there are to be. Default: 1000.")
-@click.option("--format", "formats", multiple=True, help=f"One of {', '.join(FORMATS)}; again for more. Default: all.")
-@click.option("--tune", is_flag=True, help="Build and measure the layouts that the model puts first.")
-@click.option("--narrow", is_flag=True, help="Also store values in fewer bytes, where that rounds none.")
-@click.option("--reorder", is_flag=True, help="Also try the reverse Cuthill-McKee order.")
+@click.option(
+    "--products",
+    type=click.IntRange(min=1),
+    default=1000,
+    help="Number of products that will be computed. Default: 1000.",
+)
+@click.option("--format", "formats", multiple=True, help=f"One of {', '.join(FORMATS)}; can be repeated. Default: all.")
+@click.option("--tune", is_flag=True, help="Build and measure the layouts with the shortest predicted times.")
+@click.option("--narrow", is_flag=True, help="Also consider values with fewer bytes, if this rounds none of them.")
+@click.option("--reorder", is_flag=True, help="Also consider the reverse Cuthill-McKee order.")
 @max_bytes
 @common
 def recommend_command(
     terminal: Terminal, file: Path, op: str, products: int, formats: tuple[str, ...], tune: bool, narrow: bool,
     reorder: bool, max_bytes: int | None,
 ) -> None:  # fmt: skip
-    """Tell in which format, and with which options, products with the matrix in FILE take the least time."""
+    """Recommend the format and options in which products with the matrix in FILE should be fastest."""
     advice = recommend(
         read_floats(file, max_bytes=max_bytes), op, device=terminal.device, products=products,
         formats=formats or None, tune=tune, narrow=narrow, reorder=reorder, max_bytes=max_bytes,
@@ -189,15 +214,15 @@ def recommend_command(
 @main.command()
 @click.argument("source", metavar="IN", type=click.Path(path_type=Path))
 @click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
-@click.option("--format", help=f"One of {', '.join(FORMATS)}. Default: as in the file.")
+@click.option("--format", help=f"One of {', '.join(FORMATS)}. Default: that of the file.")
 @max_bytes
 @common
 def convert(terminal: Terminal, source: Path, target: Path, format: str | None, max_bytes: int | None) -> None:
-    """Read a matrix from IN and write it to OUT (.mtx, .mtx.gz, .npz), in another format where asked."""
+    """Read a matrix from IN and write it to OUT (.mtx, .mtx.gz, .npz), optionally in another format."""
     A = read_floats(source, format=format, max_bytes=max_bytes)
     path = target if target.is_absolute() else terminal.path(str(target))
     write(path, A)
-    text = f"{A.shape[0]} x {A.shape[1]} {A.dtype}, {A.nnz} stored; Matrix Market keeps no format"
+    text = f"{A.shape[0]} x {A.shape[1]} {A.dtype}, {A.nnz} stored; Matrix Market files do not record the format"
     terminal.show(f"Wrote {path}: {A!r}" if path.suffix == ".npz" else f"Wrote {path}: {text}")
     terminal.emit({"saved": [str(path)], "format": A.format, "shape": list(A.shape), "nnz": A.nnz, "nbytes": A.nbytes})
 
@@ -205,7 +230,7 @@ def convert(terminal: Terminal, source: Path, target: Path, format: str | None, 
 @main.command("config")
 @common
 def config_command(terminal: Terminal) -> None:
-    """Print versions, the instruction set in use, threads and devices."""
+    """Print versions, the instruction set in use, the number of threads, and the devices."""
     entries = config()
     terminal.show("\n".join(columns.columns([[name, value] for name, value in entries.items()], "<<")), asked=True)
     terminal.emit(dict(entries))

@@ -1,4 +1,4 @@
-"""What `compare` found: rows, skipped formats, the fastest; as text, as JSON, as a picture."""
+"""The result of `compare`: rows, skipped formats and the fastest format, as text, JSON and pictures."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ class Row:
 
     op: str  #: "matvec" or "matmul"
     format: str  #: one of `diagsparse.formats()`, or another library: "scipy", "mkl", "cusparse", "cupy"
-    kernel: str  #: of this library; the other one's format
+    kernel: str  #: of this library; for another library, its format
     work: int  #: useful multiply-adds, those of csr
     seconds: float  #: median of one call
     best: float  #: the fastest call
     ratio: float  #: SciPy csr's seconds over these
     nbytes: int  #: stored: the matrix (matvec), the result (matmul)
-    floor_nbytes: int  #: that have to be moved at least
-    fraction: float  #: of the measured read bandwidth; above 1 where caches serve
+    floor_nbytes: int  #: bytes that have to be moved at least
+    fraction: float  #: of the measured read bandwidth; above 1 if the data stays in a cache
     error: float  #: largest error over its bound
     conversion: float  #: seconds to convert from csr
 
     @property
     def ok(self) -> bool:
-        """Whether the result is SciPy's up to rounding."""
+        """Whether the result agrees with SciPy's up to rounding."""
         return self.error <= 1
 
     @property
@@ -55,13 +55,13 @@ class Skipped:
     """A format that was left out, and why."""
 
     op: str  #: "convert", "matvec" or "matmul"
-    format: str  #: "all" where the operation was left out
+    format: str  #: "all" if the operation was left out
     reason: str
 
 
 @dataclass(repr=False)
 class Comparison:
-    """Result of `compare`: `str()` gives the table, `to_dict()` plain values, `plot()` a picture."""
+    """The result of `compare`: `str()` returns a table, `to_dict()` plain values, and `plot()` saves a picture."""
 
     name: str
     shape: tuple[int, int]
@@ -77,7 +77,7 @@ class Comparison:
 
     @property
     def ok(self) -> bool:
-        """Whether every result is SciPy's up to rounding."""
+        """Whether all results agree with SciPy's up to rounding."""
         return all(row.ok for row in self.rows)
 
     def of(self, op: str) -> list[Row]:
@@ -95,9 +95,9 @@ class Comparison:
 
     @property
     def measured(self) -> dict[str, Any] | None:
-        """The fastest format for y = A x, what it stores, when its conversion has paid; the fastest for C = A A.
+        """The fastest format for y = A x, its bytes, when its conversion is worth it, and the fastest for C = A A.
 
-        None for a matrix that stores nothing, and where no result is right.
+        None if the matrix has no entries, or if no result is correct.
         """
         best, product = self.best("matvec"), self.best("matmul")
         if best and product:  # one format for both, where that costs little
@@ -138,13 +138,13 @@ class Comparison:
         }
 
     def to_pandas(self) -> Any:
-        """Return the rows as a data frame of pandas, which has to be installed."""
+        """Return the rows as a pandas data frame; pandas has to be installed."""
         import pandas
 
         return pandas.DataFrame(self.to_dict()["rows"])
 
     def save(self, path: str | Path) -> Path:
-        """Write `to_dict()` as JSON, or for a path that ends in ``.csv`` the rows, and return the path."""
+        """Write `to_dict()` as JSON, or only the rows if the path ends in ``.csv``, and return the path."""
         path, told = Path(path), self.to_dict()
         if path.suffix == ".csv":
             with path.open("w", newline="") as file:
@@ -161,26 +161,29 @@ class Comparison:
         Parameters
         ----------
         old : Comparison, dict or path
-            One, what its `to_dict` gave, or a JSON file that `save` wrote.
+            The older comparison, the result of its `to_dict`, or a JSON file written by `save`.
         limit : float
-            A row is slower where it takes this many times as long as before, beside SciPy's csr in the same run.
+            A row counts as slower if it takes more than this many times as long as before, relative to SciPy's csr in
+            the same run.
 
         Returns
         -------
         Changes
-            ``str()`` gives a table; ``ok``, ``slower``, ``gone`` and ``new`` tell; ``to_dict()`` has plain values.
+            ``str()`` returns a table. The attributes ``ok``, ``slower``, ``gone`` and ``new`` hold the differences, and
+            ``to_dict()`` returns plain values.
 
         Raises
         ------
         ValueError
-            For a comparison of something else, and a file that holds none.
+            If `old` compares something else, or if the file does not contain a comparison.
         """
         return changes(self, old, limit)
 
     def plot(self, path: str | Path, *, kind: str = "bars") -> Path:
         """Save a picture (`.png`, `.svg`, ...), and return the path; needs matplotlib.
 
-        ``"bars"`` draws times and diagonals, ``"roofline"`` flops a second under what the memory allows.
+        ``"bars"`` shows times and diagonals, ``"roofline"`` the flops per second below the limit of the memory
+        bandwidth.
         """
         from ..plot import PLOTS
 
@@ -220,7 +223,7 @@ class Comparison:
         return display.page(repr(self), [], *blocks, display.lines(self._notes()))
 
     def _operations(self) -> Iterator[tuple[str, list[Row], list[str]]]:
-        """Yield for each operation its title, its rows and what is said of the formats that were left out."""
+        """Yield for each operation its title, its rows and the lines on formats that were left out."""
         for op, title in TITLES.items():
             rows = self.of(op)
             skipped = [s for s in self.skipped if s.op == op or (s.op == "convert" and op == "matvec")]
@@ -233,7 +236,7 @@ class Comparison:
     def _notes(self) -> list[str]:
         notes = ["Note: " + self.warning] if self.warning else []
         if any(row.fraction > 1 for row in self.rows):
-            notes.append("* more than main memory delivers: these bytes stay in a cache between calls")
+            notes.append("* more than the memory bandwidth: the data stays in a cache between calls")
         if self.threads > 1 or self.device != "cpu":
             notes.append("SciPy runs on one thread" + " of the cpu" * (self.device != "cpu"))
         failed = [f"{row.format} {row.kernel} ({TITLES[row.op]})" for row in self.rows if not row.ok]
@@ -241,7 +244,7 @@ class Comparison:
             notes.append(f"CHECK FAILED: {', '.join(failed)}: the error exceeds its bound")
         if (found := self.measured) is None:
             return notes
-        ties = [f"As fast as {found['format']}, within 10 %: {', '.join(found['ties'])}"] if found["ties"] else []
+        ties = [f"Equally fast, within 10 %: {', '.join(found['ties'])}"] if found["ties"] else []
         return [*notes, self._fastest_here(found), *ties]
 
     def _fastest_here(self, a: dict[str, Any]) -> str:
@@ -249,14 +252,14 @@ class Comparison:
         if a["products_to_pay"] is None:
             text = f"Fastest here: SciPy's csr; of diagsparse's formats {a['format']}, {columns.digits(a['ratio'])}x."
             return f"{text} For C = A A: {product}." if product else text
-        per = f"{a['bytes_per_nonzero']:.1f} bytes a nonzero, SciPy's csr {a['csr_bytes_per_nonzero']:.1f}"
+        per = f"{a['bytes_per_nonzero']:.1f} bytes per nonzero (SciPy's csr: {a['csr_bytes_per_nonzero']:.1f})"
         products = f"{a['products_to_pay']} product{'s' * (a['products_to_pay'] > 1)}"
-        text = f"Fastest here: {a['format']}. {per}; pays for its conversion after {products}."
+        text = f"Fastest here: {a['format']}, with {per}; worth it after {products}."
         return f"{text} For C = A A: {product}." if product and a["matmul_format"] != a["format"] else text
 
 
 def finite(value: float) -> float | None:
-    """Return a number for JSON, which has no infinity: None instead."""
+    """Return a number for JSON: None instead of infinity, which JSON does not have."""
     return value if isfinite(value) else None
 
 

@@ -35,7 +35,8 @@ class Blocks(Model):
     def reason(self, best: Candidate, survey: Survey) -> str:
         """Return how full the blocks are."""
         fill = survey.csr.nnz / max(1, 64 * survey.sample.blocks)
-        return f"The occupied 8 x 8 blocks are {words.percent(fill)} full: {self.format} stores one index a block."
+        blocks = f"The occupied 8 x 8 blocks are {words.percent(fill)} full"
+        return f"{blocks}: {self.format} stores one column index per block."
 
 
 BLOCKS = (

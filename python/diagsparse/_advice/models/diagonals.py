@@ -77,21 +77,22 @@ class Diagonals(Mirroring):
         return None
 
     def reason(self, best: Candidate, survey: Survey) -> str:
-        """Return how full the diagonals are, and what is stored of them."""
+        """Return how full the diagonals are, what is stored, and in how many bytes."""
         full = survey.full
         what = (
-            "values and almost nothing else"
+            "little more than their values"
             if full > words.FULL
-            else "no column indices, and fills the gaps with zeros"
+            else "them with zeros in the gaps but without column indices"
         )
         count = words.diagonals(len(survey.offsets))
-        told = f"{count} {words.percent(full)} full: {self.format} stores {what}"
+        sentences = [f"{count} {words.percent(full)} full: {self.format} stores {what}."]
         if "symmetry" in best.layout:
-            told += f", and one half of them, for A is {best.layout['symmetry']}"
-        if "period" in best.layout:
-            rows = best.layout["period"]
-            told += f", and of each diagonal only {rows} row{'s' * (rows != 1)}, after which all repeat"
-        return f"{told}; {words.bytes_each(best.nbytes, survey)}."
+            sentences.append(f"Only one half is stored, because A is {best.layout['symmetry']}.")
+        if (rows := best.layout.get("period")) == 1:
+            sentences.append("Each diagonal is constant, so only one value of it is stored.")
+        elif rows:
+            sentences.append(f"Each diagonal repeats after {rows} rows, so only these are stored.")
+        return " ".join([*sentences, words.bytes_each(best.nbytes, survey)])
 
 
 class RowEach(Diagonals):

@@ -51,10 +51,11 @@ class Hollow(Mirroring):
     def reason(self, best: Candidate, survey: Survey) -> str:
         """Return how full the diagonals are."""
         d, full = len(survey.offsets), survey.full
-        only, zeros = ("", "") if full > words.FULL else ("only ", " leaves their zeros out, and")
-        half = f", and stores one half, for A is {best.layout['symmetry']}" if "symmetry" in best.layout else ""
+        only, zeros = ("", "") if full > words.FULL else ("only ", "their zeros and without ")
+        half = f" Only one half is stored, because A is {best.layout['symmetry']}." if "symmetry" in best.layout else ""
         count = words.diagonals(d)
-        return f"{count} {only}{words.percent(full)} full: {self.format}{zeros} needs no column indices{half}."
+        without = f"{self.format} stores them without {zeros}column indices"
+        return f"{count} {only}{words.percent(full)} full: {without}.{half}"
 
 
 HOLLOW = (

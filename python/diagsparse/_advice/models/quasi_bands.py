@@ -22,8 +22,8 @@ class QuasiBands(Model):
         """Return "" unless there are no bands, or no rest."""
         chosen, rest = survey.bands
         if not len(chosen):
-            return "no diagonal is nearly full, so it is coosr"
-        return "" if rest else "no nonzero lies beside its bands, so it is dia"
+            return "no diagonal is nearly full, so all entries would be stored as in coosr"
+        return "" if rest else "all nonzeros lie on its bands, so they would be stored as in dia"
 
     def walk(self, survey: Survey, s: Summary, options: dict[str, Any]) -> Walk:
         """Return what a product goes through."""
@@ -45,11 +45,15 @@ class QuasiBands(Model):
         return taken + share * rows, round(made + share * nbytes)
 
     def reason(self, best: Candidate, survey: Survey) -> str:
-        """Return how much lies in the bands."""
+        """Return which fraction of the nonzeros lies in the bands."""
         chosen, rest = survey.bands
         on = words.percent(1 - rest / survey.csr.nnz)
-        many = f"{len(chosen)} nearly full diagonals hold" if len(chosen) != 1 else "One nearly full diagonal holds"
-        return f"{many} {on} of the nonzeros: {self.format} stores them as such, the rest by rows."
+        many, them = (
+            (f"{len(chosen)} nearly full diagonals contain", "these as diagonals")
+            if len(chosen) != 1
+            else ("One nearly full diagonal contains", "it as a diagonal")
+        )
+        return f"{many} {on} of the nonzeros: {self.format} stores {them}, and the other nonzeros by rows."
 
 
 QUASI_BANDS = (

@@ -31,13 +31,13 @@ class Rows(Model):
         return Walk(self.forecast(s, options), float(nnz), steps=survey.longest_row, lines=lines)
 
     def reason(self, best: Candidate, survey: Survey) -> str:
-        """Return that there is no structure, and what the format does in its place."""
+        """Return that the matrix has no structure, and why the format is fast nevertheless."""
         if survey.csr.shape[0] > 2 * survey.csr.nnz:
-            return f"Most of the rows are empty, which {self.format} does not go through one by one."
-        return f"The nonzeros lie on too many diagonals and blocks: {self.format} {self._how(best)}."
+            return f"Most of the rows are empty, and {self.format} does not have to go through them."
+        return f"The nonzeros lie on too many diagonals and in too many blocks: {self.format} {self._how(best)}."
 
     def _how(self, best: Candidate) -> str:
-        return "takes the least time" + ", with column indices of 16 bits" * (best.layout.get("column_bits") == 16)
+        return "is the fastest format" + ", with 16-bit column indices" * (best.layout.get("column_bits") == 16)
 
 
 class Common(Rows):
@@ -50,11 +50,11 @@ class Common(Rows):
         return squares.as_csr()
 
     def reason(self, best: Candidate, survey: Survey) -> str:
-        """Return how little structure there is, or that this does not matter."""
+        """Return that the matrix has no structure, or that the format does not matter."""
         if survey.csr.nnz < _FEW:
-            return "Products with so few nonzeros take as long as a call does, whatever the format."
+            return "With so few nonzeros, a product takes about as long as the call itself, in any format."
         nowhere = words.nowhere(survey)
-        return f"No structure pays here: {nowhere}." if nowhere else "No other format pays here."
+        return f"No other format would be faster: {nowhere}." if nowhere else "No other format would be faster."
 
 
 class Padded(Rows):
@@ -81,8 +81,8 @@ class AtOnce(Padded):
             yield found.of(self.format, **_FEW_BITS)
 
     def _how(self, best: Candidate) -> str:
-        how = "goes through several rows at once" + ", sorted by length" * (best.layout.get("sigma", 1) > 1)
-        return how + ", with column indices of 16 bits" * (best.layout.get("column_bits") == 16)
+        how = "processes several rows at once" + ", sorted by length" * (best.layout.get("sigma", 1) > 1)
+        return how + ", with 16-bit column indices" * (best.layout.get("column_bits") == 16)
 
 
 class Slices(AtOnce):

@@ -147,9 +147,8 @@ int64 period_of(const py::array& vector) {
   const char* bytes = static_cast<const char*>(vector.data());
   const auto item = static_cast<int64>(vector.itemsize());
   const Unlocked unlocked;
-  return shortest_period(n, [=](int64 i, int64 j) {
-    return std::memcmp(bytes + i * item, bytes + j * item, item) == 0;
-  });
+  return shortest_period(n,
+                         [=](int64 i, int64 j) { return std::memcmp(bytes + i * item, bytes + j * item, item) == 0; });
 }
 
 }  // namespace

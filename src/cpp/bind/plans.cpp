@@ -120,10 +120,6 @@ void bind_plans(py::module_& m) {
           if (plan.nbytes() > most_bytes) return std::nullopt;
           return plan.run(a, b, 1.0);
         });
-  m.def("multiplied_diagonals", [](const Matrix& a, int op_a, const Matrix& b, int op_b, const std::string& format) {
-    const Entry entry(a.device(), {&a, &b});
-    return multiplied_diagonals(a, op_from(op_a), b, op_from(op_b), format);
-  });
   m.def("product_offsets",
         [](const Matrix& a, int op_a, const Matrix& b, int op_b, int64 rows, int64 cols, int triangle) {
           std::vector<int64> offsets;

@@ -64,6 +64,7 @@ constexpr Format diagonal_table(const char* name) {
           .real_diagonal = main_diagonal_is_real,
           .plan = plan_diagonals,
           .multiplies_as = name,
+          .combine = combine_diagonals,
           .from_csr = diagonals_from_csr,
           .to_csr = csr_from_diagonals};
 }

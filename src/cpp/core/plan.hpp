@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 
+#include "core/elementwise.hpp"
 #include "core/kernel_table.hpp"
 #include "core/matrix.hpp"
 #include "core/sums.hpp"
@@ -94,8 +95,8 @@ inline const Layout& layout_of(const StructurePtr& s) { return static_cast<const
 inline bool shares_rows(const StructurePtr& s) { return layout_of(s).halves > 1; }  // as in cdm
 
 Plan plan_diagonals(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);
-// The element-wise product of op(A) and op(B) on the diagonals that both store, by the same kernel as the product.
-Matrix multiplied_diagonals(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const std::string& format);
+// The element-wise product on the diagonals that both terms store, by the kernel of products.
+Matrix multiplied_diagonals(const ScaledMatrix& a, const ScaledMatrix& b, const std::string& format);
 
 // ---- Products by rows -----------------------------------------------------------------------------
 Plan plan_rows(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);

@@ -92,7 +92,7 @@ Matrix children_to_csr(const Matrix& m, Op op) {
   Matrix sum = convert(children.front(), op, common->name);
   for (std::size_t i = 1; i < children.size(); ++i) {
     const Matrix next = convert(children[i], op, common->name);
-    sum = merged(common->name, sum.rows, sum.cols, {{&sum, {}, 1.0}, {&next, {}, 1.0}}, Merge::sum, true, m.dtype);
+    sum = combine(*common, {{&sum, {}, 1.0}, {&next, {}, 1.0}}, Combine::sum, true, m.dtype);
   }
   return sum;
 }

@@ -7,7 +7,7 @@ namespace diagsparse {
 
 using namespace walking;
 
-std::vector<Part> unequal_places(const std::string& name, const EntryTerm& first, const EntryTerm& second,
+std::vector<Part> unequal_places(const std::string& name, const ScaledMatrix& first, const ScaledMatrix& second,
                                  DType dtype) {
   const Matrix& m = *first.matrix;
   require_shape(*second.matrix, second.op, first.op.transposed ? m.cols : m.rows, first.op.transposed ? m.rows : m.cols,

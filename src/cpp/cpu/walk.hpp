@@ -213,7 +213,7 @@ Made made_by(const Cuts& cuts, int64 lines, const F& make) {
 
 // One operand as it is walked: in the format of the result, with values in its type that hold the factor.
 struct Side : Matrix {
-  Side(const EntryTerm& t, const Format& format, DType type, bool subtracted = false) : Matrix(*t.matrix) {
+  Side(const ScaledMatrix& t, const Format& format, DType type, bool subtracted = false) : Matrix(*t.matrix) {
     const Scalar factor = subtracted ? -t.factor : t.factor;
     Op op = t.op;
     if (this->format != format.name || op.transposed) {

@@ -185,7 +185,7 @@ Matrix to_csr(const Matrix& a, Op op) {
   const Matrix wide = lengthened(a), m = has_mirror(wide) ? undealt(wide) : wide;
   if (!has_mirror(m)) return convert(rows_from_ellcsr(m), op, common->name);
   const auto sum = [&](const Matrix& x, const Matrix& y, Op of_y) {
-    return merged(common->name, m.rows, m.cols, {{&x, {}, 1.0}, {&y, of_y, 1.0}}, Merge::sum, true, m.dtype);
+    return combine(*common, {{&x, {}, 1.0}, {&y, of_y, 1.0}}, Combine::sum, true, m.dtype);
   };
   const Matrix triangle = rows_from_ellcsr(leading_of(m)), rest = rows_from_ellcsr(rest_of(m));
   const Op image{.transposed = true, .conjugated = m.structure->symmetry() == Symmetry::hermitian};

@@ -5,6 +5,7 @@
 #include "core/summary.hpp"
 #include "core/symmetry.hpp"
 #include "formats/mdia/layout.hpp"
+#include "formats/mdia/merges.hpp"
 #include "formats/mdia/products.hpp"
 
 namespace diagsparse {
@@ -165,6 +166,7 @@ const Format mdia{.name = "mdia",
                   .plan = plan_hollow,
                   .multiplies_as = "mdia",
                   .halves = true,
+                  .combine = combine_masked,
                   .from_csr = from_csr,
                   .to_csr = rows_from_hollow};
 

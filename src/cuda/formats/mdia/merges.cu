@@ -21,10 +21,10 @@ __global__ void __launch_bounds__(kBlock)
 
 // What the elements of a row on one diagonal become; neither place is negative, or one of them.
 template <class T>
-__device__ T merged_element(Merge how, const HollowOperand<T>& a, const Factor<T>& alpha, const HollowOperand<T>& b,
+__device__ T merged_element(Combine how, const HollowOperand<T>& a, const Factor<T>& alpha, const HollowOperand<T>& b,
                             const Factor<T>& beta, const HollowTerms& t, int64 in_a, int64 in_b) {
   const T left = in_a < 0 ? T{} : alpha * a.value(t.a, in_a), right = in_b < 0 ? T{} : beta * b.value(t.b, in_b);
-  if (how == Merge::product) return left * right;
+  if (how == Combine::product) return left * right;
   return in_a < 0 ? right : in_b < 0 ? left : left + right;
 }
 
@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(kBlock)
 
 template <class T>
 __global__ void __launch_bounds__(kBlock)
-    merge_rows(Merge how, const HollowOperand<T> a, const Factor<T> alpha, const HollowOperand<T> b,
+    merge_rows(Combine how, const HollowOperand<T> a, const Factor<T> alpha, const HollowOperand<T> b,
                const Factor<T> beta, const HollowTerms* terms, const Mdia<T> c, T* out) {
   const int64 block = thread_index() / 32, row = kMaskRows * block + threadIdx.x % 32;
   if (block >= c.blocks()) return;
@@ -73,13 +73,13 @@ __global__ void __launch_bounds__(kBlock)
 using namespace cuda;
 using namespace cuda::hollow;
 
-Array masks_of_merge(const EntryTerm& a, const EntryTerm& b, const std::vector<HollowTerms>& terms, int64 rows,
-                     Merge how) {
+Array masks_of_merge(const ScaledMatrix& a, const ScaledMatrix& b, const std::vector<HollowTerms>& terms, int64 rows,
+                     Combine how) {
   const int64 blocks = masks_along(rows), diagonals = static_cast<int64>(terms.size());
   Array mask = Array::empty(DType::u32, {blocks, diagonals});
   const Array resident = upload(terms);
   const auto* const on_device = resident.as<const HollowTerms>();
-  if (how == Merge::sum) {
+  if (how == Combine::sum) {
     launch("find sum masks", find_sum_masks, cuda::blocks(blocks * diagonals), dim3(kBlock),
            HollowOperand<char>{Mdia<char>::over(*a.matrix->structure, nullptr), nullptr},
            HollowOperand<char>{Mdia<char>::over(*b.matrix->structure, nullptr), nullptr}, on_device, blocks, diagonals,
@@ -94,8 +94,8 @@ Array masks_of_merge(const EntryTerm& a, const EntryTerm& b, const std::vector<H
   return mask;
 }
 
-void merge_values(const EntryTerm& a, const EntryTerm& b, const std::vector<HollowTerms>& terms, const Matrix& c,
-                  Merge how) {
+void merge_values(const ScaledMatrix& a, const ScaledMatrix& b, const std::vector<HollowTerms>& terms, const Matrix& c,
+                  Combine how) {
   const Array resident = upload(terms);
   with_value_type(c.dtype, [&](auto zero) {
     using T = decltype(zero);

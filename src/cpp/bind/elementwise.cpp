@@ -8,7 +8,7 @@
 #include "bind/device.hpp"
 #include "bind/subjects.hpp"
 #include "core/format.hpp"
-#include "core/gate.hpp"
+#include "core/validation.hpp"
 
 namespace py = pybind11;
 
@@ -40,12 +40,12 @@ void bind_elementwise(py::module_& m) {
   m.def(
       "diagonal",
       [](const Matrix& a, int op, int64 k, bool shared) {
-        Array made;
+        Array result;
         {
           const Entry entry(a.device(), {&a});
-          made = diagonal(a, op_from(op), k, shared);
+          result = diagonal(a, op_from(op), k, shared);
         }
-        return to_python(made);
+        return to_python(result);
       },
       py::arg(), py::arg(), py::arg(), py::arg("shared") = false);
 }

@@ -27,9 +27,9 @@ void require(const StructurePtr& planned, const char* name, const Matrix& m) {
 Matrix Plan::run(const Matrix& left, const Matrix& right, Scalar alpha) const {
   require(a, "A", left);
   require(b, "B", right);
-  Matrix made = result(product_dtype(left.dtype, right.dtype), false);
-  run_kernel(left, right, alpha, 0.0, made);
-  return made;
+  Matrix built = result(product_dtype(left.dtype, right.dtype), false);
+  run_kernel(left, right, alpha, 0.0, built);
+  return built;
 }
 
 // alpha multiplies whole sums, as in matvec.hpp: also where it is no number that terms could be scaled by.
@@ -197,7 +197,7 @@ Plan plan_rows(const Format& format, const Matrix& a, Op op_a, const Matrix& b, 
   Plan plan = begin_plan(a, op_a, b, op_b);
   find_matmul(format.name, request.kernel);  // raises before the work
   RowsOfProduct found = product_rows(a, b);
-  request.passed("columns");
+  request.on_stage("columns");
   plan.c = std::move(found.structure);
   plan.work = std::make_shared<RowWork>(found.products, found.beside);
   plan.repeated = request.repeated;

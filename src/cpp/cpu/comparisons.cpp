@@ -1,11 +1,11 @@
 // Element-wise comparisons of sorted entries on the CPU.
 #include "cpu/comparisons.hpp"
 
-#include "cpu/walk.hpp"
+#include "cpu/merge.hpp"
 
 namespace diagsparse {
 
-using namespace walking;
+using namespace merging;
 
 std::vector<Part> unequal_places(const std::string& name, const ScaledMatrix& first, const ScaledMatrix& second,
                                  DType dtype) {

@@ -1,10 +1,11 @@
 // Terms of csr, csc and coo, combined on the CPU.
+#include "cpu/merge.hpp"
+
 #include "core/summary.hpp"
-#include "cpu/walk.hpp"
 
 namespace diagsparse {
 
-using namespace walking;
+using namespace merging;
 
 namespace {
 

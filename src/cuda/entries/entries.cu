@@ -83,10 +83,10 @@ Matrix from_keys(const EntryFormat& format, int64 rows, int64 cols, Keys& keys, 
          kept.get());
   const int64 count = inclusive_sum(kept.get(), kept.get(), n);
   const Scratch<Key> distinct(count);
-  Array made = Array::empty(dtype_of<T>(), {count});
+  Array built = Array::empty(dtype_of<T>(), {count});
   launch("gather runs", gather_kept<T>, blocks(n), dim3(kBlock), keys.key(), keys.place(), values, n, how, zeros,
-         kept.get(), distinct.get(), made.as<T>());
-  return over_keys(format, rows, cols, distinct.get(), made);
+         kept.get(), distinct.get(), built.as<T>());
+  return over_keys(format, rows, cols, distinct.get(), built);
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(kBlock)
 
 Matrix matrix_from_entries(const std::string& format, int64 rows, int64 cols, const DeviceArray& values,
                            const DeviceArray& first, const DeviceArray& second, const std::string& layout) {
-  const EntryFormat &made = entry_format(format), &given = entry_format(layout);
+  const EntryFormat &built = entry_format(format), &given = entry_format(layout);
   const auto whole = [](const DeviceArray& a, DType dtype) {
     DeviceArray copy = DeviceArray::empty(dtype, a.shape);
     assign(a, copy);
@@ -139,14 +139,14 @@ Matrix matrix_from_entries(const std::string& format, int64 rows, int64 cols, co
   }
   Keys keys(count);
   launch("read entries", read_entries<int64>, blocks(count), dim3(kBlock), x, y, count, pointers, lines,
-         by_column ? cols : rows, by_column ? rows : cols, by_column != made.by_column, keys.key(), keys.place(),
+         by_column ? cols : rows, by_column ? rows : cols, by_column != built.by_column, keys.key(), keys.place(),
          wrong.get());
   if (download(wrong.get(), 1)[0]) {
     fail("indices lie outside of a " + std::to_string(rows) + " x " + std::to_string(cols) + " matrix");
   }
   return with_value_type(v.dtype, [&](auto zero) {
     using T = decltype(zero);
-    return from_keys(made, rows, cols, keys, reinterpret_cast<const T*>(v.data), Combine::sum, true);
+    return from_keys(built, rows, cols, keys, reinterpret_cast<const T*>(v.data), Combine::sum, true);
   });
 }
 

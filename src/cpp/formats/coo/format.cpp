@@ -1,6 +1,6 @@
 // coo: its entry in the list of formats, and validation.
 #include "core/convert.hpp"
-#include "core/gate.hpp"
+#include "core/validation.hpp"
 #include "formats/coo/layout.hpp"
 
 namespace diagsparse {

@@ -1,6 +1,6 @@
 // csc: its entry in the list of formats, and validation.
 #include "core/convert.hpp"
-#include "core/gate.hpp"
+#include "core/validation.hpp"
 #include "formats/csc/layout.hpp"
 
 namespace diagsparse {

@@ -11,16 +11,16 @@ namespace diagsparse {
 namespace {
 
 // The diagonals of a term, or those of its upper half.
-std::vector<HollowDiagonal> diagonals_of(const ScaledMatrix& term, bool half) {
-  std::vector<HollowDiagonal> all = hollow_diagonals(*term.matrix->structure, term.op);
-  if (half) std::erase_if(all, [](const HollowDiagonal& d) { return d.offset < 0; });
+std::vector<MaskedDiagonal> diagonals_of(const ScaledMatrix& term, bool half) {
+  std::vector<MaskedDiagonal> all = masked_diagonals(*term.matrix->structure, term.op);
+  if (half) std::erase_if(all, [](const MaskedDiagonal& d) { return d.offset < 0; });
   return all;
 }
 
 // What lies on each of C's diagonals, by ascending offset.
-std::vector<HollowTerms> side_by_side(const std::vector<HollowDiagonal>& a, const std::vector<HollowDiagonal>& b) {
-  const HollowDiagonal none{0, -1, false, false};
-  std::vector<HollowTerms> terms;
+std::vector<MaskedTerms> side_by_side(const std::vector<MaskedDiagonal>& a, const std::vector<MaskedDiagonal>& b) {
+  const MaskedDiagonal none{0, -1, false, false};
+  std::vector<MaskedTerms> terms;
   for (auto left = a.begin(), right = b.begin(); left != a.end() || right != b.end();) {
     const bool of_a = left != a.end() && (right == b.end() || left->offset <= right->offset);
     const bool of_b = right != b.end() && (left == a.end() || right->offset <= left->offset);
@@ -30,7 +30,7 @@ std::vector<HollowTerms> side_by_side(const std::vector<HollowDiagonal>& a, cons
 }
 
 // Leaves out the diagonals that have no bits.
-Array without_empty(Array mask, std::vector<HollowTerms>& terms) {
+Array without_empty(Array mask, std::vector<MaskedTerms>& terms) {
   const std::vector<bool> use = columns_in_use(mask);
   if (std::ranges::all_of(use, [](bool some) { return some; })) return mask;
   std::size_t kept = 0;
@@ -58,12 +58,12 @@ Matrix combine_masked(const Format&, const std::vector<ScaledMatrix>& terms, Com
   if (how == Combine::sum && as_stored(a.op) && as_stored(b.op) && first.structure->same_as(*b.matrix->structure)) {
     return {first.structure, weighted_sum(a.factor, first.values, b.factor, b.matrix->values)};
   }
-  std::vector<HollowTerms> pairs = side_by_side(diagonals_of(a, half), diagonals_of(b, half));
+  std::vector<MaskedTerms> pairs = side_by_side(diagonals_of(a, half), diagonals_of(b, half));
   Array mask = masks_of_merge(a, b, pairs, rows, how);
   if (how == Combine::product) mask = without_empty(std::move(mask), pairs);
   std::vector<int64> offsets;
-  for (const HollowTerms& t : pairs) offsets.push_back(t.a.number >= 0 ? t.a.offset : t.b.offset);
-  HollowCounts counts = count_hollow(mask, half && !offsets.empty() && offsets.front() == 0 ? 0 : -1);
+  for (const MaskedTerms& t : pairs) offsets.push_back(t.a.number >= 0 ? t.a.offset : t.b.offset);
+  MaskedCounts counts = count_masked(mask, half && !offsets.empty() && offsets.front() == 0 ? 0 : -1);
   Matrix c(mdia_structure(rows, cols, array_of(offsets), std::move(mask), std::move(counts.begin), symmetry, counts.all,
                           half ? 2 * counts.all - counts.on_diagonal : counts.all),
            Array::empty(first.dtype, {counts.all}));

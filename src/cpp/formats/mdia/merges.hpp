@@ -1,4 +1,4 @@
-// Sums and element-wise products of hollow diagonals, block of rows by block of rows. C has the bits that A or B has;
+// Sums and element-wise products of masked diagonals, block of rows by block of rows. C has the bits that A or B has;
 // a product has those that both have.
 #pragma once
 
@@ -15,14 +15,14 @@ Matrix combine_masked(const Format& format, const std::vector<ScaledMatrix>& ter
 
 // ---- Each device's own -----------------------------------------------------------------------------------
 // The diagonals of A and of B that make a diagonal of C; `number` is negative where there is none.
-struct HollowTerms {
-  HollowDiagonal a, b;
+struct MaskedTerms {
+  MaskedDiagonal a, b;
 };
 // The masks of C (blocks of rows, diagonals), and its values. Of a product an element that one term alone stores is
 // in C where it is no finite number.
-Array masks_of_merge(const ScaledMatrix& a, const ScaledMatrix& b, const std::vector<HollowTerms>& terms, int64 rows,
+Array masks_of_merge(const ScaledMatrix& a, const ScaledMatrix& b, const std::vector<MaskedTerms>& terms, int64 rows,
                      Combine how);
-void merge_values(const ScaledMatrix& a, const ScaledMatrix& b, const std::vector<HollowTerms>& terms, const Matrix& c,
+void merge_values(const ScaledMatrix& a, const ScaledMatrix& b, const std::vector<MaskedTerms>& terms, const Matrix& c,
                   Combine how);
 
 }  // namespace diagsparse

@@ -189,15 +189,16 @@ class DiagonalArray(DiagonalProducts, DiagonalReading, DiagonalTotals, DiagonalW
         if (self._matrix.diagonals + other._matrix.diagonals) * max(self._shape) * dtype.itemsize > memory.SMALL:
             s = Summary(self.shape, dtype.itemsize, self.nnz + other.nnz, offsets=lambda: self._union(other))
             self._require(s, None, self._place)
-        operands = alpha, self._matrix, self._op, beta, other._matrix, other._op
-        return self._wrap(self._core.added_diagonals(*operands, self._format, dtype.name))
+        terms = [(self._matrix, self._op, alpha), (other._matrix, other._op, beta)]
+        return self._wrap(self._core.combine(self._format, terms, "sum", True, dtype.name))
 
     def _union(self, other: SparseArray) -> np.ndarray:
         return np.union1d(self._occupied(), other._occupied())
 
     def _multiplied(self, other: SparseArray) -> SparseArray:
-        a, b = sorted((self, other), key=lambda factor: factor._dtype.char in "dD")  # the narrower one is on the left
-        return self._wrap(self._core.multiplied_diagonals(a._matrix, a._op, b._matrix, b._op, self._format))
+        dtype = np.result_type(self._dtype, other._dtype)
+        terms = [(self._matrix, self._op, 1), (other._matrix, other._op, 1)]
+        return self._wrap(self._core.combine(self._format, terms, "product", True, dtype.name))
 
     def _scaled_by(self, dense: Any) -> SparseArray:
         return devices.scaled(self, dense)

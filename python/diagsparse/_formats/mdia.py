@@ -143,7 +143,8 @@ class mdia_array(Mirrored, OwnProducts, Format):
         if hermitian and (np.imag(alpha) or np.imag(beta)):  # a complex multiple of a Hermitian matrix is none
             return unpacked(self)._added(unpacked(other), alpha, beta)
         a, b = self._merged_with(other, "sum")
-        return self._wrap(self._core.added_hollow(alpha, a._matrix, a._op, beta, b._matrix, b._op))
+        terms = [(a._matrix, a._op, alpha), (b._matrix, b._op, beta)]
+        return self._wrap(self._core.combine(self._format, terms, "sum", True, a._dtype.name))
 
     def _factors(self, other: SparseArray) -> tuple[SparseArray, SparseArray]:
         return self._terms(other)
@@ -151,7 +152,8 @@ class mdia_array(Mirrored, OwnProducts, Format):
     def _multiplied(self, other: SparseArray) -> SparseArray:
         assert isinstance(other, mdia_array)
         a, b = self._merged_with(other, "element-wise product")
-        return self._wrap(self._core.multiplied_hollow(a._matrix, a._op, b._matrix, b._op))
+        terms = [(a._matrix, a._op, 1), (b._matrix, b._op, 1)]
+        return self._wrap(self._core.combine(self._format, terms, "product", True, a._dtype.name))
 
     def _merged_with(self, other: Any, what: str) -> tuple[SparseArray, SparseArray]:
         """Return both in one type; `MemoryError` where the masks of both and as many values do not fit."""

@@ -47,4 +47,4 @@ def _merged(how: str, dtype: np.dtype, *terms: tuple[SparseArray, Any], zeros: b
         what = f"{a.format}_array: the {how} of matrices with {entries} entries"
         memory.require_free(nbytes + beside, what, place, beside=beside)
     raw = [(term._matrix, term._op, factor) for term, factor in terms]
-    return a._wrap(place.core.merged(a._format, *a._shape, raw, how, zeros, dtype.name, place.index))
+    return a._wrap(place.core.combine(a._format, raw, how, zeros, dtype.name))

@@ -6,8 +6,8 @@
 #include "bind/device.hpp"
 #include "bind/subjects.hpp"
 #include "core/convert.hpp"
-#include "core/gate.hpp"
 #include "core/summary.hpp"
+#include "core/validation.hpp"
 #include "formats/sell/layout.hpp"
 
 namespace py = pybind11;

@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "bind/device.hpp"
-#include "core/gate.hpp"
 #include "core/matvec.hpp"
+#include "core/validation.hpp"
 #include "cpu/block_counts.hpp"
 #include "cpu/comparisons.hpp"
 #include "cpu/dense.hpp"

@@ -81,9 +81,9 @@ class Owned {
   Exports& exports() {
     Exports* known = exports_.load(std::memory_order_acquire);
     if (known == nullptr) {
-      auto* made = new Exports;
-      if (exports_.compare_exchange_strong(known, made)) return *made;
-      made->leave();  // another thread was quicker
+      auto* result = new Exports;
+      if (exports_.compare_exchange_strong(known, result)) return *result;
+      result->leave();  // another thread was quicker
     }
     return *known;
   }

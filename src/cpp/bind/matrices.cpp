@@ -1,4 +1,4 @@
-// Matrices in Python: made of parts that pass the gate, taken apart again, and their structure with other values.
+// Matrices in Python: made of parts that pass validation, taken apart again, and their structure with other values.
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
@@ -8,9 +8,9 @@
 #include "bind/device.hpp"
 #include "bind/subjects.hpp"
 #include "core/format.hpp"
-#include "core/gate.hpp"
 #include "core/repeats.hpp"
 #include "core/several.hpp"
+#include "core/validation.hpp"
 
 namespace py = pybind11;
 
@@ -73,9 +73,9 @@ Matrix indexed_matrix(const std::string& format, int64 rows, int64 cols, py::obj
   for (const auto& [name, array] : arrays) parts.emplace_back(name, array_from(array));
   Array given = array_from(values);
   const Entry entry(given.device);
-  Matrix made = {structure_over(format, rows, cols, std::move(parts)), std::move(given)};
-  check_matrix(made);
-  return made;
+  Matrix result = {structure_over(format, rows, cols, std::move(parts)), std::move(given)};
+  check_matrix(result);
+  return result;
 }
 
 // The matrix as it was made, whatever was written to arrays that it gave out since.
@@ -97,19 +97,19 @@ py::object exporter_of(py::handle matrix) {
 // The transpose on the same memory, in the format that stores it so.
 py::object dual(py::handle matrix) {
   const Matrix& m = as_made(matrix);
-  py::object made =
+  py::object result =
       py::cast(Matrix(dynamic_cast<const Indices&>(*m.structure).transposed(format_of(m.format).dual), m.values));
-  owned(made).take(owned(matrix).exports().join());
-  return made;
+  owned(result).take(owned(matrix).exports().join());
+  return result;
 }
 
 // Parts of several matrices in one, which stays as it is: so do they.
 py::list children(const Matrix& m) {
   py::list all;
   for (Matrix& child : children_of(m)) {
-    const py::object made = py::cast(std::move(child));
-    owned(made).take(new Exports(true));
-    all.append(made);
+    const py::object result = py::cast(std::move(child));
+    owned(result).take(new Exports(true));
+    all.append(result);
   }
   return all;
 }
@@ -147,9 +147,8 @@ int64 period_of(const py::array& vector) {
   const char* bytes = static_cast<const char*>(vector.data());
   const auto item = static_cast<int64>(vector.itemsize());
   const Unlocked unlocked;
-  return shortest_period(n, [=](int64 i, int64 j) {
-    return std::memcmp(bytes + i * item, bytes + j * item, item) == 0;
-  });
+  return shortest_period(n,
+                         [=](int64 i, int64 j) { return std::memcmp(bytes + i * item, bytes + j * item, item) == 0; });
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 
 #include "bind/device.hpp"
 #include "bind/subjects.hpp"
-#include "core/gate.hpp"
 #include "core/plan.hpp"
+#include "core/validation.hpp"
 
 namespace py = pybind11;
 
@@ -90,11 +90,11 @@ void bind_plans(py::module_& m) {
       "plan_matmul",
       [](const Matrix& a, int op_a, const Matrix& b, int op_b, std::string format, std::string kernel, int triangle,
          std::vector<int64> extra, int other_order, bool repeated, int symmetry,
-         std::function<void(const char*)> passed) {
+         std::function<void(const char*)> on_stage) {
         Request request{std::move(format), std::move(kernel), triangle_from(triangle),
                         std::move(extra),  repeated,          packing_from(symmetry, 0).symmetry};
         request.other_order = other_order_from(other_order);
-        if (passed) request.passed = std::move(passed);
+        if (on_stage) request.on_stage = std::move(on_stage);
         const Entry entry(a.device(), {&a, &b});
         return plan_matmul(a, op_from(op_a), b, op_from(op_b), request);
       },
@@ -120,10 +120,6 @@ void bind_plans(py::module_& m) {
           if (plan.nbytes() > most_bytes) return std::nullopt;
           return plan.run(a, b, 1.0);
         });
-  m.def("multiplied_diagonals", [](const Matrix& a, int op_a, const Matrix& b, int op_b, const std::string& format) {
-    const Entry entry(a.device(), {&a, &b});
-    return multiplied_diagonals(a, op_from(op_a), b, op_from(op_b), format);
-  });
   m.def("product_offsets",
         [](const Matrix& a, int op_a, const Matrix& b, int op_b, int64 rows, int64 cols, int triangle) {
           std::vector<int64> offsets;

@@ -4,8 +4,8 @@
 
 #include "bind/device.hpp"
 #include "bind/subjects.hpp"
-#include "core/gate.hpp"
 #include "core/matvec.hpp"
+#include "core/validation.hpp"
 
 namespace py = pybind11;
 

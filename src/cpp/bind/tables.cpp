@@ -4,8 +4,8 @@
 #include "bind/device.hpp"
 #include "bind/subjects.hpp"
 #include "core/format.hpp"
-#include "core/gate.hpp"
 #include "core/kernel_table.hpp"
+#include "core/validation.hpp"
 
 namespace py = pybind11;
 

@@ -63,9 +63,9 @@ struct Array {
 // A copy of what lies in the memory of the host, on this module's device; and one element of an array.
 template <class T>
 Array array_of(const std::vector<T>& items) {
-  Array made = Array::empty(dtype_of<T>(), {static_cast<int64>(items.size())});
-  copy_from_host(made.data, items.data(), made.nbytes());
-  return made;
+  Array result = Array::empty(dtype_of<T>(), {static_cast<int64>(items.size())});
+  copy_from_host(result.data, items.data(), result.nbytes());
+  return result;
 }
 template <class T>
 T element(const Array& array, int64 at) {

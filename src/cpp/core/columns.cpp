@@ -37,10 +37,10 @@ DType index_type(int64 bits) {
 
 ColumnArrays shortened(const Array& columns, DType type, int64 cols, const std::string& who) {
   if (type == DType::i32) return {columns, std::nullopt};
-  ColumnArrays made{Array::empty(type, columns.shape), std::nullopt};
-  if (has_bases(type, cols)) made.bases = Array::empty(DType::i32, ColumnArrays::bases_for(columns.shape));
-  const int64 chunk = write_short(columns, made);
-  if (chunk < 0) return made;
+  ColumnArrays result{Array::empty(type, columns.shape), std::nullopt};
+  if (has_bases(type, cols)) result.bases = Array::empty(DType::i32, ColumnArrays::bases_for(columns.shape));
+  const int64 chunk = write_short(columns, result);
+  if (chunk < 0) return result;
   throw std::invalid_argument(who + ": columns of " + std::to_string(8 * item_size(type)) + " bits: those of chunk " +
                               std::to_string(chunk) + ", " + std::to_string(kChunk) +
                               " neighbouring places, lie more than " + std::to_string(reach_of(type)) +
@@ -49,9 +49,9 @@ ColumnArrays shortened(const Array& columns, DType type, int64 cols, const std::
 
 Array lengthened(const Array& indices, const Array* bases) {
   if (indices.dtype == DType::i32) return indices;
-  Array made = Array::empty(DType::i32, indices.shape);
-  write_long(indices, bases, made);
-  return made;
+  Array result = Array::empty(DType::i32, indices.shape);
+  write_long(indices, bases, result);
+  return result;
 }
 
 Matrix shortened(const Matrix& m, DType type, Lines lines) {

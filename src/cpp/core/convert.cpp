@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "core/gate.hpp"
 #include "core/summary.hpp"
+#include "core/validation.hpp"
 
 namespace diagsparse {
 
@@ -47,9 +47,9 @@ Matrix realigned(const DiagonalFormat& format, int64 rows, int64 cols, const Arr
   }
   sort_spans(*theirs);
   std::sort(inside.begin(), inside.end());
-  Matrix made = zeros_on(format, rows, cols, inside, data.dtype);
-  add_diagonals(1.0, Matrix(theirs, data), {}, made, false);
-  return made;
+  Matrix result = zeros_on(format, rows, cols, inside, data.dtype);
+  add_diagonals(1.0, Matrix(theirs, data), {}, result, false);
+  return result;
 }
 
 StructurePtr layout_over(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays) {
@@ -82,18 +82,18 @@ bool main_diagonal_is_real(const Matrix& a) {
 
 Matrix diagonals_from_csr(const Matrix& csr, const Format& format, const Options&) {
   const auto& target = static_cast<const DiagonalFormat&>(format);
-  Matrix made = zeros_on(target, csr.rows, csr.cols, occupied_diagonals(csr, {}), csr.dtype);
-  if (csr.rows > 0 && csr.cols > 0) scatter_to_diagonals(csr, made);
-  return made;
+  Matrix result = zeros_on(target, csr.rows, csr.cols, occupied_diagonals(csr, {}), csr.dtype);
+  if (csr.rows > 0 && csr.cols > 0) scatter_to_diagonals(csr, result);
+  return result;
 }
 
 Matrix diagonals_across(const Matrix& a, Op op, const Format& format) {
   const auto& target = static_cast<const DiagonalFormat&>(format);
   std::vector<int64> offsets;
   for (const Span& s : spans_of(a.layout(), op)) offsets.push_back(s.offset);
-  Matrix made = zeros_on(target, op.transposed ? a.cols : a.rows, op.transposed ? a.rows : a.cols, offsets, a.dtype);
-  add_diagonals(1.0, a, op, made, false);
-  return made;
+  Matrix result = zeros_on(target, op.transposed ? a.cols : a.rows, op.transposed ? a.rows : a.cols, offsets, a.dtype);
+  add_diagonals(1.0, a, op, result, false);
+  return result;
 }
 
 Matrix compressed(const Format& format, int64 rows, int64 cols, Array indices, Array indptr, Array values) {

@@ -32,7 +32,7 @@ std::optional<int64> differing_diagonal(const Matrix& packed, const Matrix& full
 // What each row of a csr matrix has beyond its first `width` entries. Each device's own.
 Matrix rest_of_rows(const Matrix& csr, int64 width);
 // What a csr matrix has beside these diagonals. Each device's own.
-Matrix beside_diagonals(const Matrix& csr, const Layout& diagonals);
+Matrix entries_outside(const Matrix& csr, const Layout& diagonals);
 
 // ---- For the tables of the formats ------------------------------------------------------------------
 Matrix diagonals_from_csr(const Matrix& csr, const Format& format, const Options& options);
@@ -64,6 +64,7 @@ constexpr Format diagonal_table(const char* name) {
           .real_diagonal = main_diagonal_is_real,
           .plan = plan_diagonals,
           .multiplies_as = name,
+          .combine = combine_diagonals,
           .from_csr = diagonals_from_csr,
           .to_csr = csr_from_diagonals};
 }

@@ -15,6 +15,8 @@ std::vector<int64> offsets_of(const Matrix& a, Op op) {
   return offsets;
 }
 
+bool is_double(DType type) { return type == DType::f64 || type == DType::c128; }
+
 bool as_stored(const Matrix& m, Op op, DType dtype) { return !op.transposed && !op.conjugated && m.dtype == dtype; }
 
 }  // namespace
@@ -24,21 +26,32 @@ void require_shape(const Matrix& a, Op op, int64 rows, int64 cols, const char* w
   throw std::logic_error(std::string(who) + ": the shapes differ");
 }
 
-Matrix added_diagonals(Scalar alpha, const Matrix& a, Op op_a, Scalar beta, const Matrix& b, Op op_b,
-                       const std::string& format, DType dtype) {
-  const int64 rows = op_a.transposed ? a.cols : a.rows, cols = op_a.transposed ? a.rows : a.cols;
-  require_shape(b, op_b, rows, cols, "added_diagonals");
-  if (a.format == format && as_stored(a, op_a, dtype) && as_stored(b, op_b, dtype) &&
-      a.structure->same_as(*b.structure)) {  // then whole arrays are added, padding and all
-    return {a.structure, weighted_sum(alpha, a.values, beta, b.values)};
+Matrix combine(const Format& format, const std::vector<ScaledMatrix>& terms, Combine how, bool zeros, DType dtype) {
+  if (format.combine == nullptr || terms.empty() || terms.size() > 2) {
+    throw std::logic_error(std::string("combine: expected one term or two of a format that combines them, got ") +
+                           std::to_string(terms.size()) + " in " + format.name);
   }
-  const std::vector<int64> left = offsets_of(a, op_a), right = offsets_of(b, op_b);
+  require_shape(*terms.back().matrix, terms.back().op, terms.front().rows(), terms.front().cols(), "combine");
+  return format.combine(format, terms, how, zeros, dtype);
+}
+
+Matrix combine_diagonals(const Format& format, const std::vector<ScaledMatrix>& terms, Combine how, bool, DType dtype) {
+  const ScaledMatrix &a = terms.front(), &b = terms.back();
+  if (how == Combine::product) {  // by a kernel that takes the narrower operand on the left
+    return is_double(a.matrix->dtype) ? multiplied_diagonals(b, a, format.name)
+                                      : multiplied_diagonals(a, b, format.name);
+  }
+  if (a.matrix->format == format.name && as_stored(*a.matrix, a.op, dtype) && as_stored(*b.matrix, b.op, dtype) &&
+      a.matrix->structure->same_as(*b.matrix->structure)) {  // then whole arrays are added, padding and all
+    return {a.matrix->structure, weighted_sum(a.factor, a.matrix->values, b.factor, b.matrix->values)};
+  }
+  const std::vector<int64> left = offsets_of(*a.matrix, a.op), right = offsets_of(*b.matrix, b.op);
   std::vector<int64> offsets;
   std::set_union(left.begin(), left.end(), right.begin(), right.end(), std::back_inserter(offsets));
-  Matrix made = zeros_on(diagonal_format(format), rows, cols, offsets, dtype);
-  add_diagonals(alpha, a, op_a, made, false);
-  add_diagonals(beta, b, op_b, made, true);
-  return made;
+  Matrix sum = zeros_on(diagonal_format(format.name), a.rows(), a.cols(), offsets, dtype);
+  add_diagonals(a.factor, *a.matrix, a.op, sum, false);
+  add_diagonals(b.factor, *b.matrix, b.op, sum, true);
+  return sum;
 }
 
 Array diagonal(const Matrix& a, Op op, int64 k, bool shared) {

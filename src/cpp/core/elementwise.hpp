@@ -1,32 +1,44 @@
 // Element by element: sums and products of matrices, factors, and single diagonals.
 #pragma once
 
+#include <vector>
+
 #include "core/matrix.hpp"
 
 namespace diagsparse {
 
+struct Format;
+
 // factor * op(matrix)
-struct EntryTerm {
+struct ScaledMatrix {
   const Matrix* matrix;
   Op op;
   Scalar factor;
+
+  int64 rows() const { return op.transposed ? matrix->cols : matrix->rows; }
+  int64 cols() const { return op.transposed ? matrix->rows : matrix->cols; }
 };
 
 // std::logic_error unless op(a) has this shape; Python has compared them in the user's words.
 void require_shape(const Matrix& a, Op op, int64 rows, int64 cols, const char* who);
 
-// What becomes of the entries at one place. Without `zeros`, results that are 0 are not stored.
-enum class Merge {
+// What becomes of the elements at one position.
+enum class Combine {
   sum,     // added; those that one term stores stay as they are
   product  // of two terms, multiplied; what only one stores is 0, or no number where it is infinite or none itself
 };
-// The merge of one or two matrices of csr, csc and coo, in any of these formats. Each device's own.
-Matrix merged(const std::string& format, int64 rows, int64 cols, const std::vector<EntryTerm>& terms, Merge how,
-              bool zeros, DType dtype);
+// One or two terms of one shape, combined in a format whose table says how, with values of this type. Without `zeros`,
+// results that are 0 are not stored; diagonals and mdia store them all the same.
+Matrix combine(const Format& format, const std::vector<ScaledMatrix>& terms, Combine how, bool zeros, DType dtype);
 
-// alpha op(A) + beta op(B) on the diagonals that one of them stores. Neither is packed.
-Matrix added_diagonals(Scalar alpha, const Matrix& a, Op op_a, Scalar beta, const Matrix& b, Op op_b,
-                       const std::string& format, DType dtype);
+// ---- For the tables of the formats ------------------------------------------------------------------
+// Terms of csr, csc and coo, in any of these formats. Each device's own.
+Matrix combine_entries(const Format& format, const std::vector<ScaledMatrix>& terms, Combine how, bool zeros,
+                       DType dtype);
+// Terms of the diagonal family, which are not packed: the sum on the diagonals that one of them stores, the product on
+// those that both store.
+Matrix combine_diagonals(const Format& format, const std::vector<ScaledMatrix>& terms, Combine how, bool zeros,
+                         DType dtype);
 
 // alpha a + beta b of two value arrays of one type and shape. Each device's own.
 Array weighted_sum(Scalar alpha, const Array& a, Scalar beta, const Array& b);

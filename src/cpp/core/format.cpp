@@ -54,8 +54,8 @@ Matrix convert(const Matrix& a, Op op, const std::string& format, const Options&
 }
 
 StructurePtr structure_over(const std::string& format, int64 rows, int64 cols, std::vector<Part> arrays) {
-  const Format& made = format_of(format);
-  return made.structure(made, rows, cols, std::move(arrays));
+  const Format& result = format_of(format);
+  return result.structure(result, rows, cols, std::move(arrays));
 }
 
 StructurePtr value_for_each(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays) {

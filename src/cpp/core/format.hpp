@@ -6,6 +6,7 @@
 #include <span>
 #include <variant>
 
+#include "core/elementwise.hpp"
 #include "core/plan.hpp"
 
 namespace diagsparse {
@@ -57,6 +58,9 @@ struct Format {
                const Request& request) = nullptr;
   const char* multiplies_as;  // itself where it has a plan
   bool halves = false;        // whether its plans make one half of C
+  // Combines terms of its family, element by element; else they are combined as another format.
+  Matrix (*combine)(const Format& format, const std::vector<ScaledMatrix>& terms, Combine how, bool zeros,
+                    DType dtype) = nullptr;
   // From csr and to it, on the device of the matrix.
   Matrix (*from_csr)(const Matrix& csr, const Format& format, const Options& options) = nullptr;
   Matrix (*to_csr)(const Matrix& a, Op op) = nullptr;

@@ -35,9 +35,9 @@ RegisterKernels::RegisterKernels(const char* format, int set, FormatKernels (*ma
 
 const FormatKernels& kernels(const std::string& format) {
   static const auto* tables = [] {
-    auto* made = new std::map<std::string, FormatKernels>;
-    for (const auto& [name, by_set] : makers()) (*made)[name] = std::prev(by_set.upper_bound(kernel_set()))->second();
-    return made;
+    auto* result = new std::map<std::string, FormatKernels>;
+    for (const auto& [name, by_set] : makers()) (*result)[name] = std::prev(by_set.upper_bound(kernel_set()))->second();
+    return result;
   }();
   const auto found = tables->find(format);
   if (found == tables->end()) throw std::invalid_argument("no kernels for format " + format);

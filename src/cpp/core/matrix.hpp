@@ -19,7 +19,7 @@ struct Matrix {
 
   const Layout& layout() const { return dynamic_cast<const Layout&>(*structure); }  // of a format of diagonals
   const Array& index(const char* name) const { return dynamic_cast<const Indices&>(*structure).at(name); }
-  const Kept& kept() const { return structure->kept(); }
+  const Cache& cache() const { return structure->cache(); }
 
   std::vector<Part> parts() const;  // every array by name, the values first
   int64 nbytes() const { return values.nbytes() + structure->nbytes(); }

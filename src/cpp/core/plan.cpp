@@ -27,9 +27,9 @@ void require(const StructurePtr& planned, const char* name, const Matrix& m) {
 Matrix Plan::run(const Matrix& left, const Matrix& right, Scalar alpha) const {
   require(a, "A", left);
   require(b, "B", right);
-  Matrix made = result(product_dtype(left.dtype, right.dtype), false);
-  run_kernel(left, right, alpha, 0.0, made);
-  return made;
+  Matrix built = result(product_dtype(left.dtype, right.dtype), false);
+  run_kernel(left, right, alpha, 0.0, built);
+  return built;
 }
 
 // alpha multiplies whole sums, as in matvec.hpp: also where it is no number that terms could be scaled by.
@@ -165,11 +165,11 @@ Plan plan_diagonals(const Format& format, const Matrix& a, Op op_a, const Matrix
   return plan;
 }
 
-Matrix multiplied_diagonals(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const std::string& format) {
+Matrix multiplied_diagonals(const ScaledMatrix& a, const ScaledMatrix& b, const std::string& format) {
   const DiagonalFormat& target = diagonal_format(format);
-  Plan plan = begin_plan(a, op_a, b, op_b);
-  const std::vector<Span> left = spans_of(a.layout(), op_a), right = spans_of(b.layout(), op_b);
-  plan.cols = op_a.transposed ? a.rows : a.cols;
+  Plan plan = begin_plan(*a.matrix, a.op, *b.matrix, b.op);
+  const std::vector<Span> left = spans_of(a.matrix->layout(), a.op), right = spans_of(b.matrix->layout(), b.op);
+  plan.cols = a.cols();
   std::vector<int64> offsets;
   for (std::size_t i = 0, j = 0; i < left.size() && j < right.size();) {
     const int64 x = left[i].offset, y = right[j].offset;
@@ -182,7 +182,7 @@ Matrix multiplied_diagonals(const Matrix& a, Op op_a, const Matrix& b, Op op_b, 
   plan.c = layout;
   plan.work = std::make_shared<DiagonalWork>(elementwise_sums(left, right, *layout));
   finish_plan(plan, find_matmul(format, ""));
-  return plan.run(a, b, 1.0);
+  return plan.run(*a.matrix, *b.matrix, a.factor * b.factor);
 }
 
 // ---- Products by rows -----------------------------------------------------------------------------
@@ -197,7 +197,7 @@ Plan plan_rows(const Format& format, const Matrix& a, Op op_a, const Matrix& b, 
   Plan plan = begin_plan(a, op_a, b, op_b);
   find_matmul(format.name, request.kernel);  // raises before the work
   RowsOfProduct found = product_rows(a, b);
-  request.passed("columns");
+  request.on_stage("columns");
   plan.c = std::move(found.structure);
   plan.work = std::make_shared<RowWork>(found.products, found.beside);
   plan.repeated = request.repeated;

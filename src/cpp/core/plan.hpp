@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 
+#include "core/elementwise.hpp"
 #include "core/kernel_table.hpp"
 #include "core/matrix.hpp"
 #include "core/sums.hpp"
@@ -32,12 +33,12 @@ struct Plan {
   int64 rows = 0, cols = 0;  // of the result
   std::shared_ptr<const Work> work;
   bool repeated = false;  // it will run many times
-  Kept kept;              // what the kernel keeps with the plan
+  Cache cache;            // what the kernel keeps from one run to the next
 
   const char* format() const { return c->format; }
   int64 nbytes() const { return c->values_shape.size() * item_size(dtype) + c->nbytes(); }  // of one result
   bool both_orders() const { return work && work->both_orders(); }  // C = alpha (A B +- B A), not alpha A B
-  int64 workspace_nbytes() const { return (work ? work->nbytes() : 0) + kept.nbytes(); }  // of the plan itself
+  int64 workspace_nbytes() const { return (work ? work->nbytes() : 0) + cache.nbytes(); }  // of the plan itself
 
   // C = alpha op(A) op(B), as a new matrix, and with + beta C, into `out`. Throws std::invalid_argument, with
   // nothing written, unless A, B and out have the structures that the plan was made for.
@@ -65,7 +66,7 @@ struct Request {
   bool repeated = false;               // the plan will run many times: lists are worth it that cost more than a product
   Symmetry symmetry = Symmetry::none;  // of C, by who asks: one half is computed and stored
   OtherOrder other_order = OtherOrder::none;  // a wish: Plan::both_orders() says whether the kernel grants it
-  std::function<void(const char*)> passed = [](const char*) {};  // called as each stage of the planning has ended
+  std::function<void(const char*)> on_stage = [](const char*) {};  // called as each stage of the planning has ended
 };
 // For planners: all of a plan but C's structure and the work; and the end, which names the kernel and lets it prepare
 // what it keeps.
@@ -82,7 +83,7 @@ struct DiagonalWork : Work {
   std::optional<Sums> other_order;
   bool subtracted = false;  // or added
 
-  explicit DiagonalWork(Sums made, Triangle triangle = Triangle::both) : sums(std::move(made)), triangle(triangle) {}
+  explicit DiagonalWork(Sums built, Triangle triangle = Triangle::both) : sums(std::move(built)), triangle(triangle) {}
 
   int64 nbytes() const override { return sums.nbytes() + (other_order ? other_order->nbytes() : 0); }
   int64 operations() const override { return sums.work + (other_order ? other_order->work : 0); }
@@ -94,8 +95,8 @@ inline const Layout& layout_of(const StructurePtr& s) { return static_cast<const
 inline bool shares_rows(const StructurePtr& s) { return layout_of(s).halves > 1; }  // as in cdm
 
 Plan plan_diagonals(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);
-// The element-wise product of op(A) and op(B) on the diagonals that both store, by the same kernel as the product.
-Matrix multiplied_diagonals(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const std::string& format);
+// The element-wise product on the diagonals that both terms store, by the kernel of products.
+Matrix multiplied_diagonals(const ScaledMatrix& a, const ScaledMatrix& b, const std::string& format);
 
 // ---- Products by rows -----------------------------------------------------------------------------
 Plan plan_rows(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);

@@ -53,7 +53,7 @@ void run_steps(const Matrix& a, Op op, const Recurrence& r, const Dense& x, cons
   Dense v = x, before = x;
   axpby(r.c[0], x, 0.0, y);
   for (int64 j = 0; j < r.steps(); ++j) {
-    if (j % kStepsUnasked == kStepsUnasked - 1) checkpoint();
+    if (j % kStepsPerCheckpoint == kStepsPerCheckpoint - 1) checkpoint();
     // v_{j+1} takes the place of v_{j-1}, once that is no longer x.
     const Dense next = over(spares[j % 2], x);
     if (j == 1 && r.back(j) != 0.0) axpby(1.0, before, 0.0, next);

@@ -41,7 +41,8 @@ struct Neighbours {
   void find_reach();
 };
 
-constexpr int64 kStepsUnasked = 64;  // steps between two questions whether to go on: those of small matrices are short
+constexpr int64 kStepsPerCheckpoint =
+    64;  // steps between two questions whether to go on: those of small matrices are short
 
 // Steps first .. first + steps - 1 in one pass over A.
 template <class T>

@@ -5,7 +5,7 @@
 
 #include "core/convert.hpp"
 #include "core/elementwise.hpp"
-#include "core/gate.hpp"
+#include "core/validation.hpp"
 
 namespace diagsparse {
 
@@ -59,7 +59,7 @@ Matrix joined(const Format& format, const std::vector<Matrix>& children) {
 
 StructurePtr structure_of_children(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays,
                                    const std::vector<const char*>& children) {
-  std::vector<StructurePtr> made;
+  std::vector<StructurePtr> result;
   std::size_t taken = 0;
   for (const char* child : children) {
     const std::string prefix = std::string(child) + "_";
@@ -68,14 +68,14 @@ StructurePtr structure_of_children(const Format& format, int64 rows, int64 cols,
       if (part.first.starts_with(prefix)) own.emplace_back(part.first.substr(prefix.size()), part.second);
     }
     taken += own.size();
-    made.push_back(structure_over(child, rows, cols, std::move(own)));
+    result.push_back(structure_over(child, rows, cols, std::move(own)));
   }
   if (taken != arrays.size()) {
     std::string names;
     for (const Part& part : arrays) names += (names.empty() ? "" : ", ") + part.first;
     throw std::invalid_argument(std::string(format.name) + "_array: of " + names + " some belong to none of its parts");
   }
-  return std::make_shared<const Several>(format.name, std::move(made));
+  return std::make_shared<const Several>(format.name, std::move(result));
 }
 
 void check_children(const Matrix& m) {
@@ -92,7 +92,7 @@ Matrix children_to_csr(const Matrix& m, Op op) {
   Matrix sum = convert(children.front(), op, common->name);
   for (std::size_t i = 1; i < children.size(); ++i) {
     const Matrix next = convert(children[i], op, common->name);
-    sum = merged(common->name, sum.rows, sum.cols, {{&sum, {}, 1.0}, {&next, {}, 1.0}}, Merge::sum, true, m.dtype);
+    sum = combine(*common, {{&sum, {}, 1.0}, {&next, {}, 1.0}}, Combine::sum, true, m.dtype);
   }
   return sum;
 }

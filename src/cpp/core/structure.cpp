@@ -19,9 +19,9 @@ const Array& Indices::at(const char* name) const {
 }
 
 std::shared_ptr<const Indices> Indices::as(const char* format, int64 rows, int64 cols, std::vector<Part> arrays) const {
-  auto made = std::make_shared<Indices>(format, rows, cols, std::move(arrays), values_shape, stored_);
-  made->twin_ = twin_ ? twin_ : shared_from_this();
-  return made;
+  auto result = std::make_shared<Indices>(format, rows, cols, std::move(arrays), values_shape, stored_);
+  result->twin_ = twin_ ? twin_ : shared_from_this();
+  return result;
 }
 
 std::vector<Part> Indices::parts() const {
@@ -56,7 +56,7 @@ Several::Several(const char* format, std::vector<StructurePtr> children)
     : Structure(format, children.front()->rows, children.front()->cols) {
   int64 first = 0;
   for (StructurePtr& child : children) {
-    for (const Part& part : child->beside_values()) beside_.push_back(part);
+    for (const Part& part : child->index_arrays()) index_arrays_.push_back(part);
     const int64 size = child->values_shape.size();
     children_.push_back({std::move(child), first});
     if (__builtin_add_overflow(first, size, &first)) throw std::length_error("too many values for 63 bits");

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/array.hpp"
-#include "core/kept.hpp"
+#include "core/cache.hpp"
 
 namespace diagsparse {
 
@@ -35,7 +35,7 @@ class Structure : public std::enable_shared_from_this<Structure> {
 
   virtual std::vector<Part> parts() const = 0;  // every array but the values, by name; nobody may write to them
   // Those of them that lie where the values do: on a GPU what work there has to be noted of.
-  virtual const std::vector<Part>& beside_values() const {
+  virtual const std::vector<Part>& index_arrays() const {
     static const std::vector<Part> none;
     return none;
   }
@@ -47,14 +47,14 @@ class Structure : public std::enable_shared_from_this<Structure> {
   virtual void clear_padding(Array&) const {}
 
   // What kernels keep with it.
-  const Kept& kept() const { return twin_ ? twin_->own_ : own_; }
+  const Cache& cache() const { return twin_ ? twin_->own_ : own_; }
 
  protected:
   // The structure of the transpose on the same arrays, if this one was made from it: they share what is kept.
   std::shared_ptr<const Structure> twin_;
 
  private:
-  Kept own_;
+  Cache own_;
 };
 using StructurePtr = std::shared_ptr<const Structure>;
 
@@ -77,7 +77,7 @@ class Indices : public Structure {
   std::shared_ptr<const Indices> transposed(const char* dual) const { return as(dual, cols, rows, arrays_); }
 
   std::vector<Part> parts() const override;
-  const std::vector<Part>& beside_values() const override { return arrays_; }
+  const std::vector<Part>& index_arrays() const override { return arrays_; }
   int64 nbytes() const override;
   int64 stored() const override { return stored_; }
   Symmetry symmetry() const override { return symmetry_; }
@@ -101,7 +101,7 @@ class Several : public Structure {
 
   const std::vector<Child>& children() const { return children_; }
   std::vector<Part> parts() const override;  // a child's under its format's name: ell_indices
-  const std::vector<Part>& beside_values() const override { return beside_; }
+  const std::vector<Part>& index_arrays() const override { return index_arrays_; }
   int64 nbytes() const override;
   int64 stored() const override;
   bool same_as(const Structure& other) const override;
@@ -109,7 +109,7 @@ class Several : public Structure {
 
  private:
   std::vector<Child> children_;
-  std::vector<Part> beside_;
+  std::vector<Part> index_arrays_;
 };
 
 }  // namespace diagsparse

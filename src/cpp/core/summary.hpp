@@ -98,7 +98,7 @@ auto& cached_statistic(const Matrix& a, Op op, const std::string& name, const Co
   using Statistic = decltype(compute(a));
   // The format is part of the key, since csr and the csc of its transpose share their caches.
   const std::string key = name + (op.transposed ? " of the transpose of " : " of ") + a.format;
-  return *a.kept().template get<Statistic>(key, [&] {
+  return *a.cache().template get<Statistic>(key, [&] {
     return std::make_shared<Statistic>(compute(convert(a, {op.transposed, false}, common->name)));
   });
 }

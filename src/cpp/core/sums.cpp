@@ -32,8 +32,8 @@ std::vector<Strip> strips_of(const std::vector<Span>& spans) {
 
 namespace {
 
-constexpr int64 kMeetingsUnasked = 1 << 16;  // between two questions whether to go on
-constexpr int64 kFewTerms = 1 << 16;         // that are kept with the sums: 2.6 MB
+constexpr int64 kMeetingsPerCheckpoint = 1 << 16;  // between two questions whether to go on
+constexpr int64 kFewTerms = 1 << 16;               // that are kept with the sums: 2.6 MB
 
 // Two strips of l and m diagonals meet on l + m - 1 diagonals.
 int64 most_meetings(const Operand& a, const Operand& b) {
@@ -58,7 +58,7 @@ void for_each_two_strips(const Operand& a, const Operand& b, Offsets within, con
       const Offsets c{std::max(within.low, x.low + y->low), std::min(within.high, x.high + y->high)};
       if (c.low > c.high) continue;
       f(x, *y, c);
-      if ((unasked += c.high - c.low + 1) < kMeetingsUnasked) continue;
+      if ((unasked += c.high - c.low + 1) < kMeetingsPerCheckpoint) continue;
       unasked = 0;
       checkpoint();
     }
@@ -128,11 +128,11 @@ std::vector<Term> Sums::all_terms() const {
 }
 
 void Sums::keep_few_terms() const {
-  if (terms() > kFewTerms || kept_.made.load(std::memory_order_acquire)) return;
+  if (terms() > kFewTerms || kept_.result.load(std::memory_order_acquire)) return;
   const std::lock_guard<std::mutex> lock(kept_.making);
-  if (kept_.made) return;
+  if (kept_.result) return;
   kept_.list = all_terms();
-  kept_.made.store(true, std::memory_order_release);
+  kept_.result.store(true, std::memory_order_release);
 }
 
 int64 Sums::nbytes() const {

@@ -98,7 +98,7 @@ class Sums {
   std::vector<Term> all_terms() const;
   // The terms of a sum, or those of them that meet the rows [first, last); `room` is theirs until the next call.
   std::pair<const Term*, const Term*> terms_of(const Sum& sum, int64 first, int64 last, std::vector<Term>& room) const {
-    if (!kept_.made.load(std::memory_order_acquire)) return made_terms(sum, first, last, room);
+    if (!kept_.result.load(std::memory_order_acquire)) return made_terms(sum, first, last, room);
     return {kept_.list.data() + sum.terms, kept_.list.data() + sum.terms_end};
   }
   // Keeps all terms from here on if they fit a cache, where reading them is quicker than making them again.
@@ -113,7 +113,7 @@ class Sums {
 
   // A copy or a moved-to one starts empty.
   struct KeptTerms {
-    std::atomic<bool> made = false;
+    std::atomic<bool> result = false;
     std::mutex making;  // a once_flag wakes others by a system call, which takes as long as a small product
     std::vector<Term> list;
 

@@ -1,13 +1,13 @@
 // Element-wise comparisons of sorted entries on the CPU.
 #include "cpu/comparisons.hpp"
 
-#include "cpu/walk.hpp"
+#include "cpu/merge.hpp"
 
 namespace diagsparse {
 
-using namespace walking;
+using namespace merging;
 
-std::vector<Part> unequal_places(const std::string& name, const EntryTerm& first, const EntryTerm& second,
+std::vector<Part> unequal_places(const std::string& name, const ScaledMatrix& first, const ScaledMatrix& second,
                                  DType dtype) {
   const Matrix& m = *first.matrix;
   require_shape(*second.matrix, second.op, first.op.transposed ? m.cols : m.rows, first.op.transposed ? m.rows : m.cols,

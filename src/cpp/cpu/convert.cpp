@@ -6,8 +6,8 @@
 
 #include "core/arithmetic.hpp"
 #include "core/compressed_rows.hpp"
-#include "core/gate.hpp"
 #include "core/summary.hpp"
+#include "core/validation.hpp"
 #include "cpu/entries_in_order.hpp"
 
 namespace diagsparse {
@@ -140,9 +140,9 @@ void scatter_to_diagonals(const Matrix& csr, Matrix& to) {
   });
 }
 
-Matrix beside_diagonals(const Matrix& csr, const Layout& diagonals) {
+Matrix entries_outside(const Matrix& csr, const Layout& diagonals) {
   Array indptr = Array::empty(DType::i64, {csr.rows + 1});
-  std::vector<Array> made;
+  std::vector<Array> result;
   with_value_type(csr.dtype, [&](auto zero) {
     using T = decltype(zero);
     const Csr<T> a = Csr<T>::of(csr);
@@ -152,23 +152,23 @@ Matrix beside_diagonals(const Matrix& csr, const Layout& diagonals) {
       shares.add(a.indptr[end], end);
     }
     with_starts(csr, diagonals, [&](const auto& first) {
-      made = entries_in_order({DType::i32, csr.dtype}, shares, indptr.as<int64>(),
-                              [&](const auto& arrays, int64 t, int64 to) {
-                                auto* const columns = arrays[0].template as<std::int32_t>();
-                                T* const values = arrays[1].template as<T>();
-                                for (int64 i = shares.lines[t]; i < shares.lines[t + 1]; ++i) {
-                                  for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
-                                    if (first(a.indices[e] - i) != kNowhere) continue;
-                                    columns[to] = a.indices[e];
-                                    values[to++] = a.values[e];
+      result = entries_in_order({DType::i32, csr.dtype}, shares, indptr.as<int64>(),
+                                [&](const auto& arrays, int64 t, int64 to) {
+                                  auto* const columns = arrays[0].template as<std::int32_t>();
+                                  T* const values = arrays[1].template as<T>();
+                                  for (int64 i = shares.lines[t]; i < shares.lines[t + 1]; ++i) {
+                                    for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
+                                      if (first(a.indices[e] - i) != kNowhere) continue;
+                                      columns[to] = a.indices[e];
+                                      values[to++] = a.values[e];
+                                    }
+                                    indptr.as<int64>()[i + 1] = to;
                                   }
-                                  indptr.as<int64>()[i + 1] = to;
-                                }
-                                return to;
-                              });
+                                  return to;
+                                });
     });
   });
-  return compressed(*common, csr.rows, csr.cols, std::move(made[0]), std::move(indptr), std::move(made[1]));
+  return compressed(*common, csr.rows, csr.cols, std::move(result[0]), std::move(indptr), std::move(result[1]));
 }
 
 namespace {
@@ -226,12 +226,12 @@ Matrix csr_from_diagonals(const Matrix& a, Op op) {
   check_shape(*common, rows, cols);
   Array indptr = Array::empty(DType::i64, {rows + 1});
   auto* start = indptr.as<int64>();
-  std::vector<Array> made;
+  std::vector<Array> result;
   with_value_type(a.dtype, [&](auto zero) {
     using T = decltype(zero);
     const T* values = a.values.as<T>();
     const LineShares shares = shares_of_rows(spans, values, rows);
-    made = entries_in_order({DType::i32, a.dtype}, shares, start, [&](const auto& arrays, int64 t, int64 to) {
+    result = entries_in_order({DType::i32, a.dtype}, shares, start, [&](const auto& arrays, int64 t, int64 to) {
       auto* columns = arrays[0].template as<std::int32_t>();
       T* data = arrays[1].template as<T>();
       const int64 full = to + shares.room[t + 1] - shares.room[t];  // also where a thread changes zeros meanwhile
@@ -250,7 +250,7 @@ Matrix csr_from_diagonals(const Matrix& a, Op op) {
       return to;
     });
   });
-  return compressed(*common, rows, cols, std::move(made[0]), std::move(indptr), std::move(made[1]));
+  return compressed(*common, rows, cols, std::move(result[0]), std::move(indptr), std::move(result[1]));
 }
 
 }  // namespace diagsparse

@@ -10,7 +10,7 @@ namespace diagsparse {
 
 namespace {
 
-constexpr int64 kUnasked = 1 << 12;  // lines between two questions whether to go on
+constexpr int64 kPerCheckpoint = 1 << 12;  // lines between two questions whether to go on
 
 // Entries in order: line i (a row, or a column) has the indices [indptr[i], indptr[i + 1]).
 struct Lines {
@@ -55,7 +55,7 @@ void for_each_entry(const Matrix& a, const F& f) {
   if (!entry_format(a.format).pointers) {
     const auto* row = a.index("row").as<std::int32_t>();
     for (int64 e = 0; e < count; ++e) {
-      if (e % kUnasked == 0) checkpoint();
+      if (e % kPerCheckpoint == 0) checkpoint();
       f(e, row[e]);
     }
     return;
@@ -63,7 +63,7 @@ void for_each_entry(const Matrix& a, const F& f) {
   const Array& indptr = a.index("indptr");
   const int64* start = indptr.as<int64>();
   for (int64 i = 0; i + 1 < indptr.size(); ++i) {
-    if (i % kUnasked == 0) checkpoint();
+    if (i % kPerCheckpoint == 0) checkpoint();
     for (int64 e = start[i]; e < start[i + 1]; ++e) f(e, static_cast<std::int32_t>(i));
   }
 }
@@ -73,11 +73,11 @@ void for_each_entry(const Matrix& a, const F& f) {
 template <class T, class I>
 Lines turned(const Matrix& a, Array& values, int64 extent) {
   const int64 count = values.size();
-  Lines made{Array::empty(DType::i64, {extent + 1}), Array::empty(DType::i32, {count})};
+  Lines result{Array::empty(DType::i64, {extent + 1}), Array::empty(DType::i32, {count})};
   const auto* index = a.index(entry_format(a.format).pointers ? "indices" : "col").as<std::int32_t>();
   std::vector<I> next(extent, 0);
   for (int64 e = 0; e < count; ++e) ++next[index[e]];
-  int64* start = made.indptr.as<int64>();
+  int64* start = result.indptr.as<int64>();
   int64 sum = 0;
   for (int64 i = 0; i < extent; ++i) {
     start[i] = sum;
@@ -87,7 +87,7 @@ Lines turned(const Matrix& a, Array& values, int64 extent) {
   start[extent] = count;
   Array sorted = Array::empty(values.dtype, {count});
   const T* from = values.as<T>();
-  auto* line = made.indices.as<std::int32_t>();
+  auto* line = result.indices.as<std::int32_t>();
   T* to = sorted.as<T>();
   I* const place_of = next.data();
   for_each_entry(a, [=](int64 e, std::int32_t i) {
@@ -96,7 +96,7 @@ Lines turned(const Matrix& a, Array& values, int64 extent) {
     to[place] = from[e];
   });
   values = std::move(sorted);
-  return made;
+  return result;
 }
 
 }  // namespace
@@ -128,7 +128,7 @@ Matrix rest_of_rows(const Matrix& csr, int64 width) {
   with_value_type(csr.dtype, [&](auto zero) {
     using T = decltype(zero);
     for (int64 i = 0; i < csr.rows; ++i) {
-      if (i % kUnasked == 0) checkpoint();
+      if (i % kPerCheckpoint == 0) checkpoint();
       if (to[i] == to[i + 1]) continue;
       const int64 first = start[i] + width;
       std::copy(index + first, index + start[i + 1], indices.as<std::int32_t>() + to[i]);

@@ -24,9 +24,9 @@ struct LineShares {
 // The first `count` entries: as they lie where they fill half of the arrays or more, else a copy.
 inline Array shortened(const Array& loose, int64 count) {
   if (2 * count >= loose.size()) return loose.slice(0, {count});
-  Array made = Array::empty(loose.dtype, {count});
-  std::memcpy(made.data, loose.data, made.nbytes());
-  return made;
+  Array result = Array::empty(loose.dtype, {count});
+  std::memcpy(result.data, loose.data, result.nbytes());
+  return result;
 }
 
 // Arrays of these types. write(arrays, t, to) writes the entries of task t from `to` on, sets start[i + 1] of each of
@@ -42,23 +42,25 @@ std::vector<Array> entries_in_order(const std::vector<DType>& types, const LineS
   if (start) start[0] = 0;
   const int threads = thread_count_for(tasks, shares.work());
   if (threads == 1) {  // then no task leaves a gap behind it
-    parallel_for(tasks, shares.work(), [&](int64 t) { ends[t + 1] = write(arrays, t, ends[t]); }, 1);
+    parallel_for(
+        tasks, shares.work(), [&](int64 t) { ends[t + 1] = write(arrays, t, ends[t]); }, 1);
     for (Array& array : arrays) array = shortened(array, ends[tasks]);
     return arrays;
   }
-  parallel_for(tasks, shares.work(), [&](int64 t) { ends[t + 1] = write(arrays, t, room[t]) - room[t]; }, threads);
+  parallel_for(
+      tasks, shares.work(), [&](int64 t) { ends[t + 1] = write(arrays, t, room[t]) - room[t]; }, threads);
   for (int64 t = 0; t < tasks; ++t) ends[t + 1] += ends[t];
   if (ends[tasks] == room.back()) return arrays;
-  std::vector<Array> made;
-  for (const DType type : types) made.push_back(Array::empty(type, {ends[tasks]}));
+  std::vector<Array> result;
+  for (const DType type : types) result.push_back(Array::empty(type, {ends[tasks]}));
   parallel_for(tasks, shares.work(), [&](int64 t) {
-    for (std::size_t k = 0; k < made.size(); ++k) {
+    for (std::size_t k = 0; k < result.size(); ++k) {
       const int64 item = item_size(types[k]), bytes = (ends[t + 1] - ends[t]) * item;
-      if (bytes > 0) std::memcpy(made[k].as<char>() + ends[t] * item, arrays[k].as<char>() + room[t] * item, bytes);
+      if (bytes > 0) std::memcpy(result[k].as<char>() + ends[t] * item, arrays[k].as<char>() + room[t] * item, bytes);
     }
     for (int64 i = shares.lines[t]; start && i < shares.lines[t + 1]; ++i) start[i + 1] -= room[t] - ends[t];
   });
-  return made;
+  return result;
 }
 
 }  // namespace diagsparse

@@ -1,10 +1,11 @@
-// Sums and element-wise products of csr, csc and coo on the CPU.
+// Terms of csr, csc and coo, combined on the CPU.
+#include "cpu/merge.hpp"
+
 #include "core/summary.hpp"
-#include "cpu/walk.hpp"
 
 namespace diagsparse {
 
-using namespace walking;
+using namespace merging;
 
 namespace {
 
@@ -46,17 +47,15 @@ Matrix merged_pair(const Side& a, const Side& b, bool zeros) {
 
 }  // namespace
 
-Matrix merged(const std::string& name, int64, int64, const std::vector<EntryTerm>& terms, Merge how, bool zeros,
-              DType dtype) {
-  const Format& format = format_of(name);
-  if (terms.empty() || terms.size() > 2) throw std::logic_error("merged: one term or two");
+Matrix combine_entries(const Format& format, const std::vector<ScaledMatrix>& terms, Combine how, bool zeros,
+                       DType dtype) {
   const Side a(terms[0], format, dtype);
   return with_value_type(dtype, [&](auto zero) -> Matrix {
     using T = decltype(zero);
     if (terms.size() == 1) return zeros ? Matrix(a) : without_zeros<T>(a, a.values);
-    const bool subtracted = how == Merge::sum && terms[1].factor == -1.0;  // without a pass over its values
+    const bool subtracted = how == Combine::sum && terms[1].factor == -1.0;  // without a pass over its values
     const Side b(terms[1], format, dtype, subtracted);
-    if (how == Merge::product) return merged_pair<T, Join::product>(a, b, zeros);
+    if (how == Combine::product) return merged_pair<T, Join::product>(a, b, zeros);
     return subtracted ? merged_pair<T, Join::difference>(a, b, zeros) : merged_pair<T, Join::sum>(a, b, zeros);
   });
 }

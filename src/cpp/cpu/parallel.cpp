@@ -65,12 +65,12 @@ void set_thread_count(int n) { threads = n; }
 
 namespace {
 
-constexpr int64 kUnasked = 1 << 22;  // multiply-adds of a thread between two questions whether to go on, about
+constexpr int64 kPerCheckpoint = 1 << 22;  // multiply-adds of a thread between two questions whether to go on, about
 
 // Tasks are counted by this mask, so that short ones are not asked each time.
 int64 unasked(int64 tasks, int64 work) {
   const int64 each = std::max<int64>(1, work / std::max<int64>(1, tasks));
-  return static_cast<int64>(std::bit_floor(static_cast<std::uint64_t>(std::max<int64>(1, kUnasked / each)))) - 1;
+  return static_cast<int64>(std::bit_floor(static_cast<std::uint64_t>(std::max<int64>(1, kPerCheckpoint / each)))) - 1;
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ void for_each_entry(const Matrix& a, const F& f) {
 }  // namespace
 
 Array values_as(DType dtype, const Array& values, bool conjugated, Scalar factor) {
-  Array made = Array::empty(dtype, values.shape);
+  Array result = Array::empty(dtype, values.shape);
   with_value_type(values.dtype, [&](auto s) {
     with_value_type(dtype, [&](auto t) {
       using S = decltype(s);
@@ -61,7 +61,7 @@ Array values_as(DType dtype, const Array& values, bool conjugated, Scalar factor
       if constexpr (is_complex<T> || !is_complex<S>) {
         const Factor<T> scale(factor);
         const S* from = values.as<S>();
-        T* to = made.as<T>();
+        T* to = result.as<T>();
         in_pieces(values.size(), kValues, values.size(), [&](int64 first, int64 last) {
           for (int64 e = first; e < last; ++e) to[e] = scale * convert<T>(conjugate_if(conjugated, from[e]));
         });
@@ -70,7 +70,7 @@ Array values_as(DType dtype, const Array& values, bool conjugated, Scalar factor
       }
     });
   });
-  return made;
+  return result;
 }
 
 std::vector<int64> count_runs(const Matrix& a, const std::vector<ValueRun>& runs) {
@@ -86,12 +86,12 @@ std::vector<int64> count_runs(const Matrix& a, const std::vector<ValueRun>& runs
 }
 
 Array weighted_sum(Scalar alpha, const Array& a, Scalar beta, const Array& b) {
-  Array made = Array::empty(a.dtype, a.shape);
+  Array result = Array::empty(a.dtype, a.shape);
   with_value_type(a.dtype, [&](auto zero) {
     using T = decltype(zero);
     const Factor<T> left(alpha), right(beta);
     const T *u = a.as<T>(), *v = b.as<T>();
-    T* to = made.as<T>();
+    T* to = result.as<T>();
     in_pieces(a.size(), kValues, a.size(), [&](int64 first, int64 last) {
       if (alpha == 1.0 && beta == 1.0) {
         for (int64 e = first; e < last; ++e) to[e] = u[e] + v[e];
@@ -102,7 +102,7 @@ Array weighted_sum(Scalar alpha, const Array& a, Scalar beta, const Array& b) {
       }
     });
   });
-  return made;
+  return result;
 }
 
 Matrix scaled_by(const Matrix& a, bool conjugated, const Dense& dense) {

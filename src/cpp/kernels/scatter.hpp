@@ -65,14 +65,14 @@ void add_aside(const Shares& shares, const T* sums, T* out, int64 step) {
 // Of a format that adds entries one by one.
 struct OneByOne {};
 
-template <class U, class V, class Cut, class Walk, class Add>
+template <class U, class V, class Cut, class Traverse, class Add>
 class Scatter {
  public:
-  Scatter(const Matrix& m, const Cut& cut, const Walk& walk, const Add& add, int64 around)
-      : m_(m), cut_(cut), walk_(walk), add_(add), around_(around) {}
+  Scatter(const Matrix& m, const Cut& cut, const Traverse& traverse, const Add& add, int64 around)
+      : m_(m), cut_(cut), traverse_(traverse), add_(add), around_(around) {}
 
   void operator()(bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) const {
-    const auto shares = m_.structure->kept().get<Shares>("shares of " + m_.format, [&] { return find(y.rows); });
+    const auto shares = m_.structure->cache().get<Shares>("shares of " + m_.format, [&] { return find(y.rows); });
     if constexpr (kCommonPair<U, V>) {  // neighbouring elements and no factor have a loop of their own
       if (x.row_stride == 1 && y.row_stride == 1 && !conj && alpha == 1.0) {
         return run<true>(*shares, false, 1.0, x, beta, y);
@@ -90,7 +90,7 @@ class Scatter {
     for (int64 k = 0; k <= count; ++k) begins[k] = cut_(count, k);
     parallel_for(count, stored, [&](int64 k) {
       int64 least = rows, most = -1;
-      walk_(begins[k], begins[k + 1], [&](int64) {
+      traverse_(begins[k], begins[k + 1], [&](int64) {
         return [&](int64 j, const U&) {
           least = std::min(least, j);
           most = std::max(most, j);
@@ -123,7 +123,7 @@ class Scatter {
             add_(shares.begins[k], shares.begins[k + 1], in, to);
             continue;
           }
-          walk_(shares.begins[k], shares.begins[k + 1], [=](int64 i) {
+          traverse_(shares.begins[k], shares.begins[k + 1], [=](int64 i) {
             return [=, factor = in[i * x_step]](int64 j, const U& value) {
               if constexpr (Plain) to[j] += multiply(value, factor);
               else to[j * step] += scale * multiply(conjugate_if(conj, value), factor);
@@ -137,21 +137,21 @@ class Scatter {
 
   const Matrix& m_;
   const Cut& cut_;
-  const Walk& walk_;
+  const Traverse& traverse_;
   const Add& add_;
   int64 around_;
 };
 
-// cut(pieces, k): where piece k begins in the matrix, at k = pieces its end.  walk(begin, end, take): calls
+// cut(pieces, k): where piece k begins in the matrix, at k = pieces its end.  traverse(begin, end, take): calls
 // take(i)(j, value) for every entry from there to there, always in the same order; it belongs to x[i] and y[j]. It
 // calls checkpoint() now and then.  add(begin, end, x, y): the same for neighbouring elements of a vector and no
 // factor, y += A x, where a format has a quicker way; it may read and write `around` more elements of y on either side
 // of those that have entries, a number for all types of a format.  U, V: the types of A and x. The shares are kept with
 // the matrix.
-template <class U, class V, class Cut, class Walk, class Add = OneByOne>
+template <class U, class V, class Cut, class Traverse, class Add = OneByOne>
 void scatter(const Matrix& m, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y, const Cut& cut,
-             const Walk& walk, int64 around = 0, const Add& add = {}) {
-  Scatter<U, V, Cut, Walk, Add>(m, cut, walk, add, around)(conj, alpha, x, beta, y);
+             const Traverse& traverse, int64 around = 0, const Add& add = {}) {
+  Scatter<U, V, Cut, Traverse, Add>(m, cut, traverse, add, around)(conj, alpha, x, beta, y);
 }
 
 }  // namespace diagsparse

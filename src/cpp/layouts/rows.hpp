@@ -12,7 +12,7 @@
 #pragma once
 
 #include "core/format.hpp"
-#include "core/gate.hpp"
+#include "core/validation.hpp"
 
 namespace diagsparse {
 

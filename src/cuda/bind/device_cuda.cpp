@@ -8,7 +8,7 @@
 #include "bind/python_array.hpp"
 #include "bind/repeated.hpp"
 #include "bind/solving.hpp"
-#include "core/gate.hpp"
+#include "core/validation.hpp"
 #include "entries/entries.hpp"
 #include "kernels/cusparse/cusparse.hpp"
 
@@ -54,7 +54,7 @@ Entry::Entry(int device, std::span<const Matrix* const> used) : state_(new State
                                   std::to_string(m->device()));
     }
     used_on_this_stream(m->values);
-    for (const Part& part : m->structure->beside_values()) used_on_this_stream(part.second);
+    for (const Part& part : m->structure->index_arrays()) used_on_this_stream(part.second);
   }
 }
 Entry::~Entry() = default;
@@ -67,9 +67,9 @@ void use_allocator(const py::object& fn) {
   use_pool([shared = keep_alive(fn, fn.ptr())](int64 bytes, int device, cudaStream_t on) -> std::shared_ptr<void> {
     const py::gil_scoped_acquire locked;
     const py::handle call(static_cast<PyObject*>(shared.get()));
-    const py::tuple made = call(bytes, device, reinterpret_cast<std::uintptr_t>(on));
-    void* p = reinterpret_cast<void*>(made[0].cast<std::uintptr_t>());
-    const py::object kept = made[1];
+    const py::tuple result = call(bytes, device, reinterpret_cast<std::uintptr_t>(on));
+    void* p = reinterpret_cast<void*>(result[0].cast<std::uintptr_t>());
+    const py::object kept = result[1];
     const std::shared_ptr<void> owner = keep_alive(kept, kept.ptr());
     return std::shared_ptr<void>(p, [owner](void*) {});
   });

@@ -135,12 +135,12 @@ py::capsule export_dlpack(const DeviceArray& a) {
     dlpack::ManagedTensor managed;
     DeviceArray array;
   };
-  auto* made = new Exported{{}, a};
-  made->managed.tensor = {made->array.data,         {dlpack::kCuda, a.device},  a.ndim(), to_dlpack(a.dtype),
-                          made->array.shape.data(), made->array.strides.data(), 0};
-  made->managed.manager = made;
-  made->managed.deleter = [](dlpack::ManagedTensor* self) { delete static_cast<Exported*>(self->manager); };
-  return py::capsule(&made->managed, "dltensor", [](PyObject* capsule) {
+  auto* result = new Exported{{}, a};
+  result->managed.tensor = {result->array.data,         {dlpack::kCuda, a.device},    a.ndim(), to_dlpack(a.dtype),
+                            result->array.shape.data(), result->array.strides.data(), 0};
+  result->managed.manager = result;
+  result->managed.deleter = [](dlpack::ManagedTensor* self) { delete static_cast<Exported*>(self->manager); };
+  return py::capsule(&result->managed, "dltensor", [](PyObject* capsule) {
     if (!PyCapsule_IsValid(capsule, "dltensor")) return;  // somebody took it
     auto* managed = static_cast<dlpack::ManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
     managed->deleter(managed);

@@ -25,10 +25,10 @@ py::tuple strides_of(const DeviceArray& a) {
 Entry enter(const DeviceArray& a) { return Entry(a.device); }
 
 DeviceArray compact(const DeviceArray& a, DType dtype) {
-  DeviceArray made = DeviceArray::empty(dtype, a.shape);
-  if (dtype != a.dtype || !a.contiguous()) assign(a, made);
-  else CUDA_CALL(cudaMemcpyAsync(made.data, a.data, a.nbytes(), cudaMemcpyDeviceToDevice, stream()));
-  return made;
+  DeviceArray built = DeviceArray::empty(dtype, a.shape);
+  if (dtype != a.dtype || !a.contiguous()) assign(a, built);
+  else CUDA_CALL(cudaMemcpyAsync(built.data, a.data, a.nbytes(), cudaMemcpyDeviceToDevice, stream()));
+  return built;
 }
 DeviceArray contiguous(const DeviceArray& a) { return a.contiguous() ? a : compact(a, a.dtype); }
 
@@ -61,15 +61,15 @@ void write(const DeviceArray& a, const py::array& values) {
 }
 
 DeviceArray from_host(const py::array& values, int device) {
-  DeviceArray made;
+  DeviceArray built;
   {
     const DType type = dtype_of_name(values.dtype().attr("name").cast<std::string>());
     const std::vector<int64> shape(values.shape(), values.shape() + values.ndim());
     const Entry entry(device);
-    made = DeviceArray::empty(type, shape);
+    built = DeviceArray::empty(type, shape);
   }
-  write(made, values);
-  return made;
+  write(built, values);
+  return built;
 }
 
 DeviceArray astype(const DeviceArray& a, const py::object& dtype) {

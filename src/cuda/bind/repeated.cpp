@@ -15,8 +15,8 @@
 #include "bind/dlpack.hpp"
 #include "bind/exchange.hpp"
 #include "bind/python_lock.hpp"
-#include "core/gate.hpp"
 #include "core/matvec.hpp"
+#include "core/validation.hpp"
 
 namespace py = pybind11;
 
@@ -42,8 +42,8 @@ struct Names {
            *is_conj = interned("is_conj"), *is_neg = interned("is_neg");
 };
 const Names& names() {
-  static const auto* made = new Names;
-  return *made;
+  static const auto* result = new Names;
+  return *result;
 }
 
 std::optional<std::uintptr_t> number(py::handle object) {
@@ -64,16 +64,16 @@ class Known {
  public:
   // Empty where its library is none that is known.
   static std::optional<Known> of(py::handle x, const DeviceArray& view) {
-    Known made(x, view);
-    if (made.api_ == nullptr) {
-      made.dtype_ = attribute(x, names().dtype);
-      made.shape_ = attribute(x, names().shape);
-      made.strides_ = attribute(x, names().strides);
-      if (!made.dtype_ || !made.shape_ || !made.strides_) return std::nullopt;
+    Known result(x, view);
+    if (result.api_ == nullptr) {
+      result.dtype_ = attribute(x, names().dtype);
+      result.shape_ = attribute(x, names().shape);
+      result.strides_ = attribute(x, names().strides);
+      if (!result.dtype_ || !result.shape_ || !result.strides_) return std::nullopt;
     }
-    Dense found = made.dense_;
-    if (!made.finds(x, found) || found.data != view.data) return std::nullopt;
-    return made;
+    Dense found = result.dense_;
+    if (!result.finds(x, found) || found.data != view.data) return std::nullopt;
+    return result;
   }
 
   const dlpack::ExchangeApi* api() const { return api_; }
@@ -167,7 +167,7 @@ class Repeated {
     const Unlocked unlocked;
     const OnStream here(on);
     used_on_this_stream(a_.values);
-    for (const Part& part : a_.structure->beside_values()) used_on_this_stream(part.second);
+    for (const Part& part : a_.structure->index_arrays()) used_on_this_stream(part.second);
     matvec(a_, op_, *by, in, *with, out, kernel_);
     return true;
   }
@@ -176,9 +176,9 @@ class Repeated {
   static std::optional<double> factor(py::handle value) {
     if (PyFloat_CheckExact(value.ptr())) return PyFloat_AS_DOUBLE(value.ptr());
     if (!PyLong_CheckExact(value.ptr())) return std::nullopt;
-    const double made = PyLong_AsDouble(value.ptr());
+    const double result = PyLong_AsDouble(value.ptr());
     if (PyErr_Occurred()) return PyErr_Clear(), std::nullopt;
-    return made;
+    return result;
   }
 
   // The library's current stream, where it was met before.

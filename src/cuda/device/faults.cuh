@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "core/gate.hpp"
+#include "core/validation.hpp"
 #include "device/launch.cuh"
 
 namespace diagsparse::cuda {
@@ -32,6 +32,6 @@ class Firsts {
 // Whether pointers begin at 0, never fall and end at `count`; in gate.cu.
 Fault fault_in_pointers(const std::int64_t* pointers, int64 lines, int64 count);
 
-inline __device__ void tell(Position* first, int64 at) { atomicMin(first, static_cast<Position>(at)); }
+inline __device__ void report(Position* first, int64 at) { atomicMin(first, static_cast<Position>(at)); }
 
 }  // namespace diagsparse::cuda

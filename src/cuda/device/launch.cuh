@@ -80,15 +80,15 @@ inline __device__ void atomic_add(T* x, T v) {
 template <class T>
 Array upload(const std::vector<T>& items) {
   const int64 bytes = static_cast<int64>(items.size() * sizeof(T));
-  Array made;
+  Array result;
   const std::shared_ptr<void> memory = allocate(bytes);
-  made.data = memory.get();
-  made.owner = memory;
-  made.dtype = DType::i32;
-  made.shape.rows = bytes / 4;
-  made.device = current_device();
-  if (bytes > 0) CUDA_CALL(cudaMemcpyAsync(made.data, items.data(), bytes, cudaMemcpyHostToDevice, stream()));
-  return made;
+  result.data = memory.get();
+  result.owner = memory;
+  result.dtype = DType::i32;
+  result.shape.rows = bytes / 4;
+  result.device = current_device();
+  if (bytes > 0) CUDA_CALL(cudaMemcpyAsync(result.data, items.data(), bytes, cudaMemcpyHostToDevice, stream()));
+  return result;
 }
 
 template <class T>

@@ -40,10 +40,10 @@ StreamPtr find_stream(int device, cudaStream_t handle) {
 }
 
 StreamPtr remember_stream(int device, cudaStream_t handle, std::shared_ptr<void> keep) {
-  auto made = std::make_shared<const Stream>(Stream{handle, device, std::move(keep)});
+  auto built = std::make_shared<const Stream>(Stream{handle, device, std::move(keep)});
   const std::lock_guard<std::mutex> lock(streams_mutex);
-  streams()[{device, handle}] = made;
-  return made;
+  streams()[{device, handle}] = built;
+  return built;
 }
 
 OnStream::OnStream(StreamPtr wanted) : before_(std::move(current)) {

@@ -42,7 +42,7 @@ Array made_on_device(const Sums& s, bool turned, const Array& sums) {
   return terms;
 }
 
-Array made(const Sums& s, bool turned) {
+Array result(const Sums& s, bool turned) {
   std::vector<Term> terms = s.all_terms();
   if (turned) std::transform(terms.begin(), terms.end(), terms.begin(), turn);
   return upload(terms);
@@ -51,13 +51,13 @@ Array made(const Sums& s, bool turned) {
 }  // namespace
 
 ResidentSums::ResidentSums(const Sums& s, bool turned)
-    : sums(upload(s.sums)), terms(s.terms() <= kFew ? made(s, turned) : made_on_device(s, turned, sums)) {}
+    : sums(upload(s.sums)), terms(s.terms() <= kFew ? result(s, turned) : made_on_device(s, turned, sums)) {}
 
 ResidentOrders::ResidentOrders(const Plan& plan)
     : ab_(resident_sums(plan)), subtracted_(diagonal_work(plan).subtracted) {
   if (!plan.both_orders()) return;
-  ba_ = keep<ResidentSums>(plan.kept, "sums of the other order",
-                           [&] { return std::make_shared<ResidentSums>(*diagonal_work(plan).other_order, true); });
+  ba_ = cached<ResidentSums>(plan.cache, "sums of the other order",
+                             [&] { return std::make_shared<ResidentSums>(*diagonal_work(plan).other_order, true); });
 }
 
 }  // namespace diagsparse::cuda

@@ -1,7 +1,7 @@
 // What kernels keep on the device with a plan or a matrix.
 #pragma once
 
-#include "core/kept.hpp"
+#include "core/cache.hpp"
 #include "core/plan.hpp"
 #include "device/launch.cuh"
 
@@ -10,12 +10,12 @@ namespace diagsparse::cuda {
 // The object under this key, made the first time. It is whole for every stream from then on, and its memory outlives
 // the work of this one. T::visit(f) calls f with each of its arrays.
 template <class T, class Make>
-std::shared_ptr<T> keep(const Kept& kept, const char* key, const Make& make) {
-  const std::shared_ptr<T> object = kept.get<T>(key, [&] {
-    std::shared_ptr<T> made = make();
+std::shared_ptr<T> cached(const Cache& cache, const char* key, const Make& make) {
+  const std::shared_ptr<T> object = cache.get<T>(key, [&] {
+    std::shared_ptr<T> result = make();
     CUDA_CALL(cudaStreamSynchronize(stream()));
-    made->visit([&](const Array& array) { kept.count(array.nbytes()); });
-    return made;
+    result->visit([&](const Array& array) { cache.count(array.nbytes()); });
+    return result;
   });
   object->visit([](const Array& array) { used_on_this_stream(array); });
   return object;
@@ -39,8 +39,8 @@ struct ResidentSums {
 
 // The plan's.
 inline std::shared_ptr<ResidentSums> resident_sums(const Plan& plan) {
-  return keep<ResidentSums>(plan.kept, "sums",
-                            [&] { return std::make_shared<ResidentSums>(diagonal_work(plan).sums); });
+  return cached<ResidentSums>(plan.cache, "sums",
+                              [&] { return std::make_shared<ResidentSums>(diagonal_work(plan).sums); });
 }
 
 // What a kernel of `both_orders` walks for each diagonal of C: the terms of A B, then those of B A where they are added

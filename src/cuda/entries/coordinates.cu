@@ -112,11 +112,11 @@ RowIndex rows_of(const Matrix& a, bool transposed) {
   // csr and the csc of its transpose share what is kept: the one index that they lack is the same.
   const bool compressed = a.format == csr.name || a.format == csc.name;
   const char* key = compressed ? "crossed lines" : transposed ? "columns" : "rows";
-  const auto made = keep<ResidentIndex>(a.kept(), key, [&] {
+  const auto result = cached<ResidentIndex>(a.cache(), key, [&] {
     return compressed || a.format == coo.name ? by_keys(a, transposed) : by_conversion(a, transposed);
   });
-  return {made->indptr.as<std::int64_t>(), made->indices.as<std::int32_t>(), made->places.as<const std::int64_t>(),
-          made};
+  return {result->indptr.as<std::int64_t>(), result->indices.as<std::int32_t>(),
+          result->places.as<const std::int64_t>(), result};
 }
 
 }  // namespace diagsparse::cuda

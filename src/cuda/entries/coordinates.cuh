@@ -17,9 +17,9 @@ struct Coordinates {
 
   // Of op(a).
   static Coordinates of(const Matrix& a, Op op) {
-    Coordinates made = stored(a);
-    if (op.transposed) std::swap(made.row, made.col);
-    return made;
+    Coordinates result = stored(a);
+    if (op.transposed) std::swap(result.row, result.col);
+    return result;
   }
   __device__ int64 row_of(int64 e) const { return row ? row[e] : line(e); }
   __device__ int64 col_of(int64 e) const { return col ? col[e] : line(e); }

@@ -23,14 +23,14 @@ __global__ void __launch_bounds__(kBlock)
 
 // What becomes of the entries of one key, of which the first is e: their value, and whether it stays.
 template <class T>
-__device__ bool combine(const Key* keys, const int64* places, const T* values, int64 e, int64 count, Merge how,
+__device__ bool combine(const Key* keys, const int64* places, const T* values, int64 e, int64 count, Combine how,
                         bool zeros, T* out) {
   T value = values[places[e]];
   int64 next = e + 1;
   for (; next < count && keys[next] == keys[e]; ++next) {
-    value = how == Merge::product ? value * values[places[next]] : value + values[places[next]];
+    value = how == Combine::product ? value * values[places[next]] : value + values[places[next]];
   }
-  const bool lone = how == Merge::product && next - e == 1;
+  const bool lone = how == Combine::product && next - e == 1;
   if (lone) value = value * T{};
   *out = value;
   return (zeros && !lone) || !is_zero(value);
@@ -38,7 +38,7 @@ __device__ bool combine(const Key* keys, const int64* places, const T* values, i
 
 template <class T>
 __global__ void __launch_bounds__(kBlock) mark_kept(const Key* keys, const int64* places, const T* values, int64 count,
-                                                    Merge how, bool zeros, std::int64_t* kept) {
+                                                    Combine how, bool zeros, std::int64_t* kept) {
   const int64 e = thread_index();
   if (e >= count) return;
   T value;
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(kBlock) mark_kept(const Key* keys, const int64
 // The key of entry e goes to place kept[e] - 1 of the result, where kept counts those that stay.
 template <class T>
 __global__ void __launch_bounds__(kBlock)
-    gather_kept(const Key* keys, const int64* places, const T* values, int64 count, Merge how, bool zeros,
+    gather_kept(const Key* keys, const int64* places, const T* values, int64 count, Combine how, bool zeros,
                 const std::int64_t* kept, Key* out_keys, T* out_values) {
   const int64 e = thread_index();
   if (e >= count || kept[e] == (e == 0 ? 0 : kept[e - 1])) return;
@@ -74,7 +74,7 @@ Matrix over_keys(const EntryFormat& format, int64 rows, int64 cols, const Key* k
 
 // The matrix of these keys and the values at their places.
 template <class T>
-Matrix from_keys(const EntryFormat& format, int64 rows, int64 cols, Keys& keys, const T* values, Merge how,
+Matrix from_keys(const EntryFormat& format, int64 rows, int64 cols, Keys& keys, const T* values, Combine how,
                  bool zeros) {
   sort(keys);
   const int64 n = keys.count;
@@ -83,10 +83,10 @@ Matrix from_keys(const EntryFormat& format, int64 rows, int64 cols, Keys& keys, 
          kept.get());
   const int64 count = inclusive_sum(kept.get(), kept.get(), n);
   const Scratch<Key> distinct(count);
-  Array made = Array::empty(dtype_of<T>(), {count});
+  Array built = Array::empty(dtype_of<T>(), {count});
   launch("gather runs", gather_kept<T>, blocks(n), dim3(kBlock), keys.key(), keys.place(), values, n, how, zeros,
-         kept.get(), distinct.get(), made.as<T>());
-  return over_keys(format, rows, cols, distinct.get(), made);
+         kept.get(), distinct.get(), built.as<T>());
+  return over_keys(format, rows, cols, distinct.get(), built);
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(kBlock)
 
 Matrix matrix_from_entries(const std::string& format, int64 rows, int64 cols, const DeviceArray& values,
                            const DeviceArray& first, const DeviceArray& second, const std::string& layout) {
-  const EntryFormat &made = entry_format(format), &given = entry_format(layout);
+  const EntryFormat &built = entry_format(format), &given = entry_format(layout);
   const auto whole = [](const DeviceArray& a, DType dtype) {
     DeviceArray copy = DeviceArray::empty(dtype, a.shape);
     assign(a, copy);
@@ -139,14 +139,14 @@ Matrix matrix_from_entries(const std::string& format, int64 rows, int64 cols, co
   }
   Keys keys(count);
   launch("read entries", read_entries<int64>, blocks(count), dim3(kBlock), x, y, count, pointers, lines,
-         by_column ? cols : rows, by_column ? rows : cols, by_column != made.by_column, keys.key(), keys.place(),
+         by_column ? cols : rows, by_column ? rows : cols, by_column != built.by_column, keys.key(), keys.place(),
          wrong.get());
   if (download(wrong.get(), 1)[0]) {
     fail("indices lie outside of a " + std::to_string(rows) + " x " + std::to_string(cols) + " matrix");
   }
   return with_value_type(v.dtype, [&](auto zero) {
     using T = decltype(zero);
-    return from_keys(made, rows, cols, keys, reinterpret_cast<const T*>(v.data), Merge::sum, true);
+    return from_keys(built, rows, cols, keys, reinterpret_cast<const T*>(v.data), Combine::sum, true);
   });
 }
 
@@ -154,20 +154,21 @@ Matrix matrix_from_entries(const std::string& format, int64 rows, int64 cols, co
 
 namespace diagsparse {
 
-Matrix merged(const std::string& format, int64 rows, int64 cols, const std::vector<EntryTerm>& terms, Merge how,
-              bool zeros, DType dtype) {
+Matrix combine_entries(const Format& format, const std::vector<ScaledMatrix>& terms, Combine how, bool zeros,
+                       DType dtype) {
   using namespace cuda;
-  const EntryFormat& made = entry_format(format);
+  const auto& result = static_cast<const EntryFormat&>(format);
+  const int64 rows = terms.front().rows(), cols = terms.front().cols();
   int64 total = 0;
-  for (const EntryTerm& t : terms) total += t.matrix->values.size();
+  for (const ScaledMatrix& t : terms) total += t.matrix->values.size();
   Keys keys(total);
   return with_value_type(dtype, [&](auto zero) {
     using T = decltype(zero);
     const Scratch<T> values(total);
     int64 first = 0;
-    for (const EntryTerm& t : terms) {
+    for (const ScaledMatrix& t : terms) {
       const int64 count = t.matrix->values.size();
-      write_keys(*t.matrix, t.op, made.by_column, first, keys);
+      write_keys(*t.matrix, t.op, result.by_column, first, keys);
       with_value_type(t.matrix->dtype, [&](auto s) {
         using S = decltype(s);
         if constexpr (is_complex<T> || !is_complex<S>) {
@@ -179,13 +180,13 @@ Matrix merged(const std::string& format, int64 rows, int64 cols, const std::vect
       });
       first += count;
     }
-    return cuda::from_keys(made, rows, cols, keys, values.get(), how, zeros);
+    return cuda::from_keys(result, rows, cols, keys, values.get(), how, zeros);
   });
 }
 
 Matrix entries_across(const Matrix& a, Op op, const Format& format) {
   const int64 rows = op.transposed ? a.cols : a.rows, cols = op.transposed ? a.rows : a.cols;
-  return merged(format.name, rows, cols, {{&a, op, 1.0}}, Merge::sum, true, a.dtype);
+  return combine_entries(format, {{&a, op, 1.0}}, Combine::sum, true, a.dtype);
 }
 
 namespace cuda {

@@ -221,7 +221,7 @@ RowsOfProduct MarkedRows::rows() {
   CUDA_CALL(cudaStreamSynchronize(stream()));  // the plan may run in any stream
   const int64 count = col.size();
   std::vector<Part> arrays{{"indices", std::move(col)}, {"indptr", std::move(indptr)}};
-  return {std::make_shared<const Indices>(csr.name, a_.rows, b_.cols, std::move(arrays), count), products_};
+  return {std::make_shared<const Indices>(common->name, a_.rows, b_.cols, std::move(arrays), count), products_};
 }
 
 }  // namespace diagsparse::cuda

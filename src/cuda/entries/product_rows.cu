@@ -36,13 +36,13 @@ Array joined(const std::vector<Array>& parts) {
   if (parts.size() == 1) return parts.front();
   int64 count = 0;
   for (const Array& part : parts) count += part.size();
-  Array made = Array::empty(DType::i32, {count});
-  std::int32_t* to = made.as<std::int32_t>();
+  Array result = Array::empty(DType::i32, {count});
+  std::int32_t* to = result.as<std::int32_t>();
   for (const Array& part : parts) {
     CUDA_CALL(cudaMemcpyAsync(to, part.data, part.nbytes(), cudaMemcpyDeviceToDevice, stream()));
     to += part.size();
   }
-  return made;
+  return result;
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ RowsOfProduct product_rows(const Matrix& left, const Matrix& right) {
   const Array indices = joined(parts);
   CUDA_CALL(cudaStreamSynchronize(stream()));  // the plan may run in any stream
   std::vector<Part> arrays{{"indices", indices}, {"indptr", indptr}};
-  return {std::make_shared<const Indices>(csr.name, left.rows, right.cols, std::move(arrays), indices.size()),
+  return {std::make_shared<const Indices>(common->name, left.rows, right.cols, std::move(arrays), indices.size()),
           list.total()};
 }
 

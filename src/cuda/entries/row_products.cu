@@ -38,15 +38,15 @@ std::vector<RowRange> ProductList::ranges() const {
   const Scratch<std::int64_t> by_row(a_.rows);
   launch("row ends", row_ends, blocks(a_.rows), dim3(kBlock), a_.indptr, a_.rows, ends_.get(), by_row.get());
   const std::vector<std::int64_t> rows = download(static_cast<const std::int64_t*>(by_row.get()), a_.rows);
-  std::vector<RowRange> made;
+  std::vector<RowRange> result;
   for (int64 first_row = 0, first = 0; first < total_;) {
     const auto fits = std::upper_bound(rows.begin() + first_row, rows.end(), first + kProducts) - rows.begin();
     const int64 end_row = std::max<int64>(fits, first_row + 1);
-    made.push_back({first_row, end_row, first, rows[end_row - 1] - first});
+    result.push_back({first_row, end_row, first, rows[end_row - 1] - first});
     first_row = end_row;
     first = rows[end_row - 1];
   }
-  return made;
+  return result;
 }
 
 }  // namespace diagsparse::cuda

@@ -42,12 +42,12 @@ void sort_segments(Keys& keys, const std::int64_t* begin, int64 segments) {
 
 template <class K>
 Sorted<K> sorted_by(const K* keys, const std::uint32_t* numbers, int64 count, int bits) {
-  const Sorted<K> made{allocate(count * sizeof(K)), allocate(4 * count)};
+  const Sorted<K> result{allocate(count * sizeof(K)), allocate(4 * count)};
   run("sort", [&](void* workspace, std::size_t& bytes) {
-    return cub::DeviceRadixSort::SortPairs(workspace, bytes, keys, static_cast<K*>(made.keys.get()), numbers,
-                                           static_cast<std::uint32_t*>(made.numbers.get()), count, 0, bits, stream());
+    return cub::DeviceRadixSort::SortPairs(workspace, bytes, keys, static_cast<K*>(result.keys.get()), numbers,
+                                           static_cast<std::uint32_t*>(result.numbers.get()), count, 0, bits, stream());
   });
-  return made;
+  return result;
 }
 template Sorted<std::uint32_t> sorted_by(const std::uint32_t*, const std::uint32_t*, int64, int);
 template Sorted<Key> sorted_by(const Key*, const std::uint32_t*, int64, int);

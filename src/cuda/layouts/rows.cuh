@@ -54,13 +54,13 @@ __global__ void __launch_bounds__(kBlock) name_rows(const A a, Position* named, 
   const int64 p = thread_index();
   if (p >= a.rows) return;
   const int64 i = a.row_order[p];
-  if (i < 0 || i >= a.rows) tell(outside, p);
-  else tell(named + i, p);
+  if (i < 0 || i >= a.rows) report(outside, p);
+  else report(named + i, p);
 }
 template <class A>
 __global__ void __launch_bounds__(kBlock) check_names(const A a, const Position* named, Position* order) {
   const int64 p = thread_index();
-  if (p < a.rows && (named[a.row_order[p]] != static_cast<Position>(p) || !a.follows(p))) tell(order, p);
+  if (p < a.rows && (named[a.row_order[p]] != static_cast<Position>(p) || !a.follows(p))) report(order, p);
 }
 
 template <class A>
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(kBlock) check_lengths(const A a, Position* wro
   const int64 p = thread_index();
   if (p >= a.rows) return;
   const StoredRow r = a.stored_row(p);
-  if (a.row_lengths[p] < 0 || a.row_lengths[p] > (r.end - r.begin) / r.step) tell(wrong, p);
+  if (a.row_lengths[p] < 0 || a.row_lengths[p] > (r.end - r.begin) / r.step) report(wrong, p);
 }
 
 template <class A>
@@ -81,9 +81,9 @@ __global__ void __launch_bounds__(kBlock)
   std::int32_t before = 0;
   for (int64 e = r.begin, w = 0; e < r.end; e += r.step, ++w) {
     const std::int32_t j = a.column(e);
-    if (j < -1 || j >= a.cols || (j >= 0 && p >= a.rows)) tell(outside, e);
-    else if (j >= 0 && w > 0 && (before < 0 || j <= before)) tell(order, e);
-    else if (length >= 0 && (j >= 0) != (w < length)) tell(lengths, p);
+    if (j < -1 || j >= a.cols || (j >= 0 && p >= a.rows)) report(outside, e);
+    else if (j >= 0 && w > 0 && (before < 0 || j <= before)) report(order, e);
+    else if (length >= 0 && (j >= 0) != (w < length)) report(lengths, p);
     before = j;
   }
 }

@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(kBlock)
   const std::int32_t low = __reduce_min_sync(~0u, column < 0 ? 0x7fffffff : column);
   const std::int32_t high = __reduce_max_sync(~0u, column), base = bases && high >= 0 ? low : 0;
   if (bases && threadIdx.x % kChunk == 0) bases[chunk.number] = base;
-  if (high - base > reach) return tell(unfit, chunk.number);
+  if (high - base > reach) return report(unfit, chunk.number);
   if (chunk.within) indices[chunk.place] = static_cast<I>(column < 0 ? -1 : column - base);
 }
 

@@ -1,8 +1,8 @@
 // Between layouts on the device: copies of diagonals, csr -> diagonals, diagonals -> csr.
 #include "core/compressed_rows.hpp"
 #include "core/convert.hpp"
-#include "core/gate.hpp"
 #include "core/summary.hpp"
+#include "core/validation.hpp"
 #include "device/bisection.cuh"
 #include "device/launch.cuh"
 #include "device/runs.cuh"
@@ -178,7 +178,7 @@ void scatter_to_diagonals(const Matrix& csr, Matrix& to) {
   });
 }
 
-Matrix beside_diagonals(const Matrix& m, const Layout& diagonals) {
+Matrix entries_outside(const Matrix& m, const Layout& diagonals) {
   Array indptr = Array::zeros(DType::i64, {m.rows + 1}), indices, values;
   auto* const start = indptr.as<std::int64_t>();
   with_starts(m, diagonals, [&](const auto& base) {
@@ -202,7 +202,7 @@ Matrix csr_from_diagonals(const Matrix& a, Op op) {
   check_shape(*common, rows, cols);
   const int64 count = static_cast<int64>(spans.size());
   const Array resident = upload(spans);
-  Array indptr = Array::zeros(DType::i64, {rows + 1}), indices, made;
+  Array indptr = Array::zeros(DType::i64, {rows + 1}), indices, result;
   auto* ends = indptr.as<std::int64_t>() + 1;
   with_value_type(a.dtype, [&](auto zero) {
     using T = decltype(zero);
@@ -212,11 +212,11 @@ Matrix csr_from_diagonals(const Matrix& a, Op op) {
     };
     run(ends, nullptr, nullptr, nullptr);
     const int64 nnz = inclusive_sum(ends, ends, rows);
-    made = Array::empty(a.dtype, {nnz});
+    result = Array::empty(a.dtype, {nnz});
     indices = Array::empty(DType::i32, {nnz});
-    if (nnz > 0) run(nullptr, ends, indices.as<std::int32_t>(), made.as<T>());
+    if (nnz > 0) run(nullptr, ends, indices.as<std::int32_t>(), result.as<T>());
   });
-  return compressed(*common, rows, cols, std::move(indices), std::move(indptr), std::move(made));
+  return compressed(*common, rows, cols, std::move(indices), std::move(indptr), std::move(result));
 }
 
 }  // namespace diagsparse

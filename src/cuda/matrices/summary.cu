@@ -185,9 +185,9 @@ Tally tally_of_list(std::shared_ptr<void> list, int64 size, int bits) {
   const int64 found = inclusive_sum(heads.get(), heads.get(), size);
   const Scratch<std::int64_t> numbers(found), begins(found);
   launch("take first", take_first, blocks(size), dim3(kBlock), sorted, heads.get(), size, numbers.get(), begins.get());
-  Tally made{download(numbers.get(), found), download(begins.get(), found)};
-  for (int64 t = 0; t < found; ++t) made.times[t] = (t + 1 < found ? made.times[t + 1] : size) - made.times[t];
-  return made;
+  Tally result{download(numbers.get(), found), download(begins.get(), found)};
+  for (int64 t = 0; t < found; ++t) result.times[t] = (t + 1 < found ? result.times[t + 1] : size) - result.times[t];
+  return result;
 }
 
 // The diagonals on which entries lie, counted from the lowest one; how many lie on each only where they are `counted`.

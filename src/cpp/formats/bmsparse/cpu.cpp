@@ -1,4 +1,4 @@
-// bmsparse on the CPU: from rows and to rows, and the gate.
+// bmsparse on the CPU: from rows and to rows, and validation.
 #include <algorithm>
 #include <numeric>
 
@@ -11,7 +11,7 @@ namespace diagsparse {
 
 namespace {
 
-constexpr int64 kUnasked = 1 << 16;  // blocks between two questions whether to go on
+constexpr int64 kPerCheckpoint = 1 << 16;  // blocks between two questions whether to go on
 
 // Walks the entries of kTile rows together, block by block: calls f(column of blocks, bitmap, next), where next[r] is
 // the first entry of row r that comes behind the block.
@@ -117,7 +117,7 @@ Fault fault_in_bitmaps(const Structure& structure) {
   int64 before = 0;
   for (int64 i = 0; i < tiles_along(a.rows); ++i) {
     for (int64 p = a.indptr[i]; p < a.indptr[i + 1]; ++p) {
-      if (p % kUnasked == 0) checkpoint();
+      if (p % kPerCheckpoint == 0) checkpoint();
       const Bitmap allowed = bits_within(a.rows - kTile * i, a.cols - kTile * a.col[p]);
       if (a.bitmap[p] == 0 || (a.bitmap[p] & ~allowed) != 0) return {Fault::outside, p};
       if (a.begin[p] != before) return {Fault::pointers, p};

@@ -71,7 +71,7 @@ constexpr int64 kWide = 1 << 20;  // columns of blocks whose places are listed
 BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& right, const Request& request) {
   const Blocks a(left), b(right);
   const RowsOfProduct found = product_rows(left.pattern(), right.pattern());
-  request.passed("candidates");
+  request.on_stage("candidates");
   const Matrix pattern{found.structure, Array{}};
   const Csr<char> c = Csr<char>::of(pattern);
   const int64 blocks = c.indptr[c.rows], work = 32 * found.products, tasks = tasks_for(work);
@@ -102,25 +102,25 @@ BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& 
   });
   std::partial_sum(pairs.begin(), pairs.end(), pairs.begin());
 
-  const auto made = std::make_shared<BlockWork>();
-  made->multiply_adds = std::accumulate(operations.begin(), operations.end(), int64{0});
-  made->pairs = Array::empty(DType::i32, {2 * pairs[blocks]});
+  const auto result = std::make_shared<BlockWork>();
+  result->multiply_adds = std::accumulate(operations.begin(), operations.end(), int64{0});
+  result->pairs = Array::empty(DType::i32, {2 * pairs[blocks]});
   each_row([&](int64 i, std::span<std::int32_t> places, int64) {
     std::vector<int64> next(pairs.begin() + c.indptr[i], pairs.begin() + c.indptr[i + 1]);
     each_pair(a.rows, b.rows, c, i, places, [&](int64 s, int64 e, int64 g) {
       if (!meet(a.bitmap(e), b.bitmap(g))) return;
-      std::int32_t* const to = made->pairs.as<std::int32_t>() + 2 * next[s - c.indptr[i]]++;
+      std::int32_t* const to = result->pairs.as<std::int32_t>() + 2 * next[s - c.indptr[i]]++;
       to[0] = a.block(e), to[1] = b.block(g);
     });
   });
 
-  request.passed("pairs");
+  request.on_stage("pairs");
 
   // Blocks that no pair reaches are left out.
   const int64 kept = blocks - std::count(bitmap.begin(), bitmap.end(), Bitmap{0});
   Array indptr = Array::empty(DType::i64, {c.rows + 1}), col = Array::empty(DType::i32, {kept});
   Array bitmaps = Array::empty(DType::u64, {kept}), begin = Array::empty(DType::i64, {kept + 1});
-  made->indptr = Array::empty(DType::i64, {kept + 1});
+  result->indptr = Array::empty(DType::i64, {kept + 1});
   int64 at = 0, values = 0;
   for (int64 i = 0; i < c.rows; ++i) {
     indptr.as<int64>()[i] = at;
@@ -129,38 +129,38 @@ BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& 
       col.as<std::int32_t>()[at] = c.indices[s];
       bitmaps.as<Bitmap>()[at] = bitmap[s];
       begin.as<int64>()[at] = values;
-      made->indptr.as<int64>()[at] = pairs[s];
+      result->indptr.as<int64>()[at] = pairs[s];
       values += std::popcount(bitmap[s]);
       ++at;
     }
   }
   indptr.as<int64>()[c.rows] = at;
   begin.as<int64>()[kept] = values;
-  made->indptr.as<int64>()[kept] = pairs[blocks];
+  result->indptr.as<int64>()[kept] = pairs[blocks];
   return product_over(left, right, std::move(indptr), std::move(col), std::move(bitmaps), std::move(begin), values,
-                      made);
+                      result);
 }
 
 std::shared_ptr<const BlockColumns> block_columns(const Structure& structure) {
-  return structure.kept().get<const BlockColumns>("block columns", [&] {
+  return structure.cache().get<const BlockColumns>("block columns", [&] {
     const auto a = Bmsparse<char>::over(structure, nullptr);
     const int64 rows = tiles_along(a.rows), cols = tiles_along(a.cols), count = a.indptr[rows];
-    const auto made = std::make_shared<BlockColumns>();
-    made->indptr = Array::zeros(DType::i64, {cols + 1});
-    made->row = Array::empty(DType::i32, {count});
-    made->number = Array::empty(DType::i32, {count});
-    int64* const next = made->indptr.as<int64>() + 1;
+    const auto result = std::make_shared<BlockColumns>();
+    result->indptr = Array::zeros(DType::i64, {cols + 1});
+    result->row = Array::empty(DType::i32, {count});
+    result->number = Array::empty(DType::i32, {count});
+    int64* const next = result->indptr.as<int64>() + 1;
     for (int64 p = 0; p < count; ++p) ++next[a.col[p]];
     std::exclusive_scan(next, next + cols, next, int64{0});
     for (int64 i = 0; i < rows; ++i) {
       for (int64 p = a.indptr[i]; p < a.indptr[i + 1]; ++p) {
         const int64 to = next[a.col[p]]++;
-        made->row.as<std::int32_t>()[to] = static_cast<std::int32_t>(i);
-        made->number.as<std::int32_t>()[to] = static_cast<std::int32_t>(p);
+        result->row.as<std::int32_t>()[to] = static_cast<std::int32_t>(i);
+        result->number.as<std::int32_t>()[to] = static_cast<std::int32_t>(p);
       }
     }
-    structure.kept().count(made->indptr.nbytes() + made->row.nbytes() + made->number.nbytes());
-    return made;
+    structure.cache().count(result->indptr.nbytes() + result->row.nbytes() + result->number.nbytes());
+    return result;
   });
 }
 

@@ -20,7 +20,7 @@
 #include <bit>
 
 #include "core/format.hpp"
-#include "core/gate.hpp"
+#include "core/validation.hpp"
 
 namespace diagsparse {
 

@@ -8,7 +8,7 @@ namespace diagsparse {
 
 namespace {
 
-constexpr int64 kUnasked = 1 << 20;  // entries between two questions whether to go on
+constexpr int64 kPerCheckpoint = 1 << 20;  // entries between two questions whether to go on
 
 // Kernel "entry" of y = alpha op(A) x + beta y.
 // op = N: tasks are runs of whole rows with about as many entries. A row is summed in the order of its entries.
@@ -22,9 +22,9 @@ struct CooMatvec {
     if (op.transposed) {
       const auto cut = [&](int64 pieces, int64 k) { return a.count / pieces * k + a.count % pieces * k / pieces; };
       const auto walk = [&](int64 begin, int64 end, const auto& take) {
-        for (int64 first = begin; first < end; first += kUnasked) {
+        for (int64 first = begin; first < end; first += kPerCheckpoint) {
           if (first > begin) checkpoint();
-          for (int64 e = first; e < std::min(end, first + kUnasked); ++e) take(a.row[e])(a.col[e], a.values[e]);
+          for (int64 e = first; e < std::min(end, first + kPerCheckpoint); ++e) take(a.row[e])(a.col[e], a.values[e]);
         }
       };
       return scatter<U, V>(m, op.conjugated, alpha, x, beta, y, cut, walk);

@@ -1,6 +1,6 @@
 // coo: its entry in the list of formats, and validation.
 #include "core/convert.hpp"
-#include "core/gate.hpp"
+#include "core/validation.hpp"
 #include "formats/coo/layout.hpp"
 
 namespace diagsparse {
@@ -27,6 +27,7 @@ const EntryFormat coo{{.name = "coo",
                        .structure = value_for_each,
                        .check = check,
                        .multiplies_as = "csr",
+                       .combine = combine_entries,
                        .from_csr = entries_from_csr,
                        .to_csr = entries_to_csr},
                       false,

@@ -3,7 +3,7 @@
 
 #include "core/backend.hpp"
 #include "core/convert.hpp"
-#include "core/gate.hpp"
+#include "core/validation.hpp"
 #include "formats/coo/layout.hpp"
 #include "formats/csc/layout.hpp"
 

@@ -1,4 +1,4 @@
-// csb on the CPU: from rows and to rows, the gate, and the kernel.
+// csb on the CPU: from rows and to rows, validation, and the kernel.
 #include <numeric>
 #include <vector>
 
@@ -126,9 +126,9 @@ const RegisterKernels registered("csb", kEverySet, make);
 // Pointers are made in two passes over the entries: the first one counts those of each line at the pointer behind it,
 // the second one finds there where the next entry of the line goes, and leaves where the line ends.
 Matrix csb_from_rows(const Matrix& m, Blocks blocks) {
-  Matrix made = empty_csb(m.rows, m.cols, blocks, m.values.size(), m.dtype);
+  Matrix result = empty_csb(m.rows, m.cols, blocks, m.values.size(), m.dtype);
   const int64 within = blocks.size - 1, shift = std::countr_one(static_cast<std::uint64_t>(within));
-  int64* const next = made.index("block_indptr").as<int64>() + 1;
+  int64* const next = result.index("block_indptr").as<int64>() + 1;
   with_value_type(m.dtype, [&](auto zero) {
     using T = decltype(zero);
     const Csr<T> csr = Csr<T>::of(m);
@@ -146,8 +146,8 @@ Matrix csb_from_rows(const Matrix& m, Blocks blocks) {
     std::exclusive_scan(next, next + blocks.count(), next, int64{0});
     with_local_type(blocks.size, [&](auto index) {
       using I = decltype(index);
-      I *const row = made.index("local_row").as<I>(), *const col = made.index("local_col").as<I>();
-      T* const value = made.values.as<T>();
+      I *const row = result.index("local_row").as<I>(), *const col = result.index("local_col").as<I>();
+      T* const value = result.values.as<T>();
       each_entry([&](int64 i, int64 e, int64 p) {
         const int64 to = next[p]++;
         row[to] = static_cast<I>(i & within);
@@ -156,7 +156,7 @@ Matrix csb_from_rows(const Matrix& m, Blocks blocks) {
       });
     });
   });
-  return made;
+  return result;
 }
 
 Matrix rows_from_csb(const Matrix& m, Op op) {

@@ -20,7 +20,7 @@
 #include <algorithm>
 
 #include "core/format.hpp"
-#include "core/gate.hpp"
+#include "core/validation.hpp"
 
 namespace diagsparse {
 
@@ -37,7 +37,7 @@ struct Blocks {
 };
 // The smallest blocks that are `count`; none: std::nullopt.
 std::optional<Blocks> blocks_counted(int64 rows, int64 cols, int64 count);
-// Of a matrix that has passed the gate.
+// Of a matrix that has passed validation.
 Blocks blocks_of(const Structure& structure);
 
 // I: the type of the local indices.

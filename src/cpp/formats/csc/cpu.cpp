@@ -6,7 +6,7 @@ namespace diagsparse {
 
 namespace {
 
-constexpr int64 kUnasked = 1 << 16;  // columns between two questions whether to go on
+constexpr int64 kPerCheckpoint = 1 << 16;  // columns between two questions whether to go on
 
 // Kernel "column" of y = alpha op(A) x + beta y.
 // op = N: kernels/scatter.hpp, column by column.
@@ -25,7 +25,7 @@ struct CscMatvec {
     };
     const auto walk = [&](int64 begin, int64 end, const auto& take) {
       for (int64 j = begin; j < end; ++j) {
-        if ((j - begin) % kUnasked == kUnasked - 1) checkpoint();
+        if ((j - begin) % kPerCheckpoint == kPerCheckpoint - 1) checkpoint();
         const auto add = take(j);
         for (int64 e = a.indptr[j], stop = a.indptr[j + 1]; e < stop; ++e) add(a.indices[e], a.values[e]);
       }

@@ -1,6 +1,6 @@
 // csc: its entry in the list of formats, and validation.
 #include "core/convert.hpp"
-#include "core/gate.hpp"
+#include "core/validation.hpp"
 #include "formats/csc/layout.hpp"
 
 namespace diagsparse {
@@ -23,6 +23,7 @@ const EntryFormat csc{{.name = "csc",
                        .structure = value_for_each,
                        .check = check,
                        .multiplies_as = "csr",
+                       .combine = combine_entries,
                        .from_csr = entries_from_csr,
                        .to_csr = entries_to_csr,
                        .dual = "csr"},

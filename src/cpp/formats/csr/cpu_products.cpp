@@ -122,7 +122,7 @@ std::vector<char> rows_that_follow(const Csr<char>& b) {
   return follows;
 }
 
-constexpr int64 kProductsUnasked = 1 << 22;  // that a task comes by between two questions whether to go on
+constexpr int64 kProductsPerCheckpoint = 1 << 22;  // that a task comes by between two questions whether to go on
 
 // What a task finds of its rows: their columns, row after row.
 struct Found {
@@ -171,7 +171,7 @@ RowsOfProduct product_rows(const Matrix& left, const Matrix& right) {
       count += row.products(a.indptr[i], a.indptr[i + 1]);
       start[i + 1] = static_cast<int64>(columns.size()) - begin;
       before = begin;
-      if (count - asked < kProductsUnasked) continue;
+      if (count - asked < kProductsPerCheckpoint) continue;
       checkpoint();
       asked = count;
     }

@@ -21,20 +21,20 @@ struct SumPlaces {
   bool by_column = true;
 
   static SumPlaces of(const int64* indptr, const std::int32_t* indices, int64 begin, int64 end) {
-    SumPlaces made;
+    SumPlaces result;
     std::int32_t high = -1;
     int64 longest = 0;
     for (int64 i = begin; i < end; ++i) {
       const int64 first = indptr[i], last = indptr[i + 1];
       if (first == last) continue;
-      made.low = high < 0 ? indices[first] : std::min(made.low, indices[first]);
+      result.low = high < 0 ? indices[first] : std::min(result.low, indices[first]);
       high = std::max(high, indices[last - 1]);
       longest = std::max(longest, last - first);
     }
-    const int64 columns = high < 0 ? 0 : int64{high} - made.low + 1;
-    made.by_column = columns <= std::max(kFewColumns, kColumnsOfAnEntry * (indptr[end] - indptr[begin]));
-    made.count = made.by_column ? columns : longest;
-    return made;
+    const int64 columns = high < 0 ? 0 : int64{high} - result.low + 1;
+    result.by_column = columns <= std::max(kFewColumns, kColumnsOfAnEntry * (indptr[end] - indptr[begin]));
+    result.count = result.by_column ? columns : longest;
+    return result;
   }
 
  private:

@@ -1,6 +1,6 @@
 // csr: its entry in the list of formats, and validation.
 #include "core/convert.hpp"
-#include "core/gate.hpp"
+#include "core/validation.hpp"
 #include "formats/csr/layout.hpp"
 
 namespace diagsparse {
@@ -24,6 +24,7 @@ const EntryFormat csr{{.name = "csr",
                        .check = check,
                        .plan = plan_rows,
                        .multiplies_as = "csr",
+                       .combine = combine_entries,
                        .to_csr = entries_to_csr,
                        .dual = "csc"},
                       false,

@@ -3,8 +3,8 @@
 
 #include "core/kernel_table.hpp"
 #include "cpu/parallel.hpp"
+#include "formats/ell/interleaved_rows.hpp"
 #include "formats/ell/layout.hpp"
-#include "formats/ell/transposed_rows.hpp"
 #include "kernels/scatter.hpp"
 #include "layouts/cpu_rows.hpp"
 
@@ -12,7 +12,7 @@ namespace diagsparse {
 
 namespace {
 
-constexpr int64 kRows = kTurnedRows;  // a task
+constexpr int64 kRows = kInterleavedRows;  // a task
 
 int64 tasks_of(int64 rows) { return (rows + kRows - 1) / kRows; }
 
@@ -36,7 +36,7 @@ struct EllMatvec {
 
  private:
   // At most kRows rows from `first` up to `end`.
-  static TurnedColumns block(const Ell<U, AnyIndex>& a, int64 first, int64 end) {
+  static InterleavedColumns block(const Ell<U, AnyIndex>& a, int64 first, int64 end) {
     return {std::min(kRows, end - first), a.width, a.rows, first, a.chunks, a.columns};
   }
 
@@ -44,12 +44,12 @@ struct EllMatvec {
     const Update<T> update(alpha, beta);
     parallel_for(tasks_of(a.rows), a.rows * a.width * x.cols, [&](int64 task) {
       const int64 first = task * kRows;
-      const TurnedRows<U> rows{block(a, first, a.rows), a.values + first};
+      const InterleavedRows<U> rows{block(a, first, a.rows), a.values + first};
       T sums[kRows];
       for (int64 c = 0; c < x.cols; ++c) {
         T* out = y.as<T>() + c * y.col_stride + first * y.row_stride;
         std::fill_n(sums, rows.count, T{});
-        add_turned(rows, conj, x.as<V>() + c * x.col_stride, x.row_stride, sums);
+        add_interleaved(rows, conj, x.as<V>() + c * x.col_stride, x.row_stride, sums);
         for (int64 i = 0; i < rows.count; ++i) update.one(out + i * y.row_stride, sums[i]);
       }
     });
@@ -60,7 +60,7 @@ struct EllMatvec {
   static void walk_rows(const Ell<U, AnyIndex>& a, int64 begin, int64 end, const Take& take) {
     for (int64 first = begin; first < end; first += kRows) {
       checkpoint();
-      const TurnedColumns rows = block(a, first, end);
+      const InterleavedColumns rows = block(a, first, end);
       for (int64 w = 0; w < a.width; ++w) {
         const U* const value = a.values + w * a.rows + first;
         rows.each(w, [&](int64 i, std::int32_t j) { take(first + i)(j, value[i]); });

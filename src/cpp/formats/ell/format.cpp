@@ -65,10 +65,10 @@ Matrix ell_from_csr(const Matrix& csr, int64 width, bool with_lengths) {
   if (with_lengths) arrays.emplace_back("row_lengths", Array::empty(DType::i32, {csr.rows}));
   int64 stored = 0;
   for (const auto& [length, rows] : row_lengths(csr, {})) stored += std::min(width, length) * rows;
-  const Matrix made{std::make_shared<const Indices>(ell.name, csr.rows, csr.cols, std::move(arrays), shape, stored),
-                    Array::empty(csr.dtype, shape)};
-  StoredRows<Ell>::fill(csr, made);
-  return made;
+  const Matrix result{std::make_shared<const Indices>(ell.name, csr.rows, csr.cols, std::move(arrays), shape, stored),
+                      Array::empty(csr.dtype, shape)};
+  StoredRows<Ell>::fill(csr, result);
+  return result;
 }
 
 const Format ell{.name = "ell",

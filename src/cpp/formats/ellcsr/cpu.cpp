@@ -9,7 +9,7 @@ namespace diagsparse {
 
 namespace {
 
-constexpr int64 kUnasked = 1 << 16;  // rows between two questions whether to go on
+constexpr int64 kPerCheckpoint = 1 << 16;  // rows between two questions whether to go on
 
 // Kernel "row" of y = alpha op(A) x + beta y.
 // op = N: a row at a time, its leading part plus the rest (kernels/entry_sums.hpp); blocks of rows with equal work on
@@ -81,7 +81,7 @@ struct EllCsrMatvec {
   template <class I, class Take>
   static void walk_rows(const EllCsr<U, I>& a, int64 begin, int64 end, const Take& take) {
     for (int64 i = begin; i < end; ++i) {
-      if ((i - begin) % kUnasked == kUnasked - 1) checkpoint();
+      if ((i - begin) % kPerCheckpoint == kPerCheckpoint - 1) checkpoint();
       const auto add = take(i);
       for (int64 w = 0, stop = a.leading(i); w < stop; ++w) add(a.leads(i, w), a.head_values[i * a.width + w]);
       for (int64 e = a.indptr[i], stop = a.indptr[i + 1]; e < stop; ++e) add(a.follows(e), a.rest_values[e]);

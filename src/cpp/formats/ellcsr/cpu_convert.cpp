@@ -1,4 +1,4 @@
-// ellcsr on the CPU: from rows and to rows, and the gate.
+// ellcsr on the CPU: from rows and to rows, and validation.
 #include <atomic>
 #include <numeric>
 
@@ -11,7 +11,7 @@ namespace diagsparse {
 
 namespace {
 
-constexpr int64 kUnasked = 1 << 16;  // rows between two questions whether to go on
+constexpr int64 kPerCheckpoint = 1 << 16;  // rows between two questions whether to go on
 
 template <class F>
 void for_each_row(int64 rows, int64 work, const F& f) {
@@ -138,7 +138,7 @@ Matrix rows_from_ellcsr(const Matrix& m) {
 Fault fault_in_ellcsr(const EllCsr<float>& a, int64 mirrored) {
   const int64 leading = a.rows * a.width;
   for (int64 i = 0; i < a.rows; ++i) {
-    if (i % kUnasked == 0) checkpoint();
+    if (i % kPerCheckpoint == 0) checkpoint();
     std::int32_t before = -1;
     bool padding = false;
     for (int64 e = i * a.width; e < (i + 1) * a.width; ++e) {

@@ -11,8 +11,8 @@ namespace diagsparse {
 template <class U, class V, class I, bool Plain>
 struct Mirrored {
   using T = Product<U, V>;
-  static constexpr int64 kUnasked = 1 << 16;  // rows between two questions whether to go on
-  static constexpr int64 kImageCost = 8;      // places that a sum of an image is worth
+  static constexpr int64 kPerCheckpoint = 1 << 16;  // rows between two questions whether to go on
+  static constexpr int64 kImageCost = 8;            // places that a sum of an image is worth
 
   // Adds the product with what leads and with its mirror image, and reads what leads once. Shares of the rows, which
   // follow from the matrix alone, run side by side, each with sums of its own for the columns of the image; these meet
@@ -32,7 +32,7 @@ struct Mirrored {
         T* const images = room.as<T>() + share * columns;
         std::fill_n(images, columns, T{});
         for (int64 i = a.rows * share / shares, end = a.rows * (share + 1) / shares; i < end; ++i) {
-          if (i % kUnasked == kUnasked - 1) checkpoint();
+          if (i % kPerCheckpoint == kPerCheckpoint - 1) checkpoint();
           update.one(out + i * y.row_stride, row(a, i, conj, in, step, images));
         }
       });

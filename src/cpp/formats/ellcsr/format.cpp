@@ -159,12 +159,12 @@ Matrix from_symmetric(const Matrix& csr, Symmetry symmetry, int64 columns, DType
   const Leading leading{.column = columns, .lower = true};
   const LeadingEntries count = leading_entries(csr, {}, leading);
   const int64 width = (count.longest + kTogether - 1) / kTogether * kTogether;
-  const Matrix made = dealt(ellcsr_from_rows(csr, width, leading));
-  std::vector<Part> arrays = indices_of(made).parts();
+  const Matrix result = dealt(ellcsr_from_rows(csr, width, leading));
+  std::vector<Part> arrays = indices_of(result).parts();
   arrays.emplace_back(kMirrors[hermitian].second, array_of(std::vector{static_cast<std::int32_t>(columns)}));
   const Matrix mirrored{std::make_shared<const Indices>(ellcsr.name, csr.rows, csr.cols, std::move(arrays),
-                                                        made.structure->values_shape, csr.values.size(), symmetry),
-                        made.values};
+                                                        result.structure->values_shape, csr.values.size(), symmetry),
+                        result.values};
   return type == DType::i32 ? mirrored : shortened(mirrored, type);
 }
 
@@ -185,7 +185,7 @@ Matrix to_csr(const Matrix& a, Op op) {
   const Matrix wide = lengthened(a), m = has_mirror(wide) ? undealt(wide) : wide;
   if (!has_mirror(m)) return convert(rows_from_ellcsr(m), op, common->name);
   const auto sum = [&](const Matrix& x, const Matrix& y, Op of_y) {
-    return merged(common->name, m.rows, m.cols, {{&x, {}, 1.0}, {&y, of_y, 1.0}}, Merge::sum, true, m.dtype);
+    return combine(*common, {{&x, {}, 1.0}, {&y, of_y, 1.0}}, Combine::sum, true, m.dtype);
   };
   const Matrix triangle = rows_from_ellcsr(leading_of(m)), rest = rows_from_ellcsr(rest_of(m));
   const Op image{.transposed = true, .conjugated = m.structure->symmetry() == Symmetry::hermitian};
@@ -197,8 +197,8 @@ Matrix to_csr(const Matrix& a, Op op) {
 int64 mirrored_columns(const Matrix& m) {
   const Array* const part = mirror_part(indices_of(m));
   if (part == nullptr) return -1;
-  return *m.kept().get<int64>("mirrored columns",
-                              [part] { return std::make_shared<int64>(element<std::int32_t>(*part, 0)); });
+  return *m.cache().get<int64>("mirrored columns",
+                               [part] { return std::make_shared<int64>(element<std::int32_t>(*part, 0)); });
 }
 
 Matrix leading_of(const Matrix& m) {
@@ -218,7 +218,7 @@ Matrix rest_of(const Matrix& m) {
   const Indices& parts = indices_of(m);
   const Array &head = parts.at("ell_indices"), &rest = parts.at("csr_indices");
   const Shape values{rest.size()};
-  const auto structure = m.kept().get<const Indices>("the rest", [&] {
+  const auto structure = m.cache().get<const Indices>("the rest", [&] {
     std::vector<Part> arrays{
         {"ell_indices", head.slice(0, {m.rows, 0})}, {"csr_indices", rest}, {"csr_indptr", parts.at("csr_indptr")}};
     if (const Array* bases = parts.find("csr_bases")) arrays.emplace_back("csr_bases", *bases);
@@ -228,9 +228,9 @@ Matrix rest_of(const Matrix& m) {
 }
 
 Matrix with_head(const Matrix& m, Array head, Array values) {
-  Matrix made = with_columns(m, {std::move(head), {}}, {indices_of(m).at("csr_indices"), {}});
-  made.values = std::move(values);
-  return made;
+  Matrix result = with_columns(m, {std::move(head), {}}, {indices_of(m).at("csr_indices"), {}});
+  result.values = std::move(values);
+  return result;
 }
 
 Matrix ellcsr_over(int64 rows, int64 cols, Array head, Array rest, Array indptr, int64 stored, Array values) {

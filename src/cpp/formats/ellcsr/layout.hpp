@@ -41,8 +41,8 @@
 #include <type_traits>
 
 #include "core/columns.hpp"
-#include "core/gate.hpp"
 #include "core/summary.hpp"
+#include "core/validation.hpp"
 
 namespace diagsparse {
 

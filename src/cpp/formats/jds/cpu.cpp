@@ -16,8 +16,8 @@ namespace diagsparse {
 
 namespace {
 
-constexpr int64 kUnasked = 1 << 16;  // rows or entries between two questions whether to go on
-constexpr int64 kBlockRows = 1024;   // so that their sums stay in the first cache
+constexpr int64 kPerCheckpoint = 1 << 16;  // rows or entries between two questions whether to go on
+constexpr int64 kBlockRows = 1024;         // so that their sums stay in the first cache
 
 // Neighbouring rows of one section: entry w of row i of them, which is at place first + i, is at entries + w stride +
 // i.

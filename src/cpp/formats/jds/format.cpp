@@ -74,9 +74,9 @@ Matrix from_csr(const Matrix& csr, const Format& format, const Options&) {
                            {"row_order", rows_by_length(csr, std::max<int64>(1, csr.rows))},
                            {"section_rows", array_of(section_rows)},
                            {"section_indptr", array_of(section_indptr)}};
-  const Matrix made{value_for_each(format, csr.rows, csr.cols, std::move(arrays)), Array::empty(csr.dtype, {count})};
-  StoredRows<Jds>::fill(csr, made);
-  return made;
+  const Matrix result{value_for_each(format, csr.rows, csr.cols, std::move(arrays)), Array::empty(csr.dtype, {count})};
+  StoredRows<Jds>::fill(csr, result);
+  return result;
 }
 
 Matrix to_csr(const Matrix& a, Op op) { return convert(StoredRows<Jds>::to_csr(a), op, common->name); }

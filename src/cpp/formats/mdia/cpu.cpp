@@ -1,4 +1,4 @@
-// mdia on the CPU: from rows and to rows, and the gate.
+// mdia on the CPU: from rows and to rows, and validation.
 #include <algorithm>
 #include <numeric>
 
@@ -39,9 +39,9 @@ int64 bits_in(const Mask* mask, int64 count) {
 
 }  // namespace
 
-HollowCounts count_hollow(const Array& mask, int64 diagonal) {
+MaskedCounts count_masked(const Array& mask, int64 diagonal) {
   const int64 blocks = mask.shape.rows, diagonals = mask.shape.cols;
-  HollowCounts counts{Array::zeros(DType::i64, {blocks + 1}), 0, 0};
+  MaskedCounts counts{Array::zeros(DType::i64, {blocks + 1}), 0, 0};
   auto* const begin = counts.begin.as<std::int64_t>();
   const Mask* const masks = mask.as<Mask>();
   each_block(kMaskRows * blocks, mask.size(),
@@ -53,23 +53,23 @@ HollowCounts count_hollow(const Array& mask, int64 diagonal) {
   return counts;
 }
 
-std::shared_ptr<const HollowPlaces> hollow_places(const Structure& structure) {
-  return structure.kept().get<const HollowPlaces>("places", [&] {
+std::shared_ptr<const MaskedPlaces> masked_places(const Structure& structure) {
+  return structure.cache().get<const MaskedPlaces>("places", [&] {
     const auto a = Mdia<char>::over(structure, nullptr);
-    const auto made = std::make_shared<HollowPlaces>(Array::empty(DType::u32, {a.blocks() * a.diagonals}));
+    const auto result = std::make_shared<MaskedPlaces>(Array::empty(DType::u32, {a.blocks() * a.diagonals}));
     each_block(a.rows, a.blocks() * a.diagonals, [&](int64 b) {
       std::uint32_t before = 0;
       for (int64 at = b * a.diagonals; at < (b + 1) * a.diagonals; ++at) {
-        made->from_block.as<std::uint32_t>()[at] = before;
+        result->from_block.as<std::uint32_t>()[at] = before;
         before += std::popcount(a.mask[at]);
       }
     });
-    structure.kept().count(made->from_block.nbytes());
-    return made;
+    structure.cache().count(result->from_block.nbytes());
+    return result;
   });
 }
 
-Matrix hollow_from_rows(const Matrix& m, const std::vector<int64>& offsets, Symmetry symmetry) {
+Matrix masked_from_rows(const Matrix& m, const std::vector<int64>& offsets, Symmetry symmetry) {
   const auto diagonals = static_cast<int64>(offsets.size()), blocks = masks_along(m.rows), stored = m.values.size();
   const Numbers numbers(offsets, m);
   const Csr<char> places = Csr<char>::of(m);
@@ -89,7 +89,7 @@ Matrix hollow_from_rows(const Matrix& m, const std::vector<int64>& offsets, Symm
     each_entry(b, [&](int64, int64 row, int64 d) { masks[d] |= Mask{1} << row; });
   });
   const bool half = symmetry != Symmetry::none, main = half && diagonals > 0 && offsets.front() == 0;
-  HollowCounts counts = count_hollow(mask, main ? 0 : -1);
+  MaskedCounts counts = count_masked(mask, main ? 0 : -1);
   Array values = Array::empty(m.dtype, {counts.all});
   with_value_type(m.dtype, [&](auto zero) {
     using T = decltype(zero);
@@ -110,8 +110,8 @@ Matrix hollow_from_rows(const Matrix& m, const std::vector<int64>& offsets, Symm
           std::move(values)};
 }
 
-Matrix rows_from_hollow(const Matrix& m, Op op) {
-  const HollowOperand<char> places(*m.structure, nullptr, hollow_diagonals(*m.structure, op));
+Matrix rows_from_masked(const Matrix& m, Op op) {
+  const MaskedOperand<char> places(*m.structure, nullptr, masked_diagonals(*m.structure, op));
   const int64 rows = op.transposed ? m.cols : m.rows, cols = op.transposed ? m.rows : m.cols,
               count = m.structure->stored();
   const int64 work = 4 * count + masks_along(rows) * static_cast<int64>(places.diagonals.size());
@@ -119,7 +119,7 @@ Matrix rows_from_hollow(const Matrix& m, Op op) {
   Array values = Array::empty(m.dtype, {count});
   each_block(rows, work, [&](int64 b) {
     auto* const lengths = indptr.as<std::int64_t>() + 1 + kMaskRows * b;
-    for (const HollowDiagonal& d : places.diagonals) {
+    for (const MaskedDiagonal& d : places.diagonals) {
       each_row_of(places.mask(d, kMaskRows * b), [&](int i) { ++lengths[i]; });
     }
   });
@@ -127,12 +127,12 @@ Matrix rows_from_hollow(const Matrix& m, Op op) {
   std::partial_sum(begin, begin + rows + 1, begin);
   with_value_type(m.dtype, [&](auto zero) {
     using T = decltype(zero);
-    const HollowOperand<T> a(m, op);
+    const MaskedOperand<T> a(m, op);
     each_block(rows, work, [&](int64 b) {
       const int64 row = kMaskRows * b;
       std::int64_t next[kMaskRows];
       std::copy_n(begin + row, std::min(kMaskRows, rows - row), next);
-      for (const HollowDiagonal& d : a.diagonals) {
+      for (const MaskedDiagonal& d : a.diagonals) {
         a.runs(d, row, [&](Mask some, const T* value) {
           each_row_of(some, [&](int i) {
             indices.as<std::int32_t>()[next[i]] = static_cast<std::int32_t>(row + i + d.offset);
@@ -163,7 +163,7 @@ Fault fault_in_masks(const Structure& structure) {
 }
 
 // Its offset is the lowest one, so its values come first in each block.
-bool hollow_diagonal_is_real(const Matrix& m) {
+bool masked_diagonal_is_real(const Matrix& m) {
   const auto a = Mdia<char>::over(*m.structure, nullptr);
   if (a.diagonals == 0 || a.offsets[0] != 0) return true;
   for (int64 b = 0; b < a.blocks(); ++b) {

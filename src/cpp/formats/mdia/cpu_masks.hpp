@@ -10,25 +10,25 @@
 namespace diagsparse {
 
 template <class T>
-class HollowOperand {
+class MaskedOperand {
  public:
   Mdia<T> a;
-  std::vector<HollowDiagonal> diagonals;
+  std::vector<MaskedDiagonal> diagonals;
 
-  HollowOperand(const Structure& structure, const T* values, std::vector<HollowDiagonal> diagonals,
-                std::shared_ptr<const HollowPlaces> places = {})  // which masks alone do without
+  MaskedOperand(const Structure& structure, const T* values, std::vector<MaskedDiagonal> diagonals,
+                std::shared_ptr<const MaskedPlaces> places = {})  // which masks alone do without
       : a(Mdia<T>::over(structure, values)),
         diagonals(std::move(diagonals)),
-        turned_(std::ranges::partition_point(this->diagonals, &HollowDiagonal::turned) - this->diagonals.begin()),
+        turned_(std::ranges::partition_point(this->diagonals, &MaskedDiagonal::turned) - this->diagonals.begin()),
         places_(std::move(places)) {}
-  HollowOperand(const Matrix& m, Op op)
-      : HollowOperand(*m.structure, m.values.as<T>(), hollow_diagonals(*m.structure, op), hollow_places(*m.structure)) {
+  MaskedOperand(const Matrix& m, Op op)
+      : MaskedOperand(*m.structure, m.values.as<T>(), masked_diagonals(*m.structure, op), masked_places(*m.structure)) {
   }
 
   int64 turned() const { return turned_; }  // how many are: the first ones; the others are all that are stored
 
   // Which of the rows from `row` on have an element on the diagonal; the lowest bit is `row`.
-  [[gnu::always_inline]] Mask mask(const HollowDiagonal& d, int64 row) const {
+  [[gnu::always_inline]] Mask mask(const MaskedDiagonal& d, int64 row) const {
     const int64 first = first_row(d, row), block = first >> kMaskShift, shift = first & (kMaskRows - 1);
     const Mask low = a.mask_at(block, d.number) >> shift;
     return shift == 0 ? low : low | a.mask_at(block + 1, d.number) << (kMaskRows - shift);
@@ -37,7 +37,7 @@ class HollowOperand {
   // Calls take(rows, values) for the one or two runs of values that they lie in: which rows, and their values side by
   // side. There are none where no row has an element.
   template <class F>
-  [[gnu::always_inline]] void runs(const HollowDiagonal& d, int64 row, const F& take) const {
+  [[gnu::always_inline]] void runs(const MaskedDiagonal& d, int64 row, const F& take) const {
     const int64 first = first_row(d, row), block = first >> kMaskShift, shift = first & (kMaskRows - 1);
     const Mask here = a.mask_at(block, d.number), low = here >> shift;
     if (low != 0) take(low, values(block, d) + std::popcount(here & first_rows(shift)));
@@ -61,13 +61,13 @@ class HollowOperand {
 
  private:
   // Of the diagonal that is stored.
-  static int64 first_row(const HollowDiagonal& d, int64 row) { return d.turned ? row + d.offset : row; }
-  const T* values(int64 block, const HollowDiagonal& d) const {
+  static int64 first_row(const MaskedDiagonal& d, int64 row) { return d.turned ? row + d.offset : row; }
+  const T* values(int64 block, const MaskedDiagonal& d) const {
     return a.values + a.begin[block] + places_->from_block.as<std::uint32_t>()[block * a.diagonals + d.number];
   }
 
   int64 turned_;
-  std::shared_ptr<const HollowPlaces> places_;
+  std::shared_ptr<const MaskedPlaces> places_;
 };
 
 // Calls f(block) for each block of rows, neighbours on one thread; `work` counts steps.

@@ -1,4 +1,4 @@
-// Sums and element-wise products of hollow diagonals on the CPU.
+// Sums and element-wise products of masked diagonals on the CPU.
 #include "formats/mdia/cpu_masks.hpp"
 #include "formats/mdia/merges.hpp"
 
@@ -8,7 +8,7 @@ namespace {
 
 // Calls f(row, value) for each element that an operand has on a diagonal, of 32 rows from `row` on.
 template <class T, class F>
-void each_value(const HollowOperand<T>& m, const HollowDiagonal& d, int64 row, const F& f) {
+void each_value(const MaskedOperand<T>& m, const MaskedDiagonal& d, int64 row, const F& f) {
   if (d.number < 0) return;
   m.runs(d, row, [&](Mask rows, const T* value) {
     each_row_of(rows, [&](int i) { f(i, conjugate_if(d.conjugated, *value++)); });
@@ -17,14 +17,14 @@ void each_value(const HollowOperand<T>& m, const HollowDiagonal& d, int64 row, c
 
 }  // namespace
 
-Array masks_of_merge(const EntryTerm& a, const EntryTerm& b, const std::vector<HollowTerms>& terms, int64 rows,
-                     Merge how) {
+Array masks_of_merge(const ScaledMatrix& a, const ScaledMatrix& b, const std::vector<MaskedTerms>& terms, int64 rows,
+                     Combine how) {
   return with_value_type(a.matrix->dtype, [&](auto zero) {
     using T = decltype(zero);
-    const HollowOperand<T> left(*a.matrix, a.op), right(*b.matrix, b.op);
-    const auto mask_of = [&](const HollowTerms& t, int64 row) {
+    const MaskedOperand<T> left(*a.matrix, a.op), right(*b.matrix, b.op);
+    const auto mask_of = [&](const MaskedTerms& t, int64 row) {
       const Mask of_a = t.a.number < 0 ? 0 : left.mask(t.a, row), of_b = t.b.number < 0 ? 0 : right.mask(t.b, row);
-      if (how == Merge::sum) return of_a | of_b;
+      if (how == Combine::sum) return of_a | of_b;
       Mask mask = of_a & of_b;
       const auto keep = [&](int i, T value) { mask |= Mask{!is_zero(value * T{})} << i; };
       if ((of_a & ~of_b) != 0) each_value(left, t.a, row, keep);
@@ -35,17 +35,17 @@ Array masks_of_merge(const EntryTerm& a, const EntryTerm& b, const std::vector<H
     Array mask = Array::empty(DType::u32, {masks_along(rows), diagonals});
     each_block(rows, 4 * mask.size(), [&](int64 block) {
       Mask* out = mask.as<Mask>() + block * diagonals;
-      for (const HollowTerms& t : terms) *out++ = mask_of(t, kMaskRows * block);
+      for (const MaskedTerms& t : terms) *out++ = mask_of(t, kMaskRows * block);
     });
     return mask;
   });
 }
 
-void merge_values(const EntryTerm& a, const EntryTerm& b, const std::vector<HollowTerms>& terms, const Matrix& c,
-                  Merge how) {
+void merge_values(const ScaledMatrix& a, const ScaledMatrix& b, const std::vector<MaskedTerms>& terms, const Matrix& c,
+                  Combine how) {
   with_value_type(c.dtype, [&](auto zero) {
     using T = decltype(zero);
-    const HollowOperand<T> left(*a.matrix, a.op), right(*b.matrix, b.op);
+    const MaskedOperand<T> left(*a.matrix, a.op), right(*b.matrix, b.op);
     const Factor<T> alpha(a.factor), beta(b.factor);
     const auto to = Mdia<T>::of(c);
     each_block(c.rows, 4 * c.values.size() + to.blocks() * to.diagonals, [&](int64 block) {
@@ -63,10 +63,10 @@ void merge_values(const EntryTerm& a, const EntryTerm& b, const std::vector<Holl
         each_value(right, terms[d].b, row, [&](int i, T value) {
           const T term = beta * value;
           of_both |= of_a & Mask{1} << i;
-          if (how == Merge::product) merged[i] = merged[i] * term;
+          if (how == Combine::product) merged[i] = merged[i] * term;
           else merged[i] = of_a >> i & 1 ? merged[i] + term : term;
         });
-        if (how == Merge::product) each_row_of(of_a & ~of_both, [&](int i) { merged[i] = merged[i] * T{}; });
+        if (how == Combine::product) each_row_of(of_a & ~of_both, [&](int i) { merged[i] = merged[i] * T{}; });
         each_row_of(rows, [&](int i) { *out++ = merged[i]; });
       }
     });

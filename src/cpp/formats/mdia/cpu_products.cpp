@@ -1,4 +1,4 @@
-// The masks of a product of hollow diagonals on the CPU.
+// The masks of a product of masked diagonals on the CPU.
 #include <algorithm>
 #include <numeric>
 
@@ -8,8 +8,8 @@
 
 namespace diagsparse {
 
-Array masks_of_product(const Structure& left, const Structure& right, HollowWork& work, int64 rows, int64 diagonals) {
-  const HollowOperand<char> a(left, nullptr, work.a), b(right, nullptr, work.b);
+Array masks_of_product(const Structure& left, const Structure& right, MaskedWork& work, int64 rows, int64 diagonals) {
+  const MaskedOperand<char> a(left, nullptr, work.a), b(right, nullptr, work.b);
   const int64 blocks = masks_along(rows), steps = 2 * blocks * static_cast<int64>(work.to.size());
   Array mask = Array::zeros(DType::u32, {blocks, diagonals});
   const int64 tasks = std::min(blocks, tasks_for(steps));

@@ -5,6 +5,7 @@
 #include "core/summary.hpp"
 #include "core/symmetry.hpp"
 #include "formats/mdia/layout.hpp"
+#include "formats/mdia/merges.hpp"
 #include "formats/mdia/products.hpp"
 
 namespace diagsparse {
@@ -39,7 +40,7 @@ StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part
   int64 stored = count;
   if (symmetry != Symmetry::none && mask && offsets && mask->shape.cols == offsets->size()) {
     const bool main = element<std::int64_t>(*offsets, 0) == 0;
-    stored = 2 * count - (main ? count_hollow(*mask, 0).on_diagonal : 0);
+    stored = 2 * count - (main ? count_masked(*mask, 0).on_diagonal : 0);
   }
   return std::make_shared<const Indices>(format.name, rows, cols, std::move(arrays), Shape{count, -1}, stored,
                                          symmetry);
@@ -114,11 +115,11 @@ Matrix from_csr(const Matrix& csr, const Format&, const Options& options) {
   std::vector<int64> offsets = occupied_diagonals(csr, {});
   if (symmetry != Symmetry::none) std::erase_if(offsets, [](int64 offset) { return offset < 0; });
   check_count(static_cast<int64>(offsets.size()));
-  const Matrix made = hollow_from_rows(csr, offsets, symmetry);
-  if (made.structure->stored() != csr.values.size()) {
+  const Matrix result = masked_from_rows(csr, offsets, symmetry);
+  if (result.structure->stored() != csr.values.size()) {
     refuse("some zeros are stored whose mirror images are not; drop them with eliminate_zeros()");
   }
-  return made;
+  return result;
 }
 
 }  // namespace
@@ -133,14 +134,14 @@ StructurePtr mdia_structure(int64 rows, int64 cols, Array offsets, Array mask, A
 }
 
 const std::vector<int64>& offsets_of(const Structure& structure) {
-  return *structure.kept().get<const std::vector<int64>>(
+  return *structure.cache().get<const std::vector<int64>>(
       "offsets on the host", [&] { return std::make_shared<std::vector<int64>>(stored_offsets(structure)); });
 }
 
-std::vector<HollowDiagonal> hollow_diagonals(const Structure& structure, Op op) {
+std::vector<MaskedDiagonal> masked_diagonals(const Structure& structure, Op op) {
   const std::vector<int64>& offsets = offsets_of(structure);
   const Symmetry symmetry = structure.symmetry();
-  std::vector<HollowDiagonal> all;
+  std::vector<MaskedDiagonal> all;
   for (std::size_t d = 0; d < offsets.size(); ++d) {
     const auto number = static_cast<std::int32_t>(d);
     if (symmetry == Symmetry::none) {
@@ -153,7 +154,7 @@ std::vector<HollowDiagonal> hollow_diagonals(const Structure& structure, Op op) 
     all.push_back({offsets[d], number, false, conjugated});
     if (offsets[d] != 0) all.push_back({-offsets[d], number, true, conjugated != hermitian});
   }
-  std::ranges::sort(all, {}, &HollowDiagonal::offset);
+  std::ranges::sort(all, {}, &MaskedDiagonal::offset);
   return all;
 }
 
@@ -161,11 +162,12 @@ const Format mdia{.name = "mdia",
                   .extent = kIndexExtent,
                   .structure = over,
                   .check = check,
-                  .real_diagonal = hollow_diagonal_is_real,
-                  .plan = plan_hollow,
+                  .real_diagonal = masked_diagonal_is_real,
+                  .plan = plan_masked,
                   .multiplies_as = "mdia",
                   .halves = true,
+                  .combine = combine_masked,
                   .from_csr = from_csr,
-                  .to_csr = rows_from_hollow};
+                  .to_csr = rows_from_masked};
 
 }  // namespace diagsparse

@@ -1,4 +1,4 @@
-// mdia: hollow diagonals, each with a mask of the elements that are stored.
+// mdia: masked diagonals, each with a mask of the elements that are stored.
 //
 //       matrix A (4 x 5)         offsets      = [ -1   0    1   ]
 //     | 1  5  .  .  . |          mask         = [ 1110 1111 1111 ]    one block of rows; row 0 is the lowest bit
@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "core/format.hpp"
-#include "core/gate.hpp"
+#include "core/validation.hpp"
 
 namespace diagsparse {
 
@@ -81,12 +81,12 @@ const std::vector<int64>& offsets_of(const Structure& structure);
 // ---- The diagonals of op(A) ------------------------------------------------------------------------------
 // Element (r, r + offset) of op(A) is element (r, r + offset) of A or, of one that is turned, (r + offset, r); which is
 // stored on diagonal `number`.
-struct HollowDiagonal {
+struct MaskedDiagonal {
   std::int64_t offset;
   std::int32_t number;
   bool turned, conjugated;
 };
-std::vector<HollowDiagonal> hollow_diagonals(const Structure& structure, Op op);  // by ascending offset
+std::vector<MaskedDiagonal> masked_diagonals(const Structure& structure, Op op);  // by ascending offset
 // Whether none of them is turned, so that op(A) lies as A does.
 inline bool in_order(const Structure& structure, Op op) {
   return !op.transposed && structure.symmetry() == Symmetry::none;
@@ -95,7 +95,7 @@ inline bool in_order(const Structure& structure, Op op) {
 // ---- Each device's own -----------------------------------------------------------------------------------
 // Where the values of a block's diagonals begin, counted from where those of the block do: uint32, as the masks. Kept
 // with the structure.
-struct HollowPlaces {
+struct MaskedPlaces {
   Array from_block;
 
   template <class F>
@@ -103,19 +103,19 @@ struct HollowPlaces {
     f(from_block);
   }
 };
-std::shared_ptr<const HollowPlaces> hollow_places(const Structure& structure);
+std::shared_ptr<const MaskedPlaces> masked_places(const Structure& structure);
 // The entries of a csr matrix that lie on these diagonals, of which entries on others have to be mirror images.
-Matrix hollow_from_rows(const Matrix& csr, const std::vector<int64>& offsets, Symmetry symmetry);
-Matrix rows_from_hollow(const Matrix& a, Op op);  // op(A) as csr
+Matrix masked_from_rows(const Matrix& csr, const std::vector<int64>& offsets, Symmetry symmetry);
+Matrix rows_from_masked(const Matrix& a, Op op);  // op(A) as csr
 // Where the values of each block begin, and how many there are in all; and how many of them lie on this diagonal.
-struct HollowCounts {
+struct MaskedCounts {
   Array begin;
   int64 all, on_diagonal;
 };
-HollowCounts count_hollow(const Array& mask, int64 diagonal);
+MaskedCounts count_masked(const Array& mask, int64 diagonal);
 // outside: a mask that reaches beyond the matrix; pointers: an element of block_indptr that is not how many bits are
 // set before it.
 Fault fault_in_masks(const Structure& structure);
-bool hollow_diagonal_is_real(const Matrix& m);  // the main one, of Hermitian storage
+bool masked_diagonal_is_real(const Matrix& m);  // the main one, of Hermitian storage
 
 }  // namespace diagsparse

@@ -11,16 +11,16 @@ namespace diagsparse {
 namespace {
 
 // The diagonals of a term, or those of its upper half.
-std::vector<HollowDiagonal> diagonals_of(const EntryTerm& term, bool half) {
-  std::vector<HollowDiagonal> all = hollow_diagonals(*term.matrix->structure, term.op);
-  if (half) std::erase_if(all, [](const HollowDiagonal& d) { return d.offset < 0; });
+std::vector<MaskedDiagonal> diagonals_of(const ScaledMatrix& term, bool half) {
+  std::vector<MaskedDiagonal> all = masked_diagonals(*term.matrix->structure, term.op);
+  if (half) std::erase_if(all, [](const MaskedDiagonal& d) { return d.offset < 0; });
   return all;
 }
 
 // What lies on each of C's diagonals, by ascending offset.
-std::vector<HollowTerms> side_by_side(const std::vector<HollowDiagonal>& a, const std::vector<HollowDiagonal>& b) {
-  const HollowDiagonal none{0, -1, false, false};
-  std::vector<HollowTerms> terms;
+std::vector<MaskedTerms> side_by_side(const std::vector<MaskedDiagonal>& a, const std::vector<MaskedDiagonal>& b) {
+  const MaskedDiagonal none{0, -1, false, false};
+  std::vector<MaskedTerms> terms;
   for (auto left = a.begin(), right = b.begin(); left != a.end() || right != b.end();) {
     const bool of_a = left != a.end() && (right == b.end() || left->offset <= right->offset);
     const bool of_b = right != b.end() && (left == a.end() || right->offset <= left->offset);
@@ -30,7 +30,7 @@ std::vector<HollowTerms> side_by_side(const std::vector<HollowDiagonal>& a, cons
 }
 
 // Leaves out the diagonals that have no bits.
-Array without_empty(Array mask, std::vector<HollowTerms>& terms) {
+Array without_empty(Array mask, std::vector<MaskedTerms>& terms) {
   const std::vector<bool> use = columns_in_use(mask);
   if (std::ranges::all_of(use, [](bool some) { return some; })) return mask;
   std::size_t kept = 0;
@@ -43,31 +43,31 @@ Array without_empty(Array mask, std::vector<HollowTerms>& terms) {
 
 }  // namespace
 
-Matrix merged_hollow(const EntryTerm& a, const EntryTerm& b, Merge how) {
+Matrix combine_masked(const Format&, const std::vector<ScaledMatrix>& terms, Combine how, bool, DType) {
+  const ScaledMatrix &a = terms.front(), &b = terms.back();
   const Matrix& first = *a.matrix;
-  const int64 rows = a.op.transposed ? first.cols : first.rows, cols = a.op.transposed ? first.rows : first.cols;
-  require_shape(*b.matrix, b.op, rows, cols, "merged_hollow");
-  if (first.dtype != b.matrix->dtype) throw std::logic_error("merged_hollow: the types differ");
+  const int64 rows = a.rows(), cols = a.cols();
+  if (first.dtype != b.matrix->dtype) throw std::logic_error("combine: the types differ");
   const Symmetry symmetry =
       first.structure->symmetry() == b.matrix->structure->symmetry() ? first.structure->symmetry() : Symmetry::none;
   const bool half = symmetry != Symmetry::none;
   if (symmetry == Symmetry::hermitian && (a.factor.imag() != 0 || b.factor.imag() != 0)) {
-    throw std::logic_error("merged_hollow: a half and a factor that is not real");
+    throw std::logic_error("combine: a half and a factor that is not real");
   }
   const auto as_stored = [](const Op& op) { return !op.transposed && !op.conjugated; };
-  if (how == Merge::sum && as_stored(a.op) && as_stored(b.op) && first.structure->same_as(*b.matrix->structure)) {
+  if (how == Combine::sum && as_stored(a.op) && as_stored(b.op) && first.structure->same_as(*b.matrix->structure)) {
     return {first.structure, weighted_sum(a.factor, first.values, b.factor, b.matrix->values)};
   }
-  std::vector<HollowTerms> terms = side_by_side(diagonals_of(a, half), diagonals_of(b, half));
-  Array mask = masks_of_merge(a, b, terms, rows, how);
-  if (how == Merge::product) mask = without_empty(std::move(mask), terms);
+  std::vector<MaskedTerms> pairs = side_by_side(diagonals_of(a, half), diagonals_of(b, half));
+  Array mask = masks_of_merge(a, b, pairs, rows, how);
+  if (how == Combine::product) mask = without_empty(std::move(mask), pairs);
   std::vector<int64> offsets;
-  for (const HollowTerms& t : terms) offsets.push_back(t.a.number >= 0 ? t.a.offset : t.b.offset);
-  HollowCounts counts = count_hollow(mask, half && !offsets.empty() && offsets.front() == 0 ? 0 : -1);
+  for (const MaskedTerms& t : pairs) offsets.push_back(t.a.number >= 0 ? t.a.offset : t.b.offset);
+  MaskedCounts counts = count_masked(mask, half && !offsets.empty() && offsets.front() == 0 ? 0 : -1);
   Matrix c(mdia_structure(rows, cols, array_of(offsets), std::move(mask), std::move(counts.begin), symmetry, counts.all,
                           half ? 2 * counts.all - counts.on_diagonal : counts.all),
            Array::empty(first.dtype, {counts.all}));
-  merge_values(a, b, terms, c, how);
+  merge_values(a, b, pairs, c, how);
   return c;
 }
 

@@ -12,19 +12,19 @@ bool in_triangle(Triangle triangle, int64 offset) {
 }
 
 // The offsets of C, and in the work which pair of diagonals leads to which.
-std::vector<int64> pair_diagonals(HollowWork& work, int64 rows, int64 cols, Triangle triangle) {
+std::vector<int64> pair_diagonals(MaskedWork& work, int64 rows, int64 cols, Triangle triangle) {
   const auto inside = [&](int64 offset) { return offset > -rows && offset < cols && in_triangle(triangle, offset); };
   std::vector<int64> offsets;
-  for (const HollowDiagonal& a : work.a) {
-    for (const HollowDiagonal& b : work.b) {
+  for (const MaskedDiagonal& a : work.a) {
+    for (const MaskedDiagonal& b : work.b) {
       if (inside(a.offset + b.offset)) offsets.push_back(a.offset + b.offset);
     }
   }
   std::ranges::sort(offsets);
   offsets.erase(std::unique(offsets.begin(), offsets.end()), offsets.end());
   work.to.reserve(work.a.size() * work.b.size());
-  for (const HollowDiagonal& a : work.a) {
-    for (const HollowDiagonal& b : work.b) {
+  for (const MaskedDiagonal& a : work.a) {
+    for (const MaskedDiagonal& b : work.b) {
       const auto found = std::ranges::lower_bound(offsets, a.offset + b.offset);
       work.to.push_back(inside(a.offset + b.offset) ? static_cast<std::int32_t>(found - offsets.begin()) : -1);
     }
@@ -33,7 +33,7 @@ std::vector<int64> pair_diagonals(HollowWork& work, int64 rows, int64 cols, Tria
 }
 
 // Leaves out the diagonals on which nothing meets.
-Array without_empty(Array mask, std::vector<int64>& offsets, HollowWork& work) {
+Array without_empty(Array mask, std::vector<int64>& offsets, MaskedWork& work) {
   const std::vector<bool> use = columns_in_use(mask);
   if (std::ranges::all_of(use, [](bool some) { return some; })) return mask;
   std::vector<std::int32_t> number(use.size(), -1);
@@ -50,28 +50,28 @@ Array without_empty(Array mask, std::vector<int64>& offsets, HollowWork& work) {
 
 }  // namespace
 
-Plan plan_hollow(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request) {
+Plan plan_masked(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request) {
   for (const Matrix* m : {&a, &b}) {
     if (m->format == format.name) continue;
-    throw std::invalid_argument("matmul: a plan of hollow diagonals takes two mdia matrices, got " + a.format +
+    throw std::invalid_argument("matmul: a plan of masked diagonals takes two mdia matrices, got " + a.format +
                                 " and " + b.format);
   }
   check_types(find_matmul(format.name, request.kernel), a.dtype, b.dtype);  // raises before the work
   Plan plan = begin_plan(a, op_a, b, op_b);
-  const auto work = std::make_shared<HollowWork>();
-  work->a = hollow_diagonals(*a.structure, op_a);
-  work->b = hollow_diagonals(*b.structure, op_b);
+  const auto work = std::make_shared<MaskedWork>();
+  work->a = masked_diagonals(*a.structure, op_a);
+  work->b = masked_diagonals(*b.structure, op_b);
   const bool half = request.symmetry != Symmetry::none;
   if (half && plan.rows != plan.cols) {
     throw std::invalid_argument("matmul: one half is stored of square products, got " + std::to_string(plan.rows) +
                                 " x " + std::to_string(plan.cols));
   }
   std::vector<int64> offsets = pair_diagonals(*work, plan.rows, plan.cols, half ? Triangle::upper : request.triangle);
-  request.passed("diagonals");
+  request.on_stage("diagonals");
   Array mask = masks_of_product(*a.structure, *b.structure, *work, plan.rows, static_cast<int64>(offsets.size()));
   mask = without_empty(std::move(mask), offsets, *work);
-  HollowCounts counts = count_hollow(mask, half && !offsets.empty() && offsets.front() == 0 ? 0 : -1);
-  request.passed("masks");
+  MaskedCounts counts = count_masked(mask, half && !offsets.empty() && offsets.front() == 0 ? 0 : -1);
+  request.on_stage("masks");
   plan.c = mdia_structure(plan.rows, plan.cols, array_of(offsets), std::move(mask), std::move(counts.begin),
                           request.symmetry, counts.all, half ? 2 * counts.all - counts.on_diagonal : counts.all);
   plan.work = work;

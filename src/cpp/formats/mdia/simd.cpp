@@ -6,7 +6,7 @@ namespace diagsparse::DIAGSPARSE_ISA {
 
 namespace {
 
-FormatKernels make() { return {{{"block", hollow_matvec()}}, {{"block", hollow_matmul()}}}; }
+FormatKernels make() { return {{{"block", masked_matvec()}}, {{"block", masked_matmul()}}}; }
 const RegisterKernels registered("mdia", kIsa, make);
 
 }  // namespace

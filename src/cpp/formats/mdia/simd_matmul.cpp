@@ -18,7 +18,7 @@ struct BlockMatmul {
   static constexpr bool real = kReal<V> && kReal<U>;        // so that T is V
 
   static void run(const Plan& plan, const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& out) {
-    const BlockMatmul product{hollow_work(plan), {left, plan.op_a}, {right, plan.op_b}};
+    const BlockMatmul product{masked_work(plan), {left, plan.op_a}, {right, plan.op_b}};
     const auto c = Mdia<T>::of(out);
     const int64 blocks = c.blocks(), each = static_cast<int64>(product.work.to.size());
     const int64 work = 4 * c.count() + blocks * each, tasks = std::min(blocks, tasks_for(work));
@@ -55,9 +55,9 @@ struct BlockMatmul {
     });
   }
 
-  const HollowWork& work;
-  HollowOperand<U> a;
-  HollowOperand<V> b;
+  const MaskedWork& work;
+  MaskedOperand<U> a;
+  MaskedOperand<V> b;
 
  private:
   // What a thread has of a block: 32 rows of each diagonal of A, and sums for each of C that has elements there.
@@ -72,7 +72,7 @@ struct BlockMatmul {
 
   // Calls take(i, rows, values) for what 32 rows of an operand from `row` on have: once or twice for a diagonal.
   template <class S, class F>
-  [[gnu::always_inline]] static void each_run(const HollowOperand<S>& m, int64 row, const F& take) {
+  [[gnu::always_inline]] static void each_run(const MaskedOperand<S>& m, int64 row, const F& take) {
     const auto turned = static_cast<std::size_t>(m.turned());
     for (std::size_t i = 0; i < turned; ++i) {
       m.runs(m.diagonals[i], row, [&](Mask rows, const S* value) { take(i, rows, value); });
@@ -162,6 +162,6 @@ struct BlockMatmul {
 
 }  // namespace
 
-Typed<MatmulKernel> hollow_matmul() { return every_pair<BlockMatmul, MatmulKernel>(); }
+Typed<MatmulKernel> masked_matmul() { return every_pair<BlockMatmul, MatmulKernel>(); }
 
 }  // namespace diagsparse::DIAGSPARSE_ISA

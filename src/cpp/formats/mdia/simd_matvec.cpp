@@ -30,7 +30,7 @@ struct BlockMatvec {
     };
     const auto walk = [&](int64 begin, int64 end, const auto& take) {
       for (int64 b = begin; b < end; ++b) {
-        if ((b - begin) % kUnasked == kUnasked - 1) checkpoint();
+        if ((b - begin) % kPerCheckpoint == kPerCheckpoint - 1) checkpoint();
         each_run(a, b, [&](int64 offset, Mask rows, const U* value) {
           each_row_of(rows, [&](int i) {
             const int64 row = kMaskRows * b + i;
@@ -45,7 +45,7 @@ struct BlockMatvec {
     if constexpr (real) {
       const auto add = [&](int64 begin, int64 end, const V* in, T* to) {
         for (int64 b = begin; b < end; ++b) {
-          if ((b - begin) % kUnasked == kUnasked - 1) checkpoint();
+          if ((b - begin) % kPerCheckpoint == kPerCheckpoint - 1) checkpoint();
           mirrored ? add_block<true>(a, b, in, to) : add_block<false>(a, b, in, to);
         }
       };
@@ -56,7 +56,7 @@ struct BlockMatvec {
   }
 
  private:
-  static constexpr int64 kUnasked = 1 << 12;         // blocks between two questions whether to go on
+  static constexpr int64 kPerCheckpoint = 1 << 12;   // blocks between two questions whether to go on
   static constexpr int64 kAhead = 2048 / sizeof(U);  // values fetched before they are needed
   static constexpr int64 kAround = 7;                // of eight elements of y one at least has an entry
 
@@ -271,6 +271,6 @@ struct BlockMatvec {
 
 }  // namespace
 
-Typed<MatvecKernel> hollow_matvec() { return every_stored_pair<BlockMatvec, MatvecKernel>(); }
+Typed<MatvecKernel> masked_matvec() { return every_stored_pair<BlockMatvec, MatvecKernel>(); }
 
 }  // namespace diagsparse::DIAGSPARSE_ISA

@@ -78,7 +78,7 @@ template <class V, class U>
 }
 
 // The kernels, a file each.
-Typed<MatvecKernel> hollow_matvec();
-Typed<MatmulKernel> hollow_matmul();
+Typed<MatvecKernel> masked_matvec();
+Typed<MatmulKernel> masked_matmul();
 
 }  // namespace diagsparse::DIAGSPARSE_ISA

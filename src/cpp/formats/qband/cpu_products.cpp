@@ -16,20 +16,20 @@ RowsOfRest turned(const Indices& rest) {
   const auto* row = rest.at("row").as<std::int32_t>();
   const auto* col = rest.at("col").as<std::int32_t>();
   const int64 count = rest.stored();
-  RowsOfRest made{Array::zeros(DType::i64, {rest.cols + 1}), Array::empty(DType::i32, {count}),
-                  Array::empty(DType::i32, {count}), Array::empty(DType::i64, {count})};
-  auto* const next = made.indptr.as<int64>();
+  RowsOfRest result{Array::zeros(DType::i64, {rest.cols + 1}), Array::empty(DType::i32, {count}),
+                    Array::empty(DType::i32, {count}), Array::empty(DType::i64, {count})};
+  auto* const next = result.indptr.as<int64>();
   for (int64 e = 0; e < count; ++e) ++next[col[e] + 1];
   for (int64 j = 0; j < rest.cols; ++j) next[j + 1] += next[j];
   for (int64 e = 0; e < count; ++e) {
     const int64 to = next[col[e]]++;
-    made.rows.as<std::int32_t>()[to] = col[e];
-    made.columns.as<std::int32_t>()[to] = row[e];
-    made.order.as<int64>()[to] = e;
+    result.rows.as<std::int32_t>()[to] = col[e];
+    result.columns.as<std::int32_t>()[to] = row[e];
+    result.order.as<int64>()[to] = e;
   }
   for (int64 j = rest.cols; j > 0; --j) next[j] = next[j - 1];  // each has come to where the next line begins
   next[0] = 0;
-  return made;
+  return result;
 }
 
 // The columns that rows of a product have, of some neighbouring rows.
@@ -55,7 +55,7 @@ class RestFinder {
     ColumnSet row(cols_);
     std::vector<std::int32_t> columns;
     for (int64 i = begin; i < end; ++i) {
-      if (i % kRowsUnasked == 0) checkpoint();
+      if (i % kRowsPerCheckpoint == 0) checkpoint();
       found.products += insert(i, row);
       columns.clear();
       row.move_to(columns);
@@ -121,13 +121,13 @@ Array copied(const std::vector<std::int32_t>& from, Array to, int64 first) {
 }  // namespace
 
 std::shared_ptr<const RowsOfRest> rows_of_rest(const QuasiBand& a) {
-  return a.rest.kept().get<RowsOfRest>(a.op.transposed ? "columns of the rest" : "rows of the rest", [&] {
+  return a.rest.cache().get<RowsOfRest>(a.op.transposed ? "columns of the rest" : "rows of the rest", [&] {
     const RowsOfRest as_it_is{a.rest.at("indptr"), a.rest.at("row"), a.rest.at("col"), {}};
-    const auto made = std::make_shared<RowsOfRest>(a.op.transposed ? turned(a.rest) : as_it_is);
+    const auto result = std::make_shared<RowsOfRest>(a.op.transposed ? turned(a.rest) : as_it_is);
     for (int64 i = 0; i < a.rows(); ++i) {
-      made->longest = std::max(made->longest, made->pointers()[i + 1] - made->pointers()[i]);
+      result->longest = std::max(result->longest, result->pointers()[i + 1] - result->pointers()[i]);
     }
-    return made;
+    return result;
   });
 }
 

@@ -72,7 +72,7 @@ struct RestByRows {
       std::vector<T> room(high - low + 1);
       std::vector<U> of_band(a.bands.spans.size());  // what a strip has in a row
       for (int64 i = begin; i < end; ++i) {
-        if (i % kRowsUnasked == 0) checkpoint();
+        if (i % kRowsPerCheckpoint == 0) checkpoint();
         add_row(i, plan.cols, of_b.rows(), a, b, rows, of_band.data(), room.data() - low);
         take_row(i, work, to, alpha, beta, room.data() - low);
       }

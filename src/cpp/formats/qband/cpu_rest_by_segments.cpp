@@ -49,7 +49,7 @@ struct Segments {
     const int64 tasks = std::min<int64>(lines, 16 * concurrent_tasks());
     parallel_for(tasks, 4 * o.work.products, [&](int64 task) {
       for (int64 i = lines * task / tasks; i < lines * (task + 1) / tasks; ++i) {
-        if (i % kRowsUnasked == 0) checkpoint();
+        if (i % kRowsPerCheckpoint == 0) checkpoint();
         f(i);
       }
     });

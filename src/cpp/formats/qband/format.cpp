@@ -1,8 +1,8 @@
 // qband: its entry in the list of formats, and how a matrix is divided into bands and a remainder.
 #include "core/convert.hpp"
-#include "core/gate.hpp"
 #include "core/several.hpp"
 #include "core/summary.hpp"
+#include "core/validation.hpp"
 #include "formats/coosr/layout.hpp"
 #include "formats/dia/layout.hpp"
 #include "formats/qband/layout.hpp"
@@ -19,7 +19,7 @@ StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part
 Matrix from_csr(const Matrix& csr, const Format& format, const Options& options) {
   Matrix bands = zeros_on(dia, csr.rows, csr.cols, listed(options, "offsets"), csr.dtype);
   if (csr.values.size() > 0) scatter_to_diagonals(csr, bands);
-  return joined(format, {bands, convert(beside_diagonals(csr, bands.layout()), {}, coosr.name)});
+  return joined(format, {bands, convert(entries_outside(csr, bands.layout()), {}, coosr.name)});
 }
 
 void check(const Matrix& m) {

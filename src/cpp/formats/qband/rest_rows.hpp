@@ -35,7 +35,7 @@ struct RestOnCpu : Work {
   std::pair<int64, int64> columns(int64 begin, int64 end, const int64* indptr, const std::int32_t* columns) const;
 };
 
-constexpr int64 kRowsUnasked = 64;  // rows that are worked on between two questions whether to go on
+constexpr int64 kRowsPerCheckpoint = 64;  // rows that are worked on between two questions whether to go on
 
 // Whether the bands of B, of so many rows and diagonals, are brought into rows where As has so many entries.
 constexpr bool in_rows(int64 rows, int64 diagonals, int64 entries) {

@@ -68,11 +68,11 @@ Matrix from_csr(const Matrix& csr, const Format& format, const Options& options)
   std::vector<Part> arrays{{"indices", Array::empty(DType::i32, shape)}, {"slice_indptr", std::move(slices.indptr)}};
   if (slices.row_order) arrays.emplace_back("row_order", std::move(*slices.row_order));
   if (option(options, "row_lengths", 0)) arrays.emplace_back("row_lengths", Array::empty(DType::i32, {csr.rows}));
-  const Matrix made{
+  const Matrix result{
       std::make_shared<const Indices>(format.name, csr.rows, csr.cols, std::move(arrays), shape, csr.values.size()),
       Array::empty(csr.dtype, shape)};
-  StoredRows<Sell>::fill(csr, made);
-  return shortened(made, type, Lines::one);
+  StoredRows<Sell>::fill(csr, result);
+  return shortened(result, type, Lines::one);
 }
 
 Matrix to_csr(const Matrix& a, Op op) {
@@ -86,12 +86,12 @@ Slices cut_into_slices(const Matrix& csr, int64 height, int64 sigma) {
     refuse("slices of " + std::to_string(height) + " rows, sorted in windows of " + std::to_string(sigma) +
            ": expected 1 to " + std::to_string(kHighestSlice) + " rows, windows of 1 or more");
   }
-  Slices made;
-  if (sigma > 1) made.row_order = rows_by_length(csr, sigma);
-  made.indptr = Array::empty(DType::i64, {slices_of(csr.rows, height) + 1});
-  const std::int32_t* order = made.row_order ? made.row_order->as<std::int32_t>() : nullptr;
-  made.places = place_slices(csr, height, order, made.indptr.as<int64>());
-  return made;
+  Slices result;
+  if (sigma > 1) result.row_order = rows_by_length(csr, sigma);
+  result.indptr = Array::empty(DType::i64, {slices_of(csr.rows, height) + 1});
+  const std::int32_t* order = result.row_order ? result.row_order->as<std::int32_t>() : nullptr;
+  result.places = place_slices(csr, height, order, result.indptr.as<int64>());
+  return result;
 }
 
 int64 places_in_slices(const Matrix& a, Op op, int64 height, int64 sigma) {

@@ -107,7 +107,7 @@ class Trapezoid {
       v = windows[0], before = windows[1];
     }
     for (int64 t = 1; t <= pass_.steps; ++t) {
-      if (t % kStepsUnasked == 0) checkpoint();
+      if (t % kStepsPerCheckpoint == 0) checkpoint();
       T* next = t == pass_.steps && pass_.v_out ? pass_.v_out : windows[t % 2];
       step(t, v, before, next, sums);
       if (t + 1 == pass_.steps && pass_.before_out) std::copy(next + first_, next + last_, pass_.before_out + first_);

@@ -13,13 +13,13 @@ namespace {
 class Pause {
  public:
   void after(int64 steps) {
-    if ((steps_ += steps) < kUnasked) return;
+    if ((steps_ += steps) < kPerCheckpoint) return;
     steps_ = 0;
     checkpoint();
   }
 
  private:
-  static constexpr int64 kUnasked = 1 << 14;
+  static constexpr int64 kPerCheckpoint = 1 << 14;
   int64 steps_ = 0;
 };
 

@@ -11,7 +11,7 @@
 #include "formats/bmsparse/fragments.cuh"
 #include "formats/bmsparse/warp_sums.cuh"
 
-namespace diagsparse::cuda::bitmaps {
+namespace diagsparse::cuda::bmsparse {
 
 constexpr int kWarps = kBlock / 32;  // of a block of threads
 
@@ -26,7 +26,7 @@ struct Wrong {
   }
 };
 inline std::shared_ptr<Wrong> wrong_of(const Plan& plan) {
-  return keep<Wrong>(plan.kept, "wrong", [] { return std::make_shared<Wrong>(); });
+  return cached<Wrong>(plan.cache, "wrong", [] { return std::make_shared<Wrong>(); });
 }
 inline void prepare_sums(const Plan& plan) { wrong_of(plan); }
 
@@ -106,4 +106,4 @@ void start_both(const C& call, Kernel plain, Kernel careful, int each = 1) {
   launch("bmsparse matmul", careful, dim3(std::min(grid.x, kCareful)), dim3(kBlock), call);
 }
 
-}  // namespace diagsparse::cuda::bitmaps
+}  // namespace diagsparse::cuda::bmsparse

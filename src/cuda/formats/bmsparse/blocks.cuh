@@ -7,7 +7,7 @@
 #include "formats/bmsparse/layout.hpp"
 #include "formats/bmsparse/products.hpp"
 
-namespace diagsparse::cuda::bitmaps {
+namespace diagsparse::cuda::bmsparse {
 
 constexpr unsigned kAllLanes = 0xffffffffu;
 constexpr int kLanes = static_cast<int>(kTile);  // of a group
@@ -50,4 +50,4 @@ __device__ inline int multiply_adds(Bitmap a, Bitmap b) {
 // are set as values lie before it and at it.
 __device__ inline Bitmap up_to(Bitmap bitmap, int place) { return bitmap >> (63 - place); }
 
-}  // namespace diagsparse::cuda::bitmaps
+}  // namespace diagsparse::cuda::bmsparse

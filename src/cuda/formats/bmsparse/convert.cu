@@ -1,4 +1,4 @@
-// bmsparse on the GPU: from rows and to rows, blocks column by column, and the gate.
+// bmsparse on the GPU: from rows and to rows, blocks column by column, and validation.
 #include "core/compressed_rows.hpp"
 #include "core/convert.hpp"
 #include "device/faults.cuh"
@@ -8,7 +8,7 @@
 
 namespace diagsparse {
 
-namespace cuda::bitmaps {
+namespace cuda::bmsparse {
 
 namespace {
 
@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// ---- By columns, and the gate: a thread takes a block --------------------------------------------------
+// ---- By columns, and validation: a thread takes a block --------------------------------------------------
 __device__ int64 row_of(const Bmsparse<char>& a, int64 p) {
   return bisect(1, tiles_along(a.rows), [&](int64 i) { return a.indptr[i] <= p; }) - 1;
 }
@@ -142,21 +142,21 @@ __global__ void __launch_bounds__(kBlock)
     check_bitmaps(const Bmsparse<char> a, int64 count, Position* outside, Position* pointers) {
   const int64 p = thread_index();
   if (p >= count) {
-    if (p == 0 && a.begin[0] != 0) tell(pointers, 0);
+    if (p == 0 && a.begin[0] != 0) report(pointers, 0);
     return;
   }
   const Bitmap bitmap = a.bitmap[p], within = bits_within(a.rows - kTile * row_of(a, p), a.cols - kTile * a.col[p]);
-  if (bitmap == 0 || (bitmap & ~within) != 0) tell(outside, p);
-  if (p == 0 && a.begin[0] != 0) tell(pointers, 0);
-  if (a.begin[p + 1] - a.begin[p] != __popcll(bitmap)) tell(pointers, p + 1);
+  if (bitmap == 0 || (bitmap & ~within) != 0) report(outside, p);
+  if (p == 0 && a.begin[0] != 0) report(pointers, 0);
+  if (a.begin[p + 1] - a.begin[p] != __popcll(bitmap)) report(pointers, p + 1);
 }
 
 }  // namespace
 
-}  // namespace cuda::bitmaps
+}  // namespace cuda::bmsparse
 
 using namespace cuda;
-using namespace cuda::bitmaps;
+using namespace cuda::bmsparse;
 
 Matrix blocks_from_rows(const Matrix& m) {
   const int64 count = m.values.size(), rows = tiles_along(m.rows), across = tiles_along(m.cols);
@@ -202,7 +202,7 @@ Matrix rows_from_blocks(const Matrix& m) {
 }
 
 std::shared_ptr<const BlockColumns> block_columns(const Structure& structure) {
-  return keep<BlockColumns>(structure.kept(), "block columns", [&] {
+  return cached<BlockColumns>(structure.cache(), "block columns", [&] {
     const auto a = Bmsparse<char>::over(structure, nullptr);
     const int64 count = static_cast<const Indices&>(structure).at("block_col").size();
     Keys keys(count);

@@ -10,7 +10,7 @@
 #include "formats/bmsparse/fragments.cuh"
 #include "formats/bmsparse/kernels.hpp"
 
-namespace diagsparse::cuda::bitmaps {
+namespace diagsparse::cuda::bmsparse {
 
 namespace {
 
@@ -57,4 +57,4 @@ MatmulRow by_cuda_cores(const char* name) {
   return {name, every_pair<Places64, MatmulKernel>(), prepare_sums, {}, "T6 multiply"};
 }
 
-}  // namespace diagsparse::cuda::bitmaps
+}  // namespace diagsparse::cuda::bmsparse

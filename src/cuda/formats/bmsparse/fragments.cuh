@@ -5,7 +5,7 @@
 
 #include "formats/bmsparse/blocks.cuh"
 
-namespace diagsparse::cuda::bitmaps {
+namespace diagsparse::cuda::bmsparse {
 
 // A block of an operand: its bitmap as it is stored, and where its values begin.
 template <class T>
@@ -68,4 +68,4 @@ __device__ Piece<T> from_lane(const Piece<T>& mine, int lane) {
           reinterpret_cast<const T*>(__shfl_sync(kAllLanes, reinterpret_cast<unsigned long long>(mine.values), lane))};
 }
 
-}  // namespace diagsparse::cuda::bitmaps
+}  // namespace diagsparse::cuda::bmsparse

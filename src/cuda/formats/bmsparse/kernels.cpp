@@ -6,7 +6,7 @@
 namespace diagsparse::cuda {
 
 static FormatKernels make() {
-  using namespace bitmaps;
+  using namespace bmsparse;
   return {{by_rows(), by_base(), by_batch()},
           {by_fragments(), by_tf32(), by_fp16(), by_bf16(), by_cuda_cores("baseline"), by_cuda_cores("indexed"),
            by_cuda_cores("segmented_sort"), by_cuda_cores("adaptive"), by_cuda_cores("short_segments"),

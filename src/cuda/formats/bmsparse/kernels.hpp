@@ -3,7 +3,7 @@
 
 #include "core/plan.hpp"
 
-namespace diagsparse::cuda::bitmaps {
+namespace diagsparse::cuda::bmsparse {
 
 MatvecRow by_rows();                    // "row": half warps, or groups of eight threads, take rows of blocks
 const Typed<MatvecKernel>& by_tiles();  // what it does with several columns
@@ -21,4 +21,4 @@ MatmulRow by_tc_naive();
 MatmulRow by_tc_2blk();
 MatmulRow by_tc_2tsk();
 
-}  // namespace diagsparse::cuda::bitmaps
+}  // namespace diagsparse::cuda::bmsparse

@@ -15,7 +15,7 @@
 #include "formats/bmsparse/block_sums.cuh"
 #include "formats/bmsparse/kernels.hpp"
 
-namespace diagsparse::cuda::bitmaps {
+namespace diagsparse::cuda::bmsparse {
 
 namespace {
 
@@ -104,4 +104,4 @@ MatmulRow by_tf32() {
   return {"tf32", typed, prepare_sums};
 }
 
-}  // namespace diagsparse::cuda::bitmaps
+}  // namespace diagsparse::cuda::bmsparse

@@ -19,7 +19,7 @@
 #include "formats/bmsparse/kernels.hpp"
 #include "formats/bmsparse/walked.cuh"
 
-namespace diagsparse::cuda::bitmaps {
+namespace diagsparse::cuda::bmsparse {
 
 namespace {
 
@@ -222,7 +222,7 @@ struct LongRows {
 };
 
 std::shared_ptr<LongRows> long_rows(const Matrix& m, const BlockOperand& of) {
-  return keep<LongRows>(m.kept(), of.op.transposed ? "long columns of blocks" : "long rows of blocks", [&] {
+  return cached<LongRows>(m.cache(), of.op.transposed ? "long columns of blocks" : "long rows of blocks", [&] {
     const std::vector<std::int64_t> indptr = download(of.indptr.as<const std::int64_t>(), of.rows + 1);
     const std::int64_t most = most_blocks(of);
     std::vector<std::int64_t> rows;
@@ -278,4 +278,4 @@ void prepare(const Matrix& m, Op op) { long_rows(m, BlockOperand(*m.structure, o
 
 MatvecRow by_rows() { return {"row", every_stored_pair<RowsOfBlocks, MatvecKernel>(), prepare}; }
 
-}  // namespace diagsparse::cuda::bitmaps
+}  // namespace diagsparse::cuda::bmsparse

@@ -11,7 +11,7 @@
 #include "formats/bmsparse/kernels.hpp"
 #include "formats/bmsparse/walked.cuh"
 
-namespace diagsparse::cuda::bitmaps {
+namespace diagsparse::cuda::bmsparse {
 
 namespace {
 
@@ -54,4 +54,4 @@ struct Taken {
 MatvecRow by_base() { return {"base", every_stored_pair<Taken<1>::Rows, MatvecKernel>()}; }
 MatvecRow by_batch() { return {"batch", every_stored_pair<Taken<4>::Rows, MatvecKernel>()}; }
 
-}  // namespace diagsparse::cuda::bitmaps
+}  // namespace diagsparse::cuda::bmsparse

@@ -10,7 +10,7 @@
 #include "formats/bmsparse/walked.cuh"
 #include "formats/bmsparse/warp_sums.cuh"
 
-namespace diagsparse::cuda::bitmaps {
+namespace diagsparse::cuda::bmsparse {
 
 namespace {
 
@@ -97,4 +97,4 @@ const Typed<MatvecKernel>& by_tiles() {
   return typed;
 }
 
-}  // namespace diagsparse::cuda::bitmaps
+}  // namespace diagsparse::cuda::bmsparse

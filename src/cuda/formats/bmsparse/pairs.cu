@@ -15,7 +15,7 @@
 
 namespace diagsparse {
 
-namespace cuda::bitmaps {
+namespace cuda::bmsparse {
 
 namespace {
 
@@ -41,26 +41,26 @@ struct Search {
   Rows by_column;  // the columns of B, where A's rows are long
   bool long_rows;
 
-  // Entries to walk, of A's row i or of B's column j.
-  struct Walk {
+  // Entries to look at, of A's row i or of B's column j.
+  struct Traversal {
     int64 begin, end;
     bool of_b;
   };
-  __device__ Walk walk(int64 i, std::int32_t j) const {
-    const Walk row{a.indptr[i], a.indptr[i + 1], false};
+  __device__ Traversal traversal(int64 i, std::int32_t j) const {
+    const Traversal row{a.indptr[i], a.indptr[i + 1], false};
     if (!long_rows) return row;
-    const Walk column{by_column.indptr[j], by_column.indptr[j + 1], true};
+    const Traversal column{by_column.indptr[j], by_column.indptr[j + 1], true};
     return column.end - column.begin < row.end - row.begin ? column : row;
   }
-  // The pair of entry e of the walk, if there is one.
-  __device__ Pair pair_at(const Walk& walk, int64 e, int64 i, std::int32_t j) const {
-    const Rows& other = walk.of_b ? a : b;
-    const std::int32_t k = walk.of_b ? by_column.col[e] : a.col[e], sought = walk.of_b ? k : j;
-    const int64 row = walk.of_b ? i : k, end = other.indptr[row + 1];
+  // The pair of entry e of the traversal, if there is one.
+  __device__ Pair pair_at(const Traversal& traversal, int64 e, int64 i, std::int32_t j) const {
+    const Rows& other = traversal.of_b ? a : b;
+    const std::int32_t k = traversal.of_b ? by_column.col[e] : a.col[e], sought = traversal.of_b ? k : j;
+    const int64 row = traversal.of_b ? i : k, end = other.indptr[row + 1];
     const int64 g = bisect(other.indptr[row], end, [&](int64 f) { return other.col[f] < sought; });
     if (g == end || other.col[g] != sought) return {};
-    Pair pair = walk.of_b ? Pair{a.block(g), by_column.block(e), a.bitmap(g), by_column.bitmap(e)}
-                          : Pair{a.block(e), b.block(g), a.bitmap(e), b.bitmap(g)};
+    Pair pair = traversal.of_b ? Pair{a.block(g), by_column.block(e), a.bitmap(g), by_column.bitmap(e)}
+                               : Pair{a.block(e), b.block(g), a.bitmap(e), b.bitmap(g)};
     pair.met = meet(pair.of_a, pair.of_b);
     return pair;
   }
@@ -78,9 +78,9 @@ __global__ void __launch_bounds__(kUnion)
     Bitmap found = 0;
     int pairs = 0;
     unsigned long long operations = 0;
-    const auto walk = search.walk(i, c.col[s]);
-    for (int64 e = walk.begin + lane; e < walk.end; e += kLanes) {
-      const Pair pair = search.pair_at(walk, e, i, c.col[s]);
+    const auto traversal = search.traversal(i, c.col[s]);
+    for (int64 e = traversal.begin + lane; e < traversal.end; e += kLanes) {
+      const Pair pair = search.pair_at(traversal, e, i, c.col[s]);
       if (!pair.met) continue;
       found |= product_of(pair.of_a, pair.of_b);
       operations += multiply_adds(pair.of_a, pair.of_b);
@@ -106,8 +106,8 @@ struct Totals {
   int64 blocks, pairs, values, multiply_adds;
 };
 
-// What is written of the blocks that are kept.
-struct Kept {
+// What is written of the blocks of C that have values.
+struct StoredBlocks {
   std::int32_t* col;
   Bitmap* bitmap;
   std::int64_t *begin, *pair_begin;
@@ -117,7 +117,7 @@ struct Kept {
 // sums: the running sums of all counts, one array after the other.
 __global__ void __launch_bounds__(kUnion)
     write_pairs(const __grid_constant__ Search search, const Candidates c, const Bitmap* bitmap,
-                const std::int64_t* sums, const Totals totals, const Kept kept) {
+                const std::int64_t* sums, const Totals totals, const StoredBlocks c_blocks) {
   const int lane = threadIdx.x % kLanes, shift = threadIdx.x % 32 - lane;
   const int64 i = blockIdx.x;
   for (int64 s = c.indptr[i] + threadIdx.x / kLanes; s < c.indptr[i + 1]; s += kUnion / kLanes) {
@@ -125,29 +125,29 @@ __global__ void __launch_bounds__(kUnion)
     const int64 p = sums[s] - 1;
     int64 to = sums[of_pairs * c.count + s - 1] - totals.blocks;
     if (lane == 0) {
-      kept.col[p] = c.col[s];
-      kept.bitmap[p] = bitmap[s];
-      kept.begin[p] = sums[of_values * c.count + s - 1] - totals.blocks - totals.pairs;
-      kept.pair_begin[p] = to;
+      c_blocks.col[p] = c.col[s];
+      c_blocks.bitmap[p] = bitmap[s];
+      c_blocks.begin[p] = sums[of_values * c.count + s - 1] - totals.blocks - totals.pairs;
+      c_blocks.pair_begin[p] = to;
     }
-    const auto walk = search.walk(i, c.col[s]);
-    for (int64 first = walk.begin; first < walk.end; first += kLanes) {
+    const auto traversal = search.traversal(i, c.col[s]);
+    for (int64 first = traversal.begin; first < traversal.end; first += kLanes) {
       Pair pair;
-      if (first + lane < walk.end) pair = search.pair_at(walk, first + lane, i, c.col[s]);
+      if (first + lane < traversal.end) pair = search.pair_at(traversal, first + lane, i, c.col[s]);
       const unsigned met = __ballot_sync(group_lanes(), pair.met) >> shift & 0xffu;
-      if (pair.met) kept.pairs[to + __popc(met & ((1u << lane) - 1))] = make_int2(pair.a, pair.b);
+      if (pair.met) c_blocks.pairs[to + __popc(met & ((1u << lane) - 1))] = make_int2(pair.a, pair.b);
       to += __popc(met);
     }
   }
 }
 
 __global__ void __launch_bounds__(kBlock) point_kept(const Candidates c, const std::int64_t* sums, const Totals totals,
-                                                     const Kept kept, std::int64_t* indptr) {
+                                                     const StoredBlocks c_blocks, std::int64_t* indptr) {
   const int64 i = thread_index();
   if (i > c.rows) return;
   if (i == 0) {
-    kept.begin[totals.blocks] = totals.values;
-    kept.pair_begin[totals.blocks] = totals.pairs;
+    c_blocks.begin[totals.blocks] = totals.values;
+    c_blocks.pair_begin[totals.blocks] = totals.pairs;
   }
   indptr[i] = c.indptr[i] > 0 ? sums[c.indptr[i] - 1] : 0;
 }
@@ -161,8 +161,8 @@ __global__ void __launch_bounds__(kUnion)
     if (threadIdx.x == 0) mine = (end - begin) * (search.a.indptr[i + 1] - search.a.indptr[i]);
   } else {
     for (int64 s = begin + threadIdx.x; s < end; s += kUnion) {
-      const auto walk = search.walk(i, c.col[s]);
-      mine += walk.end - walk.begin;
+      const auto traversal = search.traversal(i, c.col[s]);
+      mine += traversal.end - traversal.begin;
     }
   }
   for (int step = 16; step > 0; step /= 2) mine += __shfl_down_sync(kAllLanes, mine, step);
@@ -188,10 +188,10 @@ Totals totals_of(const std::int64_t* sums, int64 count) {
 
 }  // namespace
 
-}  // namespace cuda::bitmaps
+}  // namespace cuda::bmsparse
 
 using namespace cuda;
-using namespace cuda::bitmaps;
+using namespace cuda::bmsparse;
 
 BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& right, const Request& request) {
   if (const TaskList list = task_list_of(request.kernel); list != TaskList::none) {
@@ -200,7 +200,7 @@ BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& 
   constexpr int64 kLong = 24;    // searches for a candidate from which B's columns are worth an index
   constexpr int64 kInVain = 16;  // searches for a pair from which a sorted list of tasks is found sooner
   const RowsOfProduct found = product_rows(left.pattern(), right.pattern());
-  request.passed("candidates");
+  request.on_stage("candidates");
   const Candidates c{left.rows, found.structure->stored(), found.structure->at("indptr").as<std::int64_t>(),
                      found.structure->at("indices").as<std::int32_t>()};
   Search search{Rows(left), Rows(right), Rows(right), false};
@@ -228,13 +228,13 @@ BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& 
   work->pairs = Array::empty(DType::i32, {2 * totals.pairs});
   Array indptr = Array::empty(DType::i64, {c.rows + 1}), col = Array::empty(DType::i32, {totals.blocks});
   Array stored = Array::empty(DType::u64, {totals.blocks}), begin = Array::empty(DType::i64, {totals.blocks + 1});
-  const bitmaps::Kept kept{col.as<std::int32_t>(), stored.as<Bitmap>(), begin.as<std::int64_t>(),
-                           work->indptr.as<std::int64_t>(), reinterpret_cast<int2*>(work->pairs.data)};
-  launch("write pairs", write_pairs, grid, dim3(kUnion), search, c, bitmap.get(), counts.get(), totals, kept);
-  launch("point rows", point_kept, blocks(c.rows + 1), dim3(kBlock), c, counts.get(), totals, kept,
+  const bmsparse::StoredBlocks c_blocks{col.as<std::int32_t>(), stored.as<Bitmap>(), begin.as<std::int64_t>(),
+                                        work->indptr.as<std::int64_t>(), reinterpret_cast<int2*>(work->pairs.data)};
+  launch("write pairs", write_pairs, grid, dim3(kUnion), search, c, bitmap.get(), counts.get(), totals, c_blocks);
+  launch("point rows", point_kept, blocks(c.rows + 1), dim3(kBlock), c, counts.get(), totals, c_blocks,
          indptr.as<std::int64_t>());
   CUDA_CALL(cudaStreamSynchronize(stream()));  // the plan may run in any stream
-  request.passed("pairs");
+  request.on_stage("pairs");
   return product_over(left, right, std::move(indptr), std::move(col), std::move(stored), std::move(begin),
                       totals.values, work);
 }

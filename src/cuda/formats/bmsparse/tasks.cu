@@ -22,7 +22,7 @@
 #include "formats/bmsparse/blocks.cuh"
 #include "formats/bmsparse/tasks.cuh"
 
-namespace diagsparse::cuda::bitmaps {
+namespace diagsparse::cuda::bmsparse {
 
 namespace {
 
@@ -178,27 +178,27 @@ BlocksOfProduct blocks_by_tasks(const BlockOperand& left, const BlockOperand& ri
 
   const Scratch<std::int64_t> of_row(b.rows);
   launch("count blocks", count_blocks, blocks(b.rows), dim3(kBlock), b, of_row.get());
-  request.passed("T1 count");
+  request.on_stage("T1 count");
 
   const Scratch<std::int64_t> ends(of_a);
   launch("gather counts", gather_counts, blocks(of_a), dim3(kBlock), a, of_a, of_row.get(), ends.get());
-  request.passed("T2 gather");
+  request.on_stage("T2 gather");
 
   const int64 count = inclusive_sum(ends.get(), ends.get(), of_a);
   Keys tasks(count);
   launch("list tasks", list_tasks, groups(of_a), dim3(kBlock), a, b, of_a, ends.get(), list == TaskList::triples,
          tasks.key(), tasks.place());
-  request.passed("T3 list");
+  request.on_stage("T3 list");
 
   if (is_segmented(list, count, a.rows)) {
     const Scratch<std::int64_t> begin(a.rows + 1);
     launch("point segments", point_rows, blocks(a.rows + 1), dim3(kBlock), tasks.key(), count, a.rows, begin.get());
-    request.passed("T4 segments");
+    request.on_stage("T4 segments");
     sort_segments(tasks, begin.get(), a.rows);
   } else {
     sort(tasks, 32 + width_in_bits(a.rows));
   }
-  request.passed("T4 sort");
+  request.on_stage("T4 sort");
 
   if (list == TaskList::triples) {
     launch("find blocks", find_blocks, blocks(count), dim3(kBlock), a, b, tasks.key(), count, tasks.place());
@@ -229,9 +229,9 @@ BlocksOfProduct blocks_by_tasks(const BlockOperand& left, const BlockOperand& ri
          bitmap.as<Bitmap>(), values, operations.as<unsigned long long>());
   const int64 stored = inclusive_sum(values, values, of_c);
   work->multiply_adds = download(operations.as<const std::int64_t>(), 1)[0];
-  request.passed("T5 reduce");
+  request.on_stage("T5 reduce");
   return product_over(left, right, std::move(indptr), std::move(col), std::move(bitmap), std::move(begin), stored,
                       work);
 }
 
-}  // namespace diagsparse::cuda::bitmaps
+}  // namespace diagsparse::cuda::bmsparse

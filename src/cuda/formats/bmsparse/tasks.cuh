@@ -3,7 +3,7 @@
 
 #include "formats/bmsparse/products.hpp"
 
-namespace diagsparse::cuda::bitmaps {
+namespace diagsparse::cuda::bmsparse {
 
 enum class TaskList { none, triples, numbers, segments, adaptive, short_segments };
 
@@ -14,4 +14,4 @@ TaskList task_list_of(const std::string& kernel);
 
 BlocksOfProduct blocks_by_tasks(const BlockOperand& a, const BlockOperand& b, TaskList list, const Request& request);
 
-}  // namespace diagsparse::cuda::bitmaps
+}  // namespace diagsparse::cuda::bmsparse

@@ -19,7 +19,7 @@
 #include "formats/bmsparse/block_sums.cuh"
 #include "formats/bmsparse/kernels.hpp"
 
-namespace diagsparse::cuda::bitmaps {
+namespace diagsparse::cuda::bmsparse {
 
 namespace {
 
@@ -163,4 +163,4 @@ MatmulRow by_tc_naive() { return row("tc_naive", naive, "T6 multiply"); }
 MatmulRow by_tc_2blk() { return row("tc_2blk", two<__half, 1>, "T6 multiply"); }
 MatmulRow by_tc_2tsk() { return row("tc_2tsk", two<__half, 2>, "T6 multiply"); }
 
-}  // namespace diagsparse::cuda::bitmaps
+}  // namespace diagsparse::cuda::bmsparse

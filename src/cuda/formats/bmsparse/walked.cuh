@@ -3,7 +3,7 @@
 
 #include "formats/bmsparse/fragments.cuh"
 
-namespace diagsparse::cuda::bitmaps {
+namespace diagsparse::cuda::bmsparse {
 
 // Blocks of a row at most; one with more, long among the others or one of few, is left to a block of threads.
 inline std::int64_t most_blocks(const BlockOperand& of) {
@@ -33,4 +33,4 @@ struct Walked {
   __device__ Piece<T> piece(int64 e) const { return blocks.piece(number ? number[e] : e); }
 };
 
-}  // namespace diagsparse::cuda::bitmaps
+}  // namespace diagsparse::cuda::bmsparse

@@ -4,7 +4,7 @@
 
 #include "core/arithmetic.hpp"
 
-namespace diagsparse::cuda::bitmaps {
+namespace diagsparse::cuda::bmsparse {
 
 // The type of double precision that values of T are widened to.
 template <class T>
@@ -85,4 +85,4 @@ struct RoundedSums : SingleSums {
   }
 };
 
-}  // namespace diagsparse::cuda::bitmaps
+}  // namespace diagsparse::cuda::bmsparse

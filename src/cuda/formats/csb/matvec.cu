@@ -1,4 +1,4 @@
-// csb on the GPU: from rows and to rows, the gate, and the kernel "block".
+// csb on the GPU: from rows and to rows, validation, and the kernel "block".
 //
 // y = alpha op(A) x + beta y.
 //   A: m x n in blocks of size x size elements; entry e of block p, from block_indptr[p] to block_indptr[p + 1], is
@@ -23,7 +23,7 @@
 
 namespace diagsparse {
 
-namespace cuda::blocked_entries {
+namespace cuda::csb {
 
 namespace {
 
@@ -60,8 +60,8 @@ __device__ void add_runs(int row, T product, T* sums) {
 
 template <class U, class V, class I>
 __global__ void __launch_bounds__(kBlock)
-    walk_blocks(const Csb<U, I> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
-                const __grid_constant__ Update<Product<U, V>> update) {
+    multiply_blocks_of_entries(const Csb<U, I> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y,
+                               int64 cols, const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
   __shared__ Bits<T> memory[kWarps][kSums<T>];
   __shared__ int64 begins[kBlock], ends[kBlock];  // of this part's stretches, in kBlock blocks at a time
@@ -119,8 +119,8 @@ struct BlockOfThreads {
                     static_cast<unsigned>(std::min<int64>(x.cols, 1024)));
     with_local_type(size, [&](auto index) {
       using I = decltype(index);
-      launch("csb matvec", walk_blocks<U, V, I>, grid, dim3(kBlock), Csb<U, I>::of(m), op.conjugated, Block<const V>(x),
-             Block<T>(y), x.cols, Update<T>(alpha, beta));
+      launch("csb matvec", multiply_blocks_of_entries<U, V, I>, grid, dim3(kBlock), Csb<U, I>::of(m), op.conjugated,
+             Block<const V>(x), Block<T>(y), x.cols, Update<T>(alpha, beta));
     });
   }
 };
@@ -179,7 +179,7 @@ __global__ void __launch_bounds__(kBlock)
   if (e < count) gathered[e] = conjugate_if(conj, values[places[e]]);
 }
 
-// ---- The gate ---------------------------------------------------------------------------------------
+// ---- Validation ---------------------------------------------------------------------------------------
 template <class I>
 __global__ void __launch_bounds__(kBlock)
     check_entries(const Csb<float, I> a, int64 count, Position* outside, Position* order) {
@@ -188,37 +188,37 @@ __global__ void __launch_bounds__(kBlock)
   const int64 p = block_of(a, e), size = a.blocks.size;
   const int64 rows = a.rows - p / a.blocks.across * size, cols = a.cols - p % a.blocks.across * size;
   const I i = a.row[e], j = a.col[e];
-  if (i >= min(size, rows) || j >= min(size, cols)) return tell(outside, e);
-  if (e > a.indptr[p] && (i < a.row[e - 1] || (i == a.row[e - 1] && j <= a.col[e - 1]))) tell(order, e);
+  if (i >= min(size, rows) || j >= min(size, cols)) return report(outside, e);
+  if (e > a.indptr[p] && (i < a.row[e - 1] || (i == a.row[e - 1] && j <= a.col[e - 1]))) report(order, e);
 }
 
 }  // namespace
 
-}  // namespace cuda::blocked_entries
+}  // namespace cuda::csb
 
 using namespace cuda;
-using namespace cuda::blocked_entries;
+using namespace cuda::csb;
 
 Matrix csb_from_rows(const Matrix& m, Blocks blocks) {
   const int64 count = m.values.size();
-  Matrix made = empty_csb(m.rows, m.cols, blocks, count, m.dtype);
+  Matrix result = empty_csb(m.rows, m.cols, blocks, count, m.dtype);
   const Coordinates from = Coordinates::of(m, {});
   Keys keys(count);
   launch("write keys", write_block_keys, cuda::blocks(count), dim3(kBlock), from, count, blocks, keys.key(),
          keys.place());
   sort(keys);
   launch("point blocks", point_blocks, cuda::blocks(blocks.count() + 1), dim3(kBlock), keys.key(), count,
-         made.index("block_indptr").as<std::int64_t>(), blocks.count());
+         result.index("block_indptr").as<std::int64_t>(), blocks.count());
   with_value_type(m.dtype, [&](auto zero) {
     using T = decltype(zero);
     with_local_type(blocks.size, [&](auto index) {
       using I = decltype(index);
       launch("place entries", place_entries<T, I>, cuda::blocks(count), dim3(kBlock), from, m.values.as<T>(),
-             keys.place(), count, blocks.size, made.index("local_row").as<I>(), made.index("local_col").as<I>(),
-             made.values.as<T>());
+             keys.place(), count, blocks.size, result.index("local_row").as<I>(), result.index("local_col").as<I>(),
+             result.values.as<T>());
     });
   });
-  return made;
+  return result;
 }
 
 Matrix rows_from_csb(const Matrix& m, Op op) {

@@ -8,12 +8,12 @@
 // equally long. A transpose is gathered by rows, over an index of them.
 #include "formats/ell/layout.hpp"
 #include "kernels/rows/kernels.hpp"
+#include "layouts/multiply_rows.cuh"
 #include "layouts/rows.cuh"
-#include "layouts/walked_rows.cuh"
 
 namespace diagsparse {
 
-namespace cuda::ellpack {
+namespace cuda::ell {
 
 namespace {
 
@@ -24,7 +24,7 @@ struct Row {
     with_index_type(m.index("indices").dtype, [&](auto zero) {
       using A = Ell<U, decltype(zero)>;
       const A a = A::of(m);
-      walk_all_rows<A, U, V>("ell matvec", a, m.values.size(), a.width, op, alpha, x, beta, y);
+      multiply_all_rows<A, U, V>("ell matvec", a, m.values.size(), a.width, op, alpha, x, beta, y);
     });
   }
 };
@@ -34,7 +34,7 @@ const RegisterKernels registered("ell", 0, make);
 
 }  // namespace
 
-}  // namespace cuda::ellpack
+}  // namespace cuda::ell
 
 template struct StoredRows<Ell>;
 

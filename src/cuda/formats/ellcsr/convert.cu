@@ -1,4 +1,4 @@
-// ellcsr on the GPU: from rows and to rows, and the gate.
+// ellcsr on the GPU: from rows and to rows, and validation.
 #include "core/compressed_rows.hpp"
 #include "core/convert.hpp"
 #include "device/faults.cuh"
@@ -8,7 +8,7 @@
 
 namespace diagsparse {
 
-namespace cuda::hybrid {
+namespace cuda::ellcsr {
 
 namespace {
 
@@ -149,9 +149,9 @@ __global__ void __launch_bounds__(kBlock)
   const int64 e = thread_index();
   if (e >= a.rows * a.width) return;
   const std::int32_t j = a.head.indices[e];
-  if (j < -1 || j >= a.end_of_head(e / a.width, mirrored)) return tell(outside, e);
+  if (j < -1 || j >= a.end_of_head(e / a.width, mirrored)) return report(outside, e);
   const std::int32_t before = e % a.width > 0 ? a.head.indices[e - 1] : 0;
-  if (j >= 0 && e % a.width > 0 && (before < 0 || j <= before)) tell(order, e);
+  if (j >= 0 && e % a.width > 0 && (before < 0 || j <= before)) report(order, e);
 }
 
 // A thread takes a row: the rest of it comes after all that leads.
@@ -159,18 +159,18 @@ __global__ void __launch_bounds__(kBlock)
     check_rest(const EllCsr<float> a, int64 mirrored, Position* outside, Position* order) {
   const int64 i = thread_index();
   if (i >= a.rows || a.indptr[i] == a.indptr[i + 1]) return;
-  if (!a.fits_mirror(i, mirrored)) return tell(outside, a.rows * a.width + a.indptr[i]);
+  if (!a.fits_mirror(i, mirrored)) return report(outside, a.rows * a.width + a.indptr[i]);
   for (int64 w = 0; w < a.width; ++w) {
-    if (a.leads(i, w) >= a.follows(a.indptr[i])) return tell(order, a.rows * a.width + a.indptr[i]);
+    if (a.leads(i, w) >= a.follows(a.indptr[i])) return report(order, a.rows * a.width + a.indptr[i]);
   }
 }
 
 }  // namespace
 
-}  // namespace cuda::hybrid
+}  // namespace cuda::ellcsr
 
 using namespace cuda;
-using namespace cuda::hybrid;
+using namespace cuda::ellcsr;
 
 bool entries_have_mirrors(const Matrix& m, int64 column) {
   const int64 count = m.values.size();

@@ -20,7 +20,7 @@
 #include "formats/ellcsr/shared_x.cuh"
 #include "kernels/rows/kernels.hpp"
 
-namespace diagsparse::cuda::hybrid {
+namespace diagsparse::cuda::ellcsr {
 
 namespace {
 
@@ -101,9 +101,9 @@ struct ResidentTriangle {
   }
 };
 Matrix triangle_of(const Matrix& m) {
-  const auto kept = keep<ResidentTriangle>(m.kept(), "its triangle", [&] {
-    const Matrix made = leading_of(m);
-    return std::make_shared<ResidentTriangle>(made.structure, made.index("csr_indptr"));
+  const auto kept = cached<ResidentTriangle>(m.cache(), "its triangle", [&] {
+    const Matrix result = leading_of(m);
+    return std::make_shared<ResidentTriangle>(result.structure, result.index("csr_indptr"));
   });
   return {kept->structure, m.values.slice(0, kept->structure->values_shape)};
 }
@@ -140,7 +140,7 @@ void prepare_rest(const Matrix& m, Op op) {
 template <class U, class V>
 struct Warp {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    hybrid::run<U, V>(m, op, alpha, x, beta, y, [&]<class I>(const Matrix&, const EllCsr<U, I>& a) {
+    ellcsr::run<U, V>(m, op, alpha, x, beta, y, [&]<class I>(const Matrix&, const EllCsr<U, I>& a) {
       walk<U, V>(walk_rows<I, U, V>, 32, a, op, alpha, x, beta, y);
     });
   }
@@ -148,7 +148,7 @@ struct Warp {
 template <class U, class V>
 struct Warp2 {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    hybrid::run<U, V>(m, op, alpha, x, beta, y, [&]<class I>(const Matrix&, const EllCsr<U, I>& a) {
+    ellcsr::run<U, V>(m, op, alpha, x, beta, y, [&]<class I>(const Matrix&, const EllCsr<U, I>& a) {
       walk<U, V>(walk_halves<I, U, V>, 64, a, op, alpha, x, beta, y);
     });
   }
@@ -174,7 +174,7 @@ MatvecRow row_in_blocks(const char* name) {
 template <class U, class V>
 struct SharedX {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    hybrid::run<U, V>(m, op, alpha, x, beta, y, [&]<class I>(const Matrix& plain, const EllCsr<U, I>& a) {
+    ellcsr::run<U, V>(m, op, alpha, x, beta, y, [&]<class I>(const Matrix& plain, const EllCsr<U, I>& a) {
       if (share_x<U, V>(plain, a, op, alpha, x, beta, y)) return;
       walk<U, V>(walk_rows<I, U, V>, 32, a, op, alpha, x, beta, y);
     });
@@ -199,4 +199,4 @@ const RegisterKernels registered("ellcsr", 0, make);
 
 }  // namespace
 
-}  // namespace diagsparse::cuda::hybrid
+}  // namespace diagsparse::cuda::ellcsr

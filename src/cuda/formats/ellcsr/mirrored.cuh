@@ -20,7 +20,7 @@
 #include "device/values.cuh"
 #include "formats/ellcsr/layout.hpp"
 
-namespace diagsparse::cuda::hybrid {
+namespace diagsparse::cuda::ellcsr {
 
 constexpr int kMirrorWarps = 7;  // of a block, at most: as many registers are there
 constexpr int kNeighbours = 4;   // places that a lane takes at once
@@ -153,4 +153,4 @@ bool add_in_one_pass(const Matrix& m, const EllCsr<U, I>& a, Op op, Scalar alpha
   return true;
 }
 
-}  // namespace diagsparse::cuda::hybrid
+}  // namespace diagsparse::cuda::ellcsr

@@ -23,7 +23,7 @@
 #include "device/values.cuh"
 #include "formats/ellcsr/layout.hpp"
 
-namespace diagsparse::cuda::hybrid {
+namespace diagsparse::cuda::ellcsr {
 
 constexpr int kSharers = 1024;  // threads of a block
 
@@ -65,18 +65,18 @@ __global__ void __launch_bounds__(kBlock)
 
 template <class A>
 std::shared_ptr<ResidentHalves> halves_of(const Matrix& m, const A& a) {
-  return keep<ResidentHalves>(m.kept(), "halves of its columns", [&] {
-    auto made = std::make_shared<ResidentHalves>();
+  return cached<ResidentHalves>(m.cache(), "halves of its columns", [&] {
+    auto result = std::make_shared<ResidentHalves>();
     const Shape of_rows{m.rows};
-    made->head = Array::empty(DType::i32, of_rows);
-    made->rest = Array::empty(DType::i64, of_rows);
+    result->head = Array::empty(DType::i32, of_rows);
+    result->rest = Array::empty(DType::i64, of_rows);
     const Scratch<unsigned long long> before(2);
     CUDA_CALL(cudaMemsetAsync(before.get(), 0, 2 * sizeof(unsigned long long), stream()));
     launch("find halves", find_halves<A>, blocks(a.rows), dim3(kBlock), a, ceil_div(a.cols, 2),
-           made->head.template as<std::int32_t>(), made->rest.template as<std::int64_t>(), before.get());
+           result->head.template as<std::int32_t>(), result->rest.template as<std::int64_t>(), before.get());
     const auto told = download(static_cast<const unsigned long long*>(before.get()), 2);
-    made->leading = static_cast<double>(told[0]), made->following = static_cast<double>(told[1]);
-    return made;
+    result->leading = static_cast<double>(told[0]), result->following = static_cast<double>(told[1]);
+    return result;
   });
 }
 
@@ -234,4 +234,4 @@ bool share_x(const Matrix& m, const EllCsr<U, I>& a, Op op, Scalar alpha, const 
   return true;
 }
 
-}  // namespace diagsparse::cuda::hybrid
+}  // namespace diagsparse::cuda::ellcsr

@@ -28,7 +28,7 @@
 
 namespace diagsparse {
 
-namespace cuda::jagged {
+namespace cuda::jds {
 
 namespace {
 
@@ -56,7 +56,7 @@ struct ResidentBlocks {
 };
 
 std::shared_ptr<ResidentBlocks> blocks_of(const Matrix& m) {
-  return keep<ResidentBlocks>(m.kept(), "blocks of sections", [&] {
+  return cached<ResidentBlocks>(m.cache(), "blocks of sections", [&] {
     Jds<float> a = Jds<float>::over(*m.structure, nullptr);
     const std::vector<std::int32_t> rows = download(a.section_rows, a.sections + 1);
     const std::vector<std::int64_t> entries = download(a.section_indptr, a.sections + 1);
@@ -174,24 +174,24 @@ __global__ void __launch_bounds__(kBlock) check_sections(const Jds<float> a, Pos
   const int64 s = thread_index();
   if (s > a.sections) return;
   const Fault::Kind fault = a.fault_in_section(s);
-  if (fault != Fault::none) tell(fault == Fault::pointers ? borders : lengths, s);
+  if (fault != Fault::none) report(fault == Fault::pointers ? borders : lengths, s);
 }
 
 __global__ void __launch_bounds__(kBlock) check_columns(const Jds<float> a, Position* outside, Position* order) {
   const int64 e = thread_index();
   if (e >= a.stored) return;
   const std::int32_t j = a.indices[e];
-  if (j < 0 || j >= a.cols) return tell(outside, e);
+  if (j < 0 || j >= a.cols) return report(outside, e);
   const Section section = section_with(a, e);
-  if (e - section.rows >= section.entries && j <= a.indices[e - section.rows]) tell(order, e);
+  if (e - section.rows >= section.entries && j <= a.indices[e - section.rows]) report(order, e);
 }
 
 }  // namespace
 
-}  // namespace cuda::jagged
+}  // namespace cuda::jds
 
 using namespace cuda;
-using namespace cuda::jagged;
+using namespace cuda::jds;
 
 template <>
 void StoredRows<Jds>::fill(const Matrix& m, const Matrix& to) {

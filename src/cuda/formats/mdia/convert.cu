@@ -1,4 +1,4 @@
-// mdia on the GPU: from rows and to rows, counts, and the gate.
+// mdia on the GPU: from rows and to rows, counts, and validation.
 #include "core/compressed_rows.hpp"
 #include "core/convert.hpp"
 #include "core/summary.hpp"
@@ -9,7 +9,7 @@
 
 namespace diagsparse {
 
-namespace cuda::hollow {
+namespace cuda::mdia {
 
 namespace {
 
@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(kBlock)
 
 template <class T, class Number>
 __global__ void __launch_bounds__(kBlock)
-    place_values(const Csr<T> a, const Number number, const HollowOperand<T> to, T* values) {
+    place_values(const Csr<T> a, const Number number, const MaskedOperand<T> to, T* values) {
   const int64 i = thread_index();
   if (i >= a.rows) return;
   for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(kBlock)
 }
 
 // ---- To rows: a thread takes a row of op(A) ---------------------------------------------------------------
-__global__ void __launch_bounds__(kBlock) count_row(const HollowOperand<char> a, const HollowDiagonal* diagonals,
+__global__ void __launch_bounds__(kBlock) count_row(const MaskedOperand<char> a, const MaskedDiagonal* diagonals,
                                                     int count, int64 rows, std::int64_t* lengths) {
   const int64 i = thread_index();
   if (i >= rows) return;
@@ -110,13 +110,13 @@ __global__ void __launch_bounds__(kBlock) count_row(const HollowOperand<char> a,
 
 template <class T>
 __global__ void __launch_bounds__(kBlock)
-    write_row(const HollowOperand<T> a, const HollowDiagonal* diagonals, int count, int64 rows,
+    write_row(const MaskedOperand<T> a, const MaskedDiagonal* diagonals, int count, int64 rows,
               const std::int64_t* indptr, std::int32_t* indices, T* values) {
   const int64 i = thread_index();
   if (i >= rows) return;
   int64 to = indptr[i];
   for (int d = 0; d < count; ++d) {
-    const HollowDiagonal& diagonal = diagonals[d];
+    const MaskedDiagonal& diagonal = diagonals[d];
     const int64 place = a.place(diagonal, i);
     if (place < 0) continue;
     indices[to] = static_cast<std::int32_t>(i + diagonal.offset);
@@ -124,18 +124,18 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// ---- The gate ---------------------------------------------------------------------------------------------
+// ---- Validation ---------------------------------------------------------------------------------------------
 __global__ void __launch_bounds__(kBlock) check_masks(const Mdia<char> a, Position* outside) {
   const int64 at = thread_index();
   if (at >= a.blocks() * a.diagonals) return;
   const Mask within = rows_within(a.rows, a.cols, a.offsets[at % a.diagonals], kMaskRows * (at / a.diagonals));
-  if (a.mask[at] & ~within) tell(outside, at);
+  if (a.mask[at] & ~within) report(outside, at);
 }
 
 __global__ void __launch_bounds__(kBlock)
     check_begins(const std::int64_t* begin, const std::int64_t* expected, int64 count, Position* wrong) {
   const int64 b = thread_index();
-  if (b < count && begin[b] != expected[b]) tell(wrong, b);
+  if (b < count && begin[b] != expected[b]) report(wrong, b);
 }
 
 template <class R>
@@ -149,14 +149,14 @@ __global__ void __launch_bounds__(kBlock) find_imaginary(const Mdia<Complex<R>> 
 
 }  // namespace
 
-}  // namespace cuda::hollow
+}  // namespace cuda::mdia
 
 using namespace cuda;
-using namespace cuda::hollow;
+using namespace cuda::mdia;
 
-HollowCounts count_hollow(const Array& mask, int64 diagonal) {
+MaskedCounts count_masked(const Array& mask, int64 diagonal) {
   const int64 blocks = mask.shape.rows, diagonals = mask.shape.cols;
-  HollowCounts counts{Array::zeros(DType::i64, {blocks + 1}), 0, 0};
+  MaskedCounts counts{Array::zeros(DType::i64, {blocks + 1}), 0, 0};
   auto* const begin = counts.begin.as<std::int64_t>();
   const Scratch<unsigned long long> found(1);
   CUDA_CALL(cudaMemsetAsync(found.get(), 0, sizeof(unsigned long long), stream()));
@@ -172,35 +172,35 @@ HollowCounts count_hollow(const Array& mask, int64 diagonal) {
 namespace {
 
 Array places_of(const Array& mask) {
-  Array made = Array::empty(DType::u32, {mask.size()});
+  Array result = Array::empty(DType::u32, {mask.size()});
   launch("find places", find_places, cuda::blocks(32 * mask.shape.rows), dim3(kBlock), mask.as<const Mask>(),
-         mask.shape.rows, mask.shape.cols, made.as<std::uint32_t>());
-  return made;
+         mask.shape.rows, mask.shape.cols, result.as<std::uint32_t>());
+  return result;
 }
 
 }  // namespace
 
-std::shared_ptr<const HollowPlaces> hollow_places(const Structure& structure) {
-  return keep<HollowPlaces>(structure.kept(), "places", [&] {
-    return std::make_shared<HollowPlaces>(HollowPlaces{places_of(static_cast<const Indices&>(structure).at("mask"))});
+std::shared_ptr<const MaskedPlaces> masked_places(const Structure& structure) {
+  return cached<MaskedPlaces>(structure.cache(), "places", [&] {
+    return std::make_shared<MaskedPlaces>(MaskedPlaces{places_of(static_cast<const Indices&>(structure).at("mask"))});
   });
 }
 
-Matrix hollow_from_rows(const Matrix& m, const std::vector<int64>& offsets, Symmetry symmetry) {
+Matrix masked_from_rows(const Matrix& m, const std::vector<int64>& offsets, Symmetry symmetry) {
   const auto diagonals = static_cast<int64>(offsets.size()), blocks = masks_along(m.rows);
   Array mask = Array::zeros(DType::u32, {blocks, diagonals}), resident = array_of(offsets), values;
-  HollowCounts counts;
+  MaskedCounts counts;
   const bool half = symmetry != Symmetry::none, main = half && diagonals > 0 && offsets.front() == 0;
   with_numbers(m, offsets, resident, [&](const auto& number) {
     using Number = std::decay_t<decltype(number)>;
     launch("mark rows", mark_rows<Number>, cuda::blocks(m.rows), dim3(kBlock), Csr<char>::of(m), number, diagonals,
            mask.as<Mask>());
-    counts = count_hollow(mask, main ? 0 : -1);
+    counts = count_masked(mask, main ? 0 : -1);
     const Array places = places_of(mask);
     values = Array::empty(m.dtype, {counts.all});
     with_value_type(m.dtype, [&](auto zero) {
       using T = decltype(zero);
-      const HollowOperand<T> to{{m.rows, m.cols, diagonals, resident.as<std::int64_t>(), mask.as<Mask>(),
+      const MaskedOperand<T> to{{m.rows, m.cols, diagonals, resident.as<std::int64_t>(), mask.as<Mask>(),
                                  counts.begin.as<std::int64_t>(), nullptr},
                                 places.as<const std::uint32_t>()};
       launch("place values", place_values<T, Number>, cuda::blocks(m.rows), dim3(kBlock), Csr<T>::of(m), number, to,
@@ -213,13 +213,13 @@ Matrix hollow_from_rows(const Matrix& m, const std::vector<int64>& offsets, Symm
           std::move(values)};
 }
 
-Matrix rows_from_hollow(const Matrix& m, Op op) {
+Matrix rows_from_masked(const Matrix& m, Op op) {
   const auto diagonals = resident_diagonals(*m.structure, op);
   const int64 rows = op.transposed ? m.cols : m.rows, cols = op.transposed ? m.rows : m.cols;
   Array indptr = Array::zeros(DType::i64, {rows + 1}), indices, values;
   auto* const begin = indptr.as<std::int64_t>();
   launch("count rows", count_row, cuda::blocks(rows), dim3(kBlock),
-         HollowOperand<char>{Mdia<char>::over(*m.structure, nullptr), nullptr}, diagonals->begin(), diagonals->count,
+         MaskedOperand<char>{Mdia<char>::over(*m.structure, nullptr), nullptr}, diagonals->begin(), diagonals->count,
          rows, begin + 1);
   const int64 count = inclusive_sum(begin, begin, rows + 1);
   indices = Array::empty(DType::i32, {count});
@@ -236,7 +236,7 @@ Fault fault_in_masks(const Structure& structure) {
   const auto a = Mdia<char>::over(structure, nullptr);
   const Firsts masks, begins;
   launch("check masks", check_masks, cuda::blocks(a.blocks() * a.diagonals), dim3(kBlock), a, masks.outside());
-  const HollowCounts counts = count_hollow(static_cast<const Indices&>(structure).at("mask"), -1);
+  const MaskedCounts counts = count_masked(static_cast<const Indices&>(structure).at("mask"), -1);
   launch("check begins", check_begins, cuda::blocks(a.blocks() + 1), dim3(kBlock), a.begin,
          counts.begin.as<const std::int64_t>(), a.blocks() + 1, begins.outside());
   const Fault fault = masks.fault(Fault::outside);
@@ -244,7 +244,7 @@ Fault fault_in_masks(const Structure& structure) {
 }
 
 // Its offset is the lowest one, so its values come first in each block.
-bool hollow_diagonal_is_real(const Matrix& m) {
+bool masked_diagonal_is_real(const Matrix& m) {
   const std::vector<int64>& offsets = offsets_of(*m.structure);
   if (offsets.empty() || offsets.front() != 0) return true;
   const Scratch<int> found(1);

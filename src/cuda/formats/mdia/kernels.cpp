@@ -4,12 +4,12 @@
 
 namespace diagsparse::cuda {
 
-namespace hollow {
+namespace mdia {
 MatvecRow by_blocks();
 MatmulRow products_by_blocks();
-}  // namespace hollow
+}  // namespace mdia
 
-static FormatKernels make() { return {{hollow::by_blocks()}, {hollow::products_by_blocks()}}; }
+static FormatKernels make() { return {{mdia::by_blocks()}, {mdia::products_by_blocks()}}; }
 static const RegisterKernels registered("mdia", 0, make);
 
 }  // namespace diagsparse::cuda

@@ -1,23 +1,23 @@
-// The masks of a product of hollow diagonals on the GPU, as core/hollow_products.hpp says.
+// The masks of a product of masked diagonals on the GPU, as core/masked_products.hpp says.
 #include "formats/mdia/masks.cuh"
 
 namespace diagsparse {
 
-namespace cuda::hollow {
+namespace cuda::mdia {
 
 namespace {
 
 // A warp takes a block of rows of C. For one diagonal of A the diagonals of C are all different ones.
 __global__ void __launch_bounds__(kBlock)
-    find_masks(const HollowOperand<char> a, const HollowDiagonal* of_a, int count_a, const HollowOperand<char> b,
-               const HollowDiagonal* of_b, int count_b, const std::int32_t* to, int64 blocks, int64 diagonals,
+    find_masks(const MaskedOperand<char> a, const MaskedDiagonal* of_a, int count_a, const MaskedOperand<char> b,
+               const MaskedDiagonal* of_b, int count_b, const std::int32_t* to, int64 blocks, int64 diagonals,
                Mask* mask, unsigned long long* multiply_adds) {
   const int64 block = thread_index() / 32;
   if (block >= blocks) return;
   const int lane = threadIdx.x % 32;
   unsigned long long terms = 0;
   for (int i = 0; i < count_a; ++i) {
-    const HollowDiagonal left = of_a[i];
+    const MaskedDiagonal left = of_a[i];
     const Mask rows = a.mask(left, kMaskRows * block);
     if (rows == 0) continue;
     for (int j = lane; j < count_b; j += 32) {
@@ -51,21 +51,21 @@ __global__ void __launch_bounds__(kBlock)
 
 }  // namespace
 
-}  // namespace cuda::hollow
+}  // namespace cuda::mdia
 
 using namespace cuda;
-using namespace cuda::hollow;
+using namespace cuda::mdia;
 
-Array masks_of_product(const Structure& left, const Structure& right, HollowWork& work, int64 rows, int64 diagonals) {
+Array masks_of_product(const Structure& left, const Structure& right, MaskedWork& work, int64 rows, int64 diagonals) {
   const int64 blocks = masks_along(rows);
   Array mask = Array::zeros(DType::u32, {blocks, diagonals});
   const Array of_a = upload(work.a), of_b = upload(work.b), to = upload(work.to);
   const Scratch<unsigned long long> terms(1);
   CUDA_CALL(cudaMemsetAsync(terms.get(), 0, sizeof(unsigned long long), stream()));
   launch("find masks", find_masks, cuda::blocks(32 * blocks), dim3(kBlock),
-         HollowOperand<char>{Mdia<char>::over(left, nullptr), nullptr}, of_a.as<const HollowDiagonal>(),
-         static_cast<int>(work.a.size()), HollowOperand<char>{Mdia<char>::over(right, nullptr), nullptr},
-         of_b.as<const HollowDiagonal>(), static_cast<int>(work.b.size()), to.as<const std::int32_t>(), blocks,
+         MaskedOperand<char>{Mdia<char>::over(left, nullptr), nullptr}, of_a.as<const MaskedDiagonal>(),
+         static_cast<int>(work.a.size()), MaskedOperand<char>{Mdia<char>::over(right, nullptr), nullptr},
+         of_b.as<const MaskedDiagonal>(), static_cast<int>(work.b.size()), to.as<const std::int32_t>(), blocks,
          diagonals, mask.as<Mask>(), terms.get());
   work.multiply_adds = static_cast<int64>(download(static_cast<const unsigned long long*>(terms.get()), 1)[0]);
   return mask;
@@ -88,11 +88,11 @@ Array some_columns(const Array& mask, const std::vector<bool>& use) {
     if (use[d]) kept.push_back(static_cast<std::int64_t>(d));
   }
   const auto count = static_cast<int64>(kept.size());
-  Array made = Array::empty(DType::u32, {mask.shape.rows, count});
+  Array result = Array::empty(DType::u32, {mask.shape.rows, count});
   const Array resident = upload(kept);
-  launch("copy columns", copy_columns, cuda::blocks(made.size()), dim3(kBlock), mask.as<const Mask>(), mask.shape.rows,
-         mask.shape.cols, resident.as<const std::int64_t>(), count, made.as<Mask>());
-  return made;
+  launch("copy columns", copy_columns, cuda::blocks(result.size()), dim3(kBlock), mask.as<const Mask>(),
+         mask.shape.rows, mask.shape.cols, resident.as<const std::int64_t>(), count, result.as<Mask>());
+  return result;
 }
 
 }  // namespace diagsparse

@@ -7,28 +7,28 @@
 #include "formats/mdia/layout.hpp"
 #include "formats/mdia/products.hpp"
 
-namespace diagsparse::cuda::hollow {
+namespace diagsparse::cuda::mdia {
 
 // Bits below the one of a lane.
 inline __device__ Mask below(int bit) { return (Mask{1} << bit) - 1; }
 
 // op(A), by its diagonals as they are read.
 template <class T>
-struct HollowOperand {
+struct MaskedOperand {
   Mdia<T> a;
   const std::uint32_t* places;  // null: masks alone are read
 
   // The row of A in which the diagonal has the element of row `row` of op(A).
-  __device__ static int64 stored_row(const HollowDiagonal& d, int64 row) { return d.turned ? row + d.offset : row; }
+  __device__ static int64 stored_row(const MaskedDiagonal& d, int64 row) { return d.turned ? row + d.offset : row; }
 
   // Which of 32 rows from `row` on have an element; the lowest bit is `row`.
-  __device__ Mask mask(const HollowDiagonal& d, int64 row) const {
+  __device__ Mask mask(const MaskedDiagonal& d, int64 row) const {
     const int64 first = stored_row(d, row), block = first >> kMaskShift;
     return __funnelshift_r(a.mask_at(block, d.number), a.mask_at(block + 1, d.number), static_cast<unsigned>(first));
   }
 
   // The place of this row's element among the values, negative where there is none.
-  __device__ int64 place(const HollowDiagonal& d, int64 row) const {
+  __device__ int64 place(const MaskedDiagonal& d, int64 row) const {
     const int64 stored = stored_row(d, row), block = stored >> kMaskShift;
     const int bit = static_cast<int>(stored & (kMaskRows - 1));
     const Mask rows = a.mask_at(block, d.number);
@@ -36,7 +36,7 @@ struct HollowOperand {
     return a.begin[block] + places[block * a.diagonals + d.number] + __popc(rows & below(bit));
   }
 
-  __device__ T value(const HollowDiagonal& d, int64 place) const { return conjugate_if(d.conjugated, a.values[place]); }
+  __device__ T value(const MaskedDiagonal& d, int64 place) const { return conjugate_if(d.conjugated, a.values[place]); }
 };
 
 // Where the elements of a diagonal of op(A) in a block of 32 rows are stored: in the rows of A from `shift` on of the
@@ -46,7 +46,7 @@ struct Reach {
   std::uint8_t shift, conjugated;
 };
 // ahead: how many rows the rows asked for lie ahead of the block.
-constexpr Reach reach(const HollowDiagonal& d, int64 diagonals, int64 ahead = 0) {
+constexpr Reach reach(const MaskedDiagonal& d, int64 diagonals, int64 ahead = 0) {
   const int64 first = d.turned ? ahead + d.offset : ahead, blocks = first >> kMaskShift;
   return {blocks, blocks * diagonals + d.number, static_cast<std::uint8_t>(first & (kMaskRows - 1)), d.conjugated};
 }
@@ -90,7 +90,7 @@ struct Sight {
 };
 // The window of what was seen, of which `rows` is not 0.
 template <class T>
-__device__ Window<T> window(const HollowOperand<T>& a, const Sight& seen, const Reach& to) {
+__device__ Window<T> window(const MaskedOperand<T>& a, const Sight& seen, const Reach& to) {
   const std::uint32_t* const place = a.places + (seen.mask - a.a.mask);
   const std::uint32_t split = __popc(seen.low >> to.shift);
   int64 first = 0, next = 0;
@@ -106,7 +106,7 @@ struct ResidentDiagonals {
   Array list;
   int count;
 
-  const HollowDiagonal* begin() const { return list.as<const HollowDiagonal>(); }
+  const MaskedDiagonal* begin() const { return list.as<const MaskedDiagonal>(); }
   template <class F>
   void visit(const F& f) const {
     f(list);
@@ -114,18 +114,18 @@ struct ResidentDiagonals {
 };
 inline std::shared_ptr<ResidentDiagonals> resident_diagonals(const Structure& structure, Op op) {
   const char* const keys[] = {"diagonals N", "diagonals T", "diagonals C", "diagonals H"};
-  return keep<ResidentDiagonals>(structure.kept(), keys[op.transposed + 2 * op.conjugated], [&] {
-    const std::vector<HollowDiagonal> all = hollow_diagonals(structure, op);
+  return cached<ResidentDiagonals>(structure.cache(), keys[op.transposed + 2 * op.conjugated], [&] {
+    const std::vector<MaskedDiagonal> all = masked_diagonals(structure, op);
     return std::make_shared<ResidentDiagonals>(ResidentDiagonals{upload(all), static_cast<int>(all.size())});
   });
 }
 
 template <class T>
-HollowOperand<T> operand(const Matrix& m) {
-  return {Mdia<T>::of(m), hollow_places(*m.structure)->from_block.template as<const std::uint32_t>()};
+MaskedOperand<T> operand(const Matrix& m) {
+  return {Mdia<T>::of(m), masked_places(*m.structure)->from_block.template as<const std::uint32_t>()};
 }
 
 MatvecRow by_blocks();
 MatmulRow products_by_blocks();
 
-}  // namespace diagsparse::cuda::hollow
+}  // namespace diagsparse::cuda::mdia

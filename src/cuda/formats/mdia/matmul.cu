@@ -1,6 +1,6 @@
 // Kernel "block": C = alpha op(A) op(B) + beta C.
 //
-//   A, B, C: hollow diagonals (formats/mdia.hpp); core/hollow_products.hpp says what meets.
+//   A, B, C: masked diagonals (formats/mdia.hpp); core/masked_products.hpp says what meets.
 //
 // The plan lists the pairs of diagonals of A and B by the diagonal of C that they lead to. A warp takes a block of 32
 // rows of C and all pairs, or a part of them where C has few rows. First a lane looks at a pair: where its masks meet
@@ -13,7 +13,7 @@
 // lane for each value of C in place of one for each row, were slower.
 #include "formats/mdia/masks.cuh"
 
-namespace diagsparse::cuda::hollow {
+namespace diagsparse::cuda::mdia {
 
 namespace {
 
@@ -59,8 +59,8 @@ constexpr int kMinBlocks = sizeof(T) <= 8 ? 8 : 4;  // 64 registers a thread, or
 // part: where in the list of pairs the parts begin; a part has all pairs of a diagonal of C.
 template <class U, class V>
 __global__ void __launch_bounds__(32 * kWarps, kMinBlocks<Product<U, V>>)
-    sum_pairs(const HollowOperand<U> a, const HollowOperand<V> b, const Pairs pairs, const std::int64_t* part,
-              int parts, const HollowOperand<Product<U, V>> c, bool real_first, Product<U, V>* out,
+    sum_pairs(const MaskedOperand<U> a, const MaskedOperand<V> b, const Pairs pairs, const std::int64_t* part,
+              int parts, const MaskedOperand<Product<U, V>> c, bool real_first, Product<U, V>* out,
               const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
   constexpr int Together = kTogether<T>;
@@ -187,8 +187,8 @@ std::vector<std::int64_t> parts_of(const std::vector<std::int64_t>& begin, int64
 }
 
 std::shared_ptr<ResidentPairs> resident_pairs(const Plan& plan) {
-  return keep<ResidentPairs>(plan.kept, "pairs", [&] {
-    const HollowWork& work = hollow_work(plan);
+  return cached<ResidentPairs>(plan.cache, "pairs", [&] {
+    const MaskedWork& work = masked_work(plan);
     const auto diagonals = [](const StructurePtr& m) { return static_cast<const Indices&>(*m).at("offsets").size(); };
     const int64 of_a = diagonals(plan.a), of_b = diagonals(plan.b), of_c = diagonals(plan.c);
     std::vector<std::int64_t> begin(of_c + 1);
@@ -233,11 +233,11 @@ struct PairsOfDiagonals {
 void prepare(const Plan& plan) {
   resident_pairs(plan);
   real_diagonal_first(plan);
-  for (const StructurePtr& m : {plan.a, plan.b, plan.c}) hollow_places(*m);
+  for (const StructurePtr& m : {plan.a, plan.b, plan.c}) masked_places(*m);
 }
 
 }  // namespace
 
 MatmulRow products_by_blocks() { return {"block", every_pair<PairsOfDiagonals, MatmulKernel>(), prepare}; }
 
-}  // namespace diagsparse::cuda::hollow
+}  // namespace diagsparse::cuda::mdia

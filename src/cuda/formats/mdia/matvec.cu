@@ -1,6 +1,6 @@
 // Kernel "block": y = alpha op(A) x + beta y.
 //
-//   A: m x n hollow diagonals (formats/mdia.hpp).  x: n, or n x k.  y: m, or m x k.
+//   A: m x n masked diagonals (formats/mdia.hpp).  x: n, or n x k.  y: m, or m x k.
 //
 // A warp takes a block of 32 rows, a lane a row. The lanes look at 32 diagonals at a time and list those that have
 // elements here. Then each lane takes the element of its row from four of them together: so values are read side by
@@ -13,7 +13,7 @@
 #include "device/dense.cuh"
 #include "formats/mdia/masks.cuh"
 
-namespace diagsparse::cuda::hollow {
+namespace diagsparse::cuda::mdia {
 
 namespace {
 
@@ -90,8 +90,8 @@ class Turned {
     }
   };
   struct Matrix {
-    HollowOperand<U> a;
-    const HollowDiagonal* diagonal;
+    MaskedOperand<U> a;
+    const MaskedDiagonal* diagonal;
     int64 count, height;
     __device__ int64 diagonals() const { return count; }
     __device__ int64 rows() const { return height; }
@@ -101,7 +101,7 @@ class Turned {
 
   __device__ Listed look(int64 base, int lane, int64 row_bytes) {
     if (base + lane >= a_.count) return {};
-    const HollowDiagonal d = a_.diagonal[base + lane];
+    const MaskedDiagonal d = a_.diagonal[base + lane];
     const Reach to = reach(d, a_.a.a.diagonals);
     const Sight seen(a_.a.a, to, block_, block_ * a_.a.a.diagonals);
     if (seen.rows == 0) return {};
@@ -211,7 +211,7 @@ struct BlocksOfRows {
 
 void prepare(const Matrix& m, Op op) {
   if (in_order(*m.structure, op)) return;
-  hollow_places(*m.structure);
+  masked_places(*m.structure);
   resident_diagonals(*m.structure, op);
 }
 
@@ -219,4 +219,4 @@ void prepare(const Matrix& m, Op op) {
 
 MatvecRow by_blocks() { return {"block", every_stored_pair<BlocksOfRows, MatvecKernel>(), prepare}; }
 
-}  // namespace diagsparse::cuda::hollow
+}  // namespace diagsparse::cuda::mdia

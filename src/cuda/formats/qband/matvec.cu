@@ -125,23 +125,23 @@ Matrix places_of_rest(const QuasiBand& a) {
 }
 
 std::shared_ptr<ResidentRest> resident_rest(const QuasiBand& a) {
-  const auto made = keep<ResidentRest>(a.rest.kept(), a.op.transposed ? "rest, transposed" : "rest", [&] {
-    const auto made = std::make_shared<ResidentRest>();
-    made->index = rows_of(places_of_rest(a), a.op.transposed);
-    const std::int64_t* const indptr = made->index.indptr;
+  const auto result = cached<ResidentRest>(a.rest.cache(), a.op.transposed ? "rest, transposed" : "rest", [&] {
+    const auto result = std::make_shared<ResidentRest>();
+    result->index = rows_of(places_of_rest(a), a.op.transposed);
+    const std::int64_t* const indptr = result->index.indptr;
     const int64 rows = a.rows();
     const Scratch<std::int64_t> is_long(rows), counts(rows);
     launch("count chunks", count_chunks, blocks(rows), dim3(kBlock), indptr, rows, is_long.get(), counts.get());
-    made->count = inclusive_sum(is_long.get(), is_long.get(), rows);
-    made->chunk_count = inclusive_sum(counts.get(), counts.get(), rows);
-    made->rows = Array::empty(DType::i32, {made->count});
-    made->chunks = Array::zeros(DType::i32, {made->count + 1});
+    result->count = inclusive_sum(is_long.get(), is_long.get(), rows);
+    result->chunk_count = inclusive_sum(counts.get(), counts.get(), rows);
+    result->rows = Array::empty(DType::i32, {result->count});
+    result->chunks = Array::zeros(DType::i32, {result->count + 1});
     launch("list long rows", list_long_rows, blocks(rows), dim3(kBlock), is_long.get(), counts.get(), rows,
-           made->rows.as<std::int32_t>(), made->chunks.as<std::int32_t>());
-    return made;
+           result->rows.as<std::int32_t>(), result->chunks.as<std::int32_t>());
+    return result;
   });
   if (a.op.transposed) rows_of(places_of_rest(a), true);  // notes the index on this stream
-  return made;
+  return result;
 }
 
 MatvecRow row() { return {"row", every_pair<RowMatvec, MatvecKernel>(), prepare}; }

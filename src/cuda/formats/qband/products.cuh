@@ -125,7 +125,7 @@ struct RestOnGpu : Work {
   int64 count = 0;
   int64 sums = 0;  // products
 
-  explicit RestOnGpu(RestProducts made) : products(std::move(made)) {}
+  explicit RestOnGpu(RestProducts result) : products(std::move(result)) {}
   int64 nbytes() const override {
     return products.nbytes() + first.nbytes() + pairs.nbytes() + targets.nbytes() + many.nbytes();
   }

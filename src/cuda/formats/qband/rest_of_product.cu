@@ -134,10 +134,10 @@ RestProducts::RestProducts(const QuasiBand& a, const QuasiBand& b)
   launch("count products", count_products, blocks(a.entries()), dim3(kBlock), of_a.indices, a.entries(), of_b.indptr,
          ends);
   const auto rows_of_entries = [](const RowIndex& index, int64 rows, int64 entries) {
-    Array made = Array::empty(DType::i32, {entries});
+    Array result = Array::empty(DType::i32, {entries});
     launch("write rows", write_rows, blocks(entries), dim3(kBlock), index.indptr, rows, entries,
-           made.as<std::int32_t>());
-    return made;
+           result.as<std::int32_t>());
+    return result;
   };
   a_rows_ = rows_of_entries(of_a, a.rows(), a.entries());
   b_rows_ = rows_of_entries(of_b, b.rows(), b.entries());

@@ -54,7 +54,7 @@ struct ResidentBands {
   }
 };
 std::shared_ptr<ResidentBands> bands_of_result(const Plan& plan) {
-  return keep<ResidentBands>(plan.kept, "bands of C", [&] {
+  return cached<ResidentBands>(plan.cache, "bands of C", [&] {
     return std::make_shared<ResidentBands>(ResidentBands{upload(QuasiBand(*plan.c, {}).bands.spans)});
   });
 }

@@ -10,14 +10,14 @@
 #include "device/resident.cuh"
 #include "entries/sorted_keys.cuh"
 #include "formats/sell/layout.hpp"
+#include "kernels/rows/chunks.hpp"
 #include "kernels/rows/kernels.hpp"
-#include "kernels/rows/shares.hpp"
+#include "layouts/multiply_rows.cuh"
 #include "layouts/rows.cuh"
-#include "layouts/walked_rows.cuh"
 
 namespace diagsparse {
 
-namespace cuda::slices {
+namespace cuda::sell {
 
 namespace {
 
@@ -29,12 +29,12 @@ struct LongestSlice {
   void visit(const F&) const {}
 };
 int64 longest_slice(const Matrix& m) {
-  return keep<LongestSlice>(m.kept(), "longest slice",
-                            [&] {
-                              const auto a = Sell<float>::over(*m.structure, nullptr);
-                              const int64 places = rows::longest_of(a.slice_indptr, a.slices);
-                              return std::make_shared<LongestSlice>(LongestSlice{places / a.height});
-                            })
+  return cached<LongestSlice>(m.cache(), "longest slice",
+                              [&] {
+                                const auto a = Sell<float>::over(*m.structure, nullptr);
+                                const int64 places = rows::longest_of(a.slice_indptr, a.slices);
+                                return std::make_shared<LongestSlice>(LongestSlice{places / a.height});
+                              })
       ->places;
 }
 
@@ -44,7 +44,7 @@ struct Row {
     if (op.transposed) return rows::gather_transpose<U, V>(m, op, alpha, x, beta, y);
     with_index_type(m.index("indices").dtype, [&](auto zero) {
       using A = Sell<U, decltype(zero)>;
-      walk_all_rows<A, U, V>("sell matvec", A::of(m), m.values.size(), longest_slice(m), op, alpha, x, beta, y);
+      multiply_all_rows<A, U, V>("sell matvec", A::of(m), m.values.size(), longest_slice(m), op, alpha, x, beta, y);
     });
   }
 };
@@ -73,21 +73,21 @@ __global__ void __launch_bounds__(kBlock) measure_slices(const std::int64_t* ind
   if (lane == 0) sizes[s] = longest * height;
 }
 
-// ---- The gate ---------------------------------------------------------------------------------------
+// ---- Validation ---------------------------------------------------------------------------------------
 __global__ void __launch_bounds__(kBlock) check_slices(const Sell<float> a, int64 places, Position* wrong) {
   const int64 s = thread_index();
   if (s > a.slices) return;
   const int64 at = a.slice_indptr[s], before = s > 0 ? a.slice_indptr[s - 1] : 0;
   const bool ends = (s > 0 || at == 0) && (s < a.slices || at == places);
-  if (at < before || at > places || at % a.height != 0 || !ends) tell(wrong, s);
+  if (at < before || at > places || at % a.height != 0 || !ends) report(wrong, s);
 }
 
 }  // namespace
 
-}  // namespace cuda::slices
+}  // namespace cuda::sell
 
 using namespace cuda;
-using namespace cuda::slices;
+using namespace cuda::sell;
 
 int64 place_slices(const Matrix& csr, int64 height, const std::int32_t* row_order, int64* slice_indptr) {
   const int64 slices = slices_of(csr.rows, height);

@@ -55,9 +55,9 @@ std::vector<Pair> pairs_of(const std::vector<Band>& a, const std::vector<Band>& 
 
 // The band in `width` diagonals from `low` on.
 Band within(const Band& band, int64 low, int64 width) {
-  Band made{low, std::vector<Diagonal>(width, Diagonal{0, 0, 0}), false};
-  std::copy(band.diagonals.begin(), band.diagonals.end(), made.diagonals.begin() + (band.low - low));
-  return made;
+  Band result{low, std::vector<Diagonal>(width, Diagonal{0, 0, 0}), false};
+  std::copy(band.diagonals.begin(), band.diagonals.end(), result.diagonals.begin() + (band.low - low));
+  return result;
 }
 
 }  // namespace

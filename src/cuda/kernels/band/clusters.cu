@@ -32,8 +32,8 @@ struct ResidentClusters {
 };
 
 std::shared_ptr<ResidentClusters> resident(const Plan& plan) {
-  return keep<ResidentClusters>(plan.kept, "bands", [&] {
-    auto made = std::make_shared<ResidentClusters>();
+  return cached<ResidentClusters>(plan.cache, "bands", [&] {
+    auto result = std::make_shared<ResidentClusters>();
     std::vector<Diagonal> diagonals;
     std::vector<Bands> products;
     std::vector<std::size_t> at;  // where each product's diagonals begin
@@ -45,20 +45,20 @@ std::shared_ptr<ResidentClusters> resident(const Plan& plan) {
         products.push_back(bands_without_diagonals(plan, product.a, product.b, cluster.c));
       }
       for (const Diagonal& diagonal : cluster.c.diagonals) {
-        if (diagonal.stored()) made->c_bases |= diagonal.base;
+        if (diagonal.stored()) result->c_bases |= diagonal.base;
       }
       clusters.push_back(static_cast<int>(products.size()));
     }
-    made->count = static_cast<int>(clusters.size()) - 1;
-    if (made->count == 0) return made;
-    made->diagonals = upload(diagonals);
+    result->count = static_cast<int>(clusters.size()) - 1;
+    if (result->count == 0) return result;
+    result->diagonals = upload(diagonals);
     for (std::size_t p = 0; p < products.size(); ++p) {
-      products[p].diagonals = made->diagonals.as<const Diagonal>() + at[p];
+      products[p].diagonals = result->diagonals.as<const Diagonal>() + at[p];
     }
-    made->widest = products.front();
-    made->products = upload(products);
-    made->clusters = upload(clusters);
-    return made;
+    result->widest = products.front();
+    result->products = upload(products);
+    result->clusters = upload(clusters);
+    return result;
   });
 }
 

@@ -38,20 +38,20 @@ struct ResidentBands {
 };
 
 std::shared_ptr<ResidentBands> resident(const Plan& plan) {
-  return keep<ResidentBands>(plan.kept, "band", [&] {
-    auto made = std::make_shared<ResidentBands>();
+  return cached<ResidentBands>(plan.cache, "band", [&] {
+    auto result = std::make_shared<ResidentBands>();
     Band a, b, c;
-    made->are_bands = find_bands(plan, a, b, c);
-    if (!made->are_bands) return made;
+    result->are_bands = find_bands(plan, a, b, c);
+    if (!result->are_bands) return result;
     std::vector<Diagonal> diagonals;
     append_diagonals(diagonals, a, b, c);
-    made->diagonals = upload(diagonals);
+    result->diagonals = upload(diagonals);
     for (const Diagonal& diagonal : c.diagonals) {
-      if (diagonal.stored()) made->c_bases |= diagonal.base;
+      if (diagonal.stored()) result->c_bases |= diagonal.base;
     }
-    made->bands = bands_without_diagonals(plan, a, b, c);
-    made->bands.diagonals = made->diagonals.as<const Diagonal>();
-    return made;
+    result->bands = bands_without_diagonals(plan, a, b, c);
+    result->bands.diagonals = result->diagonals.as<const Diagonal>();
+    return result;
   });
 }
 

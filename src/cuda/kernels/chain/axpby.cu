@@ -39,10 +39,10 @@ void axpby(Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
 }
 
 Array weighted_sum(Scalar alpha, const Array& a, Scalar beta, const Array& b) {
-  Array made = Array::empty(a.dtype, a.shape);
-  axpby(alpha, flat(a), 0.0, flat(made));
-  axpby(beta, flat(b), 1.0, flat(made));
-  return made;
+  Array result = Array::empty(a.dtype, a.shape);
+  axpby(alpha, flat(a), 0.0, flat(result));
+  axpby(beta, flat(b), 1.0, flat(result));
+  return result;
 }
 
 }  // namespace diagsparse

@@ -177,9 +177,9 @@ struct Trapezoid {
       }
     }
     __syncthreads();
-    Bits<T>* const made = other;
+    Bits<T>* const result = other;
     other = now;
-    now = made;
+    now = result;
   }
 
   template <bool Whole>
@@ -255,7 +255,7 @@ struct Blocked {
  private:
   static void run_passes(const Matrix& a, Op op, const Recurrence& r, const Dense& x, const Dense& y) {
     const int64 n = x.rows;
-    const auto partners = keep<ResidentPartners>(a.layout().kept(), op.transposed ? "chain T" : "chain N", [&] {
+    const auto partners = cached<ResidentPartners>(a.layout().cache(), op.transposed ? "chain T" : "chain N", [&] {
       return std::make_shared<ResidentPartners>(Neighbours(row_sums(spans_of(a.layout(), op)), n, true));
     });
     constexpr auto kernel = chain_pass<U, T>;

@@ -20,16 +20,16 @@ cusparseHandle_t cusparse_handle() {
 
 Array converted(const Array& a, DType dtype) {
   if (a.dtype == dtype) return a;
-  const DeviceArray made = DeviceArray::empty(dtype, {a.size()});
+  const DeviceArray result = DeviceArray::empty(dtype, {a.size()});
   DeviceArray flat = DeviceArray::of(a);
   flat.shape = {a.size()};
   flat.strides = {1};
-  assign(flat, made);
-  return made.array();
+  assign(flat, result);
+  return result.array();
 }
 
 std::shared_ptr<OneWidth> indices_of(const Matrix& a) {
-  return a.kept().get<OneWidth>("cusparse indices", [&] {
+  return a.cache().get<OneWidth>("cusparse indices", [&] {
     const bool wide = a.values.size() > 0x7fffffff;
     const DType t = wide ? DType::i64 : DType::i32;
     const bool slices = a.format == sell.name, pointers = slices || entry_format(a.format).pointers;
@@ -41,19 +41,19 @@ std::shared_ptr<OneWidth> indices_of(const Matrix& a) {
   });
 }
 
-void describe(SparseMatrix& made, const Matrix& a, const OneWidth& indices, void* values, DType dtype) {
+void describe(SparseMatrix& result, const Matrix& a, const OneWidth& indices, void* values, DType dtype) {
   const auto base = CUSPARSE_INDEX_BASE_ZERO;
   const int64 count = a.values.size();
   void *const first = indices.first.data, *const second = indices.second.data;
   if (a.format == sell.name) {
-    CUDA_CALL(cusparseCreateSlicedEll(made.address(), a.rows, a.cols, a.structure->stored(), count,
+    CUDA_CALL(cusparseCreateSlicedEll(result.address(), a.rows, a.cols, a.structure->stored(), count,
                                       a.structure->values_shape.cols, first, second, values, indices.type, indices.type,
                                       base, value_type(dtype)));
   } else if (entry_format(a.format).pointers) {
-    CUDA_CALL(cusparseCreateCsr(made.address(), a.rows, a.cols, count, first, second, values, indices.type,
+    CUDA_CALL(cusparseCreateCsr(result.address(), a.rows, a.cols, count, first, second, values, indices.type,
                                 indices.type, base, value_type(dtype)));
   } else {
-    CUDA_CALL(cusparseCreateCoo(made.address(), a.rows, a.cols, count, first, second, values, indices.type, base,
+    CUDA_CALL(cusparseCreateCoo(result.address(), a.rows, a.cols, count, first, second, values, indices.type, base,
                                 value_type(dtype)));
   }
 }

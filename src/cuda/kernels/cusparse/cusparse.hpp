@@ -74,6 +74,6 @@ struct OneWidth {
 };
 
 std::shared_ptr<OneWidth> indices_of(const Matrix& a);
-void describe(SparseMatrix& made, const Matrix& a, const OneWidth& indices, void* values, DType dtype);
+void describe(SparseMatrix& built, const Matrix& a, const OneWidth& indices, void* values, DType dtype);
 
 }  // namespace diagsparse::cuda::cusparse

@@ -38,20 +38,20 @@ Matrix on_structure(const StructurePtr& structure, DType dtype) {
 const Array& index_of(const Plan& plan, const char* name) { return static_cast<const Indices&>(*plan.c).at(name); }
 
 std::shared_ptr<PreparedGemm> analyse(const Plan& plan, DType dtype, void* a_values, void* b_values, void* c_values) {
-  auto made = std::make_shared<PreparedGemm>();
+  auto result = std::make_shared<PreparedGemm>();
   const Matrix a = on_structure(plan.a, plan.dtype), b = on_structure(plan.b, plan.dtype);
-  made->a_indices = indices_of(a);
-  made->b_indices = indices_of(b);
-  describe(made->a, a, *made->a_indices, a_values, dtype);
-  describe(made->b, b, *made->b_indices, b_values, dtype);
+  result->a_indices = indices_of(a);
+  result->b_indices = indices_of(b);
+  describe(result->a, a, *result->a_indices, a_values, dtype);
+  describe(result->b, b, *result->b_indices, b_values, dtype);
   const auto index = CUSPARSE_INDEX_32I;
-  CUDA_CALL(cusparseCreateCsr(made->c.address(), plan.rows, plan.cols, 0, nullptr, nullptr, nullptr, index, index,
+  CUDA_CALL(cusparseCreateCsr(result->c.address(), plan.rows, plan.cols, 0, nullptr, nullptr, nullptr, index, index,
                               CUSPARSE_INDEX_BASE_ZERO, value_type(dtype)));
-  CUDA_CALL(cusparseSpGEMM_createDescr(made->gemm.address()));
+  CUDA_CALL(cusparseSpGEMM_createDescr(result->gemm.address()));
   const cusparseHandle_t handle = cusparse_handle();
   const auto none = CUSPARSE_OPERATION_NON_TRANSPOSE;
   const auto algorithm = CUSPARSE_SPGEMM_DEFAULT;
-  PreparedGemm& g = *made;
+  PreparedGemm& g = *result;
   g.workspaces.push_back(with_workspace("cusparseSpGEMMreuse_workEstimation", [&](std::size_t* bytes, void* memory) {
     return cusparseSpGEMMreuse_workEstimation(handle, none, none, g.a, g.b, g.c, algorithm, g.gemm, bytes, memory);
   }));
@@ -77,13 +77,13 @@ std::shared_ptr<PreparedGemm> analyse(const Plan& plan, DType dtype, void* a_val
   if (!same_bytes(g.c_indices.data, index_of(plan, "indices").data, index_of(plan, "indices").nbytes())) {
     throw Error("cuSPARSE gives the product's entries in another order; use another kernel");
   }
-  return made;
+  return result;
 }
 
 std::shared_ptr<PreparedGemm> prepared(const Plan& plan, DType dtype, void* a, void* b, void* c) {
   const std::string key =
       std::string("cusparse ") + dtype_name(dtype) + " " + std::to_string(reinterpret_cast<std::uintptr_t>(stream()));
-  return plan.kept.get<PreparedGemm>(key, [&] { return analyse(plan, dtype, a, b, c); });
+  return plan.cache.get<PreparedGemm>(key, [&] { return analyse(plan, dtype, a, b, c); });
 }
 
 void prepare_matmul(const Plan& plan) {
@@ -97,17 +97,17 @@ struct ReusedGemm {
     const DType type = c.dtype;
     const Array a = converted(left.values, type), b = converted(right.values, type);
     const bool update = beta != 0.0;
-    const Array made = update ? Array::empty(type, {c.values.size()}) : c.values;
-    const auto kept = prepared(plan, type, a.data, b.data, made.data);
+    const Array result = update ? Array::empty(type, {c.values.size()}) : c.values;
+    const auto kept = prepared(plan, type, a.data, b.data, result.data);
     const std::lock_guard<std::mutex> lock(kept->mutex);
     CUDA_CALL(cusparseSpMatSetValues(kept->a, a.data));
     CUDA_CALL(cusparseSpMatSetValues(kept->b, b.data));
-    CUDA_CALL(cusparseSpMatSetValues(kept->c, made.data));
+    CUDA_CALL(cusparseSpMatSetValues(kept->c, result.data));
     const Number one(alpha, type), zero(0.0, type);
     const auto none = CUSPARSE_OPERATION_NON_TRANSPOSE;
     CUDA_CALL(cusparseSpGEMMreuse_compute(cusparse_handle(), none, none, one.bytes, kept->a, kept->b, zero.bytes,
                                           kept->c, value_type(type), CUSPARSE_SPGEMM_DEFAULT, kept->gemm));
-    if (update) add_scaled(DeviceArray::of(made), beta, DeviceArray::of(c.values));
+    if (update) add_scaled(DeviceArray::of(result), beta, DeviceArray::of(c.values));
   }
 };
 

@@ -43,11 +43,11 @@ struct Prepared {
 std::shared_ptr<Prepared> prepared(const Matrix& a, Op op, DType dtype, const std::string& what) {
   const std::string key = "cusparse " + what + ", operation " + std::to_string(operation(op, dtype)) + ", " +
                           dtype_name(dtype) + " " + std::to_string(reinterpret_cast<std::uintptr_t>(stream()));
-  return a.kept().get<Prepared>(key, [&] {
-    auto made = std::make_shared<Prepared>();
-    made->indices = indices_of(a);
-    describe(made->matrix, a, *made->indices, a.values.data, dtype);
-    return made;
+  return a.cache().get<Prepared>(key, [&] {
+    auto result = std::make_shared<Prepared>();
+    result->indices = indices_of(a);
+    describe(result->matrix, a, *result->indices, a.values.data, dtype);
+    return result;
   });
 }
 
@@ -76,9 +76,9 @@ void multiply_vector(cusparseSpMVAlg_t algorithm, const Matrix& a, Op op, Scalar
                          kept->workspace.get()));
 }
 
-void describe(DenseMatrix& made, const Dense& d, void* data, DType dtype, bool by_columns) {
+void describe(DenseMatrix& result, const Dense& d, void* data, DType dtype, bool by_columns) {
   const int64 lead = by_columns ? std::max(d.col_stride, d.rows) : std::max(d.row_stride, d.cols);
-  CUDA_CALL(cusparseCreateDnMat(made.address(), d.rows, d.cols, lead, data, value_type(dtype),
+  CUDA_CALL(cusparseCreateDnMat(result.address(), d.rows, d.cols, lead, data, value_type(dtype),
                                 by_columns ? CUSPARSE_ORDER_COL : CUSPARSE_ORDER_ROW));
 }
 
@@ -87,12 +87,12 @@ void multiply_block(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar
   Dense in = x;
   std::shared_ptr<const void> owner;
   if (x.dtype != y.dtype) {
-    const DeviceArray made = DeviceArray::empty(y.dtype, {x.rows, x.cols}, !by_columns);
+    const DeviceArray result = DeviceArray::empty(y.dtype, {x.rows, x.cols}, !by_columns);
     const DeviceArray from{static_cast<char*>(x.data),   x.dtype,          {x.rows, x.cols},
                            {x.row_stride, x.col_stride}, current_device(), nullptr};
-    assign(from, made);
-    in = made.dense();
-    owner = made.owner;
+    assign(from, result);
+    in = result.dense();
+    owner = result.owner;
   }
   const Array values = values_for(a, op, y.dtype);
   const Number one(alpha, y.dtype), two(beta, y.dtype);

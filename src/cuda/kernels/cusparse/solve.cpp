@@ -38,9 +38,9 @@ int as_int(int64 n, const char* what) {
 }
 
 Array copied(const Array& a) {
-  const Array made = Array::empty(a.dtype, a.shape);
-  CUDA_CALL(cudaMemcpyAsync(made.data, a.data, a.nbytes(), cudaMemcpyDeviceToDevice, stream()));
-  return made;
+  const Array result = Array::empty(a.dtype, a.shape);
+  CUDA_CALL(cudaMemcpyAsync(result.data, a.data, a.nbytes(), cudaMemcpyDeviceToDevice, stream()));
+  return result;
 }
 
 }  // namespace

@@ -58,10 +58,10 @@ Table table_of(const std::vector<Diagonal>& diagonals, const Hull& hull, Array& 
 }
 
 std::shared_ptr<ResidentTables> resident(const Plan& plan) {
-  return keep<ResidentTables>(plan.kept, "dense_tiles", [&] {
-    auto made = std::make_shared<ResidentTables>();
-    made->pays = padding(plan) <= kMostPadding;
-    if (!made->pays) return made;
+  return cached<ResidentTables>(plan.cache, "dense_tiles", [&] {
+    auto built = std::make_shared<ResidentTables>();
+    built->pays = padding(plan) <= kMostPadding;
+    if (!built->pays) return built;
     const Sums& sums = sums_of(plan);
     const Hulls in(plan);
     std::vector<Result> results(std::max<int64>(0, in.c.high - in.c.low + 1), Result{0, 0, 0}), empty;
@@ -70,20 +70,20 @@ std::shared_ptr<ResidentTables> resident(const Plan& plan) {
       if (sum.meetings == sum.meetings_end) empty.push_back(result);
       else results[Hulls::offset_of(sums, sum) - in.c.low] = result;
     }
-    made->product.a = table_of(sums.a, in.a, made->a);
-    made->product.b = table_of(sums.b, in.b, made->b);
-    made->c = upload(results);
-    made->empty = upload(empty);
-    made->empty_count = static_cast<int>(empty.size());
-    made->product.c = made->c.as<const Result>();
-    made->product.c_low = in.c.low;
-    made->product.c_width = static_cast<int>(results.size());
-    made->product.rows = plan.rows;
-    made->product.inner = sums.inner;
-    made->product.cols = plan.cols;
+    built->product.a = table_of(sums.a, in.a, built->a);
+    built->product.b = table_of(sums.b, in.b, built->b);
+    built->c = upload(results);
+    built->empty = upload(empty);
+    built->empty_count = static_cast<int>(empty.size());
+    built->product.c = built->c.as<const Result>();
+    built->product.c_low = in.c.low;
+    built->product.c_width = static_cast<int>(results.size());
+    built->product.rows = plan.rows;
+    built->product.inner = sums.inner;
+    built->product.cols = plan.cols;
     const auto elements = static_cast<double>(plan.rows) * static_cast<double>(in.c.width());
-    made->large = dense_work(plan, in) >= kLargeFrom * elements;
-    return made;
+    built->large = dense_work(plan, in) >= kLargeFrom * elements;
+    return built;
   });
 }
 

@@ -101,16 +101,16 @@ std::shared_ptr<ResidentPairs> make_pairs(const Plan& plan) {
   }
   std::sort(diagonals.begin(), diagonals.end(),
             [](const StoredDiagonal& x, const StoredDiagonal& y) { return x.start < y.start; });
-  auto made = std::make_shared<ResidentPairs>();
-  made->count = static_cast<int64>(diagonals.size());
-  made->total = diagonals.empty() ? 0 : diagonals.back().start + diagonals.back().length;
-  made->diagonals = upload(diagonals);
-  made->pairs = upload(pairs);
-  return made;
+  auto result = std::make_shared<ResidentPairs>();
+  result->count = static_cast<int64>(diagonals.size());
+  result->total = diagonals.empty() ? 0 : diagonals.back().start + diagonals.back().length;
+  result->diagonals = upload(diagonals);
+  result->pairs = upload(pairs);
+  return result;
 }
 
 std::shared_ptr<ResidentPairs> resident(const Plan& plan) {
-  return keep<ResidentPairs>(plan.kept, "atomic", [&] { return make_pairs(plan); });
+  return cached<ResidentPairs>(plan.cache, "atomic", [&] { return make_pairs(plan); });
 }
 void prepare(const Plan& plan) {
   resident(plan);

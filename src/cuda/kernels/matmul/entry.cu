@@ -58,8 +58,8 @@ struct ResidentEntries : ResidentSums {
 };
 
 std::shared_ptr<ResidentEntries> resident(const Plan& plan) {
-  return keep<ResidentEntries>(plan.kept, "entries",
-                               [&] { return std::make_shared<ResidentEntries>(diagonal_work(plan).sums); });
+  return cached<ResidentEntries>(plan.cache, "entries",
+                                 [&] { return std::make_shared<ResidentEntries>(diagonal_work(plan).sums); });
 }
 void prepare(const Plan& plan) { resident(plan); }
 

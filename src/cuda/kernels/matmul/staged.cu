@@ -84,13 +84,13 @@ std::vector<Stored> stored_rows(const std::vector<Diagonal>& diagonals, int64 ro
 }
 
 std::shared_ptr<ResidentPairs> resident(const Plan& plan, const TileShape& shape) {
-  return keep<ResidentPairs>(plan.kept, shape.item == 4 ? "staged 4" : "staged 8", [&] {
-    auto made = std::make_shared<ResidentPairs>();
+  return cached<ResidentPairs>(plan.cache, shape.item == 4 ? "staged 4" : "staged 8", [&] {
+    auto result = std::make_shared<ResidentPairs>();
     const Sums& sums = sums_of(plan);
     constexpr std::size_t most = 1 << 16;
-    if (sums.a.size() >= most || sums.b.size() >= most || sums.terms() > INT32_MAX - 32) return made;
+    if (sums.a.size() >= most || sums.b.size() >= most || sums.terms() > INT32_MAX - 32) return result;
     const Stages cut = cut_into_stages(plan, shape);
-    if (cut.tiles.empty()) return made;
+    if (cut.tiles.empty()) return result;
     std::vector<std::uint32_t> pairs;
     pairs.reserve(sums.terms());
     for (const Sum& sum : sums.sums) {
@@ -105,15 +105,15 @@ std::shared_ptr<ResidentPairs> resident(const Plan& plan, const TileShape& shape
         above.push_back(static_cast<std::int32_t>(layout_of(plan.c).spans[d].offset - tile.low));
       }
     }
-    made->count = static_cast<int>(cut.tiles.size());
-    made->sums = upload(sums.sums);
-    made->pairs = upload(pairs);
-    made->tiles = upload(cut.tiles);
-    made->stages = upload(cut.stages);
-    made->a = upload(stored_rows(sums.a, plan.rows, sums.inner));
-    made->b = upload(stored_rows(sums.b, sums.inner, plan.cols));
-    made->above = upload(above);
-    return made;
+    result->count = static_cast<int>(cut.tiles.size());
+    result->sums = upload(sums.sums);
+    result->pairs = upload(pairs);
+    result->tiles = upload(cut.tiles);
+    result->stages = upload(cut.stages);
+    result->a = upload(stored_rows(sums.a, plan.rows, sums.inner));
+    result->b = upload(stored_rows(sums.b, sums.inner, plan.cols));
+    result->above = upload(above);
+    return result;
   });
 }
 

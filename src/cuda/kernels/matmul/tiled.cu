@@ -88,7 +88,7 @@ std::vector<StoredRow> rows_of(const Layout& layout, Op op) {
 }
 
 std::shared_ptr<ResidentRows> make_rows(const Plan& plan) {
-  auto made = std::make_shared<ResidentRows>();
+  auto result = std::make_shared<ResidentRows>();
   const std::vector<StoredRow> a = rows_of(layout_of(plan.a), plan.op_a), b = rows_of(layout_of(plan.b), plan.op_b);
   std::vector<std::int32_t> table(plan.rows, -1);
   for (std::size_t s = 0; s < b.size(); ++s) table[b[s].label] = static_cast<std::int32_t>(s);
@@ -97,14 +97,14 @@ std::shared_ptr<ResidentRows> make_rows(const Plan& plan) {
     labels.push_back(layout_of(plan.c).labels[r]);
     starts.push_back(static_cast<int64>(r) * plan.rows);
   }
-  made->a_count = static_cast<int64>(a.size());
-  made->c_count = static_cast<int64>(labels.size());
-  made->a_rows = upload(a);
-  made->b_rows = upload(b);
-  made->b_table = upload(table);
-  made->c_labels = upload(labels);
-  made->c_starts = upload(starts);
-  return made;
+  result->a_count = static_cast<int64>(a.size());
+  result->c_count = static_cast<int64>(labels.size());
+  result->a_rows = upload(a);
+  result->b_rows = upload(b);
+  result->b_table = upload(table);
+  result->c_labels = upload(labels);
+  result->c_starts = upload(starts);
+  return result;
 }
 
 std::shared_ptr<ResidentRows> resident(const Plan& plan) {
@@ -112,7 +112,7 @@ std::shared_ptr<ResidentRows> resident(const Plan& plan) {
     throw std::invalid_argument(std::string("matmul: kernel \"tiled\" multiplies cdm by cdm, got ") + plan.a->format +
                                 " by " + plan.b->format);
   }
-  return keep<ResidentRows>(plan.kept, "tiled", [&] { return make_rows(plan); });
+  return cached<ResidentRows>(plan.cache, "tiled", [&] { return make_rows(plan); });
 }
 void prepare(const Plan& plan) { resident(plan); }
 

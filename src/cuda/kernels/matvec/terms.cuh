@@ -56,7 +56,7 @@ struct ResidentTerms {
 
 inline std::shared_ptr<ResidentTerms> resident_terms(const Matrix& a, Op op) {
   const Layout& layout = a.layout();
-  return keep<ResidentTerms>(layout.kept(), op.transposed ? "matvec T" : "matvec N", [&] {
+  return cached<ResidentTerms>(layout.cache(), op.transposed ? "matvec T" : "matvec N", [&] {
     const int64 rows = op.transposed ? a.cols : a.rows;
     return std::make_shared<ResidentTerms>(row_sums(packed_spans_of(layout, op), layout.packing.period), rows);
   });

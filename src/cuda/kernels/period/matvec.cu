@@ -206,7 +206,7 @@ struct ResidentSequences {
 };
 
 std::shared_ptr<ResidentSequences> sequences_of(const Matrix& a, Op op, const Interior& interior) {
-  return keep<ResidentSequences>(a.layout().kept(), op.transposed ? "sequences T" : "sequences N", [&] {
+  return cached<ResidentSequences>(a.layout().cache(), op.transposed ? "sequences T" : "sequences N", [&] {
     const std::vector<Span> spans = packed_spans_of(a.layout(), op);
     std::vector<Sequence> sequences;
     for (int t = interior.term; t < interior.term_end; ++t) {

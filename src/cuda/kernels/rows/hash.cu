@@ -113,8 +113,8 @@ const std::int32_t* indices_of(const StructurePtr& rows) {
 }
 
 std::shared_ptr<ResidentStretches> stretches_of(const Plan& plan) {
-  return keep<ResidentStretches>(plan.kept, "stretches", [&] {
-    const auto made = std::make_shared<ResidentStretches>();
+  return cached<ResidentStretches>(plan.cache, "stretches", [&] {
+    const auto result = std::make_shared<ResidentStretches>();
     const int64 *of_c = pointers(plan.c), *of_a = pointers(plan.a);
     const Scratch<std::int64_t> ends(plan.rows), first(kSizes + 2 + kMultipliers);
     std::int64_t* const together = first.get() + kSizes + 2;
@@ -130,15 +130,15 @@ std::shared_ptr<ResidentStretches> stretches_of(const Plan& plan) {
     launch("try multipliers", try_multipliers, dim3(plan.rows > 0 ? kMultipliers : 0), dim3(kBlock), of_c,
            indices_of(plan.c), plan.rows, together);
     const auto found = download(first.get(), kSizes + 2 + kMultipliers);
-    std::copy_n(found.begin(), kSizes + 2, made->first);
-    made->multiplier = multiplier_of(
+    std::copy_n(found.begin(), kSizes + 2, result->first);
+    result->multiplier = multiplier_of(
         static_cast<int>(std::min_element(found.begin() + kSizes + 2, found.end()) - found.begin() - (kSizes + 2)));
-    made->keys.data = keys.get();
-    made->keys.owner = keys;
-    made->keys.dtype = DType::u64;
-    made->keys.shape.rows = count;
-    made->keys.device = current_device();
-    return made;
+    result->keys.data = keys.get();
+    result->keys.owner = keys;
+    result->keys.dtype = DType::u64;
+    result->keys.shape.rows = count;
+    result->keys.device = current_device();
+    return result;
   });
 }
 

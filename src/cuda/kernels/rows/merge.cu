@@ -13,9 +13,9 @@
 #include "device/bisection.cuh"
 #include "device/dense.cuh"
 #include "device/lanes.cuh"
+#include "kernels/rows/chunks.hpp"
 #include "kernels/rows/kernels.hpp"
 #include "kernels/rows/rows.cuh"
-#include "kernels/rows/shares.hpp"
 
 namespace diagsparse::cuda::rows {
 

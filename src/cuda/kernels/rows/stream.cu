@@ -24,11 +24,11 @@
 
 #include "device/dense.cuh"
 #include "device/lanes.cuh"
+#include "kernels/rows/chunks.hpp"
 #include "kernels/rows/kernels.hpp"
 #include "kernels/rows/rows.cuh"
-#include "kernels/rows/shares.hpp"
 #include "kernels/rows/stream_block.cuh"
-#include "kernels/rows/stream_share.cuh"
+#include "kernels/rows/stream_chunk.cuh"
 
 namespace diagsparse::cuda::rows {
 

@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include "device/lanes.cuh"
-#include "kernels/rows/stream_share.cuh"
+#include "kernels/rows/stream_chunk.cuh"
 
 namespace diagsparse::cuda::rows::stream {
 

@@ -56,29 +56,29 @@ std::shared_ptr<ResidentTerms> list_terms(const Plan& plan) {
   }
   const auto& c = static_cast<const Indices&>(*plan.c);
   const ProductList list(*plan.a, *plan.b);
-  const auto made = std::make_shared<ResidentTerms>();
-  made->count = c.stored();
-  made->first = Array::empty(DType::i32, {made->count + 1});
-  made->pairs = Array::empty(DType::u64, {list.total()});
-  auto* const first = made->first.as<std::int32_t>();
+  const auto result = std::make_shared<ResidentTerms>();
+  result->count = c.stored();
+  result->first = Array::empty(DType::i32, {result->count + 1});
+  result->pairs = Array::empty(DType::u64, {list.total()});
+  auto* const first = result->first.as<std::int32_t>();
   const auto* indptr = c.at("indptr").as<const int64>();
   for (const RowRange& range : list.ranges()) {
     Keys keys(range.count);
     launch("write entries", write_entries, blocks(range.count), dim3(kBlock), list.on_device(), range, indptr,
            c.at("indices").as<const std::int32_t>(), keys.key(), keys.place());
-    sort(keys, width_in_bits(made->count));
-    CUDA_CALL(cudaMemcpyAsync(made->pairs.as<Key>() + range.first, keys.place(), 8 * range.count,
+    sort(keys, width_in_bits(result->count));
+    CUDA_CALL(cudaMemcpyAsync(result->pairs.as<Key>() + range.first, keys.place(), 8 * range.count,
                               cudaMemcpyDeviceToDevice, stream()));
     launch("find first", find_first, blocks(range.count), dim3(kBlock), static_cast<const Key*>(keys.key()), range,
            indptr, first);
   }
-  end_lists(made->first, list.total());
-  made->many = lists_with_many(made->first, made->count);
-  return made;
+  end_lists(result->first, list.total());
+  result->many = lists_with_many(result->first, result->count);
+  return result;
 }
 
 std::shared_ptr<ResidentTerms> terms_of(const Plan& plan) {
-  return keep<ResidentTerms>(plan.kept, "terms", [&] { return list_terms(plan); });
+  return cached<ResidentTerms>(plan.cache, "terms", [&] { return list_terms(plan); });
 }
 
 // An entry of C.

@@ -35,8 +35,8 @@ struct ResidentWindows {
   Array list;
   bool pay = false;
 
-  static std::shared_ptr<ResidentWindows> made(const Share& share, const std::vector<Term>& terms, int64 rows, int item,
-                                               int64 row) {
+  static std::shared_ptr<ResidentWindows> result(const Share& share, const std::vector<Term>& terms, int64 rows,
+                                                 int item, int64 row) {
     const matvec::Interior interior(terms, rows);
     const Term *begin = terms.data() + interior.term, *end = terms.data() + interior.term_end;
     const Choice choice = choose(share, begin, end, interior.first, interior.last, rows, item, row);
@@ -70,9 +70,9 @@ inline std::shared_ptr<ResidentWindows> windows_of(const Share& share, const Mat
   const Layout& layout = a.layout();
   const std::string key = (op.transposed ? "windows T " : "windows N ") + std::to_string(share.apart) + " " +
                           std::to_string(item) + " " + std::to_string(row);
-  return keep<ResidentWindows>(layout.kept(), key.c_str(), [&] {
+  return cached<ResidentWindows>(layout.cache(), key.c_str(), [&] {
     const int64 rows = op.transposed ? a.cols : a.rows;
-    return ResidentWindows::made(share, row_sums(packed_spans_of(layout, op)).terms, rows, item, row);
+    return ResidentWindows::result(share, row_sums(packed_spans_of(layout, op)).terms, rows, item, row);
   });
 }
 

@@ -14,12 +14,12 @@
 namespace diagsparse {
 
 // Safe to share between threads. A copy starts empty: what is kept can always be made again.
-class Kept {
+class Cache {
  public:
-  Kept() = default;
-  Kept(const Kept&) {}
-  Kept(Kept&& other) noexcept : objects_(std::move(other.objects_)), nbytes_(other.nbytes_) {}
-  Kept& operator=(const Kept&) { return *this; }
+  Cache() = default;
+  Cache(const Cache&) {}
+  Cache(Cache&& other) noexcept : objects_(std::move(other.objects_)), nbytes_(other.nbytes_) {}
+  Cache& operator=(const Cache&) { return *this; }
 
   // The object under this key, made by make() -> std::shared_ptr<T> the first time.
   template <class T, class Make>

@@ -90,8 +90,8 @@ constexpr int kUnit = 32, kWarps = kBlock / kUnit;  // rows of a block; warps, e
 // The entries of each row from the one that is number `from` on; rows of blocks without any are left as they are.
 template <class A, class U, class V>
 __global__ void __launch_bounds__(kBlock)
-    walk_rows_together(const A a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
-                       int64 from, const __grid_constant__ Update<Product<U, V>> update) {
+    multiply_rows_together(const A a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
+                           int64 from, const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
   __shared__ T of_warps[kWarps][kUnit];
   const int warp = threadIdx.x / kUnit, lane = threadIdx.x % kUnit;
@@ -113,8 +113,8 @@ __global__ void __launch_bounds__(kBlock)
 
 // `places` are those of all rows, `longest` those of the longest one.
 template <class A, class U, class V>
-void walk_all_rows(const char* name, const A& a, int64 places, int64 longest, Op op, Scalar alpha, const Dense& x,
-                   Scalar beta, const Dense& y) {
+void multiply_all_rows(const char* name, const A& a, int64 places, int64 longest, Op op, Scalar alpha, const Dense& x,
+                       Scalar beta, const Dense& y) {
   using T = Product<U, V>;
   constexpr int64 few = 1 << 18, width = 32;  // threads that a large GPU runs at a time; entries
   constexpr int64 alone = 64, much = 8;       // entries that a thread takes of a row where others are so much shorter
@@ -122,7 +122,7 @@ void walk_all_rows(const char* name, const A& a, int64 places, int64 longest, Op
     launch(name, kernel, blocks_by_columns(threads, x.cols), dim3(kBlock), a, op.conjugated, Block<const V>(x),
            Block<T>(y), x.cols, entry, Update<T>(alpha, keep));
   };
-  const auto together = walk_rows_together<A, U, V>;
+  const auto together = multiply_rows_together<A, U, V>;
   if (a.rows < few && places > width * a.rows) return walk(together, a.rows * kWarps, 0, beta);
   const bool uneven = longest > much * std::max(alone, places / std::max<int64>(a.rows, 1));
   walk(walk_rows<A, U, V>, a.rows, uneven ? alone : longest, beta);

@@ -1,5 +1,5 @@
-// The gate on a GPU: index arrays and diagonals, read once, and the first fault brought to the host.
-#include "core/gate.hpp"
+// Validation on a GPU: index arrays and diagonals, read once, and the first fault brought to the host.
+#include "core/validation.hpp"
 #include "device/bisection.cuh"
 #include "device/faults.cuh"
 #include "device/values.cuh"
@@ -16,7 +16,7 @@ __global__ void __launch_bounds__(kBlock)
   if (line > lines) return;
   const int64 here = indptr[line];
   const bool falls = line == 0 ? here != 0 : here < indptr[line - 1];
-  if (falls || (line == lines && here != count)) tell(wrong, line);
+  if (falls || (line == lines && here != count)) report(wrong, line);
 }
 
 // A thread takes an index: it lies in the matrix, and after the one before it unless it begins a line.
@@ -26,10 +26,10 @@ __global__ void __launch_bounds__(kBlock)
   const int64 e = thread_index();
   if (e >= count) return;
   const std::int32_t index = indices[e];
-  if (index < 0 || index >= extent) return tell(outside, e);
+  if (index < 0 || index >= extent) return report(outside, e);
   if (e == 0 || index > indices[e - 1]) return;
   const int64 line = bisect(0, lines, [&](int64 l) { return indptr[l] < e; });  // the first that begins at e or later
-  if (indptr[line] != e) tell(order, e);
+  if (indptr[line] != e) report(order, e);
 }
 
 // A thread takes an entry: it lies in the matrix, and after the one before it.
@@ -38,14 +38,14 @@ __global__ void __launch_bounds__(kBlock) check_pairs(const std::int32_t* row, c
   const int64 e = thread_index();
   if (e >= count) return;
   const std::int32_t i = row[e], j = col[e];
-  if (i < 0 || i >= rows || j < 0 || j >= cols) return tell(outside, e);
-  if (e > 0 && (i < row[e - 1] || (i == row[e - 1] && j <= col[e - 1]))) tell(order, e);
+  if (i < 0 || i >= rows || j < 0 || j >= cols) return report(outside, e);
+  if (e > 0 && (i < row[e - 1] || (i == row[e - 1] && j <= col[e - 1]))) report(order, e);
 }
 
 template <class T>
 __global__ void __launch_bounds__(kBlock) check_real(const T* values, int64 count, Position* wrong) {
   const int64 t = thread_index();
-  if (t < count && values[t].im != 0) tell(wrong, t);
+  if (t < count && values[t].im != 0) report(wrong, t);
 }
 
 }  // namespace

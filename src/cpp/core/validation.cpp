@@ -1,5 +1,5 @@
 // Validation that all formats share.
-#include "core/gate.hpp"
+#include "core/validation.hpp"
 
 #include <limits>
 

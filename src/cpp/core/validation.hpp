@@ -1,4 +1,4 @@
-// The gate: every matrix that Python makes of parts passes it, whoever gave them. Kernels never look again.
+// Validation: every matrix that Python makes of parts passes it, whoever gave them. Kernels never look again.
 #pragma once
 
 #include "core/format.hpp"

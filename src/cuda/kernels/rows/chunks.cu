@@ -1,7 +1,7 @@
 // Rows of csr, dealt to blocks of threads.
 #include "device/resident.cuh"
 #include "entries/coordinates.cuh"
-#include "kernels/rows/shares.hpp"
+#include "kernels/rows/chunks.hpp"
 
 namespace diagsparse::cuda::rows {
 
@@ -42,16 +42,16 @@ std::shared_ptr<ResidentShares> shares_of(const Matrix& a, Op op, const std::str
   // Other formats, and the transpose, may share what is kept: the index says whose rows these are.
   const RowIndex index = rows_of(a, op.transposed);
   const std::string key = name + ", " + std::to_string(reinterpret_cast<std::uintptr_t>(index.indptr));
-  return keep<ResidentShares>(a.kept(), key.c_str(), [&] {
-    const auto made = std::make_shared<ResidentShares>();
+  return cached<ResidentShares>(a.cache(), key.c_str(), [&] {
+    const auto result = std::make_shared<ResidentShares>();
     const int64 rows = op.transposed ? a.cols : a.rows;
-    made->longest = longest_of(index.indptr, rows);
-    const Cut cut = cut_of(rows, made->longest);
-    made->count = ceil_div(cut.entry * a.structure->stored() + rows, cut.steps);
-    made->first = Array::empty(DType::i64, {made->count + 1});
-    launch("find shares", find_first, blocks(made->count + 1), dim3(kBlock), index.indptr, rows, made->count, cut,
-           made->first.as<std::int64_t>());
-    return made;
+    result->longest = longest_of(index.indptr, rows);
+    const Cut cut = cut_of(rows, result->longest);
+    result->count = ceil_div(cut.entry * a.structure->stored() + rows, cut.steps);
+    result->first = Array::empty(DType::i64, {result->count + 1});
+    launch("find shares", find_first, blocks(result->count + 1), dim3(kBlock), index.indptr, rows, result->count, cut,
+           result->first.as<std::int64_t>());
+    return result;
   });
 }
 
@@ -65,8 +65,9 @@ int64 longest_of(const std::int64_t* indptr, int64 rows) {
 }
 
 std::shared_ptr<ResidentShares> shares_of_steps(const Matrix& a, Op op, int steps) {
-  return shares_of(a, op, "shares of " + std::to_string(steps) + " steps",
-                   [&](int64, int64) { return Cut{steps, 1, false}; });
+  return shares_of(a, op, "shares of " + std::to_string(steps) + " steps", [&](int64, int64) {
+    return Cut{steps, 1, false};
+  });
 }
 
 std::shared_ptr<ResidentShares> shares_of_rows(const Matrix& a, Op op, int entries) {

@@ -10,7 +10,7 @@
 #include "cpu/entries_in_order.hpp"
 #include "cpu/values.hpp"
 
-namespace diagsparse::walking {
+namespace diagsparse::merging {
 
 constexpr int64 kEntries = 1 << 15;  // of both operands and their lines, a task
 
@@ -97,14 +97,14 @@ inline LineShares shares_of(const Cuts& cuts) {
 
 // A task: the entries of a and b from one cut to the next, to those of `out` from `to` on.
 template <class T, class Places, Join How>
-struct Walk {
+struct MergeTask {
   Entries<T, Places> a, b, out;
   const int64 *a_start, *b_start;  // of the lines, as `start`; null in pairs
   int64* start;
   bool zeros;
 
   int64 operator()(const Cut& cut, const Cut& end, int64 to) const {
-    const Walk here = *this;  // so that nothing of it is read again
+    const MergeTask here = *this;  // so that nothing of it is read again
     if constexpr (!Places::in_lines) return walk(here, cut.a, end.a, cut.b, end.b, to);
     for (int64 i = cut.line; i < end.line; ++i) {
       to = walk(here, here.a_start[i], here.a_start[i + 1], here.b_start[i], here.b_start[i + 1], to);
@@ -114,7 +114,7 @@ struct Walk {
   }
 
  private:
-  [[gnu::always_inline]] static int64 walk(const Walk& w, int64 i, int64 i_end, int64 j, int64 j_end, int64 to) {
+  [[gnu::always_inline]] static int64 walk(const MergeTask& w, int64 i, int64 i_end, int64 j, int64 j_end, int64 to) {
     const bool keeps_lone = w.zeros && How != Join::product;
     const auto put = [&w, &to](auto key, T value, bool stays) {
       w.out.places.set(to, key);
@@ -201,19 +201,19 @@ Made made_by(const Cuts& cuts, int64 lines, const F& make) {
     return make(Entries<T, Places>(arrays), start, t, to);
   };
   std::vector<Array> arrays = entries_in_order(types, shares_of(cuts), start, write);
-  Made made;
+  Made result;
   if (Values) {
-    made.values = std::move(arrays.back());
+    result.values = std::move(arrays.back());
     arrays.pop_back();
   }
-  for (std::size_t k = 0; k < arrays.size(); ++k) made.places.emplace_back(Places::names()[k], std::move(arrays[k]));
-  if (Places::in_lines) made.places.emplace_back("indptr", std::move(indptr));
-  return made;
+  for (std::size_t k = 0; k < arrays.size(); ++k) result.places.emplace_back(Places::names()[k], std::move(arrays[k]));
+  if (Places::in_lines) result.places.emplace_back("indptr", std::move(indptr));
+  return result;
 }
 
 // One operand as it is walked: in the format of the result, with values in its type that hold the factor.
 struct Side : Matrix {
-  Side(const EntryTerm& t, const Format& format, DType type, bool subtracted = false) : Matrix(*t.matrix) {
+  Side(const ScaledMatrix& t, const Format& format, DType type, bool subtracted = false) : Matrix(*t.matrix) {
     const Scalar factor = subtracted ? -t.factor : t.factor;
     Op op = t.op;
     if (this->format != format.name || op.transposed) {
@@ -241,7 +241,7 @@ Made walked(const Side& a, const Side& b, bool zeros) {
   }
   const Entries<T, Places> left(a), right(b);
   return made_by<T, Places, has_values<How>>(cuts, lines, [&](const auto& out, int64* start, int64 t, int64 to) {
-    return Walk<T, Places, How>{left, right, out, u, v, start, zeros}(cuts[t], cuts[t + 1], to);
+    return MergeTask<T, Places, How>{left, right, out, u, v, start, zeros}(cuts[t], cuts[t + 1], to);
   });
 }
 
@@ -287,10 +287,11 @@ auto with_places(const Side& a, const F& f) {
   return f(static_cast<InLines*>(nullptr));
 }
 
-inline Matrix matrix_of(const Side& like, Made made) {
-  const int64 count = made.values.size();
-  return {std::make_shared<const Indices>(like.structure->format, like.rows, like.cols, std::move(made.places), count),
-          std::move(made.values)};
+inline Matrix matrix_of(const Side& like, Made result) {
+  const int64 count = result.values.size();
+  return {
+      std::make_shared<const Indices>(like.structure->format, like.rows, like.cols, std::move(result.places), count),
+      std::move(result.values)};
 }
 
-}  // namespace diagsparse::walking
+}  // namespace diagsparse::merging

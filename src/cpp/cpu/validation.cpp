@@ -1,5 +1,5 @@
-// The gate on the CPU: index arrays and diagonals, read once.
-#include "core/gate.hpp"
+// Validation on the CPU: index arrays and diagonals, read once.
+#include "core/validation.hpp"
 
 #include <algorithm>
 #include <limits>

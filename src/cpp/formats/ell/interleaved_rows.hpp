@@ -9,11 +9,11 @@
 
 namespace diagsparse {
 
-constexpr int64 kTurnedRows = 1024;  // rows at a time: their sums stay in the first cache
+constexpr int64 kInterleavedRows = 1024;  // rows at a time: their sums stay in the first cache
 
 // Rows 0 <= i < count: the column of entry w of row i is that at place w stride + i + first of `columns`, a line of
 // `chunks` chunks for each w; a chunk begins at `first`. From padding on a row is over.
-struct TurnedColumns {
+struct InterleavedColumns {
   int64 count, width, stride, first, chunks;
   Columns<AnyIndex> columns;
 
@@ -60,14 +60,15 @@ struct TurnedColumns {
 
 // The value of entry w of row i is value[w stride + i].
 template <class U>
-struct TurnedRows : TurnedColumns {
+struct InterleavedRows : InterleavedColumns {
   const U* value;
 };
 
-// The steps of `add_turned`: from entry w on by groups of entries, while all rows have them. A sum is in a register for
-// a group. Returns the entry that comes next. I: the type of short columns, which are read as they lie; else AnyIndex.
+// The steps of `add_interleaved`: from entry w on by groups of entries, while all rows have them. A sum is in a
+// register for a group. Returns the entry that comes next. I: the type of short columns, which are read as they lie;
+// else AnyIndex.
 template <int Group, bool Plain, class I, class T, class U, class V>
-int64 add_groups(int64 w, const TurnedRows<U>& rows, bool conj, const V* x, int64 x_step, T* sums) {
+int64 add_groups(int64 w, const InterleavedRows<U>& rows, bool conj, const V* x, int64 x_step, T* sums) {
   constexpr bool typed = !std::is_same_v<I, AnyIndex>;
   constexpr int64 kLine = 16, kAhead = 128;  // rows whose values are called for at once, and how far ahead
   std::int32_t room[typed ? 1 : Group * kChunk];
@@ -108,7 +109,7 @@ int64 add_groups(int64 w, const TurnedRows<U>& rows, bool conj, const V* x, int6
 }
 
 template <bool Plain, class I, class T, class U, class V>
-void add_turned_as(const TurnedRows<U>& rows, bool conj, const V* x, int64 x_step, T* sums) {
+void add_interleaved_as(const InterleavedRows<U>& rows, bool conj, const V* x, int64 x_step, T* sums) {
   int64 w = add_groups<8, Plain, I>(0, rows, conj, x, x_step, sums);
   w = add_groups<4, Plain, I>(w, rows, conj, x, x_step, sums);
   w = add_groups<1, Plain, I>(w, rows, conj, x, x_step, sums);
@@ -123,15 +124,15 @@ void add_turned_as(const TurnedRows<U>& rows, bool conj, const V* x, int64 x_ste
 
 // sums[i] += row i times x, entry after entry.
 template <class T, class U, class V>
-void add_turned(const TurnedRows<U>& rows, bool conj, const V* x, int64 x_step, T* sums) {
+void add_interleaved(const InterleavedRows<U>& rows, bool conj, const V* x, int64 x_step, T* sums) {
   // The common case, neighbouring elements and no conjugate, as a loop of its own; with real operands of one type also
   // for each type of short columns.
-  if (x_step != 1 || conj) return add_turned_as<false, AnyIndex>(rows, conj, x, x_step, sums);
+  if (x_step != 1 || conj) return add_interleaved_as<false, AnyIndex>(rows, conj, x, x_step, sums);
   if constexpr (std::is_same_v<U, V> && !is_complex<U>) {
-    if (rows.columns.type == DType::u8) return add_turned_as<true, std::uint8_t>(rows, false, x, 1, sums);
-    if (rows.columns.type == DType::u16) return add_turned_as<true, std::uint16_t>(rows, false, x, 1, sums);
+    if (rows.columns.type == DType::u8) return add_interleaved_as<true, std::uint8_t>(rows, false, x, 1, sums);
+    if (rows.columns.type == DType::u16) return add_interleaved_as<true, std::uint16_t>(rows, false, x, 1, sums);
   }
-  add_turned_as<true, AnyIndex>(rows, false, x, 1, sums);
+  add_interleaved_as<true, AnyIndex>(rows, false, x, 1, sums);
 }
 
 }  // namespace diagsparse

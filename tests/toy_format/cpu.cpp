@@ -1,0 +1,54 @@
+// pell on the CPU: the kernel "row".
+#include "core/kernel_table.hpp"
+#include "formats/pell/layout.hpp"
+#include "kernels/scatter.hpp"
+#include "layouts/cpu_rows.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+template <class U, class V>
+struct PellMatvec {
+  using T = Product<U, V>;
+
+  static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    const Pell<U> a = Pell<U>::of(m);
+    if (op.transposed) {
+      const auto cut = [&](int64 tasks, int64 k) { return a.rows * k / tasks; };
+      const auto traverse = [&](int64 begin, int64 end, const auto& take) {
+        for (int64 i = begin; i < end; ++i) {
+          const auto add = take(i);
+          for_row(a, i, [&](int64 j, U value) { add(j, value); });
+        }
+      };
+      return scatter<U, V>(m, op.conjugated, alpha, x, beta, y, cut, traverse);
+    }
+    const Update<T> update(alpha, beta);
+    for_stored_rows(a.rows, m.values.size() * x.cols, [&](int64 i) {
+      for (int64 c = 0; c < x.cols; ++c) {
+        const V* const in = x.as<V>() + c * x.col_stride;
+        T sum{};
+        for_row(a, i, [&](int64 j, U value) {
+          sum += multiply(conjugate_if(op.conjugated, value), in[j * x.row_stride]);
+        });
+        update.one(y.as<T>() + c * y.col_stride + i * y.row_stride, sum);
+      }
+    });
+  }
+
+ private:
+  template <class F>
+  static void for_row(const Pell<U>& a, int64 i, const F& f) {
+    for (int64 e = a.begin(i); e < a.end(i) && a.column(e) >= 0; ++e) f(a.column(e), a.values[e]);
+  }
+};
+
+FormatKernels make() { return {{{"row", every_pair<PellMatvec, MatvecKernel>()}}, {}}; }
+const RegisterKernels registered("pell", kEverySet, make);
+
+}  // namespace
+
+template struct StoredRows<Pell>;
+
+}  // namespace diagsparse

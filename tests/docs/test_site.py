@@ -80,8 +80,8 @@ def test_every_name_belongs_to_one_page_of_the_reference():
         ("[a](formats/hm.md#kernels)", "[a](formats/hm.md#kernels)"),
         ("[a](../README.md)", "[a](start.md)"),
         (
-            "[a](../src/cpp/core/gate.hpp)",
-            "[a](https://github.com/diagsparse/diagsparse/blob/main/src/cpp/core/gate.hpp)",
+            "[a](../src/cpp/core/validation.hpp)",
+            "[a](https://github.com/diagsparse/diagsparse/blob/main/src/cpp/core/validation.hpp)",
         ),
         ("![a](../benchmarks/results/h100.png)", "![a](../benchmarks/results/h100.png)"),
         ("[a](#there), [b](https://b.org)", "[a](#there), [b](https://b.org)"),

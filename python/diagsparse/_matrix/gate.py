@@ -1,7 +1,7 @@
 """Shapes, and SciPy's objects, before native code reads them.
 
 SciPy does not look again at arrays that were written to after it checked them. What its objects become here is checked
-once more by the gate in C++ (``src/cpp/core/gate.hpp``), which every matrix passes.
+once more by the gate in C++ (``src/cpp/core/validation.hpp``), which every matrix passes.
 """
 
 from __future__ import annotations

@@ -29,9 +29,8 @@ struct PellMatvec {
       for (int64 c = 0; c < x.cols; ++c) {
         const V* const in = x.as<V>() + c * x.col_stride;
         T sum{};
-        for_row(a, i, [&](int64 j, U value) {
-          sum += multiply(conjugate_if(op.conjugated, value), in[j * x.row_stride]);
-        });
+        for_row(a, i,
+                [&](int64 j, U value) { sum += multiply(conjugate_if(op.conjugated, value), in[j * x.row_stride]); });
         update.one(y.as<T>() + c * y.col_stride + i * y.row_stride, sum);
       }
     });

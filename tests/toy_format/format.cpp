@@ -24,9 +24,9 @@ void check(const Matrix& m) {
 Matrix from_csr(const Matrix& csr, const Format& format, const Options&) {
   const Shape shape{csr.rows, longest_row(csr)};
   std::vector<Part> arrays{{"indices", Array::empty(DType::i32, shape)}};
-  const Matrix result{std::make_shared<const Indices>(format.name, csr.rows, csr.cols, std::move(arrays), shape,
-                                                      csr.values.size()),
-                      Array::empty(csr.dtype, shape)};
+  const Matrix result{
+      std::make_shared<const Indices>(format.name, csr.rows, csr.cols, std::move(arrays), shape, csr.values.size()),
+      Array::empty(csr.dtype, shape)};
   StoredRows<Pell>::fill(csr, result);
   return result;
 }

@@ -21,8 +21,27 @@ namespace diagsparse {
 
 namespace {
 
-constexpr const Format* kFormats[] = {&dia, &hm,  &cdm,  &mdia, &csr, &csc,    &coo,   &coosr,   &coosc,
-                                      &ell, &hyb, &sell, &jds,  &csb, &ellcsr, &qband, &bmsparse};
+// clang-format off: a line for each
+constexpr const Format* kFormats[] = {
+    &dia,
+    &hm,
+    &cdm,
+    &mdia,
+    &csr,
+    &csc,
+    &coo,
+    &coosr,
+    &coosc,
+    &ell,
+    &hyb,
+    &sell,
+    &jds,
+    &csb,
+    &ellcsr,
+    &qband,
+    &bmsparse,
+};
+// clang-format on
 
 }  // namespace
 

@@ -129,6 +129,7 @@ def test_numbers_beyond_float64(format, device):
     assert np.allclose(to_host(A.matvec(x, alpha=10**300)), 1e300 * to_host(A @ x), rtol=1e-12)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("format", ds.formats())
 def test_one_rule_for_the_dtype_of_a_sum(format, device):
     """The result has the type of A, B and C, whatever the type of a factor, and beta C is rounded in it."""

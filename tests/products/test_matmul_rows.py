@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DTYPES
+from cases import EACH_DTYPE
 from processes import python
 
 import diagsparse as ds
@@ -56,7 +56,7 @@ def test_rows_of_a_product_that_follow_the_row_before(broken):
             assert np.array_equal(c.values, expected.data)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_few_entries_in_many_columns(dtype):
     """Where columns are far more than entries, no table of them is made."""
     rng = np.random.default_rng(4)

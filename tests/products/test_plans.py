@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DIAGONAL, DTYPES, VIEWS, cells, fits, holding, make, matrix, ours, pairs, random
+from cases import DIAGONAL, DTYPES, EACH_DTYPE, VIEWS, cells, fits, holding, make, matrix, ours, pairs, random
 from oracle import check_matmul, seen
 
 import diagsparse as ds
@@ -76,7 +76,7 @@ def test_forecast_of_a_conversion(format, target):
 
 
 @CELLS
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_reuse_with_new_values(device, format, kernel, dtype):
     for name in holding(format, ("banded 9", "random diagonals 127", "dense 9")):
         a = matrix(name, dtype)
@@ -193,6 +193,7 @@ def test_out_that_is_an_operand_is_refused(format):
         assert np.array_equal(A.values, before[0]) and np.array_equal(B.values, before[1])
 
 
+@pytest.mark.quick
 @FORMATS
 def test_context_manager_and_repr(format):
     A = ours("banded 9", format)

@@ -102,6 +102,7 @@ def test_a_plan_of_one_triangle(format, triangle):
     assert entries.format == "csr" and np.array_equal(entries.toarray(), C.toarray())
 
 
+@pytest.mark.quick
 @FORMATS
 def test_views_and_scipy_operands(format):
     a = matrix("random diagonals 127", "complex128")
@@ -113,6 +114,7 @@ def test_views_and_scipy_operands(format):
     check(ds.syr2k(a, A.conj()), [pair(a, a.conj(), "N"), pair(a.conj(), a, "N")], "syr2k of both", None)
 
 
+@pytest.mark.quick
 @FORMATS
 def test_mixed_dtypes(format):
     for dtype_a, dtype_b, dtype_c in (("float32", "complex64", "float64"), ("float64", "float32", "float32"),

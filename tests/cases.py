@@ -157,24 +157,28 @@ def multiplies_itself(format):
     return True
 
 
-def cells(operation):
+def cells(operation, formats=None, devices=("cpu", "cuda")):
     """Return (device, format, kernel) for every kernel that there is, for `pytest.mark.parametrize`.
 
     Where formats share a kernel it is there once: sparse products of the formats that multiply as csr, and the "steps"
     of a chain, which are products with a vector.
     """
     own = {"matvec": lambda format: True, "matmul": multiplies_itself, "chain": ("csr", *DIAGONAL).__contains__}
-    made = []
-    for format in filter(own[operation], ds.formats()):
+    found = []
+    for format in filter(own[operation], formats or ds.formats()):
         here = ds.array(sp.eye_array(2), format)
-        made += [pytest.param("cpu", format, kernel, id=f"{format}-{kernel}") for kernel in here.kernels(operation)]
+        if "cpu" in devices:
+            found += [
+                pytest.param("cpu", format, kernel, id=f"{format}-{kernel}") for kernel in here.kernels(operation)
+            ]
         marks = [pytest.mark.gpu]
         if ds.cuda_available():
             kernels = here.to("cuda").kernels(operation)
         else:
             kernels, marks = [None], [*marks, pytest.mark.skip(reason=NO_CUDA)]
-        made += [pytest.param("cuda", format, k, id=f"cuda-{format}-{k}", marks=marks) for k in kernels]
-    return made
+        if "cuda" in devices:
+            found += [pytest.param("cuda", format, k, id=f"cuda-{format}-{k}", marks=marks) for k in kernels]
+    return pytest.mark.parametrize("device, format, kernel", found)
 
 
 def make(format, arg, **options):

@@ -60,6 +60,6 @@ def test_every_kernel_is_a_stored_cell(device):
     """A new kernel or format: run `python tests/cells.py --update`."""
     stored = json.loads(cells.STORED.read_text())[device]
     for operation in ("matvec", "matmul", "chain"):
-        for where, format, kernel in (parameters.values for parameters in cases.cells(operation)):
+        for where, format, kernel in (parameters.values for parameters in cases.cells(operation).args[1]):
             types = stored.get(f"{operation} {format} {kernel}", "").split()
             assert where != device or {"dd", "ff", "DD", "FF"} & {*types}, (operation, format, kernel)

@@ -4,12 +4,25 @@ from itertools import product
 
 import numpy as np
 import pytest
-from cases import DTYPES, EACH_DTYPE, VIEWS, cells, holding, kernel_of, matrix, ours, random, to_device, to_host
+from cases import (
+    DIAGONAL,
+    DTYPES,
+    EACH_DTYPE,
+    VIEWS,
+    cells,
+    holding,
+    kernel_of,
+    matrix,
+    ours,
+    random,
+    to_device,
+    to_host,
+)
 from oracle import check_matvec
 
 import diagsparse as ds
 
-CELLS = pytest.mark.parametrize("device, format, kernel", cells("matvec"))
+CELLS = cells("matvec")
 WIDTHS = (0, 1, 2, 3, 4, 5, 8, 17, 33)
 SHAPES = ("banded 64", "wide 20 x 70", "tall 70 x 20", "empty rows", "7x1", "1x7")
 WIDE = ("banded 64", "wide 20 x 70", "empty rows", "7x1")  # and their transposes
@@ -183,10 +196,8 @@ def test_out_may_be_x(device, format, kernel):
                             check_matvec(to_host(buffer), name, dtype, op, x, what, alpha, beta, x)
 
 
-@CELLS
+@cells("matvec", devices=["cpu"])
 def test_out_may_overlap_x(device, format, kernel):
-    if device != "cpu":
-        return
     A, n = ours("random diagonals 127", format, "float64"), 127
     for shift in (1, 5, 64):
         for x_first in (True, False):
@@ -197,10 +208,8 @@ def test_out_may_overlap_x(device, format, kernel):
             check_matvec(out, "random diagonals 127", "float64", "N", kept, f"out overlaps x by {n - shift}")
 
 
-@CELLS
+@cells("matvec", devices=["cpu"])
 def test_out_may_be_the_transpose_of_x(device, format, kernel):
-    if device != "cpu":
-        return
     A = ours("banded 9", format, "float64")
     x = random((9, 9), "float64")
     kept = x.copy()
@@ -208,11 +217,9 @@ def test_out_may_be_the_transpose_of_x(device, format, kernel):
     check_matvec(x.T.copy(), "banded 9", "float64", "N", kept, "out is x.T")
 
 
-@CELLS
+@cells("matvec", DIAGONAL, ["cpu"])
 def test_out_that_overlaps_the_matrix_is_refused_or_right(device, format, kernel):
     """Values that are read and written in one product: an error, or the product of the values as they were."""
-    if device != "cpu" or format not in ("dia", "hm", "cdm"):
-        return
     n = 200
     values = random(n, "float64") if format == "hm" else random((1, n), "float64")
     A = getattr(ds, f"{format}_array")((values.copy(), [0]), shape=(n, n))

@@ -11,7 +11,7 @@ from scipy.special import jv
 
 import diagsparse as ds
 
-CELLS = pytest.mark.parametrize("device, format, kernel", cells("chain"))
+CELLS = cells("chain")
 
 
 @CELLS

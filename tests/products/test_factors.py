@@ -7,8 +7,8 @@ from cases import cells, make, ours, raises, to_device, to_host
 
 import diagsparse as ds
 
-MATVEC = pytest.mark.parametrize("device, format, kernel", cells("matvec"))
-MATMUL = pytest.mark.parametrize("device, format, kernel", cells("matmul"))
+MATVEC = cells("matvec")
+MATMUL = cells("matmul")
 FACTORS = (np.inf, -np.inf, np.nan, complex(np.inf, 0), complex(np.nan, 1), complex(1, np.inf))
 
 

@@ -118,11 +118,11 @@ def test_a_result_beyond_the_limit_is_refused_before_anything_is_listed(format):
 def test_a_result_beyond_all_memory_is_refused_at_once():
     """The list of its diagonals might fit, the product of 2 TB does not."""
     a, b = ds.hm_array(np.ones((1, 60_000))), ds.hm_array(np.ones((2000, 2000)))
-    start = time.perf_counter()
+    start = time.process_time()
     for format in (None, "dia", "hm", "csr"):
         with pytest.raises(MemoryError, match=r"kron: .* would take .* TB, .* are free"):
             ds.kron(a, b, format)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_entries_are_forecast_with_what_scipy_needs():

@@ -22,7 +22,7 @@ from oracle import assert_within, check_matmul, long, longest_row, seen
 
 import diagsparse as ds
 
-CELLS = pytest.mark.parametrize("device, format, kernel", cells("matmul"))
+CELLS = cells("matmul")
 FORMATS = pytest.mark.parametrize("format", ds.formats())
 SQUARE = ("banded 9", "corners 65", "random diagonals 127", "dense 9", "arrow 33", "superdiagonal only",
           "subdiagonal only", "nothing stored", "0x0", "1x1", "explicit zeros", "periodic stencil")  # fmt: skip
@@ -241,10 +241,8 @@ def test_real_factors_meet_infinities_as_they_are(device, format, kernel):
             assert np.array_equal(B.matmul(A, kernel=kernel).to("cpu").diagonal(), expected)
 
 
-@CELLS
+@cells("matmul", devices=["cpu"])
 def test_same_bits_for_any_number_of_threads(device, format, kernel):
-    if device != "cpu":
-        return
     for dtype in DTYPES:
         a = ds.gallery.random_diagonals(1000, 40, seed=3, dtype=dtype)
         A = ds.array(a, format)

@@ -24,11 +24,8 @@ from oracle import assert_within, check_matvec, long, longest_row
 
 import diagsparse as ds
 
-CELLS = pytest.mark.parametrize("device, format, kernel", cells("matvec"))
+CELLS = cells("matvec")
 FORMATS = pytest.mark.parametrize("format", ds.formats())
-PADDED = pytest.mark.parametrize(
-    "device, format, kernel", [p for p in cells("matvec") if p.values[1] in ("dia", "qband")]
-)
 ADJOINT = {"N": "H", "T": "C", "C": "T", "H": "N"}
 TRANSPOSE = {"N": "T", "T": "N", "C": "H", "H": "C"}
 
@@ -174,7 +171,7 @@ def test_nan_in_the_matrix_stays_in_its_row(device, format, kernel):
         assert np.flatnonzero(np.isnan(y)).tolist() == [j]
 
 
-@PADDED
+@cells("matvec", ("dia", "qband"))
 def test_the_padding_of_a_layout_is_never_read(device, format, kernel):
     for m, n in ((9, 9), (40, 17), (17, 40), (130, 130)):
         offsets = np.array([-m + 1, -3, 0, 2, n - 1])
@@ -194,10 +191,8 @@ def test_the_padding_of_a_layout_is_never_read(device, format, kernel):
         assert np.array_equal((abs(A) * 2).toarray(), 2 * dense) and A.count_nonzero() == dense.sum()
 
 
-@CELLS
+@cells("matvec", devices=["cpu"])
 def test_same_bits_for_any_number_of_threads(device, format, kernel):
-    if device != "cpu":
-        return
     for dtype in DTYPES:
         A = ours("big 20000", format, dtype)
         x = random(A.shape[1], dtype)

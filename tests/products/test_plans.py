@@ -9,7 +9,7 @@ from oracle import check_matmul, seen
 import diagsparse as ds
 
 FORMATS = pytest.mark.parametrize("format", ds.formats())
-CELLS = pytest.mark.parametrize("device, format, kernel", cells("matmul"))
+CELLS = cells("matmul")
 IN_ITS_PLACE = {
     ("cpu", "dense_tiles"): "row_tiles",
     ("cuda", "dense_tiles"): "block",

@@ -157,6 +157,10 @@ def multiplies_itself(format):
     return True
 
 
+# The formats with products of their own, and two of those that multiply as csr: its transpose, and one that pads rows.
+MULTIPLYING = tuple(f for f in ds.formats() if f in ("csc", "sell") or multiplies_itself(f))
+
+
 def cells(operation, formats=None, devices=("cpu", "cuda")):
     """Return (device, format, kernel) for every kernel that there is, for `pytest.mark.parametrize`.
 

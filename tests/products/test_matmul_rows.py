@@ -80,6 +80,7 @@ def test_few_entries_in_many_columns(dtype):
     assert np.array_equal(C.values, before)
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks are read from /proc")
 @pytest.mark.parametrize("operands", [
     "np.ones((1, 1)), sp.csr_array((np.ones(3), ([0, 0, 0], [0, 5, 29_999_999])), shape=(1, 30_000_000))",

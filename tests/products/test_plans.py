@@ -3,12 +3,27 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DIAGONAL, DTYPES, EACH_DTYPE, VIEWS, cells, fits, holding, make, matrix, ours, pairs, random
+from cases import (
+    DIAGONAL,
+    DTYPES,
+    EACH_DTYPE,
+    MULTIPLYING,
+    VIEWS,
+    cells,
+    fits,
+    holding,
+    make,
+    matrix,
+    ours,
+    pairs,
+    random,
+)
 from oracle import check_matmul, seen
 
 import diagsparse as ds
 
 FORMATS = pytest.mark.parametrize("format", ds.formats())
+MULTIPLIED = pytest.mark.parametrize("format", MULTIPLYING)
 CELLS = cells("matmul")
 IN_ITS_PLACE = {
     ("cpu", "dense_tiles"): "row_tiles",
@@ -104,7 +119,7 @@ def test_reuse_with_new_values(device, format, kernel, dtype):
             check_matmul(out, left, a, f"{name} {op} with alpha and beta", 0.5, -2, before)
 
 
-@FORMATS
+@MULTIPLIED
 @pytest.mark.parametrize("planned", DTYPES)
 def test_new_values_of_another_dtype(format, planned):
     """The result has the dtype of the values that are given, not of those that the plan was made with."""

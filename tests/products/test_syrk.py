@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DTYPES, holding, matrix, ours, random
+from cases import DTYPES, MULTIPLYING, holding, matrix, ours, random
 from oracle import assert_within, long, longest_row
 
 import diagsparse as ds
 
 FORMATS = pytest.mark.parametrize("format", ds.formats())
+MULTIPLIED = pytest.mark.parametrize("format", MULTIPLYING)
 TRIANGLES = {None: lambda a: a, "lower": np.tril, "upper": np.triu}
 NAMES = ("banded 9", "stencil 27", "corners 65", "dense 9", "wide 20 x 70", "empty rows", "0x5", "5x0", "0x0", "1x1")
 
@@ -37,7 +38,7 @@ def second(name, dtype):
     return sp.csr_array((random(len(rows), dtype, name), (rows, columns)), shape=(m, n))
 
 
-@FORMATS
+@MULTIPLIED
 @pytest.mark.parametrize("trans", "NTH")
 @pytest.mark.parametrize("triangle", TRIANGLES)
 def test_syrk(format, trans, triangle):
@@ -57,7 +58,7 @@ def test_syrk(format, trans, triangle):
                 check(C, [pair(a, a, trans)], f"{name} {trans} {alpha} {beta}", triangle, alpha, scale, c, dtype)
 
 
-@FORMATS
+@MULTIPLIED
 @pytest.mark.parametrize("trans", "NTH")
 @pytest.mark.parametrize("triangle", TRIANGLES)
 def test_syr2k(format, trans, triangle):

@@ -11,6 +11,7 @@ import diagsparse as ds
 from diagsparse._study import hamiltonians, hamiltonians_tables
 
 
+@pytest.mark.nightly
 def test_a_small_run(device, tmp_path, monkeypatch):
     monkeypatch.setattr(hamiltonians, "QUICK_SITES", (4, 6))
     monkeypatch.setattr(hamiltonians, "QUICK_VECTOR_SITES", 8)

@@ -10,6 +10,7 @@ from described_rows import require_described
 from diagsparse._study import paper_003, paper_003_tables
 
 
+@pytest.mark.nightly
 def test_a_small_run(device, tmp_path):
     made = paper_003.run(device=device, quick=True)
     require_described(made)

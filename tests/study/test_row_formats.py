@@ -8,6 +8,7 @@ from described_rows import require_described
 from diagsparse._study import row_formats
 
 
+@pytest.mark.nightly
 def test_a_small_run(device, tmp_path, monkeypatch):
     monkeypatch.setattr(row_formats, "MATRICES", row_formats.MATRICES[3:])
     made = row_formats.run(device=device, quick=True)

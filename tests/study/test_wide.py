@@ -10,6 +10,7 @@ from described_rows import require_described
 from diagsparse._study import wide
 
 
+@pytest.mark.nightly
 def test_a_small_run(device, tmp_path):
     made = wide.run(device=device, quick=True)
     require_described(made)

@@ -2,13 +2,15 @@
 
     python tests/cells.py -n 2               # runs all tests, prints the cells, names those of cells.json that none ran
     python tests/cells.py --update -n 2      # stores the cells of this machine's devices in cells.json
+    python tests/cells.py --device cuda      # the tests and the cells of one device
 
-Arguments that are not listed here go to pytest. A cell is a call of native code, as it was recorded during the run: the
+Other arguments go to pytest. A cell is a call of native code, as it was recorded during the run: the
 operation, the formats of its matrices, the kernel if the operation has several, and the types of the operands' values,
 in NumPy's letters (``e`` float16, ``E`` bfloat16, ``f``, ``d``, ``F``, ``D``). Tests of Hypothesis draw other cases in
 each run, so what they call is not counted, and neither is what happens in a process that a test starts.
 """
 
+import argparse
 import json
 import os
 import subprocess
@@ -131,13 +133,16 @@ def lost(stored, found):
 
 
 def main(arguments):
-    """Run the tests, print the table, compare; return the exit status."""
-    update = "--update" in arguments
-    arguments = [a for a in arguments if a != "--update"]
+    """Run the tests, print the cells, compare; return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--update", action="store_true", help="store what was found instead of comparing with it")
+    parser.add_argument("--device", choices=["cpu", "cuda"], help="the tests and the cells of this device alone")
+    options, others = parser.parse_known_args(arguments)
+    tests = {"cpu": "not gpu", "cuda": "gpu", None: ""}[options.device]
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "pytest", "-m", "", *arguments]
+        command = [sys.executable, "-m", "pytest", "-m", tests, *others]
         status = subprocess.run(command, env=os.environ | {FOLDER: folder}, check=False).returncode
-        found = gather(folder)
+        found = {device: seen for device, seen in gather(folder).items() if options.device in (None, device)}
     for device, operations in found.items():
         for operation, types in operations.items():
             print(f"{device:5} {operation:60} {types}")
@@ -146,10 +151,9 @@ def main(arguments):
     stored = json.loads(STORED.read_text()) if STORED.exists() else {}
     gone = lost(stored, found)
     print("cells that no test runs any more:" if gone else "no cell lost", *gone, sep="\n")
-    if update:
+    if options.update:
         STORED.write_text(json.dumps(stored | found, indent=0) + "\n")
-        return status
-    return status or bool(gone)
+    return status or (bool(gone) and not options.update)
 
 
 if __name__ == "__main__":

@@ -290,6 +290,7 @@ def prepared(command, folder):
     return [*arguments, *added]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("command", readme_commands() or [None])
 def test_commands_of_the_readme_run(command, tmp_path):
     if command is None:

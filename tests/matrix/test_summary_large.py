@@ -9,7 +9,7 @@ import diagsparse as ds
 N = 60_000
 
 
-@pytest.fixture(params=[1, 2, 5])
+@pytest.fixture(params=[pytest.param(1, marks=pytest.mark.nightly), 2, pytest.param(5, marks=pytest.mark.nightly)])
 def threads(request):
     before = ds.get_num_threads()
     ds.set_num_threads(request.param)

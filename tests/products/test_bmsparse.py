@@ -151,7 +151,7 @@ def test_infinities_meet_what_is_stored_alone(device):
             np.testing.assert_array_equal(to_host(A.T @ to_device(given, device)), a.T @ given)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("complex128", marks=pytest.mark.nightly)])
 def test_long_rows_and_columns(device, dtype):
     """One row of blocks, and one column, longer than a group of threads takes."""
     n = 8 * 2500

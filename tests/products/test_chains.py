@@ -12,6 +12,9 @@ from scipy.special import jv
 import diagsparse as ds
 
 CELLS = cells("chain")
+EACH_LARGE = pytest.mark.parametrize(
+    "name", [n if n in ("band", "reach 300", "periodic") else pytest.param(n, marks=pytest.mark.nightly) for n in LARGE]
+)
 
 
 @CELLS
@@ -29,7 +32,7 @@ def test_recurrences(device, format, kernel, dtype):
 
 @CELLS  # varies fastest: the same case for each
 @EACH_DTYPE
-@pytest.mark.parametrize("name", LARGE)
+@EACH_LARGE
 def test_several_blocks_of_rows(device, format, kernel, dtype, name):
     for op, k in (("N", 2), ("N", 9), ("H", 3), ("T", 70)):
         V = VIEWS[op](large_ours(name, format, dtype, device))

@@ -119,6 +119,17 @@ def test_reuse_with_new_values(device, format, kernel, dtype):
             check_matmul(out, left, a, f"{name} {op} with alpha and beta", 0.5, -2, before)
 
 
+@FORMATS
+def test_a_product_is_added_to_out(format):
+    for dtype in DTYPES:
+        a, A = matrix("banded 9", dtype), ours("banded 9", format, dtype)
+        plan = ds.plan_matmul(A, A)
+        out = plan()
+        before = out.copy().to_scipy("csr")
+        assert plan(out=out, alpha=0.5, beta=-2) is out
+        check_matmul(out, a, a, dtype, 0.5, -2, before)
+
+
 @MULTIPLIED
 @pytest.mark.parametrize("planned", DTYPES)
 def test_new_values_of_another_dtype(format, planned):

@@ -33,6 +33,7 @@ def bits(made):
     return b"".join(parts[name].tobytes() for name in sorted(parts))
 
 
+@pytest.mark.nightly
 @MULTIPLIED
 @SIZES
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])

@@ -16,7 +16,7 @@ from diagsparse._study import gpu_clock
 
 
 # ---- one rule, that of recommend ------------------------------------------------------------------------------------
-@pytest.mark.parametrize("op", ["matvec", "matmul"])
+@pytest.mark.parametrize("op", ["matvec", pytest.param("matmul", marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("format", ds.formats())
 def test_a_matrix_of_ours_gets_what_recommend_names(format, op):
     for S in (gallery.stencil(5, (60, 60)).tocsr(), random(500, 6), gallery.heisenberg(9).tocsr(), np.diag([1.0, 2])):

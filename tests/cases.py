@@ -19,9 +19,14 @@ import diagsparse as ds
 NO_CUDA = "no CUDA device answers (diagsparse.cuda_available() is False)"
 # A slow build may be tested with some of them: all are instances of the same templates.
 DTYPES = tuple(os.environ.get("DIAGSPARSE_TEST_DTYPES", "float32 float64 complex64 complex128").split())
-EACH_DTYPE = pytest.mark.parametrize(  # one real type and one complex one are enough before the night
-    "dtype", [d if d in ("float64", "complex64") else pytest.param(d, marks=pytest.mark.nightly) for d in DTYPES]
-)
+
+
+def at_night(values, *, before):
+    """Return values for `pytest.mark.parametrize`, of which only those in `before` are tested before the night."""
+    return [value if value in before else pytest.param(value, marks=pytest.mark.nightly) for value in values]
+
+
+EACH_DTYPE = pytest.mark.parametrize("dtype", at_night(DTYPES, before=("float64", "complex64")))
 DIAGONAL = tuple(f for f in ds.formats() if getattr(ds, f"{f}_array")._family == "diagonals")
 STORING_16_BITS = tuple(f for f in ds.formats() if getattr(ds, f"{f}_array")._narrow)
 VIEWS = {"N": lambda A: A, "T": lambda A: A.T, "C": lambda A: A.conj(), "H": lambda A: A.H}

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-from cases import DIAGONAL
+from cases import DIAGONAL, at_night
 from processes import python
 
 import diagsparse as ds
@@ -32,7 +32,7 @@ DAEMON = """
 """
 
 
-@FORMATS
+@pytest.mark.parametrize("format", at_night(ds.formats(), before=("csr", "hm")))
 def test_daemon_threads_inside_of_products_at_exit(format, device):
     """Python ends such threads when they ask for its lock again; the process must not abort."""
     for _ in range(3):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import EACH_DTYPE, NO_CUDA, raises, to_device, to_host
+from cases import EACH_DTYPE, NO_CUDA, at_night, raises, to_device, to_host
 
 import diagsparse as ds
 from diagsparse._study.paper_004_columns import FACTOR_BITS, STAGED
@@ -151,7 +151,7 @@ def test_infinities_meet_what_is_stored_alone(device):
             np.testing.assert_array_equal(to_host(A.T @ to_device(given, device)), a.T @ given)
 
 
-@pytest.mark.parametrize("dtype", ["float32", pytest.param("complex128", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("dtype", at_night(["float32", "complex128"], before=["float32"]))
 def test_long_rows_and_columns(device, dtype):
     """One row of blocks, and one column, longer than a group of threads takes."""
     n = 8 * 2500

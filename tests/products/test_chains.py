@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DIAGONAL, DTYPES, EACH_DTYPE, VIEWS, cells, matrix, ours, raises, random, to_device, to_host
+from cases import DIAGONAL, DTYPES, EACH_DTYPE, VIEWS, at_night, cells, matrix, ours, raises, random, to_device, to_host
 from numpy.polynomial import Chebyshev
 from recurrences import LARGE, SQUARE, assert_close, check, factors, large_case, large_ours, product, small_case
 from scipy.sparse.linalg import expm_multiply
@@ -12,9 +12,6 @@ from scipy.special import jv
 import diagsparse as ds
 
 CELLS = cells("chain")
-EACH_LARGE = pytest.mark.parametrize(
-    "name", [n if n in ("band", "reach 300", "periodic") else pytest.param(n, marks=pytest.mark.nightly) for n in LARGE]
-)
 
 
 @CELLS
@@ -32,7 +29,7 @@ def test_recurrences(device, format, kernel, dtype):
 
 @CELLS  # varies fastest: the same case for each
 @EACH_DTYPE
-@EACH_LARGE
+@pytest.mark.parametrize("name", at_night(LARGE, before=("band", "reach 300", "periodic")))
 def test_several_blocks_of_rows(device, format, kernel, dtype, name):
     for op, k in (("N", 2), ("N", 9), ("H", 3), ("T", 70)):
         V = VIEWS[op](large_ours(name, format, dtype, device))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DTYPES, MULTIPLYING, holding, matrix, ours, random
+from cases import DTYPES, MULTIPLYING, at_night, holding, matrix, ours, random
 from oracle import assert_within, long, longest_row
 
 import diagsparse as ds
@@ -39,7 +39,7 @@ def second(name, dtype):
 
 
 @MULTIPLIED
-@pytest.mark.parametrize("trans", "NTH")
+@pytest.mark.parametrize("trans", at_night("NTH", before="NH"))
 @pytest.mark.parametrize("triangle", TRIANGLES)
 def test_syrk(format, trans, triangle):
     for name in holding(format, NAMES):
@@ -59,7 +59,7 @@ def test_syrk(format, trans, triangle):
 
 
 @MULTIPLIED
-@pytest.mark.parametrize("trans", "NTH")
+@pytest.mark.parametrize("trans", at_night("NTH", before="NH"))
 @pytest.mark.parametrize("triangle", TRIANGLES)
 def test_syr2k(format, trans, triangle):
     for name in holding(format, NAMES):

@@ -51,7 +51,7 @@ def csr_of(name):
 
 
 @pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.parametrize("name", at_night(MATRICES, before=("scattered", "arrow")))
+@pytest.mark.parametrize("name", at_night(MATRICES, before=("band", "scattered")))
 def test_shares_of_a_matrix(name, format):
     a = csr_of(name)
     A = ds.csr_array(a)

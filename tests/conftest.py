@@ -29,7 +29,7 @@ def pytest_ignore_collect(collection_path, config):
         return None
     text = collection_path.read_text(encoding="utf-8")
     nightly = re.search(r"^pytestmark = \[?\s*pytest\.mark\.nightly", text, re.MULTILINE)
-    return (tier == "quick" and "mark.quick" not in text) or (tier == "not nightly" and bool(nightly)) or None
+    return (tier == "quick" and "mark.quick" not in text) or ("not nightly" in tier and bool(nightly)) or None
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])

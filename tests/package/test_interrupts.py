@@ -104,7 +104,7 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", at_night([1, 2], before=[2]))
 @pytest.mark.parametrize("what", LONG)
 def test_long_work_ends_at_ctrl_c(what, threads):
     setup, work, after = LONG[what]

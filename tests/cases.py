@@ -1,4 +1,4 @@
-"""The gallery that the tests walk: small matrices of every shape and structure, as canonical `csr_array`s.
+"""What tests iterate over: kernels, formats, and small matrices of every structure as canonical `csr_array`s.
 
 ``matrix(name, dtype)`` returns one with seeded random values; ``SMALL`` are the names of those that a test
 may loop over freely, ``BIG`` the ones that cross blocks of rows, groups of diagonals and threads.
@@ -7,6 +7,7 @@ may loop over freely, ``BIG`` the ones that cross blocks of rows, groups of diag
 import os
 import re
 import zlib
+from contextlib import contextmanager
 from functools import cache
 
 import numpy as np
@@ -18,6 +19,14 @@ import diagsparse as ds
 NO_CUDA = "no CUDA device answers (diagsparse.cuda_available() is False)"
 # A slow build may be tested with some of them: all are instances of the same templates.
 DTYPES = tuple(os.environ.get("DIAGSPARSE_TEST_DTYPES", "float32 float64 complex64 complex128").split())
+
+
+def at_night(values, *, before):
+    """Return values for `pytest.mark.parametrize`, of which only those in `before` are tested before the night."""
+    return [value if value in before else pytest.param(value, marks=pytest.mark.nightly) for value in values]
+
+
+EACH_DTYPE = pytest.mark.parametrize("dtype", at_night(DTYPES, before=("float64", "complex64")))
 DIAGONAL = tuple(f for f in ds.formats() if getattr(ds, f"{f}_array")._family == "diagonals")
 STORING_16_BITS = tuple(f for f in ds.formats() if getattr(ds, f"{f}_array")._narrow)
 VIEWS = {"N": lambda A: A, "T": lambda A: A.T, "C": lambda A: A.conj(), "H": lambda A: A.H}
@@ -142,19 +151,43 @@ def pairs(first, second):
     return pytest.mark.parametrize((first, second), sorted({*((f, f) for f in formats), *common}))
 
 
-def cells(operation):
-    """Return (device, format, kernel) for every kernel that there is, for `pytest.mark.parametrize`."""
-    made = []
-    for format in ds.formats():
+@cache
+def multiplies_itself(format):
+    """Whether a format has kernels of its own for sparse products; the others multiply as csr."""
+    A = ds.array(sp.eye_array(2), format)
+    try:
+        A._core.plan_matmul(A._matrix, 0, A._matrix, 0, format, "")
+    except ValueError:
+        return False
+    return True
+
+
+# The formats with products of their own, and two of those that multiply as csr: its transpose, and one that pads rows.
+MULTIPLYING = tuple(f for f in ds.formats() if f in ("csc", "sell") or multiplies_itself(f))
+
+
+def cells(operation, formats=None, devices=("cpu", "cuda")):
+    """Return (device, format, kernel) for every kernel that there is, for `pytest.mark.parametrize`.
+
+    Where formats share a kernel it is there once: sparse products of the formats that multiply as csr, and the "steps"
+    of a chain, which are products with a vector.
+    """
+    own = {"matvec": lambda format: True, "matmul": multiplies_itself, "chain": ("csr", *DIAGONAL).__contains__}
+    found = []
+    for format in filter(own[operation], formats or ds.formats()):
         here = ds.array(sp.eye_array(2), format)
-        made += [pytest.param("cpu", format, kernel, id=f"{format}-{kernel}") for kernel in here.kernels(operation)]
+        if "cpu" in devices:
+            found += [
+                pytest.param("cpu", format, kernel, id=f"{format}-{kernel}") for kernel in here.kernels(operation)
+            ]
         marks = [pytest.mark.gpu]
         if ds.cuda_available():
             kernels = here.to("cuda").kernels(operation)
         else:
             kernels, marks = [None], [*marks, pytest.mark.skip(reason=NO_CUDA)]
-        made += [pytest.param("cuda", format, k, id=f"cuda-{format}-{k}", marks=marks) for k in kernels]
-    return made
+        if "cuda" in devices:
+            found += [pytest.param("cuda", format, k, id=f"cuda-{format}-{k}", marks=marks) for k in kernels]
+    return pytest.mark.parametrize("device, format, kernel", found)
 
 
 def make(format, arg, **options):
@@ -167,6 +200,16 @@ def make(format, arg, **options):
 def raises(kind, *words):
     """Expect an exception whose message holds all of these words."""
     return pytest.raises(kind, match="".join(f"(?=[\\s\\S]*{re.escape(str(word))})" for word in words) or None)
+
+
+@contextmanager
+def case(what):
+    """Say which case of a loop it was that raised."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"in the case: {what}")
+        raise
 
 
 def refused(run, *words):

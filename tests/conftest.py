@@ -1,8 +1,10 @@
-"""Fixtures that every test file shares."""
+"""Fixtures that every test file shares, and what the tiers of tests need of pytest: see CONTRIBUTING.md."""
 
 import os
+import re
 from pathlib import Path
 
+import cells
 import pytest
 from cases import NO_CUDA
 from hypothesis import settings
@@ -12,6 +14,22 @@ from diagsparse import measure
 
 settings.register_profile("diagsparse", max_examples=60, deadline=None, database=None, print_blob=False)
 settings.load_profile("diagsparse")
+
+
+def pytest_configure(config):
+    """Record the cells that are exercised, where `cells.py` runs the tests."""
+    if cells.FOLDER in os.environ:
+        config.pluginmanager.register(cells.recorder())
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Leave out files that have no test of the tier, if they are not named: to import them takes long."""
+    tier = config.option.markexpr
+    if not collection_path.name.startswith("test_") or any(collection_path.name in name for name in config.args):
+        return None
+    text = collection_path.read_text(encoding="utf-8")
+    nightly = re.search(r"^pytestmark = \[?\s*pytest\.mark\.nightly", text, re.MULTILINE)
+    return (tier == "quick" and "mark.quick" not in text) or ("not nightly" in tier and bool(nightly)) or None
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])

@@ -18,6 +18,7 @@ def few(monkeypatch):
     monkeypatch.setattr(advice, "matrices", lambda *sizes: ((n, make) for n, make in every(*sizes) if n in FEW))
 
 
+@pytest.mark.nightly
 def test_a_small_run(device, tmp_path, few):
     made = ADVICE.run(device=device, quick=True)
     require_described(made)

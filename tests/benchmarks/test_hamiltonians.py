@@ -12,6 +12,7 @@ from benchmarks.studies import hamiltonians, hamiltonians_tables
 from benchmarks.studies.hamiltonians import HAMILTONIANS
 
 
+@pytest.mark.nightly
 def test_a_small_run(device, tmp_path, monkeypatch):
     monkeypatch.setattr(hamiltonians, "QUICK_SITES", (4, 6))
     monkeypatch.setattr(hamiltonians, "QUICK_VECTOR_SITES", 8)

@@ -10,6 +10,7 @@ from benchmarks.papers import paper_000
 from benchmarks.papers.paper_000 import TABLES_000
 
 
+@pytest.mark.nightly
 def test_a_small_run(device, monkeypatch, tmp_path):
     some = [e for e in paper_000.PRODUCTS if e.n in (1000, 2048, 10_240) and e.a < 12]
     assert {e.source for e in some} == {"figure 6", "figure 7", "table 1"}

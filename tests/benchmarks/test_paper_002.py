@@ -33,6 +33,7 @@ def row_of(report, name):
     return next(row for row in report["rows"] if row["name"] == name)
 
 
+@pytest.mark.nightly
 def test_a_small_run(device, made, tmp_path):
     made = made if device == "cpu" else TABLES_002.run(device=device, quick=True)
     assert made["ok"] and made["quick"], [row["failed"] for row in made["rows"]]
@@ -55,6 +56,7 @@ def test_a_small_run(device, made, tmp_path):
     assert TABLES_002.plot(made, tmp_path / "paper.png").stat().st_size > 10_000
 
 
+@pytest.mark.nightly
 def test_the_papers_algorithm_runs_stage_by_stage_on_the_papers_bands(made):
     """The partition is a stage of its own, and the four products are; there is no merge."""
     products = ["bands x bands", "sparse x bands", "bands x sparse", "sparse x sparse"]
@@ -65,6 +67,7 @@ def test_the_papers_algorithm_runs_stage_by_stage_on_the_papers_bands(made):
     assert "| sparse x sparse |" in TABLES_002.markdown(made)
 
 
+@pytest.mark.nightly
 def test_both_partitions_are_reported(made):
     """Half-full diagonals: by bytes in float64 none is a band; the paper's rule goes by other thresholds."""
     row = row_of(made, "experiment 1: 60 % full, float32")
@@ -86,12 +89,14 @@ def test_long_calls_are_timed_once():
     assert seconds(lambda: calls.append(0)) < 0.005 and len(calls) > 3
 
 
+@pytest.mark.nightly
 def test_a_busy_machine_is_told(made):
     assert isinstance(made["warning"], str)
     told = "other work kept the processors busy (waited 9.0 s for one in 10.0 s)"
     assert f"; {told}.\n" in TABLES_002.markdown(made | {"warning": told})
 
 
+@pytest.mark.nightly
 def test_plans_stand_beside_plans(made):
     """A plan that is kept is compared with what keeps one, a product that plans anew with what does."""
     columns = {"cuSPARSE": 1.0, "CuPy csr": 1.0, "SciPy csr": 1.0, "csr planned": 1.0}

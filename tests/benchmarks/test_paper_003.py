@@ -11,6 +11,7 @@ from benchmarks.papers import paper_003, paper_003_tables
 from benchmarks.papers.paper_003 import TABLES_003
 
 
+@pytest.mark.nightly
 def test_a_small_run(device, tmp_path):
     made = TABLES_003.run(device=device, quick=True)
     require_described(made)

@@ -23,6 +23,7 @@ def no_files(monkeypatch):
     monkeypatch.delenv("DIAGSPARSE_MATRICES", raising=False)
 
 
+@pytest.mark.nightly
 def test_a_small_run(device, tmp_path):
     made = TABLES_004.run(device=device, quick=True)
     require_described(made)

@@ -9,6 +9,7 @@ from benchmarks.studies import row_formats
 from benchmarks.studies.row_formats import ROW_FORMATS
 
 
+@pytest.mark.nightly
 def test_a_small_run(device, tmp_path, monkeypatch):
     monkeypatch.setattr(row_formats, "MATRICES", row_formats.MATRICES[3:])
     made = ROW_FORMATS.run(device=device, quick=True)

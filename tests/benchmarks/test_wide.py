@@ -11,6 +11,7 @@ from benchmarks.studies import wide
 from benchmarks.studies.wide import WIDE
 
 
+@pytest.mark.nightly
 def test_a_small_run(device, tmp_path):
     made = WIDE.run(device=device, quick=True)
     require_described(made)

@@ -70,6 +70,7 @@ def import_module(name):
         raise
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", ["diagsparse", *MODULES])
 def test_examples_of_the_docstrings_run(name):
     for test in doctest.DocTestFinder().find(import_module(name)):
@@ -93,6 +94,7 @@ def public_objects():
                 yield f"{cls.__name__}.{name}", inspect.getattr_static(cls, name)
 
 
+@pytest.mark.quick
 def test_public_names_have_docstrings():
     missing = []
     for name, thing in public_objects():
@@ -225,6 +227,7 @@ def test_bytes_formula(format):
         assert eval(formulas[0].removeprefix("bytes = "), {}, sizes(A)) == A.nbytes, A
 
 
+@pytest.mark.quick
 @every_page
 def test_table_of_kernels(format):
     rows = table(PAGES[format].read_text(), "kernel", "operation", "what it does")
@@ -287,6 +290,7 @@ def prepared(command, folder):
     return [*arguments, *added]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("command", readme_commands() or [None])
 def test_commands_of_the_readme_run(command, tmp_path):
     if command is None:

@@ -146,6 +146,7 @@ def test_notebook_is_stored_without_outputs(path):
         assert cell["outputs"] == [] and cell["execution_count"] is None, "".join(cell["source"])
 
 
+@pytest.mark.nightly
 @every_notebook
 def test_notebook_runs(path, tmp_path):
     if path.stem in NEEDS:
@@ -158,6 +159,7 @@ def test_notebook_runs(path, tmp_path):
     assert {"text/html", "image/png"} <= {kind for output in outputs for kind in output.get("data", {})}
 
 
+@pytest.mark.nightly
 def test_the_papers_without_figures_of_a_gpu(tmp_path):
     """A notebook outside of a checkout says where the figures are, and draws what it has."""
     (path,) = (path for path in NOTEBOOKS if path.stem.startswith("05"))

@@ -33,6 +33,7 @@ def same(a, b):
 # ---- Round trips -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("format", ds.formats())

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cases import NO_CUDA
+from cases import EACH_DTYPE, NO_CUDA
 
 import diagsparse as ds
 
@@ -25,7 +25,7 @@ def made(array, format):
     return getattr(ds, f"{format}_array")(array).to("cuda")
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("reach", [(-399, 399), (-120, 130), (-399, 0), (-1, 399), (-70, -9), (0, 0), (200, 390)])
 def test_squares(format, dtype, reach):
@@ -44,7 +44,7 @@ def test_squares(format, dtype, reach):
         assert np.array_equal(product, expected)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 @pytest.mark.parametrize(
     "shapes", [(100, 37, 290), (37, 290, 11), (290, 11, 100), (1, 9, 1), (12, 1, 13), (129, 128, 127), (65, 300, 64)]
 )
@@ -60,7 +60,7 @@ def test_edges(shapes, dtype):
             assert np.array_equal(plan(out=C, alpha=3, beta=-2).to("cpu").toarray(), a @ b)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_large_tiles_where_k_is_long(dtype):
     a, b = whole((1330, 1290), -1330, 1290, dtype), whole((1290, 1310), -1290, 1310, dtype, 1)
     A, B = made(a, "hm"), made(b, "dia")

@@ -8,7 +8,21 @@ import libraries
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DTYPES, NO_CUDA, VIEWS, holding, host, matrix, on_gpu, ours, raises, random, to_device
+from cases import (
+    DTYPES,
+    EACH_DTYPE,
+    NO_CUDA,
+    VIEWS,
+    holding,
+    host,
+    matrix,
+    on_gpu,
+    ours,
+    pairs,
+    raises,
+    random,
+    to_device,
+)
 from oracle import check_matmul, seen
 
 import diagsparse as ds
@@ -25,7 +39,7 @@ def same(A, dense, what=""):
 
 # ---- sparse work against the CPU's ----------------------------------------------------------------
 @FORMATS
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_element_by_element(format, dtype):
     for name in holding(format, ("banded 9", "corners 65", "wide 20 x 70", "0x5", "explicit zeros")):
         for op, view in VIEWS.items():
@@ -46,8 +60,7 @@ def test_element_by_element(format, dtype):
             assert np.array_equal(B.toarray(), a) and B.nnz <= A.nnz and B.count_nonzero() == A.count_nonzero()
 
 
-@FORMATS
-@pytest.mark.parametrize("right", ds.formats())
+@pairs("format", "right")
 def test_pairs_of_formats(format, right):
     a, b = matrix("banded 9", "complex64"), matrix("dense 9", "float64")
     A, B = on_gpu("banded 9", format, "complex64"), on_gpu("dense 9", right, "float64")

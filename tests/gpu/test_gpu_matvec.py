@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DTYPES, NO_CUDA
+from cases import EACH_DTYPE, NO_CUDA
 from large_diagonals import CASES, holes
 
 import diagsparse as ds
@@ -13,7 +13,7 @@ DIAGONAL = pytest.mark.parametrize("format", ["dia", "hm", "cdm"])
 
 
 @DIAGONAL
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_blocks_of_columns(format, dtype):
     """Rows of X that come in pieces of 16 bytes, one thread or several a row, and rows that do not."""
     rng = np.random.default_rng(0)
@@ -30,7 +30,7 @@ def test_blocks_of_columns(format, dtype):
 
 
 @DIAGONAL
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_lines_of_a_grid(format, dtype):
     """Blocks that take rows of several lines of a grid; whole pieces and others, the last slab cut short; few rows."""
     rng = np.random.default_rng(0)
@@ -47,7 +47,7 @@ def test_lines_of_a_grid(format, dtype):
 
 
 @DIAGONAL
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_windows_of_x(format, dtype):
     """Bands with holes, some diagonals far away; rows of X and of Y that lie together, and others."""
     rng = np.random.default_rng(0)

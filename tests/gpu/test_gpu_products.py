@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DTYPES, NO_CUDA, make
+from cases import EACH_DTYPE, NO_CUDA, make
 from large_diagonals import APART, CASES, holes
 from oracle import check_matmul
 
@@ -17,7 +17,7 @@ KERNELS = {
 
 
 @DIAGONAL
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 @pytest.mark.parametrize("name", CASES)
 def test_every_view_of_large_products(name, format, dtype):
     a = sp.csr_array(CASES[name](dtype))
@@ -31,7 +31,7 @@ def test_every_view_of_large_products(name, format, dtype):
 
 
 @DIAGONAL
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 @pytest.mark.parametrize("width", [5, 20, 40])
 def test_bands_that_fill_the_device(format, dtype, width):
     """From some 17000 rows on a row of blocks shares its warps another way."""

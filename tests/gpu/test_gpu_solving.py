@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DTYPES, NO_CUDA, raises
+from cases import EACH_DTYPE, NO_CUDA, raises
 from libraries import NAMES, make, read
 from solutions import assert_solves, like, made, operations, right_sides
 
@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not ds.cuda_available(), reaso
 NO_CUDSS = pytest.mark.skipif(isinstance(libraries.cudss(), Exception), reason="needs cuDSS")
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 @pytest.mark.parametrize(
     "n, below, above, method",
     [(40, 0, 0, "diagonal"), (40, 1, 1, "tridiagonal"), (40, 0, 1, "tridiagonal"), (2, 1, 1, "tridiagonal"),
@@ -37,7 +37,7 @@ def test_narrow_bands_on_a_gpu(n, below, above, method, dtype):
 
 @NO_CUDSS
 @pytest.mark.parametrize("format", ["hm", "csr", "csc"])
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_cudss(dtype, format):
     grid = ds.gallery.stencil(5, (30, 31), dtype=dtype)
     band = sp.csr_array(made(200, 12, 9, dtype))

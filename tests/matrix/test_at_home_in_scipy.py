@@ -11,7 +11,7 @@ import scipy.linalg
 import scipy.optimize
 import scipy.sparse as sp
 import scipy.sparse.linalg as sla
-from cases import raises
+from cases import case, raises
 from scipy.sparse import csgraph
 
 import diagsparse as ds
@@ -116,17 +116,18 @@ LIST = {
 }  # fmt: skip
 
 
-@FORMATS
 @pytest.mark.parametrize("what", LIST)
 @pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
-def test_the_same_result(format, what):
-    made, expected = (dense(LIST[what](A)) for A in (ds.array(S, format), S))
-    if what == "find":  # in the order of the format
-        made, expected = ([sorted(zip(*map(list, found), strict=True))] for found in (made, expected))
-    if isinstance(expected, list):
-        assert all(np.allclose(x, y) for x, y in zip(made, expected, strict=True))
-    else:
-        assert np.shape(made) == np.shape(expected) and np.allclose(made, expected, atol=1e-9)
+def test_the_same_result(what):
+    for format in ds.formats():
+        with case(format):
+            made, expected = (dense(LIST[what](A)) for A in (ds.array(S, format), S))
+            if what == "find":  # in the order of the format
+                made, expected = ([sorted(zip(*map(list, found), strict=True))] for found in (made, expected))
+            if isinstance(expected, list):
+                assert all(np.allclose(x, y) for x, y in zip(made, expected, strict=True))
+            else:
+                assert np.shape(made) == np.shape(expected) and np.allclose(made, expected, atol=1e-9)
 
 
 NUMPY = {
@@ -161,14 +162,16 @@ NUMPY = {
 }
 
 
-@FORMATS
+@pytest.mark.quick
 @pytest.mark.parametrize("what", NUMPY)
-def test_numpy_functions(format, what):
-    made, expected = dense(NUMPY[what](ds.array(S, format))), NUMPY[what](S.toarray())
-    if isinstance(made, list) or isinstance(expected, str):
-        assert np.array_equal(made, expected)
-    else:
-        assert np.shape(made) == np.shape(expected) and np.allclose(made, expected, atol=1e-12)
+def test_numpy_functions(what):
+    for format in ds.formats():
+        with case(format):
+            made, expected = dense(NUMPY[what](ds.array(S, format))), NUMPY[what](S.toarray())
+            if isinstance(made, list) or isinstance(expected, str):
+                assert np.array_equal(made, expected)
+            else:
+                assert np.shape(made) == np.shape(expected) and np.allclose(made, expected, atol=1e-12)
 
 
 @FORMATS

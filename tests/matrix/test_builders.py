@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import scipy.sparse.linalg as sla
-from cases import DIAGONAL, DTYPES, matrix, ours, raises
+from cases import DIAGONAL, EACH_DTYPE, matrix, ours, raises
 
 import diagsparse as ds
 
@@ -14,7 +14,7 @@ FORMATS = pytest.mark.parametrize("format", ds.formats())
 
 
 @FORMATS
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_diags_as_scipy(format, dtype):
     rng = np.random.default_rng(0)
     for shape in ((7, 7), (5, 9), (9, 4), (1, 3)):
@@ -61,6 +61,7 @@ def test_eye(format):
     assert ds.eye(3, dtype="complex64").dtype == np.complex64
 
 
+@pytest.mark.quick
 @FORMATS
 @pytest.mark.parametrize("name", ["hstack", "vstack", "block_diag"])
 def test_blocks_as_scipy(format, name):
@@ -102,7 +103,7 @@ def test_blocks_that_do_not_fit():
 
 
 @FORMATS
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_norms(format, dtype, device):
     for name in ("banded 9", "explicit zeros"):
         A, a = ours(name, format, dtype, device), matrix(name, dtype)
@@ -113,7 +114,7 @@ def test_norms(format, dtype, device):
         ds.norm(A, 2)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_norms_of_values_whose_squares_leave_the_range(dtype, device):
     limits = np.finfo(dtype)
     dense = np.triu(np.tril(np.random.default_rng(0).uniform(0.5, 1, (40, 40)), 2), -1)

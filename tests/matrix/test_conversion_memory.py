@@ -49,6 +49,7 @@ MEASURED = """
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks are read from /proc")
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_the_forecast_is_the_peak(files, source, target):

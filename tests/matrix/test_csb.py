@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DTYPES, raises, random
+from cases import EACH_DTYPE, raises, random
 
 import diagsparse as ds
 
@@ -21,7 +21,7 @@ def scattered(m, n, count, dtype="float64"):
 
 
 @pytest.mark.parametrize("block", SIZES)
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_products_in_blocks_of_every_size(block, dtype, device):
     a = scattered(700, 1100, 9000, dtype)
     A = ds.csb_array(a, block=block).to(device)

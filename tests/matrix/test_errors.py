@@ -79,6 +79,7 @@ def test_values_of_another_size(format):
 
 
 # ---- shapes ---------------------------------------------------------------------------------------
+@pytest.mark.quick
 @FORMATS
 def test_bad_shapes(format):
     for shape, kind, words in (
@@ -142,6 +143,7 @@ def test_indices_outside(format):
 
 
 # ---- dtypes ---------------------------------------------------------------------------------------
+@pytest.mark.quick
 @FORMATS
 def test_dtypes_that_are_refused(format):
     for given in (EYE.astype(np.longdouble), EYE.astype(np.clongdouble), EYE.astype(np.float16)):

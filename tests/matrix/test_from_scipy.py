@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DIAGONAL, DTYPES, SMALL, holding, make, matrix, random, rng_of
+from cases import DIAGONAL, DTYPES, MEDIUM, SMALL, holding, make, matrix, random, rng_of
 
 import diagsparse as ds
 
@@ -13,6 +13,7 @@ FORMATS = pytest.mark.parametrize("format", ds.formats())
 CLASSES = [f"{f}_{kind}" for f in ("dia", "csr", "csc", "coo", "bsr", "lil", "dok") for kind in ("array", "matrix")]
 
 
+@pytest.mark.quick
 @FORMATS
 @pytest.mark.parametrize("cls", CLASSES)
 def test_every_scipy_class(format, cls):
@@ -26,7 +27,7 @@ def test_every_scipy_class(format, cls):
 @FORMATS
 def test_dense_arrays(format):
     for dtype in DTYPES:
-        for name in holding(format, SMALL):
+        for name in holding(format, MEDIUM):
             dense = matrix(name, dtype).toarray()
             for given in (dense, np.asfortranarray(dense), np.repeat(dense, 2, axis=1)[:, ::2]):
                 A = make(format, given)
@@ -181,6 +182,7 @@ def test_array_takes_what_recommend_names():
     assert ds.issparse(ds.array(np.eye(2))) and not ds.issparse(sp.eye_array(2)) and not ds.issparse(np.eye(2))
 
 
+@pytest.mark.quick
 @FORMATS
 def test_copy_of_ours(format):
     A = make(format, matrix("banded 9"))

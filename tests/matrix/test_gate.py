@@ -180,6 +180,7 @@ def test_the_memory_of_a_wide_conversion():
 
 
 # ---- what counts ----------------------------------------------------------------------------------
+@pytest.mark.quick
 @FORMATS
 def test_stored_zeros_do_not_count_as_entries(format):
     """Nearly half of what the diagonals of a spin chain store are zeros."""

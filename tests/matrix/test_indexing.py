@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DIAGONAL, DTYPES, VIEWS, matrix, ours, raises
+from cases import DIAGONAL, EACH_DTYPE, VIEWS, matrix, ours, raises
 
 import diagsparse as ds
 
@@ -107,7 +107,7 @@ def test_what_is_no_index(format):
 
 
 @FORMATS
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_stored_elements_are_written(format, dtype):
     a = matrix("banded 9", dtype).toarray()
     A = writable("banded 9", format, dtype)
@@ -185,7 +185,7 @@ def test_a_value_that_stands_for_two_elements_is_not_written(format):
 
 
 @FORMATS
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_in_place(format, dtype):
     A = writable("banded 9", format, dtype)
     same, view, a = A, A.H, A.toarray()
@@ -209,6 +209,7 @@ def test_in_place(format, dtype):
     assert B is not A and np.allclose(B.toarray(), 2 * A.toarray())
 
 
+@pytest.mark.quick
 @FORMATS
 @pytest.mark.parametrize("name", ["wide 20 x 70", "explicit zeros", "banded 65"])
 def test_extremes_means_and_parts(format, name):

@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from cases import DIAGONAL, DTYPES, MEDIUM, SMALL, fits, holding, host, make, matrix, ours, pairs, random
+from cases import DIAGONAL, EACH_DTYPE, MEDIUM, SMALL, fits, holding, host, make, matrix, ours, pairs, random
 from formats import as_given, decode, of, options
 
 import diagsparse as ds
@@ -21,6 +21,7 @@ def example(format):
     return EXAMPLE[:, :4] if format == "cdm" else np.array(getattr(of(format), "MATRIX", EXAMPLE))
 
 
+@pytest.mark.quick
 @FORMATS
 def test_worked_example(format):
     parts = make(format, example(format), **options(format)).parts()
@@ -33,6 +34,7 @@ def test_worked_example(format):
             assert np.array_equal(parts[name], expected), (name, parts[name], expected)
 
 
+@pytest.mark.quick
 @FORMATS
 def test_built_from_the_worked_example(format):
     parts = {name: np.array(value) for name, value in of(format).EXAMPLE.items()}
@@ -42,7 +44,7 @@ def test_built_from_the_worked_example(format):
 
 
 @FORMATS
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_decoder(format, dtype, device):
     for name in holding(format, SMALL):
         A, expected = ours(name, format, dtype, device), matrix(name, dtype).toarray()
@@ -55,6 +57,7 @@ def test_decoder(format, dtype, device):
         assert np.array_equal(A.conj().toarray(), expected.conj()), name
 
 
+@pytest.mark.quick
 @FORMATS
 def test_nbytes_and_nnz(format):
     for name in holding(format, SMALL):
@@ -77,7 +80,7 @@ def test_hm_order_of_offsets():
 
 
 @FORMATS
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_parts_are_shared(format, dtype):
     parts = {name: np.array(value) for name, value in of(format).EXAMPLE.items()}
     parts["values"] = parts["values"].astype(dtype)
@@ -123,6 +126,7 @@ def test_a_view_has_no_parts_of_its_own(format):
                 ask()
 
 
+@pytest.mark.quick
 @FORMATS
 @pytest.mark.parametrize("how", ["pickle", "copy", "deepcopy", "copy()"])
 def test_copies(format, how):
@@ -147,7 +151,7 @@ def test_copies(format, how):
 @FORMATS
 def test_round_trip_through_scipy(format):
     for dtype in ("float32", "complex128"):
-        for name in holding(format, SMALL):
+        for name in holding(format, MEDIUM):
             a, A = matrix(name, dtype), ours(name, format, dtype)
             for view, expected in ((A, a), (A.T, a.T), (A.H, a.T.conj())):
                 back = view.to_scipy()
@@ -161,6 +165,7 @@ def test_round_trip_through_scipy(format):
                     assert np.array_equal(again.toarray(), expected.toarray()), (name, scipy_format)
 
 
+@pytest.mark.quick
 @pairs("format", "target")
 def test_round_trip_among_formats(format, target):
     for name in holding(target, holding(format, MEDIUM)):

@@ -89,6 +89,7 @@ def test_pickles_with_damaged_packing(format):
         refuse_state(format, parts, shape, op, packing)
 
 
+@pytest.mark.quick
 @FORMATS
 def test_good_pickles_still_pass(format):
     for name in ("0x0", "5x0", "nothing stored", "banded 65", "wide 20 x 70"):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DIAGONAL, DTYPES, VIEWS, random, to_host
+from cases import DIAGONAL, EACH_DTYPE, VIEWS, random, to_host
 from packings import mirrored, narrow_dtype, toeplitz
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
@@ -38,7 +38,7 @@ def check(A, a, order, B):
     assert (order.before, order.after) == (blocks(a), blocks(expected))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 @pytest.mark.parametrize("format", ds.formats())
 def test_as_in_scipy(device, format, dtype):
     a = band(101, dtype)

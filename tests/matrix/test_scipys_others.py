@@ -12,7 +12,7 @@ from scipys_suite import OLDEST, VERSION, as_class
 pytest.importorskip("scipy.sparse.tests.test_base")
 if VERSION < OLDEST:
     pytest.skip(f"SciPy {scipy.__version__}, of which no exceptions are known", allow_module_level=True)
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.nightly, pytest.mark.filterwarnings("ignore")]
 
 SPMATRIX = {"matrices": ("csr_matrix", "csc_matrix")}  # whose tests are those of the formats
 INT32 = "indices are int32, and extents below 2^31"

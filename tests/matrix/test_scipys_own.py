@@ -15,7 +15,7 @@ import diagsparse as ds
 pytest.importorskip("scipy.sparse.tests.test_base")
 if VERSION < OLDEST:
     pytest.skip(f"SciPy {scipy.__version__}, of which no exceptions are known", allow_module_level=True)
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.nightly, pytest.mark.filterwarnings("ignore")]
 
 FORMATS = set(ds.formats()) - {"cdm"}  # which is square
 LEFT_OUT = [  # reason, names, formats

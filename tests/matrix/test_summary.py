@@ -1,9 +1,11 @@
 """What a summary says of a matrix, in every format and on every device, against NumPy; and what is made of it."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DTYPES, MEDIUM, STRUCTURES, VIEWS, holding, make, matrix, ours, raises
+from cases import DTYPES, EACH_DTYPE, SMALL, VIEWS, case, holding, make, matrix, ours, raises
 from formats.sell import places
 
 import diagsparse as ds
@@ -55,21 +57,18 @@ def check(A, pattern, dense):
 
 
 @FORMATS
-@pytest.mark.parametrize("view", VIEWS)
-def test_gallery(format, view, device):
-    for name in holding(format, STRUCTURES):
-        if name == "big 20000":
-            continue
+def test_gallery(format, device):
+    for name, view in product(holding(format, SMALL), VIEWS):
         A, a = VIEWS[view](ours(name, format, "float64", device)), matrix(name)
-        check(A, stored(A, a, view), SHOWN[view](a.toarray()))
+        with case((name, view)):
+            check(A, stored(A, a, view), SHOWN[view](a.toarray()))
 
 
 @FORMATS
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_dtypes(format, dtype, device):
-    for name in holding(format, MEDIUM):
-        for view in VIEWS:
-            A, a = VIEWS[view](ours(name, format, dtype, device)), matrix(name, dtype)
+def test_dtypes(format, device):
+    for name, dtype, view in product(holding(format, ("explicit zeros", "dense 9")), DTYPES, VIEWS):
+        A, a = VIEWS[view](ours(name, format, dtype, device)), matrix(name, dtype)
+        with case((name, dtype, view)):
             check(A, stored(A, a, view), SHOWN[view](a.toarray()))
 
 
@@ -94,7 +93,7 @@ def symmetric_cases(dtype):
 
 
 @FORMATS
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_symmetries(format, dtype, device):
     for number, dense in enumerate(symmetric_cases(dtype)):
         A = ds.array(dense, format).to(device)

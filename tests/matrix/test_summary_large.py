@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import at_night
 
 import diagsparse as ds
 
 N = 60_000
 
 
-@pytest.fixture(params=[1, 2, 5])
+@pytest.fixture(params=at_night([1, 2, 5], before=[2]))
 def threads(request):
     before = ds.get_num_threads()
     ds.set_num_threads(request.param)

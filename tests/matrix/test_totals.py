@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cases import DTYPES, VIEWS, holding, matrix, ours, raises
+from cases import EACH_DTYPE, VIEWS, holding, matrix, ours, raises
 from oracle import assert_within, long, seen
 
 import diagsparse as ds
@@ -13,7 +13,7 @@ WIDE = ("wide 20 x 70", "0x5", "5x0", "1x7", "empty rows")
 
 
 @FORMATS
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_sums_as_scipy_gives_them(format, dtype):
     for name in holding(format, ("0x0", "0x5", "banded 9", "nothing stored", "wide 20 x 70")):
         A, a = ours(name, format, dtype), matrix(name, dtype)
@@ -60,7 +60,7 @@ def test_wide_sums_of_narrow_values(format):
 
 
 @FORMATS
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_sum_trace_diagonal(format, dtype):
     for name in holding(format, (*SQUARE, *WIDE, "tall 70 x 20")):
         for op in VIEWS:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DTYPES, SMALL, VIEWS, holding, matrix, ours, random
+from cases import EACH_DTYPE, SMALL, VIEWS, holding, matrix, ours, random
 from oracle import seen
 
 import diagsparse as ds
@@ -11,6 +11,7 @@ import diagsparse as ds
 FORMATS = pytest.mark.parametrize("format", ds.formats())
 
 
+@pytest.mark.quick
 @FORMATS
 def test_views_of_views(format):
     chains = ["T", "H", "C", "TT", "TH", "HT", "HH", "CT", "CC", "TC", "CH", "THC", "HCT", "TTT", "HHH", "CTHC"]
@@ -58,7 +59,7 @@ def test_results_do_not_share_memory_with_their_operands(format):
 
 
 @FORMATS
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_toarray(format, dtype):
     for name in holding(format, SMALL):
         for op in VIEWS:
@@ -72,6 +73,7 @@ def test_toarray(format, dtype):
             assert np.array_equal(A.todense(), expected)
 
 
+@pytest.mark.quick
 @FORMATS
 def test_attributes(format):
     A = ours("banded 9", format, "complex64")
@@ -85,6 +87,7 @@ def test_attributes(format):
         assert sorted(A.T.offsets) == sorted(-A.offsets)
 
 
+@pytest.mark.quick
 @FORMATS
 def test_protocols(format):
     A = ours("banded 9", format)

@@ -27,6 +27,7 @@ def run(*arguments, **environment):
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("family", ["operations", "parts", "files", "pickles"])
 def test_a_family(family):
     pytest.importorskip("ml_dtypes")

@@ -8,6 +8,7 @@ import pytest
 
 import diagsparse as ds
 
+pytestmark = pytest.mark.quick
 ROOT = Path(ds.__file__).parent
 FLOORS = ("_places", "_arrays", "_show", "_matrix", "_products", "_formats", "_files")  # from the bottom; then the rest
 REST = ("_advice", "_gallery", "_qutip", "_study")

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-from cases import DIAGONAL
+from cases import DIAGONAL, at_night
 from processes import python
 
 import diagsparse as ds
@@ -32,7 +32,7 @@ DAEMON = """
 """
 
 
-@FORMATS
+@pytest.mark.parametrize("format", at_night(ds.formats(), before=("csr", "hm")))
 def test_daemon_threads_inside_of_products_at_exit(format, device):
     """Python ends such threads when they ask for its lock again; the process must not abort."""
     for _ in range(3):
@@ -104,7 +104,7 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", at_night([1, 2], before=[2]))
 @pytest.mark.parametrize("what", LONG)
 def test_long_work_ends_at_ctrl_c(what, threads):
     setup, work, after = LONG[what]

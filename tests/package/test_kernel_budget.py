@@ -3,6 +3,9 @@
 import runpy
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.quick
 SOURCES = Path(__file__).parents[2] / "src"
 
 

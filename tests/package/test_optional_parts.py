@@ -11,6 +11,7 @@ EYE = np.eye(3)
 WITHOUT_CUDA = pytest.mark.skipif(ds.cuda_available(), reason="this machine has a CUDA device")
 
 
+@pytest.mark.quick
 @WITHOUT_CUDA
 @FORMATS
 def test_cuda_is_unavailable_and_says_why(format):
@@ -50,6 +51,7 @@ def test_import_without_the_cuda_module():
     assert out == "[1. 0. 0. 0. 1.] False\n"
 
 
+@pytest.mark.quick
 def test_import_loads_neither_the_cuda_module_nor_what_is_optional():
     out = python("""
     import sys, diagsparse
@@ -72,6 +74,7 @@ def test_what_the_data_layer_says_without_qutip():
     assert out.startswith("qutip diagsparse.qutip needs QuTiP 5.3") and 'pip install "diagsparse[qutip]"' in out
 
 
+@pytest.mark.quick
 def test_show_config(capsys):
     ds.show_config()
     out = capsys.readouterr().out

@@ -9,6 +9,8 @@ from cases import NO_CUDA
 import diagsparse as ds
 from diagsparse._places import backend, modules
 
+pytestmark = pytest.mark.quick
+
 
 def module_of(name):
     if name == "cpu":

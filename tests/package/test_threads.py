@@ -19,6 +19,7 @@ FORMATS = pytest.mark.parametrize("format", ds.formats())
 BAND = ds.gallery.random_diagonals(3000, 20, seed=7)
 
 
+@pytest.mark.quick
 @FORMATS
 def test_several_threads_share_matrices_and_plans(format):
     A = ds.array(BAND, format)

@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 from batches import batch, check_products, check_rows, dense, of
-from cases import DIAGONAL, DTYPES, MEDIUM, fits, make, matrix, ours, raises, random, to_device, to_host
+from cases import DIAGONAL, DTYPES, EACH_DTYPE, MEDIUM, fits, make, matrix, ours, raises, random, to_device, to_host
 from oracle import assert_within, long
 
 import diagsparse as ds
 
 EACH_FORMAT = pytest.mark.parametrize("format", DIAGONAL)
-EACH_DTYPE = pytest.mark.parametrize("dtype", DTYPES)
 
 
 # ---- products with vectors ----------------------------------------------------------------------------------------
@@ -157,6 +156,7 @@ def test_products_of_batches(device, format, dtype):
             check_products(other.matmul(b), other, b, f"{name} from the left, {count}")
 
 
+@pytest.mark.quick
 @EACH_FORMAT
 def test_one_matrix_for_all(device, format):
     for name in ("nothing stored", "banded 64", "wide 20 x 70"):
@@ -198,6 +198,7 @@ def test_padding_of_results_is_zero(device):
 
 
 # ---- members and memory -------------------------------------------------------------------------------------------
+@pytest.mark.quick
 @EACH_FORMAT
 def test_members_are_views(device, format):
     b = of("banded 9", format, 3, "float64", device)

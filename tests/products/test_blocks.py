@@ -1,15 +1,31 @@
 """y = A x for dense blocks and in every memory layout: C, F, strided, reversed, overlapping; and what out= may be."""
 
+from itertools import product
+
 import numpy as np
 import pytest
-from cases import DTYPES, MEDIUM, VIEWS, cells, holding, kernel_of, matrix, ours, random, to_device, to_host
+from cases import (
+    DIAGONAL,
+    DTYPES,
+    EACH_DTYPE,
+    VIEWS,
+    cells,
+    holding,
+    kernel_of,
+    matrix,
+    ours,
+    random,
+    to_device,
+    to_host,
+)
 from oracle import check_matvec
 
 import diagsparse as ds
 
-CELLS = pytest.mark.parametrize("device, format, kernel", cells("matvec"))
+CELLS = cells("matvec")
 WIDTHS = (0, 1, 2, 3, 4, 5, 8, 17, 33)
 SHAPES = ("banded 64", "wide 20 x 70", "tall 70 x 20", "empty rows", "7x1", "1x7")
+WIDE = ("banded 64", "wide 20 x 70", "empty rows", "7x1")  # and their transposes
 
 
 def spread(array, *steps):
@@ -44,9 +60,9 @@ LAYOUTS = {
 
 
 @CELLS
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_widths(device, format, kernel, dtype):
-    for name in holding(format, MEDIUM):
+    for name in holding(format, (*SHAPES, "0x5", "5x0", "random diagonals 127")):
         for op in VIEWS:
             V = VIEWS[op](ours(name, format, dtype, device))
             for k in WIDTHS:
@@ -68,45 +84,37 @@ def test_blocks_across_tasks(device, format, kernel):
 
 
 @CELLS
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_layouts_of_x(device, format, kernel, layout):
+def test_layouts_of_x(device, format, kernel):
     for dtype in ("float32", "complex128"):
-        for name in holding(format, SHAPES):
-            for op in "NT":
-                V = VIEWS[op](ours(name, format, dtype, device))
-                for k in (None, 1, 2, 5):
-                    dense = random((V.shape[1],) if k is None else (V.shape[1], k), dtype, "x")
-                    x = LAYOUTS[layout](dense)
-                    assert np.array_equal(x, dense) and x.dtype == dtype
-                    y = to_host(V.matvec(to_device(x, device), kernel=kernel_of(V, kernel)))
-                    check_matvec(y, name, dtype, op, dense, f"{name}: {op}(A) times k={k}, {layout}")
+        for name, op, layout in product(holding(format, WIDE), "NT", LAYOUTS):
+            V = VIEWS[op](ours(name, format, dtype, device))
+            for k in (None, 1, 2, 5):
+                dense = random((V.shape[1],) if k is None else (V.shape[1], k), dtype, "x")
+                x = LAYOUTS[layout](dense)
+                assert np.array_equal(x, dense) and x.dtype == dtype
+                y = to_host(V.matvec(to_device(x, device), kernel=kernel_of(V, kernel)))
+                check_matvec(y, name, dtype, op, dense, f"{name}: {op}(A) times k={k}, {layout}")
 
 
 @CELLS
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_layouts_of_out(device, format, kernel, layout):
+def test_layouts_of_out(device, format, kernel):
     """Every element of out is written, and nothing around it."""
-    if layout == "F" and device != "cpu":
-        return
-    for dtype in ("float64", "complex64"):
-        for name in holding(format, SHAPES):
-            for op in "NT":
-                V = VIEWS[op](ours(name, format, dtype, device))
-                for k in (None, 1, 2, 5):
-                    x = random((V.shape[1],) if k is None else (V.shape[1], k), dtype, "x")
-                    y0 = random((V.shape[0],) if k is None else (V.shape[0], k), dtype, "y")
-                    for order in "CF":
-                        for beta in (0, -0.5):
-                            out = LAYOUTS[layout](y0.copy())
-                            whole = base_of(out)
-                            before = whole.copy()
-                            given = np.asarray(x, order=order)
-                            what = f"{name}: {op}(A) times k={k} in {order} order, out {layout}, beta={beta}"
-                            y = V.matvec(given, out=out, beta=beta, kernel=kernel_of(V, kernel))
-                            assert y is out, what
-                            check_matvec(out, name, dtype, op, x, what, 1, beta, y0)
-                            out[...] = y0
-                            assert whole.tobytes() == before.tobytes(), f"{what}: wrote outside of out"
+    for dtype, name, op, k in product(("float64", "complex64"), holding(format, WIDE), "NT", (None, 1, 2, 5)):
+        V = VIEWS[op](ours(name, format, dtype, device))
+        x = random((V.shape[1],) if k is None else (V.shape[1], k), dtype, "x")
+        y0 = random((V.shape[0],) if k is None else (V.shape[0], k), dtype, "y")
+        for layout, order, beta in product(LAYOUTS, "CF", (0, -0.5)):
+            if layout == "F" and device != "cpu":
+                continue
+            out = LAYOUTS[layout](y0.copy())
+            whole = base_of(out)
+            before = whole.copy()
+            what = f"{name}: {op}(A) times k={k} in {order} order, out {layout}, beta={beta}"
+            y = V.matvec(np.asarray(x, order=order), out=out, beta=beta, kernel=kernel_of(V, kernel))
+            assert y is out, what
+            check_matvec(out, name, dtype, op, x, what, 1, beta, y0)
+            out[...] = y0
+            assert whole.tobytes() == before.tobytes(), f"{what}: wrote outside of out"
 
 
 def base_of(array):
@@ -188,10 +196,8 @@ def test_out_may_be_x(device, format, kernel):
                             check_matvec(to_host(buffer), name, dtype, op, x, what, alpha, beta, x)
 
 
-@CELLS
+@cells("matvec", devices=["cpu"])
 def test_out_may_overlap_x(device, format, kernel):
-    if device != "cpu":
-        return
     A, n = ours("random diagonals 127", format, "float64"), 127
     for shift in (1, 5, 64):
         for x_first in (True, False):
@@ -202,10 +208,8 @@ def test_out_may_overlap_x(device, format, kernel):
             check_matvec(out, "random diagonals 127", "float64", "N", kept, f"out overlaps x by {n - shift}")
 
 
-@CELLS
+@cells("matvec", devices=["cpu"])
 def test_out_may_be_the_transpose_of_x(device, format, kernel):
-    if device != "cpu":
-        return
     A = ours("banded 9", format, "float64")
     x = random((9, 9), "float64")
     kept = x.copy()
@@ -213,11 +217,9 @@ def test_out_may_be_the_transpose_of_x(device, format, kernel):
     check_matvec(x.T.copy(), "banded 9", "float64", "N", kept, "out is x.T")
 
 
-@CELLS
+@cells("matvec", DIAGONAL, ["cpu"])
 def test_out_that_overlaps_the_matrix_is_refused_or_right(device, format, kernel):
     """Values that are read and written in one product: an error, or the product of the values as they were."""
-    if device != "cpu" or format not in ("dia", "hm", "cdm"):
-        return
     n = 200
     values = random(n, "float64") if format == "hm" else random((1, n), "float64")
     A = getattr(ds, f"{format}_array")((values.copy(), [0]), shape=(n, n))

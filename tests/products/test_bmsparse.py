@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DTYPES, NO_CUDA, raises, to_device, to_host
+from cases import EACH_DTYPE, NO_CUDA, at_night, raises, to_device, to_host
 
 import diagsparse as ds
 from benchmarks.papers.paper_004_columns import FACTOR_BITS, STAGED
@@ -21,7 +21,7 @@ def blocked(down, across, share, fill, seed=0, dtype="float64"):
 
 
 @pytest.mark.parametrize("fill", [0.03, 0.4, 1.0])
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_products_store_what_is_reached(device, dtype, fill):
     """C stores the places that the patterns reach, no others, and the same ones when values cancel."""
     a, b = blocked(9, 12, 0.3, fill, 1, dtype), blocked(12, 5, 0.4, fill, 2, dtype)
@@ -43,7 +43,7 @@ def test_products_store_what_is_reached(device, dtype, fill):
         assert not C.toarray().any() and C.nnz == reached.sum()
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_every_kernel_within_the_bound_of_its_precision(device, dtype):
     rng = np.random.default_rng(0)
     a, b = (blocked(6, 6, 0.6, 0.7, seed, dtype)[:45, :45] for seed in (5, 6))
@@ -151,7 +151,7 @@ def test_infinities_meet_what_is_stored_alone(device):
             np.testing.assert_array_equal(to_host(A.T @ to_device(given, device)), a.T @ given)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+@pytest.mark.parametrize("dtype", at_night(["float32", "complex128"], before=["float32"]))
 def test_long_rows_and_columns(device, dtype):
     """One row of blocks, and one column, longer than a group of threads takes."""
     n = 8 * 2500

@@ -3,18 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import (
-    DIAGONAL,
-    DTYPES,
-    VIEWS,
-    cells,
-    matrix,
-    ours,
-    raises,
-    random,
-    to_device,
-    to_host,
-)
+from cases import DIAGONAL, DTYPES, EACH_DTYPE, VIEWS, at_night, cells, matrix, ours, raises, random, to_device, to_host
 from numpy.polynomial import Chebyshev
 from recurrences import LARGE, SQUARE, assert_close, check, factors, large_case, large_ours, product, small_case
 from scipy.sparse.linalg import expm_multiply
@@ -22,8 +11,7 @@ from scipy.special import jv
 
 import diagsparse as ds
 
-CELLS = pytest.mark.parametrize("device, format, kernel", cells("chain"))
-EACH_DTYPE = pytest.mark.parametrize("dtype", DTYPES)
+CELLS = cells("chain")
 
 
 @CELLS
@@ -41,16 +29,15 @@ def test_recurrences(device, format, kernel, dtype):
 
 @CELLS  # varies fastest: the same case for each
 @EACH_DTYPE
-@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("name", at_night(LARGE, before=("band", "reach 300", "periodic")))
 def test_several_blocks_of_rows(device, format, kernel, dtype, name):
-    if format not in DIAGONAL and dtype != "float64":
-        return  # by the kernel of matvec, whatever the size
     for op, k in (("N", 2), ("N", 9), ("H", 3), ("T", 70)):
         V = VIEWS[op](large_ours(name, format, dtype, device))
         x, steps, ref, limit = large_case(name, dtype, op, k)
         assert_close(product(V, x, steps, device, kernel), ref, limit, f"{name}: {op}, k = {k}")
 
 
+@pytest.mark.quick
 @CELLS
 def test_powers(device, format, kernel):
     for name in SQUARE:
@@ -142,7 +129,20 @@ def test_out(device, format, kernel):
                 check(to_host(out)[:, i], matrix(name), X[:, i], steps, f"{name}: block in place, {order}")
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("format", ds.formats())
+def test_every_format(format, device):
+    for dtype in DTYPES:
+        A, a, steps = ours("banded 9", format, dtype, device), matrix("banded 9", dtype), factors(4)
+        for kernel in A.kernels("chain"):
+            for other in DTYPES:
+                x = random(9, other)
+                for V, v in ((A, a), (A.H, a.conj().T)):
+                    y = product(V, x, steps, device, kernel)
+                    check(y, v, x.astype(y.dtype), steps, f"{dtype}, {kernel}, {other}")
+
+
+@pytest.mark.parametrize("format", ["csr", *DIAGONAL])
 def test_same_bits_for_any_number_of_threads(format):
     for name in ("band", "reach 300"):
         for dtype in ("float64", "complex64"):
@@ -188,6 +188,7 @@ def test_nan_goes_as_far_as_the_diagonals_reach(device, format, kernel):
             assert np.array_equal(np.flatnonzero(np.isnan(y)), np.sort(rows)), (j, k)
 
 
+@pytest.mark.quick
 def test_the_kernels_there_are(device):
     for format in ds.formats():
         A = ours("banded 9", format, "float64", device)

@@ -32,6 +32,7 @@ def test_both_orders(format, triangle, device):
                 assert_within(made, keep(expected), keep(magnitude), terms, f"{name} {dtype} {sign}", dtype)
 
 
+@pytest.mark.quick
 def test_operands_of_two_formats_and_scipys():
     a, b = (sp.csr_array(ds.gallery.banded(30, k, 2, seed=k)) for k in (1, 3))
     expected = (a @ b - b @ a).toarray()
@@ -61,6 +62,7 @@ def test_passes(format, device, monkeypatch):
     assert ran, "no kernel"
 
 
+@pytest.mark.quick
 def test_a_plan_of_both_orders():
     """With new values, factors and a result that is added to; shapes for which it has no meaning are refused."""
     a, b = (np.rint(9 * ds.gallery.banded(300, k, 2, seed=k).toarray()) for k in (1, 3))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DTYPES
+from cases import EACH_DTYPE
 
 import diagsparse as ds
 
@@ -18,7 +18,7 @@ def band(m, n, low, high, seed=0, dtype="float64"):
 
 
 @pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_chosen_for_wide_bands_and_no_others(format, dtype):
     make = getattr(ds, f"{format}_array")
     kinds = {
@@ -43,7 +43,7 @@ def test_chosen_for_wide_bands_and_no_others(format, dtype):
     assert np.array_equal(one.matmul(other, kernel="dense_tiles").toarray(), (one @ other).toarray())
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 @pytest.mark.parametrize(
     "shapes", [(100, 37, 290), (37, 290, 11), (290, 11, 100), (1, 9, 1), (12, 1, 13), (49, 48, 47)]
 )
@@ -116,6 +116,7 @@ def test_one_triangle(triangle):
     assert np.array_equal(ds.syrk(A, triangle=triangle).toarray(), keep(a @ a.T))
 
 
+@pytest.mark.nightly
 def test_where_it_would_take_much_room_rows_are_taken():
     a, b = band(300, 300, -299, 299, 1), band(300, 60000, -299, 59999, 2)
     plan = ds.plan_matmul(ds.hm_array(a), ds.hm_array(b))

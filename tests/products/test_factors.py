@@ -7,8 +7,8 @@ from cases import cells, make, ours, raises, to_device, to_host
 
 import diagsparse as ds
 
-MATVEC = pytest.mark.parametrize("device, format, kernel", cells("matvec"))
-MATMUL = pytest.mark.parametrize("device, format, kernel", cells("matmul"))
+MATVEC = cells("matvec")
+MATMUL = cells("matmul")
 FACTORS = (np.inf, -np.inf, np.nan, complex(np.inf, 0), complex(np.nan, 1), complex(1, np.inf))
 
 
@@ -129,6 +129,7 @@ def test_numbers_beyond_float64(format, device):
     assert np.allclose(to_host(A.matvec(x, alpha=10**300)), 1e300 * to_host(A @ x), rtol=1e-12)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("format", ds.formats())
 def test_one_rule_for_the_dtype_of_a_sum(format, device):
     """The result has the type of A, B and C, whatever the type of a factor, and beta C is rounded in it."""

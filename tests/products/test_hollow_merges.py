@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DTYPES
+from cases import EACH_DTYPE
 from hollows import SYMMETRIES, hollow, squared
 
 import diagsparse as ds
@@ -12,7 +12,7 @@ VIEWS = {"N": lambda a: a, "T": lambda a: a.T, "C": lambda a: a.conj(), "H": lam
 
 
 @pytest.mark.parametrize("shape", [(150, 150), (33, 97), (97, 33), (1, 40), (31, 32), (0, 5), (5, 0)])
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_every_place_of_both(device, shape, dtype):
     m, n = shape
     steps = [k for k in (-140, -96, -64, -33, -2, 0, 1, 31, 32, 90) if -m < k < n]
@@ -65,7 +65,7 @@ def test_a_complex_multiple_of_a_square_of_a_half_is_whole(device):
 
 
 @pytest.mark.parametrize("symmetry", SYMMETRIES)
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_halves_stay_halves(device, symmetry, dtype):
     a, b = (
         squared(hollow(90, 90, steps, 0.5, seed, dtype), symmetry)
@@ -160,7 +160,7 @@ def test_a_sum_that_does_not_fit(monkeypatch):
         A + A
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_what_is_infinite_times_nothing_is_no_number(device, dtype):
     a, b = hollow(70, 70, [-40, 0, 3], 0.5, 1, dtype), hollow(70, 70, [-40, 3, 50], 0.5, 2, dtype)
     a.data[::7], b.data[::5], b.data[::9] = np.inf, -np.inf, np.nan

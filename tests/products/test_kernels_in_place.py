@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DTYPES
+from cases import DTYPES, EACH_DTYPE
 from oracle import check_matmul
 
 import diagsparse as ds
@@ -23,7 +23,7 @@ def far_apart():
 
 
 @pytest.mark.parametrize("format", ["dia", "hm", "cdm"])
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_a_plan_names_the_kernel_that_was_asked_for_where_it_runs(format, dtype):
     A = ds.array(dense(dtype), format)
     assert [ds.plan_matmul(A, A, kernel=name).kernel for name in A.kernels("matmul")] == A.kernels("matmul")

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DTYPES
+from cases import EACH_DTYPE
 from processes import python
 
 import diagsparse as ds
@@ -56,7 +56,7 @@ def test_rows_of_a_product_that_follow_the_row_before(broken):
             assert np.array_equal(c.values, expected.data)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_few_entries_in_many_columns(dtype):
     """Where columns are far more than entries, no table of them is made."""
     rng = np.random.default_rng(4)
@@ -80,6 +80,7 @@ def test_few_entries_in_many_columns(dtype):
     assert np.array_equal(C.values, before)
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks are read from /proc")
 @pytest.mark.parametrize("operands", [
     "np.ones((1, 1)), sp.csr_array((np.ones(3), ([0, 0, 0], [0, 5, 29_999_999])), shape=(1, 30_000_000))",

@@ -1,24 +1,39 @@
 """y = alpha op(A) x + beta y for vectors: every format, kernel, dtype, view and case, against the rounding bound."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import BIG, DTYPES, SMALL, VIEWS, cells, holding, kernel_of, matrix, ours, random, to_device, to_host
+from cases import (
+    BIG,
+    DTYPES,
+    EACH_DTYPE,
+    SMALL,
+    VIEWS,
+    cells,
+    holding,
+    kernel_of,
+    matrix,
+    ours,
+    random,
+    to_device,
+    to_host,
+)
 from oracle import assert_within, check_matvec, long, longest_row
 
 import diagsparse as ds
 
-CELLS = pytest.mark.parametrize("device, format, kernel", cells("matvec"))
-OPS = pytest.mark.parametrize("op", VIEWS)
+CELLS = cells("matvec")
+FORMATS = pytest.mark.parametrize("format", ds.formats())
 ADJOINT = {"N": "H", "T": "C", "C": "T", "H": "N"}
 TRANSPOSE = {"N": "T", "T": "N", "C": "H", "H": "C"}
 
 
 @CELLS
-@pytest.mark.parametrize("dtype", DTYPES)
-@OPS
-def test_vectors(device, format, kernel, dtype, op):
-    for name in holding(format, (*SMALL, *BIG)):
+@EACH_DTYPE
+def test_vectors(device, format, kernel, dtype):
+    for name, op in product(holding(format, (*SMALL, *BIG)), VIEWS):
         V = VIEWS[op](ours(name, format, dtype, device))
         x, z = (to_device(random(n, dtype, name), device) for n in reversed(V.shape))
         y = to_host(V.matvec(x, kernel=kernel_of(V, kernel)))
@@ -27,20 +42,19 @@ def test_vectors(device, format, kernel, dtype, op):
         check_matvec(y, name, dtype, ADJOINT[op], to_host(z), f"{name}: {op}(A).rmatvec(x)")
 
 
-@CELLS
-@OPS
-def test_operators_run_the_default_kernel(device, format, kernel, op):
-    for name in holding(format, SMALL):
+@FORMATS
+def test_operators_run_the_default_kernel(format, device):
+    for name, op in product(holding(format, SMALL), VIEWS):
         V = VIEWS[op](ours(name, format, "complex64", device))
-        if kernel != V.kernels("matvec")[0]:
-            return
+        kernel = V.kernels("matvec")[0]
         x, z = (to_device(random(n, "complex64", name), device) for n in reversed(V.shape))
-        assert np.array_equal(to_host(V @ x), to_host(V.matvec(x, kernel=kernel_of(V, kernel)))), name
+        assert np.array_equal(to_host(V @ x), to_host(V.matvec(x, kernel=kernel))), name
         assert np.array_equal(to_host(V.dot(x)), to_host(V @ x)), name
         assert np.array_equal(to_host(ds.plan_matvec(V)(x)), to_host(V @ x)), name
         check_matvec(to_host(z @ V), name, "complex64", TRANSPOSE[op], to_host(z), f"{name}: x @ {op}(A)")
 
 
+@pytest.mark.quick
 @CELLS
 def test_exact_in_small_integers(device, format, kernel):
     for name in holding(format, SMALL):
@@ -52,7 +66,7 @@ def test_exact_in_small_integers(device, format, kernel):
 
 
 @CELLS
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_alpha_and_beta(device, format, kernel, dtype):
     scalars = [(1, 0), (1, 1), (0, 0), (-0.5, 0), (1, -0.75), (2.5, 1), (0, 0.5), (-1.5, 0.25)]
     if "complex" in dtype:
@@ -88,7 +102,7 @@ def test_complex_scalars_on_real_values_keep_their_imaginary_part(device, format
 
 
 @CELLS
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_mixed_dtypes(device, format, kernel, dtype):
     """The result has NumPy's result type, and is as precise as that says."""
     others = [*DTYPES, "int8", "uint16", "int32", "int64", "bool", "float16", ">f8", ">c8"]
@@ -144,6 +158,7 @@ def stored_mask(A):
     return mask | np.isin(np.arange(n)[None, :] - np.arange(m)[:, None], whole)
 
 
+@pytest.mark.quick
 @CELLS
 def test_nan_in_the_matrix_stays_in_its_row(device, format, kernel):
     for shape, (i, j) in (((9, 9), (3, 4)), ((70, 70), (69, 0)), ((70, 70), (0, 69)), ((200, 200), (64, 65))):
@@ -156,10 +171,8 @@ def test_nan_in_the_matrix_stays_in_its_row(device, format, kernel):
         assert np.flatnonzero(np.isnan(y)).tolist() == [j]
 
 
-@CELLS
+@cells("matvec", ("dia", "qband"))
 def test_the_padding_of_a_layout_is_never_read(device, format, kernel):
-    if format not in ("dia", "qband"):
-        return
     for m, n in ((9, 9), (40, 17), (17, 40), (130, 130)):
         offsets = np.array([-m + 1, -3, 0, 2, n - 1])
         values = np.full((5, m), np.nan)
@@ -178,10 +191,8 @@ def test_the_padding_of_a_layout_is_never_read(device, format, kernel):
         assert np.array_equal((abs(A) * 2).toarray(), 2 * dense) and A.count_nonzero() == dense.sum()
 
 
-@CELLS
+@cells("matvec", devices=["cpu"])
 def test_same_bits_for_any_number_of_threads(device, format, kernel):
-    if device != "cpu":
-        return
     for dtype in DTYPES:
         A = ours("big 20000", format, dtype)
         x = random(A.shape[1], dtype)

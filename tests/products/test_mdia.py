@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DTYPES, to_device, to_host
+from cases import EACH_DTYPE, to_device, to_host
 from hollows import SYMMETRIES, hollow, squared
 
 import diagsparse as ds
 
 
 @pytest.mark.parametrize("fill", [0.04, 0.5, 1.0])
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_products_store_what_is_reached(device, dtype, fill):
     """C stores the places that the patterns reach, no others, and the same ones when values cancel."""
     a = hollow(150, 171, [-149, -64, -33, -1, 0, 2, 31, 32, 100, 170], fill, 1, dtype)
@@ -31,7 +31,7 @@ def test_products_store_what_is_reached(device, dtype, fill):
 
 
 @pytest.mark.parametrize("symmetry", SYMMETRIES)
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_one_half_is_read_as_it_is(device, dtype, symmetry):
     a = squared(hollow(130, 130, [-100, -32, -3, 0, 1, 64, 129], 0.6, 3, dtype), symmetry)
     b = hollow(130, 75, [-129, -31, 0, 5, 40], 0.7, 4, dtype)
@@ -195,7 +195,7 @@ def test_parts_that_do_not_fit():
 
 
 @pytest.mark.parametrize("symmetry", SYMMETRIES)
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_one_half_of_a_square_is_made(device, dtype, symmetry):
     """Of a matrix S that is its own transpose S S is so too, and S conj(S) its own adjoint; and the other way round."""
     a = squared(hollow(90, 90, [-70, -32, 0, 1, 33], 0.6, 11, dtype), symmetry)

@@ -3,13 +3,28 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DIAGONAL, DTYPES, VIEWS, cells, fits, holding, make, matrix, ours, pairs, random
+from cases import (
+    DIAGONAL,
+    DTYPES,
+    EACH_DTYPE,
+    MULTIPLYING,
+    VIEWS,
+    cells,
+    fits,
+    holding,
+    make,
+    matrix,
+    ours,
+    pairs,
+    random,
+)
 from oracle import check_matmul, seen
 
 import diagsparse as ds
 
 FORMATS = pytest.mark.parametrize("format", ds.formats())
-CELLS = pytest.mark.parametrize("device, format, kernel", cells("matmul"))
+MULTIPLIED = pytest.mark.parametrize("format", MULTIPLYING)
+CELLS = cells("matmul")
 IN_ITS_PLACE = {
     ("cpu", "dense_tiles"): "row_tiles",
     ("cuda", "dense_tiles"): "block",
@@ -76,7 +91,7 @@ def test_forecast_of_a_conversion(format, target):
 
 
 @CELLS
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_reuse_with_new_values(device, format, kernel, dtype):
     for name in holding(format, ("banded 9", "random diagonals 127", "dense 9")):
         a = matrix(name, dtype)
@@ -105,6 +120,17 @@ def test_reuse_with_new_values(device, format, kernel, dtype):
 
 
 @FORMATS
+def test_a_product_is_added_to_out(format):
+    for dtype in DTYPES:
+        a, A = matrix("banded 9", dtype), ours("banded 9", format, dtype)
+        plan = ds.plan_matmul(A, A)
+        out = plan()
+        before = out.copy().to_scipy("csr")
+        assert plan(out=out, alpha=0.5, beta=-2) is out
+        check_matmul(out, a, a, dtype, 0.5, -2, before)
+
+
+@MULTIPLIED
 @pytest.mark.parametrize("planned", DTYPES)
 def test_new_values_of_another_dtype(format, planned):
     """The result has the dtype of the values that are given, not of those that the plan was made with."""
@@ -193,6 +219,7 @@ def test_out_that_is_an_operand_is_refused(format):
         assert np.array_equal(A.values, before[0]) and np.array_equal(B.values, before[1])
 
 
+@pytest.mark.quick
 @FORMATS
 def test_context_manager_and_repr(format):
     A = ours("banded 9", format)

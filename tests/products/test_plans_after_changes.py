@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import NO_CUDA, raises
+from cases import MULTIPLYING, NO_CUDA, raises
 
 import diagsparse as ds
 from diagsparse._places import memory
@@ -13,6 +13,7 @@ from diagsparse._places import memory
 N = 12
 X = np.linspace(1, 2, N)
 FORMATS = pytest.mark.parametrize("format", ds.formats())
+MULTIPLIED = pytest.mark.parametrize("format", MULTIPLYING)
 INDEXED = ["csr", "csc", "coo"]
 OPERANDS = {
     "A A": lambda A: (A, A, {}),
@@ -44,7 +45,7 @@ def planned(A, operands):
     return plan, lambda: op[trans.get("trans_a", "N")](a.toarray()) @ op[trans.get("trans_b", "N")](b.toarray())
 
 
-@FORMATS
+@MULTIPLIED
 @pytest.mark.parametrize("operands", OPERANDS)
 def test_new_values_are_multiplied(format, operands):
     A = ours(format, "complex128")
@@ -178,7 +179,7 @@ def test_plans_of_products_with_vectors_follow(format, view):
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)
-@FORMATS
+@MULTIPLIED
 @pytest.mark.parametrize("operands", OPERANDS)
 def test_new_values_on_a_gpu_are_multiplied(format, operands):
     A = ours(format).to("cuda")

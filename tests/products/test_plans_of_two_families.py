@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from cases import NO_CUDA, raises
+from cases import MULTIPLYING, NO_CUDA, raises
 
 import diagsparse as ds
 
 N = 12
-FORMATS = pytest.mark.parametrize("format", ds.formats())
+MULTIPLIED = pytest.mark.parametrize("format", MULTIPLYING)
 OTHERS = pytest.mark.parametrize("other", ["csr", "ell", "hm", "mdia", "qband", "bmsparse"])
 DROP_ZEROS = {"dia", "hm", "cdm", "qband"}  # where they are converted to the format of a product
 DIAGONALS = {"dia", "hm", "cdm"}
@@ -45,7 +45,7 @@ def drops_zeros(format, other):
 
 
 @DEVICES
-@FORMATS
+@MULTIPLIED
 @OTHERS
 def test_elements_become_zero_and_cease_to_be(format, other, device):
     for order in PRODUCTS.values():
@@ -64,7 +64,7 @@ def test_elements_become_zero_and_cease_to_be(format, other, device):
 
 
 @DEVICES
-@FORMATS
+@MULTIPLIED
 @OTHERS
 def test_elements_that_were_zero(format, other, device):
     for order in PRODUCTS.values():

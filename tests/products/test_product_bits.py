@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import NO_CUDA
+from cases import MULTIPLYING, NO_CUDA
 from libraries import load
 
 import diagsparse as ds
@@ -15,6 +15,7 @@ OFFSETS = {  # so many entries in a row of A A that csr takes another path, from
     "a dozen": (1, 2, 3000, 9000, -12_000, -21_000, 25_000, 33_000),
 }
 FORMATS = pytest.mark.parametrize("format", ds.formats())
+MULTIPLIED = pytest.mark.parametrize("format", MULTIPLYING)
 SIZES = pytest.mark.parametrize("offsets", OFFSETS.values(), ids=list(OFFSETS))
 
 
@@ -32,7 +33,8 @@ def bits(made):
     return b"".join(parts[name].tobytes() for name in sorted(parts))
 
 
-@FORMATS
+@pytest.mark.nightly
+@MULTIPLIED
 @SIZES
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
 def test_any_number_of_threads(format, offsets, dtype):

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from qutip_layers import HostDense, HostSparse, data, layer
 
+pytestmark = pytest.mark.nightly
+
 missing = "this QuTiP comes without its tests"
 mathematics = pytest.importorskip("qutip.tests.core.data.test_mathematics", reason=missing)
 expectation = pytest.importorskip("qutip.tests.core.data.test_expect", reason=missing)

@@ -30,6 +30,7 @@ def drawn(rng, kind, m, n, dtype):
     return sp.dia_array((data.astype(dtype), offsets), shape=(m, n))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("kind", KINDS)
 def test_products(device, kind, seed):
@@ -50,6 +51,7 @@ def test_products(device, kind, seed):
         assert np.array_equal((B.T @ A.T).toarray(), expected.T), what
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("kind", KINDS)
 def test_both_orders(device, kind, seed):

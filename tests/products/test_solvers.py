@@ -80,6 +80,7 @@ def test_eigenvalues(format):
     assert np.isclose(abs(value), abs(exact).max(), rtol=1e-9)
 
 
+@pytest.mark.nightly
 @FORMATS
 @pytest.mark.parametrize("solver", ["arpack", "propack", "lobpcg"])
 def test_singular_values(format, solver):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import scipy.sparse.linalg as sla
-from cases import DTYPES, raises
+from cases import EACH_DTYPE, raises
 
 import diagsparse as ds
 
@@ -18,7 +18,7 @@ def made(n, below, above, dtype, seed=0):
     return (np.triu(np.tril(values, above), -below) + 2 * np.eye(n)).astype(dtype)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 @pytest.mark.parametrize(
     "n, below, above, method",
     [(40, 0, 0, "diagonal"), (40, 1, 1, "tridiagonal"), (40, 0, 1, "tridiagonal"), (40, 3, 1, "banded"),
@@ -46,6 +46,7 @@ def test_as_a_dense_solve(n, below, above, method, dtype):
     assert np.allclose(ds.solve(A, b), F.solve(b) if not sigma else np.linalg.solve(dense, b), rtol=1e-2, atol=1e-2)
 
 
+@pytest.mark.quick
 @FORMATS
 def test_every_format_and_view(format):
     dense = made(50, 2, 3, "complex128")
@@ -67,6 +68,7 @@ def test_packed_and_narrow_matrices():
         assert np.allclose(ds.solve(A, np.ones(60)), np.linalg.solve(T.toarray(), np.ones(60)), rtol=1e-3)
 
 
+@pytest.mark.quick
 def test_what_is_chosen():
     grid, cyclic = ds.gallery.stencil(5, (40, 40)), ds.gallery.stencil(3, (500,), periodic=True)
     assert ds.factorized(grid).method == "superlu" and ds.factorized(cyclic, -1).method == "superlu"

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DTYPES, raises
+from cases import EACH_DTYPE, raises
 from solutions import assert_solves, like, made, operations, right_sides
 
 import diagsparse as ds
@@ -15,7 +15,7 @@ import diagsparse as ds
 @pytest.mark.parametrize("count", [1, 2, 37])
 @pytest.mark.parametrize("format", ["dia", "hm", "cdm"])
 @pytest.mark.parametrize("n, below, above", [(40, 0, 0), (33, 1, 1), (20, 2, 1), (2, 1, 0), (4, 2, 2), (1, 0, 0)])
-@pytest.mark.parametrize("dtype", DTYPES)
+@EACH_DTYPE
 def test_batches(count, format, n, below, above, dtype, device):
     batch, members = like(made(n, below, above, dtype), format, count)
     F = ds.factorized(batch.to(device), 0.125)

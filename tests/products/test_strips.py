@@ -8,7 +8,7 @@ from oracle import check_matmul, seen
 
 import diagsparse as ds
 
-CELLS = pytest.mark.parametrize("device, format, kernel", cells("matmul"))
+CELLS = cells("matmul", DIAGONAL)
 FORMATS = pytest.mark.parametrize("format", DIAGONAL)
 
 
@@ -39,8 +39,6 @@ SHAPES = {  # rows of A, of B, columns of B, and their diagonals: many pairs of 
 @CELLS
 @pytest.mark.parametrize("shape", SHAPES)
 def test_products_of_strips(device, format, kernel, shape):
-    if format not in DIAGONAL:
-        pytest.skip("no diagonals")
     rows, inner, cols, of_a, of_b = SHAPES[shape]
     if format == "cdm" and not rows == inner == cols:
         pytest.skip("cdm is square")

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DTYPES, holding, matrix, ours, random
+from cases import DTYPES, MULTIPLYING, at_night, holding, matrix, ours, random
 from oracle import assert_within, long, longest_row
 
 import diagsparse as ds
 
 FORMATS = pytest.mark.parametrize("format", ds.formats())
+MULTIPLIED = pytest.mark.parametrize("format", MULTIPLYING)
 TRIANGLES = {None: lambda a: a, "lower": np.tril, "upper": np.triu}
 NAMES = ("banded 9", "stencil 27", "corners 65", "dense 9", "wide 20 x 70", "empty rows", "0x5", "5x0", "0x0", "1x1")
 
@@ -37,8 +38,8 @@ def second(name, dtype):
     return sp.csr_array((random(len(rows), dtype, name), (rows, columns)), shape=(m, n))
 
 
-@FORMATS
-@pytest.mark.parametrize("trans", "NTH")
+@MULTIPLIED
+@pytest.mark.parametrize("trans", at_night("NTH", before="NH"))
 @pytest.mark.parametrize("triangle", TRIANGLES)
 def test_syrk(format, trans, triangle):
     for name in holding(format, NAMES):
@@ -57,8 +58,8 @@ def test_syrk(format, trans, triangle):
                 check(C, [pair(a, a, trans)], f"{name} {trans} {alpha} {beta}", triangle, alpha, scale, c, dtype)
 
 
-@FORMATS
-@pytest.mark.parametrize("trans", "NTH")
+@MULTIPLIED
+@pytest.mark.parametrize("trans", at_night("NTH", before="NH"))
 @pytest.mark.parametrize("triangle", TRIANGLES)
 def test_syr2k(format, trans, triangle):
     for name in holding(format, NAMES):
@@ -102,6 +103,7 @@ def test_a_plan_of_one_triangle(format, triangle):
     assert entries.format == "csr" and np.array_equal(entries.toarray(), C.toarray())
 
 
+@pytest.mark.quick
 @FORMATS
 def test_views_and_scipy_operands(format):
     a = matrix("random diagonals 127", "complex128")
@@ -113,6 +115,7 @@ def test_views_and_scipy_operands(format):
     check(ds.syr2k(a, A.conj()), [pair(a, a.conj(), "N"), pair(a.conj(), a, "N")], "syr2k of both", None)
 
 
+@pytest.mark.quick
 @FORMATS
 def test_mixed_dtypes(format):
     for dtype_a, dtype_b, dtype_c in (("float32", "complex64", "float64"), ("float64", "float32", "float32"),

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DIAGONAL
+from cases import DIAGONAL, at_night
 
 import diagsparse as ds
 
@@ -51,7 +51,7 @@ def csr_of(name):
 
 
 @pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.parametrize("name", MATRICES)
+@pytest.mark.parametrize("name", at_night(MATRICES, before=("band", "scattered")))
 def test_shares_of_a_matrix(name, format):
     a = csr_of(name)
     A = ds.csr_array(a)

@@ -16,6 +16,7 @@ from diagsparse._show.offsets import edge_labels
 FORMATS = pytest.mark.parametrize("format", ds.formats())
 
 
+@pytest.mark.quick
 @FORMATS
 def test_well_formed_and_bounded(format):
     for name in holding(format, SMALL):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from advised_matrices import SUITING, random
-from cases import raises
+from cases import at_night, raises
 
 import diagsparse as ds
 from diagsparse import advice, gallery, measure
@@ -16,7 +16,7 @@ from diagsparse._study import gpu_clock
 
 
 # ---- one rule, that of recommend ------------------------------------------------------------------------------------
-@pytest.mark.parametrize("op", ["matvec", "matmul"])
+@pytest.mark.parametrize("op", at_night(["matvec", "matmul"], before=["matvec"]))
 @pytest.mark.parametrize("format", ds.formats())
 def test_a_matrix_of_ours_gets_what_recommend_names(format, op):
     for S in (gallery.stencil(5, (60, 60)).tocsr(), random(500, 6), gallery.heisenberg(9).tocsr(), np.diag([1.0, 2])):

@@ -95,6 +95,7 @@ def test_a_rectangular_matrix_has_no_cdm_and_no_square():
     assert reasons["all"] == "needs a square matrix, got 40 x 30"
 
 
+@pytest.mark.nightly
 def test_a_format_that_wastes_memory_is_left_out_with_the_numbers():
     rng = np.random.default_rng(0)
     A = sp.random_array((20_000, 20_000), density=2e-5, rng=rng)

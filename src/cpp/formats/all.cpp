@@ -21,7 +21,8 @@ namespace diagsparse {
 
 namespace {
 
-// clang-format off: a line for each
+// A line each.
+// clang-format off
 constexpr const Format* kFormats[] = {
     &dia,
     &hm,

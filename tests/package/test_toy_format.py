@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import diagsparse as ds
+
 ROOT, TOY = Path(__file__).parents[2], Path(__file__).parents[1] / "toy_format"
 MOST_LINES = 5
 LINES = {  # the line after which a new one goes: in which file, and what it is
@@ -57,7 +59,8 @@ def test_a_format_is_two_folders_a_class_and_a_few_lines(tmp_path):
     build = tmp_path / "build"
     options = {
         "CMAKE_BUILD_TYPE": "Release", "DIAGSPARSE_INSTRUCTION_SETS": "portable", "SKBUILD_PROJECT_NAME": "diagsparse",
-        "Python_EXECUTABLE": sys.executable, "pybind11_DIR": pybind11.get_cmake_dir(),
+        "DIAGSPARSE_CUDA": "ON" if ds.cuda_available() else "OFF", "Python_EXECUTABLE": sys.executable,
+        "pybind11_DIR": pybind11.get_cmake_dir(),
     }  # fmt: skip
     run("cmake", "-S", tmp_path, "-B", build, *(f"-D{name}={value}" for name, value in options.items()))
     run("cmake", "--build", build, "--parallel", str(os.cpu_count()))

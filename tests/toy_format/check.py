@@ -1,4 +1,4 @@
-"""What a user does with the toy format, compared with SciPy. tests/package/test_toy_format.py runs it on a build with the toy."""
+"""What a user does with the toy format, compared with SciPy; run by tests/package/test_toy_format.py."""
 
 import itertools
 import pickle

@@ -18,8 +18,8 @@ import diagsparse as ds
 NO_CUDA = "no CUDA device answers (diagsparse.cuda_available() is False)"
 # A slow build may be tested with some of them: all are instances of the same templates.
 DTYPES = tuple(os.environ.get("DIAGSPARSE_TEST_DTYPES", "float32 float64 complex64 complex128").split())
-DIAGONAL = tuple(f for f in ds.formats() if getattr(ds, f"{f}_array")._family == "diagonals")
-STORING_16_BITS = tuple(f for f in ds.formats() if getattr(ds, f"{f}_array")._narrow)
+DIAGONAL = tuple(f for f in ds.formats() if getattr(ds, f"{f}_array")._format.family == "diagonals")
+STORING_16_BITS = tuple(f for f in ds.formats() if getattr(ds, f"{f}_array")._format.narrow)
 VIEWS = {"N": lambda A: A, "T": lambda A: A.T, "C": lambda A: A.conj(), "H": lambda A: A.H}
 BLOCK_ROWS = 8192  # rows a task of the CPU kernels takes, about, at most; BIG crosses it
 

@@ -16,9 +16,10 @@ from ._advice.machine import machine
 from ._advice.reasons import reason
 from ._advice.recommendation import TIE, Recommendation
 from ._advice.tuning import tuned
-from ._matrix.base import SparseArray, is_scipys
+from ._matrix.base import is_scipys
 from ._matrix.operands import is_sparse
-from ._matrix.registry import COMMON, FORMATS, first_class, format_class
+from ._matrix.registry import COMMON, FORMATS, default_format, format_named, storing_16_bits
+from ._matrix.sparse_array import SparseArray
 from ._places import memory
 from ._places.backend import CPU, Place, place
 from ._places.types import is_narrow, named_dtype
@@ -200,17 +201,17 @@ def array(
     """
     _check_op(op, None, "array")
     if format is not None:
-        return format_class(format)(arg, dtype=dtype, device=device, **layout)
+        return format_named(format).array(arg, dtype=dtype, device=device, **layout)
     if layout:
         raise TypeError(f"array: {', '.join(layout)}: expected a format, of which these are options")
     ours = isinstance(arg, SparseArray)
     if ours:
         given = arg if dtype is None else arg.astype(dtype, copy=False)
     elif dtype is not None and is_narrow(named_dtype(dtype)):
-        storing = ", ".join(name for name in FORMATS if FORMATS[name]._narrow)
+        storing = storing_16_bits()
         raise TypeError(f"array: dtype {np.dtype(dtype).name}: give a format= that stores 16-bit floats: {storing}")
     else:
-        given = _first(arg)(arg, dtype=dtype, device=device)
+        given = _first(arg).array(arg, dtype=dtype, device=device)
     _check_op(op, given, "array")
     where = place(device, given._place)
     if (csr := _in_csr(given, where)) is None:
@@ -226,9 +227,9 @@ def array(
     return made
 
 
-def _first(arg: Any) -> type[SparseArray]:
-    """Return the class that a matrix which is not ours comes to first."""
-    return first_class(arg.shape) if is_scipys(arg) else FORMATS[COMMON]
+def _first(arg: Any) -> Any:
+    """Return the format that a matrix which is not ours comes to first."""
+    return default_format(arg.shape) if is_scipys(arg) else FORMATS[COMMON]
 
 
 def _in_csr(given: SparseArray, where: Place) -> SparseArray | None:
@@ -236,7 +237,7 @@ def _in_csr(given: SparseArray, where: Place) -> SparseArray | None:
     if is_narrow(given.dtype):  # csr would widen them
         return None
     try:
-        FORMATS[COMMON]._check_shape(given.shape, given._core)
+        FORMATS[COMMON].check_shape(given.shape, given._core)
     except ValueError:
         return None
     try:
@@ -262,7 +263,7 @@ def _formats(given: Sequence[str] | None) -> list[str]:
     if not names:
         raise ValueError("recommend: formats=[]: expected one name or more, or None for all")
     for name in names:
-        format_class(name)
+        format_named(name)
     return names
 
 

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from ._formats import bands, surveyed
 from ._formats.hm import hm_array
 from ._formats.packing import common_period
-from ._matrix.base import SparseArray, is_scipys
+from ._matrix.base import is_scipys
 from ._matrix.convert import convert, in_rows
 from ._matrix.operands import as_matrix
 from ._matrix.reordering import as_ours, count_blocks, cuthill_mckee, places_in
+from ._matrix.sparse_array import SparseArray
 from ._matrix.summary import BLOCK
 from ._places.memory import human
 from ._products.forecasts import memory_report
@@ -277,7 +278,7 @@ def analyze(A: Any, *, rcm: bool = True) -> Structure:
 
 def _period(matrix: SparseArray) -> int | None:
     """Return the rows after which every diagonal repeats; None also where it would take too much to find out."""
-    if hm_array._forecast(matrix._summary()) > _REPEATS * max(1, matrix.nbytes):
+    if hm_array._format.nbytes(matrix._summary()) > _REPEATS * max(1, matrix.nbytes):
         return None
     full = convert(matrix, "hm")
     assert isinstance(full, hm_array)

@@ -255,7 +255,7 @@ def test_results_do_not_depend_on_the_number_of_threads(format):
 @FORMATS
 @pytest.mark.parametrize("dtype", ["float16", *DTYPES])
 def test_overflow_warns_as_in_numpy(format, dtype):
-    if dtype == "float16" and not ds.array(np.eye(2), format)._narrow:
+    if dtype == "float16" and not ds.array(np.eye(2), format)._format.narrow:
         pytest.skip(f"{format} stores no 16-bit values")
     A = ds.array(np.array([[1.0, 0, 0], [2, 3, 4], [0, 0, 5]]), format, dtype=dtype)
     large = float(np.finfo(dtype).max) * 0.9

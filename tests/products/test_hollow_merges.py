@@ -121,7 +121,7 @@ def test_what_is_scattered_is_added_by_rows(monkeypatch):
     A, B = ds.mdia_array(a), ds.mdia_array(b)
     narrow = ds.mdia_array(sp.csr_array(ds.gallery.tridiagonal(600)))
     laid = []
-    from_csr = ds.mdia_array._from_csr.__func__
+    from_csr = ds.mdia_array._format.from_csr.__func__
     monkeypatch.setattr(
         ds.mdia_array, "_from_csr", classmethod(lambda cls, *x, **k: laid.append(x) or from_csr(cls, *x, **k))
     )

@@ -23,8 +23,8 @@ import scipy.sparse as sp
 from scipy.special import jv
 
 from .. import gallery, measure
-from .._matrix.base import SparseArray
 from .._matrix.construct import array
+from .._matrix.sparse_array import SparseArray
 from .._places.backend import CPU, Place, place
 from .._places.memory import available_bytes
 from .._products.chains import chebyshev_multiply

@@ -23,8 +23,8 @@ import numpy as np
 
 from .. import gallery, measure
 from .._formats import bands
-from .._matrix.base import SparseArray
 from .._matrix.construct import array
+from .._matrix.sparse_array import SparseArray
 from .._places.backend import CPU, Place
 from .._products.profile import clock
 from ..io import read_floats

@@ -26,9 +26,9 @@ import numpy as np
 
 from .. import gallery
 from .._formats import regions
-from .._matrix.base import SparseArray
 from .._matrix.construct import array
-from .._matrix.registry import format_class
+from .._matrix.registry import format_named
+from .._matrix.sparse_array import SparseArray
 from .._places.backend import CPU, Place
 from .._places.memory import available_bytes
 from ..measure import Progress
@@ -165,7 +165,7 @@ def _sliced(a: Any, height: int) -> int:
 
 def _told(csr: SparseArray, format: str, layout: dict[str, int]) -> int:
     """Return the bytes that a format says beforehand, with nothing allocated."""
-    return format_class(format)._forecast(csr._summary(), **layout)
+    return format_named(format).nbytes(csr._summary(), **layout)
 
 
 def _formula(format: str, counts: dict[str, Any], A: SparseArray) -> int:

@@ -27,8 +27,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._formats import bmsparse_array
-from .._matrix.base import SparseArray
 from .._matrix.construct import array
+from .._matrix.sparse_array import SparseArray
 from .._places.backend import CPU, Place
 from ..measure import Progress
 from . import bench_summary, gpu_clock, paper_004_peers, paper_runs

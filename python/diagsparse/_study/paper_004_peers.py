@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from .. import measure
 from .._formats import bmsparse_array
-from .._matrix.base import SparseArray
+from .._matrix.sparse_array import SparseArray
 from .._places.backend import CPU, Place
 from . import cusparse_bsr, gpu_peers, peers
 from .paper_004_columns import CUPY, CUSPARSE, CUSPARSE_BSR, MKL, MKL_BSR, SCIPY, SCIPY_BSR, VECTOR

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import measure
-from .._matrix.base import SparseArray
+from .._matrix.sparse_array import SparseArray
 from .._places.backend import CPU, Place, get_num_threads, place
 from .._products.matvec_plan import MatvecPlan
 from .._products.plans import MatmulPlan

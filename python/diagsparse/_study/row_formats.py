@@ -21,7 +21,7 @@ import scipy.sparse as sp
 
 from .. import gallery, measure
 from .._matrix.construct import array
-from .._matrix.registry import format_class
+from .._matrix.registry import format_named
 from .._places.backend import CPU, Place, get_num_threads
 from .._places.memory import human
 from .._show import columns
@@ -158,8 +158,8 @@ def _contenders(
 ) -> Iterator[Contender]:
     csr = array(A, "csr", device=where.name)
     for format in FORMATS:
-        layout, made = matrix.layout.get(format, {}), format_class(format)
-        row["nbytes"][format] = made._forecast(csr._summary(), **made._checked(layout))  # type: ignore[attr-defined]
+        layout, made = matrix.layout.get(format, {}), format_named(format)
+        row["nbytes"][format] = made.nbytes(csr._summary(), **made.checked_options(layout))  # type: ignore[attr-defined]
         if row["nbytes"][format] > MUCH * csr.nbytes:
             continue
         B = csr if format == "csr" else csr.asformat(format, **layout)

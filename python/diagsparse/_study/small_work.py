@@ -20,8 +20,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import gallery, measure
-from .._matrix.base import SparseArray
 from .._matrix.construct import array
+from .._matrix.sparse_array import SparseArray
 from .._products.products import plan_matmul
 from .._show import columns
 from ..measure import Progress

@@ -12,19 +12,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._matrix import construct, norms
+from .._matrix import construct
 from .._matrix.convert import convert, unpacked, unshared, widen
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.request import Pair, Request
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
-from .._matrix.through_scipy import to_read
 from .._places.backend import CPU, Place
-from .._places.types import value_dtype, widened
+from .._places.types import value_dtype
 from .._products.plans import MatmulPlan
 from .._products.profile import profiled
 from .._show import cells, drawing
-from . import from_arrays
+from . import by_csr, from_arrays
 from .forecasts import Forecasts
 from .packing import UNPACKED, Packing
 
@@ -54,7 +53,6 @@ class Format(Forecasts):
     nearest: ClassVar[str] = COMMON  # the format of CuPy's that is most like this one
     triangles: ClassVar[bool] = False  # whether their plans take one triangle
     own_products: ClassVar[bool] = False  # whether products inside the family have kernels of their own, else as csr
-
     triangular_products: ClassVar[bool] = False  # whether their plans make one half of a symmetric or Hermitian product
     multiplies: ClassVar[dict[str, str]] = {}  # formats in which products with other families are made
 
@@ -110,7 +108,7 @@ class Format(Forecasts):
         return self.from_csr_as(csr, self.own_layout(a)).astype(a._dtype, copy=False)
 
     def reordered(self, a: SparseArray, csr: SparseArray) -> SparseArray:
-        """Return this matrix with its rows and columns in another order, which is in csr, as `_like` does.
+        """Return this matrix with its rows and columns in another order, which is in csr, as `like` does.
 
         Symmetric or hermitian storage stays so.
         """
@@ -129,18 +127,18 @@ class Format(Forecasts):
         raise NotImplementedError
 
     def for_diagonals(self) -> Format:
-        """Return the class that SciPy's and CuPy's diagonals come to first."""
+        """Return the format that SciPy's and CuPy's diagonals are converted to first."""
         return FORMATS["hm"]
 
     def for_product(self, a: SparseArray, other: SparseArray, repeated: bool, named: bool) -> Format:
-        """Return the class that a product with another one of the family is made in.
+        """Return the format in which a product with another matrix of the family is computed.
 
-        `repeated`: by a plan that is kept; `named`: by a kernel of this family that the user named.
+        `repeated`: by a plan of the user, which may run many times; `named`: by a kernel that the user named.
         """
         return self
 
     def for_entries(self) -> Format:
-        """Return the class that entries come to first."""
+        """Return the format that entries are converted to first."""
         return FORMATS[COMMON]
 
     def from_scipy(
@@ -165,19 +163,9 @@ class Format(Forecasts):
         """Return what this transposed view shows, in a layout of its own."""
         return self.rebuilt_from_csr(a, self.to_csr(a))
 
-    def onto(self, a: SparseArray, dense: np.ndarray, alpha: int, add: bool) -> None:
-        """Write `alpha` times what is stored to an array that native code can walk, or add it there; on the CPU."""
-        FORMATS[COMMON].onto(self.to_csr(a), dense, alpha, add)
-
     def diagonal_to_read(self, a: SparseArray, k: int) -> np.ndarray:
         """Return the same for a sum: where it lies, if that is possible, and empty where nothing is stored."""
         return a.diagonal(k)
-
-    def count_nonzero(self, a: SparseArray) -> int:
-        """Count the stored values that are not zero."""
-        if self.padded or a._matrix.symmetry:  # one half stands for both
-            return FORMATS[COMMON].count_nonzero(self.to_csr(a._wrap(a._matrix)))
-        return sum(a._core.count_nonzero(a._matrix))
 
     def sort_in_place(self, a: SparseArray) -> None:
         """Bring stored values into the order of the layout, where a user left them in another one."""
@@ -223,46 +211,39 @@ class Format(Forecasts):
         return {name: value for name, value in options.items() if value is not None}
 
     # ---- sums and elements -----------------------------------------------------------------------
+    onto = by_csr.onto
+    count_nonzero = by_csr.count_nonzero
+    added = by_csr.added
+    multiplied = by_csr.multiplied
+    scaled_by = by_csr.scaled_by
+    divided_by = by_csr.divided_by
+    triangle = by_csr.triangle
+    total = by_csr.total
+    total_of_diagonal = by_csr.total_of_diagonal
+    frobenius_norm = by_csr.frobenius_norm
+    absolute_sums = by_csr.absolute_sums
+    extreme = by_csr.extreme
+    element = by_csr.element
+    window = by_csr.window
+    row_to_read = by_csr.row_to_read
+
     def terms(self, matrix: SparseArray, other: SparseArray) -> tuple[SparseArray, SparseArray]:
-        """Return this matrix and another one as `_added` takes them: unpacked, and of one family or with a partner."""
+        """Return this matrix and another one as `added` takes them: unpacked, and of one family or with a partner."""
         a, b = unpacked(matrix), unpacked(other)
-        return a, b if a._format.family == b._format.family else a._format.partner(a, b)
+        alike = a._format is b._format or a._format.family == b._format.family
+        return a, b if alike else a._format.partner(a, b)
 
     def partner(self, a: SparseArray, other: SparseArray) -> SparseArray:
-        """Return a matrix of another family as `_added` takes it."""
+        """Return a matrix of another family as `added` takes it."""
         return convert(other, COMMON)
-
-    def added(self, a: SparseArray, other: SparseArray, alpha: Any, beta: Any) -> SparseArray:
-        """Return ``alpha a + beta other`` in this format."""
-        return self.like(a, FORMATS[COMMON].added(self.to_csr(a), convert(other, COMMON), alpha, beta))
 
     def united(self, a: SparseArray, other: SparseArray) -> SparseArray:
         """Return the sum with one of this format and dtype, on the entries that one of both stores, zero or not."""
         return self.added(a, other, 1, 1)
 
     def factors(self, a: SparseArray, other: SparseArray) -> tuple[SparseArray, SparseArray]:
-        """Return this matrix and another one as `_multiplied` takes them; as csr, where two families are left."""
+        """Return this matrix and another one as `multiplied` takes them; as csr, where two families are left."""
         return unpacked(a), unpacked(other)
-
-    def multiplied(self, a: SparseArray, other: SparseArray) -> SparseArray:
-        """Return the element-wise product with one of this family in this format."""
-        return self.like(a, FORMATS[COMMON].multiplied(self.to_csr(a), convert(other, COMMON)))
-
-    def scaled_by(self, a: SparseArray, dense: Any) -> SparseArray:
-        """Return the element-wise product with a dense array that broadcasts."""
-        return self.from_csr_as(FORMATS[COMMON].scaled_by(self.to_csr(a), dense), self.own_layout(a))
-
-    def divided_by(self, a: SparseArray, dense: Any) -> SparseArray:
-        """Return this matrix, which is no view, over a dense array that broadcasts; zeros stay zeros."""
-        return self.from_csr_as(FORMATS[COMMON].divided_by(self.to_csr(a), dense), self.own_layout(a))
-
-    def total(self, a: SparseArray, dtype: np.dtype) -> Any:
-        """Return the sum of all elements, made in this type, which is one that arithmetic is done in."""
-        return a.sum(axis=1, dtype=dtype).sum()
-
-    def triangle(self, a: SparseArray, which: str, who: str) -> SparseArray:
-        """Return the "lower" or "upper" triangle, with the main diagonal."""
-        return FORMATS[COMMON].triangle(self.to_csr(a), which, who)
 
     def add_values(self, a: SparseArray, made: SparseArray, beta: Any) -> None:
         """Write ``made + beta self`` to these values; `made` has the same structure."""
@@ -291,7 +272,7 @@ class Format(Forecasts):
         return 0
 
     def planned(self, a: SparseArray, b: SparseArray, request: Request) -> tuple[Any, SparseArray, SparseArray]:
-        """Return the C++ plan of a product that is made in this format, and the operands as its kernels take them."""
+        """Return the native plan of a product in this format, and the operands as its kernels take them."""
         raise NotImplementedError
 
     def as_factor(self, a: SparseArray, planned: SparseArray, packed: bool) -> SparseArray:
@@ -305,32 +286,3 @@ class Format(Forecasts):
     ) -> SparseArray:  # fmt: skip
         """Return alpha times the sum of the products, plus beta c, of a family with products of its own."""
         raise NotImplementedError
-
-    def total_of_diagonal(self, a: SparseArray, k: int) -> Any:
-        """Return the sum of diagonal `k`."""
-        return self.diagonal_to_read(a, k).astype(widened(a._dtype), copy=False).sum()
-
-    def frobenius_norm(self, a: SparseArray) -> float:
-        """Return the root of the sum of squares."""
-        return norms.root_of_squares(abs(unpacked(a)))
-
-    def absolute_sums(self, a: SparseArray, axis: int) -> Any:
-        """Return the sums of absolute values of columns (0) or rows (1); of equal ones one may stand for all."""
-        return abs(a).sum(axis=axis)
-
-    def extreme(self, a: Any, which: str, axis: Any, out: Any, **options: Any) -> Any:
-        """Return what SciPy's method of this name returns."""
-        return getattr(to_read(a, which), which)(axis, out, **options)
-
-    def element(self, a: SparseArray, row: int, col: int) -> Any:
-        """Return an element as a number of NumPy's."""
-        return a._dtype.type(to_read(a, "A[...]")[row, col])
-
-    def window(self, a: SparseArray, r0: int, r1: int, c0: int, c1: int) -> SparseArray:
-        """Return rows r0 to r1 and columns c0 to c1 in this format."""
-        made = self.like(a, FORMATS[COMMON].array(to_read(a, "A[...]")[r0:r1, c0:c1]))
-        return made.astype(a._dtype, copy=False)
-
-    def row_to_read(self, a: SparseArray, row: int) -> Any:
-        """Return a row as SciPy's csr of one row."""
-        return to_read(a, "A[...]")[row : row + 1]

@@ -139,11 +139,12 @@ class Entries(FromEntries):
 
     def planned(self, a: SparseArray, b: SparseArray, request: Request) -> tuple[Any, SparseArray, SparseArray]:
         same = a is b  # a square, converted once
-        if a._format.name != COMMON or a._op:
+        csr = FORMATS[COMMON]
+        if a._format is not csr or a._op:
             a = self.as_factor(a, a, False)
         if same:
             b = a
-        elif b._format.name != COMMON or b._op:
+        elif b._format is not csr or b._op:
             b = self.as_factor(b, b, False)
         plan = a._core.plan_matmul(
             a._matrix, 0, b._matrix, 0, self.name, request.kernel, repeated=request.repeated, passed=request.passed

@@ -157,12 +157,13 @@ def product_formats(
     own, it is in csr (in mdia where that meets diagonals). Within a family it is in what the family says where the left
     format does not hold it well.
     """
-    if a._format.family != b._format.family:
-        common = a._format.multiplies.get(b._format.family) or b._format.multiplies.get(a._format.family)
-        return format or common or (COMMON if a._format.own_products else a._format.name), common or COMMON
-    if not a._format.own_products:
-        return format or a._format.name, COMMON
-    if format is not None and FORMATS[format].family == a._format.family:
+    left, right = a._format, b._format
+    if left is not right and left.family != right.family:
+        common = left.multiplies.get(right.family) or right.multiplies.get(left.family)
+        return format or common or (COMMON if left.own_products else left.name), common or COMMON
+    if not left.own_products:
+        return format or left.name, COMMON
+    if format is not None and FORMATS[format].family == left.family:
         return format, format
-    made = a._format.for_product(a, b, repeated, named).name
+    made = left.for_product(a, b, repeated, named).name
     return format or made, made

@@ -73,7 +73,7 @@ class MatmulPlan:
         if format is not None:
             format_named(format)  # raises for an unknown name
             a._core.check_shape(format, a.shape[0], b.shape[1])
-        if format is None and isinstance(into, SparseArray) and into._format.name == a._format.name:
+        if format is None and isinstance(into, SparseArray) and into._format is a._format:
             format = a._format.name  # whatever would be quicker
         self._format, self._work = product_formats(a, b, format, repeated, bool(kernel or symmetry))
         work = FORMATS[self._work]

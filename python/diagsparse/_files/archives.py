@@ -111,11 +111,11 @@ class _Members:
         """Return the arrays of a format of SciPy's, and their dimensions."""
         return _COORDS if format == "coo" and "coords" in self._infos else _CONTENTS[format]
 
-    def _ours(self, cls: Any) -> dict[str, int]:
+    def _ours(self, format: Any) -> dict[str, int]:
         """Return the arrays of a format of ours, and their dimensions."""
-        optional = [name for name in cls.optional if name in self._infos]
-        names = "values", *cls.structure, *optional, *cls.derived
-        return {name: 2 if name in cls.two_dimensional else 1 for name in names}
+        optional = [name for name in format.optional if name in self._infos]
+        names = "values", *format.structure, *optional, *format.derived
+        return {name: 2 if name in format.two_dimensional else 1 for name in names}
 
     def _parts(self, contents: dict[str, int], others: set[str], limit: int) -> dict[str, np.ndarray]:
         """Return these arrays, when there is no member but them and `others`."""

@@ -130,10 +130,10 @@ class Diagonals(FromDiagonals):
 
     # ---- conversions ------------------------------------------------------------------------------
     def laid_out(
-        self, a: SparseArray, cls: Any, offsets: list[int], dtype: np.dtype, on_zeros: bool = False
+        self, a: SparseArray, format: Any, offsets: list[int], dtype: np.dtype, on_zeros: bool = False
     ) -> SparseArray:
-        """Return these diagonals of this view in the layout of `cls`; added to zeros, none of them is negative."""
-        made = cls.zeros_on(a.shape, dtype, offsets, a._place)
+        """Return these diagonals of this view in the layout of `format`; added to zeros, none of them is negative."""
+        made = format.zeros_on(a.shape, dtype, offsets, a._place)
         a._core.add_diagonals(1.0, a._matrix, a._op, made._matrix, on_zeros)
         return made
 

@@ -157,7 +157,7 @@ def of_runs(
     as a period has.
     """
     offsets = sorted({k for k, _, v in runs if len(v)})
-    options = Packing.of(packing, f"{format.name}_array")
+    options = Packing.of(packing, format.who)
     s = Summary(shape, dtype.itemsize, 0, offsets=lambda: np.array(offsets, np.int64))
     if options.period:
         format.check_shape(shape, CPU.core)

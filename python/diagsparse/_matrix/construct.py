@@ -75,9 +75,9 @@ def _dtype_of(arg: Any) -> np.dtype | None:
     return arg.dtype if isinstance(getattr(arg, "dtype", None), np.dtype) else None
 
 
-def _rounded_to(cls: Any, arg: Any, dtype: Any) -> np.dtype | None:
+def _rounded_to(format: Any, arg: Any, dtype: Any) -> np.dtype | None:
     """Return the 16-bit type to which a matrix is rounded once it is made, None for none; parts are rounded at once."""
-    if dtype is None or not cls.narrow or is_parts(arg):
+    if dtype is None or not format.narrow or is_parts(arg):
         return None
     wanted = named_dtype(dtype)
     return wanted if is_narrow(wanted) else None
@@ -91,18 +91,20 @@ def _require_derived(made: Any, parts: Mapping[str, Any]) -> None:
 
 
 def with_options(
-    cls: Any, arg: Any, shape: Any, dtype: Any, max_bytes: int | None, target: Place | None,
+    format: Any, arg: Any, shape: Any, dtype: Any, max_bytes: int | None, target: Place | None,
     options: dict[str, int],
 ) -> Any:  # fmt: skip
     """Build by way of csr, which is laid out as these options, which were checked, say."""
-    made = build(cls if is_parts(arg) else FORMATS[COMMON], arg, shape, dtype, False, max_bytes, target)
+    made = build(format if is_parts(arg) else FORMATS[COMMON], arg, shape, dtype, False, max_bytes, target)
     csr = convert(made, COMMON, max_bytes)
-    return cls.from_csr(csr, max_bytes, 0 if csr is made else csr.nbytes, **options)
+    return format.from_csr(csr, max_bytes, 0 if csr is made else csr.nbytes, **options)
 
 
-def build(cls: Any, arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Place | None) -> Any:
+def build(
+    format: Any, arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Place | None
+) -> Any:
     """Build where `arg` lies, or at `target` where that costs less."""
-    who = f"{cls.name}_array"
+    who = format.who
     if shape is not None:
         shape = checked_shape(shape, who)
     if issparse(arg):
@@ -110,40 +112,40 @@ def build(cls: Any, arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int
         value_dtype(widened(arg.dtype), dtype, who)
         if target not in (None, CPU):  # conversions are for the GPU
             arg = arg.to(target.name)
-        made = convert(arg, cls.name, max_bytes)
+        made = convert(arg, format.name, max_bytes)
         made = made if dtype is None else made.astype(dtype, copy=False)
         return unshared(made, arg, max_bytes) if copy else made
     if is_scipys(arg):
         _same_shape(arg.shape, shape, who)
-        return from_scipy(cls, arg, dtype, copy, max_bytes, target or CPU)
+        return from_scipy(format, arg, dtype, copy, max_bytes, target or CPU)
     if cupy_sparse.issparse(arg):
         _same_shape(arg.shape, shape, who)
-        return cupy_sparse.from_sparse(cls, arg, dtype, max_bytes)
+        return cupy_sparse.from_sparse(format, arg, dtype, max_bytes)
     if isinstance(arg, tuple):
-        return _from_tuple(cls, arg, shape, dtype, copy, max_bytes, target or CPU)
+        return _from_tuple(format, arg, shape, dtype, copy, max_bytes, target or CPU)
     if owners.owner_of(arg) is not None:
-        return _from_device_dense(cls, arg, shape, dtype, max_bytes)
+        return _from_device_dense(format, arg, shape, dtype, max_bytes)
     try:
         dense = as_numpy(arg, who)
     except ValueError:  # rows of different lengths
         raise ValueError(f"{who}: got {type(arg).__name__}, of which NumPy makes no array of numbers") from None
-    return _from_dense(cls, dense, arg, shape, dtype, max_bytes, target or CPU)
+    return _from_dense(format, dense, arg, shape, dtype, max_bytes, target or CPU)
 
 
 def _from_tuple(
-    cls: Any, arg: tuple[Any, ...], shape: Any, dtype: Any, copy: bool, max_bytes: int | None,
+    format: Any, arg: tuple[Any, ...], shape: Any, dtype: Any, copy: bool, max_bytes: int | None,
     target: Place,
 ) -> Any:  # fmt: skip
     """Build from a shape, or from the parts."""
-    who = f"{cls.name}_array"
+    who = format.who
     if is_shape(arg):
         wanted, kept = checked_shape(arg, who), value_dtype(np.float64, dtype, who)
-        cls.require(Summary.of_nothing(wanted, kept.itemsize), max_bytes, target)
-        return cls.empty(wanted, kept, target)
+        format.require(Summary.of_nothing(wanted, kept.itemsize), max_bytes, target)
+        return format.empty(wanted, kept, target)
     if devices.on_gpu(arg):
-        made = cls.from_device_tuple(arg, shape, dtype, copy, max_bytes)
+        made = format.from_device_tuple(arg, shape, dtype, copy, max_bytes)
     else:
-        made = cls.from_tuple(arg, shape, dtype, copy, max_bytes)
+        made = format.from_tuple(arg, shape, dtype, copy, max_bytes)
     return limited(made, max_bytes)
 
 
@@ -155,10 +157,10 @@ def limited(made: Any, max_bytes: int | None) -> Any:
 
 
 def _from_dense(
-    cls: Any, dense: np.ndarray, arg: Any, shape: Any, dtype: Any, max_bytes: int | None, target: Place
+    format: Any, dense: np.ndarray, arg: Any, shape: Any, dtype: Any, max_bytes: int | None, target: Place
 ) -> Any:
     """Build from what NumPy made of the user's `arg`."""
-    who = f"{cls.name}_array"
+    who = format.who
     if dense.dtype.kind not in "iubfc":
         raise TypeError(
             f"{who}: got {type(arg).__name__} of {dense.dtype} values; expected a sparse matrix, "
@@ -171,22 +173,22 @@ def _from_dense(
     if (each := 24 + 2 * kept.itemsize) * dense.size > memory.SMALL:  # of an entry: row, column, value, and as csr
         entries = int(np.count_nonzero(dense))
         memory.require_free(entries * each, f"{who}: {entries} entries of a dense array of shape {dense.shape}")
-    return from_scipy(cls, sp.csr_array(dense.astype(kept, copy=False)), None, False, max_bytes, target)
+    return from_scipy(format, sp.csr_array(dense.astype(kept, copy=False)), None, False, max_bytes, target)
 
 
-def _from_device_dense(cls: Any, x: Any, shape: Any, dtype: Any, max_bytes: int | None) -> Any:
+def _from_device_dense(format: Any, x: Any, shape: Any, dtype: Any, max_bytes: int | None) -> Any:
     """Build from a dense array on a GPU, on that GPU: CuPy's there, others by way of the host."""
-    who, owner = f"{cls.name}_array", owners.owner_of(x)
+    who, owner = format.who, owners.owner_of(x)
     assert owner is not None
     if len(x.shape) != 2:
         raise ValueError(f"{who}: got an array of shape {tuple(x.shape)}, expected two dimensions")
     _same_shape(x.shape, shape, who)
     kept, home = value_dtype(owner.dtype(x), dtype, who), gpu(owner.where(x))
     if owner is owners.CuPy:
-        return cupy_sparse.from_dense(cls, x, kept, max_bytes)
+        return cupy_sparse.from_dense(format, x, kept, max_bytes)
     fits = owner is owners.Own or owner.dtype(x) == kept
     dense = owner.view(home.core, x if fits else owner.cast(x, kept), home.index).get()
-    return _from_dense(cls, dense, x, shape, kept, max_bytes, home).to(home.name)
+    return _from_dense(format, dense, x, shape, kept, max_bytes, home).to(home.name)
 
 
 def _same_shape(given: tuple[int, ...], wanted: tuple[int, int] | None, who: str) -> None:
@@ -196,27 +198,27 @@ def _same_shape(given: tuple[int, ...], wanted: tuple[int, int] | None, who: str
         raise ValueError(f"{who}: shape={wanted}, but the matrix is {given[0]} x {given[1]}")
 
 
-def from_scipy(cls: Any, a: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Place) -> Any:
+def from_scipy(format: Any, a: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Place) -> Any:
     """Build on the CPU, but lay out diagonals from csr at `target`: there it is done faster, and less is copied."""
-    kept = value_dtype(a.dtype, dtype, f"{cls.name}_array")
+    kept = value_dtype(a.dtype, dtype, format.who)
     if a.format == "dia":  # which SciPy would convert with offsets of 32 bits
-        made = _from_diagonals(cls.for_diagonals(), private(a, f"{cls.name}_array")[0], kept, max_bytes)
-        return convert(made, cls.name, max_bytes)
-    return cls.from_scipy(a, dtype, copy, max_bytes, target)
+        made = _from_diagonals(format.for_diagonals(), private(a, format.who)[0], kept, max_bytes)
+        return convert(made, format.name, max_bytes)
+    return format.from_scipy(a, dtype, copy, max_bytes, target)
 
 
-def peak_nbytes(cls: Any, a: Any, ours: Any) -> int:
+def peak_nbytes(format: Any, a: Any, ours: Any) -> int:
     """Return the bytes that this needs on the CPU for an array of which `operands.as_sparse` made `ours`."""
     s = ours._summary()
     if a.format != "dia":
-        return cls.peak_from_scipy(a, ours, s)
-    first = cls.for_diagonals()
-    return max(first.nbytes(s), 0 if first is cls else cls.nbytes(s) + cls.workspace(s, ours))
+        return format.peak_from_scipy(a, ours, s)
+    first = format.for_diagonals()
+    return max(first.nbytes(s), 0 if first is format else format.nbytes(s) + format.workspace(s, ours))
 
 
-def _from_diagonals(cls: Any, a: Any, dtype: np.dtype, max_bytes: int | None) -> Any:
+def _from_diagonals(format: Any, a: Any, dtype: np.dtype, max_bytes: int | None) -> Any:
     """Realign SciPy's diagonals (``data[d, j] = A[j - offsets[d], j]``)."""
     offsets = [int(k) for k in a.offsets]
-    cls.require(Summary(a.shape, dtype.itemsize, a.nnz, offsets=lambda: inside(a.shape, offsets)), max_bytes, CPU)
+    format.require(Summary(a.shape, dtype.itemsize, a.nnz, offsets=lambda: inside(a.shape, offsets)), max_bytes, CPU)
     data = np.require(a.data, dtype, ["C", "A"])
-    return Base._wrap(CPU.core.realigned(cls.name, *a.shape, data, offsets))
+    return Base._wrap(CPU.core.realigned(format.name, *a.shape, data, offsets))

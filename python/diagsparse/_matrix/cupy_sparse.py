@@ -31,20 +31,20 @@ def home(x: Any) -> Place:
     return gpu(int(x.data.device.id))
 
 
-def from_sparse(cls: Any, a: Any, dtype: Any, max_bytes: int | None) -> Any:
+def from_sparse(format: Any, a: Any, dtype: Any, max_bytes: int | None) -> Any:
     """Build from a sparse matrix of CuPy, on its GPU."""
-    kept = value_dtype(a.dtype, dtype, f"{cls.name}_array")
+    kept = value_dtype(a.dtype, dtype, format.who)
     place = home(a)
     if a.format == "dia":
-        return _from_dia(cls, a, kept, place, max_bytes)
+        return _from_dia(format, a, kept, place, max_bytes)
     a = a if a.format in _ENTRIES else a.tocsr()
-    entries = cls.for_entries()
-    limit = max_bytes if entries is cls else None
+    entries = format.for_entries()
+    limit = max_bytes if entries is format else None
     s = Summary(a.shape, kept.itemsize, a.nnz)
     entries.require(s, limit, place, beside=sorting(a.nnz, kept.itemsize, place))
     first, second = (_view(getattr(a, name), place) for name in _ENTRIES[a.format])
     made = devices.entries(entries.name, a.shape, _view(a.data, place, kept), first, second, a.format, place)
-    return convert(made, cls.name, max_bytes)
+    return convert(made, format.name, max_bytes)
 
 
 def _view(x: Any, place: Place, dtype: np.dtype | None = None) -> Any:
@@ -52,22 +52,22 @@ def _view(x: Any, place: Place, dtype: np.dtype | None = None) -> Any:
     return owners.CuPy.view(place.core, x if dtype is None else x.astype(dtype, copy=False), place.index)
 
 
-def _from_dia(cls: Any, a: Any, dtype: np.dtype, place: Place, max_bytes: int | None) -> Any:
+def _from_dia(format: Any, a: Any, dtype: np.dtype, place: Place, max_bytes: int | None) -> Any:
     """Realign diagonals (``data[d, j] = A[j - offsets[d], j]``); entry by entry formats drop the zeros of padding."""
-    target, offsets = cls.for_diagonals(), a.offsets.get().tolist()
+    target, offsets = format.for_diagonals(), a.offsets.get().tolist()
     s = Summary(a.shape, dtype.itemsize, a.nnz, offsets=lambda: inside(a.shape, offsets))
     target.require(s, max_bytes, place)
     view = owners.contiguous(_view(a.data, place, dtype), dtype)
     made = Base._wrap(place.core.realigned(target.name, *a.shape, view, offsets))
-    return convert(made, cls.name, max_bytes)
+    return convert(made, format.name, max_bytes)
 
 
-def from_dense(cls: Any, x: Any, dtype: np.dtype, max_bytes: int | None) -> Any:
+def from_dense(format: Any, x: Any, dtype: np.dtype, max_bytes: int | None) -> Any:
     """Build from a dense array of CuPy, on its GPU."""
     from cupyx.scipy import sparse
 
     with sys.modules["cupy"].cuda.Device(x.device.id):
-        return from_sparse(cls, sparse.csr_matrix(x.astype(dtype, copy=False)), None, max_bytes)
+        return from_sparse(format, sparse.csr_matrix(x.astype(dtype, copy=False)), None, max_bytes)
 
 
 # ---- out to CuPy ----------------------------------------------------------------------------------

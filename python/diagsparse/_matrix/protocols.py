@@ -48,14 +48,14 @@ def from_parts(format: str, parts: dict[str, np.ndarray], shape: tuple[int, int]
     """Rebuild a matrix on the cpu from what `SparseArray.parts` gave, in NumPy arrays."""
     if not isinstance(format, str) or format not in FORMATS:
         raise ValueError(f'no format "{format}"; there are {", ".join(FORMATS)}')
-    who, cls = f"{format}_array", FORMATS[format]
+    who, kind = f"{format}_array", FORMATS[format]
     if not isinstance(parts, dict):
         raise TypeError(f"{who}: parts are {type(parts).__name__}, expected a dict of NumPy arrays")
     if wrong := [name for name, part in parts.items() if not isinstance(part, np.ndarray)]:
         raise TypeError(f"{who}: part {wrong[0]!r} is {type(parts[wrong[0]]).__name__}, expected a NumPy array")
-    if missing := {"values", *cls.structure} - set(parts):
+    if missing := {"values", *kind.structure} - set(parts):
         raise ValueError(f"{who}: there is no part {', '.join(sorted(missing))}")
-    return cls.from_parts(parts, checked_shape(shape, who), *packing)
+    return kind.from_parts(parts, checked_shape(shape, who), *packing)
 
 
 def _unpickle(format: str, parts: dict[str, np.ndarray], shape: tuple[int, int], op: int, *packing: Any) -> Any:

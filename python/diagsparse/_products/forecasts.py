@@ -74,14 +74,14 @@ def forecast(operation: str, a: Any, b: Any = None, /, *, format: str | None = N
         raise ValueError('forecast: "convert" takes one matrix')
     if format is None:
         raise ValueError(f'forecast: "convert" needs format=; there are {", ".join(FORMATS)}')
-    cls, s = _format_for(a, format), a._summary()
+    kind, s = _format_for(a, format), a._summary()
     if is_scipys(given):
-        nbytes = cls.nbytes(s)
-        return Forecast(nbytes, peak_nbytes(cls, given, a) - nbytes)
+        nbytes = kind.nbytes(s)
+        return Forecast(nbytes, peak_nbytes(kind, given, a) - nbytes)
     if format == a.format:
-        return Forecast(_nbytes(a, cls, s), 0)
-    full = a._format.nbytes(s) if a._packed and a._format.family != cls.family else 0
-    return Forecast(a._format.forecast_as(a, cls, s), full + cls.workspace(s, a))
+        return Forecast(_nbytes(a, kind, s), 0)
+    full = a._format.nbytes(s) if a._packed and a._format.family != kind.family else 0
+    return Forecast(a._format.forecast_as(a, kind, s), full + kind.workspace(s, a))
 
 
 def convert_nbytes(a: SparseArray, format: str) -> int:
@@ -89,12 +89,12 @@ def convert_nbytes(a: SparseArray, format: str) -> int:
     return _nbytes(a, _format_for(a, format), a._summary())
 
 
-def _nbytes(a: SparseArray, cls: Any, s: Summary) -> int:
+def _nbytes(a: SparseArray, kind: Any, s: Summary) -> int:
     """Return the bytes of `a` in a format; in its own those that it has, which parts and options may have made more."""
-    own = a.format == cls.name
+    own = a.format == kind.name
     if own and not a._op & 1:
         return a.nbytes
-    return a._format.forecast_of_copy(a, s.in_items(a.dtype.itemsize)) if own else a._format.forecast_as(a, cls, s)
+    return a._format.forecast_of_copy(a, s.in_items(a.dtype.itemsize)) if own else a._format.forecast_as(a, kind, s)
 
 
 def _format_for(a: SparseArray, format: str) -> Any:

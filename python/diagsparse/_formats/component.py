@@ -7,4 +7,8 @@ from typing import Any
 
 def component(name: str, doc: str) -> Any:
     """Return the property that has the component array of this name, None where the matrix does not store it."""
-    return property(lambda a: a.parts().get(name), doc=doc)
+
+    def array(a: Any) -> Any:
+        return a.parts().get(name)
+
+    return property(array, doc=doc)

@@ -36,7 +36,7 @@ class Forecasts:
 
     def forecast_as(self, a: SparseArray, format: Any, s: Summary) -> int:
         """Return the bytes of this matrix converted to another format; `s` has the type that arithmetic is done in."""
-        return format.nbytes(s)  # type: ignore[no-any-return]
+        return format.nbytes(s)
 
     def count_stored(self, s: Summary) -> int:
         """Return how many values it would store."""

@@ -82,7 +82,7 @@ def forecast_of_copy(a: SparseArray, s: Summary) -> int:
 def forecast_as(a: SparseArray, format: Any, s: Summary) -> int:
     """Return the bytes of this matrix in another format; `s` has the type that arithmetic is done in."""
     if format.family != a._format.family:
-        return format.nbytes(s)  # type: ignore[no-any-return]
+        return format.nbytes(s)
     return format.nbytes(s.in_items(a._dtype.itemsize), **packing_of(a)._asdict())
 
 

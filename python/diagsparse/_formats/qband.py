@@ -185,7 +185,7 @@ class qband_array(SparseArray):
     @property
     def offsets(self) -> np.ndarray:
         """The offsets of the bands' diagonals: as stored; of a view, those of the view."""
-        return self.bands.offsets  # type: ignore[attr-defined,no-any-return]
+        return self.bands.offsets
 
     dia_offsets = component("dia_offsets", "Offset of every diagonal of the bands, int64 (D,), zero-copy.")
     coosr_row = component("coosr_row", "Row of every entry of the rest, int32 (rest,), zero-copy.")
@@ -217,4 +217,4 @@ class qband_array(SparseArray):
         csr = self._format.to_csr(self).copy()
         csr.eliminate_zeros()
         kept = np.intersect1d(self.offsets, csr._format.occupied(csr)).tolist()
-        self._matrix, self._op = self._format.from_csr(csr, None, offsets=kept)._matrix, 0  # type: ignore[arg-type]
+        self._matrix, self._op = self._format.from_csr(csr, None, offsets=kept)._matrix, 0

@@ -190,7 +190,7 @@ class SparseArray(Base):
 
     def _summary(self) -> Summary:
         """Return what forecasts ask of this matrix."""
-        return self._format.summary(self)  # type: ignore[no-any-return]
+        return self._format.summary(self)
 
     # ---- what SciPy's own functions call, besides methods that are documented -----------------------
     _bsr_container, _coo_container, _csc_container = sp.bsr_array, sp.coo_array, sp.csc_array

@@ -40,12 +40,16 @@ class SparseArray(Base):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "_format" in cls.__dict__:
-            name = cls._format.name
-            if name in FORMATS:
-                raise TypeError(f"format {name!r} is that of {FORMATS[name].array.__name__}")
-            FORMATS[name], cls._format.array, cls.format = cls._format, cls, FormatName(name)  # type: ignore[assignment]
-            add_methods(cls, SparseArray)
+        own = vars(cls)
+        if not own.keys() & {"_format", "format"}:
+            return
+        name = own["_format"].name if "_format" in own else own["format"]
+        if name in FORMATS:
+            raise TypeError(f"format {name!r} is that of {FORMATS[name].array.__name__}")
+        if "_format" not in own:
+            raise TypeError(f"format {name!r}: {cls.__name__} has no `_format` that describes it")
+        FORMATS[name], cls._format.array, cls.format = cls._format, cls, FormatName(name)  # type: ignore[assignment]
+        add_methods(cls, SparseArray)
 
     def __init__(
         self,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from diagsparse import get_num_threads, measure, plan_matmul, plan_matvec
-from diagsparse._matrix.base import SparseArray
+from diagsparse._matrix.sparse_array import SparseArray
 from diagsparse._places.backend import CPU, Place, place
 from diagsparse._products.matvec_plan import MatvecPlan
 from diagsparse._products.plans import MatmulPlan

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from diagsparse._matrix.base import SparseArray
+from diagsparse._matrix.sparse_array import SparseArray
 from diagsparse._study.exactness import MatmulCheck
 from diagsparse._study.sampled import sampled_rows
 

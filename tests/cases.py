@@ -27,8 +27,8 @@ def at_night(values, *, before):
 
 
 EACH_DTYPE = pytest.mark.parametrize("dtype", at_night(DTYPES, before=("float64", "complex64")))
-DIAGONAL = tuple(f for f in ds.formats() if getattr(ds, f"{f}_array")._family == "diagonals")
-STORING_16_BITS = tuple(f for f in ds.formats() if getattr(ds, f"{f}_array")._narrow)
+DIAGONAL = tuple(f for f in ds.formats() if getattr(ds, f"{f}_array")._format.family == "diagonals")
+STORING_16_BITS = tuple(f for f in ds.formats() if getattr(ds, f"{f}_array")._format.narrow)
 VIEWS = {"N": lambda A: A, "T": lambda A: A.T, "C": lambda A: A.conj(), "H": lambda A: A.H}
 BLOCK_ROWS = 8192  # rows a task of the CPU kernels takes, about, at most; BIG crosses it
 

@@ -24,8 +24,8 @@ import numpy as np
 
 from diagsparse import gallery, measure
 from diagsparse._formats import bands
-from diagsparse._matrix.base import SparseArray
 from diagsparse._matrix.construct import array
+from diagsparse._matrix.sparse_array import SparseArray
 from diagsparse._places.backend import CPU, Place
 from diagsparse._products.profile import clock
 from diagsparse._study import gpu_peers, peers

@@ -27,9 +27,9 @@ import numpy as np
 
 from diagsparse import gallery
 from diagsparse._formats import regions
-from diagsparse._matrix.base import SparseArray
 from diagsparse._matrix.construct import array
-from diagsparse._matrix.registry import format_class
+from diagsparse._matrix.registry import format_named
+from diagsparse._matrix.sparse_array import SparseArray
 from diagsparse._places.backend import CPU, Place
 from diagsparse._places.memory import available_bytes
 from diagsparse._study.exactness import MatvecCheck, vector
@@ -146,7 +146,7 @@ def _sliced(a: Any, height: int) -> int:
 
 def _told(csr: SparseArray, format: str, layout: dict[str, int]) -> int:
     """Return the bytes that a format says beforehand, with nothing allocated."""
-    return format_class(format)._forecast(csr._summary(), **layout)
+    return format_named(format).nbytes(csr._summary(), **layout)
 
 
 def _formula(format: str, counts: dict[str, Any], A: SparseArray) -> int:

@@ -27,8 +27,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from diagsparse._formats import bmsparse_array
-from diagsparse._matrix.base import SparseArray
 from diagsparse._matrix.construct import array
+from diagsparse._matrix.sparse_array import SparseArray
 from diagsparse._places.backend import CPU, Place
 from diagsparse._study import gpu_clock
 from diagsparse._study.exactness import MatvecCheck, vector

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from diagsparse import measure
 from diagsparse._formats import bmsparse_array
-from diagsparse._matrix.base import SparseArray
+from diagsparse._matrix.sparse_array import SparseArray
 from diagsparse._places.backend import CPU, Place
 from diagsparse._study import gpu_peers, peers
 

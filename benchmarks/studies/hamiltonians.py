@@ -25,8 +25,8 @@ import scipy.sparse as sp
 from scipy.special import jv
 
 from diagsparse import gallery, measure
-from diagsparse._matrix.base import SparseArray
 from diagsparse._matrix.construct import array
+from diagsparse._matrix.sparse_array import SparseArray
 from diagsparse._places.backend import CPU, Place
 from diagsparse._places.memory import available_bytes
 from diagsparse._products.chains import chebyshev_multiply

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from diagsparse import gallery, measure
 from diagsparse._matrix.construct import array
-from diagsparse._matrix.registry import format_class
+from diagsparse._matrix.registry import format_named
 from diagsparse._places.backend import CPU, Place, get_num_threads
 from diagsparse._places.memory import human
 from diagsparse._show import columns
@@ -141,8 +141,8 @@ def _contenders(
 ) -> Iterator[Contender]:
     csr = array(A, "csr", device=where.name)
     for format in FORMATS:
-        layout, made = matrix.layout.get(format, {}), format_class(format)
-        row["nbytes"][format] = made._forecast(csr._summary(), **made._checked(layout))  # type: ignore[attr-defined]
+        layout, made = matrix.layout.get(format, {}), format_named(format)
+        row["nbytes"][format] = made.nbytes(csr._summary(), **made.checked_options(layout))  # type: ignore[attr-defined]
         if row["nbytes"][format] > MUCH * csr.nbytes:
             continue
         B = csr if format == "csr" else csr.asformat(format, **layout)

@@ -19,8 +19,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from diagsparse import gallery, measure
-from diagsparse._matrix.base import SparseArray
 from diagsparse._matrix.construct import array
+from diagsparse._matrix.sparse_array import SparseArray
 from diagsparse._places.backend import Place
 from diagsparse._products.products import plan_matmul
 from diagsparse._show import columns

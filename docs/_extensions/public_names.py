@@ -6,7 +6,7 @@ import pkgutil
 import sys
 
 import diagsparse as ds
-from diagsparse._formats.format import Format
+from diagsparse._matrix.sparse_array import SparseArray
 
 GROUPS = {  # where the names of each are defined: of the prefixes that fit, the longest decides
     "build": [
@@ -26,17 +26,18 @@ GROUPS = {  # where the names of each are defined: of the prefixes that fit, the
     "study": ["advice", "compare", "gallery", "structure"],
     "devices": ["_places", "_show"],
 }
-MIXED_IN = {  # what each base of a matrix class is about
-    "SparseArray": "Attributes, parts, products with vectors",
-    "Operators": "Products",
-    "Views": "Transposes and conjugates",
-    "Conversions": "Conversions",
-    "Family": "Copies, other libraries' matrices, diagonals",
-    "Indexing": "Writing by index",
-    "Elementwise": "Element by element",
-    "EachElement": "Functions of each element",
-    "Totals": "Sums",
-    "ThroughSciPy": "By way of SciPy",
+SUBJECTS = {  # what each module has whose functions every matrix binds
+    "base": "Attributes and parts",
+    "operators": "Products",
+    "sparse_array": "Transposes, real and imaginary parts",
+    "views": "Views",
+    "conversions": "Conversions and copies",
+    "indexing": "Writing by index",
+    "elementwise": "Element by element",
+    "each_element": "Functions of each element",
+    "totals": "Sums",
+    "through_scipy": "By way of SciPy",
+    "among_scipys": "Conversions by name",
 }
 MODULES = [module.name for module in pkgutil.iter_modules(ds.__path__) if not module.name.startswith("_")]
 
@@ -74,7 +75,9 @@ def returned_by(names):
         told = getattr(thing, "__annotations__", {}).get("return")
         for one in told.split(" | ") if isinstance(told, str) else ():
             cls = vars(sys.modules[thing.__module__]).get(one)
-            ours = inspect.isclass(cls) and cls.__module__.startswith("diagsparse.") and not issubclass(Format, cls)
+            ours = (
+                inspect.isclass(cls) and cls.__module__.startswith("diagsparse.") and not issubclass(SparseArray, cls)
+            )
             if ours and not any(hasattr(module, cls.__name__) for module in public):
                 found[cls] = None
     return list(found)
@@ -84,3 +87,14 @@ def members(cls):
     """Return the public members of a class of ours: name -> the base that defines it."""
     owners = {name: next(base for base in cls.__mro__ if name in vars(base)) for name in dir(cls) if name[0] != "_"}
     return {name: owner for name, owner in owners.items() if owner.__module__.startswith("diagsparse.")}
+
+
+def subjects():
+    """Return the public members that every matrix has, by the module that defines them: module -> names."""
+    found = {}
+    for name in members(SparseArray):
+        thing = inspect.getattr_static(SparseArray, name)
+        module = getattr(getattr(thing, "fget", thing), "__module__", None) or ""
+        subject = module.rpartition(".")[2] if module.startswith("diagsparse.") else "base"
+        found.setdefault(subject, []).append(name)
+    return found

@@ -9,15 +9,15 @@ import inspect
 import re
 
 from click.testing import CliRunner
-from public_names import MIXED_IN, home, is_format, members, names_of, returned_by
+from public_names import SUBJECTS, home, is_format, members, names_of, returned_by, subjects
 from sphinx import addnodes
 from sphinx.domains.python import ObjectEntry
 
 import diagsparse as ds
-from diagsparse._formats.format import Format
+from diagsparse._matrix.sparse_array import SparseArray
 from diagsparse.cli import main
 
-EVERY = f"{Format.__module__}.{Format.__qualname__}"  # the class whose members every matrix has
+EVERY = f"{SparseArray.__module__}.{SparseArray.__qualname__}"  # the class whose members every matrix has
 
 
 def directives(*lines):
@@ -50,15 +50,13 @@ def of_group(match):
 
 
 def of_every_matrix(match):
-    """Return the entries of the members that every matrix has, by the base that defines them."""
-    owners = members(Format)
-    parts = []
-    for base, title in MIXED_IN.items():
-        mine = {name: vars(owner)[name] for name, owner in owners.items() if owner.__name__ == base}
+    """Return the entries of the members that every matrix has, by the module that defines them."""
+    found, parts = subjects(), []
+    for module, title in SUBJECTS.items():
+        mine = {name: inspect.getattr_static(SparseArray, name) for name in found.pop(module, ())}
         parts += [f"## {title}\n", *(entry(f"{EVERY}.{name}", thing) for name, thing in mine.items())]
-    left_out = {owner.__name__ for owner in owners.values()} - set(MIXED_IN)
-    if left_out:
-        raise LookupError(f"{left_out} have members and no title in MIXED_IN")
+    if found:
+        raise LookupError(f"{set(found)} have members and no title in SUBJECTS")
     return "\n".join(parts)
 
 
@@ -110,8 +108,8 @@ def call_by_what_users_type(app, doctree):
     """Call the members of every matrix ``A.name``, and classes that are found by no name of `ds` by their own alone."""
     for node in doctree.findall(addnodes.desc_addname):
         prefix = node.astext()
-        if prefix.startswith("diagsparse._") or prefix == "Format.":
-            node.children[:] = [type(node.children[0])("A." if "Format." in prefix else "")]
+        if prefix.startswith("diagsparse._") or prefix == "SparseArray.":
+            node.children[:] = [type(node.children[0])("A." if "SparseArray." in prefix else "")]
 
 
 def members_of_every_class(app, env):

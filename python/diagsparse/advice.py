@@ -16,10 +16,10 @@ from ._advice.machine import machine
 from ._advice.reasons import reason
 from ._advice.recommendation import TIE, Recommendation
 from ._advice.tuning import tuned
-from ._matrix.base import SparseArray
-from ._matrix.construct import class_for
+from ._matrix.construct import first_format
 from ._matrix.operands import is_sparse
-from ._matrix.registry import COMMON, FORMATS, format_class
+from ._matrix.registry import COMMON, FORMATS, format_named, storing_16_bits
+from ._matrix.sparse_array import SparseArray
 from ._places import memory
 from ._places.backend import CPU, Place, place
 from ._places.types import is_narrow, named_dtype
@@ -211,17 +211,17 @@ def array(
     """
     _check_op(op, None, "array")
     if format is not None:
-        return format_class(format)(arg, dtype=dtype, device=device, **layout)
+        return format_named(format).array(arg, dtype=dtype, device=device, **layout)
     if layout:
         raise TypeError(f"array: {', '.join(layout)}: options of a format need format=")
     ours = isinstance(arg, SparseArray)
     if ours:
         given = arg if dtype is None else arg.astype(dtype, copy=False)
     elif dtype is not None and is_narrow(named_dtype(dtype)):
-        storing = ", ".join(name for name in FORMATS if FORMATS[name]._narrow)
+        storing = storing_16_bits()
         raise TypeError(f"array: dtype {np.dtype(dtype).name} needs a format= that supports 16-bit floats: {storing}")
     else:
-        given = class_for(arg)(arg, dtype=dtype, device=device)
+        given = first_format(arg).array(arg, dtype=dtype, device=device)
     _check_op(op, given, "array")
     where = place(device, given._place)
     if (csr := _in_csr(given, where)) is None:
@@ -242,7 +242,7 @@ def _in_csr(given: SparseArray, where: Place) -> SparseArray | None:
     if is_narrow(given.dtype):  # csr would widen them
         return None
     try:
-        FORMATS[COMMON]._check_shape(given.shape, given._core)
+        FORMATS[COMMON].check_shape(given.shape, given._core)
     except ValueError:
         return None
     try:
@@ -268,7 +268,7 @@ def _formats(given: Sequence[str] | None) -> list[str]:
     if not names:
         raise ValueError("recommend: formats=[]: expected at least one name, or None for all")
     for name in names:
-        format_class(name)
+        format_named(name)
     return names
 
 

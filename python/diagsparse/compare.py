@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from . import measure
-from ._matrix.base import SparseArray, is_scipys
+from ._matrix.base import is_scipys
 from ._matrix.construct import array
 from ._matrix.gate import private
 from ._matrix.registry import FORMATS
+from ._matrix.sparse_array import SparseArray
 from ._places.backend import CPU, Place, get_num_threads, place
 from ._places.memory import available_bytes, human
 from ._products.forecasts import convert_nbytes

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from ._files import archives, matrix_market
 from ._matrix.base import is_scipys
-from ._matrix.registry import format_class
+from ._matrix.registry import format_named
 from ._places import memory
 from ._places.types import ConversionWarning, floats_for
 
@@ -84,7 +84,7 @@ def read(
     path = _checked("read", path)
     archive = _suffix("read", path) == ".npz"
     if format is not None:
-        format_class(format)  # raises
+        format_named(format)  # raises
     limit = _limit(path, max_bytes)
     try:
         loaded = archives.read(path, limit) if archive else matrix_market.read(path, limit, format or "csr")
@@ -121,7 +121,7 @@ def _converted(loaded: Any, format: str, dtype: DTypeLike | None, limit: int) ->
     if format == "coo" and loaded.format == "dia" and loaded.shape[0] > loaded.data.size:
         loaded = _entries(loaded)
     way = format if format in ("csr", "csc", "coo") or loaded.format == "dia" else "csr"
-    return format_class(way)(loaded, dtype=dtype, max_bytes=limit).asformat(format, max_bytes=limit)
+    return format_named(way).array(loaded, dtype=dtype, max_bytes=limit).asformat(format, max_bytes=limit)
 
 
 def _entries(a: Any) -> Any:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ._matrix.base import SparseArray
+from ._matrix.sparse_array import SparseArray
 from ._places.backend import _core, get_num_threads, set_num_threads
 from ._places.memory import available_bytes
 

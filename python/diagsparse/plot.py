@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,10 +16,6 @@ from ._study.titles import TITLES, label
 
 __all__ = ["plot_bench", "plot_comparisons", "plot_rooflines", "plot_structure", "set_up_cases"]
 
-if TYPE_CHECKING:
-    from ._study.comparison import Comparison
-    from .structure import Structure
-
 _WIDTH, _WIDTHS = 15.0, (1.0, 1.0, 0.5, 0.95)  # of a picture in inches, and how its panels share it
 _ROOFLINE = 10.0  # inches that a roofline is wide
 _WIDE = 40.0  # times as long as the fastest that the slowest may take on an axis that begins at 0
@@ -27,7 +23,7 @@ _UNITS = ((1e-6, "us"), (1e-3, "ms"), (1.0, "s"))
 
 
 # ---- comparisons --------------------------------------------------------------------------------------------------
-def plot_comparisons(comparisons: Sequence[Comparison], path: str | Path) -> Path:
+def plot_comparisons(comparisons: Sequence[Any], path: str | Path) -> Path:
     """Plot comparisons: for each of them the times of both operations, the entries, and the diagonals.
 
     Parameters
@@ -59,7 +55,7 @@ def plot_comparisons(comparisons: Sequence[Comparison], path: str | Path) -> Pat
     return save(figure, path)
 
 
-def plot_rooflines(comparisons: Sequence[Comparison], path: str | Path) -> Path:
+def plot_rooflines(comparisons: Sequence[Any], path: str | Path) -> Path:
     """Plot rooflines of comparisons: flops per second over flops per byte, below the limit of the memory bandwidth.
 
     Each point is a format and a kernel. The flops are the useful ones, two for each multiply-add in csr. The bytes are
@@ -93,13 +89,13 @@ def plot_rooflines(comparisons: Sequence[Comparison], path: str | Path) -> Path:
 PLOTS = {"bars": plot_comparisons, "roofline": plot_rooflines}  #: what `Comparison.plot` draws, by `kind=`
 
 
-def _head(part: Any, c: Comparison) -> None:
+def _head(part: Any, c: Any) -> None:
     """Say above a part of a picture what was compared, and where."""
     told = f"{c.name}: {c.shape[0]} x {c.shape[1]}, {c.nnz} nonzeros, {c.dtype}  ({c._where()})"
     part.suptitle(told, fontsize=10, fontweight="bold", x=0.01, ha="left")
 
 
-def _draw_times(axes: Any, c: Comparison, op: str) -> None:
+def _draw_times(axes: Any, c: Any, op: str) -> None:
     """Draw a bar for each format and kernel, the fastest on top, with the floor of each as a line."""
     rows = c.of(op)
     axes.set_title(TITLES[op], fontsize=10, loc="left")
@@ -145,7 +141,7 @@ def _unit(seconds: float) -> tuple[float, str]:
 
 
 # ---- one matrix ---------------------------------------------------------------------------------------------------
-def plot_structure(s: Structure, path: str | Path) -> Path:
+def plot_structure(s: Any, path: str | Path) -> Path:
     """Plot the structure of a matrix: the positions of its entries, how full its diagonals are, and its row lengths.
 
     Parameters

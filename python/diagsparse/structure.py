@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -13,14 +12,14 @@ from numpy.typing import NDArray
 from ._formats import bands, surveyed
 from ._formats.hm import hm_array
 from ._formats.packing import common_period
-from ._matrix.base import SparseArray, is_scipys
+from ._matrix.base import is_scipys
 from ._matrix.convert import convert, in_rows
 from ._matrix.operands import as_matrix
 from ._matrix.reordering import as_ours, count_blocks, cuthill_mckee, places_in
+from ._matrix.sparse_array import SparseArray
 from ._matrix.summary import BLOCK
-from ._places.memory import human
 from ._products.forecasts import memory_report
-from ._show import columns, display
+from ._show import display, structure_report
 
 _REPEATS = 4  #: times the bytes of csr: if the diagonals need more, no period is looked for
 _CELLS = 64  #: cells along the longer side of the picture of the entries
@@ -99,78 +98,19 @@ class Structure:
 
     def describe(self, name: str = "matrix") -> str:
         """Return the report as aligned lines, the first of which starts with `name`."""
-        lines = self._lines(name)
+        lines = structure_report.lines(self, name)
         width = max(len(label) for label, _ in lines) + 3
         return "\n".join(f"{label:{width}}{line}" for label, line in lines)
 
     def __str__(self) -> str:
         return self.describe()
 
-    def _lines(self, name: str) -> list[tuple[str, str]]:
-        d = len(self.offsets)
-        size = f"{self.shape[0]} x {self.shape[1]}   {self.dtype}   {self.nnz} nonzeros"
-        span = f", from {self.offsets[0]} to {self.offsets[-1]}" if d else ""
-        share = f"{self.half_full} at least half full, with {_percent(self.half_full_share)} of the nonzeros"
-        rows = f"{self.row_min} to {self.row_max} nonzeros, mean {self.row_mean:.2f}, median {self.row_quantile(0.5)}"
-        bandwidth = f"bandwidth {self.bandwidth}{_after(self.bandwidth_rcm)}"
-        blocks = f"{BLOCK} x {BLOCK}, {_percent(self.block_fill)} full"
-        occupied = f"{self.blocks} occupied{_after(self.blocks_rcm)}"
-        width = max(len(rows), len(blocks)) + 4
-        return [
-            (name, f"{size}   {_percent(self.density)} full"),
-            ("diagonals", f"{d} occupied{span}; {share}; {self.constant} constant"),
-            ("bands", self._bands()),
-            ("rows", f"{rows:{width}}{bandwidth}"),
-            ("blocks", f"{blocks:{width}}{occupied}"),
-            ("bitmaps", self._bitmaps()),
-            ("values", f"{'no symmetry' if self.symmetry == 'none' else self.symmetry}; {self._repeats()}"),
-            ("bytes", self._bytes()),
-            ("others", self._others()),
-        ]
-
-    def _repeats(self) -> str:
-        if self.period is None:
-            return "no period found"
-        after = f"every diagonal repeats after {self.period} rows"
-        return "Toeplitz: every diagonal is constant" if self.toeplitz else after
-
-    def _held(self) -> list[tuple[int, str]]:
-        """Return the bytes and the name of each format that supports the matrix, ascending."""
-        return sorted((n, name) for name, n in self.nbytes.items() if n is not None)
-
-    def _bytes(self) -> str:
-        """Return the formats with the fewest bytes, and csr."""
-        held = self._held()
-        named = [f"{name} {human(n)}" for n, name in held[:4] + [one for one in held[4:] if one[1] == "csr"]]
-        return ", ".join(named) + f" ({len(held)} formats in all)" * (len(held) > len(named))
-
-    def _bitmaps(self) -> str:
-        """Return the blocks of each size, and their bytes with bitmaps."""
-        sizes = self.bitmap_blocks.items()
-        return ", ".join(f"{one.blocks} of {size} x {size} ({human(one.nbytes)})" for size, one in sizes)
-
-    def _others(self) -> str:
-        """Return the bytes of formats that are not implemented, with the size of their blocks."""
-        held = [(name, one) for name, one in self.others.items() if one is not None]
-        layouts = {name: f" {one.layout}" if name in ("bsr", "bcsd") else "" for name, one in held}
-        return ", ".join(f"{name}{layouts[name]} {human(one.nbytes)}" for name, one in held) + " (not implemented)"
-
     def __repr__(self) -> str:
         m, n = self.shape
         return f"<structure of a matrix {m} x {n} {self.dtype}: {self.nnz} nonzeros, {display.diagonals(self.offsets)}>"
 
     def _repr_html_(self) -> str:
-        report = [f"{label}: {re.sub('  +', '; ', line)}" for label, line in self._lines("matrix")]
-        what = "the diagonals with nonzeros, each drawn in full"
-        drawn = [display.drawing.diagonals_of(self.shape, self.offsets, what)] if len(self.offsets) else []
-        csr = self.nbytes["csr"] or 1
-        rows = [
-            (name, human(n), columns.digits(n / csr), display.bar(min(1, n / csr), name == "csr"))
-            for n, name in self._held()
-        ]
-        return display.page(
-            repr(self), drawn, display.table(("format", "bytes", "of csr", ""), rows), display.lines(report)
-        )
+        return structure_report.html(self)
 
     def plot(self, path: str | Path) -> Path:
         """Save a picture (`.png`, `.svg`, ...) and return its path; needs matplotlib.
@@ -180,13 +120,6 @@ class Structure:
         from .plot import plot_structure
 
         return plot_structure(self, path)
-
-    def _bands(self) -> str:
-        b = self.bands
-        diagonals = display.counted(b.diagonal_count, "diagonal")
-        found = f"{b.band_count} with {diagonals}, {_percent(b.band_occupancy / 100)} full"
-        nonzeros, spread = _percent(b.band_percentage / 100), _percent(b.band_spread / 100)
-        return f"{found}, with {nonzeros} of the nonzeros; spread {spread}"
 
 
 def analyze(A: Any, *, rcm: bool = True) -> Structure:
@@ -282,7 +215,7 @@ def analyze(A: Any, *, rcm: bool = True) -> Structure:
 
 def _period(matrix: SparseArray) -> int | None:
     """Return the rows after which all diagonals repeat; None if there is no period, or the test would cost too much."""
-    if hm_array._forecast(matrix._summary()) > _REPEATS * max(1, matrix.nbytes):
+    if hm_array._format.nbytes(matrix._summary()) > _REPEATS * max(1, matrix.nbytes):
         return None
     full = convert(matrix, "hm")
     assert isinstance(full, hm_array)
@@ -313,11 +246,3 @@ def _same_values(csr: Any, rows: NDArray[Any], offsets: NDArray[np.int64]) -> ND
     value[diagonal] = csr.data  # any one of the diagonal's values
     same: NDArray[np.bool_] = np.bincount(diagonal[csr.data != value[diagonal]], minlength=len(offsets)) == 0
     return same
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:{'.1f' if share >= 0.01 else '.2g'}} %"
-
-
-def _after(number: int | None) -> str:
-    return "" if number is None else f", after reverse Cuthill-McKee {number}"

@@ -49,7 +49,7 @@ def cuda_module():
 def test_table_of_gpu_kernels(format):
     rows, kernels = gpu_kernels(format), cuda_module().kernels(format)
     assert {row[1] for row in rows} <= set(kernels) and {row[3] for row in rows} <= {"yes", "no", "not promised"}
-    if not ds.array(np.eye(2), format)._own_products and format != "csr":
+    if not ds.array(np.eye(2), format)._format.own_products and format != "csr":
         assert kernels.pop("matmul") == cuda_module().kernels("csr")["matmul"], "multiplies as csr"
     for operation, names in kernels.items():
         assert [row[0] for row in rows if row[1] == operation] == names, operation

@@ -78,7 +78,7 @@ def writes(case: Case) -> None:
     """``A[i, j] = v`` where something is stored; elsewhere it is refused, and nothing is written."""
     A, drawn = copied(case)
     exact, nbytes = drawn.exact.copy(), A.nbytes
-    packed = bool(A._matrix.symmetry or any(A._packing))
+    packed = bool(A._matrix.symmetry or any(A._format.packing(A)))
     if not exact.size or packed:
         why = "a packed matrix" if packed else "no element"
         refused(ValueError if packed else IndexError, lambda: A.__setitem__((0, 0), 1), why)

@@ -193,7 +193,13 @@ def _packed(case: Case, shape: tuple[int, int]) -> Drawn | None:
     A = cls(exact, dtype=dtype, **options)
     if case.chance(0.3):  # from its own parts
         stored = A.parts()
-        A = cls((stored["values"], stored[A._labels]), shape=shape, copy=case.chance(0.5), **options, **aligned(format))
+        A = cls(
+            (stored["values"], stored[A._format.labels]),
+            shape=shape,
+            copy=case.chance(0.5),
+            **options,
+            **aligned(format),
+        )
     return Drawn(A, exact, [])
 
 

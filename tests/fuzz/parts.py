@@ -71,7 +71,10 @@ def entries(case: Case) -> None:
     """The parts of formats of index arrays, those of csr, csc and coo as SciPy has them, in both of the ways."""
     A = good(case, case.pick([f for f in ds.formats() if f not in LABELS]))
     stored = A.parts()
-    given = [part if part is None else part.copy() for part in map(stored.get, ("values", *A._structure, *A._optional))]
+    given = [
+        part if part is None else part.copy()
+        for part in map(stored.get, ("values", *A._format.structure, *A._format.optional))
+    ]
     while given[-1] is None:
         del given[-1]
     shape = A.shape

@@ -23,6 +23,7 @@ from cases import (
 from oracle import assert_within, long, seen
 
 import diagsparse as ds
+from diagsparse._matrix import each_element
 
 FORMATS = pytest.mark.parametrize("format", ds.formats())
 SQUARE = ("0x0", "1x1", "banded 9", "corners 65", "stencil 27", "nothing stored", "explicit zeros", "arrow 33")
@@ -270,7 +271,7 @@ def test_results_do_not_depend_on_the_number_of_threads(format):
 @FORMATS
 @pytest.mark.parametrize("dtype", ["float16", *DTYPES])
 def test_overflow_warns_as_in_numpy(format, dtype):
-    if dtype == "float16" and not ds.array(np.eye(2), format)._narrow:
+    if dtype == "float16" and not ds.array(np.eye(2), format)._format.narrow:
         pytest.skip(f"{format} stores no 16-bit values")
     A = ds.array(np.array([[1.0, 0, 0], [2, 3, 4], [0, 0, 5]]), format, dtype=dtype)
     large = float(np.finfo(dtype).max) * 0.9
@@ -296,7 +297,7 @@ def test_a_warning_of_overflow_takes_no_second_pass(format):
         return values * 1e10
 
     with pytest.warns(RuntimeWarning, match="overflow encountered in multiply"):
-        A._with(change)
+        each_element.changed(A, change)
     assert sizes == [A._matrix.values.size, 1]
 
 

@@ -153,7 +153,7 @@ def test_diagonals_are_set(format):
             ds.array(sp.csr_array(shape), format).setdiag(1.0)
 
 
-@pytest.mark.parametrize("format", [f for f in ds.formats() if getattr(ds, f"{f}_array")._narrow])
+@pytest.mark.parametrize("format", [f for f in ds.formats() if getattr(ds, f"{f}_array")._format.narrow])
 def test_narrow_matrices(format):
     A = ds.array(ds.gallery.tridiagonal(9), format).astype("float16")
     A.setdiag(1, 3)

@@ -38,7 +38,7 @@ def test_every_way_is_held_to_the_limit(format):
 
 def _parts(A):
     """Return the first argument of the constructor that parts are given as."""
-    values, *others = (A.parts()[name] for name in ("values", *A._structure))
+    values, *others = (A.parts()[name] for name in ("values", *A._format.structure))
     return (values, tuple(others)) if A.format == "coo" else (values, *others)
 
 

@@ -44,7 +44,7 @@ def test_optional_parts_need_no_place(format, layout):
     packing = layout if format in DIAGONAL else {}
     assert same(A, constructor(format)(A.parts(), shape=A.shape, **packing))
     if format not in DIAGONAL:
-        every = dict.fromkeys(A._optional) | A.parts()  # None for those that are missing
+        every = dict.fromkeys(A._format.optional) | A.parts()  # None for those that are missing
         assert same(A, constructor(format)(every, shape=A.shape))
 
 
@@ -54,7 +54,7 @@ def test_names_that_do_not_fit(format):
     who, make_it = f"{format}_array", constructor(format)
     with raises(ValueError, who, "foo unknown", "expected values", f"A.parts() of {format}"):
         make_it(A.parts() | {"foo": np.ones(3)}, shape=(3, 3))
-    for name in ("values", *A._structure):
+    for name in ("values", *A._format.structure):
         with raises(ValueError, who, f"{name} missing", "expected values"):
             make_it({k: v for k, v in A.parts().items() if k != name}, shape=(3, 3))
     with raises(ValueError, who, "without names"):

@@ -120,7 +120,7 @@ def test_sums_with_dense_arrays_of_any_type(format, narrow, dtype):
 def test_other_formats_refuse_16_bits():
     a = matrix("banded 65", "float32")
     for format in ds.formats():
-        if getattr(ds, f"{format}_array")._narrow:
+        if getattr(ds, f"{format}_array")._format.narrow:
             continue
         A = ds.array(a, format)
         for refused in (lambda A=A: A.astype("float16"), lambda f=format: ds.array(a, f, dtype="float16")):

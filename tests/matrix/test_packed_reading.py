@@ -125,8 +125,10 @@ def test_packed_diagonals_of_a_gpu_are_not_read_one_by_one(monkeypatch):
     for layout in ({"symmetry": "symmetric"}, {"period": 6}):
         A = ds.hm_array(full, **layout)
         monkeypatch.setattr(A, "_place", elsewhere)
-        with raises(TypeError, "expected every diagonal stored in full on cuda", f"got {A._packing}", "A.unpacked()"):
-            next(A._diagonals())
+        with raises(
+            TypeError, "expected every diagonal stored in full on cuda", f"got {A._format.packing(A)}", "A.unpacked()"
+        ):
+            next(A._format.diagonals(A))
 
 
 def test_slices_of_a_period_repeat_after_it():

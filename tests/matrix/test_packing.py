@@ -162,7 +162,7 @@ def test_from_parts(format, device):
             continue
         made = ds.array(a, format, device=device).asformat(format, **layout)
         parts = made.parts()
-        again = type(made)((parts["values"], parts[made._labels]), shape=a.shape, **layout)
+        again = type(made)((parts["values"], parts[made._format.labels]), shape=a.shape, **layout)
         assert again.device == made.device and again.nbytes == made.nbytes
         assert np.array_equal(again.toarray(), made.toarray()), name
 

@@ -52,7 +52,7 @@ def test_layout(format, layout, bits, cols, device):
     options = layout | {"column_bits": bits}
     A = csr.asformat(format, **options)
     assert A.column_bits == bits and f"columns of {bits} bits" in repr(A)
-    assert type(A)._forecast(csr._summary(), **options) == A.nbytes
+    assert A._format.nbytes(csr._summary(), **options) == A.nbytes
     assert A.nbytes == sum(part.nbytes for part in host(A).values())
     assert np.array_equal(decode(format, host(A), A.shape), a.toarray())
     assert np.array_equal(A.toarray(), a.toarray()) and np.array_equal(A.T.copy().toarray(), a.T.toarray())
@@ -81,7 +81,7 @@ def test_dtypes(format, layout, dtype, device):
 def test_other_ways_to_the_same_parts(format, layout, device, tmp_path):
     A = ds.csr_array(banded(70_000, format=format)).to(device).asformat(format, column_bits=8, **layout)
     ds.write(tmp_path / "a.npz", A)
-    names = ["values", *type(A)._structure, *type(A)._optional]
+    names = ["values", *A._format.structure, *A._format.optional]
     rebuilt = type(A)(tuple(A.parts().get(name) for name in names), shape=A.shape)
     for B in (A.copy(), A.astype("complex128"), A.to("cpu"), ds.read(tmp_path / "a.npz"), rebuilt):
         assert B.column_bits == 8
@@ -176,7 +176,7 @@ def test_the_gate_looks_at_short_columns(device):
 def test_the_gate_looks_at_short_columns_of_rows_that_lie_turned(format, device):
     def parts(cols):
         A = ds.csr_array(banded(cols, format=format)).to(device).asformat(format, column_bits=8)
-        names = ["values", *type(A)._structure, *type(A)._optional]
+        names = ["values", *A._format.structure, *A._format.optional]
         return {name: host(A).get(name) for name in names}
 
     def made(parts, cols, **changes):

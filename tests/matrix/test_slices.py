@@ -37,7 +37,7 @@ def test_every_layout(height, sigma, row_lengths, device):
     s = ds.csr_array(a).to(device)._summary()
     assert s.places_in_slices(height, sigma) == of("sell").places(lengths[order], height) == parts["values"].size
     options = {"slice_height": height, "sigma": sigma, "row_lengths": int(row_lengths)}
-    assert type(A)._forecast(s, **options) == A.nbytes
+    assert A._format.nbytes(s, **options) == A.nbytes
     assert np.array_equal(A.toarray(), a.toarray()) and np.array_equal(A.T.copy().toarray(), a.toarray().T)
     if device == "cpu":
         assert np.array_equal(A @ x, a @ x) and np.array_equal(A @ x[:, ::2], a @ x[:, ::2])
@@ -81,7 +81,7 @@ def damaged(name, change):
     A = ds.sell_array(np.tril(np.ones((5, 4))), slice_height=2, sigma=5, row_lengths=True)
     parts = {part: values.copy() for part, values in A.parts().items()}
     parts[name] = change(parts[name])
-    return tuple(parts.get(part) for part in ("values", *A._structure, *A._optional))
+    return tuple(parts.get(part) for part in ("values", *A._format.structure, *A._format.optional))
 
 
 def put(at, value):

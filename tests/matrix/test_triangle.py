@@ -63,8 +63,10 @@ def test_layout_and_products(bits, symmetry, dtype, device):
             parts = host(A)
             assert A.symmetry == symmetry and A.column_bits == bits and A.nnz == a.nnz and symmetry in repr(A)
             assert A.nbytes == sum(part.nbytes for part in parts.values())
-            options = A._completed(csr._summary(), {"column_bits": bits, "symmetry": A._matrix.symmetry} | layout)
-            assert type(A)._forecast(csr._summary(), **options) == A.nbytes
+            options = A._format.completed(
+                csr._summary(), {"column_bits": bits, "symmetry": A._matrix.symmetry} | layout
+            )
+            assert A._format.nbytes(csr._summary(), **options) == A.nbytes
             assert np.array_equal(decode("ellcsr", parts, A.shape), a.toarray())
             assert np.array_equal(A.toarray(), a.toarray()) and (A.to("cpu").to_scipy("csr") != a).nnz == 0
             check_products(A, a)
@@ -126,7 +128,7 @@ def test_neighbours_lie_in_different_banks(device):
 def test_the_boundary_that_is_chosen():
     csr = ds.csr_array(mirrored(1000, "symmetric", share=0.1))
     A = csr.asformat("ellcsr", symmetry="symmetric", column_bits=16)
-    column = A._mirrored_columns()
+    column = A._format.mirrored_columns(A)
     others = {c: csr.asformat("ellcsr", symmetry="symmetric", column_bits=16, boundary_column=c).nbytes
               for c in range(0, 1001, 50)}  # fmt: skip
     assert 90 <= column < 500, "about where the dense region ends"

@@ -5,11 +5,12 @@ import types
 
 import numpy as np
 import pytest
-from cases import raises
+from cases import NO_CUDA, raises
 from processes import python
 
 import diagsparse as ds
 from diagsparse._arrays import streams
+from diagsparse._matrix import devices
 from diagsparse._places import backend, libraries
 from diagsparse._show.config import config
 
@@ -237,3 +238,47 @@ def test_arrays_on_a_gpu_are_refused_beside_a_matrix_on_the_cpu(format):
     for run in (lambda: A.matvec(x), lambda: A @ x, lambda: x @ A, lambda: A * x, lambda: A + x):
         with raises(TypeError, "on the cpu", "on cuda", 'A.to("cuda")'):
             run()
+
+
+class ModuleOfGpus:
+    """A module of GPUs whose arrays tell what is done with them, in which order; none can be read by the host."""
+
+    def __init__(self):
+        self.calls = []
+
+    def empty(self, shape, dtype, device):
+        return ArrayOnAGpu(self, shape, dtype, device)
+
+    def synchronize(self, device):
+        self.calls.append(("synchronize", device))
+
+
+class ArrayOnAGpu:
+    def __init__(self, module, shape, dtype, device):
+        self.module, self.shape, self.dtype, self.device = module, shape, np.dtype(dtype), device
+        self.itemsize, self.size = self.dtype.itemsize, int(np.prod(shape))
+        self.strides = np.empty(shape, self.dtype).strides
+
+    def assign(self, source):
+        self.module.calls.append(("copy", source.device, self.device))
+
+    def get(self):
+        pytest.fail("the array went to the host")
+
+
+def test_arrays_go_from_gpu_to_gpu_without_the_host():
+    cuda = ModuleOfGpus()
+    here, there = (backend.Place(cuda, index) for index in (0, 1))
+    copy = devices.carried(cuda.empty((3, 4), "uint32", 0), here, there)
+    assert (copy.shape, copy.dtype, copy.device) == ((3, 4), np.uint32, 1)
+    assert cuda.calls == [("synchronize", 0), ("copy", 0, 1), ("synchronize", 1)]
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)
+@FORMATS
+def test_every_array_of_a_format_is_copied_on_a_gpu(format):
+    A, where = ds.array(np.diag(np.arange(1.0, 40.0)) + np.eye(39, k=3), format, device="cuda"), backend.gpu(0)
+    for name, part in A.parts().items():
+        copy = devices.carried(part, where, where)
+        np.testing.assert_array_equal(where.host(copy), where.host(part), err_msg=name)

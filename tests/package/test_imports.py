@@ -20,18 +20,11 @@ MODULES = {
 
 
 class Imports(ast.NodeVisitor):
-    """The modules of this package that one imports, at its top or inside of a function; not what only types need."""
+    """The modules of this package that one imports: at its top, inside of a function, or for types alone."""
 
     def __init__(self, name, path):
         self.found, self.package = set(), name if path.name == "__init__.py" else name.rpartition(".")[0]
         self.visit(ast.parse(path.read_text(encoding="utf-8")))
-
-    def visit_If(self, node):
-        if ast.unparse(node.test) == "TYPE_CHECKING":
-            for part in node.orelse:
-                self.visit(part)
-        else:
-            self.generic_visit(node)
 
     def visit_Import(self, node):
         self.found.update(alias.name for alias in node.names if alias.name in MODULES)

@@ -88,7 +88,7 @@ def test_many_members(device, format):
     """More than a grid has blocks in y or z; more than a task of the CPU takes; and members larger than a block."""
     for n, offsets, count in ((50, range(-2, 3), 1000), (2, (0, 1), 70000), (600, (-1, 0, 7), 3), (1, (0,), 70000)):
         like = make(format, ds.gallery.tridiagonal(3), device=device)  # for its class
-        like = type(like)._zeros_on((n, n), np.dtype("float64"), sorted(offsets), like._place)
+        like = like._format.zeros_on((n, n), np.dtype("float64"), sorted(offsets), like._place)
         b = batch(like, count)
         x = random(count * n, "float64").reshape(count, n)
         y = to_host(b @ to_device(x, device))

@@ -5,7 +5,7 @@ import pytest
 from qutip_layers import QUIET, chain, data, layer, oscillator, qutip, same, spin
 
 import diagsparse as ds
-from diagsparse._matrix.base import SparseArray
+from diagsparse._matrix.sparse_array import SparseArray
 
 TIMES = np.linspace(0, 1.5, 4)
 GROUPS = ["diagsparse", "diagsparse-host"]

@@ -120,8 +120,8 @@ def test_forecasts_of_packed_layouts(format, n):
         stored = {k: np.resize(rng.integers(1, 9, period), n - abs(k)).astype(float) for k in map(abs, offsets)}
         A = ds.csr_array(sum(np.diag(v, s * k) for k, v in stored.items() for s in ((1, -1) if k else (1,))))
         for options in ({"symmetry": "symmetric"}, {"period": period}, {"symmetry": "symmetric", "period": period}):
-            made = FORMATS[format](A, **options)
-            assert FORMATS[format]._forecast(A._summary(), **options) == made.nbytes, (offsets, options)
+            made = FORMATS[format].array(A, **options)
+            assert FORMATS[format].nbytes(A._summary(), **options) == made.nbytes, (offsets, options)
 
 
 def test_the_matrices_are_larger_than_what_advice_reads():

@@ -181,7 +181,7 @@ def test_another_matrix_where_the_first_one_stays(monkeypatch):
         advice = ds.recommend(A, products=1)
         assert advice.stays
         made = advice.build(A.tocsr() * 3)
-        assert made.format == A.format and made.nbytes == A.nbytes and made._layout() == A._layout()
+        assert made.format == A.format and made.nbytes == A.nbytes and made._format.layout(made) == A._format.layout(A)
         assert abs(made.tocsr() - A.tocsr() * 3).sum() == 0
     monkeypatch.setattr(candidates, "_SCIPY", -1e-6)
     S = random(30, 2)

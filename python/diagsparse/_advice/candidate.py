@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._matrix.base import SparseArray
 from .._matrix.registry import FORMATS
 from .._matrix.reordering import Reordering
+from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import least_fill
 from .in_order import Reordered
 from .survey import Survey
@@ -70,7 +70,7 @@ class Candidate:
         if self.theirs or self.survey is None:
             return False
         full = self.survey.full > least_fill(np.dtype(self.dtype).itemsize)
-        return FORMATS[self.format]._family == "diagonals" and full
+        return FORMATS[self.format].family == "diagonals" and full
 
     def made_of(self, csr: SparseArray) -> Any:
         """Return the matrix that was looked at, which is in csr, in this layout; the user's own where it stays."""
@@ -94,7 +94,7 @@ class Candidate:
             return csr.to("cpu").to_scipy("csr").asformat(self.format)
         rows = csr if self.order is None else self.order.apply(csr)
         if self.matrix is not None and not self.layout:
-            return self.matrix._like(rows)
+            return self.matrix._format.like(self.matrix, rows)
         made = rows.asformat(self.format, **self.layout)
         return self._in_its_order(made.astype(self.dtype, copy=False) if self.narrow else made)
 

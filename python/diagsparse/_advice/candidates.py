@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from .. import measure
-from .._matrix.base import SparseArray, is_scipys
+from .._matrix.base import is_scipys
 from .._matrix.convert import in_rows
 from .._matrix.operands import as_matrix, require_type
 from .._matrix.registry import COMMON, FORMATS
+from .._matrix.sparse_array import SparseArray
 from .._places.backend import CPU, Place
 from .._places.memory import human
 from .candidate import Candidate
@@ -110,7 +111,7 @@ class Candidates:
         if format not in MODELS:  # they add to y once an entry, out of order
             return "is never faster than csr"
         try:
-            FORMATS[format]._check_shape(self.csr.shape, self.csr._core)
+            FORMATS[format].check_shape(self.csr.shape, self.csr._core)
         except ValueError as error:
             return str(error).partition(": ")[2] or str(error)  # without the name of the class
         model = MODELS[format]

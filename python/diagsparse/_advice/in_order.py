@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
-from .._matrix.base import SparseArray
+from .._matrix.sparse_array import SparseArray
 from .._places.memory import human
 
 

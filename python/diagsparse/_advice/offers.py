@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._matrix.base import SparseArray
 from .._matrix.registry import FORMATS
 from .._matrix.reordering import reordered
+from .._matrix.sparse_array import SparseArray
 from .._show.columns import digits
 from .candidate import Candidate
 from .candidates import Candidates
@@ -29,7 +29,7 @@ def narrower(found: Candidates, names: list[str], asked: bool) -> list[Candidate
     for dtype in _NARROWER.get(str(csr.dtype), ()):
         if not exact(csr, dtype):
             break
-        able = [name for name in names if dtype != "float16" or FORMATS[name]._narrow]
+        able = [name for name in names if dtype != "float16" or FORMATS[name].narrow]
         stored = Candidates(csr, found.machine, found.op, dtype, found.survey, found.before)
         made += stored.layouts(able, asked)
     return made

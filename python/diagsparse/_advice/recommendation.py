@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
-from .._matrix.base import SparseArray
+from .._matrix.sparse_array import SparseArray
 from .._places.backend import place
 from .._places.memory import human
 from .._show import columns, display

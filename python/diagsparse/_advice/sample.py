@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._matrix.base import SparseArray
+from .._matrix.sparse_array import SparseArray
 from .._places.backend import CPU
 
 _ENTRIES = 1 << 13  #: that are read

@@ -14,8 +14,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._formats import bands
-from .._matrix.base import SparseArray
 from .._matrix.registry import COMMON, FORMATS
+from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import SYMMETRIES, Summary
 from .._places.backend import CPU
 from .costs import Counts, Walk
@@ -94,7 +94,7 @@ class Survey:
             return True
         entries = self.csr.to("cpu").to_scipy()
         pattern = sp.csr_array((np.ones(entries.nnz, np.float32), entries.indices, entries.indptr), entries.shape)
-        return bool(FORMATS[COMMON](pattern)._summary().symmetry == "symmetric")
+        return bool(FORMATS[COMMON].array(pattern)._summary().symmetry == "symmetric")
 
     @cached_property
     def period(self) -> int | None:
@@ -147,7 +147,7 @@ class Survey:
         """The diagonals that qband stores as such, and how many entries are the rest."""
         exact, made = self.exact, cast(Any, FORMATS["qband"])
         found = {"offsets": lambda: self.offsets, "fill": lambda: self.fill}
-        chosen: NDArray[np.int64] = made._shares(Summary(exact.shape, exact.itemsize, exact.stored, **found))[0]
+        chosen: NDArray[np.int64] = made.split(Summary(exact.shape, exact.itemsize, exact.stored, **found))[0]
         beside = ~np.isin(self.offsets, chosen)
         return chosen, round(self.csr.nnz * float(self.fill[beside].sum()) / max(1, int(self.fill.sum())))
 

@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any
 
 from .. import measure
-from .._matrix.base import SparseArray
+from .._matrix.sparse_array import SparseArray
 from .._places import memory
 from .._places.backend import CPU
 from .._study import gpu_clock

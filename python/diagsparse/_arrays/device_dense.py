@@ -7,20 +7,15 @@ NumPy. Without a conversion and with out= given, nothing is allocated and nothin
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from .._places.backend import Place
 from .._places.types import VALUE_TYPES, chain_dtype, check_scalars, product_dtypes
 from . import host_dense, owners, streams
 
-if TYPE_CHECKING:
-    from .._matrix.base import SparseArray
-    from .._places.backend import Place
-
 _KNOWN = (*VALUE_TYPES, np.dtype(np.int32), np.dtype(np.int64))  # what DeviceArray converts by itself
-_REAL = (int, float)  # factors that suit every product
-_LARGE = 1e300  # beyond this, they are asked whether a float64 holds them
 
 
 def _walkable(a: Any, axis: int) -> bool:
@@ -37,7 +32,7 @@ def _axis(a: Any) -> int:
     return 0 if a.ndim == 1 or a.shape[1] == 1 or (not _walkable(a, 1) and _walkable(a, 0)) else 1
 
 
-def _layout(x: Any, y: Any) -> tuple[Any, ...]:
+def layout(x: Any, y: Any) -> tuple[Any, ...]:
     """Return all that a kernel needs to know of two `DeviceArray`s beside where they begin."""
     return x.shape, x.strides, x.device, y.shape, y.strides, y.device
 
@@ -54,11 +49,11 @@ def _zeros(core: Any, a: Any) -> Any:
     return made
 
 
-class _Product:
+class Product:
     """What a product of a matrix on a GPU with a dense operand needs to know of it."""
 
     def __init__(
-        self, a: SparseArray, op: int, shape: tuple[int, int], alpha: Any, beta: Any, kernel: str | None, who: str
+        self, a: Any, op: int, shape: tuple[int, int], alpha: Any, beta: Any, kernel: str | None, who: str
     ) -> None:
         self.a, self.op, self.shape = a, op, shape
         self.alpha, self.beta, self.kernel, self.who = alpha, beta, kernel or "", who
@@ -89,7 +84,7 @@ class _Product:
                 x = _gather(core, x, axis)
         x = x if _walkable(x, axis) else _gather(core, x, axis)
         core.matvec(self.a._matrix, self.op, x, y, self.alpha, self.beta, self.kernel)
-        self.taken = (x.dtype, y.dtype), _layout(x, y)
+        self.taken = (x.dtype, y.dtype), layout(x, y)
         if target is not None and y is not target:
             host_dense.refuse_part_of(self.a._matrix.values, target, self.who, core)
             target.assign(y)
@@ -109,10 +104,10 @@ class _Product:
         return view
 
 
-class _Chain(_Product):
+class _Chain(Product):
     """The same of a chain of products, for which x is brought to the result's dtype and all columns are contiguous."""
 
-    def __init__(self, a: SparseArray, recurrence: Any, is_complex: bool, kernel: str | None, who: str) -> None:
+    def __init__(self, a: Any, recurrence: Any, is_complex: bool, kernel: str | None, who: str) -> None:
         super().__init__(a, a._op, a.shape, 1, 0, kernel, who)
         self.recurrence, self.is_complex = recurrence, is_complex
 
@@ -138,21 +133,21 @@ class _Chain(_Product):
 
 
 def product(
-    a: SparseArray, op: int, shape: tuple[int, int], x: Any, out: Any, alpha: Any, beta: Any, kernel: str | None,
+    a: Any, op: int, shape: tuple[int, int], x: Any, out: Any, alpha: Any, beta: Any, kernel: str | None,
     who: str, stream: Any,
 ) -> Any:  # fmt: skip
     """Return ``alpha op(A) x + beta out`` for a matrix on a GPU; the arguments are those of `SparseArray._apply`."""
-    return _multiply(_Product(a, op, shape, alpha, beta, kernel, who), x, out, stream)
+    return multiply(Product(a, op, shape, alpha, beta, kernel, who), x, out, stream)
 
 
 def chain(
-    a: SparseArray, recurrence: Any, is_complex: bool, x: Any, out: Any, kernel: str | None, who: str, stream: Any
+    a: Any, recurrence: Any, is_complex: bool, x: Any, out: Any, kernel: str | None, who: str, stream: Any
 ) -> Any:
     """Return the sum of a recurrence in a matrix on a GPU that begins with x; `is_complex` tells of its factors."""
-    return _multiply(_Chain(a, recurrence, is_complex, kernel, who), x, out, stream)
+    return multiply(_Chain(a, recurrence, is_complex, kernel, who), x, out, stream)
 
 
-def _multiply(task: _Product, x: Any, out: Any, stream: Any) -> Any:
+def multiply(task: Product, x: Any, out: Any, stream: Any) -> Any:
     """Run a product, or a chain of them, in the stream in which it belongs."""
     owner = owners.owner_of(x)
     leader = owner or owners.owner_of(out)  # whose stream it is
@@ -164,55 +159,7 @@ def _multiply(task: _Product, x: Any, out: Any, stream: Any) -> Any:
         return _from_device(task, owner, x, out) if owner else _from_host(task, x, out)
 
 
-class Planned:
-    """`product` of one matrix by one kernel, which remembers how the operands lay that the kernel was given last.
-
-    Others that lie the same are only asked whether they overlap: all else that is checked follows from the layout. From
-    the third call on native code does that, for arrays of CuPy and of PyTorch.
-    """
-
-    def __init__(self, a: SparseArray, kernel: str) -> None:
-        self._a, self._kernel = a, kernel
-        self._last: tuple[type, type[owners.Own], tuple[Any, ...]] | None = None
-        self._repeated: tuple[Any, Any] = (None, None)  # the core's matrix, and what multiplies it
-        self._tried = False  # whether native code knows arrays that lie so
-
-    def __call__(self, x: Any, out: Any, alpha: Any, beta: Any, stream: Any) -> Any:
-        """Return ``alpha A x + beta out``."""
-        matrix, repeated = self._repeated  # of one moment: another thread may replace both
-        if stream is None and matrix is self._a._matrix and repeated(x, out, alpha, beta):
-            return out
-        plain = stream is None and type(alpha) in _REAL and type(beta) in _REAL and abs(alpha) + abs(beta) < _LARGE
-        if plain and self._again(x, out, alpha, beta):
-            return out
-        a = self._a
-        task = _Product(a, a._op, a.shape, alpha, beta, self._kernel, "matvec")
-        made = _multiply(task, x, out, stream)
-        if task.taken is not None and type(x) is type(out) and (owner := owners.owner_of(x)) is not None:
-            self._last, self._tried = (type(x), owner, task.taken), False
-        return made
-
-    def _again(self, x: Any, out: Any, alpha: Any, beta: Any) -> bool:
-        """Multiply, or return False where the operands do not lie like the last ones."""
-        if self._last is None:
-            return False
-        kind, owner, (dtypes, layout) = self._last
-        if type(x) is not kind or type(out) is not kind or (owner.dtype(x), owner.dtype(out)) != dtypes:
-            return False
-        a, core, device = self._a, self._a._place.core, self._a._place.index
-        with streams.using(owner.current(device)):
-            view, y = owner.view(core, x, device), owner.view(core, out, device)
-            if _layout(view, y) != layout or core.overlap(view, y):
-                return False
-            core.matvec(a._matrix, a._op, view, y, alpha, beta, self._kernel)
-        if not self._tried:
-            self._tried, matrix = True, a._matrix
-            native = core.repeated(matrix, a._op, self._kernel, x, out, view, y, owner.current)
-            self._repeated = (None if native is None else matrix, native)
-        return True
-
-
-def operand(a: SparseArray, x: Any) -> Any:
+def operand(a: Any, x: Any) -> Any:
     """Return a dense operand with a shape and a transpose: NumPy's, or an array on a GPU for a matrix on one."""
     owner = owners.owner_of(x)
     if owner is None:
@@ -252,7 +199,7 @@ def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
         return False
 
 
-def _from_device(task: _Product, owner: type[owners.Own], x: Any, out: Any) -> Any:
+def _from_device(task: Product, owner: type[owners.Own], x: Any, out: Any) -> Any:
     """Multiply an array on the GPU."""
     core, place = task.place.core, task.place
     if owner is owners.Own:
@@ -275,7 +222,7 @@ def _from_device(task: _Product, owner: type[owners.Own], x: Any, out: Any) -> A
     return owner.give(place, made) if out is None else out
 
 
-def _from_host(task: _Product, x: Any, out: Any) -> Any:
+def _from_host(task: Product, x: Any, out: Any) -> Any:
     """Multiply what NumPy makes an array of: it goes to the GPU, the result comes back, unless out= is there."""
     place, x = task.place, host_dense.as_numpy(x, task.who)
     wanted, result = task.dtypes(x.shape, x.dtype)

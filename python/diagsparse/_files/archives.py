@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from .._formats.packing import Packing
-from .._matrix.base import SparseArray, is_scipys
+from .._matrix.base import is_scipys
 from .._matrix.gate import private
 from .._matrix.protocols import from_parts
 from .._matrix.registry import FORMATS
@@ -48,7 +48,7 @@ def write(file: IO[bytes], A: Any) -> None:
         sparse.save_npz(file, A.to_scipy(), compressed=False)
     else:
         plain = (A.copy() if A._op else A).to("cpu")
-        packing = {k: v for k, v in plain._packing._asdict().items() if v} if A._packed else {}
+        packing = {k: v for k, v in plain._format.packing(plain)._asdict().items() if v} if A._packed else {}
         np.savez(file, format=f"{_TAG}{A.format}".encode(), version=_VERSION, shape=A.shape, **plain.parts(), **packing)
 
 
@@ -111,11 +111,11 @@ class _Members:
         """Return the arrays of a format of SciPy's, and their dimensions."""
         return _COORDS if format == "coo" and "coords" in self._infos else _CONTENTS[format]
 
-    def _ours(self, cls: type[SparseArray]) -> dict[str, int]:
+    def _ours(self, format: Any) -> dict[str, int]:
         """Return the arrays of a format of ours, and their dimensions."""
-        optional = [name for name in cls._optional if name in self._infos]
-        names = "values", *cls._structure, *optional, *cls._derived
-        return {name: 2 if name in cls._two_dimensional else 1 for name in names}
+        optional = [name for name in format.optional if name in self._infos]
+        names = "values", *format.structure, *optional, *format.derived
+        return {name: 2 if name in format.two_dimensional else 1 for name in names}
 
     def _parts(self, contents: dict[str, int], others: set[str], limit: int) -> dict[str, np.ndarray]:
         """Return these arrays, when there is no member but them and `others`."""

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from .._matrix.base import SparseArray
-from .._matrix.forecasts import sorting
 from .._matrix.registry import COMMON, FORMATS
+from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import BLOCK, Summary
+from .._matrix.workspaces import sorting
 from .._places.backend import CPU, Place
+from .component import component
 from .format import Format
 from .own_products import OwnProducts
 
@@ -22,7 +23,43 @@ _ENOUGH_OF_FEW, _FEW = 3, 70_000
 _OF_BLOCK = 20  # bytes: column, bitmap, and where its values begin
 
 
-class bmsparse_array(OwnProducts, Format):
+class Bmsparse(OwnProducts):
+    """The layout of `bmsparse_array`."""
+
+    narrow = True
+    structure = ("block_indptr", "block_col", "bitmap", "value_indptr")
+
+    def description(self, a: SparseArray) -> str:
+        return f"{a.blocks} block{'s' * (a.blocks != 1)}, "
+
+    def index_type(self, name: str, shape: tuple[int, int], given: dict[str, Any]) -> np.dtype:
+        return np.dtype(np.uint64) if name == "bitmap" else super().index_type(name, shape, given)
+
+    def for_product(self, a: SparseArray, other: SparseArray, repeated: bool, named: bool) -> Format:
+        # A product handles pairs of blocks, however few entries they have. AMD EPYC, one thread, 8 x 8 blocks on a grid
+        # of 12^3, ms of one product (of a plan's): 19 entries a block 14.8 (10.3), 19.6 (5.5) by csr; 6.4 of them 15.3
+        # (10.4) and 5.3 (1.3); 32 of them 13.3 (9.0) and 33 (10.6). H200, us: 8.0 entries in each of 570 000 blocks
+        # 1880, 1430 by csr; 9 in each of 440 000 2110 and 2620; 5.7 in each of 90 000 2420 and 1810; 6.4 in each of 54
+        # 000 blocks 326 (108), 449 (23) by csr; 6.2 in each of 1.4 million 5140 (2200) and 2990 (490); 14 in each of
+        # 150 000 824 (404) and 1560 (283). New values take a plan by csr a conversion more, of 70 us and up.
+        assert isinstance(other, bmsparse_array)
+        enough = _ENOUGH[a._place is CPU, repeated]
+        if a._place is not CPU and not repeated and max(a.blocks, other.blocks) < _FEW:
+            enough = _ENOUGH_OF_FEW
+        return self if named or a.mean_fill * other.mean_fill >= enough**2 else FORMATS[COMMON]
+
+    # ---- what that takes --------------------------------------------------------------------------
+    def nbytes(self, s: Summary, **options: int) -> int:
+        return s.entries * s.itemsize + _OF_BLOCK * s.blocks(BLOCK) + _pointers(s.shape[0])
+
+    def from_csr_workspace(self, s: Summary, place: Place, **options: int) -> int:
+        return sorting(s.entries, s.itemsize, place)
+
+    def to_csr_workspace(self, a: SparseArray, s: Summary) -> int:
+        return max(super().to_csr_workspace(a, s), sorting(s.entries, s.itemsize, a._place))
+
+
+class bmsparse_array(SparseArray):
     """Blocks of 8 x 8 elements: a bitmap says which of them are stored, and their values lie side by side.
 
     Parameters
@@ -67,29 +104,13 @@ class bmsparse_array(OwnProducts, Format):
     ('0000000000000080', [0, 1, 0, 1])
     """
 
-    format = "bmsparse"
-    _narrow = True
-    _structure = ("block_indptr", "block_col", "bitmap", "value_indptr")
-
-    @property
-    def block_indptr(self) -> Any:
-        """Where each row of blocks begins, int64 (ceil(m / 8) + 1,), zero-copy."""
-        return self.parts()["block_indptr"]
-
-    @property
-    def block_col(self) -> Any:
-        """Column of every block, counted in blocks, int32 (blocks,), zero-copy."""
-        return self.parts()["block_col"]
-
-    @property
-    def bitmap(self) -> Any:
-        """Elements that every block stores, row by row from the highest bit, uint64 (blocks,), zero-copy."""
-        return self.parts()["bitmap"]
-
-    @property
-    def value_indptr(self) -> Any:
-        """Where the values of every block begin, int64 (blocks + 1,), zero-copy."""
-        return self.parts()["value_indptr"]
+    _format = Bmsparse("bmsparse")
+    block_indptr = component("block_indptr", "Where each row of blocks begins, int64 (ceil(m / 8) + 1,), zero-copy.")
+    block_col = component("block_col", "Column of every block, counted in blocks, int32 (blocks,), zero-copy.")
+    bitmap = component(
+        "bitmap", "Elements that every block stores, row by row from the highest bit, uint64 (blocks,), zero-copy."
+    )
+    value_indptr = component("value_indptr", "Where the values of every block begin, int64 (blocks + 1,), zero-copy.")
 
     @property
     def blocks(self) -> int:
@@ -100,38 +121,6 @@ class bmsparse_array(OwnProducts, Format):
     def mean_fill(self) -> float:
         """Entries of a block on average, 1 to 64; 0 without blocks."""
         return self.nnz / max(1, self.blocks)
-
-    def _told(self) -> str:
-        return f"{self.blocks} block{'s' * (self.blocks != 1)}, "
-
-    @classmethod
-    def _index_type(cls, name: str, shape: tuple[int, int], given: dict[str, Any]) -> np.dtype:
-        return np.dtype(np.uint64) if name == "bitmap" else super()._index_type(name, shape, given)
-
-    def _for_product(self, other: SparseArray, repeated: bool, named: bool) -> type[SparseArray]:
-        # A product handles pairs of blocks, however few entries they have. AMD EPYC, one thread, 8 x 8 blocks on a grid
-        # of 12^3, ms of one product (of a plan's): 19 entries a block 14.8 (10.3), 19.6 (5.5) by csr; 6.4 of them 15.3
-        # (10.4) and 5.3 (1.3); 32 of them 13.3 (9.0) and 33 (10.6). H200, us: 8.0 entries in each of 570 000 blocks
-        # 1880, 1430 by csr; 9 in each of 440 000 2110 and 2620; 5.7 in each of 90 000 2420 and 1810; 6.4 in each of 54
-        # 000 blocks 326 (108), 449 (23) by csr; 6.2 in each of 1.4 million 5140 (2200) and 2990 (490); 14 in each of
-        # 150 000 824 (404) and 1560 (283). New values take a plan by csr a conversion more, of 70 us and up.
-        assert isinstance(other, bmsparse_array)
-        enough = _ENOUGH[self._place is CPU, repeated]
-        if self._place is not CPU and not repeated and max(self.blocks, other.blocks) < _FEW:
-            enough = _ENOUGH_OF_FEW
-        return type(self) if named or self.mean_fill * other.mean_fill >= enough**2 else FORMATS[COMMON]
-
-    # ---- what that takes --------------------------------------------------------------------------
-    @classmethod
-    def _forecast(cls, s: Summary, **options: int) -> int:
-        return s.entries * s.itemsize + _OF_BLOCK * s.blocks(BLOCK) + _pointers(s.shape[0])
-
-    @classmethod
-    def _from_csr_beside(cls, s: Summary, place: Place, **options: int) -> int:
-        return sorting(s.entries, s.itemsize, place)
-
-    def _to_csr_beside(self, s: Summary) -> int:
-        return max(super()._to_csr_beside(s), sorting(s.entries, s.itemsize, self._place))
 
 
 def _pointers(rows: int) -> int:

@@ -6,12 +6,48 @@ from typing import Any
 
 import numpy as np
 
-from .._matrix.base import SparseArray
 from .._matrix.registry import FORMATS
+from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
+from .._products.plans import MatmulPlan
 from .._show import drawing
-from .diagonal import DiagonalArray
+from . import diagonal_products
+from .diagonal import DiagonalArray, Diagonals
+from .format import Format
 from .packing import Packing, stored_labels
+
+
+class Cdm(Diagonals):
+    """The layout of `cdm_array`."""
+
+    labels = "rows"
+    structure = ("rows",)
+    two_dimensional = ("values",)
+    shares_rows = True
+
+    def infer_shape(self, values: np.ndarray) -> tuple[int, int]:
+        return values.shape[1], values.shape[1]
+
+    def for_product(self, a: SparseArray, other: SparseArray, repeated: bool, named: bool) -> Format:
+        return self if a._shape[0] == other._shape[1] else FORMATS["hm"]
+
+    def matmul(self, a: SparseArray, b: SparseArray) -> SparseArray:
+        return diagonal_products.matmul(a, b) if b._shape[0] == b._shape[1] else MatmulPlan(a, b)()
+
+    def that_holds(self, shape: tuple[int, int]) -> Format:
+        return self if shape[0] == shape[1] else FORMATS["hm"]
+
+    def count_stored(self, s: Summary) -> int:
+        return rows_for(s.offsets, s.shape[0]) * s.shape[0]
+
+    def nbytes(self, s: Summary, **options: Any) -> int:
+        n, packing = s.shape[0], Packing(**options)
+        rows = len(stored_labels(self.name, s, packing)) if packing.symmetry else rows_for(s.offsets, n)
+        width = 2 * min(n, int(packing.period)) if packing.period else n  # each of two diagonals has its own period
+        return rows * (width * s.itemsize + 8)
+
+    def draw_layout(self, a: SparseArray, small: bool) -> tuple[str, str]:
+        return drawing.diagonal_rows(a, small, "values, a row per pair of diagonals; grey holds only zeros")
 
 
 class cdm_array(DiagonalArray):
@@ -56,25 +92,7 @@ class cdm_array(DiagonalArray):
            [6., 0., 3.]])
     """
 
-    format = "cdm"
-    _labels = "rows"
-    _structure = ("rows",)
-    _two_dimensional = ("values",)
-    _shares_rows = True
-
-    @classmethod
-    def _infer_shape(cls, values: np.ndarray) -> tuple[int, int]:
-        return values.shape[1], values.shape[1]
-
-    def _for_product(self, other: SparseArray, repeated: bool, named: bool) -> type[SparseArray]:
-        return type(self) if self._shape[0] == other._shape[1] else FORMATS["hm"]
-
-    def _multiplied_at_once(self, other: SparseArray) -> SparseArray | None:
-        return super()._multiplied_at_once(other) if other._shape[0] == other._shape[1] else None
-
-    @classmethod
-    def _that_holds(cls, shape: tuple[int, int]) -> type[DiagonalArray]:
-        return cls if shape[0] == shape[1] else FORMATS["hm"]  # type: ignore[return-value]
+    _format = Cdm("cdm")
 
     @property
     def rows(self) -> np.ndarray:
@@ -84,21 +102,7 @@ class cdm_array(DiagonalArray):
     @property
     def offsets(self) -> np.ndarray:
         """The offsets of all diagonals that the rows hold, ascending."""
-        return self._spans()[:, 0]
-
-    @classmethod
-    def _count(cls, s: Summary) -> int:
-        return rows_for(s.offsets, s.shape[0]) * s.shape[0]
-
-    @classmethod
-    def _forecast(cls, s: Summary, **options: Any) -> int:
-        n, packing = s.shape[0], Packing(**options)
-        rows = len(stored_labels(cls.format, s, packing)) if packing.symmetry else rows_for(s.offsets, n)
-        width = 2 * min(n, int(packing.period)) if packing.period else n  # each of two diagonals has its own period
-        return rows * (width * s.itemsize + 8)
-
-    def _drawn_layout(self, small: bool) -> tuple[str, str]:
-        return drawing.diagonal_rows(self, small, "values, a row per pair of diagonals; grey holds only zeros")
+        return self._format.spans(self)[:, 0]
 
 
 def rows_for(offsets: np.ndarray, n: int) -> int:

@@ -6,73 +6,80 @@ from typing import Any
 
 import numpy as np
 
-from .._matrix.base import SparseArray
+from .._matrix.sparse_array import SparseArray
 from .._places.backend import CPU
-from .indexed import IndexedArray
+from .indexed_array import index_part, is_canonical, refuse_canonical, set_index_part, sort
 
 
-class CompressedArray(IndexedArray):
-    """Entries in lines, rows of csr or columns of csc: ``indices`` within them, and ``indptr`` to where each starts."""
+def _has_sorted_indices(a: SparseArray) -> bool:
+    """Whether indices ascend in each line: always, unless others were written there.
 
-    _structure = ("indices", "indptr")
+    The order is looked up and not remembered. So assigning False, by which SciPy learns that indices were written,
+    has no effect, and assigning True raises `ValueError` if they do not ascend.
+    """
+    return a._place is not CPU or (exporter := a._matrix.exporter) is None or exporter.ascends()
 
-    @property
-    def has_sorted_indices(self) -> bool:
-        """Whether indices ascend in each line: always, unless others were written there.
 
-        The order is looked up and not remembered. So assigning False, by which SciPy learns that indices were written,
-        has no effect, and assigning True raises `ValueError` if they do not ascend.
-        """
-        return self._place is not CPU or (exporter := self._matrix.exporter) is None or exporter.ascends()
+def _set_has_sorted_indices(a: SparseArray, value: bool) -> None:
+    if value and not a.has_sorted_indices:
+        raise ValueError(
+            f"{a.format}_array: has_sorted_indices = {value!r}, but indices do not ascend; sort_indices() sorts them"
+        )
 
-    @has_sorted_indices.setter
-    def has_sorted_indices(self, value: bool) -> None:
-        if value and not self.has_sorted_indices:
-            raise ValueError(
-                f"{self.format}_array: has_sorted_indices = {value!r}, but indices do not ascend; "
-                "sort_indices() sorts them"
-            )
 
-    @property
-    def has_canonical_format(self) -> bool:
-        """Whether indices ascend in each line, and none repeats; assigning is as of `has_sorted_indices`."""
-        return self._is_canonical()
+has_sorted_indices = property(_has_sorted_indices, _set_has_sorted_indices)
 
-    @has_canonical_format.setter
-    def has_canonical_format(self, value: bool) -> None:
-        self._refuse_canonical(value)
 
-    @property
-    def indices(self) -> np.ndarray:
-        """Column of every entry (of csc: row), int32: a copy of what kernels read.
+def _has_canonical_format(a: SparseArray) -> bool:
+    """Whether indices ascend in each line, and none repeats; assigning is as of `has_sorted_indices`."""
+    return is_canonical(a)
 
-        What is written there is validated and taken over before the next use of the matrix. Each use costs a comparison
-        as long as somebody holds the array. ``parts()`` has the arrays that kernels read.
-        """
-        return self._index_part("indices")
 
-    @indices.setter
-    def indices(self, new: Any) -> None:
-        self._set_index_part("indices", new)
+def _set_has_canonical_format(a: SparseArray, value: bool) -> None:
+    refuse_canonical(a, value)
 
-    @property
-    def indptr(self) -> np.ndarray:
-        """Where each row (of csc: column) starts, int32: a copy, as `indices`."""
-        return self._index_part("indptr")
 
-    @indptr.setter
-    def indptr(self, new: Any) -> None:
-        self._set_index_part("indptr", new)
+has_canonical_format = property(_has_canonical_format, _set_has_canonical_format)
 
-    def sort_indices(self) -> None:
-        """Sort indices that were written out of order, and their values; entries that repeat stay apart, as in SciPy.
 
-        The matrix and its views get new arrays then, as from `sum_duplicates`.
-        """
-        self._sort(sum_duplicates=False)
+def _indices(a: SparseArray) -> np.ndarray:
+    """Column of every entry (of csc: row), int32: a copy of what kernels read.
 
-    def sorted_indices(self) -> SparseArray:
-        """Return a sorted copy."""
-        made = self.copy()
-        made.sort_indices()
-        return made
+    What is written there is validated and taken over before the next use of the matrix. Each use costs a comparison
+    as long as somebody holds the array. ``parts()`` has the arrays that kernels read.
+    """
+    return index_part(a, "indices")
+
+
+def _set_indices(a: SparseArray, new: Any) -> None:
+    set_index_part(a, "indices", new)
+
+
+indices = property(_indices, _set_indices)
+
+
+def _indptr(a: SparseArray) -> np.ndarray:
+    """Where each row (of csc: column) starts, int32: a copy, as `indices`."""
+    return index_part(a, "indptr")
+
+
+def _set_indptr(a: SparseArray, new: Any) -> None:
+    set_index_part(a, "indptr", new)
+
+
+indptr = property(_indptr, _set_indptr)
+
+
+def sort_indices(a: SparseArray) -> None:
+    """Sort indices that were written out of order, and their values; entries that repeat stay apart, as in SciPy.
+
+    The matrix and its views get new arrays then, as from `sum_duplicates`.
+    """
+    sort(a, sum_duplicates=False)
+
+
+def sorted_indices(a: SparseArray) -> SparseArray:
+    """Return a sorted copy."""
+    made = a.copy()
+    made.sort_indices()
+    return made

@@ -8,9 +8,36 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._matrix.base import TRANSPOSED
+from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
-from .._matrix.views import Views
-from .indexed import IndexedArray
+from .indexed import Entries
+from .indexed_array import IndexedArray, index_part, is_canonical, refuse_canonical, set_index_part
+
+
+class Coo(Entries):
+    """The layout of `coo_array`."""
+
+    nearest = "coo"
+    scipy_class = sp.coo_array
+    structure = ("row", "col")
+
+    def scipy_arguments(self, parts: dict[str, np.ndarray]) -> tuple[Any, ...]:
+        return parts["values"], (parts["row"], parts["col"])
+
+    def canonical(self, a: Any) -> Any:
+        if a.shape[0] > a.nnz and a.format != "csr":
+            return _in_order(a.tocoo())
+        csr = sp.csr_array(a, copy=a.format == "csr")
+        csr.sum_duplicates()
+        return csr.tocoo()
+
+    def scipy_workspace(self, s: Summary) -> int:
+        if s.shape[0] > s.stored:  # the order, and all arrays in it, of int64 where they were given so
+            return s.stored * (2 * s.itemsize + 64)
+        return super().scipy_workspace(s) + 8 * (s.shape[0] + 1)
+
+    def nbytes(self, s: Summary, **options: int) -> int:
+        return s.entries * (s.itemsize + 8)
 
 
 class coo_array(IndexedArray):
@@ -35,9 +62,7 @@ class coo_array(IndexedArray):
     array([0, 1], dtype=int32)
     """
 
-    format = _nearest = "coo"
-    _scipy = sp.coo_array
-    _structure = ("row", "col")
+    _format = Coo("coo")
 
     @property
     def row(self) -> np.ndarray:
@@ -46,24 +71,20 @@ class coo_array(IndexedArray):
         What is written there is validated and taken over before the next use of the matrix, as of `csr_array.indices`.
         Of a transposed view entries are in the order of their columns.
         """
-        return self._index_part(self._axis("row"))
+        return index_part(self, _axis(self, "row"))
 
     @row.setter
     def row(self, new: Any) -> None:
-        self._set_index_part(self._axis("row"), new)
+        set_index_part(self, _axis(self, "row"), new)
 
     @property
     def col(self) -> np.ndarray:
         """Column of every entry, int32: a copy, as `row`."""
-        return self._index_part(self._axis("col"))
+        return index_part(self, _axis(self, "col"))
 
     @col.setter
     def col(self, new: Any) -> None:
-        self._set_index_part(self._axis("col"), new)
-
-    def _axis(self, name: str) -> str:
-        """Return what the matrix that this is a view of calls its rows or columns."""
-        return {"row": "col", "col": "row"}[name] if self._op & TRANSPOSED else name
+        set_index_part(self, _axis(self, "col"), new)
 
     @property
     def has_canonical_format(self) -> bool:
@@ -72,11 +93,11 @@ class coo_array(IndexedArray):
         The order is looked up and not remembered: assigning False has no effect, and assigning True raises `ValueError`
         if entries are out of order or repeat.
         """
-        return not self._op & TRANSPOSED and self._is_canonical()
+        return not self._op & TRANSPOSED and is_canonical(self)
 
     @has_canonical_format.setter
     def has_canonical_format(self, value: bool) -> None:
-        self._refuse_canonical(value)
+        refuse_canonical(self, value)
 
     @property
     def coords(self) -> tuple[np.ndarray, np.ndarray]:
@@ -87,29 +108,7 @@ class coo_array(IndexedArray):
     def coords(self, new: Any) -> None:
         self._matrix, self._op = coo_array((self.data, tuple(new)), self._shape)._matrix, 0
 
-    @classmethod
-    def _tuple(cls, parts: dict[str, np.ndarray]) -> tuple[Any, ...]:
-        return parts["values"], (parts["row"], parts["col"])
-
-    @classmethod
-    def _canonical(cls, a: Any) -> Any:
-        if a.shape[0] > a.nnz and a.format != "csr":
-            return _in_order(a.tocoo())
-        csr = sp.csr_array(a, copy=a.format == "csr")
-        csr.sum_duplicates()
-        return csr.tocoo()
-
-    @classmethod
-    def _beside_scipy(cls, s: Summary) -> int:
-        if s.shape[0] > s.stored:  # the order, and all arrays in it, of int64 where they were given so
-            return s.stored * (2 * s.itemsize + 64)
-        return super()._beside_scipy(s) + 8 * (s.shape[0] + 1)
-
-    T = mT = Views.T  # a view, as of the diagonal formats: coo has no dual
-
-    @classmethod
-    def _forecast(cls, s: Summary, **options: int) -> int:
-        return s.entries * (s.itemsize + 8)
+    T = mT = SparseArray.T  # a view, as of the diagonal formats: coo has no dual
 
 
 def _in_order(a: Any) -> Any:
@@ -119,3 +118,8 @@ def _in_order(a: Any) -> Any:
     first = np.flatnonzero(np.diff(row, prepend=-1) | np.diff(col, prepend=-1))
     values = np.add.reduceat(a.data[order], first) if first.size else a.data
     return sp.coo_array((values, (row[first], col[first])), shape=a.shape)
+
+
+def _axis(a: SparseArray, name: str) -> str:
+    """Return what the matrix that this is a view of calls its rows or columns."""
+    return {"row": "col", "col": "row"}[name] if a._op & TRANSPOSED else name

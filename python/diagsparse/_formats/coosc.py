@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from .sorted_coo import SortedCoo
+from .._matrix.sparse_array import SparseArray
+from . import sorted_coo
 
 
-class coosc_array(SortedCoo):
+class Coosc(sorted_coo.SortedCoo):
+    """The layout of `coosc_array`."""
+
+    pointed = 1
+
+
+class coosc_array(SparseArray):
     """Coordinates column by column that also know where each column begins.
 
     Parameters
@@ -34,5 +41,5 @@ class coosc_array(SortedCoo):
     array([0, 2, 5, 7])
     """
 
-    format = "coosc"
-    _pointed = 1
+    _format = Coosc("coosc")
+    row, col, indptr = sorted_coo.row, sorted_coo.col, sorted_coo.indptr

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from .sorted_coo import SortedCoo
+from .._matrix.sparse_array import SparseArray
+from . import sorted_coo
 
 
-class coosr_array(SortedCoo):
+class Coosr(sorted_coo.SortedCoo):
+    """The layout of `coosr_array`."""
+
+    pointed = 0
+
+
+class coosr_array(SparseArray):
     """Coordinates row by row that also know where each row begins.
 
     Parameters
@@ -34,5 +41,5 @@ class coosr_array(SortedCoo):
     array([0, 2, 5, 7])
     """
 
-    format = "coosr"
-    _pointed = 0
+    _format = Coosr("coosr")
+    row, col, indptr = sorted_coo.row, sorted_coo.col, sorted_coo.indptr

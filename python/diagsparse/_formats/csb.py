@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .._matrix.forecasts import sorting
+from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
+from .._matrix.workspaces import sorting
 from .._places.backend import Place
+from .component import component
 from .format import Format
 from .options import power_of_two
 
@@ -17,7 +19,45 @@ _BEGIN = 256  # bytes that a product reads in the time that it takes to begin a 
 _BLOCKS = [1 << bits for bits in range(1, 17)]
 
 
-class csb_array(Format):
+class Csb(Format):
+    """The layout of `csb_array`."""
+
+    structure = ("local_row", "local_col", "block_indptr")
+    options = {"block": power_of_two(_LARGEST)}
+
+    def layout(self, a: SparseArray) -> dict[str, int]:
+        return {"block": a.block}
+
+    def description(self, a: SparseArray) -> str:
+        return f"block {a.block}, "
+
+    def index_type(self, name: str, shape: tuple[int, int], given: dict[str, Any]) -> np.dtype:
+        if name == "block_indptr":
+            return np.dtype(np.int64)
+        return _local_type(_block_of(shape, given["block_indptr"].shape[0] - 1))
+
+    def completed(self, s: Summary, options: dict[str, int]) -> dict[str, int]:
+        def cost(block: int) -> int:
+            return self.nbytes(s, block=block) + (_BEGIN - 8) * _count(s.shape, block)
+
+        return options or {"block": min(reversed(_BLOCKS), key=cost)}
+
+    def nbytes(self, s: Summary, **options: int) -> int:
+        blocks = _count(s.shape, self.completed(s, options)["block"])
+        index = _local_type(_block_of(s.shape, blocks)).itemsize
+        return s.entries * (s.itemsize + 2 * index) + 8 * (blocks + 1)
+
+    def from_csr_workspace(self, s: Summary, place: Place, **options: int) -> int:
+        return sorting(s.entries, s.itemsize, place)
+
+    def to_csr_workspace(self, a: SparseArray, s: Summary) -> int:
+        return sorting(s.entries, s.itemsize, a._place)
+
+    def bound(self, s: Summary, **options: int) -> int:
+        return super().bound(s, **options) + self.nbytes(s.at_most(), **options)
+
+
+class csb_array(SparseArray):
     """Compressed sparse blocks: the matrix is cut into squares, and an entry says where in its block it lies.
 
     Parameters
@@ -55,24 +95,12 @@ class csb_array(Format):
     array([ 0,  4,  5,  6, 10])
     """
 
-    format = "csb"
-    _structure = ("local_row", "local_col", "block_indptr")
-    _options = {"block": power_of_two(_LARGEST)}
-
-    @property
-    def local_row(self) -> Any:
-        """Row of every entry within its block, uint8 or uint16 (nnz,), zero-copy."""
-        return self.parts()["local_row"]
-
-    @property
-    def local_col(self) -> Any:
-        """Column of every entry within its block, uint8 or uint16 (nnz,), zero-copy."""
-        return self.parts()["local_col"]
-
-    @property
-    def block_indptr(self) -> Any:
-        """Where each block begins, row by row of blocks, int64 (blocks + 1,), zero-copy."""
-        return self.parts()["block_indptr"]
+    _format = Csb("csb")
+    local_row = component("local_row", "Row of every entry within its block, uint8 or uint16 (nnz,), zero-copy.")
+    local_col = component("local_col", "Column of every entry within its block, uint8 or uint16 (nnz,), zero-copy.")
+    block_indptr = component(
+        "block_indptr", "Where each block begins, row by row of blocks, int64 (blocks + 1,), zero-copy."
+    )
 
     @property
     def block(self) -> int:
@@ -85,42 +113,6 @@ class csb_array(Format):
     def blocks(self) -> int:
         """Count of blocks, empty ones among them."""
         return self._matrix.parts()["block_indptr"].shape[0] - 1
-
-    def _layout(self) -> dict[str, int]:
-        return {"block": self.block}
-
-    def _told(self) -> str:
-        return f"block {self.block}, "
-
-    @classmethod
-    def _index_type(cls, name: str, shape: tuple[int, int], given: dict[str, Any]) -> np.dtype:
-        if name == "block_indptr":
-            return np.dtype(np.int64)
-        return _local_type(_block_of(shape, given["block_indptr"].shape[0] - 1))
-
-    @classmethod
-    def _completed(cls, s: Summary, options: dict[str, int]) -> dict[str, int]:
-        def cost(block: int) -> int:
-            return cls._forecast(s, block=block) + (_BEGIN - 8) * _count(s.shape, block)
-
-        return options or {"block": min(reversed(_BLOCKS), key=cost)}
-
-    @classmethod
-    def _forecast(cls, s: Summary, **options: int) -> int:
-        blocks = _count(s.shape, cls._completed(s, options)["block"])
-        index = _local_type(_block_of(s.shape, blocks)).itemsize
-        return s.entries * (s.itemsize + 2 * index) + 8 * (blocks + 1)
-
-    @classmethod
-    def _from_csr_beside(cls, s: Summary, place: Place, **options: int) -> int:
-        return sorting(s.entries, s.itemsize, place)
-
-    def _to_csr_beside(self, s: Summary) -> int:
-        return sorting(s.entries, s.itemsize, self._place)
-
-    @classmethod
-    def _bound(cls, s: Summary, **options: int) -> int:
-        return super()._bound(s, **options) + cls._forecast(s.at_most(), **options)
 
 
 def _count(shape: tuple[int, int], block: int) -> int:

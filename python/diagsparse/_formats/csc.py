@@ -5,10 +5,24 @@ from __future__ import annotations
 import scipy.sparse as sp
 
 from .._matrix.summary import Summary
-from .compressed import CompressedArray
+from . import compressed
+from .indexed import Entries
+from .indexed_array import IndexedArray
 
 
-class csc_array(CompressedArray):
+class Csc(Entries):
+    """The layout of `csc_array`."""
+
+    nearest = "csc"
+    structure = ("indices", "indptr")
+    scipy_class = sp.csc_array
+    by_column = True
+
+    def nbytes(self, s: Summary, **options: int) -> int:
+        return s.entries * (s.itemsize + 4) + 8 * (s.shape[1] + 1)
+
+
+class csc_array(IndexedArray):
     """Compressed sparse columns: column j holds ``values[indptr[j]:indptr[j + 1]]`` in rows ``indices[...]``.
 
     Parameters
@@ -29,10 +43,9 @@ class csc_array(CompressedArray):
     array([0, 1, 1], dtype=int32)
     """
 
-    format = _nearest = "csc"
-    _scipy = sp.csc_array
-    _by_column = True
-
-    @classmethod
-    def _forecast(cls, s: Summary, **options: int) -> int:
-        return s.entries * (s.itemsize + 4) + 8 * (s.shape[1] + 1)
+    _format = Csc("csc")
+    indices, indptr = compressed.indices, compressed.indptr
+    has_sorted_indices = compressed.has_sorted_indices
+    has_canonical_format = compressed.has_canonical_format
+    sort_indices = compressed.sort_indices
+    sorted_indices = compressed.sorted_indices

@@ -5,10 +5,22 @@ from __future__ import annotations
 import scipy.sparse as sp
 
 from .._matrix.summary import Summary
-from .compressed import CompressedArray
+from . import compressed
+from .indexed import Entries
+from .indexed_array import IndexedArray
 
 
-class csr_array(CompressedArray):
+class Csr(Entries):
+    """The layout of `csr_array`."""
+
+    structure = ("indices", "indptr")
+    scipy_class = sp.csr_array
+
+    def nbytes(self, s: Summary, **options: int) -> int:
+        return s.entries * (s.itemsize + 4) + 8 * (s.shape[0] + 1)
+
+
+class csr_array(IndexedArray):
     """Compressed sparse rows: row i holds ``values[indptr[i]:indptr[i + 1]]`` in columns ``indices[...]``.
 
     Parameters
@@ -38,9 +50,9 @@ class csr_array(CompressedArray):
     array([3., 8.])
     """
 
-    format = "csr"
-    _scipy = sp.csr_array
-
-    @classmethod
-    def _forecast(cls, s: Summary, **options: int) -> int:
-        return s.entries * (s.itemsize + 4) + 8 * (s.shape[0] + 1)
+    _format = Csr("csr")
+    indices, indptr = compressed.indices, compressed.indptr
+    has_sorted_indices = compressed.has_sorted_indices
+    has_canonical_format = compressed.has_canonical_format
+    sort_indices = compressed.sort_indices
+    sorted_indices = compressed.sorted_indices

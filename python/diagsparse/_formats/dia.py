@@ -7,13 +7,38 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._arrays import device_dense
+from .._matrix.base import require_plain
 from .._matrix.summary import Summary
 from .._places.backend import CPU, Place
 from . import alignment
-from .diagonal import DiagonalArray
+from .diagonal import DiagonalArray, Diagonals
 from .exported import exported_array
-from .exported_diagonals import ExportedDiagonals
+from .exported_diagonals import ExportedDiagonals, column_aligned
 from .packing import Packing, stored_labels
+
+
+class Dia(Diagonals):
+    """The layout of `dia_array`."""
+
+    two_dimensional = ("values",)
+    part_options = ("align",)
+    parts_are: ClassVar[dict[str, str]] = {"align": "row"}
+
+    def by_layout(
+        self, values: Any, labels: list[int], shape: tuple[int, int], packing: Packing, given: dict[str, Any],
+        place: Place,
+    ) -> tuple[Any, list[int]]:  # fmt: skip
+        align = alignment.checked(given.get("align"), "dia_array")
+        if align == "column" and packing.period:
+            raise ValueError('dia_array: align="column" with period=: a stored period is aligned by row')
+        if align is None and any(packing):  # which SciPy's call has not
+            return values, labels
+        return alignment.by_row(values, labels, shape, align, place)
+
+    def nbytes(self, s: Summary, **options: Any) -> int:
+        packing, m = Packing(**options), s.shape[0]
+        offsets = stored_labels(self.name, s, packing) if packing.symmetry else s.offsets
+        return len(offsets) * (min(m, int(packing.period or m)) * s.itemsize + 8)
 
 
 class dia_array(DiagonalArray):
@@ -73,10 +98,7 @@ class dia_array(DiagonalArray):
     array([5., 7., 3.])
     """
 
-    format = "dia"
-    _two_dimensional = ("values",)
-    _part_options = ("align",)
-    _parts_are: ClassVar[dict[str, str]] = {"align": "row"}
+    _format = Dia("dia")
 
     @property
     def data(self) -> np.ndarray:
@@ -89,39 +111,15 @@ class dia_array(DiagonalArray):
             raise TypeError(f'data: {self!r}: SciPy works on the cpu; write A.to("cpu"), or A.values')
         if not (self._op or self._packed) and self._matrix.values.flags.writeable:
             return exported_array(self._matrix, ExportedDiagonals, "data")
-        made = self._column_aligned()
+        made = column_aligned(self)
         made.flags.writeable = False
         return made
 
     @data.setter
     def data(self, new: Any) -> None:
-        self._require_plain("data")
+        require_plain(self, "data")
         if self._packed:
             raise ValueError(
                 f"data: {self!r} is packed, and its data are a copy; write to A.values, or to data of B = A.unpacked()"
             )
         device_dense.write(CPU, self.data, new, "data")
-
-    def _column_aligned(self) -> np.ndarray:
-        """Return a copy of the diagonals as SciPy aligns them, in the order of `offsets`."""
-        theirs = self.to_scipy("dia")
-        order = {k: row for row, k in enumerate(theirs.offsets.tolist())}
-        return theirs.data[[order[k] for k in self.offsets.tolist()]]
-
-    @classmethod
-    def _by_layout(
-        cls, values: Any, labels: list[int], shape: tuple[int, int], packing: Packing, given: dict[str, Any],
-        place: Place,
-    ) -> tuple[Any, list[int]]:  # fmt: skip
-        align = alignment.checked(given.get("align"), "dia_array")
-        if align == "column" and packing.period:
-            raise ValueError('dia_array: align="column" with period=: a stored period is aligned by row')
-        if align is None and any(packing):  # which SciPy's call has not
-            return values, labels
-        return alignment.by_row(values, labels, shape, align, place)
-
-    @classmethod
-    def _forecast(cls, s: Summary, **options: Any) -> int:
-        packing, m = Packing(**options), s.shape[0]
-        offsets = stored_labels(cls.format, s, packing) if packing.symmetry else s.offsets
-        return len(offsets) * (min(m, int(packing.period or m)) * s.itemsize + 8)

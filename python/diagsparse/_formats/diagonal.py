@@ -2,117 +2,213 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._matrix import devices, elementwise
-from .._matrix.base import SparseArray
 from .._matrix.convert import convert
-from .._matrix.forecasts import table_of_diagonals
-from .._matrix.registry import COMMON, FORMATS, first_class
+from .._matrix.registry import COMMON, FORMATS, default_format
+from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary, diagonal_length
+from .._matrix.workspaces import table_of_diagonals
 from .._places import memory
 from .._places.backend import CPU, Place
 from .._places.types import is_narrow
 from .._show import cells, drawing
 from .._show.display import counted, diagonals
-from .diagonal_products import DiagonalProducts
-from .diagonal_reading import DiagonalReading
-from .diagonal_totals import DiagonalTotals
-from .diagonal_writing import DiagonalWriting
-from .made_of_diagonals import MadeOfDiagonals
-from .packing import UNPACKED, Packing, pack
+from . import diagonal_products, diagonal_reading, diagonal_totals, diagonal_writing, packing
+from .diagonal_reading import spans
+from .format import Format
+from .from_diagonals import FromDiagonals
+from .packing import Packing, forecast_as, forecast_of_copy, pack, packed_alike, packing_of
 
 
-class DiagonalArray(DiagonalProducts, DiagonalReading, DiagonalTotals, DiagonalWriting, MadeOfDiagonals):
-    """A matrix stored by diagonals. Every stored diagonal is one contiguous run of values."""
+class Diagonals(FromDiagonals):
+    """The family of dia, hm and cdm."""
 
-    _nearest = "dia"
-    _family, _packs, _narrow, _batched, _own_products, _triangles = "diagonals", True, True, True, True, True
-    _drops_zeros = True
+    nearest = "dia"
+    family, packs, narrow, batched, own_products, triangles = "diagonals", True, True, True, True, True
+    drops_zeros = True
 
-    @classmethod
-    def _empty(cls, shape: tuple[int, int], dtype: np.dtype, place: Place = CPU) -> SparseArray:
-        return cls._zeros_on(shape, dtype, [], place)
+    value_rows: ClassVar[bool] = True  # whether values have a row for each of them
+    shares_rows: ClassVar[bool] = False  # whether two diagonals share one, so that one of them may be all zeros
+    packing = staticmethod(packing_of)
+    forecast_of_copy = staticmethod(forecast_of_copy)
+    forecast_as = staticmethod(forecast_as)
+    spans = staticmethod(spans)
+    diagonals = staticmethod(diagonal_reading.diagonals)
+    runs = staticmethod(diagonal_reading.runs)
+    seen = staticmethod(diagonal_reading.seen)
+    diagonal_to_read = staticmethod(diagonal_reading.diagonal_to_read)
+    element = staticmethod(diagonal_reading.element)
+    row_to_read = staticmethod(diagonal_reading.row_to_read)
+    window = staticmethod(diagonal_reading.window)
+    of_runs = diagonal_reading.of_runs
+    total = staticmethod(diagonal_totals.total)
+    total_of_diagonal = staticmethod(diagonal_totals.total_of_diagonal)
+    frobenius_norm = staticmethod(diagonal_totals.frobenius_norm)
+    absolute_sums = staticmethod(diagonal_totals.absolute_sums)
+    extreme = staticmethod(diagonal_totals.extreme)
+    matmul = staticmethod(diagonal_products.matmul)
+    planned = diagonal_products.planned
+    as_factor = diagonal_products.as_factor
+    sum_of_products = staticmethod(diagonal_products.sum_of_products)
 
-    @classmethod
-    def _zeros_on(
-        cls, shape: tuple[int, int], dtype: np.dtype, offsets: list[int], place: Place, packing: Packing = UNPACKED
-    ) -> DiagonalArray:
-        """Return a matrix of zeros that stores these diagonals (ascending), packed so."""
-        symmetry, period = packing.codes()
-        labels = place.core.labels_for(cls.format, *shape, offsets, symmetry)
-        options = dtype.name, place.index, symmetry, period
-        made = cls._wrap(place.core.diagonal_matrix(cls.format, *shape, labels, None, *options))
-        return cast(DiagonalArray, made)
+    def empty(self, shape: tuple[int, int], dtype: np.dtype, place: Place = CPU) -> SparseArray:
+        return self.zeros_on(shape, dtype, [], place)
 
     # ---- from and to other formats, and what that takes -------------------------------------------
-    @classmethod
-    def _for_diagonals(cls) -> type[SparseArray]:
-        return cls
+    def for_diagonals(self) -> Format:
+        return self
 
-    @classmethod
-    def _within(cls, a: SparseArray, max_bytes: int | None, held: int = 0) -> SparseArray:
+    def within(self, a: SparseArray, max_bytes: int | None, held: int = 0) -> SparseArray:
         if a._packed:
-            packed: Any = a
-            return packed._packed_alike(cls, max_bytes)
-        cls._require(a._summary(), max_bytes, a._place, a, held)
-        return cls._wrap(a._core.convert(a._matrix, a._op, cls._format))
+            return packed_alike(a, self, max_bytes)
+        self.require(a._summary(), max_bytes, a._place, a, held)
+        return SparseArray._wrap(a._core.convert(a._matrix, a._op, self.name))
 
-    @classmethod
-    def _from_csr_beside(cls, s: Summary, place: Place, **options: int) -> int:
+    def from_csr_workspace(self, s: Summary, place: Place, **options: int) -> int:
         return table_of_diagonals(s.shape, s.stored)  # of where each diagonal begins
 
-    def _to_csr_beside(self, s: Summary) -> int:
+    def to_csr_workspace(self, a: SparseArray, s: Summary) -> int:
         return 0
 
-    @classmethod
-    def _beside(cls, s: Summary, a: SparseArray, **options: int) -> int:
-        if a._family != cls._family:
-            return super()._beside(s, a, **options)
-        return 2 * (a.nbytes + a._forecast_as(cls, s)) if is_narrow(a._dtype) else 0  # both of them in float32
+    def workspace(self, s: Summary, a: SparseArray, **options: int) -> int:
+        if a._format.family != self.family:
+            return super().workspace(s, a, **options)
+        return (
+            2 * (a.nbytes + a._format.forecast_as(a, self, s)) if is_narrow(a._dtype) else 0
+        )  # both of them in float32
 
-    @classmethod
-    def _words(cls, s: Summary) -> tuple[str, str]:
-        rows, kind = FORMATS[COMMON]._forecast(s.at_most()), first_class(s.shape)
-        what = f"{cls.format}_array: {counted(len(s.offsets), 'diagonal')} of a {s.shape[0]} x {s.shape[1]} matrix"
+    def what(self, s: Summary) -> tuple[str, str]:
+        rows, kind = FORMATS[COMMON].nbytes(s.at_most()), default_format(s.shape)
+        what = f"{self.who}: {counted(len(s.offsets), 'diagonal')} of a {s.shape[0]} x {s.shape[1]} matrix"
         if kind is not FORMATS[COMMON]:
             return f"{what} (too large for {COMMON}_array, whose extents stay below 2^31)", ""
         nonzeros = f"{counted(s.stored, 'nonzero')} take{'s' * (s.stored == 1)}"
-        return what, f"{nonzeros} {memory.human(rows)} as {COMMON}_array" if rows < cls._forecast(s) else ""
+        return what, f"{nonzeros} {memory.human(rows)} as {COMMON}_array" if rows < self.nbytes(s) else ""
 
-    @classmethod
-    def _check_shape(cls, shape: tuple[int, int], core: Any) -> None:
-        core.check_shape(cls.format, *shape)
-        core.labels_for(cls.format, *shape, [])  # cdm: square only
+    def check_shape(self, shape: tuple[int, int], core: Any) -> None:
+        core.check_shape(self.name, *shape)
+        core.labels_for(self.name, *shape, [])  # cdm: square only
 
-    @classmethod
-    def _count(cls, s: Summary) -> int:
+    def count_stored(self, s: Summary) -> int:
         return sum(diagonal_length(s.shape, k) for k in s.offsets.tolist())
 
-    def _entries(self) -> int:
-        return self.count_nonzero()  # zeros are dropped on the way
+    def entries(self, a: SparseArray) -> int:
+        return a.count_nonzero()  # zeros are dropped on the way
 
-    def _occupied(self) -> np.ndarray:
-        return self._spans()[:, 0]
+    def occupied(self, a: SparseArray) -> np.ndarray:
+        return spans(a)[:, 0]
 
-    def _fill(self) -> np.ndarray:
-        return np.array(self._nonzeros(), np.int64)
+    def fill(self, a: SparseArray) -> np.ndarray:
+        return np.array(self.nonzeros(a), np.int64)
 
-    def _row_lengths(self) -> np.ndarray:
-        memory.require_free(8 * self._shape[0], f"{self.format}_array: the lengths of its rows", self._place)
-        return np.array(self._core.row_lengths(self._matrix, self._op), np.int64).reshape(-1, 2)
+    def row_lengths(self, a: SparseArray) -> np.ndarray:
+        memory.require_free(8 * a._shape[0], f"{a.format}_array: the lengths of its rows", a._place)
+        return np.array(a._core.row_lengths(a._matrix, a._op), np.int64).reshape(-1, 2)
 
-    def _leading_entries(self, **limits: int) -> tuple[int, int]:
-        return convert(self, COMMON)._leading_entries(**limits)
+    def leading_entries(self, a: SparseArray, **limits: int) -> tuple[int, int]:
+        return FORMATS[COMMON].leading_entries(convert(a, COMMON), **limits)
 
-    def _occupied_blocks(self, size: int) -> int:
-        return convert(self, COMMON)._occupied_blocks(size)
+    def occupied_blocks(self, a: SparseArray, size: int) -> int:
+        return FORMATS[COMMON].occupied_blocks(convert(a, COMMON), size)
 
-    def _places_in_slices(self, height: int, sigma: int) -> int:
-        return convert(self, COMMON)._places_in_slices(height, sigma)
+    def positions_in_slices(self, a: SparseArray, height: int, sigma: int) -> int:
+        return FORMATS[COMMON].positions_in_slices(convert(a, COMMON), height, sigma)
+
+    def count_nonzero(self, a: SparseArray) -> int:
+        """Count the stored values that are not zero."""
+        return sum(self.nonzeros(a))
+
+    def nonzeros(self, a: SparseArray) -> list[int]:
+        """Count the values of each diagonal that are not zero, in the order of `_spans`."""
+        stored = a._core.count_nonzero(a._matrix)
+        return stored[::-1] if a._op & 1 else stored  # transposed, the offsets run the other way
+
+    # ---- conversions ------------------------------------------------------------------------------
+    def laid_out(
+        self, a: SparseArray, format: Any, offsets: list[int], dtype: np.dtype, on_zeros: bool = False
+    ) -> SparseArray:
+        """Return these diagonals of this view in the layout of `format`; added to zeros, none of them is negative."""
+        made = format.zeros_on(a.shape, dtype, offsets, a._place)
+        a._core.add_diagonals(1.0, a._matrix, a._op, made._matrix, on_zeros)
+        return made
+
+    def partner(self, a: SparseArray, other: SparseArray) -> SparseArray:
+        return convert(other, a.format)
+
+    def anew(self, a: SparseArray) -> SparseArray:
+        if a._packed:
+            return packed_alike(a, self, None)
+        return self.laid_out(a, self, self.occupied(a).tolist(), a.dtype)
+
+    def reordered(self, a: SparseArray, csr: SparseArray) -> SparseArray:
+        return pack(super().reordered(a, csr), Packing(a.symmetry))
+
+    def onto(self, a: SparseArray, dense: np.ndarray, alpha: int, add: bool) -> None:
+        a._core.add_to_dense(alpha, a._matrix, a._op, dense, add)
+
+    def that_holds(self, shape: tuple[int, int]) -> Format:
+        """Return this format, or the nearest one that takes matrices of this shape."""
+        return self
+
+    # ---- arithmetic -------------------------------------------------------------------------------
+    def added(self, a: SparseArray, other: SparseArray, alpha: Any, beta: Any) -> SparseArray:
+        dtype = a._dtype if a._dtype is other._dtype else np.result_type(a._dtype, other._dtype)
+        if (a._matrix.diagonals + other._matrix.diagonals) * max(a._shape) * dtype.itemsize > memory.SMALL:
+            s = Summary(a.shape, dtype.itemsize, a.nnz + other.nnz, offsets=lambda: self.union(a, other))
+            self.require(s, None, a._place)
+        terms = [(a._matrix, a._op, alpha), (other._matrix, other._op, beta)]
+        return a._wrap(a._core.combine(self.name, terms, "sum", True, dtype.name))
+
+    def union(self, a: SparseArray, other: SparseArray) -> np.ndarray:
+        return np.union1d(self.occupied(a), other._format.occupied(other))
+
+    def multiplied(self, matrix: SparseArray, other: SparseArray) -> SparseArray:
+        dtype = np.result_type(matrix._dtype, other._dtype)
+        terms = [(matrix._matrix, matrix._op, 1), (other._matrix, other._op, 1)]
+        return matrix._wrap(matrix._core.combine(self.name, terms, "product", True, dtype.name))
+
+    def scaled_by(self, a: SparseArray, dense: Any) -> SparseArray:
+        return devices.scaled(a, dense)
+
+    def divided_by(self, a: SparseArray, dense: Any) -> SparseArray:
+        return elementwise.divided(a, dense)
+
+    def triangle(self, a: SparseArray, which: str, who: str) -> SparseArray:
+        side = 1 if which == "lower" else -1
+        kept = [k for k in self.occupied(a).tolist() if k * side <= 0]
+        return self.laid_out(a, FORMATS["hm"], kept, a.dtype)  # a row of cdm is in both
+
+    # ---- what is shown ----------------------------------------------------------------------------
+    def description(self, a: SparseArray) -> str:
+        packing = f"{packing_of(a)}, " if a._packed and any(packing_of(a)) else ""
+        return f"{diagonals(a.offsets)}, {packing}"
+
+    def draw(self, a: SparseArray, width: float, height: float) -> tuple[str, str]:
+        return drawing.diagonal_lines(a, width, height)
+
+    def drawn_diagonals(self, a: SparseArray) -> list[cells.Drawn]:
+        return cells.drawn_diagonals(a)
+
+    def draw_cells(self, a: SparseArray) -> list[Any]:
+        return cells.of_diagonals(a)
+
+    def draw_layout(self, a: SparseArray, small: bool) -> tuple[str, str]:
+        return drawing.diagonal_rows(a, small, "values, a row per diagonal; grey is padding")
+
+
+class DiagonalArray(SparseArray):
+    """A matrix stored by diagonals. Every stored diagonal is one contiguous run of values."""
+
+    symmetry = property(packing.symmetry)
+    period = property(packing.period)
+    unpacked = packing.unpacked
+    diagonal = diagonal_reading.diagonal
+    setdiag = diagonal_writing.setdiag
 
     # ---- attributes -------------------------------------------------------------------------------
     @property
@@ -121,44 +217,15 @@ class DiagonalArray(DiagonalProducts, DiagonalReading, DiagonalTotals, DiagonalW
         stored = self._matrix.parts()["offsets"]
         return -stored if self._op & 1 else stored
 
-    def _count_nonzero(self) -> int:
-        """Count the stored values that are not zero."""
-        return sum(self._nonzeros())
-
-    def _nonzeros(self) -> list[int]:
-        """Count the values of each diagonal that are not zero, in the order of `_spans`."""
-        stored = self._core.count_nonzero(self._matrix)
-        return stored[::-1] if self._op & 1 else stored  # transposed, the offsets run the other way
-
     def eliminate_zeros(self) -> None:
         """Drop, in place, the diagonals that hold nothing but zeros (zeros inside a diagonal stay)."""
         if self._packed:
             raise NotImplementedError(f"eliminate_zeros: of a packed {self.format}_array; A.unpacked() has the method")
-        spans = self._occupied().tolist()
-        full = [offset for offset, count in zip(spans, self._nonzeros(), strict=True) if count]
-        if len(full) < len(spans):
-            self._matrix = self._laid_out(type(self), full, self.dtype)._matrix
+        stored = self._format.occupied(self).tolist()
+        full = [offset for offset, count in zip(stored, self._format.nonzeros(self), strict=True) if count]
+        if len(full) < len(stored):
+            self._matrix = self._format.laid_out(self, self._format, full, self.dtype)._matrix
             self._op = 0
-
-    # ---- conversions ------------------------------------------------------------------------------
-    def _laid_out(
-        self, cls: type[DiagonalArray], offsets: list[int], dtype: np.dtype, on_zeros: bool = False
-    ) -> DiagonalArray:
-        """Return these diagonals of this view in the layout of `cls`; added to zeros, none of them is negative."""
-        made = cls._zeros_on(self.shape, dtype, offsets, self._place)
-        self._core.add_diagonals(1.0, self._matrix, self._op, made._matrix, on_zeros)
-        return made
-
-    def _partner(self, other: SparseArray) -> SparseArray:
-        return convert(other, self.format)
-
-    def _anew(self) -> SparseArray:
-        if self._packed:
-            return self._packed_alike(type(self), None)
-        return self._laid_out(type(self), self._occupied().tolist(), self.dtype)
-
-    def _reordered(self, csr: SparseArray) -> SparseArray:
-        return pack(super()._reordered(csr), Packing(self.symmetry))  # type: ignore[arg-type]
 
     def to_scipy(self, format: str | None = None) -> Any:
         """Return `scipy.sparse.dia_array` (aligned by column, so a copy), or the class that `format` names."""
@@ -168,62 +235,9 @@ class DiagonalArray(DiagonalProducts, DiagonalReading, DiagonalTotals, DiagonalW
             return self.unpacked().to_scipy(format)
         if format not in (None, "dia"):
             return convert(self, COMMON).to_scipy().asformat(format)
-        spans = self._spans()
-        memory.require_free(len(spans) * self.shape[1] * self.dtype.itemsize, "to_scipy: dia_array's data")
-        data = np.zeros((len(spans), self.shape[1]), self.dtype)
-        for row, (offset, first, values) in zip(data, self._diagonals(), strict=True):
-            row[first + offset : first + offset + len(values)] = self._seen(values)
-        return sp.dia_array((data, spans[:, 0]), shape=self.shape)
-
-    def _onto(self, dense: np.ndarray, alpha: int, add: bool) -> None:
-        self._core.add_to_dense(alpha, self._matrix, self._op, dense, add)
-
-    @classmethod
-    def _that_holds(cls, shape: tuple[int, int]) -> type[DiagonalArray]:
-        """Return this format, or the nearest one that takes matrices of this shape."""
-        return cls
-
-    # ---- arithmetic -------------------------------------------------------------------------------
-    def _added(self, other: SparseArray, alpha: Any, beta: Any) -> SparseArray:
-        dtype = self._dtype if self._dtype is other._dtype else np.result_type(self._dtype, other._dtype)
-        if (self._matrix.diagonals + other._matrix.diagonals) * max(self._shape) * dtype.itemsize > memory.SMALL:
-            s = Summary(self.shape, dtype.itemsize, self.nnz + other.nnz, offsets=lambda: self._union(other))
-            self._require(s, None, self._place)
-        terms = [(self._matrix, self._op, alpha), (other._matrix, other._op, beta)]
-        return self._wrap(self._core.combine(self._format, terms, "sum", True, dtype.name))
-
-    def _union(self, other: SparseArray) -> np.ndarray:
-        return np.union1d(self._occupied(), other._occupied())
-
-    def _multiplied(self, other: SparseArray) -> SparseArray:
-        dtype = np.result_type(self._dtype, other._dtype)
-        terms = [(self._matrix, self._op, 1), (other._matrix, other._op, 1)]
-        return self._wrap(self._core.combine(self._format, terms, "product", True, dtype.name))
-
-    def _scaled_by(self, dense: Any) -> SparseArray:
-        return devices.scaled(self, dense)
-
-    def _divided_by(self, dense: Any) -> SparseArray:
-        return elementwise.divided(self, dense)
-
-    def _triangle(self, which: str, who: str) -> SparseArray:
-        side = 1 if which == "lower" else -1
-        kept = [k for k in self._occupied().tolist() if k * side <= 0]
-        return self._laid_out(FORMATS["hm"], kept, self.dtype)  # type: ignore[arg-type]  # a row of cdm is in both
-
-    # ---- what is shown ----------------------------------------------------------------------------
-    def _told(self) -> str:
-        packing = f"{self._packing}, " if self._packed and any(self._packing) else ""
-        return f"{diagonals(self.offsets)}, {packing}"
-
-    def _drawn(self, width: float, height: float) -> tuple[str, str]:
-        return drawing.diagonal_lines(self, width, height)
-
-    def _drawn_diagonals(self) -> list[cells.Drawn]:
-        return cells.drawn_diagonals(self)
-
-    def _drawn_cells(self) -> list[Any]:
-        return cells.of_diagonals(self)
-
-    def _drawn_layout(self, small: bool) -> tuple[str, str]:
-        return drawing.diagonal_rows(self, small, "values, a row per diagonal; grey is padding")
+        lines = spans(self)
+        memory.require_free(len(lines) * self.shape[1] * self.dtype.itemsize, "to_scipy: dia_array's data")
+        data = np.zeros((len(lines), self.shape[1]), self.dtype)
+        for row, (offset, first, values) in zip(data, diagonal_reading.diagonals(self), strict=True):
+            row[first + offset : first + offset + len(values)] = diagonal_reading.seen(self, values)
+        return sp.dia_array((data, lines[:, 0]), shape=self.shape)

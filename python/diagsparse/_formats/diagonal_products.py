@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
-from .._matrix.base import SparseArray
 from .._matrix.convert import convert
 from .._matrix.registry import COMMON
 from .._matrix.request import Pair, Request
+from .._matrix.sparse_array import SparseArray
 from .._places import memory
 from .._places.backend import CPU
 from .._places.modules import Matrix
@@ -24,72 +24,68 @@ def _plan_nbytes(a: Matrix, b: Matrix) -> int:
     return 12 * meetings + 16 * (a.diagonals + b.diagonals)
 
 
-class DiagonalProducts:
-    """Sparse products of matrices of diagonals; mixed into their class."""
+def as_factor(format: Any, a: SparseArray, planned: SparseArray, packed: bool) -> SparseArray:
+    """Return the operand itself; a view of a packed matrix was laid out when it was unpacked."""
+    return a.copy() if packed and a._op and not planned._op else a
 
-    _format: ClassVar[str]
-    _family: ClassVar[str]
 
-    @classmethod
-    def _as_factor(cls, a: SparseArray, planned: SparseArray, packed: bool) -> SparseArray:
-        """Return the operand itself; a view of a packed matrix was laid out when it was unpacked."""
-        return a.copy() if packed and a._op and not planned._op else a
+def planned(format: Any, a: SparseArray, b: SparseArray, request: Request) -> tuple[Any, SparseArray, SparseArray]:
+    """Return the native plan of a product, and the operands as its kernels take them."""
+    pairs = a._matrix.diagonals * b._matrix.diagonals
+    if pairs > 1 << 20:
+        what = f"matmul: {display.operand(a)} times {display.operand(b)}: the plan of {pairs} pairs"
+        nbytes = _plan_nbytes(a._matrix, b._matrix) if a._place is CPU else 40 * pairs
+        nbytes *= 2 if request.other_order else 1
+        memory.require(nbytes, request.max_bytes, what, f"{COMMON}_array plans by rows")  # on the host
+    more = request.triangle, request.extra, request.other_order
+    asked = format.name, request.kernel, *(more if any(more) else ())
+    return a._core.plan_matmul(a._matrix, a._op, b._matrix, b._op, *asked), a, b
 
-    @classmethod
-    def _planned(cls, a: SparseArray, b: SparseArray, request: Request) -> tuple[Any, SparseArray, SparseArray]:
-        pairs = a._matrix.diagonals * b._matrix.diagonals
-        if pairs > 1 << 20:
-            what = f"matmul: {display.operand(a)} times {display.operand(b)}: the plan of {pairs} pairs"
-            nbytes = _plan_nbytes(a._matrix, b._matrix) if a._place is CPU else 40 * pairs
-            nbytes *= 2 if request.other_order else 1
-            memory.require(nbytes, request.max_bytes, what, f"{COMMON}_array plans by rows")  # on the host
-        more = request.triangle, request.extra, request.other_order
-        asked = cls._format, request.kernel, *(more if any(more) else ())
-        return a._core.plan_matmul(a._matrix, a._op, b._matrix, b._op, *asked), a, b
 
-    def _multiplied_at_once(self: SparseArray, other: SparseArray) -> SparseArray | None:
-        if self._place is not CPU or other._place is not CPU:
-            return None
-        native = CPU.core.multiply(self._matrix, self._op, other._matrix, other._op, _FEW_PAIRS, memory.SMALL)
-        if native is None:
-            return None
-        made = object.__new__(type(self))
-        made._matrix, made._op, made._dtype, made._shape = native, 0, self._dtype, (self._shape[0], other._shape[1])
-        return made
+def matmul(a: SparseArray, b: SparseArray) -> SparseArray:
+    """Return the sparse product; a small one without a plan that Python sees."""
+    if a._place is CPU and b._place is CPU:
+        native = CPU.core.multiply(a._matrix, a._op, b._matrix, b._op, _FEW_PAIRS, memory.SMALL)
+        if native is not None:
+            made = object.__new__(type(a))
+            made._matrix, made._op, made._dtype, made._shape = native, 0, a._dtype, (a._shape[0], b._shape[1])
+            return made
+    return MatmulPlan(a, b)()
 
-    def _sum_of_products(
-        self: SparseArray, who: str, pairs: list[Pair], c: SparseArray | None,
-        alpha: complex, beta: complex, triangle: str | None, work: str, kernel: str | None, out: SparseArray | None,
-        max_bytes: int | None,
-    ) -> SparseArray:  # fmt: skip
-        """Return alpha times the sum of the products, plus beta c, with the diagonals of all of them."""
-        (a, b, _), *others = pairs
-        shape = self.shape[0], b.shape[1]
-        extra: set[int] = set()  # the diagonals of C beside those of the first product
-        if c is not None:
-            c = c if c._family == self._family else convert(c, c._for_diagonals().format)
-            c = c if triangle is None else c._triangle(triangle, who)
-            extra.update(c._occupied().tolist())
-        other_order = 0
-        if c is None and len(others) == 1 and others[0].a is b and others[0].b is a:
-            other_order = others[0].factor  # A B and B A have the same diagonals
-        else:
-            for x, y, _ in pairs:
-                extra.update(x._core.product_offsets(x._matrix, x._op, y._matrix, y._op, *shape, TRIANGLES[triangle]))
-        asked = work, kernel, max_bytes, TRIANGLES[triangle], sorted(extra)
-        plans = [MatmulPlan(a, b, *asked, other_order)]
-        if not plans[0]._plan.both_orders:
-            plans += [MatmulPlan(x, y, *asked) for x, y, _ in others]
-        if out is None:
-            made = SparseArray._wrap(plans[0]._plan.result(self.dtype.name))
-        else:
-            plans[0].check_out(made := out)
-        if c is not None:
-            if made._core.overlap(c._matrix.values, made._matrix.values):
-                c = c.copy()
-            made._matrix.values.fill(0)
-            if beta != 0:
-                made._core.add_diagonals(beta, c._matrix, c._op, made._matrix, False)
-        for i, (plan, pair) in enumerate(zip(plans, pairs, strict=False)):
-            plan(out=made, alpha=alpha * pair.factor, beta=0 if i == 0 and c is None else 1)
-        return made
+
+def sum_of_products(
+    a: SparseArray, who: str, pairs: list[Pair], c: SparseArray | None,
+    alpha: complex, beta: complex, triangle: str | None, work: str, kernel: str | None, out: SparseArray | None,
+    max_bytes: int | None,
+) -> SparseArray:  # fmt: skip
+    """Return alpha times the sum of the products, plus beta c, with the diagonals of all of them."""
+    (first, second, _), *others = pairs
+    shape = a.shape[0], second.shape[1]
+    extra: set[int] = set()  # the diagonals of C beside those of the first product
+    if c is not None:
+        c = c if c._format.family == a._format.family else convert(c, c._format.for_diagonals().name)
+        c = c if triangle is None else c._format.triangle(c, triangle, who)
+        extra.update(c._format.occupied(c).tolist())
+    other_order = 0
+    if c is None and len(others) == 1 and others[0].a is second and others[0].b is first:
+        other_order = others[0].factor  # A B and B A have the same diagonals
+    else:
+        for x, y, _ in pairs:
+            extra.update(x._core.product_offsets(x._matrix, x._op, y._matrix, y._op, *shape, TRIANGLES[triangle]))
+    asked = work, kernel, max_bytes, TRIANGLES[triangle], sorted(extra)
+    plans = [MatmulPlan(first, second, *asked, other_order)]
+    if not plans[0]._plan.both_orders:
+        plans += [MatmulPlan(x, y, *asked) for x, y, _ in others]
+    if out is None:
+        made = SparseArray._wrap(plans[0]._plan.result(a.dtype.name))
+    else:
+        plans[0].check_out(made := out)
+    if c is not None:
+        if made._core.overlap(c._matrix.values, made._matrix.values):
+            c = c.copy()
+        made._matrix.values.fill(0)
+        if beta != 0:
+            made._core.add_diagonals(beta, c._matrix, c._op, made._matrix, False)
+    for i, (plan, pair) in enumerate(zip(plans, pairs, strict=False)):
+        plan(out=made, alpha=alpha * pair.factor, beta=0 if i == 0 and c is None else 1)
+    return made

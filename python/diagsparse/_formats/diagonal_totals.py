@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from math import frexp, isfinite, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from .._matrix.sparse_array import SparseArray
+from .._matrix.through_scipy import require_host
 from .._places import memory
 from .._places.backend import CPU
 from .._places.types import widened
-
-if TYPE_CHECKING:
-    from .._matrix.base import SparseArray
-    from .diagonal import DiagonalArray
+from .diagonal_reading import diagonals, elements, positions, seen, span_of
+from .format import Format
 
 _FEW = 4  # times as many rows as there are different ones: from there on the different ones are summed
 _ROWS = 1 << 16  # summed at a time
@@ -27,103 +27,110 @@ _SCALE = 2.0**64  # more than all counts together
 _EXTREMES: dict[str, np.ufunc] = {"max": np.maximum, "min": np.minimum, "nanmax": np.fmax, "nanmin": np.fmin}
 
 
-class DiagonalTotals:
-    """What depends on all elements; mixed into the class of matrices of diagonals."""
+def repeats(a: SparseArray) -> bool:
+    """Whether one period is read instead of all elements; on a GPU where copying it to the host is little work."""
+    period: int = a._matrix.period
+    return period > 0 and (a._place is CPU or _FEW * period <= max(a._shape))
 
-    def _repeats(self: DiagonalArray) -> bool:
-        """Whether one period is read instead of all elements; on a GPU where copying it to the host is little work."""
-        period: int = self._matrix.period
-        return period > 0 and (self._place is CPU or _FEW * period <= max(self._shape))
 
-    def _repeated(
-        self: DiagonalArray, spans: Sequence[Sequence[int]] | None = None
-    ) -> Iterator[tuple[np.ndarray, int]]:
-        """Yield elements of one period of each diagonal, as this view shows them, and how often each of them occurs.
+def repeated(a: SparseArray, spans: Sequence[Sequence[int]] | None = None) -> Iterator[tuple[np.ndarray, int]]:
+    """Yield elements of one period of each diagonal, as this view shows them, and how often each of them occurs.
 
-        `spans` are rows of the native ``spans``, by default all of them. One period is held at a time.
-        """
-        host: DiagonalArray = self if self._place is CPU else self.to("cpu")  # type: ignore[assignment]
-        period, wide = self._matrix.period, widened(host._dtype)
-        for span in host._matrix.spans(host._op).tolist() if spans is None else spans:
-            times, rest = divmod(span[2], period)
-            values = host._seen(host._elements(span, 0, min(period, span[2]))).astype(wide, copy=False)
-            for some, count in ((values[:rest], times + 1), (values[rest:], times)):
-                if len(some) and count:
-                    yield some, count
+    `spans` are rows of the native ``spans``, by default all of them. One period is held at a time.
+    """
+    host: SparseArray = a if a._place is CPU else a.to("cpu")
+    period, wide = a._matrix.period, widened(host._dtype)
+    for span in host._matrix.spans(host._op).tolist() if spans is None else spans:
+        times, rest = divmod(span[2], period)
+        values = seen(host, elements(host, span, 0, min(period, span[2]))).astype(wide, copy=False)
+        for some, count in ((values[:rest], times + 1), (values[rest:], times)):
+            if len(some) and count:
+                yield some, count
 
-    def _weighted_sum(self: DiagonalArray, spans: Sequence[Sequence[int]] | None = None) -> Any:
-        """Return the sum of the elements of these diagonals, in double precision."""
 
-        def total(part: Callable[[np.ndarray], np.ndarray], scale: float) -> float:
-            return sum(count * float((part(v) * scale).sum(dtype=float)) for v, count in self._repeated(spans))
+def weighted_sum(a: SparseArray, spans: Sequence[Sequence[int]] | None = None) -> Any:
+    """Return the sum of the elements of these diagonals, in double precision."""
 
-        def scaled_where_it_overflows(part: Callable[[np.ndarray], np.ndarray]) -> np.float64:
-            with np.errstate(all="ignore"):
-                plain = total(part, 1.0)
-                small = plain if isfinite(plain) else total(part, 1 / _SCALE)
-            if isfinite(plain) or not isfinite(small):
-                return np.float64(plain)
-            return np.float64(small) * _SCALE  # sums that overflow may cancel; warns where this one overflows
+    def total(part: Callable[[np.ndarray], np.ndarray], scale: float) -> float:
+        return sum(count * float((part(v) * scale).sum(dtype=float)) for v, count in repeated(a, spans))
 
-        if self._dtype.kind != "c":
-            return scaled_where_it_overflows(lambda v: v.astype(float, copy=False))
-        # Part by part: a count times an infinite value has no other infinite part.
-        parts = (lambda v: v.real.astype(float), lambda v: v.imag.astype(float))
-        return np.complex128(complex(*map(scaled_where_it_overflows, parts)))
-
-    def _total(self: DiagonalArray, dtype: np.dtype) -> Any:
-        if self._repeats():
-            return self._weighted_sum().astype(dtype)
-        if self._packed or self._place is not CPU or 8 * sum(self._shape) <= memory.SMALL:
-            return super()._total(dtype)
-        total = sum((values.sum(dtype=dtype) for _, _, values in self._diagonals()), start=dtype.type(0))
-        return self._seen(total)
-
-    def _total_of_diagonal(self: DiagonalArray, k: int) -> Any:
-        if not self._repeats():
-            return super()._total_of_diagonal(k)
-        span = self._span_of(k)
-        return self._weighted_sum([span] if span else []).astype(widened(self._dtype))
-
-    def _frobenius_norm(self: DiagonalArray) -> float:
-        if not self._repeats():
-            return super()._frobenius_norm()
-
-        def sizes() -> Iterator[tuple[np.ndarray, int]]:
-            for values, count in self._repeated():
-                yield abs(values.astype(np.result_type(values.dtype, float), copy=False)), count
-
+    def scaled_where_it_overflows(part: Callable[[np.ndarray], np.ndarray]) -> np.float64:
         with np.errstate(all="ignore"):
-            largest = float(np.max([some.max() for some, _ in sizes()], initial=0))
-            if largest == 0 or not isfinite(largest):
-                return largest
-            scale = 2.0 ** (frexp(largest)[1] - 1)  # exact; no square overflows, and none that counts underflows
-            return sqrt(sum(count * float(((some / scale) ** 2).sum()) for some, count in sizes())) * scale
+            plain = total(part, 1.0)
+            small = plain if isfinite(plain) else total(part, 1 / _SCALE)
+        if isfinite(plain) or not isfinite(small):
+            return np.float64(plain)
+        return np.float64(small) * _SCALE  # sums that overflow may cancel; warns where this one overflows
 
-    def _absolute_sums(self: DiagonalArray, axis: int) -> Any:
-        if not self._repeats():
-            return super()._absolute_sums(axis)
-        view = self.T if axis == 0 else self
-        rows = _different_rows(view._matrix.spans(view._op), view._shape[0], self._matrix.period)
-        if _FEW * rows.count > max(view._shape):
-            return super()._absolute_sums(axis)
-        return np.array([extreme for sums in _sums_of_rows(view, rows) for extreme in (sums.min(), sums.max())])
+    if a._dtype.kind != "c":
+        return scaled_where_it_overflows(lambda v: v.astype(float, copy=False))
+    # Part by part: a count times an infinite value has no other infinite part.
+    parts = (lambda v: v.real.astype(float), lambda v: v.imag.astype(float))
+    return np.complex128(complex(*map(scaled_where_it_overflows, parts)))
 
-    def _extreme(self: DiagonalArray, which: str, axis: Any, out: Any, **options: Any) -> Any:
-        explicit = options.get("explicit", False)
-        others = axis is not None or out is not None or set(options) - {"explicit"}
-        if not self._repeats() or others or 0 in self._shape:
-            return super()._extreme(which, axis, out, **options)
-        self._require_host(which)
-        zero, ufunc, nonzeros, found = widened(self._dtype).type(0), _EXTREMES[which], 0, []
-        for values, count in self._repeated():
-            if len(some := values[values != 0]):
-                nonzeros += count * len(some)
-                found.append(ufunc.reduce(some))
-        if not found:
-            return zero
-        extreme = ufunc.reduce(found)
-        return extreme if explicit or nonzeros >= self._shape[0] * self._shape[1] else ufunc(zero, extreme)
+
+def total(a: SparseArray, dtype: np.dtype) -> Any:
+    """Return the sum of all elements, made in this type, which is one that arithmetic is done in."""
+    if repeats(a):
+        return weighted_sum(a).astype(dtype)
+    if a._packed or a._place is not CPU or 8 * sum(a._shape) <= memory.SMALL:
+        return Format.total(a._format, a, dtype)
+    total = sum((values.sum(dtype=dtype) for _, _, values in diagonals(a)), start=dtype.type(0))
+    return seen(a, total)
+
+
+def total_of_diagonal(a: SparseArray, k: int) -> Any:
+    """Return the sum of diagonal `k`."""
+    if not repeats(a):
+        return Format.total_of_diagonal(a._format, a, k)
+    span = span_of(a, k)
+    return weighted_sum(a, [span] if span else []).astype(widened(a._dtype))
+
+
+def frobenius_norm(a: SparseArray) -> float:
+    """Return the root of the sum of squares."""
+    if not repeats(a):
+        return Format.frobenius_norm(a._format, a)
+
+    def sizes() -> Iterator[tuple[np.ndarray, int]]:
+        for values, count in repeated(a):
+            yield abs(values.astype(np.result_type(values.dtype, float), copy=False)), count
+
+    with np.errstate(all="ignore"):
+        largest = float(np.max([some.max() for some, _ in sizes()], initial=0))
+        if largest == 0 or not isfinite(largest):
+            return largest
+        scale = 2.0 ** (frexp(largest)[1] - 1)  # exact; no square overflows, and none that counts underflows
+        return sqrt(sum(count * float(((some / scale) ** 2).sum()) for some, count in sizes())) * scale
+
+
+def absolute_sums(a: SparseArray, axis: int) -> Any:
+    """Return the sums of absolute values of columns (0) or rows (1); of equal ones one may stand for all."""
+    if not repeats(a):
+        return Format.absolute_sums(a._format, a, axis)
+    view = a.T if axis == 0 else a
+    rows = _DifferentRows(view._matrix.spans(view._op), view._shape[0], a._matrix.period)
+    if _FEW * rows.count > max(view._shape):
+        return Format.absolute_sums(a._format, a, axis)
+    return np.array([extreme for sums in _sums_of_rows(view, rows) for extreme in (sums.min(), sums.max())])
+
+
+def extreme(a: SparseArray, which: str, axis: Any, out: Any, **options: Any) -> Any:
+    """Return what SciPy's method of this name returns."""
+    explicit = options.get("explicit", False)
+    others = axis is not None or out is not None or set(options) - {"explicit"}
+    if not repeats(a) or others or 0 in a._shape:
+        return Format.extreme(a._format, a, which, axis, out, **options)
+    require_host(a, which)
+    zero, ufunc, nonzeros, found = widened(a._dtype).type(0), _EXTREMES[which], 0, []
+    for values, count in repeated(a):
+        if len(some := values[values != 0]):
+            nonzeros += count * len(some)
+            found.append(ufunc.reduce(some))
+    if not found:
+        return zero
+    extreme = ufunc.reduce(found)
+    return extreme if explicit or nonzeros >= a._shape[0] * a._shape[1] else ufunc(zero, extreme)
 
 
 class _DifferentRows:
@@ -132,7 +139,9 @@ class _DifferentRows:
     Between two rows where a diagonal begins or ends, rows repeat: the first period of each such range is all there is.
     """
 
-    def __init__(self, edges: np.ndarray, period: int) -> None:
+    def __init__(self, spans: np.ndarray, rows: int, period: int) -> None:
+        begins, lengths = spans[:, 1], spans[:, 2]
+        edges = np.unique(np.concatenate([[0, rows], begins, begins + lengths]))
         self._first = edges[:-1]
         self._before = np.concatenate([[0], np.cumsum(np.minimum(np.diff(edges), period))])
         self.count = int(self._before[-1])
@@ -142,12 +151,6 @@ class _DifferentRows:
         each = np.arange(first, last)
         ranges = np.searchsorted(self._before, each, "right") - 1
         return self._first[ranges] + each - self._before[ranges]
-
-
-def _different_rows(spans: np.ndarray, rows: int, period: int) -> _DifferentRows:
-    """Return the rows that differ, of a matrix with these native ``spans``."""
-    begins, lengths = spans[:, 1], spans[:, 2]
-    return _DifferentRows(np.unique(np.concatenate([[0, rows], begins, begins + lengths])), period)
 
 
 def _sums_of_rows(view: SparseArray, rows: _DifferentRows) -> Iterator[np.ndarray]:
@@ -161,5 +164,5 @@ def _sums_of_rows(view: SparseArray, rows: _DifferentRows) -> Iterator[np.ndarra
             sums = np.zeros(len(chosen), flat.dtype)
             for _, row, length, start, phase, _ in spans:
                 begin, end = np.searchsorted(chosen, (row, row + length))
-                sums[begin:end] += flat[host._positions(start, phase, chosen[begin:end] - row)]
+                sums[begin:end] += flat[positions(host, start, phase, chosen[begin:end] - row)]
             yield sums

@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from . import short
+from .component import component
 from .options import yes_or_no
 
 
-class ell_array(short.OneColumnArray):
+class Ell(short.ShortColumns):
+    """The layout of `ell_array`."""
+
+    structure = ("indices",)
+    optional = ("row_lengths", "bases")
+    two_dimensional = ("values", "indices")
+    padded = True
+    options = {"row_lengths": yes_or_no, "column_bits": short.column_bits}
+
+    def layout(self, a: SparseArray) -> dict[str, int]:
+        return super().layout(a) | {"row_lengths": int("row_lengths" in a._matrix.parts())}
+
+    def description(self, a: SparseArray) -> str:
+        return f"width {a.width}, {super().description(a)}"
+
+    def positions(self, s: Summary, **options: int) -> int:
+        return s.longest_row * s.shape[0]
+
+    def nbytes(self, s: Summary, *, row_lengths: int = 0, column_bits: int = 32, **options: int) -> int:
+        (m, n), width = s.shape, s.longest_row
+        return width * m * s.itemsize + short.nbytes(column_bits, n, width, m) + 4 * m * row_lengths
+
+
+class ell_array(SparseArray):
     """ELLPACK: every row padded to the longest one; entry w of all rows lie side by side.
 
     Parameters
@@ -56,39 +79,19 @@ class ell_array(short.OneColumnArray):
            [-1,  2,  3, -1]], dtype=int32)
     """
 
-    format = "ell"
-    _structure = ("indices",)
-    _optional = ("row_lengths", "bases")
-    _two_dimensional = ("values", "indices")
-    _padded = True
-    _options = {"row_lengths": yes_or_no, "column_bits": short.column_bits}
-
-    @property
-    def indices(self) -> Any:
-        """Column of every entry, (width, m), int32 and -1 in the padding, or short; zero-copy."""
-        return self.parts()["indices"]
-
-    @property
-    def row_lengths(self) -> Any:
-        """Entries of every row, int32 (m,), zero-copy; None where they are not stored."""
-        return self.parts().get("row_lengths")
+    _format = Ell("ell")
+    column_bits = short.stored_bits
+    bases = component(
+        "bases", "What the columns of each chunk count from, int32, zero-copy; None where they are no offsets."
+    )
+    indices = component(
+        "indices", "Column of every entry, (width, m), int32 and -1 in the padding, or short; zero-copy."
+    )
+    row_lengths = component(
+        "row_lengths", "Entries of every row, int32 (m,), zero-copy; None where they are not stored."
+    )
 
     @property
     def width(self) -> int:
         """Entries for which every row has room."""
         return self._matrix.values.shape[0]
-
-    def _layout(self) -> dict[str, int]:
-        return super()._layout() | {"row_lengths": int("row_lengths" in self._matrix.parts())}
-
-    def _told(self) -> str:
-        return f"width {self.width}, {super()._told()}"
-
-    @classmethod
-    def _places(cls, s: Summary, **options: int) -> int:
-        return s.longest_row * s.shape[0]
-
-    @classmethod
-    def _forecast(cls, s: Summary, *, row_lengths: int = 0, column_bits: int = 32, **options: int) -> int:
-        (m, n), width = s.shape, s.longest_row
-        return width * m * s.itemsize + short.nbytes(column_bits, n, width, m) + 4 * m * row_lengths

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from .._matrix.base import SparseArray
 from .._matrix.convert import convert
 from .._matrix.registry import COMMON
+from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from .._places.arguments import SYMMETRIES, integer, symmetry_number
 from .._places.backend import Place
-from . import regions, short
-from .mirrored import Mirrored
+from . import mirrored, regions, short
+from .component import component
 from .options import count
 
 _LIMITS = {"boundary": "entries", "boundary_column": "column"}  # what each of them limits
@@ -22,7 +22,119 @@ _MIRRORED = 4096  # columns that a GPU has room for, in sums of their mirror ima
 _SPARE = 1.02  # how many times the fewest bytes a boundary may take that is further to the left
 
 
-class ellcsr_array(Mirrored, short.ShortColumns):
+class Ellcsr(mirrored.Mirrored, short.ShortColumns):
+    """The layout of `ellcsr_array`."""
+
+    structure = ("ell_indices", "csr_indices", "csr_indptr")
+    optional = ("ell_bases", "csr_bases", "symmetric_columns", "hermitian_columns")
+    two_dimensional = ("ell_indices",)
+    padded = True
+    options = {
+        "boundary": count, "boundary_column": count, "column_bits": short.column_bits, "symmetry": symmetry_number,
+    }  # fmt: skip
+
+    def end_of_leading(self, a: SparseArray, csr: Any) -> int:
+        """Return the column behind the last one of an entry that leads; `csr` is this matrix in SciPy's csr."""
+        if a._packed:
+            return self.mirrored_columns(a)
+        rest = np.diff(a._place.host(a._matrix.parts()["csr_indptr"]))
+        last = csr.indptr[1:] - rest - 1  # of the entries of each row that lead
+        return int(csr.indices[last[last >= csr.indptr[:-1]]].max(initial=-1)) + 1
+
+    def mirrored_columns(self, a: SparseArray) -> int:
+        """Return before which column entries lead where they have mirror images."""
+        part = a._matrix.parts()[f"{a.symmetry}_columns"]
+        return int(a._place.host(part)[0])
+
+    def rebuilt_from_csr(self, a: SparseArray, csr: SparseArray) -> SparseArray:
+        mirror = self.mirror(a, csr)
+        boundary = {"boundary_column": self.mirrored_columns(a)} if mirror else {}
+        return self.from_csr_as(csr, self.layout(a) | mirror | boundary)
+
+    def forecast_of_copy(self, a: SparseArray, s: Summary) -> int:
+        options = self.layout(a)
+        if a._packed:
+            options |= {"symmetry": a._matrix.symmetry, "boundary_column": self.mirrored_columns(a)}
+        return self.nbytes(s, **options)
+
+    def from_csr_workspace(self, s: Summary, place: Place, **options: int) -> int:
+        moved = (s.itemsize + 4) * self.positions(s, **options) if options.get("symmetry") else 0  # in another order
+        return super().from_csr_workspace(s, place, **options) + moved
+
+    def to_csr_workspace(self, a: SparseArray, s: Summary) -> int:
+        mirrored = 3 * (s.itemsize + 4) * a.nnz + 32 * (a._shape[0] + 1) if a._packed else 0
+        return super().to_csr_workspace(a, s) + mirrored
+
+    def description(self, a: SparseArray) -> str:
+        triangle = f"{a.symmetry} before column {self.mirrored_columns(a)}, " if a._packed else ""
+        return f"{triangle}width {a.width}, {super().description(a)}"
+
+    def index_type(self, name: str, shape: tuple[int, int], given: dict[str, Any]) -> np.dtype:
+        if name == "csr_indices":
+            return short.index_type(max(short.bits_of(given["ell_indices"]), 16))
+        return super().index_type(name, shape, given)
+
+    def completed(self, s: Summary, options: dict[str, int]) -> dict[str, int]:
+        boundaries = {name: value for name, value in options.items() if name in _LIMITS}
+        if len(boundaries) == 2:
+            given = " and ".join(f"{name}={value}" for name, value in boundaries.items())
+            raise ValueError(f"{self.who}: {given}: expected one of them")
+        if options.get("symmetry"):
+            return self.completed_mirror(s, options)
+        if boundaries:
+            return options
+        width = s.shortest_row
+        return options | {"boundary": width - width % _TOGETHER if options.get("column_bits", 32) < 32 else width}
+
+    def completed_mirror(self, s: Summary, options: dict[str, int]) -> dict[str, int]:
+        which = f"{self.who}: symmetry={SYMMETRIES[options['symmetry']]!r}"
+        if "boundary" in options:
+            raise ValueError(f"{which} and boundary={options['boundary']}: expected boundary_column")
+        if options.get("column_bits") == 8:
+            raise ValueError(f"{which} and column_bits=8: expected 16 or 32")
+        n = s.shape[1]
+        if s.shape[0] != n:
+            raise ValueError(f"{which}: one triangle is stored of square matrices, got {s.shape[0]} x {n}")
+        if "boundary_column" in options:
+            return options | {"boundary_column": min(n, options["boundary_column"])}
+
+        def nbytes(column: int) -> int:
+            return self.nbytes(s, **options, boundary_column=column)
+
+        most = min(n, _MIRRORED)
+        best = min((most >> k for k in range(most.bit_length() + 1)), key=nbytes)
+        near = {best, *range(best // 4, min(2 * best, most) + 1, max(1, best // 16))}
+        enough = _SPARE * min(map(nbytes, near))
+        return options | {"boundary_column": min(column for column in near if nbytes(column) <= enough)}
+
+    def nbytes(self, s: Summary, **options: int) -> int:
+        (m, n), bits = s.shape, options.get("column_bits", 32)
+        width, rest = self.split(s, **options)
+        before = self.completed(s, options)["boundary_column"] if options.get("symmetry") else n
+        columns = short.nbytes(bits, before, m, width) + short.nbytes(max(bits, 16), n, 1, rest)
+        return (width * m + rest) * s.itemsize + columns + 8 * (m + 1) + 4 * bool(options.get("symmetry"))
+
+    def split(self, s: Summary, **options: int) -> tuple[int, int]:
+        """Return the width, and how many entries do not lead."""
+        bits, options = options.get("column_bits", 32), self.completed(s, options)
+        limits = {_LIMITS[name]: value for name, value in options.items() if name in _LIMITS}
+        if options.get("symmetry"):
+            longest, leading = s.leading(**limits, lower=1)
+            return longest + -longest % _TOGETHER, s.entries - 2 * leading
+        width = limits["entries"] if "entries" in limits else s.leading(**limits)[0]
+        if bits < 32:
+            width += -width % _TOGETHER
+        if short.has_bases(bits, s.shape[1]):
+            limits["reach"] = short.reach(bits)
+        rest = s.beyond(limits["entries"]) if [*limits] == ["entries"] else s.entries - s.leading(**limits)[1]
+        return width, rest
+
+    def positions(self, s: Summary, **options: int) -> int:
+        width, rest = self.split(s, **options)
+        return width * s.shape[0] + rest
+
+
+class ellcsr_array(SparseArray):
     """The leading entries of each row side by side, row after row, the rest of it as in csr.
 
     Parameters
@@ -81,39 +193,23 @@ class ellcsr_array(Mirrored, short.ShortColumns):
     (1, 1998)
     """
 
-    format = "ellcsr"
-    _structure = ("ell_indices", "csr_indices", "csr_indptr")
-    _optional = ("ell_bases", "csr_bases", "symmetric_columns", "hermitian_columns")
-    _two_dimensional = ("ell_indices",)
-    _padded = True
-    _options = {
-        "boundary": count, "boundary_column": count, "column_bits": short.column_bits, "symmetry": symmetry_number,
-    }  # fmt: skip
-
-    @property
-    def ell_indices(self) -> Any:
-        """Column of every leading entry, (m, width), int32 and -1 in the padding, or short; zero-copy."""
-        return self.parts()["ell_indices"]
-
-    @property
-    def csr_indices(self) -> Any:
-        """Column of every other entry, int32 or uint16 (rest,), zero-copy."""
-        return self.parts()["csr_indices"]
-
-    @property
-    def csr_indptr(self) -> Any:
-        """Where the other entries of each row begin, int64 (m + 1,), zero-copy."""
-        return self.parts()["csr_indptr"]
-
-    @property
-    def ell_bases(self) -> Any:
-        """What the columns of each chunk of ell_indices count from, int32, zero-copy; None where it is 0 for all."""
-        return self.parts().get("ell_bases")
-
-    @property
-    def csr_bases(self) -> Any:
-        """What the columns of each chunk of csr_indices count from, int32, zero-copy; None where it is 0 for all."""
-        return self.parts().get("csr_bases")
+    _format = Ellcsr("ellcsr")
+    symmetry = mirrored.symmetry
+    unpacked = mirrored.unpacked
+    column_bits = short.stored_bits
+    ell_indices = component(
+        "ell_indices", "Column of every leading entry, (m, width), int32 and -1 in the padding, or short; zero-copy."
+    )
+    csr_indices = component("csr_indices", "Column of every other entry, int32 or uint16 (rest,), zero-copy.")
+    csr_indptr = component("csr_indptr", "Where the other entries of each row begin, int64 (m + 1,), zero-copy.")
+    ell_bases = component(
+        "ell_bases",
+        "What the columns of each chunk of ell_indices count from, int32, zero-copy; None where it is 0 for all.",
+    )
+    csr_bases = component(
+        "csr_bases",
+        "What the columns of each chunk of csr_indices count from, int32, zero-copy; None where it is 0 for all.",
+    )
 
     @property
     def width(self) -> int:
@@ -159,115 +255,8 @@ class ellcsr_array(Mirrored, short.ShortColumns):
         matrix: Any = self.copy() if self._op & 1 else self
         csr, n = convert(matrix, COMMON).to("cpu").to_scipy(), matrix.shape[1]
         if column is None:
-            return regions.report(csr, matrix._end_of_leading(csr), matrix.nbytes)
+            return regions.report(csr, matrix._format.end_of_leading(matrix, csr), matrix.nbytes)
         column = integer(column, "report: column")
         if not 0 <= column <= n:
             raise ValueError(f"report: column={column}: expected 0 to {n}")
         return regions.report(csr, column, matrix.nbytes)
-
-    def _end_of_leading(self, csr: Any) -> int:
-        """Return the column behind the last one of an entry that leads; `csr` is this matrix in SciPy's csr."""
-        if self._packed:
-            return self._mirrored_columns()
-        rest = np.diff(self._place.host(self._matrix.parts()["csr_indptr"]))
-        last = csr.indptr[1:] - rest - 1  # of the entries of each row that lead
-        return int(csr.indices[last[last >= csr.indptr[:-1]]].max(initial=-1)) + 1
-
-    def _mirrored_columns(self) -> int:
-        """Return before which column entries lead where they have mirror images."""
-        part = self._matrix.parts()[f"{self.symmetry}_columns"]
-        return int(self._place.host(part)[0])
-
-    def _again(self, csr: SparseArray) -> SparseArray:
-        mirror = self._mirror(csr)
-        boundary = {"boundary_column": self._mirrored_columns()} if mirror else {}
-        return self._laid_out_as(csr, self._layout() | mirror | boundary)
-
-    def _forecast_of_copy(self, s: Summary) -> int:
-        options = self._layout()
-        if self._packed:
-            options |= {"symmetry": self._matrix.symmetry, "boundary_column": self._mirrored_columns()}
-        return type(self)._forecast(s, **options)
-
-    @classmethod
-    def _from_csr_beside(cls, s: Summary, place: Place, **options: int) -> int:
-        moved = (s.itemsize + 4) * cls._places(s, **options) if options.get("symmetry") else 0  # in another order
-        return super()._from_csr_beside(s, place, **options) + moved
-
-    def _to_csr_beside(self, s: Summary) -> int:
-        mirrored = 3 * (s.itemsize + 4) * self.nnz + 32 * (self._shape[0] + 1) if self._packed else 0
-        return super()._to_csr_beside(s) + mirrored
-
-    def _told(self) -> str:
-        triangle = f"{self.symmetry} before column {self._mirrored_columns()}, " if self._packed else ""
-        return f"{triangle}width {self.width}, {super()._told()}"
-
-    @classmethod
-    def _index_type(cls, name: str, shape: tuple[int, int], given: dict[str, Any]) -> np.dtype:
-        if name == "csr_indices":
-            return short.index_type(max(short.bits_of(given["ell_indices"]), 16))
-        return super()._index_type(name, shape, given)
-
-    @classmethod
-    def _completed(cls, s: Summary, options: dict[str, int]) -> dict[str, int]:
-        boundaries = {name: value for name, value in options.items() if name in _LIMITS}
-        if len(boundaries) == 2:
-            given = " and ".join(f"{name}={value}" for name, value in boundaries.items())
-            raise ValueError(f"{cls.__name__}: {given}: expected one of them")
-        if options.get("symmetry"):
-            return cls._completed_mirror(s, options)
-        if boundaries:
-            return options
-        width = s.shortest_row
-        return options | {"boundary": width - width % _TOGETHER if options.get("column_bits", 32) < 32 else width}
-
-    @classmethod
-    def _completed_mirror(cls, s: Summary, options: dict[str, int]) -> dict[str, int]:
-        which = f"{cls.__name__}: symmetry={SYMMETRIES[options['symmetry']]!r}"
-        if "boundary" in options:
-            raise ValueError(f"{which} and boundary={options['boundary']}: expected boundary_column")
-        if options.get("column_bits") == 8:
-            raise ValueError(f"{which} and column_bits=8: expected 16 or 32")
-        n = s.shape[1]
-        if s.shape[0] != n:
-            raise ValueError(f"{which}: one triangle is stored of square matrices, got {s.shape[0]} x {n}")
-        if "boundary_column" in options:
-            return options | {"boundary_column": min(n, options["boundary_column"])}
-
-        def nbytes(column: int) -> int:
-            return cls._forecast(s, **options, boundary_column=column)
-
-        most = min(n, _MIRRORED)
-        best = min((most >> k for k in range(most.bit_length() + 1)), key=nbytes)
-        near = {best, *range(best // 4, min(2 * best, most) + 1, max(1, best // 16))}
-        enough = _SPARE * min(map(nbytes, near))
-        return options | {"boundary_column": min(column for column in near if nbytes(column) <= enough)}
-
-    @classmethod
-    def _forecast(cls, s: Summary, **options: int) -> int:
-        (m, n), bits = s.shape, options.get("column_bits", 32)
-        width, rest = cls._shares(s, **options)
-        before = cls._completed(s, options)["boundary_column"] if options.get("symmetry") else n
-        columns = short.nbytes(bits, before, m, width) + short.nbytes(max(bits, 16), n, 1, rest)
-        return (width * m + rest) * s.itemsize + columns + 8 * (m + 1) + 4 * bool(options.get("symmetry"))
-
-    @classmethod
-    def _shares(cls, s: Summary, **options: int) -> tuple[int, int]:
-        """Return the width, and how many entries do not lead."""
-        bits, options = options.get("column_bits", 32), cls._completed(s, options)
-        limits = {_LIMITS[name]: value for name, value in options.items() if name in _LIMITS}
-        if options.get("symmetry"):
-            longest, leading = s.leading(**limits, lower=1)
-            return longest + -longest % _TOGETHER, s.entries - 2 * leading
-        width = limits["entries"] if "entries" in limits else s.leading(**limits)[0]
-        if bits < 32:
-            width += -width % _TOGETHER
-        if short.has_bases(bits, s.shape[1]):
-            limits["reach"] = short.reach(bits)
-        rest = s.beyond(limits["entries"]) if [*limits] == ["entries"] else s.entries - s.leading(**limits)[1]
-        return width, rest
-
-    @classmethod
-    def _places(cls, s: Summary, **options: int) -> int:
-        width, rest = cls._shares(s, **options)
-        return width * s.shape[0] + rest

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._matrix.base import SparseArray
+from .._matrix.sparse_array import SparseArray
 from .exported import WritableCopy
 
 
@@ -31,7 +31,7 @@ class ExportedDiagonals:
             if self._ended:
                 return None
             if self._data is None:
-                self._data = WritableCopy(self._matrix._column_aligned())  # type: ignore[attr-defined]
+                self._data = WritableCopy(column_aligned(self._matrix))
                 self._seen = self._data.memory.copy()
             self._exchange()
             return self._data.array()
@@ -63,7 +63,15 @@ class ExportedDiagonals:
     def _diagonals(self, *data: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
         """Yield each diagonal of arrays by column, and its values, as integers: a NaN equals itself then."""
         bits = np.dtype(f"u{self._native.values.real.itemsize}")
-        rows = {k: row for row, k in enumerate(self._matrix.offsets.tolist())}  # type: ignore[attr-defined]
-        for k, first, values in self._matrix._diagonals():  # type: ignore[attr-defined]
+        rows = {k: row for row, k in enumerate(self._matrix.offsets.tolist())}
+        for k, first, values in self._matrix._format.diagonals(self._matrix):
             along = slice(first + k, first + k + len(values))
             yield *(array[rows[k], along].view(bits) for array in data), values.view(bits)
+
+
+def column_aligned(a: SparseArray) -> np.ndarray:
+    """Return a copy of the diagonals as SciPy aligns them, in the order of `offsets`."""
+    theirs = a.to_scipy("dia")
+    order = {k: row for row, k in enumerate(theirs.offsets.tolist())}
+    made: np.ndarray = theirs.data[[order[k] for k in a.offsets.tolist()]]
+    return made

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,9 +12,6 @@ from .._matrix.registry import FORMATS
 from .._matrix.summary import Summary
 from .._places.backend import CPU
 from .exported import WritableCopy, exported_array
-
-if TYPE_CHECKING:
-    from .indexed import IndexedArray
 
 INDEX_LIMIT = 2**31 - 1  # of entries that SciPy counts in 32 bits
 
@@ -64,7 +61,7 @@ class ExportedIndices:
     """
 
     def __init__(self, native: Any) -> None:
-        self._class: type[IndexedArray] = FORMATS[native.format]  # type: ignore[assignment]
+        self._format = FORMATS[native.format]
         self._shape = native.rows, native.cols
         self._lock = threading.RLock()
         self._state = self._of(native)  # replaced as a whole, so that Ctrl-C leaves the old one or the new one
@@ -74,7 +71,7 @@ class ExportedIndices:
     def _of(self, native: Any) -> _State:
         """Return the state of a native matrix of which nobody has an index array."""
         parts = native.parts()
-        seen = {name: parts[name] for name in self._class._structure}
+        seen = {name: parts[name] for name in self._format.structure}
         return _State(native, native.stored, seen, parts["values"], None, {})
 
     # ---- what the user gets -----------------------------------------------------------------------
@@ -119,7 +116,7 @@ class ExportedIndices:
             if state.in_order:
                 return
             s = Summary(self._shape, state.values.itemsize, len(state.values))
-            self._class._require(s, None, CPU)
+            self._format.require(s, None, CPU)
             if sum_duplicates or state.given == state.native.stored:
                 state = self._of(state.native.with_values(state.native.values.copy()))
             else:
@@ -183,9 +180,9 @@ class ExportedIndices:
 
     def _written(self, arrays: dict[str, np.ndarray], values: np.ndarray) -> Any:
         """Return index arrays and values as one of SciPy's, which looks at none of them."""
-        made = self._class._scipy(self._shape, dtype=values.dtype)
+        made = self._format.scipy_class(self._shape, dtype=values.dtype)
         made.data = values
-        if self._class._in_lines():
+        if self._format.in_lines():
             made.indices, made.indptr = arrays["indices"], arrays["indptr"]
         else:
             made.coords = arrays["row"], arrays["col"]
@@ -193,10 +190,10 @@ class ExportedIndices:
 
     def _taken_over(self, state: _State) -> _State:
         """Return the state after what was written; an error leaves it to the next use to try again."""
-        cls, who, values, read = self._class, self._class.__name__, state.values, None
+        format, who, values, read = self._format, self._format.who, state.values, None
         seen = state.seen | {name: copy.memory.copy() for name, copy in state.copies.items()}
         s = Summary(self._shape, values.itemsize, len(values))
-        cls._require(s, None, CPU, beside=cls._beside_scipy(s))
+        format.require(s, None, CPU, beside=format.scipy_workspace(s))
         try:
             entries, in_order = private(self._written(seen, values), who)
         except (ValueError, TypeError) as error:
@@ -206,11 +203,11 @@ class ExportedIndices:
             stored = values[:given]
         else:
             read = values.copy()
-            entries = cls._canonical(entries)
+            entries = format.canonical(entries)
             stored = entries.data
             stored.flags.writeable = False  # what is written to a sorted copy would be lost
-        structure = [(name, cls._index(entries, name)) for name in cls._structure]
-        native = cls._of_arrays(CPU, self._shape, stored, structure)
+        structure = [(name, format.index(entries, name)) for name in format.structure]
+        native = format.of_arrays(CPU, self._shape, stored, structure)
         return _State(native, given, seen, values, read, state.copies)
 
 

@@ -1,146 +1,288 @@
-"""What every format is, whatever its layout: the matrix with all its methods, made of arrays by name."""
+"""What depends on the format, and the answers of one that only converts: all of them by way of csr.
+
+A format is one object, the attribute ``_format`` of its class of matrices, and the rest of the library asks it.
+Families of formats that know better override the answers: `diagonal.Diagonals` (dia, hm, cdm) and `indexed.Entries`
+(csr, csc, coo). Whatever is not here is the same for every format.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
 
-from .._arrays import owners
-from .._arrays.host_dense import as_numpy
-from .._matrix import devices
-from .._matrix.base import SparseArray
-from .._matrix.forecasts import sorting
-from .._matrix.gate import refuse_entries
-from .._places import memory
+from .._matrix import construct
+from .._matrix.convert import convert, unpacked, unshared, widen
+from .._matrix.registry import COMMON, FORMATS
+from .._matrix.request import Pair, Request
+from .._matrix.sparse_array import SparseArray
+from .._matrix.summary import Summary
 from .._places.backend import CPU, Place
 from .._places.types import value_dtype
-from .methods import Methods
-from .packing import Packing
+from .._products.plans import MatmulPlan
+from .._products.profile import profiled
+from .._show import cells, drawing
+from . import by_csr, from_arrays
+from .forecasts import Forecasts
+from .packing import UNPACKED, Packing
 
 
-class Format(SparseArray, Methods):
-    """A format that brings the names of its parts and a forecast; what else it may say is in `Family`."""
+class Format(Forecasts):
+    """A format that converts to csr and from it, and what it says of its layout."""
 
-    @property
-    def _packing(self) -> Packing:
-        """The options that a pickle and a file need besides the parts: none."""
-        return Packing()
+    array: type[SparseArray]  # the class of its matrices
 
-    @classmethod
-    def _from_parts(cls, parts: dict[str, np.ndarray], shape: tuple[int, int], *packing: Any) -> SparseArray:
-        if any(packing):
-            raise ValueError(f"{cls.__name__}: packing {packing}, but only diagonals are packed")
-        structure = [(name, np.array(parts[name], order="C")) for name in cls._names(parts)]
-        values = np.require(parts["values"], requirements=["C", "A"])
-        return cls._wrap(cls._of_arrays(CPU, shape, values, structure))
+    def __init__(self, name: str) -> None:
+        self.name, self.who = name, f"{name}_array"
+        self.family = self.family or name
 
-    def _rebuilt(self, target: Place, carry: Callable[[Any], Any]) -> Any:
-        parts = self._matrix.parts()
-        structure = [(name, carry(parts[name])) for name in self._names(parts)]
-        shape = self._matrix.rows, self._matrix.cols
-        return self._of_arrays(target, shape, carry(parts["values"]), structure)
+    family: str = ""  # formats of one family convert, add and multiply among themselves
+    structure: ClassVar[tuple[str, ...]] = ()  # the parts beside the values that a matrix is made of
+    optional: ClassVar[tuple[str, ...]] = ()  # those that it may have besides
+    derived: ClassVar[tuple[str, ...]] = ()  # those that follow from the others
+    parts_are: ClassVar[dict[str, Any]] = {}  # the options that describe parts as `parts` returns them
+    two_dimensional: ClassVar[tuple[str, ...]] = ()  # the parts that have two dimensions, the values among them
+    padded = several = False  # whether some values lie in no place, never read; whether it is several matrices in one
+    drops_zeros: ClassVar[bool] = False  # whether conversions to csr and mdia leave out the zeros that are stored
+    options: ClassVar[dict[str, Callable[[Any, str], Any]]] = {}  # of the layout: name, and what checks a value
+    packs: ClassVar[bool] = False  # whether diagonals may be packed: one triangle, one period
+    narrow: ClassVar[bool] = False  # whether values may be stored in 16 bits
+    batched: ClassVar[bool] = False  # whether matrices of one layout make a batch
+    by_column: ClassVar[bool] = False  # whether drawings are coloured by column
+    nearest: ClassVar[str] = COMMON  # the format of CuPy's that is most like this one
+    triangles: ClassVar[bool] = False  # whether their plans take one triangle
+    own_products: ClassVar[bool] = False  # whether products inside the family have kernels of their own, else as csr
+    triangular_products: ClassVar[bool] = False  # whether their plans make one half of a symmetric or Hermitian product
+    multiplies: ClassVar[dict[str, str]] = {}  # formats in which products with other families are made
 
-    @classmethod
-    def _of_arrays(cls, place: Place, shape: tuple[int, int], values: Any, structure: list[tuple[str, Any]]) -> Any:
-        """Return the native matrix of these arrays, which lie at `place`; the gate looks at them."""
-        if cls._several:  # which are merged, to see that no two of them have an entry at one place
-            stored, item = math.prod(values.shape), values.itemsize
-            nbytes = 2 * (stored * (item + 4) + 8 * (shape[0] + 1)) + sorting(stored, item, place)
-            memory.require_free(nbytes, f"{cls.__name__}: the check of its parts", place)
-        return place.core.indexed_matrix(cls._format, *shape, values, structure)
+    from_parts = from_arrays.from_parts
+    from_tuple = from_arrays.from_tuple
+    from_device_tuple = from_arrays.from_device_tuple
+    of_arrays = from_arrays.of_arrays
+    names = from_arrays.names
+    by_name = from_arrays.by_name
+    given_shape = from_arrays.given_shape
+    index_type = from_arrays.index_type
+    in_order = from_arrays.in_order
+    moved = from_arrays.moved
 
-    @classmethod
-    def _names(cls, parts: Any) -> list[str]:
-        """Return the parts beside the values, those that are optional where they are given."""
-        return [*cls._structure, *(name for name in cls._optional if name in parts)]
+    def packing(self, a: SparseArray) -> Packing:
+        """Return the options that a pickle and a file need besides the parts: none."""
+        return UNPACKED
 
-    @classmethod
-    def _from_tuple(
-        cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, max_bytes: int | None
+    # ---- conversions ------------------------------------------------------------------------------
+    def from_csr(self, csr: SparseArray, max_bytes: int | None, held: int = 0, **options: int) -> SparseArray:
+        """Return a csr matrix, which may be a conjugate, in this format, on its device; `options` are checked.
+
+        `held` bytes were taken on the way to it, and count for the user's limit.
+        """
+        if csr._op:
+            csr, held = csr.copy(), held + csr.nbytes
+        s = csr._summary()
+        options = self.completed(s, options)
+        self.require(s, max_bytes, csr._place, csr, held, **options)
+        return SparseArray._wrap(csr._core.convert(csr._matrix, 0, self.name, options))
+
+    def to_csr(self, a: SparseArray, max_bytes: int | None = None, held: int = 0) -> SparseArray:
+        """Return this view as a csr matrix, on its device."""
+        FORMATS[COMMON].foresee(a, max_bytes, held)
+        return a._wrap(a._core.convert(widen(a)._matrix, a._op, COMMON))
+
+    def like(self, a: SparseArray, csr: SparseArray) -> SparseArray:
+        """Return a csr matrix in this one's format and with its options."""
+        return self.from_csr_as(csr, self.layout(a))
+
+    def from_csr_as(
+        self, csr: SparseArray, layout: dict[str, int], max_bytes: int | None = None, held: int = 0
     ) -> SparseArray:
-        given = {name: as_numpy(part, cls.__name__) for name, part in cls._by_name(arg).items()}
-        kept = value_dtype(given["values"].dtype, dtype, cls.__name__, narrow=cls._narrow)
-        taken = given.pop("values")
-        values = np.array(taken, kept, order="C") if copy else np.require(taken, kept, ["C", "A"])
-        wanted = cls._told_shape(shape)
-        structure = [
-            (name, _index(part, name, cls._index_type(name, wanted, given), cls.__name__))
-            for name, part in given.items()
-        ]
-        return cls._wrap(cls._of_arrays(CPU, wanted, values, structure))
+        """Return a csr matrix in a layout of another one's, for which nobody asked; it may give way."""
+        return self.from_csr(csr, max_bytes, held, **layout)
 
-    @classmethod
-    def _from_device_tuple(
-        cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, max_bytes: int | None
+    def completed(self, s: Summary, options: dict[str, int]) -> dict[str, int]:
+        """Return the options of the layout, with what suits the matrix in the place of those that nobody gave."""
+        return options
+
+    def rebuilt_from_csr(self, a: SparseArray, csr: SparseArray) -> SparseArray:
+        """Return this matrix, which is in csr, in its own layout and type."""
+        return self.from_csr_as(csr, self.own_layout(a)).astype(a._dtype, copy=False)
+
+    def reordered(self, a: SparseArray, csr: SparseArray) -> SparseArray:
+        """Return this matrix with its rows and columns in another order, which is in csr, as `like` does.
+
+        Symmetric or hermitian storage stays so.
+        """
+        return self.like(a, csr)
+
+    def own_layout(self, a: SparseArray) -> dict[str, Any]:
+        """Return the options of the layout of this view laid out anew; what is made of it may have others."""
+        return self.layout(a)
+
+    def layout(self, a: SparseArray) -> dict[str, int]:
+        """Return the options of the layout that this matrix has, and that its copies keep."""
+        return {}
+
+    def within(self, a: SparseArray, max_bytes: int | None, held: int = 0) -> SparseArray:
+        """Return another format of the same family in this one."""
+        raise NotImplementedError
+
+    def for_diagonals(self) -> Format:
+        """Return the format that SciPy's and CuPy's diagonals are converted to first."""
+        return FORMATS["hm"]
+
+    def for_product(self, a: SparseArray, other: SparseArray, repeated: bool, named: bool) -> Format:
+        """Return the format in which a product with another matrix of the family is computed.
+
+        `repeated`: by a plan of the user, which may run many times; `named`: by a kernel that the user named.
+        """
+        return self
+
+    def for_entries(self) -> Format:
+        """Return the format that entries are converted to first."""
+        return FORMATS[COMMON]
+
+    def from_scipy(
+        self, a: Any, dtype: Any, copy: bool, max_bytes: int | None = None, target: Place = CPU
     ) -> SparseArray:
-        given, who, place = cls._by_name(arg), cls.__name__, devices.home(arg)
-        taken = given.pop("values")
-        kept = value_dtype(owners.dtype_of(taken), dtype, who, narrow=cls._narrow)
-        values = owners.contiguous(owners.bring(taken, kept, place, who, "a part"), kept, copy)
-        wanted, structure = cls._told_shape(shape), []
-        for name, part in given.items():
-            index, kept_index = owners.dtype_of(part), cls._index_type(name, wanted, given)
-            if index.kind not in ("iu" if kept_index.kind == "i" else "u") or index.itemsize > kept_index.itemsize:
-                raise TypeError(f"{who}: {name} is of type {index}, expected {kept_index}")
-            brought = owners.bring(part, kept_index, place, who, "a part")
-            structure.append((name, owners.contiguous(brought, brought.dtype, copy=True)))
-        return cls._wrap(cls._of_arrays(place, wanted, values, structure))
+        """Build from a SciPy array of any format but dia; `target` is where a layout is made best."""
+        kept = value_dtype(a.dtype, dtype, f"{self.who}")
+        self.check_shape(a.shape, CPU.core)
+        common = FORMATS[COMMON]
+        common.check_shape(a.shape, CPU.core)
+        csr = common.from_scipy(a, kept, False, max_bytes)
+        made = self.from_csr(csr.to(target.name), max_bytes, self.held_beside(a, csr))
+        return unshared(made, csr, max_bytes) if copy and target is CPU else made
 
-    @classmethod
-    def _in_order(cls, parts: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Return the parts that a user gave by their names in their order, None for an optional one that is missing."""
-        needed = "values", *cls._structure
-        known = *needed, *cls._optional, *cls._derived
-        words = f"{cls.__name__}: got parts {', '.join(map(str, parts)) or 'without names'}"
-        perhaps = ", and where there are " * bool(known[len(needed) :]) + ", ".join(known[len(needed) :])
-        expected = f"expected {', '.join(needed)}{perhaps}, as A.parts() of {cls._format} names them"
-        if unknown := [str(name) for name in parts if name not in known]:
-            raise ValueError(f"{words}: {', '.join(unknown)} unknown; {expected}")
-        if missing := [name for name in needed if parts.get(name) is None]:
-            raise ValueError(f"{words}: {', '.join(missing)} missing; {expected}")
-        return tuple(parts.get(name) for name in (*needed, *cls._optional))
+    def empty(self, shape: tuple[int, int], dtype: np.dtype, place: Place = CPU) -> SparseArray:
+        """Return a matrix that stores nothing."""
+        common, nothing = FORMATS[COMMON], Summary.of_nothing(shape, dtype.itemsize)
+        self.require(nothing, None, place, beside=common.nbytes(nothing))
+        return self.from_csr(common.empty(shape, dtype, place), None)
 
-    @classmethod
-    def _by_name(cls, arg: tuple[Any, ...]) -> dict[str, Any]:
-        """Return the parts that a user gave in their order; None is an optional one that is missing."""
-        names = ("values", *cls._structure, *cls._optional)
-        refuse_entries(arg, cls.__name__)
-        if not 1 + len(cls._structure) <= len(arg) <= len(names):
-            optional = "".join(f"[, {name}]" for name in cls._optional)
-            expected = f"({', '.join(('values', *cls._structure))}{optional})"
-            raise ValueError(f"{cls.__name__}: got {len(arg)} parts, expected {expected}")
-        given = {
-            name: part for name, part in zip(names, arg, strict=False) if not (part is None and name in cls._optional)
-        }
-        for name, part in given.items():
-            shape = tuple(np.shape(part) if owners.owner_of(part) is None else part.shape)
-            if len(shape) != (2 if name in cls._two_dimensional else 1):
-                expected = "two dimensions" if name in cls._two_dimensional else "one dimension"
-                raise ValueError(f"{cls.__name__}: {name} has shape {shape}, expected {expected}")
-        return given
+    def anew(self, a: SparseArray) -> SparseArray:
+        """Return what this transposed view shows, in a layout of its own."""
+        return self.rebuilt_from_csr(a, self.to_csr(a))
 
-    @classmethod
-    def _told_shape(cls, shape: tuple[int, int] | None) -> tuple[int, int]:
-        """Return the shape that a user gave with the parts."""
-        if shape is None:
-            raise ValueError(f"{cls.__name__}: parts do not tell the shape; pass shape=(rows, columns)")
-        return shape
+    def diagonal_to_read(self, a: SparseArray, k: int) -> np.ndarray:
+        """Return the same for a sum: where it lies, if that is possible, and empty where nothing is stored."""
+        return a.diagonal(k)
 
-    @classmethod
-    def _index_type(cls, name: str, shape: tuple[int, int], given: dict[str, Any]) -> np.dtype:
-        """Return the type in which the index array of this name is kept, in a matrix of this shape and these parts."""
-        return np.dtype(np.int64 if name.endswith("indptr") else np.int32)
+    def sort_in_place(self, a: SparseArray) -> None:
+        """Bring stored values into the order of the layout, where a user left them in another one."""
 
+    # ---- what is shown ----------------------------------------------------------------------------
+    def description(self, a: SparseArray) -> str:
+        """Return what the one-line repr says of the layout."""
+        return ""
 
-def _index(part: Any, name: str, kept: np.dtype, who: str) -> np.ndarray:
-    """Return a copy of an index array as native code reads it."""
-    given = np.asarray(part)
-    if given.dtype.kind not in "iu" and given.size:
-        raise TypeError(f"{who}: {name} is of type {given.dtype}, expected integers")
-    limits = np.iinfo(kept)
-    if given.size and not (limits.min <= given.min() and given.max() <= limits.max):
-        raise ValueError(f"{who}: {name} holds {given.min()} to {given.max()}, which does not fit {kept}")
-    return np.array(given, kept, order="C")
+    def draw(self, a: SparseArray, width: float, height: float) -> tuple[str, str]:
+        """Return a drawing of a large matrix as SVG, and what to say of it."""
+        return drawing.density(self.to_csr(a), width, height)
+
+    def drawn_diagonals(self, a: SparseArray) -> list[cells.Drawn]:
+        """Return the diagonals that a drawing names, ascending, with their colours."""
+        return []
+
+    def draw_cells(self, a: SparseArray) -> list[Any]:
+        """Return what to draw of a small matrix: a cell for each value."""
+        return cells.of_entries(a)
+
+    def draw_layout(self, a: SparseArray, small: bool) -> tuple[str, str]:
+        """Return a drawing of the parts as SVG, with values where it is small, and what to say of it."""
+        return drawing.parts_of(a, small)
+
+    # ---- construction -----------------------------------------------------------------------------
+    def construct(
+        self, arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int | None,
+        target: Place | None, layout: dict[str, Any],
+    ) -> SparseArray:  # fmt: skip
+        """Return the matrix that the constructor's arguments describe; `layout` are options of the format."""
+        options = self.checked_options(layout)
+        if not options:
+            return construct.build(self, arg, shape, dtype, copy, max_bytes, target)
+        return construct.with_options(self, arg, shape, dtype, max_bytes, target, options)
+
+    def checked_options(self, layout: dict[str, Any]) -> dict[str, int]:
+        """Return the options that a user gave for the layout as native code takes them; None is one that is not."""
+        if unknown := sorted(set(layout) - set(self.options)):
+            there = f"expected {', '.join(self.options)}" if self.options else "the format has none"
+            raise TypeError(f"{self.who}: no option {', '.join(unknown)}; {there}")
+        options = {name: self.options[name](value, f"{self.who}: {name}") for name, value in layout.items()}
+        return {name: value for name, value in options.items() if value is not None}
+
+    # ---- sums and elements -----------------------------------------------------------------------
+    onto = by_csr.onto
+    count_nonzero = by_csr.count_nonzero
+    added = by_csr.added
+    multiplied = by_csr.multiplied
+    scaled_by = by_csr.scaled_by
+    divided_by = by_csr.divided_by
+    triangle = by_csr.triangle
+    total = by_csr.total
+    total_of_diagonal = by_csr.total_of_diagonal
+    frobenius_norm = by_csr.frobenius_norm
+    absolute_sums = by_csr.absolute_sums
+    extreme = by_csr.extreme
+    element = by_csr.element
+    window = by_csr.window
+    row_to_read = by_csr.row_to_read
+
+    def terms(self, matrix: SparseArray, other: SparseArray) -> tuple[SparseArray, SparseArray]:
+        """Return this matrix and another one as `added` takes them: unpacked, and of one family or with a partner."""
+        a, b = unpacked(matrix), unpacked(other)
+        alike = a._format is b._format or a._format.family == b._format.family
+        return a, b if alike else a._format.partner(a, b)
+
+    def partner(self, a: SparseArray, other: SparseArray) -> SparseArray:
+        """Return a matrix of another family as `added` takes it."""
+        return convert(other, COMMON)
+
+    def united(self, a: SparseArray, other: SparseArray) -> SparseArray:
+        """Return the sum with one of this format and dtype, on the entries that one of both stores, zero or not."""
+        return self.added(a, other, 1, 1)
+
+    def factors(self, a: SparseArray, other: SparseArray) -> tuple[SparseArray, SparseArray]:
+        """Return this matrix and another one as `multiplied` takes them; as csr, where two families are left."""
+        return unpacked(a), unpacked(other)
+
+    def add_values(self, a: SparseArray, made: SparseArray, beta: Any) -> None:
+        """Write ``made + beta self`` to these values; `made` has the same structure."""
+        a._core.add_scaled(1.0, made._matrix, beta, a._matrix)
+
+    # ---- products ---------------------------------------------------------------------------------
+    def matmul(self, a: SparseArray, b: SparseArray) -> SparseArray:
+        """Return the sparse product."""
+        return MatmulPlan(a, b)()
+
+    def planned_matmul(
+        self, a: SparseArray, b: SparseArray, format: str | None, kernel: str | None, out: SparseArray | None,
+        max_bytes: int | None, profile: bool,
+    ) -> Any:  # fmt: skip
+        """Return the sparse product, with `profile` and the seconds of its stages."""
+        if profile:
+            return profiled(a, b, out, format=format, kernel=kernel, max_bytes=max_bytes)
+        return MatmulPlan(a, b, format, kernel, max_bytes, into=out)(out=out)
+
+    def as_operand(self, a: SparseArray) -> SparseArray:
+        """Return this matrix as plans of products take it: unpacked."""
+        return unpacked(a)
+
+    def symmetry_of_product(self, a: SparseArray, b: SparseArray) -> int:
+        """Return the number of the symmetry that makes one half of the product enough, 0 for none."""
+        return 0
+
+    def planned(self, a: SparseArray, b: SparseArray, request: Request) -> tuple[Any, SparseArray, SparseArray]:
+        """Return the native plan of a product in this format, and the operands as its kernels take them."""
+        raise NotImplementedError
+
+    def as_factor(self, a: SparseArray, planned: SparseArray, packed: bool) -> SparseArray:
+        """Return an operand as these kernels take it, in place of a planned one (which was `packed` when given)."""
+        raise NotImplementedError
+
+    def sum_of_products(
+        self, a: SparseArray, who: str, pairs: list[Pair], c: SparseArray | None,
+        alpha: complex, beta: complex, triangle: str | None, work: str, kernel: str | None, out: SparseArray | None,
+        max_bytes: int | None,
+    ) -> SparseArray:  # fmt: skip
+        """Return alpha times the sum of the products, plus beta c, of a family with products of its own."""
+        raise NotImplementedError

@@ -6,10 +6,32 @@ from typing import Any
 
 import numpy as np
 
+from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from .._show import drawing
-from .diagonal import DiagonalArray
+from .diagonal import DiagonalArray, Diagonals
 from .packing import Packing, stored_labels
+
+
+class Hm(Diagonals):
+    """The layout of `hm_array`."""
+
+    derived = ("starts",)
+    value_rows = False
+
+    def shape_values(self, values: np.ndarray, labels: list[int]) -> np.ndarray:
+        if values.ndim != 1:
+            raise ValueError(f"hm_array: values of shape {values.shape}, expected one flat array of all diagonals")
+        return values
+
+    def nbytes(self, s: Summary, **options: Any) -> int:
+        (m, n), packing = s.shape, Packing(**options)
+        k = stored_labels(self.name, s, packing) if packing.symmetry else s.offsets
+        lengths = np.minimum(m + np.minimum(k, 0), n - np.maximum(k, 0))
+        return int(np.minimum(lengths, int(packing.period or m)).sum()) * s.itemsize + 16 * len(k) + 8
+
+    def draw_layout(self, a: SparseArray, small: bool) -> tuple[str, str]:
+        return drawing.diagonal_runs(a, small)
 
 
 class hm_array(DiagonalArray):
@@ -59,22 +81,4 @@ class hm_array(DiagonalArray):
            [0., 0., 3.]])
     """
 
-    format = "hm"
-    _derived = ("starts",)
-    _rows = False
-
-    @classmethod
-    def _shape_values(cls, values: np.ndarray, labels: list[int]) -> np.ndarray:
-        if values.ndim != 1:
-            raise ValueError(f"hm_array: values of shape {values.shape}, expected one flat array of all diagonals")
-        return values
-
-    @classmethod
-    def _forecast(cls, s: Summary, **options: Any) -> int:
-        (m, n), packing = s.shape, Packing(**options)
-        k = stored_labels(cls.format, s, packing) if packing.symmetry else s.offsets
-        lengths = np.minimum(m + np.minimum(k, 0), n - np.maximum(k, 0))
-        return int(np.minimum(lengths, int(packing.period or m)).sum()) * s.itemsize + 16 * len(k) + 8
-
-    def _drawn_layout(self, small: bool) -> tuple[str, str]:
-        return drawing.diagonal_runs(self, small)
+    _format = Hm("hm")

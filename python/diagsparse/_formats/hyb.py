@@ -2,20 +2,66 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from .._matrix.base import SparseArray
-from .._matrix.forecasts import sorting
 from .._matrix.registry import COMMON, FORMATS
+from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
+from .._matrix.workspaces import sorting
 from .._places.backend import Place
+from .component import component
 from .format import Format
 from .options import count
 
 
-class hyb_array(Format):
+class Hyb(Format):
+    """The layout of `hyb_array`."""
+
+    structure = ("ell_indices", "coo_row", "coo_col")
+    two_dimensional = ("ell_indices",)
+    padded = several = True
+    options = {"width": count}
+
+    def child(self, a: SparseArray, number: int) -> SparseArray:
+        return a._wrap(a._matrix.children()[number], a._op)
+
+    def description(self, a: SparseArray) -> str:
+        return f"width {a.width}, "
+
+    def completed(self, s: Summary, options: dict[str, int]) -> dict[str, int]:
+        if options:
+            return options
+        lengths, rows = s.row_lengths.T
+        longer = s.shape[0] - (np.cumsum(rows) - rows)  # rows of this length or more
+        # One more entry makes every row longer, and takes one of each longer row out of coo.
+        pays = longer * (s.itemsize + 8) > s.shape[0] * (s.itemsize + 4)
+        return {"width": int(lengths[pays].max(initial=0))}
+
+    def nbytes(self, s: Summary, **options: int) -> int:
+        places, rest = self.split(s, **options)
+        return places * (s.itemsize + 4) + rest * (s.itemsize + 8)
+
+    def split(self, s: Summary, **options: int) -> tuple[int, int]:
+        """Return the places of ell and the entries of coo."""
+        width = self.completed(s, options)["width"]
+        return width * s.shape[0], s.beyond(width)
+
+    def positions(self, s: Summary, **options: int) -> int:
+        """Return how many values are stored, those of the padding among them."""
+        return sum(self.split(s, **options))
+
+    def from_csr_workspace(self, s: Summary, place: Place, **options: int) -> int:
+        # Both are made with values of their own before they share an array; the rest is rows at first.
+        places, rest = self.split(s, **options)
+        return 8 * (s.shape[0] + 1) + max((places + rest) * s.itemsize, sorting(rest, s.itemsize, place))
+
+    def to_csr_workspace(self, a: SparseArray, s: Summary) -> int:
+        # Both as rows, which are merged.
+        rows = FORMATS[COMMON].nbytes(s) + 8 * (s.shape[0] + 1)
+        return rows + sorting(s.entries, s.itemsize, a._place)
+
+
+class hyb_array(SparseArray):
     """The first entries of each row in ell, the rest in coo: two matrices over one array of values.
 
     Parameters
@@ -46,81 +92,25 @@ class hyb_array(Format):
     (2, 2000, 998)
     """
 
-    format = "hyb"
-    _structure = ("ell_indices", "coo_row", "coo_col")
-    _two_dimensional = ("ell_indices",)
-    _padded = _several = True
-    _options = {"width": count}
+    _format = Hyb("hyb")
 
     @property
     def ell(self) -> SparseArray:
         """The first `width` entries of each row, over its part of the values."""
-        return self._child(0)
+        return self._format.child(self, 0)
 
     @property
     def coo(self) -> SparseArray:
         """The rest, over its part of the values."""
-        return self._child(1)
+        return self._format.child(self, 1)
 
-    @property
-    def ell_indices(self) -> Any:
-        """Column of every entry of ell, int32 (width, m), -1 in the padding; zero-copy."""
-        return self.parts()["ell_indices"]
-
-    @property
-    def coo_row(self) -> Any:
-        """Row of every entry of coo, int32 (rest,), zero-copy."""
-        return self.parts()["coo_row"]
-
-    @property
-    def coo_col(self) -> Any:
-        """Column of every entry of coo, int32 (rest,), zero-copy."""
-        return self.parts()["coo_col"]
+    ell_indices = component(
+        "ell_indices", "Column of every entry of ell, int32 (width, m), -1 in the padding; zero-copy."
+    )
+    coo_row = component("coo_row", "Row of every entry of coo, int32 (rest,), zero-copy.")
+    coo_col = component("coo_col", "Column of every entry of coo, int32 (rest,), zero-copy.")
 
     @property
     def width(self) -> int:
         """Entries of each row that lie in ell."""
         return self._matrix.parts()["ell_indices"].shape[0]
-
-    def _child(self, number: int) -> SparseArray:
-        return self._wrap(self._matrix.children()[number], self._op)
-
-    def _told(self) -> str:
-        return f"width {self.width}, "
-
-    @classmethod
-    def _completed(cls, s: Summary, options: dict[str, int]) -> dict[str, int]:
-        if options:
-            return options
-        lengths, rows = s.row_lengths.T
-        longer = s.shape[0] - (np.cumsum(rows) - rows)  # rows of this length or more
-        # One more entry makes every row longer, and takes one of each longer row out of coo.
-        pays = longer * (s.itemsize + 8) > s.shape[0] * (s.itemsize + 4)
-        return {"width": int(lengths[pays].max(initial=0))}
-
-    @classmethod
-    def _forecast(cls, s: Summary, **options: int) -> int:
-        places, rest = cls._shares(s, **options)
-        return places * (s.itemsize + 4) + rest * (s.itemsize + 8)
-
-    @classmethod
-    def _shares(cls, s: Summary, **options: int) -> tuple[int, int]:
-        """Return the places of ell and the entries of coo."""
-        width = cls._completed(s, options)["width"]
-        return width * s.shape[0], s.beyond(width)
-
-    @classmethod
-    def _places(cls, s: Summary, **options: int) -> int:
-        """Return how many values are stored, those of the padding among them."""
-        return sum(cls._shares(s, **options))
-
-    @classmethod
-    def _from_csr_beside(cls, s: Summary, place: Place, **options: int) -> int:
-        # Both are made with values of their own before they share an array; the rest is rows at first.
-        places, rest = cls._shares(s, **options)
-        return 8 * (s.shape[0] + 1) + max((places + rest) * s.itemsize, sorting(rest, s.itemsize, place))
-
-    def _to_csr_beside(self, s: Summary) -> int:
-        # Both as rows, which are merged.
-        rows = FORMATS[COMMON]._forecast(s) + 8 * (s.shape[0] + 1)
-        return rows + sorting(s.entries, s.itemsize, self._place)

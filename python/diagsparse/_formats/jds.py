@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from .._places.backend import CPU, Place
+from .component import component
 from .format import Format
 
 
-class jds_array(Format):
+class Jds(Format):
+    """The layout of `jds_array`."""
+
+    structure = ("indices", "row_order", "section_rows", "section_indptr")
+
+    def description(self, a: SparseArray) -> str:
+        return f"sections {a.sections}, "
+
+    def nbytes(self, s: Summary, **options: int) -> int:
+        sections = int((s.row_lengths[:, 0] > 0).sum())
+        return s.entries * (s.itemsize + 4) + 4 * s.shape[0] + 12 * (sections + 1)
+
+    def from_csr_workspace(self, s: Summary, place: Place, **options: int) -> int:
+        # A GPU sorts the rows by keys, from one array of them to another, with as much for the sort itself.
+        return 0 if place is CPU else 24 * s.shape[0]
+
+
+class jds_array(SparseArray):
     """Jagged diagonals: rows sorted by length, the longest first; those of one length are an ell without padding.
 
     Parameters
@@ -43,43 +60,17 @@ class jds_array(Format):
     array([2., 4., 1., 3., 1., 1., 1.])
     """
 
-    format = "jds"
-    _structure = ("indices", "row_order", "section_rows", "section_indptr")
-
-    @property
-    def indices(self) -> Any:
-        """Column of every entry, int32 (nnz,), zero-copy."""
-        return self.parts()["indices"]
-
-    @property
-    def row_order(self) -> Any:
-        """Row at every place, int32 (m,), zero-copy."""
-        return self.parts()["row_order"]
-
-    @property
-    def section_rows(self) -> Any:
-        """First place of every section, and the end of the last one, int32 (sections + 1,), zero-copy."""
-        return self.parts()["section_rows"]
-
-    @property
-    def section_indptr(self) -> Any:
-        """First entry of every section, and the end of the last one, int64 (sections + 1,), zero-copy."""
-        return self.parts()["section_indptr"]
+    _format = Jds("jds")
+    indices = component("indices", "Column of every entry, int32 (nnz,), zero-copy.")
+    row_order = component("row_order", "Row at every place, int32 (m,), zero-copy.")
+    section_rows = component(
+        "section_rows", "First place of every section, and the end of the last one, int32 (sections + 1,), zero-copy."
+    )
+    section_indptr = component(
+        "section_indptr", "First entry of every section, and the end of the last one, int64 (sections + 1,), zero-copy."
+    )
 
     @property
     def sections(self) -> int:
         """How many lengths above 0 the rows have."""
         return self._matrix.parts()["section_rows"].shape[0] - 1
-
-    def _told(self) -> str:
-        return f"sections {self.sections}, "
-
-    @classmethod
-    def _forecast(cls, s: Summary, **options: int) -> int:
-        sections = int((s.row_lengths[:, 0] > 0).sum())
-        return s.entries * (s.itemsize + 4) + 4 * s.shape[0] + 12 * (sections + 1)
-
-    @classmethod
-    def _from_csr_beside(cls, s: Summary, place: Place, **options: int) -> int:
-        # A GPU sorts the rows by keys, from one array of them to another, with as much for the sort itself.
-        return 0 if place is CPU else 24 * s.shape[0]

@@ -2,53 +2,45 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from .._matrix.base import SparseArray
 from .._matrix.convert import convert
 from .._matrix.registry import COMMON
 from .._matrix.request import Pair, Request
+from .._matrix.sparse_array import SparseArray
 from .._products.plans import MatmulPlan
-
-if TYPE_CHECKING:
-    from .format import Format
-
-    _Base = Format
-else:
-    _Base = object
+from .format import Format
 
 
-class OwnProducts(_Base):
-    """The answers of `Family` about products."""
+class OwnProducts(Format):
+    """A layout whose products have kernels of their own."""
 
-    _own_products: ClassVar[bool] = True
-    _sums: ClassVar[str] = COMMON  #: the format in which several products are added
-    _added_to: ClassVar[tuple[str, ...]] = ()  #: other families whose matrices are added there; the rest is in csr
+    own_products: ClassVar[bool] = True
+    sums: ClassVar[str] = COMMON  #: the format in which several products are added
+    added_to: ClassVar[tuple[str, ...]] = ()  #: other families whose matrices are added there; the rest is in csr
 
-    @classmethod
-    def _as_factor(cls, a: SparseArray, planned: SparseArray, packed: bool) -> SparseArray:
+    def as_factor(self, a: SparseArray, planned: SparseArray, packed: bool) -> SparseArray:
         return a
 
-    @classmethod
-    def _planned(cls, a: SparseArray, b: SparseArray, request: Request) -> tuple[Any, SparseArray, SparseArray]:
+    def planned(self, a: SparseArray, b: SparseArray, request: Request) -> tuple[Any, SparseArray, SparseArray]:
         plan = a._core.plan_matmul(
-            a._matrix, a._op, b._matrix, b._op, cls._format, request.kernel, repeated=request.repeated,
+            a._matrix, a._op, b._matrix, b._op, self.name, request.kernel, repeated=request.repeated,
             symmetry=request.symmetry, passed=request.passed,
         )  # fmt: skip
         return plan, a, b
 
-    def _sum_of_products(
-        self, who: str, pairs: list[Pair], c: SparseArray | None, alpha: complex,
+    def sum_of_products(
+        self, a: SparseArray, who: str, pairs: list[Pair], c: SparseArray | None, alpha: complex,
         beta: complex, triangle: str | None, work: str, kernel: str | None, out: SparseArray | None,
         max_bytes: int | None,
     ) -> SparseArray:  # fmt: skip
         if out is not None:
             raise ValueError(f"{who}: out= of a sum is for dia, hm and cdm")
-        sums = self._sums if c is None or c._family in (self._family, *self._added_to) else COMMON
-        made = (MatmulPlan(a, b, work, kernel, max_bytes)(alpha=alpha * factor) for a, b, factor in pairs)
+        sums = self.sums if c is None or c._format.family in (self.family, *self.added_to) else COMMON
+        made = (MatmulPlan(x, y, work, kernel, max_bytes)(alpha=alpha * factor) for x, y, factor in pairs)
         total, *others = (convert(product, sums) for product in made)
         for other in others:
-            total = total._added(other, 1, 1)
+            total = total._format.added(total, other, 1, 1)
         if c is not None and beta != 0:
-            total = total._added(convert(c, sums).astype(self.dtype, copy=False), 1, beta)
-        return total if triangle is None else total._triangle(triangle, who)
+            total = total._format.added(total, convert(c, sums).astype(a.dtype, copy=False), 1, beta)
+        return total if triangle is None else total._format.triangle(total, triangle, who)

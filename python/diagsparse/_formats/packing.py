@@ -9,18 +9,17 @@ from __future__ import annotations
 
 from math import lcm
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._matrix.base import M
+from .._matrix.convert import widen
+from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from .._places.arguments import SYMMETRIES, symmetry_number
 from .._places.backend import CPU
 from .._show.display import counted
-
-if TYPE_CHECKING:
-    from .._matrix.base import SparseArray
-    from .diagonal import DiagonalArray
 
 
 class Packing(NamedTuple):
@@ -70,63 +69,66 @@ def stored_labels(format: str, s: Summary, packing: Packing) -> np.ndarray:
     return np.array(labels, np.int64)
 
 
-class Packed:
-    """What matrices of diagonals know of their packing; mixed into their base class."""
-
-    @property
-    def symmetry(self: DiagonalArray) -> str | None:
-        """``"symmetric"`` or ``"hermitian"`` where of two opposite diagonals one is stored, else None."""
-        return SYMMETRIES[self._matrix.symmetry]
-
-    @property
-    def period(self: DiagonalArray) -> int | None:
-        """The rows after which every diagonal repeats, where one period is stored, else None."""
-        return self._matrix.period or None
-
-    @property
-    def _packing(self: Any) -> Packing:
-        return Packing(self.symmetry, self.period)
-
-    def _forecast_of_copy(self: DiagonalArray, s: Summary) -> int:
-        return type(self)._forecast(s, **self._packing._asdict())
-
-    def _forecast_as(self: DiagonalArray, cls: type[SparseArray], s: Summary) -> int:
-        if cls._family != self._family:
-            return super()._forecast_as(cls, s)
-        return cls._forecast(s.in_items(self._dtype.itemsize), **self._packing._asdict())
-
-    def _packed_alike(self: DiagonalArray, cls: type[DiagonalArray], max_bytes: int | None) -> DiagonalArray:
-        """Return this view in a format of diagonals, with the same symmetry, period and type."""
-        s = self._summary().in_items(self._dtype.itemsize)
-        cls._require(s, max_bytes, self._place, self, **self._packing._asdict())
-        wide = self._widened()
-        made = cls._zeros_on(self.shape, wide.dtype, self._occupied().tolist(), self._place, self._packing)
-        self._core.add_diagonals(1.0, wide._matrix, wide._op, made._matrix, self.symmetry == "hermitian")
-        packed: Any = made.astype(self._dtype, copy=False)
-        return packed
-
-    def unpacked(self: DiagonalArray, *, max_bytes: int | None = None) -> DiagonalArray:
-        """Return this matrix with every diagonal stored in full, in a type that arithmetic is done in.
-
-        Itself where that is so already; float16 and bfloat16 values become float32.
-
-        Raises
-        ------
-        MemoryError
-            With the bytes, when the result exceeds `max_bytes` or the free memory.
-        """
-        if not self._packed:
-            return self
-        wide = self._widened()
-        if not any(wide._packing):
-            return wide
-        s = Summary(self.shape, wide.dtype.itemsize, self.nnz, offsets=wide._occupied)
-        self._require(s, max_bytes, self._place)
-        # The mirror image of -1 + 0i is -1 - 0i, whose root is another one: added to zeros, both are the same number.
-        return wide._laid_out(type(self), s.offsets.tolist(), wide.dtype, on_zeros=self.symmetry == "hermitian")
+def packing_of(a: SparseArray) -> Packing:
+    """Return how the diagonals of a matrix are packed."""
+    return Packing(a.symmetry, a.period)
 
 
-def pack(a: DiagonalArray, packing: Packing, max_bytes: int | None = None) -> DiagonalArray:
+def forecast_of_copy(a: SparseArray, s: Summary) -> int:
+    """Return the bytes of this transposed view laid out anew, in its own format; `s` has its own type."""
+    return a._format.nbytes(s, **packing_of(a)._asdict())
+
+
+def forecast_as(a: SparseArray, format: Any, s: Summary) -> int:
+    """Return the bytes of this matrix in another format; `s` has the type that arithmetic is done in."""
+    if format.family != a._format.family:
+        return format.nbytes(s)
+    return format.nbytes(s.in_items(a._dtype.itemsize), **packing_of(a)._asdict())
+
+
+def packed_alike(a: SparseArray, format: Any, max_bytes: int | None) -> SparseArray:
+    """Return this view in a format of diagonals, with the same symmetry, period and type."""
+    s = a._summary().in_items(a._dtype.itemsize)
+    format.require(s, max_bytes, a._place, a, **packing_of(a)._asdict())
+    wide = widen(a)
+    made = format.zeros_on(a.shape, wide.dtype, a._format.occupied(a).tolist(), a._place, packing_of(a))
+    a._core.add_diagonals(1.0, wide._matrix, wide._op, made._matrix, a.symmetry == "hermitian")
+    packed: Any = made.astype(a._dtype, copy=False)
+    return packed
+
+
+def symmetry(a: SparseArray) -> str | None:
+    """``"symmetric"`` or ``"hermitian"`` where of two opposite diagonals one is stored, else None."""
+    return SYMMETRIES[a._matrix.symmetry]
+
+
+def period(a: SparseArray) -> int | None:
+    """The rows after which every diagonal repeats, where one period is stored, else None."""
+    return a._matrix.period or None
+
+
+def unpacked(a: M, *, max_bytes: int | None = None) -> M:
+    """Return this matrix with every diagonal stored in full, in a type that arithmetic is done in.
+
+    Itself where that is so already; float16 and bfloat16 values become float32.
+
+    Raises
+    ------
+    MemoryError
+        With the bytes, when the result exceeds `max_bytes` or the free memory.
+    """
+    if not a._packed:
+        return a
+    wide = widen(a)
+    if not any(packing_of(wide)):
+        return wide
+    s = Summary(a.shape, wide.dtype.itemsize, a.nnz, offsets=lambda: wide._format.occupied(wide))
+    a._format.require(s, max_bytes, a._place)
+    # The mirror image of -1 + 0i is -1 - 0i, whose root is another one: added to zeros, both are the same number.
+    return wide._format.laid_out(wide, a._format, s.offsets.tolist(), wide.dtype, on_zeros=a.symmetry == "hermitian")
+
+
+def pack(a: SparseArray, packing: Packing, max_bytes: int | None = None) -> SparseArray:
     """Return `a` with its diagonals packed so; `a` itself for no packing at all.
 
     Raises
@@ -134,7 +136,7 @@ def pack(a: DiagonalArray, packing: Packing, max_bytes: int | None = None) -> Di
     ValueError
         Where the values do not allow it: the message names a diagonal.
     """
-    if packing == a._packing and not a._op:
+    if packing == packing_of(a) and not a._op:
         return a
     who = f"{a.format}_array"
     kept = a.dtype
@@ -148,19 +150,23 @@ def pack(a: DiagonalArray, packing: Packing, max_bytes: int | None = None) -> Di
         packing = packing._replace(period=period)
     if packing.symmetry and full.shape[0] != full.shape[1]:
         raise ValueError(f"{who}: symmetric storage is for square matrices, got {full.shape[0]} x {full.shape[1]}")
-    offsets = full._occupied()
+    offsets = full._format.occupied(full)
     if packing.symmetry:
         offsets = np.union1d(offsets, -offsets)
     made: Any = _laid_out(full, packing, offsets.tolist())
-    whole = full if len(offsets) == len(full._spans()) else full._laid_out(type(full), offsets.tolist(), full.dtype)
+    whole = (
+        full
+        if len(offsets) == len(full._format.spans(full))
+        else full._format.laid_out(full, full._format, offsets.tolist(), full.dtype)
+    )
     wrong = full._core.differing_diagonal(made._matrix, whole._matrix)
     if wrong is not None:
         raise ValueError(f"{who}: diagonal {wrong} does not allow {packing}: {_reason(packing, wrong)}")
     return made.astype(kept, copy=False)
 
 
-def _laid_out(full: DiagonalArray, packing: Packing, offsets: list[int]) -> DiagonalArray:
-    made = type(full)._zeros_on(full.shape, full.dtype, offsets, full._place, packing)
+def _laid_out(full: SparseArray, packing: Packing, offsets: list[int]) -> SparseArray:
+    made = full._format.zeros_on(full.shape, full.dtype, offsets, full._place, packing)
     full._core.add_diagonals(1.0, full._matrix, 0, made._matrix, False)
     return made
 
@@ -175,11 +181,11 @@ def _reason(packing: Packing, offset: int) -> str:
     return " or ".join(reasons)
 
 
-def common_period(full: DiagonalArray) -> int | None:
+def common_period(full: SparseArray) -> int | None:
     """Return the fewest rows after which all diagonals repeat, of a matrix that is not packed; None: they do not."""
     host = full._place.host
     period = 1
-    for _, _, values in full._diagonals():
+    for _, _, values in full._format.diagonals(full):
         period = lcm(period, CPU.core.shortest_period(np.ascontiguousarray(host(values))))
         if period >= max(full.shape[0], 2):
             return None

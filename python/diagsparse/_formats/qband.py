@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from .._matrix.base import SparseArray
-from .._matrix.forecasts import sorting, table_of_diagonals
 from .._matrix.registry import COMMON, FORMATS
+from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary, diagonal_length
+from .._matrix.workspaces import sorting, table_of_diagonals
 from .._places.backend import CPU, Place
 from .._show import cells
 from .._show.display import diagonals
 from . import partition
 from .bands import BAND_OCC, DIA_OCC, Offsets, by_bytes, by_occupancy, entries_on, lengths
+from .component import component
 from .format import Format
 from .options import share, whole_numbers, word
 from .own_products import OwnProducts
@@ -26,7 +27,102 @@ _ON_CPU, _KEPT_ON_CPU, _ON_GPU, _KEPT_ON_GPU = 0.4, 0.15, 0.1, 0.3
 _THRESHOLDS = {"dia_occ": DIA_OCC, "band_occ": BAND_OCC}
 
 
-class qband_array(OwnProducts, Format):
+class Qband(OwnProducts):
+    """The layout of `qband_array`."""
+
+    drops_zeros = True
+    structure = ("dia_offsets", "coosr_row", "coosr_col", "coosr_indptr")
+    padded = several = True
+    options = {"partition": word("bytes", "paper"), "dia_occ": share, "band_occ": share, "offsets": whole_numbers}
+
+    def child(self, a: SparseArray, number: int) -> SparseArray:
+        return a._wrap(a._matrix.children()[number], a._op)
+
+    def drawn_diagonals(self, a: SparseArray) -> list[cells.Drawn]:
+        return [cells.Drawn(k, cells.color_of(d), False) for d, k in enumerate(sorted(a.offsets.tolist()))]
+
+    def description(self, a: SparseArray) -> str:
+        return f"{diagonals(a.offsets)}, {a.rest.nnz} beside them, "
+
+    def index_type(self, name: str, shape: tuple[int, int], given: dict[str, Any]) -> np.dtype:
+        return np.dtype(np.int64) if name == "dia_offsets" else super().index_type(name, shape, given)
+
+    # ---- what is in both of them ------------------------------------------------------------------
+    def own_layout(self, a: SparseArray) -> dict[str, Any]:
+        return {"offsets": sorted(a.offsets.tolist())}
+
+    def count_nonzero(self, a: SparseArray) -> int:
+        """Count the stored values that are not zero."""
+        return a.bands.count_nonzero() + a.rest.count_nonzero()
+
+    def entries(self, a: SparseArray) -> int:
+        return a.bands.count_nonzero() + a.rest.nnz  # zeros on diagonals are dropped on the way
+
+    # ---- products ---------------------------------------------------------------------------------
+    def for_product(self, matrix: SparseArray, other: SparseArray, repeated: bool, named: bool) -> Format:
+        assert isinstance(other, qband_array)
+        (a, a_rest), (b, b_rest) = matrix._matrix.children(), other._matrix.children()
+        listed = a_rest.stored * b.diagonals + b_rest.stored * a.diagonals
+        inner = max(1, matrix._shape[1])
+        met = matrix.nnz * other.nnz / inner
+        beside = listed + a_rest.stored * b_rest.stored / inner
+        once, kept = (_ON_CPU, _KEPT_ON_CPU) if matrix._place is CPU else (_ON_GPU, _KEPT_ON_GPU)
+        by_csr = not named and beside > met * (kept if repeated else once)
+        if matrix._place is not CPU:  # the products beside those of the bands are listed, in numbers of 31 bits
+            by_csr = by_csr or listed >= _LISTED
+        return FORMATS[COMMON] if by_csr else self
+
+    # ---- which diagonals, and what that takes -----------------------------------------------------
+    def completed(self, s: Summary, options: dict[str, Any]) -> dict[str, Any]:
+        who, given = self.who, options.get("offsets")
+        if given is not None:
+            if len(options) > 1:
+                raise ValueError(f"{who}: offsets and {', '.join(o for o in options if o != 'offsets')}: expected one")
+            if outside := [k for k in given if not diagonal_length(s.shape, k)]:
+                raise ValueError(f"{who}: offset {outside[0]} is outside a {s.shape[0]} x {s.shape[1]} matrix")
+            return options
+        thresholds = {name: options[name] for name in _THRESHOLDS if name in options}
+        which = options.get("partition", "paper" if thresholds else "bytes")
+        if which == "bytes" and thresholds:
+            told = ", ".join(f"{name}={value}" for name, value in thresholds.items())
+            raise ValueError(f'{who}: partition="bytes" and {told}: expected partition="paper" with thresholds')
+        if which == "bytes":
+            return {"offsets": by_bytes(s.shape[0], s.itemsize, s.offsets, s.fill).tolist()}
+        return {"offsets": by_occupancy(s.shape[0], s.offsets, s.fill, **thresholds).tolist()}
+
+    def split(self, s: Summary, **options: Any) -> tuple[Offsets, int]:
+        """Return the diagonals of the bands, and how many entries are the rest."""
+        chosen = np.array(self.completed(s, options)["offsets"], np.int64)
+        return chosen, s.entries - entries_on(chosen, s.offsets, s.fill)
+
+    def nbytes(self, s: Summary, **options: Any) -> int:
+        chosen, rest = self.split(s, **options)
+        m = s.shape[0]
+        return len(chosen) * (m * s.itemsize + 8) + rest * (s.itemsize + 8) + 8 * (m + 1)
+
+    def count_stored(self, s: Summary) -> int:
+        chosen, rest = self.split(s)
+        return int(lengths(s.shape, chosen).sum()) + rest
+
+    def bound(self, s: Summary, **options: Any) -> int:
+        return super().bound(s, **options) + len(options.get("offsets", ())) * (s.shape[0] * s.itemsize + 8)
+
+    def from_csr_workspace(self, s: Summary, place: Place, **options: Any) -> int:
+        chosen, rest = self.split(s, **options)
+        # Both are made with values of their own before they share an array; the rest is rows at first.
+        values = (len(chosen) * s.shape[0] + rest) * s.itemsize
+        joined = 8 * (s.shape[0] + 1) + max(values, sorting(rest, s.itemsize, place)) + 4 * rest
+        # Before that, a table of where each diagonal begins; threads of the CPU write the rest to room for all entries.
+        room = s.entries * (s.itemsize + 4) if place is CPU else 0
+        return max(joined, table_of_diagonals(s.shape, s.entries) + room)
+
+    def to_csr_workspace(self, a: SparseArray, s: Summary) -> int:
+        # Both as rows, which are merged.
+        rows = FORMATS[COMMON].nbytes(s) + 8 * (s.shape[0] + 1)
+        return rows + sorting(s.entries, s.itemsize, a._place)
+
+
+class qband_array(SparseArray):
     """Bands of nearly full diagonals in dia, the rest in coosr: two matrices over one array of values.
 
     Parameters
@@ -73,47 +169,28 @@ class qband_array(OwnProducts, Format):
     (25, 1000)
     """
 
-    format = "qband"
-    _drops_zeros = True
-    _structure = ("dia_offsets", "coosr_row", "coosr_col", "coosr_indptr")
-    _padded = _several = True
-    _options = {"partition": word("bytes", "paper"), "dia_occ": share, "band_occ": share, "offsets": whole_numbers}
+    _format = Qband("qband")
 
     # ---- parts ------------------------------------------------------------------------------------
     @property
     def bands(self) -> SparseArray:
         """The diagonals of the bands in dia, over their part of the values."""
-        return self._child(0)
+        return self._format.child(self, 0)
 
     @property
     def rest(self) -> SparseArray:
         """What lies beside the bands in coosr, over its part of the values."""
-        return self._child(1)
+        return self._format.child(self, 1)
 
     @property
     def offsets(self) -> np.ndarray:
         """The offsets of the bands' diagonals: as stored; of a view, those of the view."""
-        return self.bands.offsets  # type: ignore[attr-defined,no-any-return]
+        return self.bands.offsets
 
-    @property
-    def dia_offsets(self) -> Any:
-        """Offset of every diagonal of the bands, int64 (D,), zero-copy."""
-        return self.parts()["dia_offsets"]
-
-    @property
-    def coosr_row(self) -> Any:
-        """Row of every entry of the rest, int32 (rest,), zero-copy."""
-        return self.parts()["coosr_row"]
-
-    @property
-    def coosr_col(self) -> Any:
-        """Column of every entry of the rest, int32 (rest,), zero-copy."""
-        return self.parts()["coosr_col"]
-
-    @property
-    def coosr_indptr(self) -> Any:
-        """Where the rest of each row begins, int64 (m + 1,), zero-copy."""
-        return self.parts()["coosr_indptr"]
+    dia_offsets = component("dia_offsets", "Offset of every diagonal of the bands, int64 (D,), zero-copy.")
+    coosr_row = component("coosr_row", "Row of every entry of the rest, int32 (rest,), zero-copy.")
+    coosr_col = component("coosr_col", "Column of every entry of the rest, int32 (rest,), zero-copy.")
+    coosr_indptr = component("coosr_indptr", "Where the rest of each row begins, int64 (m + 1,), zero-copy.")
 
     def report(self) -> partition.PartitionReport:
         """Return the bytes of this choice of diagonals beside those of others, and the paper's properties of each.
@@ -135,102 +212,9 @@ class qband_array(OwnProducts, Format):
         """
         return partition.report(self._summary(), np.sort(self.offsets), bool(self._op & 1))
 
-    def _child(self, number: int) -> SparseArray:
-        return self._wrap(self._matrix.children()[number], self._op)
-
-    def _drawn_diagonals(self) -> list[cells.Drawn]:
-        return [cells.Drawn(k, cells.color_of(d), False) for d, k in enumerate(sorted(self.offsets.tolist()))]
-
-    def _told(self) -> str:
-        return f"{diagonals(self.offsets)}, {self.rest.nnz} beside them, "
-
-    @classmethod
-    def _index_type(cls, name: str, shape: tuple[int, int], given: dict[str, Any]) -> np.dtype:
-        return np.dtype(np.int64) if name == "dia_offsets" else super()._index_type(name, shape, given)
-
-    # ---- what is in both of them ------------------------------------------------------------------
-    def _kept(self) -> dict[str, Any]:
-        return {"offsets": sorted(self.offsets.tolist())}
-
     def eliminate_zeros(self) -> None:
         """Drop the stored zeros of the rest, and the diagonals that hold nothing but zeros, in place."""
-        csr = self._to_csr().copy()
+        csr = self._format.to_csr(self).copy()
         csr.eliminate_zeros()
-        kept = np.intersect1d(self.offsets, csr._occupied()).tolist()
-        self._matrix, self._op = self._from_csr(csr, None, offsets=kept)._matrix, 0  # type: ignore[arg-type]
-
-    def _count_nonzero(self) -> int:
-        """Count the stored values that are not zero."""
-        return self.bands.count_nonzero() + self.rest.count_nonzero()
-
-    def _entries(self) -> int:
-        return self.bands.count_nonzero() + self.rest.nnz  # zeros on diagonals are dropped on the way
-
-    # ---- products ---------------------------------------------------------------------------------
-    def _for_product(self, other: SparseArray, repeated: bool, named: bool) -> type[SparseArray]:
-        assert isinstance(other, qband_array)
-        (a, a_rest), (b, b_rest) = self._matrix.children(), other._matrix.children()
-        listed = a_rest.stored * b.diagonals + b_rest.stored * a.diagonals
-        inner = max(1, self._shape[1])
-        met = self.nnz * other.nnz / inner
-        beside = listed + a_rest.stored * b_rest.stored / inner
-        once, kept = (_ON_CPU, _KEPT_ON_CPU) if self._place is CPU else (_ON_GPU, _KEPT_ON_GPU)
-        by_csr = not named and beside > met * (kept if repeated else once)
-        if self._place is not CPU:  # the products beside those of the bands are listed, in numbers of 31 bits
-            by_csr = by_csr or listed >= _LISTED
-        return FORMATS[COMMON] if by_csr else type(self)
-
-    # ---- which diagonals, and what that takes -----------------------------------------------------
-    @classmethod
-    def _completed(cls, s: Summary, options: dict[str, Any]) -> dict[str, Any]:
-        who, given = cls.__name__, options.get("offsets")
-        if given is not None:
-            if len(options) > 1:
-                raise ValueError(f"{who}: offsets and {', '.join(o for o in options if o != 'offsets')}: expected one")
-            if outside := [k for k in given if not diagonal_length(s.shape, k)]:
-                raise ValueError(f"{who}: offset {outside[0]} is outside a {s.shape[0]} x {s.shape[1]} matrix")
-            return options
-        thresholds = {name: options[name] for name in _THRESHOLDS if name in options}
-        which = options.get("partition", "paper" if thresholds else "bytes")
-        if which == "bytes" and thresholds:
-            told = ", ".join(f"{name}={value}" for name, value in thresholds.items())
-            raise ValueError(f'{who}: partition="bytes" and {told}: expected partition="paper" with thresholds')
-        if which == "bytes":
-            return {"offsets": by_bytes(s.shape[0], s.itemsize, s.offsets, s.fill).tolist()}
-        return {"offsets": by_occupancy(s.shape[0], s.offsets, s.fill, **thresholds).tolist()}
-
-    @classmethod
-    def _shares(cls, s: Summary, **options: Any) -> tuple[Offsets, int]:
-        """Return the diagonals of the bands, and how many entries are the rest."""
-        chosen = np.array(cls._completed(s, options)["offsets"], np.int64)
-        return chosen, s.entries - entries_on(chosen, s.offsets, s.fill)
-
-    @classmethod
-    def _forecast(cls, s: Summary, **options: Any) -> int:
-        chosen, rest = cls._shares(s, **options)
-        m = s.shape[0]
-        return len(chosen) * (m * s.itemsize + 8) + rest * (s.itemsize + 8) + 8 * (m + 1)
-
-    @classmethod
-    def _count(cls, s: Summary) -> int:
-        chosen, rest = cls._shares(s)
-        return int(lengths(s.shape, chosen).sum()) + rest
-
-    @classmethod
-    def _bound(cls, s: Summary, **options: Any) -> int:
-        return super()._bound(s, **options) + len(options.get("offsets", ())) * (s.shape[0] * s.itemsize + 8)
-
-    @classmethod
-    def _from_csr_beside(cls, s: Summary, place: Place, **options: Any) -> int:
-        chosen, rest = cls._shares(s, **options)
-        # Both are made with values of their own before they share an array; the rest is rows at first.
-        values = (len(chosen) * s.shape[0] + rest) * s.itemsize
-        joined = 8 * (s.shape[0] + 1) + max(values, sorting(rest, s.itemsize, place)) + 4 * rest
-        # Before that, a table of where each diagonal begins; threads of the CPU write the rest to room for all entries.
-        room = s.entries * (s.itemsize + 4) if place is CPU else 0
-        return max(joined, table_of_diagonals(s.shape, s.entries) + room)
-
-    def _to_csr_beside(self, s: Summary) -> int:
-        # Both as rows, which are merged.
-        rows = FORMATS[COMMON]._forecast(s) + 8 * (s.shape[0] + 1)
-        return rows + sorting(s.entries, s.itemsize, self._place)
+        kept = np.intersect1d(self.offsets, csr._format.occupied(csr)).tolist()
+        self._matrix, self._op = self._format.from_csr(csr, None, offsets=kept)._matrix, 0

@@ -2,19 +2,61 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from .._matrix.forecasts import sorting
+from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
+from .._matrix.workspaces import sorting
 from .._places.backend import Place
 from . import short
+from .component import component
 from .options import integer, yes_or_no
 
 _HEIGHTS = 32, 16, 8  # of slices, from which one is chosen
 _SPARE = 1.02  # how many times the fewest bytes a higher one may take
 
 
-class sell_array(short.OneColumnArray):
+class Sell(short.ShortColumns):
+    """The layout of `sell_array`."""
+
+    structure = ("indices", "slice_indptr")
+    optional = ("row_order", "row_lengths", "bases")
+    two_dimensional = ("values", "indices")
+    padded = True
+    options = {
+        "slice_height": integer(1, 1024),
+        "sigma": integer(1, 2**31 - 1),
+        "row_lengths": yes_or_no,
+        "column_bits": short.column_bits,
+    }
+
+    def layout(self, a: SparseArray) -> dict[str, int]:
+        return super().layout(a) | {"row_lengths": int("row_lengths" in a._matrix.parts())}
+
+    def description(self, a: SparseArray) -> str:
+        return f"slices of {a.slice_height}, {super().description(a)}"
+
+    def completed(self, s: Summary, options: dict[str, int]) -> dict[str, int]:
+        if "slice_height" in options:
+            return options
+        nbytes = {height: self.nbytes(s, **options, slice_height=height) for height in _HEIGHTS}
+        enough = _SPARE * min(nbytes.values())
+        return options | {"slice_height": next(height for height in _HEIGHTS if nbytes[height] <= enough)}
+
+    def positions(self, s: Summary, **options: int) -> int:
+        return s.places_in_slices(self.completed(s, options)["slice_height"], options.get("sigma", 1))
+
+    def nbytes(self, s: Summary, **options: int) -> int:
+        (rows, cols), places, options = s.shape, self.positions(s, **options), self.completed(s, options)
+        columns = short.nbytes(options.get("column_bits", 32), cols, 1, places)
+        pointers = 8 * (-(-rows // options["slice_height"]) + 1)
+        beside = options.get("row_lengths", 0) + (options.get("sigma", 1) > 1)
+        return places * s.itemsize + columns + pointers + 4 * rows * beside
+
+    def from_csr_workspace(self, s: Summary, place: Place, **options: int) -> int:
+        sorts = sorting(s.shape[0], s.itemsize, place) if options.get("sigma", 1) > 1 else 0
+        return max(sorts, super().from_csr_workspace(s, place, **options))
+
+
+class sell_array(SparseArray):
     """Sliced ELLPACK, SELL-C-sigma: slices of rows, each padded to its own longest row and stored as `ell_array`.
 
     Parameters
@@ -67,37 +109,23 @@ class sell_array(short.OneColumnArray):
     (8, 120816, 12000000)
     """
 
-    format = "sell"
-    _structure = ("indices", "slice_indptr")
-    _optional = ("row_order", "row_lengths", "bases")
-    _two_dimensional = ("values", "indices")
-    _padded = True
-    _options = {
-        "slice_height": integer(1, 1024),
-        "sigma": integer(1, 2**31 - 1),
-        "row_lengths": yes_or_no,
-        "column_bits": short.column_bits,
-    }
-
-    @property
-    def indices(self) -> Any:
-        """Column of every entry, slice_height elements a row, int32 and -1 in the padding, or short; zero-copy."""
-        return self.parts()["indices"]
-
-    @property
-    def slice_indptr(self) -> Any:
-        """Where each slice starts, in elements, int64 (slices + 1), zero-copy."""
-        return self.parts()["slice_indptr"]
-
-    @property
-    def row_order(self) -> Any:
-        """Row of the matrix that is stored at each place, int32 (m,), zero-copy; None where they are in their order."""
-        return self.parts().get("row_order")
-
-    @property
-    def row_lengths(self) -> Any:
-        """Entries of every stored row, int32 (m,), zero-copy; None where they are not stored."""
-        return self.parts().get("row_lengths")
+    _format = Sell("sell")
+    column_bits = short.stored_bits
+    bases = component(
+        "bases", "What the columns of each chunk count from, int32, zero-copy; None where they are no offsets."
+    )
+    indices = component(
+        "indices",
+        "Column of every entry, slice_height elements a row, int32 and -1 in the padding, or short; zero-copy.",
+    )
+    slice_indptr = component("slice_indptr", "Where each slice starts, in elements, int64 (slices + 1), zero-copy.")
+    row_order = component(
+        "row_order",
+        "Row of the matrix that is stored at each place, int32 (m,), zero-copy; None where they are in their order.",
+    )
+    row_lengths = component(
+        "row_lengths", "Entries of every stored row, int32 (m,), zero-copy; None where they are not stored."
+    )
 
     @property
     def slice_height(self) -> int:
@@ -108,34 +136,3 @@ class sell_array(short.OneColumnArray):
         """Return the names of the kernels of an operation, the default first; cuSPARSE's takes no sorted rows."""
         names = super().kernels(operation)
         return names if "row_order" not in self._matrix.parts() else [name for name in names if name != "cusparse"]
-
-    def _layout(self) -> dict[str, int]:
-        return super()._layout() | {"row_lengths": int("row_lengths" in self._matrix.parts())}
-
-    def _told(self) -> str:
-        return f"slices of {self.slice_height}, {super()._told()}"
-
-    @classmethod
-    def _completed(cls, s: Summary, options: dict[str, int]) -> dict[str, int]:
-        if "slice_height" in options:
-            return options
-        nbytes = {height: cls._forecast(s, **options, slice_height=height) for height in _HEIGHTS}
-        enough = _SPARE * min(nbytes.values())
-        return options | {"slice_height": next(height for height in _HEIGHTS if nbytes[height] <= enough)}
-
-    @classmethod
-    def _places(cls, s: Summary, **options: int) -> int:
-        return s.places_in_slices(cls._completed(s, options)["slice_height"], options.get("sigma", 1))
-
-    @classmethod
-    def _forecast(cls, s: Summary, **options: int) -> int:
-        (rows, cols), places, options = s.shape, cls._places(s, **options), cls._completed(s, options)
-        columns = short.nbytes(options.get("column_bits", 32), cols, 1, places)
-        pointers = 8 * (-(-rows // options["slice_height"]) + 1)
-        beside = options.get("row_lengths", 0) + (options.get("sigma", 1) > 1)
-        return places * s.itemsize + columns + pointers + 4 * rows * beside
-
-    @classmethod
-    def _from_csr_beside(cls, s: Summary, place: Place, **options: int) -> int:
-        sorts = sorting(s.shape[0], s.itemsize, place) if options.get("sigma", 1) > 1 else 0
-        return max(sorts, super()._from_csr_beside(s, place, **options))

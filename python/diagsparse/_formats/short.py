@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._matrix.base import SparseArray
+from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from .._places.backend import Place
 from .format import Format
@@ -48,55 +48,45 @@ def index_type(bits: int) -> np.dtype:
     return np.dtype({8: np.uint8, 16: np.uint16, 32: np.int32}[bits])
 
 
+def _stored_bits(a: SparseArray) -> int:
+    """Bits of a column: 32, 16 or 8."""
+    return bits_of(a._matrix.parts()[a._format.structure[0]])
+
+
+stored_bits = property(_stored_bits)
+
+
 class ShortColumns(Format):
-    """A format with the option `column_bits`: of the columns in the first part of its structure."""
+    """A layout with the option `column_bits`: of the columns in the first part of its structure."""
 
-    @property
-    def column_bits(self) -> int:
-        """Bits of a column: 32, 16 or 8."""
-        return bits_of(self._matrix.parts()[self._structure[0]])
+    def layout(self, a: SparseArray) -> dict[str, int]:
+        return {"column_bits": a.column_bits}
 
-    def _layout(self) -> dict[str, int]:
-        return {"column_bits": self.column_bits}
+    def description(self, a: SparseArray) -> str:
+        return f"columns of {a.column_bits} bits, " if a.column_bits < 32 else ""
 
-    def _told(self) -> str:
-        return f"columns of {self.column_bits} bits, " if self.column_bits < 32 else ""
-
-    @classmethod
-    def _laid_out_as(
-        cls, csr: SparseArray, layout: dict[str, int], max_bytes: int | None = None, held: int = 0
+    def from_csr_as(
+        self, csr: SparseArray, layout: dict[str, int], max_bytes: int | None = None, held: int = 0
     ) -> SparseArray:
         """Return it with the fewest bits, from those of the layout on, that hold the columns."""
         for bits in (bits for bits in _SHORT if bits >= layout["column_bits"]):
             try:
-                return super()._laid_out_as(csr, layout | {"column_bits": bits}, max_bytes, held)
+                return super().from_csr_as(csr, layout | {"column_bits": bits}, max_bytes, held)
             except ValueError:  # columns lie too far apart
                 continue
-        return super()._laid_out_as(csr, layout | {"column_bits": 32}, max_bytes, held)
+        return super().from_csr_as(csr, layout | {"column_bits": 32}, max_bytes, held)
 
-    @classmethod
-    def _index_type(cls, name: str, shape: tuple[int, int], given: dict[str, Any]) -> np.dtype:
-        first = cls._structure[0]
-        return index_type(bits_of(given[first])) if name == first else super()._index_type(name, shape, given)
+    def index_type(self, name: str, shape: tuple[int, int], given: dict[str, Any]) -> np.dtype:
+        first = self.structure[0]
+        return index_type(bits_of(given[first])) if name == first else super().index_type(name, shape, given)
 
-    @classmethod
-    def _places(cls, s: Summary, **options: int) -> int:
+    def positions(self, s: Summary, **options: int) -> int:
         """Return how many columns are stored, those of the padding among them."""
         raise NotImplementedError
 
     # Columns have 32 bits on the way from csr and to it.
-    @classmethod
-    def _from_csr_beside(cls, s: Summary, place: Place, **options: int) -> int:
-        return 4 * cls._places(s, **options) if options.get("column_bits", 32) < 32 else 0
+    def from_csr_workspace(self, s: Summary, place: Place, **options: int) -> int:
+        return 4 * self.positions(s, **options) if options.get("column_bits", 32) < 32 else 0
 
-    def _to_csr_beside(self, s: Summary) -> int:
-        return super()._to_csr_beside(s) + (4 * self._matrix.values.size if self.column_bits < 32 else 0)
-
-
-class OneColumnArray(ShortColumns):
-    """One with the columns of all entries in its part `indices`, and their bases in its last part."""
-
-    @property
-    def bases(self) -> Any:
-        """What the columns of each chunk count from, int32, zero-copy; None where they are no offsets."""
-        return self.parts().get("bases")
+    def to_csr_workspace(self, a: SparseArray, s: Summary) -> int:
+        return super().to_csr_workspace(a, s) + (4 * a._matrix.values.size if a.column_bits < 32 else 0)

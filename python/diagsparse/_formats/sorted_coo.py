@@ -2,43 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from .._matrix.forecasts import sorting
+from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
+from .._matrix.workspaces import sorting
 from .._places.backend import Place
+from .component import component
 from .format import Format
+
+row = component("row", "Row of every entry, int32 (nnz,), zero-copy.")
+col = component("col", "Column of every entry, int32 (nnz,), zero-copy.")
+indptr = component("indptr", "Where the entries of each row, or column, begin: int64 (m + 1,), or (n + 1,); zero-copy.")
 
 
 class SortedCoo(Format):
     """Coordinates with pointers, to rows or to columns."""
 
-    _structure = ("row", "col", "indptr")
-    _pointed: int  # the axis along which pointers run
+    structure = ("row", "col", "indptr")
+    pointed: int  # the axis along which pointers run
 
-    @property
-    def row(self) -> Any:
-        """Row of every entry, int32 (nnz,), zero-copy."""
-        return self.parts()["row"]
+    def nbytes(self, s: Summary, **options: int) -> int:
+        return s.entries * (s.itemsize + 8) + 8 * (s.shape[self.pointed] + 1)
 
-    @property
-    def col(self) -> Any:
-        """Column of every entry, int32 (nnz,), zero-copy."""
-        return self.parts()["col"]
-
-    @property
-    def indptr(self) -> Any:
-        """Where the entries of each row, or column, begin: int64 (m + 1,), or (n + 1,); zero-copy."""
-        return self.parts()["indptr"]
-
-    @classmethod
-    def _forecast(cls, s: Summary, **options: int) -> int:
-        return s.entries * (s.itemsize + 8) + 8 * (s.shape[cls._pointed] + 1)
-
-    @classmethod
-    def _from_csr_beside(cls, s: Summary, place: Place, **options: int) -> int:
+    def from_csr_workspace(self, s: Summary, place: Place, **options: int) -> int:
         return sorting(s.entries, s.itemsize, place) + 8 * (sum(s.shape) + 1)
 
-    def _to_csr_beside(self, s: Summary) -> int:
-        as_stored = self._pointed == 0 and not self._op  # csr over the same arrays
-        return 0 if as_stored else self._from_csr_beside(s, self._place)
+    def to_csr_workspace(self, a: SparseArray, s: Summary) -> int:
+        as_stored = self.pointed == 0 and not a._op  # csr over the same arrays
+        return 0 if as_stored else self.from_csr_workspace(s, a._place)

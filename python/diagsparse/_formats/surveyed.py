@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from .._matrix.base import SparseArray
+from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from .._places import memory
 from .._places.backend import CPU

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from abc import ABCMeta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import scipy.sparse as sp
 
-if TYPE_CHECKING:
-    from .base import SparseArray
 
-
-def add_methods(cls: type[SparseArray], base: type[SparseArray]) -> None:
+def add_methods(cls: Any, base: Any) -> None:
     """Give every matrix, and SciPy's, the method that makes one of this class."""
     setattr(base, f"to{cls.format}", _converter(cls.format))
     if not hasattr(sp.csr_array, f"to{cls.format}"):  # so that SciPy's `asformat` and its format= know it
@@ -22,7 +19,7 @@ def add_methods(cls: type[SparseArray], base: type[SparseArray]) -> None:
 def _converter(format: str) -> Any:
     """Return the method ``to<format>()``."""
 
-    def convert(self: SparseArray, copy: bool = False, *, max_bytes: int | None = None, **layout: Any) -> SparseArray:
+    def convert(self: Any, copy: bool = False, *, max_bytes: int | None = None, **layout: Any) -> Any:
         return self.asformat(format, copy, max_bytes=max_bytes, **layout)
 
     convert.__name__ = f"to{format}"
@@ -30,10 +27,10 @@ def _converter(format: str) -> Any:
     return convert
 
 
-def _from_scipys(cls: type[SparseArray]) -> Any:
+def _from_scipys(cls: Any) -> Any:
     """Return the method ``to<format>()`` of SciPy's sparse arrays and matrices."""
 
-    def convert(self: Any, copy: bool = False) -> SparseArray:
+    def convert(self: Any, copy: bool = False) -> Any:
         return cls(self, copy=copy)
 
     convert.__name__ = f"to{cls.format}"

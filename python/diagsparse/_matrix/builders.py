@@ -12,9 +12,9 @@ from .._places.arguments import integer
 from .._places.backend import CPU, place
 from .._places.types import floats_for, is_narrow, named_dtype, value_dtype, widened
 from .._show.display import counted
-from .base import SparseArray
 from .gate import checked_shape
-from .registry import COMMON, FORMATS, format_class
+from .registry import COMMON, FORMATS, format_named, storing_16_bits
+from .sparse_array import SparseArray
 from .summary import Summary, diagonal_length
 
 _DIAGONALS = "hm"  # the format that is built, of which the others are made
@@ -68,7 +68,7 @@ def diags(
     >>> ds.diags({0: [1.0, 2.0]}, shape=(10**9, 10**9), period=2)
     <hm_array 1000000000 x 1000000000 float64: 1 diagonal, 0, period 2, 1000000000 stored, 40 B, cpu>
     """
-    target, kind = place(device), format_class(format or _DIAGONALS)
+    target, kind = place(device), format_named(format or _DIAGONALS)
     if period is not None:
         period = _checked_period(period, kind, shape)
     if isinstance(diagonals, Mapping):
@@ -88,13 +88,13 @@ def diags(
         shape = _told_shape(ks, values)
     shape = checked_shape(shape, "diags")
     given = np.result_type(*values) if values else np.dtype(float)
-    kept = value_dtype(given, _storable(floats_for(given, dtype, "diags"), kind), "diags", narrow=kind._narrow)
+    kept = value_dtype(given, _storable(floats_for(given, dtype, "diags"), kind), "diags", narrow=kind.narrow)
     stored = [(k, _on_diagonal(v, k, shape, data, period)) for k, v in zip(ks, values, strict=True)]
     if period is None:
         _require_room(kind, shape, kept.itemsize, dict(stored))
     first: Any = FORMATS[_DIAGONALS] if period is None else kind
-    made = first._of_runs(shape, widened(kept), [(k, max(0, -k), v) for k, v in stored], period=period)
-    return made.asformat(kind.format).astype(kept, copy=False).to(target.name)
+    made = first.of_runs(shape, widened(kept), [(k, max(0, -k), v) for k, v in stored], period=period)
+    return made.asformat(kind.name).astype(kept, copy=False).to(target.name)
 
 
 def _told_shape(ks: list[int], values: list[np.ndarray]) -> tuple[int, int]:
@@ -108,42 +108,40 @@ def _told_shape(ks: list[int], values: list[np.ndarray]) -> tuple[int, int]:
     return n, n
 
 
-def _storable(dtype: Any, kind: type[SparseArray]) -> Any:
+def _storable(dtype: Any, kind: Any) -> Any:
     """Return the dtype that a user asked for, or raise where it has 16 bits and the format has no such values."""
-    if dtype is not None and not kind._narrow and is_narrow(wanted := named_dtype(dtype)):
-        storing = ", ".join(name for name in FORMATS if FORMATS[name]._narrow)
+    if dtype is not None and not kind.narrow and is_narrow(wanted := named_dtype(dtype)):
+        storing = storing_16_bits()
         raise TypeError(
-            f"diags: dtype {wanted}: {kind.format} stores no 16-bit floats; give a format= that does: {storing}"
+            f"diags: dtype {wanted}: {kind.name} stores no 16-bit floats; give a format= that does: {storing}"
         )
     return dtype
 
 
-def _require_room(kind: type[SparseArray], shape: tuple[int, int], itemsize: int, runs: dict[int, np.ndarray]) -> None:
+def _require_room(kind: Any, shape: tuple[int, int], itemsize: int, runs: dict[int, np.ndarray]) -> None:
     """Raise where these diagonals do not fit: they are stored as hm first, and other families are converted by csr."""
-    kind._check_shape(shape, CPU.core)
+    kind.check_shape(shape, CPU.core)
     if 64 * (len(runs) + 1) * (sum(shape) + 1) < memory.SMALL:  # bytes that are enough for all of them together
         return
     constant = {k: v.strides == (0,) for k, v in runs.items()}  # one value for all places, which is looked at once
     entries = sum(len(v) * bool(v[0]) if constant[k] and len(v) else int(np.count_nonzero(v)) for k, v in runs.items())
     s = Summary(shape, itemsize, entries, offsets=lambda: np.array(sorted(runs), np.int64))
     first, rows = FORMATS[_DIAGONALS], FORMATS[COMMON]
-    diagonals = first._forecast(s)
-    beside = diagonals * (kind is not first) + rows._forecast(s) * (kind._family != first._family and kind is not rows)
-    nbytes = beside + (diagonals if kind is first else rows._forecast(s) if kind is rows else entries * itemsize)
+    diagonals = first.nbytes(s)
+    beside = diagonals * (kind is not first) + rows.nbytes(s) * (kind.family != first.family and kind is not rows)
+    nbytes = beside + (diagonals if kind is first else rows.nbytes(s) if kind is rows else entries * itemsize)
     hint = f'; format="{_DIAGONALS}" takes {memory.human(diagonals)}' if kind is not first else ""
     if kind is first and all(constant.values()):
         hint = "; period=1 stores one value of each diagonal"
-    memory.require_free(
-        nbytes, f"{kind.__name__}: {entries} entries of a {shape[0]} x {shape[1]} matrix", CPU, hint, beside
-    )
+    memory.require_free(nbytes, f"{kind.who}: {entries} entries of a {shape[0]} x {shape[1]} matrix", CPU, hint, beside)
 
 
-def _checked_period(period: Any, kind: type[SparseArray], shape: Any) -> int:
+def _checked_period(period: Any, kind: Any, shape: Any) -> int:
     """Return the period that a user gave, or raise where there can be none."""
     checked = integer(period, "diags: period")
-    if not kind._packs:
-        able = ", ".join(name for name in FORMATS if FORMATS[name]._packs)
-        raise TypeError(f"diags: period={checked}: {kind.format} stores every element; expected one of {able}")
+    if not kind.packs:
+        able = ", ".join(name for name in FORMATS if FORMATS[name].packs)
+        raise TypeError(f"diags: period={checked}: {kind.name} stores every element; expected one of {able}")
     if not 0 < checked < 2**31:
         raise ValueError(f"diags: period={checked}: expected 1 to 2^31 - 1 rows")
     if shape is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,57 +17,54 @@ from .._places import memory
 from .convert import convert, unpacked
 from .registry import COMMON, FORMATS
 
-if TYPE_CHECKING:
-    from .base import SparseArray
-
 _IN_LINES = {"csr": sp.csr_array, "csc": sp.csc_array}  # what results are
 _OPPOSITE = {operator.eq: operator.ne, operator.ne: operator.eq}
 _NARROW = 2**31  # entries that indices of 32 bits count
 
 
-def with_sparse(a: SparseArray, b: SparseArray, compare: Callable[[Any, Any], Any]) -> Any:
+def with_sparse(a: Any, b: Any, compare: Callable[[Any, Any], Any]) -> Any:
     """Return ``compare(a, b)``; one answer, as SciPy gives it, where the shapes differ."""
     if a._shape != b._shape:
         return compare is operator.ne
     _require_room(a, compare(0, 0), compare, "; use (A != B).nnz == 0" if compare is operator.eq else "")
     left, right = _entries(a), _entries(b)
-    format = left._format if left._format in _IN_LINES else COMMON
+    format = left._format.name if left._format.name in _IN_LINES else COMMON
     dtype = np.result_type(left._dtype, right._dtype).name
     places = a._core.unequal_places(left._matrix, left._op, right._matrix, right._op, format, dtype)
     differ = _bools(format, a._shape, places)
     return _complement(differ) if compare is operator.eq else differ
 
 
-def with_scalar(a: SparseArray, number: Any, compare: Callable[[Any, Any], Any]) -> Any:
+def with_scalar(a: Any, number: Any, compare: Callable[[Any, Any], Any]) -> Any:
     """Return ``compare(a, number)``."""
     full = bool(compare(0, number))
     _require_room(a, full, compare)
     entries = _entries(a)
-    format = entries._format if entries._format in _IN_LINES else COMMON
-    if entries._op or entries._format != format:
+    format = entries._format.name if entries._format.name in _IN_LINES else COMMON
+    if entries._op or entries._format.name != format:
         entries = convert(entries, format).copy()
     here = (_OPPOSITE[compare] if full else compare)(entries._matrix.values, number)
     made = _bools(format, a._shape, entries._core.named_places(entries._matrix, here))
     return _complement(made) if full else made
 
 
-def with_dense(a: SparseArray, dense: Any, compare: Callable[[Any, Any], Any]) -> Any:
+def with_dense(a: Any, dense: Any, compare: Callable[[Any, Any], Any]) -> Any:
     """Return ``compare(a, dense)``, which is dense."""
     _require_room(a, True, compare)
     return compare(unpacked(a).toarray(), dense)
 
 
-def _require_room(a: SparseArray, full: bool, compare: Callable[[Any, Any], Any], hint: str = "") -> None:
+def _require_room(a: Any, full: bool, compare: Callable[[Any, Any], Any], hint: str = "") -> None:
     """Raise MemoryError where a result of all elements has no room."""
     m, n = a._shape
     if full and (nbytes := 18 * m * n) > memory.SMALL:
         memory.require_free(nbytes, f"{compare.__name__}: the result of {m} x {n} elements", hint=hint)
 
 
-def _entries(a: SparseArray) -> SparseArray:
+def _entries(a: Any) -> Any:
     """Return a matrix entry by entry."""
     a = unpacked(a)
-    return a if a._family == FORMATS[COMMON]._family else convert(a, COMMON)
+    return a if a._format.family == FORMATS[COMMON].family else convert(a, COMMON)
 
 
 def _bools(format: str, shape: tuple[int, int], places: dict[str, np.ndarray]) -> Any:

@@ -14,87 +14,60 @@ from .._places import memory
 from .._places.backend import CPU, Place, gpu, place
 from .._places.types import floats_for, is_narrow, named_dtype, value_dtype, widened
 from . import cupy_sparse, devices
-from .base import SparseArray, is_scipys
+from .base import Base, is_scipys, issparse
 from .convert import convert, unshared
-from .from_scipy import from_scipy
-from .gate import checked_shape, is_parts, is_shape
-from .registry import COMMON, FORMATS, by_way, first_class, format_class
-from .summary import Summary
+from .gate import checked_shape, is_parts, is_shape, private
+from .registry import COMMON, FORMATS, by_way, default_format, format_named
+from .summary import Summary, inside
 
 
-def class_for(arg: Any) -> type[SparseArray]:
-    """Return the class that a matrix which is not ours comes to first, before its format is chosen."""
-    return first_class(arg.shape) if is_scipys(arg) else FORMATS[COMMON]
+def first_format(arg: Any) -> Any:
+    """Return the format that a matrix which is not ours is converted to first, before its own is chosen."""
+    return default_format(arg.shape) if is_scipys(arg) else FORMATS[COMMON]
 
 
-def array(arg: Any, format: str | None = None, *, dtype: Any = None, device: str | None = None) -> SparseArray:
+def array(arg: Any, format: str | None = None, *, dtype: Any = None, device: str | None = None) -> Any:
     """Return `arg` as a matrix of this library: in the given format, ours as it is, else in hm or csr by their bytes.
 
     What users call is `diagsparse.array`, which takes advice.
     """
     target = place(device)  # raises where the device cannot be used
     if format is not None:
-        return format_class(format)(arg, dtype=dtype, device=device)
-    if isinstance(arg, SparseArray):
+        return format_named(format).array(arg, dtype=dtype, device=device)
+    if issparse(arg):
         arg = arg if dtype is None else arg.astype(dtype, copy=False)
         return arg if device is None else arg.to(target.name)
-    ours = class_for(arg)(arg, dtype=dtype, device=device)
+    ours = first_format(arg).array(arg, dtype=dtype, device=device)
     diagonals = FORMATS["hm"]
-    return convert(ours, "hm") if diagonals._forecast(ours._summary()) <= ours.nbytes else ours
+    return convert(ours, "hm") if diagonals.nbytes(ours._summary()) <= ours.nbytes else ours
 
 
-class Constructed:
-    """The constructor of every matrix class."""
-
-    def __init__(
-        self: SparseArray,
-        arg: Any,
-        /,
-        shape: tuple[int, int] | None = None,
-        dtype: Any = None,
-        *,
-        copy: bool = False,
-        device: str | None = None,
-        max_bytes: int | None = None,
-        **layout: Any,
-    ) -> None:
-        target = None if device is None else place(device)
-        if named := isinstance(arg, Mapping) and not is_scipys(arg):
-            parts, arg, layout = arg, self._in_order(arg), self._parts_are | layout
-        given = _dtype_of(arg if not named else parts.get("values"))
-        dtype = dtype if given is None else floats_for(given, dtype, type(self).__name__)
-        try:
-            narrow = _rounded_to(type(self), arg, dtype)
-            made = self._made(arg, shape, np.float32 if narrow else dtype, copy, max_bytes, target, layout)
-            made = made.astype(narrow, copy=False) if narrow else made
-        except (MemoryError, ValueError, TypeError) as error:
-            raise by_way(error, self.format) from None
-        if named:
-            _require_derived(made, parts)
-        made = made if target is None else made.to(target.name)
-        self._matrix, self._op, self._shape, self._dtype = made._matrix, made._op, made._shape, made._dtype
-        self._packed = made._packed
-        self._settle(made._place)
-
-    @classmethod
-    def _made(
-        cls: type[SparseArray], arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int | None,
-        target: Place | None, layout: dict[str, Any],
-    ) -> SparseArray:  # fmt: skip
-        """Return the matrix that the constructor's arguments describe; `layout` are options of the format."""
-        options = cls._checked(layout)
-        if not options:
-            return build(cls, arg, shape, dtype, copy, max_bytes, target)
-        return _with_options(cls, arg, shape, dtype, max_bytes, target, options)
-
-    @classmethod
-    def _checked(cls: type[SparseArray], layout: dict[str, Any]) -> dict[str, int]:
-        """Return the options that a user gave for the layout as native code takes them; None is one that is not."""
-        if unknown := sorted(set(layout) - set(cls._options)):
-            there = f"expected {', '.join(cls._options)}" if cls._options else "the format has none"
-            raise TypeError(f"{cls.__name__}: no option {', '.join(unknown)}; {there}")
-        options = {name: cls._options[name](value, f"{cls.__name__}: {name}") for name, value in layout.items()}
-        return {name: value for name, value in options.items() if value is not None}
+def initialize(
+    a: Any, arg: Any, shape: tuple[int, int] | None, dtype: Any, copy: bool, device: str | None, max_bytes: int | None,
+    layout: dict[str, Any],
+) -> None:  # fmt: skip
+    """Make a new object the matrix that the arguments of its constructor describe."""
+    target = None if device is None else place(device)
+    if is_scipys(arg):
+        parts, given = None, arg.dtype
+    elif isinstance(arg, Mapping):
+        parts, arg, layout = arg, a._format.in_order(arg), a._format.parts_are | layout
+        given = _dtype_of(parts.get("values"))
+    else:
+        parts, given = None, _dtype_of(arg)
+    dtype = dtype if given is None else floats_for(given, dtype, a._format.who)
+    try:
+        narrow = _rounded_to(a._format, arg, dtype)
+        made = a._format.construct(arg, shape, np.float32 if narrow else dtype, copy, max_bytes, target, layout)
+        made = made.astype(narrow, copy=False) if narrow else made
+    except (MemoryError, ValueError, TypeError) as error:
+        raise by_way(error, a.format) from None
+    if parts is not None:
+        _require_derived(made, parts)
+    made = made if target is None else made.to(target.name)
+    a._matrix, a._op, a._shape, a._dtype = made._matrix, made._op, made._shape, made._dtype
+    a._packed = made._packed
+    a._settle(made._place)
 
 
 def _dtype_of(arg: Any) -> np.dtype | None:
@@ -106,81 +79,81 @@ def _dtype_of(arg: Any) -> np.dtype | None:
     return arg.dtype if isinstance(getattr(arg, "dtype", None), np.dtype) else None
 
 
-def _rounded_to(cls: type[SparseArray], arg: Any, dtype: Any) -> np.dtype | None:
+def _rounded_to(format: Any, arg: Any, dtype: Any) -> np.dtype | None:
     """Return the 16-bit type to which a matrix is rounded once it is made, None for none; parts are rounded at once."""
-    if dtype is None or not cls._narrow or is_parts(arg):
+    if dtype is None or not format.narrow or is_parts(arg):
         return None
     wanted = named_dtype(dtype)
     return wanted if is_narrow(wanted) else None
 
 
-def _require_derived(made: SparseArray, parts: Mapping[str, Any]) -> None:
+def _require_derived(made: Any, parts: Mapping[str, Any]) -> None:
     """Raise ValueError where parts that follow from the others do not."""
-    for name in made._derived:
+    for name in made._format.derived:
         if name in parts and not np.array_equal(parts[name], made.parts()[name]):
             raise ValueError(f"{made.format}_array: {name} do not fit the other parts and the shape; leave them out")
 
 
-def _with_options(
-    cls: type[SparseArray], arg: Any, shape: Any, dtype: Any, max_bytes: int | None, target: Place | None,
+def with_options(
+    format: Any, arg: Any, shape: Any, dtype: Any, max_bytes: int | None, target: Place | None,
     options: dict[str, int],
-) -> SparseArray:  # fmt: skip
+) -> Any:  # fmt: skip
     """Build by way of csr, which is laid out as these options, which were checked, say."""
-    made = build(cls if is_parts(arg) else FORMATS[COMMON], arg, shape, dtype, False, max_bytes, target)
+    made = build(format if is_parts(arg) else FORMATS[COMMON], arg, shape, dtype, False, max_bytes, target)
     csr = convert(made, COMMON, max_bytes)
-    return cls._from_csr(csr, max_bytes, 0 if csr is made else csr.nbytes, **options)
+    return format.from_csr(csr, max_bytes, 0 if csr is made else csr.nbytes, **options)
 
 
 def build(
-    cls: type[SparseArray], arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Place | None
-) -> SparseArray:
+    format: Any, arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Place | None
+) -> Any:
     """Build where `arg` lies, or at `target` where that costs less."""
-    who = f"{cls.format}_array"
+    who = format.who
     if shape is not None:
         shape = checked_shape(shape, who)
-    if isinstance(arg, SparseArray):
+    if issparse(arg):
         _same_shape(arg.shape, shape, who)
         value_dtype(widened(arg.dtype), dtype, who)
         if target not in (None, CPU):  # conversions are for the GPU
             arg = arg.to(target.name)
-        made = convert(arg, cls.format, max_bytes)
+        made = convert(arg, format.name, max_bytes)
         made = made if dtype is None else made.astype(dtype, copy=False)
         return unshared(made, arg, max_bytes) if copy else made
     if is_scipys(arg):
         _same_shape(arg.shape, shape, who)
-        return from_scipy(cls, arg, dtype, copy, max_bytes, target or CPU)
+        return from_scipy(format, arg, dtype, copy, max_bytes, target or CPU)
     if cupy_sparse.issparse(arg):
         _same_shape(arg.shape, shape, who)
-        return cupy_sparse.from_sparse(cls, arg, dtype, max_bytes)
+        return cupy_sparse.from_sparse(format, arg, dtype, max_bytes)
     if isinstance(arg, tuple):
-        return _from_tuple(cls, arg, shape, dtype, copy, max_bytes, target or CPU)
+        return _from_tuple(format, arg, shape, dtype, copy, max_bytes, target or CPU)
     if owners.owner_of(arg) is not None:
-        return _from_device_dense(cls, arg, shape, dtype, max_bytes)
+        return _from_device_dense(format, arg, shape, dtype, max_bytes)
     try:
         dense = as_numpy(arg, who)
     except ValueError:  # rows of different lengths
         raise ValueError(f"{who}: got {type(arg).__name__}, of which NumPy makes no array of numbers") from None
-    return _from_dense(cls, dense, arg, shape, dtype, max_bytes, target or CPU)
+    return _from_dense(format, dense, arg, shape, dtype, max_bytes, target or CPU)
 
 
 def _from_tuple(
-    cls: type[SparseArray], arg: tuple[Any, ...], shape: Any, dtype: Any, copy: bool, max_bytes: int | None,
+    format: Any, arg: tuple[Any, ...], shape: Any, dtype: Any, copy: bool, max_bytes: int | None,
     target: Place,
-) -> SparseArray:  # fmt: skip
+) -> Any:  # fmt: skip
     """Build from a shape, or from the parts."""
-    who = f"{cls.format}_array"
+    who = format.who
     if is_shape(arg):
         wanted, kept = checked_shape(arg, who), value_dtype(np.float64, dtype, who)
-        cls._require(Summary.of_nothing(wanted, kept.itemsize), max_bytes, target)
-        return cls._empty(wanted, kept, target)
+        format.require(Summary.of_nothing(wanted, kept.itemsize), max_bytes, target)
+        return format.empty(wanted, kept, target)
     if devices.on_gpu(arg):
-        made = cls._from_device_tuple(arg, shape, dtype, copy, max_bytes)
+        made = format.from_device_tuple(arg, shape, dtype, copy, max_bytes)
     else:
-        made = cls._from_tuple(arg, shape, dtype, copy, max_bytes)
+        made = format.from_tuple(arg, shape, dtype, copy, max_bytes)
     return limited(made, max_bytes)
 
 
-def limited(made: SparseArray, max_bytes: int | None) -> SparseArray:
+def limited(made: Any, max_bytes: int | None) -> Any:
     """Return a matrix of a user's parts, most of which lie where they did, if it is within the limit."""
     if max_bytes is not None:
         memory.require(made.nbytes, max_bytes, f"{made.format}_array: the matrix of these parts")
@@ -188,10 +161,10 @@ def limited(made: SparseArray, max_bytes: int | None) -> SparseArray:
 
 
 def _from_dense(
-    cls: type[SparseArray], dense: np.ndarray, arg: Any, shape: Any, dtype: Any, max_bytes: int | None, target: Place
-) -> SparseArray:
+    format: Any, dense: np.ndarray, arg: Any, shape: Any, dtype: Any, max_bytes: int | None, target: Place
+) -> Any:
     """Build from what NumPy made of the user's `arg`."""
-    who = f"{cls.format}_array"
+    who = format.who
     if dense.dtype.kind not in "iubfc":
         raise TypeError(
             f"{who}: got {type(arg).__name__} of {dense.dtype} values; expected a sparse matrix, "
@@ -204,22 +177,22 @@ def _from_dense(
     if (each := 24 + 2 * kept.itemsize) * dense.size > memory.SMALL:  # of an entry: row, column, value, and as csr
         entries = int(np.count_nonzero(dense))
         memory.require_free(entries * each, f"{who}: {entries} entries of a dense array of shape {dense.shape}")
-    return from_scipy(cls, sp.csr_array(dense.astype(kept, copy=False)), None, False, max_bytes, target)
+    return from_scipy(format, sp.csr_array(dense.astype(kept, copy=False)), None, False, max_bytes, target)
 
 
-def _from_device_dense(cls: type[SparseArray], x: Any, shape: Any, dtype: Any, max_bytes: int | None) -> SparseArray:
+def _from_device_dense(format: Any, x: Any, shape: Any, dtype: Any, max_bytes: int | None) -> Any:
     """Build from a dense array on a GPU, on that GPU: CuPy's there, others by way of the host."""
-    who, owner = f"{cls.format}_array", owners.owner_of(x)
+    who, owner = format.who, owners.owner_of(x)
     assert owner is not None
     if len(x.shape) != 2:
         raise ValueError(f"{who}: got an array of shape {tuple(x.shape)}, expected two dimensions")
     _same_shape(x.shape, shape, who)
     kept, home = value_dtype(owner.dtype(x), dtype, who), gpu(owner.where(x))
     if owner is owners.CuPy:
-        return cupy_sparse.from_dense(cls, x, kept, max_bytes)
+        return cupy_sparse.from_dense(format, x, kept, max_bytes)
     fits = owner is owners.Own or owner.dtype(x) == kept
     dense = owner.view(home.core, x if fits else owner.cast(x, kept), home.index).get()
-    return _from_dense(cls, dense, x, shape, kept, max_bytes, home).to(home.name)
+    return _from_dense(format, dense, x, shape, kept, max_bytes, home).to(home.name)
 
 
 def _same_shape(given: tuple[int, ...], wanted: tuple[int, int] | None, who: str) -> None:
@@ -227,3 +200,29 @@ def _same_shape(given: tuple[int, ...], wanted: tuple[int, int] | None, who: str
         raise ValueError(f"{who}: got shape {given}, expected two dimensions")
     if wanted is not None and tuple(given) != wanted:
         raise ValueError(f"{who}: shape={wanted}, but the matrix is {given[0]} x {given[1]}")
+
+
+def from_scipy(format: Any, a: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Place) -> Any:
+    """Build on the CPU, but lay out diagonals from csr at `target`: there it is done faster, and less is copied."""
+    kept = value_dtype(a.dtype, dtype, format.who)
+    if a.format == "dia":  # which SciPy would convert with offsets of 32 bits
+        made = _from_diagonals(format.for_diagonals(), private(a, format.who)[0], kept, max_bytes)
+        return convert(made, format.name, max_bytes)
+    return format.from_scipy(a, dtype, copy, max_bytes, target)
+
+
+def peak_nbytes(format: Any, a: Any, ours: Any) -> int:
+    """Return the bytes that this needs on the CPU for an array of which `operands.as_sparse` made `ours`."""
+    s = ours._summary()
+    if a.format != "dia":
+        return format.peak_from_scipy(a, ours, s)
+    first = format.for_diagonals()
+    return max(first.nbytes(s), 0 if first is format else format.nbytes(s) + format.workspace(s, ours))
+
+
+def _from_diagonals(format: Any, a: Any, dtype: np.dtype, max_bytes: int | None) -> Any:
+    """Realign SciPy's diagonals (``data[d, j] = A[j - offsets[d], j]``)."""
+    offsets = [int(k) for k in a.offsets]
+    format.require(Summary(a.shape, dtype.itemsize, a.nnz, offsets=lambda: inside(a.shape, offsets)), max_bytes, CPU)
+    data = np.require(a.data, dtype, ["C", "A"])
+    return Base._wrap(CPU.core.realigned(format.name, *a.shape, data, offsets))

@@ -2,136 +2,177 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
+from .._arrays import host_dense
 from .._places import memory
+from .._places.arguments import integer
 from .._places.backend import CPU, place
 from .._places.types import is_narrow, value_dtype
 from . import cupy_sparse, devices
-from .convert import convert, unshared
-from .registry import SCIPYS, format_class
+from .base import M
+from .convert import convert, to_csr, unpacked, unshared, widen
+from .each_element import rewritten
+from .registry import SCIPYS, format_named
 
-if TYPE_CHECKING:
-    from .base import SparseArray
+
+def asformat(a: M, format: str | None, copy: bool = False, *, max_bytes: int | None = None, **layout: Any) -> M:
+    """Return this matrix in another format (itself in its own, unless ``copy=True``).
+
+    Options of the layout (`symmetry` and `period` of the diagonal formats) are as in the constructor. Where none is
+    given, a packed matrix stays packed among dia, hm and cdm, and is stored in full in every other format.
+
+    Raises
+    ------
+    ValueError
+        For an unknown format, or one that cannot hold this shape.
+    NotImplementedError
+        For SciPy's lil and dok, with what to type; its bsr is made, as by `tobsr`.
+    MemoryError
+        With the bytes, when the result and what is needed beside it while it is made exceed `max_bytes` or the free
+        memory; `diagsparse.forecast` tells them.
+    """
+    if layout:
+        return format_named(format or a.format).array(a, copy=copy, max_bytes=max_bytes, **layout)
+    if format in SCIPYS:
+        return getattr(a, f"to{format}")()
+    made = a if format is None else convert(a, format, max_bytes)
+    if copy or made is not a:  # conversions share nothing, as in SciPy
+        made = unshared(made, a, max_bytes)
+    return made
 
 
-class Conversions:
-    """Conversions of a matrix; mixed into every matrix class."""
+def to(a: M, device: str) -> M:
+    """Return this matrix on a device: itself where it is there already, else a copy.
 
-    def asformat(
-        self: SparseArray, format: str | None, copy: bool = False, *, max_bytes: int | None = None, **layout: Any
-    ) -> SparseArray:
-        """Return this matrix in another format (itself in its own, unless ``copy=True``).
+    Parameters
+    ----------
+    device : {"cpu", "cuda", "cuda:1", ...}
+        A view (`A.T`, `A.H`) stays a view, of the copy.
 
-        Options of the layout (`symmetry` and `period` of the diagonal formats) are as in the constructor. Where none is
-        given, a packed matrix stays packed among dia, hm and cdm, and is stored in full in every other format.
+    Raises
+    ------
+    CudaUnavailable
+        With what is missing.
+    MemoryError
+        With the numbers, where it does not fit into the memory that is free there.
+    """
+    if device is None:
+        raise TypeError('to: device None: expected "cpu", "cuda" or "cuda:0", "cuda:1", ...')
+    target = place(device)
+    return a if target is a._place else devices.moved(a, target)
 
-        Raises
-        ------
-        ValueError
-            For an unknown format, or one that cannot hold this shape.
-        NotImplementedError
-            For SciPy's lil and dok, with what to type; its bsr is made, as by `tobsr`.
-        MemoryError
-            With the bytes, when the result and what is needed beside it while it is made exceed `max_bytes` or the free
-            memory; `diagsparse.forecast` tells them.
-        """
-        if layout:
-            return format_class(format or self.format)(self, copy=copy, max_bytes=max_bytes, **layout)
-        if format in SCIPYS:
-            return getattr(self, f"to{format}")()
-        made = self if format is None else convert(self, format, max_bytes)
-        if copy or made is not self:  # conversions share nothing, as in SciPy
-            made = unshared(made, self, max_bytes)
-        return made
 
-    def to(self: SparseArray, device: str) -> SparseArray:
-        """Return this matrix on a device: itself where it is there already, else a copy.
+def to_cupy(a: Any, format: str | None = None) -> Any:
+    """Return this matrix as `cupyx.scipy.sparse` has it, on the GPU (a matrix on the cpu is copied there).
 
-        Parameters
-        ----------
-        device : {"cpu", "cuda", "cuda:1", ...}
-            A view (`A.T`, `A.H`) stays a view, of the copy.
+    Parameters
+    ----------
+    format : {"csr", "csc", "coo", "dia"}, optional
+        By default this format where CuPy has it, else ``"dia"``. The values of csr, csc and coo are
+        shared, their indices copied; ``"dia"`` is aligned by column, so a copy.
 
-        Raises
-        ------
-        CudaUnavailable
-            With what is missing.
-        MemoryError
-            With the numbers, where it does not fit into the memory that is free there.
-        """
-        if device is None:
-            raise TypeError('to: device None: expected "cpu", "cuda" or "cuda:0", "cuda:1", ...')
-        target = place(device)
-        return self if target is self._place else devices.moved(self, target)
+    Raises
+    ------
+    ImportError
+        Where CuPy is not installed.
+    """
+    return cupy_sparse.to_cupy(a, format)
 
-    def to_cupy(self: SparseArray, format: str | None = None) -> Any:
-        """Return this matrix as `cupyx.scipy.sparse` has it, on the GPU (a matrix on the cpu is copied there).
 
-        Parameters
-        ----------
-        format : {"csr", "csc", "coo", "dia"}, optional
-            By default this format where CuPy has it, else ``"dia"``. The values of csr, csc and coo are
-            shared, their indices copied; ``"dia"`` is aligned by column, so a copy.
+def astype(a: M, dtype: Any, copy: bool = True) -> M:
+    """Return this matrix with values of another dtype.
 
-        Raises
-        ------
-        ImportError
-            Where CuPy is not installed.
-        """
-        return cupy_sparse.to_cupy(self, format)
+    Raises
+    ------
+    TypeError
+        For a dtype that no kernel handles, and from complex to real.
+    """
+    wanted = value_dtype(a.dtype, dtype, f"{a.format}_array.astype", narrow=a._format.narrow)
+    if wanted == a.dtype:
+        return a.copy() if copy else a
+    return rewritten(a, lambda values: values.astype(wanted))
 
-    def astype(self: SparseArray, dtype: Any, copy: bool = True) -> SparseArray:
-        """Return this matrix with values of another dtype.
 
-        Raises
-        ------
-        TypeError
-            For a dtype that no kernel handles, and from complex to real.
-        """
-        wanted = value_dtype(self.dtype, dtype, f"{self.format}_array.astype", narrow=self._narrow)
-        if wanted == self.dtype:
-            return self.copy() if copy else self
-        return self._rewritten(lambda values: values.astype(wanted))
+def unpack(a: M, *, max_bytes: int | None = None) -> M:
+    """Return this matrix with every element stored, in a type that arithmetic is done in.
 
-    def unpacked(self: SparseArray, *, max_bytes: int | None = None) -> SparseArray:
-        """Return this matrix with every element stored, in a type that arithmetic is done in.
+    Itself where that is so already; float16 and bfloat16 values become float32.
 
-        Itself where that is so already; float16 and bfloat16 values become float32.
+    Raises
+    ------
+    MemoryError
+        With the bytes, when the result exceeds `max_bytes` or the free memory.
+    """
+    if is_narrow(a._dtype):
+        nbytes = a.nbytes + a._matrix.values.nbytes
+        memory.require(nbytes, max_bytes, f"{a.format}_array: its values in float32", place=a._place)
+    return widen(a)
 
-        Raises
-        ------
-        MemoryError
-            With the bytes, when the result exceeds `max_bytes` or the free memory.
-        """
-        if is_narrow(self._dtype):
-            nbytes = self.nbytes + self._matrix.values.nbytes
-            memory.require(nbytes, max_bytes, f"{self.format}_array: its values in float32", place=self._place)
-        return self._widened()
 
-    def _widened(self: SparseArray) -> Any:
-        """Return this matrix as it is laid out, in a type that arithmetic is done in."""
-        return self.astype(np.float32) if is_narrow(self._dtype) else self
+def _dense_output(a: Any, order: str | None, out: np.ndarray | None) -> np.ndarray:
+    """Return zeros for `toarray` to fill: `out` after its check, or a new array where it fits."""
+    m, n = a._shape
+    if out is None:
+        if (nbytes := m * n * a._dtype.itemsize) > memory.SMALL:
+            memory.require_free(nbytes, f"toarray: a dense {m} x {n} array")
+        return np.zeros(a._shape, a._dtype, cast(Any, order or "C"))
+    if order is not None:
+        raise ValueError("toarray: order and out exclude each other")
+    if not isinstance(out, np.ndarray) or out.shape != (m, n) or out.dtype != a.dtype:
+        given = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+        raise ValueError(f"toarray: out is {given}, expected {a.dtype} of shape {(m, n)}")
+    if a._place is CPU and np.may_share_memory(out, a._matrix.values):
+        raise ValueError("toarray: out is part of A's values")
+    out.fill(0)
+    return out
 
-    def _dense_output(self: SparseArray, order: str | None, out: np.ndarray | None) -> np.ndarray:
-        """Return zeros for `toarray` to fill: `out` after its check, or a new array where it fits."""
-        m, n = self._shape
-        if out is None:
-            if (nbytes := m * n * self._dtype.itemsize) > memory.SMALL:
-                memory.require_free(nbytes, f"toarray: a dense {m} x {n} array")
-            return np.zeros(self._shape, self._dtype, cast(Any, order or "C"))
-        if order is not None:
-            raise ValueError("toarray: order and out exclude each other")
-        if not isinstance(out, np.ndarray) or out.shape != (m, n) or out.dtype != self.dtype:
-            given = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
-            raise ValueError(f"toarray: out is {given}, expected {self.dtype} of shape {(m, n)}")
-        if self._place is CPU and np.may_share_memory(out, self._matrix.values):
-            raise ValueError("toarray: out is part of A's values")
-        out.fill(0)
-        return out
 
-    def todense(self: SparseArray, order: str | None = None, out: np.ndarray | None = None) -> np.ndarray:
-        """The same as `toarray`."""
-        return self.toarray(order, out)
+def todense(a: Any, order: str | None = None, out: np.ndarray | None = None) -> np.ndarray:
+    """The same as `toarray`."""
+    return a.toarray(order, out)
+
+
+# ---- copies, and out to NumPy and SciPy ---------------------------------------------------------
+def copy(a: M) -> M:
+    """Return an independent matrix; a view is laid out anew."""
+    if a._op & 1:
+        return a._format.anew(a)
+    values = a._matrix.values
+    return a._wrap(a._matrix.with_values(values.conj() if a._op else values.copy()))
+
+
+def to_scipy(a: Any, format: str | None = None) -> Any:
+    """Return this matrix in the format of SciPy's that is named, by default the nearest one."""
+    return to_csr(a).to_scipy(format)
+
+
+def toarray(a: Any, order: str | None = None, out: np.ndarray | None = None) -> np.ndarray:
+    """Return a dense NumPy array, shape (m, n); `out` is overwritten where given."""
+    dense = _dense_output(a, order, out)
+    if a._place is not CPU:
+        return a.to("cpu").toarray(out=dense)
+    wide = unpacked(a)
+    if wide._dtype == a._dtype and (out is None or host_dense.native(out)):
+        wide._format.onto(wide, dense, 1, False)
+    else:
+        dense[...] = wide.toarray()
+    return dense
+
+
+def diagonal(a: Any, k: int = 0) -> np.ndarray:
+    """Return a copy of diagonal `k` (0: the main one) in NumPy, of its true length; zeros where none is stored."""
+    if not a._op:
+        return to_csr(a).diagonal(k).astype(a._dtype, copy=False)
+    k = integer(k, "diagonal: k")
+    values = a._wrap(a._matrix).diagonal(-k if a._op & 1 else k)
+    return values.conj() if a._op & 2 else values
+
+
+def eliminate_zeros(a: Any) -> None:
+    """Drop the stored zeros, in place."""
+    csr = to_csr(a).copy()
+    csr.eliminate_zeros()
+    a._matrix, a._op = a._format.rebuilt_from_csr(a, csr)._matrix, 0

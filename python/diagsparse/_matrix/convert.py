@@ -2,42 +2,51 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import numpy as np
 
 from .._places import memory
-from .registry import COMMON, FORMATS, by_way, first_class, format_class
+from .._places.types import is_narrow
+from .base import M
+from .registry import COMMON, FORMATS, by_way, default_format, format_named
 
-if TYPE_CHECKING:
-    from .base import SparseArray
 
-
-def unpacked(a: SparseArray, max_bytes: int | None = None) -> SparseArray:
+def unpacked(a: M, max_bytes: int | None = None) -> M:
     """Return `a`, unpacked where it is packed."""
     return a.unpacked(max_bytes=max_bytes) if a._packed else a
 
 
-def convert(a: SparseArray, format: str, max_bytes: int | None = None) -> SparseArray:
+def widen(a: M) -> M:
+    """Return `a` as it is laid out, in a type that arithmetic is done in."""
+    return a.astype(np.float32) if is_narrow(a._dtype) else a
+
+
+def to_csr(a: M, max_bytes: int | None = None, held: int = 0) -> M:
+    """Return a view that is not packed as a csr matrix, on its device; `held` bytes count for the user's limit."""
+    return a._format.to_csr(a, max_bytes, held)
+
+
+def convert(a: M, format: str, max_bytes: int | None = None) -> M:
     """Return `a` in another format (itself in its own), after a forecast."""
-    cls = format_class(format)
+    wanted = format_named(format)
     if max_bytes is not None:
         memory.checked_limit(max_bytes)
     if format == a.format:
         return a
     try:
-        cls._check_shape(a._shape, a._core)
-        if a._family == cls._family:  # in which a packing is kept
-            cls._foresee(a, max_bytes)
-            return cls._within(a, max_bytes)
+        wanted.check_shape(a._shape, a._core)
+        if a._format.family == wanted.family:  # in which a packing is kept
+            wanted.foresee(a, max_bytes)
+            return wanted.within(a, max_bytes)
         full = unpacked(a, max_bytes)
         held = 0 if full is a else full.nbytes
-        cls._foresee(full, max_bytes, held)
-        csr = full._to_csr(max_bytes, held)
-        return cls._from_csr(csr, max_bytes, held if csr is full else held + csr.nbytes)
+        wanted.foresee(full, max_bytes, held)
+        csr = to_csr(full, max_bytes, held)
+        return wanted.from_csr(csr, max_bytes, held if csr is full else held + csr.nbytes)
     except (MemoryError, ValueError, TypeError) as error:
         raise by_way(error, format) from None
 
 
-def in_rows(a: SparseArray, who: str) -> SparseArray:
+def in_rows(a: M, who: str) -> M:
     """Return `a` in csr, whose entries reports and advice count; raise, before it takes memory, where it has none.
 
     Raises
@@ -48,17 +57,17 @@ def in_rows(a: SparseArray, who: str) -> SparseArray:
         Where a packed matrix does not fit in full.
     """
     what = f"{who}: A is {a!r}, whose entries are counted in {COMMON}"
-    if first_class(a._shape) is not FORMATS[COMMON]:
-        needed = memory.human(FORMATS[COMMON]._forecast(a._summary()))
+    if default_format(a._shape) is not FORMATS[COMMON]:
+        needed = memory.human(FORMATS[COMMON].nbytes(a._summary()))
         raise ValueError(f"{what}: expected fewer than 2^31 rows and columns (and room for {needed})")
     if a._packed:
         s = a._summary()
-        nbytes = type(a)._forecast(s) + FORMATS[COMMON]._forecast(s)
+        nbytes = a._format.nbytes(s) + FORMATS[COMMON].nbytes(s)
         memory.require_free(nbytes, f"{what}: that, and every element on the way,", a._place)
     return convert(a, COMMON)
 
 
-def unshared(made: SparseArray, a: SparseArray, max_bytes: int | None) -> SparseArray:
+def unshared(made: M, a: M, max_bytes: int | None) -> M:
     """Return what was made of `a`, or a copy of it where both share values."""
     if made is not a and not made._core.overlap(made._matrix.values, a._matrix.values):
         return made

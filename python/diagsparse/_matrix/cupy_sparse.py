@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,12 +12,10 @@ from .._places import memory
 from .._places.backend import CPU, Place, gpu
 from .._places.types import value_dtype
 from . import devices
+from .base import Base
 from .convert import convert, unpacked
-from .forecasts import sorting
 from .summary import Summary, inside
-
-if TYPE_CHECKING:
-    from .base import SparseArray
+from .workspaces import sorting
 
 _ENTRIES = {"csr": ("indices", "indptr"), "csc": ("indices", "indptr"), "coo": ("row", "col")}
 
@@ -33,20 +31,20 @@ def home(x: Any) -> Place:
     return gpu(int(x.data.device.id))
 
 
-def from_sparse(cls: type[SparseArray], a: Any, dtype: Any, max_bytes: int | None) -> SparseArray:
+def from_sparse(format: Any, a: Any, dtype: Any, max_bytes: int | None) -> Any:
     """Build from a sparse matrix of CuPy, on its GPU."""
-    kept = value_dtype(a.dtype, dtype, f"{cls.format}_array")
+    kept = value_dtype(a.dtype, dtype, format.who)
     place = home(a)
     if a.format == "dia":
-        return _from_dia(cls, a, kept, place, max_bytes)
+        return _from_dia(format, a, kept, place, max_bytes)
     a = a if a.format in _ENTRIES else a.tocsr()
-    entries = cls._for_entries()
-    limit = max_bytes if entries is cls else None
+    entries = format.for_entries()
+    limit = max_bytes if entries is format else None
     s = Summary(a.shape, kept.itemsize, a.nnz)
-    entries._require(s, limit, place, beside=sorting(a.nnz, kept.itemsize, place))
+    entries.require(s, limit, place, beside=sorting(a.nnz, kept.itemsize, place))
     first, second = (_view(getattr(a, name), place) for name in _ENTRIES[a.format])
-    made = devices.entries(entries.format, a.shape, _view(a.data, place, kept), first, second, a.format, place)
-    return convert(made, cls.format, max_bytes)
+    made = devices.entries(entries.name, a.shape, _view(a.data, place, kept), first, second, a.format, place)
+    return convert(made, format.name, max_bytes)
 
 
 def _view(x: Any, place: Place, dtype: np.dtype | None = None) -> Any:
@@ -54,26 +52,26 @@ def _view(x: Any, place: Place, dtype: np.dtype | None = None) -> Any:
     return owners.CuPy.view(place.core, x if dtype is None else x.astype(dtype, copy=False), place.index)
 
 
-def _from_dia(cls: type[SparseArray], a: Any, dtype: np.dtype, place: Place, max_bytes: int | None) -> SparseArray:
+def _from_dia(format: Any, a: Any, dtype: np.dtype, place: Place, max_bytes: int | None) -> Any:
     """Realign diagonals (``data[d, j] = A[j - offsets[d], j]``); entry by entry formats drop the zeros of padding."""
-    target, offsets = cls._for_diagonals(), a.offsets.get().tolist()
+    target, offsets = format.for_diagonals(), a.offsets.get().tolist()
     s = Summary(a.shape, dtype.itemsize, a.nnz, offsets=lambda: inside(a.shape, offsets))
-    target._require(s, max_bytes, place)
+    target.require(s, max_bytes, place)
     view = owners.contiguous(_view(a.data, place, dtype), dtype)
-    made = target._wrap(place.core.realigned(target.format, *a.shape, view, offsets))
-    return convert(made, cls.format, max_bytes)
+    made = Base._wrap(place.core.realigned(target.name, *a.shape, view, offsets))
+    return convert(made, format.name, max_bytes)
 
 
-def from_dense(cls: type[SparseArray], x: Any, dtype: np.dtype, max_bytes: int | None) -> SparseArray:
+def from_dense(format: Any, x: Any, dtype: np.dtype, max_bytes: int | None) -> Any:
     """Build from a dense array of CuPy, on its GPU."""
     from cupyx.scipy import sparse
 
     with sys.modules["cupy"].cuda.Device(x.device.id):
-        return from_sparse(cls, sparse.csr_matrix(x.astype(dtype, copy=False)), None, max_bytes)
+        return from_sparse(format, sparse.csr_matrix(x.astype(dtype, copy=False)), None, max_bytes)
 
 
 # ---- out to CuPy ----------------------------------------------------------------------------------
-def to_cupy(a: SparseArray, format: str | None) -> Any:
+def to_cupy(a: Any, format: str | None) -> Any:
     """Return a matrix as `cupyx.scipy.sparse` has it; see `Conversions.to_cupy`."""
     try:
         import cupy
@@ -82,12 +80,12 @@ def to_cupy(a: SparseArray, format: str | None) -> Any:
         raise ImportError(f"to_cupy needs CuPy ({error}): pip install cupy-cuda13x, or cupy-cuda12x") from error
 
     a = a.to("cuda") if a._place is CPU else a
-    format = format or a._nearest
+    format = format or a._format.nearest
     if format not in (*_ENTRIES, "dia"):
         raise ValueError(f'to_cupy: format {format!r}: expected "csr", "csc", "coo" or "dia"')
     with cupy.cuda.Device(a._place.index):
         if format == "dia":
-            return _to_dia(unpacked(convert(a, a._for_diagonals().format)), cupy, sparse)
+            return _to_dia(unpacked(convert(a, a._format.for_diagonals().name)), cupy, sparse)
         plain = a.asformat(format)
         plain = plain.copy() if plain._op else plain
         values, first, second = (cupy.from_dlpack(plain.parts()[name]) for name in ("values", *_ENTRIES[format]))
@@ -103,10 +101,10 @@ def to_cupy(a: SparseArray, format: str | None) -> Any:
 
 def _to_dia(a: Any, cupy: Any, sparse: Any) -> Any:
     """Align the diagonals by column."""
-    spans = a._spans()
+    spans = a._format.spans(a)
     nbytes = len(spans) * a.shape[1] * a.dtype.itemsize
     memory.require_free(nbytes, "to_cupy: dia_matrix's data", a._place)
     data = cupy.zeros((len(spans), a.shape[1]), a.dtype)
-    for row, (offset, first, values) in zip(data, a._diagonals(), strict=True):
-        row[first + offset : first + offset + values.size] = a._seen(cupy.from_dlpack(values))
+    for row, (offset, first, values) in zip(data, a._format.diagonals(a), strict=True):
+        row[first + offset : first + offset + values.size] = a._format.seen(a, cupy.from_dlpack(values))
     return sparse.dia_matrix((data, cupy.asarray(spans[:, 0])), shape=a.shape)

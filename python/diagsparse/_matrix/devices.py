@@ -11,21 +11,28 @@ from .._arrays import host_dense, owners
 from .._places import memory
 from .._places.backend import CPU, Place, gpu
 from .._places.types import sum_dtype, value_dtype
-from .base import CONJUGATED, TRANSPOSED, SparseArray
+from .base import CONJUGATED, TRANSPOSED, Base
 
 
 # ---- from device to device ------------------------------------------------------------------------
-def moved(a: SparseArray, target: Place) -> SparseArray:
-    """Return a copy of `a` at another place; a view stays a view of the copy. Between GPUs by way of the host."""
+def moved(a: Any, target: Place) -> Any:
+    """Return a copy of `a` at another place; a view stays a view of the copy."""
     what = f"to: {a.format}_array {a.shape[0]} x {a.shape[1]} {a.dtype} on {target.name}"
     memory.require_free(a.nbytes, what, target)
-    return a._wrap(a._rebuilt(target, partial(carried, source=a._place, target=target)), a._op)
+    return a._wrap(a._format.moved(a, target, partial(carried, source=a._place, target=target)), a._op)
 
 
 def carried(part: Any, source: Place, target: Place) -> Any:
-    """Return a copy of a module's array for another place, by way of the host."""
-    here = source.host(part)
-    return here if target is CPU else target.core.from_host(np.ascontiguousarray(here), target.index)
+    """Return a copy of a module's array for another place, once it is there; from GPU to GPU without the host."""
+    if isinstance(part, np.ndarray) or target is CPU:
+        here = source.host(part)
+        return here if target is CPU else target.core.from_host(np.ascontiguousarray(here), target.index)
+    part = owners.contiguous(part, part.dtype)
+    made = target.core.empty(part.shape, part.dtype.name, target.index)
+    source.core.synchronize(source.index)  # the copy is in a stream of the target
+    made.assign(part)
+    target.core.synchronize(target.index)  # before the memory of the source is used again
+    return made
 
 
 # ---- from parts on a GPU --------------------------------------------------------------------------
@@ -47,14 +54,14 @@ def home(arg: tuple[Any, ...]) -> Place:
 
 def entries(
     format: str, shape: tuple[int, int], values: Any, first: Any, second: Any, layout: str, place: Place
-) -> SparseArray:
+) -> Any:
     """Return the matrix of these entries (arrays on the GPU, as `layout` has them), sorted and summed."""
     parts = (owners.contiguous(part, part.dtype) for part in (values, first, second))
-    return SparseArray._wrap(place.core.entries(format, *shape, *parts, layout))
+    return Base._wrap(place.core.entries(format, *shape, *parts, layout))
 
 
 # ---- with dense arrays ----------------------------------------------------------------------------
-def scaled(a: SparseArray, dense: Any) -> SparseArray:
+def scaled(a: Any, dense: Any) -> Any:
     """Return ``a * dense`` for an array that broadcasts, in a's format and, on a GPU, there."""
     dtype = value_dtype(sum_dtype(a.dtype, owners.dtype_of(dense)), None, f"{a.format}_array")
     a = (a.copy() if a._op & TRANSPOSED else a).astype(dtype, copy=False)

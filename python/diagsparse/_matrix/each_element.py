@@ -5,18 +5,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from math import frexp
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .._places.backend import CPU
 from .._places.types import is_narrow, require_float64, value_dtype
-from .convert import unpacked
-from .numpy_functions import ZERO_STAYS_ZERO
-
-if TYPE_CHECKING:
-    from .base import SparseArray
-
+from .base import M, write_values
+from .convert import to_csr, unpacked, widen
 
 _TINY = 2.0**-100  # divisors of this size have reciprocals in every value type
 _NO_NUMBERS = (str, bytes, np.str_, np.bytes_, memoryview)  # which NumPy calls scalars
@@ -59,131 +55,140 @@ def _warn_of_overflow(change: Callable[[Any], Any], dtype: np.dtype) -> None:
         change(np.full(1, complex(largest, largest) if dtype.kind == "c" else largest, dtype))
 
 
-class EachElement:
-    """Methods that work on stored values; mixed into every matrix class."""
-
-    def _with(self: SparseArray, change: Callable[[Any], Any]) -> SparseArray:
-        """Return this view with its stored values changed; overflow warns as in NumPy."""
-        if self._packed and is_narrow(self._dtype):
-            made = self._widened()._with(change)
-            return made if made.dtype.kind == "c" else made.astype(self.dtype)
-        return self._rewritten(change)
-
-    def _rewritten(self: SparseArray, change: Callable[[Any], Any]) -> SparseArray:
-        """Return the same, in the type that the values then have."""
-        values, overflowed = _changed(change, self._matrix.values)
-        if values.dtype != self._dtype:
-            value_dtype(values.dtype, None, f"{self.format}_array", narrow=True)  # raises
-        if self._place is CPU:
-            values = np.ascontiguousarray(values)
-        new: SparseArray = self._wrap(self._matrix.with_values(values), self._op)
-        if overflowed and new._holds_infinities():
-            _warn_of_overflow(change, self._dtype)
-        return new
-
-    def _holds_infinities(self: SparseArray) -> bool:
-        """Whether an element is infinite; padding is none."""
-        return bool(np.isinf(self._wrap(self._matrix)._to_csr().values).any())
-
-    def _stored(self: SparseArray, factor: Any) -> Any:
-        """Return the factor for stored values that acts as `factor` on the values of this view."""
-        factor = factor[()] if isinstance(factor, np.ndarray) else factor
-        return factor.conjugate() if self._op & 2 else factor
-
-    def _scaled(self: SparseArray, factor: Any) -> SparseArray:
-        require_float64(factor, "*", "the factor")
-        if self._packed and not self._keeps_storage(np.multiply, factor):
-            return self.unpacked()._scaled(factor)
-        return self._with(lambda values: values * self._stored(factor))
-
-    def __neg__(self: SparseArray) -> SparseArray:
-        return self._with(operator.neg)
-
-    def __abs__(self: SparseArray) -> SparseArray:
-        return self._with(abs)
-
-    def __pow__(self: SparseArray, power: Any) -> SparseArray:
-        if not is_scalar(power):
-            raise NotImplementedError(f"** works element by element and takes a positive number, got {power!r}")
-        if power == 0:
-            raise NotImplementedError("A**0 would fill the matrix with ones; use numpy.ones(A.shape)")
-        if np.iscomplexobj(power) or not power > 0:
-            raise ValueError(f"** works element by element and takes a positive number, got {power!r}")
-        require_float64(power, "**", "the power")
-        power = power[()] if isinstance(power, np.ndarray) else power
-        plain = self.copy() if self._op & 2 else self
-        if not self._packed or self.dtype.kind != "c" or self.symmetry != "hermitian":
-            return plain._with(lambda values: values**power)
-        return self.unpacked()._with(lambda values: values**power)  # roots of conjugates are no conjugates
-
-    def __round__(self: SparseArray, ndigits: int = 0) -> SparseArray:
-        plain = unpacked(self)
-        return plain._with(lambda values: np.round(values, ndigits))
-
-    def power(self: SparseArray, n: Any, dtype: Any = None) -> SparseArray:
-        """Return each element to the power `n`, a positive number; ``A ** n``."""
-        return (self if dtype is None else self.astype(dtype, copy=False)) ** n
-
-    @property
-    def real(self: SparseArray) -> SparseArray:
-        """The real parts; the matrix itself where it is real."""
-        return self if self.dtype.kind != "c" else unpacked(self)._with(lambda values: values.real)
-
-    @property
-    def imag(self: SparseArray) -> SparseArray:
-        """The imaginary parts; stored zeros where the matrix is real."""
-        plain = unpacked(self)
-        return (plain.copy() if plain._op & 2 else plain)._with(lambda values: 1 * np.imag(values))
-
-    def __imul__(self: SparseArray, factor: Any) -> Any:
-        """Multiply the stored values by a number, in place; every view of the matrix changes with them."""
-        return self._in_place(np.multiply, factor, "*=") if is_scalar(factor) else NotImplemented
-
-    def __itruediv__(self: SparseArray, divisor: Any) -> Any:
-        """Divide the stored values by a number, in place."""
-        return self._in_place(np.true_divide, divisor, "/=") if is_scalar(divisor) else NotImplemented
-
-    def _keeps_storage(self: SparseArray, ufunc: Any, number: Any) -> bool:
-        """Whether symmetric or Hermitian storage holds the result: zero divides 1 + 0i into what is no real number."""
-        return not self._matrix.symmetry or (_keeps_symmetry(number) and (ufunc is np.multiply or number != 0))
-
-    def _in_place(self: SparseArray, ufunc: Any, number: Any, who: str) -> SparseArray:
-        require_float64(number, who, "the factor")
-        if np.iscomplexobj(number) and self._dtype.kind != "c":
-            raise TypeError(f"{who}: {number!r} is complex, but {self!r} is real; write A = A * s")
-        if self._place is not CPU or is_narrow(self._dtype) or not self._keeps_storage(ufunc, number):
-            made = self * number if ufunc is np.multiply else self / number
-            if made.dtype != self.dtype or made._matrix.symmetry != self._matrix.symmetry:
-                raise TypeError(f"{who}: {number!r} changes how {self!r} is stored; write A = A * s")
-            self._write(made._matrix.values, "values")
-            return self
-
-        def change(values: Any) -> Any:
-            return ufunc(values, self._stored(number), out=values, casting="same_kind")
-
-        _, overflowed = _changed(change, self._matrix.stored_values)
-        if overflowed and self._holds_infinities():
-            _warn_of_overflow(change, self._dtype)
-        return self
-
-    def _over_number(self: SparseArray, divisor: Any) -> SparseArray:
-        require_float64(divisor, "/", "the divisor")
-        if self._packed and not self._keeps_storage(np.true_divide, divisor):
-            return self.unpacked()._over_number(divisor)
-        return self._with(lambda values: _divided(values, self._stored(divisor)))
+def changed(a: M, change: Callable[[Any], Any]) -> M:
+    """Return this view with its stored values changed; overflow warns as in NumPy."""
+    if a._packed and is_narrow(a._dtype):
+        made = changed(widen(a), change)
+        return made if made.dtype.kind == "c" else made.astype(a.dtype)
+    return rewritten(a, change)
 
 
-def _of_each(ufunc: np.ufunc) -> Any:
+def rewritten(a: M, change: Callable[[Any], Any]) -> M:
+    """Return the same, in the type that the values then have."""
+    values, overflowed = _changed(change, a._matrix.values)
+    if values.dtype != a._dtype:
+        value_dtype(values.dtype, None, f"{a.format}_array", narrow=True)  # raises
+    if a._place is CPU:
+        values = np.ascontiguousarray(values)
+    new = a._wrap(a._matrix.with_values(values), a._op)
+    if overflowed and holds_infinities(new):
+        _warn_of_overflow(change, a._dtype)
+    return new
+
+
+def holds_infinities(a: Any) -> bool:
+    """Whether an element is infinite; padding is none."""
+    return bool(np.isinf(to_csr(a._wrap(a._matrix)).values).any())
+
+
+def stored_factor(a: Any, factor: Any) -> Any:
+    """Return the factor for stored values that acts as `factor` on the values of this view."""
+    factor = factor[()] if isinstance(factor, np.ndarray) else factor
+    return factor.conjugate() if a._op & 2 else factor
+
+
+def scaled(a: M, factor: Any) -> M:
+    require_float64(factor, "*", "the factor")
+    if a._packed and not keeps_storage(a, np.multiply, factor):
+        return scaled(a.unpacked(), factor)
+    return changed(a, lambda values: values * stored_factor(a, factor))
+
+
+def negative(a: M) -> M:
+    return changed(a, operator.neg)
+
+
+def absolute(a: M) -> M:
+    return changed(a, abs)
+
+
+def to_power(a: M, power: Any) -> M:
+    if not is_scalar(power):
+        raise NotImplementedError(f"** works element by element and takes a positive number, got {power!r}")
+    if power == 0:
+        raise NotImplementedError("A**0 would fill the matrix with ones; use numpy.ones(A.shape)")
+    if np.iscomplexobj(power) or not power > 0:
+        raise ValueError(f"** works element by element and takes a positive number, got {power!r}")
+    require_float64(power, "**", "the power")
+    power = power[()] if isinstance(power, np.ndarray) else power
+    plain = _not_conjugated(a)
+    if not a._packed or a.dtype.kind != "c" or a.symmetry != "hermitian":
+        return changed(plain, lambda values: values**power)
+    return changed(a.unpacked(), lambda values: values**power)  # roots of conjugates are no conjugates
+
+
+def rounded(a: M, ndigits: int = 0) -> M:
+    plain = unpacked(a)
+    return changed(plain, lambda values: np.round(values, ndigits))
+
+
+def power(a: M, n: Any, dtype: Any = None) -> M:
+    """Return each element to the power `n`, a positive number; ``A ** n``."""
+    return (a if dtype is None else a.astype(dtype, copy=False)) ** n
+
+
+def real(a: M) -> M:
+    """Return the real parts; the matrix itself where it is real."""
+    return a if a.dtype.kind != "c" else changed(unpacked(a), lambda values: values.real)
+
+
+def imag(a: M) -> M:
+    """Return the imaginary parts; stored zeros where the matrix is real."""
+    return changed(_not_conjugated(unpacked(a)), lambda values: 1 * np.imag(values))
+
+
+def _not_conjugated(a: M) -> M:
+    return a.copy() if a._op & 2 else a
+
+
+def scale_in_place(a: Any, factor: Any) -> Any:
+    """Multiply the stored values by a number, in place; every view of the matrix changes with them."""
+    return in_place(a, np.multiply, factor, "*=") if is_scalar(factor) else NotImplemented
+
+
+def divide_in_place(a: Any, divisor: Any) -> Any:
+    """Divide the stored values by a number, in place."""
+    return in_place(a, np.true_divide, divisor, "/=") if is_scalar(divisor) else NotImplemented
+
+
+def keeps_storage(a: Any, ufunc: Any, number: Any) -> bool:
+    """Whether symmetric or Hermitian storage holds the result: zero divides 1 + 0i into what is no real number."""
+    return not a._matrix.symmetry or (_keeps_symmetry(number) and (ufunc is np.multiply or number != 0))
+
+
+def in_place(a: M, ufunc: Any, number: Any, who: str) -> M:
+    require_float64(number, who, "the factor")
+    if np.iscomplexobj(number) and a._dtype.kind != "c":
+        raise TypeError(f"{who}: {number!r} is complex, but {a!r} is real; write A = A * s")
+    if a._place is not CPU or is_narrow(a._dtype) or not keeps_storage(a, ufunc, number):
+        made = a * number if ufunc is np.multiply else a / number
+        if made.dtype != a.dtype or made._matrix.symmetry != a._matrix.symmetry:
+            raise TypeError(f"{who}: {number!r} changes how {a!r} is stored; write A = A * s")
+        write_values(a, made._matrix.values, "values")
+        return a
+
+    def change(values: Any) -> Any:
+        return ufunc(values, stored_factor(a, number), out=values, casting="same_kind")
+
+    _, overflowed = _changed(change, a._matrix.stored_values)
+    if overflowed and holds_infinities(a):
+        _warn_of_overflow(change, a._dtype)
+    return a
+
+
+def over_number(a: M, divisor: Any) -> M:
+    require_float64(divisor, "/", "the divisor")
+    if a._packed and not keeps_storage(a, np.true_divide, divisor):
+        return over_number(a.unpacked(), divisor)
+    return changed(a, lambda values: _divided(values, stored_factor(a, divisor)))
+
+
+def of_each(ufunc: np.ufunc) -> Callable[[M], M]:
     """Return the method that calls a function of NumPy's, for which 0 is 0, for each stored value."""
 
-    def method(self: SparseArray) -> SparseArray:
-        plain = unpacked(self)
-        return (plain.copy() if plain._op & 2 else plain)._with(ufunc)
+    def method(a: M) -> M:
+        return changed(_not_conjugated(unpacked(a)), ufunc)
 
     method.__name__ = ufunc.__name__
     method.__doc__ = f"Return `numpy.{ufunc.__name__}` of each element."
     return method
-
-
-for _ufunc in ZERO_STAYS_ZERO:
-    setattr(EachElement, _ufunc.__name__, _of_each(_ufunc))

@@ -13,146 +13,134 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._places import memory
-from .base import CONJUGATED, TRANSPOSED, SparseArray
+from .base import CONJUGATED, TRANSPOSED
 from .registry import COMMON, FORMATS
 from .summary import diagonal_length
+from .through_scipy import require_host, to_read
 
 _READING = "A[...]"  # what an error says that was tried
 _BYTES_OF_PLACES = 56  # of an element that is written by its place: seven arrays of integers for a while
 
 
-class Indexing:
-    """Reading and writing by index; mixed into every matrix class."""
+def get(a: Any, which: Any) -> Any:
+    """Return an element, or a part of the matrix, with SciPy's results.
 
-    def __getitem__(self: SparseArray, which: Any) -> Any:
-        """Return an element, or a part of the matrix, with SciPy's results.
+    Two integers give a number, one gives a row or column as a sparse array of SciPy's of one dimension. Slices of
+    unit step keep the format, and of packed diagonals their period, and around the main diagonal their symmetry.
+    Other slices, index arrays and masks of rows or columns give csr, by way of csr.
+    ``A[mask]``, of a mask for all elements, gives what SciPy gives.
 
-        Two integers give a number, one gives a row or column as a sparse array of SciPy's of one dimension. Slices of
-        unit step keep the format, and of packed diagonals their period, and around the main diagonal their symmetry.
-        Other slices, index arrays and masks of rows or columns give csr, by way of csr.
-        ``A[mask]``, of a mask for all elements, gives what SciPy gives.
+    Cost: an element or a row of a diagonal format takes steps as it has diagonals; a slice takes a copy of what it
+    shows; whatever goes by csr takes a conversion.
+    """
+    if (pair := _pair(which)) is None:
+        return to_read(a, _READING)[which]
+    (rows, cols), (m, n) = pair, a._shape
+    if isinstance(rows, Integral) and isinstance(cols, Integral):
+        return a._format.element(a, _index(rows, m, 0), _index(cols, n, 1))
+    if isinstance(rows, Integral):
+        row = _index(rows, m, 0)
+        return a._format.row_to_read(a, row)[0, cols]
+    if isinstance(cols, Integral):
+        transpose = a.T
+        return transpose._format.row_to_read(transpose, _index(cols, n, 1))[0, rows]
+    if isinstance(rows, slice) and isinstance(cols, slice):
+        (r0, r1, row_step), (c0, c1, col_step) = rows.indices(m), cols.indices(n)
+        if row_step == col_step == 1:
+            return a._format.window(a, r0, max(r0, r1), c0, max(c0, c1))
+    made = _part(to_read(a, _READING), which)
+    return FORMATS[COMMON].array(made) if sp.issparse(made) and made.ndim == 2 else made
 
-        Cost: an element or a row of a diagonal format takes steps as it has diagonals; a slice takes a copy of what it
-        shows; whatever goes by csr takes a conversion.
-        """
-        if (pair := _pair(which)) is None:
-            return self._to_read(_READING)[which]
-        (rows, cols), (m, n) = pair, self._shape
-        if isinstance(rows, Integral) and isinstance(cols, Integral):
-            return self._element(_index(rows, m, 0), _index(cols, n, 1))
-        if isinstance(rows, Integral):
-            row = _index(rows, m, 0)
-            return self._row_to_read(row)[0, cols]
-        if isinstance(cols, Integral):
-            col = _index(cols, n, 1)
-            return self.T._row_to_read(col)[0, rows]
-        if isinstance(rows, slice) and isinstance(cols, slice):
-            (r0, r1, row_step), (c0, c1, col_step) = rows.indices(m), cols.indices(n)
-            if row_step == col_step == 1:
-                return self._window(r0, max(r0, r1), c0, max(c0, c1))
-        made = _part(self._to_read(_READING), which)
-        return FORMATS[COMMON](made) if sp.issparse(made) and made.ndim == 2 else made
 
-    def __setitem__(self: SparseArray, which: Any, values: Any) -> None:
-        """Write elements that are stored.
+def set(a: Any, which: Any, values: Any) -> None:
+    """Write elements that are stored.
 
-        Raises
-        ------
-        ValueError
-            Where an element is not stored, and of packed matrices, in which an element may stand for others.
-        """
-        if self._matrix.symmetry or any(self._packing):
-            raise ValueError(
-                f"A[i, j] = v: in {self!r} a stored value stands for several elements; write A = A.unpacked() first"
-            )
-        self._sort_in_place()
-        places = self._places_of(which)
-        given = values.toarray() if sp.issparse(values) else np.asarray(values)
-        while given.ndim > places.ndim and given.shape[0] == 1:  # as NumPy's assignment does
-            given = given[0]
-        if given.squeeze().shape == places.squeeze().shape:  # a column in two dimensions, say, as SciPy's does
-            given = given.reshape(places.shape)
-        try:
-            wanted = np.broadcast_to(given, places.shape)
-        except ValueError:
-            raise ValueError(f"A[i, j] = v: v has shape {np.shape(values)}, expected {places.shape}") from None
-        if np.iscomplexobj(wanted) and self._dtype.kind != "c":
-            raise TypeError(f"A[i, j] = v: complex values, but {self!r} is real")
-        stored = places >= 0
-        if count := np.count_nonzero(wanted[~stored]):
-            raise ValueError(
-                f"A[i, j] = v: {count} of {places.size} elements are not stored in {self!r}, and a layout does not "
-                'grow; add a matrix, or change A.to_scipy("lil") and convert it back'
-            )
-        flat = self._matrix.values.reshape(-1)  # a view: values are contiguous
-        flat[places[stored]] = np.conj(wanted[stored]) if self._op & CONJUGATED else wanted[stored]
+    Raises
+    ------
+    ValueError
+        Where an element is not stored, and of packed matrices, in which an element may stand for others.
+    """
+    if a._matrix.symmetry or any(a._format.packing(a)):
+        raise ValueError(
+            f"A[i, j] = v: in {a!r} a stored value stands for several elements; write A = A.unpacked() first"
+        )
+    a._format.sort_in_place(a)
+    places = positions_of(a, which)
+    given = values.toarray() if sp.issparse(values) else np.asarray(values)
+    while given.ndim > places.ndim and given.shape[0] == 1:  # as NumPy's assignment does
+        given = given[0]
+    if given.squeeze().shape == places.squeeze().shape:  # a column in two dimensions, say, as SciPy's does
+        given = given.reshape(places.shape)
+    try:
+        wanted = np.broadcast_to(given, places.shape)
+    except ValueError:
+        raise ValueError(f"A[i, j] = v: v has shape {np.shape(values)}, expected {places.shape}") from None
+    if np.iscomplexobj(wanted) and a._dtype.kind != "c":
+        raise TypeError(f"A[i, j] = v: complex values, but {a!r} is real")
+    stored = places >= 0
+    if count := np.count_nonzero(wanted[~stored]):
+        raise ValueError(
+            f"A[i, j] = v: {count} of {places.size} elements are not stored in {a!r}, and a layout does not "
+            'grow; add a matrix, or change A.to_scipy("lil") and convert it back'
+        )
+    flat = a._matrix.values.reshape(-1)  # a view: values are contiguous
+    flat[places[stored]] = np.conj(wanted[stored]) if a._op & CONJUGATED else wanted[stored]
 
-    @memory.no_limit()
-    def setdiag(self: SparseArray, values: Any, k: int = 0) -> None:
-        """Set diagonal `k` to a number, or to as many values as are given, in place, as SciPy does.
 
-        Where the whole diagonal is stored its values are written; else the matrix is laid out anew, unpacked, and views
-        of it stay as they are.
-        """
-        given, count = self._checked_diagonal(values, k)
-        if not count:
+@memory.no_limit()
+def setdiag(a: Any, values: Any, k: int = 0) -> None:
+    """Set diagonal `k` to a number, or to as many values as are given, in place, as SciPy does.
+
+    Where the whole diagonal is stored its values are written; else the matrix is laid out anew, unpacked, and views
+    of it stay as they are.
+    """
+    given, count = checked_diagonal(a, values, k)
+    if not count:
+        return
+    if not (a._matrix.symmetry or any(a._format.packing(a))):
+        memory.require_free(_BYTES_OF_PLACES * count, f"setdiag: the places of the {count} elements of diagonal {k}")
+        along = np.arange(count)
+        where = along + max(0, -k), along + max(0, k)
+        if (positions_of(a, where) >= 0).all():
+            a[where] = given if given.ndim == 0 else given[:count]
             return
-        if not (self._matrix.symmetry or any(self._packing)):
-            memory.require_free(
-                _BYTES_OF_PLACES * count, f"setdiag: the places of the {count} elements of diagonal {k}"
-            )
-            along = np.arange(count)
-            where = along + max(0, -k), along + max(0, k)
-            if (self._places_of(where) >= 0).all():
-                self[where] = given if given.ndim == 0 else given[:count]
-                return
-        changed = sp.csr_array(self._to_read(_READING), copy=True)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", sp.SparseEfficiencyWarning)
-            changed.setdiag(given, k)
-        layout = {name: option for name, option in self._layout().items() if name != "symmetry"}
-        made = self._laid_out_as(FORMATS[COMMON](changed), layout).astype(self._dtype, copy=False)
-        self._matrix, self._op, self._packed = made._matrix, 0, made._packed
+    changed = sp.csr_array(to_read(a, _READING), copy=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sp.SparseEfficiencyWarning)
+        changed.setdiag(given, k)
+    layout = {name: option for name, option in a._format.layout(a).items() if name != "symmetry"}
+    made = a._format.from_csr_as(FORMATS[COMMON].array(changed), layout).astype(a._dtype, copy=False)
+    a._matrix, a._op, a._packed = made._matrix, 0, made._packed
 
-    def _checked_diagonal(self: SparseArray, values: Any, k: int) -> tuple[np.ndarray, int]:
-        """Return the values that diagonal `k` is set to, and how many elements of it they set."""
-        m, n = self._shape
-        if (k > 0 and k >= n) or (k < 0 and -k >= m):
-            raise ValueError(f"setdiag: k={k} exceeds the {m} x {n} matrix")
-        given = np.asarray(values)
-        if np.iscomplexobj(given) and self._dtype.kind != "c":
-            raise TypeError(f"setdiag: complex values, but {self!r} is real")
-        if given.ndim > 1:
-            raise ValueError(f"setdiag: values have shape {given.shape}, expected a number or one dimension")
-        length = diagonal_length((m, n), k)
-        return given, length if given.ndim == 0 else min(length, len(given))
 
-    def __iter__(self: SparseArray) -> Any:
-        """Yield the rows, as sparse arrays of SciPy's of one dimension."""
-        rows = self._to_read(_READING)
-        return (rows[i] for i in range(self._shape[0]))
+def checked_diagonal(a: Any, values: Any, k: int) -> tuple[np.ndarray, int]:
+    """Return the values that diagonal `k` is set to, and how many elements of it they set."""
+    m, n = a._shape
+    if (k > 0 and k >= n) or (k < 0 and -k >= m):
+        raise ValueError(f"setdiag: k={k} exceeds the {m} x {n} matrix")
+    given = np.asarray(values)
+    if np.iscomplexobj(given) and a._dtype.kind != "c":
+        raise TypeError(f"setdiag: complex values, but {a!r} is real")
+    if given.ndim > 1:
+        raise ValueError(f"setdiag: values have shape {given.shape}, expected a number or one dimension")
+    length = diagonal_length((m, n), k)
+    return given, length if given.ndim == 0 else min(length, len(given))
 
-    def _element(self: SparseArray, row: int, col: int) -> Any:
-        """Return an element as a number of NumPy's."""
-        return self._dtype.type(self._to_read(_READING)[row, col])
 
-    def _window(self: SparseArray, r0: int, r1: int, c0: int, c1: int) -> SparseArray:
-        """Return rows r0 to r1 and columns c0 to c1 in this format."""
-        made = self._like(FORMATS[COMMON](self._to_read(_READING)[r0:r1, c0:c1]))
-        return made.astype(self._dtype, copy=False)
+def rows(a: Any) -> Any:
+    """Yield the rows, as sparse arrays of SciPy's of one dimension."""
+    rows = to_read(a, _READING)
+    return (rows[i] for i in range(a._shape[0]))
 
-    def _row_to_read(self: SparseArray, row: int) -> Any:
-        """Return a row as SciPy's csr of one row."""
-        return self._to_read(_READING)[row : row + 1]
 
-    def _places_of(self: SparseArray, which: Any) -> np.ndarray:
-        """Return where among the stored values these elements lie, -1 for those that are not stored."""
-        self._require_host(_READING)
-        stored = self._matrix.values
-        numbers = np.arange(1, stored.size + 1, dtype=np.float64).reshape(stored.shape)
-        numbered = self._wrap(self._matrix.with_values(numbers), self._op & TRANSPOSED)
-        found = _part(numbered._to_read(_READING), which)
-        return (found.toarray() if sp.issparse(found) else np.asarray(found)).astype(np.int64) - 1
+def positions_of(a: Any, which: Any) -> np.ndarray:
+    """Return where among the stored values these elements lie, -1 for those that are not stored."""
+    require_host(a, _READING)
+    stored = a._matrix.values
+    numbers = np.arange(1, stored.size + 1, dtype=np.float64).reshape(stored.shape)
+    numbered = a._wrap(a._matrix.with_values(numbers), a._op & TRANSPOSED)
+    found = _part(to_read(numbered, _READING), which)
+    return (found.toarray() if sp.issparse(found) else np.asarray(found)).astype(np.int64) - 1
 
 
 def _pair(which: Any) -> tuple[Any, Any] | None:

@@ -7,21 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .base import SparseArray
 from .construct import array
-from .convert import unpacked
-
-
-class Norms:
-    """What `norm` asks of a matrix; mixed into every matrix class."""
-
-    def _frobenius_norm(self: SparseArray) -> float:
-        """Return the root of the sum of squares."""
-        return _root_of_squares(abs(unpacked(self)))
-
-    def _absolute_sums(self: SparseArray, axis: int) -> Any:
-        """Return the sums of absolute values of columns (0) or rows (1); of equal ones one may stand for all."""
-        return abs(self).sum(axis=axis)
 
 
 def norm(A: Any, ord: Any = None) -> float:
@@ -51,14 +37,14 @@ def norm(A: Any, ord: Any = None) -> float:
     """
     a = array(A)
     if ord in (None, "fro"):
-        return a._frobenius_norm()
+        return a._format.frobenius_norm(a)
     if ord in (1, -1, np.inf, -np.inf):
-        sums = a._absolute_sums(0 if ord in (1, -1) else 1)
+        sums = a._format.absolute_sums(a, 0 if ord in (1, -1) else 1)
         return float((sums.max if ord > 0 else sums.min)(initial=0 if ord > 0 else np.inf))
     raise ValueError(f'norm: ord={ord!r}: expected None, "fro", 1, -1, inf or -inf; svds(A, k=1) has the 2-norm')
 
 
-def _root_of_squares(a: SparseArray) -> float:
+def root_of_squares(a: Any) -> float:
     """Return the root of the sum of squares of values >= 0: at once, or scaled where squares overflow or underflow."""
     limits = np.finfo(a.dtype)
     total = float(a.multiply(a).sum())

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
 from .._arrays.host_dense import refuse_part_of
-
-if TYPE_CHECKING:
-    from .base import SparseArray
 
 _IN_PLACE = [(-2, -1), (-2, -1), (-2, -1)]  # what NumPy says of ``X @= A``
 _OPERATORS = {  # the method of a matrix on the left, and of one on the right
@@ -71,7 +68,7 @@ _SAYS: dict[Any, str] = {  # what to type in the place of others
 
 
 def apply(
-    self: SparseArray, ufunc: np.ufunc, method: str, *inputs: Any, out: tuple[Any, ...] | None = None, **options: Any
+    self: Any, ufunc: np.ufunc, method: str, *inputs: Any, out: tuple[Any, ...] | None = None, **options: Any
 ) -> Any:
     """Do what NumPy asks: ``x @ A``, ``x + A``, ``x += A``, ``np.abs(A)``."""
     if out is not None and not isinstance(out[0], np.ndarray):
@@ -98,9 +95,7 @@ def _nothing(_: Any) -> Any:
     return NotImplemented
 
 
-def call(
-    self: SparseArray, function: Callable[..., Any], types: Any, given: tuple[Any, ...], named: dict[str, Any]
-) -> Any:
+def call(self: Any, function: Callable[..., Any], types: Any, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """Do what a function of NumPy's that is no ufunc does: ``np.sum(A, axis=0)``, ``np.dot(A, x)``."""
     if function in _OF_TYPES:
         return function(*(np.empty(0, x.dtype) if issparse(x) else x for x in given), **named)
@@ -130,7 +125,7 @@ def _rounded(a: Any, decimals: int = 0, out: None = None) -> Any:
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {np.diagonal: _diagonal, np.round: _rounded, np.around: _rounded}
 
 
-def as_object(self: SparseArray, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+def as_object(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
     """Return the matrix in an array of objects, as SciPy lists blocks; no dense copy for which nobody asked."""
     if dtype is not None and np.dtype(dtype).kind == "O":
         made = np.empty((), object)

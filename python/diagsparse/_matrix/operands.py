@@ -9,10 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._arrays import owners
+from .._arrays.host_dense import as_numpy
 from .._places.backend import CPU, Place
 from . import cupy_sparse
-from .base import SparseArray, is_scipys
-from .registry import COMMON, FORMATS, first_class
+from .base import Base, is_scipys
+from .registry import COMMON, FORMATS, default_format
 
 _WIDER = {"g": "float64", "G": "complex128", "e": "float32"}  # by NumPy's characters: types that are not stored
 
@@ -30,22 +31,22 @@ def is_dense(x: Any) -> bool:
     return False
 
 
-def as_sparse(x: Any, home: Place = CPU, copy: bool = False) -> SparseArray | None:
+def as_sparse(x: Any, home: Place = CPU, copy: bool = False) -> Any:
     """Return a sparse matrix of SciPy or CuPy as ours (diagonals stay diagonals, the rest is csr), else None.
 
     One of SciPy goes to `home`, where its partner lives; without `copy` a csr matrix may share its values. CuPy's stays
     on its GPU, and is always copied. A sparse array of one dimension, as a row ``A[i]`` is one, is no matrix: SciPy
     multiplies with it.
     """
-    if isinstance(x, SparseArray):
+    if isinstance(x, Base):
         return x
     if is_scipys(x):
         if x.ndim == 1:
             return None
-        kind = FORMATS["dia"] if x.format == "dia" else first_class(x.shape)
-        return kind(x, dtype=_as_operands(x), copy=copy and home is CPU, device=home.name)
+        kind = FORMATS["dia"] if x.format == "dia" else default_format(x.shape)
+        return kind.array(x, dtype=_as_operands(x), copy=copy and home is CPU, device=home.name)
     if cupy_sparse.issparse(x):
-        return FORMATS["dia" if x.format == "dia" else COMMON](x)
+        return FORMATS["dia" if x.format == "dia" else COMMON].array(x)
     return None
 
 
@@ -56,10 +57,10 @@ def _as_operands(x: Any) -> Any:
 
 def is_sparse(x: Any) -> bool:
     """Whether `x` is a sparse matrix: ours, SciPy's or CuPy's."""
-    return isinstance(x, SparseArray) or sp.issparse(x) or cupy_sparse.issparse(x)  # the quick answer first
+    return isinstance(x, Base) or sp.issparse(x) or cupy_sparse.issparse(x)  # the quick answer first
 
 
-def as_operand(x: Any, home: Place = CPU) -> SparseArray:
+def as_operand(x: Any, home: Place = CPU) -> Any:
     """Return a sparse matrix as ours, in its own format where we have that: the right operand of `+`, `*`, `==`.
 
     One of SciPy's of one dimension is a row, as in NumPy.
@@ -67,13 +68,13 @@ def as_operand(x: Any, home: Place = CPU) -> SparseArray:
     if is_scipys(x) and x.ndim == 1:
         x = x.reshape(1, -1)
     if is_scipys(x) and x.format in FORMATS:
-        return FORMATS[x.format](x, dtype=_as_operands(x), device=home.name)
+        return FORMATS[x.format].array(x, dtype=_as_operands(x), device=home.name)
     made = as_sparse(x, home)
     assert made is not None
     return made
 
 
-def require_sparse(x: Any, who: str, name: str, home: Place = CPU, copy: bool = False) -> SparseArray:
+def require_sparse(x: Any, who: str, name: str, home: Place = CPU, copy: bool = False) -> Any:
     """Return a sparse matrix of SciPy or CuPy as ours, or say what else it is."""
     made = as_sparse(x, home, copy)
     if made is None:
@@ -98,14 +99,14 @@ def require_matrix(x: Any, who: str, name: str) -> None:
         raise TypeError(f"{who}: {name} is an array of {dtype} values, {expected}")
 
 
-def as_matrix(x: Any, who: str, name: str = "A") -> SparseArray:
+def as_matrix(x: Any, who: str, name: str = "A") -> Any:
     """Return a sparse matrix, or a dense array of two dimensions, as ours; integers and bools become float64."""
     require_matrix(x, who, name)
     if (made := as_sparse(x)) is not None:
         return made
     dtype = owners.dtype_of(x)
     require_type(dtype, who, name)
-    return FORMATS[COMMON](x, dtype=np.float64 if dtype.kind in "iub" else None)
+    return FORMATS[COMMON].array(x, dtype=np.float64 if dtype.kind in "iub" else None)
 
 
 def require_type(dtype: np.dtype, who: str, name: str) -> None:
@@ -118,14 +119,14 @@ def require_type(dtype: np.dtype, who: str, name: str) -> None:
 def home_of(*operands: Any) -> Place:
     """Return where SciPy's operands go: to the first of the others, else they stay on the CPU."""
     for x in operands:
-        if isinstance(x, SparseArray):
+        if isinstance(x, Base):
             return x._place
         if cupy_sparse.issparse(x):
             return cupy_sparse.home(x)
     return CPU
 
 
-def together(who: str, a: SparseArray, b: SparseArray, names: tuple[str, str] = ("A", "B")) -> None:
+def together(who: str, a: Any, b: Any, names: tuple[str, str] = ("A", "B")) -> None:
     """Raise ValueError for operands that live on different devices."""
     if a._place is not b._place:
         raise ValueError(
@@ -133,4 +134,26 @@ def together(who: str, a: SparseArray, b: SparseArray, names: tuple[str, str] = 
         )
 
 
-# ---- constructors ---------------------------------------------------------------------------------
+def require_broadcast(a: Any, shape: Any, who: str) -> None:
+    """Raise ValueError where an array of this shape does not broadcast to that of `a`."""
+    try:
+        fits = np.broadcast_shapes(tuple(shape), a.shape) == a.shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(f"{who}: shape {tuple(shape)} does not broadcast to {a.shape[0]} x {a.shape[1]}")
+
+
+def require_shape(a: Any, shape: tuple[int, ...], who: str) -> None:
+    """Raise ValueError where the shape is not that of `a`."""
+    if tuple(shape) != a.shape:
+        words = " x ".join(map(str, shape))
+        raise ValueError(f"{who}: A is {a.shape[0]} x {a.shape[1]}, the other operand {words}")
+
+
+def dense_operand(a: Any, other: Any, who: str) -> Any:
+    """Return an array on a GPU as it is, where this matrix is on one too; anything else as a NumPy array."""
+    if owners.owner_of(other) is None:
+        return as_numpy(other, who)
+    owners.refuse_beside_cpu(other, a._place, who)
+    return other

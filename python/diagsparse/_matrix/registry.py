@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from .base import SparseArray
-
-FORMATS: dict[str, type[SparseArray]] = {}  # filled as the classes are defined
+FORMATS: dict[str, Any] = {}  # what depends on the format, as `Format` in `_formats/format.py`; filled class by class
 SCIPYS = "bsr", "lil", "dok"  # formats that SciPy has and we have not
 COMMON = "csr"  # the format that every other one converts to and from, and multiplies as where it has no way of its own
 
@@ -19,16 +16,21 @@ def formats() -> list[str]:
     return list(FORMATS)
 
 
-def format_class(format: str) -> type[SparseArray]:
-    """Return the class of a format by its name."""
+def format_named(format: str) -> Any:
+    """Return a format by its name."""
     if format not in FORMATS:
         raise ValueError(f'no format "{format}"; there are {", ".join(FORMATS)}')
     return FORMATS[format]
 
 
-def first_class(shape: tuple[int, ...]) -> type[SparseArray]:
-    """Return the class of a matrix of SciPy's where no format is named: csr, or hm where its indices do not reach."""
+def default_format(shape: tuple[int, ...]) -> Any:
+    """Return the format of a matrix of SciPy's where none is named: csr, or hm where its indices do not reach."""
     return FORMATS["hm" if max(shape, default=0) >= _EXTENTS else COMMON]
+
+
+def storing_16_bits() -> str:
+    """Return what an error says of formats that store 16-bit floats."""
+    return ", ".join(name for name, format in FORMATS.items() if format.narrow)
 
 
 def by_way(error: Exception, format: str) -> Exception:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from .base import SparseArray
 from .convert import convert
 from .registry import COMMON, FORMATS
+from .sparse_array import SparseArray
 from .summary import BLOCK
 
 
@@ -31,7 +31,7 @@ def as_ours(A: Any, who: str) -> SparseArray:
         return A
     held = np.result_type(A.dtype, np.float64 if A.dtype.kind in "iub" else np.float32)
     held = {"g": np.dtype(np.float64), "G": np.dtype(np.complex128)}.get(held.char, held)  # long doubles
-    return FORMATS["dia" if A.format == "dia" else COMMON](A.astype(held, copy=False))
+    return FORMATS["dia" if A.format == "dia" else COMMON].array(A.astype(held, copy=False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +76,8 @@ class Reordering:
             raise ValueError(f"apply: A is {A.shape[0]} x {A.shape[1]}, expected {len(p)} x {len(p)}")
         if not isinstance(A, SparseArray):
             return type(A)(A.tocsr()[p][:, p])
-        csr = FORMATS[COMMON](convert(A, COMMON).to("cpu").to_scipy()[p][:, p])
-        return A._reordered(csr.to(A.device)).astype(A.dtype, copy=False)
+        csr = FORMATS[COMMON].array(convert(A, COMMON).to("cpu").to_scipy()[p][:, p])
+        return A._format.reordered(A, csr.to(A.device)).astype(A.dtype, copy=False)
 
 
 def reordered(A: Any) -> Reordering:

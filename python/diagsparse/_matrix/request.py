@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from .base import SparseArray
+from typing import Any, NamedTuple
 
 
 class Pair(NamedTuple):
     """A product in a sum of products: ``factor A B``."""
 
-    a: SparseArray
-    b: SparseArray
+    a: Any
+    b: Any
     factor: int = 1
 
 

@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from .._places import memory
 from .._places.backend import CPU
 from .._places.types import value_dtype
-from .base import SparseArray
 from .construct import array
 from .convert import unpacked
-from .registry import COMMON, FORMATS, format_class
+from .registry import COMMON, FORMATS, format_named
+from .sparse_array import SparseArray
 from .summary import Summary
 
 _DIAGONALS = "hm"  # the format in which blocks by diagonals are joined
@@ -104,15 +104,15 @@ def _joined(
     kept = value_dtype(np.result_type(*(a.dtype for a, _, _ in placed)), dtype, who)
     diagonals: Any = FORMATS[_DIAGONALS]
     first: Any = placed[0][0]
-    if all(a._family == diagonals._family for a, _, _ in placed):
+    if all(a._format.family == diagonals.family for a, _, _ in placed):
         blocks: list[Any] = placed
-        runs = [(k + c - r, i + r, v) for a, r, c in blocks for k, i, v in a._runs()]
+        runs = [(k + c - r, i + r, v) for a, r, c in blocks for k, i, v in a._format.runs(a)]
         offsets = np.unique(np.array([k for k, _, _ in runs], np.int64))
         s = Summary(shape, kept.itemsize, sum(len(v) for _, _, v in runs), offsets=lambda: offsets)
-        kind = first._that_holds(shape) if format is None else format_class(format)
-        full = diagonals._forecast(s) <= _MOST_ZEROS * FORMATS[COMMON]._forecast(s.at_most())
-        if full or (format is not None and kind._family == diagonals._family):
-            return diagonals._of_runs(shape, kept, runs, max_bytes).asformat(kind.format, max_bytes=max_bytes)
+        kind = first._format.that_holds(shape) if format is None else format_named(format)
+        full = diagonals.nbytes(s) <= _MOST_ZEROS * FORMATS[COMMON].nbytes(s.at_most())
+        if full or (format is not None and kind.family == diagonals.family):
+            return diagonals.of_runs(shape, kept, runs, max_bytes).asformat(kind.name, max_bytes=max_bytes)
     stored = sum(a.nnz for a, _, _ in placed)
     memory.require(2 * stored * (kept.itemsize + 16), max_bytes, f"{who}: the entries")
     parts = [(a.to_scipy("coo"), r, c) for a, r, c in placed]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,97 +11,87 @@ from .._arrays.host_dense import check_writeable, refuse_part_of
 from .._places import memory
 from .._places.arguments import integer
 from .._places.types import VALUE_TYPES, widened
-
-if TYPE_CHECKING:
-    from .base import SparseArray
+from .through_scipy import to_read
 
 
-class Totals:
-    """Methods that sum; mixed into every matrix class."""
+def sum(a: Any, axis: Any = None, dtype: Any = None, out: np.ndarray | None = None, *, keepdims: bool = False) -> Any:
+    """Return the sum of all elements, or of each column (``axis=0``) or row (``axis=1``).
 
-    def sum(
-        self: SparseArray, axis: Any = None, dtype: Any = None, out: np.ndarray | None = None, *, keepdims: bool = False
-    ) -> Any:
-        """Return the sum of all elements, or of each column (``axis=0``) or row (``axis=1``).
+    Parameters
+    ----------
+    axis : {None, 0, 1, -1, -2} or a tuple of them
+        None and ``(0, 1)`` sum everything.
+    dtype : dtype, optional
+        Of the result; by default that of the values. The sums are made in it where it is the wider one.
+    out : NumPy array, shape (), (n,) or (m,), optional
+        Receives the result, cast to its dtype, and is returned.
 
-        Parameters
-        ----------
-        axis : {None, 0, 1, -1, -2} or a tuple of them
-            None and ``(0, 1)`` sum everything.
-        dtype : dtype, optional
-            Of the result; by default that of the values. The sums are made in it where it is the wider one.
-        out : NumPy array, shape (), (n,) or (m,), optional
-            Receives the result, cast to its dtype, and is returned.
+    keepdims : bool
+        Whether the result keeps both axes, as in NumPy: shape (1, 1), (1, n) or (m, 1).
 
-        keepdims : bool
-            Whether the result keeps both axes, as in NumPy: shape (1, 1), (1, n) or (m, 1).
+    Returns
+    -------
+    number, or NumPy array of shape (n,) or (m,)
 
-        Returns
-        -------
-        number, or NumPy array of shape (n,) or (m,)
-
-        Raises
-        ------
-        ValueError
-            Another axis, an `out` of another shape.
-        TypeError
-            An axis that is no integer; an `out` that is no NumPy array, or real for complex sums.
-        """
-        along = _axis(axis)
-        if keepdims:
-            both = tuple(1 if along in (None, one) else self._shape[one] for one in (0, 1))
-            if out is None:
-                return np.reshape(self.sum(axis, dtype), both)
-            _check_output(out, both)
-            np.copyto(out, np.reshape(self.sum(axis, dtype), both), casting="same_kind")
-            return out
-        if out is not None:
-            _check_output(out, () if along is None else (self._shape[1 - along],))
-            refuse_part_of(self._matrix.values, out, "sum", self._core)
-        kept = self._dtype
-        if dtype is not None and np.dtype(dtype) in VALUE_TYPES:
-            kept = np.dtype(dtype)
-        own = widened(self._dtype)
-        wider = kept is not self._dtype and np.promote_types(kept, own) != own
-        if along is None:
-            made = self._total(kept if wider else own)
-        else:
-            view = self.T if along == 0 else self
-            memory.require_free(sum(self._shape) * kept.itemsize, "sum: the vectors of a product")
-            made = view @ np.ones(view.shape[1], kept.char.lower())  # real: 1 + 0j would spoil infinities
-        made = made if dtype is None else made.astype(dtype, copy=False)
+    Raises
+    ------
+    ValueError
+        Another axis, an `out` of another shape.
+    TypeError
+        An axis that is no integer; an `out` that is no NumPy array, or real for complex sums.
+    """
+    along = _axis(axis)
+    if keepdims:
+        both = tuple(1 if along in (None, one) else a._shape[one] for one in (0, 1))
         if out is None:
-            return made
-        np.copyto(out, made, casting="same_kind")
+            return np.reshape(a.sum(axis, dtype), both)
+        _check_output(out, both)
+        np.copyto(out, np.reshape(a.sum(axis, dtype), both), casting="same_kind")
         return out
+    if out is not None:
+        _check_output(out, () if along is None else (a._shape[1 - along],))
+        refuse_part_of(a._matrix.values, out, "sum", a._core)
+    kept = a._dtype
+    if dtype is not None and np.dtype(dtype) in VALUE_TYPES:
+        kept = np.dtype(dtype)
+    own = widened(a._dtype)
+    wider = kept is not a._dtype and np.promote_types(kept, own) != own
+    if along is None:
+        made = a._format.total(a, kept if wider else own)
+    else:
+        view = a.T if along == 0 else a
+        memory.require_free((a._shape[0] + a._shape[1]) * kept.itemsize, "sum: the vectors of a product")
+        made = view @ np.ones(view.shape[1], kept.char.lower())  # real: 1 + 0j would spoil infinities
+    made = made if dtype is None else made.astype(dtype, copy=False)
+    if out is None:
+        return made
+    np.copyto(out, made, casting="same_kind")
+    return out
 
-    def mean(
-        self: SparseArray, axis: Any = None, dtype: Any = None, out: np.ndarray | None = None, *, keepdims: bool = False
-    ) -> Any:
-        """Return the mean of all elements, or of each column or row, unstored zeros included; as `sum`."""
-        along = _axis(axis)
-        count = self._shape[0] * self._shape[1] if along is None else self._shape[along]
-        total = self.sum(axis, dtype, out, keepdims=keepdims)
-        if out is None:
-            return total / count
-        np.true_divide(out, count, out=out, casting="same_kind")
-        return out
 
-    def count_nonzero(self: SparseArray, axis: Any = None) -> Any:
-        """Count the stored values that are not zero: all of them, or those of each column or row."""
-        if axis is None or (along := _axis(axis)) is None:
-            return self._count_nonzero()
-        return self._to_read("count_nonzero").count_nonzero(axis=along)
+def mean(a: Any, axis: Any = None, dtype: Any = None, out: np.ndarray | None = None, *, keepdims: bool = False) -> Any:
+    """Return the mean of all elements, or of each column or row, unstored zeros included; as `sum`."""
+    along = _axis(axis)
+    count = a._shape[0] * a._shape[1] if along is None else a._shape[along]
+    total = a.sum(axis, dtype, out, keepdims=keepdims)
+    if out is None:
+        return total / count
+    np.true_divide(out, count, out=out, casting="same_kind")
+    return out
 
-    def trace(self: SparseArray, offset: int = 0) -> Any:
-        """Return the sum of diagonal `offset`."""
-        if type(offset) is not int:
-            offset = integer(offset, "trace: offset")
-        return self._total_of_diagonal(offset)
 
-    def _total_of_diagonal(self: SparseArray, k: int) -> Any:
-        """Return the sum of diagonal `k`."""
-        return self._diagonal_to_read(k).astype(widened(self._dtype), copy=False).sum()
+def count_nonzero(a: Any, axis: Any = None) -> Any:
+    """Count the stored values that are not zero: all of them, or those of each column or row."""
+    if axis is None or (along := _axis(axis)) is None:
+        return a._format.count_nonzero(a)
+    return to_read(a, "count_nonzero").count_nonzero(axis=along)
+
+
+def trace(a: Any, offset: int = 0) -> Any:
+    """Return the sum of diagonal `offset`."""
+    if type(offset) is not int:
+        offset = integer(offset, "trace: offset")
+    return a._format.total_of_diagonal(a, offset)
 
 
 def _axis(given: Any) -> int | None:

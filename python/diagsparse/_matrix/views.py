@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-from .base import CONJUGATED, TRANSPOSED, SparseArray
+from .base import CONJUGATED, TRANSPOSED, M
 
 
-class Views:
-    """`A.T`, `A.H` and `A.conj()`; mixed into every matrix class. csr and csc have a `T` of their own."""
+def transposed(a: M) -> M:
+    """Return the transpose as a view: `A.T`. csr and csc have one of their own."""
+    return a._wrap(a._matrix, a._op ^ TRANSPOSED)
 
-    @property
-    def T(self: SparseArray) -> SparseArray:
-        """The transpose, as a view."""
-        return self._wrap(self._matrix, self._op ^ TRANSPOSED)
 
-    mT = T
+def transpose(a: M, axes: tuple[int, int] | None = None, copy: bool = False) -> M:
+    """Return `A.T`; ``copy=True`` lays it out anew."""
+    if (tuple(axes) if isinstance(axes, list) else axes) not in (None, (1, 0), (-1, -2), (1, -2), (-1, 0)):
+        raise ValueError(f"transpose: axes {axes}: expected None or (1, 0)")
+    return a.T.copy() if copy else a.T
 
-    @property
-    def H(self: SparseArray) -> SparseArray:
-        """The conjugate transpose, as a view."""
-        return self.T.conj()
 
-    def transpose(self: SparseArray, axes: tuple[int, int] | None = None, copy: bool = False) -> SparseArray:
-        """Return `A.T`; ``copy=True`` lays it out anew."""
-        if (tuple(axes) if isinstance(axes, list) else axes) not in (None, (1, 0), (-1, -2), (1, -2), (-1, 0)):
-            raise ValueError(f"transpose: axes {axes}: expected None or (1, 0)")
-        return self.T.copy() if copy else self.T
+def adjoint(a: M) -> M:
+    """Return `A.H`."""
+    return a.H
 
-    def adjoint(self: SparseArray) -> SparseArray:
-        """Return `A.H`."""
-        return self.H
 
-    def conj(self: SparseArray, copy: bool = False) -> SparseArray:
-        """Return the complex conjugate, as a view unless ``copy=True``."""
-        view = self._wrap(self._matrix, self._op ^ CONJUGATED)
-        return view.copy() if copy else view
-
-    conjugate = conj
+def conj(a: M, copy: bool = False) -> M:
+    """Return the complex conjugate, as a view unless ``copy=True``."""
+    view = a._wrap(a._matrix, a._op ^ CONJUGATED)
+    return view.copy() if copy else view

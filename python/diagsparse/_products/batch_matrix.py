@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._arrays import owners
-from .._matrix.base import SparseArray
-from .._matrix.registry import format_class
+from .._matrix.registry import format_named
+from .._matrix.sparse_array import SparseArray
 from .._places import memory
 from .._places.backend import CPU, Place
 from .batches import batch_array
@@ -30,7 +30,7 @@ def on_the_diagonal(batch: batch_array, who: str) -> SparseArray:
         shape = count, n - abs(k)
         into = _window(home, data, i * order + max(0, -k), shape, n)
         _assign(into, _window(home, rows, int(places.diagonal(k)[0].real), shape, rows.shape[1]))
-    return format_class("dia")((data, offsets), shape=(order, order), align="row")
+    return format_named("dia").array((data, offsets), shape=(order, order), align="row")
 
 
 def _places(batch: batch_array) -> SparseArray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._arrays import owners
 from .._arrays.host_dense import as_numpy
-from .._matrix.base import SparseArray
+from .._matrix.sparse_array import SparseArray
 from .._places import memory
 from .._places.backend import CPU
 from .._places.types import value_dtype
@@ -19,7 +19,7 @@ _WHO = "batch_array"
 
 def has_batches(x: Any) -> bool:
     """Whether `x` is a matrix of a format that has batches."""
-    return isinstance(x, SparseArray) and x._batched
+    return isinstance(x, SparseArray) and x._format.batched
 
 
 def shared(values: Any, like: Any) -> Any:
@@ -71,4 +71,4 @@ def _require_plain(a: SparseArray, name: str) -> None:
 
 def _alike(a: SparseArray, b: SparseArray) -> bool:
     same = (a.format, a.shape, a.dtype, a._place) == (b.format, b.shape, b.dtype, b._place)
-    return same and np.array_equal(a.parts()[a._labels], b.parts()[b._labels])
+    return same and np.array_equal(a.parts()[a._format.labels], b.parts()[b._format.labels])

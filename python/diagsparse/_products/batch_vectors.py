@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -10,15 +10,12 @@ from .._arrays import device_dense, host_dense, owners, streams
 from .._places.backend import CPU
 from .._places.types import check_scalars, product_dtypes
 
-if TYPE_CHECKING:
-    from .batches import batch_array
 
-
-def product(batch: batch_array, op: int, x: Any, out: Any, alpha: Any, beta: Any, who: str, stream: Any) -> Any:
+def product(batch: Any, op: int, x: Any, out: Any, alpha: Any, beta: Any, who: str, stream: Any) -> Any:
     """Return the rows ``alpha op(A_i) x_i + beta out_i``."""
     task = _Product(batch, op, alpha, beta, who)
     if batch._place is not CPU:
-        return device_dense._multiply(task, x, out, stream)
+        return device_dense.multiply(task, x, out, stream)
     streams.on(CPU, stream, who)  # raises for a stream
     owners.refuse_beside_cpu(x, CPU, who)
     x = host_dense.as_numpy(x, who)
@@ -26,10 +23,10 @@ def product(batch: batch_array, op: int, x: Any, out: Any, alpha: Any, beta: Any
     return task.on_host(x.astype(wanted, copy=False), out, result)
 
 
-class _Product(device_dense._Product):
+class _Product(device_dense.Product):
     """What a product of a batch with vectors needs to know of it."""
 
-    def __init__(self, batch: batch_array, op: int, alpha: Any, beta: Any, who: str) -> None:
+    def __init__(self, batch: Any, op: int, alpha: Any, beta: Any, who: str) -> None:
         shape = batch.shape[::-1] if op else batch.shape
         super().__init__(batch._all, op, shape, alpha, beta, None, who)
         self.count = batch.count

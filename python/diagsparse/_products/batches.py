@@ -9,9 +9,10 @@ import numpy as np
 
 from .._arrays import streams
 from .._matrix import devices
-from .._matrix.base import CONJUGATED, TRANSPOSED, SparseArray
+from .._matrix.base import CONJUGATED, TRANSPOSED
 from .._matrix.each_element import is_scalar
 from .._matrix.operands import is_sparse, together
+from .._matrix.sparse_array import SparseArray
 from .._places import memory
 from .._places.arguments import integer
 from .._places.backend import CPU, Place, place
@@ -160,7 +161,7 @@ class batch_array:
             return self
         memory.require_free(self.nbytes, f"to: {self.count} {display.operand(self._all)} on {target.name}", target)
         values = devices.carried(self._matrix.values, self._place, target)
-        labels = self._matrix.parts()[self._all._labels].tolist()
+        labels = self._matrix.parts()[self._all._format.labels].tolist()
         like = target.core.diagonal_matrix(self.format, *self.shape, labels, None, self.dtype.name, target.index)
         return self._wrap(like.with_members(values))
 
@@ -180,7 +181,7 @@ class batch_array:
     @property
     def _like(self) -> SparseArray:
         """A matrix of zeros with the layout of every member, on the cpu."""
-        labels = self._matrix.parts()[self._all._labels].tolist()
+        labels = self._matrix.parts()[self._all._format.labels].tolist()
         core = CPU.core
         return SparseArray._wrap(core.diagonal_matrix(self.format, *self.shape, labels, None, self.dtype.name))
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import streams
-from .._matrix.base import SparseArray
+from .._matrix.sparse_array import SparseArray
 from .._places import libraries
 from .._places.backend import CudaError
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from .._arrays import device_dense, owners
-from .._matrix.base import SparseArray
 from .._matrix.builders import eye
 from .._matrix.convert import convert
+from .._matrix.sparse_array import SparseArray
 from .._places import libraries
 from .._places.types import product_dtypes, solved_in
 from .cudss import Cudss
@@ -72,7 +72,7 @@ class DeviceFactors:
             return self._solves[key][0]
 
 
-class RightSide(device_dense._Product):
+class RightSide(device_dense.Product):
     """What a solution needs to know of its right side, as a product does of x.
 
     `fitted` returns the shape in which right sides of a shape are solved, or raises. Where it is one of rows, a row is

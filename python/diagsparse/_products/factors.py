@@ -13,7 +13,8 @@ from scipy.sparse.linalg import LinearOperator
 
 from .._arrays import device_dense, owners
 from .._arrays.host_dense import as_numpy
-from .._matrix.base import CONJUGATED, TRANSPOSED, SparseArray
+from .._matrix.base import CONJUGATED, TRANSPOSED
+from .._matrix.sparse_array import SparseArray
 from .._places import libraries, memory
 from .._places.backend import CPU, Place
 from .._places.types import product_dtypes, solved_in
@@ -104,7 +105,7 @@ class _Solver:
 
     def _solved(self, b: Any, trans: str) -> Any:
         if self._place is not CPU:
-            return device_dense._multiply(self._factors.right_side(trans, self._fitted), b, None, None)
+            return device_dense.multiply(self._factors.right_side(trans, self._fitted), b, None, None)
         owners.refuse_beside_cpu(b, self._place, "solve", "b")
         given = as_numpy(b, "solve")
         shape = self._fitted(given.shape)

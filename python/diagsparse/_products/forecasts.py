@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .._matrix.base import SparseArray, is_scipys
-from .._matrix.from_scipy import peak_nbytes
+from .._matrix.base import is_scipys
+from .._matrix.construct import peak_nbytes
 from .._matrix.operands import as_sparse
 from .._matrix.registry import FORMATS
+from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from .._places.memory import human
 from .plans import MatmulPlan
@@ -73,14 +74,14 @@ def forecast(operation: str, a: Any, b: Any = None, /, *, format: str | None = N
         raise ValueError('forecast: "convert" takes one matrix')
     if format is None:
         raise ValueError(f'forecast: "convert" needs format=; there are {", ".join(FORMATS)}')
-    cls, s = _format_for(a, format), a._summary()
+    kind, s = _format_for(a, format), a._summary()
     if is_scipys(given):
-        nbytes = cls._forecast(s)
-        return Forecast(nbytes, peak_nbytes(cls, given, a) - nbytes)
+        nbytes = kind.nbytes(s)
+        return Forecast(nbytes, peak_nbytes(kind, given, a) - nbytes)
     if format == a.format:
-        return Forecast(_nbytes(a, cls, s), 0)
-    full = type(a)._forecast(s) if a._packed and a._family != cls._family else 0
-    return Forecast(a._forecast_as(cls, s), full + cls._beside(s, a))
+        return Forecast(_nbytes(a, kind, s), 0)
+    full = a._format.nbytes(s) if a._packed and a._format.family != kind.family else 0
+    return Forecast(a._format.forecast_as(a, kind, s), full + kind.workspace(s, a))
 
 
 def convert_nbytes(a: SparseArray, format: str) -> int:
@@ -88,19 +89,19 @@ def convert_nbytes(a: SparseArray, format: str) -> int:
     return _nbytes(a, _format_for(a, format), a._summary())
 
 
-def _nbytes(a: SparseArray, cls: type[SparseArray], s: Summary) -> int:
+def _nbytes(a: SparseArray, kind: Any, s: Summary) -> int:
     """Return the bytes of `a` in a format; in its own those that it has, which parts and options may have made more."""
-    own = a.format == cls.format
+    own = a.format == kind.name
     if own and not a._op & 1:
         return a.nbytes
-    return a._forecast_of_copy(s.in_items(a.dtype.itemsize)) if own else a._forecast_as(cls, s)
+    return a._format.forecast_of_copy(a, s.in_items(a.dtype.itemsize)) if own else a._format.forecast_as(a, kind, s)
 
 
-def _format_for(a: SparseArray, format: str) -> type[SparseArray]:
+def _format_for(a: SparseArray, format: str) -> Any:
     """Return the class of a format that can hold `a`, or say why it cannot."""
     if format not in FORMATS:
         raise ValueError(f'forecast: no format "{format}"; there are {", ".join(FORMATS)}')
-    FORMATS[format]._check_shape(a.shape, a._core)
+    FORMATS[format].check_shape(a.shape, a._core)
     return FORMATS[format]
 
 

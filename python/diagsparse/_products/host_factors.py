@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from scipy.linalg import get_lapack_funcs
 from scipy.sparse.linalg import splu
 
-from .._matrix.base import SparseArray
 from .._matrix.convert import convert
+from .._matrix.sparse_array import SparseArray
 from .._places import memory
 from .._places.backend import CPU
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._matrix.base import SparseArray
 from .._matrix.construct import array
 from .._matrix.convert import unpacked
 from .._matrix.operands import require_matrix
-from .._matrix.registry import COMMON, FORMATS, first_class, format_class
+from .._matrix.registry import COMMON, FORMATS, default_format, format_named
+from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from .._places import memory
 from .._places.backend import CPU, place
@@ -89,12 +89,12 @@ def kron(
     """
     left, right = (_factor(x, name) for x, name in ((a, "A"), (b, "B")))
     target = place(device) if device is not None else CPU
-    chosen = None if format is None else format_class(format).format
+    chosen = None if format is None else format_named(format).name
     made: SparseArray | None = None
     if _by_diagonals(left, right):
         pairs = _Pairs(left, right, max_bytes)
         chosen = chosen or _by_default(a, pairs.summary, pairs.least_bytes())
-        if chosen == "dia" or (FORMATS[chosen]._family == "diagonals" and pairs.nearly_full()):
+        if chosen == "dia" or (FORMATS[chosen].family == "diagonals" and pairs.nearly_full()):
             made = pairs.product()
     if made is None:
         made = _by_rows(left, right, max_bytes)
@@ -116,7 +116,7 @@ def _factor(x: Any, name: str) -> SparseArray:
 
 def _by_diagonals(a: SparseArray, b: SparseArray) -> bool:
     """Return whether each diagonal of the product is the product of one of A and one of B."""
-    return a._family == b._family == "diagonals" and b.shape[0] == b.shape[1]
+    return a._format.family == b._format.family == "diagonals" and b.shape[0] == b.shape[1]
 
 
 def _by_default(a: Any, s: Summary, least: int = 0) -> str:
@@ -125,27 +125,27 @@ def _by_default(a: Any, s: Summary, least: int = 0) -> str:
     By diagonals the product takes at least `least` bytes in any format: beyond the limit nobody asks for its offsets.
     """
     own = a.format if isinstance(a, SparseArray) else COMMON  # of SciPy's and dense ones nobody chose a format here
-    if FORMATS[own]._family == "diagonals":
-        own = a._that_holds(s.shape).format
-    if (first := first_class(s.shape)) is not FORMATS[COMMON]:  # whose indices do not reach
-        return own if own in _DIAGONALS else first.format
-    rows = FORMATS[COMMON]._forecast(s)
+    if FORMATS[own].family == "diagonals":
+        own = a._format.that_holds(s.shape).name
+    if (first := default_format(s.shape)) is not FORMATS[COMMON]:  # whose indices do not reach
+        return own if own in _DIAGONALS else first.name
+    rows = FORMATS[COMMON].nbytes(s)
     if least > _MOST * rows:
         return COMMON
-    if own in _DIAGONALS and FORMATS[own]._forecast(s) <= _MOST * rows:
+    if own in _DIAGONALS and FORMATS[own].nbytes(s) <= _MOST * rows:
         return own
-    return min(("hm", "mdia", COMMON), key=lambda name: FORMATS[name]._forecast(s))
+    return min(("hm", "mdia", COMMON), key=lambda name: FORMATS[name].nbytes(s))
 
 
 def _by_rows(a: SparseArray, b: SparseArray, max_bytes: int | None) -> SparseArray:
     """Return the product as csr, which SciPy makes of the factors by way of coo."""
     shape, dtype = (a.shape[0] * b.shape[0], a.shape[1] * b.shape[1]), np.result_type(a.dtype, b.dtype)
     rows: Any = FORMATS[COMMON]
-    rows._check_shape(shape, CPU.core)
-    nbytes = 2 * a._entries() * b._entries() * (dtype.itemsize + 8) + 8 * (shape[0] + 1)
+    rows.check_shape(shape, CPU.core)
+    nbytes = 2 * a._format.entries(a) * b._format.entries(b) * (dtype.itemsize + 8) + 8 * (shape[0] + 1)
     memory.require(nbytes, max_bytes, "kron: the entries")
     made = sp.kron(a.to_scipy("csr"), b.to_scipy("csr"), "csr")
-    return rows(made.astype(dtype, copy=False))
+    return rows.array(made.astype(dtype, copy=False))
 
 
 class _Pairs:
@@ -157,8 +157,8 @@ class _Pairs:
     def __init__(self, a: SparseArray, b: SparseArray, max_bytes: int | None = None) -> None:
         self.a, self.b, (m, n), self.p = a, b, a.shape, b.shape[0]
         self.shape, self.dtype = (m * self.p, n * self.p), np.result_type(a.dtype, b.dtype)
-        self.max_bytes, self.of_a, self.of_b = max_bytes, a._occupied(), b._occupied()
-        self.fill_of_a, self.fill_of_b = a._fill(), b._fill()
+        self.max_bytes, self.of_a, self.of_b = max_bytes, a._format.occupied(a), b._format.occupied(b)
+        self.fill_of_a, self.fill_of_b = a._format.fill(a), b._format.fill(b)
         entries = int(self.fill_of_a.sum()) * int(self.fill_of_b.sum())
         self.summary = Summary(self.shape, self.dtype.itemsize, entries, offsets=self._offsets, fill=self._fill)
 
@@ -166,7 +166,7 @@ class _Pairs:
         return np.add.outer(self.p * self.of_a, self.of_b).ravel()
 
     def _offsets(self) -> np.ndarray:
-        least = min(self.least_bytes(), FORMATS[COMMON]._forecast(self.summary))  # of the product, in any format
+        least = min(self.least_bytes(), FORMATS[COMMON].nbytes(self.summary))  # of the product, in any format
         memory.require(self._table() + least, self.max_bytes, "kron: the product and the list of its diagonals")
         return np.unique(self._sums())
 
@@ -199,7 +199,7 @@ class _Pairs:
 
     def nearly_full(self) -> bool:
         """Return whether dia, of which other formats by diagonals are made, is not far larger than csr."""
-        return self.in_dia() <= _MOST * FORMATS[COMMON]._forecast(self.summary)
+        return self.in_dia() <= _MOST * FORMATS[COMMON].nbytes(self.summary)
 
     def product(self) -> SparseArray:
         """Return the product as dia."""
@@ -208,11 +208,13 @@ class _Pairs:
         memory.require(nbytes, self.max_bytes, "kron: the diagonals")
         offsets = self.summary.offsets
         values = np.zeros((len(offsets), m, p), self.dtype)
-        of_a, of_b = ({k: (max(0, -k), x.diagonal(k)) for k in x._occupied().tolist()} for x in (self.a, self.b))
+        of_a, of_b = (
+            {k: (max(0, -k), x.diagonal(k)) for k in x._format.occupied(x).tolist()} for x in (self.a, self.b)
+        )
         for j, k in product(of_a, of_b):
             # A[i, i + j] B[r, r + k] lies in row i p + r.
             (i, u), (r, v) = of_a[j], of_b[k]
             part = values[np.searchsorted(offsets, j * p + k), i : i + len(u), r : r + len(v)]
             part += np.multiply.outer(u, v)
         values = values.reshape(len(offsets), m * p)
-        return FORMATS["dia"]((values, offsets), shape=self.shape, align="row")
+        return FORMATS["dia"].array((values, offsets), shape=self.shape, align="row")

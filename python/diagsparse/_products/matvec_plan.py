@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._arrays import device_dense
-from .._matrix.base import SparseArray
+from .._arrays.repeated_product import RepeatedProduct
+from .._matrix.sparse_array import SparseArray
 from .._places.arguments import check_kernel
 from .._places.backend import CPU
 from .._show import display
@@ -24,10 +24,10 @@ class MatvecPlan:
             listed = ", ".join(f'"{name}"' for name in names)
             raise ValueError(f'matvec: no kernel "{kernel}" for {a.format} on {a.device}; there are {listed}')
         self.matrix, self.kernel = a, kernel or names[0]
-        self._planned: device_dense.Planned | None = None
+        self._planned: RepeatedProduct | None = None
         if a._place is not CPU:  # what the kernel keeps of the matrix is there before the first call
             a._core.prepare_matvec(a._matrix, a._op, self.kernel)
-            self._planned = device_dense.Planned(a, self.kernel)
+            self._planned = RepeatedProduct(a, self.kernel)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -1,12 +1,16 @@
-"""Operands of a planned product: as a user gave them, and as the kernel takes them."""
+"""Operands of a planned product: as a user gave them, and as the kernel takes them; the formats of products."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from .._matrix.base import SparseArray, is_scipys
+import numpy as np
+
+from .._matrix.base import is_scipys
 from .._matrix.operands import together
+from .._matrix.registry import COMMON, FORMATS
+from .._matrix.sparse_array import SparseArray
 from .._places import memory
 from .._show import display
 
@@ -73,7 +77,7 @@ class PlannedOperand:
         factor, read = self._taken
         if read is not None and not factor._core.same_parts(self.given._matrix, read):
             read = self._snapshot()  # first: what another thread writes meanwhile is found by the next call
-            factor = self._converted(self.given._as_operand(), factor, name)
+            factor = self._converted(self.given._format.as_operand(self.given), factor, name)
             self._taken = factor, read
         return factor
 
@@ -89,15 +93,15 @@ class PlannedOperand:
             raise TypeError(f"plan: {name} is {kind}, expected a {given.format}_array{hint}")
         planned = self.factor
         together("plan", planned, other, ("the plan", name))
-        made = self._converted(OPERATIONS[self._trans](other._as_operand()), planned, name)
+        made = self._converted(OPERATIONS[self._trans](other._format.as_operand(other)), planned, name)
         if made.format != planned.format or made._op != planned._op or made.shape != planned.shape:
             raise ValueError(f"plan: {name} is {other!r}, the plan was made for {given!r}")
         return made
 
     def _converted(self, operand: SparseArray, planned: SparseArray, name: str) -> SparseArray:
         """Return an unpacked operand as the kernel takes it, like the `planned` one."""
-        made = planned._as_factor(operand, planned, self.given._packed)
-        if not operand._drops_zeros or operand._family == made._family:
+        made = planned._format.as_factor(operand, planned, self.given._packed)
+        if not operand._format.drops_zeros or operand._format.family == made._format.family:
             return made
         if made.format != planned.format or made._shape != planned._shape:
             return made
@@ -129,8 +133,37 @@ def _in_structure_of(planned: SparseArray, made: SparseArray) -> SparseArray | N
         memory.require_free(native.values.nbytes, what, planned._place)
         zeros = planned.copy()
         zeros.values = 0
-        made = made._united(zeros.real.astype(made.dtype, copy=False))
+        made = made._format.united(made, zeros.real.astype(made.dtype, copy=False))
     if made._matrix.stored != native.stored:
         return None
     placed = native.with_values(made._matrix.values)
     return made._wrap(placed, planned._op) if made._core.same_parts(made._matrix, placed) else None
+
+
+def same_structure(x: SparseArray, y: SparseArray) -> bool:
+    """Whether two matrices differ in their values alone."""
+    if (x.format, x.shape, x.dtype, x._place) != (y.format, y.shape, y.dtype, y._place):
+        return False
+    theirs, host = y.parts(), x._place.host
+    return all(name == "values" or np.array_equal(host(part), host(theirs[name])) for name, part in x.parts().items())
+
+
+def product_formats(
+    a: SparseArray, b: SparseArray, format: str | None, repeated: bool = False, named: bool = False
+) -> tuple[str, str]:
+    """Return the format of a product, and the one whose kernels make it.
+
+    By default the result is in the left operand's format. Where families differ and the left one has products of its
+    own, it is in csr (in mdia where that meets diagonals). Within a family it is in what the family says where the left
+    format does not hold it well.
+    """
+    left, right = a._format, b._format
+    if left is not right and left.family != right.family:
+        common = left.multiplies.get(right.family) or right.multiplies.get(left.family)
+        return format or common or (COMMON if left.own_products else left.name), common or COMMON
+    if not left.own_products:
+        return format or left.name, COMMON
+    if format is not None and FORMATS[format].family == left.family:
+        return format, format
+    made = left.for_product(a, b, repeated, named).name
+    return format or made, made

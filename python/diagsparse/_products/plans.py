@@ -9,19 +9,18 @@ from typing import Any
 import numpy as np
 
 from .._arrays import streams
-from .._matrix.base import SparseArray
 from .._matrix.convert import convert
 from .._matrix.operands import together
-from .._matrix.registry import FORMATS, format_class
+from .._matrix.registry import FORMATS, format_named
 from .._matrix.request import Request
+from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from .._places import memory
 from .._places.arguments import check_kernel, symmetry_number
 from .._places.backend import CPU
 from .._places.types import check_scalars, product_dtypes
 from .._show import display
-from .plan_operands import PlannedOperand
-from .product_formats import product_formats
+from .plan_operands import PlannedOperand, product_formats, same_structure
 
 _ONE, _ZERO = 1, 0  # the factors of a plain product, which need no check
 _BOTH = 0  # triangles; `_sums.TRIANGLES` has the other numbers
@@ -60,8 +59,8 @@ class MatmulPlan:
         self._given = a, b = left.given, right.given  # before any conversion
         unpacked = 0  # bytes
         if a._packed or b._packed:
-            a = a._as_operand()
-            b = a if square else b._as_operand()
+            a = a._format.as_operand(a)
+            b = a if square else b._format.as_operand(b)
             unpacked = sum(x.nbytes for x, given in zip((a, b), self._given, strict=True) if x is not given)
         self._place = a._place
         if a._place is not b._place:
@@ -72,29 +71,29 @@ class MatmulPlan:
                 f"A has {a.shape[1]} columns, B has {b.shape[0]} rows"
             )
         if format is not None:
-            format_class(format)  # raises for an unknown name
+            format_named(format)  # raises for an unknown name
             a._core.check_shape(format, a.shape[0], b.shape[1])
-        if format is None and isinstance(into, SparseArray) and into._format == a._format:
-            format = a._format  # whatever would be quicker
+        if format is None and isinstance(into, SparseArray) and into._format is a._format:
+            format = a._format.name  # whatever would be quicker
         self._format, self._work = product_formats(a, b, format, repeated, bool(kernel or symmetry))
         work = FORMATS[self._work]
         half = 0 if symmetry is None else symmetry_number(symmetry, "matmul: symmetry")
-        if half and not work._halves:
+        if half and not work.triangular_products:
             raise ValueError(
                 f'matmul: symmetry="{symmetry}": products as {self._work} store both halves; A.asformat("mdia") has '
                 "products that store one"
             )
-        self._implied = half == 0 and (half := work._symmetry_of_product(*self._given)) > 0
+        self._implied = half == 0 and (half := work.symmetry_of_product(*self._given)) > 0
         self._symmetric = half > 0
         request = Request(kernel or "", max_bytes, triangle, extra, other_order, repeated, half, passed)
-        self._plan, a, b = work._planned(a, b, request)
+        self._plan, a, b = work.planned(a, b, request)
         if repeated or a is not left.given:
             left.take(a, repeated)
         if not square and (repeated or b is not right.given):
             right.take(b, repeated)
         self._copied = sum(operand.nbytes for operand in {left, right}) if repeated else unpacked
         self._native = self._format == self._work  # the kernel makes the format that was asked for
-        self._into = FORMATS[self._format] if self._native and a._dtype is b._dtype else None
+        self._into = FORMATS[self._format].array if self._native and a._dtype is b._dtype else None
         self._run_into = self._plan.run_into
         self._dtype = a._dtype if a._dtype is b._dtype else product_dtypes(a.dtype, b.dtype)[1]
         nbytes = self._plan.nbytes
@@ -133,7 +132,7 @@ class MatmulPlan:
     @property
     def nnz(self) -> int:
         """Count of values that the result stores (a diagonal product asked for as csr, csc or coo: at most)."""
-        return self._plan.stored if self._native else FORMATS[self.format]._count(self._summary())
+        return self._plan.stored if self._native else FORMATS[self.format].count_stored(self._summary())
 
     @property
     def nbytes(self) -> int:
@@ -142,7 +141,7 @@ class MatmulPlan:
         These drop values that are zero, and nothing is computed to find out. So it is with products of dia, hm, cdm,
         mdia and qband that are asked for in a format of rows or blocks.
         """
-        return self._plan.nbytes if self._native else FORMATS[self.format]._forecast(self._summary())
+        return self._plan.nbytes if self._native else FORMATS[self.format].nbytes(self._summary())
 
     def _summary(self) -> Summary:
         """Return what is known of the result."""
@@ -153,11 +152,13 @@ class MatmulPlan:
             made.values = 1  # no zero, for those are dropped
             return made
 
-        size = self.dtype.itemsize
+        def of_full(question: str) -> Callable[..., Any]:
+            return lambda *given, **limits: getattr(full()._format, question)(full(), *given, **limits)
+
         return Summary(
-            self.shape, size, self._plan.stored, offsets=lambda: full()._occupied(), fill=lambda: full()._fill(),
-            row_lengths=lambda: full()._row_lengths(), leading=lambda **limits: full()._leading_entries(**limits),
-            blocks=lambda side: full()._occupied_blocks(side), slices=lambda *cut: full()._places_in_slices(*cut),
+            self.shape, self.dtype.itemsize, self._plan.stored, offsets=of_full("occupied"), fill=of_full("fill"),
+            row_lengths=of_full("row_lengths"), leading=of_full("leading_entries"), blocks=of_full("occupied_blocks"),
+            slices=of_full("positions_in_slices"),
         )  # fmt: skip
 
     @property
@@ -243,7 +244,7 @@ class MatmulPlan:
             return out
         if out is None and beta != 0:
             raise ValueError(f"plan: beta={beta} scales out, but no out was given")
-        made = object.__new__(FORMATS[self._work])
+        made = object.__new__(FORMATS[self._work].array)
         made._matrix = self._plan.run(a._matrix, b._matrix, alpha)
         made._op, made._dtype, made._shape = 0, dtype, (a._shape[0], b._shape[1])
         if self._symmetric:
@@ -273,11 +274,11 @@ class MatmulPlan:
         """Bring a result that was made in another format into `out`."""
         if not isinstance(out, SparseArray) or out._op:
             self._refuse(out)
-        if not _same_structure(out, made):
+        if not same_structure(out, made):
             raise ValueError(f"plan: out is {out!r} with another structure than the result {made!r}")
         if any(made._core.overlap(out.values, operand._matrix.values) for operand in operands):
             raise ValueError("plan: out is one of the operands")
-        out._add_values(made, beta)
+        out._format.add_values(out, made, beta)
         return out
 
     def check_out(self, out: Any) -> None:
@@ -302,10 +303,3 @@ class MatmulPlan:
 
     def _repr_html_(self) -> str:
         return display.plan_html(self)
-
-
-def _same_structure(x: SparseArray, y: SparseArray) -> bool:
-    if (x.format, x.shape, x.dtype, x._place) != (y.format, y.shape, y.dtype, y._place):
-        return False
-    theirs, host = y.parts(), x._place.host
-    return all(name == "values" or np.array_equal(host(part), host(theirs[name])) for name, part in x.parts().items())

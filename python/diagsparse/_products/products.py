@@ -7,18 +7,17 @@ from typing import Any
 import numpy as np
 
 from .._arrays import streams
-from .._matrix.base import SparseArray
 from .._matrix.convert import unpacked
 from .._matrix.operands import home_of, require_sparse
 from .._matrix.registry import FORMATS
 from .._matrix.request import Pair
+from .._matrix.sparse_array import SparseArray
 from .._places.backend import Place
 from .._places.types import check_scalars, product_dtypes
 from .._show import display
 from .matvec_plan import MatvecPlan
-from .plan_operands import OPERATIONS
+from .plan_operands import OPERATIONS, product_formats
 from .plans import MatmulPlan
-from .product_formats import product_formats
 from .sums import TRIANGLES, check_triangle, no_beta, sum_of_products
 
 
@@ -112,7 +111,7 @@ def plan_matmul(
     left = _operand(a, trans_a, "plan_matmul", "A", home, copy=True)
     a, b = left, _operand(left if b is a else b, trans_b, "plan_matmul", "B", home, copy=True)
     check_triangle(triangle, "plan_matmul")
-    if triangle is not None and not FORMATS[product_formats(a, b, format)[1]]._triangles:
+    if triangle is not None and not FORMATS[product_formats(a, b, format)[1]].triangles:
         raise ValueError(
             f'plan_matmul: triangle="{triangle}" is for matrices by diagonals, but A is {display.operand(a)} and B is '
             f'{display.operand(b)}; A.asformat("hm") converts'
@@ -203,7 +202,9 @@ def matmul(
         if c is None:
             no_beta("matmul", beta)
             check_scalars(product_dtypes(a.dtype, b.dtype)[1], alpha, 0, "matmul")
-            if symmetry is None and a._halves and np.imag(alpha):  # a square may be Hermitian, its multiple is not
+            if (
+                symmetry is None and a._format.triangular_products and np.imag(alpha)
+            ):  # a square may be Hermitian, its multiple is not
                 a = unpacked(a)
             return MatmulPlan(a, b, format, kernel, max_bytes, into=out, symmetry=symmetry)(out=out, alpha=alpha)
         if symmetry is not None:

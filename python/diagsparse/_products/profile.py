@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from .._matrix.base import SparseArray
+from .._matrix.sparse_array import SparseArray
 from .._places.backend import CPU
 from .._places.types import product_dtypes
 from .plans import MatmulPlan

@@ -6,17 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from .._matrix.base import SparseArray
 from .._matrix.convert import convert, unpacked
 from .._matrix.operands import home_of, require_sparse, together
-from .._matrix.registry import COMMON, FORMATS, format_class
+from .._matrix.registry import COMMON, FORMATS, format_named
 from .._matrix.request import Pair
+from .._matrix.sparse_array import SparseArray
 from .._places.arguments import SYMMETRIES
 from .._places.types import check_scalars
 from .._show import display
-from .plan_operands import OPERATIONS
+from .plan_operands import OPERATIONS, product_formats
 from .plans import MatmulPlan
-from .product_formats import product_formats
 
 TRIANGLES = {None: 0, "lower": 1, "upper": 2}  # the parts of a result, by the core's numbers
 
@@ -174,19 +173,19 @@ def _both_orders(
             f"{who}: A is {display.operand(a)} and B is {display.operand(b)}; expected square matrices of one shape"
         )
     made = a.format
-    if a._own_products and product_formats(a, b, None, named=kernel is not None)[1] == COMMON:
+    if a._format.own_products and product_formats(a, b, None, named=kernel is not None)[1] == COMMON:
         made = COMMON  # where the products are made they are added, too
     elif factor > 0 and triangle is None and out is None and not np.imag(alpha) and (symmetry := _of_both(a, b)):
         # Half of A B says nothing of its other half, but half of the sum does.
         one, other = (MatmulPlan(x, y, kernel=kernel, symmetry=symmetry)() for x, y in ((a, b), (b, a)))
-        return one._added(other, alpha, alpha)
+        return one._format.added(one, other, alpha, alpha)
     total = sum_of_products(who, [Pair(a, b), Pair(b, a, factor)], None, alpha, None, triangle, made, kernel, out)
     return convert(total, a.format)
 
 
 def _of_both(a: SparseArray, b: SparseArray) -> str | None:
     """Return the symmetry of which both store one half, if their products can."""
-    alike = a._halves and b._halves and a._matrix.symmetry == b._matrix.symmetry
+    alike = a._format.triangular_products and b._format.triangular_products and a._matrix.symmetry == b._matrix.symmetry
     return SYMMETRIES[a._matrix.symmetry] if alike else None
 
 
@@ -195,7 +194,7 @@ def _factor(a: SparseArray, alpha: complex) -> SparseArray:
 
     A square of a half is a half, too, and complex multiples of a Hermitian one are not.
     """
-    return a._as_operand() if a._halves and not np.imag(alpha) else unpacked(a)
+    return a._format.as_operand(a) if a._format.triangular_products and not np.imag(alpha) else unpacked(a)
 
 
 def check_triangle(triangle: Any, who: str) -> None:
@@ -235,7 +234,7 @@ def sum_of_products(
         together(who, first, c, ("A", "C"))
         if c.shape != shape:
             raise ValueError(f"{who}: C is {display.operand(c)}, but the product is {shape[0]} x {shape[1]}")
-    wanted = None if format is None else format_class(format).format
+    wanted = None if format is None else format_named(format).name
     format, work = product_formats(first, second, wanted, named=kernel is not None)
     dtype = np.result_type(*(x.dtype for x in operands.values()), *([] if c is None else [c.dtype]))
     check_scalars(dtype, alpha, beta or 0, who)
@@ -243,14 +242,14 @@ def sum_of_products(
     pairs = [Pair(operands[id(a)], operands[id(b)], factor) for a, b, factor in pairs]
     first, beta = pairs[0].a, beta or 0
     if work != COMMON:
-        first = first if first._family == FORMATS[work]._family else convert(first, work)
-        made = first._sum_of_products(who, pairs, c, alpha, beta, triangle, work, kernel, out, max_bytes)
+        first = first if first._format.family == FORMATS[work].family else convert(first, work)
+        made = first._format.sum_of_products(first, who, pairs, c, alpha, beta, triangle, work, kernel, out, max_bytes)
         return convert(made, format)
     if out is not None:
         raise ValueError(f"{who}: out= of a sum is for dia, hm and cdm")
     total, *others = (MatmulPlan(a, b, COMMON, kernel, max_bytes)(alpha=alpha * factor) for a, b, factor in pairs)
     for other in others:
-        total = total._added(other, 1, 1)
+        total = total._format.added(total, other, 1, 1)
     if c is not None and beta != 0:
-        total = total._added(convert(c, COMMON).astype(dtype, copy=False), 1, beta)
-    return convert(total if triangle is None else total._triangle(triangle, who), format)
+        total = total._format.added(total, convert(c, COMMON).astype(dtype, copy=False), 1, beta)
+    return convert(total if triangle is None else total._format.triangle(total, triangle, who), format)

@@ -11,10 +11,10 @@ from qutip import settings
 from qutip.core import data as qutip_data
 from qutip.core.data.dense import fast_from_numpy
 
-from .._matrix.base import SparseArray
 from .._matrix.builders import eye
 from .._matrix.construct import array
 from .._matrix.registry import FORMATS
+from .._matrix.sparse_array import SparseArray
 from .._places.types import plain_number
 from .._products.forecasts import forecast
 from .._products.kron import kron
@@ -168,7 +168,7 @@ def add(left: Sparse, right: Sparse, scale: complex = 1) -> Sparse:
 
 def scaled(matrix: SparseArray, factor: complex, outside: complex) -> SparseArray:
     """Return ``factor / outside`` times a matrix."""
-    return matrix if factor == outside else matrix._scaled(plain_number(factor / outside))
+    return matrix if factor == outside else matrix * plain_number(factor / outside)
 
 
 def sub(left: Sparse, right: Sparse) -> Sparse:
@@ -210,7 +210,7 @@ def kronecker(left: Sparse, right: Sparse) -> Sparse:
 
 def zeros(cls: type[Sparse], rows: int, cols: int) -> Sparse:
     """Return an operator that stores nothing."""
-    return cls(FORMATS["hm"]._empty((rows, cols), np.dtype(float)))
+    return cls(FORMATS["hm"].empty((rows, cols), np.dtype(float)))
 
 
 def identity(cls: type[Sparse], dimension: int, scale: complex = 1) -> Sparse:

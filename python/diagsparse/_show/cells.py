@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from .._matrix.base import SparseArray
+SparseArray: TypeAlias = Any  # a class of the folders above
 
 SMALL = 12  # matrices up to this size are drawn with their values
 GREY = "#888888"
@@ -67,7 +66,7 @@ def color_of(index: int) -> str:
 
 def stored_runs(a: Any) -> list[tuple[int, int, int, int]]:
     """Return (diagonal, offset, length, start) of each run of values, one where two diagonals share it."""
-    spans, most = a._spans().tolist(), a.period or max(a.shape)
+    spans, most = a._format.spans(a).tolist(), a.period or max(a.shape)
     owner = {start: d for d, (_, _, _, start) in enumerate(spans)}  # of mirror images the one above
     return [(d, *_run(spans[d], most)) for d in sorted(owner.values())]
 
@@ -81,13 +80,13 @@ def drawn_diagonals(a: Any) -> list[Drawn]:
     """Return how diagonals are drawn, ascending: mirror images pale, in the colour of what is stored."""
     color = {start: span_color(a, d, start, length) for d, _, length, start in stored_runs(a)}
     own = {d for d, *_ in stored_runs(a)}
-    return [Drawn(k, color[start], d not in own) for d, (k, _, _, start) in enumerate(a._spans().tolist())]
+    return [Drawn(k, color[start], d not in own) for d, (k, _, _, start) in enumerate(a._format.spans(a).tolist())]
 
 
 def span_color(a: Any, d: int, start: int, length: int) -> str:
     """Return the colour of diagonal `d`, grey where it holds nothing but the zeros beside another one."""
     flat = a._matrix.values.reshape(-1)
-    zero = a._shares_rows and flat.size <= _SCANNED and not flat[start : start + length].any()
+    zero = a._format.shares_rows and flat.size <= _SCANNED and not flat[start : start + length].any()
     return GREY if zero else color_of(d)
 
 
@@ -139,18 +138,18 @@ def draw_cells(placed: Sequence[tuple[int, int, Cell]], w: int, h: int) -> str:
 
 def of_diagonals(a: Any) -> list[tuple[int, int, Cell]]:
     """Return (row, column, cell) of all that is stored, in the colours of the diagonals."""
-    drawn = {one.offset: one for one in a._drawn_diagonals()}
+    drawn = {one.offset: one for one in a._format.drawn_diagonals(a)}
     return [
         (row + t, row + t + offset, Cell(value_cell(a, value, drawn[offset].color).lines, *drawn[offset][1:]))
-        for offset, row, values in a._diagonals()
-        for t, value in enumerate(a._seen(values).tolist())
+        for offset, row, values in a._format.diagonals(a)
+        for t, value in enumerate(a._format.seen(a, values).tolist())
     ]
 
 
 def of_entries(a: Any) -> list[tuple[int, int, Cell]]:
     """Return (row, column, cell) of all that is stored, in the colours of the rows or of the columns."""
     coo = a.to_scipy("coo")
-    by_column = a._by_column != bool(a._op & 1)
+    by_column = a._format.by_column != bool(a._op & 1)
     triplets = zip(coo.row.tolist(), coo.col.tolist(), coo.data.tolist(), strict=True)
     return [(i, j, value_cell(a, value, color_of(j if by_column else i))) for i, j, value in triplets]
 
@@ -184,7 +183,7 @@ def _strip(
 
 def small_matrix(a: Any) -> tuple[str, float, float]:
     """Draw all that is stored, each value at its place; with width and height."""
-    entries = a._drawn_cells()
+    entries = a._format.draw_cells(a)
     w, h = cell_size([cell for _, _, cell in entries])
     body = draw_cells([(j * w, i * h, cell) for i, j, cell in entries], w, h)
     return body, float(a.shape[1] * w), float(a.shape[0] * h)
@@ -199,9 +198,9 @@ def small_rows(a: Any) -> str:
         r, c = divmod(start, stride)
         color = span_color(a, d, start, length)
         slots[r][c : c + length] = [value_cell(a, value, color) for value in values[r, c : c + length].tolist()]
-    tracks = [(str(label), row) for label, row in zip(parts[a._labels].tolist(), slots, strict=True)]
+    tracks = [(str(label), row) for label, row in zip(parts[a._format.labels].tolist(), slots, strict=True)]
     size = cell_size([cell for row in slots for cell in row])
-    title = f"<text x='{NAMES - 6}' y='12' text-anchor='end'>{a._labels}</text>"
+    title = f"<text x='{NAMES - 6}' y='12' text-anchor='end'>{a._format.labels}</text>"
     body, width, height = _strip(tracks, size, 17)
     return svg(width, height, title + body, f"values of {a.format}, row by row")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 from .._places.backend import CPU, get_num_threads
 from .._places.memory import SMALL, human
@@ -12,8 +12,7 @@ from . import drawing
 from .cells import GREY, color_of, svg
 from .columns import seconds
 
-if TYPE_CHECKING:
-    from .._matrix.base import SparseArray
+SparseArray: TypeAlias = Any  # a class of the folders above
 
 # A notebook and a bare page show the table alike; the selectors outrank the notebook's own.
 _STYLE = (
@@ -58,7 +57,7 @@ def text(a: SparseArray) -> str:
 def _stored(a: SparseArray) -> str | None:
     """Return ``13 stored, 184 B``, after what there is to say of the layout; None if index arrays are invalid."""
     try:
-        return f"{a._told()}{a.nnz} stored, {human(a.nbytes)}"
+        return f"{a._format.description(a)}{a.nnz} stored, {human(a.nbytes)}"
     except ValueError:  # a user wrote to them
         return None
 
@@ -144,7 +143,7 @@ def drawings(a: SparseArray) -> list[tuple[str, str]]:
         if a.nbytes > SMALL:
             return []
         a = a.to("cpu")
-    if a._packed and type(a)._forecast(a._summary()) > SMALL:
+    if a._packed and a._format.nbytes(a._summary()) > SMALL:
         return [drawing.layout(a)]
     return [drawing.matrix(a), drawing.middle_of(a), drawing.layout(a)]
 

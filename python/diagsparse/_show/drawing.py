@@ -6,7 +6,7 @@ Small matrices are drawn with their values (`_cells`), others by shape and colou
 from __future__ import annotations
 
 from math import hypot
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -26,8 +26,7 @@ from .cells import (
 )
 from .offsets import edge_labels, middle
 
-if TYPE_CHECKING:
-    from .._matrix.base import SparseArray
+SparseArray: TypeAlias = Any  # a class of the folders above
 
 _SIDE, _SLIM = 220.0, 16.0  # the sides of the drawing of a large matrix, in pixels: the longer, and at least
 _PALE = " stroke-opacity='.35'"
@@ -47,8 +46,8 @@ def matrix(a: SparseArray) -> tuple[str, str]:
         return svg(width, height, frame(width, height) + body, f"matrix, {m} x {n}"), says
     scale = _SIDE / max(m, n)
     width, height = max(_SLIM, n * scale), max(_SLIM, m * scale)
-    body, says = a._drawn(width, height)
-    diagonals = a._drawn_diagonals()
+    body, says = a._format.draw(a, width, height)
+    diagonals = a._format.drawn_diagonals(a)
     pale = "pale: mirror images, not stored" if "stroke-opacity" in body else ""
     says = "; ".join(filter(None, [says, pale, _slimmed(width, height)]))
     return labelled(a.shape, [one.offset for one in diagonals], body, width, height), says
@@ -86,7 +85,7 @@ def layout(a: SparseArray) -> tuple[str, str]:
     """Return the values as the format stores them, and a line that explains the drawing; nothing for a view."""
     if a._op or 0 in a.shape or a.nnz == 0:
         return "", ""
-    return a._drawn_layout(max(a.shape) <= SMALL)
+    return a._format.draw_layout(a, max(a.shape) <= SMALL)
 
 
 def diagonal_rows(a: Any, small: bool, says: str) -> tuple[str, str]:
@@ -104,7 +103,7 @@ def diagonal_runs(a: Any, small: bool) -> tuple[str, str]:
 def entry_parts(a: Any, small: bool) -> tuple[str, str]:
     """Draw arrays with an element per entry, and pointers."""
     if small and a.nnz <= _STRIPS:
-        return small_strips(a), "the component arrays, coloured by " + ("column" if a._by_column else "row")
+        return small_strips(a), "the component arrays, coloured by " + ("column" if a._format.by_column else "row")
     return part_bars(a)
 
 
@@ -114,8 +113,10 @@ def _chosen(count: int, most: int) -> np.ndarray:
 
 def diagonal_lines(a: Any, width: float, height: float) -> tuple[str, str]:
     """Draw stored diagonals as lines that stay visible where they are thin or short."""
-    spans = a._spans().tolist()
-    runs = [(k, row, length, one.color, one.pale) for (k, row, length, _), one in zip(spans, a._drawn_diagonals())]
+    spans = a._format.spans(a).tolist()
+    runs = [
+        (k, row, length, one.color, one.pale) for (k, row, length, _), one in zip(spans, a._format.drawn_diagonals(a))
+    ]
     return _lines(a.shape, runs, width, height)
 
 
@@ -152,7 +153,7 @@ def _sampled(a: Any) -> tuple[np.ndarray, np.ndarray]:
         i, j = parts["row"][at], parts["col"][at]
     else:
         i, j = np.searchsorted(parts["indptr"], at, side="right") - 1, parts["indices"][at]
-    return (j, i) if a._by_column != bool(a._op & 1) else (i, j)
+    return (j, i) if a._format.by_column != bool(a._op & 1) else (i, j)
 
 
 def density(a: Any, width: float, height: float) -> tuple[str, str]:
@@ -178,7 +179,7 @@ def _rows(a: Any) -> str:
     rank = {r: k for k, r in enumerate(chosen.tolist())}
     height, left, out = pitch * len(chosen), 0, ""
     if pitch >= _LINE:
-        names = list(map(str, a.parts()[a._labels].tolist()))
+        names = list(map(str, a.parts()[a._format.labels].tolist()))
         left = 6 * max(map(len, names)) + 8
         for k, name in enumerate(names):
             out += f"<text x='{left - 5}' y='{(k + 0.43) * pitch + 3.5:.1f}' text-anchor='end'>{name}</text>"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from .cells import Cell, cell_size, draw_cells, frame, svg, value_cell
 
-if TYPE_CHECKING:
-    from .._matrix.base import SparseArray
+SparseArray: TypeAlias = Any  # a class of the folders above
 
 _LETTER, _LINE = 6, 11  # width of a letter of a label, height of its line
 _NAMED = 4  # diagonals that a label names one by one, at most
@@ -78,7 +77,7 @@ def _merged(offsets: Sequence[int], corner: int, scale: float, room: Callable[[s
 
 def middle(a: SparseArray) -> tuple[str, str]:
     """Return the places around the middle of the diagonal that is nearest to the main one, and a line that says so."""
-    (m, n), drawn = a.shape, {one.offset: one for one in a._drawn_diagonals()}
+    (m, n), drawn = a.shape, {one.offset: one for one in a._format.drawn_diagonals(a)}
     side = min(_MIDDLE, m, n)
     if not drawn or side < 2:
         return "", ""

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from .._matrix.registry import FORMATS
 from .._places.backend import Place, place
 from ..measure import Progress
 from . import bench_cases, bench_problem, gpu_peers, steps
@@ -144,7 +143,7 @@ def _contenders(case: Case, problem: Problem, where: Place) -> Iterator[gpu_peer
     for format in case.formats:
         if format == "cdm" and problem.A.shape[0] != problem.A.shape[1]:
             continue
-        for kernel in where.core.kernels(FORMATS[format].format)[op]:
+        for kernel in where.core.kernels(format)[op]:
             if work > _MOST_WORK.get(kernel, work):
                 continue
             if is_cusparse(kernel) and case.values:  # it has one type for all

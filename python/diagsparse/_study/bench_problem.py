@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .._matrix.base import SparseArray
 from .._matrix.construct import array
+from .._matrix.sparse_array import SparseArray
 from .._places.backend import Place
 from .._products.chains import power_multiply
 from .._products.products import plan_matmul, plan_matvec
@@ -60,7 +60,7 @@ class Problem:
         if _dense(operand):
             return self.where.core.from_host(operand, self.where.index)
         put = array(operand, "hm", device=self.where.name).asformat(format)
-        return put.asformat(format, **self.layout) if self.layout and put._packs else put
+        return put.asformat(format, **self.layout) if self.layout and put._format.packs else put
 
     def call(self, format: str, kernel: str) -> Callable[[], Any]:
         """Return the product by one of our kernels."""

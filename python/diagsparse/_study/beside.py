@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from .. import measure
-from .._matrix.base import SparseArray
+from .._matrix.sparse_array import SparseArray
 from .._places.backend import CPU, Place
 from .._products.plans import MatmulPlan
 from ..measure import Contender, Progress, Timing
@@ -55,7 +55,7 @@ def _kernels(A: SparseArray, op: str, kernels: list[str] | None) -> list[str]:
         return [chosen] if chosen in there else there[:1]
     asked = there if "all" in kernels else [name for name in there if name in kernels]
     # A kernel of diagonals that cannot multiply these leaves it to another one, which is listed once.
-    if op == "matvec" or A._family != "diagonals":
+    if op == "matvec" or A._format.family != "diagonals":
         return asked
     return list(dict.fromkeys(MatmulPlan(A, A, kernel=name, max_bytes=1 << 62).kernel for name in asked))
 

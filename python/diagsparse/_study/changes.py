@@ -6,13 +6,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._show import columns, display
 from .titles import PEERS, TITLES
-
-if TYPE_CHECKING:
-    from .comparison import Comparison
 
 LIMIT = 1.25  #: a row counts as slower if it takes this many times as long as before, relative to SciPy's csr
 _SAME = ("shape", "dtype", "nnz", "device", "threads")  # what two comparisons have to have in common
@@ -96,7 +93,7 @@ class Changes:
         return [*notes, f"{count}; the worst: {worst[0].format} {worst[0].kernel}" if worst else "No row is slower."]
 
 
-def changes(new: Comparison, old: Any, limit: float) -> Changes:
+def changes(new: Any, old: Any, limit: float) -> Changes:
     """Return what changed; `old` is a comparison, the result of its `to_dict`, or a file written by `save`."""
     if not limit >= 1:
         raise ValueError(f"since: limit={limit}: expected 1 or more")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._matrix.base import SparseArray
+from .._matrix.sparse_array import SparseArray
 
 _BLOCK = 1 << 24  # entries of a product that are checked at a time
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import log10
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.optimize import isotonic_regression
@@ -14,21 +14,18 @@ from .figures import BLUE, GREEN, GREY, logarithmic
 from .plot_structure import draw_nothing
 from .titles import TITLES
 
-if TYPE_CHECKING:
-    from .comparison import Comparison, Row
-
 _STYLES = {"matvec": ("o", BLUE), "matmul": ("s", GREEN)}  #: operation: marker, and colour of ours
 _SIDES = {"matvec": (0.17, "right", 1.0), "matmul": (0.83, "left", 0.0)}  #: where its labels end, or begin
 _AROUND = 0.6  # of the width of all points, which is left free on each side of them for labels
 _LINE, _BESIDE = 0.155, 1.5  # inches that a label is high, and that a picture is higher than its axes
 
 
-def roofline_inches(c: Comparison) -> float:
+def roofline_inches(c: Any) -> float:
     """Return how high a picture is that has room for the labels of a comparison."""
     return max(5.0, _BESIDE + _LINE * max(len(c.of(op)) for op in TITLES))
 
 
-def draw_roofline(axes: Any, c: Comparison) -> None:
+def draw_roofline(axes: Any, c: Any) -> None:
     """Draw a point for each row, labelled at the sides: products with vectors on the left, of matrices on the right."""
     rows = {op: [row for row in c.of(op) if row.work] for op in TITLES}
     points = [_point(row) for op in TITLES for row in rows[op]]
@@ -59,12 +56,12 @@ def draw_roofline(axes: Any, c: Comparison) -> None:
     axes.figure.legend(loc="outside lower center", ncols=5, fontsize=8, frameon=False)
 
 
-def _point(row: Row) -> tuple[float, float]:
+def _point(row: Any) -> tuple[float, float]:
     """Return flops a byte, and GFLOP/s."""
     return 2 * row.work / row.floor_nbytes, 2 * row.work / row.seconds / 1e9
 
 
-def _label(axes: Any, rows: Sequence[Row], op: str, apart: float) -> None:
+def _label(axes: Any, rows: Sequence[Any], op: str, apart: float) -> None:
     """Write the names of rows in a column, each as near to the height of its point as the others allow."""
     low, high = map(log10, axes.get_ylim())
     rows = sorted(rows, key=lambda row: _point(row)[1])

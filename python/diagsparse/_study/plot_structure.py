@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .figures import BLUE, GREY
-
-if TYPE_CHECKING:
-    from ..structure import Structure
 
 _MARKS = 5000  # diagonals drawn at most
 _FAR = 5.0  # times that the distance of neighbours on the axis of diagonals doubles at most
@@ -22,7 +19,7 @@ _LETTER, _LINE = 4.6, 9.5  # points that a letter and a line of a tick's label t
 
 
 # ---- the entries --------------------------------------------------------------------------------------------------
-def draw_entries(axes: Any, s: Structure) -> None:
+def draw_entries(axes: Any, s: Any) -> None:
     """Draw how many entries each cell of a coarse grid holds, the matrix in true proportion where it is not slim."""
     from matplotlib.colors import LogNorm
 
@@ -57,7 +54,7 @@ def _from_pale() -> Any:
 
 
 # ---- the diagonals ------------------------------------------------------------------------------------------------
-def draw_occupancy(axes: Any, s: Structure, inches: float) -> None:
+def draw_occupancy(axes: Any, s: Any, inches: float) -> None:
     """Draw a mark per diagonal: where it lies, how full it is, how many nonzeros it holds; axes about so wide."""
     axes.set_title(f"{len(s.offsets)} occupied diagonal{'s' * (len(s.offsets) != 1)}", fontsize=10, loc="left")
     axes.spines[["top", "right"]].set_visible(False)
@@ -147,7 +144,7 @@ def _fitting(order: list[int], at: NDArray[np.float64], room: list[float]) -> li
 
 
 # ---- the rows -----------------------------------------------------------------------------------------------------
-def draw_row_lengths(axes: Any, s: Structure) -> None:
+def draw_row_lengths(axes: Any, s: Any) -> None:
     """Draw how many rows have how many entries: a bar a length, or where lengths are many a range of them."""
     axes.set_title("entries of a row", fontsize=10, loc="left")
     axes.spines[["top", "right"]].set_visible(False)

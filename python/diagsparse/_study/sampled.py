@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .._matrix.base import SparseArray, issparse
+from .._matrix.base import issparse
+from .._matrix.sparse_array import SparseArray
 from .exactness import error_over_bound, rounding
 
 _ROWS = 64
@@ -102,8 +103,8 @@ class SampledMatmul:
 
     def _rows_of(self, C: Any) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return columns and values of the sampled rows, as stored."""
-        if issparse(C) and C._family == "diagonals":
-            spans, values = C._spans(), _host(C.values).reshape(-1)
+        if issparse(C) and C._format.family == "diagonals":
+            spans, values = C._format.spans(C), _host(C.values).reshape(-1)
             return [self._diagonal_row(spans, values, i) for i in self.rows]
         if isinstance(C, SparseArray):
             host = C.to("cpu").to_scipy("csr")

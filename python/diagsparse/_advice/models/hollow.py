@@ -27,7 +27,7 @@ class Hollow(Mirroring):
 
     def walk(self, survey: Survey, s: Summary, options: dict[str, Any]) -> Walk:
         """Return what a product goes through."""
-        nnz, nbytes = survey.csr.nnz, self.forecast(s, FORMATS[self.format]._checked(options))
+        nnz, nbytes = survey.csr.nnz, self.forecast(s, FORMATS[self.format].checked_options(options))
         met = survey.met(len(s.offsets))
         return Walk(nbytes, float(nnz), nnz * survey.sample.masks, met, laid_out=met)
 

@@ -63,9 +63,9 @@ class Padded(Rows):
     def walk(self, survey: Survey, s: Summary, options: dict[str, Any]) -> Walk:
         """Return what a product goes through."""
         made: Any = FORMATS[self.format]
-        given = made._completed(s, made._checked(options))
+        given = made.completed(s, made.checked_options(options))
         lines = self._uneven(survey) * survey.sample.lines * survey.csr.nnz
-        return Walk(made._forecast(s, **given), float(made._places(s, **given)), 0.0, survey.longest_row, lines)
+        return Walk(made.nbytes(s, **given), float(made.positions(s, **given)), 0.0, survey.longest_row, lines)
 
     def _uneven(self, survey: Survey) -> float:
         return 1.0
@@ -116,7 +116,7 @@ class Leading(Padded):
         """Return whether columns surely have 16 bits: there are no more, or no entries that do not lead."""
         made: Any = FORMATS[self.format]
         few = survey.csr.shape[1] <= _SHORT
-        return few or made._shares(survey.summary, **made._checked(options))[1] == 0
+        return few or made.split(survey.summary, **made.checked_options(options))[1] == 0
 
 
 ROWS = (

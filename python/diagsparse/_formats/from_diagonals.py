@@ -10,15 +10,15 @@ import numpy as np
 from .._arrays import owners
 from .._arrays.host_dense import as_numpy
 from .._matrix import construct, devices
-from .._matrix.base import SparseArray
 from .._matrix.gate import checked_shape, is_parts, private, refuse_entries
-from .._matrix.registry import COMMON, FORMATS, first_class
+from .._matrix.registry import COMMON, FORMATS, default_format
+from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from .._places import memory
 from .._places.backend import CPU, Place
 from .._places.types import value_dtype
 from .format import Format
-from .packing import Packed, Packing, pack
+from .packing import UNPACKED, Packing, pack, packing_of
 
 
 def integer_labels(labels: Any, who: str, what: str) -> list[int]:
@@ -37,145 +37,145 @@ def integer_labels(labels: Any, who: str, what: str) -> list[int]:
     return given.tolist()
 
 
-class MadeOfDiagonals(Packed, Format):
-    """A matrix that is made of diagonals: of values and offsets, or the rows where diagonals begin."""
+class FromDiagonals(Format):
+    """A format whose matrices are built from values and offsets, or the rows where diagonals begin."""
 
-    _part_options: tuple[str, ...] = ()  # the options of the constructor that say how parts are to be read
-    _labels = "offsets"  # how the format names its diagonals
-    _rows: ClassVar[bool] = True  # whether values have a row for each of them
-    _structure = ("offsets",)
+    part_options: tuple[str, ...] = ()  # the options of the constructor that say how parts are to be read
+    labels = "offsets"  # how the format names its diagonals
+    value_rows: ClassVar[bool] = True  # whether values have a row for each of them
+    structure = ("offsets",)
 
-    @classmethod
-    def _made(
-        cls, arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Place | None,
+    def zeros_on(
+        self, shape: tuple[int, int], dtype: np.dtype, offsets: list[int], place: Place, packing: Packing = UNPACKED
+    ) -> SparseArray:
+        """Return a matrix of zeros that stores these diagonals (ascending), packed so."""
+        symmetry, period = packing.codes()
+        labels = place.core.labels_for(self.name, *shape, offsets, symmetry)
+        options = dtype.name, place.index, symmetry, period
+        made: SparseArray = SparseArray._wrap(place.core.diagonal_matrix(self.name, *shape, labels, None, *options))
+        return made
+
+    def construct(
+        self, arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Place | None,
         layout: dict[str, Any],
     ) -> SparseArray:  # fmt: skip
         """Build, and pack as the options say: the parts are packed already."""
-        who = f"{cls.format}_array"
+        who = self.who
         parts = is_parts(arg)
-        given = {name: layout.pop(name) for name in cls._part_options if name in layout}
+        given = {name: layout.pop(name) for name in self.part_options if name in layout}
         if given and not parts:
-            raise TypeError(f"{who}: {', '.join(given)} is for (values, {cls._labels}); a matrix knows it")
+            raise TypeError(f"{who}: {', '.join(given)} is for (values, {self.labels}); a matrix knows it")
         packing = Packing.of(layout, who)
         if parts:
             shape = None if shape is None else checked_shape(shape, who)
             refuse_entries(arg, who)
             if packing.period == "auto":
                 raise ValueError(
-                    f'{who}: period="auto" is for matrices; pass the rows that (values, {cls._labels}) hold'
+                    f'{who}: period="auto" is for matrices; pass the rows that (values, {self.labels}) hold'
                 )
-            make = cls._from_device_pair if devices.on_gpu(arg) else cls._from_pair
+            make = self.from_device_pair if devices.on_gpu(arg) else self.from_pair
             return construct.limited(make(arg, shape, dtype, copy, packing, given), max_bytes)
-        made: Any = construct.build(cls, arg, shape, dtype, copy, max_bytes, target)
+        made: Any = construct.build(self, arg, shape, dtype, copy, max_bytes, target)
         return pack(made, packing, max_bytes) if layout else made
 
-    @classmethod
-    def _from_scipy(
-        cls, a: Any, dtype: Any, copy: bool, max_bytes: int | None = None, target: Place = CPU
+    def from_scipy(
+        self, a: Any, dtype: Any, copy: bool, max_bytes: int | None = None, target: Place = CPU
     ) -> SparseArray:
         # Not by csr where that has no indices for the shape, or far more bytes of row pointers than of entries.
-        in_rows = first_class(a.shape) is FORMATS[COMMON]
+        in_rows = default_format(a.shape) is FORMATS[COMMON]
         if in_rows and (a.format != "coo" or 8 * a.shape[0] <= max(memory.SMALL, 16 * a.nnz)):
-            return super()._from_scipy(a, dtype, copy, max_bytes, target)
-        kept = value_dtype(a.dtype, dtype, cls.__name__)
-        return cls._of_entries(private(a, cls.__name__)[0].tocoo(copy=False), kept, max_bytes)
+            return super().from_scipy(a, dtype, copy, max_bytes, target)
+        kept = value_dtype(a.dtype, dtype, self.who)
+        return self.of_entries(private(a, self.who)[0].tocoo(copy=False), kept, max_bytes)
 
-    @classmethod
-    def _of_entries(cls, a: Any, dtype: np.dtype, max_bytes: int | None) -> SparseArray:
+    def of_entries(self, a: Any, dtype: np.dtype, max_bytes: int | None) -> SparseArray:
         """Build from SciPy's coo, whose duplicates are summed, diagonal by diagonal."""
         beside = (16 + (a.data.dtype != dtype) * dtype.itemsize) * a.nnz  # two arrays of int64, and the values cast
-        memory.require(beside, max_bytes, f"{cls.format}_array: the offsets of {a.nnz} entries")
+        memory.require(beside, max_bytes, f"{self.who}: the offsets of {a.nnz} entries")
         row, col = a.coords
         offset = np.subtract(col, row, dtype=np.int64)
         offsets = np.unique(offset)
         s, held = Summary(a.shape, dtype.itemsize, a.nnz, offsets=lambda: offsets), row.nbytes + col.nbytes
-        cls._require(s, max_bytes, CPU, held=held, beside=beside)
-        made: Any = cls._zeros_on(a.shape, dtype, offsets.tolist(), CPU)  # type: ignore[attr-defined]
-        spans = made._spans()
+        self.require(s, max_bytes, CPU, held=held, beside=beside)
+        made: Any = self.zeros_on(a.shape, dtype, offsets.tolist(), CPU)
+        spans = made._format.spans(made)
         diagonal = np.searchsorted(spans[:, 0], offset)
         place = np.take(spans[:, 3] - spans[:, 1], diagonal, out=offset, mode="clip")  # of row 0
         place += row
         np.add.at(made._matrix.values.ravel(), place, a.data.astype(dtype, copy=False))
         return made
 
-    @classmethod
-    def _from_parts(cls, parts: dict[str, np.ndarray], shape: tuple[int, int], *packing: Any) -> SparseArray:
-        who = f"{cls.format}_array"
+    def from_parts(self, parts: dict[str, np.ndarray], shape: tuple[int, int], *packing: Any) -> SparseArray:
+        who = self.who
         options = Packing.of(dict(zip(Packing._fields, packing, strict=False)), who)
         if len(packing) > len(Packing._fields) or options.period == "auto":
             raise ValueError(f"{who}: packing {packing}, expected (symmetry, period)")
-        labels = integer_labels(parts[cls._labels], f"{cls.format}_array", cls._labels)
+        labels = integer_labels(parts[self.labels], self.who, self.labels)
         values = np.require(parts["values"], requirements=["C", "A"])
-        return cls._wrap(CPU.core.diagonal_matrix(cls.format, *shape, labels, values, "", 0, *options.codes()))
+        return SparseArray._wrap(CPU.core.diagonal_matrix(self.name, *shape, labels, values, "", 0, *options.codes()))
 
-    @classmethod
-    def _from_pair(
-        cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, packing: Packing,
+    def from_pair(
+        self, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, packing: Packing,
         given: dict[str, Any],
     ) -> SparseArray:  # fmt: skip
         """Build from ``(values, offsets)`` in this format's own layout; `given` are the options of the parts."""
-        who = f"{cls.format}_array"
+        who = self.who
         if len(arg) != 2:
-            raise ValueError(f"{who}: got {len(arg)} parts, expected (values, {cls._labels})")
-        labels = integer_labels(arg[1], who, cls._labels)
+            raise ValueError(f"{who}: got {len(arg)} parts, expected (values, {self.labels})")
+        labels = integer_labels(arg[1], who, self.labels)
         values = as_numpy(arg[0], who)
         kept = value_dtype(values.dtype, dtype, who, narrow=True)
-        values = cls._shape_values(values, labels)
+        values = self.shape_values(values, labels)
         if shape is None:
-            shape = cls._infer_shape(values)
+            shape = self.infer_shape(values)
         values = np.array(values, kept, order="C") if copy else np.require(values, kept, ["C", "A"])
-        values, labels = cls._by_layout(values, labels, shape, packing, given, CPU)
-        return cls._wrap(CPU.core.diagonal_matrix(cls.format, *shape, labels, values, "", 0, *packing.codes()))
+        values, labels = self.by_layout(values, labels, shape, packing, given, CPU)
+        return SparseArray._wrap(CPU.core.diagonal_matrix(self.name, *shape, labels, values, "", 0, *packing.codes()))
 
-    @classmethod
-    def _shape_values(cls, values: np.ndarray, labels: list[int]) -> np.ndarray:
+    def shape_values(self, values: np.ndarray, labels: list[int]) -> np.ndarray:
         """Bring the values of one diagonal, or of none, to the format's number of dimensions."""
         if values.ndim == 1 and len(labels) == 1:
             return values[np.newaxis, :]
         if values.ndim != 2:
             raise ValueError(
-                f"{cls.format}_array: values of shape {values.shape}, expected a row for each of "
-                f"{len(labels)} {cls._labels}"
+                f"{self.who}: values of shape {values.shape}, expected a row for each of {len(labels)} {self.labels}"
             )
         return values
 
-    @classmethod
-    def _by_layout(
-        cls, values: Any, labels: list[int], shape: tuple[int, int], packing: Packing, given: dict[str, Any],
+    def by_layout(
+        self, values: Any, labels: list[int], shape: tuple[int, int], packing: Packing, given: dict[str, Any],
         place: Place,
     ) -> tuple[Any, list[int]]:  # fmt: skip
         """Return parts that the user may have given in another layout of the same name."""
         return values, labels
 
-    @classmethod
-    def _infer_shape(cls, values: np.ndarray) -> tuple[int, int]:
-        raise ValueError(f"{cls.format}_array: (values, {cls._labels}) do not tell the shape; pass shape=(m, n)")
+    def infer_shape(self, values: np.ndarray) -> tuple[int, int]:
+        raise ValueError(f"{self.who}: (values, {self.labels}) do not tell the shape; pass shape=(m, n)")
 
-    @classmethod
-    def _from_device_pair(
-        cls, arg: tuple[Any, ...], shape: Any, dtype: Any, copy: bool, packing: Packing, given: dict[str, Any]
+    def from_device_pair(
+        self, arg: tuple[Any, ...], shape: Any, dtype: Any, copy: bool, packing: Packing, given: dict[str, Any]
     ) -> SparseArray:
         """Build from ``(values, offsets)``, where some lie on a GPU; values are shared where they fit."""
-        who, place = f"{cls.format}_array", devices.home(arg)
+        who, place = self.who, devices.home(arg)
         if len(arg) != 2:
-            raise ValueError(f"{who}: got {len(arg)} parts, expected (values, {cls._labels})")
-        labels = integer_labels(_on_host(arg[1], place, who), who, cls._labels)
+            raise ValueError(f"{who}: got {len(arg)} parts, expected (values, {self.labels})")
+        labels = integer_labels(_on_host(arg[1], place, who), who, self.labels)
         kept = value_dtype(owners.dtype_of(arg[0]), dtype, who, narrow=True)
         values = owners.contiguous(owners.bring(arg[0], kept, place, who, "a part"), kept, copy)
-        if values.ndim == 1 and len(labels) == 1 and cls._rows:
+        if values.ndim == 1 and len(labels) == 1 and self.value_rows:
             extent, step = values.shape[0], values.itemsize
             values = owners.strided(place.core, values, (1, extent), (extent * step, step))
-        values = cls._shape_values(values, labels)
-        shape = cls._infer_shape(values) if shape is None else shape
-        values, labels = cls._by_layout(values, labels, shape, packing, given, place)
+        values = self.shape_values(values, labels)
+        shape = self.infer_shape(values) if shape is None else shape
+        values, labels = self.by_layout(values, labels, shape, packing, given, place)
         options = "", place.index, *packing.codes()
-        return cls._wrap(place.core.diagonal_matrix(cls.format, *shape, labels, values, *options))
+        return SparseArray._wrap(place.core.diagonal_matrix(self.name, *shape, labels, values, *options))
 
-    def _rebuilt(self, target: Place, carry: Callable[[Any], Any]) -> Any:
-        parts, shape = self._matrix.parts(), (self._matrix.rows, self._matrix.cols)
-        options = "", target.index, *self._packing.codes()
-        labels, values = parts[self._labels].tolist(), carry(parts["values"])
-        return target.core.diagonal_matrix(self.format, *shape, labels, values, *options)
+    def moved(self, a: SparseArray, target: Place, carry: Callable[[Any], Any]) -> Any:
+        parts, shape = a._matrix.parts(), (a._matrix.rows, a._matrix.cols)
+        options = "", target.index, *packing_of(a).codes()
+        labels, values = parts[self.labels].tolist(), carry(parts["values"])
+        return target.core.diagonal_matrix(a.format, *shape, labels, values, *options)
 
 
 def _on_host(labels: Any, place: Place, who: str) -> Any:

@@ -10,67 +10,65 @@ import numpy as np
 from .._arrays import owners
 from .._arrays.host_dense import as_numpy
 from .._matrix import devices
-from .._matrix.base import SparseArray
-from .._matrix.forecasts import sorting
 from .._matrix.gate import private
 from .._matrix.registry import COMMON
+from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
+from .._matrix.workspaces import at_most, sorting
+from .._places import memory
 from .._places.backend import CPU, Place
 from .._places.types import value_dtype
 from .format import Format
 
 
-class MadeOfEntries(Format):
-    """A matrix that is made of entries. Canonical: sorted, no duplicates (other input is copied and brought to it)."""
+class FromEntries(Format):
+    """A format whose matrices are built from entries, and stay sorted, without duplicates: other input is copied."""
 
-    _scipy: type  # the SciPy class of the same format; `_structure` names index arrays in the order of the C++ header
+    scipy_class: type  # of the same format; `structure` has the order of the C++ header
 
-    @classmethod
-    def _from_scipy(
-        cls, a: Any, dtype: Any, copy: bool, max_bytes: int | None = None, target: Place = CPU
+    def from_scipy(
+        self, a: Any, dtype: Any, copy: bool, max_bytes: int | None = None, target: Place = CPU
     ) -> SparseArray:
         """Build from a SciPy sparse array of any format, sharing its values where they are canonical.
 
         Its index arrays are copied: who writes to them could lead a kernel out of bounds.
         """
-        who = f"{cls.format}_array"
+        who = self.who
         kept = value_dtype(a.dtype, dtype, who)
-        CPU.core.check_shape(cls.format, *a.shape)
-        s = _summary(a, kept)
-        if a.format == cls.format:
-            cls._require(s, max_bytes, CPU)
-            if (made := cls._as_it_is(a, kept, copy)) is not None:
+        CPU.core.check_shape(self.name, *a.shape)
+        if a.format == self.name:
+            if max_bytes is not None or at_most(np.size(a.data), a.shape) >= memory.SMALL:
+                self.require(_summary(a, kept), max_bytes, CPU)
+            if (made := self.as_it_is(a, kept, copy)) is not None:
                 return made
-        cls._require(s, max_bytes, CPU, beside=cls._beside_scipy(s))
+        s = _summary(a, kept)
+        self.require(s, max_bytes, CPU, beside=self.scipy_workspace(s))
         given = None if a.format in ("lil", "dok") else a.data
         a, in_order = private(a, who)
         a.data = a.data.astype(kept, copy=False)  # duplicates are summed in the type that they are stored in
-        made = a if in_order and a.format == cls.format else cls._canonical(a)
+        made = a if in_order and a.format == self.name else self.canonical(a)
         values = np.require(made.data, kept, ["C", "A"])
         if copy and np.may_share_memory(values, given):
             values = values.copy()
-        structure = [(name, cls._index(made, name)) for name in cls._structure]
-        return cls._wrap(CPU.core.indexed_matrix(cls.format, *a.shape, values, structure))
+        structure = [(name, self.index(made, name)) for name in self.structure]
+        return SparseArray._wrap(CPU.core.indexed_matrix(self.name, *a.shape, values, structure))
 
-    @classmethod
-    def _peak_from_scipy(cls, a: Any, ours: SparseArray, s: Summary) -> int:
+    def peak_from_scipy(self, a: Any, ours: SparseArray, s: Summary) -> int:
         stored = _summary(a, ours.dtype)
-        if a.format == cls.format and cls._as_it_is(a, ours.dtype, False) is not None:
-            return cls._forecast(stored)
-        return cls._forecast(stored) + cls._beside_scipy(stored)
+        if a.format == self.name and self.as_it_is(a, ours.dtype, False) is not None:
+            return self.nbytes(stored)
+        return self.nbytes(stored) + self.scipy_workspace(stored)
 
-    @classmethod
-    def _beside_scipy(cls, s: Summary) -> int:
+    def scipy_workspace(self, s: Summary) -> int:
         """Return the bytes that SciPy needs while it sorts entries: index arrays of its own, and pointers."""
-        return s.stored * (s.itemsize + 32) + cls._forecast(Summary(s.shape, s.itemsize, 0))
+        return s.stored * (s.itemsize + 32) + self.nbytes(Summary(s.shape, s.itemsize, 0))
 
-    @classmethod
-    def _as_it_is(cls, a: Any, dtype: np.dtype, copy: bool) -> SparseArray | None:
+    def as_it_is(self, a: Any, dtype: np.dtype, copy: bool) -> SparseArray | None:
         """Return a SciPy array of this format with its entries where they are, None where the gate does not pass them.
 
         Nearly all of them pass, and are read once; the others are looked at one by one.
         """
-        pointers, indices = ([], a.coords) if cls.format == "coo" else ([a.indptr], [a.indices])
+        pointers, indices = ([], a.coords) if self.name == "coo" else ([a.indptr], [a.indices])
         arrays = (a.data, *pointers, *indices)
         if len(a.shape) != 2 or not all(isinstance(x, np.ndarray) and x.ndim == 1 for x in arrays):
             return None
@@ -79,34 +77,30 @@ class MadeOfEntries(Format):
         if any(len(x) != len(a.data) for x in indices):
             return None
         values = np.array(a.data, dtype) if copy else np.require(a.data, dtype, ["C", "A"])
-        structure = [(name, cls._index(a, name, True)) for name in cls._structure]
+        structure = [(name, self.index(a, name, True)) for name in self.structure]
         try:
-            return cls._wrap(CPU.core.indexed_matrix(cls.format, *a.shape, values, structure))
+            return SparseArray._wrap(CPU.core.indexed_matrix(self.name, *a.shape, values, structure))
         except ValueError:
             return None
 
-    @classmethod
-    def _canonical(cls, a: Any) -> Any:
+    def canonical(self, a: Any) -> Any:
         """Return the entries of a private SciPy object in this format, sorted, with duplicates summed."""
-        made = cls._scipy(a, copy=True) if a.format == cls.format else cls._scipy(a)
+        made = self.scipy_class(a, copy=True) if a.format == self.name else self.scipy_class(a)
         made.sum_duplicates()
         return made
 
-    @classmethod
-    def _index(cls, a: Any, name: str, copy: bool = False) -> np.ndarray:
+    def index(self, a: Any, name: str, copy: bool = False) -> np.ndarray:
         wanted = np.int64 if name == "indptr" else np.int32
         given = getattr(a, name)
         return np.array(given, wanted) if copy else np.require(given, wanted, ["C", "A"])
 
-    @classmethod
-    def _tuple(cls, parts: dict[str, np.ndarray]) -> tuple[Any, ...]:
+    def scipy_arguments(self, parts: dict[str, np.ndarray]) -> tuple[Any, ...]:
         return parts["values"], parts["indices"], parts["indptr"]
 
-    @classmethod
-    def _from_tuple(
-        cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, max_bytes: int | None
+    def from_tuple(
+        self, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, max_bytes: int | None
     ) -> SparseArray:
-        who, indices = f"{cls.format}_array", cls._index_pair(arg)
+        who, indices = self.who, self.index_pair(arg)
         if (values := as_numpy(arg[0], who)).ndim != 1:
             raise ValueError(f"{who}: values has shape {values.shape}, expected one dimension")
         for array in (as_numpy(index, who) for index in indices):
@@ -114,18 +108,17 @@ class MadeOfEntries(Format):
                 raise TypeError(f"{who}: indices are of type {array.dtype}, expected integers")
         kept = value_dtype(values.dtype, dtype, who)  # SciPy takes fewer types
         values = values.astype(kept, copy=False)
-        arg = arg if len(arg) == 3 and cls._in_lines() else (values, tuple(indices))
+        arg = arg if len(arg) == 3 and self.in_lines() else (values, tuple(indices))
         if len(arg) == 2 and shape is not None:  # SciPy makes pointers to all lines of it
             s = Summary(shape, kept.itemsize, len(values))
-            cls._require(s, max_bytes, CPU, beside=cls._beside_scipy(s))
+            self.require(s, max_bytes, CPU, beside=self.scipy_workspace(s))
         try:
-            made = cls._scipy((values, *arg[1:]), shape=shape)
+            made = self.scipy_class((values, *arg[1:]), shape=shape)
         except (ValueError, TypeError, IndexError) as error:
             raise ValueError(f"{who}: {error}") from None
-        return cls._from_scipy(made, None, copy, max_bytes)
+        return self.from_scipy(made, None, copy, max_bytes)
 
-    @classmethod
-    def _index_pair(cls, arg: tuple[Any, ...]) -> Any:
+    def index_pair(self, arg: tuple[Any, ...]) -> Any:
         """Return the two index arrays among the parts that a user gave."""
         indices: Any = ()
         if len(arg) == 3:
@@ -133,30 +126,27 @@ class MadeOfEntries(Format):
         elif len(arg) == 2 and not isinstance(arg[1], (set, dict)):
             indices = arg[1]
         if (count := length_hint(indices)) != 2:  # 0 of what has no length
-            expected = "(values, indices, indptr) as in SciPy" if cls._in_lines() else "(values, rows, columns)"
+            expected = "(values, indices, indptr) as in SciPy" if self.in_lines() else "(values, rows, columns)"
             raise ValueError(
-                f"{cls.format}_array: got {len(arg)} parts with {count} index arrays, expected "
+                f"{self.who}: got {len(arg)} parts with {count} index arrays, expected "
                 f"(values, (rows, columns)) or {expected}"
             )
         return indices
 
-    @classmethod
-    def _in_lines(cls) -> bool:
+    def in_lines(self) -> bool:
         """Whether the format has pointers to its rows or columns."""
-        return "indptr" in cls._structure
+        return "indptr" in self.structure
 
-    @classmethod
-    def _empty(cls, shape: tuple[int, int], dtype: np.dtype, place: Place = CPU) -> SparseArray:
-        return cls._from_scipy(cls._scipy(shape, dtype=dtype), None, False).to(place.name)
+    def empty(self, shape: tuple[int, int], dtype: np.dtype, place: Place = CPU) -> SparseArray:
+        return self.from_scipy(self.scipy_class(shape, dtype=dtype), None, False).to(place.name)
 
-    @classmethod
-    def _from_device_tuple(
-        cls, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, max_bytes: int | None
+    def from_device_tuple(
+        self, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, max_bytes: int | None
     ) -> SparseArray:
         """Build where some parts lie on a GPU: entries in any order, sorted and summed there."""
-        who, place = f"{cls.format}_array", devices.home(arg)
-        indices = cls._index_pair(arg)
-        layout = "coo" if len(arg) == 2 else cls.format
+        who, place = self.who, devices.home(arg)
+        indices = self.index_pair(arg)
+        layout = "coo" if len(arg) == 2 else self.name
         for index in map(owners.dtype_of, indices):
             if index.kind not in "iu":
                 raise TypeError(f"{who}: indices are of type {index}, expected integers")
@@ -170,8 +160,8 @@ class MadeOfEntries(Format):
             raise ValueError(f"{who}: values has shape {tuple(values.shape)}, expected one dimension")
         shape = _shape_of(first, second, layout) if shape is None else shape
         s = Summary(shape, kept.itemsize, values.shape[0])
-        cls._require(s, max_bytes, place, beside=sorting(s.stored, kept.itemsize, place))
-        return devices.entries(cls.format, shape, values, first, second, layout, place)
+        self.require(s, max_bytes, place, beside=sorting(s.stored, kept.itemsize, place))
+        return devices.entries(self.name, shape, values, first, second, layout, place)
 
 
 def _summary(a: Any, dtype: np.dtype) -> Summary:

@@ -1,0 +1,95 @@
+"""Sums, element-wise products, totals and elements of a format that only converts: by way of csr.
+
+Each function is a method of `Format`, so the format comes first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._matrix import norms
+from .._matrix.convert import convert, unpacked
+from .._matrix.registry import COMMON, FORMATS
+from .._matrix.sparse_array import SparseArray
+from .._matrix.through_scipy import to_read
+from .._places.types import widened
+
+
+def onto(format: Any, a: SparseArray, dense: np.ndarray, alpha: int, add: bool) -> None:
+    """Write `alpha` times what is stored to an array that native code can walk, or add it there; on the CPU."""
+    FORMATS[COMMON].onto(format.to_csr(a), dense, alpha, add)
+
+
+def count_nonzero(format: Any, a: SparseArray) -> int:
+    """Count the stored values that are not zero."""
+    if format.padded or a._matrix.symmetry:  # one half stands for both
+        return FORMATS[COMMON].count_nonzero(format.to_csr(a._wrap(a._matrix)))
+    return sum(a._core.count_nonzero(a._matrix))
+
+
+def added(format: Any, a: SparseArray, other: SparseArray, alpha: Any, beta: Any) -> SparseArray:
+    """Return ``alpha a + beta other`` in this format."""
+    return format.like(a, FORMATS[COMMON].added(format.to_csr(a), convert(other, COMMON), alpha, beta))
+
+
+def multiplied(format: Any, a: SparseArray, other: SparseArray) -> SparseArray:
+    """Return the element-wise product with one of this family in this format."""
+    return format.like(a, FORMATS[COMMON].multiplied(format.to_csr(a), convert(other, COMMON)))
+
+
+def scaled_by(format: Any, a: SparseArray, dense: Any) -> SparseArray:
+    """Return the element-wise product with a dense array that broadcasts."""
+    return format.from_csr_as(FORMATS[COMMON].scaled_by(format.to_csr(a), dense), format.own_layout(a))
+
+
+def divided_by(format: Any, a: SparseArray, dense: Any) -> SparseArray:
+    """Return this matrix, which is no view, over a dense array that broadcasts; zeros stay zeros."""
+    return format.from_csr_as(FORMATS[COMMON].divided_by(format.to_csr(a), dense), format.own_layout(a))
+
+
+def triangle(format: Any, a: SparseArray, which: str, who: str) -> SparseArray:
+    """Return the "lower" or "upper" triangle, with the main diagonal."""
+    return FORMATS[COMMON].triangle(format.to_csr(a), which, who)
+
+
+def total(format: Any, a: SparseArray, dtype: np.dtype) -> Any:
+    """Return the sum of all elements, made in this type, which is one that arithmetic is done in."""
+    return a.sum(axis=1, dtype=dtype).sum()
+
+
+def total_of_diagonal(format: Any, a: SparseArray, k: int) -> Any:
+    """Return the sum of diagonal `k`."""
+    return format.diagonal_to_read(a, k).astype(widened(a._dtype), copy=False).sum()
+
+
+def frobenius_norm(format: Any, a: SparseArray) -> float:
+    """Return the root of the sum of squares."""
+    return norms.root_of_squares(abs(unpacked(a)))
+
+
+def absolute_sums(format: Any, a: SparseArray, axis: int) -> Any:
+    """Return the sums of absolute values of columns (0) or rows (1); of equal ones one may stand for all."""
+    return abs(a).sum(axis=axis)
+
+
+def extreme(format: Any, a: Any, which: str, axis: Any, out: Any, **options: Any) -> Any:
+    """Return what SciPy's method of this name returns."""
+    return getattr(to_read(a, which), which)(axis, out, **options)
+
+
+def element(format: Any, a: SparseArray, row: int, col: int) -> Any:
+    """Return an element as a number of NumPy's."""
+    return a._dtype.type(to_read(a, "A[...]")[row, col])
+
+
+def window(format: Any, a: SparseArray, r0: int, r1: int, c0: int, c1: int) -> SparseArray:
+    """Return rows r0 to r1 and columns c0 to c1 in this format."""
+    made = format.like(a, FORMATS[COMMON].array(to_read(a, "A[...]")[r0:r1, c0:c1]))
+    return made.astype(a._dtype, copy=False)
+
+
+def row_to_read(format: Any, a: SparseArray, row: int) -> Any:
+    """Return a row as SciPy's csr of one row."""
+    return to_read(a, "A[...]")[row : row + 1]

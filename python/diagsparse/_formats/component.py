@@ -1,0 +1,14 @@
+"""Component arrays of a layout as attributes of a matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def component(name: str, doc: str) -> Any:
+    """Return the property that has the component array of this name, None where the matrix does not store it."""
+
+    def array(a: Any) -> Any:
+        return a.parts().get(name)
+
+    return property(array, doc=doc)

@@ -1,0 +1,139 @@
+"""Matrices built from component arrays: of a user, of a file or a pickle, or of a matrix on another device."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from .._arrays import owners
+from .._arrays.host_dense import as_numpy
+from .._matrix import devices
+from .._matrix.gate import refuse_entries
+from .._matrix.sparse_array import SparseArray
+from .._matrix.workspaces import sorting
+from .._places import memory
+from .._places.backend import CPU, Place
+from .._places.types import value_dtype
+
+
+def from_parts(format: Any, parts: dict[str, np.ndarray], shape: tuple[int, int], *packing: Any) -> SparseArray:
+    """Build from what `parts` of another matrix gave, in NumPy arrays; `packing` as in its pickle."""
+    if any(packing):
+        raise ValueError(f"{format.who}: packing {packing}, but only diagonals are packed")
+    structure = [(name, np.array(parts[name], order="C")) for name in format.names(parts)]
+    values = np.require(parts["values"], requirements=["C", "A"])
+    return SparseArray._wrap(format.of_arrays(CPU, shape, values, structure))
+
+
+def moved(format: Any, a: SparseArray, target: Place, carry: Callable[[Any], Any]) -> Any:
+    """Return the native matrix of the same arrays at another place, where `carry` copies them."""
+    parts = a._matrix.parts()
+    structure = [(name, carry(parts[name])) for name in format.names(parts)]
+    shape = a._matrix.rows, a._matrix.cols
+    return format.of_arrays(target, shape, carry(parts["values"]), structure)
+
+
+def of_arrays(format: Any, place: Place, shape: tuple[int, int], values: Any, structure: list[tuple[str, Any]]) -> Any:
+    """Return the native matrix of these arrays, which lie at `place`; the gate looks at them."""
+    if format.several:  # which are merged, to see that no two of them have an entry at one place
+        stored, item = math.prod(values.shape), values.itemsize
+        nbytes = 2 * (stored * (item + 4) + 8 * (shape[0] + 1)) + sorting(stored, item, place)
+        memory.require_free(nbytes, f"{format.who}: the check of its parts", place)
+    return place.core.indexed_matrix(format.name, *shape, values, structure)
+
+
+def names(format: Any, parts: Any) -> list[str]:
+    """Return the parts beside the values, those that are optional where they are given."""
+    return [*format.structure, *(name for name in format.optional if name in parts)]
+
+
+def from_tuple(
+    format, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, max_bytes: int | None
+) -> SparseArray:
+    """Build from the parts that a user gave."""
+    given = {name: as_numpy(part, format.who) for name, part in format.by_name(arg).items()}
+    kept = value_dtype(given["values"].dtype, dtype, format.who, narrow=format.narrow)
+    taken = given.pop("values")
+    values = np.array(taken, kept, order="C") if copy else np.require(taken, kept, ["C", "A"])
+    wanted = format.given_shape(shape)
+    structure = [
+        (name, _index(part, name, format.index_type(name, wanted, given), format.who)) for name, part in given.items()
+    ]
+    return SparseArray._wrap(format.of_arrays(CPU, wanted, values, structure))
+
+
+def from_device_tuple(
+    format, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, max_bytes: int | None
+) -> SparseArray:
+    """Do the same where some of the parts lie on a GPU."""
+    given, who, place = format.by_name(arg), format.who, devices.home(arg)
+    taken = given.pop("values")
+    kept = value_dtype(owners.dtype_of(taken), dtype, who, narrow=format.narrow)
+    values = owners.contiguous(owners.bring(taken, kept, place, who, "a part"), kept, copy)
+    wanted, structure = format.given_shape(shape), []
+    for name, part in given.items():
+        index, kept_index = owners.dtype_of(part), format.index_type(name, wanted, given)
+        if index.kind not in ("iu" if kept_index.kind == "i" else "u") or index.itemsize > kept_index.itemsize:
+            raise TypeError(f"{who}: {name} is of type {index}, expected {kept_index}")
+        brought = owners.bring(part, kept_index, place, who, "a part")
+        structure.append((name, owners.contiguous(brought, brought.dtype, copy=True)))
+    return SparseArray._wrap(format.of_arrays(place, wanted, values, structure))
+
+
+def in_order(format: Any, parts: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the parts that a user gave by their names in their order, None for an optional one that is missing."""
+    needed = "values", *format.structure
+    known = *needed, *format.optional, *format.derived
+    words = f"{format.who}: got parts {', '.join(map(str, parts)) or 'without names'}"
+    perhaps = ", and where there are " * bool(known[len(needed) :]) + ", ".join(known[len(needed) :])
+    expected = f"expected {', '.join(needed)}{perhaps}, as A.parts() of {format.name} names them"
+    if unknown := [str(name) for name in parts if name not in known]:
+        raise ValueError(f"{words}: {', '.join(unknown)} unknown; {expected}")
+    if missing := [name for name in needed if parts.get(name) is None]:
+        raise ValueError(f"{words}: {', '.join(missing)} missing; {expected}")
+    return tuple(parts.get(name) for name in (*needed, *format.optional))
+
+
+def by_name(format: Any, arg: tuple[Any, ...]) -> dict[str, Any]:
+    """Return the parts that a user gave in their order; None is an optional one that is missing."""
+    names = ("values", *format.structure, *format.optional)
+    refuse_entries(arg, format.who)
+    if not 1 + len(format.structure) <= len(arg) <= len(names):
+        optional = "".join(f"[, {name}]" for name in format.optional)
+        expected = f"({', '.join(('values', *format.structure))}{optional})"
+        raise ValueError(f"{format.who}: got {len(arg)} parts, expected {expected}")
+    given = {
+        name: part for name, part in zip(names, arg, strict=False) if not (part is None and name in format.optional)
+    }
+    for name, part in given.items():
+        shape = tuple(np.shape(part) if owners.owner_of(part) is None else part.shape)
+        if len(shape) != (2 if name in format.two_dimensional else 1):
+            expected = "two dimensions" if name in format.two_dimensional else "one dimension"
+            raise ValueError(f"{format.who}: {name} has shape {shape}, expected {expected}")
+    return given
+
+
+def given_shape(format: Any, shape: tuple[int, int] | None) -> tuple[int, int]:
+    """Return the shape that a user gave with the parts."""
+    if shape is None:
+        raise ValueError(f"{format.who}: parts do not tell the shape; pass shape=(rows, columns)")
+    return shape
+
+
+def index_type(format: Any, name: str, shape: tuple[int, int], given: dict[str, Any]) -> np.dtype:
+    """Return the type in which the index array of this name is kept, in a matrix of this shape and these parts."""
+    return np.dtype(np.int64 if name.endswith("indptr") else np.int32)
+
+
+def _index(part: Any, name: str, kept: np.dtype, who: str) -> np.ndarray:
+    """Return a copy of an index array as native code reads it."""
+    given = np.asarray(part)
+    if given.dtype.kind not in "iu" and given.size:
+        raise TypeError(f"{who}: {name} is of type {given.dtype}, expected integers")
+    limits = np.iinfo(kept)
+    if given.size and not (limits.min <= given.min() and given.max() <= limits.max):
+        raise ValueError(f"{who}: {name} holds {given.min()} to {given.max()}, which does not fit {kept}")
+    return np.array(given, kept, order="C")

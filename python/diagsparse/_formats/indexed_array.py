@@ -1,0 +1,137 @@
+"""Matrices of `csr`, `csc` and `coo`: SciPy's names, and index arrays that users may write to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._matrix import conversions
+from .._matrix.base import CONJUGATED, require_plain, write_values
+from .._matrix.gate import integers
+from .._matrix.sparse_array import SparseArray
+from .._matrix.through_scipy import require_host
+from .._places.arguments import integer
+from .._places.backend import CPU
+from . import merge
+from .exported_indices import index_array
+
+
+class IndexedArray(SparseArray):
+    """A matrix stored entry by entry."""
+
+    def to_scipy(self, format: str | None = None) -> Any:
+        """Return the SciPy array of this format over the same values, or of the one that `format` names.
+
+        Its index arrays are its own. From a GPU the values are copied. What SciPy moves about in place
+        (``eliminate_zeros``, ``sort_indices``) moves the shared values: ``.copy()`` first.
+        """
+        if self._place is not CPU:
+            return self.to("cpu").to_scipy(format)
+        return _with_own_indices(self._format.lent(self, format))
+
+    @property
+    def T(self) -> SparseArray:
+        """The transpose, on the same memory: csr and csc change roles."""
+        return self._wrap(self._matrix.dual(), self._op)
+
+    mT = T
+
+    def copy(self) -> Any:
+        """Return an independent matrix; entries whose index arrays were written out of order stay so, as in SciPy."""
+        exporter = None if self._op or self._place is not CPU else self._matrix.exporter
+        made = None if exporter is None else exporter.copied(self._format.name)
+        return conversions.copy(self) if made is None else self._wrap(made)
+
+    @property
+    def data(self) -> np.ndarray:
+        """The stored values as SciPy names them: those of `values`, and of a conjugate a read-only copy. On the CPU."""
+        if self._place is not CPU:
+            raise TypeError(f'data: {self!r}: SciPy works on the cpu; write A.to("cpu"), or A.values')
+        values = self._matrix.stored_values
+        if self._op & CONJUGATED:
+            values = values.conj()
+            values.flags.writeable = False
+        return values
+
+    @data.setter
+    def data(self, new: Any) -> None:
+        require_plain(self, "data")
+        write_values(self, new, "data")
+
+    def sum_duplicates(self) -> None:
+        """Sort entries whose index arrays were written out of order, and sum those of one place.
+
+        The matrix and its views get new arrays then. Values that it had in common with others, such as the SciPy matrix
+        that it was created from, are not moved.
+        """
+        sort(self, sum_duplicates=True)
+
+    def check_format(self, full_check: bool = True) -> None:
+        """Raise ValueError where index arrays were written to and describe no matrix."""
+        is_canonical(self)
+
+    def diagonal(self, k: int = 0) -> np.ndarray:
+        """Return a copy of diagonal `k` (0: the main one) in NumPy, of its true length."""
+        if type(k) is not int:
+            k = integer(k, "diagonal: k")
+        if not -self._shape[0] < k < self._shape[1]:
+            return np.zeros(0, self.dtype)
+        self._format.foresee_diagonal(self, k)
+        return self._place.host(self._core.diagonal(self._matrix, self._op, k))
+
+    def eliminate_zeros(self) -> None:
+        """Drop the stored zeros, in place."""
+        self._matrix, self._op = merge.without_zeros(self)._matrix, 0
+
+
+def index_part(a: SparseArray, name: str) -> Any:
+    """Return an index array of the matrix that this is a view of."""
+    return index_array(a._matrix, name) if a._place is CPU else a._matrix.parts()[name]
+
+
+def set_index_part(a: SparseArray, name: str, new: Any) -> None:
+    """Have other numbers in an index array; who holds the one that there was keeps it as it is, as in SciPy."""
+    require_host(a, name)
+    if a._matrix.sealed:
+        raise ValueError(f"{name}: {a!r} is part of another matrix, whose structure does not change; .copy() it")
+    given = integers(new, name, f"{a.format}_array")
+    array = index_part(a, name)  # as long as it is held there is an exporter
+    kept = given.astype(array.dtype, copy=False)
+    if not np.array_equal(kept, given):
+        raise ValueError(
+            f"{a.format}_array: {name} holds {given.min()} to {given.max()}, which does not fit {kept.dtype}"
+        )
+    a._matrix.exporter.replace(name, kept)
+
+
+def is_canonical(a: SparseArray) -> bool:
+    """Whether entries are sorted, each place once: always, unless index arrays were written to."""
+    return a._place is not CPU or (exporter := a._matrix.exporter) is None or exporter.in_order()
+
+
+def refuse_canonical(a: SparseArray, value: bool) -> None:
+    """Raise where `value` says that entries are sorted, each place once, and they are not."""
+    if value and not is_canonical(a):
+        raise ValueError(
+            f"{a.format}_array: has_canonical_format = {value!r}, but entries are out of order or repeat; "
+            "sum_duplicates() sorts and sums them"
+        )
+
+
+def sort(a: SparseArray, sum_duplicates: bool) -> None:
+    """Sort entries whose index arrays were written out of order."""
+    if a._place is CPU and (exporter := a._matrix.exporter) is not None:
+        exporter.sort(sum_duplicates)
+
+
+def _with_own_indices(a: Any) -> Any:
+    """Return a SciPy array whose index arrays nobody else reads."""
+    if a.format == "coo":
+        a.coords = tuple(index if index.flags.writeable else index.copy() for index in a.coords)
+        return a
+    for name in ("indices", "indptr"):
+        index = getattr(a, name, None)
+        if index is not None and not index.flags.writeable:
+            setattr(a, name, index.copy())
+    return a

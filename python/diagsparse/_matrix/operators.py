@@ -1,0 +1,218 @@
+"""Products: ``A @ x``, ``A @ B``, ``x @ A`` and their methods.
+
+On the way from ``A @ x`` to the loop three places decide: this module, ``find_matvec`` in ``src/cpp/core/kernels.cpp``
+(the table of names), and the kernel in ``src/cpp/kernels``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, overload
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
+
+from .._arrays import device_dense, host_dense, owners, streams
+from .._arrays.host_dense import as_numpy, check_operand, refuse_part_of
+from .._places.arguments import check_kernel
+from .._places.backend import CPU
+from .._places.types import check_scalars, product_dtypes
+from . import operands
+from .base import CONJUGATED, TRANSPOSED, Base, M
+from .each_element import is_scalar
+
+_ONE, _ZERO = 1, 0  # the factors of a plain product, which need no check
+
+
+def matvec(
+    a: Any,
+    x: Any,
+    *,
+    out: Any = None,
+    alpha: complex = 1,
+    beta: complex = 0,
+    kernel: str | None = None,
+    stream: Any = None,
+) -> Any:
+    """Return ``alpha A x + beta out`` for a vector or a dense block.
+
+    Parameters
+    ----------
+    x : array_like, shape (n,) or (n, k)
+        C order, F order, or strided. For a matrix on a GPU also an array of CuPy, PyTorch or JAX there, or
+        any other with ``__dlpack__`` or ``__cuda_array_interface__``; NumPy's is copied to it.
+    out : array, shape (m,) or (m, k), optional
+        Receives the result and is returned. It may be `x` ita. NumPy's, or on the GPU CuPy's, PyTorch's, ours.
+    alpha, beta : scalar
+        ``beta`` other than 0 needs `out`.
+    kernel : str, optional
+        A name from ``A.kernels("matvec")``; by default the first.
+    stream : optional
+        For a matrix on a GPU: a CuPy or PyTorch stream, an object with ``__cuda_stream__``, or a pointer. By
+        default the current stream of the library that owns `x`.
+
+    Returns
+    -------
+    array
+        Of the library of `x`, of NumPy's result type of A and x, and in the order (C or F) of `x`. From a GPU
+        it comes before the work is done, in the order of the stream; NumPy's result is waited for.
+
+    Raises
+    ------
+    ValueError
+        Shapes that do not fit, an unknown kernel, ``beta`` without `out`, an `out` that is part of A's values, `x`
+        on another GPU than A, a `stream` for a matrix on the cpu.
+    TypeError
+        Values that are no numbers or are masked, `out` of another dtype, an array on a GPU beside a matrix on the
+        cpu.
+
+    Notes
+    -----
+    Reads A once: the cost is ``A.nbytes`` over the memory bandwidth. The bits of the result do
+    not depend on the number of threads.
+
+    `alpha` multiplies each sum when it is whole, and the sum of a row that stores nothing is 0: an infinite or
+    undefined `alpha` gives NaN there, with every kernel. ``alpha=0`` does not spare infinities in A or x, which
+    give NaN; ``beta=0`` does not read `out`.
+    """
+    return _apply(a, a._op, a._shape, x, out, alpha, beta, kernel, "matvec", stream)
+
+
+def rmatvec(
+    a: Any,
+    x: Any,
+    *,
+    out: Any = None,
+    alpha: complex = 1,
+    beta: complex = 0,
+    kernel: str | None = None,
+    stream: Any = None,
+) -> Any:
+    """Return ``alpha A.H x + beta out``: the adjoint, as of `scipy.sparse.linalg.LinearOperator`."""
+    op = a._op ^ (TRANSPOSED | CONJUGATED)
+    return _apply(a, op, a._shape[::-1], x, out, alpha, beta, kernel, "rmatvec", stream)
+
+
+def _apply(
+    a: Any,
+    op: int,
+    shape: tuple[int, int],
+    x: Any,
+    out: Any,
+    alpha: complex,
+    beta: complex,
+    kernel: str | None,
+    who: str,
+    stream: Any,
+) -> Any:
+    if kernel is not None:
+        check_kernel(kernel, who)
+    if a._place is not CPU:
+        return device_dense.product(a, op, shape, x, out, alpha, beta, kernel, who, stream)
+    if stream is not None:
+        streams.on(CPU, stream, who)  # raises
+    if type(x) is not np.ndarray:
+        owners.refuse_beside_cpu(x, CPU, who)
+        x = as_numpy(x, who)
+    if x.ndim not in (1, 2) or x.shape[0] != shape[1]:
+        check_operand(x.shape, shape, who)  # raises
+    if x.dtype is a._dtype and not a._packed:
+        result = x.dtype
+    else:
+        wanted, result = product_dtypes(a._dtype, x.dtype)
+        if x.dtype is not wanted:
+            x = x.astype(wanted)
+    if alpha is not _ONE or beta is not _ZERO:
+        check_scalars(result, alpha, beta, who)
+    x, y = host_dense.operands(x, shape[0], result, out, beta, who)
+    a._core.matvec(a._matrix, op, x, y, alpha, beta, kernel or "")
+    if out is not None and y is not out:
+        refuse_part_of(a._matrix.values, out, who, a._core)
+        out[...] = y
+        return out
+    return y
+
+
+@overload
+def times(a: M, other: Base) -> M: ...
+@overload
+def times(a: Any, other: Any) -> Any: ...
+def times(a: Any, other: Any) -> Any:
+    """Return ``A @ other`` for whatever there is."""
+    if isinstance(other, np.ndarray):
+        if type(other) is np.ndarray and a._place is CPU:
+            if other.ndim == 1:
+                made = CPU.core.times_vector(a._matrix, a._op, other)
+                if made is not None:
+                    return made
+            elif other.ndim == 2 and other.shape[1] == 1:  # as SciPy's solvers multiply
+                made = CPU.core.times_vector(a._matrix, a._op, other[:, 0])
+                if made is not None:
+                    return made[:, None]
+        if other.ndim == 0:
+            raise ValueError("matmul: a scalar is no matrix; A * s scales A")
+        return a.matvec(other)
+    if isinstance(other, Base):
+        return a._format.matmul(a, other)
+    if (sparse := operands.as_sparse(other, a._place)) is not None:
+        return a.matmul(sparse)
+    if isinstance(other, LinearOperator):
+        return aslinearoperator(a) @ other
+    if is_scalar(other):
+        raise ValueError("matmul: a scalar is no matrix; A * s scales A")
+    return a.matvec(other) if operands.is_dense(other) else NotImplemented
+
+
+def times_on_the_right(a: Any, other: Any) -> Any:
+    """Return ``other @ A``."""
+    if type(other) is np.ndarray and a._place is CPU and other.ndim == 1 and len(other) == a._shape[0]:
+        return a.T.matvec(other)
+    if (sparse := operands.as_sparse(other, a._place)) is not None:
+        return sparse.matmul(a)
+    if is_scalar(other):
+        raise ValueError("matmul: a scalar is no matrix; A * s scales A")
+    if not operands.is_dense(other):
+        return NotImplemented
+    x = device_dense.operand(a, other)
+    if len(x.shape) not in (1, 2) or x.shape[-1] != a.shape[0]:
+        raise ValueError(
+            f"matmul: x has shape {tuple(x.shape)}, but A is {a.shape[0]} x {a.shape[1]} and "
+            f"x @ A needs {a.shape[0]} columns"
+        )
+    return a.T.matvec(x) if len(x.shape) == 1 else a.T.matvec(x.T).T
+
+
+def dot(a: Any, other: Any) -> Any:
+    """Return ``A @ other``, or ``other * A`` for a scalar."""
+    return a * other if np.ndim(other) == 0 and not isinstance(other, LinearOperator) else a @ other
+
+
+def matmul(
+    a: Any,
+    other: Any,
+    *,
+    format: str | None = None,
+    kernel: str | None = None,
+    out: Any = None,
+    max_bytes: int | None = None,
+    profile: bool = False,
+    stream: Any = None,
+) -> Any:
+    """Return the sparse product ``A @ other``; see `diagsparse.matmul` for all that it can do.
+
+    ``profile=True`` returns ``(result, stages)`` with the seconds of each stage, waiting for the GPU.
+    """
+    if not isinstance(other, Base):
+        other = operands.require_sparse(other, "matmul", "B", a._place)
+    with streams.on(a._place, stream, "matmul"):
+        return a._format.planned_matmul(a, other, format, kernel, out, max_bytes, profile)
+
+
+def kernels(a: Any, operation: str = "matvec") -> list[str]:
+    """Return the names of the kernels of ``"matvec"``, ``"matmul"`` or ``"chain"`` for this dtype and device.
+
+    The first is the default; for sparse products on a GPU ``plan.kernel`` names what is chosen.
+    """
+    names = a._core.kernels(a.format, a._dtype.name)
+    if operation not in names:
+        raise ValueError(f'kernels: no operation {operation!r}; there are "matvec", "matmul" and "chain"')
+    return names[operation]

@@ -1,0 +1,213 @@
+"""The class of every matrix: it binds what the modules of this folder do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from . import (
+    construct,
+    conversions,
+    each_element,
+    elementwise,
+    indexing,
+    numpy_functions,
+    operators,
+    protocols,
+    through_scipy,
+    totals,
+    views,
+)  # fmt: skip
+from .among_scipys import add_methods, join_scipy
+from .base import Base
+from .registry import FORMATS, FormatName
+from .summary import Summary
+
+
+class SparseArray(Base):
+    """What all formats share. `A.T`, `A.H` and `A.conj()` are views: no value moves.
+
+    A matrix is one of SciPy's sparse arrays, too: ``scipy.sparse.issparse`` says so, and what takes one takes it.
+    """
+
+    __array_priority__ = 11.0
+    __array_ufunc__ = numpy_functions.apply  # NumPy leaves `x @ A`, `x * A` and `x += A` to us
+    __array_function__ = numpy_functions.call
+    __array__ = numpy_functions.as_object
+    __hash__ = None  # type: ignore[assignment]  # as of NumPy's and SciPy's arrays: == is element by element
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        own = vars(cls)
+        if not own.keys() & {"_format", "format"}:
+            return
+        name = own["_format"].name if "_format" in own else own["format"]
+        if name in FORMATS:
+            raise TypeError(f"format {name!r} is that of {FORMATS[name].array.__name__}")
+        if "_format" not in own:
+            raise TypeError(f"format {name!r}: {cls.__name__} has no `_format` that describes it")
+        FORMATS[name], cls._format.array, cls.format = cls._format, cls, FormatName(name)  # type: ignore[assignment]
+        add_methods(cls, SparseArray)
+
+    def __init__(
+        self,
+        arg: Any,
+        /,
+        shape: tuple[int, int] | None = None,
+        dtype: Any = None,
+        *,
+        copy: bool = False,
+        device: str | None = None,
+        max_bytes: int | None = None,
+        **layout: Any,
+    ) -> None:
+        construct.initialize(self, arg, shape, dtype, copy, device, max_bytes, layout)
+
+    # ---- products ---------------------------------------------------------------------------------
+    __matmul__ = operators.times
+    __rmatmul__ = operators.times_on_the_right
+    dot = operators.dot
+    matmul = operators.matmul
+    matvec = matmat = operators.matvec
+    rmatvec = rmatmat = operators.rmatvec
+    kernels = operators.kernels
+
+    # ---- element by element -----------------------------------------------------------------------
+    __add__ = __radd__ = elementwise.add
+    __sub__ = elementwise.subtract
+    __rsub__ = elementwise.subtract_from
+    __mul__ = elementwise.times
+    __rmul__ = elementwise.times_on_the_right
+    __truediv__ = elementwise.divide
+    __rtruediv__ = elementwise.refuse_to_divide
+    multiply = elementwise.multiply
+    __eq__ = elementwise.equal
+    __ne__ = elementwise.not_equal
+    __lt__ = through_scipy.less
+    __le__ = through_scipy.less_equal
+    __gt__ = through_scipy.greater
+    __ge__ = through_scipy.greater_equal
+    maximum = through_scipy.maximum
+    minimum = through_scipy.minimum
+    __neg__ = each_element.negative
+    __abs__ = each_element.absolute
+    __pow__ = each_element.to_power
+    __round__ = each_element.rounded
+    __imul__ = each_element.scale_in_place
+    __itruediv__ = each_element.divide_in_place
+    power = each_element.power
+
+    @property
+    def real(self) -> SparseArray:
+        """The real parts; the matrix itself where it is real."""
+        return each_element.real(self)
+
+    @property
+    def imag(self) -> SparseArray:
+        """The imaginary parts; stored zeros where the matrix is real."""
+        return each_element.imag(self)
+
+    arcsin = each_element.of_each(np.arcsin)
+    arcsinh = each_element.of_each(np.arcsinh)
+    arctan = each_element.of_each(np.arctan)
+    arctanh = each_element.of_each(np.arctanh)
+    ceil = each_element.of_each(np.ceil)
+    deg2rad = each_element.of_each(np.deg2rad)
+    expm1 = each_element.of_each(np.expm1)
+    floor = each_element.of_each(np.floor)
+    log1p = each_element.of_each(np.log1p)
+    rad2deg = each_element.of_each(np.rad2deg)
+    rint = each_element.of_each(np.rint)
+    sign = each_element.of_each(np.sign)
+    sin = each_element.of_each(np.sin)
+    sinh = each_element.of_each(np.sinh)
+    sqrt = each_element.of_each(np.sqrt)
+    square = each_element.of_each(np.square)
+    tan = each_element.of_each(np.tan)
+    tanh = each_element.of_each(np.tanh)
+    trunc = each_element.of_each(np.trunc)
+
+    # ---- sums, extremes, positions ----------------------------------------------------------------
+    sum = totals.sum
+    mean = totals.mean
+    trace = totals.trace
+    count_nonzero = totals.count_nonzero
+    max = through_scipy.max
+    min = through_scipy.min
+    nanmax = through_scipy.nanmax
+    nanmin = through_scipy.nanmin
+    argmax = through_scipy.argmax
+    argmin = through_scipy.argmin
+    nonzero = through_scipy.nonzero
+
+    # ---- by index ---------------------------------------------------------------------------------
+    __getitem__ = indexing.get
+    __setitem__ = indexing.set
+    __iter__ = indexing.rows
+    setdiag = indexing.setdiag
+    diagonal = conversions.diagonal
+
+    # ---- views and copies -------------------------------------------------------------------------
+    @property
+    def T(self) -> SparseArray:
+        """The transpose, as a view."""
+        return views.transposed(self)
+
+    mT = T
+
+    @property
+    def H(self) -> SparseArray:
+        """The conjugate transpose, as a view."""
+        return self.T.conj()
+
+    transpose = views.transpose
+    adjoint = views.adjoint
+    conj = conjugate = views.conj
+    copy = conversions.copy
+
+    # ---- formats, types and devices ---------------------------------------------------------------
+    asformat = conversions.asformat
+    astype = conversions.astype
+    unpacked = conversions.unpack
+    to = conversions.to
+    to_scipy = conversions.to_scipy
+    to_cupy = conversions.to_cupy
+    toarray = conversions.toarray
+    todense = conversions.todense
+    eliminate_zeros = conversions.eliminate_zeros
+    tobsr = through_scipy.tobsr
+    tolil = through_scipy.tolil
+    todok = through_scipy.todok
+    reshape = through_scipy.reshape
+    resize = through_scipy.resize
+
+    # ---- Python's protocols -----------------------------------------------------------------------
+    __reduce__ = protocols.reduce
+    __copy__ = protocols.copy
+    __deepcopy__ = protocols.deepcopy
+    __bool__ = protocols.truth
+    __len__ = protocols.length
+    __repr__ = protocols.text
+    _repr_html_ = protocols.html
+
+    def _summary(self) -> Summary:
+        """Return what forecasts ask of this matrix."""
+        return self._format.summary(self)
+
+    # ---- what SciPy's own functions call, besides methods that are documented -----------------------
+    _bsr_container, _coo_container, _csc_container = sp.bsr_array, sp.coo_array, sp.csc_array
+    _csr_container, _dia_container = sp.csr_array, sp.dia_array
+    _dok_container, _lil_container = sp.dok_array, sp.lil_array
+    _add_sparse = elementwise.add  # which SciPy's diagonals leave to whatever is no `dia`
+    _matmul_sparse = operators.times  # by a diagonal, for a row of SciPy's that is multiplied with each of ours
+    _mul_scalar = elementwise.times  # for a matrix of SciPy's of one element
+    _shape_as_2d = Base.shape
+    _deduped_data = through_scipy.values_to_read
+
+    def _asfptype(self) -> SparseArray:
+        return self  # values are floats
+
+
+join_scipy(SparseArray)

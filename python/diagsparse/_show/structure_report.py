@@ -1,0 +1,93 @@
+"""The report of `analyze`: its lines, and its page in a notebook."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from .._places.memory import human
+from . import columns, display
+
+
+def lines(s: Any, name: str) -> list[tuple[str, str]]:
+    """Return what each line is about, and the line; the first one is headed by `name`."""
+    d = len(s.offsets)
+    size = f"{s.shape[0]} x {s.shape[1]}   {s.dtype}   {s.nnz} nonzeros"
+    span = f", from {s.offsets[0]} to {s.offsets[-1]}" if d else ""
+    share = f"{s.half_full} at least half full, with {_percent(s.half_full_share)} of the nonzeros"
+    rows = f"{s.row_min} to {s.row_max} nonzeros, mean {s.row_mean:.2f}, median {s.row_quantile(0.5)}"
+    bandwidth = f"bandwidth {s.bandwidth}{_after(s.bandwidth_rcm)}"
+    blocks = f"8 x 8, {_percent(s.block_fill)} full"
+    occupied = f"{s.blocks} occupied{_after(s.blocks_rcm)}"
+    width = max(len(rows), len(blocks)) + 4
+    return [
+        (name, f"{size}   {_percent(s.density)} full"),
+        ("diagonals", f"{d} occupied{span}; {share}; {s.constant} constant"),
+        ("bands", _bands(s)),
+        ("rows", f"{rows:{width}}{bandwidth}"),
+        ("blocks", f"{blocks:{width}}{occupied}"),
+        ("bitmaps", _bitmaps(s)),
+        ("values", f"{'no symmetry' if s.symmetry == 'none' else s.symmetry}; {_repeats(s)}"),
+        ("bytes", _bytes(s)),
+        ("others", _others(s)),
+    ]
+
+
+def _repeats(s: Any) -> str:
+    if s.period is None:
+        return "no period found"
+    after = f"every diagonal repeats after {s.period} rows"
+    return "Toeplitz: every diagonal is constant" if s.toeplitz else after
+
+
+def _held(s: Any) -> list[tuple[int, str]]:
+    """Return the bytes and the name of each format that supports the matrix, ascending."""
+    return sorted((n, name) for name, n in s.nbytes.items() if n is not None)
+
+
+def _bytes(s: Any) -> str:
+    """Return the formats with the fewest bytes, and csr."""
+    held = _held(s)
+    named = [f"{name} {human(n)}" for n, name in held[:4] + [one for one in held[4:] if one[1] == "csr"]]
+    return ", ".join(named) + f" ({len(held)} formats in all)" * (len(held) > len(named))
+
+
+def _bitmaps(s: Any) -> str:
+    """Return the blocks of each size, and their bytes with bitmaps."""
+    sizes = s.bitmap_blocks.items()
+    return ", ".join(f"{one.blocks} of {size} x {size} ({human(one.nbytes)})" for size, one in sizes)
+
+
+def _others(s: Any) -> str:
+    """Return the bytes of formats that are not implemented, with the size of their blocks."""
+    held = [(name, one) for name, one in s.others.items() if one is not None]
+    layouts = {name: f" {one.layout}" if name in ("bsr", "bcsd") else "" for name, one in held}
+    return ", ".join(f"{name}{layouts[name]} {human(one.nbytes)}" for name, one in held) + " (not implemented)"
+
+
+def html(s: Any) -> str:
+    """Return the report as a page of a notebook."""
+    report = [f"{label}: {re.sub('  +', '; ', line)}" for label, line in lines(s, "matrix")]
+    what = "the diagonals with nonzeros, each drawn in full"
+    drawn = [display.drawing.diagonals_of(s.shape, s.offsets, what)] if len(s.offsets) else []
+    csr = s.nbytes["csr"] or 1
+    rows = [
+        (name, human(n), columns.digits(n / csr), display.bar(min(1, n / csr), name == "csr")) for n, name in _held(s)
+    ]
+    return display.page(repr(s), drawn, display.table(("format", "bytes", "of csr", ""), rows), display.lines(report))
+
+
+def _bands(s: Any) -> str:
+    b = s.bands
+    diagonals = display.counted(b.diagonal_count, "diagonal")
+    bands = f"{b.band_count} with {diagonals}, {_percent(b.band_occupancy / 100)} full"
+    nonzeros, spread = _percent(b.band_percentage / 100), _percent(b.band_spread / 100)
+    return f"{bands}, with {nonzeros} of the nonzeros; spread {spread}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:{'.1f' if share >= 0.01 else '.2g'}} %"
+
+
+def _after(number: int | None) -> str:
+    return "" if number is None else f", after reverse Cuthill-McKee {number}"

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from diagsparse import get_num_threads, measure, plan_matmul, plan_matvec
+from diagsparse._backends.backend import CPU, Backend, get_backend
 from diagsparse._matrix.sparse_array import SparseArray
-from diagsparse._places.backend import CPU, Place, place
 from diagsparse._products.matvec_plan import MatvecPlan
 from diagsparse._products.plans import MatmulPlan
 from diagsparse._study import gpu_clock, steps
@@ -32,7 +32,7 @@ from .timed_columns import Columns
 
 Report = dict[str, Any]
 Row = dict[str, Any]
-NamedRow = tuple[str, Callable[[Place], Row]]
+NamedRow = tuple[str, Callable[[Backend], Row]]
 """The name of a row, by which it is found in another report, and what makes it on a device."""
 
 
@@ -46,7 +46,7 @@ class Experiment:
 
     name: str
     about: str | None  #: what it measures, on which matrices, and how long it takes
-    rows: Callable[[Place, bool], Iterable[NamedRow]]  #: for a device; of small matrices where it is to be quick
+    rows: Callable[[Backend, bool], Iterable[NamedRow]]  #: for a device; of small matrices where it is to be quick
     tables: Callable[[Report], Tables]
     draw: Callable[[Report], Any]  #: a picture, as a figure of matplotlib
     head: Callable[[Report], str] = machine  #: the line about the machine
@@ -84,7 +84,7 @@ class Experiment:
         """
         if self.only_cpu and device != "cpu":
             raise ValueError(f"{self.name}: --device {device}, but it runs on the cpu")
-        where = place(device)
+        where = get_backend(device)
         to_do = [(name, partial(_row, name, make, where)) for name, make in self.rows(where, quick)]
         report = {"experiment": self.name} | steps.report(to_do, where, quick, progress)
         report["bandwidth"] = gpu_clock.bandwidth(where, 1 << 24 if quick else 1 << 32)
@@ -112,7 +112,7 @@ class Experiment:
         return Benchmark(self.run, self.text, self.markdown, pairs, self.plot, timed)
 
 
-def _row(name: str, make: Callable[[Place], Row], where: Place, report: Progress) -> Iterator[Row]:
+def _row(name: str, make: Callable[[Backend], Row], where: Backend, report: Progress) -> Iterator[Row]:
     yield {"name": name, **make(where)}
     if where is not CPU:
         where.core.trim(where.index)
@@ -139,7 +139,7 @@ class Clock:
     threads as are set, or `threads`.
     """
 
-    where: Place
+    where: Backend
     budget: float = 0.3
     samples: int = 15
     threads: int | None = None
@@ -234,7 +234,7 @@ def planned_matvec(A: SparseArray, x: Any, kernel: str = "") -> Prepared:
     return partial(plan, x, out=y), y
 
 
-def there(x: np.ndarray, where: Place) -> Any:
+def there(x: np.ndarray, where: Backend) -> Any:
     """Return a vector in the memory of a place."""
     return x if where is CPU else where.core.from_host(x, where.index)
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from diagsparse._backends.backend import CPU
 from diagsparse._matrix.registry import FORMATS
-from diagsparse._places.backend import CPU
 from diagsparse._show import columns
 from diagsparse._study import bench, bench_cuda
 from diagsparse._study.commands import main
@@ -67,7 +67,7 @@ def _of_entry(entry: dict[str, Any]) -> Iterator[str]:
         yield "no code or no command"
     if entry.get("input", "") not in INPUTS:
         yield f"input {entry['input']}, expected one of {', '.join(filter(None, INPUTS))}"
-    yield from (f"no {place}" for place in entry.get("code", ()) if not _is_there(place))
+    yield from (f"no {position}" for position in entry.get("code", ()) if not _is_there(position))
     yield from (f'no kernel "{name}"' for name in entry.get("kernels", ()) if not _is_named(name))
     if command and not _is_command(command):
         yield f"no command {command}"
@@ -78,8 +78,8 @@ def _of_entry(entry: dict[str, Any]) -> Iterator[str]:
             yield f"{name} does not come from {command or 'an entry without a command'}"
 
 
-def _is_there(place: str) -> bool:
-    path, _, name = place.partition(":")
+def _is_there(position: str) -> bool:
+    path, _, name = position.partition(":")
     file = ROOT / path
     return file.exists() and (not name or re.search(rf"\b{re.escape(name)}\b", file.read_text()) is not None)
 

@@ -33,7 +33,7 @@ def load(name):
 def make(name, x):
     """Return a NumPy array as an array of this library on the GPU, in its memory order where the library has orders."""
     if name == "own":
-        core = ds._places.backend.gpu(0).core
+        core = ds._backends.backend.gpu(0).core
         turned = x.ndim == 2 and x.flags.f_contiguous and not x.flags.c_contiguous
         return core.from_host(x.T, 0).T if turned else core.from_host(np.ascontiguousarray(x), 0)
     module = load(name)
@@ -48,7 +48,7 @@ def make(name, x):
 def read(name, y):
     """Return an array of this library as NumPy's, after a check that it is one."""
     if name == "own":
-        assert isinstance(y, ds._places.backend.gpu(0).core.DeviceArray), type(y)
+        assert isinstance(y, ds._backends.backend.gpu(0).core.DeviceArray), type(y)
         return y.get()
     module = load(name)
     kind = {"cupy": "ndarray", "torch": "Tensor", "jax": "Array"}[name]

@@ -16,8 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from diagsparse._arrays import streams
-from diagsparse._places.backend import Place
-from diagsparse._places.libraries import CUSPARSE
+from diagsparse._backends.backend import Backend
+from diagsparse._backends.libraries import CUSPARSE
 
 from ..experiment import Prepared
 
@@ -26,7 +26,7 @@ _AS_IT_IS = 0  # CUSPARSE_OPERATION_NON_TRANSPOSE
 _FUNCTIONS = {"float32": "cusparseSbsrmv", "float64": "cusparseDbsrmv"}
 
 
-def planned_matvec(a: sp.bsr_array, x: np.ndarray, where: Place) -> Prepared:
+def planned_matvec(a: sp.bsr_array, x: np.ndarray, where: Backend) -> Prepared:
     """Return a call of ``A x`` on the GPU into memory that is ready, and that memory after a first call.
 
     Parameters

@@ -25,8 +25,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from diagsparse import gallery
+from diagsparse._backends.backend import CPU, Backend
 from diagsparse._matrix.construct import array
-from diagsparse._places.backend import CPU, Place
 from diagsparse._products.products import plan_matmul
 from diagsparse._show import columns
 from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, logarithmic, new_figure
@@ -88,7 +88,7 @@ SCIPY = "SciPy dia, 1 core"
 GPU = (("cdm", "tiled"), ("hm", "atomic"), ("hm", "atomic_split"), ("hm", "entry"), ("hm", ""), ("csr", "cusparse"))
 
 
-def _rows(where: Place, quick: bool) -> Iterator[NamedRow]:
+def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
     """Yield the products.
 
     A row has ``kernel`` (that of hm by default, on this device), ``nnz`` (of A and B), ``product_nnz`` (of C), and
@@ -98,7 +98,7 @@ def _rows(where: Place, quick: bool) -> Iterator[NamedRow]:
         yield f"{e.source}, n = {e.n}, {e.a} x {e.b}", partial(_run, e, 0.04 if quick else 1.0)
 
 
-def _run(product: Product, scale: float, where: Place) -> dict[str, Any]:
+def _run(product: Product, scale: float, where: Backend) -> dict[str, Any]:
     A, B = product.operands(scale)
     paper = {} if A.shape[0] == product.n else {"nz": None, "cpu_ms": None, "cuda_ms": None}  # of the paper's sizes
     found = {"n": A.shape[0], "nnz": [A.nnz, B.nnz], "product_nnz": None, "kernel": ""}
@@ -107,12 +107,12 @@ def _run(product: Product, scale: float, where: Place) -> dict[str, Any]:
     return row
 
 
-def _contenders(A: Any, B: Any, where: Place, row: dict[str, Any]) -> Iterator[Contender]:
+def _contenders(A: Any, B: Any, where: Backend, row: dict[str, Any]) -> Iterator[Contender]:
     def planned(left: Any, right: Any, kernel: str) -> Prepared:
         plan = plan_matmul(left, right, kernel=kernel or None)
         C = plan()
         row["product_nnz"] = row["product_nnz"] or C.nnz
-        if not kernel and left._place is where:
+        if not kernel and left._backend is where:
             row["kernel"] = plan.kernel
         return partial(plan, out=C), C
 
@@ -177,15 +177,15 @@ def draw(report: dict[str, Any]) -> Any:
         ("table 1", "order n", lambda r: r["n"], rows_of["table 1"]),
         ("table 2, n = 10000", "diagonals of A", lambda r: r["a"], rows_of["table 2"]),
     )
-    for axes, (title, label, place, rows) in zip(figure.subplots(1, 4), panels, strict=True):
-        places = [place(r) for r in rows]
+    for axes, (title, label, position_of, rows) in zip(figure.subplots(1, 4), panels, strict=True):
+        positions = [position_of(r) for r in rows]
         for name, color in colors.items():
-            axes.plot(places, [1e3 * t if (t := r["times"].get(name)) else np.nan for r in rows], ".-", color=color,
+            axes.plot(positions, [1e3 * t if (t := r["times"].get(name)) else np.nan for r in rows], ".-", color=color,
                       label=name)  # fmt: skip
         for field, mark in (("cpu_ms", "x"), ("cuda_ms", "+")):
             paper = [r[field] or np.nan for r in rows]
             if not np.isnan(paper).all():
-                axes.plot(places, paper, mark, color="black", label=f"the paper's {'CPU' if mark == 'x' else 'GPU'}")
+                axes.plot(positions, paper, mark, color="black", label=f"the paper's {'CPU' if mark == 'x' else 'GPU'}")
         axes.set_title(title)
         axes.set_xlabel(label)
         logarithmic(axes, "y")

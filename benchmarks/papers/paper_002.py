@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 
 from diagsparse import gallery, measure
+from diagsparse._backends.backend import CPU, Backend
 from diagsparse._formats import bands
 from diagsparse._matrix.construct import array
 from diagsparse._matrix.sparse_array import SparseArray
-from diagsparse._places.backend import CPU, Place
 from diagsparse._products.profile import clock
 from diagsparse._study import gpu_peers, peers
 from diagsparse._study.exactness import MatvecCheck, vector
@@ -99,7 +99,7 @@ class Matrix:
             return Made(read_floats(path).to_scipy("csr"), None, (other @ other).nnz)
         return Made(*stand_in(self.printed, scale))
 
-    def scale(self, where: Place, quick: bool) -> float:
+    def scale(self, where: Backend, quick: bool) -> float:
         """Return the share of the paper's rows that the matrix has."""
         if quick or where is not CPU:
             return 0.03 if quick else 1.0
@@ -121,7 +121,7 @@ def matrices(quick: bool) -> Iterator[Matrix]:
             yield Matrix(source, one.name, one)
 
 
-def _rows(where: Place, quick: bool) -> Iterator[NamedRow]:
+def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
     """Yield each matrix in both precisions.
 
     A row has ``formats`` (column: the format of C, by which its product was made), ``partitions`` (name: the properties
@@ -136,7 +136,7 @@ def _rows(where: Place, quick: bool) -> Iterator[NamedRow]:
             yield f"{e.source}: {e.what}, {dtype}", partial(_run, e, partial(make, e, e.scale(where, quick)), dtype)
 
 
-def _run(one: Matrix, make: Callable[[], Made], dtype: str, where: Place) -> dict[str, Any]:
+def _run(one: Matrix, make: Callable[[], Made], dtype: str, where: Backend) -> dict[str, Any]:
     made = make()
     a = made.matrix.astype(dtype)
     csr = array(a, "csr", device=where.name)
@@ -189,7 +189,7 @@ def _partitioned_square(csr: SparseArray, partition: str) -> SparseArray:
 
 
 def _products(
-    a: Any, csr: SparseArray, q: SparseArray, papers: SparseArray, where: Place, row: dict[str, Any]
+    a: Any, csr: SparseArray, q: SparseArray, papers: SparseArray, where: Backend, row: dict[str, Any]
 ) -> Iterator[Contender]:
     seconds = Clock(where, budget=0.1, samples=7)
 
@@ -224,7 +224,7 @@ def _products(
         yield "MKL csr", partial(called, mkl.dot_product_mkl, theirs, theirs), seconds
 
 
-def _vectors(a: Any, csr: SparseArray, q: SparseArray, x: np.ndarray, where: Place) -> Iterator[Contender]:
+def _vectors(a: Any, csr: SparseArray, q: SparseArray, x: np.ndarray, where: Backend) -> Iterator[Contender]:
     seconds = Clock(where, budget=0.05, samples=9)
     z = there(x, where)
     yield f"qband{VECTOR}", partial(planned_matvec, q, z), seconds

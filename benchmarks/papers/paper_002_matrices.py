@@ -82,9 +82,9 @@ def stand_in(printed: Printed, scale: float = 1.0) -> tuple[Any, NDArray[np.int6
     """Return a matrix of the printed properties, with that share of the rows, and the diagonals of its bands."""
     n = max(4 * printed.diagonals, round(printed.rows * scale))
     offsets, weights = _bands(printed, n)
-    places = int(bands.lengths((n, n), offsets).sum())
-    inside = min(places, round((printed.nnz - printed.outside) * n / printed.rows))
-    full = inside / places
+    positions = int(bands.lengths((n, n), offsets).sum())
+    inside = min(positions, round((printed.nnz - printed.outside) * n / printed.rows))
+    full = inside / positions
     weights = full + min(_FULLER, 0.9 * (1 - full)) * weights
     rng = np.random.default_rng(0)
     rest = partial(_rest(printed, n), count=round(printed.outside * n / printed.rows), rng=rng)

@@ -26,12 +26,12 @@ from typing import Any
 import numpy as np
 
 from diagsparse import gallery
+from diagsparse._backends.backend import CPU, Backend
+from diagsparse._backends.memory import available_bytes
 from diagsparse._formats import regions
 from diagsparse._matrix.construct import array
 from diagsparse._matrix.registry import format_named
 from diagsparse._matrix.sparse_array import SparseArray
-from diagsparse._places.backend import CPU, Place
-from diagsparse._places.memory import available_bytes
 from diagsparse._study.exactness import MatvecCheck, vector
 
 from ..experiment import Clock, Contender, Experiment, NamedRow, Report, called, fill, planned_matvec, there
@@ -52,7 +52,7 @@ KERNELS = {  # of a format, by name: what they are compared with, and the paper'
 }
 
 
-def _rows(where: Place, quick: bool) -> Iterator[NamedRow]:
+def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
     """Yield the ten matrices, then those of table 10, which have ``rows`` in the place of their number, ``matrix``.
 
     A row has the ``counts`` of its matrix and ``nbytes`` (format: predicted by the paper's formula, by
@@ -65,7 +65,7 @@ def _rows(where: Place, quick: bool) -> Iterator[NamedRow]:
         yield f"order {n}" + f", {m} rows" * (m < n), partial(_run_large, n, m)
 
 
-def _run(i: int, n: int, where: Place) -> dict[str, Any]:
+def _run(i: int, n: int, where: Backend) -> dict[str, Any]:
     a = gallery.ci_matrix(n, seed=i)
     row: dict[str, Any] = {"matrix": i + 1, "n": n, "counts": _counts(a), "nbytes": {}}
     row["slices"] = {"rows": n // SLICES, "nbytes": _sliced(a, n // SLICES)}
@@ -86,7 +86,7 @@ def _large(device: str, smaller: int) -> Iterator[tuple[int, int]]:
     yield TABLE_10_ORDER // smaller, ROWS[device] // smaller
 
 
-def _run_large(n: int, m: int, where: Place) -> dict[str, Any]:
+def _run_large(n: int, m: int, where: Backend) -> dict[str, Any]:
     a = gallery.ci_matrix(n, rows=m, seed=0)
     row: dict[str, Any] = {"n": n, "rows": m, "counts": _counts(a), "nbytes": {}}
     contenders = _contenders(a, where, row, LARGE_FORMATS)
@@ -94,11 +94,11 @@ def _run_large(n: int, m: int, where: Place) -> dict[str, Any]:
     return row
 
 
-def _error(where: Place, check: MatvecCheck, y: Any) -> float:
+def _error(where: Backend, check: MatvecCheck, y: Any) -> float:
     return check(where.host(y))
 
 
-def _contenders(a: Any, where: Place, row: dict[str, Any], formats: tuple[str, ...] = FORMATS) -> Iterator[Contender]:
+def _contenders(a: Any, where: Backend, row: dict[str, Any], formats: tuple[str, ...] = FORMATS) -> Iterator[Contender]:
     counts, host, seconds = row["counts"], vector(row["n"], np.float64), Clock(where)
     csr, x = array(a, "csr", device=where.name), there(host, where)
     for format in formats:
@@ -115,7 +115,7 @@ def _contenders(a: Any, where: Place, row: dict[str, Any], formats: tuple[str, .
         yield "cuSPARSE sell", lambda: planned_matvec(csr.asformat("sell"), x, "cusparse"), seconds
 
 
-def _short(a: Any, where: Place, row: dict[str, Any]) -> Iterator[Contender]:
+def _short(a: Any, where: Backend, row: dict[str, Any]) -> Iterator[Contender]:
     """Yield ellcsr with short columns, of the values that `a` has."""
     csr, x = array(a, "csr", device=where.name), there(vector(row["n"], np.float64), where)
     for name, (bits, values) in SHORT.items():

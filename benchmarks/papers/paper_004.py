@@ -26,10 +26,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from diagsparse._backends.backend import CPU, Backend
 from diagsparse._formats import bmsparse_array
 from diagsparse._matrix.construct import array
 from diagsparse._matrix.sparse_array import SparseArray
-from diagsparse._places.backend import CPU, Place
 from diagsparse._study import gpu_clock
 from diagsparse._study.exactness import MatvecCheck, vector
 
@@ -57,7 +57,7 @@ EXACT = (BY_RULE, "block planned", "block", "row")  #: whose factors are not rou
 DTYPES = ("float32", "float64")
 
 
-def _rows(where: Place, quick: bool) -> Iterator[NamedRow]:
+def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
     """Yield each matrix in both precisions.
 
     A row has its counts, ``blocks_by_fill`` (how many blocks have 1 nonzero, 2, 3 to 4, 5 to 8, 9 to 16, 17 to 32, 33
@@ -71,7 +71,7 @@ def _rows(where: Place, quick: bool) -> Iterator[NamedRow]:
 
 
 def _run(
-    matrix: Matrix, made: Callable[[Matrix, float], sp.csr_array], dtype: str, quick: bool, where: Place
+    matrix: Matrix, made: Callable[[Matrix, float], sp.csr_array], dtype: str, quick: bool, where: Backend
 ) -> dict[str, Any]:
     whole = matrix.printed or matrix.source == "file"
     scale = 0.03 if quick else 0.25 if where is CPU and not whole else 1.0
@@ -100,7 +100,7 @@ def _run(
 
 
 def _fill_squares(
-    row: dict[str, Any], a: sp.csr_array, csr: SparseArray, A: bmsparse_array, kernels: list[str], where: Place
+    row: dict[str, Any], a: sp.csr_array, csr: SparseArray, A: bmsparse_array, kernels: list[str], where: Backend
 ) -> None:
     """Add the times of A A by these kernels, by the rule, by csr and by the other libraries."""
     check = SampledSquare(a)
@@ -112,7 +112,7 @@ def _fill_squares(
             fill(row, _square(A, kernel, where), partial(_rounded_error, check, kernel))
 
 
-def _square(A: bmsparse_array, kernel: str, where: Place) -> Iterator[Contender]:
+def _square(A: bmsparse_array, kernel: str, where: Backend) -> Iterator[Contender]:
     seconds = Clock(where, budget=0.1, samples=7)
     yield kernel, partial(square, A, kernel), seconds
     yield f"{kernel}{PLANNED}", partial(planned_square, A, kernel), seconds
@@ -123,7 +123,7 @@ def _rounded_error(check: SampledSquare, kernel: str, C: SparseArray) -> float:
     return check(C) * float(np.finfo(np.float32).eps) / 2.0 ** (1 - FACTOR_BITS[kernel])
 
 
-def _stages(A: bmsparse_array, kernel: str, where: Place) -> dict[str, float]:
+def _stages(A: bmsparse_array, kernel: str, where: Backend) -> dict[str, float]:
     """Return the seconds of the stages of the quickest of some squares; T7 drops what cancelled to zero."""
 
     def once() -> dict[str, float]:
@@ -135,7 +135,7 @@ def _stages(A: bmsparse_array, kernel: str, where: Place) -> dict[str, float]:
     return min((once() for _ in range(4)), key=lambda stages: sum(stages.values()))
 
 
-def _squares(kernels: list[str], csr: SparseArray, A: bmsparse_array, where: Place) -> Iterator[Contender]:
+def _squares(kernels: list[str], csr: SparseArray, A: bmsparse_array, where: Backend) -> Iterator[Contender]:
     seconds = Clock(where, budget=0.1, samples=7)
     for kernel in kernels:
         yield from _square(A, kernel, where)
@@ -144,7 +144,7 @@ def _squares(kernels: list[str], csr: SparseArray, A: bmsparse_array, where: Pla
     yield f"{CSR}{PLANNED}", partial(planned_square, csr), seconds
 
 
-def _vectors(csr: SparseArray, A: bmsparse_array, x: np.ndarray, where: Place) -> Iterator[Contender]:
+def _vectors(csr: SparseArray, A: bmsparse_array, x: np.ndarray, where: Backend) -> Iterator[Contender]:
     seconds = Clock(where, budget=0.05, samples=9)
     z = there(x, where)
     for kernel in A.kernels("matvec"):

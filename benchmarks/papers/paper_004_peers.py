@@ -14,9 +14,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from diagsparse import measure
+from diagsparse._backends.backend import CPU, Backend
 from diagsparse._formats import bmsparse_array
 from diagsparse._matrix.sparse_array import SparseArray
-from diagsparse._places.backend import CPU, Place
 from diagsparse._study import gpu_peers, peers
 
 from ..experiment import Clock, Contender, Prepared, called, planned_matvec, planned_square, square, there
@@ -29,7 +29,7 @@ _MOST = 1 << 31  # bytes of a product in SciPy's bsr: it is left out
 _SIDE = 2  # of MKL's blocks: the thesis found it slower with others
 
 
-def squares(a: sp.csr_array, csr: SparseArray, A: bmsparse_array, where: Place) -> Iterator[Contender]:
+def squares(a: sp.csr_array, csr: SparseArray, A: bmsparse_array, where: Backend) -> Iterator[Contender]:
     """Yield how others compute A A."""
     seconds, theirs = Clock(where, budget=0.1, samples=7), measure.csr32(a)
     if where is not CPU:
@@ -46,7 +46,7 @@ def squares(a: sp.csr_array, csr: SparseArray, A: bmsparse_array, where: Place) 
         yield MKL_BSR, lambda: called(mkl.dot_product_mkl, *[_bsr(a, _SIDE)] * 2), on_host
 
 
-def vectors(a: sp.csr_array, csr: SparseArray, A: bmsparse_array, x: np.ndarray, where: Place) -> Iterator[Contender]:
+def vectors(a: sp.csr_array, csr: SparseArray, A: bmsparse_array, x: np.ndarray, where: Backend) -> Iterator[Contender]:
     """Yield how others compute A x."""
     seconds = Clock(where, budget=0.05, samples=9)
     fits = A.blocks * BLOCK**2 * a.dtype.itemsize <= MUCH * csr.nbytes
@@ -80,7 +80,7 @@ def _by_scipy(a: sp.csr_array, x: np.ndarray) -> Prepared:
     return call, y[: a.shape[0]]
 
 
-def _by_cusparse(a: sp.csr_array, x: np.ndarray, where: Place) -> Prepared:
+def _by_cusparse(a: sp.csr_array, x: np.ndarray, where: Backend) -> Prepared:
     bsr = _bsr(a, BLOCK)
     call, y = cusparse_bsr.planned_matvec(bsr, _padded(x, bsr), where)
     return call, y[: a.shape[0]]

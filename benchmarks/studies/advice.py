@@ -24,9 +24,9 @@ from diagsparse import measure
 from diagsparse._advice.candidate import Candidate
 from diagsparse._advice.candidates import Candidates
 from diagsparse._advice.machine import machine
+from diagsparse._backends.backend import CPU, Backend
 from diagsparse._matrix.construct import array
 from diagsparse._matrix.registry import FORMATS
-from diagsparse._places.backend import CPU, Place
 from diagsparse._show import columns
 from diagsparse._study import gpu_clock
 from diagsparse._study.exactness import vector
@@ -44,7 +44,7 @@ _PRODUCTS = 1_000_000  # so many that conversions do not decide
 
 
 # ---- one matrix ---------------------------------------------------------------------------------------------------
-def _rows(where: Place, quick: bool) -> Iterator[NamedRow]:
+def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
     """Yield both products of every matrix.
 
     A row has ``recommended`` and ``best`` (names of layouts), ``ratio`` (the best one's seconds over the recommended
@@ -58,7 +58,7 @@ def _rows(where: Place, quick: bool) -> Iterator[NamedRow]:
 
 
 def _run(
-    made: Callable[[Any], Any], make: Callable[[], Any], op: str, quick: bool, where: Place
+    made: Callable[[Any], Any], make: Callable[[], Any], op: str, quick: bool, where: Backend
 ) -> dict[str, Any]:  # fmt: skip
     host = made(make)
     csr = array(host, "csr", device=where.name)
@@ -97,14 +97,14 @@ def _useful(csr: Any) -> int:
 
 def _every(csr: Any, op: str) -> Iterator[Candidate]:
     """Yield every format as it is by default, also those that the advice did not look at."""
-    found = Candidates(csr, machine(csr._place), op)
+    found = Candidates(csr, machine(csr._backend), op)
     for format in FORMATS:
         if not (found.why_not(format) or found.too_large(format)):
             yield found.of(format)
 
 
 def _calls(
-    layouts: list[Candidate], csr: Any, op: str, where: Place
+    layouts: list[Candidate], csr: Any, op: str, where: Backend
 ) -> tuple[dict[str, Callable[[], Any]], dict[str, str]]:
     """Return a product in each layout, which is built, and why some failed."""
     x = vector(csr.shape[1], csr.dtype)
@@ -119,7 +119,7 @@ def _calls(
     return calls, failed
 
 
-def _times(calls: dict[str, Callable[[], Any]], where: Place, budget: float) -> dict[str, float]:
+def _times(calls: dict[str, Callable[[], Any]], where: Backend, budget: float) -> dict[str, float]:
     """Return the seconds of each, timed in turns."""
     if where is CPU:
         timed = measure.time_calls(calls, budget=budget * len(calls))
@@ -127,7 +127,7 @@ def _times(calls: dict[str, Callable[[], Any]], where: Place, budget: float) -> 
     return {name: median(gpu_clock.time_calls(call, where, 9)) for name, call in calls.items()}
 
 
-def _cost(host: Any, op: str, where: Place) -> float:
+def _cost(host: Any, op: str, where: Backend) -> float:
     """Return the seconds of advice on a matrix of which nothing is known yet."""
     taken = []
     for _ in range(3):

@@ -23,8 +23,8 @@ import numpy as np
 from scipy.sparse.linalg import cg, gmres, lobpcg
 
 from diagsparse import gallery, measure
+from diagsparse._backends.backend import Backend, get_num_threads, set_num_threads
 from diagsparse._matrix.construct import array
-from diagsparse._places.backend import Place, get_num_threads, set_num_threads
 from diagsparse._show import columns
 from diagsparse._study import steps
 from diagsparse._study.bench_summary import Pair
@@ -90,7 +90,7 @@ class _Blas:
         return ", ".join(sorted({f"{one['internal_api']} {one['version']}" for one in self.info})) or "no BLAS"
 
 
-def _rows(where: Place, quick: bool) -> Iterator[NamedRow]:
+def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
     """Yield the loops.
 
     A row has ``times`` (setting: seconds), the ``best`` setting, the ``ratio`` of the default to it and its ``limit``,
@@ -112,7 +112,7 @@ def _rows(where: Place, quick: bool) -> Iterator[NamedRow]:
 
 def _timed(
     loop: Loop, matrices: dict[str, Any], x: np.ndarray, settings: dict[str, tuple[int, int]], blas: _Blas,
-    budget: float, where: Place,
+    budget: float, where: Backend,
 ) -> dict[str, Any]:  # fmt: skip
     def call(A: Any, mine: int, theirs: int) -> float:
         set_num_threads(mine)
@@ -177,23 +177,23 @@ def _draw(report: dict[str, Any]) -> Any:
     """Draw a picture: for each loop the time of every setting beside the best one's, each with its name."""
     rows = report["rows"]
     figure = new_figure(8.0, 1.0 + 0.25 * sum(len(row["times"]) + 1 for row in rows))
-    axes, place = figure.subplots(), 0.0
+    axes, position = figure.subplots(), 0.0
     ticks: dict[float, str] = {}
     white = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}  # over the line of the limit
     for row in rows:
-        axes.text(0, place, row["name"], fontsize=8.5, fontweight="bold", va="center", bbox=white)
+        axes.text(0, position, row["name"], fontsize=8.5, fontweight="bold", va="center", bbox=white)
         for name, seconds in row["times"].items():
-            place -= 1
+            position -= 1
             beside = seconds / row["times"][row["best"]]
-            axes.barh(place, beside, 0.7, color=BLUE if name == DEFAULT else GREY)
+            axes.barh(position, beside, 0.7, color=BLUE if name == DEFAULT else GREY)
             told = f"{columns.seconds(seconds)}, {columns.digits(beside)}x"
-            axes.annotate(told, (beside, place), xytext=(4, 0), textcoords="offset points", va="center", bbox=white)
-            ticks[place] = name
-        place -= 1.4
+            axes.annotate(told, (beside, position), xytext=(4, 0), textcoords="offset points", va="center", bbox=white)
+            ticks[position] = name
+        position -= 1.4
     axes.axvline(LIMIT, color=ORANGE)
     axes.text(LIMIT, 0.9, f" the limit of the default, {LIMIT:g}x", color=ORANGE, va="center")
     axes.set_yticks(list(ticks), list(ticks.values()))
-    axes.set_ylim(place + 0.8, 1.3)
+    axes.set_ylim(position + 0.8, 1.3)
     axes.set_xlim(0, 1.25 * max(s / min(row["times"].values()) for row in rows for s in row["times"].values()))
     axes.set_xlabel("time beside that of the best setting (threads: ours and the BLAS's)")
     axes.tick_params(length=0, axis="y")

@@ -18,10 +18,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from diagsparse import measure
+from diagsparse._backends.backend import Backend
 from diagsparse._formats import surveyed
 from diagsparse._matrix.construct import array
 from diagsparse._matrix.registry import COMMON
-from diagsparse._places.backend import Place
 from diagsparse._products.forecasts import memory_report
 from diagsparse._show import columns
 from diagsparse._study.figures import BLUE, GREY, ORANGE, logarithmic, new_figure
@@ -35,7 +35,7 @@ USUAL = "8"
 FILLS = (0, 5, 12, 32)  # entries of an 8 x 8 block on average, from which the groups of matrices begin
 
 
-def _rows(where: Place, quick: bool) -> Iterator[NamedRow]:
+def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
     """Yield the matrices.
 
     A row has ``shape`` and ``nnz``, the bytes in ``csr``, the ``fewest`` bytes and the format that takes them (``in``),
@@ -45,7 +45,7 @@ def _rows(where: Place, quick: bool) -> Iterator[NamedRow]:
     return ((name, partial(_row, make)) for name, make in matrices(large=False, quick=quick))
 
 
-def _row(make: Any, where: Place) -> dict[str, Any]:
+def _row(make: Any, where: Backend) -> dict[str, Any]:
     A = measure.csr32(make())
     A.sum_duplicates()
     ours = array(A, COMMON)
@@ -101,14 +101,14 @@ def _groups(report: dict[str, Any]) -> list[list[str]]:
         bytes_of.append([row["csr"] / row["sizes"][USUAL]["nbytes"] for row in rows])
         squares = [row for row in rows if row["work"]]
         met = [[row["sizes"][size]["pairs"] / row["sizes"][USUAL]["pairs"] for row in squares] for size in others]
-        places = [[_places(row, size) / _places(row, USUAL) for row in squares] for size in others]
+        positions = [[_backends(row, size) / _backends(row, USUAL) for row in squares] for size in others]
         told = f"{first} to {after}" if after < np.inf else f"{first} and more"
-        means = [columns.digits(geometric_mean(ratios)) if ratios else "" for ratios in [*bytes_of, *met, *places]]
+        means = [columns.digits(geometric_mean(ratios)) if ratios else "" for ratios in [*bytes_of, *met, *positions]]
         cells.append([told, str(len(rows)), *means])
     return cells
 
 
-def _places(row: dict[str, Any], size: str) -> int:
+def _backends(row: dict[str, Any], size: str) -> int:
     """Return the multiply-adds of A A by blocks: of all places in every pair."""
     return int(row["sizes"][size]["pairs"] * int(size) ** 3)
 
@@ -129,7 +129,7 @@ def _each(report: dict[str, Any]) -> Iterator[list[str]]:
             columns.digits(row["csr"] / nnz),
             *(columns.digits(row["sizes"][size]["nbytes"] / nnz) for size in SIZES),
             f"{row['in']} {columns.digits(row['fewest'] / nnz)}",
-            *(columns.digits(_places(row, size) / square) if square else "" for size in SIZES),
+            *(columns.digits(_backends(row, size) / square) if square else "" for size in SIZES),
         ]
 
 

@@ -25,10 +25,10 @@ import scipy.sparse as sp
 from scipy.special import jv
 
 from diagsparse import gallery, measure
+from diagsparse._backends.backend import CPU, Backend
+from diagsparse._backends.memory import available_bytes
 from diagsparse._matrix.construct import array
 from diagsparse._matrix.sparse_array import SparseArray
-from diagsparse._places.backend import CPU, Place
-from diagsparse._places.memory import available_bytes
 from diagsparse._products.chains import chebyshev_multiply
 from diagsparse._products.forecasts import forecast
 from diagsparse._study import gpu_peers
@@ -92,7 +92,7 @@ FAMILIES = (
 )
 
 
-def _rows(where: Place, quick: bool) -> Iterator[NamedRow]:
+def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
     """Yield each Hamiltonian of each number of sites.
 
     A row has ``sites``, ``powers`` (power: how many diagonals, places on them and nonzeros), ``nbytes`` (format: bytes)
@@ -110,14 +110,14 @@ def _add(report: Report) -> None:
     report["versions"]["qutip"] = version("qutip") if _qutip() else None
 
 
-def _held(family: Family, sites: int, where: Place) -> bool:
+def _held(family: Family, sites: int, where: Backend) -> bool:
     """Whether a Hamiltonian fits there, and on the host, in all formats. Its diagonals grow linearly with the sites."""
     least, more = (len(family.make(n).offsets) for n in (4, 6))
     nbytes = (least + (sites - 4) * (more - least) // 2) * 2**sites * 8
     return _FORMATS_HELD * nbytes < min(available_bytes(where), available_bytes(CPU))
 
 
-def _run(family: Family, sites: int, quick: bool, vectors: bool, where: Place) -> dict[str, Any]:
+def _run(family: Family, sites: int, quick: bool, vectors: bool, where: Backend) -> dict[str, Any]:
     host = family.make(sites)
     csr = sp.csr_array(host)
     csr.eliminate_zeros()
@@ -143,13 +143,13 @@ def _run(family: Family, sites: int, quick: bool, vectors: bool, where: Place) -
     return row
 
 
-def _on_host(check: Callable[[np.ndarray], float], where: Place) -> Callable[[Any], float]:
+def _on_host(check: Callable[[np.ndarray], float], where: Backend) -> Callable[[Any], float]:
     return lambda y: check(where.host(y))
 
 
 # ---- who takes part -----------------------------------------------------------------------------------------------
 def _vectors(
-    host: Any, csr: Any, formats: dict[str, SparseArray], x: np.ndarray, where: Place, timed: Clock
+    host: Any, csr: Any, formats: dict[str, SparseArray], x: np.ndarray, where: Backend, timed: Clock
 ) -> Iterator[Contender]:
     z = there(x, where)
     for name, A in formats.items():
@@ -165,7 +165,7 @@ def _vectors(
 
 
 def _squares(
-    host: Any, csr: Any, formats: dict[str, SparseArray], sites: int, where: Place, timed: Clock
+    host: Any, csr: Any, formats: dict[str, SparseArray], sites: int, where: Backend, timed: Clock
 ) -> Iterator[Contender]:
     for name, A in formats.items():
         if name != "hm symmetric" and _fits(A, where):
@@ -183,14 +183,14 @@ def _squares(
         yield QUTIP + SQUARE, partial(_by_qutip, host, lambda A: qutip.matmul(A, A)), timed
 
 
-def _halves(formats: dict[str, SparseArray], where: Place, timed: Clock) -> Iterator[Contender]:
+def _halves(formats: dict[str, SparseArray], where: Backend, timed: Clock) -> Iterator[Contender]:
     for name in ("dia", "hm"):
         if _fits(formats[name], where):
             yield name + HALF, partial(planned_square, formats[name], triangle="upper"), timed
 
 
 def _evolved(
-    csr: Any, formats: dict[str, SparseArray], series: _Series, where: Place, timed: Clock
+    csr: Any, formats: dict[str, SparseArray], series: _Series, where: Backend, timed: Clock
 ) -> Iterator[Contender]:
     z = there(series.x, where)
     for name, A in formats.items():
@@ -200,7 +200,7 @@ def _evolved(
         yield SCIPY_CSR + EVOLVED, partial(called, series.by_scipy, measure.csr32(csr)), timed
 
 
-def _fits(A: SparseArray, where: Place) -> bool:
+def _fits(A: SparseArray, where: Backend) -> bool:
     """Whether the square takes less than a third of what is free; where no zeros are stored it always does here."""
     return A.format in ("csr", "mdia") or forecast("matmul", A, A).total_nbytes < available_bytes(where) / 3
 

@@ -21,10 +21,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from diagsparse import gallery, measure
+from diagsparse._backends.backend import CPU, Backend, get_num_threads
+from diagsparse._backends.memory import human
 from diagsparse._matrix.construct import array
 from diagsparse._matrix.registry import format_named
-from diagsparse._places.backend import CPU, Place, get_num_threads
-from diagsparse._places.memory import human
 from diagsparse._show import columns
 from diagsparse._study import gpu_clock, peers
 from diagsparse._study.exactness import MatvecCheck, vector
@@ -93,7 +93,7 @@ MATRICES = (
 )
 
 
-def _rows(where: Place, quick: bool) -> Iterator[NamedRow]:
+def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
     """Yield each matrix, on a CPU on one thread and on as many as are set.
 
     A row has ``bandwidth`` (bytes a second) and ``nbytes`` (format: bytes).
@@ -105,7 +105,7 @@ def _rows(where: Place, quick: bool) -> Iterator[NamedRow]:
 
 
 def _run(
-    matrix: Matrix, made: Callable[[Matrix, float], sp.csr_array], threads: int, quick: bool, where: Place
+    matrix: Matrix, made: Callable[[Matrix, float], sp.csr_array], threads: int, quick: bool, where: Backend
 ) -> dict[str, Any]:
     A = made(matrix, 0.01 if quick else matrix.cpu if where is CPU else 1.0)
     seconds = Clock(where, budget=0.01 if quick else 0.3)
@@ -128,7 +128,7 @@ def _run(
     return row
 
 
-def _fill(row: dict[str, Any], A: sp.csr_array, matrix: Matrix, where: Place, seconds: Clock) -> None:
+def _fill(row: dict[str, Any], A: sp.csr_array, matrix: Matrix, where: Backend, seconds: Clock) -> None:
     """Note the bytes of the formats, and the times of all columns; A and its transpose have one check each."""
     checks = {end: MatvecCheck(B, vector(B.shape[1], A.dtype)) for end, B in (("", A), (TRANSPOSED, A.T.tocsr()))}
     for contender in _contenders(A, matrix, where, seconds, row):
@@ -137,7 +137,7 @@ def _fill(row: dict[str, Any], A: sp.csr_array, matrix: Matrix, where: Place, se
 
 
 def _contenders(
-    A: sp.csr_array, matrix: Matrix, where: Place, seconds: Clock, row: dict[str, Any]
+    A: sp.csr_array, matrix: Matrix, where: Backend, seconds: Clock, row: dict[str, Any]
 ) -> Iterator[Contender]:
     csr = array(A, "csr", device=where.name)
     for format in FORMATS:
@@ -164,7 +164,7 @@ def _contenders(
             yield name + end, partial(called, product, B, vector(B.shape[1], A.dtype)), seconds
 
 
-def _planned(B: Any, where: Place, kernel: str = "") -> tuple[Callable[[], Any], Any]:
+def _planned(B: Any, where: Backend, kernel: str = "") -> tuple[Callable[[], Any], Any]:
     return planned_matvec(B, there(vector(B.shape[1], np.float64), where), kernel)
 
 
@@ -231,9 +231,9 @@ def _draw(report: dict[str, Any]) -> Any:
         ratios = [t / row["times"]["csr"] if (t := row["times"].get(name)) else np.nan for row in rows]
         at = np.arange(len(rows)) + (i - len(names) / 2 + 0.5) * width
         axes.bar(at, ratios, width, color=color, label=name)
-        for place, ratio in zip(at, ratios, strict=True):
+        for position, ratio in zip(at, ratios, strict=True):
             if ratio > top:
-                axes.text(place, top, f"{ratio:.1f}", fontsize=6, ha="center", va="bottom", rotation=90)
+                axes.text(position, top, f"{ratio:.1f}", fontsize=6, ha="center", va="bottom", rotation=90)
     axes.axhline(1, color="black", lw=0.7)
     axes.set_ylim(0, top)
     axes.set_xticks(range(len(rows)), ["\n".join(wrap(row["matrix"], 18)) for row in rows])

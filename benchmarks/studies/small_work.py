@@ -19,9 +19,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from diagsparse import gallery, measure
+from diagsparse._backends.backend import Backend
 from diagsparse._matrix.construct import array
 from diagsparse._matrix.sparse_array import SparseArray
-from diagsparse._places.backend import Place
 from diagsparse._products.products import plan_matmul
 from diagsparse._show import columns
 from diagsparse._study import steps
@@ -57,7 +57,7 @@ class Call:
     limit: float
 
 
-def _rows(where: Place, quick: bool) -> Iterator[NamedRow]:
+def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
     """Yield every call; quickly, those of the smallest size and small plans.
 
     A row has ``group``, ``what``, ``format``, ``n``, ``seconds``, SciPy's (``scipy``), their ``ratio`` and its
@@ -109,7 +109,7 @@ def _plans(scale: float) -> Iterator[Call]:
         yield Call("plans", what, "hm", a.shape[0], partial(plan_matmul, a, b), None, limit)
 
 
-def _timed(call: Call, budget: float, where: Place) -> dict[str, Any]:
+def _timed(call: Call, budget: float, where: Backend) -> dict[str, Any]:
     """Return the row of a call, timed on one thread."""
     calls = {"ours": call.ours} | ({"scipy": call.scipy} if call.scipy else {})
     with measure.using_threads(1), warnings.catch_warnings():

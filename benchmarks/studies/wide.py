@@ -19,8 +19,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from diagsparse import gallery, measure
+from diagsparse._backends.backend import CPU, Backend
 from diagsparse._matrix.construct import array
-from diagsparse._places.backend import CPU, Place
 from diagsparse._products.products import plan_matmul
 from diagsparse._show import columns
 from diagsparse._study import gpu_peers, peers
@@ -51,16 +51,16 @@ class Case:
 
 
 def _cases(quick: bool, gpu: bool) -> Iterator[Case]:
-    places = QUICK_PLACES if quick else GPU_PLACES if gpu else PLACES
+    positions = QUICK_PLACES if quick else GPU_PLACES if gpu else PLACES
     for width in WIDTHS[:2] if quick else WIDTHS:
-        n = max(2 * width, places // width)
+        n = max(2 * width, positions // width)
         yield Case(f"band of {width}", n, partial(gallery.banded, n, width // 2, width // 2, seed=0))
     for n in (100,) if quick else ORDERS:
         for what, low, high in (("dense", 1 - n, n - 1), ("lower triangle", 1 - n, 0), ("Hessenberg", -1, n - 1)):
             yield Case(what, n, partial(gallery.banded, n, -low, high, seed=0))
 
 
-def _rows(where: Place, quick: bool) -> Iterator[NamedRow]:
+def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
     """Yield each matrix in both precisions.
 
     A row has ``what``, ``order``, ``dtype``, ``diagonals``, ``multiply_adds``, ``dense_rate`` (multiplies and adds a
@@ -72,7 +72,7 @@ def _rows(where: Place, quick: bool) -> Iterator[NamedRow]:
             yield f"{case.what}, {case.order}, {dtype}", partial(_run, case, dtype, rates, quick)
 
 
-def _run(case: Case, dtype: str, rates: dict[str, float], quick: bool, where: Place) -> dict[str, Any]:
+def _run(case: Case, dtype: str, rates: dict[str, float], quick: bool, where: Backend) -> dict[str, Any]:
     host = case.make().astype(dtype)
     csr = measure.csr32(sp.csr_array(host))
     timed = Clock(where, budget=0.01 if quick else 0.3, samples=5 if quick else 15)
@@ -86,7 +86,7 @@ def _run(case: Case, dtype: str, rates: dict[str, float], quick: bool, where: Pl
     return row
 
 
-def _contenders(host: Any, csr: Any, row: dict[str, Any], where: Place, timed: Clock) -> Iterator[Contender]:
+def _contenders(host: Any, csr: Any, row: dict[str, Any], where: Backend, timed: Clock) -> Iterator[Contender]:
     for name in ("dia", "hm"):
         yield name, partial(_planned, array(host, name, device=where.name), row["kernels"]), timed
     if row["multiply_adds"] > (_MOST_BY_ROWS if where is CPU else _MOST_BY_ROWS_GPU):
@@ -109,7 +109,7 @@ def _planned(A: Any, kernels: dict[str, str]) -> Prepared:
     return planned(plan)
 
 
-def _dense_rate(dtype: str, quick: bool, where: Place, timed: Clock) -> float:
+def _dense_rate(dtype: str, quick: bool, where: Backend, timed: Clock) -> float:
     """Return multiplies and adds a second of a dense product, by MKL, NumPy, or on a GPU by CuPy; 0 without that."""
     n = _DENSE_QUICK if quick else _DENSE if where is CPU else _DENSE_GPU
     a = np.random.default_rng(0).random((n, n)).astype(dtype)

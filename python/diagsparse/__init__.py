@@ -3,6 +3,15 @@
 import logging as _logging
 
 from . import gallery
+from ._backends.backend import (
+    CudaError,
+    CudaUnavailable,
+    cuda_available,
+    get_num_threads,
+    set_num_threads,
+)
+from ._backends.pools import set_memory_pool
+from ._backends.types import ConversionWarning
 from ._formats import *  # noqa: F403
 from ._formats import __all__ as _classes
 from ._matrix.base import issparse
@@ -11,15 +20,6 @@ from ._matrix.norms import norm
 from ._matrix.registry import formats
 from ._matrix.reordering import reordered
 from ._matrix.stacking import block_diag, hstack, vstack
-from ._places.backend import (
-    CudaError,
-    CudaUnavailable,
-    cuda_available,
-    get_num_threads,
-    set_num_threads,
-)
-from ._places.pools import set_memory_pool
-from ._places.types import ConversionWarning
 from ._products.batches import batch_array
 from ._products.chains import chebyshev_multiply, power_multiply, recurrence_multiply
 from ._products.forecasts import forecast, memory_report

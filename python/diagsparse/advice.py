@@ -16,13 +16,13 @@ from ._advice.machine import machine
 from ._advice.reasons import reason
 from ._advice.recommendation import TIE, Recommendation
 from ._advice.tuning import tuned
+from ._backends import memory
+from ._backends.backend import CPU, Backend, get_backend
+from ._backends.types import is_narrow, named_dtype
 from ._matrix.construct import first_format
 from ._matrix.operands import is_sparse
 from ._matrix.registry import COMMON, FORMATS, format_named, storing_16_bits
 from ._matrix.sparse_array import SparseArray
-from ._places import memory
-from ._places.backend import CPU, Place, place
-from ._places.types import is_narrow, named_dtype
 from ._study.titles import TITLES
 
 __all__ = ["Recommendation", "array", "recommend"]
@@ -124,7 +124,7 @@ def recommend(
     if op == "matmul" and (narrow or reorder):
         which = "narrow" if narrow else "reorder"
         raise ValueError(f"recommend: {which}=True is for products with vectors; it would change the matrix C = A A")
-    where = place(device, given._place)
+    where = get_backend(device, given._backend)
     if reorder and where is not CPU:
         raise ValueError(f"recommend: reorder=True is available on the cpu only, got device {where.name}")
     csr = as_rows(given, where, "recommend")
@@ -223,7 +223,7 @@ def array(
     else:
         given = first_format(arg).array(arg, dtype=dtype, device=device)
     _check_op(op, given, "array")
-    where = place(device, given._place)
+    where = get_backend(device, given._backend)
     if (csr := _in_csr(given, where)) is None:
         return given.to(where.name)
     found = Candidates(csr, machine(where), op, before=seconds_to_rows(given, csr, not ours))
@@ -237,7 +237,7 @@ def array(
     return made
 
 
-def _in_csr(given: SparseArray, where: Place) -> SparseArray | None:
+def _in_csr(given: SparseArray, where: Backend) -> SparseArray | None:
     """Return a matrix in csr on the device of the products; None for 16-bit values and matrices too large for csr."""
     if is_narrow(given.dtype):  # csr would widen them
         return None
@@ -285,7 +285,7 @@ def _that_fit(
 ) -> tuple[list[Candidate], dict[str, str]]:
     """Return the layouts that fit into memory beside csr, and why the others do not."""
     fitting, out = [], {}
-    free, where = cache(memory.available_bytes), csr._place
+    free, where = cache(memory.available_bytes), csr._backend
     for one in found:
         needed = one.nbytes + csr.nbytes * (one.format != COMMON)
         if memory.fits(needed, limit, where, free):

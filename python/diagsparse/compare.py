@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from . import measure
+from ._backends.backend import CPU, Backend, get_backend, get_num_threads
+from ._backends.memory import available_bytes, human
 from ._matrix.base import is_scipys
 from ._matrix.construct import array
 from ._matrix.gate import private
 from ._matrix.registry import FORMATS
 from ._matrix.sparse_array import SparseArray
-from ._places.backend import CPU, Place, get_num_threads, place
-from ._places.memory import available_bytes, human
 from ._products.forecasts import convert_nbytes
 from ._products.plans import MatmulPlan
 from ._study import beside, exactness, gpu_clock
@@ -97,7 +97,7 @@ def compare(
     """
     if not budget > 0:
         raise ValueError(f"compare: budget={budget}: expected seconds above 0")
-    where = place(device)
+    where = get_backend(device)
     names = _chosen("format", formats, list(FORMATS))
     against = _chosen("library", against, list(PEERS)) if against is not None else list(beside.by_default(where))
     ops = _chosen("operation", ops, list(TITLES))
@@ -186,8 +186,8 @@ def _convert(
     while format != base.format and sum(taken) < 0.05 and len(taken) < 4:
         start = time.perf_counter()
         made = base.asformat(format)
-        if base._place is not CPU:
-            base._core.synchronize(base._place.index)
+        if base._backend is not CPU:
+            base._core.synchronize(base._backend.index)
         taken.append(time.perf_counter() - start)
     return made, min(taken[1:], default=0.0)
 
@@ -235,7 +235,7 @@ def _products_that_suit(
 # ---- the two operations -------------------------------------------------------------------------------------------
 def _run_matvec(
     result: Comparison, csr: Any, held: dict[str, Any], kernels: Any, against: list[str], bsr: Any, budget: float,
-    where: Place, report: Progress,
+    where: Backend, report: Progress,
 ) -> None:  # fmt: skip
     x = exactness.vector(csr.shape[1], csr.dtype)
     z = x if where is CPU else where.core.from_host(x, where.index)
@@ -248,7 +248,7 @@ def _run_matvec(
 
 def _run_matmul(
     result: Comparison, csr: Any, held: dict[str, Any], kernels: Any, against: list[str], bsr: Any, budget: float,
-    max_bytes: Any, where: Place, report: Progress,
+    max_bytes: Any, where: Backend, report: Progress,
 ) -> None:  # fmt: skip
     m, n = csr.shape
     if m != n:
@@ -278,7 +278,7 @@ def _measure(
     check: Callable[[Any], float],
     held: dict[str, tuple[Any, float]],
     budget: float,
-    where: Place,
+    where: Backend,
     report: Progress,
 ) -> None:
     """Run each contender once for its check, then all for their times."""

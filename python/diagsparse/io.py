@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
 
+from ._backends import memory
+from ._backends.types import ConversionWarning, floats_for
 from ._files import archives, matrix_market
 from ._matrix.base import is_scipys
 from ._matrix.registry import format_named
-from ._places import memory
-from ._places.types import ConversionWarning, floats_for
 
 _SUFFIXES = ".mtx", ".mtx.gz", ".npz"
 _SMALL, _RATIO = 256 * 10**6, 100  # bytes that every file may need, and bytes per byte of a larger file

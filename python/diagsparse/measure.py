@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ._backends.backend import _core, get_num_threads, set_num_threads
+from ._backends.memory import available_bytes
 from ._matrix.sparse_array import SparseArray
-from ._places.backend import _core, get_num_threads, set_num_threads
-from ._places.memory import available_bytes
 
 Progress = Callable[
     [float, str], None

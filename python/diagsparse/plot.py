@@ -105,19 +105,23 @@ def _draw_times(axes: Any, c: Any, op: str) -> None:
         draw_nothing(axes, reasons[0])
         return
     scale, unit = _unit(rows[-1].seconds)
-    places = np.arange(len(rows))[::-1]
+    positions = np.arange(len(rows))[::-1]
     colors = [BLUE if row.ours else GREY for row in rows]
-    axes.barh(places, [row.seconds / scale for row in rows], color=colors, height=0.7)
+    axes.barh(positions, [row.seconds / scale for row in rows], color=colors, height=0.7)
     most = 1.5 * rows[-1].seconds / scale  # a mark beyond this would squeeze the bars: an arrow points to it
-    for place, row in zip(places, rows):
+    for position, row in zip(positions, rows):
         floor = min(most, row.floor_nbytes / c.bandwidth / scale)
         if floor < most:
-            axes.plot([floor, floor], [place - 0.35, place + 0.35], color=ORANGE, lw=2, solid_capstyle="butt")
+            axes.plot([floor, floor], [position - 0.35, position + 0.35], color=ORANGE, lw=2, solid_capstyle="butt")
         else:
-            axes.plot(most, place, color=ORANGE, marker=">", markersize=4)
+            axes.plot(most, position, color=ORANGE, marker=">", markersize=4)
         told = f" {columns.seconds(row.seconds)}   {columns.digits(row.ratio)}x"
         axes.text(
-            max(row.seconds / scale, floor * (row.fraction > 1 and floor < most)), place, told, va="center", fontsize=8
+            max(row.seconds / scale, floor * (row.fraction > 1 and floor < most)),
+            position,
+            told,
+            va="center",
+            fontsize=8,
         )
     reach = max(rows[-1].seconds / scale, *(min(most, row.floor_nbytes / c.bandwidth / scale) for row in rows))
     left, right = 0.0, 1.42 * reach
@@ -126,9 +130,9 @@ def _draw_times(axes: Any, c: Any, op: str) -> None:
         right = reach * (reach / left) ** 0.4
         logarithmic(axes, "x")
     axes.text(
-        left, places[-1] - 0.75, "| time to read the bytes once from memory", fontsize=7, color=ORANGE, va="center"
+        left, positions[-1] - 0.75, "| time to read the bytes once from memory", fontsize=7, color=ORANGE, va="center"
     )
-    axes.set_yticks(places, [f"{row.format} {row.kernel}" for row in rows], fontsize=8)
+    axes.set_yticks(positions, [f"{row.format} {row.kernel}" for row in rows], fontsize=8)
     axes.set_xlim(left, right)
     axes.set_ylim(-1.0, len(rows) - 0.4)
     axes.set_xlabel(f"time of one call ({unit}), and how many times as fast as SciPy's csr", fontsize=8)
@@ -217,14 +221,14 @@ def _draw_cases(axes: Any, rows: list[dict[str, Any]], threads: int) -> None:
         color, marker = _MARKS_OF.get(name, (GREY, "."))
         mine = [row for row in rows if label(row) == name]
         values = [least[row["case"]] / row["seconds"] / 1e9 if large else row["seconds"] * 1e6 for row in mine]
-        places = [-names.index(row["case"]) for row in mine]
-        axes.plot(values, places, marker, color=color, label=name, ms=8 if marker == "*" else 6, alpha=0.9)
+        positions = [-names.index(row["case"]) for row in mine]
+        axes.plot(values, positions, marker, color=color, label=name, ms=8 if marker == "*" else 6, alpha=0.9)
     title = f"{threads} thread{'s' * (threads > 1)}"
     if large:
-        for place, name in enumerate(names):
+        for position, name in enumerate(names):
             row = next(row for row in rows if row["case"] == name)
             for key, style in (("read_bandwidth", "-"), ("read_bandwidth_same_size", ":")):
-                axes.plot([row[key] / 1e9] * 2, [-place - 0.4, -place + 0.4], style, color="black", lw=1.2)
+                axes.plot([row[key] / 1e9] * 2, [-position - 0.4, -position + 0.4], style, color="black", lw=1.2)
         title += "   (lines: reads from memory; dotted: from an array of this size)"
     axes.set_title(title, fontsize=8.5, loc="left")
     set_up_cases(

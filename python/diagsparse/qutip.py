@@ -17,8 +17,8 @@ except ImportError as error:
     told = f'diagsparse.qutip needs QuTiP 5.3 ({error}): pip install "diagsparse[qutip]"'
     raise ImportError(told, name="qutip") from error
 
+from ._backends.backend import cuda_available as _cuda_available
 from ._matrix.base import issparse as _issparse
-from ._places.backend import cuda_available as _cuda_available
 from ._qutip import layer as _layer
 from ._qutip import operators as _operators
 from ._qutip import states as _states

@@ -184,7 +184,7 @@ def analyze(A: Any, *, rcm: bool = True) -> Structure:
     host = host.copy() if host._op else host
     entries = host.to_scipy()
     rows = np.repeat(np.arange(m, dtype=entries.indices.dtype), np.diff(entries.indptr))
-    places = places_in(entries, cuthill_mckee(entries)) if rcm and m == n else None
+    positions = places_in(entries, cuthill_mckee(entries)) if rcm and m == n else None
     return Structure(
         shape=(m, n),
         dtype=A.dtype,
@@ -202,9 +202,9 @@ def analyze(A: Any, *, rcm: bool = True) -> Structure:
         row_max=s.longest_row,
         row_mean=s.entries / max(1, m),
         bandwidth=int(abs(s.offsets).max(initial=0)),
-        bandwidth_rcm=None if places is None else int(abs(places[0] - places[1]).max(initial=0)),
+        bandwidth_rcm=None if positions is None else int(abs(positions[0] - positions[1]).max(initial=0)),
         blocks=s.blocks(),
-        blocks_rcm=None if places is None else count_blocks(*places),
+        blocks_rcm=None if positions is None else count_blocks(*positions),
         block_fill=s.entries / max(1, s.blocks() * BLOCK**2),
         symmetry=s.symmetry or "none",
         nbytes=memory_report(ours),

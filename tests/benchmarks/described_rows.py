@@ -2,7 +2,7 @@
 
 import importlib
 
-from diagsparse._places.backend import CPU
+from diagsparse._backends.backend import CPU
 
 
 def require_described(report):

@@ -66,6 +66,6 @@ def test_the_decision_quotes_the_stored_counts():
             assert said.startswith(f"{abs(percent)} % {word}" if percent else "the same"), (said, ratio)
         assert "csr, with" not in suits or f"{round(100 * (1 - float(of_csr)))} % fewer" in suits
     pairs = [float(cells[5]) for cells in groups[1:]]
-    assert f"meets {min(pairs):.1f} to {max(pairs):.1f} times as many pairs" in page
-    places = [float(cells[8]) for cells in groups[1:]]
-    assert f"multiplies {min(places):.1f} to {max(places):.1f} times as many places" in page
+    assert f"has {min(pairs):.1f} to {max(pairs):.1f} times as many pairs" in page
+    positions = [float(cells[8]) for cells in groups[1:]]
+    assert f"multiplies {min(positions):.1f} to {max(positions):.1f} times as many elements" in page

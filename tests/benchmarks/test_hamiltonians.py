@@ -65,7 +65,7 @@ def test_rows_that_do_not_fit_are_left_out(family, monkeypatch):
     assert sum(A.nbytes for A in [*stored, stored[0], stored[3]]) <= hamiltonians._FORMATS_HELD * stored[0].nbytes
     free = hamiltonians._FORMATS_HELD * stored[0].nbytes
     for share, held in ((1.2, True), (0.9, False)):
-        monkeypatch.setattr(hamiltonians, "available_bytes", lambda place, share=share: share * free)
+        monkeypatch.setattr(hamiltonians, "available_bytes", lambda backend, share=share: share * free)
         assert hamiltonians._held(family, 12, hamiltonians.CPU) is held
 
 

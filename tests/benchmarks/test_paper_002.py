@@ -15,8 +15,8 @@ from benchmarks.papers import paper_002, paper_002_matrices, paper_002_tables
 from benchmarks.papers.paper_002 import TABLES_002
 from benchmarks.tables import speedup
 from diagsparse import gallery
+from diagsparse._backends.backend import CPU
 from diagsparse._formats import bands
-from diagsparse._places.backend import CPU
 
 ROOT = Path(__file__).resolve().parents[2]
 

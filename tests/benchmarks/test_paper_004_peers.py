@@ -11,7 +11,7 @@ from cases import NO_CUDA
 import diagsparse as ds
 from benchmarks.papers import cusparse_bsr, paper_004_peers
 from benchmarks.square_check import SampledSquare
-from diagsparse._places.backend import CPU, place
+from diagsparse._backends.backend import CPU, get_backend
 from diagsparse._study import peers
 from diagsparse._study.exactness import MatvecCheck, vector
 
@@ -128,7 +128,7 @@ def test_cusparse_is_called_on_the_first_gpu_alone():
 @pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_cusparse_multiplies_blocks_by_vectors(dtype):
-    a, where = blocks(61, 45, dtype), place("cuda")
+    a, where = blocks(61, 45, dtype), get_backend("cuda")
     x = vector(45, dtype)
     A = ds.bmsparse_array(a, device="cuda")
     found = {name: prepare()[1] for name, prepare, _ in paper_004_peers.vectors(a, A.tocsr(), A, x, where)}

@@ -77,10 +77,10 @@ def test_a_planted_loss_is_seen(path):
     new = json.loads(path.read_text())
     victim = next(one for one in benchmark_of(old).timed(old) if one.ok)
     for one in new["rows"]:
-        for place in (one, one.get("times", {})):
-            for name, value in place.items():
+        for position in (one, one.get("times", {})):
+            for name, value in position.items():
                 if value == victim.seconds and name not in ("best", "samples"):
-                    place[name] = 1.2 * value
+                    position[name] = 1.2 * value
     made = changed(new, old)
     assert not made.ok and [change.row for change in made.slower] == [victim.row]
     assert made.slower[0].slower == pytest.approx(1.2)

@@ -140,8 +140,8 @@ def test_no_damage_ends_the_process(tmp_path, library):
     path = tmp_path / "damaged.mtx"
     for trial in range(500):
         data = bytearray(whole[: rng.integers(len(whole))] if trial % 2 else whole)
-        for place in rng.integers(len(data), size=3) if data else []:
-            data[place] = rng.choice(list(b" \n\r0-9a.%\0\xff"))
+        for position in rng.integers(len(data), size=3) if data else []:
+            data[position] = rng.choice(list(b" \n\r0-9a.%\0\xff"))
         path.write_bytes(data)
         try:
             assert ds.issparse(ds.read(path))

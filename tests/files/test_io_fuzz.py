@@ -70,8 +70,8 @@ def write_files(folder):
         "coordinate integer skew-symmetric": "3",
         "coordinate pattern symmetric": "",
     }.items()):  # fmt: skip
-        places = [f"{row} {col} {value}\n" for row in range(2, 6) for col in range(1, row)]
-        (folder / f"{i}.mtx").write_text(market(kind, f"% a comment\n5 5 10\n{''.join(places)}"))
+        positions = [f"{row} {col} {value}\n" for row in range(2, 6) for col in range(1, row)]
+        (folder / f"{i}.mtx").write_text(market(kind, f"% a comment\n5 5 10\n{''.join(positions)}"))
     (folder / "array.mtx").write_text(market("array real symmetric", "4 4\n" + "1.5\n" * 10))
     for path in folder.glob("*.mtx"):
         path.with_suffix(".mtx.gz").write_bytes(gzip.compress(path.read_bytes()))
@@ -81,18 +81,18 @@ def write_files(folder):
 def with_other_bytes(data, rng):
     data = bytearray(data)
     for _ in range(rng.choice((1, 1, 2, 4))):
-        place = rng.randrange(len(data))
+        position = rng.randrange(len(data))
         change = rng.randrange(5)
         if change == 0:
-            data[place] = rng.choice(b" \n\r\t0123456789-+.eE%naif\0\xff")
+            data[position] = rng.choice(b" \n\r\t0123456789-+.eE%naif\0\xff")
         elif change == 1:
-            data[place] ^= 1 << rng.randrange(8)
+            data[position] ^= 1 << rng.randrange(8)
         elif change == 2:
-            del data[place : place + rng.randint(1, 3)]
+            del data[position : position + rng.randint(1, 3)]
         elif change == 3:
-            data[place:place] = rng.choice((b" ", b"\n", b"7", b" 7", b"-", b"e5", b"9" * 30))
+            data[position:position] = rng.choice((b" ", b"\n", b"7", b" 7", b"-", b"e5", b"9" * 30))
         elif rng.random() < 0.3:
-            del data[max(place, 1) :]
+            del data[max(position, 1) :]
     return bytes(data)
 
 

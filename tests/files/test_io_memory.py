@@ -216,7 +216,7 @@ def test_max_bytes_is_a_number_of_bytes(tmp_path):
 def test_the_machine_may_have_less(tmp_path, monkeypatch):
     path = text(tmp_path, market("coordinate real general", "2 2 1\n1 1 1\n"), "a.mtx")
     monkeypatch.setattr(matrix_market, "_library", lambda: pytest.fail("the file was read"))
-    monkeypatch.setattr("diagsparse._places.memory.available_bytes", lambda: 50)
+    monkeypatch.setattr("diagsparse._backends.memory.available_bytes", lambda: 50)
     with pytest.raises(
         MemoryError, match=r"^a.mtx: reading 1 entries of a 2 x 2 matrix would take 80 B, the limit is 50 B"
     ):

@@ -18,10 +18,10 @@ def decode(parts, shape):
     for i in range(len(pointers) - 1):
         for p in range(pointers[i], pointers[i + 1]):
             bits = f"{int(parts['bitmap'][p]):064b}"
-            places = [place for place in range(64) if bits[place] == "1"]
+            positions = [position for position in range(64) if bits[position] == "1"]
             values = parts["values"][parts["value_indptr"][p] : parts["value_indptr"][p + 1]]
-            for place, value in zip(places, values, strict=True):
-                A[8 * i + place // 8, 8 * parts["block_col"][p] + place % 8] += value
+            for position, value in zip(positions, values, strict=True):
+                A[8 * i + position // 8, 8 * parts["block_col"][p] + position % 8] += value
     return A
 
 

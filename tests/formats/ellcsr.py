@@ -18,9 +18,9 @@ def decode(parts, shape):
     A = np.zeros(shape, parts["values"].dtype)
     columns = short.lengthen(parts["ell_indices"], parts.get("ell_bases"))
     rest = short.lengthen(parts["csr_indices"], parts.get("csr_bases"))
-    for place, ((i, _), j) in enumerate(np.ndenumerate(columns)):
+    for position, ((i, _), j) in enumerate(np.ndenumerate(columns)):
         if j >= 0:
-            A[i, j] += parts["values"][place]
+            A[i, j] += parts["values"][position]
     if "symmetric_columns" in parts:
         A += A.T
     if "hermitian_columns" in parts:
@@ -41,16 +41,16 @@ def draw(case, dense, mask):
     mirror = case.chance(0.5) and mirror_of(dense, mask)
     if mirror:
         return triangle(case, dense, mask, mirror)
-    place = np.cumsum(mask, axis=1) - 1
+    position = np.cumsum(mask, axis=1) - 1
     if case.chance(0.5):
-        leading = mask & (place < case.pick([0, 1, 2, 5]))
+        leading = mask & (position < case.pick([0, 1, 2, 5]))
     else:
         leading = mask & (np.arange(mask.shape[1]) < case.pick([0, 1, mask.shape[1] // 2, mask.shape[1]]))
     width = int(leading.sum(axis=1).max(initial=0)) + case.pick([0, 0, 2])
     values = np.full((len(dense), width), case.pick([np.nan, 7, 0]), dense.dtype)
     indices = np.full(values.shape, -1, case.pick([np.int32, np.int64]))
     for i, j in zip(*np.nonzero(leading), strict=True):
-        indices[i, place[i, j]], values[i, place[i, j]] = j, dense[i, j]
+        indices[i, position[i, j]], values[i, position[i, j]] = j, dense[i, j]
     rest, columns, pointers = layouts.compressed(dense, mask & ~leading, False)
     parts = np.concatenate([values.ravel(), rest]), indices, columns, pointers
     bits = case.pick([32, 32, 16, 8])

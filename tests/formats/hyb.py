@@ -36,11 +36,11 @@ def sizes(a, item):
 def draw(case, dense, mask):
     """Return parts for the constructor, of any width, and its options."""
     width = case.pick([0, 1, 2, int(mask.sum(axis=1).max(initial=0))])
-    place = np.cumsum(mask, axis=1) - 1
+    position = np.cumsum(mask, axis=1) - 1
     values = np.full((width, len(dense)), case.pick([np.nan, 7, 0]), dense.dtype)
     indices = np.full(values.shape, -1, np.int32)
-    for i, j in zip(*np.nonzero(mask & (place < width)), strict=True):
-        indices[place[i, j], i], values[place[i, j], i] = j, dense[i, j]
-    rest, _, _ = layouts.compressed(dense, mask & (place >= width), False)
-    row, col = np.nonzero(mask & (place >= width))
+    for i, j in zip(*np.nonzero(mask & (position < width)), strict=True):
+        indices[position[i, j], i], values[position[i, j], i] = j, dense[i, j]
+    rest, _, _ = layouts.compressed(dense, mask & (position >= width), False)
+    row, col = np.nonzero(mask & (position >= width))
     return (np.concatenate([values.ravel(), rest]), indices, row, col), {}

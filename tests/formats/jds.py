@@ -33,8 +33,8 @@ def draw(case, dense, mask):
     lengths = mask.sum(axis=1)
     kind = case.pick([np.int32, np.int64])
     sections = [np.flatnonzero(lengths == length) for length in np.unique(lengths[lengths > 0])[::-1]]
-    places = [(i, np.flatnonzero(mask[i])[w]) for rows in sections for w in range(lengths[rows[0]]) for i in rows]
-    i, j = np.array(places, kind).reshape(-1, 2).T
+    positions = [(i, np.flatnonzero(mask[i])[w]) for rows in sections for w in range(lengths[rows[0]]) for i in rows]
+    i, j = np.array(positions, kind).reshape(-1, 2).T
     section_rows = np.cumsum([0, *(len(rows) for rows in sections)]).astype(kind)
     section_indptr = np.cumsum([0, *(lengths[rows].sum() for rows in sections)])
     row_order = np.concatenate([*sections, np.flatnonzero(lengths == 0)]).astype(kind)

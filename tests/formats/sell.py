@@ -20,13 +20,13 @@ def decode(parts, shape):
     rows = parts.get("row_order", range(shape[0]))
     for p, i in enumerate(rows):
         begin, end = (parts["slice_indptr"][p // height + k] for k in (0, 1))
-        for place in range(begin + p % height, end, height):
-            if columns[place] >= 0:
-                A[i, columns[place]] += values.flat[place]
+        for position in range(begin + p % height, end, height):
+            if columns[position] >= 0:
+                A[i, columns[position]] += values.flat[position]
     return A
 
 
-def places(lengths, height):
+def positions(lengths, height):
     """Return how many places slices of rows of these lengths have."""
     return sum(height * lengths[p : p + height].max() for p in range(0, len(lengths), height))
 
@@ -34,7 +34,7 @@ def places(lengths, height):
 def sizes(a, item):
     """Return how many values lie in the matrix, and its bytes."""
     m, lengths = a.shape[0], np.diff(a.indptr)
-    nbytes = [places(lengths, height) * (item + 4) + 8 * (-(-m // height) + 1) for height in (32, 16, 8)]
+    nbytes = [positions(lengths, height) * (item + 4) + 8 * (-(-m // height) + 1) for height in (32, 16, 8)]
     return a.nnz, next(taken for taken in nbytes if taken <= 1.02 * min(nbytes))
 
 

@@ -205,7 +205,7 @@ def values(case: Case) -> None:
     A = drawn.A.copy()
     T, plan = A.T, ds.plan_matmul(A, A.T) if A.format in DIAGONAL else None
     factor = case.pick([2, -1, 0])
-    A.values = case.pick([A._place.host(A.values) * factor, 0]) if factor else 0
+    A.values = case.pick([A._backend.host(A.values) * factor, 0]) if factor else 0
     same(A, drawn.exact * factor if A.count_nonzero() else drawn.exact * 0)
     same(T, A.toarray().T)
     assert plan is None or np.array_equal(plan().toarray(), (A @ A.T).toarray()), "the plan has the old values"

@@ -40,7 +40,7 @@ class Drawn:
         return sp.issparse(self.exact)
 
     def _parts(self) -> list[np.ndarray]:
-        return [self.A._place.host(part) for part in self.A._matrix.parts().values()]
+        return [self.A._backend.host(part) for part in self.A._matrix.parts().values()]
 
     def require_unchanged(self) -> None:
         """Raise where an operation wrote to its operand."""

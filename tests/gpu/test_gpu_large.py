@@ -19,7 +19,7 @@ ENTRIES = ROWS * WIDTH
 def give_back(cupy):
     """Give memory that nobody uses back to the GPU."""
     cupy.get_default_memory_pool().free_all_blocks()
-    ds._places.backend.gpu(0).core.trim(0)
+    ds._backends.backend.gpu(0).core.trim(0)
 
 
 def require_free(cupy, nbytes):

@@ -8,7 +8,7 @@ from libraries import NAMES, make, read
 from solutions import assert_solves, like, made, operations, right_sides
 
 import diagsparse as ds
-from diagsparse._places import libraries
+from diagsparse._backends import libraries
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)]
 NO_CUDSS = pytest.mark.skipif(isinstance(libraries.cudss(), Exception), reason="needs cuDSS")

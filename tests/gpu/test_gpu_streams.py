@@ -24,7 +24,7 @@ BUSY = 4000  # the order of the matrices whose product keeps a stream busy
 
 def core():
     """Return the CUDA module."""
-    return ds._places.backend.gpu(0).core
+    return ds._backends.backend.gpu(0).core
 
 
 def free_bytes():

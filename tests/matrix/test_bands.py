@@ -20,8 +20,8 @@ PRINTED = {"epb1": (3, 11, 58.96, 3.77), "fv1": (3, 9, 99.32, 4.08), "nasa2146":
 
 def counted(**fill):
     """Return offsets and counts of what is given as ``m1=3`` (offset -1) or ``p2=4``."""
-    places = {(-1 if name[0] == "m" else 1) * int(name[1:]): count for name, count in fill.items()}
-    return np.array(sorted(places)), np.array([places[k] for k in sorted(places)])
+    positions = {(-1 if name[0] == "m" else 1) * int(name[1:]): count for name, count in fill.items()}
+    return np.array(sorted(positions)), np.array([positions[k] for k in sorted(positions)])
 
 
 def bytes_of(choice, rows, item, offsets, fill):

@@ -245,7 +245,7 @@ def test_one_diagonal_is_one(call, words):
 
 
 def test_small_matrices_are_not_counted_before_they_are_built(monkeypatch):
-    from diagsparse._places import memory
+    from diagsparse._backends import memory
 
     asked = []
     monkeypatch.setattr(memory, "require_free", lambda *args: asked.append(args))

@@ -107,8 +107,8 @@ def test_parts_tell_the_block():
 
 def test_blocks_of_256_need_more_than_128_entries_for_every_block_more():
     for count, block in ((128, 512), (129, 256), (224, 256)):  # of a second block
-        places = np.arange(count) * 50
-        a = sp.coo_array((np.ones(count), (places // 400, places % 400)), shape=(28, 400))
+        positions = np.arange(count) * 50
+        a = sp.coo_array((np.ones(count), (positions // 400, positions % 400)), shape=(28, 400))
         assert ds.csb_array(a).block == block, count
 
 

@@ -216,13 +216,13 @@ def test_boundaries_of_ellcsr(device):
     dense = a.toarray()
     shortest = (dense != 0).sum(axis=1).min()
     for given, leads in (
-        ({}, lambda place, j: place < shortest),
-        ({"boundary": 0}, lambda place, j: False & (j < 0)),
-        ({"boundary": 4}, lambda place, j: place < 4),
-        ({"boundary": 100}, lambda place, j: place < 100),
-        ({"boundary_column": 0}, lambda place, j: j < 0),
-        ({"boundary_column": 29}, lambda place, j: j < 29),
-        ({"boundary_column": 1000}, lambda place, j: j < 1000),
+        ({}, lambda position, j: position < shortest),
+        ({"boundary": 0}, lambda position, j: False & (j < 0)),
+        ({"boundary": 4}, lambda position, j: position < 4),
+        ({"boundary": 100}, lambda position, j: position < 100),
+        ({"boundary_column": 0}, lambda position, j: j < 0),
+        ({"boundary_column": 29}, lambda position, j: j < 29),
+        ({"boundary_column": 1000}, lambda position, j: j < 1000),
     ):
         A = ds.ellcsr_array(a, **given)
         leading = (dense != 0) & leads(np.cumsum(dense != 0, axis=1) - 1, np.arange(60))

@@ -7,7 +7,7 @@ from cases import raises
 from processes import python
 
 import diagsparse as ds
-from diagsparse._places import memory
+from diagsparse._backends import memory
 
 FORMATS = pytest.mark.parametrize("format", ds.formats())
 
@@ -254,7 +254,7 @@ def test_the_limit_names_the_numbers(format):
 @pytest.mark.parametrize("format", ["csr", "csc", "ell", "hyb", "sell", "jds", "ellcsr"])
 def test_pointers_of_an_empty_matrix_count(format, monkeypatch):
     A = ds.hm_array((2**31 - 2,) * 2)
-    monkeypatch.setattr(memory, "available_bytes", lambda place=None: 1 << 30)
+    monkeypatch.setattr(memory, "available_bytes", lambda backend=None: 1 << 30)
     with raises(MemoryError, "would take", "1.1 GB"):
         A.asformat(format)
 
@@ -285,6 +285,6 @@ def test_the_check_of_parts_is_foreseen(monkeypatch):
     A = ds.hyb_array(ds.gallery.arrow(1000))
     parts = tuple(A.parts()[name] for name in ("values", "ell_indices", "coo_row", "coo_col"))
     monkeypatch.setattr(memory, "SMALL", 0)
-    monkeypatch.setattr(memory, "available_bytes", lambda place=None: A.nbytes)
+    monkeypatch.setattr(memory, "available_bytes", lambda backend=None: A.nbytes)
     with raises(MemoryError, "hyb_array: the check of its parts", "are free"):
         ds.hyb_array(parts, shape=A.shape)

@@ -93,7 +93,7 @@ def test_a_sum_of_few_values_takes_no_vector():
 def test_rows_that_a_report_reads_are_forecast(monkeypatch):
     m = 2 * 10**9
     A = ds.coo_array(FEW, shape=(m, m))
-    monkeypatch.setattr("diagsparse._places.memory.available_bytes", lambda place=None: 1 << 30)
+    monkeypatch.setattr("diagsparse._backends.memory.available_bytes", lambda backend=None: 1 << 30)
     with raises(MemoryError, "coo_array: its rows", "would take", "GB"):
         ds.memory_report(A)
 
@@ -119,8 +119,8 @@ def test_a_limit_is_looked_at_where_nothing_is_made(format):
 @FORMATS
 def test_copies_of_diagonals_are_forecast(format, monkeypatch):
     A = ds.array(ds.gallery.tridiagonal(50), format)
-    monkeypatch.setattr("diagsparse._places.memory.SMALL", 0)
-    monkeypatch.setattr("diagsparse._places.memory.available_bytes", lambda place=None: 8 * 49)
+    monkeypatch.setattr("diagsparse._backends.memory.SMALL", 0)
+    monkeypatch.setattr("diagsparse._backends.memory.available_bytes", lambda backend=None: 8 * 49)
     with raises(MemoryError, "would take", "392 B are free"):
         A.diagonal()
 

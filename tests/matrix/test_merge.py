@@ -19,10 +19,10 @@ OPERATIONS = {"+": operator.add, "-": operator.sub, "*": lambda a, b: a.multiply
 
 def drawn(m, n, count, dtype, *seed):
     """Return `count` entries at random places, fewer where some fall together."""
-    places = (abs(random(count, "float64", *seed)) * 1e9).astype(np.int64) % max(1, m * n)
-    places = np.unique(places[: count if m * n else 0])
-    at = places // max(n, 1), places % max(n, 1)
-    return sp.csr_array((random(len(places), dtype, *seed, "v"), at), shape=(m, n))
+    positions = (abs(random(count, "float64", *seed)) * 1e9).astype(np.int64) % max(1, m * n)
+    positions = np.unique(positions[: count if m * n else 0])
+    at = positions // max(n, 1), positions % max(n, 1)
+    return sp.csr_array((random(len(positions), dtype, *seed, "v"), at), shape=(m, n))
 
 
 def structures(dtype_a, dtype_b):

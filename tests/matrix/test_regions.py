@@ -18,8 +18,8 @@ def check(region, pattern, first, end):
     assert (region.first, region.end, region.nonzeros) == (first, end, lengths.sum())
     assert region.row_lengths.tolist() == lengths.tolist() and region.longest == lengths.max(initial=0)
     assert region.longest_row == (int(lengths.argmax()) if len(lengths) else None)
-    places = pattern[:, first:end].size
-    assert region.sparsity == pytest.approx(1 - lengths.sum() / places if places else 1)
+    positions = pattern[:, first:end].size
+    assert region.sparsity == pytest.approx(1 - lengths.sum() / positions if positions else 1)
 
 
 def check_all(found, pattern, column):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from cases import DTYPES, EACH_DTYPE, SMALL, VIEWS, case, holding, make, matrix, ours, raises
-from formats.sell import places
+from formats.sell import positions
 
 import diagsparse as ds
 
@@ -51,7 +51,7 @@ def check(A, pattern, dense):
     lengths = pattern.sum(axis=1)
     for height, sigma in ((1, 1), (3, 1), (8, 1), (8, 4), (32, 64)):
         ordered = [-np.sort(-lengths[first : first + sigma]) for first in range(0, len(lengths), sigma)]
-        taken = places(np.concatenate([lengths[:0], *ordered]), height)
+        taken = positions(np.concatenate([lengths[:0], *ordered]), height)
         assert s.places_in_slices(height, sigma) == taken, (height, sigma)
     assert s.symmetry == symmetry_of(dense)
 

@@ -165,8 +165,8 @@ def test_zeros_are_dropped_in_pairs(device):
     A.eliminate_zeros()
     a.eliminate_zeros()
     assert A.nnz == a.nnz and A.symmetry == "symmetric" and np.array_equal(A.toarray(), a.toarray())
-    for places in (([3], [1]), ([1, 0], [0, 2]), ([3, 1], [1, 4])):  # one more below than above, or as many
-        lone = sp.csr_array((np.zeros(len(places[0])), places), shape=(5, 5))
+    for positions in (([3], [1]), ([1, 0], [0, 2]), ([3, 1], [1, 4])):  # one more below than above, or as many
+        lone = sp.csr_array((np.zeros(len(positions[0])), positions), shape=(5, 5))
         with raises(ValueError, "ellcsr_array", "zeros are stored", "eliminate_zeros()"):
             made(lone, device, "symmetric", boundary_column=2)
     kept = sp.csr_array((np.zeros(2), ([3, 2], [4, 2])), shape=(5, 5))  # beyond what is mirrored

@@ -159,7 +159,7 @@ def test_diagonals_of_a_transpose_take_no_transpose(format, monkeypatch):
     n = 2**31 - 1  # rows of the transpose: pointers to them take 17 GB
     a = sp.csr_array((np.array([1.0, 2j, 3, 4j]), [0, 5, 1, 2], [0, 2, 3, 4]), shape=(3, n))
     A = ds.csr_array(a).asformat(format)
-    monkeypatch.setattr("diagsparse._places.memory.available_bytes", lambda place=None: 1 << 30)
+    monkeypatch.setattr("diagsparse._backends.memory.available_bytes", lambda backend=None: 1 << 30)
     for k in (-5, -1, 0, 1, 2):
         assert np.array_equal(A.T.diagonal(k), A.diagonal(-k)), k
         assert np.array_equal(A.H.diagonal(k), A.diagonal(-k).conj()), k

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from diagsparse._places.backend import CPU
+from diagsparse._backends.backend import CPU
 from diagsparse._show.config import config
 from diagsparse._study import gpu_peers, peers
 from diagsparse._study.titles import release

@@ -10,8 +10,8 @@ from processes import python
 
 import diagsparse as ds
 from diagsparse._arrays import streams
+from diagsparse._backends import backend, libraries
 from diagsparse._matrix import devices
-from diagsparse._places import backend, libraries
 from diagsparse._show.config import config
 
 FORMATS = pytest.mark.parametrize("format", ds.formats())
@@ -35,28 +35,28 @@ def machine(monkeypatch):
 
 def test_places(machine):
     assert ds.cuda_available()
-    assert [backend.place(name).name for name in ("cpu", "cuda", "cuda:0", "cuda:1")] == [
+    assert [backend.get_backend(name).name for name in ("cpu", "cuda", "cuda:0", "cuda:1")] == [
         "cpu",
         "cuda",
         "cuda",
         "cuda:1",
     ]
-    assert backend.place("cuda") is backend.place("cuda:0") is not backend.place("cuda:1")
-    assert backend.place(None) is backend.CPU is backend.place("cpu")
-    assert backend.place(None, backend.place("cuda")) is backend.place("cuda")
+    assert backend.get_backend("cuda") is backend.get_backend("cuda:0") is not backend.get_backend("cuda:1")
+    assert backend.get_backend(None) is backend.CPU is backend.get_backend("cpu")
+    assert backend.get_backend(None, backend.get_backend("cuda")) is backend.get_backend("cuda")
 
 
 def test_no_driver(machine, monkeypatch):
     monkeypatch.setattr(libraries, "driver_found", lambda: False)
     with raises(ds.CudaUnavailable, "driver", "libcuda.so.1", 'use device="cpu"'):
-        backend.place("cuda")
+        backend.get_backend("cuda")
     assert not ds.cuda_available() and "driver" in config()["cuda"]
 
 
 def test_no_cuda_module(machine, monkeypatch):
     monkeypatch.setattr(backend, "find_spec", lambda name: None)
     with raises(ds.CudaUnavailable, "no CUDA module", "nvcc", 'use device="cpu"'):
-        backend.place("cuda")
+        backend.get_backend("cuda")
     assert not ds.cuda_available()
 
 
@@ -69,7 +69,7 @@ def test_a_library_that_is_missing(machine, monkeypatch):
 
     monkeypatch.setattr(backend, "import_module", import_module)
     with raises(ds.CudaUnavailable, "libcusparse.so.12", 'pip install "diagsparse[cuda13]"', 'use device="cpu"'):
-        backend.place("cuda")
+        backend.get_backend("cuda")
     assert len(tried) == 2, "the wheels were not given a chance"
     assert not ds.cuda_available()
 
@@ -105,16 +105,16 @@ def test_preload_takes_the_libraries_in_order(tmp_path, monkeypatch):
 def test_no_device_answers(machine):
     machine.device_count = lambda: 0
     with raises(ds.CudaUnavailable, "no device", 'use device="cpu"'):
-        backend.place("cuda")
+        backend.get_backend("cuda")
     assert not ds.cuda_available()
 
 
 def test_a_device_beyond_the_last(machine):
     with raises(ds.CudaUnavailable, "cuda:2", "cuda:0 to cuda:1", 'use device="cpu"'):
-        backend.place("cuda:2")
+        backend.get_backend("cuda:2")
     machine.device_count = lambda: 1
     with raises(ds.CudaUnavailable, "cuda:7", "cuda:0", 'use device="cpu"'):
-        backend.place("cuda:7")
+        backend.get_backend("cuda:7")
 
 
 def test_a_driver_that_breaks_does_not_break_the_question(machine):
@@ -268,7 +268,7 @@ class ArrayOnAGpu:
 
 def test_arrays_go_from_gpu_to_gpu_without_the_host():
     cuda = ModuleOfGpus()
-    here, there = (backend.Place(cuda, index) for index in (0, 1))
+    here, there = (backend.Backend(cuda, index) for index in (0, 1))
     copy = devices.carried(cuda.empty((3, 4), "uint32", 0), here, there)
     assert (copy.shape, copy.dtype, copy.device) == ((3, 4), np.uint32, 1)
     assert cuda.calls == [("synchronize", 0), ("copy", 0, 1), ("synchronize", 1)]

@@ -10,7 +10,15 @@ import diagsparse as ds
 
 pytestmark = pytest.mark.quick
 ROOT = Path(ds.__file__).parent
-FLOORS = ("_places", "_arrays", "_show", "_matrix", "_products", "_formats", "_files")  # from the bottom; then the rest
+FLOORS = (
+    "_backends",
+    "_arrays",
+    "_show",
+    "_matrix",
+    "_products",
+    "_formats",
+    "_files",
+)  # from the bottom; then the rest
 REST = ("_advice", "_gallery", "_qutip", "_study")
 COMPILED = ("_core", "_cuda")
 MODULES = {
@@ -49,7 +57,7 @@ def floor(name):
 
 def test_what_is_seen():
     assert "diagsparse._matrix.registry" in GRAPH["diagsparse._matrix.base"]
-    assert "diagsparse._places.backend" in GRAPH["diagsparse._products.plans"]
+    assert "diagsparse._backends.backend" in GRAPH["diagsparse._products.plans"]
     assert len(GRAPH) > 60
 
 

@@ -26,9 +26,9 @@ def included():
     """Pairs of files, each as (root, path in it): the one that includes, and the one that it includes."""
     for (root, name), path in FILES.items():
         for header in INCLUDE.findall(path.read_text(encoding="utf-8")):
-            places = [(other, header) for other in ("cpp", "cuda") if (other, header) in FILES]
-            assert len(places) == 1, f"src/{root}/{name} includes {header}, of which there are {len(places)}"
-            yield (root, name), places[0]
+            positions = [(other, header) for other in ("cpp", "cuda") if (other, header) in FILES]
+            assert len(positions) == 1, f"src/{root}/{name} includes {header}, of which there are {len(positions)}"
+            yield (root, name), positions[0]
 
 
 PAIRS = list(included())

@@ -7,7 +7,7 @@ import pytest
 from cases import NO_CUDA
 
 import diagsparse as ds
-from diagsparse._places import backend, modules
+from diagsparse._backends import backend, modules
 
 pytestmark = pytest.mark.quick
 

@@ -88,7 +88,7 @@ def test_many_members(device, format):
     """More than a grid has blocks in y or z; more than a task of the CPU takes; and members larger than a block."""
     for n, offsets, count in ((50, range(-2, 3), 1000), (2, (0, 1), 70000), (600, (-1, 0, 7), 3), (1, (0,), 70000)):
         like = make(format, ds.gallery.tridiagonal(3), device=device)  # for its class
-        like = like._format.zeros_on((n, n), np.dtype("float64"), sorted(offsets), like._place)
+        like = like._format.zeros_on((n, n), np.dtype("float64"), sorted(offsets), like._backend)
         b = batch(like, count)
         x = random(count * n, "float64").reshape(count, n)
         y = to_host(b @ to_device(x, device))
@@ -252,7 +252,7 @@ def test_devices(device):
 def test_repr():
     b = of("banded 9", "hm", 3)
     assert repr(b) == f"<batch_array of 3 hm_array 9 x 9 float64: 6 diagonals from -2 to 3, {b.nbytes} B, cpu>".replace(
-        f"{b.nbytes} B", ds._places.memory.human(b.nbytes)
+        f"{b.nbytes} B", ds._backends.memory.human(b.nbytes)
     )
 
 

@@ -18,11 +18,11 @@ def test_every_place_of_both(device, shape, dtype):
     steps = [k for k in (-140, -96, -64, -33, -2, 0, 1, 31, 32, 90) if -m < k < n]
     a, b = hollow(m, n, steps, 0.4, 1, dtype), hollow(m, n, [k for k in steps[::2]] + [3], 0.6, 2, dtype)
     A, B = ds.mdia_array(a, device=device), ds.mdia_array(b, device=device)
-    places = (abs(a) + abs(b)).nnz
+    positions = (abs(a) + abs(b)).nnz
     for C, expected, nnz in (
-        (A + B, a + b, places),
-        (A - B, a - b, places),
-        (B - A, b - a, places),
+        (A + B, a + b, positions),
+        (A - B, a - b, positions),
+        (B - A, b - a, positions),
         (A + A, 2 * a, a.nnz),
     ):
         assert C.format == "mdia" and C.dtype == dtype and C.nnz == nnz
@@ -150,10 +150,10 @@ def test_the_same_bits_from_any_number_of_threads():
 
 
 def test_a_sum_that_does_not_fit(monkeypatch):
-    from diagsparse._places import memory
+    from diagsparse._backends import memory
 
     A = ds.mdia_array(ds.gallery.heisenberg(14))
-    monkeypatch.setattr(memory, "available_bytes", lambda place: 1 << 20)
+    monkeypatch.setattr(memory, "available_bytes", lambda backend: 1 << 20)
     monkeypatch.setattr(memory, "SMALL", 0)
     with pytest.raises(MemoryError, match=r"the sum of .* would take .*, 1\.0 MB are free"):
         A + A

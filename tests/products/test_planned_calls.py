@@ -13,7 +13,7 @@ from oracle import seen
 
 import diagsparse as ds
 from diagsparse._arrays import device_dense, owners
-from diagsparse._places.backend import CPU, Place
+from diagsparse._backends.backend import CPU, Backend
 
 NAME = "random diagonals 127"
 N = 127
@@ -53,7 +53,7 @@ CORE = types.SimpleNamespace(
 def planned(op="N"):
     """Return the plan of a view of a matrix that seems to lie on a GPU."""
     A = VIEWS[op](ds.hm_array(matrix(NAME)))
-    A._settle(Place(CORE, 0))
+    A._settle(Backend(CORE, 0))
     return ds.plan_matvec(A)
 
 

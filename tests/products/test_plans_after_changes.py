@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from cases import MULTIPLYING, NO_CUDA, raises
 
 import diagsparse as ds
-from diagsparse._places import memory
+from diagsparse._backends import memory
 
 N = 12
 X = np.linspace(1, 2, N)
@@ -243,7 +243,7 @@ def test_new_values_that_do_not_fit_beside_those_of_the_last_call(operand, monke
     A.values = 2 * A.values
     with monkeypatch.context() as short:
         short.setattr(memory, "SMALL", 0)
-        short.setattr(memory, "available_bytes", lambda place=None: A.values.nbytes - 1)
+        short.setattr(memory, "available_bytes", lambda backend=None: A.values.nbytes - 1)
         with raises(MemoryError, "plan: the values of ", f"would take {A.values.nbytes} B"):
             plan(out=out)
     assert np.array_equal(out.values, before)

@@ -251,8 +251,8 @@ def test_convert_tells_what_the_file_keeps(file):
 def test_errors_name_the_options_of_the_command(file, monkeypatch):
     error = call("convert", file, "a.npz", "--format", "hm", "--max-bytes", "20K", status=2).stderr
     assert "the limit is 20.0 KB" in error and "pass --max-bytes" in error and "max_bytes" not in error
-    monkeypatch.setattr("diagsparse._places.memory.SMALL", 0)
-    monkeypatch.setattr("diagsparse._places.memory.available_bytes", lambda place=None: 1000)
+    monkeypatch.setattr("diagsparse._backends.memory.SMALL", 0)
+    monkeypatch.setattr("diagsparse._backends.memory.available_bytes", lambda backend=None: 1000)
     error = call("demo", *FAST, status=2).stderr  # which has no such option
     assert "1.0 KB are free" in error and "max" not in error
 

@@ -184,8 +184,8 @@ def test_a_view_is_drawn_as_it_reads():
     A = ds.dia_array(np.array([[1, 2j, 0], [0, 3, 4j], [0, 0, 5]]))
     assert {"-2j", "-4j"} <= set(texts(drawings(A.H)[0]))
     assert "+2j" in texts(drawings(A.T)[0])
-    places = {text.text: (float(text.get("x")), float(text.get("y"))) for text in drawings(A.T)[0].iter("text")}
-    assert places["5"][0] > places["3"][0] > places["1"][0] and places["+4j"][1] > places["3"][1]
+    positions = {text.text: (float(text.get("x")), float(text.get("y"))) for text in drawings(A.T)[0].iter("text")}
+    assert positions["5"][0] > positions["3"][0] > positions["1"][0] and positions["+4j"][1] > positions["3"][1]
 
 
 # ---- offsets and the middle ---------------------------------------------------------------------------------------

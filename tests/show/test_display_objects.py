@@ -57,8 +57,8 @@ def test_a_packed_matrix_is_drawn_as_it_reads(format):
         found = {(t.get("x"), t.get("y")): t.text for t in svg.iter("text")}
         imaginary = sorted(text for text in found.values() if text.endswith("j"))
         assert imaginary == ["+4j", "+5j", "-4j", "-5j"]
-        (upper,) = [place for place, text in found.items() if text == f"{B.toarray()[0, 1].imag:+g}j"]
-        (lower,) = [place for place, text in found.items() if text == f"{B.toarray()[1, 0].imag:+g}j"]
+        (upper,) = [position for position, text in found.items() if text == f"{B.toarray()[0, 1].imag:+g}j"]
+        (lower,) = [position for position, text in found.items() if text == f"{B.toarray()[1, 0].imag:+g}j"]
         assert float(upper[0]) > float(lower[0])
 
 

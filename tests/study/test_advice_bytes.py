@@ -31,9 +31,9 @@ def full_diagonals(S):
     """Return SciPy's csr that stores every element of the occupied diagonals, the zeros among them."""
     i, j = S.tocoo().coords
     m, n = S.shape
-    places = [(max(0, -k) + np.arange(min(m, n - k) - max(0, -k)), k) for k in np.unique(j - i).tolist()]
-    rows = np.concatenate([row for row, _ in places])
-    columns = np.concatenate([row + k for row, k in places])
+    positions = [(max(0, -k) + np.arange(min(m, n - k) - max(0, -k)), k) for k in np.unique(j - i).tolist()]
+    rows = np.concatenate([row for row, _ in positions])
+    columns = np.concatenate([row + k for row, k in positions])
     return sp.csr_array((sp.csr_array(S)[rows, columns], (rows, columns)), shape=S.shape)
 
 
@@ -103,7 +103,7 @@ def test_bytes_of_halves(format, device):
     """Whatever the model thinks of their speed; no half is offered where a stored zero lacks its mirror image."""
     for name in ("grid", "grid, nothing but zeros", "grid, full diagonals", "spins", "one zero more"):
         A = ds.csr_array(MATRICES[name], device=device)
-        half = MODELS[format].half(Candidates(A, machine(A._place)), np.inf)
+        half = MODELS[format].half(Candidates(A, machine(A._backend)), np.inf)
         if name == "one zero more" and format == "mdia":
             assert half is None
         else:

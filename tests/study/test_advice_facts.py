@@ -8,7 +8,7 @@ from cases import DTYPES
 import diagsparse as ds
 from diagsparse import gallery
 from diagsparse._advice.survey import Survey
-from diagsparse._places.backend import CPU
+from diagsparse._backends.backend import CPU
 
 SYMMETRIC, HERMITIAN = 1, 2  # bits
 

@@ -10,13 +10,13 @@ from diagsparse import gallery
 from diagsparse._advice import candidate, machine, offers
 from diagsparse._advice.in_order import Reordered
 from diagsparse._advice.survey import Survey
-from diagsparse._places.backend import CPU
+from diagsparse._backends.backend import CPU
 
 
 @pytest.fixture(autouse=True)
 def options_pay(monkeypatch):
     """Let memory be slow and caches small, so that every option is worth a look on matrices of tests."""
-    monkeypatch.setattr(machine, "bandwidth", lambda place, threads: 1e9 if place is CPU else 1e11)
+    monkeypatch.setattr(machine, "bandwidth", lambda backend, threads: 1e9 if backend is CPU else 1e11)
     monkeypatch.setattr(machine, "_SHARED", 1 << 12)
     monkeypatch.setattr(machine, "_OWN", 1 << 10)
     monkeypatch.setattr(machine, "_L2_OF_GPU", 1e3)
@@ -43,12 +43,12 @@ def test_one_half_of_a_symmetric_matrix(dtype, word, device):
     assert made.symmetry == word and np.array_equal(made.to("cpu").toarray(), A.toarray())
 
 
-@pytest.mark.parametrize("place", [(0, 1), (2000, 2001), (3999, 3998), (1234, 1234)])
-def test_one_entry_breaks_the_symmetry(place, device):
+@pytest.mark.parametrize("position", [(0, 1), (2000, 2001), (3999, 3998), (1234, 1234)])
+def test_one_entry_breaks_the_symmetry(position, device):
     A = symmetric(4000).tolil()
-    A[place] += 1
+    A[position] += 1
     advice = ds.recommend(A.tocsr(), device=device)
-    whole = place[0] == place[1]
+    whole = position[0] == position[1]
     assert ({"symmetry": "symmetric"} in layouts(advice)) is whole
     assert np.array_equal(advice.build().to("cpu").toarray(), A.toarray())
 
@@ -90,10 +90,10 @@ def test_periods_are_found(make, period, device):
     assert made.period == period and np.array_equal(made.toarray(), A.toarray())
 
 
-@pytest.mark.parametrize("place", [0, 2100, 4199])
-def test_one_value_breaks_the_period(place, device):
+@pytest.mark.parametrize("position", [0, 2100, 4199])
+def test_one_value_breaks_the_period(position, device):
     A = gallery.stencil(5, (60, 70)).tolil()
-    A[place, place] += 1e-12
+    A[position, position] += 1e-12
     assert Survey(ds.csr_array(A.tocsr(), device=device)).period is None
 
 

@@ -12,7 +12,7 @@ import diagsparse as ds
 from diagsparse import gallery
 from diagsparse._advice.candidates import Candidates
 from diagsparse._advice.machine import machine
-from diagsparse._places.backend import CPU
+from diagsparse._backends.backend import CPU
 
 
 # ---- memory ---------------------------------------------------------------------------------------------------------
@@ -23,10 +23,10 @@ def test_what_does_not_fit_is_not_recommended(monkeypatch):
     tight = ds.recommend(A, max_bytes=limit)
     assert free.format == "mdia" and tight.format != "mdia"
     assert "mdia" in tight.left_out and "max_bytes" in str(tight)
-    from diagsparse._places import memory
+    from diagsparse._backends import memory
 
     monkeypatch.setattr(memory, "SMALL", 0)
-    monkeypatch.setattr(memory, "available_bytes", lambda place=CPU: A.nbytes)
+    monkeypatch.setattr(memory, "available_bytes", lambda backend=CPU: A.nbytes)
     none = ds.recommend(A)
     assert none.stays and "are free" in str(none)
 
@@ -229,10 +229,10 @@ def test_huge_matrices_are_refused_with_what_csr_would_take(format):
 
 
 def test_periods_that_do_not_fit_in_full_are_refused_before_they_take_memory(monkeypatch):
-    from diagsparse._places import memory
+    from diagsparse._backends import memory
 
     A = ds.eye(2**25, period=1)
-    monkeypatch.setattr(memory, "available_bytes", lambda place=CPU: 40 * 2**20)
+    monkeypatch.setattr(memory, "available_bytes", lambda backend=CPU: 40 * 2**20)
     for ask in (ds.recommend, ds.analyze):
         with raises(MemoryError, f"{ask.__name__}: A is <hm_array", "940 MB", "41.9 MB are free"):
             ask(A)

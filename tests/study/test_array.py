@@ -11,7 +11,7 @@ from cases import at_night, raises
 import diagsparse as ds
 from diagsparse import advice, gallery, measure
 from diagsparse._advice import candidates, machine
-from diagsparse._places import memory
+from diagsparse._backends import memory
 from diagsparse._study import gpu_clock
 
 

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from cases import NO_CUDA
 
 import diagsparse as ds
-from diagsparse._places.backend import CPU
+from diagsparse._backends.backend import CPU
 from diagsparse._study import bench_cuda, bench_cuda_tables, bench_problem, gpu_peers
 from diagsparse._study.bench_problem import Problem
 from diagsparse._study.sampled import SampledMatmul, SampledMatvec

@@ -9,7 +9,7 @@ from scipy.sparse.linalg import eigsh
 
 import diagsparse as ds
 from diagsparse import gallery
-from diagsparse._places import memory
+from diagsparse._backends import memory
 
 WATER = "O 0 0 0; H 0 0.757 0.587; H 0 -0.757 0.587"
 CASES = {  # a molecule, and which of its electrons and orbitals take part; then determinants
@@ -147,10 +147,10 @@ def test_what_does_not_fit_is_refused_before_it_is_made(pyscf, monkeypatch):
     nitrogen.mo_coeff = np.eye(28)
     with pytest.raises(ValueError, match=r"1401950721600 determinants, expected fewer than 2\*\*31"):
         gallery.molecule_hamiltonian(nitrogen)
-    monkeypatch.setattr(memory, "available_bytes", lambda *place: 10**9)
+    monkeypatch.setattr(memory, "available_bytes", lambda *backend: 10**9)
     with pytest.raises(MemoryError, match=r"1002001 determinants would take .*take fewer orbitals"):
         gallery.molecule_hamiltonian(nitrogen, electrons=8, orbitals=14)
-    monkeypatch.setattr(memory, "available_bytes", lambda *place: 10**10)
+    monkeypatch.setattr(memory, "available_bytes", lambda *backend: 10**10)
     with pytest.raises(MemoryError, match=r"38760 determinants would take .*take fewer orbitals"):
         gallery.molecule_hamiltonian(nitrogen, electrons=(6, 0), orbitals=20)  # all of them strings of one spin
 

@@ -36,11 +36,11 @@ def axes_of(A, draw):
 @CASES
 def test_the_first_the_last_and_the_far_offsets_are_told(name):
     offsets = np.array(OFFSETS[name])
-    places = plot_structure.places_of(offsets)
-    told, upright = plot_structure.labels_of(offsets, places, POINTS, np.ones(len(offsets), bool))
+    positions = plot_structure.places_of(offsets)
+    told, upright = plot_structure.labels_of(offsets, positions, POINTS, np.ones(len(offsets), bool))
     shown = offsets[told].tolist()
     assert shown == sorted(set(shown)) and {offsets[0], offsets[-1]} <= set(shown)
-    gaps = np.diff(places[told]) * POINTS / (1.08 * max(1.0, places[-1] - places[0]))
+    gaps = np.diff(positions[told]) * POINTS / (1.08 * max(1.0, positions[-1] - positions[0]))
     assert (gaps >= (9 if upright else 11)).all()  # labels do not touch
     if name in ("stencil", "two", "one outlier"):
         assert shown == offsets.tolist()

@@ -15,9 +15,9 @@ from scipy import sparse
 
 import diagsparse as ds
 from diagsparse import gallery
+from diagsparse._backends import memory
+from diagsparse._backends.backend import CPU
 from diagsparse._formats import surveyed
-from diagsparse._places import memory
-from diagsparse._places.backend import CPU
 
 
 def partition(lines):
@@ -175,7 +175,7 @@ class Counted:
 def test_counting_needs_memory_that_is_free(monkeypatch):
     report = ds.analyze(gallery.stencil(5, (30, 40)))
     monkeypatch.setattr(memory, "SMALL", 0)
-    monkeypatch.setattr(memory, "available_bytes", lambda place=CPU: 10_000)
+    monkeypatch.setattr(memory, "available_bytes", lambda backend=CPU: 10_000)
     for use in (lambda: report.others, lambda: report.bitmap_blocks, report.to_dict, lambda: str(report)):
         with raises(MemoryError, "analyze: counting the blocks", "would take 23.4 KB, 10.0 KB are free"):
             use()

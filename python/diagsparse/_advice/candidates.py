@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from .. import measure
+from .._backends.backend import CPU, Backend
+from .._backends.memory import human
 from .._matrix.base import is_scipys
 from .._matrix.convert import in_rows
 from .._matrix.operands import as_matrix, require_type
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.sparse_array import SparseArray
-from .._places.backend import CPU, Place
-from .._places.memory import human
 from .candidate import Candidate
 from .machine import Machine
 from .models import MODELS
@@ -59,7 +59,7 @@ class Candidates:
         """Return the layout that a user's matrix has: one of SciPy's, on a CPU, or of ours; else csr."""
         if given is not A:
             return self._scipys(A) if is_scipys(A) and self.machine.on_cpu else self.base
-        if given._place is not self.machine.place:
+        if given._backend is not self.machine.backend:
             return self.base
         kept = {name: value for name in ("symmetry", "period") if (value := getattr(given, name, None))}
         model = MODELS.get(given.format)
@@ -129,15 +129,15 @@ class Candidates:
         model, survey = MODELS[format], self.survey
         if self.op == "matmul" or model.at_once:
             return True
-        at_best = self.machine.seconds(model.cost(self.machine.place, {}), survey.counts, survey.at_best)
+        at_best = self.machine.seconds(model.cost(self.machine.backend, {}), survey.counts, survey.at_best)
         return at_best < _HOPELESS * best
 
     def of(self, format: str, **options: Any) -> Candidate:
         """Return a layout with what a product takes in it."""
         model, survey = MODELS[format], self.survey
-        cost, walk = model.cost(self.machine.place, options), model.walk(survey, self._summary, options)
-        places = (self.csr.nnz + walk.places) / 2
-        convert = self.before + 1e-9 * cost.convert * places + _DIAGONAL * walk.laid_out
+        cost, walk = model.cost(self.machine.backend, options), model.walk(survey, self._summary, options)
+        positions = (self.csr.nnz + walk.positions) / 2
+        convert = self.before + 1e-9 * cost.convert * positions + _DIAGONAL * walk.laid_out
         if self.op == "matvec":
             moved, seconds = walk.nbytes + survey.counts.vectors, self.machine.seconds(cost, survey.counts, walk)
         else:
@@ -155,16 +155,16 @@ def given_matrix(A: Any, who: str) -> SparseArray:
     return as_matrix(A, who)
 
 
-def as_rows(given: SparseArray, where: Place, who: str) -> SparseArray:
+def as_rows(given: SparseArray, where: Backend, who: str) -> SparseArray:
     """Return a matrix in csr, which is no view, where products are to run."""
     csr = in_rows(given, who)
     csr = csr.copy() if csr._op else csr
-    return csr if csr._place is where else csr.to(where.name)
+    return csr if csr._backend is where else csr.to(where.name)
 
 
 def seconds_to_rows(given: SparseArray, csr: SparseArray, scipys: bool) -> float:
     """Return how long it takes, by the model, until a user's matrix is in csr where products are to run."""
     if csr is given and not scipys:
         return 0.0
-    each = _GATE if scipys else (_TO_ROWS if given._place is CPU else _TO_ROWS_ON_GPU) * (given.format != COMMON)
-    return each * csr.nnz + (csr.nbytes / _UPLOAD if given._place is not csr._place else 0.0)
+    each = _GATE if scipys else (_TO_ROWS if given._backend is CPU else _TO_ROWS_ON_GPU) * (given.format != COMMON)
+    return each * csr.nnz + (csr.nbytes / _UPLOAD if given._backend is not csr._backend else 0.0)

@@ -9,7 +9,7 @@ class Cost(NamedTuple):
     """Nanoseconds of one thread of a CPU, or of a whole GPU."""
 
     row: float  #: for each row
-    place: float  #: for each value that is multiplied
+    position: float  #: for each value that is multiplied
     piece: float = 0.0  #: for each of what `Walk.pieces` counts
     turn: float = 0.0  #: for each row that fills another number of vectors than the one before, unforeseen
     gather: float = 0.0  #: for each line of x that those before did not bring
@@ -26,7 +26,7 @@ class Walk(NamedTuple):
     """What a product goes through in a layout."""
 
     nbytes: int  #: of the matrix
-    places: float  #: values that are multiplied, padding too
+    positions: float  #: values that are multiplied, padding too
     pieces: float = 0.0  #: what comes beside them: blocks, masks, entries of a rest
     steps: float = 0.0  #: on the longest way that one thread of a GPU goes; diagonals of all blocks of rows on a CPU
     lines: float = 0.0  #: of x that those before did not bring

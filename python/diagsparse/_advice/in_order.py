@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
+from .._backends.memory import human
 from .._matrix.sparse_array import SparseArray
-from .._places.memory import human
 
 
 class Reordered(LinearOperator):

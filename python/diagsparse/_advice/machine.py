@@ -20,7 +20,7 @@ from __future__ import annotations
 from math import hypot
 from typing import NamedTuple
 
-from .._places.backend import CPU, Place, get_num_threads
+from .._backends.backend import CPU, Backend, get_num_threads
 from .costs import Cost, Counts, Walk
 
 _CALL = 1.6e-6  # seconds of a call on a CPU, whatever it does
@@ -39,30 +39,30 @@ _SERIAL = 1 << 17  # multiply-adds that one thread does alone
 class Machine(NamedTuple):
     """Where products run."""
 
-    place: Place
+    backend: Backend
     threads: int  #: of a CPU; 0 on a GPU
 
     @property
     def on_cpu(self) -> bool:
         """Whether it is a CPU."""
-        return self.place is CPU
+        return self.backend is CPU
 
     @property
     def bandwidth(self) -> float:
         """Bytes a second; see the function."""
-        return bandwidth(self.place, self.threads)
+        return bandwidth(self.backend, self.threads)
 
     def seconds(self, cost: Cost, counts: Counts, walk: Walk) -> float:
         """Return what one product takes that has these costs."""
         width = cost.single if counts.itemsize == 4 else cost.complex if counts.complex else 1.0
-        work = 1e-9 * (cost.row * counts.rows + width * (cost.place * walk.places + cost.piece * walk.pieces))
+        work = 1e-9 * (cost.row * counts.rows + width * (cost.position * walk.positions + cost.piece * walk.pieces))
         gathers = 1e-9 * cost.gather * walk.lines
         work += 1e-9 * cost.step * walk.steps
         moved = walk.nbytes + counts.vectors
-        if self.place is not CPU:
+        if self.backend is not CPU:
             taken = _BEFORE + hypot(work, cost.bytes * self._moving(moved, 1)) + gathers
             return 1e-9 * cost.call + (_LAUNCH**4 + taken**4) ** 0.25  # nearly the longer of both
-        alone = max(walk.places, counts.entries) + counts.rows < _SERIAL
+        alone = max(walk.positions, counts.entries) + counts.rows < _SERIAL
         threads = 1 if alone else max(1, min(self.threads, counts.rows // cost.rows_each))
         unforeseen = 1e-9 * cost.turn * max(0.0, counts.turns - threads * _REMEMBERED)
         beyond = max(0.0, 1 - _OWN / 2 / max(1, counts.vectors))  # of x that no thread's own holds
@@ -71,19 +71,19 @@ class Machine(NamedTuple):
 
     def _moving(self, moved: float, threads: int) -> float:
         """Return the seconds that bytes need, as far as caches do not keep them."""
-        kept = _SHARED if self.place is CPU else _L2_OF_GPU
+        kept = _SHARED if self.backend is CPU else _L2_OF_GPU
         far = min(1.0, max(0.0, moved / kept - _SURELY) / _PERHAPS)
-        if self.place is not CPU:
+        if self.backend is not CPU:
             return moved * (far + (1 - far) / _FROM_L2) / self.bandwidth
         near = max(0.0, 1 - threads * _OWN / max(1.0, moved)) - far
-        return moved * max(0.0, near) / (_NEAR * threads) + moved * far / bandwidth(self.place, threads)
+        return moved * max(0.0, near) / (_NEAR * threads) + moved * far / bandwidth(self.backend, threads)
 
 
-def machine(place: Place) -> Machine:
+def machine(backend: Backend) -> Machine:
     """Return a device, with the threads that are set."""
-    return Machine(place, get_num_threads() if place is CPU else 0)
+    return Machine(backend, get_num_threads() if backend is CPU else 0)
 
 
-def bandwidth(place: Place, threads: int) -> float:
+def bandwidth(backend: Backend, threads: int) -> float:
     """Return the bytes a second that threads of a CPU read from memory, or that a GPU copies: of a usual machine."""
-    return threads * _READ / (1 + _CONTENTION * (threads - 1)) if place is CPU else _COPIED
+    return threads * _READ / (1 + _CONTENTION * (threads - 1)) if backend is CPU else _COPIED

@@ -37,7 +37,7 @@ def narrower(found: Candidates, names: list[str], asked: bool) -> list[Candidate
 
 def exact(csr: SparseArray, dtype: str) -> bool:
     """Return whether a narrower type holds all values as they are."""
-    values = csr._place.host(csr._matrix.values)
+    values = csr._backend.host(csr._matrix.values)
     return all(_same_in(dtype, some) for some in (values[:: max(1, len(values) // _LOOKED_AT)], values))
 
 
@@ -76,7 +76,7 @@ def told(found: Candidates, best: Candidate) -> list[str]:
     if best.theirs or best.format not in MODELS:  # a narrower one would be another layout
         return []
     values = found.csr._matrix.values
-    if not _same_in(dtype, found.csr._place.host(values[: min(len(values), _LOOKED_AT)])):
+    if not _same_in(dtype, found.csr._backend.host(values[: min(len(values), _LOOKED_AT)])):
         return []
     one = Candidates(found.csr, found.machine, found.op, dtype, found.survey)
     gain = best.seconds / one.of(best.format, **best.layout).seconds

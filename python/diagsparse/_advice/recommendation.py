@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
+from .._backends.backend import get_backend
+from .._backends.memory import human
 from .._matrix.sparse_array import SparseArray
-from .._places.backend import place
-from .._places.memory import human
 from .._show import columns, display
 from .._study.titles import TITLES
 from .candidate import Candidate
@@ -157,7 +157,7 @@ class Recommendation:
         """
         if A is None:
             return self.best.made_of(self._csr)
-        csr = as_rows(given_matrix(A, "build"), place(self.device), "build")
+        csr = as_rows(given_matrix(A, "build"), get_backend(self.device), "build")
         if self.best.narrow and not exact(csr, self.best.dtype):
             raise ValueError(f"build: {self.best.dtype} would round values of A; call recommend for this matrix")
         try:

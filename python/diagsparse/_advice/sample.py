@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._backends.backend import CPU
 from .._matrix.sparse_array import SparseArray
-from .._places.backend import CPU
 
 _ENTRIES = 1 << 13  #: that are read
 _WINDOWS = 8
@@ -59,7 +59,7 @@ def _read(csr: SparseArray) -> tuple[list[tuple[int, int]], NDArray[np.int32], N
 
     Of long rows the first entries stand for all, so that there are never many more than `_ENTRIES`.
     """
-    parts, host = csr._matrix.parts(), csr._place.host
+    parts, host = csr._matrix.parts(), csr._backend.host
     windows = _windows(csr.shape[0], csr.nnz)
     ends = [int(host(parts["indptr"][row : row + 1])[0]) for window in windows for row in window]
     if sum(ends[1::2]) - sum(ends[::2]) < min(csr.nnz, _ENTRIES) // _FEW:  # they lie elsewhere

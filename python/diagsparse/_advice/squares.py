@@ -67,7 +67,9 @@ class Squares:
         """Bytes of C by rows."""
         return round(self.result * (self.survey.csr.dtype.itemsize + 4))
 
-    def of_diagonals(self, offsets: Offsets, places: int, rows: Callable[[Offsets], int] | None) -> tuple[float, int]:
+    def of_diagonals(
+        self, offsets: Offsets, positions: int, rows: Callable[[Offsets], int] | None
+    ) -> tuple[float, int]:
         """Return the seconds and the bytes of C where all of A lies on these diagonals, which have so many places.
 
         `rows` tells how many padded diagonals store those of C; None: they are not padded.
@@ -79,7 +81,9 @@ class Squares:
             of_c = self.survey.sums_of(offsets)
             made, stored = len(of_c), int(lengths((m, n), of_c).sum()) if rows is None else m * rows(of_c)
         nbytes = stored * self.survey.csr.dtype.itemsize
-        slots = min(places * len(offsets), self.useful / max(self.survey.full, 1e-9) ** 2)  # long ones meet short ones
+        slots = min(
+            positions * len(offsets), self.useful / max(self.survey.full, 1e-9) ** 2
+        )  # long ones meet short ones
         taken = _CALL[self.device] + self._in_all(_SLOT[self.device] * slots, nbytes)
         return taken + 1e-9 * _MADE[self.device] * made, nbytes
 

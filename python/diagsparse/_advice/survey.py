@@ -13,11 +13,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .._backends.backend import CPU
 from .._formats import bands
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import SYMMETRIES, Summary
-from .._places.backend import CPU
 from .costs import Counts, Walk
 from .sample import Sample
 
@@ -116,7 +116,7 @@ class Survey:
 
     def _period_of(self, first: int, rows: int) -> tuple[int, int]:
         """Return after how many of some rows the diagonals repeat that lie in all of them, 0: no; and how many rows."""
-        parts, host = self.csr._matrix.parts(), self.csr._place.host
+        parts, host = self.csr._matrix.parts(), self.csr._backend.host
         indptr = host(parts["indptr"][first : first + rows + 1])
         rows = int(np.searchsorted(indptr, indptr[0] + _READ, side="right")) - 1
         indptr = indptr[: rows + 1]
@@ -128,7 +128,7 @@ class Survey:
     @cached_property
     def on_cpu(self) -> bool:
         """Whether the matrix lies on a CPU."""
-        return self.csr._place is CPU
+        return self.csr._backend is CPU
 
     @cached_property
     def counts(self) -> Counts:
@@ -159,7 +159,7 @@ class Survey:
         m = max(1, csr.shape[0])
         if not csr.nnz:
             return 0.0, 0.0
-        if csr._place is not CPU:
+        if csr._backend is not CPU:
             return csr.nnz**2 / m, csr.nnz**2 / m / 2
         rows = np.unique(np.linspace(0, m - 1, _MULTIPLIED).astype(int))
         whole = csr.to_scipy()

@@ -11,9 +11,9 @@ from statistics import median
 from typing import Any
 
 from .. import measure
+from .._backends import memory
+from .._backends.backend import CPU
 from .._matrix.sparse_array import SparseArray
-from .._places import memory
-from .._places.backend import CPU
 from .._study import gpu_clock
 from .._study.exactness import vector
 from .candidate import Candidate
@@ -44,15 +44,15 @@ def tuned(
         if one is base and slow:
             continue
         held += one.nbytes
-        if one is not base and not memory.fits(held, limit, csr._place):
+        if one is not base and not memory.fits(held, limit, csr._backend):
             break
         start = time.perf_counter()
         try:
             matrix = one.made_of(csr)
         except MemoryError:  # the system had less than it said
             continue
-        if csr._place is not CPU:
-            csr._core.synchronize(csr._place.index)
+        if csr._backend is not CPU:
+            csr._core.synchronize(csr._backend.index)
         before = found.before + (ordering(csr) if one.order else 0.0)
         conversion = 0.0 if one.matrix is not None else before + time.perf_counter() - start
         made[one] = _call(matrix, csr, op), conversion
@@ -65,12 +65,12 @@ def _call(matrix: Any, csr: SparseArray, op: str) -> Callable[[], Any]:
     if op == "matmul":
         return partial(matmul, matrix, matrix)
     x = vector(csr.shape[1], csr.dtype)
-    return partial(matmul, matrix, x if csr._place is CPU else csr._core.from_host(x, csr._place.index))
+    return partial(matmul, matrix, x if csr._backend is CPU else csr._core.from_host(x, csr._backend.index))
 
 
 def _seconds(calls: dict[Candidate, Callable[[], Any]], csr: SparseArray) -> dict[Candidate, float]:
-    if csr._place is CPU:
+    if csr._backend is CPU:
         names = {str(i): one for i, one in enumerate(calls)}
         times = measure.time_calls({i: calls[one] for i, one in names.items()}, budget=_BUDGET * len(calls))
         return {names[i]: taken.median for i, taken in times.items()}
-    return {one: median(gpu_clock.time_calls(call, csr._place, _SAMPLES)) for one, call in calls.items()}
+    return {one: median(gpu_clock.time_calls(call, csr._backend, _SAMPLES)) for one, call in calls.items()}

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .._places.backend import Place
-from .._places.types import VALUE_TYPES, chain_dtype, check_scalars, product_dtypes
+from .._backends.backend import Backend
+from .._backends.types import VALUE_TYPES, chain_dtype, check_scalars, product_dtypes
 from . import host_dense, owners, streams
 
 _KNOWN = (*VALUE_TYPES, np.dtype(np.int32), np.dtype(np.int64))  # what DeviceArray converts by itself
@@ -57,7 +57,7 @@ class Product:
     ) -> None:
         self.a, self.op, self.shape = a, op, shape
         self.alpha, self.beta, self.kernel, self.who = alpha, beta, kernel or "", who
-        self.place = a._place
+        self.backend = a._backend
         self.taken: tuple[Any, ...] | None = None  # dtypes and layout of what the kernel was given
 
     def dtypes(self, shape: tuple[int, ...], given: np.dtype) -> tuple[np.dtype, np.dtype]:
@@ -69,7 +69,7 @@ class Product:
 
     def run(self, x: Any, target: Any, make: Callable[[str], Any]) -> None:
         """Write the product to `target`, a `DeviceArray`; where there is none, to what ``make(order)`` returns."""
-        core = self.place.core
+        core = self.backend.core
         if target is None:
             if self.beta != 0:
                 raise ValueError(f"{self.who}: beta={self.beta} scales out, but no out was given")
@@ -97,10 +97,10 @@ class Product:
         owner = owners.owner_of(out)
         if owner is None or owner is owners.Jax:
             kind = f"{type(out).__name__}, which is immutable" if owner else type(out).__name__
-            raise TypeError(f"{self.who}: out is {kind}; expected {host}an array on {self.place.name}")
+            raise TypeError(f"{self.who}: out is {kind}; expected {host}an array on {self.backend.name}")
         host_dense.check_output(tuple(out.shape), owner.dtype(out), self.result_shape(x), dtype, self.who)
-        view = owner.view(self.place.core, out, self.place.index)
-        owners.same_device(view, self.place, self.who, "out")
+        view = owner.view(self.backend.core, out, self.backend.index)
+        owners.same_device(view, self.backend, self.who, "out")
         return view
 
 
@@ -117,7 +117,7 @@ class _Chain(Product):
         return result, result
 
     def run(self, x: Any, target: Any, make: Callable[[str], Any]) -> None:
-        core = self.place.core
+        core = self.backend.core
         if target is None:
             target = make("C" if x.ndim == 1 or _axis(x) else "F")
         if not x.size:
@@ -151,7 +151,7 @@ def multiply(task: Product, x: Any, out: Any, stream: Any) -> Any:
     """Run a product, or a chain of them, in the stream in which it belongs."""
     owner = owners.owner_of(x)
     leader = owner or owners.owner_of(out)  # whose stream it is
-    device = task.place.index
+    device = task.backend.index
     if stream is None:
         with streams.using(leader.current(device) if leader else None):
             return _from_device(task, owner, x, out) if owner else _from_host(task, x, out)
@@ -164,11 +164,11 @@ def operand(a: Any, x: Any) -> Any:
     owner = owners.owner_of(x)
     if owner is None:
         return host_dense.as_numpy(x, "matmul")
-    owners.refuse_beside_cpu(x, a._place, "matmul")
-    return owner.view(a._place.core, x, a._place.index) if owner is owners.Own else x
+    owners.refuse_beside_cpu(x, a._backend, "matmul")
+    return owner.view(a._backend.core, x, a._backend.index) if owner is owners.Own else x
 
 
-def write(place: Place, values: Any, new: Any, name: str = "values") -> None:
+def write(backend: Backend, values: Any, new: Any, name: str = "values") -> None:
     """Write a scalar or an array, from wherever it is, to the values of a matrix at `place`."""
     owner = owners.owner_of(new)
     given = host_dense.as_numpy(new, name) if owner is None else new
@@ -181,7 +181,7 @@ def write(place: Place, values: Any, new: Any, name: str = "values") -> None:
         values[...] = new
         return
     if owner is not None:
-        values.assign(owner.view(place.core, new, place.index))
+        values.assign(owner.view(backend.core, new, backend.index))
     elif np.ndim(new) == 0:
         values.fill(new)
     else:
@@ -201,42 +201,42 @@ def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
 
 def _from_device(task: Product, owner: type[owners.Own], x: Any, out: Any) -> Any:
     """Multiply an array on the GPU."""
-    core, place = task.place.core, task.place
+    core, backend = task.backend.core, task.backend
     if owner is owners.Own:
-        x = owner.view(core, x, place.index)
+        x = owner.view(core, x, backend.index)
     given = owner.dtype(x)
     wanted, result = task.dtypes(tuple(x.shape), given)
-    view = owner.view(core, x if given in _KNOWN else owner.cast(x, wanted), place.index)
-    owners.same_device(view, place, task.who, "x")
+    view = owner.view(core, x if given in _KNOWN else owner.cast(x, wanted), backend.index)
+    owners.same_device(view, backend, task.who, "x")
     if view.dtype != wanted:
         view = view.astype(wanted)
     made = None
 
     def make(order: str) -> Any:
         nonlocal made
-        made = owner.empty(place, task.result_shape(view), result, owner.order or order)
-        return owner.view(core, made, place.index) if owner is not owners.Jax else made
+        made = owner.empty(backend, task.result_shape(view), result, owner.order or order)
+        return owner.view(core, made, backend.index) if owner is not owners.Jax else made
 
     task.run(view, None if out is None else task.output(out, view, result), make)
-    owner.settle(place)
-    return owner.give(place, made) if out is None else out
+    owner.settle(backend)
+    return owner.give(backend, made) if out is None else out
 
 
 def _from_host(task: Product, x: Any, out: Any) -> Any:
     """Multiply what NumPy makes an array of: it goes to the GPU, the result comes back, unless out= is there."""
-    place, x = task.place, host_dense.as_numpy(x, task.who)
+    backend, x = task.backend, host_dense.as_numpy(x, task.who)
     wanted, result = task.dtypes(x.shape, x.dtype)
     shape = task.result_shape(x)
     here = out is None or isinstance(out, np.ndarray)
     if out is not None and here:
         host_dense.check_output(out.shape, out.dtype, shape, result, task.who)
         host_dense.check_writeable(out, task.who)
-    view = owners.upload(place, x.astype(wanted, copy=False))
+    view = owners.upload(backend, x.astype(wanted, copy=False))
     made = None
 
     def make(order: str) -> Any:
         nonlocal made
-        made = place.core.empty(shape, result.name, place.index, order)
+        made = backend.core.empty(shape, result.name, backend.index, order)
         return made
 
     if not here:
@@ -246,7 +246,7 @@ def _from_host(task: Product, x: Any, out: Any) -> Any:
         task.beta = task.beta if out is None else 0
         task.run(view, None, make)
     else:
-        made = owners.upload(place, out)
+        made = owners.upload(backend, out)
         task.run(view, made, make)
     if out is None:
         return owners.download(made)

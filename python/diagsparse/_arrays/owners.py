@@ -13,8 +13,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from .._places.backend import CPU, Place
-from .._places.types import named_dtype
+from .._backends.backend import CPU, Backend
+from .._backends.types import named_dtype
 from . import streams
 
 _CUDA = (2, 13)  # DLPack's numbers of device memory and managed memory
@@ -47,17 +47,17 @@ class Own:
         return x if isinstance(x, core.DeviceArray) else core.asarray(x, streams.current(device) or 1)
 
     @staticmethod
-    def empty(place: Place, shape: tuple[int, ...], dtype: np.dtype, order: str) -> Any:
+    def empty(backend: Backend, shape: tuple[int, ...], dtype: np.dtype, order: str) -> Any:
         """Return a new array."""
-        return place.core.empty(shape, dtype.name, place.index, order)
+        return backend.core.empty(shape, dtype.name, backend.index, order)
 
     @staticmethod
-    def give(place: Place, array: Any) -> Any:
+    def give(backend: Backend, array: Any) -> Any:
         """Return a `DeviceArray` (or what `empty` made) as an array of the library."""
         return array
 
     @staticmethod
-    def settle(place: Place) -> None:
+    def settle(backend: Backend) -> None:
         """Make sure that operands may be freed after the call."""
 
     @staticmethod
@@ -80,15 +80,15 @@ class CuPy(Own):
         return core.asarray(x, _HERE)
 
     @staticmethod
-    def empty(place: Place, shape: tuple[int, ...], dtype: np.dtype, order: str) -> Any:
+    def empty(backend: Backend, shape: tuple[int, ...], dtype: np.dtype, order: str) -> Any:
         cupy: Any = sys.modules["cupy"]
-        if cupy.cuda.runtime.getDevice() == place.index:
+        if cupy.cuda.runtime.getDevice() == backend.index:
             return cupy.empty(shape, dtype, order=order)
-        with cupy.cuda.Device(place.index):
+        with cupy.cuda.Device(backend.index):
             return cupy.empty(shape, dtype, order=order)
 
     @staticmethod
-    def give(place: Place, array: Any) -> Any:
+    def give(backend: Backend, array: Any) -> Any:
         cupy: Any = sys.modules["cupy"]
         return array if isinstance(array, cupy.ndarray) else cupy.from_dlpack(array)
 
@@ -143,14 +143,14 @@ class Torch(Own):
         return core.asarray(x.detach().resolve_conj().resolve_neg(), _HERE)
 
     @staticmethod
-    def empty(place: Place, shape: tuple[int, ...], dtype: np.dtype, order: str) -> Any:
+    def empty(backend: Backend, shape: tuple[int, ...], dtype: np.dtype, order: str) -> Any:
         torch: Any = sys.modules["torch"]
-        options = {"dtype": getattr(torch, dtype.name), "device": torch.device("cuda", place.index)}
+        options = {"dtype": getattr(torch, dtype.name), "device": torch.device("cuda", backend.index)}
         turned = order == "F" and len(shape) == 2
         return torch.empty(shape[::-1], **options).T if turned else torch.empty(shape, **options)
 
     @staticmethod
-    def give(place: Place, array: Any) -> Any:
+    def give(backend: Backend, array: Any) -> Any:
         torch: Any = sys.modules["torch"]
         return array if isinstance(array, torch.Tensor) else torch.from_dlpack(array)
 
@@ -178,13 +178,13 @@ class Jax(Own):
         return core.asarray(x, streams.current(device) or 1)
 
     @staticmethod
-    def give(place: Place, array: Any) -> Any:
+    def give(backend: Backend, array: Any) -> Any:
         return sys.modules["jax"].dlpack.from_dlpack(array)
 
     @staticmethod
-    def settle(place: Place) -> None:
+    def settle(backend: Backend) -> None:
         """Wait: JAX reuses memory in an order of its own, which streams do not tell."""
-        place.core.synchronize(place.index)
+        backend.core.synchronize(backend.index)
 
 
 @cache
@@ -212,21 +212,21 @@ def owner_of(x: Any) -> type[Own] | None:
     return Own if hasattr(x, "__cuda_array_interface__") else None
 
 
-def refuse_beside_cpu(x: Any, place: Place, who: str, name: str = "x") -> None:
+def refuse_beside_cpu(x: Any, backend: Backend, who: str, name: str = "x") -> None:
     """Raise TypeError for an array on a GPU where the matrix is on the cpu."""
-    if place is CPU and owner_of(x) is not None:
+    if backend is CPU and owner_of(x) is not None:
         raise TypeError(
             f'{who}: A is on the cpu, {name} on cuda ({type(x).__module__.split(".")[0]}); move one: A.to("cuda"), '
             f"or {name}.get() (CuPy), {name}.cpu() (PyTorch)"
         )
 
 
-def same_device(view: Any, place: Place, who: str, name: str) -> None:
+def same_device(view: Any, backend: Backend, who: str, name: str) -> None:
     """Raise ValueError for an array on another GPU than the matrix."""
-    if view.device != place.index:
+    if view.device != backend.index:
         raise ValueError(
-            f"{who}: A is on {place.name}, {name} on cuda:{view.device}; "
-            f'move one: A.to("cuda:{view.device}"), or {name} to device {place.index}'
+            f"{who}: A is on {backend.name}, {name} on cuda:{view.device}; "
+            f'move one: A.to("cuda:{view.device}"), or {name} to device {backend.index}'
         )
 
 
@@ -236,14 +236,14 @@ def dtype_of(x: Any) -> np.dtype:
     return np.asarray(x).dtype if owner is None else owner.dtype(x)
 
 
-def bring(x: Any, wanted: np.dtype, place: Place, who: str, name: str) -> Any:
+def bring(x: Any, wanted: np.dtype, backend: Backend, who: str, name: str) -> Any:
     """Return any array as a `DeviceArray` of this type at `place`, without a copy where it is one."""
     owner = owner_of(x)
     if owner is None:
-        return upload(place, np.asarray(x).astype(wanted, copy=False))
+        return upload(backend, np.asarray(x).astype(wanted, copy=False))
     fits = owner is Own or owner.dtype(x) == wanted
-    view = owner.view(place.core, x if fits else owner.cast(x, wanted), place.index)
-    same_device(view, place, who, name)
+    view = owner.view(backend.core, x if fits else owner.cast(x, wanted), backend.index)
+    same_device(view, backend, who, name)
     return view if view.dtype == wanted else view.astype(wanted)
 
 
@@ -284,11 +284,11 @@ def contiguous(array: Any, dtype: np.dtype, copy: bool = False) -> Any:
     return array.copy() if copy or not is_contiguous(array) else array
 
 
-def upload(place: Place, array: np.ndarray) -> Any:
+def upload(backend: Backend, array: np.ndarray) -> Any:
     """Copy a NumPy array to a GPU, in its own memory order."""
     if array.ndim == 2 and array.flags.f_contiguous and not array.flags.c_contiguous:
-        return place.core.from_host(array.T, place.index).T
-    return place.core.from_host(np.ascontiguousarray(array), place.index)
+        return backend.core.from_host(array.T, backend.index).T
+    return backend.core.from_host(np.ascontiguousarray(array), backend.index)
 
 
 def download(array: Any) -> np.ndarray:

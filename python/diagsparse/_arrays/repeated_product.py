@@ -45,7 +45,7 @@ class RepeatedProduct:
         kind, owner, (dtypes, layout) = self._last
         if type(x) is not kind or type(out) is not kind or (owner.dtype(x), owner.dtype(out)) != dtypes:
             return False
-        a, core, device = self._a, self._a._place.core, self._a._place.index
+        a, core, device = self._a, self._a._backend.core, self._a._backend.index
         with streams.using(owner.current(device)):
             view, y = owner.view(core, x, device), owner.view(core, out, device)
             if device_dense.layout(view, y) != layout or core.overlap(view, y):

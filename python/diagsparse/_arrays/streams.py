@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from operator import index
 from typing import Any
 
-from .._places.backend import CPU, Place
+from .._backends.backend import CPU, Backend
 
 
 class _Here(threading.local):
@@ -44,7 +44,7 @@ class using:
 _NOTHING: nullcontext[None] = nullcontext()
 
 
-def on(place: Place, stream: Any, who: str) -> AbstractContextManager[None]:
+def on(backend: Backend, stream: Any, who: str) -> AbstractContextManager[None]:
     """Return `using(stream)` for work on `place`.
 
     Raises
@@ -52,7 +52,7 @@ def on(place: Place, stream: Any, who: str) -> AbstractContextManager[None]:
     ValueError
         For a stream on the cpu: nothing there runs in one.
     """
-    if stream is not None and place is CPU:
+    if stream is not None and backend is CPU:
         raise ValueError(f"{who}: stream={stream!r}, but A is on the cpu, and nothing there runs in a stream")
     return _NOTHING if stream is None else using(stream)
 

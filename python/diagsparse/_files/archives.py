@@ -10,13 +10,13 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, is_zipfile
 import numpy as np
 from scipy import sparse
 
+from .._backends import memory
+from .._backends.types import VALUE_TYPES, named_dtype
 from .._formats.packing import Packing
 from .._matrix.base import is_scipys
 from .._matrix.gate import private
 from .._matrix.protocols import from_parts
 from .._matrix.registry import FORMATS
-from .._places import memory
-from .._places.types import VALUE_TYPES, named_dtype
 
 SCIPY_FORMATS = "dia", "csr", "csc", "coo"  # that both libraries have
 _TAG, _VERSION = "diagsparse.", 1
@@ -180,17 +180,17 @@ def _ours(format: str, parts: dict[str, np.ndarray], shape: tuple[int, int], pac
 
 
 def _scipy(format: str, parts: dict[str, np.ndarray], shape: tuple[int, int]) -> Any:
-    values, *places = parts.values()
-    places = [place.astype(np.int64) if place.dtype.kind == "u" else place for place in places]
-    if format == "dia" and not all(abs(k) < max(2**31, *shape) for k in places[0].tolist()):
-        raise ValueError(f"offsets {places[0].tolist()[:8]}, expected those of a {shape[0]} x {shape[1]} matrix")
+    values, *positions = parts.values()
+    positions = [position.astype(np.int64) if position.dtype.kind == "u" else position for position in positions]
+    if format == "dia" and not all(abs(k) < max(2**31, *shape) for k in positions[0].tolist()):
+        raise ValueError(f"offsets {positions[0].tolist()[:8]}, expected those of a {shape[0]} x {shape[1]} matrix")
     if 0 in values.shape[1:] and format == "bsr":
         raise ValueError(f"blocks are {values.shape[1]} x {values.shape[2]}, expected at least 1 x 1")
     if "indptr" in parts and parts["indptr"].min(initial=0) < 0:
         raise ValueError("indptr contains negative integers")
-    arrays: tuple[Any, ...] = (values, *places)
+    arrays: tuple[Any, ...] = (values, *positions)
     if format == "coo":
-        row, col = places if len(places) == 2 else places[0]
+        row, col = positions if len(positions) == 2 else positions[0]
         arrays = values, (row, col)
     # SciPy's own code does not look again, and its check_format does not look at the pointers of an empty matrix.
     return private(getattr(sparse, f"{format}_array")(arrays, shape=shape), "read")[0]

@@ -42,11 +42,11 @@ class Lines:
             finite = _NOT_FINITE.sub(lambda word: b".".ljust(len(word[0]), b"0"), text)
             self._scan(finite, indices, values, dtype)
         self.count = _count(self._entries)
-        self.fault = int(_places(self._wrong)[0]) if self._wrong.max() else None
+        self.fault = int(_backends(self._wrong)[0]) if self._wrong.max() else None
 
     def entry(self, number: int) -> int:
         """Return where the line of this number begins, blank ones not counted."""
-        return int(_places(self._entries)[number])
+        return int(_backends(self._entries)[number])
 
     def _scan(self, text: bytes, indices: int, values: int, dtype: np.dtype) -> None:
         given = np.frombuffer(text, np.uint8)
@@ -130,5 +130,5 @@ def _count(stream: np.ndarray) -> int:
     return int(np.unpackbits(stream.view(np.uint8)).sum())
 
 
-def _places(stream: np.ndarray) -> np.ndarray:
+def _backends(stream: np.ndarray) -> np.ndarray:
     return np.flatnonzero(np.unpackbits(stream.view(np.uint8), bitorder="little"))

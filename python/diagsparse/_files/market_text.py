@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._places import memory
+from .._backends import memory
 from .market_lines import Lines
 
 _MARKS = "%%matrixmarket", "%matrixmarket"  # the latter is wrong, but is written
@@ -193,9 +193,9 @@ class Text:
             raise self.wrong(f"expected '{' '.join(self.header.names)}', got {_quoted(found)}", fault)
 
     # ---- what is wrong ------------------------------------------------------------------------------
-    def wrong(self, complaint: str, place: int = 0) -> ValueError:
+    def wrong(self, complaint: str, position: int = 0) -> ValueError:
         """Return the error for what stands at this byte of the line or piece at hand."""
-        return ValueError(f"line {_line_at(self.path, self._at + place)}: {complaint}")
+        return ValueError(f"line {_line_at(self.path, self._at + position)}: {complaint}")
 
     def _damaged(self, error: Exception) -> ValueError:
         return self.wrong(f"the compressed data is damaged or truncated: {error}", 2**63)
@@ -207,16 +207,16 @@ def explain(path: Path) -> None:
         text = Text(path, file)
         header = text.header
         width = len(header.names)
-        places = _places(header) if header.layout == "array" else repeat((0, 0))
+        positions = _positions(header) if header.layout == "array" else repeat((0, 0))
         for piece, lines in text.pieces():
             words = piece.split()
             for number in range(lines.count):
-                complaint = header.complaint(words[number * width : (number + 1) * width], *next(places))
+                complaint = header.complaint(words[number * width : (number + 1) * width], *next(positions))
                 if complaint is not None:
                     raise text.wrong(complaint, lines.entry(number))
 
 
-def _places(header: Header) -> Iterator[tuple[int, int]]:
+def _positions(header: Header) -> Iterator[tuple[int, int]]:
     """Yield row and column of the values of an array file: column by column, from the diagonal on if symmetric."""
     below = {"general": -header.columns, "skew-symmetric": 1}.get(header.symmetry, 0)
     for column in range(header.columns):
@@ -224,13 +224,13 @@ def _places(header: Header) -> Iterator[tuple[int, int]]:
             yield row, column
 
 
-def _line_at(path: Path, place: int) -> int:
+def _line_at(path: Path, position: int) -> int:
     """Return the number of the line with this byte, or of the last one that can be read."""
     number = 1
     with opened(path) as file:
         try:
-            while place and (text := file.read1(min(place, 8192))):
-                number, place = number + text.count(b"\n"), place - len(text)
+            while position and (text := file.read1(min(position, 8192))):
+                number, position = number + text.count(b"\n"), position - len(text)
         except _DAMAGE:
             pass
     return number

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._places import memory
-from .._places.backend import Place
-from .._places.types import widened
+from .._backends import memory
+from .._backends.backend import Backend
+from .._backends.types import widened
 from .._show.display import counted
 
 ALIGNMENTS = (None, "row", "column")
@@ -20,7 +20,7 @@ def checked(align: Any, who: str) -> str | None:
 
 
 def by_row(
-    values: Any, offsets: list[int], shape: tuple[int, int], align: str | None, place: Place
+    values: Any, offsets: list[int], shape: tuple[int, int], align: str | None, backend: Backend
 ) -> tuple[Any, list[int]]:
     """Return ``(values, offsets)`` aligned by row, in the memory of `values` where they are so.
 
@@ -36,13 +36,13 @@ def by_row(
     if len(inside) < len(offsets) or len(set(offsets)) < len(offsets) or len(values) != len(offsets):
         return values, offsets  # for the words of the gate
     what = f"dia_array: {counted(len(offsets), 'diagonal')} of a {m} x {n} matrix"
-    memory.require_free(len(offsets) * m * values.itemsize, what, place)
+    memory.require_free(len(offsets) * m * values.itemsize, what, backend)
     wide = widened(values.dtype)
-    core, given = place.core, values if wide == values.dtype else values.astype(wide)
+    core, given = backend.core, values if wide == values.dtype else values.astype(wide)
     columns = core.realigned("dia", m, n, given, offsets)
     if align is None:
         if tuple(values.shape) == (len(offsets), m):
-            rows = core.diagonal_matrix("dia", m, n, offsets, given, "", place.index)
+            rows = core.diagonal_matrix("dia", m, n, offsets, given, "", backend.index)
             if core.differing_diagonal(rows, columns) is None:
                 return values, offsets
         raise ValueError(

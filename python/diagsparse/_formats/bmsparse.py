@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from .._backends.backend import CPU, Backend
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import BLOCK, Summary
 from .._matrix.workspaces import sorting
-from .._places.backend import CPU, Place
 from .component import component
 from .format import Format
 from .own_products import OwnProducts
@@ -43,8 +43,8 @@ class Bmsparse(OwnProducts):
         # 000 blocks 326 (108), 449 (23) by csr; 6.2 in each of 1.4 million 5140 (2200) and 2990 (490); 14 in each of
         # 150 000 824 (404) and 1560 (283). New values take a plan by csr a conversion more, of 70 us and up.
         assert isinstance(other, bmsparse_array)
-        enough = _ENOUGH[a._place is CPU, repeated]
-        if a._place is not CPU and not repeated and max(a.blocks, other.blocks) < _FEW:
+        enough = _ENOUGH[a._backend is CPU, repeated]
+        if a._backend is not CPU and not repeated and max(a.blocks, other.blocks) < _FEW:
             enough = _ENOUGH_OF_FEW
         return self if named or a.mean_fill * other.mean_fill >= enough**2 else FORMATS[COMMON]
 
@@ -52,11 +52,11 @@ class Bmsparse(OwnProducts):
     def nbytes(self, s: Summary, **options: int) -> int:
         return s.entries * s.itemsize + _OF_BLOCK * s.blocks(BLOCK) + _pointers(s.shape[0])
 
-    def from_csr_workspace(self, s: Summary, place: Place, **options: int) -> int:
-        return sorting(s.entries, s.itemsize, place)
+    def from_csr_workspace(self, s: Summary, backend: Backend, **options: int) -> int:
+        return sorting(s.entries, s.itemsize, backend)
 
     def to_csr_workspace(self, a: SparseArray, s: Summary) -> int:
-        return max(super().to_csr_workspace(a, s), sorting(s.entries, s.itemsize, a._place))
+        return max(super().to_csr_workspace(a, s), sorting(s.entries, s.itemsize, a._backend))
 
 
 class bmsparse_array(SparseArray):

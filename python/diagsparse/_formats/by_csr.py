@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from .._backends.types import widened
 from .._matrix import norms
 from .._matrix.convert import convert, unpacked
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.sparse_array import SparseArray
 from .._matrix.through_scipy import to_read
-from .._places.types import widened
 
 
 def onto(format: Any, a: SparseArray, dense: np.ndarray, alpha: int, add: bool) -> None:

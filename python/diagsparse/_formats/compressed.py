@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .._backends.backend import CPU
 from .._matrix.sparse_array import SparseArray
-from .._places.backend import CPU
 from .indexed_array import index_part, is_canonical, refuse_canonical, set_index_part, sort
 
 
@@ -17,7 +17,7 @@ def _has_sorted_indices(a: SparseArray) -> bool:
     The order is looked up and not remembered. So assigning False, by which SciPy learns that indices were written,
     has no effect, and assigning True raises `ValueError` if they do not ascend.
     """
-    return a._place is not CPU or (exporter := a._matrix.exporter) is None or exporter.ascends()
+    return a._backend is not CPU or (exporter := a._matrix.exporter) is None or exporter.ascends()
 
 
 def _set_has_sorted_indices(a: SparseArray, value: bool) -> None:

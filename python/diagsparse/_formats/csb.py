@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from .._backends.backend import Backend
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from .._matrix.workspaces import sorting
-from .._places.backend import Place
 from .component import component
 from .format import Format
 from .options import power_of_two
@@ -47,11 +47,11 @@ class Csb(Format):
         index = _local_type(_block_of(s.shape, blocks)).itemsize
         return s.entries * (s.itemsize + 2 * index) + 8 * (blocks + 1)
 
-    def from_csr_workspace(self, s: Summary, place: Place, **options: int) -> int:
-        return sorting(s.entries, s.itemsize, place)
+    def from_csr_workspace(self, s: Summary, backend: Backend, **options: int) -> int:
+        return sorting(s.entries, s.itemsize, backend)
 
     def to_csr_workspace(self, a: SparseArray, s: Summary) -> int:
-        return sorting(s.entries, s.itemsize, a._place)
+        return sorting(s.entries, s.itemsize, a._backend)
 
     def bound(self, s: Summary, **options: int) -> int:
         return super().bound(s, **options) + self.nbytes(s.at_most(), **options)

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._arrays import device_dense
+from .._backends.backend import CPU, Backend
 from .._matrix.base import require_plain
 from .._matrix.summary import Summary
-from .._places.backend import CPU, Place
 from . import alignment
 from .diagonal import DiagonalArray, Diagonals
 from .exported import exported_array
@@ -26,14 +26,14 @@ class Dia(Diagonals):
 
     def by_layout(
         self, values: Any, labels: list[int], shape: tuple[int, int], packing: Packing, given: dict[str, Any],
-        place: Place,
+        backend: Backend,
     ) -> tuple[Any, list[int]]:  # fmt: skip
         align = alignment.checked(given.get("align"), "dia_array")
         if align == "column" and packing.period:
             raise ValueError('dia_array: align="column" with period=: a stored period is aligned by row')
         if align is None and any(packing):  # which SciPy's call has not
             return values, labels
-        return alignment.by_row(values, labels, shape, align, place)
+        return alignment.by_row(values, labels, shape, align, backend)
 
     def nbytes(self, s: Summary, **options: Any) -> int:
         packing, m = Packing(**options), s.shape[0]
@@ -107,7 +107,7 @@ class dia_array(DiagonalArray):
         What is written there is taken over before the next use of the matrix. Of a view and of a packed matrix the copy
         is read-only.
         """
-        if self._place is not CPU:
+        if self._backend is not CPU:
             raise TypeError(f'data: {self!r}: SciPy works on the cpu; write A.to("cpu"), or A.values')
         if not (self._op or self._packed) and self._matrix.values.flags.writeable:
             return exported_array(self._matrix, ExportedDiagonals, "data")

@@ -7,15 +7,15 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from .._backends import memory
+from .._backends.backend import CPU, Backend
+from .._backends.types import is_narrow
 from .._matrix import devices, elementwise
 from .._matrix.convert import convert
 from .._matrix.registry import COMMON, FORMATS, default_format
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary, diagonal_length
 from .._matrix.workspaces import table_of_diagonals
-from .._places import memory
-from .._places.backend import CPU, Place
-from .._places.types import is_narrow
 from .._show import cells, drawing
 from .._show.display import counted, diagonals
 from . import diagonal_products, diagonal_reading, diagonal_totals, diagonal_writing, packing
@@ -56,8 +56,8 @@ class Diagonals(FromDiagonals):
     as_factor = diagonal_products.as_factor
     sum_of_products = staticmethod(diagonal_products.sum_of_products)
 
-    def empty(self, shape: tuple[int, int], dtype: np.dtype, place: Place = CPU) -> SparseArray:
-        return self.zeros_on(shape, dtype, [], place)
+    def empty(self, shape: tuple[int, int], dtype: np.dtype, backend: Backend = CPU) -> SparseArray:
+        return self.zeros_on(shape, dtype, [], backend)
 
     # ---- from and to other formats, and what that takes -------------------------------------------
     def for_diagonals(self) -> Format:
@@ -66,10 +66,10 @@ class Diagonals(FromDiagonals):
     def within(self, a: SparseArray, max_bytes: int | None, held: int = 0) -> SparseArray:
         if a._packed:
             return packed_alike(a, self, max_bytes)
-        self.require(a._summary(), max_bytes, a._place, a, held)
+        self.require(a._summary(), max_bytes, a._backend, a, held)
         return SparseArray._wrap(a._core.convert(a._matrix, a._op, self.name))
 
-    def from_csr_workspace(self, s: Summary, place: Place, **options: int) -> int:
+    def from_csr_workspace(self, s: Summary, backend: Backend, **options: int) -> int:
         return table_of_diagonals(s.shape, s.stored)  # of where each diagonal begins
 
     def to_csr_workspace(self, a: SparseArray, s: Summary) -> int:
@@ -107,7 +107,7 @@ class Diagonals(FromDiagonals):
         return np.array(self.nonzeros(a), np.int64)
 
     def row_lengths(self, a: SparseArray) -> np.ndarray:
-        memory.require_free(8 * a._shape[0], f"{a.format}_array: the lengths of its rows", a._place)
+        memory.require_free(8 * a._shape[0], f"{a.format}_array: the lengths of its rows", a._backend)
         return np.array(a._core.row_lengths(a._matrix, a._op), np.int64).reshape(-1, 2)
 
     def leading_entries(self, a: SparseArray, **limits: int) -> tuple[int, int]:
@@ -133,7 +133,7 @@ class Diagonals(FromDiagonals):
         self, a: SparseArray, format: Any, offsets: list[int], dtype: np.dtype, on_zeros: bool = False
     ) -> SparseArray:
         """Return these diagonals of this view in the layout of `format`; added to zeros, none of them is negative."""
-        made = format.zeros_on(a.shape, dtype, offsets, a._place)
+        made = format.zeros_on(a.shape, dtype, offsets, a._backend)
         a._core.add_diagonals(1.0, a._matrix, a._op, made._matrix, on_zeros)
         return made
 
@@ -160,7 +160,7 @@ class Diagonals(FromDiagonals):
         dtype = a._dtype if a._dtype is other._dtype else np.result_type(a._dtype, other._dtype)
         if (a._matrix.diagonals + other._matrix.diagonals) * max(a._shape) * dtype.itemsize > memory.SMALL:
             s = Summary(a.shape, dtype.itemsize, a.nnz + other.nnz, offsets=lambda: self.union(a, other))
-            self.require(s, None, a._place)
+            self.require(s, None, a._backend)
         terms = [(a._matrix, a._op, alpha), (other._matrix, other._op, beta)]
         return a._wrap(a._core.combine(self.name, terms, "sum", True, dtype.name))
 
@@ -229,7 +229,7 @@ class DiagonalArray(SparseArray):
 
     def to_scipy(self, format: str | None = None) -> Any:
         """Return `scipy.sparse.dia_array` (aligned by column, so a copy), or the class that `format` names."""
-        if self._place is not CPU:
+        if self._backend is not CPU:
             return self.to("cpu").to_scipy(format)
         if self._packed:
             return self.unpacked().to_scipy(format)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._backends import memory
+from .._backends.backend import CPU
+from .._backends.modules import Matrix
 from .._matrix.convert import convert
 from .._matrix.registry import COMMON
 from .._matrix.request import Pair, Request
 from .._matrix.sparse_array import SparseArray
-from .._places import memory
-from .._places.backend import CPU
-from .._places.modules import Matrix
 from .._products.plans import MatmulPlan
 from .._products.sums import TRIANGLES
 from .._show import display
@@ -34,7 +34,7 @@ def planned(format: Any, a: SparseArray, b: SparseArray, request: Request) -> tu
     pairs = a._matrix.diagonals * b._matrix.diagonals
     if pairs > 1 << 20:
         what = f"matmul: {display.operand(a)} times {display.operand(b)}: the plan of {pairs} pairs"
-        nbytes = _plan_nbytes(a._matrix, b._matrix) if a._place is CPU else 40 * pairs
+        nbytes = _plan_nbytes(a._matrix, b._matrix) if a._backend is CPU else 40 * pairs
         nbytes *= 2 if request.other_order else 1
         memory.require(nbytes, request.max_bytes, what, f"{COMMON}_array plans by rows")  # on the host
     more = request.triangle, request.extra, request.other_order
@@ -44,7 +44,7 @@ def planned(format: Any, a: SparseArray, b: SparseArray, request: Request) -> tu
 
 def matmul(a: SparseArray, b: SparseArray) -> SparseArray:
     """Return the sparse product; a small one without a plan that Python sees."""
-    if a._place is CPU and b._place is CPU:
+    if a._backend is CPU and b._backend is CPU:
         native = CPU.core.multiply(a._matrix, a._op, b._matrix, b._op, _FEW_PAIRS, memory.SMALL)
         if native is not None:
             made = object.__new__(type(a))

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .._backends import memory
+from .._backends.arguments import integer
+from .._backends.backend import CPU
+from .._backends.types import widened
 from .._matrix.convert import widen
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary, diagonal_length
 from .._matrix.through_scipy import require_host
-from .._places import memory
-from .._places.arguments import integer
-from .._places.backend import CPU
-from .._places.types import widened
 from .._show.display import counted
 from .packing import Packing, packing_of
 
@@ -65,7 +65,7 @@ def diagonals(
     TypeError
         For a matrix on a GPU with a symmetry or a period.
     """
-    if a._place is not CPU and any(packing_of(a)):
+    if a._backend is not CPU and any(packing_of(a)):
         raise TypeError(
             f"diagonals of {a!r}: expected every diagonal stored in full on {a.device}, got {packing_of(a)}; "
             'write A.unpacked(), or A.to("cpu")'
@@ -95,7 +95,7 @@ def diagonal_to_read(a: SparseArray, k: int) -> np.ndarray:
         return a.diagonal(k)
     if max(a._shape) * a._dtype.itemsize > memory.SMALL and k not in a._format.occupied(a):
         return np.zeros(0, a.dtype)
-    return a._place.host(a._core.diagonal(a._matrix, a._op, k, True))
+    return a._backend.host(a._core.diagonal(a._matrix, a._op, k, True))
 
 
 def span_of(a: SparseArray, k: int) -> list[int] | None:
@@ -190,8 +190,8 @@ def diagonal(a: SparseArray, k: int = 0) -> np.ndarray:
         return np.zeros(0, a.dtype)
     a._format.foresee_diagonal(a, k)
     if not a._packed:
-        return a._place.host(a._core.diagonal(a._matrix, a._op, k))
-    if a._place is not CPU:
+        return a._backend.host(a._core.diagonal(a._matrix, a._op, k))
+    if a._backend is not CPU:
         return alone(a, k).diagonal(k).astype(a.dtype, copy=False)
     span = span_of(a, k)
     if span is None:

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from .._backends import memory
+from .._backends.backend import CPU
+from .._backends.types import widened
 from .._matrix.sparse_array import SparseArray
 from .._matrix.through_scipy import require_host
-from .._places import memory
-from .._places.backend import CPU
-from .._places.types import widened
 from .diagonal_reading import diagonals, elements, positions, seen, span_of
 from .format import Format
 
@@ -30,7 +30,7 @@ _EXTREMES: dict[str, np.ufunc] = {"max": np.maximum, "min": np.minimum, "nanmax"
 def repeats(a: SparseArray) -> bool:
     """Whether one period is read instead of all elements; on a GPU where copying it to the host is little work."""
     period: int = a._matrix.period
-    return period > 0 and (a._place is CPU or _FEW * period <= max(a._shape))
+    return period > 0 and (a._backend is CPU or _FEW * period <= max(a._shape))
 
 
 def repeated(a: SparseArray, spans: Sequence[Sequence[int]] | None = None) -> Iterator[tuple[np.ndarray, int]]:
@@ -38,7 +38,7 @@ def repeated(a: SparseArray, spans: Sequence[Sequence[int]] | None = None) -> It
 
     `spans` are rows of the native ``spans``, by default all of them. One period is held at a time.
     """
-    host: SparseArray = a if a._place is CPU else a.to("cpu")
+    host: SparseArray = a if a._backend is CPU else a.to("cpu")
     period, wide = a._matrix.period, widened(host._dtype)
     for span in host._matrix.spans(host._op).tolist() if spans is None else spans:
         times, rest = divmod(span[2], period)
@@ -73,7 +73,7 @@ def total(a: SparseArray, dtype: np.dtype) -> Any:
     """Return the sum of all elements, made in this type, which is one that arithmetic is done in."""
     if repeats(a):
         return weighted_sum(a).astype(dtype)
-    if a._packed or a._place is not CPU or 8 * sum(a._shape) <= memory.SMALL:
+    if a._packed or a._backend is not CPU or 8 * sum(a._shape) <= memory.SMALL:
         return Format.total(a._format, a, dtype)
     total = sum((values.sum(dtype=dtype) for _, _, values in diagonals(a)), start=dtype.type(0))
     return seen(a, total)
@@ -155,7 +155,7 @@ class _DifferentRows:
 
 def _sums_of_rows(view: SparseArray, rows: _DifferentRows) -> Iterator[np.ndarray]:
     """Yield the sums of absolute values of these rows of a matrix with a period, some rows at a time."""
-    host: Any = view if view._place is CPU else view.to("cpu")
+    host: Any = view if view._backend is CPU else view.to("cpu")
     spans = host._matrix.spans(host._op).tolist()
     with np.errstate(all="ignore"):
         flat = np.abs(host._matrix.values.ravel().astype(widened(host._dtype), copy=False))

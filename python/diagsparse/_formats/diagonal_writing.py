@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from .._backends import memory
+from .._backends.backend import CPU
+from .._backends.types import widened
 from .._matrix import indexing
 from .._matrix.base import CONJUGATED
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import diagonal_length
 from .._matrix.through_scipy import require_host
-from .._places import memory
-from .._places.backend import CPU
-from .._places.types import widened
 from .diagonal_reading import positions, runs, span_of
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from .._backends.arguments import SYMMETRIES, integer, symmetry_number
+from .._backends.backend import Backend
 from .._matrix.convert import convert
 from .._matrix.registry import COMMON
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
-from .._places.arguments import SYMMETRIES, integer, symmetry_number
-from .._places.backend import Place
 from . import mirrored, regions, short
 from .component import component
 from .options import count
@@ -37,14 +37,14 @@ class Ellcsr(mirrored.Mirrored, short.ShortColumns):
         """Return the column behind the last one of an entry that leads; `csr` is this matrix in SciPy's csr."""
         if a._packed:
             return self.mirrored_columns(a)
-        rest = np.diff(a._place.host(a._matrix.parts()["csr_indptr"]))
+        rest = np.diff(a._backend.host(a._matrix.parts()["csr_indptr"]))
         last = csr.indptr[1:] - rest - 1  # of the entries of each row that lead
         return int(csr.indices[last[last >= csr.indptr[:-1]]].max(initial=-1)) + 1
 
     def mirrored_columns(self, a: SparseArray) -> int:
         """Return before which column entries lead where they have mirror images."""
         part = a._matrix.parts()[f"{a.symmetry}_columns"]
-        return int(a._place.host(part)[0])
+        return int(a._backend.host(part)[0])
 
     def rebuilt_from_csr(self, a: SparseArray, csr: SparseArray) -> SparseArray:
         mirror = self.mirror(a, csr)
@@ -57,9 +57,9 @@ class Ellcsr(mirrored.Mirrored, short.ShortColumns):
             options |= {"symmetry": a._matrix.symmetry, "boundary_column": self.mirrored_columns(a)}
         return self.nbytes(s, **options)
 
-    def from_csr_workspace(self, s: Summary, place: Place, **options: int) -> int:
+    def from_csr_workspace(self, s: Summary, backend: Backend, **options: int) -> int:
         moved = (s.itemsize + 4) * self.positions(s, **options) if options.get("symmetry") else 0  # in another order
-        return super().from_csr_workspace(s, place, **options) + moved
+        return super().from_csr_workspace(s, backend, **options) + moved
 
     def to_csr_workspace(self, a: SparseArray, s: Summary) -> int:
         mirrored = 3 * (s.itemsize + 4) * a.nnz + 32 * (a._shape[0] + 1) if a._packed else 0

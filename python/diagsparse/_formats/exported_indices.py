@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._backends.backend import CPU
 from .._matrix.gate import private
 from .._matrix.registry import FORMATS
 from .._matrix.summary import Summary
-from .._places.backend import CPU
 from .exported import WritableCopy, exported_array
 
 INDEX_LIMIT = 2**31 - 1  # of entries that SciPy counts in 32 bits

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from .._backends import memory
+from .._backends.backend import Backend
+from .._backends.types import widened
 from .._matrix.convert import convert, widen
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import SYMMETRIES, Summary, diagonal_length
 from .._matrix.workspaces import at_most, sorting, table_of_diagonals
-from .._places import memory
-from .._places.backend import Place
-from .._places.types import widened
 
 
 class Forecasts:
@@ -42,7 +42,7 @@ class Forecasts:
         """Return how many values it would store."""
         return s.entries
 
-    def from_csr_workspace(self, s: Summary, place: Place, **options: int) -> int:
+    def from_csr_workspace(self, s: Summary, backend: Backend, **options: int) -> int:
         """Return the bytes that are needed beside the result while it is made of a csr matrix."""
         return 0
 
@@ -50,14 +50,14 @@ class Forecasts:
         """Return the bytes that are needed beside the result while a csr matrix is made of this one."""
         # The rows of a view are made first as they lie, and then turned or conjugated.
         common = FORMATS[COMMON]
-        return common.nbytes(s) + common.from_csr_workspace(s, a._place) if a._op else 0
+        return common.nbytes(s) + common.from_csr_workspace(s, a._backend) if a._op else 0
 
     def workspace(self, s: Summary, a: SparseArray, **options: int) -> int:
         """Return the bytes that are needed beside the result while `a`, of another format, becomes it: through csr."""
         common = FORMATS[COMMON]
         if self is common:
             return a._format.to_csr_workspace(a, s)
-        back = self.from_csr_workspace(s, a._place, **options)
+        back = self.from_csr_workspace(s, a._backend, **options)
         if a._format.name == COMMON:  # of whose conjugate a copy is made
             return back + a.nbytes if a._op else back
         return common.nbytes(s) + max(a._format.to_csr_workspace(a, s) - self.nbytes(s, **options), back)
@@ -73,7 +73,7 @@ class Forecasts:
         return csr.nbytes - (csr.values.nbytes if shared else 0)
 
     def require(
-        self, s: Summary, max_bytes: int | None, place: Place, a: SparseArray | None = None, held: int = 0,
+        self, s: Summary, max_bytes: int | None, backend: Backend, a: SparseArray | None = None, held: int = 0,
         beside: int = 0, **options: int,
     ) -> None:  # fmt: skip
         """Raise where the format cannot hold the matrix, or its bytes exceed the limit.
@@ -81,14 +81,14 @@ class Forecasts:
         What is needed beside it while it is made of `a` counts, and in a limit of the user's what is `held` already;
         of other origins `beside` is told.
         """
-        self.check_shape(s.shape, place.core)
+        self.check_shape(s.shape, backend.core)
         if max_bytes is None and self.bound(s, **options) < memory.SMALL:
             return
         beside = beside if a is None else self.workspace(s, a, **options)
         beside += 0 if max_bytes is None else held
         nbytes = self.nbytes(s, **options) + beside
-        if not memory.fits(nbytes, max_bytes, place):
-            memory.require(nbytes, max_bytes, *self.what(s), place, beside)
+        if not memory.fits(nbytes, max_bytes, backend):
+            memory.require(nbytes, max_bytes, *self.what(s), backend, beside)
 
     def bound(self, s: Summary, **options: int) -> int:
         """Return bytes that are enough in any case, even if every value took a row or a column to itself."""
@@ -147,7 +147,7 @@ class Forecasts:
     def positions_in_slices(self, a: SparseArray, height: int, sigma: int) -> int:
         """Return the places of slices of `height` rows, sorted in windows of `sigma` rows."""
         m = a._shape[0]
-        ordered = 4 * m + sorting(m, 0, a._place) if sigma > 1 else 0
+        ordered = 4 * m + sorting(m, 0, a._backend) if sigma > 1 else 0
         return a._core.places_in_slices(*self.in_rows(a, 8 * (m // height + 2) + ordered), height, sigma)
 
     def in_rows(self, a: SparseArray, beside: int = 0) -> tuple[Any, int]:
@@ -156,7 +156,7 @@ class Forecasts:
         if a._format.name != COMMON:
             common, s = FORMATS[COMMON], Summary(a.shape, widened(a.dtype).itemsize, a.nnz)
             nbytes += common.nbytes(s) + self.to_csr_workspace(a, s)
-        memory.require_free(nbytes, f"{a.format}_array: its rows, which a forecast reads,", a._place)
+        memory.require_free(nbytes, f"{a.format}_array: its rows, which a forecast reads,", a._backend)
         return widen(a)._matrix, a._op
 
     def symmetry_of_values(self, a: SparseArray) -> str | None:

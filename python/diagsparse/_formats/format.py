@@ -12,14 +12,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._backends.backend import CPU, Backend
+from .._backends.types import value_dtype
 from .._matrix import construct
 from .._matrix.convert import convert, unpacked, unshared, widen
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.request import Pair, Request
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
-from .._places.backend import CPU, Place
-from .._places.types import value_dtype
 from .._products.plans import MatmulPlan
 from .._products.profile import profiled
 from .._show import cells, drawing
@@ -81,7 +81,7 @@ class Format(Forecasts):
             csr, held = csr.copy(), held + csr.nbytes
         s = csr._summary()
         options = self.completed(s, options)
-        self.require(s, max_bytes, csr._place, csr, held, **options)
+        self.require(s, max_bytes, csr._backend, csr, held, **options)
         return SparseArray._wrap(csr._core.convert(csr._matrix, 0, self.name, options))
 
     def to_csr(self, a: SparseArray, max_bytes: int | None = None, held: int = 0) -> SparseArray:
@@ -142,7 +142,7 @@ class Format(Forecasts):
         return FORMATS[COMMON]
 
     def from_scipy(
-        self, a: Any, dtype: Any, copy: bool, max_bytes: int | None = None, target: Place = CPU
+        self, a: Any, dtype: Any, copy: bool, max_bytes: int | None = None, target: Backend = CPU
     ) -> SparseArray:
         """Build from a SciPy array of any format but dia; `target` is where a layout is made best."""
         kept = value_dtype(a.dtype, dtype, f"{self.who}")
@@ -153,11 +153,11 @@ class Format(Forecasts):
         made = self.from_csr(csr.to(target.name), max_bytes, self.held_beside(a, csr))
         return unshared(made, csr, max_bytes) if copy and target is CPU else made
 
-    def empty(self, shape: tuple[int, int], dtype: np.dtype, place: Place = CPU) -> SparseArray:
+    def empty(self, shape: tuple[int, int], dtype: np.dtype, backend: Backend = CPU) -> SparseArray:
         """Return a matrix that stores nothing."""
         common, nothing = FORMATS[COMMON], Summary.of_nothing(shape, dtype.itemsize)
-        self.require(nothing, None, place, beside=common.nbytes(nothing))
-        return self.from_csr(common.empty(shape, dtype, place), None)
+        self.require(nothing, None, backend, beside=common.nbytes(nothing))
+        return self.from_csr(common.empty(shape, dtype, backend), None)
 
     def anew(self, a: SparseArray) -> SparseArray:
         """Return what this transposed view shows, in a layout of its own."""
@@ -194,7 +194,7 @@ class Format(Forecasts):
     # ---- construction -----------------------------------------------------------------------------
     def construct(
         self, arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int | None,
-        target: Place | None, layout: dict[str, Any],
+        target: Backend | None, layout: dict[str, Any],
     ) -> SparseArray:  # fmt: skip
         """Return the matrix that the constructor's arguments describe; `layout` are options of the format."""
         options = self.checked_options(layout)

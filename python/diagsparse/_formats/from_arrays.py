@@ -10,13 +10,13 @@ import numpy as np
 
 from .._arrays import owners
 from .._arrays.host_dense import as_numpy
+from .._backends import memory
+from .._backends.backend import CPU, Backend
+from .._backends.types import value_dtype
 from .._matrix import devices
 from .._matrix.gate import refuse_entries
 from .._matrix.sparse_array import SparseArray
 from .._matrix.workspaces import sorting
-from .._places import memory
-from .._places.backend import CPU, Place
-from .._places.types import value_dtype
 
 
 def from_parts(format: Any, parts: dict[str, np.ndarray], shape: tuple[int, int], *packing: Any) -> SparseArray:
@@ -28,7 +28,7 @@ def from_parts(format: Any, parts: dict[str, np.ndarray], shape: tuple[int, int]
     return SparseArray._wrap(format.of_arrays(CPU, shape, values, structure))
 
 
-def moved(format: Any, a: SparseArray, target: Place, carry: Callable[[Any], Any]) -> Any:
+def moved(format: Any, a: SparseArray, target: Backend, carry: Callable[[Any], Any]) -> Any:
     """Return the native matrix of the same arrays at another place, where `carry` copies them."""
     parts = a._matrix.parts()
     structure = [(name, carry(parts[name])) for name in format.names(parts)]
@@ -36,13 +36,15 @@ def moved(format: Any, a: SparseArray, target: Place, carry: Callable[[Any], Any
     return format.of_arrays(target, shape, carry(parts["values"]), structure)
 
 
-def of_arrays(format: Any, place: Place, shape: tuple[int, int], values: Any, structure: list[tuple[str, Any]]) -> Any:
+def of_arrays(
+    format: Any, backend: Backend, shape: tuple[int, int], values: Any, structure: list[tuple[str, Any]]
+) -> Any:
     """Return the native matrix of these arrays, which lie at `place`; the gate looks at them."""
     if format.several:  # which are merged, to see that no two of them have an entry at one place
         stored, item = math.prod(values.shape), values.itemsize
-        nbytes = 2 * (stored * (item + 4) + 8 * (shape[0] + 1)) + sorting(stored, item, place)
-        memory.require_free(nbytes, f"{format.who}: the check of its parts", place)
-    return place.core.indexed_matrix(format.name, *shape, values, structure)
+        nbytes = 2 * (stored * (item + 4) + 8 * (shape[0] + 1)) + sorting(stored, item, backend)
+        memory.require_free(nbytes, f"{format.who}: the check of its parts", backend)
+    return backend.core.indexed_matrix(format.name, *shape, values, structure)
 
 
 def names(format: Any, parts: Any) -> list[str]:
@@ -69,18 +71,18 @@ def from_device_tuple(
     format, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, max_bytes: int | None
 ) -> SparseArray:
     """Do the same where some of the parts lie on a GPU."""
-    given, who, place = format.by_name(arg), format.who, devices.home(arg)
+    given, who, backend = format.by_name(arg), format.who, devices.home(arg)
     taken = given.pop("values")
     kept = value_dtype(owners.dtype_of(taken), dtype, who, narrow=format.narrow)
-    values = owners.contiguous(owners.bring(taken, kept, place, who, "a part"), kept, copy)
+    values = owners.contiguous(owners.bring(taken, kept, backend, who, "a part"), kept, copy)
     wanted, structure = format.given_shape(shape), []
     for name, part in given.items():
         index, kept_index = owners.dtype_of(part), format.index_type(name, wanted, given)
         if index.kind not in ("iu" if kept_index.kind == "i" else "u") or index.itemsize > kept_index.itemsize:
             raise TypeError(f"{who}: {name} is of type {index}, expected {kept_index}")
-        brought = owners.bring(part, kept_index, place, who, "a part")
+        brought = owners.bring(part, kept_index, backend, who, "a part")
         structure.append((name, owners.contiguous(brought, brought.dtype, copy=True)))
-    return SparseArray._wrap(format.of_arrays(place, wanted, values, structure))
+    return SparseArray._wrap(format.of_arrays(backend, wanted, values, structure))
 
 
 def in_order(format: Any, parts: Mapping[str, Any]) -> tuple[Any, ...]:

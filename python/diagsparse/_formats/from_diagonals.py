@@ -9,14 +9,14 @@ import numpy as np
 
 from .._arrays import owners
 from .._arrays.host_dense import as_numpy
+from .._backends import memory
+from .._backends.backend import CPU, Backend
+from .._backends.types import value_dtype
 from .._matrix import construct, devices
 from .._matrix.gate import checked_shape, is_parts, private, refuse_entries
 from .._matrix.registry import COMMON, FORMATS, default_format
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
-from .._places import memory
-from .._places.backend import CPU, Place
-from .._places.types import value_dtype
 from .format import Format
 from .packing import UNPACKED, Packing, pack, packing_of
 
@@ -46,17 +46,17 @@ class FromDiagonals(Format):
     structure = ("offsets",)
 
     def zeros_on(
-        self, shape: tuple[int, int], dtype: np.dtype, offsets: list[int], place: Place, packing: Packing = UNPACKED
+        self, shape: tuple[int, int], dtype: np.dtype, offsets: list[int], backend: Backend, packing: Packing = UNPACKED
     ) -> SparseArray:
         """Return a matrix of zeros that stores these diagonals (ascending), packed so."""
         symmetry, period = packing.codes()
-        labels = place.core.labels_for(self.name, *shape, offsets, symmetry)
-        options = dtype.name, place.index, symmetry, period
-        made: SparseArray = SparseArray._wrap(place.core.diagonal_matrix(self.name, *shape, labels, None, *options))
+        labels = backend.core.labels_for(self.name, *shape, offsets, symmetry)
+        options = dtype.name, backend.index, symmetry, period
+        made: SparseArray = SparseArray._wrap(backend.core.diagonal_matrix(self.name, *shape, labels, None, *options))
         return made
 
     def construct(
-        self, arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Place | None,
+        self, arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Backend | None,
         layout: dict[str, Any],
     ) -> SparseArray:  # fmt: skip
         """Build, and pack as the options say: the parts are packed already."""
@@ -79,7 +79,7 @@ class FromDiagonals(Format):
         return pack(made, packing, max_bytes) if layout else made
 
     def from_scipy(
-        self, a: Any, dtype: Any, copy: bool, max_bytes: int | None = None, target: Place = CPU
+        self, a: Any, dtype: Any, copy: bool, max_bytes: int | None = None, target: Backend = CPU
     ) -> SparseArray:
         # Not by csr where that has no indices for the shape, or far more bytes of row pointers than of entries.
         in_rows = default_format(a.shape) is FORMATS[COMMON]
@@ -100,9 +100,9 @@ class FromDiagonals(Format):
         made: Any = self.zeros_on(a.shape, dtype, offsets.tolist(), CPU)
         spans = made._format.spans(made)
         diagonal = np.searchsorted(spans[:, 0], offset)
-        place = np.take(spans[:, 3] - spans[:, 1], diagonal, out=offset, mode="clip")  # of row 0
-        place += row
-        np.add.at(made._matrix.values.ravel(), place, a.data.astype(dtype, copy=False))
+        position = np.take(spans[:, 3] - spans[:, 1], diagonal, out=offset, mode="clip")  # of row 0
+        position += row
+        np.add.at(made._matrix.values.ravel(), position, a.data.astype(dtype, copy=False))
         return made
 
     def from_parts(self, parts: dict[str, np.ndarray], shape: tuple[int, int], *packing: Any) -> SparseArray:
@@ -144,7 +144,7 @@ class FromDiagonals(Format):
 
     def by_layout(
         self, values: Any, labels: list[int], shape: tuple[int, int], packing: Packing, given: dict[str, Any],
-        place: Place,
+        backend: Backend,
     ) -> tuple[Any, list[int]]:  # fmt: skip
         """Return parts that the user may have given in another layout of the same name."""
         return values, labels
@@ -156,33 +156,33 @@ class FromDiagonals(Format):
         self, arg: tuple[Any, ...], shape: Any, dtype: Any, copy: bool, packing: Packing, given: dict[str, Any]
     ) -> SparseArray:
         """Build from ``(values, offsets)``, where some lie on a GPU; values are shared where they fit."""
-        who, place = self.who, devices.home(arg)
+        who, backend = self.who, devices.home(arg)
         if len(arg) != 2:
             raise ValueError(f"{who}: got {len(arg)} parts, expected (values, {self.labels})")
-        labels = integer_labels(_on_host(arg[1], place, who), who, self.labels)
+        labels = integer_labels(_on_host(arg[1], backend, who), who, self.labels)
         kept = value_dtype(owners.dtype_of(arg[0]), dtype, who, narrow=True)
-        values = owners.contiguous(owners.bring(arg[0], kept, place, who, "a part"), kept, copy)
+        values = owners.contiguous(owners.bring(arg[0], kept, backend, who, "a part"), kept, copy)
         if values.ndim == 1 and len(labels) == 1 and self.value_rows:
             extent, step = values.shape[0], values.itemsize
-            values = owners.strided(place.core, values, (1, extent), (extent * step, step))
+            values = owners.strided(backend.core, values, (1, extent), (extent * step, step))
         values = self.shape_values(values, labels)
         shape = self.infer_shape(values) if shape is None else shape
-        values, labels = self.by_layout(values, labels, shape, packing, given, place)
-        options = "", place.index, *packing.codes()
-        return SparseArray._wrap(place.core.diagonal_matrix(self.name, *shape, labels, values, *options))
+        values, labels = self.by_layout(values, labels, shape, packing, given, backend)
+        options = "", backend.index, *packing.codes()
+        return SparseArray._wrap(backend.core.diagonal_matrix(self.name, *shape, labels, values, *options))
 
-    def moved(self, a: SparseArray, target: Place, carry: Callable[[Any], Any]) -> Any:
+    def moved(self, a: SparseArray, target: Backend, carry: Callable[[Any], Any]) -> Any:
         parts, shape = a._matrix.parts(), (a._matrix.rows, a._matrix.cols)
         options = "", target.index, *packing_of(a).codes()
         labels, values = parts[self.labels].tolist(), carry(parts["values"])
         return target.core.diagonal_matrix(a.format, *shape, labels, values, *options)
 
 
-def _on_host(labels: Any, place: Place, who: str) -> Any:
+def _on_host(labels: Any, backend: Backend, who: str) -> Any:
     """Return offsets that may lie on a GPU where `integer_labels` can read them."""
     if owners.owner_of(labels) is None:
         return labels
     given = owners.dtype_of(labels)
     if given.kind not in "iu":
         return np.zeros(1, given)  # for its words
-    return owners.bring(labels, np.dtype(np.int64), place, who, "a part").get()
+    return owners.bring(labels, np.dtype(np.int64), backend, who, "a part").get()

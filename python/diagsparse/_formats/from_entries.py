@@ -9,15 +9,15 @@ import numpy as np
 
 from .._arrays import owners
 from .._arrays.host_dense import as_numpy
+from .._backends import memory
+from .._backends.backend import CPU, Backend
+from .._backends.types import value_dtype
 from .._matrix import devices
 from .._matrix.gate import private
 from .._matrix.registry import COMMON
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from .._matrix.workspaces import at_most, sorting
-from .._places import memory
-from .._places.backend import CPU, Place
-from .._places.types import value_dtype
 from .format import Format
 
 
@@ -27,7 +27,7 @@ class FromEntries(Format):
     scipy_class: type  # of the same format; `structure` has the order of the C++ header
 
     def from_scipy(
-        self, a: Any, dtype: Any, copy: bool, max_bytes: int | None = None, target: Place = CPU
+        self, a: Any, dtype: Any, copy: bool, max_bytes: int | None = None, target: Backend = CPU
     ) -> SparseArray:
         """Build from a SciPy sparse array of any format, sharing its values where they are canonical.
 
@@ -137,14 +137,14 @@ class FromEntries(Format):
         """Whether the format has pointers to its rows or columns."""
         return "indptr" in self.structure
 
-    def empty(self, shape: tuple[int, int], dtype: np.dtype, place: Place = CPU) -> SparseArray:
-        return self.from_scipy(self.scipy_class(shape, dtype=dtype), None, False).to(place.name)
+    def empty(self, shape: tuple[int, int], dtype: np.dtype, backend: Backend = CPU) -> SparseArray:
+        return self.from_scipy(self.scipy_class(shape, dtype=dtype), None, False).to(backend.name)
 
     def from_device_tuple(
         self, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, max_bytes: int | None
     ) -> SparseArray:
         """Build where some parts lie on a GPU: entries in any order, sorted and summed there."""
-        who, place = self.who, devices.home(arg)
+        who, backend = self.who, devices.home(arg)
         indices = self.index_pair(arg)
         layout = "coo" if len(arg) == 2 else self.name
         for index in map(owners.dtype_of, indices):
@@ -152,16 +152,17 @@ class FromEntries(Format):
                 raise TypeError(f"{who}: indices are of type {index}, expected integers")
         wide = np.dtype(np.int64)
         first, second = (
-            owners.bring(i, d if (d := owners.dtype_of(i)) == np.int32 else wide, place, who, "a part") for i in indices
+            owners.bring(i, d if (d := owners.dtype_of(i)) == np.int32 else wide, backend, who, "a part")
+            for i in indices
         )
         kept = value_dtype(owners.dtype_of(arg[0]), dtype, who)
-        values = owners.bring(arg[0], kept, place, who, "a part")
+        values = owners.bring(arg[0], kept, backend, who, "a part")
         if len(values.shape) != 1:
             raise ValueError(f"{who}: values has shape {tuple(values.shape)}, expected one dimension")
         shape = _shape_of(first, second, layout) if shape is None else shape
         s = Summary(shape, kept.itemsize, values.shape[0])
-        self.require(s, max_bytes, place, beside=sorting(s.stored, kept.itemsize, place))
-        return devices.entries(self.name, shape, values, first, second, layout, place)
+        self.require(s, max_bytes, backend, beside=sorting(s.stored, kept.itemsize, backend))
+        return devices.entries(self.name, shape, values, first, second, layout, backend)
 
 
 def _summary(a: Any, dtype: np.dtype) -> Summary:

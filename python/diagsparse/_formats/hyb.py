@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._backends.backend import Backend
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from .._matrix.workspaces import sorting
-from .._places.backend import Place
 from .component import component
 from .format import Format
 from .options import count
@@ -50,15 +50,15 @@ class Hyb(Format):
         """Return how many values are stored, those of the padding among them."""
         return sum(self.split(s, **options))
 
-    def from_csr_workspace(self, s: Summary, place: Place, **options: int) -> int:
+    def from_csr_workspace(self, s: Summary, backend: Backend, **options: int) -> int:
         # Both are made with values of their own before they share an array; the rest is rows at first.
         places, rest = self.split(s, **options)
-        return 8 * (s.shape[0] + 1) + max((places + rest) * s.itemsize, sorting(rest, s.itemsize, place))
+        return 8 * (s.shape[0] + 1) + max((places + rest) * s.itemsize, sorting(rest, s.itemsize, backend))
 
     def to_csr_workspace(self, a: SparseArray, s: Summary) -> int:
         # Both as rows, which are merged.
         rows = FORMATS[COMMON].nbytes(s) + 8 * (s.shape[0] + 1)
-        return rows + sorting(s.entries, s.itemsize, a._place)
+        return rows + sorting(s.entries, s.itemsize, a._backend)
 
 
 class hyb_array(SparseArray):

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .._backends import memory
+from .._backends.backend import CPU, Backend
 from .._matrix import devices, elementwise
 from .._matrix.convert import convert
 from .._matrix.registry import COMMON, FORMATS
@@ -17,8 +19,6 @@ from .._matrix.request import Request
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from .._matrix.workspaces import sorting
-from .._places import memory
-from .._places.backend import CPU, Place
 from .._show import drawing
 from . import merge
 from .exported_indices import INDEX_LIMIT
@@ -49,30 +49,30 @@ class Entries(FromEntries):
         self.foresee(a, max_bytes, held)
         return SparseArray._wrap(a._core.convert(a._matrix, a._op, self.name))
 
-    def from_csr_workspace(self, s: Summary, place: Place, **options: int) -> int:
-        return sorting(s.entries, s.itemsize, place) + 8 * (sum(s.shape) + 1)
+    def from_csr_workspace(self, s: Summary, backend: Backend, **options: int) -> int:
+        return sorting(s.entries, s.itemsize, backend) + 8 * (sum(s.shape) + 1)
 
     def to_csr_workspace(self, a: SparseArray, s: Summary) -> int:
-        return 0 if a._format.name == COMMON else self.from_csr_workspace(s, a._place)
+        return 0 if a._format.name == COMMON else self.from_csr_workspace(s, a._backend)
 
     def workspace(self, s: Summary, a: SparseArray, **options: int) -> int:
         if a._format.family == self.family:
-            return self.from_csr_workspace(s, a._place)
+            return self.from_csr_workspace(s, a._backend)
         return super().workspace(s, a, **options)
 
     def require(
-        self, s: Summary, max_bytes: int | None, place: Place, a: SparseArray | None = None, held: int = 0,
+        self, s: Summary, max_bytes: int | None, backend: Backend, a: SparseArray | None = None, held: int = 0,
         beside: int = 0, **options: int,
     ) -> None:  # fmt: skip
         try:  # entries are counted only where it matters
-            super().require(s.at_most(), max_bytes, place, a, held, beside)
+            super().require(s.at_most(), max_bytes, backend, a, held, beside)
         except MemoryError:
-            super().require(s, max_bytes, place, a, held, beside)
+            super().require(s, max_bytes, backend, a, held, beside)
 
     def foresee(self, a: SparseArray, max_bytes: int | None, held: int = 0) -> None:
         # The most that any of them takes is found without a summary: 16 bytes a value, 8 of indices, 8 a line.
         if max_bytes is not None or 24 * a.nnz + 8 * sum(a._shape) > memory.SMALL:
-            self.require(a._summary(), max_bytes, a._place, a, held)
+            self.require(a._summary(), max_bytes, a._backend, a, held)
 
     # ---- SciPy's view of the same memory ------------------------------------------------------------
     def lent(self, a: SparseArray, format: str | None = None) -> Any:
@@ -113,13 +113,13 @@ class Entries(FromEntries):
         return elementwise.divided(a, dense)
 
     def total(self, a: SparseArray, dtype: np.dtype) -> Any:
-        if a._place is not CPU:
+        if a._backend is not CPU:
             return super().total(a, dtype)
         total = a._matrix.values.sum(dtype=dtype)
         return total.conj() if a._op & 2 else total
 
     def triangle(self, a: SparseArray, which: str, who: str) -> SparseArray:
-        if a._place is CPU:
+        if a._backend is CPU:
             made = (sp.tril if which == "lower" else sp.triu)(self.lent(a))
             return self.from_scipy(made.asformat(self.name), None, False)
         diagonals = self.for_diagonals()  # on a GPU the way leads through them

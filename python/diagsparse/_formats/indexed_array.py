@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from .._backends.arguments import integer
+from .._backends.backend import CPU
 from .._matrix import conversions
 from .._matrix.base import CONJUGATED, require_plain, write_values
 from .._matrix.gate import integers
 from .._matrix.sparse_array import SparseArray
 from .._matrix.through_scipy import require_host
-from .._places.arguments import integer
-from .._places.backend import CPU
 from . import merge
 from .exported_indices import index_array
 
@@ -26,7 +26,7 @@ class IndexedArray(SparseArray):
         Its index arrays are its own. From a GPU the values are copied. What SciPy moves about in place
         (``eliminate_zeros``, ``sort_indices``) moves the shared values: ``.copy()`` first.
         """
-        if self._place is not CPU:
+        if self._backend is not CPU:
             return self.to("cpu").to_scipy(format)
         return _with_own_indices(self._format.lent(self, format))
 
@@ -39,14 +39,14 @@ class IndexedArray(SparseArray):
 
     def copy(self) -> Any:
         """Return an independent matrix; entries whose index arrays were written out of order stay so, as in SciPy."""
-        exporter = None if self._op or self._place is not CPU else self._matrix.exporter
+        exporter = None if self._op or self._backend is not CPU else self._matrix.exporter
         made = None if exporter is None else exporter.copied(self._format.name)
         return conversions.copy(self) if made is None else self._wrap(made)
 
     @property
     def data(self) -> np.ndarray:
         """The stored values as SciPy names them: those of `values`, and of a conjugate a read-only copy. On the CPU."""
-        if self._place is not CPU:
+        if self._backend is not CPU:
             raise TypeError(f'data: {self!r}: SciPy works on the cpu; write A.to("cpu"), or A.values')
         values = self._matrix.stored_values
         if self._op & CONJUGATED:
@@ -78,7 +78,7 @@ class IndexedArray(SparseArray):
         if not -self._shape[0] < k < self._shape[1]:
             return np.zeros(0, self.dtype)
         self._format.foresee_diagonal(self, k)
-        return self._place.host(self._core.diagonal(self._matrix, self._op, k))
+        return self._backend.host(self._core.diagonal(self._matrix, self._op, k))
 
     def eliminate_zeros(self) -> None:
         """Drop the stored zeros, in place."""
@@ -87,7 +87,7 @@ class IndexedArray(SparseArray):
 
 def index_part(a: SparseArray, name: str) -> Any:
     """Return an index array of the matrix that this is a view of."""
-    return index_array(a._matrix, name) if a._place is CPU else a._matrix.parts()[name]
+    return index_array(a._matrix, name) if a._backend is CPU else a._matrix.parts()[name]
 
 
 def set_index_part(a: SparseArray, name: str, new: Any) -> None:
@@ -107,7 +107,7 @@ def set_index_part(a: SparseArray, name: str, new: Any) -> None:
 
 def is_canonical(a: SparseArray) -> bool:
     """Whether entries are sorted, each place once: always, unless index arrays were written to."""
-    return a._place is not CPU or (exporter := a._matrix.exporter) is None or exporter.in_order()
+    return a._backend is not CPU or (exporter := a._matrix.exporter) is None or exporter.in_order()
 
 
 def refuse_canonical(a: SparseArray, value: bool) -> None:
@@ -121,7 +121,7 @@ def refuse_canonical(a: SparseArray, value: bool) -> None:
 
 def sort(a: SparseArray, sum_duplicates: bool) -> None:
     """Sort entries whose index arrays were written out of order."""
-    if a._place is CPU and (exporter := a._matrix.exporter) is not None:
+    if a._backend is CPU and (exporter := a._matrix.exporter) is not None:
         exporter.sort(sum_duplicates)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from .._backends.backend import CPU, Backend
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
-from .._places.backend import CPU, Place
 from .component import component
 from .format import Format
 
@@ -21,9 +21,9 @@ class Jds(Format):
         sections = int((s.row_lengths[:, 0] > 0).sum())
         return s.entries * (s.itemsize + 4) + 4 * s.shape[0] + 12 * (sections + 1)
 
-    def from_csr_workspace(self, s: Summary, place: Place, **options: int) -> int:
+    def from_csr_workspace(self, s: Summary, backend: Backend, **options: int) -> int:
         # A GPU sorts the rows by keys, from one array of them to another, with as much for the sort itself.
-        return 0 if place is CPU else 24 * s.shape[0]
+        return 0 if backend is CPU else 24 * s.shape[0]
 
 
 class jds_array(SparseArray):

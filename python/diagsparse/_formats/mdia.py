@@ -6,15 +6,15 @@ from typing import Any, cast
 
 import numpy as np
 
+from .._backends import memory
+from .._backends.arguments import SYMMETRIES, symmetry_number
+from .._backends.backend import CPU, Backend
 from .._matrix.convert import convert, unpacked, widen
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.request import Request
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from .._matrix.workspaces import table_of_diagonals
-from .._places import memory
-from .._places.arguments import SYMMETRIES, symmetry_number
-from .._places.backend import CPU, Place
 from .._show import cells, display
 from . import mirrored
 from .component import component
@@ -90,7 +90,7 @@ class Mdia(mirrored.Mirrored, OwnProducts):
                 4 * -(-a._shape[0] // _ROWS) * np.union1d(self.both_halves(a), other._format.both_halves(other)).size
             )
             what = f"the {what} of {display.operand(a)} and {display.operand(other)}"
-            memory.require_free(nbytes, what, a._place)
+            memory.require_free(nbytes, what, a._backend)
         return a.astype(dtype, copy=False), other.astype(dtype, copy=False)
 
     # ---- products ---------------------------------------------------------------------------------
@@ -129,8 +129,8 @@ class Mdia(mirrored.Mirrored, OwnProducts):
             count = min(pairs, most) if sums is None else int(((-a.shape[0] < sums) & (sums < b.shape[1])).sum())
             masks = f"masks of {display.counted(count, 'diagonal')}"
             what = f"matmul: {display.operand(a)} times {display.operand(b)}: {masks}"
-            nbytes = 4 * -(-a.shape[0] // _ROWS) * count + (12 if left._place is CPU else 44) * pairs
-            memory.require(nbytes, request.max_bytes, what, f"{COMMON}_array plans by rows", left._place)
+            nbytes = 4 * -(-a.shape[0] // _ROWS) * count + (12 if left._backend is CPU else 44) * pairs
+            memory.require(nbytes, request.max_bytes, what, f"{COMMON}_array plans by rows", left._backend)
         return super().planned(left, right, request)
 
     def diagonal_count(self, a: SparseArray) -> int:
@@ -155,10 +155,10 @@ class Mdia(mirrored.Mirrored, OwnProducts):
         masks = f"masks of {display.counted(len(s.offsets), 'diagonal')}"
         return f"mdia_array: {masks} of a {s.shape[0]} x {s.shape[1]} matrix", ""
 
-    def from_csr_workspace(self, s: Summary, place: Place, **options: int) -> int:
+    def from_csr_workspace(self, s: Summary, backend: Backend, **options: int) -> int:
         # Of the number of each diagonal, and on a GPU where the values of each block and diagonal begin.
-        places = 0 if place is CPU else 4 * -(-s.shape[0] // _ROWS) * len(s.offsets)
-        return table_of_diagonals(s.shape, s.stored) + places
+        positions = 0 if backend is CPU else 4 * -(-s.shape[0] // _ROWS) * len(s.offsets)
+        return table_of_diagonals(s.shape, s.stored) + positions
 
     def to_csr_workspace(self, a: SparseArray, s: Summary) -> int:
         return a._matrix.parts()["mask"].nbytes  # where the values of each block and diagonal begin
@@ -220,7 +220,7 @@ class mdia_array(SparseArray):
     @property
     def offsets(self) -> np.ndarray:
         """The offsets of the stored diagonals, ascending, int64 (D,) in NumPy; of a view, those of the view."""
-        stored = self._place.host(self._matrix.parts()["offsets"])
+        stored = self._backend.host(self._matrix.parts()["offsets"])
         return -stored[::-1] if self._op & 1 else stored
 
     mask = component(
@@ -238,5 +238,5 @@ class mdia_array(SparseArray):
     def fill(self) -> float:
         """How much of the diagonals is stored, 0 to 1; 0 without diagonals."""
         (m, n), k = self._shape, self._format.both_halves(self)
-        places = int((np.minimum(m, n - k) - np.maximum(0, -k)).sum())
-        return self.nnz / places if places else 0.0
+        positions = int((np.minimum(m, n - k) - np.maximum(0, -k)).sum())
+        return self.nnz / positions if positions else 0.0

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from .._backends import memory
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from .._matrix.workspaces import sorting
-from .._places import memory
 
 
 def added(a: SparseArray, b: SparseArray, alpha: complex, beta: complex) -> SparseArray:
@@ -39,12 +39,12 @@ def without_zeros(a: SparseArray) -> SparseArray:
 
 def _merged(how: str, dtype: np.dtype, *terms: tuple[SparseArray, Any], zeros: bool = False) -> SparseArray:
     """Return the "sum" or the "product" of ``(matrix, factor)`` terms, in the format of the first."""
-    a, place = terms[0][0], terms[0][0]._place
+    a, backend = terms[0][0], terms[0][0]._backend
     entries = sum(term.nnz for term, _ in terms)
     nbytes = a._format.nbytes(Summary(a._shape, dtype.itemsize, entries))
-    beside = max(nbytes, sorting(entries, dtype.itemsize, place))  # room for all entries of both
+    beside = max(nbytes, sorting(entries, dtype.itemsize, backend))  # room for all entries of both
     if nbytes + beside > memory.SMALL:
         what = f"{a.format}_array: the {how} of matrices with {entries} entries"
-        memory.require_free(nbytes + beside, what, place, beside=beside)
+        memory.require_free(nbytes + beside, what, backend, beside=beside)
     raw = [(term._matrix, term._op, factor) for term, factor in terms]
-    return a._wrap(place.core.combine(a._format.name, raw, how, zeros, dtype.name))
+    return a._wrap(backend.core.combine(a._format.name, raw, how, zeros, dtype.name))

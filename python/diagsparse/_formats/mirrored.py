@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from .._backends.arguments import SYMMETRIES
 from .._matrix import conversions
 from .._matrix.base import M
 from .._matrix.sparse_array import SparseArray
-from .._places.arguments import SYMMETRIES
 from .format import Format
 
 

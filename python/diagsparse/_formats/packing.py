@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._backends.arguments import SYMMETRIES, symmetry_number
+from .._backends.backend import CPU
 from .._matrix.base import M
 from .._matrix.convert import widen
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
-from .._places.arguments import SYMMETRIES, symmetry_number
-from .._places.backend import CPU
 from .._show.display import counted
 
 
@@ -89,9 +89,9 @@ def forecast_as(a: SparseArray, format: Any, s: Summary) -> int:
 def packed_alike(a: SparseArray, format: Any, max_bytes: int | None) -> SparseArray:
     """Return this view in a format of diagonals, with the same symmetry, period and type."""
     s = a._summary().in_items(a._dtype.itemsize)
-    format.require(s, max_bytes, a._place, a, **packing_of(a)._asdict())
+    format.require(s, max_bytes, a._backend, a, **packing_of(a)._asdict())
     wide = widen(a)
-    made = format.zeros_on(a.shape, wide.dtype, a._format.occupied(a).tolist(), a._place, packing_of(a))
+    made = format.zeros_on(a.shape, wide.dtype, a._format.occupied(a).tolist(), a._backend, packing_of(a))
     a._core.add_diagonals(1.0, wide._matrix, wide._op, made._matrix, a.symmetry == "hermitian")
     packed: Any = made.astype(a._dtype, copy=False)
     return packed
@@ -123,7 +123,7 @@ def unpacked(a: M, *, max_bytes: int | None = None) -> M:
     if not any(packing_of(wide)):
         return wide
     s = Summary(a.shape, wide.dtype.itemsize, a.nnz, offsets=lambda: wide._format.occupied(wide))
-    a._format.require(s, max_bytes, a._place)
+    a._format.require(s, max_bytes, a._backend)
     # The mirror image of -1 + 0i is -1 - 0i, whose root is another one: added to zeros, both are the same number.
     return wide._format.laid_out(wide, a._format, s.offsets.tolist(), wide.dtype, on_zeros=a.symmetry == "hermitian")
 
@@ -166,7 +166,7 @@ def pack(a: SparseArray, packing: Packing, max_bytes: int | None = None) -> Spar
 
 
 def _laid_out(full: SparseArray, packing: Packing, offsets: list[int]) -> SparseArray:
-    made = full._format.zeros_on(full.shape, full.dtype, offsets, full._place, packing)
+    made = full._format.zeros_on(full.shape, full.dtype, offsets, full._backend, packing)
     full._core.add_diagonals(1.0, full._matrix, 0, made._matrix, False)
     return made
 
@@ -183,7 +183,7 @@ def _reason(packing: Packing, offset: int) -> str:
 
 def common_period(full: SparseArray) -> int | None:
     """Return the fewest rows after which all diagonals repeat, of a matrix that is not packed; None: they do not."""
-    host = full._place.host
+    host = full._backend.host
     period = 1
     for _, _, values in full._format.diagonals(full):
         period = lcm(period, CPU.core.shortest_period(np.ascontiguousarray(host(values))))

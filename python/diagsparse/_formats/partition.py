@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .._backends.memory import human
 from .._matrix.summary import Summary
-from .._places.memory import human
 from .._show import columns
 from . import bands
 

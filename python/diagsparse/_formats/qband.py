@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from .._backends.backend import CPU, Backend
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary, diagonal_length
 from .._matrix.workspaces import sorting, table_of_diagonals
-from .._places.backend import CPU, Place
 from .._show import cells
 from .._show.display import diagonals
 from . import partition
@@ -66,9 +66,9 @@ class Qband(OwnProducts):
         inner = max(1, matrix._shape[1])
         met = matrix.nnz * other.nnz / inner
         beside = listed + a_rest.stored * b_rest.stored / inner
-        once, kept = (_ON_CPU, _KEPT_ON_CPU) if matrix._place is CPU else (_ON_GPU, _KEPT_ON_GPU)
+        once, kept = (_ON_CPU, _KEPT_ON_CPU) if matrix._backend is CPU else (_ON_GPU, _KEPT_ON_GPU)
         by_csr = not named and beside > met * (kept if repeated else once)
-        if matrix._place is not CPU:  # the products beside those of the bands are listed, in numbers of 31 bits
+        if matrix._backend is not CPU:  # the products beside those of the bands are listed, in numbers of 31 bits
             by_csr = by_csr or listed >= _LISTED
         return FORMATS[COMMON] if by_csr else self
 
@@ -107,19 +107,19 @@ class Qband(OwnProducts):
     def bound(self, s: Summary, **options: Any) -> int:
         return super().bound(s, **options) + len(options.get("offsets", ())) * (s.shape[0] * s.itemsize + 8)
 
-    def from_csr_workspace(self, s: Summary, place: Place, **options: Any) -> int:
+    def from_csr_workspace(self, s: Summary, backend: Backend, **options: Any) -> int:
         chosen, rest = self.split(s, **options)
         # Both are made with values of their own before they share an array; the rest is rows at first.
         values = (len(chosen) * s.shape[0] + rest) * s.itemsize
-        joined = 8 * (s.shape[0] + 1) + max(values, sorting(rest, s.itemsize, place)) + 4 * rest
+        joined = 8 * (s.shape[0] + 1) + max(values, sorting(rest, s.itemsize, backend)) + 4 * rest
         # Before that, a table of where each diagonal begins; threads of the CPU write the rest to room for all entries.
-        room = s.entries * (s.itemsize + 4) if place is CPU else 0
+        room = s.entries * (s.itemsize + 4) if backend is CPU else 0
         return max(joined, table_of_diagonals(s.shape, s.entries) + room)
 
     def to_csr_workspace(self, a: SparseArray, s: Summary) -> int:
         # Both as rows, which are merged.
         rows = FORMATS[COMMON].nbytes(s) + 8 * (s.shape[0] + 1)
-        return rows + sorting(s.entries, s.itemsize, a._place)
+        return rows + sorting(s.entries, s.itemsize, a._backend)
 
 
 class qband_array(SparseArray):

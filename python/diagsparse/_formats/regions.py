@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._places.memory import human
+from .._backends.memory import human
 from .._show import columns
 
 
@@ -83,5 +83,5 @@ def report(csr: Any, column: int, nbytes: int) -> RegionReport:
 
 
 def _region(first: int, end: int, lengths: NDArray[np.int64]) -> Region:
-    nonzeros, places = int(lengths.sum()), len(lengths) * (end - first)
-    return Region(first, end, nonzeros, 1 - nonzeros / places if places else 1.0, lengths)
+    nonzeros, positions = int(lengths.sum()), len(lengths) * (end - first)
+    return Region(first, end, nonzeros, 1 - nonzeros / positions if positions else 1.0, lengths)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from .._backends.backend import Backend
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from .._matrix.workspaces import sorting
-from .._places.backend import Place
 from . import short
 from .component import component
 from .options import integer, yes_or_no
@@ -51,9 +51,9 @@ class Sell(short.ShortColumns):
         beside = options.get("row_lengths", 0) + (options.get("sigma", 1) > 1)
         return places * s.itemsize + columns + pointers + 4 * rows * beside
 
-    def from_csr_workspace(self, s: Summary, place: Place, **options: int) -> int:
-        sorts = sorting(s.shape[0], s.itemsize, place) if options.get("sigma", 1) > 1 else 0
-        return max(sorts, super().from_csr_workspace(s, place, **options))
+    def from_csr_workspace(self, s: Summary, backend: Backend, **options: int) -> int:
+        sorts = sorting(s.shape[0], s.itemsize, backend) if options.get("sigma", 1) > 1 else 0
+        return max(sorts, super().from_csr_workspace(s, backend, **options))
 
 
 class sell_array(SparseArray):

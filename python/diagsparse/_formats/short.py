@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from .._backends.backend import Backend
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
-from .._places.backend import Place
 from .format import Format
 from .options import one_of
 
@@ -85,7 +85,7 @@ class ShortColumns(Format):
         raise NotImplementedError
 
     # Columns have 32 bits on the way from csr and to it.
-    def from_csr_workspace(self, s: Summary, place: Place, **options: int) -> int:
+    def from_csr_workspace(self, s: Summary, backend: Backend, **options: int) -> int:
         return 4 * self.positions(s, **options) if options.get("column_bits", 32) < 32 else 0
 
     def to_csr_workspace(self, a: SparseArray, s: Summary) -> int:

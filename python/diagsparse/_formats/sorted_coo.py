@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from .._backends.backend import Backend
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from .._matrix.workspaces import sorting
-from .._places.backend import Place
 from .component import component
 from .format import Format
 
@@ -23,9 +23,9 @@ class SortedCoo(Format):
     def nbytes(self, s: Summary, **options: int) -> int:
         return s.entries * (s.itemsize + 8) + 8 * (s.shape[self.pointed] + 1)
 
-    def from_csr_workspace(self, s: Summary, place: Place, **options: int) -> int:
-        return sorting(s.entries, s.itemsize, place) + 8 * (sum(s.shape) + 1)
+    def from_csr_workspace(self, s: Summary, backend: Backend, **options: int) -> int:
+        return sorting(s.entries, s.itemsize, backend) + 8 * (sum(s.shape) + 1)
 
     def to_csr_workspace(self, a: SparseArray, s: Summary) -> int:
         as_stored = self.pointed == 0 and not a._op  # csr over the same arrays
-        return 0 if as_stored else self.from_csr_workspace(s, a._place)
+        return 0 if as_stored else self.from_csr_workspace(s, a._backend)

@@ -11,10 +11,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from .._backends import memory
+from .._backends.backend import CPU
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
-from .._places import memory
-from .._places.backend import CPU
 
 BITMAP_SIZES = 4, 8, 16  # rows of a block with a bitmap
 BSR_SIZES = 2, 3, 4, 5, 6, 8  # rows of a block of BSR, of which the size with the fewest bytes is reported

@@ -67,8 +67,8 @@ def blocked(
     top, left = size * (corners // max(1, grid.shape[1])), size * (corners % max(1, grid.shape[1]))
     widths = np.minimum(size, columns - left)
     rng = np.random.default_rng(seed)
-    block, place = _places(np.minimum(size, rows - top) * widths, nnz, rng)
-    at = top[block] + place // widths[block], left[block] + place % widths[block]
+    block, position = _positions(np.minimum(size, rows - top) * widths, nnz, rng)
+    at = top[block] + position // widths[block], left[block] + position % widths[block]
     csr = sparse.csr_array((np.ones(nnz, dtype), at), shape=(rows, columns)).sorted_indices()
     csr.data = random_values(nnz, dtype, rng)
     return as_format(csr, format)
@@ -80,7 +80,7 @@ def _size(size: int) -> int:
     return int(size)
 
 
-def _places(
+def _positions(
     room: NDArray[np.int64], count: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Draw so many places in blocks of this many places each: the block and the place in it, one in each at least."""
@@ -93,6 +93,6 @@ def _places(
     ends = np.cumsum(room - 1)  # of the other places, block after block
     others = rng.choice(total - blocks, count - blocks, replace=False, shuffle=False)
     block = np.searchsorted(ends, others, side="right")
-    place = others - (ends - room + 1)[block]
-    place += place >= first[block]
-    return np.concatenate((np.arange(blocks), block)), np.concatenate((first, place))
+    position = others - (ends - room + 1)[block]
+    position += position >= first[block]
+    return np.concatenate((np.arange(blocks), block)), np.concatenate((first, position))

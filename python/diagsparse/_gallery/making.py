@@ -85,14 +85,14 @@ def whole(where: str, name: str, value: Any, meaning: str) -> int:
 
 def room(where: str, nbytes: int) -> None:
     """Raise MemoryError if the diagonals of a matrix do not fit in memory twice, as needed temporarily."""
-    from .._places import memory  # here, so that the gallery works without the compiled core
+    from .._backends import memory  # here, so that the gallery works without the compiled core
 
     memory.require_free(2 * nbytes, f"gallery.{where}: the diagonals", beside=nbytes)
 
 
 def room_for_entries(where: str, count: float, dtype: np.dtype[Any]) -> None:
     """Raise MemoryError if so many values with rows and columns do not fit in memory twice, as needed temporarily."""
-    from .._places import memory
+    from .._backends import memory
 
     nbytes = round(count) * (dtype.itemsize + 16)
     memory.require_free(2 * nbytes, f"gallery.{where}: the entries", beside=nbytes)

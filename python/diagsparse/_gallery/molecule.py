@@ -84,7 +84,7 @@ def molecule_hamiltonian(
         from pyscf import ao2mo, mcscf, scf
     except ImportError as error:
         raise ImportError(f'gallery.{_WHERE} needs PySCF: pip install "diagsparse[chemistry]"') from error
-    from .._places.memory import require_free  # here, so that the gallery works without the compiled core
+    from .._backends.memory import require_free  # here, so that the gallery works without the compiled core
 
     dtype = checked_dtype(_WHERE, dtype)
     if not isinstance(mean_field, scf.hf.RHF) or np.iscomplexobj(mean_field.mo_coeff):

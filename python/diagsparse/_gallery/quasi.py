@@ -96,38 +96,38 @@ def quasi_band(
     if inside and count == 0:
         raise ValueError(f"gallery.{_WHERE}: band_count is 0, but the bands contain {inside} nonzeros")
     room_for_entries(_WHERE, nnz, dtype)
-    places = inside / band_occupancy * 100 if inside else 0.0
-    offsets = drawn_bands(n, places, inside, count, min(n - 1, int(reach * n)), rng) if inside else np.zeros(0, int)
+    positions = inside / band_occupancy * 100 if inside else 0.0
+    offsets = drawn_bands(n, positions, inside, count, min(n - 1, int(reach * n)), rng) if inside else np.zeros(0, int)
     rest = partial(_LAYOUTS[layout], count=nnz - inside, rng=rng)
     return as_format(on_bands(n, offsets, inside, rest, dtype, rng), format)
 
 
 def drawn_bands(
-    n: int, places: float, least: int, count: int | None, reach: int, rng: np.random.Generator
+    n: int, positions: float, least: int, count: int | None, reach: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Return the diagonals of bands at random, ascending, of `places` places or nearly so many, `least` at least."""
     drawn = int(rng.integers(1, _MOST_BANDS + 1)) if count is None else count
     where = rng.random(drawn)  # of each band, in the room between them
     best = None
-    for diagonals in _near(places, range(1, 2 * reach + 2), lambda d: _total(n, _spread(d, where[:d], reach))):
+    for diagonals in _near(positions, range(1, 2 * reach + 2), lambda d: _total(n, _spread(d, where[:d], reach))):
         bands = min(diagonals, drawn)
         if bands < (count or 0) or diagonals + bands - 1 > 2 * reach + 1:
             continue
         offsets = _spread(diagonals, where[:bands], reach)
         total = _total(n, offsets)
-        if total >= least and (best is None or abs(total - places) < abs(_total(n, best) - places)):
+        if total >= least and (best is None or abs(total - positions) < abs(_total(n, best) - positions)):
             best = offsets
-    if best is None or abs(_total(n, best) - places) > n:  # more than a diagonal
-        asked = f"{count or 'some'} bands with {least} nonzeros among {round(places)} elements"
+    if best is None or abs(_total(n, best) - positions) > n:  # more than a diagonal
+        asked = f"{count or 'some'} bands with {least} nonzeros among {round(positions)} elements"
         raise ValueError(
             f"gallery.{_WHERE}: {asked} do not fit on the {2 * reach + 1} diagonals from {-reach} to {reach}"
         )
     return best
 
 
-def _near(places: float, diagonals: range, total: Callable[[int], int]) -> range:
+def _near(positions: float, diagonals: range, total: Callable[[int], int]) -> range:
     """Return counts of diagonals that have about so many places, of which `total` tells."""
-    found = bisect_left(diagonals, places, key=total)  # it rises, but for rounding
+    found = bisect_left(diagonals, positions, key=total)  # it rises, but for rounding
     return diagonals[max(0, found - 3) : found + 4]
 
 

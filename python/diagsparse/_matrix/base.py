@@ -13,8 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._arrays import device_dense
-from .._places.arguments import SYMMETRIES
-from .._places.backend import CPU, Place, place_of
+from .._backends.arguments import SYMMETRIES
+from .._backends.backend import CPU, Backend, backend_of
 from .registry import FORMATS
 
 M = TypeVar("M", bound=Any)  # a matrix: for type checkers the results of its methods have its class
@@ -35,7 +35,7 @@ class Base(Parent):
     ndim: ClassVar[int] = 2
 
     _format: ClassVar[Any]  # what depends on the format: a `Format`, in `_formats/format.py`
-    _place: Place = CPU  # the device; an attribute of the instance on a GPU, as is the module that works there
+    _backend: Backend = CPU  # the device; an attribute of the instance on a GPU, as is the module that works there
     _core: Any = CPU.core
     _matrix: Any  # the native matrix
     _op: int  # the bits of the view
@@ -51,7 +51,7 @@ class Base(Parent):
     @staticmethod
     def _wrap(matrix: Any, op: int = 0) -> Any:
         """Return a view of a native matrix. The class follows from its format."""
-        format, dtype, rows, cols, packed, symmetry = matrix.told
+        format, dtype, rows, cols, packed, symmetry = matrix.description
         self = object.__new__(FORMATS[format].array)
         self._matrix = matrix
         self._dtype = dtype
@@ -60,13 +60,13 @@ class Base(Parent):
         self._op = op if dtype.kind == "c" else op & TRANSPOSED
         self._shape = (cols, rows) if op & TRANSPOSED else (rows, cols)
         if type(matrix) is not _CpuMatrix:
-            self._settle(place_of(matrix))
+            self._settle(backend_of(matrix))
         return self
 
-    def _settle(self, place: Place) -> None:
+    def _settle(self, backend: Backend) -> None:
         """Set the device; the class has that of the CPU."""
-        if place is not CPU:
-            self._place, self._core = place, place.core
+        if backend is not CPU:
+            self._backend, self._core = backend, backend.core
 
     @property
     def nnz(self) -> int:
@@ -86,7 +86,7 @@ class Base(Parent):
     @property
     def device(self) -> str:
         """Where the values live: ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ..."""
-        return self._place.name
+        return self._backend.name
 
     def parts(self) -> dict[str, Any]:
         """Return every array of the layout by name, zero-copy; `csr_array` and the others take them so, with a shape.
@@ -138,9 +138,9 @@ def write_values(a: Any, new: Any, name: str) -> None:
     """Write a number or an array to the stored values."""
     if SYMMETRIES[a._matrix.symmetry] == "hermitian":  # whose main diagonal has to stay real
         changed = a._matrix.values.copy()
-        device_dense.write(a._place, changed, new, name)
+        device_dense.write(a._backend, changed, new, name)
         a._matrix.with_values(changed)  # raises
-    device_dense.write(a._place, a._matrix.stored_values, new, name)
+    device_dense.write(a._backend, a._matrix.stored_values, new, name)
 
 
 def issparse(x: Any) -> bool:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .._places import memory
-from .._places.arguments import integer
-from .._places.backend import CPU, place
-from .._places.types import floats_for, is_narrow, named_dtype, value_dtype, widened
+from .._backends import memory
+from .._backends.arguments import integer
+from .._backends.backend import CPU, get_backend
+from .._backends.types import floats_for, is_narrow, named_dtype, value_dtype, widened
 from .._show.display import counted
 from .gate import checked_shape
 from .registry import COMMON, FORMATS, format_named, storing_16_bits
@@ -68,7 +68,7 @@ def diags(
     >>> ds.diags({0: [1.0, 2.0]}, shape=(10**9, 10**9), period=2)
     <hm_array 1000000000 x 1000000000 float64: 1 diagonal, 0, period 2, 1000000000 stored, 40 B, cpu>
     """
-    target, kind = place(device), format_named(format or _DIAGONALS)
+    target, kind = get_backend(device), format_named(format or _DIAGONALS)
     if period is not None:
         period = _checked_period(period, kind, shape)
     if isinstance(diagonals, Mapping):
@@ -168,8 +168,8 @@ def _on_diagonal(v: np.ndarray, k: int, shape: tuple[int, int], data: bool, peri
         return v[:once]
     if len(v) == once:
         return v
-    places = f"{length} places" + f" and repeats after {once}" * (once < length)
-    raise ValueError(f"diags: diagonal {k} of a {m} x {n} matrix has {places}, got {len(v)} values")
+    positions = f"{length} places" + f" and repeats after {once}" * (once < length)
+    raise ValueError(f"diags: diagonal {k} of a {m} x {n} matrix has {positions}, got {len(v)} values")
 
 
 def eye(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._places import memory
+from .._backends import memory
 from .convert import convert, unpacked
 from .registry import COMMON, FORMATS
 
@@ -30,8 +30,8 @@ def with_sparse(a: Any, b: Any, compare: Callable[[Any, Any], Any]) -> Any:
     left, right = _entries(a), _entries(b)
     format = left._format.name if left._format.name in _IN_LINES else COMMON
     dtype = np.result_type(left._dtype, right._dtype).name
-    places = a._core.unequal_places(left._matrix, left._op, right._matrix, right._op, format, dtype)
-    differ = _bools(format, a._shape, places)
+    positions = a._core.unequal_places(left._matrix, left._op, right._matrix, right._op, format, dtype)
+    differ = _bools(format, a._shape, positions)
     return _complement(differ) if compare is operator.eq else differ
 
 
@@ -67,9 +67,9 @@ def _entries(a: Any) -> Any:
     return a if a._format.family == FORMATS[COMMON].family else convert(a, COMMON)
 
 
-def _bools(format: str, shape: tuple[int, int], places: dict[str, np.ndarray]) -> Any:
+def _bools(format: str, shape: tuple[int, int], positions: dict[str, np.ndarray]) -> Any:
     """Return SciPy's array that is True in these places, which are its own from here on."""
-    indices, indptr = places["indices"], places["indptr"]
+    indices, indptr = positions["indices"], positions["indptr"]
     index = np.int32 if len(indices) < _NARROW else np.int64  # SciPy wants one type for both
     values = np.empty(len(indices), bool)
     values.fill(True)

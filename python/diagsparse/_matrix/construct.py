@@ -10,9 +10,9 @@ import scipy.sparse as sp
 
 from .._arrays import owners
 from .._arrays.host_dense import as_numpy
-from .._places import memory
-from .._places.backend import CPU, Place, gpu, place
-from .._places.types import floats_for, is_narrow, named_dtype, value_dtype, widened
+from .._backends import memory
+from .._backends.backend import CPU, Backend, get_backend, gpu
+from .._backends.types import floats_for, is_narrow, named_dtype, value_dtype, widened
 from . import cupy_sparse, devices
 from .base import Base, is_scipys, issparse
 from .convert import convert, unshared
@@ -31,7 +31,7 @@ def array(arg: Any, format: str | None = None, *, dtype: Any = None, device: str
 
     What users call is `diagsparse.array`, which takes advice.
     """
-    target = place(device)  # raises where the device cannot be used
+    target = get_backend(device)  # raises where the device cannot be used
     if format is not None:
         return format_named(format).array(arg, dtype=dtype, device=device)
     if issparse(arg):
@@ -47,7 +47,7 @@ def initialize(
     layout: dict[str, Any],
 ) -> None:  # fmt: skip
     """Make a new object the matrix that the arguments of its constructor describe."""
-    target = None if device is None else place(device)
+    target = None if device is None else get_backend(device)
     if is_scipys(arg):
         parts, given = None, arg.dtype
     elif isinstance(arg, Mapping):
@@ -67,7 +67,7 @@ def initialize(
     made = made if target is None else made.to(target.name)
     a._matrix, a._op, a._shape, a._dtype = made._matrix, made._op, made._shape, made._dtype
     a._packed = made._packed
-    a._settle(made._place)
+    a._settle(made._backend)
 
 
 def _dtype_of(arg: Any) -> np.dtype | None:
@@ -95,7 +95,7 @@ def _require_derived(made: Any, parts: Mapping[str, Any]) -> None:
 
 
 def with_options(
-    format: Any, arg: Any, shape: Any, dtype: Any, max_bytes: int | None, target: Place | None,
+    format: Any, arg: Any, shape: Any, dtype: Any, max_bytes: int | None, target: Backend | None,
     options: dict[str, int],
 ) -> Any:  # fmt: skip
     """Build by way of csr, which is laid out as these options, which were checked, say."""
@@ -105,7 +105,7 @@ def with_options(
 
 
 def build(
-    format: Any, arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Place | None
+    format: Any, arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Backend | None
 ) -> Any:
     """Build where `arg` lies, or at `target` where that costs less."""
     who = format.who
@@ -138,7 +138,7 @@ def build(
 
 def _from_tuple(
     format: Any, arg: tuple[Any, ...], shape: Any, dtype: Any, copy: bool, max_bytes: int | None,
-    target: Place,
+    target: Backend,
 ) -> Any:  # fmt: skip
     """Build from a shape, or from the parts."""
     who = format.who
@@ -161,7 +161,7 @@ def limited(made: Any, max_bytes: int | None) -> Any:
 
 
 def _from_dense(
-    format: Any, dense: np.ndarray, arg: Any, shape: Any, dtype: Any, max_bytes: int | None, target: Place
+    format: Any, dense: np.ndarray, arg: Any, shape: Any, dtype: Any, max_bytes: int | None, target: Backend
 ) -> Any:
     """Build from what NumPy made of the user's `arg`."""
     who = format.who
@@ -202,7 +202,7 @@ def _same_shape(given: tuple[int, ...], wanted: tuple[int, int] | None, who: str
         raise ValueError(f"{who}: shape={wanted}, but the matrix is {given[0]} x {given[1]}")
 
 
-def from_scipy(format: Any, a: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Place) -> Any:
+def from_scipy(format: Any, a: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Backend) -> Any:
     """Build on the CPU, but lay out diagonals from csr at `target`: there it is done faster, and less is copied."""
     kept = value_dtype(a.dtype, dtype, format.who)
     if a.format == "dia":  # which SciPy would convert with offsets of 32 bits

@@ -7,10 +7,10 @@ from typing import Any, cast
 import numpy as np
 
 from .._arrays import host_dense
-from .._places import memory
-from .._places.arguments import integer
-from .._places.backend import CPU, place
-from .._places.types import is_narrow, value_dtype
+from .._backends import memory
+from .._backends.arguments import integer
+from .._backends.backend import CPU, get_backend
+from .._backends.types import is_narrow, value_dtype
 from . import cupy_sparse, devices
 from .base import M
 from .convert import convert, to_csr, unpacked, unshared, widen
@@ -61,8 +61,8 @@ def to(a: M, device: str) -> M:
     """
     if device is None:
         raise TypeError('to: device None: expected "cpu", "cuda" or "cuda:0", "cuda:1", ...')
-    target = place(device)
-    return a if target is a._place else devices.moved(a, target)
+    target = get_backend(device)
+    return a if target is a._backend else devices.moved(a, target)
 
 
 def to_cupy(a: Any, format: str | None = None) -> Any:
@@ -108,7 +108,7 @@ def unpack(a: M, *, max_bytes: int | None = None) -> M:
     """
     if is_narrow(a._dtype):
         nbytes = a.nbytes + a._matrix.values.nbytes
-        memory.require(nbytes, max_bytes, f"{a.format}_array: its values in float32", place=a._place)
+        memory.require(nbytes, max_bytes, f"{a.format}_array: its values in float32", backend=a._backend)
     return widen(a)
 
 
@@ -124,7 +124,7 @@ def _dense_output(a: Any, order: str | None, out: np.ndarray | None) -> np.ndarr
     if not isinstance(out, np.ndarray) or out.shape != (m, n) or out.dtype != a.dtype:
         given = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
         raise ValueError(f"toarray: out is {given}, expected {a.dtype} of shape {(m, n)}")
-    if a._place is CPU and np.may_share_memory(out, a._matrix.values):
+    if a._backend is CPU and np.may_share_memory(out, a._matrix.values):
         raise ValueError("toarray: out is part of A's values")
     out.fill(0)
     return out
@@ -152,7 +152,7 @@ def to_scipy(a: Any, format: str | None = None) -> Any:
 def toarray(a: Any, order: str | None = None, out: np.ndarray | None = None) -> np.ndarray:
     """Return a dense NumPy array, shape (m, n); `out` is overwritten where given."""
     dense = _dense_output(a, order, out)
-    if a._place is not CPU:
+    if a._backend is not CPU:
         return a.to("cpu").toarray(out=dense)
     wide = unpacked(a)
     if wide._dtype == a._dtype and (out is None or host_dense.native(out)):

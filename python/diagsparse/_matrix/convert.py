@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._places import memory
-from .._places.types import is_narrow
+from .._backends import memory
+from .._backends.types import is_narrow
 from .base import M
 from .registry import COMMON, FORMATS, by_way, default_format, format_named
 
@@ -63,7 +63,7 @@ def in_rows(a: M, who: str) -> M:
     if a._packed:
         s = a._summary()
         nbytes = a._format.nbytes(s) + FORMATS[COMMON].nbytes(s)
-        memory.require_free(nbytes, f"{what}: that, and every element on the way,", a._place)
+        memory.require_free(nbytes, f"{what}: that, and every element on the way,", a._backend)
     return convert(a, COMMON)
 
 
@@ -71,5 +71,5 @@ def unshared(made: M, a: M, max_bytes: int | None) -> M:
     """Return what was made of `a`, or a copy of it where both share values."""
     if made is not a and not made._core.overlap(made._matrix.values, a._matrix.values):
         return made
-    memory.require(made.nbytes, max_bytes, f"{made.format}_array: the copy", place=made._place)
+    memory.require(made.nbytes, max_bytes, f"{made.format}_array: the copy", backend=made._backend)
     return made.copy()

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from .._arrays import owners
-from .._places import memory
-from .._places.backend import CPU, Place, gpu
-from .._places.types import value_dtype
+from .._backends import memory
+from .._backends.backend import CPU, Backend, gpu
+from .._backends.types import value_dtype
 from . import devices
 from .base import Base
 from .convert import convert, unpacked
@@ -26,7 +26,7 @@ def issparse(x: Any) -> bool:
     return theirs is not None and hasattr(theirs, "issparse") and bool(theirs.issparse(x))
 
 
-def home(x: Any) -> Place:
+def home(x: Any) -> Backend:
     """Return the GPU on which a sparse matrix of CuPy lies."""
     return gpu(int(x.data.device.id))
 
@@ -34,31 +34,31 @@ def home(x: Any) -> Place:
 def from_sparse(format: Any, a: Any, dtype: Any, max_bytes: int | None) -> Any:
     """Build from a sparse matrix of CuPy, on its GPU."""
     kept = value_dtype(a.dtype, dtype, format.who)
-    place = home(a)
+    backend = home(a)
     if a.format == "dia":
-        return _from_dia(format, a, kept, place, max_bytes)
+        return _from_dia(format, a, kept, backend, max_bytes)
     a = a if a.format in _ENTRIES else a.tocsr()
     entries = format.for_entries()
     limit = max_bytes if entries is format else None
     s = Summary(a.shape, kept.itemsize, a.nnz)
-    entries.require(s, limit, place, beside=sorting(a.nnz, kept.itemsize, place))
-    first, second = (_view(getattr(a, name), place) for name in _ENTRIES[a.format])
-    made = devices.entries(entries.name, a.shape, _view(a.data, place, kept), first, second, a.format, place)
+    entries.require(s, limit, backend, beside=sorting(a.nnz, kept.itemsize, backend))
+    first, second = (_view(getattr(a, name), backend) for name in _ENTRIES[a.format])
+    made = devices.entries(entries.name, a.shape, _view(a.data, backend, kept), first, second, a.format, backend)
     return convert(made, format.name, max_bytes)
 
 
-def _view(x: Any, place: Place, dtype: np.dtype | None = None) -> Any:
+def _view(x: Any, backend: Backend, dtype: np.dtype | None = None) -> Any:
     """Return an array of CuPy as a `DeviceArray`, of another type where one is given."""
-    return owners.CuPy.view(place.core, x if dtype is None else x.astype(dtype, copy=False), place.index)
+    return owners.CuPy.view(backend.core, x if dtype is None else x.astype(dtype, copy=False), backend.index)
 
 
-def _from_dia(format: Any, a: Any, dtype: np.dtype, place: Place, max_bytes: int | None) -> Any:
+def _from_dia(format: Any, a: Any, dtype: np.dtype, backend: Backend, max_bytes: int | None) -> Any:
     """Realign diagonals (``data[d, j] = A[j - offsets[d], j]``); entry by entry formats drop the zeros of padding."""
     target, offsets = format.for_diagonals(), a.offsets.get().tolist()
     s = Summary(a.shape, dtype.itemsize, a.nnz, offsets=lambda: inside(a.shape, offsets))
-    target.require(s, max_bytes, place)
-    view = owners.contiguous(_view(a.data, place, dtype), dtype)
-    made = Base._wrap(place.core.realigned(target.name, *a.shape, view, offsets))
+    target.require(s, max_bytes, backend)
+    view = owners.contiguous(_view(a.data, backend, dtype), dtype)
+    made = Base._wrap(backend.core.realigned(target.name, *a.shape, view, offsets))
     return convert(made, format.name, max_bytes)
 
 
@@ -79,11 +79,11 @@ def to_cupy(a: Any, format: str | None) -> Any:
     except ImportError as error:
         raise ImportError(f"to_cupy needs CuPy ({error}): pip install cupy-cuda13x, or cupy-cuda12x") from error
 
-    a = a.to("cuda") if a._place is CPU else a
+    a = a.to("cuda") if a._backend is CPU else a
     format = format or a._format.nearest
     if format not in (*_ENTRIES, "dia"):
         raise ValueError(f'to_cupy: format {format!r}: expected "csr", "csc", "coo" or "dia"')
-    with cupy.cuda.Device(a._place.index):
+    with cupy.cuda.Device(a._backend.index):
         if format == "dia":
             return _to_dia(unpacked(convert(a, a._format.for_diagonals().name)), cupy, sparse)
         plain = a.asformat(format)
@@ -103,7 +103,7 @@ def _to_dia(a: Any, cupy: Any, sparse: Any) -> Any:
     """Align the diagonals by column."""
     spans = a._format.spans(a)
     nbytes = len(spans) * a.shape[1] * a.dtype.itemsize
-    memory.require_free(nbytes, "to_cupy: dia_matrix's data", a._place)
+    memory.require_free(nbytes, "to_cupy: dia_matrix's data", a._backend)
     data = cupy.zeros((len(spans), a.shape[1]), a.dtype)
     for row, (offset, first, values) in zip(data, a._format.diagonals(a), strict=True):
         row[first + offset : first + offset + values.size] = a._format.seen(a, cupy.from_dlpack(values))

@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 
 from .._arrays import host_dense, owners
-from .._places import memory
-from .._places.backend import CPU, Place, gpu
-from .._places.types import sum_dtype, value_dtype
+from .._backends import memory
+from .._backends.backend import CPU, Backend, gpu
+from .._backends.types import sum_dtype, value_dtype
 from .base import CONJUGATED, TRANSPOSED, Base
 
 
 # ---- from device to device ------------------------------------------------------------------------
-def moved(a: Any, target: Place) -> Any:
+def moved(a: Any, target: Backend) -> Any:
     """Return a copy of `a` at another place; a view stays a view of the copy."""
     what = f"to: {a.format}_array {a.shape[0]} x {a.shape[1]} {a.dtype} on {target.name}"
     memory.require_free(a.nbytes, what, target)
-    return a._wrap(a._format.moved(a, target, partial(carried, source=a._place, target=target)), a._op)
+    return a._wrap(a._format.moved(a, target, partial(carried, source=a._backend, target=target)), a._op)
 
 
-def carried(part: Any, source: Place, target: Place) -> Any:
+def carried(part: Any, source: Backend, target: Backend) -> Any:
     """Return a copy of a module's array for another place, once it is there; from GPU to GPU without the host."""
     if isinstance(part, np.ndarray) or target is CPU:
         here = source.host(part)
@@ -45,7 +45,7 @@ def _flat(arg: tuple[Any, ...]) -> list[Any]:
     return [part for given in arg for part in (given if isinstance(given, tuple) else (given,))]
 
 
-def home(arg: tuple[Any, ...]) -> Place:
+def home(arg: tuple[Any, ...]) -> Backend:
     """Return the GPU on which the first of the parts lies that is on one."""
     found = ((owners.owner_of(part), part) for part in _flat(arg))
     owner, part = next((owner, part) for owner, part in found if owner is not None)
@@ -53,11 +53,11 @@ def home(arg: tuple[Any, ...]) -> Place:
 
 
 def entries(
-    format: str, shape: tuple[int, int], values: Any, first: Any, second: Any, layout: str, place: Place
+    format: str, shape: tuple[int, int], values: Any, first: Any, second: Any, layout: str, backend: Backend
 ) -> Any:
     """Return the matrix of these entries (arrays on the GPU, as `layout` has them), sorted and summed."""
     parts = (owners.contiguous(part, part.dtype) for part in (values, first, second))
-    return Base._wrap(place.core.entries(format, *shape, *parts, layout))
+    return Base._wrap(backend.core.entries(format, *shape, *parts, layout))
 
 
 # ---- with dense arrays ----------------------------------------------------------------------------
@@ -65,10 +65,10 @@ def scaled(a: Any, dense: Any) -> Any:
     """Return ``a * dense`` for an array that broadcasts, in a's format and, on a GPU, there."""
     dtype = value_dtype(sum_dtype(a.dtype, owners.dtype_of(dense)), None, f"{a.format}_array")
     a = (a.copy() if a._op & TRANSPOSED else a).astype(dtype, copy=False)
-    if a._place is CPU:
+    if a._backend is CPU:
         wide = host_dense.broadcast(dense, dtype, a.shape)
     else:
-        values = owners.bring(dense, dtype, a._place, "multiply", "the other operand")
+        values = owners.bring(dense, dtype, a._backend, "multiply", "the other operand")
         wide = owners.strided(a._core, values, a.shape, _broadcast_strides(values, a.shape))
     return a._wrap(a._core.scaled_by(a._matrix, bool(a._op & CONJUGATED), wide))
 

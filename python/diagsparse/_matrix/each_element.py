@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .._places.backend import CPU
-from .._places.types import is_narrow, require_float64, value_dtype
+from .._backends.backend import CPU
+from .._backends.types import is_narrow, require_float64, value_dtype
 from .base import M, write_values
 from .convert import to_csr, unpacked, widen
 
@@ -68,7 +68,7 @@ def rewritten(a: M, change: Callable[[Any], Any]) -> M:
     values, overflowed = _changed(change, a._matrix.values)
     if values.dtype != a._dtype:
         value_dtype(values.dtype, None, f"{a.format}_array", narrow=True)  # raises
-    if a._place is CPU:
+    if a._backend is CPU:
         values = np.ascontiguousarray(values)
     new = a._wrap(a._matrix.with_values(values), a._op)
     if overflowed and holds_infinities(new):
@@ -160,7 +160,7 @@ def in_place(a: M, ufunc: Any, number: Any, who: str) -> M:
     require_float64(number, who, "the factor")
     if np.iscomplexobj(number) and a._dtype.kind != "c":
         raise TypeError(f"{who}: {number!r} is complex, but {a!r} is real; write A = A * s")
-    if a._place is not CPU or is_narrow(a._dtype) or not keeps_storage(a, ufunc, number):
+    if a._backend is not CPU or is_narrow(a._dtype) or not keeps_storage(a, ufunc, number):
         made = a * number if ufunc is np.multiply else a / number
         if made.dtype != a.dtype or made._matrix.symmetry != a._matrix.symmetry:
             raise TypeError(f"{who}: {number!r} changes how {a!r} is stored; write A = A * s")

@@ -16,9 +16,9 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from .._arrays import owners
-from .._places import memory
-from .._places.backend import CPU
-from .._places.types import VALUE_TYPES, plain_number, sum_dtype, value_dtype, widened
+from .._backends import memory
+from .._backends.backend import CPU
+from .._backends.types import VALUE_TYPES, plain_number, sum_dtype, value_dtype, widened
 from . import comparisons, operands
 from .base import Base, M
 from .convert import convert, unpacked
@@ -38,16 +38,16 @@ def divide(a: Any, other: Any) -> Any:
 def divided_by(a: Any, other: Any) -> Any:
     """Return the quotient with a dense array: zeros stay zeros, whatever divides them. On a GPU by the host."""
     if operands.is_sparse(other):
-        return _over_sparse(a, operands.as_operand(other, a._place))
+        return _over_sparse(a, operands.as_operand(other, a._backend))
     if not operands.is_dense(other):
         return NotImplemented
     divisor = dense_operand(a, other, "/")
     require_broadcast(a, divisor.shape, "/")
     kept = np.true_divide(1, np.empty(0, owners.dtype_of(divisor))).dtype
     dtype = value_dtype(widened(sum_dtype(a.dtype, kept)), None, f"{a.format}_array")
-    if a._place is not CPU:
+    if a._backend is not CPU:
         if owners.owner_of(divisor) is not None:
-            divisor = a._place.host(owners.bring(divisor, dtype, a._place, "/", "the divisor"))
+            divisor = a._backend.host(owners.bring(divisor, dtype, a._backend, "/", "the divisor"))
         return (a.to("cpu") / divisor).to(a.device)
     plain = unpacked(a).astype(dtype, copy=False)
     plain = plain.copy() if plain._op else plain
@@ -89,13 +89,13 @@ def compared(a: Any, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
     sparse, scalar = operands.is_sparse(other), is_scalar(other)
     if not (sparse or scalar or operands.is_dense(other)):
         return NotImplemented
-    if a._place is not CPU or (not scalar and owners.owner_of(other) is not None):
+    if a._backend is not CPU or (not scalar and owners.owner_of(other) is not None):
         raise TypeError(
             f"comparison of {a!r}: elements are compared on the cpu; "
             'use A.to("cpu") == B.to("cpu"), or (A - B).count_nonzero() == 0'
         )
     if sparse:
-        operand = operands.as_operand(other, a._place)
+        operand = operands.as_operand(other, a._backend)
         operands.together("comparison", a, operand)
         return comparisons.with_sparse(a, operand, compare)
     if scalar:
@@ -112,7 +112,7 @@ def multiply(a: M, other: Any) -> M:
     if is_scalar(other):
         return scaled(a, other)
     if operands.is_sparse(other):
-        sparse = operands.as_operand(other, a._place)
+        sparse = operands.as_operand(other, a._backend)
         operands.together("multiply", a, sparse)
         return _multiply_sparse(a, sparse) if sparse._shape == a._shape else _broadcast_sparse(a, sparse)
     if not operands.is_dense(other):
@@ -149,7 +149,7 @@ def subtract_from(a: Any, other: Any) -> Any:
 def sum_with(a: Any, other: Any, alpha: int, beta: int) -> Any:
     """Return ``alpha self + beta other``."""
     if operands.is_sparse(other):
-        sparse = operands.as_operand(other, a._place)
+        sparse = operands.as_operand(other, a._backend)
         operands.together("+", a, sparse)
         require_shape(a, sparse.shape, "+")
         return _add_sparse(a, sparse, alpha, beta)
@@ -168,7 +168,7 @@ def sum_with(a: Any, other: Any, alpha: int, beta: int) -> Any:
     require_broadcast(a, dense.shape, "+")
     if (owner := owners.owner_of(dense)) is None:
         return _with_dense(a, dense, alpha, beta)
-    whole = owner.give(a._place, owners.upload(a._place, a.toarray()))  # added in its own library
+    whole = owner.give(a._backend, owners.upload(a._backend, a.toarray()))  # added in its own library
     return combined(whole, dense, alpha, beta)
 
 
@@ -178,7 +178,7 @@ def _over_sparse(a: Any, b: Any) -> Any:
     require_shape(a, b.shape, "/")
     m, n = a._shape
     if (nbytes := 3 * m * n * np.result_type(a.dtype, b.dtype).itemsize) > memory.SMALL:
-        memory.require_free(nbytes, f"/: a dense {m} x {n} quotient, where zeros divide", a._place)
+        memory.require_free(nbytes, f"/: a dense {m} x {n} quotient, where zeros divide", a._backend)
     made = a.to("cpu").to_scipy("csr") / b.to("cpu").to_scipy("csr")
     return made.toarray() if sp.issparse(made) else made
 
@@ -209,7 +209,7 @@ def _with_dense(a: Any, dense: np.ndarray, alpha: int, beta: int) -> np.ndarray:
     if a._packed or dtype not in VALUE_TYPES:
         return combined(a.toarray().astype(dtype, copy=False), dense, alpha, beta)
     made = np.array(dense, dtype, order="C") if beta == 1 else np.subtract(0, dense, dtype=dtype, order="C")
-    host = a if a._place is CPU else a.to("cpu")
+    host = a if a._backend is CPU else a.to("cpu")
     host._format.onto(host, made, alpha, True)
     return made
 
@@ -225,7 +225,7 @@ def _multiply_sparse(a: Any, b: Any) -> Any:
 def _broadcast_sparse(a: Any, b: Any) -> Any:
     """Return the element-wise product where one matrix has a row, a column or an element for all of the other."""
     (m, n), (p, q) = a._shape, b._shape
-    if not ((m == p or 1 in (m, p)) and (n == q or 1 in (n, q))) or a._place is not CPU:
+    if not ((m == p or 1 in (m, p)) and (n == q or 1 in (n, q))) or a._backend is not CPU:
         require_shape(a, b._shape, "multiply")  # raises
     made = a.to_scipy("csr").multiply(b.to_scipy("csr"))
     return a._format.like(a, FORMATS[COMMON].array(made)) if made.shape == a._shape else FORMATS[COMMON].array(made)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._places.backend import CPU
+from .._backends.backend import CPU
 
 
 def private(a: Any, who: str) -> tuple[Any, bool]:

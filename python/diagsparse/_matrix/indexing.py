@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._places import memory
+from .._backends import memory
 from .base import CONJUGATED, TRANSPOSED
 from .registry import COMMON, FORMATS
 from .summary import diagonal_length
@@ -65,26 +65,26 @@ def set(a: Any, which: Any, values: Any) -> None:
             f"A[i, j] = v: in {a!r} a stored value stands for several elements; write A = A.unpacked() first"
         )
     a._format.sort_in_place(a)
-    places = positions_of(a, which)
+    positions = positions_of(a, which)
     given = values.toarray() if sp.issparse(values) else np.asarray(values)
-    while given.ndim > places.ndim and given.shape[0] == 1:  # as NumPy's assignment does
+    while given.ndim > positions.ndim and given.shape[0] == 1:  # as NumPy's assignment does
         given = given[0]
-    if given.squeeze().shape == places.squeeze().shape:  # a column in two dimensions, say, as SciPy's does
-        given = given.reshape(places.shape)
+    if given.squeeze().shape == positions.squeeze().shape:  # a column in two dimensions, say, as SciPy's does
+        given = given.reshape(positions.shape)
     try:
-        wanted = np.broadcast_to(given, places.shape)
+        wanted = np.broadcast_to(given, positions.shape)
     except ValueError:
-        raise ValueError(f"A[i, j] = v: v has shape {np.shape(values)}, expected {places.shape}") from None
+        raise ValueError(f"A[i, j] = v: v has shape {np.shape(values)}, expected {positions.shape}") from None
     if np.iscomplexobj(wanted) and a._dtype.kind != "c":
         raise TypeError(f"A[i, j] = v: complex values, but {a!r} is real")
-    stored = places >= 0
+    stored = positions >= 0
     if count := np.count_nonzero(wanted[~stored]):
         raise ValueError(
-            f"A[i, j] = v: {count} of {places.size} elements are not stored in {a!r}, and a layout does not "
+            f"A[i, j] = v: {count} of {positions.size} elements are not stored in {a!r}, and a layout does not "
             'grow; add a matrix, or change A.to_scipy("lil") and convert it back'
         )
     flat = a._matrix.values.reshape(-1)  # a view: values are contiguous
-    flat[places[stored]] = np.conj(wanted[stored]) if a._op & CONJUGATED else wanted[stored]
+    flat[positions[stored]] = np.conj(wanted[stored]) if a._op & CONJUGATED else wanted[stored]
 
 
 @memory.no_limit()

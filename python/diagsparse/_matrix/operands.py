@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from .._arrays import owners
 from .._arrays.host_dense import as_numpy
-from .._places.backend import CPU, Place
+from .._backends.backend import CPU, Backend
 from . import cupy_sparse
 from .base import Base, is_scipys
 from .registry import COMMON, FORMATS, default_format
@@ -31,7 +31,7 @@ def is_dense(x: Any) -> bool:
     return False
 
 
-def as_sparse(x: Any, home: Place = CPU, copy: bool = False) -> Any:
+def as_sparse(x: Any, home: Backend = CPU, copy: bool = False) -> Any:
     """Return a sparse matrix of SciPy or CuPy as ours (diagonals stay diagonals, the rest is csr), else None.
 
     One of SciPy goes to `home`, where its partner lives; without `copy` a csr matrix may share its values. CuPy's stays
@@ -60,7 +60,7 @@ def is_sparse(x: Any) -> bool:
     return isinstance(x, Base) or sp.issparse(x) or cupy_sparse.issparse(x)  # the quick answer first
 
 
-def as_operand(x: Any, home: Place = CPU) -> Any:
+def as_operand(x: Any, home: Backend = CPU) -> Any:
     """Return a sparse matrix as ours, in its own format where we have that: the right operand of `+`, `*`, `==`.
 
     One of SciPy's of one dimension is a row, as in NumPy.
@@ -74,7 +74,7 @@ def as_operand(x: Any, home: Place = CPU) -> Any:
     return made
 
 
-def require_sparse(x: Any, who: str, name: str, home: Place = CPU, copy: bool = False) -> Any:
+def require_sparse(x: Any, who: str, name: str, home: Backend = CPU, copy: bool = False) -> Any:
     """Return a sparse matrix of SciPy or CuPy as ours, or say what else it is."""
     made = as_sparse(x, home, copy)
     if made is None:
@@ -116,11 +116,11 @@ def require_type(dtype: np.dtype, who: str, name: str) -> None:
         raise TypeError(f"{who}: {name} has {dtype} values, expected {expected}: {name}.astype({_WIDER[dtype.char]!r})")
 
 
-def home_of(*operands: Any) -> Place:
+def home_of(*operands: Any) -> Backend:
     """Return where SciPy's operands go: to the first of the others, else they stay on the CPU."""
     for x in operands:
         if isinstance(x, Base):
-            return x._place
+            return x._backend
         if cupy_sparse.issparse(x):
             return cupy_sparse.home(x)
     return CPU
@@ -128,7 +128,7 @@ def home_of(*operands: Any) -> Place:
 
 def together(who: str, a: Any, b: Any, names: tuple[str, str] = ("A", "B")) -> None:
     """Raise ValueError for operands that live on different devices."""
-    if a._place is not b._place:
+    if a._backend is not b._backend:
         raise ValueError(
             f'{who}: {names[0]} is on {a.device} and {names[1]} on {b.device}; move one: {names[1]}.to("{a.device}")'
         )
@@ -155,5 +155,5 @@ def dense_operand(a: Any, other: Any, who: str) -> Any:
     """Return an array on a GPU as it is, where this matrix is on one too; anything else as a NumPy array."""
     if owners.owner_of(other) is None:
         return as_numpy(other, who)
-    owners.refuse_beside_cpu(other, a._place, who)
+    owners.refuse_beside_cpu(other, a._backend, who)
     return other

@@ -13,9 +13,9 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from .._arrays import device_dense, host_dense, owners, streams
 from .._arrays.host_dense import as_numpy, check_operand, refuse_part_of
-from .._places.arguments import check_kernel
-from .._places.backend import CPU
-from .._places.types import check_scalars, product_dtypes
+from .._backends.arguments import check_kernel
+from .._backends.backend import CPU
+from .._backends.types import check_scalars, product_dtypes
 from . import operands
 from .base import CONJUGATED, TRANSPOSED, Base, M
 from .each_element import is_scalar
@@ -106,7 +106,7 @@ def _apply(
 ) -> Any:
     if kernel is not None:
         check_kernel(kernel, who)
-    if a._place is not CPU:
+    if a._backend is not CPU:
         return device_dense.product(a, op, shape, x, out, alpha, beta, kernel, who, stream)
     if stream is not None:
         streams.on(CPU, stream, who)  # raises
@@ -139,7 +139,7 @@ def times(a: Any, other: Any) -> Any: ...
 def times(a: Any, other: Any) -> Any:
     """Return ``A @ other`` for whatever there is."""
     if isinstance(other, np.ndarray):
-        if type(other) is np.ndarray and a._place is CPU:
+        if type(other) is np.ndarray and a._backend is CPU:
             if other.ndim == 1:
                 made = CPU.core.times_vector(a._matrix, a._op, other)
                 if made is not None:
@@ -153,7 +153,7 @@ def times(a: Any, other: Any) -> Any:
         return a.matvec(other)
     if isinstance(other, Base):
         return a._format.matmul(a, other)
-    if (sparse := operands.as_sparse(other, a._place)) is not None:
+    if (sparse := operands.as_sparse(other, a._backend)) is not None:
         return a.matmul(sparse)
     if isinstance(other, LinearOperator):
         return aslinearoperator(a) @ other
@@ -164,9 +164,9 @@ def times(a: Any, other: Any) -> Any:
 
 def times_on_the_right(a: Any, other: Any) -> Any:
     """Return ``other @ A``."""
-    if type(other) is np.ndarray and a._place is CPU and other.ndim == 1 and len(other) == a._shape[0]:
+    if type(other) is np.ndarray and a._backend is CPU and other.ndim == 1 and len(other) == a._shape[0]:
         return a.T.matvec(other)
-    if (sparse := operands.as_sparse(other, a._place)) is not None:
+    if (sparse := operands.as_sparse(other, a._backend)) is not None:
         return sparse.matmul(a)
     if is_scalar(other):
         raise ValueError("matmul: a scalar is no matrix; A * s scales A")
@@ -202,8 +202,8 @@ def matmul(
     ``profile=True`` returns ``(result, stages)`` with the seconds of each stage, waiting for the GPU.
     """
     if not isinstance(other, Base):
-        other = operands.require_sparse(other, "matmul", "B", a._place)
-    with streams.on(a._place, stream, "matmul"):
+        other = operands.require_sparse(other, "matmul", "B", a._backend)
+    with streams.on(a._backend, stream, "matmul"):
         return a._format.planned_matmul(a, other, format, kernel, out, max_bytes, profile)
 
 

@@ -13,7 +13,7 @@ from .registry import FORMATS
 
 
 def reduce(a: Any) -> tuple[Any, ...]:
-    parts = {name: a._place.host(part) for name, part in a._matrix.parts().items()}  # unpickled on the cpu
+    parts = {name: a._backend.host(part) for name, part in a._matrix.parts().items()}  # unpickled on the cpu
     packing = a._format.packing(a) if a._packed else ()
     return _unpickle, (a.format, parts, (a._matrix.rows, a._matrix.cols), a._op, *packing)
 

@@ -148,15 +148,15 @@ def cuthill_mckee(csr: Any) -> NDArray[np.int64]:
 
 def places_in(csr: Any, order: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the row and the column of every entry where row and column order[i] become row and column i."""
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return np.repeat(place, np.diff(csr.indptr)), place[csr.indices]
+    position = np.empty_like(order)
+    position[order] = np.arange(len(order))
+    return np.repeat(position, np.diff(csr.indptr)), position[csr.indices]
 
 
 def count_blocks(rows: NDArray[np.int64], columns: NDArray[np.int64]) -> int:
     """Count the 8 x 8 blocks that entries at these places occupy."""
     if not len(rows):
         return 0
-    i, j = (np.asarray(places // BLOCK, np.int32) for places in (rows, columns))  # of fewer than 2^31 rows
+    i, j = (np.asarray(positions // BLOCK, np.int32) for positions in (rows, columns))  # of fewer than 2^31 rows
     shape = int(i.max()) + 1, int(j.max()) + 1
     return int(sparse.coo_array((np.ones(len(i), np.int8), (i, j)), shape=shape).tocsr().nnz)  # of which each is one

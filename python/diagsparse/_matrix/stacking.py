@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._places import memory
-from .._places.backend import CPU
-from .._places.types import value_dtype
+from .._backends import memory
+from .._backends.backend import CPU
+from .._backends.types import value_dtype
 from .construct import array
 from .convert import unpacked
 from .registry import COMMON, FORMATS, format_named
@@ -91,7 +91,7 @@ def _blocks(who: str, blocks: Sequence[Any]) -> list[SparseArray]:
     made = [unpacked(array(block)) for block in blocks]
     if not made:
         raise ValueError(f"{who}: no blocks")
-    if away := [a for a in made if a._place is not CPU]:
+    if away := [a for a in made if a._backend is not CPU]:
         raise ValueError(f'{who}: {away[0]!r}: blocks are read on the host; A.to("cpu"), and the result .to("cuda")')
     return made
 

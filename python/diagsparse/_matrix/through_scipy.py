@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
-from .._places import memory
-from .._places.backend import CPU
+from .._backends import memory
+from .._backends.backend import CPU
 from .base import Base, M
 from .convert import convert, unpacked
 from .operands import require_broadcast
@@ -28,7 +28,7 @@ def to_read(a: Any, who: str) -> Any:
 
 
 def require_host(a: Any, who: str) -> None:
-    if a._place is not CPU:
+    if a._backend is not CPU:
         raise TypeError(f'{who}: {a!r}: that is done on the cpu; write A.to("cpu")')
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from .._arrays.host_dense import check_writeable, refuse_part_of
-from .._places import memory
-from .._places.arguments import integer
-from .._places.types import VALUE_TYPES, widened
+from .._backends import memory
+from .._backends.arguments import integer
+from .._backends.types import VALUE_TYPES, widened
 from .through_scipy import to_read
 
 

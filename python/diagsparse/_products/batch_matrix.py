@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from .._arrays import owners
+from .._backends import memory
+from .._backends.backend import CPU, Backend
 from .._matrix.registry import format_named
 from .._matrix.sparse_array import SparseArray
-from .._places import memory
-from .._places.backend import CPU, Place
 from .batches import batch_array
 
 
 def on_the_diagonal(batch: batch_array, who: str) -> SparseArray:
     """Return the matrix that has the members of a batch on its diagonal, one after the other: in dia, by rows."""
-    (m, n), count, home, dtype = batch.shape, batch.count, batch._place, batch.dtype
+    (m, n), count, home, dtype = batch.shape, batch.count, batch._backend, batch.dtype
     rows, order = batch._matrix.values, count * n
     offsets = [int(k) for k in batch.offsets if -m < k < n and order]
     memory.require_free(len(offsets) * order * dtype.itemsize, f"{who}: {count} members as one matrix", home)
@@ -25,22 +25,22 @@ def on_the_diagonal(batch: batch_array, who: str) -> SparseArray:
     else:
         data = home.core.empty((len(offsets), order), dtype.name, home.index)
         data.fill(0)
-    places = _places(batch)
+    positions = _backends(batch)
     for i, k in enumerate(offsets):
         shape = count, n - abs(k)
         into = _window(home, data, i * order + max(0, -k), shape, n)
-        _assign(into, _window(home, rows, int(places.diagonal(k)[0].real), shape, rows.shape[1]))
+        _assign(into, _window(home, rows, int(positions.diagonal(k)[0].real), shape, rows.shape[1]))
     return format_named("dia").array((data, offsets), shape=(order, order), align="row")
 
 
-def _places(batch: batch_array) -> SparseArray:
+def _backends(batch: batch_array) -> SparseArray:
     """Return a member in which each value is where it lies among the values; complex, which any type becomes."""
     member = batch._like.astype("complex128")
     member.values = np.arange(member.values.size).reshape(member.values.shape)
     return member
 
 
-def _window(home: Place, array: Any, at: int, shape: tuple[int, int], step: int) -> Any:
+def _window(home: Backend, array: Any, at: int, shape: tuple[int, int], step: int) -> Any:
     """Return the view of an array in C order that begins at an element, and goes on `step` elements for each row."""
     flat, item = array.ravel()[at:], array.itemsize
     if home is CPU:

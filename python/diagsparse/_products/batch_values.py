@@ -9,10 +9,10 @@ import numpy as np
 
 from .._arrays import owners
 from .._arrays.host_dense import as_numpy
+from .._backends import memory
+from .._backends.backend import CPU
+from .._backends.types import value_dtype
 from .._matrix.sparse_array import SparseArray
-from .._places import memory
-from .._places.backend import CPU
-from .._places.types import value_dtype
 
 _WHO = "batch_array"
 
@@ -27,7 +27,7 @@ def shared(values: Any, like: Any) -> Any:
     if not has_batches(like):
         raise TypeError(f"{_WHO}: like is {type(like).__name__}, expected a dia_array, hm_array or cdm_array")
     _require_plain(like, "like")
-    home, member = like._place, like._core.member_shape(like._matrix)
+    home, member = like._backend, like._core.member_shape(like._matrix)
     owners.refuse_beside_cpu(values, home, _WHO)
     owner = owners.owner_of(values)
     given = as_numpy(values, _WHO) if owner is None else values
@@ -52,7 +52,7 @@ def stacked(given: Any) -> tuple[Any, SparseArray]:
         _require_plain(a, f"matrix {i}")
         if not _alike(first, a):
             raise ValueError(f"{_WHO}: matrix {i} is {a!r} with another layout than the first, {first!r}")
-    home, size = first._place, first._matrix.values.size
+    home, size = first._backend, first._matrix.values.size
     memory.require_free(len(given) * size * first.dtype.itemsize, f"{_WHO}: {len(given)} matrices", home)
     if home is CPU:
         return np.stack([a._matrix.values.ravel() for a in given]), first
@@ -70,5 +70,5 @@ def _require_plain(a: SparseArray, name: str) -> None:
 
 
 def _alike(a: SparseArray, b: SparseArray) -> bool:
-    same = (a.format, a.shape, a.dtype, a._place) == (b.format, b.shape, b.dtype, b._place)
+    same = (a.format, a.shape, a.dtype, a._backend) == (b.format, b.shape, b.dtype, b._backend)
     return same and np.array_equal(a.parts()[a._format.labels], b.parts()[b._format.labels])

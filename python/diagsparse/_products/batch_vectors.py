@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from .._arrays import device_dense, host_dense, owners, streams
-from .._places.backend import CPU
-from .._places.types import check_scalars, product_dtypes
+from .._backends.backend import CPU
+from .._backends.types import check_scalars, product_dtypes
 
 
 def product(batch: Any, op: int, x: Any, out: Any, alpha: Any, beta: Any, who: str, stream: Any) -> Any:
     """Return the rows ``alpha op(A_i) x_i + beta out_i``."""
     task = _Product(batch, op, alpha, beta, who)
-    if batch._place is not CPU:
+    if batch._backend is not CPU:
         return device_dense.multiply(task, x, out, stream)
     streams.on(CPU, stream, who)  # raises for a stream
     owners.refuse_beside_cpu(x, CPU, who)
@@ -62,18 +62,18 @@ class _Product(device_dense.Product):
             x = np.array(x, order="C")
         if x.size and y.size:
             rows = np.broadcast_to(x, (self.count, self.shape[1]))
-            self.place.core.batch_matvec(self.a._matrix, self.op, rows, y, self.alpha, self.beta)
+            self.backend.core.batch_matvec(self.a._matrix, self.op, rows, y, self.alpha, self.beta)
         else:  # sums of nothing: 0, which an infinite alpha makes no number
             y[...] = np.nan if not np.isfinite(self.alpha) else self.beta * y if self.beta != 0 else 0
         if y is not target:
-            host_dense.refuse_part_of(self.a._matrix.values, target, self.who, self.place.core)
+            host_dense.refuse_part_of(self.a._matrix.values, target, self.who, self.backend.core)
             target[...] = y
         return target
 
     def run(self, x: Any, target: Any, make: Any) -> None:
         """The same with `DeviceArray`s, as `_device_dense` calls it."""
         self.require_out(target)
-        core = self.place.core
+        core = self.backend.core
         if target is None:
             y = make("C")
         else:

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from .._arrays import streams
+from .._backends import memory
+from .._backends.arguments import integer
+from .._backends.backend import CPU, Backend, get_backend
+from .._backends.types import product_dtypes
 from .._matrix import devices
 from .._matrix.base import CONJUGATED, TRANSPOSED
 from .._matrix.each_element import is_scalar
 from .._matrix.operands import is_sparse, together
 from .._matrix.sparse_array import SparseArray
-from .._places import memory
-from .._places.arguments import integer
-from .._places.backend import CPU, Place, place
-from .._places.types import product_dtypes
 from .._show import display
 from . import batch_values, batch_vectors, plans
 
@@ -119,8 +119,8 @@ class batch_array:
         return self._matrix.nbytes
 
     @property
-    def _place(self) -> Place:
-        return self._all._place
+    def _backend(self) -> Backend:
+        return self._all._backend
 
     @property
     def _core(self) -> Any:
@@ -156,11 +156,11 @@ class batch_array:
 
     def to(self, device: str) -> batch_array:
         """Return the batch on a device, itself where it is there; a copy goes by way of the host."""
-        target = place(device)
-        if target is self._place:
+        target = get_backend(device)
+        if target is self._backend:
             return self
         memory.require_free(self.nbytes, f"to: {self.count} {display.operand(self._all)} on {target.name}", target)
-        values = devices.carried(self._matrix.values, self._place, target)
+        values = devices.carried(self._matrix.values, self._backend, target)
         labels = self._matrix.parts()[self._all._format.labels].tolist()
         like = target.core.diagonal_matrix(self.format, *self.shape, labels, None, self.dtype.name, target.index)
         return self._wrap(like.with_members(values))
@@ -176,7 +176,7 @@ class batch_array:
         return self.copy()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickle, (self._place.host(self._matrix.values), self._like)
+        return _unpickle, (self._backend.host(self._matrix.values), self._like)
 
     @property
     def _like(self) -> SparseArray:
@@ -250,7 +250,7 @@ class batch_array:
         MemoryError
             With the bytes, when the result does not fit.
         """
-        with streams.on(self._place, stream, "matmul"):
+        with streams.on(self._backend, stream, "matmul"):
             return _multiply(self, _required(other, "B"), out)
 
     def __matmul__(self, other: Any) -> Any:
@@ -287,17 +287,17 @@ def _multiply(left: Any, right: Any, out: Any) -> batch_array:
     planned = plans.MatmulPlan(a, b)
     plan, core = planned._plan, a._core
     if out is None:
-        memory.require_free(count * plan.nbytes, f"matmul: {count} results of {planned!r}", a._place)
+        memory.require_free(count * plan.nbytes, f"matmul: {count} results of {planned!r}", a._backend)
         matrix = core.batch_result(plan, count, dtype.name)
     else:
-        matrix = _checked(out, count, a._place)._matrix
+        matrix = _checked(out, count, a._backend)._matrix
     core.batch_matmul(plan, planned._a._matrix, planned._b._matrix, matrix)
     return batch_array._wrap(matrix) if out is None else out
 
 
-def _checked(out: Any, count: int, home: Place) -> batch_array:
+def _checked(out: Any, count: int, home: Backend) -> batch_array:
     if not isinstance(out, batch_array):
         raise TypeError(f"matmul: out is {type(out).__name__}, expected a batch_array")
-    if out.count != count or out._place is not home:
+    if out.count != count or out._backend is not home:
         raise ValueError(f"matmul: out is {out!r}, expected {count} members on {home.name}")
     return out

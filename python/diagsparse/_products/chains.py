@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._arrays import device_dense, host_dense, owners, streams
+from .._backends import memory
+from .._backends.arguments import check_kernel, integer
+from .._backends.backend import CPU
+from .._backends.types import chain_dtype
 from .._matrix.operands import require_sparse
-from .._places import memory
-from .._places.arguments import check_kernel, integer
-from .._places.backend import CPU
-from .._places.types import chain_dtype
 
 _STEP_BYTES = 4 * (8 + 16)  # four factors a step: references to them, and their values in native code
 _VECTORS = 4  # of the length of x, that a chain takes for the time of the call
@@ -228,7 +228,7 @@ def _run(who: str, a: Any, x: Any, r: _Recurrence, out: Any, kernel: str | None,
         listed = ", ".join(f'"{name}"' for name in names)
         raise ValueError(f'{who}: no kernel "{kernel}" for {a.format} on {a.device}; there are {listed}')
     recurrence, is_complex = a._core.Recurrence(*r), r.is_complex()
-    if a._place is not CPU:
+    if a._backend is not CPU:
         return device_dense.chain(a, recurrence, is_complex, x, out, kernel, who, stream)
     streams.on(CPU, stream, who)  # raises for a stream
     owners.refuse_beside_cpu(x, CPU, who)

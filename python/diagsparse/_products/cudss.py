@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from .._arrays import streams
+from .._backends import libraries
+from .._backends.backend import CudaError
 from .._matrix.sparse_array import SparseArray
-from .._places import libraries
-from .._places.backend import CudaError
 
 _TYPES = {"float32": "R_32F", "float64": "R_64F", "complex64": "C_32F", "complex128": "C_64F"}
 
@@ -31,7 +31,7 @@ class Cudss:
 
     def __init__(self, csr: SparseArray) -> None:
         self._cudss = cudss = libraries.cudss()
-        self._a, self._device = csr, csr._place.index
+        self._a, self._device = csr, csr._backend.index
         self._lock = Lock()
         wide = max(csr.indptr.itemsize, csr.indices.itemsize) == 8
         index = np.dtype(np.int64 if wide else np.int32)

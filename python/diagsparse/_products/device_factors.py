@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from .._arrays import device_dense, owners
+from .._backends import libraries
+from .._backends.types import product_dtypes, solved_in
 from .._matrix.builders import eye
 from .._matrix.convert import convert
 from .._matrix.sparse_array import SparseArray
-from .._places import libraries
-from .._places.types import product_dtypes, solved_in
 from .cudss import Cudss
 
 _READ_AS_THEY_ARE = ("dia", "hm", "cdm", "csr", "csc")
@@ -96,14 +96,14 @@ class RightSide(device_dense.Product):
         made = make("C")
         b = self._all_rows(x, made.shape)
         dtype = solved_in(self.a.dtype, x.dtype)
-        y = self.place.core.empty(b.shape, dtype.name, b.device, "F")
+        y = self.backend.core.empty(b.shape, dtype.name, b.device, "F")
         y.assign(b)
         self._factors.solve(y, self._trans)
         self._columns(made, y.dtype).assign(y)
 
     def _all_rows(self, x: Any, shape: tuple[int, ...]) -> Any:
         """Return the right sides as columns, those of a complex b beside a real matrix as two."""
-        core = self.place.core
+        core = self.backend.core
         if x.shape != shape:  # one for all members
             x = owners.strided(core, owners.contiguous(x, x.dtype), shape, (0, x.itemsize))
         whole = core.empty(shape, x.dtype.name, x.device)
@@ -114,13 +114,13 @@ class RightSide(device_dense.Product):
         """Return an array in C order, of all rows, with a column for each right side of a type's kind."""
         n = self.a.shape[0]
         seen = array.reshape((n, array.size // n if n else 0))
-        return owners.as_reals(self.place.core, seen) if array.dtype.kind == "c" and dtype.kind == "f" else seen
+        return owners.as_reals(self.backend.core, seen) if array.dtype.kind == "c" and dtype.kind == "f" else seen
 
 
 def _require_regular(a: SparseArray, solve: Solve, replaced: bool) -> None:
     """Raise where the solution for a random right side is not finite, or misses it where pivots were replaced."""
     rng, core = np.random.default_rng(0), a._core
-    b = core.from_host(rng.uniform(-1, 1, a.shape[0]).astype(a.dtype), a._place.index)
+    b = core.from_host(rng.uniform(-1, 1, a.shape[0]).astype(a.dtype), a._backend.index)
     if not b.size:
         return
     x = core.empty((b.size, 1), b.dtype.name, b.device, "F")

@@ -13,11 +13,11 @@ from scipy.sparse.linalg import LinearOperator
 
 from .._arrays import device_dense, owners
 from .._arrays.host_dense import as_numpy
+from .._backends import libraries, memory
+from .._backends.backend import CPU, Backend
+from .._backends.types import product_dtypes, solved_in
 from .._matrix.base import CONJUGATED, TRANSPOSED
 from .._matrix.sparse_array import SparseArray
-from .._places import libraries, memory
-from .._places.backend import CPU, Place
-from .._places.types import product_dtypes, solved_in
 from .._show import display
 from . import batch_matrix, host_factors
 from .batches import batch_array
@@ -40,15 +40,15 @@ class _Solver:
     def _factor(self, a: SparseArray, sigma: complex, method: str | None) -> None:
         """Make the factors of ``a - sigma I``."""
         began = time.perf_counter()
-        self.sigma, self._place = sigma, a._place
+        self.sigma, self._backend = sigma, a._backend
         blocks = max(1, self._members or 1)
         below, above = _reach(a)
         self.method = _method(a, method, below, above, blocks)
         with self._saying_what_is_singular("factorized:"):
-            if a._place is CPU:
+            if a._backend is CPU:
                 self._factors: Any = host_factors.HostFactors(a, sigma, self.method, below, above, blocks)
             else:
-                self._factors = _ways(a._place).DeviceFactors(a, sigma, self.method, blocks)
+                self._factors = _ways(a._backend).DeviceFactors(a, sigma, self.method, blocks)
         self.seconds = time.perf_counter() - began
 
     @contextmanager
@@ -104,9 +104,9 @@ class _Solver:
         return self._solved(b, _NAMES[op])
 
     def _solved(self, b: Any, trans: str) -> Any:
-        if self._place is not CPU:
+        if self._backend is not CPU:
             return device_dense.multiply(self._factors.right_side(trans, self._fitted), b, None, None)
-        owners.refuse_beside_cpu(b, self._place, "solve", "b")
+        owners.refuse_beside_cpu(b, self._backend, "solve", "b")
         given = as_numpy(b, "solve")
         shape = self._fitted(given.shape)
         wanted, kept = product_dtypes(self.dtype, given.dtype)
@@ -255,14 +255,14 @@ def _whole(sigma: complex) -> str:
 
 
 def _told(factors: _Solver) -> str:
-    where = "" if factors._place is CPU else f", {factors._place.name}"
+    where = "" if factors._backend is CPU else f", {factors._backend.name}"
     return memory.human(factors.nbytes) + where
 
 
 # ---- which way ----------------------------------------------------------------------------------------------------
-def _ways(place: Place) -> Any:
+def _ways(backend: Backend) -> Any:
     """Return the module of the methods there; that of a GPU is imported where one is met."""
-    if place is CPU:
+    if backend is CPU:
         return host_factors
     from . import device_factors
 
@@ -277,12 +277,12 @@ def _reach(a: SparseArray) -> tuple[int, int]:
 
 def _method(a: SparseArray, method: str | None, below: int, above: int, members: int) -> str:
     """Return the method by name, or the one that suits."""
-    ways = _ways(a._place)
+    ways = _ways(a._backend)
     order = list(ways.METHODS)
     needed = next(name for name in order if max(below, above) <= ways.REACH.get(name, a.shape[0]))
     asked = method
     if method is None:
-        method = ways.chosen(a, below, above, needed) if a._place is CPU else ways.chosen(members, needed)
+        method = ways.chosen(a, below, above, needed) if a._backend is CPU else ways.chosen(members, needed)
     elif method not in order:
         raise ValueError(f"factorized: no method {method!r} on {a.device}; there are {', '.join(order)}")
     elif order.index(method) < order.index(needed):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from .._backends.memory import human
 from .._matrix.base import is_scipys
 from .._matrix.construct import peak_nbytes
 from .._matrix.operands import as_sparse
 from .._matrix.registry import FORMATS
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
-from .._places.memory import human
 from .plans import MatmulPlan
 
 

@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from scipy.linalg import get_lapack_funcs
 from scipy.sparse.linalg import splu
 
+from .._backends import memory
+from .._backends.backend import CPU
 from .._matrix.convert import convert
 from .._matrix.sparse_array import SparseArray
-from .._places import memory
-from .._places.backend import CPU
 
 _LEAST_BAND = 8  # diagonals from the lowest to the highest that are solved as a band, whatever of them is stored
 _MOST_ZEROS = 4  # times the nonzeros that a band may hold

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .._backends import memory
+from .._backends.backend import CPU, get_backend
 from .._matrix.construct import array
 from .._matrix.convert import unpacked
 from .._matrix.operands import require_matrix
 from .._matrix.registry import COMMON, FORMATS, default_format, format_named
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
-from .._places import memory
-from .._places.backend import CPU, place
 
 _DIAGONALS = "dia", "hm", "cdm", "mdia"
 # Times the bytes of csr that A's own format by diagonals may take. Zeros on the diagonals of both factors count, and
@@ -88,7 +88,7 @@ def kron(
     <csr_array 65536 x 65536 float64: 65536 stored, 1.3 MB, cpu>
     """
     left, right = (_factor(x, name) for x, name in ((a, "A"), (b, "B")))
-    target = place(device) if device is not None else CPU
+    target = get_backend(device) if device is not None else CPU
     chosen = None if format is None else format_named(format).name
     made: SparseArray | None = None
     if _by_diagonals(left, right):
@@ -188,9 +188,9 @@ class _Pairs:
         """Return bytes that the product exceeds in every format by diagonals, wherever its diagonals lie."""
         count, (rows, cols) = self._count(self.of_a[self.fill_of_a > 0], self.of_b[self.fill_of_b > 0]), self.shape
         short = min(count, 2 * min(rows, cols))  # two diagonals of each length, in two corners
-        places = short * short // 4 + (count - short) * min(rows, cols)
+        positions = short * short // 4 + (count - short) * min(rows, cols)
         masks = count * (rows // 8)  # of mdia, a bit for each row
-        return min(places * self.dtype.itemsize, self.summary.entries * self.dtype.itemsize + masks) + 8 * count
+        return min(positions * self.dtype.itemsize, self.summary.entries * self.dtype.itemsize + masks) + 8 * count
 
     def in_dia(self) -> int:
         """Return the bytes of the product as dia."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .._arrays.repeated_product import RepeatedProduct
+from .._backends.arguments import check_kernel
+from .._backends.backend import CPU
 from .._matrix.sparse_array import SparseArray
-from .._places.arguments import check_kernel
-from .._places.backend import CPU
 from .._show import display
 
 
@@ -25,7 +25,7 @@ class MatvecPlan:
             raise ValueError(f'matvec: no kernel "{kernel}" for {a.format} on {a.device}; there are {listed}')
         self.matrix, self.kernel = a, kernel or names[0]
         self._planned: RepeatedProduct | None = None
-        if a._place is not CPU:  # what the kernel keeps of the matrix is there before the first call
+        if a._backend is not CPU:  # what the kernel keeps of the matrix is there before the first call
             a._core.prepare_matvec(a._matrix, a._op, self.kernel)
             self._planned = RepeatedProduct(a, self.kernel)
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from .._backends import memory
 from .._matrix.base import is_scipys
 from .._matrix.operands import together
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.sparse_array import SparseArray
-from .._places import memory
 from .._show import display
 
 OPERATIONS: dict[str, Callable[[SparseArray], SparseArray]] = {
@@ -117,7 +117,7 @@ class PlannedOperand:
         """Return the user's matrix with a copy of the values that it has now, after a forecast."""
         native = self.given._matrix
         values = native.values
-        memory.require_free(values.nbytes, f"plan: the values of {display.operand(self.given)}", self.given._place)
+        memory.require_free(values.nbytes, f"plan: the values of {display.operand(self.given)}", self.given._backend)
         return native.with_values(values.copy())
 
 
@@ -130,7 +130,7 @@ def _in_structure_of(planned: SparseArray, made: SparseArray) -> SparseArray | N
     native = planned._matrix
     if made._matrix.stored < native.stored:
         what = f"plan: the elements of {display.operand(made)} that are zero"
-        memory.require_free(native.values.nbytes, what, planned._place)
+        memory.require_free(native.values.nbytes, what, planned._backend)
         zeros = planned.copy()
         zeros.values = 0
         made = made._format.united(made, zeros.real.astype(made.dtype, copy=False))
@@ -142,9 +142,9 @@ def _in_structure_of(planned: SparseArray, made: SparseArray) -> SparseArray | N
 
 def same_structure(x: SparseArray, y: SparseArray) -> bool:
     """Whether two matrices differ in their values alone."""
-    if (x.format, x.shape, x.dtype, x._place) != (y.format, y.shape, y.dtype, y._place):
+    if (x.format, x.shape, x.dtype, x._backend) != (y.format, y.shape, y.dtype, y._backend):
         return False
-    theirs, host = y.parts(), x._place.host
+    theirs, host = y.parts(), x._backend.host
     return all(name == "values" or np.array_equal(host(part), host(theirs[name])) for name, part in x.parts().items())
 
 

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from .._arrays import streams
+from .._backends import memory
+from .._backends.arguments import check_kernel, symmetry_number
+from .._backends.backend import CPU
+from .._backends.types import check_scalars, product_dtypes
 from .._matrix.convert import convert
 from .._matrix.operands import together
 from .._matrix.registry import FORMATS, format_named
 from .._matrix.request import Request
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
-from .._places import memory
-from .._places.arguments import check_kernel, symmetry_number
-from .._places.backend import CPU
-from .._places.types import check_scalars, product_dtypes
 from .._show import display
 from .plan_operands import PlannedOperand, product_formats, same_structure
 
@@ -62,8 +62,8 @@ class MatmulPlan:
             a = a._format.as_operand(a)
             b = a if square else b._format.as_operand(b)
             unpacked = sum(x.nbytes for x, given in zip((a, b), self._given, strict=True) if x is not given)
-        self._place = a._place
-        if a._place is not b._place:
+        self._backend = a._backend
+        if a._backend is not b._backend:
             together("matmul", a, b)  # raises
         if a._shape[1] != b._shape[0]:
             raise ValueError(
@@ -99,7 +99,7 @@ class MatmulPlan:
         nbytes = self._plan.nbytes
         if nbytes > memory.SMALL or max_bytes is not None:
             what = f"matmul: {' times '.join(map(display.operand, self._given))}: the result"
-            memory.require(max(nbytes, self.nbytes), max_bytes, what, place=self._place)
+            memory.require(max(nbytes, self.nbytes), max_bytes, what, backend=self._backend)
 
     @property
     def _a(self) -> SparseArray:
@@ -225,7 +225,7 @@ class MatmulPlan:
                 self._run_into(left.current("A")._matrix, right.current("B")._matrix, out._matrix)
             return out
         if stream is not None:
-            with streams.on(self._place, stream, "plan"):
+            with streams.on(self._backend, stream, "plan"):
                 return self(a2, b2, out=out, alpha=alpha, beta=beta)
         a = self._left.current("A") if a2 is None else self._left.like(a2, "A")
         b = self._right.current("B") if b2 is None else self._right.like(b2, "B")
@@ -249,8 +249,8 @@ class MatmulPlan:
         made._op, made._dtype, made._shape = 0, dtype, (a._shape[0], b._shape[1])
         if self._symmetric:
             made._packed = True
-        if self._place is not CPU:
-            made._settle(self._place)
+        if self._backend is not CPU:
+            made._settle(self._backend)
         if not self._native:
             made = convert(made, self.format)
         if out is None:

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from .._arrays import streams
+from .._backends.backend import Backend
+from .._backends.types import check_scalars, product_dtypes
 from .._matrix.convert import unpacked
 from .._matrix.operands import home_of, require_sparse
 from .._matrix.registry import FORMATS
 from .._matrix.request import Pair
 from .._matrix.sparse_array import SparseArray
-from .._places.backend import Place
-from .._places.types import check_scalars, product_dtypes
 from .._show import display
 from .matvec_plan import MatvecPlan
 from .plan_operands import OPERATIONS, product_formats
@@ -21,7 +21,7 @@ from .plans import MatmulPlan
 from .sums import TRIANGLES, check_triangle, no_beta, sum_of_products
 
 
-def _operand(x: Any, trans: str, who: str, name: str, home: Place, copy: bool = False) -> SparseArray:
+def _operand(x: Any, trans: str, who: str, name: str, home: Backend, copy: bool = False) -> SparseArray:
     """Return x as one of our matrices, of which op(x) is multiplied; with `copy` SciPy's share no values with it."""
     made = require_sparse(x, who, name, home, copy)
     if trans not in OPERATIONS:
@@ -29,7 +29,7 @@ def _operand(x: Any, trans: str, who: str, name: str, home: Place, copy: bool = 
     return made
 
 
-def _view(x: Any, trans: str, who: str, name: str, home: Place) -> SparseArray:
+def _view(x: Any, trans: str, who: str, name: str, home: Backend) -> SparseArray:
     """Return op(x) as a view of one of our matrices."""
     made = _operand(x, trans, who, name, home)
     return OPERATIONS[trans](made)
@@ -198,7 +198,7 @@ def matmul(
     """
     home = home_of(a, b, c)
     a, b = _view(a, trans_a, "matmul", "A", home), _view(b, trans_b, "matmul", "B", home)
-    with streams.on(a._place, stream, "matmul"):
+    with streams.on(a._backend, stream, "matmul"):
         if c is None:
             no_beta("matmul", beta)
             check_scalars(product_dtypes(a.dtype, b.dtype)[1], alpha, 0, "matmul")

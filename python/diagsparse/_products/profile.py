@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from .._backends.backend import CPU
+from .._backends.types import product_dtypes
 from .._matrix.sparse_array import SparseArray
-from .._places.backend import CPU
-from .._places.types import product_dtypes
 from .plans import MatmulPlan
 
 
@@ -44,6 +44,6 @@ def profiled(
 
 def clock(a: SparseArray) -> float:
     """Return the time, after all work on the matrix's device."""
-    if a._place is not CPU:
-        a._core.synchronize(a._place.index)
+    if a._backend is not CPU:
+        a._core.synchronize(a._backend.index)
     return time.perf_counter()

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from .._backends.arguments import SYMMETRIES
+from .._backends.types import check_scalars
 from .._matrix.convert import convert, unpacked
 from .._matrix.operands import home_of, require_sparse, together
 from .._matrix.registry import COMMON, FORMATS, format_named
 from .._matrix.request import Pair
 from .._matrix.sparse_array import SparseArray
-from .._places.arguments import SYMMETRIES
-from .._places.types import check_scalars
 from .._show import display
 from .plan_operands import OPERATIONS, product_formats
 from .plans import MatmulPlan
@@ -230,7 +230,7 @@ def sum_of_products(
     if c is None:
         no_beta(who, beta)
     else:
-        c, beta = unpacked(require_sparse(c, who, "C", first._place)), 1 if beta is None else beta
+        c, beta = unpacked(require_sparse(c, who, "C", first._backend)), 1 if beta is None else beta
         together(who, first, c, ("A", "C"))
         if c.shape != shape:
             raise ValueError(f"{who}: C is {display.operand(c)}, but the product is {shape[0]} x {shape[1]}")

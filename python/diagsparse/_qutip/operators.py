@@ -11,11 +11,11 @@ from qutip import settings
 from qutip.core import data as qutip_data
 from qutip.core.data.dense import fast_from_numpy
 
+from .._backends.types import plain_number
 from .._matrix.builders import eye
 from .._matrix.construct import array
 from .._matrix.registry import FORMATS
 from .._matrix.sparse_array import SparseArray
-from .._places.types import plain_number
 from .._products.forecasts import forecast
 from .._products.kron import kron
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from .._places.backend import CPU, cuda_available, gpu, missing
-from .._places.memory import human
+from .._backends.backend import CPU, cuda_available, gpu, missing
+from .._backends.memory import human
 from .._version import __version__
 
 

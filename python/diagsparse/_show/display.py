@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, TypeAlias
 
-from .._places.backend import CPU, get_num_threads
-from .._places.memory import SMALL, human
+from .._backends.backend import CPU, get_num_threads
+from .._backends.memory import SMALL, human
 from . import drawing
 from .cells import GREY, color_of, svg
 from .columns import seconds
@@ -28,7 +28,7 @@ def operand(a: SparseArray) -> str:
 
 def where(a: SparseArray) -> str:
     """Return ``cpu, 2 threads``, or the GPU."""
-    if a._place is not CPU:
+    if a._backend is not CPU:
         return a.device
     return f"cpu, {counted(get_num_threads(), 'thread')}"
 
@@ -139,7 +139,7 @@ def html(a: SparseArray) -> str:
 
 def drawings(a: SparseArray) -> list[tuple[str, str]]:
     """Return the drawings and what to say of them; none where it takes long to bring to the host or unpack."""
-    if a._place is not CPU:
+    if a._backend is not CPU:
         if a.nbytes > SMALL:
             return []
         a = a.to("cpu")

@@ -71,11 +71,11 @@ def middle_of(a: SparseArray) -> tuple[str, str]:
     return ("", "") if max(a.shape) <= SMALL or 0 in a.shape else middle(a)
 
 
-def diagonals_of(shape: tuple[int, int], places: Any, what: str) -> tuple[str, str]:
+def diagonals_of(shape: tuple[int, int], positions: Any, what: str) -> tuple[str, str]:
     """Return a matrix of which the offsets alone are known, and its caption, which begins with `what` it shows."""
     (m, n), scale = shape, _SIDE / max(shape)
     width, height = max(_SLIM, n * scale), max(_SLIM, m * scale)
-    runs = [(k, max(0, -k), min(m, n - k) - max(0, -k)) for k in places.tolist()]
+    runs = [(k, max(0, -k), min(m, n - k) - max(0, -k)) for k in positions.tolist()]
     body, says = _lines(shape, [(*run, color_of(d), False) for d, run in enumerate(runs)], width, height)
     says = "; ".join(filter(None, [what, says, _slimmed(width, height)]))
     return labelled(shape, [k for k, _, _ in runs], body, width, height), says

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .._places.memory import human
+from .._backends.memory import human
 from . import columns, display
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from .. import measure
+from .._backends.backend import CPU, get_num_threads
 from .._matrix.construct import array
 from .._matrix.registry import FORMATS
-from .._places.backend import CPU, get_num_threads
 from .._products.products import plan_matmul
 from ..measure import Contender, Progress, portion
 from . import bench_cases, exactness, peers, steps

@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from .._places.backend import place
-from .._places.types import VALUE_TYPES
+from .._backends.backend import get_backend
+from .._backends.types import VALUE_TYPES
 from .._show.terminal import Terminal, json_writer
 from . import bench_summary, steps
 from .bench_changes import LIMIT, bench_changes, check_comparable
@@ -122,7 +122,7 @@ class Invocation:
             return bool(changes["ok"])
         if before is not None:
             about |= {"experiment": experiment} if experiment else {}
-            check_comparable(steps.frame(place(terminal.device), quick) | about, before)
+            check_comparable(steps.frame(get_backend(terminal.device), quick) | about, before)
         benchmark = of(terminal.device)
         with terminal.progress() as progress:
             report = benchmark.run(device=terminal.device, quick=quick, progress=progress)

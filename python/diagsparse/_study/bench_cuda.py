@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._places.backend import Place, place
+from .._backends.backend import Backend, get_backend
 from ..measure import Progress
 from . import bench_cases, bench_problem, gpu_peers, steps
 from .bench_cuda_cases import CASES, Case
@@ -64,7 +64,7 @@ def run(
         ``copy_bandwidth``, ``interrupted`` (by Ctrl-C, with the number of cases ``left``) and ``rows``: a dict for each
         case and contender, with the error of those that failed.
     """
-    chosen, where = cases(name), place(device)
+    chosen, where = cases(name), get_backend(device)
     speed, scale = copy_bandwidth(where, 1 << 24 if quick else 1 << 32), 0.02 if quick else 1.0
 
     def rows_of(case: Case, report: Progress) -> Iterator[dict[str, Any]]:
@@ -79,7 +79,7 @@ def run(
 
 # ---- a case -------------------------------------------------------------------------------------------------------
 def _run_case(
-    case: Case, dtype: np.dtype, scale: float, where: Place, samples: int, speed: float, report: Progress
+    case: Case, dtype: np.dtype, scale: float, where: Backend, samples: int, speed: float, report: Progress
 ) -> list[dict[str, Any]]:
     """Return the row of every contender."""
     report(0.0, f"{case.name}: make")
@@ -107,7 +107,7 @@ def _run_case(
 
 
 def _row(
-    contender: gpu_peers.Contender, problem: Problem, plain: Problem | None, case: Case, where: Place, samples: int
+    contender: gpu_peers.Contender, problem: Problem, plain: Problem | None, case: Case, where: Backend, samples: int
 ) -> dict[str, Any] | None:
     """Return what one contender reaches; of ours also the time that its kernel takes for the counterpart.
 
@@ -136,7 +136,7 @@ def _row(
     return row
 
 
-def _contenders(case: Case, problem: Problem, where: Place) -> Iterator[gpu_peers.Contender]:
+def _contenders(case: Case, problem: Problem, where: Backend) -> Iterator[gpu_peers.Contender]:
     """Yield every kernel of ours that has a part in the case, then the others' libraries."""
     op = {"power": "chain", "syrk": "matmul"}.get(case.op, case.op)
     work = problem.A.nnz * (len(problem.right.offsets) if op == "matmul" else 1)

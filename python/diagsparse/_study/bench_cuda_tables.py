@@ -8,7 +8,7 @@ from math import inf
 from textwrap import shorten
 from typing import Any
 
-from .._places.memory import human
+from .._backends.memory import human
 from .._show import columns
 from .bench_summary import Pair
 from .steps import ended

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from .._backends.backend import Backend
 from .._matrix.construct import array
 from .._matrix.sparse_array import SparseArray
-from .._places.backend import Place
 from .._products.chains import power_multiply
 from .._products.products import plan_matmul, plan_matvec
 from .bench_cuda_cases import Case
@@ -28,7 +28,7 @@ class Problem:
         self,
         A: Any,
         right: Any,
-        where: Place,
+        where: Backend,
         triangle: str | None = None,
         layout: Mapping[str, Any] = MappingProxyType({}),
         power: int = 0,
@@ -124,7 +124,7 @@ def _dense(operand: Any) -> bool:
     return not hasattr(operand, "nnz")
 
 
-def of_case(case: Case, dtype: np.dtype, scale: float, where: Place) -> Problem:
+def of_case(case: Case, dtype: np.dtype, scale: float, where: Backend) -> Problem:
     """Return what a case multiplies, at most as large as the case says."""
     A = case.make(scale, 0, np.dtype(case.values or dtype))
     if case.op == "syrk":

@@ -7,8 +7,8 @@ from statistics import median
 from typing import Any
 
 from .. import measure
+from .._backends.backend import CPU, Backend
 from .._matrix.sparse_array import SparseArray
-from .._places.backend import CPU, Place
 from .._products.plans import MatmulPlan
 from ..measure import Contender, Progress, Timing
 from . import gpu_clock, gpu_peers, peers
@@ -18,12 +18,12 @@ _SAMPLES = 15  # of a call on a GPU
 _WASTE, _PLACES = 40, 2_000_000  # places of SciPy's dia for each entry, at most; so many are never too many
 
 
-def by_default(where: Place) -> tuple[str, ...]:
+def by_default(where: Backend) -> tuple[str, ...]:
     """Return who stands beside us where nobody is named."""
     return ("scipy",) if where is CPU else ("scipy", "cusparse")
 
 
-def missing(name: str, where: Place) -> str:
+def missing(name: str, where: Backend) -> str:
     """Return why a library cannot take part there, "" if it can."""
     if name not in _ON_CPU and where is CPU:
         return "available on a GPU only"
@@ -50,7 +50,7 @@ def contenders(
 def _kernels(A: SparseArray, op: str, kernels: list[str] | None) -> list[str]:
     there = A.kernels(op)
     if kernels is None:  # on a GPU a plan chooses
-        plans = op == "matmul" and A._place is not CPU
+        plans = op == "matmul" and A._backend is not CPU
         chosen = MatmulPlan(A, A, max_bytes=1 << 62).kernel if plans else there[0]
         return [chosen] if chosen in there else there[:1]
     asked = there if "all" in kernels else [name for name in there if name in kernels]
@@ -109,7 +109,7 @@ def _others(
             yield Contender(library, format, "", prepare(), operands)
 
 
-def time_all(found: Sequence[Contender], where: Place, budget: float, progress: Progress) -> dict[str, Timing]:
+def time_all(found: Sequence[Contender], where: Backend, budget: float, progress: Progress) -> dict[str, Timing]:
     """Time them: in turns on the CPU; on a GPU by its own clock, those of the CPU apart."""
     on_cpu = [where is CPU or c.library in _ON_CPU for c in found]
     pause = peers.MKL_SLEEPS if any(c.library == "mkl" for c in found) else 0.0

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from .._places import memory
-from .._places.backend import CudaUnavailable, get_num_threads, place
+from .._backends import memory
+from .._backends.backend import CudaUnavailable, get_backend, get_num_threads
 from .._show.terminal import Terminal, discard_output
 from ..measure import using_threads
 
@@ -78,7 +78,7 @@ def common(command: Callable[..., bool | None]) -> Callable[..., None]:
     @click.option("--quiet", is_flag=True, help="Print no progress, and no results that are also written to files.")
     @wraps(command)
     def run(as_json: bool, out: Path | None, device: str, threads: int | None, quiet: bool, **options: Any) -> None:
-        place(device)  # raises if the device cannot be used
+        get_backend(device)  # raises if the device cannot be used
         with using_threads(threads or get_num_threads()):
             passed = command(Terminal(as_json, out, device, quiet), **options)
         if passed is False:

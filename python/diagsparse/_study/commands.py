@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 
 from .. import gallery
+from .._backends.memory import human
 from .._matrix.registry import FORMATS
-from .._places.memory import human
 from .._show import columns
 from .._show.config import config
 from .._show.terminal import Terminal, json_writer

@@ -11,7 +11,7 @@ from math import ceil, isfinite
 from pathlib import Path
 from typing import Any
 
-from .._places.memory import human
+from .._backends.memory import human
 from .._show import columns, display
 from ..structure import Structure
 from .changes import LIMIT, Changes, changes

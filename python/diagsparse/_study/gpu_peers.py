@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._places.backend import CPU, Place
+from .._backends.backend import CPU, Backend
 from .._version import __version__
 
 
@@ -31,7 +31,7 @@ def nvmath() -> Any | None:
         return None
 
 
-def hardware(where: Place) -> dict[str, Any]:
+def hardware(where: Backend) -> dict[str, Any]:
     """Return the GPU and the memory that it has."""
     _, total = where.core.memory(where.index)
     return {
@@ -41,7 +41,7 @@ def hardware(where: Place) -> dict[str, Any]:
     }
 
 
-def versions(where: Place) -> dict[str, str | None]:
+def versions(where: Backend) -> dict[str, str | None]:
     """Return the versions of everything that takes part."""
     theirs = {"cupy": cupy(), "nvmath": nvmath()}
     return {

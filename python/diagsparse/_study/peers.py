@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from .._places.backend import _core, get_num_threads
+from .._backends.backend import _core, get_num_threads
 from .._version import __version__
 from ..measure import Contender
 

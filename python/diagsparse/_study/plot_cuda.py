@@ -47,8 +47,8 @@ def _plot_speeds(axes: Any, report: dict[str, Any], names: list[str]) -> None:
         mine = [row for row in rows if _label(row) == label]
         if mine:
             values = [row["floor_nbytes"] / row["seconds"] / 1e9 for row in mine]
-            places = [-names.index(row["case"]) for row in mine]
-            axes.plot(values, places, marker, color=color, label=label, ms=6, alpha=0.85)
+            positions = [-names.index(row["case"]) for row in mine]
+            axes.plot(values, positions, marker, color=color, label=label, ms=6, alpha=0.85)
     speed = report["copy_bandwidth"] / 1e9
     axes.axvline(speed, color="black", lw=1, ls="--", label="device-to-device copy")
     set_up_cases(axes, names, "fewest bytes that the case moves / time (GB/s)")

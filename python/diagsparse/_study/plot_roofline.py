@@ -68,12 +68,12 @@ def _label(axes: Any, rows: Sequence[Any], op: str, apart: float) -> None:
     heights = np.array([(log10(_point(row)[1]) - low) / (high - low) for row in rows])
     steps = apart * np.arange(len(rows))
     free = max(0.0, 1 - apart * len(rows))
-    places = np.clip(isotonic_regression(heights - steps).x, 0, free) + steps + apart / 2
+    positions = np.clip(isotonic_regression(heights - steps).x, 0, free) + steps + apart / 2
     at, align, end = _SIDES[op]
-    for row, place in zip(rows, places):
+    for row, position in zip(rows, positions):
         color = _STYLES[op][1] if row.ours else GREY
         line = {"arrowstyle": "-", "color": color, "lw": 0.5, "alpha": 0.6, "relpos": (end, 0.5), "shrinkB": 3}
         axes.annotate(
-            f"{row.format} {row.kernel}", _point(row), (at, place), textcoords="axes fraction", fontsize=8,
+            f"{row.format} {row.kernel}", _point(row), (at, position), textcoords="axes fraction", fontsize=8,
             ha=align, va="center", color="black" if row.ours else GREY, arrowprops=line,
         )  # fmt: skip

@@ -61,24 +61,24 @@ def draw_occupancy(axes: Any, s: Any, inches: float) -> None:
     if not len(s.offsets):
         draw_nothing(axes, "nothing is stored")
         return
-    places = places_of(s.offsets)
+    positions = places_of(s.offsets)
     chosen = np.sort(np.argsort(-s.counts, kind="stable")[:_MARKS])
     size = 8 + 60 * s.counts[chosen] / max(1, s.counts.max(initial=1))
     few = len(chosen) < 200
-    axes.vlines(places[chosen], 0, 100 * s.filled[chosen], color=BLUE, lw=0.8 if few else 0.4, alpha=0.35)
+    axes.vlines(positions[chosen], 0, 100 * s.filled[chosen], color=BLUE, lw=0.8 if few else 0.4, alpha=0.35)
     axes.scatter(
-        places[chosen], 100 * s.filled[chosen], size, color=BLUE, alpha=0.8 if few else 0.4, edgecolor="none",
+        positions[chosen], 100 * s.filled[chosen], size, color=BLUE, alpha=0.8 if few else 0.4, edgecolor="none",
         clip_on=False, zorder=3,
     )  # fmt: skip
-    span = max(1.0, places[-1] - places[0])
-    axes.set(xlim=(places[0] - 0.04 * span, places[-1] + 0.04 * span), ylim=(0, 106), yticks=range(0, 101, 20))
-    labelled, upright = labels_of(s.offsets, places, 72 * inches, s.filled >= 0.5)
-    axes.set_xticks(places[labelled], [str(k) for k in s.offsets[labelled]], rotation=90 if upright else 0)
+    span = max(1.0, positions[-1] - positions[0])
+    axes.set(xlim=(positions[0] - 0.04 * span, positions[-1] + 0.04 * span), ylim=(0, 106), yticks=range(0, 101, 20))
+    labelled, upright = labels_of(s.offsets, positions, 72 * inches, s.filled >= 0.5)
+    axes.set_xticks(positions[labelled], [str(k) for k in s.offsets[labelled]], rotation=90 if upright else 0)
     main = int(np.searchsorted(s.offsets, 0))
     if 0 in s.offsets:
-        axes.axvline(float(places[main]), color=GREY, lw=0.8, alpha=0.6, zorder=0)
+        axes.axvline(float(positions[main]), color=GREY, lw=0.8, alpha=0.6, zorder=0)
         if main not in labelled:  # beside the first or the last one
-            axes.text(places[main], 106, "0", fontsize=8, ha="center", va="bottom")
+            axes.text(positions[main], 106, "0", fontsize=8, ha="center", va="bottom")
             axes.set_title(axes.get_title(loc="left"), fontsize=10, loc="left", pad=14)
     even = len(set(np.diff(s.offsets).tolist())) < 2
     axes.set_xlabel("offset (column - row)" + ("" if even else "; wide gaps are shortened"), fontsize=8)
@@ -96,7 +96,7 @@ def places_of(offsets: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def labels_of(
-    offsets: NDArray[np.int64], places: NDArray[np.float64], points: float, full: NDArray[np.bool_]
+    offsets: NDArray[np.int64], positions: NDArray[np.float64], points: float, full: NDArray[np.bool_]
 ) -> tuple[list[int], bool]:
     """Return which diagonals have their offsets told on an axis of so many points, and whether labels stand upright.
 
@@ -104,8 +104,8 @@ def labels_of(
     gaps, and what lies between: of neighbours round numbers.
     """
     order, even = _by_interest(offsets, full), len(set(np.diff(offsets).tolist())) < 2
-    span = max(1.0, float(places[-1] - places[0])) * 1.08
-    at = places * points / span
+    span = max(1.0, float(positions[-1] - positions[0])) * 1.08
+    at = positions * points / span
     across = [_LETTER * len(str(k)) + 4 for k in offsets.tolist()]
     if len(level := _fitting(order, at, across)) == len(offsets):
         return level, False

@@ -91,14 +91,16 @@ class SampledMatmul:
     def _error(self, row: tuple[np.ndarray, np.ndarray], expected: tuple[np.ndarray, np.ndarray, np.ndarray]) -> float:
         columns, values = row
         where, total, magnitude = expected
-        place = np.searchsorted(where, columns)
+        position = np.searchsorted(where, columns)
         known = (
-            (place < len(where)) & (where[np.minimum(place, len(where) - 1)] == columns) if len(where) else place < 0
+            (position < len(where)) & (where[np.minimum(position, len(where) - 1)] == columns)
+            if len(where)
+            else position < 0
         )
         if values[~known].any():  # a value where the product has none
             return float("inf")
         found = np.zeros(len(where), values.dtype)
-        found[place[known]] = values[known]
+        found[position[known]] = values[known]
         return error_over_bound(found, total, self._limit * magnitude)
 
     def _rows_of(self, C: Any) -> list[tuple[np.ndarray, np.ndarray]]:

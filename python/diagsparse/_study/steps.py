@@ -7,7 +7,7 @@ from datetime import date
 from typing import Any
 
 from .. import measure
-from .._places.backend import CPU, Place
+from .._backends.backend import CPU, Backend
 from ..measure import Progress, portion
 from . import gpu_peers, peers
 
@@ -15,7 +15,7 @@ Step = tuple[str, Callable[[Progress], Iterable[dict[str, Any]]]]
 """What a step says while it runs, and what makes its rows."""
 
 
-def frame(where: Place, quick: bool) -> dict[str, Any]:
+def frame(where: Backend, quick: bool) -> dict[str, Any]:
     """Return what every report says first: the ``device``, its ``hardware``, the ``versions``, the ``date``."""
     return {
         "device": where.name.partition(":")[0],
@@ -26,7 +26,7 @@ def frame(where: Place, quick: bool) -> dict[str, Any]:
     }
 
 
-def report(steps: Sequence[Step], where: Place, quick: bool, progress: Progress | None) -> dict[str, Any]:
+def report(steps: Sequence[Step], where: Backend, quick: bool, progress: Progress | None) -> dict[str, Any]:
     """Run the steps and return a report: the frame, a ``warning`` if other work disturbed them, what `run` returns."""
     crowd = measure.Crowd()
     made = run(steps, progress)

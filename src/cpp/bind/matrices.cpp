@@ -165,7 +165,7 @@ void bind_matrices(py::module_& m) {
       .def_property_readonly("strips", [](const Matrix& a) { return strips_of(a.layout().spans).size(); })
       .def_property_readonly("symmetry",
                              [](py::handle matrix) { return static_cast<int>(as_made(matrix).structure->symmetry()); })
-      .def_property_readonly("told",  // what Python's matrix keeps of it, asked for at once
+      .def_property_readonly("description",  // what Python's matrix keeps of it, asked for at once
                              [](py::handle matrix) {
                                const Matrix& a = as_made(matrix);
                                const Symmetry stored = a.structure->symmetry();

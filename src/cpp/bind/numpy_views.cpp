@@ -18,7 +18,7 @@ DType dtype_from_name(const std::string& name) {
 py::dtype numpy_dtype(DType t) {
   static std::atomic<PyObject*> known[kAllTypes];  // NumPy has one object for each: two threads that ask find the same
   std::atomic<PyObject*>& type = known[static_cast<int>(t)];
-  if (!type) type = py::module_::import("diagsparse._places.types").attr("named_dtype")(dtype_name(t)).release().ptr();
+  if (!type) type = py::module_::import("diagsparse._backends.types").attr("named_dtype")(dtype_name(t)).release().ptr();
   return py::reinterpret_borrow<py::dtype>(type.load());
 }
 

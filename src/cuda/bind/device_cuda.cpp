@@ -119,7 +119,7 @@ void bind_device(py::module_& m) {
       .def("record", &Event::record)
       .def("since", &Event::since);
   static const py::handle cuda_error =
-      py::object(py::module_::import("diagsparse._places.backend").attr("CudaError")).release();
+      py::object(py::module_::import("diagsparse._backends.backend").attr("CudaError")).release();
   py::register_local_exception_translator([](std::exception_ptr thrown) {
     try {
       if (thrown) std::rethrow_exception(thrown);

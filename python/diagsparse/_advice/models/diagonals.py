@@ -37,8 +37,8 @@ class Diagonals(Mirroring):
             },
             {
                 "": gpu,
-                "symmetry": gpu._replace(place=1.17e-3, step=30, bytes=0.85),
-                "period": gpu._replace(place=2.0e-3, step=30, bytes=0.9, complex=3.0),
+                "symmetry": gpu._replace(position=1.17e-3, step=30, bytes=0.85),
+                "period": gpu._replace(position=2.0e-3, step=30, bytes=0.9, complex=3.0),
             },
         )
         self._square = square
@@ -49,10 +49,10 @@ class Diagonals(Mirroring):
 
     def walk(self, survey: Survey, s: Summary, options: dict[str, Any]) -> Walk:
         """Return what a product goes through."""
-        places = float(survey.diagonal_places)
+        positions = float(survey.diagonal_places)
         nbytes = self.forecast(s, options)
         met = survey.met(len(s.offsets))
-        return Walk(nbytes, places, places * survey.near_the_ends, met, laid_out=met)
+        return Walk(nbytes, positions, positions * survey.near_the_ends, met, laid_out=met)
 
     def layouts(self, found: Finder, best: float) -> Iterator[Candidate]:
         """Yield the whole, a period, a half."""

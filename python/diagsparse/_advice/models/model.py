@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, Protocol
 
+from ..._backends.backend import CPU, Backend
 from ..._matrix.registry import FORMATS
 from ..._matrix.summary import Summary
-from ..._places.backend import CPU, Place
 from ..candidate import Candidate
 from ..costs import Cost, Walk
 from ..squares import Squares
@@ -44,9 +44,9 @@ class Model(ABC):
     def __init__(self, format: str, cpu: dict[str, Cost], gpu: dict[str, Cost]) -> None:
         self.format, self.cpu, self.gpu = format, cpu, gpu
 
-    def cost(self, place: Place, options: dict[str, Any]) -> Cost:
+    def cost(self, backend: Backend, options: dict[str, Any]) -> Cost:
         """Return what products take with these options; with options that were not fitted, as with fewer."""
-        table, names = self.cpu if place is CPU else self.gpu, list(options)
+        table, names = self.cpu if backend is CPU else self.gpu, list(options)
         while " ".join(names) not in table:
             names.pop()
         return table[" ".join(names)]

@@ -26,7 +26,7 @@ class CudaError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Place:
+class Backend:
     """Where a matrix lives: the module that computes there, and which of its devices. One object for each place."""
 
     core: ModuleType
@@ -44,11 +44,11 @@ class Place:
         return array if isinstance(array, np.ndarray) else array.get()
 
 
-CPU = Place(_core, 0)
+CPU = Backend(_core, 0)
 _EXPECTED = 'expected "cpu", "cuda" or "cuda:0", "cuda:1", ...'
 
 
-def place(device: str | None, default: Place = CPU) -> Place:
+def get_backend(device: str | None, default: Backend = CPU) -> Backend:
     """Return the place that a device name means, `default` for None.
 
     Raises
@@ -71,7 +71,7 @@ def place(device: str | None, default: Place = CPU) -> Place:
 
 
 @cache
-def gpu(index: int) -> Place:
+def gpu(index: int) -> Backend:
     """Return the place of a GPU."""
     core = _cuda()
     count = core.device_count()
@@ -80,13 +80,13 @@ def gpu(index: int) -> Place:
     if index >= count:
         names = "cuda:0" if count == 1 else f"cuda:0 to cuda:{count - 1}"
         raise CudaUnavailable(f"device 'cuda:{index}': this machine has {names}; take one of these, or {_ON_THE_CPU}")
-    return _gpus.setdefault(index, Place(core, index))
+    return _gpus.setdefault(index, Backend(core, index))
 
 
-_gpus: dict[int, Place] = {}  # two threads that ask first get one object
+_gpus: dict[int, Backend] = {}  # two threads that ask first get one object
 
 
-def place_of(matrix: Any) -> Place:
+def backend_of(matrix: Any) -> Backend:
     """Return where a C++ matrix lives."""
     return CPU if isinstance(matrix, _core.Matrix) else gpu(matrix.device)
 

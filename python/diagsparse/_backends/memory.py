@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from numbers import Real
 from pathlib import Path
 
-from .backend import CPU, Place
+from .backend import CPU, Backend
 
 SMALL = 1 << 26  # bytes; below this nobody asks the system
 _ALONE, _LAST = "; pass max_bytes= to change the limit", ", or pass max_bytes="
@@ -25,10 +25,10 @@ def human(nbytes: int) -> str:
     raise AssertionError
 
 
-def available_bytes(place: Place = CPU) -> int:
+def available_bytes(backend: Backend = CPU) -> int:
     """Return the bytes that can be taken now: of a GPU, of the host, or of the limit of a container or the process."""
-    if place is not CPU:
-        return place.core.memory(place.index)[0]
+    if backend is not CPU:
+        return backend.core.memory(backend.index)[0]
     free = min(_system_bytes(), _bytes_of_process())
     group = Path("/sys/fs/cgroup")
     try:
@@ -63,14 +63,14 @@ def _bytes_of_process() -> int:
     return max(0, limit - pages * resource.getpagesize())
 
 
-def require_free(nbytes: int, what: str, place: Place = CPU, hint: str = "", beside: int = 0) -> None:
+def require_free(nbytes: int, what: str, backend: Backend = CPU, hint: str = "", beside: int = 0) -> None:
     """Raise MemoryError when `nbytes` exceed what is free at `place`; `what` says what would be allocated.
 
     `beside` of them are there only while it is made.
     """
-    if nbytes < SMALL or nbytes <= (free := available_bytes(place)):
+    if nbytes < SMALL or nbytes <= (free := available_bytes(backend)):
         return
-    where = "" if place is CPU else f" on {place.name}"
+    where = "" if backend is CPU else f" on {backend.name}"
     raise MemoryError(f"{what} would take {_told(nbytes, beside)}, {human(free)} are free{where}{hint}")
 
 
@@ -84,18 +84,20 @@ def checked_limit(max_bytes: float, who: str = "") -> int:
     return int(min(max_bytes, 1 << 62))
 
 
-def fits(nbytes: int, max_bytes: int | None, place: Place = CPU, free: Callable[[Place], int] | None = None) -> bool:
+def fits(
+    nbytes: int, max_bytes: int | None, backend: Backend = CPU, free: Callable[[Backend], int] | None = None
+) -> bool:
     """Whether `nbytes` are within the user's limit, or without one within what is free at `place`.
 
     `free` tells what is, for those that ask often; by default `available_bytes`.
     """
     if max_bytes is not None:
         return nbytes <= checked_limit(max_bytes)
-    return nbytes < SMALL or nbytes <= (free or available_bytes)(place)
+    return nbytes < SMALL or nbytes <= (free or available_bytes)(backend)
 
 
 def require(
-    nbytes: int, max_bytes: int | None, what: str, otherwise: str = "", place: Place = CPU, beside: int = 0
+    nbytes: int, max_bytes: int | None, what: str, otherwise: str = "", backend: Backend = CPU, beside: int = 0
 ) -> None:
     """Raise MemoryError when `nbytes` exceed the user's limit, or without one what is free; `otherwise` would fit.
 
@@ -103,7 +105,7 @@ def require(
     """
     hint = f"; {otherwise}{_LAST}" if otherwise else _ALONE
     if max_bytes is None:
-        require_free(nbytes, what, place, hint, beside)
+        require_free(nbytes, what, backend, hint, beside)
     elif nbytes > checked_limit(max_bytes):
         raise MemoryError(f"{what} would take {_told(nbytes, beside)}, the limit is {human(max_bytes)}{hint}")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from .backend import place
+from .backend import get_backend
 
 
 def set_memory_pool(pool: str) -> None:
@@ -37,7 +37,7 @@ def set_memory_pool(pool: str) -> None:
     """
     if pool not in _POOLS:
         raise ValueError(f'set_memory_pool: pool {pool!r}: expected "own", "cupy" or "torch"')
-    core = place("cuda").core
+    core = get_backend("cuda").core
     if pool != "own":
         import_module(pool)
     core.use_allocator(_POOLS[pool])

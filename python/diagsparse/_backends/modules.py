@@ -58,7 +58,7 @@ class Matrix(Protocol):
     rows: int
     cols: int
     dtype: np.dtype[Any]
-    told: tuple[str, np.dtype[Any], int, int, bool, int]
+    description: tuple[str, np.dtype[Any], int, int, bool, int]
     stored: int
     diagonals: int
     strips: int

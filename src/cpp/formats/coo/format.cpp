@@ -1,4 +1,4 @@
-// coo: its entry in the list of formats, and validation.
+// Registers coo in the list of formats, and validates its arrays.
 #include "core/convert.hpp"
 #include "core/validation.hpp"
 #include "formats/coo/layout.hpp"

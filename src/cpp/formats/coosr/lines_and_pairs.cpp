@@ -1,4 +1,4 @@
-// What coosr and coosc share: conversions, validation, and kernels of csr, csc and coo on their arrays.
+// Code shared by coosr and coosc: conversions, validation, and the kernels of csr, csc and coo on their arrays.
 #include "formats/coosr/lines_and_pairs.hpp"
 
 #include "core/backend.hpp"
@@ -11,7 +11,7 @@ namespace diagsparse {
 
 namespace {
 
-// The names of the array that counts lines, and of the one that says where in its line an entry lies.
+// The array that holds the line (row or column) of each entry, and the one that holds its position within the line.
 const char* line_of(const char* format) { return by_column(format) ? "col" : "row"; }
 const char* within_line(const char* format) { return by_column(format) ? "row" : "col"; }
 

@@ -1,4 +1,4 @@
-// Where products of csr sum rows of C: what the kernel takes, and the plan forecasts.
+// The accumulators of a row of C in products of csr, shared by the kernel and the forecast of a plan.
 #pragma once
 
 #include <algorithm>
@@ -7,21 +7,22 @@
 
 namespace diagsparse {
 
-// How many tasks the rows of C are summed in: each as many rows, and few products, since Ctrl-C waits for the end of
-// one.
+// The number of tasks that the rows of C are divided into. Each has the same number of rows, and few enough products
+// that Ctrl-C, which takes effect after a task, does not wait long.
 inline int64 tasks_of_sums(int64 rows, int64 products) {
   return std::min<int64>(rows, std::max<int64>(16 * concurrent_tasks(), products >> 24));
 }
 
-// The sums of one row at a time, of some rows of C: one for each column from the first to the last of all these rows,
-// or, where columns are far more than entries, one for each entry of a row, found by bisection.
-struct SumPlaces {
+// The accumulators that a task uses for one row at a time. There is one for each column from the first to the last of
+// all rows of the task, or, if these columns far outnumber the entries, one for each entry of a row, located by
+// bisection.
+struct RowAccumulators {
   std::int32_t low = 0;  // the first column
-  int64 count = 0;       // of sums
+  int64 count = 0;       // of accumulators
   bool by_column = true;
 
-  static SumPlaces of(const int64* indptr, const std::int32_t* indices, int64 begin, int64 end) {
-    SumPlaces result;
+  static RowAccumulators of(const int64* indptr, const std::int32_t* indices, int64 begin, int64 end) {
+    RowAccumulators result;
     std::int32_t high = -1;
     int64 longest = 0;
     for (int64 i = begin; i < end; ++i) {
@@ -32,13 +33,13 @@ struct SumPlaces {
       longest = std::max(longest, last - first);
     }
     const int64 columns = high < 0 ? 0 : int64{high} - result.low + 1;
-    result.by_column = columns <= std::max(kFewColumns, kColumnsOfAnEntry * (indptr[end] - indptr[begin]));
+    result.by_column = columns <= std::max(kFewColumns, kColumnsPerEntry * (indptr[end] - indptr[begin]));
     result.count = result.by_column ? columns : longest;
     return result;
   }
 
  private:
-  static constexpr int64 kFewColumns = 1 << 14, kColumnsOfAnEntry = 8;
+  static constexpr int64 kFewColumns = 1 << 14, kColumnsPerEntry = 8;
 };
 
 }  // namespace diagsparse

@@ -1,4 +1,4 @@
-// bmsparse: its entry in the list of formats, validation, and conversions.
+// Registers bmsparse in the list of formats, validates its arrays, and converts from and to csr.
 #include "formats/bmsparse/layout.hpp"
 #include "formats/bmsparse/products.hpp"
 
@@ -29,7 +29,7 @@ void check(const Matrix& m) {
                : "has elements outside of the " + std::to_string(m.rows) + " x " + std::to_string(m.cols) + " matrix"));
   }
   const Array& begin = m.index("value_indptr");
-  int64 expected = 0;  // all pointers before it are right
+  int64 expected = 0;  // all previous pointers are valid
   if (fault.at > 0) {
     expected = element<int64>(begin, fault.at - 1) + std::popcount(element<Bitmap>(m.index("bitmap"), fault.at - 1));
   }
@@ -38,7 +38,7 @@ void check(const Matrix& m) {
                               ", how many bits are set in the bitmaps before it");
 }
 
-// A value for each bit that is set, as the last pointer says; `check` looks at the arrays later.
+// There is a value for each bit that is set. Their number is the last pointer; `check` validates the arrays later.
 StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays) {
   int64 count = 0;
   for (const auto& [name, array] : arrays) {

@@ -45,17 +45,17 @@ std::vector<bool> columns_in_use(const Array& mask) {
   return {any.begin(), any.end()};
 }
 
-Array some_columns(const Array& mask, const std::vector<bool>& use) {
-  Array kept = Array::empty(DType::u32, {mask.shape.rows, std::ranges::count(use, true)});
+Array select_columns(const Array& mask, const std::vector<bool>& is_selected) {
+  Array selected = Array::empty(DType::u32, {mask.shape.rows, std::ranges::count(is_selected, true)});
   const Mask* from = mask.as<Mask>();
-  Mask* to = kept.as<Mask>();
+  Mask* to = selected.as<Mask>();
   for (int64 b = 0; b < mask.shape.rows; ++b) {
-    for (const bool used : use) {
-      if (used) *to++ = *from;
+    for (const bool column_is_selected : is_selected) {
+      if (column_is_selected) *to++ = *from;
       ++from;
     }
   }
-  return kept;
+  return selected;
 }
 
 }  // namespace diagsparse

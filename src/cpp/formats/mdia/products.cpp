@@ -11,7 +11,7 @@ bool in_triangle(Triangle triangle, int64 offset) {
   return triangle == Triangle::both || (triangle == Triangle::upper ? offset >= 0 : offset <= 0);
 }
 
-// The offsets of C, and in the work which pair of diagonals leads to which.
+// Returns the offsets of C, and sets the target of each pair of diagonals in `work`.
 std::vector<int64> pair_diagonals(MaskedWork& work, int64 rows, int64 cols, Triangle triangle) {
   const auto inside = [&](int64 offset) { return offset > -rows && offset < cols && in_triangle(triangle, offset); };
   std::vector<int64> offsets;
@@ -32,20 +32,20 @@ std::vector<int64> pair_diagonals(MaskedWork& work, int64 rows, int64 cols, Tria
   return offsets;
 }
 
-// Leaves out the diagonals on which nothing meets.
-Array without_empty(Array mask, std::vector<int64>& offsets, MaskedWork& work) {
-  const std::vector<bool> use = columns_in_use(mask);
-  if (std::ranges::all_of(use, [](bool some) { return some; })) return mask;
-  std::vector<std::int32_t> number(use.size(), -1);
-  std::vector<int64> kept;
-  for (std::size_t d = 0; d < use.size(); ++d) {
-    if (!use[d]) continue;
-    number[d] = static_cast<std::int32_t>(kept.size());
-    kept.push_back(offsets[d]);
+// Drops the diagonals of C without elements.
+Array drop_empty(Array mask, std::vector<int64>& offsets, MaskedWork& work) {
+  const std::vector<bool> is_selected = columns_in_use(mask);
+  if (std::ranges::all_of(is_selected, [](bool selected_column) { return selected_column; })) return mask;
+  std::vector<std::int32_t> number(is_selected.size(), -1);
+  std::vector<int64> selected;
+  for (std::size_t d = 0; d < is_selected.size(); ++d) {
+    if (!is_selected[d]) continue;
+    number[d] = static_cast<std::int32_t>(selected.size());
+    selected.push_back(offsets[d]);
   }
   for (std::int32_t& to : work.to) to = to < 0 ? to : number[to];
-  offsets = std::move(kept);
-  return some_columns(mask, use);
+  offsets = std::move(selected);
+  return select_columns(mask, is_selected);
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ Plan plan_masked(const Format& format, const Matrix& a, Op op_a, const Matrix& b
   std::vector<int64> offsets = pair_diagonals(*work, plan.rows, plan.cols, half ? Triangle::upper : request.triangle);
   request.on_stage("diagonals");
   Array mask = masks_of_product(*a.structure, *b.structure, *work, plan.rows, static_cast<int64>(offsets.size()));
-  mask = without_empty(std::move(mask), offsets, *work);
+  mask = drop_empty(std::move(mask), offsets, *work);
   MaskedCounts counts = count_masked(mask, half && !offsets.empty() && offsets.front() == 0 ? 0 : -1);
   request.on_stage("masks");
   plan.c = mdia_structure(plan.rows, plan.cols, array_of(offsets), std::move(mask), std::move(counts.begin),

@@ -1,4 +1,4 @@
-// qband: its entry in the list of formats, and how a matrix is divided into bands and a remainder.
+// Registers qband in the list of formats, validates its arrays, and divides a matrix into bands and a remainder.
 #include "core/convert.hpp"
 #include "core/several.hpp"
 #include "core/summary.hpp"

@@ -57,9 +57,9 @@ Matrix ellcsr_from_rows(const Matrix& m, int64 width, Leading leading) {
       const int64 end = from + leading.kept(i, csr.indices + from, csr.indptr[i + 1] - from);
       const int64 middle = end - (start[i + 1] - start[i]);
       std::int32_t* const columns = head.as<std::int32_t>() + i * width;
-      T* const leads = values.as<T>() + i * width;
+      T* const leading_values = values.as<T>() + i * width;
       std::fill(std::copy(csr.indices + from, csr.indices + middle, columns), columns + width, -1);
-      std::fill(std::copy(csr.values + from, csr.values + middle, leads), leads + width, T{});
+      std::fill(std::copy(csr.values + from, csr.values + middle, leading_values), leading_values + width, T{});
       std::copy(csr.indices + middle, csr.indices + end, rest.as<std::int32_t>() + start[i]);
       std::copy(csr.values + middle, csr.values + end, values.as<T>() + positions + start[i]);
     });
@@ -73,14 +73,14 @@ namespace {
 // The same matrix with new arrays for the leading entries: f(a, i, columns, values) writes those of row i of `a`.
 template <class F>
 Matrix with_rows_reordered(const Matrix& m, const F& f) {
-  const Shape leads = m.index("ell_indices").shape;
-  Array head = Array::empty(DType::i32, leads), values = Array::empty(m.dtype, {m.values.size()});
+  const Shape head_shape = m.index("ell_indices").shape;
+  Array head = Array::empty(DType::i32, head_shape), values = Array::empty(m.dtype, {m.values.size()});
   with_value_type(m.dtype, [&](auto zero) {
     using T = decltype(zero);
     const EllCsr<T> a = EllCsr<T>::of(m);
-    for_each_row(m.rows, leads.size(),
+    for_each_row(m.rows, head_shape.size(),
                  [&](int64 i) { f(a, i, head.as<std::int32_t>() + i * a.width, values.as<T>() + i * a.width); });
-    std::copy_n(a.rest_values, values.size() - leads.size(), values.as<T>() + leads.size());
+    std::copy_n(a.rest_values, values.size() - head_shape.size(), values.as<T>() + head_shape.size());
   });
   return with_head(m, std::move(head), std::move(values));
 }

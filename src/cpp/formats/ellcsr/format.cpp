@@ -86,15 +86,15 @@ void reject_narrow_mirror(DType type) {
 void check_types(const Matrix& m) {
   const Array &head = m.index("ell_indices"), &rest = m.index("csr_indices");
   const DType type = is_index_type(head.dtype) ? head.dtype : DType::i32;
-  const Shape leads{m.rows, std::max<int64>(0, head.shape.cols)}, follows{rest.size()};
-  std::vector<ExpectedPart> expected{{"ell_indices", type, leads},
-                                     {"csr_indices", type_of_rest(type), follows},
+  const Shape head_shape{m.rows, std::max<int64>(0, head.shape.cols)}, rest_shape{rest.size()};
+  std::vector<ExpectedPart> expected{{"ell_indices", type, head_shape},
+                                     {"csr_indices", type_of_rest(type), rest_shape},
                                      {"csr_indptr", DType::i64, {m.rows + 1}}};
   for (const auto& [symmetry, name] : kMirrors) {
     if (symmetry == m.structure->symmetry()) expected.push_back({name, DType::i32, {1}});
   }
-  check_bases(m, "ell_bases", type, leads, columns_of_head(m), expected);
-  check_bases(m, "csr_bases", type_of_rest(type), follows, m.cols, expected);
+  check_bases(m, "ell_bases", type, head_shape, columns_of_head(m), expected);
+  check_bases(m, "csr_bases", type_of_rest(type), rest_shape, m.cols, expected);
   check_parts(m, expected);
 }
 
@@ -130,16 +130,16 @@ void check(const Matrix& given) {
   const Fault fault = fault_in_ellcsr(a, mirrored);
   if (fault.kind == Fault::none) return;
   const int64 leading = a.rows * a.width;
-  const bool leads = fault.at < leading, outside = fault.kind == Fault::outside;
-  const std::string row = "ell_indices[" + std::to_string(leads ? fault.at / a.width : 0);
+  const bool in_head = fault.at < leading, outside = fault.kind == Fault::outside;
+  const std::string row = "ell_indices[" + std::to_string(in_head ? fault.at / a.width : 0);
   const std::string following = "csr_indices[" + std::to_string(fault.at - leading) + "]";
   const std::string last = std::to_string(columns_of_head(m) - 1);
   if (mirrored < 0) {
-    reject((leads ? row + ", " + std::to_string(fault.at % a.width) + "]" : following) +
+    reject((in_head ? row + ", " + std::to_string(fault.at % a.width) + "]" : following) +
            (outside ? " lies outside, expected 0 to " + last + ", or -1 for padding"
                     : " does not come after the one before it in its row (padding comes last)"));
   }
-  if (!leads) {
+  if (!in_head) {
     reject(following + " lies outside, expected the diagonal, or rows and columns from " + std::to_string(mirrored) +
            " on");
   }

@@ -25,7 +25,8 @@ class MaskedOperand {
   MaskedOperand(const Matrix& m, Op op)
       : MaskedOperand(*m.structure, m.values.as<T>(), masked_diagonals(*m.structure, op), value_starts(*m.structure)) {}
 
-  int64 is_transposed() const { return transposed_count_; }  // these come first, followed by all stored diagonals
+  // How many of the diagonals are transposed. These come first, followed by all stored diagonals.
+  int64 transposed_count() const { return transposed_count_; }
 
   // The mask of the 32 rows from `row` on that have an element on the diagonal. The lowest bit is `row`.
   [[gnu::always_inline]] Mask mask(const MaskedDiagonal& d, int64 row) const {

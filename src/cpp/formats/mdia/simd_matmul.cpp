@@ -77,16 +77,16 @@ struct BlockMatmul {
   // `row` on.
   template <class S, class F>
   [[gnu::always_inline]] static void for_each_run(const MaskedOperand<S>& m, int64 row, const F& visit) {
-    const auto is_transposed = static_cast<std::size_t>(m.is_transposed());
-    for (std::size_t i = 0; i < is_transposed; ++i) {
+    const auto transposed_count = static_cast<std::size_t>(m.transposed_count());
+    for (std::size_t i = 0; i < transposed_count; ++i) {
       m.visit_runs(m.diagonals[i], row, [&](Mask rows, const S* value) { visit(i, rows, value); });
     }
-    if (is_transposed == m.diagonals.size()) return;
+    if (transposed_count == m.diagonals.size()) return;
     const int64 block = row >> kMaskShift, shift = row & (kMaskRows - 1);
     const auto traverse_block = [&](int64 at, const auto& visit_rows) {
       if (at < 0 || at >= m.a.blocks()) return;
       for_each_diagonal(m.a, at,
-                        [&](int64 d, Mask rows, const S* value) { visit_rows(is_transposed + d, rows, value); });
+                        [&](int64 d, Mask rows, const S* value) { visit_rows(transposed_count + d, rows, value); });
     };
     if (shift == 0) return traverse_block(block, visit);
     traverse_block(block, [&](std::size_t i, Mask rows, const S* value) {

@@ -202,8 +202,8 @@ RestOfProduct rest_of_product(const QuasiBand& a, const QuasiBand& b, const Layo
   }
   const int64 diagonals = static_cast<int64>(b.bands.spans.size());
   const int64 band_rows_nbytes = use_band_rows(b.rows(), diagonals, a.entries()) ? b.rows() * diagonals * item : 0;
-  work->outside = std::max(concurrent_tasks() * ColumnSet(b.cols()).nbytes() + 4 * starts[rows],
-                           concurrent_tasks() * widest * item + band_rows_nbytes);
+  work->workspace = std::max(concurrent_tasks() * ColumnSet(b.cols()).nbytes() + 4 * starts[rows],
+                             concurrent_tasks() * widest * item + band_rows_nbytes);
   std::vector<Part> arrays{{"row", row}, {"col", col}, {"indptr", outside}};
   return {std::make_shared<const Indices>(coosr.name, rows, b.cols(), std::move(arrays), col.size()), work};
 }

@@ -25,10 +25,10 @@ struct RestOnCpu : Work {
   std::shared_ptr<const RowsOfRest> a, b;
   Array on_bands_indptr, on_bands_columns;
   int64 products = 0;
-  int64 outside = 0;                  // workspace in bytes, to plan or to multiply
+  int64 workspace = 0;                // workspace in bytes, to plan or to multiply
   std::vector<int64> row_boundaries;  // ranges of rows with equal work
 
-  int64 nbytes() const override { return on_bands_indptr.nbytes() + on_bands_columns.nbytes() + outside; }
+  int64 nbytes() const override { return on_bands_indptr.nbytes() + on_bands_columns.nbytes() + workspace; }
   int64 operations() const override { return products; }
   // The lowest and the highest column of the product in rows [begin, end). `indptr` and `columns` are those outside of
   // the bands of C.

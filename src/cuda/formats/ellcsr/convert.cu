@@ -131,13 +131,13 @@ __global__ void __launch_bounds__(kBlock) sort_rows(const EllCsr<T> a, std::int3
 // The same matrix, where `kernel` writes what leads to new arrays.
 template <class F>
 Matrix moved_in_rows(const char* what, const Matrix& m, const F& kernel) {
-  const Shape leading_column = m.index("ell_indices").shape;
-  Array head = Array::empty(DType::i32, leading_column), values = Array::empty(m.dtype, {m.values.size()});
+  const Shape head_shape = m.index("ell_indices").shape;
+  Array head = Array::empty(DType::i32, head_shape), values = Array::empty(m.dtype, {m.values.size()});
   with_value_type(m.dtype, [&](auto zero) {
     using T = decltype(zero);
     launch(what, kernel(zero), blocks(m.rows * 32), dim3(kBlock), EllCsr<T>::of(m), head.as<std::int32_t>(),
            values.as<T>());
-    const int64 first = leading_column.size() * sizeof(T);
+    const int64 first = head_shape.size() * sizeof(T);
     copy_bytes(values.as<char>() + first, m.values.as<char>() + first, values.nbytes() - first);
   });
   return with_head(m, std::move(head), std::move(values));

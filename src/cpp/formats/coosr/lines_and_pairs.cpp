@@ -86,7 +86,7 @@ void check_lines_and_pairs(const Matrix& m) {
   const Matrix pairs = convert(columns ? transposed_csr(view) : view, {}, coo.name);
   const Array &expected = pairs.index("row"), &given = m.index(line_of(format.name));
   if (!same_bytes(expected.data, given.data, given.nbytes())) {
-    throw std::invalid_argument(who + ": " + line_of(format.name) + " and indptr do not say the same");
+    throw std::invalid_argument(who + ": " + line_of(format.name) + " and indptr disagree");
   }
 }
 

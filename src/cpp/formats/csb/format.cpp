@@ -35,7 +35,7 @@ void check(const Matrix& m) {
                                   std::to_string(entries));
     case Fault::outside:
       throw std::invalid_argument(entry + " lies outside of its block, of " + std::to_string(blocks->size) +
-                                  " rows and columns or what the edges of the " + shape_of(m) + " matrix leave of it");
+                                  " rows and columns, or fewer at the edges of the " + shape_of(m) + " matrix");
     case Fault::order:
       throw std::invalid_argument(entry + " does not come after the one before it in its block (row by row)");
   }

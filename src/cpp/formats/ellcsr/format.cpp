@@ -80,7 +80,7 @@ Matrix shortened(const Matrix& m, DType type) {
 [[noreturn]] void reject(const std::string& what) { throw std::invalid_argument("ellcsr_array: " + what); }
 
 void reject_narrow_mirror(DType type) {
-  if (type == DType::u8) reject("columns of 8 bits do not go with a symmetry, expected 16 or 32");
+  if (type == DType::u8) reject("columns of 8 bits do not support symmetric storage, expected 16 or 32");
 }
 
 void check_types(const Matrix& m) {

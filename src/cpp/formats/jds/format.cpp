@@ -21,7 +21,8 @@ void check_sections(const Jds<float>& a) {
                ", section_indptr from 0 to " + std::to_string(a.stored));
   }
   if (fault.kind == Fault::order) {
-    reject("section ", fault.at, " has rows of no one length, or of one that is not below that of the section before");
+    reject("section ", fault.at,
+           " has rows of different lengths, or its length is not below that of the previous section");
   }
 }
 

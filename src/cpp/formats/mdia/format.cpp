@@ -60,7 +60,7 @@ void check_offsets(const Matrix& m) {
     if (offsets[d] <= -m.rows || offsets[d] >= m.cols) {
       reject(which + ", outside of a " + std::to_string(m.rows) + " x " + std::to_string(m.cols) + " matrix");
     }
-    if (half && offsets[d] < 0) reject(which + "; of a symmetric matrix the upper half is stored, expected 0 or more");
+    if (half && offsets[d] < 0) reject(which + "; symmetric storage holds the upper half, expected 0 or more");
     if (d > 0 && offsets[d] <= offsets[d - 1]) {
       reject(which + ", after " + std::to_string(offsets[d - 1]) + "; expected ascending offsets");
     }
@@ -77,10 +77,11 @@ void check(const Matrix& m) {
   if (const Array* mirrored = arrays.find("mirrored")) {
     expected.push_back({"mirrored", DType::u8, {1}});
     if (mirrored->size() == 1 && m.structure->symmetry() == Symmetry::none) {
-      reject("mirrored is 0, expected 1 (symmetric), 2 (hermitian) or no such part");
+      reject("mirrored is 0, expected 1 (symmetric), 2 (hermitian) or no such array");
     }
     if (m.rows != m.cols) {
-      reject("one half is stored of square matrices, got " + std::to_string(m.rows) + " x " + std::to_string(m.cols));
+      reject("symmetric storage is for square matrices, got " + std::to_string(m.rows) + " x " +
+             std::to_string(m.cols));
     }
   }
   check_parts(m, expected);

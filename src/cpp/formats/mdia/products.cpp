@@ -63,7 +63,7 @@ Plan plan_masked(const Format& format, const Matrix& a, Op op_a, const Matrix& b
   work->b = masked_diagonals(*b.structure, op_b);
   const bool half = request.symmetry != Symmetry::none;
   if (half && plan.rows != plan.cols) {
-    throw std::invalid_argument("matmul: one half is stored of square products, got " + std::to_string(plan.rows) +
+    throw std::invalid_argument("matmul: symmetric storage is for square products, got " + std::to_string(plan.rows) +
                                 " x " + std::to_string(plan.cols));
   }
   std::vector<int64> offsets = pair_diagonals(*work, plan.rows, plan.cols, half ? Triangle::upper : request.triangle);

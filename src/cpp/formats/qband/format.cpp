@@ -30,7 +30,7 @@ void check(const Matrix& m) {
     try {
       check_matrix(child);
     } catch (const std::invalid_argument& fault) {
-      throw std::invalid_argument(who + "of its parts named " + child.format + "_..., " + fault.what());
+      throw std::invalid_argument(who + "in its arrays " + child.format + "_..., " + fault.what());
     }
   }
   const ByOffset bands(children[0].layout().spans);

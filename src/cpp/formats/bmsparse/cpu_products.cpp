@@ -93,11 +93,11 @@ BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& 
   std::vector<int64> pairs(blocks + 1), operations(tasks);
   for_each_row([&](int64 i, std::span<std::int32_t> positions, int64 task) {
     for_each_pair(a.rows, b.rows, c, i, positions, [&](int64 s, int64 e, int64 g) {
-      const Bitmap of_a = a.bitmap(e), of_b = b.bitmap(g);
-      if (const Bitmap product = product_of(of_a, of_b)) {
+      const Bitmap bitmap_a = a.bitmap(e), bitmap_b = b.bitmap(g);
+      if (const Bitmap product = product_of(bitmap_a, bitmap_b)) {
         bitmap[s] |= product;
         ++pairs[s + 1];
-        operations[task] += multiply_adds(of_a, of_b);
+        operations[task] += multiply_adds(bitmap_a, bitmap_b);
       }
     });
   });

@@ -171,10 +171,10 @@ struct BlockMatmul {
     const Operand<U> a{Bmsparse<U>::of(left), plan.op_a};
     const Operand<V> b{Bmsparse<V>::of(right), plan.op_b};
     const auto c = Bmsparse<T>::of(out);
-    const BlockWork& of_plan = block_work(plan);
-    const auto* const indptr = of_plan.indptr.as<int64>();
-    const auto* const pairs = of_plan.pairs.as<std::int32_t>();
-    const int64 blocks = of_plan.indptr.size() - 1, work = indptr[blocks] + blocks, tasks = tasks_for(64 * work);
+    const BlockWork& plan_work = block_work(plan);
+    const auto* const indptr = plan_work.indptr.as<int64>();
+    const auto* const pairs = plan_work.pairs.as<std::int32_t>();
+    const int64 blocks = plan_work.indptr.size() - 1, work = indptr[blocks] + blocks, tasks = tasks_for(64 * work);
     const Update<T> update(alpha, beta);
     const auto before = [&](int64 p) { return indptr[p] + p; };
     parallel_for(tasks, 64 * work, [&](int64 task) {
@@ -211,12 +211,12 @@ struct BlockMatmul {
         for (int n = 0; n < rows_at_once; ++n) rows[n] = Row<T>::at(sums + kTile * (r + n));
 #pragma GCC unroll 8
         for (int k = 0; k < kTile; ++k) {
-          const Row<T> of_b = Row<T>::at(b.at + kTile * k);
+          const Row<T> elements_b = Row<T>::at(b.at + kTile * k);
 #pragma GCC unroll 4
           for (int n = 0; n < rows_at_once; ++n) {
             const U factor = a.at[kTile * (r + n) + k];
 #pragma GCC unroll 4
-            for (int part = 0; part < parts; ++part) rows[n].part[part] += factor * of_b.part[part];
+            for (int part = 0; part < parts; ++part) rows[n].part[part] += factor * elements_b.part[part];
           }
         }
 #pragma GCC unroll 4
@@ -237,12 +237,12 @@ struct BlockMatmul {
     V buffer_b[kTile * kTile];
     std::fill_n(sums, kTile * kTile, T{});
     for (int64 pair = begin; pair < end; ++pair) {
-      const Tile<U> of_a = a.read(pairs[2 * pair], buffer_a);
-      const Tile<V> of_b = b.read(pairs[2 * pair + 1], buffer_b);
-      for_each_element(of_a.bitmap, [&](int position) {
+      const Tile<U> elements_a = a.read(pairs[2 * pair], buffer_a);
+      const Tile<V> elements_b = b.read(pairs[2 * pair + 1], buffer_b);
+      for_each_element(elements_a.bitmap, [&](int position) {
         for (int r = position / 8, k = position % 8, c = 0; c < kTile; ++c) {
-          if ((of_b.bitmap & bit_of(8 * k + c)) == 0) continue;
-          sums[8 * r + c] += multiply(of_a.at[position], of_b.at[8 * k + c]);
+          if ((elements_b.bitmap & bit_of(8 * k + c)) == 0) continue;
+          sums[8 * r + c] += multiply(elements_a.at[position], elements_b.at[8 * k + c]);
         }
       });
     }

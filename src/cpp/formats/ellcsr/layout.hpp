@@ -94,8 +94,8 @@ struct EllCsr {
     const auto& arrays = static_cast<const Indices&>(structure);
     const Array& head = arrays.at("ell_indices");
     const auto bases = [&](const char* name) {
-      const Array* const found = arrays.find(name);
-      return found ? found->as<const std::int32_t>() : nullptr;
+      const Array* const match = arrays.find(name);
+      return match ? match->as<const std::int32_t>() : nullptr;
     };
     return {structure.rows,
             structure.cols,

@@ -23,8 +23,8 @@ class DiagonalNumbers {
   // Returns a negative number if there is no such diagonal.
   int64 find(int64 offset) const {
     if (!table_.empty()) return table_[offset - low_];
-    const auto found = std::ranges::lower_bound(offsets_, offset);
-    return found != offsets_.end() && *found == offset ? found - offsets_.begin() : -1;
+    const auto match = std::ranges::lower_bound(offsets_, offset);
+    return match != offsets_.end() && *match == offset ? match - offsets_.begin() : -1;
   }
 
  private:

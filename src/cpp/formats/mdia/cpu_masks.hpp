@@ -40,8 +40,8 @@ class MaskedOperand {
   template <class F>
   [[gnu::always_inline]] void visit_runs(const MaskedDiagonal& d, int64 row, const F& visit) const {
     const int64 first = first_row(d, row), block = first >> kMaskShift, shift = first & (kMaskRows - 1);
-    const Mask here = a.mask_at(block, d.number), low = here >> shift;
-    if (low != 0) visit(low, values(block, d) + std::popcount(here & first_rows(shift)));
+    const Mask block_mask = a.mask_at(block, d.number), low = block_mask >> shift;
+    if (low != 0) visit(low, values(block, d) + std::popcount(block_mask & first_rows(shift)));
     if (shift == 0) return;
     const Mask high = a.mask_at(block + 1, d.number) << (kMaskRows - shift);
     if (high != 0) visit(high, values(block + 1, d));

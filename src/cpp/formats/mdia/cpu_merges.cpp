@@ -23,12 +23,12 @@ Array masks_of_merge(const ScaledMatrix& a, const ScaledMatrix& b, const std::ve
     using T = decltype(zero);
     const MaskedOperand<T> left(*a.matrix, a.op), right(*b.matrix, b.op);
     const auto mask_of = [&](const MaskedTerms& t, int64 row) {
-      const Mask of_a = t.a.number < 0 ? 0 : left.mask(t.a, row), of_b = t.b.number < 0 ? 0 : right.mask(t.b, row);
-      if (how == Combine::sum) return of_a | of_b;
-      Mask mask = of_a & of_b;
+      const Mask mask_a = t.a.number < 0 ? 0 : left.mask(t.a, row), mask_b = t.b.number < 0 ? 0 : right.mask(t.b, row);
+      if (how == Combine::sum) return mask_a | mask_b;
+      Mask mask = mask_a & mask_b;
       const auto add_if_not_finite = [&](int i, T value) { mask |= Mask{!is_zero(value * T{})} << i; };
-      if ((of_a & ~of_b) != 0) for_each_value(left, t.a, row, add_if_not_finite);
-      if ((of_b & ~of_a) != 0) for_each_value(right, t.b, row, add_if_not_finite);
+      if ((mask_a & ~mask_b) != 0) for_each_value(left, t.a, row, add_if_not_finite);
+      if ((mask_b & ~mask_a) != 0) for_each_value(right, t.b, row, add_if_not_finite);
       return mask;
     };
     const auto diagonals = static_cast<int64>(terms.size());
@@ -55,18 +55,18 @@ void merge_values(const ScaledMatrix& a, const ScaledMatrix& b, const std::vecto
         const Mask rows = to.mask_at(block, static_cast<int64>(d));
         if (rows == 0) continue;
         T merged[kMaskRows] = {};
-        Mask of_a = 0, of_both = 0;
+        Mask mask_a = 0, mask_both = 0;
         for_each_value(left, terms[d].a, row, [&](int i, T value) {
           merged[i] = alpha * value;
-          of_a |= Mask{1} << i;
+          mask_a |= Mask{1} << i;
         });
         for_each_value(right, terms[d].b, row, [&](int i, T value) {
           const T term = beta * value;
-          of_both |= of_a & Mask{1} << i;
+          mask_both |= mask_a & Mask{1} << i;
           if (how == Combine::product) merged[i] = merged[i] * term;
-          else merged[i] = of_a >> i & 1 ? merged[i] + term : term;
+          else merged[i] = mask_a >> i & 1 ? merged[i] + term : term;
         });
-        if (how == Combine::product) for_each_row(of_a & ~of_both, [&](int i) { merged[i] = merged[i] * T{}; });
+        if (how == Combine::product) for_each_row(mask_a & ~mask_both, [&](int i) { merged[i] = merged[i] * T{}; });
         for_each_row(rows, [&](int i) { *out++ = merged[i]; });
       }
     });

@@ -22,9 +22,9 @@ std::vector<MaskedTerms> merge_by_offset(const std::vector<MaskedDiagonal>& a, c
   const MaskedDiagonal none{0, -1, false, false};
   std::vector<MaskedTerms> terms;
   for (auto left = a.begin(), right = b.begin(); left != a.end() || right != b.end();) {
-    const bool of_a = left != a.end() && (right == b.end() || left->offset <= right->offset);
-    const bool of_b = right != b.end() && (left == a.end() || right->offset <= left->offset);
-    terms.push_back({of_a ? *left++ : none, of_b ? *right++ : none});
+    const bool has_a = left != a.end() && (right == b.end() || left->offset <= right->offset);
+    const bool has_b = right != b.end() && (left == a.end() || right->offset <= left->offset);
+    terms.push_back({has_a ? *left++ : none, has_b ? *right++ : none});
   }
   return terms;
 }

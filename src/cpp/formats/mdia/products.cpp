@@ -25,8 +25,8 @@ std::vector<int64> pair_diagonals(MaskedWork& work, int64 rows, int64 cols, Tria
   work.to.reserve(work.a.size() * work.b.size());
   for (const MaskedDiagonal& a : work.a) {
     for (const MaskedDiagonal& b : work.b) {
-      const auto found = std::ranges::lower_bound(offsets, a.offset + b.offset);
-      work.to.push_back(inside(a.offset + b.offset) ? static_cast<std::int32_t>(found - offsets.begin()) : -1);
+      const auto match = std::ranges::lower_bound(offsets, a.offset + b.offset);
+      work.to.push_back(inside(a.offset + b.offset) ? static_cast<std::int32_t>(match - offsets.begin()) : -1);
     }
   }
   return offsets;

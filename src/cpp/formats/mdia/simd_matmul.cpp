@@ -65,12 +65,13 @@ struct BlockMatmul {
   // The buffers of a task for one block: 32 rows of each diagonal of A, and accumulators for each diagonal of C that
   // has elements in the block.
   struct Buffers {
-    std::vector<L> of_a;
+    std::vector<L> values_a;
     std::vector<T> sums;
-    std::vector<Mask> rows_of_a;
+    std::vector<Mask> rows_a;
     std::vector<std::size_t> slot;  // number of a diagonal of C among those with elements
 
-    Buffers(std::size_t of_a, std::size_t of_c) : of_a(kMaskRows * of_a), rows_of_a(of_a), slot(of_c) {}
+    Buffers(std::size_t values_a, std::size_t count_c)
+        : values_a(kMaskRows * values_a), rows_a(values_a), slot(count_c) {}
   };
 
   // Calls visit(i, rows, values) once or twice for each diagonal i of an operand that has elements in the 32 rows from
@@ -98,11 +99,11 @@ struct BlockMatmul {
   }
 
   void spread_a(int64 block, Buffers& buffers) const {
-    std::ranges::fill(buffers.rows_of_a, 0);
+    std::ranges::fill(buffers.rows_a, 0);
     for_each_run(a, kMaskRows * block, [&](std::size_t i, Mask rows, const U* value) {
-      L* const to = buffers.of_a.data() + kMaskRows * i;
-      if (buffers.rows_of_a[i] == 0) std::fill_n(to, kMaskRows, L{});
-      buffers.rows_of_a[i] |= rows;
+      L* const to = buffers.values_a.data() + kMaskRows * i;
+      if (buffers.rows_a[i] == 0) std::fill_n(to, kMaskRows, L{});
+      buffers.rows_a[i] |= rows;
       const bool conj = a.diagonals[i].conjugated;
       for_each_row(rows, [&](int r) { to[r] = convert<L>(conjugate_if(conj, *value++)); });
     });
@@ -112,26 +113,25 @@ struct BlockMatmul {
   void add(int64 block, Buffers& buffers) const {
     const int64 overread_limit = b.a.overread_limit();
     for (std::size_t i = 0; i < a.diagonals.size(); ++i) {
-      const Mask rows_of_a = buffers.rows_of_a[i];
-      if (rows_of_a == 0) continue;
-      const L* const of_a = buffers.of_a.data() + kMaskRows * i;
+      const Mask rows_a = buffers.rows_a[i];
+      if (rows_a == 0) continue;
+      const L* const values_a = buffers.values_a.data() + kMaskRows * i;
       const std::int32_t* const targets = work.to.data() + i * b.diagonals.size();
       for_each_run(b, kMaskRows * block + a.diagonals[i].offset, [&](std::size_t j, Mask rows, const V* value) {
-        if ((rows & rows_of_a) == 0 || targets[j] < 0) return;
+        if ((rows & rows_a) == 0 || targets[j] < 0) return;
         T* const to = buffers.sums.data() + kMaskRows * buffers.slot[targets[j]];
         if constexpr (Vectors) {
-          for_each_eight(rows, rows_of_a, value, value - b.a.values <= overread_limit,
-                         [&](int g, const Row<T>& factors) {
-                           const Row<T> of_a_rows = Row<T>::at(of_a + 8 * g);
-                           Row<T> sum = Row<T>::at(to + 8 * g);
-                           for (int n = 0; n < Row<T>::parts; ++n) sum.part[n] += of_a_rows.part[n] * factors.part[n];
-                           sum.put(to + 8 * g);
-                         });
+          for_each_eight(rows, rows_a, value, value - b.a.values <= overread_limit, [&](int g, const Row<T>& factors) {
+            const Row<T> factors_a = Row<T>::at(values_a + 8 * g);
+            Row<T> sum = Row<T>::at(to + 8 * g);
+            for (int n = 0; n < Row<T>::parts; ++n) sum.part[n] += factors_a.part[n] * factors.part[n];
+            sum.put(to + 8 * g);
+          });
         } else {
           const bool conj = b.diagonals[j].conjugated;
           for_each_row(rows, [&](int r) {
             const V factor = conjugate_if(conj, *value++);
-            if (rows_of_a >> r & 1) to[r] += multiply(of_a[r], factor);
+            if (rows_a >> r & 1) to[r] += multiply(values_a[r], factor);
           });
         }
       });

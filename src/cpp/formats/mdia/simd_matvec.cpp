@@ -154,7 +154,7 @@ struct BlockMatvec {
   // Stores the products of a block with a real x. Returns false, and writes nothing, if a sum is not finite.
   [[gnu::always_inline]] static bool put_vectors(const Mdia<U>& a, int64 block, const V* x, int64 step,
                                                  const Update<T>& update, T* to, int64 to_step, int64 height) {
-    alignas(64) V of_a[kMaskRows + 8];
+    alignas(64) V values_a[kMaskRows + 8];
     Windows windows(x, step, a.cols);
     Vec sums[1][kEights * parts] = {};
     for_each_run(a, block, [&](int64 offset, Mask rows, const U* value) {
@@ -162,20 +162,20 @@ struct BlockMatvec {
       // Values are read only once, so they are prefetched without displacing x from the caches. This saves 10 percent
       // of the time for 18 spins.
       for (int line = 0; line < 4; ++line) __builtin_prefetch(value + kAhead + line * 64 / sizeof(U), 0, 0);
-      for_each_eight(rows, rows, converted<V>(rows, value, of_a), can_overread(a, value),
-                     [&](int g, const Row<T>& some) {
+      for_each_eight(rows, rows, converted<V>(rows, value, values_a), can_overread(a, value),
+                     [&](int g, const Row<T>& elements) {
                        const Row<T> factors = Row<T>::at(in + 8 * g);
 #pragma GCC unroll 4
-                       for (int n = 0; n < parts; ++n) sums[0][g * parts + n] += some.part[n] * factors.part[n];
+                       for (int n = 0; n < parts; ++n) sums[0][g * parts + n] += elements.part[n] * factors.part[n];
                      });
     });
     if (!are_finite(sums)) return false;
     if (height == kMaskRows && to_step == 1) {
       DIAGSPARSE_ISA::put_vectors(update, sums, [=](int) { return to; });
     } else {
-      alignas(64) T some[kMaskRows];
-      std::memcpy(some, sums, sizeof some);
-      for (int64 r = 0; r < height; ++r) update.one(to + r * to_step, some[r]);
+      alignas(64) T elements[kMaskRows];
+      std::memcpy(elements, sums, sizeof elements);
+      for (int64 r = 0; r < height; ++r) update.one(to + r * to_step, elements[r]);
     }
     return true;
   }
@@ -186,14 +186,14 @@ struct BlockMatvec {
     using M = Mac<U, V>;
     constexpr int count = kMaskRows / M::step;
     typename M::Acc parts[count];
-    alignas(64) U of_a[kMaskRows];
+    alignas(64) U values_a[kMaskRows];
     Windows windows(x, step, a.cols);
     for_each_run(a, block, [&](int64 offset, Mask rows, const U* value) {
       const V* const in = windows.from(kMaskRows * block + offset);
       if (rows != kAllRows) {
-        std::memset(static_cast<void*>(of_a), 0, sizeof of_a);
-        for_each_row(rows, [&](int i) { of_a[i] = *value++; });
-        value = of_a;
+        std::memset(static_cast<void*>(values_a), 0, sizeof values_a);
+        for_each_row(rows, [&](int i) { values_a[i] = *value++; });
+        value = values_a;
       }
 #pragma GCC unroll 16
       for (int k = 0; k < count; ++k) M::add(parts[k], M::left(value + k * M::step), M::right(in + k * M::step));
@@ -206,7 +206,7 @@ struct BlockMatvec {
   // y += A^T x for one block of A, or A x for symmetric storage.
   template <bool Mirrored>
   static void add_block(const Mdia<U>& a, int64 block, const V* x, T* y) {
-    alignas(64) V of_a[kMaskRows + 8];
+    alignas(64) V values_a[kMaskRows + 8];
     const int64 row = kMaskRows * block;
     const bool complete = row + kMaskRows <= a.rows && all_finite(x + row, kMaskRows);
     Vec sums[1][kEights * parts] = {};
@@ -223,33 +223,33 @@ struct BlockMatvec {
         });
         return;
       }
-      for_each_eight(rows, rows, converted<V>(rows, value, of_a), can_overread(a, value),
-                     [&](int g, const Row<T>& some) {
+      for_each_eight(rows, rows, converted<V>(rows, value, values_a), can_overread(a, value),
+                     [&](int g, const Row<T>& elements) {
                        if constexpr (Mirrored) {
                          const Row<T> factors = Row<T>::at(x + first + 8 * g);
 #pragma GCC unroll 4
-                         for (int n = 0; n < parts; ++n) sums[0][g * parts + n] += some.part[n] * factors.part[n];
+                         for (int n = 0; n < parts; ++n) sums[0][g * parts + n] += elements.part[n] * factors.part[n];
                          if (!image) return;
                        }
                        const Row<T> factors = Row<T>::at(x + row + 8 * g);
                        Row<T> out = Row<T>::at(y + first + 8 * g);
 #pragma GCC unroll 4
-                       for (int n = 0; n < parts; ++n) out.part[n] += some.part[n] * factors.part[n];
+                       for (int n = 0; n < parts; ++n) out.part[n] += elements.part[n] * factors.part[n];
                        out.put(y + first + 8 * g);
                      });
     });
     if (!Mirrored) return;
-    alignas(64) T some[kMaskRows];
-    std::memcpy(some, sums, sizeof some);
+    alignas(64) T elements[kMaskRows];
+    std::memcpy(elements, sums, sizeof elements);
     if (!are_finite(sums)) {  // sum again, from stored elements only
-      std::fill_n(some, kMaskRows, T{});
+      std::fill_n(elements, kMaskRows, T{});
       for_each_run(a, block, [&](int64 offset, Mask rows, const U* value) {
         const int64 first = row + offset;
         if (first < 0 || first + kMaskRows > a.cols) return;
-        for_each_row(rows, [&](int i) { some[i] += multiply(*value++, x[first + i]); });
+        for_each_row(rows, [&](int i) { elements[i] += multiply(*value++, x[first + i]); });
       });
     }
-    for_each_row(any, [&](int i) { y[row + i] += some[i]; });  // other rows may belong to another thread
+    for_each_row(any, [&](int i) { y[row + i] += elements[i]; });  // other rows may belong to another thread
   }
 
   // The sums of a block for up to eight columns of x, whose rows are contiguous.
@@ -262,8 +262,8 @@ struct BlockMatvec {
           const V* const row = in + i * step;
           if (width == 8) {
             Row<T> sum = Row<T>::at(sums + 8 * i);
-            const Row<T> of_x = Row<T>::at(row);
-            for (int n = 0; n < Row<T>::parts; ++n) sum.part[n] += factor * of_x.part[n];
+            const Row<T> row_x = Row<T>::at(row);
+            for (int n = 0; n < Row<T>::parts; ++n) sum.part[n] += factor * row_x.part[n];
             sum.put(sums + 8 * i);
           } else {
             for (int64 k = 0; k < width; ++k) sums[8 * i + k] += factor * row[k];

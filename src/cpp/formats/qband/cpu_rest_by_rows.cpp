@@ -61,10 +61,10 @@ struct RestByRows {
   static void run(const Plan& plan, const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& c) {
     const RestOnCpu& work = rest_on_cpu(plan);
     if (work.a->columns.size() == 0 && work.b->columns.size() == 0) return;
-    const QuasiBand of_a(*plan.a, plan.op_a), of_b(*plan.b, plan.op_b);
-    const QuasiBandValues<U> a(of_a, *work.a, left);
-    const QuasiBandValues<V> b(of_b, *work.b, right);
-    const BandRows<V> rows(b, of_b.rows(), of_a.entries());
+    const QuasiBand operand_a(*plan.a, plan.op_a), operand_b(*plan.b, plan.op_b);
+    const QuasiBandValues<U> a(operand_a, *work.a, left);
+    const QuasiBandValues<V> b(operand_b, *work.b, right);
+    const BandRows<V> rows(b, operand_b.rows(), operand_a.entries());
     const RestOfResult<T> to(plan, c);
     parallel_for(static_cast<int64>(work.row_boundaries.size()) - 1, work.products, [&](int64 task) {
       const int64 begin = work.row_boundaries[task], end = work.row_boundaries[task + 1];
@@ -74,7 +74,7 @@ struct RestByRows {
       std::vector<U> strip_elements(a.bands.spans.size());  // the elements of a strip in a row
       for (int64 i = begin; i < end; ++i) {
         if (i % kRowsPerCheckpoint == 0) checkpoint();
-        add_row(i, plan.cols, of_b.rows(), a, b, rows, strip_elements.data(), buffer.data() - low);
+        add_row(i, plan.cols, operand_b.rows(), a, b, rows, strip_elements.data(), buffer.data() - low);
         store_row(i, work, to, alpha, beta, buffer.data() - low);
       }
     });

@@ -21,7 +21,7 @@ struct Segments {
   // The operands of all stages.
   struct Operands {
     const RestOnCpu& work;
-    const QuasiBand of_a, of_b;
+    const QuasiBand operand_a, operand_b;
     const QuasiBandValues<U> a;
     const QuasiBandValues<V> b;
     const RestOfResult<T> to;
@@ -29,10 +29,10 @@ struct Segments {
 
     Operands(const Plan& plan, const Matrix& left, const Matrix& right, Scalar alpha, Matrix& c)
         : work(rest_on_cpu(plan)),
-          of_a(*plan.a, plan.op_a),
-          of_b(*plan.b, plan.op_b),
-          a(of_a, *work.a, left),
-          b(of_b, *work.b, right),
+          operand_a(*plan.a, plan.op_a),
+          operand_b(*plan.b, plan.op_b),
+          a(operand_a, *work.a, left),
+          b(operand_b, *work.b, right),
           to(plan, c),
           alpha(alpha) {}
 
@@ -88,13 +88,13 @@ struct BandsBySparse {
     // Column k of A intersects the same diagonals as row k of its transpose.
     Op transposed_op_a = plan.op_a;
     transposed_op_a.transposed = !transposed_op_a.transposed;
-    const QuasiBandValues<U> of_a(QuasiBand(*plan.a, transposed_op_a), *o.work.a, left);
+    const QuasiBandValues<U> operand_a(QuasiBand(*plan.a, transposed_op_a), *o.work.a, left);
     Segments<U, V>::for_each_line(plan.cols, o, [&](int64 j) {
       for (int64 f = columns.begin(j); f < columns.begin(j + 1); ++f) {
         const int64 k = columns.column(f);
-        for_each_crossed(of_a.bands.strips, k, plan.rows, [&](const Strip& strip, int64 first, int64 last) {
+        for_each_crossed(operand_a.bands.strips, k, plan.rows, [&](const Strip& strip, int64 first, int64 last) {
           for (int64 offset = first; offset < last; ++offset) {
-            o.add(k + offset, j, multiply(of_a.band(strip.number + offset - strip.low, k), columns.entry(f)));
+            o.add(k + offset, j, multiply(operand_a.band(strip.number + offset - strip.low, k), columns.entry(f)));
           }
         });
       }

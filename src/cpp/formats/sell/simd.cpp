@@ -23,9 +23,9 @@ class ColumnGroup {
 
   // Whether all of them have the same base, and none of them is padding.
   [[gnu::always_inline]] bool complete() const {
-    I most = 0;
-    for (int64 r = 0; r < N; ++r) most = index_[r] > most ? index_[r] : most;
-    return in_one_chunk_ && !Columns<I>::padding(most);
+    I largest = 0;
+    for (int64 r = 0; r < N; ++r) largest = index_[r] > largest ? index_[r] : largest;
+    return in_one_chunk_ && !Columns<I>::padding(largest);
   }
   [[gnu::always_inline]] int64 base() const { return base_; }
   [[gnu::always_inline]] int64 index(int64 r) const { return index_[r]; }

@@ -13,8 +13,8 @@ namespace {
 
 constexpr int64 kPerCheckpoint = 1 << 16;  // blocks between two calls of checkpoint()
 
-// Traverses the entries of row i of blocks, all of its matrix rows in parallel: calls f(column of blocks, bitmap, next)
-// for each block, where next[r] is the first entry of row r after the block.
+// Traverses row i of blocks, all of its matrix rows together: calls f(column of blocks, bitmap, next) for each block,
+// where next[r] is the first entry of matrix row r after the block.
 template <class F>
 void for_each_block(const Csr<char>& a, int64 i, const F& f) {
   const int count = static_cast<int>(std::min(kTile, a.rows - kTile * i));

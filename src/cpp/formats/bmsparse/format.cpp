@@ -1,4 +1,4 @@
-// Registers bmsparse in the list of formats, validates its arrays, and converts from and to csr.
+// Defines the Format of bmsparse, validates its arrays, and converts from and to csr.
 #include "formats/bmsparse/layout.hpp"
 #include "formats/bmsparse/products.hpp"
 

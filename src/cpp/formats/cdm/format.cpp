@@ -1,4 +1,4 @@
-// Registers cdm in the list of formats, and computes where each diagonal is stored.
+// Defines the Format of cdm, and computes where each diagonal is stored.
 #include <algorithm>
 
 #include "core/convert.hpp"

@@ -1,4 +1,4 @@
-// Registers coo in the list of formats, and validates its arrays.
+// Defines the Format of coo, and validates its arrays.
 #include "core/convert.hpp"
 #include "core/validation.hpp"
 #include "formats/coo/layout.hpp"

@@ -1,4 +1,4 @@
-// Registers csb in the list of formats, validates its arrays, and determines the size of its blocks.
+// Defines the Format of csb, validates its arrays, and determines the size of its blocks.
 #include "formats/csb/layout.hpp"
 
 namespace diagsparse {

@@ -1,4 +1,4 @@
-// Registers csc in the list of formats, and validates its arrays.
+// Defines the Format of csc, and validates its arrays.
 #include "core/convert.hpp"
 #include "core/validation.hpp"
 #include "formats/csc/layout.hpp"

@@ -47,7 +47,7 @@ class ProductRows {
  private:
   static constexpr int64 kMaxMergeSteps = 96;  // at most this many steps of merging are faster than a set
   // Columns are sorted instead of inserted in a set if B has more than kManyColumns columns, and more than
-  // kColumnsPerProduct for each product of the task: clearing a large set would take longer.
+  // kColumnsPerProduct for each product of the task, because a set needs memory for all columns.
   static constexpr int64 kManyColumns = 1 << 23, kColumnsPerProduct = 64;
 
   int64 length(std::int64_t k) const { return b_.indptr[k + 1] - b_.indptr[k]; }

@@ -1,4 +1,4 @@
-// Registers csr in the list of formats, and validates its arrays.
+// Defines the Format of csr, and validates its arrays.
 #include "core/convert.hpp"
 #include "core/validation.hpp"
 #include "formats/csr/layout.hpp"

@@ -1,4 +1,4 @@
-// Registers dia in the list of formats, and computes where each diagonal is stored.
+// Defines the Format of dia, and computes where each diagonal is stored.
 #include "core/convert.hpp"
 #include "formats/dia/layout.hpp"
 

@@ -1,4 +1,4 @@
-// Registers ell in the list of formats, validates its arrays, and converts from and to csr.
+// Defines the Format of ell, validates its arrays, and converts from and to csr.
 #include <algorithm>
 
 #include "core/convert.hpp"

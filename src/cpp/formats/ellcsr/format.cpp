@@ -1,4 +1,4 @@
-// Registers ellcsr in the list of formats, validates its arrays, and converts from and to csr, with and without
+// Defines the Format of ellcsr, validates its arrays, and converts from and to csr, with and without
 // symmetric storage.
 #include <algorithm>
 

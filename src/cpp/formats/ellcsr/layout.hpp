@@ -122,8 +122,8 @@ Matrix rest_of(const Matrix& m);
 // The same matrix with other leading columns (32 bits) and values.
 Matrix with_head(const Matrix& m, Array head, Array values);
 
-// The same matrix with the leading entries of each row in bank order, and in ascending order with the padding last,
-// also if they are invalid. Both expect 32-bit columns. Implemented by each backend.
+// The same matrix with the leading entries of each row in bank order, or in ascending order with the padding last. The
+// latter also accepts invalid columns. Both expect 32-bit columns. Implemented by each backend.
 Matrix in_bank_order(const Matrix& m);
 Matrix in_column_order(const Matrix& m);
 

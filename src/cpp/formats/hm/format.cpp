@@ -1,4 +1,4 @@
-// Registers hm in the list of formats, and computes where each diagonal is stored.
+// Defines the Format of hm, and computes where each diagonal is stored.
 #include <algorithm>
 
 #include "core/convert.hpp"

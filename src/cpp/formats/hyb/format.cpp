@@ -1,4 +1,4 @@
-// Registers hyb in the list of formats, as a combination of ell and coo.
+// Defines the Format of hyb, as a combination of ell and coo.
 #include "core/convert.hpp"
 #include "core/several.hpp"
 #include "formats/coo/layout.hpp"

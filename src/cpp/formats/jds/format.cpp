@@ -1,4 +1,4 @@
-// Registers jds in the list of formats, validates its arrays, and computes the sections of a matrix.
+// Defines the Format of jds, validates its arrays, and computes the sections of a matrix.
 #include <algorithm>
 
 #include "core/convert.hpp"

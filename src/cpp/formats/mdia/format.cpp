@@ -1,4 +1,4 @@
-// Registers mdia in the list of formats, validates its arrays, and converts from and to csr.
+// Defines the Format of mdia, validates its arrays, and converts from and to csr.
 #include <algorithm>
 
 #include "core/convert.hpp"

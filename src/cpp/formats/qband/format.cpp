@@ -1,4 +1,4 @@
-// Registers qband in the list of formats, validates its arrays, and divides a matrix into bands and a remainder.
+// Defines the Format of qband, validates its arrays, and divides a matrix into bands and a remainder.
 #include "core/convert.hpp"
 #include "core/several.hpp"
 #include "core/summary.hpp"

@@ -1,4 +1,4 @@
-// Registers sell in the list of formats, validates its arrays, and computes the slices of a matrix.
+// Defines the Format of sell, validates its arrays, and computes the slices of a matrix.
 #include "core/convert.hpp"
 #include "core/summary.hpp"
 #include "formats/sell/layout.hpp"

@@ -236,7 +236,7 @@ BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& 
   CUDA_CALL(cudaStreamSynchronize(stream()));  // the plan may run in any stream
   request.on_stage("pairs");
   return build_product(left, right, std::move(indptr), std::move(col), std::move(stored), std::move(begin),
-                      totals.values, work);
+                       totals.values, work);
 }
 
 }  // namespace diagsparse

@@ -231,7 +231,7 @@ BlocksOfProduct blocks_by_tasks(const BlockOperand& left, const BlockOperand& ri
   work->multiply_adds = download(operations.as<const std::int64_t>(), 1)[0];
   request.on_stage("T5 reduce");
   return build_product(left, right, std::move(indptr), std::move(col), std::move(bitmap), std::move(begin), stored,
-                      work);
+                       work);
 }
 
 }  // namespace diagsparse::cuda::bmsparse

@@ -6,7 +6,7 @@
 #include "core/plan.hpp"
 #include "cpu/column_set.hpp"
 #include "cpu/parallel.hpp"
-#include "formats/csr/cpu_sum_places.hpp"
+#include "formats/csr/cpu_row_accumulators.hpp"
 #include "formats/csr/layout.hpp"
 
 namespace diagsparse {

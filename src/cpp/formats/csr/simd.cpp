@@ -4,7 +4,7 @@
 
 #include "core/plan.hpp"
 #include "cpu/parallel.hpp"
-#include "formats/csr/cpu_sum_places.hpp"
+#include "formats/csr/cpu_row_accumulators.hpp"
 #include "formats/csr/layout.hpp"
 #include "kernels/entry_sums.hpp"
 #include "kernels/simd/vec.hpp"
@@ -104,9 +104,9 @@ template <class U, class V>
 }
 
 // Kernel "row" of C = alpha A B + beta C (Gustavson): row i of C is the sum of A[i, k] times row k of B. It is
-// accumulated as described in formats/csr/cpu_sum_places.hpp, and then read at the planned columns of C. Each thread
-// processes blocks of rows. The terms of a value are added in the order of k, and rounded in the same way with both
-// kinds of accumulators. The result has the same bits for any number of threads.
+// accumulated as described in formats/csr/cpu_row_accumulators.hpp, and then read at the planned columns of C. Each
+// thread processes blocks of rows. The terms of a value are added in the order of k, and rounded in the same way with
+// both kinds of accumulators. The result has the same bits for any number of threads.
 template <class U, class V>
 struct CsrMatmul {
   using T = Product<U, V>;

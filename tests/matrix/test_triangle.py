@@ -237,7 +237,7 @@ def test_the_gate(device):
     with raises(ValueError, "symmetric_columns"):
         build(symmetric_columns=np.array([15, 15], np.int32))
     narrow = np.where(leading < 0, 255, leading).astype(np.uint8)
-    with raises(ValueError, "columns of 8 bits do not go with a symmetry"):
+    with raises(ValueError, "columns of 8 bits do not support symmetric storage"):
         build(ell_indices=narrow, csr_indices=good["csr_indices"].astype(np.uint16))
     with raises(ValueError, "symmetric_columns", "exclude each other"):
         ds.ellcsr_array((*(good.get(key) for key in NAMES), *[good["symmetric_columns"]] * 2), shape=(30, 30))

@@ -1,4 +1,4 @@
-// Every format: an include and a place in the list.
+// The list of all formats. A new format needs an include and an element here.
 #include "formats/bmsparse/layout.hpp"
 #include "formats/cdm/layout.hpp"
 #include "formats/coo/layout.hpp"

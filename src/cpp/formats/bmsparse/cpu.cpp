@@ -1,4 +1,4 @@
-// bmsparse on the CPU: from rows and to rows, and validation.
+// bmsparse on the CPU: conversions from and to csr, and validation.
 #include <algorithm>
 #include <numeric>
 
@@ -11,12 +11,12 @@ namespace diagsparse {
 
 namespace {
 
-constexpr int64 kPerCheckpoint = 1 << 16;  // blocks between two questions whether to go on
+constexpr int64 kPerCheckpoint = 1 << 16;  // blocks between two calls of checkpoint()
 
-// Walks the entries of kTile rows together, block by block: calls f(column of blocks, bitmap, next), where next[r] is
-// the first entry of row r that comes behind the block.
+// Traverses row i of blocks, all of its matrix rows together: calls f(column of blocks, bitmap, next) for each block,
+// where next[r] is the first entry of matrix row r after the block.
 template <class F>
-void each_block(const Csr<char>& a, int64 i, const F& f) {
+void for_each_block(const Csr<char>& a, int64 i, const F& f) {
   const int count = static_cast<int>(std::min(kTile, a.rows - kTile * i));
   int64 next[kTile], end[kTile];
   for (int r = 0; r < count; ++r) next[r] = a.indptr[kTile * i + r], end[r] = a.indptr[kTile * i + r + 1];
@@ -40,16 +40,17 @@ void each_block(const Csr<char>& a, int64 i, const F& f) {
 
 Matrix blocks_from_rows(const Matrix& m) {
   const int64 rows = tiles_along(m.rows), count = m.values.size(), work = 4 * count + m.rows;
-  const Csr<char> places = Csr<char>::of(m);
+  const Csr<char> pattern = Csr<char>::of(m);
   Array indptr = Array::zeros(DType::i64, {rows + 1});
   const int64 tasks = std::min<int64>(rows, tasks_for(work));
   // Calls f(i) for each row of blocks.
-  const auto each_row = [&](const auto& f) {
+  const auto for_each_row = [&](const auto& f) {
     parallel_for(tasks, work, [&](int64 task) {
       for (int64 i = rows * task / tasks; i < rows * (task + 1) / tasks; ++i) f(i);
     });
   };
-  each_row([&](int64 i) { each_block(places, i, [&](int64, Bitmap, const int64*) { ++indptr.as<int64>()[i + 1]; }); });
+  for_each_row(
+      [&](int64 i) { for_each_block(pattern, i, [&](int64, Bitmap, const int64*) { ++indptr.as<int64>()[i + 1]; }); });
   std::partial_sum(indptr.as<int64>(), indptr.as<int64>() + rows + 1, indptr.as<int64>());
   const int64 blocks = indptr.as<int64>()[rows];
   Array col = Array::empty(DType::i32, {blocks}), bitmaps = Array::empty(DType::u64, {blocks});
@@ -58,16 +59,16 @@ Matrix blocks_from_rows(const Matrix& m) {
   with_value_type(m.dtype, [&](auto zero) {
     using T = decltype(zero);
     const T* const from = m.values.as<T>();
-    each_row([&](int64 i) {
-      int64 p = indptr.as<int64>()[i], to = places.indptr[std::min(m.rows, kTile * i)];
-      each_block(places, i, [&](int64 column, Bitmap bitmap, const int64* next) {
+    for_each_row([&](int64 i) {
+      int64 p = indptr.as<int64>()[i], to = pattern.indptr[std::min(m.rows, kTile * i)];
+      for_each_block(pattern, i, [&](int64 column, Bitmap bitmap, const int64* next) {
         col.as<std::int32_t>()[p] = static_cast<std::int32_t>(column);
         bitmaps.as<Bitmap>()[p] = bitmap;
         begin.as<int64>()[p++] = to;
         for (int r = 0; r < kTile; ++r) {
-          const int here = std::popcount(row_bits(bitmap, r));
-          if (here > 0) std::copy_n(from + next[r] - here, here, values.as<T>() + to);
-          to += here;
+          const int in_block = std::popcount(row_bits(bitmap, r));
+          if (in_block > 0) std::copy_n(from + next[r] - in_block, in_block, values.as<T>() + to);
+          to += in_block;
         }
       });
     });
@@ -87,23 +88,23 @@ Matrix rows_from_blocks(const Matrix& m) {
     const int64 work = 4 * count + m.rows, tasks = std::min<int64>(rows, tasks_for(work));
     parallel_for(tasks, work, [&](int64 task) {
       for (int64 i = rows * task / tasks; i < rows * (task + 1) / tasks; ++i) {
-        const int here = static_cast<int>(std::min(kTile, m.rows - kTile * i));
+        const int in_block = static_cast<int>(std::min(kTile, m.rows - kTile * i));
         int64 next[kTile] = {};
         for (int64 p = a.indptr[i]; p < a.indptr[i + 1]; ++p) {
-          for (int r = 0; r < here; ++r) next[r] += std::popcount(row_bits(a.bitmap[p], r));
+          for (int r = 0; r < in_block; ++r) next[r] += std::popcount(row_bits(a.bitmap[p], r));
         }
         int64 at = a.begin[a.indptr[i]];
-        for (int r = 0; r < here; ++r) {
+        for (int r = 0; r < in_block; ++r) {
           at += std::exchange(next[r], at);
           indptr.as<int64>()[kTile * i + r + 1] = at;
         }
         for (int64 p = a.indptr[i], e = a.begin[p]; p < a.indptr[i + 1]; ++p) {
-          for (Bitmap left = a.bitmap[p]; left != 0;) {
-            const int place = std::countl_zero(left);
-            const int64 to = next[place / kTile]++;
-            indices.as<std::int32_t>()[to] = static_cast<std::int32_t>(kTile * a.col[p] + place % kTile);
+          for (Bitmap remaining = a.bitmap[p]; remaining != 0;) {
+            const int position = std::countl_zero(remaining);
+            const int64 to = next[position / kTile]++;
+            indices.as<std::int32_t>()[to] = static_cast<std::int32_t>(kTile * a.col[p] + position % kTile);
             values.as<T>()[to] = a.values[e++];
-            left ^= bit_of(place);
+            remaining ^= bit_of(position);
           }
         }
       }

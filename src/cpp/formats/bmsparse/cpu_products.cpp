@@ -1,4 +1,4 @@
-// The structure of a product of blocks on the CPU, and blocks column by column.
+// The structure of a product of bmsparse matrices on the CPU, and the index of the blocks by column.
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -14,49 +14,50 @@ namespace diagsparse {
 
 namespace {
 
-// An operand as it is read here.
+// The arrays of an operand op(A).
 struct Blocks {
   Csr<char> rows;
   const std::int32_t* number;
   const Bitmap* stored;
-  bool turn;
+  bool is_transposed;
 
   explicit Blocks(const BlockOperand& of)
       : rows{of.rows, of.cols, of.indptr.as<int64>(), of.col.as<std::int32_t>(), nullptr},
         number(of.number),
         stored(Bmsparse<char>::over(of.structure, nullptr).bitmap),
-        turn(of.op.transposed) {}
+        is_transposed(of.op.transposed) {}
 
   std::int32_t block(int64 e) const { return number ? number[e] : static_cast<std::int32_t>(e); }
-  Bitmap bitmap(int64 e) const { return turned_if(turn, stored[block(e)]); }
+  Bitmap bitmap(int64 e) const { return transpose_if(is_transposed, stored[block(e)]); }
 };
 
-// Calls f(s, e, g) for each entry e of A's row i and each entry g of the row of B that it picks, whose column is that
-// of entry s of C's row. Where that row reaches over no more columns than `places` has room for, they are looked up.
+// Calls f(s, e, g) for each entry e of row i of A and each entry g of the row of B that e selects, where s is the entry
+// of row i of C with the column of g. If all columns of the row of C fit in the table `positions`, entries are looked
+// up there; otherwise they are located by bisection.
 template <class F>
-void each_pair(const Csr<char>& a, const Csr<char>& b, const Csr<char>& c, int64 i, std::span<std::int32_t> places,
-               const F& f) {
+void for_each_pair(const Csr<char>& a, const Csr<char>& b, const Csr<char>& c, int64 i,
+                   std::span<std::int32_t> positions, const F& f) {
   const int64 first = c.indptr[i], last = c.indptr[i + 1];
   if (first == last) return;
   const std::int32_t low = c.indices[first];
-  const bool listed = c.indices[last - 1] - low < static_cast<std::int64_t>(places.size());
-  if (listed) {
-    for (int64 s = first; s < last; ++s) places[c.indices[s] - low] = static_cast<std::int32_t>(s - first);
+  const bool use_table = c.indices[last - 1] - low < static_cast<std::int64_t>(positions.size());
+  if (use_table) {
+    for (int64 s = first; s < last; ++s) positions[c.indices[s] - low] = static_cast<std::int32_t>(s - first);
   }
   for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
     const int64 k = a.indices[e];
     int64 s = first;
     for (int64 g = b.indptr[k]; g < b.indptr[k + 1]; ++g) {
       const std::int32_t j = b.indices[g];
-      s = listed ? first + places[j - low] : std::lower_bound(c.indices + s, c.indices + last, j) - c.indices;
+      s = use_table ? first + positions[j - low] : std::lower_bound(c.indices + s, c.indices + last, j) - c.indices;
       f(s, e, g);
     }
   }
 }
 
-// The multiply-adds of a pair: for each k the elements of column k of one, times those of row k of the other.
+// The number of multiply-adds of a pair: for each k, the elements of column k of a times those of row k of b.
 int64 multiply_adds(Bitmap a, Bitmap b) {
-  if ((a & b) == kAllPlaces) return kTile * kTile * kTile;
+  if ((a & b) == kFullBitmap) return kTile * kTile * kTile;
   int64 count = 0;
   for (int k = 0; k < kTile; ++k) {
     count += std::popcount(a & kFirstColumn >> k) * std::popcount(row_bits(b, k));
@@ -64,39 +65,39 @@ int64 multiply_adds(Bitmap a, Bitmap b) {
   return count;
 }
 
-constexpr int64 kWide = 1 << 20;  // columns of blocks whose places are listed
+constexpr int64 kMaxTableColumns = 1 << 20;  // columns of blocks in a table of positions, at most
 
 }  // namespace
 
 BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& right, const Request& request) {
   const Blocks a(left), b(right);
-  const RowsOfProduct found = product_rows(left.pattern(), right.pattern());
+  const RowsOfProduct candidates = product_rows(left.pattern(), right.pattern());
   request.on_stage("candidates");
-  const Matrix pattern{found.structure, Array{}};
+  const Matrix pattern{candidates.structure, Array{}};
   const Csr<char> c = Csr<char>::of(pattern);
-  const int64 blocks = c.indptr[c.rows], work = 32 * found.products, tasks = tasks_for(work);
-  const int64 wide = std::min(kWide, c.cols);
+  const int64 blocks = c.indptr[c.rows], work = 32 * candidates.products, tasks = tasks_for(work);
+  const int64 table_columns = std::min(kMaxTableColumns, c.cols);
 
-  // Calls f(i, places, task) for each row of blocks, with room for the places of columns, and the task that it is in.
-  const auto each_row = [&](const auto& f) {
+  // Calls f(i, positions, task) for each row of blocks, with a table for for_each_pair and the number of the task.
+  const auto for_each_row = [&](const auto& f) {
     const auto before = [&](int64 i) { return c.indptr[i] + i; };
     parallel_for(tasks, work, [&](int64 task) {
-      const auto room = std::make_unique_for_overwrite<std::int32_t[]>(wide);
-      const std::span<std::int32_t> places(room.get(), wide);
+      const auto buffer = std::make_unique_for_overwrite<std::int32_t[]>(table_columns);
+      const std::span<std::int32_t> positions(buffer.get(), table_columns);
       const int64 first = border(c.rows, blocks + c.rows, tasks, task, before);
       const int64 last = border(c.rows, blocks + c.rows, tasks, task + 1, before);
-      for (int64 i = first; i < last; ++i) f(i, places, task);
+      for (int64 i = first; i < last; ++i) f(i, positions, task);
     });
   };
   std::vector<Bitmap> bitmap(blocks);
   std::vector<int64> pairs(blocks + 1), operations(tasks);
-  each_row([&](int64 i, std::span<std::int32_t> places, int64 task) {
-    each_pair(a.rows, b.rows, c, i, places, [&](int64 s, int64 e, int64 g) {
-      const Bitmap of_a = a.bitmap(e), of_b = b.bitmap(g);
-      if (const Bitmap product = product_of(of_a, of_b)) {
+  for_each_row([&](int64 i, std::span<std::int32_t> positions, int64 task) {
+    for_each_pair(a.rows, b.rows, c, i, positions, [&](int64 s, int64 e, int64 g) {
+      const Bitmap bitmap_a = a.bitmap(e), bitmap_b = b.bitmap(g);
+      if (const Bitmap product = product_of(bitmap_a, bitmap_b)) {
         bitmap[s] |= product;
         ++pairs[s + 1];
-        operations[task] += multiply_adds(of_a, of_b);
+        operations[task] += multiply_adds(bitmap_a, bitmap_b);
       }
     });
   });
@@ -105,10 +106,10 @@ BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& 
   const auto result = std::make_shared<BlockWork>();
   result->multiply_adds = std::accumulate(operations.begin(), operations.end(), int64{0});
   result->pairs = Array::empty(DType::i32, {2 * pairs[blocks]});
-  each_row([&](int64 i, std::span<std::int32_t> places, int64) {
+  for_each_row([&](int64 i, std::span<std::int32_t> positions, int64) {
     std::vector<int64> next(pairs.begin() + c.indptr[i], pairs.begin() + c.indptr[i + 1]);
-    each_pair(a.rows, b.rows, c, i, places, [&](int64 s, int64 e, int64 g) {
-      if (!meet(a.bitmap(e), b.bitmap(g))) return;
+    for_each_pair(a.rows, b.rows, c, i, positions, [&](int64 s, int64 e, int64 g) {
+      if (!has_product(a.bitmap(e), b.bitmap(g))) return;
       std::int32_t* const to = result->pairs.as<std::int32_t>() + 2 * next[s - c.indptr[i]]++;
       to[0] = a.block(e), to[1] = b.block(g);
     });
@@ -116,11 +117,11 @@ BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& 
 
   request.on_stage("pairs");
 
-  // Blocks that no pair reaches are left out.
-  const int64 kept = blocks - std::count(bitmap.begin(), bitmap.end(), Bitmap{0});
-  Array indptr = Array::empty(DType::i64, {c.rows + 1}), col = Array::empty(DType::i32, {kept});
-  Array bitmaps = Array::empty(DType::u64, {kept}), begin = Array::empty(DType::i64, {kept + 1});
-  result->indptr = Array::empty(DType::i64, {kept + 1});
+  // Drop the blocks of C without a pair.
+  const int64 nonempty = blocks - std::count(bitmap.begin(), bitmap.end(), Bitmap{0});
+  Array indptr = Array::empty(DType::i64, {c.rows + 1}), col = Array::empty(DType::i32, {nonempty});
+  Array bitmaps = Array::empty(DType::u64, {nonempty}), begin = Array::empty(DType::i64, {nonempty + 1});
+  result->indptr = Array::empty(DType::i64, {nonempty + 1});
   int64 at = 0, values = 0;
   for (int64 i = 0; i < c.rows; ++i) {
     indptr.as<int64>()[i] = at;
@@ -135,10 +136,10 @@ BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& 
     }
   }
   indptr.as<int64>()[c.rows] = at;
-  begin.as<int64>()[kept] = values;
-  result->indptr.as<int64>()[kept] = pairs[blocks];
-  return product_over(left, right, std::move(indptr), std::move(col), std::move(bitmaps), std::move(begin), values,
-                      result);
+  begin.as<int64>()[nonempty] = values;
+  result->indptr.as<int64>()[nonempty] = pairs[blocks];
+  return build_product(left, right, std::move(indptr), std::move(col), std::move(bitmaps), std::move(begin), values,
+                       result);
 }
 
 std::shared_ptr<const BlockColumns> block_columns(const Structure& structure) {

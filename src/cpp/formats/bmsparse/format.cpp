@@ -1,4 +1,4 @@
-// bmsparse: its entry in the list of formats, validation, and conversions.
+// Defines the Format of bmsparse, validates its arrays, and converts from and to csr.
 #include "formats/bmsparse/layout.hpp"
 #include "formats/bmsparse/products.hpp"
 
@@ -13,10 +13,10 @@ void check(const Matrix& m) {
                   {"block_col", DType::i32, {blocks}},
                   {"bitmap", DType::u64, {blocks}},
                   {"value_indptr", DType::i64, {blocks + 1}}});
-  const std::string who = "bmsparse_array: ";
+  const std::string prefix = "bmsparse_array: ";
   if (!check_lines("bmsparse_array", m.index("block_indptr"), m.index("block_col"), tiles_along(m.rows),
                    tiles_along(m.cols), "block_indptr", "block_col")) {
-    throw std::invalid_argument(who + "block_col does not rise in each row of blocks");
+    throw std::invalid_argument(prefix + "block_col does not rise in each row of blocks");
   }
   const Fault fault = fault_in_bitmaps(*m.structure);
   if (fault.kind == Fault::none) return;
@@ -24,21 +24,21 @@ void check(const Matrix& m) {
   if (fault.kind == Fault::outside) {
     const bool empty = element<Bitmap>(m.index("bitmap"), fault.at) == 0;
     throw std::invalid_argument(
-        who + "bitmap[" + at + "] " +
+        prefix + "bitmap[" + at + "] " +
         (empty ? "is empty; expected at least one element in each block"
                : "has elements outside of the " + std::to_string(m.rows) + " x " + std::to_string(m.cols) + " matrix"));
   }
   const Array& begin = m.index("value_indptr");
-  int64 expected = 0;  // all pointers before it are right
+  int64 expected = 0;  // all previous pointers are valid
   if (fault.at > 0) {
     expected = element<int64>(begin, fault.at - 1) + std::popcount(element<Bitmap>(m.index("bitmap"), fault.at - 1));
   }
-  throw std::invalid_argument(who + "value_indptr[" + at + "] is " + std::to_string(element<int64>(begin, fault.at)) +
-                              ", expected " + std::to_string(expected) +
-                              ", how many bits are set in the bitmaps before it");
+  throw std::invalid_argument(prefix + "value_indptr[" + at + "] is " +
+                              std::to_string(element<int64>(begin, fault.at)) + ", expected " +
+                              std::to_string(expected) + ", how many bits are set in the bitmaps before it");
 }
 
-// A value for each bit that is set, as the last pointer says; `check` looks at the arrays later.
+// There is a value for each bit that is set. Their number is the last pointer; `check` validates the arrays later.
 StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays) {
   int64 count = 0;
   for (const auto& [name, array] : arrays) {

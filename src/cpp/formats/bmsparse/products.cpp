@@ -10,7 +10,7 @@ namespace {
 
 const Array& array(const Structure& m, const char* name) { return static_cast<const Indices&>(m).at(name); }
 
-// Throws where blocks are more than their numbers reach.
+// Raises an error if the numbers of blocks exceed 31 bits.
 void check_numbered(const Structure& m) {
   const int64 blocks = array(m, "block_col").size();
   if (blocks < kIndexExtent) return;
@@ -42,8 +42,8 @@ Matrix BlockOperand::pattern() const {
   return {std::make_shared<const Indices>(common->name, rows, cols, std::move(parts), blocks()), Array{}};
 }
 
-BlocksOfProduct product_over(const BlockOperand& a, const BlockOperand& b, Array indptr, Array col, Array bitmap,
-                             Array value_indptr, int64 values, std::shared_ptr<const BlockWork> work) {
+BlocksOfProduct build_product(const BlockOperand& a, const BlockOperand& b, Array indptr, Array col, Array bitmap,
+                              Array value_indptr, int64 values, std::shared_ptr<const BlockWork> work) {
   const int64 rows = a.op.transposed ? a.structure.cols : a.structure.rows;
   const int64 cols = b.op.transposed ? b.structure.rows : b.structure.cols;
   return {bmsparse_structure(rows, cols, std::move(indptr), std::move(col), std::move(bitmap), std::move(value_indptr),
@@ -61,10 +61,10 @@ Plan plan_blocks(const Format& format, const Matrix& a, Op op_a, const Matrix& b
   }
   check_types(find_matmul(format.name, request.kernel), a.dtype, b.dtype);  // raises before the work
   Plan plan = begin_plan(a, op_a, b, op_b);
-  BlocksOfProduct found = blocks_of_product({*a.structure, op_a}, {*b.structure, op_b}, request);
-  check_numbered(*found.structure);
-  plan.c = std::move(found.structure);
-  plan.work = std::move(found.work);
+  BlocksOfProduct product = blocks_of_product({*a.structure, op_a}, {*b.structure, op_b}, request);
+  check_numbered(*product.structure);
+  plan.c = std::move(product.structure);
+  plan.work = std::move(product.work);
   plan.repeated = request.repeated;
   finish_plan(plan, choose_matmul(plan, request.kernel, a.dtype, b.dtype));
   return plan;

@@ -1,21 +1,21 @@
-// Products of matrices of blocks: C = op(A) op(B), block by block.
+// Products of bmsparse matrices: C = op(A) op(B), block by block.
 //
-// A block of C is the sum of a few products of a block of A and one of B; these two are a pair. Which pairs there are,
-// and which elements they reach, follows from the bitmaps alone, and is found once. So each block of C can be summed by
-// itself, written once, and is as long as it has to be.
+// A block of C is a sum of products of a block of A and a block of B, which are called a pair. The pairs, and the
+// elements of C that they contribute to, follow from the bitmaps alone, and are computed once. Each block of C is then
+// summed independently and written once, and has its exact size.
 #pragma once
 
 #include "core/plan.hpp"
 
 namespace diagsparse {
 
-// op(A), row by row of blocks. Its blocks are those of A, turned over where op transposes.
+// op(A) by rows of blocks. Its blocks are those of A, transposed if op is transposed.
 struct BlockOperand {
   const Structure& structure;  // of A
   Op op;
   int64 rows, cols;                      // of blocks
   Array indptr, col;                     // the columns of blocks in each row of blocks
-  const std::int32_t* number = nullptr;  // of each of them in A; null: in order
+  const std::int32_t* number = nullptr;  // of each block in A; null: 0, 1, 2, ...
   std::shared_ptr<const void> memory;
 
   BlockOperand(const Structure& structure, Op op);
@@ -23,7 +23,8 @@ struct BlockOperand {
   Matrix pattern() const;  // csr without values, an entry for each block
 };
 
-// The blocks of A column by column: their rows, and their numbers in A. Kept with the structure. Each device's own.
+// The blocks of A column by column: their rows, and their numbers in A. Cached with the structure. Implemented by each
+// backend.
 struct BlockColumns {
   Array indptr, row, number;
 
@@ -37,8 +38,8 @@ struct BlockColumns {
 std::shared_ptr<const BlockColumns> block_columns(const Structure& structure);
 
 struct BlockWork : Work {
-  Array indptr;  // int64 (blocks of C + 1): where the pairs of each begin
-  Array pairs;   // int32 (2 pairs): the number of a block in A, and of one in B; by rising column of op(A)
+  Array indptr;  // int64 (blocks of C + 1): the first pair of each block
+  Array pairs;   // int32 (2 pairs): the numbers of a block in A and one in B, by ascending column of op(A)
   int64 multiply_adds = 0;
 
   int64 nbytes() const override { return indptr.nbytes() + pairs.nbytes(); }
@@ -50,12 +51,12 @@ struct BlocksOfProduct {
   StructurePtr structure;
   std::shared_ptr<const BlockWork> work;
 };
-// Each device's own, the request's kernel may have a way to it.
+// Implemented by each backend. The kernel of the request may select the method.
 BlocksOfProduct blocks_of_product(const BlockOperand& a, const BlockOperand& b, const Request& request);
 
-// The product over what was found of its blocks.
-BlocksOfProduct product_over(const BlockOperand& a, const BlockOperand& b, Array indptr, Array col, Array bitmap,
-                             Array value_indptr, int64 values, std::shared_ptr<const BlockWork> work);
+// Builds the result from the component arrays of C.
+BlocksOfProduct build_product(const BlockOperand& a, const BlockOperand& b, Array indptr, Array col, Array bitmap,
+                              Array value_indptr, int64 values, std::shared_ptr<const BlockWork> work);
 
 Plan plan_blocks(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);
 

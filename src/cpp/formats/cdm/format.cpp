@@ -1,4 +1,4 @@
-// cdm: its entry in the list of formats, and where its diagonals start.
+// Defines the Format of cdm, and computes where each diagonal is stored.
 #include <algorithm>
 
 #include "core/convert.hpp"
@@ -21,7 +21,7 @@ std::vector<int64> labels_for(int64 rows, int64 cols, const std::vector<int64>& 
   labels.reserve(offsets.size());
   for (int64 k : offsets) labels.push_back(k < 0 ? k + rows : k);
   const auto below = std::count_if(offsets.begin(), offsets.end(), [](int64 k) { return k < 0; });
-  std::rotate(labels.begin(), labels.begin() + below, labels.end());  // of a band they are in order then
+  std::rotate(labels.begin(), labels.begin() + below, labels.end());  // this sorts the labels of a band
   if (!std::is_sorted(labels.begin(), labels.end())) std::sort(labels.begin(), labels.end());
   labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
   return labels;

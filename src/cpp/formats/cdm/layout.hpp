@@ -7,7 +7,8 @@
 //     | .  . 11  4 |                      [ 0  9 10 11 ]         row 3: superdiagonal 3, subdiagonal -1
 //
 // rows: int64 (R), values: T (R x n), and values[r, i] = A[i, (i + rows[r]) mod n]: every row is full.
-// For a band the missing half of a row is zero.   Bytes: R (n sizeof(T) + 8).
+// If a matrix has only one of the two diagonals of a row, as bands do, the other half of the row is zero.
+// Bytes: R (n sizeof(T) + 8).
 // Haque, Parvez, Hossain, Algorithms 17(1):31, 2024, section 3.2.
 #pragma once
 

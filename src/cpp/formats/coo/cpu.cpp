@@ -8,10 +8,11 @@ namespace diagsparse {
 
 namespace {
 
-constexpr int64 kPerCheckpoint = 1 << 20;  // entries between two questions whether to go on
+constexpr int64 kPerCheckpoint = 1 << 20;  // entries between two calls of checkpoint()
 
 // Kernel "entry" of y = alpha op(A) x + beta y.
-// op = N: tasks are runs of whole rows with about as many entries. A row is summed in the order of its entries.
+// op = N: each task processes a range of complete rows with about the same number of entries. The entries of a row are
+//         summed in order.
 // op = T: kernels/scatter.hpp, entry by entry.
 template <class U, class V>
 struct CooMatvec {
@@ -20,16 +21,18 @@ struct CooMatvec {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const Coo<U> a = Coo<U>::of(m);
     if (op.transposed) {
-      const auto cut = [&](int64 pieces, int64 k) { return a.count / pieces * k + a.count % pieces * k / pieces; };
-      const auto walk = [&](int64 begin, int64 end, const auto& take) {
+      const auto range_begin = [&](int64 ranges, int64 k) {
+        return a.count / ranges * k + a.count % ranges * k / ranges;
+      };
+      const auto traverse = [&](int64 begin, int64 end, const auto& visit) {
         for (int64 first = begin; first < end; first += kPerCheckpoint) {
           if (first > begin) checkpoint();
-          for (int64 e = first; e < std::min(end, first + kPerCheckpoint); ++e) take(a.row[e])(a.col[e], a.values[e]);
+          for (int64 e = first; e < std::min(end, first + kPerCheckpoint); ++e) visit(a.row[e])(a.col[e], a.values[e]);
         }
       };
-      return scatter<U, V>(m, op.conjugated, alpha, x, beta, y, cut, walk);
+      return scatter<U, V>(m, op.conjugated, alpha, x, beta, y, range_begin, traverse);
     }
-    // The common case, neighbouring elements and no conjugate, as a loop of its own.
+    // The common case of contiguous vectors without conjugation has its own loop.
     if (x.row_stride == 1 && y.row_stride == 1 && !op.conjugated) gather<true>(a, false, alpha, x, beta, y);
     else gather<false>(a, op.conjugated, alpha, x, beta, y);
   }
@@ -62,8 +65,8 @@ struct CooMatvec {
   }
 };
 
-FormatKernels make() { return {{{"entry", every_pair<CooMatvec, MatvecKernel>()}}, {}}; }
-const RegisterKernels registered("coo", kEverySet, make);
+FormatKernels kernel_table() { return {{{"entry", every_pair<CooMatvec, MatvecKernel>()}}, {}}; }
+const RegisterKernels registered("coo", kEverySet, kernel_table);
 
 }  // namespace
 

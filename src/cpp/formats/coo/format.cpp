@@ -1,4 +1,4 @@
-// coo: its entry in the list of formats, and validation.
+// Defines the Format of coo, and validates its arrays.
 #include "core/convert.hpp"
 #include "core/validation.hpp"
 #include "formats/coo/layout.hpp"

@@ -1,4 +1,4 @@
-// coosc: its entry in the list of formats.
+// Defines the Format of coosc.
 #include "formats/coosc/layout.hpp"
 #include "formats/coosr/lines_and_pairs.hpp"
 

@@ -4,7 +4,7 @@
 
 namespace diagsparse {
 
-static FormatKernels make() { return kernels_on_lines_and_pairs("row"); }
-static const RegisterKernels registered("coosr", kEverySet, make);
+static FormatKernels kernel_table() { return kernels_on_lines_and_pairs("row"); }
+static const RegisterKernels registered("coosr", kEverySet, kernel_table);
 
 }  // namespace diagsparse

@@ -1,4 +1,4 @@
-// coosr: its entry in the list of formats.
+// Defines the Format of coosr.
 #include "formats/coosr/layout.hpp"
 #include "formats/coosr/lines_and_pairs.hpp"
 

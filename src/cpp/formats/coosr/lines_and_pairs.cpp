@@ -1,4 +1,4 @@
-// What coosr and coosc share: conversions, validation, and kernels of csr, csc and coo on their arrays.
+// Code shared by coosr and coosc: conversions, validation, and the kernels of csr, csc and coo on their arrays.
 #include "formats/coosr/lines_and_pairs.hpp"
 
 #include "core/backend.hpp"
@@ -11,7 +11,7 @@ namespace diagsparse {
 
 namespace {
 
-// The names of the array that counts lines, and of the one that says where in its line an entry lies.
+// The array that holds the line (row or column) of each entry, and the one that holds its position within the line.
 const char* line_of(const char* format) { return by_column(format) ? "col" : "row"; }
 const char* within_line(const char* format) { return by_column(format) ? "row" : "col"; }
 
@@ -71,7 +71,7 @@ Matrix lines_and_pairs_from_csr(const Matrix& csr, const Format& format, const O
 Matrix csr_from_lines_and_pairs(const Matrix& a, Op op) { return convert(as_lines(a), op, common->name); }
 
 void check_lines_and_pairs(const Matrix& m) {
-  const std::string who = m.format + "_array";
+  const std::string array_name = m.format + "_array";
   const Format& format = format_of(m.format);
   check_shape(format, m.rows, m.cols);
   const int64 count = m.values.size();
@@ -79,14 +79,14 @@ void check_lines_and_pairs(const Matrix& m) {
   const int64 lines = columns ? m.cols : m.rows, extent = columns ? m.rows : m.cols;
   check_parts(m, {{"row", DType::i32, {count}}, {"col", DType::i32, {count}}, {"indptr", DType::i64, {lines + 1}}});
   const char* const within = within_line(format.name);
-  if (!check_lines(who, m.index("indptr"), m.index(within), lines, extent, "indptr", within)) {
-    throw std::invalid_argument(who + ": " + within + " does not rise in each " + line_of(format.name));
+  if (!check_lines(array_name, m.index("indptr"), m.index(within), lines, extent, "indptr", within)) {
+    throw std::invalid_argument(array_name + ": " + within + " does not rise in each " + line_of(format.name));
   }
   const Matrix view = as_lines(m);
   const Matrix pairs = convert(columns ? transposed_csr(view) : view, {}, coo.name);
   const Array &expected = pairs.index("row"), &given = m.index(line_of(format.name));
   if (!same_bytes(expected.data, given.data, given.nbytes())) {
-    throw std::invalid_argument(who + ": " + line_of(format.name) + " and indptr do not say the same");
+    throw std::invalid_argument(array_name + ": " + line_of(format.name) + " and indptr disagree");
   }
 }
 

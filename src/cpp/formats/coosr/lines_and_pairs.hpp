@@ -1,4 +1,4 @@
-// What coosr and coosc have alike: their arrays are those of csr or csc, and those of coo.
+// Code shared by coosr and coosc: their arrays can be read as csr or csc, and also as coo.
 #pragma once
 
 #include <string_view>
@@ -8,18 +8,19 @@
 
 namespace diagsparse {
 
-// The same matrix as csr (of coosr) or csc (of coosc), on the same arrays; both share what kernels keep.
+// The same matrix as csr (for coosr) or csc (for coosc), over the same arrays. The two share the data that kernels
+// cache.
 Matrix as_lines(const Matrix& m);
-// The same entries as coo, which for coosc is that of the transpose: op is turned then.
+// The same entries as coo. For coosc this is the coo of the transpose, so op.transposed is negated.
 Matrix as_pairs(const Matrix& m, Op& op);
 
-// The default kernel of csr or csc on these arrays, under its name, and coo's "entry".
+// The default kernel of csr or csc, registered under the given name, and the kernel "entry" of coo.
 FormatKernels kernels_on_lines_and_pairs(const char* lines_default);
 
-// ---- For the tables of the two formats -----------------------------------------------------------------
+// ---- Used in the tables of the two formats -----------------------------------------------------------------
 constexpr bool by_column(std::string_view format) { return format == "coosc"; }
 Matrix lines_and_pairs_from_csr(const Matrix& csr, const Format& format, const Options& options);
 Matrix csr_from_lines_and_pairs(const Matrix& a, Op op);
-void check_lines_and_pairs(const Matrix& m);  // both ways to read the arrays agree
+void check_lines_and_pairs(const Matrix& m);  // also checks that both views of the arrays agree
 
 }  // namespace diagsparse

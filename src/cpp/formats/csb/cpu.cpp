@@ -1,4 +1,4 @@
-// csb on the CPU: from rows and to rows, validation, and the kernel.
+// csb on the CPU: conversions from and to csr, validation, and the kernel "block".
 #include <numeric>
 #include <vector>
 
@@ -12,34 +12,35 @@ namespace diagsparse {
 
 namespace {
 
-constexpr int64 kRows = 4096;   // rows of op(A) a task, or those of one block where these are more
-constexpr int64 kLongRow = 16;  // entries of a row in its block
+constexpr int64 kMinRowsPerTask = 4096;  // rows of op(A) per task, but at least those of one block
+constexpr int64 kLongRow = 16;           // average number of entries per row of a block
 
-// The blocks of op(A). A task takes rows of op(A), and walks their blocks as they lie: op = N: rows of blocks, one
-// behind the other; op = T: in each row of blocks some that lie side by side.
+// The blocks of op(A). Each task traverses the blocks of a range of rows of op(A), in storage order.
+// op = N: the range consists of complete rows of blocks.
+// op = T: the range contains a few adjacent blocks of each row of blocks of A.
 template <class T, class I>
-struct Turned {
+struct OrientedBlocks {
   Csb<T, I> a;
   bool transposed;
   int64 rows = transposed ? a.cols : a.rows;
-  const I *row = transposed ? a.col : a.row, *col = transposed ? a.row : a.col;  // of an entry in its block
+  const I *row = transposed ? a.col : a.row, *col = transposed ? a.row : a.col;  // of entries within their blocks
 
-  // Calls f(first, last) for the rows of each task.
+  // Calls f(first, last) in parallel for ranges of rows.
   template <class F>
-  void share_out(int64 work, const F& f) const {
-    const int64 each = std::max(kRows, a.blocks.size);
-    parallel_for((rows + each - 1) / each, work,
-                 [&](int64 task) { f(task * each, std::min(rows, (task + 1) * each)); });
+  void parallel_over_rows(int64 work, const F& f) const {
+    const int64 rows_per_task = std::max(kMinRowsPerTask, a.blocks.size);
+    parallel_for((rows + rows_per_task - 1) / rows_per_task, work,
+                 [&](int64 task) { f(task * rows_per_task, std::min(rows, (task + 1) * rows_per_task)); });
   }
 
-  // Calls f(i, j, begin, end) for the blocks in these rows: a block begins at (i, j) and has these entries. Blocks of a
-  // row come in the order of their columns.
+  // Calls f(i, j, begin, end) for each nonempty block in rows [first, last). The block begins at row i and column j,
+  // and its entries are [begin, end). The blocks of a row are visited in the order of their columns.
   template <class F>
-  void each_block(int64 first, int64 last, const F& f) const {
+  void for_each_block(int64 first, int64 last, const F& f) const {
     const int64 size = a.blocks.size, low = first / size, high = (last + size - 1) / size;
     const int64 top = transposed ? 0 : low, bottom = transposed ? a.blocks.down : high;
     const int64 left = transposed ? low : 0, right = transposed ? high : a.blocks.across;
-    if (left == right) return;  // 2^30 rows of no blocks take long to walk
+    if (left == right) return;  // a loop over 2^30 rows without blocks would take long
     for (int64 r = top; r < bottom; ++r) {
       checkpoint();
       const int64* const start = a.indptr + r * a.blocks.across;
@@ -52,9 +53,10 @@ struct Turned {
   }
 };
 
-// Kernel "block" of y = alpha op(A) x + beta y, op = N and op = T alike.
-// A task sums some rows of op(A), block by block, and writes them once. An element of y sums in the order of its row,
-// from zero, however rows are shared out; in blocks with long rows four neighbours of a row are summed beforehand.
+// Kernel "block" of y = alpha op(A) x + beta y, for op = N and op = T.
+// Each task sums a range of rows of op(A) block by block, and writes them once. An element of y is summed in the order
+// of its row, from zero, regardless of how rows are distributed. In blocks with long rows, four consecutive entries of
+// a row are added up before they are added to its sum.
 template <class U, class V>
 struct CsbMatvec {
   using T = Product<U, V>;
@@ -62,8 +64,8 @@ struct CsbMatvec {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     with_local_type(blocks_of(*m.structure).size, [&](auto index) {
       using I = decltype(index);
-      const Turned<U, I> a{Csb<U, I>::of(m), op.transposed};
-      // The common case, neighbouring elements of x and no conjugate, as a loop of its own.
+      const OrientedBlocks<U, I> a{Csb<U, I>::of(m), op.transposed};
+      // The common case of a contiguous x without conjugation has its own loop.
       if (x.row_stride == 1 && !op.conjugated) multiply_blocks<true>(a, false, alpha, x, beta, y);
       else multiply_blocks<false>(a, op.conjugated, alpha, x, beta, y);
     });
@@ -71,15 +73,15 @@ struct CsbMatvec {
 
  private:
   template <bool Plain, class I>
-  static void multiply_blocks(const Turned<U, I>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta,
+  static void multiply_blocks(const OrientedBlocks<U, I>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta,
                               const Dense& y) {
     const Update<T> update(alpha, beta);
     const int64 step = Plain ? 1 : x.row_stride, long_rows = kLongRow * a.a.blocks.size;
-    a.share_out((a.a.indptr[a.a.blocks.count()] + a.rows) * x.cols, [&](int64 first, int64 last) {
+    a.parallel_over_rows((a.a.indptr[a.a.blocks.count()] + a.rows) * x.cols, [&](int64 first, int64 last) {
       std::vector<T> sums(last - first);
       for (int64 c = 0; c < x.cols; ++c) {
         std::fill(sums.begin(), sums.end(), T{});
-        a.each_block(first, last, [&](int64 i, int64 j, int64 begin, int64 end) {
+        a.for_each_block(first, last, [&](int64 i, int64 j, int64 begin, int64 end) {
           const V* const in = x.as<V>() + c * x.col_stride + j * step;
           const auto product = [=](U value, I k) {
             return multiply(Plain ? value : conjugate_if(conj, value), in[k * step]);
@@ -94,13 +96,14 @@ struct CsbMatvec {
     });
   }
 
-  // Entries of a block, each added to the sum of its row. A function of its own, so that all it needs is in registers.
+  // Adds each entry of a block to the sum of its row. Not inlined, so that all variables stay in registers.
   template <class I, class F>
   [[gnu::noinline]] static void add_entries(const U* value, const I* row, const I* col, int64 count, const F product,
                                             T* sums) {
     for (int64 e = 0; e < count; ++e) sums[row[e]] += product(value[e], col[e]);
   }
-  // The same, where four neighbours are often of one row: a sum that is read again as soon as it is written takes long.
+  // The same for blocks where four consecutive entries often belong to one row. Reading a sum right after writing it is
+  // slow, so such entries are added up first.
   template <class I, class F>
   [[gnu::noinline]] static void add_rows(const U* value, const I* row, const I* col, int64 count, const F product,
                                          T* sums) {
@@ -118,13 +121,14 @@ struct CsbMatvec {
   }
 };
 
-FormatKernels make() { return {{{"block", every_pair<CsbMatvec, MatvecKernel>()}}, {}}; }
-const RegisterKernels registered("csb", kEverySet, make);
+FormatKernels kernel_table() { return {{{"block", every_pair<CsbMatvec, MatvecKernel>()}}, {}}; }
+const RegisterKernels registered("csb", kEverySet, kernel_table);
 
 }  // namespace
 
-// Pointers are made in two passes over the entries: the first one counts those of each line at the pointer behind it,
-// the second one finds there where the next entry of the line goes, and leaves where the line ends.
+// The pointers are computed in place with two passes over the entries. The first one counts the entries of each line in
+// the element after its pointer, and a scan turns the counts into the first positions. The second pass advances these
+// as it writes the entries, so that they end up as the ends of the lines.
 Matrix csb_from_rows(const Matrix& m, Blocks blocks) {
   Matrix result = empty_csb(m.rows, m.cols, blocks, m.values.size(), m.dtype);
   const int64 within = blocks.size - 1, shift = std::countr_one(static_cast<std::uint64_t>(within));
@@ -132,8 +136,8 @@ Matrix csb_from_rows(const Matrix& m, Blocks blocks) {
   with_value_type(m.dtype, [&](auto zero) {
     using T = decltype(zero);
     const Csr<T> csr = Csr<T>::of(m);
-    // Calls f(i, e, p) for each entry e, in row i and block p.
-    const auto each_entry = [&](const auto& f) {
+    // Calls f(i, e, p) for each entry e in row i and block p.
+    const auto for_each_entry = [&](const auto& f) {
       parallel_for(blocks.down, m.values.size() + m.rows, [&](int64 r) {
         for (int64 i = r << shift; i < std::min(m.rows, (r + 1) << shift); ++i) {
           for (int64 e = csr.indptr[i]; e < csr.indptr[i + 1]; ++e) {
@@ -142,13 +146,13 @@ Matrix csb_from_rows(const Matrix& m, Blocks blocks) {
         }
       });
     };
-    each_entry([&](int64, int64, int64 p) { ++next[p]; });
+    for_each_entry([&](int64, int64, int64 p) { ++next[p]; });
     std::exclusive_scan(next, next + blocks.count(), next, int64{0});
     with_local_type(blocks.size, [&](auto index) {
       using I = decltype(index);
       I *const row = result.index("local_row").as<I>(), *const col = result.index("local_col").as<I>();
       T* const value = result.values.as<T>();
-      each_entry([&](int64 i, int64 e, int64 p) {
+      for_each_entry([&](int64 i, int64 e, int64 p) {
         const int64 to = next[p]++;
         row[to] = static_cast<I>(i & within);
         col[to] = static_cast<I>(csr.indices[e] & within);
@@ -168,18 +172,18 @@ Matrix rows_from_csb(const Matrix& m, Op op) {
     using T = decltype(zero);
     with_local_type(blocks_of(*m.structure).size, [&](auto index) {
       using I = decltype(index);
-      const Turned<T, I> a{Csb<T, I>::of(m), op.transposed};
+      const OrientedBlocks<T, I> a{Csb<T, I>::of(m), op.transposed};
       // Calls f(e, i, j) for each entry e of op(m), in row i and column j.
-      const auto each_entry = [&](const auto& f) {
-        a.share_out(count + rows, [&](int64 first, int64 last) {
-          a.each_block(first, last, [&](int64 i, int64 j, int64 begin, int64 end) {
+      const auto for_each_entry = [&](const auto& f) {
+        a.parallel_over_rows(count + rows, [&](int64 first, int64 last) {
+          a.for_each_block(first, last, [&](int64 i, int64 j, int64 begin, int64 end) {
             for (int64 e = begin; e < end; ++e) f(e, i + a.row[e], j + a.col[e]);
           });
         });
       };
-      each_entry([&](int64, int64 i, int64) { ++next[i]; });
+      for_each_entry([&](int64, int64 i, int64) { ++next[i]; });
       std::exclusive_scan(next, next + rows, next, int64{0});
-      each_entry([&](int64 e, int64 i, int64 j) {
+      for_each_entry([&](int64 e, int64 i, int64 j) {
         const int64 to = next[i]++;
         indices.as<std::int32_t>()[to] = static_cast<std::int32_t>(j);
         values.as<T>()[to] = conjugate_if(op.conjugated, a.a.values[e]);
@@ -192,16 +196,16 @@ Matrix rows_from_csb(const Matrix& m, Op op) {
 Fault fault_in_csb(const Structure& structure) {
   return with_local_type(blocks_of(structure).size, [&](auto index) -> Fault {
     using I = decltype(index);
-    const Turned<float, I> turned{Csb<float, I>::over(structure, nullptr), false};
-    const Csb<float, I>& a = turned.a;
+    const OrientedBlocks<float, I> oriented{Csb<float, I>::over(structure, nullptr), false};
+    const Csb<float, I>& a = oriented.a;
     const int64 pointers = a.blocks.count(), count = structure.values_shape.size();
     for (int64 p = 0; p <= pointers; ++p) {
-      if (p % kRows == kRows - 1) checkpoint();
+      if (p % kMinRowsPerTask == kMinRowsPerTask - 1) checkpoint();
       const bool falls = p == 0 ? a.indptr[0] != 0 : a.indptr[p] < a.indptr[p - 1];
       if (falls || (p == pointers && a.indptr[p] != count)) return {Fault::pointers, p};
     }
     Fault fault;
-    turned.each_block(0, a.rows, [&](int64 i, int64 j, int64 begin, int64 end) {
+    oriented.for_each_block(0, a.rows, [&](int64 i, int64 j, int64 begin, int64 end) {
       const int64 rows = std::min(a.blocks.size, a.rows - i), cols = std::min(a.blocks.size, a.cols - j);
       for (int64 e = begin; e < end && fault.kind == Fault::none; ++e) {
         if (a.row[e] >= rows || a.col[e] >= cols) fault = {Fault::outside, e};

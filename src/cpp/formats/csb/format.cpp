@@ -1,4 +1,4 @@
-// csb: its entry in the list of formats, validation, and the size of its blocks.
+// Defines the Format of csb, validates its arrays, and determines the size of its blocks.
 #include "formats/csb/layout.hpp"
 
 namespace diagsparse {
@@ -16,7 +16,7 @@ std::string shape_of(const Matrix& m) { return std::to_string(m.rows) + " x " + 
 void check(const Matrix& m) {
   check_shape(csb, m.rows, m.cols);
   const int64 count = m.index("block_indptr").size() - 1, entries = m.values.size();
-  const std::optional<Blocks> blocks = blocks_counted(m.rows, m.cols, count);
+  const std::optional<Blocks> blocks = blocks_with_count(m.rows, m.cols, count);
   if (!blocks) {
     throw std::invalid_argument("csb_array: block_indptr holds " + std::to_string(count + 1) +
                                 " pointers, but no block (a power of two from 2 to 65536) cuts a " + shape_of(m) +
@@ -35,24 +35,24 @@ void check(const Matrix& m) {
                                   std::to_string(entries));
     case Fault::outside:
       throw std::invalid_argument(entry + " lies outside of its block, of " + std::to_string(blocks->size) +
-                                  " rows and columns or what the edges of the " + shape_of(m) + " matrix leave of it");
+                                  " rows and columns, or fewer at the edges of the " + shape_of(m) + " matrix");
     case Fault::order:
       throw std::invalid_argument(entry + " does not come after the one before it in its block (row by row)");
   }
 }
 
 Matrix from_csr(const Matrix& csr, const Format&, const Options& options) {
-  const int64 size = option(options, "block");  // which Python chooses by the bytes
+  const int64 size = option(options, "block");  // by default Python selects the size with the fewest bytes
   if (size < kSmallest || size > kLargest || (size & (size - 1)) != 0) {
     throw std::invalid_argument("csb_array: blocks of " + std::to_string(size) +
                                 " rows, expected a power of two from 2 to 65536");
   }
-  return csb_from_rows(csr, *blocks_counted(csr.rows, csr.cols, Blocks::of(csr.rows, csr.cols, size).count()));
+  return csb_from_rows(csr, *blocks_with_count(csr.rows, csr.cols, Blocks::of(csr.rows, csr.cols, size).count()));
 }
 
 }  // namespace
 
-std::optional<Blocks> blocks_counted(int64 rows, int64 cols, int64 count) {
+std::optional<Blocks> blocks_with_count(int64 rows, int64 cols, int64 count) {
   for (int64 size = kSmallest; size <= kLargest; size *= 2) {
     const Blocks blocks = Blocks::of(rows, cols, size);
     if (blocks.count() == count) return blocks;
@@ -62,7 +62,7 @@ std::optional<Blocks> blocks_counted(int64 rows, int64 cols, int64 count) {
 
 Blocks blocks_of(const Structure& structure) {
   const int64 pointers = static_cast<const Indices&>(structure).at("block_indptr").size();
-  return *blocks_counted(structure.rows, structure.cols, pointers - 1);
+  return *blocks_with_count(structure.rows, structure.cols, pointers - 1);
 }
 
 Matrix empty_csb(int64 rows, int64 cols, Blocks blocks, int64 count, DType dtype) {

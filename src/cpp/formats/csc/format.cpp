@@ -1,4 +1,4 @@
-// csc: its entry in the list of formats, and validation.
+// Defines the Format of csc, and validates its arrays.
 #include "core/convert.hpp"
 #include "core/validation.hpp"
 #include "formats/csc/layout.hpp"

@@ -1,4 +1,4 @@
-// csc: compressed sparse columns, canonical: the csr of the transpose, read the other way.
+// csc: compressed sparse columns, canonical: the arrays of the transpose in csr.
 //
 //       matrix A (4 x 5)         indptr  = [ 0   2     5     8   10 11 ]
 //     | 1  5  .  .  . |          indices = [ 0 1 0 1 2 1 2 3 2 3 3 ]

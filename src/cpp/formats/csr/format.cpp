@@ -1,4 +1,4 @@
-// csr: its entry in the list of formats, and validation.
+// Defines the Format of csr, and validates its arrays.
 #include "core/convert.hpp"
 #include "core/validation.hpp"
 #include "formats/csr/layout.hpp"

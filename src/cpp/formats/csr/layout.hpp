@@ -16,7 +16,7 @@ namespace diagsparse {
 
 extern const EntryFormat csr;
 
-// The transposes that share the arrays of a matrix: csr of a csc matrix, csc of a csr matrix.
+// The transpose of a matrix, over the same arrays: a csc matrix as csr, and a csr matrix as csc.
 inline Matrix transposed_csr(const Matrix& m) {
   return {static_cast<const Indices&>(*m.structure).transposed(csr.name), m.values};
 }

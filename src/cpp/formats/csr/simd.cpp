@@ -4,7 +4,7 @@
 
 #include "core/plan.hpp"
 #include "cpu/parallel.hpp"
-#include "formats/csr/cpu_sum_places.hpp"
+#include "formats/csr/cpu_row_accumulators.hpp"
 #include "formats/csr/layout.hpp"
 #include "kernels/entry_sums.hpp"
 #include "kernels/simd/vec.hpp"
@@ -14,8 +14,8 @@ namespace diagsparse::DIAGSPARSE_ISA {
 namespace {
 
 // Kernel "row" of y = alpha op(A) x + beta y.
-// op = N: a row of A at a time (kernels/entry_sums.hpp); blocks of rows with equal work on each thread.
-// op = T: the columns of the transpose, by csc's kernel.
+// op = N: one row of A at a time (kernels/entry_sums.hpp). Each thread processes blocks of rows with equal work.
+// op = T: the columns of the transpose, with the kernel of csc.
 template <class U, class V>
 struct CsrMatvec {
   using T = Product<U, V>;
@@ -26,7 +26,7 @@ struct CsrMatvec {
       return by_columns(transposed_csc(m), {false, op.conjugated}, alpha, x, beta, y);
     }
     const Csr<U> a = Csr<U>::of(m);
-    // The common case, neighbouring elements and no conjugate, as a loop of its own.
+    // The common case of contiguous vectors without conjugation has its own loop.
     if (x.row_stride == 1 && y.row_stride == 1 && !op.conjugated) gather<true>(a, false, alpha, x, beta, y);
     else gather<false>(a, op.conjugated, alpha, x, beta, y);
   }
@@ -60,7 +60,7 @@ struct CsrMatvec {
     });
   }
 
-  // Calls put(i, the sum of product(value, column) over row i).
+  // Calls put(i, sum) for each row i, where the sum is that of product(value, column) over the row.
   template <class Multiply, class Put>
   [[gnu::always_inline]] static void sum_rows(const Csr<U> a, int64 begin, int64 end, const Multiply product,
                                               const Put put) {
@@ -72,7 +72,8 @@ struct CsrMatvec {
   }
 };
 
-// a b + c, rounded once where the processor can. Written out, since whether a compiler fuses depends on the loop.
+// a b + c, rounded once if the processor has fused multiply-add. It is written explicitly because a compiler may fuse
+// the operations in one loop and not in another.
 template <class R>
 [[gnu::always_inline]] inline R fused(R a, R b, R c) {
 #if defined(__FP_FAST_FMA) && defined(__FP_FAST_FMAF)
@@ -83,7 +84,7 @@ template <class R>
 #endif
 }
 
-// sum += u v, with the same rounding in every loop.
+// sum += u v, rounded in the same way in every loop.
 template <class U, class V>
 [[gnu::always_inline]] inline void add_product(Product<U, V>& sum, U u, V v) {
   using R = Wider<U, V>;
@@ -102,9 +103,10 @@ template <class U, class V>
   }
 }
 
-// Kernel "row" of C = alpha A B + beta C (Gustavson): row i of C is the sum of A[i, k] times row k of B, in the places
-// of cpu/sum_places.hpp, and read out at C's planned columns. A thread takes blocks of rows. A value's terms are summed
-// in the order of k, and rounded alike wherever the sums lie: the same bits for any number of threads.
+// Kernel "row" of C = alpha A B + beta C (Gustavson): row i of C is the sum of A[i, k] times row k of B. It is
+// accumulated as described in formats/csr/cpu_row_accumulators.hpp, and then read at the planned columns of C. Each
+// thread processes blocks of rows. The terms of a value are added in the order of k, and rounded in the same way with
+// both kinds of accumulators. The result has the same bits for any number of threads.
 template <class U, class V>
 struct CsrMatmul {
   using T = Product<U, V>;
@@ -118,11 +120,11 @@ struct CsrMatmul {
     const int64 products = plan.work->operations(), tasks = tasks_of_sums(a.rows, products);
     parallel_for(tasks, products + to.indptr[a.rows], [&](int64 task) {
       const int64 begin = a.rows * task / tasks, end = a.rows * (task + 1) / tasks;
-      const SumPlaces by = SumPlaces::of(to.indptr, to.indices, begin, end);
-      if (by.count == 0) return;
-      std::vector<T> sums(by.count);
-      if (by.by_column) {
-        T* const row = sums.data() - by.low;
+      const RowAccumulators layout = RowAccumulators::of(to.indptr, to.indices, begin, end);
+      if (layout.count == 0) return;
+      std::vector<T> sums(layout.count);
+      if (layout.by_column) {
+        T* const row = sums.data() - layout.low;
         sum_rows(a, b, to, begin, end, update, out,
                  [row](int64) { return [row](std::int32_t j) -> T& { return row[j]; }; });
       } else {
@@ -135,7 +137,7 @@ struct CsrMatmul {
   }
 
  private:
-  // sums_of(i)(j) is the sum of row i in column j, 0 before and after.
+  // sums_of(i)(j) is a reference to the accumulator of row i and column j, which is 0 before and after.
   template <class SumsOf>
   static void sum_rows(const Csr<U> a, const Csr<V> b, const Csr<T> c, int64 begin, int64 end, const Update<T>& update,
                        T* out, const SumsOf sums_of) {
@@ -159,7 +161,7 @@ struct CsrMatmul {
     }
   }
 
-  // The same for other factors than alpha = 1, beta = 0.
+  // Scales and stores a row when alpha is not 1 or beta is not 0.
   template <class Sum>
   [[gnu::noinline]] static void scale_row(const std::int32_t* columns, int64 count, const Update<T>& update, T* out,
                                           const Sum sum_in) {
@@ -169,7 +171,7 @@ struct CsrMatmul {
     const auto scale = [=](R sum, R before) { return reads ? fused(alpha, sum, beta * before) : alpha * sum; };
     for (int64 e = 0; e < count; ++e) {
       T& sum = sum_in(columns[e]);
-      if (!real) put_sums(update, out + e, &sum, 1);  // out of line, and so with one rounding
+      if (!real) put_sums(update, out + e, &sum, 1);  // not inlined, so that the rounding is always the same
       else if constexpr (is_complex<T>) out[e] = {scale(sum.re, out[e].re), scale(sum.im, out[e].im)};
       else out[e] = scale(sum, out[e]);
       sum = T{};
@@ -177,10 +179,10 @@ struct CsrMatmul {
   }
 };
 
-FormatKernels make() {
+FormatKernels kernel_table() {
   return {{{"row", every_pair<CsrMatvec, MatvecKernel>()}}, {{"row", every_pair<CsrMatmul, MatmulKernel>()}}};
 }
-const RegisterKernels registered("csr", kIsa, make);
+const RegisterKernels registered("csr", kIsa, kernel_table);
 
 }  // namespace
 

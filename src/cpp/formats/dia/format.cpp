@@ -1,4 +1,4 @@
-// dia: its entry in the list of formats, and where its diagonals start.
+// Defines the Format of dia, and computes where each diagonal is stored.
 #include "core/convert.hpp"
 #include "formats/dia/layout.hpp"
 

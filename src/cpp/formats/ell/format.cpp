@@ -1,4 +1,4 @@
-// ell: its entry in the list of formats, validation, and conversions.
+// Defines the Format of ell, validates its arrays, and converts from and to csr.
 #include <algorithm>
 
 #include "core/convert.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays) {
   const Shape shape = arrays.empty() ? Shape{0, rows} : arrays.front().second.shape;
-  const bool readable = !arrays.empty() && is_index_type(arrays.front().second.dtype);  // `check` refuses others
+  const bool readable = !arrays.empty() && is_index_type(arrays.front().second.dtype);  // `check` rejects others
   const int64 stored = readable ? count_places(arrays.front().second) : 0;
   return std::make_shared<const Indices>(format.name, rows, cols, std::move(arrays), shape, stored);
 }
@@ -32,18 +32,18 @@ void check(const Matrix& given) {
   const Matrix m = lengthened(given, Lines::rows);
   const Fault fault = StoredRows<Ell>::fault_in_entries(*m.structure);
   const int64 rows = m.rows > 0 ? m.rows : 1;
-  std::string place = "indices[";
-  place += std::to_string(fault.at / rows) + ", " + std::to_string(fault.at % rows) + "]";
+  std::string position = "indices[";
+  position += std::to_string(fault.at / rows) + ", " + std::to_string(fault.at % rows) + "]";
   switch (fault.kind) {
     case Fault::none: return;
     case Fault::pointers:
       throw std::invalid_argument("ell_array: row_lengths[" + std::to_string(fault.at) +
                                   "] is not the count of the row's entries");
     case Fault::outside:
-      throw std::invalid_argument("ell_array: " + place + " lies outside, expected 0 to " + std::to_string(m.cols - 1) +
-                                  ", or -1 for padding");
+      throw std::invalid_argument("ell_array: " + position + " lies outside, expected 0 to " +
+                                  std::to_string(m.cols - 1) + ", or -1 for padding");
     case Fault::order:
-      throw std::invalid_argument("ell_array: " + place +
+      throw std::invalid_argument("ell_array: " + position +
                                   " does not come after the one before it in its row (padding comes last)");
   }
 }

@@ -1,4 +1,5 @@
-// The inner loop of formats that store rows turned, so that entry w of neighbouring rows lie side by side; on the CPU.
+// The inner loop on the CPU of formats that store rows interleaved, so that entries w of neighbouring rows are
+// contiguous.
 #pragma once
 
 #include <algorithm>
@@ -9,48 +10,48 @@
 
 namespace diagsparse {
 
-constexpr int64 kInterleavedRows = 1024;  // rows at a time: their sums stay in the first cache
+constexpr int64 kInterleavedRows = 1024;  // rows at a time, so that their sums stay in the L1 cache
 
-// Rows 0 <= i < count: the column of entry w of row i is that at place w stride + i + first of `columns`, a line of
-// `chunks` chunks for each w; a chunk begins at `first`. From padding on a row is over.
+// The columns of rows 0 <= i < count. That of entry w of row i is at position w stride + i + first of `columns`. For
+// each w there is a line of `chunks` chunks, and a chunk begins at `first`. The first padding ends a row.
 struct InterleavedColumns {
   int64 count, width, stride, first, chunks;
   Columns<AnyIndex> columns;
 
-  int64 together() const { return columns.wide() ? count : kChunk; }  // rows that are read at once
+  int64 rows_per_read() const { return columns.wide() ? count : kChunk; }
 
-  int64 place(int64 w, int64 i) const { return w * stride + first + i; }
+  int64 position(int64 w, int64 i) const { return w * stride + first + i; }
   int64 chunk(int64 w, int64 i) const { return w * chunks + (first + i) / kChunk; }
   std::int32_t base(int64 w, int64 i) const { return columns.bases ? columns.bases[chunk(w, i)] : 0; }
 
-  // The columns of `group` entries from w on, of `rows` rows from i on: those of an entry lie `step` behind those of
-  // the one before it. The room is that of a chunk for each.
-  [[gnu::noinline]] const std::int32_t* read(int64 w, int64 group, int64 i, int64 rows, std::int32_t* room,
+  // Returns the columns of entries w to w + group of `rows` rows from row i on. Those of successive entries are `step`
+  // apart. `buffer` has space for a chunk for each entry.
+  [[gnu::noinline]] const std::int32_t* read(int64 w, int64 group, int64 i, int64 rows, std::int32_t* buffer,
                                              int64& step) const {
     step = columns.wide() ? stride : kChunk;
-    if (columns.wide()) return columns.wide() + place(w, i);
-    for (int64 g = 0; g < group; ++g) columns.read(place(w + g, i), chunk(w + g, i), 0, rows, room + g * kChunk);
-    return room;
+    if (columns.wide()) return columns.wide() + position(w, i);
+    for (int64 g = 0; g < group; ++g) columns.read(position(w + g, i), chunk(w + g, i), 0, rows, buffer + g * kChunk);
+    return buffer;
   }
 
   // Whether all rows have an entry w.
-  [[gnu::noinline]] bool whole(int64 w) const {
-    std::int32_t room[kChunk], any = 0;
-    for (int64 from = 0, step = 0; from < count && any >= 0; from += together()) {
-      const int64 rows = std::min(together(), count - from);
-      const std::int32_t* const index = read(w, 1, from, rows, room, step);
+  [[gnu::noinline]] bool complete(int64 w) const {
+    std::int32_t buffer[kChunk], any = 0;
+    for (int64 from = 0, step = 0; from < count && any >= 0; from += rows_per_read()) {
+      const int64 rows = std::min(rows_per_read(), count - from);
+      const std::int32_t* const index = read(w, 1, from, rows, buffer, step);
       for (int64 i = 0; i < rows; ++i) any |= index[i];
     }
     return any >= 0;
   }
 
-  // Calls f(i, column) for the rows that have an entry w.
+  // Calls f(i, column) for each row that has an entry w.
   template <class F>
   void each(int64 w, const F& f) const {
-    std::int32_t room[kChunk];
-    for (int64 from = 0, step = 0; from < count; from += together()) {
-      const int64 rows = std::min(together(), count - from);
-      const std::int32_t* const index = read(w, 1, from, rows, room, step);
+    std::int32_t buffer[kChunk];
+    for (int64 from = 0, step = 0; from < count; from += rows_per_read()) {
+      const int64 rows = std::min(rows_per_read(), count - from);
+      const std::int32_t* const index = read(w, 1, from, rows, buffer, step);
       for (int64 i = 0; i < rows; ++i) {
         if (index[i] >= 0) f(from + i, index[i]);
       }
@@ -64,21 +65,21 @@ struct InterleavedRows : InterleavedColumns {
   const U* value;
 };
 
-// The steps of `add_interleaved`: from entry w on by groups of entries, while all rows have them. A sum is in a
-// register for a group. Returns the entry that comes next. I: the type of short columns, which are read as they lie;
-// else AnyIndex.
+// The main loop of `add_interleaved`: processes entries from w on in groups, as long as all rows have all entries of a
+// group. The sum of a row stays in a register during a group. Returns the next entry. I: the type of short columns that
+// are read directly, or AnyIndex.
 template <int Group, bool Plain, class I, class T, class U, class V>
 int64 add_groups(int64 w, const InterleavedRows<U>& rows, bool conj, const V* x, int64 x_step, T* sums) {
   constexpr bool typed = !std::is_same_v<I, AnyIndex>;
-  constexpr int64 kLine = 16, kAhead = 128;  // rows whose values are called for at once, and how far ahead
-  std::int32_t room[typed ? 1 : Group * kChunk];
+  constexpr int64 kLine = 16, kAhead = 128;  // rows whose values are prefetched together, and the distance
+  std::int32_t buffer[typed ? 1 : Group * kChunk];
   const V* from_base[Group];
-  for (; w + Group <= rows.width && rows.whole(w + Group - 1); w += Group) {
-    for (int64 from = 0, step = rows.stride; from < rows.count; from += rows.together()) {
-      const int64 count = std::min(rows.together(), rows.count - from);
+  for (; w + Group <= rows.width && rows.complete(w + Group - 1); w += Group) {
+    for (int64 from = 0, step = rows.stride; from < rows.count; from += rows.rows_per_read()) {
+      const int64 count = std::min(rows.rows_per_read(), rows.count - from);
       const auto* const index = [&] {
-        if constexpr (!typed) return rows.read(w, Group, from, count, room, step);
-        else return static_cast<const I*>(rows.columns.indices) + rows.place(w, from);
+        if constexpr (!typed) return rows.read(w, Group, from, count, buffer, step);
+        else return static_cast<const I*>(rows.columns.indices) + rows.position(w, from);
       }();
       for (int g = 0; typed && g < Group; ++g) from_base[g] = x + rows.base(w + g, from);
       const U* const value = rows.value + w * rows.stride + from;
@@ -95,10 +96,10 @@ int64 add_groups(int64 w, const InterleavedRows<U>& rows, bool conj, const V* x,
 #pragma GCC unroll 8
           for (int g = 0; g < Group; ++g) {
             const V* const in = typed ? from_base[g] : x;
-            const U& of = value[g * rows.stride + i];
+            const U& factor = value[g * rows.stride + i];
             const int64 j = index[g * step + i];
-            if constexpr (Plain) sum += multiply(of, in[j]);
-            else sum += multiply(conjugate_if(conj, of), in[j * x_step]);
+            if constexpr (Plain) sum += multiply(factor, in[j]);
+            else sum += multiply(conjugate_if(conj, factor), in[j * x_step]);
           }
           to[i] = sum;
         }
@@ -113,20 +114,20 @@ void add_interleaved_as(const InterleavedRows<U>& rows, bool conj, const V* x, i
   int64 w = add_groups<8, Plain, I>(0, rows, conj, x, x_step, sums);
   w = add_groups<4, Plain, I>(w, rows, conj, x, x_step, sums);
   w = add_groups<1, Plain, I>(w, rows, conj, x, x_step, sums);
-  for (bool left = true; w < rows.width && left; ++w) {  // some rows are over
-    left = false;
+  for (bool remaining = true; w < rows.width && remaining; ++w) {  // some rows have ended
+    remaining = false;
     rows.each(w, [&](int64 i, std::int32_t j) {
       sums[i] += multiply(conjugate_if(conj, rows.value[w * rows.stride + i]), x[j * x_step]);
-      left = true;
+      remaining = true;
     });
   }
 }
 
-// sums[i] += row i times x, entry after entry.
+// sums[i] += row i times x, in the order of the entries.
 template <class T, class U, class V>
 void add_interleaved(const InterleavedRows<U>& rows, bool conj, const V* x, int64 x_step, T* sums) {
-  // The common case, neighbouring elements and no conjugate, as a loop of its own; with real operands of one type also
-  // for each type of short columns.
+  // The common case of a contiguous x without conjugation has its own loop. For real operands of the same type, so does
+  // each type of short columns.
   if (x_step != 1 || conj) return add_interleaved_as<false, AnyIndex>(rows, conj, x, x_step, sums);
   if constexpr (std::is_same_v<U, V> && !is_complex<U>) {
     if (rows.columns.type == DType::u8) return add_interleaved_as<true, std::uint8_t>(rows, false, x, 1, sums);

@@ -1,4 +1,4 @@
-// ellcsr on the CPU: the kernel.
+// ellcsr on the CPU: the kernel "row".
 #include "core/kernel_table.hpp"
 #include "formats/ellcsr/cpu_mirrored.hpp"
 #include "formats/ellcsr/layout.hpp"
@@ -9,13 +9,14 @@ namespace diagsparse {
 
 namespace {
 
-constexpr int64 kPerCheckpoint = 1 << 16;  // rows between two questions whether to go on
+constexpr int64 kPerCheckpoint = 1 << 16;  // rows between two calls of checkpoint()
 
 // Kernel "row" of y = alpha op(A) x + beta y.
-// op = N: a row at a time, its leading part plus the rest (kernels/entry_sums.hpp); blocks of rows with equal work on
-//         each thread.
+// op = N: one row at a time, its leading entries plus the rest (kernels/entry_sums.hpp). Each thread processes blocks
+//         of rows with equal work.
 // op = T: kernels/scatter.hpp, row by row.
-// One triangle: the rest of it so, and what leads with its mirror image.
+// If one triangle is stored, the rest is multiplied in this way, and the leading entries together with their mirror
+// images (cpu_mirrored.hpp).
 template <class U, class V>
 struct EllCsrMatvec {
   using T = Product<U, V>;
@@ -25,7 +26,7 @@ struct EllCsrMatvec {
       using I = decltype(zero);
       if (!has_mirror(m)) return product<I>(m, op, alpha, x, beta, y);
       product<I>(rest_of(m), op, alpha, x, beta, y);
-      if constexpr (sizeof(I) > 1) {  // columns of 8 bits have no mirror images
+      if constexpr (sizeof(I) > 1) {  // symmetric storage excludes 8-bit columns
         const bool plain = x.row_stride == 1 && !op.conjugated && m.structure->symmetry() == Symmetry::symmetric;
         plain ? Mirrored<U, V, I, true>::add(m, op, alpha, x, y) : Mirrored<U, V, I, false>::add(m, op, alpha, x, y);
       }
@@ -37,13 +38,13 @@ struct EllCsrMatvec {
   static void product(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const auto a = EllCsr<U, I>::of(m);
     if (op.transposed) {
-      const auto cut = [&](int64 pieces, int64 k) {
-        return border(a.rows, work_before(a, a.rows), pieces, k, [&](int64 i) { return work_before(a, i); });
+      const auto range_begin = [&](int64 ranges, int64 k) {
+        return border(a.rows, work_before(a, a.rows), ranges, k, [&](int64 i) { return work_before(a, i); });
       };
-      const auto walk = [&](int64 begin, int64 end, const auto& take) { walk_rows(a, begin, end, take); };
-      return scatter<U, V>(m, op.conjugated, alpha, x, beta, y, cut, walk);
+      const auto traverse = [&](int64 begin, int64 end, const auto& visit) { traverse_rows(a, begin, end, visit); };
+      return scatter<U, V>(m, op.conjugated, alpha, x, beta, y, range_begin, traverse);
     }
-    // The common case, neighbouring elements and no conjugate, as a loop of its own.
+    // The common case of a contiguous x without conjugation has its own loop.
     if (x.row_stride == 1 && !op.conjugated) gather<true>(a, false, alpha, x, beta, y);
     else gather<false>(a, op.conjugated, alpha, x, beta, y);
   }
@@ -77,20 +78,20 @@ struct EllCsrMatvec {
     });
   }
 
-  // Calls take(i)(j, value) for every entry, row by row.
-  template <class I, class Take>
-  static void walk_rows(const EllCsr<U, I>& a, int64 begin, int64 end, const Take& take) {
+  // Calls visit(i)(j, value) for every entry, row by row.
+  template <class I, class Visit>
+  static void traverse_rows(const EllCsr<U, I>& a, int64 begin, int64 end, const Visit& visit) {
     for (int64 i = begin; i < end; ++i) {
       if ((i - begin) % kPerCheckpoint == kPerCheckpoint - 1) checkpoint();
-      const auto add = take(i);
-      for (int64 w = 0, stop = a.leading(i); w < stop; ++w) add(a.leads(i, w), a.head_values[i * a.width + w]);
-      for (int64 e = a.indptr[i], stop = a.indptr[i + 1]; e < stop; ++e) add(a.follows(e), a.rest_values[e]);
+      const auto add = visit(i);
+      for (int64 w = 0, stop = a.leading(i); w < stop; ++w) add(a.leading_column(i, w), a.head_values[i * a.width + w]);
+      for (int64 e = a.indptr[i], stop = a.indptr[i + 1]; e < stop; ++e) add(a.rest_column(e), a.rest_values[e]);
     }
   }
 };
 
-FormatKernels make() { return {{{"row", every_pair<EllCsrMatvec, MatvecKernel>()}}, {}}; }
-const RegisterKernels registered("ellcsr", kEverySet, make);
+FormatKernels kernel_table() { return {{{"row", every_pair<EllCsrMatvec, MatvecKernel>()}}, {}}; }
+const RegisterKernels registered("ellcsr", kEverySet, kernel_table);
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// ellcsr on the CPU: from rows and to rows, and validation.
+// ellcsr on the CPU: conversions from and to csr, the orders of mirrored entries, and validation.
 #include <atomic>
 #include <numeric>
 
@@ -11,7 +11,7 @@ namespace diagsparse {
 
 namespace {
 
-constexpr int64 kPerCheckpoint = 1 << 16;  // rows between two questions whether to go on
+constexpr int64 kPerCheckpoint = 1 << 16;  // rows between two calls of checkpoint()
 
 template <class F>
 void for_each_row(int64 rows, int64 work, const F& f) {
@@ -39,7 +39,7 @@ bool entries_have_mirrors(const Matrix& m, int64 column) {
 Matrix ellcsr_from_rows(const Matrix& m, int64 width, Leading leading) {
   Array head = Array::empty(DType::i32, {m.rows, width}), indptr = Array::zeros(DType::i64, {m.rows + 1}), rest, values;
   auto* start = indptr.as<int64>();
-  const int64 places = head.size();
+  const int64 positions = head.size();
   with_value_type(m.dtype, [&](auto zero) {
     using T = decltype(zero);
     const Csr<T> csr = Csr<T>::of(m);
@@ -51,17 +51,17 @@ Matrix ellcsr_from_rows(const Matrix& m, int64 width, Leading leading) {
     });
     std::partial_sum(start, start + m.rows + 1, start);
     rest = Array::empty(DType::i32, {start[m.rows]});
-    values = Array::empty(m.dtype, {places + start[m.rows]});
-    for_each_row(m.rows, places + m.values.size(), [&](int64 i) {
+    values = Array::empty(m.dtype, {positions + start[m.rows]});
+    for_each_row(m.rows, positions + m.values.size(), [&](int64 i) {
       const int64 from = csr.indptr[i];
       const int64 end = from + leading.kept(i, csr.indices + from, csr.indptr[i + 1] - from);
       const int64 middle = end - (start[i + 1] - start[i]);
       std::int32_t* const columns = head.as<std::int32_t>() + i * width;
-      T* const leads = values.as<T>() + i * width;
+      T* const leading_values = values.as<T>() + i * width;
       std::fill(std::copy(csr.indices + from, csr.indices + middle, columns), columns + width, -1);
-      std::fill(std::copy(csr.values + from, csr.values + middle, leads), leads + width, T{});
+      std::fill(std::copy(csr.values + from, csr.values + middle, leading_values), leading_values + width, T{});
       std::copy(csr.indices + middle, csr.indices + end, rest.as<std::int32_t>() + start[i]);
-      std::copy(csr.values + middle, csr.values + end, values.as<T>() + places + start[i]);
+      std::copy(csr.values + middle, csr.values + end, values.as<T>() + positions + start[i]);
     });
   });
   return ellcsr_over(m.rows, m.cols, std::move(head), std::move(rest), std::move(indptr), m.values.size(),
@@ -70,39 +70,39 @@ Matrix ellcsr_from_rows(const Matrix& m, int64 width, Leading leading) {
 
 namespace {
 
-// The same matrix, where f(a, i, columns, values) writes what leads in row i of `a` to new arrays.
+// The same matrix with new arrays for the leading entries: f(a, i, columns, values) writes those of row i of `a`.
 template <class F>
-Matrix moved_in_rows(const Matrix& m, const F& f) {
-  const Shape leads = m.index("ell_indices").shape;
-  Array head = Array::empty(DType::i32, leads), values = Array::empty(m.dtype, {m.values.size()});
+Matrix with_rows_reordered(const Matrix& m, const F& f) {
+  const Shape head_shape = m.index("ell_indices").shape;
+  Array head = Array::empty(DType::i32, head_shape), values = Array::empty(m.dtype, {m.values.size()});
   with_value_type(m.dtype, [&](auto zero) {
     using T = decltype(zero);
     const EllCsr<T> a = EllCsr<T>::of(m);
-    for_each_row(m.rows, leads.size(),
+    for_each_row(m.rows, head_shape.size(),
                  [&](int64 i) { f(a, i, head.as<std::int32_t>() + i * a.width, values.as<T>() + i * a.width); });
-    std::copy_n(a.rest_values, values.size() - leads.size(), values.as<T>() + leads.size());
+    std::copy_n(a.rest_values, values.size() - head_shape.size(), values.as<T>() + head_shape.size());
   });
   return with_head(m, std::move(head), std::move(values));
 }
 
 }  // namespace
 
-Matrix dealt(const Matrix& m) {
-  return moved_in_rows(m, [](const auto& a, int64 i, std::int32_t* columns, auto* values) {
+Matrix in_bank_order(const Matrix& m) {
+  return with_rows_reordered(m, [](const auto& a, int64 i, std::int32_t* columns, auto* values) {
     const std::int32_t* const from = a.head.indices + i * a.width;
-    Deal deal{.all = a.leading(i)};
-    std::int32_t ranks[Deal::kBanks] = {};
-    for (int64 w = 0; w < deal.all; ++w) ++deal.counts[Deal::bank(from[w])];
+    BankOrder bank_order{.all = a.leading(i)};
+    std::int32_t ranks[BankOrder::kBanks] = {};
+    for (int64 w = 0; w < bank_order.all; ++w) ++bank_order.counts[BankOrder::bank(from[w])];
     for (int64 w = 0; w < a.width; ++w) {
-      const int bank = w < deal.all ? Deal::bank(from[w]) : 0;
-      const int64 to = w < deal.all ? deal.place(ranks[bank]++, bank) : w;
+      const int bank = w < bank_order.all ? BankOrder::bank(from[w]) : 0;
+      const int64 to = w < bank_order.all ? bank_order.position(ranks[bank]++, bank) : w;
       columns[to] = from[w], values[to] = a.head_values[i * a.width + w];
     }
   });
 }
 
-Matrix undealt(const Matrix& m) {
-  return moved_in_rows(m, [](const auto& a, int64 i, std::int32_t* columns, auto* values) {
+Matrix in_column_order(const Matrix& m) {
+  return with_rows_reordered(m, [](const auto& a, int64 i, std::int32_t* columns, auto* values) {
     const std::int32_t* const from = a.head.indices + i * a.width;
     std::vector<int64> order(a.width);
     std::iota(order.begin(), order.end(), int64{0});
@@ -127,9 +127,9 @@ Matrix rows_from_ellcsr(const Matrix& m) {
     for_each_row(m.rows, work, [&](int64 i) {
       const int64 from = i * a.width, length = a.leading(i);
       auto* const columns = std::copy_n(a.head.indices + from, length, indices.as<std::int32_t>() + start[i]);
-      auto* const put = std::copy_n(a.head_values + from, length, values.as<T>() + start[i]);
+      auto* const rest_values_begin = std::copy_n(a.head_values + from, length, values.as<T>() + start[i]);
       std::copy(a.rest.indices + a.indptr[i], a.rest.indices + a.indptr[i + 1], columns);
-      std::copy(a.rest_values + a.indptr[i], a.rest_values + a.indptr[i + 1], put);
+      std::copy(a.rest_values + a.indptr[i], a.rest_values + a.indptr[i + 1], rest_values_begin);
     });
   });
   return compressed(*common, m.rows, m.cols, std::move(indices), std::move(indptr), std::move(values));
@@ -150,7 +150,7 @@ Fault fault_in_ellcsr(const EllCsr<float>& a, int64 mirrored) {
     }
     const int64 first = a.indptr[i];
     if (!a.fits_mirror(i, mirrored)) return {Fault::outside, leading + first};
-    if (first < a.indptr[i + 1] && a.follows(first) <= before) return {Fault::order, leading + first};
+    if (first < a.indptr[i + 1] && a.rest_column(first) <= before) return {Fault::order, leading + first};
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// One triangle of ellcsr on the CPU: sums of what leads, and of its mirror image.
+// Symmetric storage of ellcsr on the CPU: products with the leading entries and their mirror images.
 #pragma once
 
 #include "formats/ellcsr/layout.hpp"
@@ -7,39 +7,39 @@
 
 namespace diagsparse {
 
-// Plain: neighbouring elements of x, and no conjugate.
+// Plain: x is contiguous, and nothing is conjugated.
 template <class U, class V, class I, bool Plain>
 struct Mirrored {
   using T = Product<U, V>;
-  static constexpr int64 kPerCheckpoint = 1 << 16;  // rows between two questions whether to go on
-  static constexpr int64 kImageCost = 8;            // places that a sum of an image is worth
+  static constexpr int64 kPerCheckpoint = 1 << 16;  // rows between two calls of checkpoint()
+  static constexpr int64 kImageCost = 8;            // cost of a partial sum, in positions
 
-  // Adds the product with what leads and with its mirror image, and reads what leads once. Shares of the rows, which
-  // follow from the matrix alone, run side by side, each with sums of its own for the columns of the image; these meet
-  // in the order of the shares.
+  // Adds the product with the leading entries and with their mirror images. Each entry is read once. The rows are
+  // divided into ranges that depend only on the matrix and run in parallel. Each range has its own partial sums for the
+  // columns of the mirror images. They are added at the end, in the order of the ranges.
   static void add(const Matrix& m, Op op, Scalar alpha, const Dense& x, const Dense& y) {
     const auto a = EllCsr<U, I>::of(m);
     const Update<T> update(alpha, 1.0);
     const MirrorOps conj = mirror_ops(m, op);
-    const int64 columns = mirrored_columns(m), places = a.rows * a.width, step = Plain ? 1 : x.row_stride;
-    if (columns == 0 || places == 0) return;
-    const int64 shares = std::clamp<int64>(places / (kImageCost * columns), 1, std::min(kMostShares, a.rows));
-    const Array room = Array::empty(dtype_of<T>(), {shares * columns});
+    const int64 columns = mirrored_columns(m), positions = a.rows * a.width, step = Plain ? 1 : x.row_stride;
+    if (columns == 0 || positions == 0) return;
+    const int64 ranges = std::clamp<int64>(positions / (kImageCost * columns), 1, std::min(kMostShares, a.rows));
+    const Array partial_sums = Array::empty(dtype_of<T>(), {ranges * columns});
     for (int64 c = 0; c < x.cols; ++c) {
       const V* const in = x.as<V>() + c * x.col_stride;
       T* const out = y.as<T>() + c * y.col_stride;
-      parallel_for(shares, 2 * places, [&](int64 share) {
-        T* const images = room.as<T>() + share * columns;
+      parallel_for(ranges, 2 * positions, [&](int64 range) {
+        T* const images = partial_sums.as<T>() + range * columns;
         std::fill_n(images, columns, T{});
-        for (int64 i = a.rows * share / shares, end = a.rows * (share + 1) / shares; i < end; ++i) {
+        for (int64 i = a.rows * range / ranges, end = a.rows * (range + 1) / ranges; i < end; ++i) {
           if (i % kPerCheckpoint == kPerCheckpoint - 1) checkpoint();
           update.one(out + i * y.row_stride, row(a, i, conj, in, step, images));
         }
       });
-      parallel_for(kMostShares, shares * columns, [&](int64 task) {
+      parallel_for(kMostShares, ranges * columns, [&](int64 task) {
         for (int64 j = columns * task / kMostShares; j < columns * (task + 1) / kMostShares; ++j) {
-          T sum = room.as<T>()[j];
-          for (int64 share = 1; share < shares; ++share) sum += room.as<T>()[share * columns + j];
+          T sum = partial_sums.as<T>()[j];
+          for (int64 range = 1; range < ranges; ++range) sum += partial_sums.as<T>()[range * columns + j];
           update.one(out + j * y.row_stride, sum);
         }
       });
@@ -47,8 +47,8 @@ struct Mirrored {
   }
 
  private:
-  // The sum of what leads in row i. Its mirror image is added to `images`, all of whose elements are different ones: so
-  // four are read before they are written.
+  // Returns the sum of the leading entries of row i, and adds their mirror images to `images`. These are added to
+  // different elements, so four elements are read before they are written.
   static T row(const EllCsr<U, I>& a, int64 i, MirrorOps conj, const V* in, int64 step, T* images) {
     const V factor = in[i * step];
     const int64 count = a.leading(i);

@@ -1,4 +1,5 @@
-// ellcsr: its entry in the list of formats, validation, and conversions; symmetric storage.
+// Defines the Format of ellcsr, validates its arrays, and converts from and to csr, with and without
+// symmetric storage.
 #include <algorithm>
 
 #include "core/convert.hpp"
@@ -10,12 +11,12 @@ namespace diagsparse {
 
 namespace {
 
-constexpr int64 kTogether = 4;  // neighbouring places, which kernels read at once where columns are short or mirrored
+constexpr int64 kWidthMultiple = 4;  // positions that kernels read at once if columns are short or mirrored
 constexpr std::pair<Symmetry, const char*> kMirrors[] = {{Symmetry::symmetric, "symmetric_columns"},
                                                          {Symmetry::hermitian, "hermitian_columns"}};
 
-// The part that says which columns have mirror images, null where none have.
-const Array* mirror_part(const Indices& parts) {
+// The component array with the number of mirrored columns, or null if the storage is not symmetric.
+const Array* mirror_array(const Indices& parts) {
   for (const auto& [symmetry, name] : kMirrors) {
     if (symmetry == parts.symmetry()) return &parts.at(name);
   }
@@ -31,20 +32,20 @@ StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part
   for (const auto& [which, name] : kMirrors) {
     if (std::ranges::any_of(arrays, [name](const Part& part) { return part.first == name; })) symmetry = which;
   }
-  int64 places = 0, stored = 0;
-  if (arrays.size() >= 2 && is_index_type(arrays.front().second.dtype)) {  // `check` refuses others
+  int64 positions = 0, stored = 0;
+  if (arrays.size() >= 2 && is_index_type(arrays.front().second.dtype)) {  // `check` rejects others
     const Array &head = arrays[0].second, &rest = arrays[1].second;
-    places = head.size() + rest.size();
+    positions = head.size() + rest.size();
     stored = count_places(head) * (symmetry == Symmetry::none ? 1 : 2) + rest.size();
   }
-  return std::make_shared<const Indices>(format.name, rows, cols, std::move(arrays), Shape{places, -1}, stored,
+  return std::make_shared<const Indices>(format.name, rows, cols, std::move(arrays), Shape{positions, -1}, stored,
                                          symmetry);
 }
 
-// What leads lies in columns before it.
+// The leading entries are in columns below this one.
 int64 columns_of_head(const Matrix& m) { return has_mirror(m) ? mirrored_columns(m) : m.cols; }
 
-// These columns, with the other arrays and the values of m.
+// A matrix with these columns, and the other arrays and the values of m.
 Matrix with_columns(const Matrix& m, ColumnArrays head, ColumnArrays rest) {
   const Indices& parts = indices_of(m);
   std::vector<Part> arrays{{"ell_indices", std::move(head.indices)},
@@ -60,7 +61,7 @@ Matrix with_columns(const Matrix& m, ColumnArrays head, ColumnArrays rest) {
           m.values};
 }
 
-// With columns of 32 bits, and the same values.
+// The same matrix with 32-bit columns, over the same values.
 Matrix lengthened(const Matrix& m) {
   const Indices& parts = indices_of(m);
   if (parts.at("ell_indices").dtype == DType::i32) return m;
@@ -68,7 +69,7 @@ Matrix lengthened(const Matrix& m) {
                       {lengthened(parts.at("csr_indices"), parts.find("csr_bases")), {}});
 }
 
-// With short columns, and the same values.
+// The same matrix with short columns, over the same values.
 Matrix shortened(const Matrix& m, DType type) {
   const Indices& parts = indices_of(m);
   return with_columns(m, shortened(parts.at("ell_indices"), type, columns_of_head(m), "ellcsr_array"),
@@ -76,40 +77,40 @@ Matrix shortened(const Matrix& m, DType type) {
                                 "ellcsr_array: the rest, of 16 bits with column_bits=8 too"));
 }
 
-[[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument("ellcsr_array: " + what); }
+[[noreturn]] void reject(const std::string& what) { throw std::invalid_argument("ellcsr_array: " + what); }
 
-void refuse_narrow_mirror(DType type) {
-  if (type == DType::u8) refuse("columns of 8 bits do not go with a symmetry, expected 16 or 32");
+void reject_narrow_mirror(DType type) {
+  if (type == DType::u8) reject("columns of 8 bits do not support symmetric storage, expected 16 or 32");
 }
 
 void check_types(const Matrix& m) {
   const Array &head = m.index("ell_indices"), &rest = m.index("csr_indices");
   const DType type = is_index_type(head.dtype) ? head.dtype : DType::i32;
-  const Shape leads{m.rows, std::max<int64>(0, head.shape.cols)}, follows{rest.size()};
-  std::vector<ExpectedPart> expected{{"ell_indices", type, leads},
-                                     {"csr_indices", type_of_rest(type), follows},
+  const Shape head_shape{m.rows, std::max<int64>(0, head.shape.cols)}, rest_shape{rest.size()};
+  std::vector<ExpectedPart> expected{{"ell_indices", type, head_shape},
+                                     {"csr_indices", type_of_rest(type), rest_shape},
                                      {"csr_indptr", DType::i64, {m.rows + 1}}};
   for (const auto& [symmetry, name] : kMirrors) {
     if (symmetry == m.structure->symmetry()) expected.push_back({name, DType::i32, {1}});
   }
-  check_bases(m, "ell_bases", type, leads, columns_of_head(m), expected);
-  check_bases(m, "csr_bases", type_of_rest(type), follows, m.cols, expected);
+  check_bases(m, "ell_bases", type, head_shape, columns_of_head(m), expected);
+  check_bases(m, "csr_bases", type_of_rest(type), rest_shape, m.cols, expected);
   check_parts(m, expected);
 }
 
 void check_mirror(const Matrix& m) {
   const Indices& parts = indices_of(m);
-  const Array* const part = mirror_part(parts);
+  const Array* const part = mirror_array(parts);
   if (part == nullptr) return;
-  refuse_narrow_mirror(parts.at("ell_indices").dtype);
+  reject_narrow_mirror(parts.at("ell_indices").dtype);
   if (parts.find(kMirrors[0].second) && parts.find(kMirrors[1].second)) {
-    refuse("symmetric_columns and hermitian_columns exclude each other");
+    reject("symmetric_columns and hermitian_columns exclude each other");
   }
   if (part->dtype != DType::i32 || part->size() != 1) {
-    refuse("symmetric_columns or hermitian_columns: expected int32 of shape (1,)");
+    reject("symmetric_columns or hermitian_columns: expected int32 of shape (1,)");
   }
   if (const int64 columns = mirrored_columns(m); m.rows != m.cols || columns < 0 || columns > m.cols) {
-    refuse(std::to_string(columns) + " columns have mirror images in a " + std::to_string(m.rows) + " x " +
+    reject(std::to_string(columns) + " columns have mirror images in a " + std::to_string(m.rows) + " x " +
            std::to_string(m.cols) + " matrix, expected a square one and 0 to its extent");
   }
 }
@@ -118,48 +119,48 @@ void check(const Matrix& given) {
   check_shape(ellcsr, given.rows, given.cols);
   check_mirror(given);
   check_types(given);
-  check_values(given, given.structure->values_shape);  // they are put in order with their columns
+  check_values(given, given.structure->values_shape);  // because they are reordered with their columns
   const int64 mirrored = mirrored_columns(given);
-  const Matrix m = has_mirror(given) ? undealt(lengthened(given)) : lengthened(given);
+  const Matrix m = has_mirror(given) ? in_column_order(lengthened(given)) : lengthened(given);
   const Array& rest = m.index("csr_indices");
   if (!check_lines("ellcsr_array", m.index("csr_indptr"), rest, m.rows, m.cols, "csr_indptr", "csr_indices")) {
-    refuse("csr_indices do not rise in each row");
+    reject("csr_indices do not rise in each row");
   }
   const EllCsr<float> a = EllCsr<float>::over(*m.structure, nullptr);
   const Fault fault = fault_in_ellcsr(a, mirrored);
   if (fault.kind == Fault::none) return;
   const int64 leading = a.rows * a.width;
-  const bool leads = fault.at < leading, outside = fault.kind == Fault::outside;
-  const std::string row = "ell_indices[" + std::to_string(leads ? fault.at / a.width : 0);
+  const bool in_head = fault.at < leading, outside = fault.kind == Fault::outside;
+  const std::string row = "ell_indices[" + std::to_string(in_head ? fault.at / a.width : 0);
   const std::string following = "csr_indices[" + std::to_string(fault.at - leading) + "]";
   const std::string last = std::to_string(columns_of_head(m) - 1);
   if (mirrored < 0) {
-    refuse((leads ? row + ", " + std::to_string(fault.at % a.width) + "]" : following) +
+    reject((in_head ? row + ", " + std::to_string(fault.at % a.width) + "]" : following) +
            (outside ? " lies outside, expected 0 to " + last + ", or -1 for padding"
                     : " does not come after the one before it in its row (padding comes last)"));
   }
-  if (!leads) {
-    refuse(following + " lies outside, expected the diagonal, or rows and columns from " + std::to_string(mirrored) +
+  if (!in_head) {
+    reject(following + " lies outside, expected the diagonal, or rows and columns from " + std::to_string(mirrored) +
            " on");
   }
-  refuse(row + "]" +
+  reject(row + "]" +
          (outside ? " holds a column outside of 0 to " + last + " and below the diagonal (-1: padding)"
                   : " holds a column twice"));
 }
 
 Matrix from_symmetric(const Matrix& csr, Symmetry symmetry, int64 columns, DType type) {
   const bool hermitian = symmetry == Symmetry::hermitian;
-  refuse_narrow_mirror(type);
+  reject_narrow_mirror(type);
   if (!(symmetries(csr) & (hermitian ? kHermitian : kSymmetric))) {
-    refuse(std::string("the values are not ") + (hermitian ? "Hermitian" : "symmetric"));
+    reject(std::string("the values are not ") + (hermitian ? "Hermitian" : "symmetric"));
   }
   if (!entries_have_mirrors(csr, columns)) {
-    refuse("some zeros are stored whose mirror images are not; drop them with eliminate_zeros()");
+    reject("some zeros are stored whose mirror images are not; drop them with eliminate_zeros()");
   }
   const Leading leading{.column = columns, .lower = true};
   const LeadingEntries count = leading_entries(csr, {}, leading);
-  const int64 width = (count.longest + kTogether - 1) / kTogether * kTogether;
-  const Matrix result = dealt(ellcsr_from_rows(csr, width, leading));
+  const int64 width = (count.longest + kWidthMultiple - 1) / kWidthMultiple * kWidthMultiple;
+  const Matrix result = in_bank_order(ellcsr_from_rows(csr, width, leading));
   std::vector<Part> arrays = indices_of(result).parts();
   arrays.emplace_back(kMirrors[hermitian].second, array_of(std::vector{static_cast<std::int32_t>(columns)}));
   const Matrix mirrored{std::make_shared<const Indices>(ellcsr.name, csr.rows, csr.cols, std::move(arrays),
@@ -178,11 +179,12 @@ Matrix from_csr(const Matrix& csr, const Format&, const Options& options) {
   if (leading.entries == kAnyExtent) width = leading_entries(csr, {}, leading).longest;
   if (type == DType::i32) return ellcsr_from_rows(csr, width, leading);
   if (has_bases(type, csr.cols)) leading.reach = reach_of(type);
-  return shortened(ellcsr_from_rows(csr, (width + kTogether - 1) / kTogether * kTogether, leading), type);
+  return shortened(ellcsr_from_rows(csr, (width + kWidthMultiple - 1) / kWidthMultiple * kWidthMultiple, leading),
+                   type);
 }
 
 Matrix to_csr(const Matrix& a, Op op) {
-  const Matrix wide = lengthened(a), m = has_mirror(wide) ? undealt(wide) : wide;
+  const Matrix wide = lengthened(a), m = has_mirror(wide) ? in_column_order(wide) : wide;
   if (!has_mirror(m)) return convert(rows_from_ellcsr(m), op, common->name);
   const auto sum = [&](const Matrix& x, const Matrix& y, Op of_y) {
     return combine(*common, {{&x, {}, 1.0}, {&y, of_y, 1.0}}, Combine::sum, true, m.dtype);
@@ -195,7 +197,7 @@ Matrix to_csr(const Matrix& a, Op op) {
 }  // namespace
 
 int64 mirrored_columns(const Matrix& m) {
-  const Array* const part = mirror_part(indices_of(m));
+  const Array* const part = mirror_array(indices_of(m));
   if (part == nullptr) return -1;
   return *m.cache().get<int64>("mirrored columns",
                                [part] { return std::make_shared<int64>(element<std::int32_t>(*part, 0)); });
@@ -236,8 +238,8 @@ Matrix with_head(const Matrix& m, Array head, Array values) {
 Matrix ellcsr_over(int64 rows, int64 cols, Array head, Array rest, Array indptr, int64 stored, Array values) {
   std::vector<Part> arrays{
       {"ell_indices", std::move(head)}, {"csr_indices", std::move(rest)}, {"csr_indptr", std::move(indptr)}};
-  const Shape places{values.size(), -1};
-  return {std::make_shared<const Indices>(ellcsr.name, rows, cols, std::move(arrays), places, stored),
+  const Shape positions{values.size(), -1};
+  return {std::make_shared<const Indices>(ellcsr.name, rows, cols, std::move(arrays), positions, stored),
           std::move(values)};
 }
 

@@ -1,4 +1,4 @@
-// hm: its entry in the list of formats, and where its diagonals start.
+// Defines the Format of hm, and computes where each diagonal is stored.
 #include <algorithm>
 
 #include "core/convert.hpp"
@@ -8,8 +8,8 @@ namespace diagsparse {
 
 namespace {
 
-// 0, 1, 2, ..., -1, -2, ...: the order of the paper.
-bool before(int64 a, int64 b) {
+// The order of the paper: 0, 1, 2, ..., -1, -2, ...
+bool precedes(int64 a, int64 b) {
   if ((a < 0) != (b < 0)) return b < 0;
   return a < 0 ? a > b : a < b;
 }
@@ -25,7 +25,7 @@ std::vector<int64> labels_for(int64, int64, const std::vector<int64>& offsets) {
 
 Layout place(int64 rows, int64 cols, std::vector<int64> labels) {
   check_labels("hm", "offsets", labels, 1 - rows, cols - 1, rows, cols);
-  if (!std::is_sorted(labels.begin(), labels.end(), before)) {
+  if (!std::is_sorted(labels.begin(), labels.end(), precedes)) {
     throw std::invalid_argument(
         "hm_array: offsets are not in the order of the format: 0 first, then superdiagonals ascending, then "
         "subdiagonals descending");

@@ -1,4 +1,4 @@
-// hm: Hossain-Mahmud, every stored diagonal at its true length, one after another, no padding.
+// hm: the Hossain-Mahmud scheme. Diagonals are stored one after another at their exact length, without padding.
 //
 //       matrix A (4 x 5)         offsets = [ 0        1        -1      ]
 //     | 1  5  .  .  . |
@@ -6,9 +6,9 @@
 //     | . 10  3  7  . |
 //     | .  . 11  4  8 |          starts  = [ 0        4        8       11 ]
 //
-// offsets: int64 (D), 0 first when stored, then superdiagonals ascending, then subdiagonals descending.
+// offsets: int64 (D), 0 first if it is stored, then superdiagonals ascending, then subdiagonals descending.
 // values: T (sum of the lengths); A[i, j] is at position min(i, j) of diagonal j - i.
-// starts: int64 (D + 1) follows from the offsets.
+// starts: int64 (D + 1), determined by the offsets.
 // Bytes: sizeof(T) * (sum of the lengths) + 16 D + 8; a full band (kl, ku) of order n has
 // n (ku + kl + 1) - ku (ku + 1) / 2 - kl (kl + 1) / 2 values.
 // Haque, Parvez, Hossain, "GPU Algorithms for Structured Sparse Matrix Multiplication with Diagonal

@@ -1,10 +1,10 @@
-// The kernels of hm on the CPU, the default first. The loops are shared by the diagonal family.
+// The kernels of hm on the CPU, the default first. The diagonal formats share their loops.
 #include "formats/hm/layout.hpp"
 #include "kernels/simd/diagonal_kernels.hpp"
 
 namespace diagsparse::DIAGSPARSE_ISA {
 
-static FormatKernels make() {
+static FormatKernels kernel_table() {
   return {{{"row_tiles", matvec_row_tiles()}, {"sequential", matvec_sequential()}},
           {{.name = "row_tiles", .typed = matmul_row_tiles(), .both_orders = true},
            matmul_dense_tiles(),
@@ -12,6 +12,6 @@ static FormatKernels make() {
           {{"blocked", chain_blocked()}, chain_steps()},
           choose_diagonal_matmul};
 }
-static const RegisterKernels registered("hm", kIsa, make);
+static const RegisterKernels registered("hm", kIsa, kernel_table);
 
 }  // namespace diagsparse::DIAGSPARSE_ISA

@@ -1,4 +1,4 @@
-// hyb: its entry in the list of formats, as ell and coo in one.
+// Defines the Format of hyb, as a combination of ell and coo.
 #include "core/convert.hpp"
 #include "core/several.hpp"
 #include "formats/coo/layout.hpp"
@@ -14,7 +14,7 @@ StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part
 }
 
 Matrix from_csr(const Matrix& csr, const Format& format, const Options& options) {
-  const int64 width = option(options, "width");  // which Python chooses by the bytes, where nobody gave it
+  const int64 width = option(options, "width");  // by default Python selects the width with the fewest bytes
   return joined(format, {ell_from_csr(csr, width, false), convert(rest_of_rows(csr, width), {}, coo.name)});
 }
 

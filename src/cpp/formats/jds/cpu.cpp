@@ -1,4 +1,4 @@
-// jds on the CPU: how its rows are dealt to tasks, and the kernel "section".
+// jds on the CPU: the distribution of its rows to tasks, and the kernel "section".
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -16,58 +16,57 @@ namespace diagsparse {
 
 namespace {
 
-constexpr int64 kPerCheckpoint = 1 << 16;  // rows or entries between two questions whether to go on
-constexpr int64 kBlockRows = 1024;         // so that their sums stay in the first cache
+constexpr int64 kPerCheckpoint = 1 << 16;  // rows or entries between two calls of checkpoint()
+constexpr int64 kRowsPerBlock = 1024;      // small enough that their sums stay in the L1 cache
 
-// Neighbouring rows of one section: entry w of row i of them, which is at place first + i, is at entries + w stride +
-// i.
+// Consecutive rows of one section, from position `first` on. Entry w of the i-th of them is at entries + w stride + i.
 struct Block {
   int64 first, count, length, entries, stride;
 };
 
-// Calls f(block) for the rows of the places [begin, end), both borders of blocks.
+// Calls f(block) for the rows at positions [begin, end), which are both boundaries of blocks.
 template <class T, class F>
 void for_each_block(const Jds<T>& a, int64 begin, int64 end, const F& f) {
   int64 s = std::upper_bound(a.section_rows, a.section_rows + a.sections + 1, begin) - a.section_rows - 1;
-  for (int64 place = begin; place < end; ++s) {
+  for (int64 position = begin; position < end; ++s) {
     const Section section = a.section(s);
     const int64 stop = std::min(end, section.first + section.rows);
-    for (; place < stop; place += std::min(kBlockRows, stop - place)) {
-      f(Block{place, std::min(kBlockRows, stop - place), section.length, section.entries + place - section.first,
-              section.rows});
+    for (; position < stop; position += std::min(kRowsPerBlock, stop - position)) {
+      f(Block{position, std::min(kRowsPerBlock, stop - position), section.length,
+              section.entries + position - section.first, section.rows});
     }
   }
 }
 
-// The first place of a task: tasks share out entries plus rows evenly, in whole blocks.
+// The first position of a task. Tasks have about the same number of entries plus rows, and consist of complete blocks.
 template <class T>
 int64 border(const Jds<T>& a, int64 tasks, int64 task) {
   if (task == tasks) return a.rows;
-  const int64 share = (a.stored + a.rows) / tasks * task;
-  int64 low = 0, high = a.sections;  // the last section that begins at the share or before it
+  const int64 target = (a.stored + a.rows) / tasks * task;
+  int64 low = 0, high = a.sections;  // bisection for the last section that begins at or before the target
   while (low < high) {
     const int64 mid = (low + high + 1) / 2;
-    if (a.section_indptr[mid] + a.section_rows[mid] <= share) low = mid;
+    if (a.section_indptr[mid] + a.section_rows[mid] <= target) low = mid;
     else high = mid - 1;
   }
   const Section section = a.section(low);
-  const int64 rows = (share - section.entries - section.first) / (section.length + 1);
-  return section.first + rows / kBlockRows * kBlockRows;
+  const int64 rows = (target - section.entries - section.first) / (section.length + 1);
+  return section.first + rows / kRowsPerBlock * kRowsPerBlock;
 }
 
-// Calls f(block) for all rows, on all threads: blocks follow from the matrix alone. f does `times` multiply-adds for
+// Calls f(block) for all rows, in parallel. The blocks depend only on the matrix. f performs `times` multiply-adds for
 // each entry.
 template <class T, class F>
-void over_blocks(const Jds<T>& a, int64 times, const F& f) {
+void parallel_for_blocks(const Jds<T>& a, int64 times, const F& f) {
   const int64 work = a.stored + a.rows, tasks = tasks_for(work);
   parallel_for(tasks, work * times,
                [&](int64 task) { for_each_block(a, border(a, tasks, task), border(a, tasks, task + 1), f); });
 }
 
 // Kernel "section" of y = alpha op(A) x + beta y.
-// op = N: section after section, a block of its rows at a time, and of these eight at once: entry w of all eight after
-//         the other, to sums in registers. These are more streams than a processor follows by itself, so it is told
-//         what comes next in each. A row is summed in the order of its entries, from zero.
+// op = N: section by section, and within a section a block of rows at a time. Eight rows are summed in registers at
+//         once, in the order of their entries and starting from zero. These are more streams than hardware prefetchers
+//         track, so the kernel prefetches the next values and indices of each.
 // op = T: kernels/scatter.hpp, block by block.
 template <class U, class V>
 struct JdsMatvec {
@@ -76,24 +75,26 @@ struct JdsMatvec {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const Jds<U> a = Jds<U>::of(m);
     if (op.transposed) {
-      const auto cut = [&](int64 pieces, int64 k) { return border(a, pieces, k); };
-      const auto walk = [&](int64 begin, int64 end, const auto& take) { walk_places(a, begin, end, take); };
-      return scatter<U, V>(m, op.conjugated, alpha, x, beta, y, cut, walk);
+      const auto range_begin = [&](int64 ranges, int64 k) { return border(a, ranges, k); };
+      const auto traverse = [&](int64 begin, int64 end, const auto& visit) {
+        traverse_positions(a, begin, end, visit);
+      };
+      return scatter<U, V>(m, op.conjugated, alpha, x, beta, y, range_begin, traverse);
     }
-    // The common case, neighbouring elements and no conjugate, as a loop of its own.
+    // The common case of contiguous vectors without conjugation has its own loop.
     if (x.row_stride == 1 && y.row_stride == 1 && !op.conjugated) gather<true>(a, false, alpha, x, beta, y);
     else gather<false>(a, op.conjugated, alpha, x, beta, y);
   }
 
  private:
-  static constexpr int kAtOnce = 8;             // rows
-  static constexpr int64 kEntriesAhead = 2560;  // about as many are read while memory brings one
+  static constexpr int kRowsAtOnce = 8;
+  static constexpr int64 kEntriesAhead = 2560;  // about the number that is read during the latency of memory
 
   template <bool Plain>
   static void gather(const Jds<U>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const Update<T> update(alpha, beta);
     const int64 x_step = Plain ? 1 : x.row_stride, y_step = Plain ? 1 : y.row_stride;
-    over_blocks(a, x.cols, [&](const Block& block) {
+    parallel_for_blocks(a, x.cols, [&](const Block& block) {
       for (int64 c = 0; c < x.cols; ++c) {
         const V* in = x.as<V>() + c * x.col_stride;
         T* out = y.as<T>() + c * y.col_stride;
@@ -107,16 +108,19 @@ struct JdsMatvec {
     });
   }
 
-  // Calls put(i, the sum of product(value, column) over row i), in the order of the entries.
+  // Calls put(i, sum) for each row i of the block, where the sum is that of product(value, column) over the row, in the
+  // order of its entries.
   template <class Multiply, class Put>
   static void sum_rows(const Jds<U>& a, const Block& block, const Multiply& product, const Put& put) {
-    const int64 ahead = std::clamp<int64>(kEntriesAhead / std::max<int64>(block.length, 1), 2 * kAtOnce, 64 * kAtOnce);
-    T sums[kBlockRows];
-    sum_from<kAtOnce>(a, block, 0, ahead, sums, product);
+    const int64 ahead =
+        std::clamp<int64>(kEntriesAhead / std::max<int64>(block.length, 1), 2 * kRowsAtOnce, 64 * kRowsAtOnce);
+    T sums[kRowsPerBlock];
+    sum_from<kRowsAtOnce>(a, block, 0, ahead, sums, product);
     for (int64 i = 0; i < block.count; ++i) put(a.row_order[block.first + i], sums[i]);
   }
 
-  // The sums of the rows of a block from `first` on, `Rows` at once as long as there are as many, then fewer.
+  // Computes the sums of the rows of a block from `first` on: `Rows` rows at a time as long as that many are left, then
+  // fewer.
   template <int Rows, class Multiply>
   static void sum_from(const Jds<U>& a, const Block& block, int64 first, int64 ahead, T* sums,
                        const Multiply& product) {
@@ -126,7 +130,7 @@ struct JdsMatvec {
     if constexpr (Rows > 1) sum_from<Rows / 2>(a, block, first, ahead, sums, product);
   }
 
-  // Not inlined, for the registers.
+  // Not inlined, so that the sums stay in registers.
   template <int Rows, class Multiply>
   [[gnu::noinline]] static void sum_at_once(const Jds<U>& a, const Block& block, int64 first, int64 ahead, T* out,
                                             const Multiply product) {
@@ -135,7 +139,7 @@ struct JdsMatvec {
     const int64 length = block.length, stride = block.stride;
     T sums[Rows] = {};
     for (int64 w = 0; w < length; ++w, value += stride, index += stride) {
-      if constexpr (Rows == kAtOnce) {
+      if constexpr (Rows == kRowsAtOnce) {
         __builtin_prefetch(index + ahead);
         for (int k = 0; k < Rows; k += 64 / sizeof(U)) __builtin_prefetch(value + ahead + k);
       }
@@ -145,33 +149,33 @@ struct JdsMatvec {
     std::copy_n(sums, Rows, out);
   }
 
-  // Calls take(i)(j, value) for every entry of the rows of some places: blocks of them, as they lie.
-  template <class Take>
-  static void walk_places(const Jds<U>& a, int64 begin, int64 end, const Take& take) {
+  // Calls visit(i)(j, value) for every entry of the rows at positions [begin, end), block by block in storage order.
+  template <class Visit>
+  static void traverse_positions(const Jds<U>& a, int64 begin, int64 end, const Visit& visit) {
     for_each_block(a, begin, end, [&](const Block& block) {
       checkpoint();
       for (int64 w = 0; w < block.length; ++w) {
         for (int64 i = 0, e = block.entries + w * block.stride; i < block.count; ++i, ++e) {
-          take(a.row_order[block.first + i])(a.indices[e], a.values[e]);
+          visit(a.row_order[block.first + i])(a.indices[e], a.values[e]);
         }
       }
     });
   }
 };
 
-FormatKernels make() { return {{{"section", every_pair<JdsMatvec, MatvecKernel>()}}, {}}; }
-const RegisterKernels registered("jds", kEverySet, make);
+FormatKernels kernel_table() { return {{{"section", every_pair<JdsMatvec, MatvecKernel>()}}, {}}; }
+const RegisterKernels registered("jds", kEverySet, kernel_table);
 
 }  // namespace
 
 Fault fault_in_sections(const Jds<float>& a) {
-  Fault found;
+  Fault first_fault;
   for (int64 s = 0; s <= a.sections; ++s) {
     const Fault::Kind kind = a.fault_in_section(s);
     if (kind == Fault::pointers) return {kind, s};
-    if (found.kind == Fault::none) found = {kind, s};
+    if (first_fault.kind == Fault::none) first_fault = {kind, s};
   }
-  return found;
+  return first_fault;
 }
 
 template struct StoredRows<Jds>;

@@ -1,4 +1,4 @@
-// jds: its entry in the list of formats, validation, and the sections of a matrix.
+// Defines the Format of jds, validates its arrays, and computes the sections of a matrix.
 #include <algorithm>
 
 #include "core/convert.hpp"
@@ -9,29 +9,30 @@ namespace diagsparse {
 
 namespace {
 
-[[noreturn]] void refuse(const char* what, int64 at, const std::string& why) {
+[[noreturn]] void reject(const char* what, int64 at, const std::string& why) {
   throw std::invalid_argument(std::string("jds_array: ") + what + std::to_string(at) + why);
 }
 
 void check_sections(const Jds<float>& a) {
   const Fault fault = fault_in_sections(a);
   if (fault.kind == Fault::pointers) {
-    refuse("section_rows or section_indptr is wrong at ", fault.at,
+    reject("section_rows or section_indptr is wrong at ", fault.at,
            "; expected section_rows to rise from 0 to at most " + std::to_string(a.rows) +
                ", section_indptr from 0 to " + std::to_string(a.stored));
   }
   if (fault.kind == Fault::order) {
-    refuse("section ", fault.at, " has rows of no one length, or of one that is not below that of the section before");
+    reject("section ", fault.at,
+           " has rows of different lengths, or its length is not below that of the previous section");
   }
 }
 
 void check_row_order(const Structure& structure) {
   const Fault fault = StoredRows<Jds>::fault_in_row_order(structure);
   if (fault.kind == Fault::outside) {
-    refuse("row_order[", fault.at, "] lies outside, expected 0 to " + std::to_string(structure.rows - 1));
+    reject("row_order[", fault.at, "] lies outside, expected 0 to " + std::to_string(structure.rows - 1));
   }
   if (fault.kind == Fault::order) {
-    refuse("row_order[", fault.at,
+    reject("row_order[", fault.at,
            "] is there already, or does not come after the one before it; expected every row once, those of a section "
            "ascending");
   }
@@ -40,20 +41,20 @@ void check_row_order(const Structure& structure) {
 void check_entries(const Structure& structure) {
   const Fault fault = StoredRows<Jds>::fault_in_entries(structure);
   if (fault.kind == Fault::outside) {
-    refuse("indices[", fault.at, "] lies outside, expected 0 to " + std::to_string(structure.cols - 1));
+    reject("indices[", fault.at, "] lies outside, expected 0 to " + std::to_string(structure.cols - 1));
   }
   if (fault.kind == Fault::order) {
-    refuse("indices[", fault.at, "] does not come after the one before it in its row");
+    reject("indices[", fault.at, "] does not come after the one before it in its row");
   }
 }
 
 void check(const Matrix& m) {
   check_shape(jds, m.rows, m.cols);
-  const int64 borders = std::max<int64>(1, m.index("section_rows").size());
+  const int64 boundaries = std::max<int64>(1, m.index("section_rows").size());
   check_parts(m, {{"indices", DType::i32, m.structure->values_shape},
                   {"row_order", DType::i32, {m.rows}},
-                  {"section_rows", DType::i32, {borders}},
-                  {"section_indptr", DType::i64, {borders}}});
+                  {"section_rows", DType::i32, {boundaries}},
+                  {"section_indptr", DType::i64, {boundaries}}});
   check_sections(Jds<float>::over(*m.structure, nullptr));
   check_row_order(*m.structure);
   check_entries(*m.structure);

@@ -1,4 +1,4 @@
-// mdia on the CPU: from rows and to rows, and validation.
+// mdia on the CPU: conversions from and to csr, counts, and validation.
 #include <algorithm>
 #include <numeric>
 
@@ -12,19 +12,19 @@ namespace diagsparse {
 
 namespace {
 
-// The number of a diagonal by its offset: in a table over all of them where it pays, else by bisection.
-class Numbers {
+// Maps offsets to the numbers of diagonals, with a table of all offsets if it is worth its memory, else by bisection.
+class DiagonalNumbers {
  public:
-  Numbers(const std::vector<int64>& offsets, const Matrix& m) : offsets_(offsets), low_(1 - m.rows) {
+  DiagonalNumbers(const std::vector<int64>& offsets, const Matrix& m) : offsets_(offsets), low_(1 - m.rows) {
     if (!table_pays(m.rows, m.cols, m.values.size())) return;
     table_.resize(std::max<int64>(0, m.rows + m.cols - 1), -1);
     for (std::size_t d = 0; d < offsets.size(); ++d) table_[offsets[d] - low_] = static_cast<std::int32_t>(d);
   }
-  // Negative where it is not among them.
+  // Returns a negative number if there is no such diagonal.
   int64 find(int64 offset) const {
     if (!table_.empty()) return table_[offset - low_];
-    const auto found = std::ranges::lower_bound(offsets_, offset);
-    return found != offsets_.end() && *found == offset ? found - offsets_.begin() : -1;
+    const auto match = std::ranges::lower_bound(offsets_, offset);
+    return match != offsets_.end() && *match == offset ? match - offsets_.begin() : -1;
   }
 
  private:
@@ -33,7 +33,7 @@ class Numbers {
   std::vector<std::int32_t> table_;
 };
 
-int64 bits_in(const Mask* mask, int64 count) {
+int64 count_bits(const Mask* mask, int64 count) {
   return std::transform_reduce(mask, mask + count, int64{0}, std::plus<>(), [](Mask m) { return std::popcount(m); });
 }
 
@@ -44,20 +44,20 @@ MaskedCounts count_masked(const Array& mask, int64 diagonal) {
   MaskedCounts counts{Array::zeros(DType::i64, {blocks + 1}), 0, 0};
   auto* const begin = counts.begin.as<std::int64_t>();
   const Mask* const masks = mask.as<Mask>();
-  each_block(kMaskRows * blocks, mask.size(),
-             [&](int64 b) { begin[b + 1] = bits_in(masks + b * diagonals, diagonals); });
+  for_each_block(kMaskRows * blocks, mask.size(),
+                 [&](int64 b) { begin[b + 1] = count_bits(masks + b * diagonals, diagonals); });
   std::partial_sum(begin, begin + blocks + 1, begin);
   counts.all = begin[blocks];
   for (int64 b = 0; diagonal >= 0 && b < blocks; ++b)
-    counts.on_diagonal += bits_in(masks + b * diagonals + diagonal, 1);
+    counts.on_diagonal += count_bits(masks + b * diagonals + diagonal, 1);
   return counts;
 }
 
-std::shared_ptr<const MaskedPlaces> masked_places(const Structure& structure) {
-  return structure.cache().get<const MaskedPlaces>("places", [&] {
+std::shared_ptr<const ValueStarts> value_starts(const Structure& structure) {
+  return structure.cache().get<const ValueStarts>("places", [&] {
     const auto a = Mdia<char>::over(structure, nullptr);
-    const auto result = std::make_shared<MaskedPlaces>(Array::empty(DType::u32, {a.blocks() * a.diagonals}));
-    each_block(a.rows, a.blocks() * a.diagonals, [&](int64 b) {
+    const auto result = std::make_shared<ValueStarts>(Array::empty(DType::u32, {a.blocks() * a.diagonals}));
+    for_each_block(a.rows, a.blocks() * a.diagonals, [&](int64 b) {
       std::uint32_t before = 0;
       for (int64 at = b * a.diagonals; at < (b + 1) * a.diagonals; ++at) {
         result->from_block.as<std::uint32_t>()[at] = before;
@@ -71,22 +71,22 @@ std::shared_ptr<const MaskedPlaces> masked_places(const Structure& structure) {
 
 Matrix masked_from_rows(const Matrix& m, const std::vector<int64>& offsets, Symmetry symmetry) {
   const auto diagonals = static_cast<int64>(offsets.size()), blocks = masks_along(m.rows), stored = m.values.size();
-  const Numbers numbers(offsets, m);
-  const Csr<char> places = Csr<char>::of(m);
+  const DiagonalNumbers numbers(offsets, m);
+  const Csr<char> pattern = Csr<char>::of(m);
   Array mask = Array::zeros(DType::u32, {blocks, diagonals});
   const int64 work = 4 * stored + mask.size();
-  // Calls f(entry, row of the block, number of the diagonal) for each entry of a block, row by row.
-  const auto each_entry = [&](int64 b, const auto& f) {
+  // Calls f(entry, row in the block, number of the diagonal) for each entry of a block, row by row.
+  const auto for_each_entry = [&](int64 b, const auto& f) {
     for (int64 i = kMaskRows * b; i < std::min(m.rows, kMaskRows * (b + 1)); ++i) {
-      for (int64 e = places.indptr[i]; e < places.indptr[i + 1]; ++e) {
-        const int64 d = numbers.find(places.indices[e] - i);
+      for (int64 e = pattern.indptr[i]; e < pattern.indptr[i + 1]; ++e) {
+        const int64 d = numbers.find(pattern.indices[e] - i);
         if (d >= 0) f(e, i - kMaskRows * b, d);
       }
     }
   };
-  each_block(m.rows, work, [&](int64 b) {
+  for_each_block(m.rows, work, [&](int64 b) {
     Mask* const masks = mask.as<Mask>() + b * diagonals;
-    each_entry(b, [&](int64, int64 row, int64 d) { masks[d] |= Mask{1} << row; });
+    for_each_entry(b, [&](int64, int64 row, int64 d) { masks[d] |= Mask{1} << row; });
   });
   const bool half = symmetry != Symmetry::none, main = half && diagonals > 0 && offsets.front() == 0;
   MaskedCounts counts = count_masked(mask, main ? 0 : -1);
@@ -94,14 +94,14 @@ Matrix masked_from_rows(const Matrix& m, const std::vector<int64>& offsets, Symm
   with_value_type(m.dtype, [&](auto zero) {
     using T = decltype(zero);
     const T* const from = m.values.as<T>();
-    each_block(m.rows, work, [&](int64 b) {
+    for_each_block(m.rows, work, [&](int64 b) {
       std::vector<T*> next(diagonals);
       T* at = values.as<T>() + counts.begin.as<std::int64_t>()[b];
       for (int64 d = 0; d < diagonals; ++d) {
         next[d] = at;
         at += std::popcount(mask.as<Mask>()[b * diagonals + d]);
       }
-      each_entry(b, [&](int64 e, int64, int64 d) { *next[d]++ = from[e]; });
+      for_each_entry(b, [&](int64 e, int64, int64 d) { *next[d]++ = from[e]; });
     });
   });
   const int64 all = half ? 2 * counts.all - counts.on_diagonal : counts.all;
@@ -111,16 +111,16 @@ Matrix masked_from_rows(const Matrix& m, const std::vector<int64>& offsets, Symm
 }
 
 Matrix rows_from_masked(const Matrix& m, Op op) {
-  const MaskedOperand<char> places(*m.structure, nullptr, masked_diagonals(*m.structure, op));
+  const MaskedOperand<char> pattern(*m.structure, nullptr, masked_diagonals(*m.structure, op));
   const int64 rows = op.transposed ? m.cols : m.rows, cols = op.transposed ? m.rows : m.cols,
               count = m.structure->stored();
-  const int64 work = 4 * count + masks_along(rows) * static_cast<int64>(places.diagonals.size());
+  const int64 work = 4 * count + masks_along(rows) * static_cast<int64>(pattern.diagonals.size());
   Array indptr = Array::zeros(DType::i64, {rows + 1}), indices = Array::empty(DType::i32, {count});
   Array values = Array::empty(m.dtype, {count});
-  each_block(rows, work, [&](int64 b) {
+  for_each_block(rows, work, [&](int64 b) {
     auto* const lengths = indptr.as<std::int64_t>() + 1 + kMaskRows * b;
-    for (const MaskedDiagonal& d : places.diagonals) {
-      each_row_of(places.mask(d, kMaskRows * b), [&](int i) { ++lengths[i]; });
+    for (const MaskedDiagonal& d : pattern.diagonals) {
+      for_each_row(pattern.mask(d, kMaskRows * b), [&](int i) { ++lengths[i]; });
     }
   });
   auto* const begin = indptr.as<std::int64_t>();
@@ -128,13 +128,13 @@ Matrix rows_from_masked(const Matrix& m, Op op) {
   with_value_type(m.dtype, [&](auto zero) {
     using T = decltype(zero);
     const MaskedOperand<T> a(m, op);
-    each_block(rows, work, [&](int64 b) {
+    for_each_block(rows, work, [&](int64 b) {
       const int64 row = kMaskRows * b;
       std::int64_t next[kMaskRows];
       std::copy_n(begin + row, std::min(kMaskRows, rows - row), next);
       for (const MaskedDiagonal& d : a.diagonals) {
-        a.runs(d, row, [&](Mask some, const T* value) {
-          each_row_of(some, [&](int i) {
+        a.visit_runs(d, row, [&](Mask rows_with_entries, const T* value) {
+          for_each_row(rows_with_entries, [&](int i) {
             indices.as<std::int32_t>()[next[i]] = static_cast<std::int32_t>(row + i + d.offset);
             values.as<T>()[next[i]++] = conjugate_if(d.conjugated, *value++);
           });
@@ -162,7 +162,7 @@ Fault fault_in_masks(const Structure& structure) {
   return {};
 }
 
-// Its offset is the lowest one, so its values come first in each block.
+// The main diagonal has the lowest offset, so its values are the first ones of each block.
 bool masked_diagonal_is_real(const Matrix& m) {
   const auto a = Mdia<char>::over(*m.structure, nullptr);
   if (a.diagonals == 0 || a.offsets[0] != 0) return true;

@@ -1,4 +1,4 @@
-// Hollow diagonals as the CPU reads them: 32 rows of one diagonal of op(A), from any row on.
+// Access to masked diagonals on the CPU: 32 consecutive rows of a diagonal of op(A), starting at any row.
 #pragma once
 
 #include <algorithm>
@@ -16,63 +16,65 @@ class MaskedOperand {
   std::vector<MaskedDiagonal> diagonals;
 
   MaskedOperand(const Structure& structure, const T* values, std::vector<MaskedDiagonal> diagonals,
-                std::shared_ptr<const MaskedPlaces> places = {})  // which masks alone do without
+                std::shared_ptr<const ValueStarts> starts = {})  // not needed to read masks only
       : a(Mdia<T>::over(structure, values)),
         diagonals(std::move(diagonals)),
-        turned_(std::ranges::partition_point(this->diagonals, &MaskedDiagonal::turned) - this->diagonals.begin()),
-        places_(std::move(places)) {}
+        transposed_count_(std::ranges::partition_point(this->diagonals, &MaskedDiagonal::is_transposed) -
+                          this->diagonals.begin()),
+        starts_(std::move(starts)) {}
   MaskedOperand(const Matrix& m, Op op)
-      : MaskedOperand(*m.structure, m.values.as<T>(), masked_diagonals(*m.structure, op), masked_places(*m.structure)) {
-  }
+      : MaskedOperand(*m.structure, m.values.as<T>(), masked_diagonals(*m.structure, op), value_starts(*m.structure)) {}
 
-  int64 turned() const { return turned_; }  // how many are: the first ones; the others are all that are stored
+  // How many of the diagonals are transposed. These come first, followed by all stored diagonals.
+  int64 transposed_count() const { return transposed_count_; }
 
-  // Which of the rows from `row` on have an element on the diagonal; the lowest bit is `row`.
+  // The mask of the 32 rows from `row` on that have an element on the diagonal. The lowest bit is `row`.
   [[gnu::always_inline]] Mask mask(const MaskedDiagonal& d, int64 row) const {
     const int64 first = first_row(d, row), block = first >> kMaskShift, shift = first & (kMaskRows - 1);
     const Mask low = a.mask_at(block, d.number) >> shift;
     return shift == 0 ? low : low | a.mask_at(block + 1, d.number) << (kMaskRows - shift);
   }
 
-  // Calls take(rows, values) for the one or two runs of values that they lie in: which rows, and their values side by
-  // side. There are none where no row has an element.
+  // Calls visit(rows, values) for the elements of these rows, which are stored in up to two runs of consecutive values:
+  // the mask of their rows, and their values.
   template <class F>
-  [[gnu::always_inline]] void runs(const MaskedDiagonal& d, int64 row, const F& take) const {
+  [[gnu::always_inline]] void visit_runs(const MaskedDiagonal& d, int64 row, const F& visit) const {
     const int64 first = first_row(d, row), block = first >> kMaskShift, shift = first & (kMaskRows - 1);
-    const Mask here = a.mask_at(block, d.number), low = here >> shift;
-    if (low != 0) take(low, values(block, d) + std::popcount(here & first_rows(shift)));
+    const Mask block_mask = a.mask_at(block, d.number), low = block_mask >> shift;
+    if (low != 0) visit(low, values(block, d) + std::popcount(block_mask & first_rows(shift)));
     if (shift == 0) return;
     const Mask high = a.mask_at(block + 1, d.number) << (kMaskRows - shift);
-    if (high != 0) take(high, values(block + 1, d));
+    if (high != 0) visit(high, values(block + 1, d));
   }
 
-  // The same of every diagonal.
+  // Computes mask() of all diagonals.
   void masks(int64 row, Mask* out) const {
-    for (int64 i = 0; i < turned_; ++i) out[i] = mask(diagonals[i], row);
-    if (turned_ == static_cast<int64>(diagonals.size())) return;
+    for (int64 i = 0; i < transposed_count_; ++i) out[i] = mask(diagonals[i], row);
+    if (transposed_count_ == static_cast<int64>(diagonals.size())) return;
     const int64 block = row >> kMaskShift, shift = row & (kMaskRows - 1);
     const auto of_block = [&](int64 at) { return at < 0 || at >= a.blocks() ? nullptr : a.mask + at * a.diagonals; };
     const Mask *const low = of_block(block), *const high = shift == 0 ? nullptr : of_block(block + 1);
-    out += turned_;
+    out += transposed_count_;
     for (int64 d = 0; d < a.diagonals; ++d) {
       out[d] = (low ? low[d] >> shift : 0) | (high ? high[d] << (kMaskRows - shift) : 0);
     }
   }
 
  private:
-  // Of the diagonal that is stored.
-  static int64 first_row(const MaskedDiagonal& d, int64 row) { return d.turned ? row + d.offset : row; }
+  // The row of the stored diagonal.
+  static int64 first_row(const MaskedDiagonal& d, int64 row) { return d.is_transposed ? row + d.offset : row; }
   const T* values(int64 block, const MaskedDiagonal& d) const {
-    return a.values + a.begin[block] + places_->from_block.as<std::uint32_t>()[block * a.diagonals + d.number];
+    return a.values + a.begin[block] + starts_->from_block.as<std::uint32_t>()[block * a.diagonals + d.number];
   }
 
-  int64 turned_;
-  std::shared_ptr<const MaskedPlaces> places_;
+  int64 transposed_count_;
+  std::shared_ptr<const ValueStarts> starts_;
 };
 
-// Calls f(block) for each block of rows, neighbours on one thread; `work` counts steps.
+// Calls f(block) for each block of rows in parallel, where neighbouring blocks belong to the same task. `work` is a
+// number of operations.
 template <class F>
-void each_block(int64 rows, int64 work, const F& f) {
+void for_each_block(int64 rows, int64 work, const F& f) {
   const int64 blocks = masks_along(rows), tasks = std::min(blocks, tasks_for(work));
   parallel_for(tasks, work, [&](int64 task) {
     for (int64 b = blocks * task / tasks; b < blocks * (task + 1) / tasks; ++b) f(b);
@@ -81,7 +83,7 @@ void each_block(int64 rows, int64 work, const F& f) {
 
 // Calls f(row) for each row of a mask, in order.
 template <class F>
-[[gnu::always_inline]] inline void each_row_of(Mask mask, const F& f) {
+[[gnu::always_inline]] inline void for_each_row(Mask mask, const F& f) {
   for (; mask != 0; mask &= mask - 1) f(std::countr_zero(mask));
 }
 

@@ -17,16 +17,16 @@ Array masks_of_product(const Structure& left, const Structure& right, MaskedWork
   parallel_for(tasks, steps, [&](int64 task) {
     std::vector<Mask> windows(work.b.size());
     for (int64 block = blocks * task / tasks; block < blocks * (task + 1) / tasks; ++block) {
-      Mask* const of_c = mask.as<Mask>() + block * diagonals;
+      Mask* const masks_c = mask.as<Mask>() + block * diagonals;
       for (std::size_t i = 0; i < work.a.size(); ++i) {
-        const Mask of_a = a.mask(work.a[i], kMaskRows * block);
-        if (of_a == 0) continue;
+        const Mask mask_a = a.mask(work.a[i], kMaskRows * block);
+        if (mask_a == 0) continue;
         b.masks(kMaskRows * block + work.a[i].offset, windows.data());
         const std::int32_t* const to = work.to.data() + i * work.b.size();
         for (std::size_t j = 0; j < work.b.size(); ++j) {
-          const Mask both = of_a & windows[j];
+          const Mask both = mask_a & windows[j];
           if (both == 0 || to[j] < 0) continue;
-          of_c[to[j]] |= both;
+          masks_c[to[j]] |= both;
           multiply_adds[task] += std::popcount(both);
         }
       }
@@ -45,17 +45,17 @@ std::vector<bool> columns_in_use(const Array& mask) {
   return {any.begin(), any.end()};
 }
 
-Array some_columns(const Array& mask, const std::vector<bool>& use) {
-  Array kept = Array::empty(DType::u32, {mask.shape.rows, std::ranges::count(use, true)});
+Array select_columns(const Array& mask, const std::vector<bool>& is_selected) {
+  Array selected = Array::empty(DType::u32, {mask.shape.rows, std::ranges::count(is_selected, true)});
   const Mask* from = mask.as<Mask>();
-  Mask* to = kept.as<Mask>();
+  Mask* to = selected.as<Mask>();
   for (int64 b = 0; b < mask.shape.rows; ++b) {
-    for (const bool used : use) {
-      if (used) *to++ = *from;
+    for (const bool column_is_selected : is_selected) {
+      if (column_is_selected) *to++ = *from;
       ++from;
     }
   }
-  return kept;
+  return selected;
 }
 
 }  // namespace diagsparse

@@ -1,4 +1,4 @@
-// mdia: its entry in the list of formats, validation, and conversions.
+// Defines the Format of mdia, validates its arrays, and converts from and to csr.
 #include <algorithm>
 
 #include "core/convert.hpp"
@@ -12,9 +12,9 @@ namespace diagsparse {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument("mdia_array: " + what); }
+[[noreturn]] void reject(const std::string& what) { throw std::invalid_argument("mdia_array: " + what); }
 
-constexpr int64 kMostDiagonals = (int64{1} << 32) / kMaskRows;
+constexpr int64 kMaxDiagonals = (int64{1} << 32) / kMaskRows;
 
 const Indices& arrays_of(const Structure& structure) { return static_cast<const Indices&>(structure); }
 
@@ -26,7 +26,7 @@ Symmetry symmetry_of(const std::vector<Part>& arrays) {
   return Symmetry::none;
 }
 
-// A value for each bit that is set, as the last pointer says; `check` looks at the arrays later.
+// There is a value for each bit that is set. Their number is the last pointer; `check` validates the arrays later.
 StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays) {
   const Symmetry symmetry = symmetry_of(arrays);
   const Array *mask = nullptr, *begin = nullptr, *offsets = nullptr;
@@ -35,21 +35,21 @@ StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part
     if (name == "block_indptr" && array.dtype == DType::i64 && array.size() > 0) begin = &array;
     if (name == "offsets" && array.dtype == DType::i64 && array.size() > 0) offsets = &array;
   }
-  const int64 told = begin ? element<std::int64_t>(*begin, begin->size() - 1) : 0;
-  const int64 count = std::clamp<int64>(told, 0, kAnyExtent / 2);  // twice that is a number, too
+  const int64 last_pointer = begin ? element<std::int64_t>(*begin, begin->size() - 1) : 0;
+  const int64 count = std::clamp<int64>(last_pointer, 0, kAnyExtent / 2);  // so that twice the count does not overflow
   int64 stored = count;
   if (symmetry != Symmetry::none && mask && offsets && mask->shape.cols == offsets->size()) {
-    const bool main = element<std::int64_t>(*offsets, 0) == 0;
-    stored = 2 * count - (main ? count_masked(*mask, 0).on_diagonal : 0);
+    const bool has_main = element<std::int64_t>(*offsets, 0) == 0;
+    stored = 2 * count - (has_main ? count_masked(*mask, 0).on_diagonal : 0);
   }
   return std::make_shared<const Indices>(format.name, rows, cols, std::move(arrays), Shape{count, -1}, stored,
                                          symmetry);
 }
 
-// Counts of a block's elements are numbers of 32 bits.
+// The number of elements of a block has to fit in 32 bits.
 void check_count(int64 diagonals) {
-  if (diagonals < kMostDiagonals) return;
-  refuse(std::to_string(diagonals) + " diagonals, expected fewer than " + std::to_string(kMostDiagonals));
+  if (diagonals < kMaxDiagonals) return;
+  reject(std::to_string(diagonals) + " diagonals, expected fewer than " + std::to_string(kMaxDiagonals));
 }
 
 void check_offsets(const Matrix& m) {
@@ -58,11 +58,11 @@ void check_offsets(const Matrix& m) {
   for (std::size_t d = 0; d < offsets.size(); ++d) {
     const std::string which = "offsets[" + std::to_string(d) + "] is " + std::to_string(offsets[d]);
     if (offsets[d] <= -m.rows || offsets[d] >= m.cols) {
-      refuse(which + ", outside of a " + std::to_string(m.rows) + " x " + std::to_string(m.cols) + " matrix");
+      reject(which + ", outside of a " + std::to_string(m.rows) + " x " + std::to_string(m.cols) + " matrix");
     }
-    if (half && offsets[d] < 0) refuse(which + "; of a symmetric matrix the upper half is stored, expected 0 or more");
+    if (half && offsets[d] < 0) reject(which + "; symmetric storage holds the upper half, expected 0 or more");
     if (d > 0 && offsets[d] <= offsets[d - 1]) {
-      refuse(which + ", after " + std::to_string(offsets[d - 1]) + "; expected ascending offsets");
+      reject(which + ", after " + std::to_string(offsets[d - 1]) + "; expected ascending offsets");
     }
   }
 }
@@ -77,10 +77,11 @@ void check(const Matrix& m) {
   if (const Array* mirrored = arrays.find("mirrored")) {
     expected.push_back({"mirrored", DType::u8, {1}});
     if (mirrored->size() == 1 && m.structure->symmetry() == Symmetry::none) {
-      refuse("mirrored is 0, expected 1 (symmetric), 2 (hermitian) or no such part");
+      reject("mirrored is 0, expected 1 (symmetric), 2 (hermitian) or no such array");
     }
     if (m.rows != m.cols) {
-      refuse("one half is stored of square matrices, got " + std::to_string(m.rows) + " x " + std::to_string(m.cols));
+      reject("symmetric storage is for square matrices, got " + std::to_string(m.rows) + " x " +
+             std::to_string(m.cols));
     }
   }
   check_parts(m, expected);
@@ -89,35 +90,35 @@ void check(const Matrix& m) {
   const Fault fault = fault_in_masks(*m.structure);
   if (fault.kind == Fault::none) return;
   if (fault.kind == Fault::outside) {
-    refuse("mask[" + std::to_string(fault.at / diagonals) + ", " + std::to_string(fault.at % diagonals) +
+    reject("mask[" + std::to_string(fault.at / diagonals) + ", " + std::to_string(fault.at % diagonals) +
            "] has elements outside of the " + std::to_string(m.rows) + " x " + std::to_string(m.cols) + " matrix");
   }
-  refuse("block_indptr[" + std::to_string(fault.at) + "] is " +
+  reject("block_indptr[" + std::to_string(fault.at) + "] is " +
          std::to_string(element<std::int64_t>(arrays.at("block_indptr"), fault.at)) +
          ", expected how many bits are set in the masks of the blocks before it");
 }
 
-// Throws where the values of a csr matrix do not allow one half.
-void check_halves(const Matrix& csr, Symmetry symmetry) {
+// Raises an error if a csr matrix does not have the symmetry.
+void check_symmetry(const Matrix& csr, Symmetry symmetry) {
   const bool hermitian = symmetry == Symmetry::hermitian;
   if (csr.rows != csr.cols) {
-    refuse(std::string(hermitian ? "hermitian" : "symmetric") + " storage is for square matrices, got " +
+    reject(std::string(hermitian ? "hermitian" : "symmetric") + " storage is for square matrices, got " +
            std::to_string(csr.rows) + " x " + std::to_string(csr.cols));
   }
   if (!(symmetries(csr) & (hermitian ? kHermitian : kSymmetric))) {
-    refuse(std::string("the values are not ") + (hermitian ? "Hermitian" : "symmetric"));
+    reject(std::string("the values are not ") + (hermitian ? "Hermitian" : "symmetric"));
   }
 }
 
 Matrix from_csr(const Matrix& csr, const Format&, const Options& options) {
   const Symmetry symmetry = packing_from(static_cast<int>(option(options, "symmetry", 0)), 0).symmetry;
-  if (symmetry != Symmetry::none) check_halves(csr, symmetry);
+  if (symmetry != Symmetry::none) check_symmetry(csr, symmetry);
   std::vector<int64> offsets = occupied_diagonals(csr, {});
   if (symmetry != Symmetry::none) std::erase_if(offsets, [](int64 offset) { return offset < 0; });
   check_count(static_cast<int64>(offsets.size()));
   const Matrix result = masked_from_rows(csr, offsets, symmetry);
   if (result.structure->stored() != csr.values.size()) {
-    refuse("some zeros are stored whose mirror images are not; drop them with eliminate_zeros()");
+    reject("some zeros are stored whose mirror images are not; drop them with eliminate_zeros()");
   }
   return result;
 }
@@ -148,7 +149,7 @@ std::vector<MaskedDiagonal> masked_diagonals(const Structure& structure, Op op) 
       all.push_back({op.transposed ? -offsets[d] : offsets[d], number, op.transposed, op.conjugated});
       continue;
     }
-    // The transpose of a Hermitian matrix is its conjugate; its main diagonal stays as it is.
+    // The transpose of a Hermitian matrix is its conjugate. Its main diagonal is real, and not conjugated.
     const bool hermitian = symmetry == Symmetry::hermitian && offsets[d] != 0;
     const bool conjugated = op.conjugated != (hermitian && op.transposed);
     all.push_back({offsets[d], number, false, conjugated});

@@ -1,4 +1,4 @@
-// Sums and element-wise products of masked diagonals: which diagonals of the terms meet.
+// Sums and element-wise products of masked diagonals: matches the diagonals of the two terms.
 #include "formats/mdia/merges.hpp"
 
 #include <algorithm>
@@ -10,35 +10,35 @@ namespace diagsparse {
 
 namespace {
 
-// The diagonals of a term, or those of its upper half.
+// The diagonals of a term, or only those of its upper triangle.
 std::vector<MaskedDiagonal> diagonals_of(const ScaledMatrix& term, bool half) {
   std::vector<MaskedDiagonal> all = masked_diagonals(*term.matrix->structure, term.op);
   if (half) std::erase_if(all, [](const MaskedDiagonal& d) { return d.offset < 0; });
   return all;
 }
 
-// What lies on each of C's diagonals, by ascending offset.
-std::vector<MaskedTerms> side_by_side(const std::vector<MaskedDiagonal>& a, const std::vector<MaskedDiagonal>& b) {
+// For each diagonal of C, by ascending offset, the diagonals of A and B with this offset.
+std::vector<MaskedTerms> merge_by_offset(const std::vector<MaskedDiagonal>& a, const std::vector<MaskedDiagonal>& b) {
   const MaskedDiagonal none{0, -1, false, false};
   std::vector<MaskedTerms> terms;
   for (auto left = a.begin(), right = b.begin(); left != a.end() || right != b.end();) {
-    const bool of_a = left != a.end() && (right == b.end() || left->offset <= right->offset);
-    const bool of_b = right != b.end() && (left == a.end() || right->offset <= left->offset);
-    terms.push_back({of_a ? *left++ : none, of_b ? *right++ : none});
+    const bool has_a = left != a.end() && (right == b.end() || left->offset <= right->offset);
+    const bool has_b = right != b.end() && (left == a.end() || right->offset <= left->offset);
+    terms.push_back({has_a ? *left++ : none, has_b ? *right++ : none});
   }
   return terms;
 }
 
-// Leaves out the diagonals that have no bits.
-Array without_empty(Array mask, std::vector<MaskedTerms>& terms) {
-  const std::vector<bool> use = columns_in_use(mask);
-  if (std::ranges::all_of(use, [](bool some) { return some; })) return mask;
-  std::size_t kept = 0;
-  for (std::size_t d = 0; d < use.size(); ++d) {
-    if (use[d]) terms[kept++] = terms[d];
+// Drops the diagonals without elements.
+Array drop_empty(Array mask, std::vector<MaskedTerms>& terms) {
+  const std::vector<bool> is_selected = columns_in_use(mask);
+  if (std::ranges::all_of(is_selected, [](bool selected_column) { return selected_column; })) return mask;
+  std::size_t selected = 0;
+  for (std::size_t d = 0; d < is_selected.size(); ++d) {
+    if (is_selected[d]) terms[selected++] = terms[d];
   }
-  terms.resize(kept);
-  return some_columns(mask, use);
+  terms.resize(selected);
+  return select_columns(mask, is_selected);
 }
 
 }  // namespace
@@ -58,9 +58,9 @@ Matrix combine_masked(const Format&, const std::vector<ScaledMatrix>& terms, Com
   if (how == Combine::sum && as_stored(a.op) && as_stored(b.op) && first.structure->same_as(*b.matrix->structure)) {
     return {first.structure, weighted_sum(a.factor, first.values, b.factor, b.matrix->values)};
   }
-  std::vector<MaskedTerms> pairs = side_by_side(diagonals_of(a, half), diagonals_of(b, half));
+  std::vector<MaskedTerms> pairs = merge_by_offset(diagonals_of(a, half), diagonals_of(b, half));
   Array mask = masks_of_merge(a, b, pairs, rows, how);
-  if (how == Combine::product) mask = without_empty(std::move(mask), pairs);
+  if (how == Combine::product) mask = drop_empty(std::move(mask), pairs);
   std::vector<int64> offsets;
   for (const MaskedTerms& t : pairs) offsets.push_back(t.a.number >= 0 ? t.a.offset : t.b.offset);
   MaskedCounts counts = count_masked(mask, half && !offsets.empty() && offsets.front() == 0 ? 0 : -1);

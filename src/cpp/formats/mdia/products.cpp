@@ -11,7 +11,7 @@ bool in_triangle(Triangle triangle, int64 offset) {
   return triangle == Triangle::both || (triangle == Triangle::upper ? offset >= 0 : offset <= 0);
 }
 
-// The offsets of C, and in the work which pair of diagonals leads to which.
+// Returns the offsets of C, and sets the target of each pair of diagonals in `work`.
 std::vector<int64> pair_diagonals(MaskedWork& work, int64 rows, int64 cols, Triangle triangle) {
   const auto inside = [&](int64 offset) { return offset > -rows && offset < cols && in_triangle(triangle, offset); };
   std::vector<int64> offsets;
@@ -25,27 +25,27 @@ std::vector<int64> pair_diagonals(MaskedWork& work, int64 rows, int64 cols, Tria
   work.to.reserve(work.a.size() * work.b.size());
   for (const MaskedDiagonal& a : work.a) {
     for (const MaskedDiagonal& b : work.b) {
-      const auto found = std::ranges::lower_bound(offsets, a.offset + b.offset);
-      work.to.push_back(inside(a.offset + b.offset) ? static_cast<std::int32_t>(found - offsets.begin()) : -1);
+      const auto match = std::ranges::lower_bound(offsets, a.offset + b.offset);
+      work.to.push_back(inside(a.offset + b.offset) ? static_cast<std::int32_t>(match - offsets.begin()) : -1);
     }
   }
   return offsets;
 }
 
-// Leaves out the diagonals on which nothing meets.
-Array without_empty(Array mask, std::vector<int64>& offsets, MaskedWork& work) {
-  const std::vector<bool> use = columns_in_use(mask);
-  if (std::ranges::all_of(use, [](bool some) { return some; })) return mask;
-  std::vector<std::int32_t> number(use.size(), -1);
-  std::vector<int64> kept;
-  for (std::size_t d = 0; d < use.size(); ++d) {
-    if (!use[d]) continue;
-    number[d] = static_cast<std::int32_t>(kept.size());
-    kept.push_back(offsets[d]);
+// Drops the diagonals of C without elements.
+Array drop_empty(Array mask, std::vector<int64>& offsets, MaskedWork& work) {
+  const std::vector<bool> is_selected = columns_in_use(mask);
+  if (std::ranges::all_of(is_selected, [](bool selected_column) { return selected_column; })) return mask;
+  std::vector<std::int32_t> number(is_selected.size(), -1);
+  std::vector<int64> selected;
+  for (std::size_t d = 0; d < is_selected.size(); ++d) {
+    if (!is_selected[d]) continue;
+    number[d] = static_cast<std::int32_t>(selected.size());
+    selected.push_back(offsets[d]);
   }
   for (std::int32_t& to : work.to) to = to < 0 ? to : number[to];
-  offsets = std::move(kept);
-  return some_columns(mask, use);
+  offsets = std::move(selected);
+  return select_columns(mask, is_selected);
 }
 
 }  // namespace
@@ -63,13 +63,13 @@ Plan plan_masked(const Format& format, const Matrix& a, Op op_a, const Matrix& b
   work->b = masked_diagonals(*b.structure, op_b);
   const bool half = request.symmetry != Symmetry::none;
   if (half && plan.rows != plan.cols) {
-    throw std::invalid_argument("matmul: one half is stored of square products, got " + std::to_string(plan.rows) +
+    throw std::invalid_argument("matmul: symmetric storage is for square products, got " + std::to_string(plan.rows) +
                                 " x " + std::to_string(plan.cols));
   }
   std::vector<int64> offsets = pair_diagonals(*work, plan.rows, plan.cols, half ? Triangle::upper : request.triangle);
   request.on_stage("diagonals");
   Array mask = masks_of_product(*a.structure, *b.structure, *work, plan.rows, static_cast<int64>(offsets.size()));
-  mask = without_empty(std::move(mask), offsets, *work);
+  mask = drop_empty(std::move(mask), offsets, *work);
   MaskedCounts counts = count_masked(mask, half && !offsets.empty() && offsets.front() == 0 ? 0 : -1);
   request.on_stage("masks");
   plan.c = mdia_structure(plan.rows, plan.cols, array_of(offsets), std::move(mask), std::move(counts.begin),

@@ -1,10 +1,11 @@
 // C = alpha (Ab + As)(Bb + Bs) + beta C of quasi-bands on the CPU: "segments", algorithm 3 of Vooturi and Kothapalli
-// (2016) and its mirror.
+// (2016) and its mirror image.
 //
-// An entry of As meets each diagonal of B, and adds to one element of C, which is found by bisection in its row. In the
-// mirror an entry of Bs meets each diagonal of A, and adds to its own column of C. As Bs adds entry by entry.
-// The paper adds atomically. Here a thread takes rows of C, or in the mirror columns, so that no two meet: the same
-// bits for any number of threads.
+// An entry of As is multiplied by each diagonal of B, and each product is added to one element of C, which is located
+// by bisection in its row. In the mirror image an entry of Bs is multiplied by each diagonal of A, and the products are
+// added to its column of C. As Bs is added entry by entry.
+// The paper uses atomic additions. Here each thread processes rows of C, or columns in the mirror image, so that no two
+// threads update the same element: the result has the same bits for any number of threads.
 #include "cpu/parallel.hpp"
 #include "formats/qband/cpu_kernels.hpp"
 #include "formats/qband/rest_operands.hpp"
@@ -17,10 +18,10 @@ template <class U, class V>
 struct Segments {
   using T = Product<U, V>;
 
-  // What all stages read.
+  // The operands of all stages.
   struct Operands {
     const RestOnCpu& work;
-    const QuasiBand of_a, of_b;
+    const QuasiBand operand_a, operand_b;
     const QuasiBandValues<U> a;
     const QuasiBandValues<V> b;
     const RestOfResult<T> to;
@@ -28,18 +29,18 @@ struct Segments {
 
     Operands(const Plan& plan, const Matrix& left, const Matrix& right, Scalar alpha, Matrix& c)
         : work(rest_on_cpu(plan)),
-          of_a(*plan.a, plan.op_a),
-          of_b(*plan.b, plan.op_b),
-          a(of_a, *work.a, left),
-          b(of_b, *work.b, right),
+          operand_a(*plan.a, plan.op_a),
+          operand_b(*plan.b, plan.op_b),
+          a(operand_a, *work.a, left),
+          b(operand_b, *work.b, right),
           to(plan, c),
           alpha(alpha) {}
 
     void add(int64 i, int64 j, T product) const {
       const auto* const begin = to.columns + to.indptr[i];
       const auto* const end = to.columns + to.indptr[i + 1];
-      const auto* const found = std::lower_bound(begin, end, j);
-      T& sum = found != end && *found == j ? to.rest[found - to.columns] : to.on_band(i, j);
+      const auto* const match = std::lower_bound(begin, end, j);
+      T& sum = match != end && *match == j ? to.rest[match - to.columns] : to.on_band(i, j);
       sum += alpha * product;
     }
   };
@@ -61,9 +62,9 @@ struct SparseByBands {
   static void run(const Plan& plan, const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& c) {
     using T = Product<U, V>;
     const typename Segments<U, V>::Operands o(plan, left, right, alpha, c);
-    const Update<T> keep(0.0, beta);
+    const Update<T> scale(0.0, beta);
     Segments<U, V>::for_each_line(plan.rows, o, [&](int64 i) {
-      for (int64 e = o.to.indptr[i]; e < o.to.indptr[i + 1]; ++e) keep.one(o.to.rest + e, T{});
+      for (int64 e = o.to.indptr[i]; e < o.to.indptr[i + 1]; ++e) scale.one(o.to.rest + e, T{});
       for (int64 e = o.a.begin(i); e < o.a.begin(i + 1); ++e) {
         const int64 k = o.a.column(e);
         for_each_crossed(o.b.bands.strips, k, plan.cols, [&](const Strip& strip, int64 first, int64 last) {
@@ -80,20 +81,20 @@ template <class U, class V>
 struct BandsBySparse {
   static void run(const Plan& plan, const Matrix& left, const Matrix& right, Scalar alpha, Scalar, Matrix& c) {
     const typename Segments<U, V>::Operands o(plan, left, right, alpha, c);
-    Op turned = plan.op_b;
-    turned.transposed = !turned.transposed;
-    const QuasiBand of_columns(*plan.b, turned);
-    const QuasiBandValues<V> columns(of_columns, *rows_of_rest(of_columns), right);
-    // Column k of A crosses the diagonals of A that row k of its transpose crosses.
-    Op of_rows = plan.op_a;
-    of_rows.transposed = !of_rows.transposed;
-    const QuasiBandValues<U> of_a(QuasiBand(*plan.a, of_rows), *o.work.a, left);
+    Op transposed_op_b = plan.op_b;
+    transposed_op_b.transposed = !transposed_op_b.transposed;
+    const QuasiBand b_transposed(*plan.b, transposed_op_b);
+    const QuasiBandValues<V> columns(b_transposed, *rows_of_rest(b_transposed), right);
+    // Column k of A intersects the same diagonals as row k of its transpose.
+    Op transposed_op_a = plan.op_a;
+    transposed_op_a.transposed = !transposed_op_a.transposed;
+    const QuasiBandValues<U> operand_a(QuasiBand(*plan.a, transposed_op_a), *o.work.a, left);
     Segments<U, V>::for_each_line(plan.cols, o, [&](int64 j) {
       for (int64 f = columns.begin(j); f < columns.begin(j + 1); ++f) {
         const int64 k = columns.column(f);
-        for_each_crossed(of_a.bands.strips, k, plan.rows, [&](const Strip& strip, int64 first, int64 last) {
+        for_each_crossed(operand_a.bands.strips, k, plan.rows, [&](const Strip& strip, int64 first, int64 last) {
           for (int64 offset = first; offset < last; ++offset) {
-            o.add(k + offset, j, multiply(of_a.band(strip.number + offset - strip.low, k), columns.entry(f)));
+            o.add(k + offset, j, multiply(operand_a.band(strip.number + offset - strip.low, k), columns.entry(f)));
           }
         });
       }
@@ -117,9 +118,9 @@ struct SparseBySparse {
 };
 
 void prepare(const Plan& plan) {
-  Op turned = plan.op_b;
-  turned.transposed = !turned.transposed;
-  rows_of_rest(QuasiBand(*plan.b, turned));
+  Op transposed_op_b = plan.op_b;
+  transposed_op_b.transposed = !transposed_op_b.transposed;
+  rows_of_rest(QuasiBand(*plan.b, transposed_op_b));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// qband: its entry in the list of formats, and how a matrix is divided into bands and a remainder.
+// Defines the Format of qband, validates its arrays, and divides a matrix into bands and a remainder.
 #include "core/convert.hpp"
 #include "core/several.hpp"
 #include "core/summary.hpp"
@@ -25,18 +25,18 @@ Matrix from_csr(const Matrix& csr, const Format& format, const Options& options)
 void check(const Matrix& m) {
   check_values(m, m.structure->values_shape);
   const std::vector<Matrix> children = children_of(m);
-  const std::string who = std::string(qband.name) + "_array: ";
+  const std::string prefix = std::string(qband.name) + "_array: ";
   for (const Matrix& child : children) {
     try {
       check_matrix(child);
-    } catch (const std::invalid_argument& fault) {
-      throw std::invalid_argument(who + "of its parts named " + child.format + "_..., " + fault.what());
+    } catch (const std::invalid_argument& error) {
+      throw std::invalid_argument(prefix + "in its arrays " + child.format + "_..., " + error.what());
     }
   }
   const ByOffset bands(children[0].layout().spans);
   for (const int64 offset : occupied_diagonals(convert(children[1], {}, common->name), {})) {
     if (bands.find(offset) < 0) continue;
-    throw std::invalid_argument(who + "coosr_row and coosr_col have entries on diagonal " + std::to_string(offset) +
+    throw std::invalid_argument(prefix + "coosr_row and coosr_col have entries on diagonal " + std::to_string(offset) +
                                 ", which dia_offsets stores");
   }
 }

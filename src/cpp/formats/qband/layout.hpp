@@ -1,4 +1,4 @@
-// qband: quasi-bands. The diagonals that are nearly full in dia, what lies beside them in coosr.
+// qband: quasi-bands. Diagonals that are nearly full are stored in dia, all other entries in coosr.
 //
 //       matrix A (5 x 5)         dia_offsets  = [ 0 1 ]
 //     | 1  5  .  .  . |          coosr_row    = [ 3 4 ]
@@ -7,8 +7,8 @@
 //     | 9  .  .  4  8 |          values       = [ 1 2 3 4 0 | 5 6 7 8 * | 9 10 ]      * padding
 //     | .  . 10  .  . |
 //
-// A = bands + rest, two matrices over one array of values: those of dia, (D, m), and then those of coosr. No entry of
-// the rest lies on a diagonal of the bands. An element of these diagonals that is not stored elsewhere is zero.
+// A = bands + rest, two matrices that share an array of values: first those of dia, (D, m), then those of coosr. The
+// rest has no entries on the diagonals of the bands, all of whose elements are stored, zeros included.
 // dia_offsets: int64 (D), coosr_row, coosr_col: int32 (rest), coosr_indptr: int64 (m + 1), values: T (D m + rest).
 // Bytes: D (m sizeof(T) + 8) + rest (sizeof(T) + 8) + 8 (m + 1). The diagonals are an option.
 // Vooturi and Kothapalli, "Parallel Algorithm for Quasi-Band Matrix-Matrix Multiplication" (2016).

@@ -36,9 +36,9 @@ Plan plan_quasi_bands(const Format& format, const Matrix& a, Op op_a, const Matr
   const MatmulRow& row = find_matmul(format.name, request.kernel);  // raises before the work
   Plan plan = begin_plan(a, op_a, b, op_b);
   const auto work = std::make_shared<QuasiBandWork>();
-  Request of_bands;
-  of_bands.format = dia.name;
-  work->bands = plan_matmul(bands_of(a), op_a, bands_of(b), op_b, of_bands);
+  Request bands_request;
+  bands_request.format = dia.name;
+  work->bands = plan_matmul(bands_of(a), op_a, bands_of(b), op_b, bands_request);
   RestOfProduct rest =
       rest_of_product({*a.structure, op_a}, {*b.structure, op_b}, layout_of(work->bands.c), item_size(plan.dtype));
   work->rest = std::move(rest.work);

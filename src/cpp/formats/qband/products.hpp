@@ -1,17 +1,17 @@
-// Products of quasi-band matrices: C = (Ab + As)(Bb + Bs), bands and the rest beside them.
+// Products of quasi-band matrices: C = (Ab + As)(Bb + Bs), where each operand is the sum of bands and a rest.
 //
-// Ab Bb is a product of diagonals, planned as such. Its diagonals are the bands of C. The other three products,
-// As Bb + Ab Bs + As Bs, are "the rest": where they have entries is found once. Those that lie on the bands of C add to
-// them, all others are the rest of C, so that C is written once, and as long as it has to be:
+// Ab Bb is planned as a product of diagonals. Its diagonals are the bands of C. The sum of the other three products,
+// As Bb + Ab Bs + As Bs, is called "the rest", and its structure is computed once. Entries of the rest on the bands of
+// C are added to the bands. All others form the rest of C. C is therefore written once, and has its exact size:
 //
-//     C's values    | bands: Ab Bb, and what the rest adds there | what the rest has beside them |
+//     values of C   | bands: Ab Bb, plus the rest there | entries of the rest outside of the bands |
 #pragma once
 
 #include "core/plan.hpp"
 
 namespace diagsparse {
 
-// op(A) as an operand. Its values: those of the bands, and from `rest_first` on those of the rest.
+// op(A) as an operand. Its values are those of the bands, followed by those of the rest from `rest_first` on.
 struct QuasiBand {
   const Layout& bands;
   const Indices& rest;  // coosr of A, not of op(A)
@@ -24,8 +24,8 @@ struct QuasiBand {
   int64 entries() const { return rest.stored(); }  // of the rest
 };
 
-// What each device finds out for its kernels: the coosr structure of what the rest of the product has beside the
-// diagonals of `bands`, and what adds it up. Values of C take `item` bytes.
+// The part of a product that each backend computes for its kernels: the coosr structure of the entries of the rest
+// outside of the diagonals of `bands`, and the data needed to compute it. Values of C have `item` bytes.
 struct RestOfProduct {
   StructurePtr structure;
   std::shared_ptr<const Work> work;
@@ -34,7 +34,7 @@ RestOfProduct rest_of_product(const QuasiBand& a, const QuasiBand& b, const Layo
 
 struct QuasiBandWork : Work {
   Plan bands;                        // of Ab Bb
-  std::shared_ptr<const Work> rest;  // the device's own
+  std::shared_ptr<const Work> rest;  // implemented by each backend
 
   int64 nbytes() const override { return bands.workspace_nbytes() + rest->nbytes(); }
   int64 operations() const override { return bands.work->operations() + rest->operations(); }
@@ -43,9 +43,9 @@ inline const QuasiBandWork& quasi_band_work(const Plan& plan) { return static_ca
 
 Plan plan_quasi_bands(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);
 
-// For kernels. The bands of a matrix, over their part of its values.
+// For kernels: the bands of a matrix, over their part of its values.
 Matrix bands_of(const Matrix& m);
-// C's bands = alpha Ab Bb + beta C's bands: the first stage of each.
+// Computes the bands of C = alpha Ab Bb + beta C, the first stage of each kernel.
 void multiply_bands(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c);
 template <class U, class V>
 struct MultiplyBands {

@@ -1,4 +1,4 @@
-// What kernels of the rest of a product of quasi-bands, As Bb + Ab Bs + As Bs, read and write.
+// The operands and the result of kernels for the rest of a product of quasi-bands, As Bb + Ab Bs + As Bs.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace diagsparse {
 
-// op(A): element (i, i + offset) of its bands, and the entries of its rest row by row.
+// op(A): the elements (i, i + offset) of its bands, and the entries of its rest row by row.
 template <class U>
 struct QuasiBandValues {
   const Operand bands;
@@ -27,24 +27,24 @@ struct QuasiBandValues {
   }
 
   U band(int64 diagonal, int64 i) const { return conjugate_if(conj, band_values[row_0[diagonal] + i]); }
-  U entry(int64 e) const { return conjugate_if(conj, rest_values[rest.place(e)]); }
+  U entry(int64 e) const { return conjugate_if(conj, rest_values[rest.position(e)]); }
   int64 row(int64 e) const { return rest.row()[e]; }
   int64 column(int64 e) const { return rest.column()[e]; }
   int64 begin(int64 i) const { return rest.pointers()[i]; }
 };
 
-// C: where the rest of a product goes.
+// C, to which the rest of a product is added.
 template <class T>
 struct RestOfResult {
   T *bands, *rest;
-  const int64* indptr;  // of what lies beside the bands
+  const int64* indptr;  // of the entries outside of the bands
   const std::int32_t* columns;
   const std::vector<Span>& spans;
   const ByOffset numbers;
 
   RestOfResult(const Plan& plan, Matrix& c) : RestOfResult(QuasiBand(*plan.c, {}), c.values.as<T>()) {}
 
-  // Element (i, j) on a band.
+  // Element (i, j), which is on a band.
   T& on_band(int64 i, int64 j) const {
     const Span& s = spans[numbers.find(j - i)];
     return bands[s.start + i - s.row];

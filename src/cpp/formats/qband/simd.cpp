@@ -9,9 +9,9 @@ namespace diagsparse::DIAGSPARSE_ISA {
 
 namespace {
 
-// Kernel "row_tiles" of y = alpha op(A) x + beta y: the bands by the kernel of dia of this name, block by block of
-// rows, and to each block while it is in the caches what the rest has in its rows. So y is written to memory once. A
-// transpose gathers too, by an index of its rows that is kept with A.
+// Kernel "row_tiles" of y = alpha op(A) x + beta y. The kernel of dia with this name multiplies the bands, one block of
+// rows at a time, and the products of the rest are added to each block while it is in the caches, so that y is written
+// to memory once. A transpose is gathered, too, with an index of its rows that is cached with A.
 template <class U, class V>
 struct QuasiBandMatvec {
   using T = Product<U, V>;
@@ -44,34 +44,36 @@ struct QuasiBandMatvec {
           return multiply(conjugate_if(conj, value), in[j * x_step]);
         };
         const auto put = [=, &update](int64 i, T sum) { update.one(out + i * y_step, sum); };
-        if (plain) {  // the common case, as a loop of its own
+        if (plain) {  // the common case has its own loop
           sum_rows(
               r.rows, first, last, r.values, [=](const U& value, int64 j) { return multiply(value, in[j]); },
               [=](int64 i, T sum) { out[i] += sum; });
         } else if (order) {
-          const auto of_place = [=, values = r.values](int64 place, int64 j) { return product(values[place], j); };
-          sum_rows(r.rows, first, last, order, of_place, put);
+          const auto at_position = [=, values = r.values](int64 position, int64 j) {
+            return product(values[position], j);
+          };
+          sum_rows(r.rows, first, last, order, at_position, put);
         } else {
           sum_rows(r.rows, first, last, r.values, product, put);
         }
       }
     }
 
-    // Calls put(i, sum) with sums of product(of[e], column) that make up row i: one for the row, or, where all rows are
-    // so short that nothing foresees where they end, one for each entry.
+    // Calls put(i, sum) with sums of product(factors[e], column) that add up to row i. There is one sum for each row,
+    // or one for each entry if all rows are so short that the ends of their loops would be mispredicted.
     template <class W, class Multiply, class Put>
-    [[gnu::always_inline]] static void sum_rows(const RowsOfRest& rows, int64 first, int64 last, const W* of,
+    [[gnu::always_inline]] static void sum_rows(const RowsOfRest& rows, int64 first, int64 last, const W* factors,
                                                 const Multiply& product, const Put& put) {
-      constexpr int64 kShort = 3, kLongest = 24;  // entries of a row: mostly, and at most
+      constexpr int64 kShort = 3, kLongest = 24;  // entries of a row, on average and at most
       const int64* const begin = rows.pointers();
       const std::int32_t* const column = rows.column();
       if (rows.longest <= kLongest && begin[last] - begin[first] <= kShort * (last - first)) {
-        for (int64 e = begin[first]; e < begin[last]; ++e) put(rows.row()[e], product(of[e], column[e]));
+        for (int64 e = begin[first]; e < begin[last]; ++e) put(rows.row()[e], product(factors[e], column[e]));
         return;
       }
       for (int64 i = first; i < last; ++i) {
         const int64 e = begin[i], count = begin[i + 1] - e;
-        if (count > 0) put(i, sum_entries<T>(column + e, of + e, count, product));
+        if (count > 0) put(i, sum_entries<T>(column + e, factors + e, count, product));
       }
     }
   };
@@ -79,11 +81,11 @@ struct QuasiBandMatvec {
 
 void prepare(const Matrix& m, Op op) { rows_of_rest(QuasiBand(*m.structure, op)); }
 
-FormatKernels make() {
+FormatKernels kernel_table() {
   return {{{"row_tiles", every_pair<QuasiBandMatvec, MatvecKernel>(), prepare}},
           {multiply_quasi_bands_by_rows(), multiply_quasi_bands_by_segments()}};
 }
-const RegisterKernels registered("qband", kIsa, make);
+const RegisterKernels registered("qband", kIsa, kernel_table);
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// sell on the CPU: slices and their validation.
+// sell on the CPU: computation and validation of slices.
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -17,7 +17,7 @@ const int64* row_pointers(const Matrix& csr) { return csr.index("indptr").as<int
 
 }  // namespace
 
-int64 place_slices(const Matrix& csr, int64 height, const std::int32_t* row_order, int64* slice_indptr) {
+int64 compute_slice_indptr(const Matrix& csr, int64 height, const std::int32_t* row_order, int64* slice_indptr) {
   const int64* start = row_pointers(csr);
   slice_indptr[0] = 0;
   const int64 slices = slices_of(csr.rows, height);
@@ -33,12 +33,12 @@ int64 place_slices(const Matrix& csr, int64 height, const std::int32_t* row_orde
   return slice_indptr[slices];
 }
 
-Fault fault_in_slices(const Sell<float>& a, int64 places) {
+Fault fault_in_slices(const Sell<float>& a, int64 positions) {
   for (int64 s = 0; s <= a.slices; ++s) {
     const int64 at = a.slice_indptr[s], before = s > 0 ? a.slice_indptr[s - 1] : 0;
-    if (at < before || at > places || at % a.height != 0 || (s == 0 && at != 0)) return {Fault::pointers, s};
+    if (at < before || at > positions || at % a.height != 0 || (s == 0 && at != 0)) return {Fault::pointers, s};
   }
-  return a.slice_indptr[a.slices] == places ? Fault{} : Fault{Fault::pointers, a.slices};
+  return a.slice_indptr[a.slices] == positions ? Fault{} : Fault{Fault::pointers, a.slices};
 }
 
 template struct StoredRows<Sell>;

@@ -1,4 +1,4 @@
-// sell: its entry in the list of formats, validation, and the slices of a matrix.
+// Defines the Format of sell, validates its arrays, and computes the slices of a matrix.
 #include "core/convert.hpp"
 #include "core/summary.hpp"
 #include "formats/sell/layout.hpp"
@@ -9,17 +9,17 @@ namespace {
 
 StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays) {
   const Shape shape = arrays.empty() ? Shape{} : arrays.front().second.shape;
-  const bool readable = !arrays.empty() && is_index_type(arrays.front().second.dtype);  // `check` refuses others
+  const bool readable = !arrays.empty() && is_index_type(arrays.front().second.dtype);  // `check` rejects others
   const int64 stored = readable ? count_places(arrays.front().second) : 0;
   return std::make_shared<const Indices>(format.name, rows, cols, std::move(arrays), shape, stored);
 }
 
-[[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument("sell_array: " + what); }
+[[noreturn]] void reject(const std::string& what) { throw std::invalid_argument("sell_array: " + what); }
 
 void check_sizes(const Matrix& m) {
   const Shape shape = m.structure->values_shape;
   if (shape.cols < 1 || shape.cols > kHighestSlice) {
-    refuse("indices " + (shape.cols < 0 ? "are flat" : "have " + std::to_string(shape.cols) + " columns") +
+    reject("indices " + (shape.cols < 0 ? "are flat" : "have " + std::to_string(shape.cols) + " columns") +
            ", expected 1 to " + std::to_string(kHighestSlice) + " columns, one for each row of a slice");
   }
   const auto& parts = static_cast<const Indices&>(*m.structure);
@@ -38,33 +38,33 @@ void check(const Matrix& given) {
   check_sizes(given);
   const Matrix m = lengthened(given, Lines::one);
   const Sell<float> a = Sell<float>::over(*m.structure, nullptr);
-  const int64 places = m.structure->values_shape.size();
-  if (const Fault fault = fault_in_slices(a, places); fault.kind != Fault::none) {
-    refuse("slice_indptr[" + std::to_string(fault.at) + "] is wrong; expected multiples of the " +
-           std::to_string(a.height) + " rows of a slice that rise from 0 to " + std::to_string(places));
+  const int64 positions = m.structure->values_shape.size();
+  if (const Fault fault = fault_in_slices(a, positions); fault.kind != Fault::none) {
+    reject("slice_indptr[" + std::to_string(fault.at) + "] is wrong; expected multiples of the " +
+           std::to_string(a.height) + " rows of a slice that rise from 0 to " + std::to_string(positions));
   }
   if (const Fault fault = StoredRows<Sell>::fault_in_row_order(*m.structure); fault.kind != Fault::none) {
-    refuse("row_order[" + std::to_string(fault.at) + "] is wrong; expected each of the rows 0 to " +
+    reject("row_order[" + std::to_string(fault.at) + "] is wrong; expected each of the rows 0 to " +
            std::to_string(a.rows - 1) + " once");
   }
   const Fault fault = StoredRows<Sell>::fault_in_entries(*m.structure);
-  const std::string place =
+  const std::string position =
       "indices[" + std::to_string(fault.at / a.height) + ", " + std::to_string(fault.at % a.height) + "]";
   switch (fault.kind) {
     case Fault::none: return;
-    case Fault::pointers: refuse("row_lengths[" + std::to_string(fault.at) + "] is not the count of the row's entries");
+    case Fault::pointers: reject("row_lengths[" + std::to_string(fault.at) + "] is not the count of the row's entries");
     case Fault::outside:
-      refuse(place + " lies outside, expected 0 to " + std::to_string(m.cols - 1) +
+      reject(position + " lies outside, expected 0 to " + std::to_string(m.cols - 1) +
              ", or -1 for padding, which is all that comes after the last row");
-    case Fault::order: refuse(place + " does not come after the one before it in its row (padding comes last)");
+    case Fault::order: reject(position + " does not come after the one before it in its row (padding comes last)");
   }
 }
 
 Matrix from_csr(const Matrix& csr, const Format& format, const Options& options) {
   const DType type = index_type(option(options, "column_bits", 32));
-  const int64 height = option(options, "slice_height");  // which Python chooses by the bytes, where nobody gave it
+  const int64 height = option(options, "slice_height");  // by default Python selects the height with the fewest bytes
   Slices slices = cut_into_slices(csr, height, option(options, "sigma", 1));
-  const Shape shape{slices.places / height, height};
+  const Shape shape{slices.positions / height, height};
   std::vector<Part> arrays{{"indices", Array::empty(DType::i32, shape)}, {"slice_indptr", std::move(slices.indptr)}};
   if (slices.row_order) arrays.emplace_back("row_order", std::move(*slices.row_order));
   if (option(options, "row_lengths", 0)) arrays.emplace_back("row_lengths", Array::empty(DType::i32, {csr.rows}));
@@ -83,21 +83,21 @@ Matrix to_csr(const Matrix& a, Op op) {
 
 Slices cut_into_slices(const Matrix& csr, int64 height, int64 sigma) {
   if (height < 1 || height > kHighestSlice || sigma < 1) {
-    refuse("slices of " + std::to_string(height) + " rows, sorted in windows of " + std::to_string(sigma) +
+    reject("slices of " + std::to_string(height) + " rows, sorted in windows of " + std::to_string(sigma) +
            ": expected 1 to " + std::to_string(kHighestSlice) + " rows, windows of 1 or more");
   }
   Slices result;
   if (sigma > 1) result.row_order = rows_by_length(csr, sigma);
   result.indptr = Array::empty(DType::i64, {slices_of(csr.rows, height) + 1});
   const std::int32_t* order = result.row_order ? result.row_order->as<std::int32_t>() : nullptr;
-  result.places = place_slices(csr, height, order, result.indptr.as<int64>());
+  result.positions = compute_slice_indptr(csr, height, order, result.indptr.as<int64>());
   return result;
 }
 
 int64 places_in_slices(const Matrix& a, Op op, int64 height, int64 sigma) {
   return cached_statistic(a, op,
                           "places in slices of " + std::to_string(height) + ", sorted by " + std::to_string(sigma),
-                          [=](const Matrix& csr) { return cut_into_slices(csr, height, sigma).places; });
+                          [=](const Matrix& csr) { return cut_into_slices(csr, height, sigma).positions; });
 }
 
 const Format sell{.name = "sell",

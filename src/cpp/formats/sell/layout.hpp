@@ -1,5 +1,5 @@
-// sell: sliced ELLPACK, SELL-C-sigma. Slices of C rows, each padded to its own longest row and turned, so that entry w
-// of its rows lie side by side.
+// sell: sliced ELLPACK, SELL-C-sigma. The rows are divided into slices of C rows. Each slice is padded to its longest
+// row and transposed, so that entries w of its rows are contiguous.
 //
 //       matrix A (4 x 5), C = 2      indices = [ 0  0 ]   values = [ 1  9 ]   slice_indptr = [ 0 6 12 ]
 //     | 1  5  .  .  . |                        [ 1  1 ]            [ 5  2 ]
@@ -8,17 +8,19 @@
 //     | .  . 11  4  8 |                        [ 2  3 ]            [ 3  4 ]
 //                                              [ 3  4 ]            [ 7  8 ]
 //
-// Entry w of stored row p lies at place slice_indptr[p / C] + w C + p % C of both arrays; * is padding. The last slice
-// has C rows too: those beyond m are padding.
-// indices: int32 (places / C, C; so n < 2^31), ascending in a row, then -1 where its padding begins; values: T, as
-// many; slice_indptr: int64 (slices + 1), in places; row_order, where rows are sorted: int32 (m), the row of A that is
-// stored row p. In each window of sigma rows these are sorted by descending length, stable: sigma = 2 would swap the
-// first two above; row_lengths, if asked for: int32 (m), of stored row p. Kernels end a row where its padding begins:
-// no value of the padding and no element of x is read for it. Bytes: places (sizeof(T) + 4) + 8 (slices + 1), 4 m for
-// row_order and 4 m for row_lengths.
+// Entry w of stored row p is at position slice_indptr[p / C] + w C + p % C of both arrays; * is padding. The last slice
+// has C rows, too: those beyond m are padding.
+// indices: int32 (positions / C, C; so n < 2^31), ascending in a row, then -1 from its padding on; values: T, the same
+// shape; slice_indptr: int64 (slices + 1), the first position of each slice; row_order, if rows are sorted: int32 (m),
+// the row of A that is stored as row p; row_lengths, optional: int32 (m), the length of stored row p.
+// Each window of sigma rows is sorted by descending length with a stable sort: sigma = 2 would swap the first two rows
+// above. Kernels stop at the first padding of a row, and read neither the values of the padding nor elements of x for
+// it.
+// Bytes: positions (sizeof(T) + 4) + 8 (slices + 1), 4 m for row_order and 4 m for row_lengths.
 //
-// Columns may be short (core/columns.hpp), of column_bits = 16 or 8: then the 4 of a place is 2 or 1. All places are
-// one line, so a chunk is 32 neighbouring places, whatever C is; bases, if any: int32 (ceil(places / 32)).
+// Columns may be short (core/columns.hpp): with column_bits = 16 or 8, a column needs 2 bytes or 1 instead of 4. All
+// positions form one line, so a chunk consists of 32 consecutive positions, regardless of C. bases, if any: int32
+// (ceil(positions / 32)).
 //
 // Monakov, Lokhmotov and Avetisyan, "Automatically tuning sparse matrix-vector multiplication for GPU architectures",
 // HiPEAC 2010; Kreutzer, Hager, Wellein, Fehske and Bishop, "A unified sparse matrix data format for efficient general
@@ -47,15 +49,16 @@ struct Sell {
   const std::int32_t *row_order, *row_lengths;  // may be null
   const T* values;
 
-  // Stored row p: which row of A it is, its first place, and a place beyond its last one. Places are step() apart.
+  // Stored row p: its row in the matrix, and its positions begin(p), begin(p) + step(), ... up to end(p).
   constexpr int64 row(int64 p) const { return row_order ? row_order[p] : p; }
   constexpr int64 begin(int64 p) const { return slice_indptr[p / height] + p % height; }
   constexpr int64 step() const { return height; }
-  constexpr int64 chunk(int64 /*p*/, int64 /*w*/, int64 place) const { return place / kChunk; }  // of its entry w
+  // The chunk of entry w of stored row p.
+  constexpr int64 chunk(int64 /*p*/, int64 /*w*/, int64 position) const { return position / kChunk; }
   constexpr int64 end(int64 p) const {
     return row_lengths ? begin(p) + row_lengths[p] * height : slice_indptr[p / height + 1];
   }
-  // As layouts/rows.hpp expects them.
+  // The interface that layouts/rows.hpp expects.
   constexpr int64 stored_rows() const { return slices * height; }
   constexpr StoredRow stored_row(int64 p) const {
     return {p < rows ? row(p) : -1, begin(p), slice_indptr[p / height + 1] + p % height, height};
@@ -81,20 +84,20 @@ struct Sell {
   }
 };
 
-// How the rows of a csr matrix are cut into slices of `height` rows, sorted in windows of `sigma`; 1: as they are.
+// The slices of `height` rows of a csr matrix, whose rows are sorted in windows of `sigma` rows (1: not sorted).
 struct Slices {
   std::optional<Array> row_order;
   Array indptr;
-  int64 places;
+  int64 positions;
 };
 Slices cut_into_slices(const Matrix& csr, int64 height, int64 sigma);
-// How many places such slices of op(a) have.
+// The number of positions in such slices of op(a).
 int64 places_in_slices(const Matrix& a, Op op, int64 height, int64 sigma);
 
-// ---- Each device's own -----------------------------------------------------------------------------
-// Writes slice_indptr and returns the places; `row_order` may be null.
-int64 place_slices(const Matrix& csr, int64 height, const std::int32_t* row_order, int64* slice_indptr);
-// slice_indptr rises from 0 to `places` by multiples of the height.
-Fault fault_in_slices(const Sell<float>& a, int64 places);
+// ---- Implemented by each backend -----------------------------------------------------------------------------
+// Writes slice_indptr and returns the number of positions. `row_order` may be null.
+int64 compute_slice_indptr(const Matrix& csr, int64 height, const std::int32_t* row_order, int64* slice_indptr);
+// Checks that slice_indptr increases from 0 to `positions` in multiples of the height.
+Fault fault_in_slices(const Sell<float>& a, int64 positions);
 
 }  // namespace diagsparse

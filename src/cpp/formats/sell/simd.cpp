@@ -12,20 +12,20 @@ namespace diagsparse::DIAGSPARSE_ISA {
 
 namespace {
 
-// The columns of N places from e on: base() + index(r), or index(r) where they are of any type.
+// The columns of N consecutive positions from e on. Column r is base() + index(r), or index(r) if I is AnyIndex.
 template <int64 N, class I>
-class Run {
+class ColumnGroup {
  public:
-  [[gnu::always_inline]] Run(const Columns<I>& columns, int64 e)
+  [[gnu::always_inline]] ColumnGroup(const Columns<I>& columns, int64 e)
       : index_(columns.indices + e),
         base_(columns.bases ? columns.bases[e / kChunk] : 0),
         in_one_chunk_(e % kChunk + N <= kChunk) {}
 
-  // Whether they have one base, and none of them is padding.
-  [[gnu::always_inline]] bool whole() const {
-    I most = 0;
-    for (int64 r = 0; r < N; ++r) most = index_[r] > most ? index_[r] : most;
-    return in_one_chunk_ && !Columns<I>::padding(most);
+  // Whether all of them have the same base, and none of them is padding.
+  [[gnu::always_inline]] bool complete() const {
+    I largest = 0;
+    for (int64 r = 0; r < N; ++r) largest = index_[r] > largest ? index_[r] : largest;
+    return in_one_chunk_ && !Columns<I>::padding(largest);
   }
   [[gnu::always_inline]] int64 base() const { return base_; }
   [[gnu::always_inline]] int64 index(int64 r) const { return index_[r]; }
@@ -37,19 +37,19 @@ class Run {
 };
 
 template <int64 N>
-[[gnu::noinline]] void lengthen(const Columns<AnyIndex>& columns, int64 e, std::int32_t* to) {
+[[gnu::noinline]] void read_columns(const Columns<AnyIndex>& columns, int64 e, std::int32_t* to) {
   columns.read(e, e / kChunk, e % kChunk, N, to);
 }
 
 template <int64 N>
-class Run<N, AnyIndex> {
+class ColumnGroup<N, AnyIndex> {
  public:
-  [[gnu::always_inline]] Run(const Columns<AnyIndex>& columns, int64 e) : column_(room_) {
+  [[gnu::always_inline]] ColumnGroup(const Columns<AnyIndex>& columns, int64 e) : column_(buffer_) {
     if (columns.wide()) column_ = columns.wide() + e;
-    else lengthen<N>(columns, e, room_);
+    else read_columns<N>(columns, e, buffer_);
   }
 
-  [[gnu::always_inline]] bool whole() const {
+  [[gnu::always_inline]] bool complete() const {
     std::int32_t any = 0;
     for (int64 r = 0; r < N; ++r) any |= column_[r];
     return any >= 0;
@@ -58,13 +58,13 @@ class Run<N, AnyIndex> {
 
  private:
   const std::int32_t* column_;
-  std::int32_t room_[N];
+  std::int32_t buffer_[N];
 };
 
 // Kernel "row" of y = alpha op(A) x + beta y.
-// op = N: slices with equal work on each thread; of a slice 8 rows at a time, in the common case 32 or 16, their sums
-//         in registers, one entry of each after the other, as they lie. A row is summed in the order of its entries,
-//         from zero, up to its padding.
+// op = N: each thread processes slices with equal work. The rows of a slice are summed in registers 8 at a time (32 or
+//         16 in the common case), in storage order: entry 0 of each row, then entry 1, and so on. A row is summed in
+//         the order of its entries, from zero, up to its padding.
 // op = T: kernels/scatter.hpp, slice by slice.
 template <class U, class V>
 struct SellMatvec {
@@ -74,14 +74,14 @@ struct SellMatvec {
     const auto a = Sell<U, AnyIndex>::of(m);
     if (op.transposed) {
       const int64 work = a.slice_indptr[a.slices] + a.slices;
-      const auto cut = [&](int64 pieces, int64 k) {
-        return border(a.slices, work, pieces, k, [&](int64 s) { return a.slice_indptr[s] + s; });
+      const auto range_begin = [&](int64 ranges, int64 k) {
+        return border(a.slices, work, ranges, k, [&](int64 s) { return a.slice_indptr[s] + s; });
       };
-      const auto walk = [&](int64 begin, int64 end, const auto& take) { walk_slices(a, begin, end, take); };
-      return scatter<U, V>(m, op.conjugated, alpha, x, beta, y, cut, walk);
+      const auto traverse = [&](int64 begin, int64 end, const auto& visit) { traverse_slices(a, begin, end, visit); };
+      return scatter<U, V>(m, op.conjugated, alpha, x, beta, y, range_begin, traverse);
     }
-    // Neighbouring elements and no conjugate have a loop of their own, with real operands of one type also for each
-    // type of short columns.
+    // Contiguous vectors without conjugation have their own loop. For real operands of the same type, so does each type
+    // of short columns.
     if constexpr (kCommonPair<U, V>) {
       if (x.row_stride == 1 && y.row_stride == 1 && !op.conjugated) {
         if constexpr (std::is_same_v<U, V> && !is_complex<U>) {
@@ -109,8 +109,8 @@ struct SellMatvec {
           const V* in = x.as<V>() + c * x.col_stride;
           T* out = y.as<T>() + c * y.col_stride;
           const auto x_at = [=](int64 base, int64 index) { return (in + base * x_step)[index * x_step]; };
-          const auto product = [=](U value, V of_x) {
-            return multiply(Plain ? value : conjugate_if(conj, value), of_x);
+          const auto product = [=](U value, V x_value) {
+            return multiply(Plain ? value : conjugate_if(conj, value), x_value);
           };
           if (Plain && update.plain && !a.row_order) {
             sum_slice<Plain>(a, s, x_at, product, [=](int64 p, T sum) { out[p] = sum; });
@@ -123,7 +123,8 @@ struct SellMatvec {
     });
   }
 
-  // Calls put(p, the sum of product(value, x_at(base, column - base)) over stored row p) for the rows of slice s.
+  // Calls put(p, sum) for each stored row p of slice s. The sum is that of product(value, x_at(base, index)) over the
+  // row, for columns base + index.
   template <bool Plain, class I, class Fetch, class Multiply, class Put>
   [[gnu::always_inline]] static void sum_slice(const Sell<U, I>& a, int64 s, const Fetch x_at, const Multiply product,
                                                const Put put) {
@@ -137,25 +138,25 @@ struct SellMatvec {
     for (; p < last; ++p, ++e) sum_rows<1>(a, p, e, end, x_at, product, put);
   }
 
-  // The same for N neighbouring rows, whose first entries lie at `e`: together until one of them ends, or short columns
-  // of theirs lie in two chunks; then the rest of each.
+  // The same for N neighbouring rows whose first entries are at `e`. They are summed together until one of them ends,
+  // or until their short columns belong to two chunks. The remaining entries are summed row by row.
   template <int64 N, class I, class Fetch, class Multiply, class Put>
   [[gnu::always_inline]] static void sum_rows(const Sell<U, I> a, int64 p, int64 e, int64 end, const Fetch x_at,
                                               const Multiply product, const Put put) {
     T sums[N] = {};
     for (; N > 1 && e < end; e += a.height) {
-      const Run<N, I> column(a.columns, e);
-      if (!column.whole()) break;
+      const ColumnGroup<N, I> column(a.columns, e);
+      if (!column.complete()) break;
       const U* const value = a.values + e;
       if constexpr (std::is_same_v<I, AnyIndex>) {
         for (int64 r = 0; r < N; ++r) sums[r] += product(value[r], x_at(0, column.index(r)));
-      } else {  // no loop: compilers would make vectors of short indices, and take them apart again
-        V of_x[N];
+      } else {  // not a loop: compilers would load short indices into vectors, and unpack them again
+        V x_value[N];
         const auto fetch = [&]<int64... r>(std::integer_sequence<int64, r...>) {
-          ((of_x[r] = x_at(column.base(), column.index(r))), ...);
+          ((x_value[r] = x_at(column.base(), column.index(r))), ...);
         };
         fetch(std::make_integer_sequence<int64, N>());
-        for (int64 r = 0; r < N; ++r) sums[r] += product(value[r], of_x[r]);
+        for (int64 r = 0; r < N; ++r) sums[r] += product(value[r], x_value[r]);
       }
     }
     for (int64 r = 0; e < end && r < N; ++r) {
@@ -168,19 +169,20 @@ struct SellMatvec {
     for (int64 r = 0; r < N; ++r) put(p + r, sums[r]);
   }
 
-  // Calls take(i)(j, value) for every entry of some slices, as they lie.
-  template <class Take>
-  static void walk_slices(const Sell<U, AnyIndex>& a, int64 begin, int64 end, const Take& take) {
-    std::int32_t room[kChunk];
+  // Calls visit(i)(j, value) for every entry of slices [begin, end), in storage order.
+  template <class Visit>
+  static void traverse_slices(const Sell<U, AnyIndex>& a, int64 begin, int64 end, const Visit& visit) {
+    std::int32_t buffer[kChunk];
     for (int64 s = begin; s < end; ++s) {
       checkpoint();
       const int64 first = s * a.height, count = std::min(a.height, a.rows - first);
       for (int64 e = a.slice_indptr[s]; e < a.slice_indptr[s + 1]; e += a.height) {
         for (int64 from = 0; from < count; from += kChunk) {
-          const int64 place = e + from, rows = std::min(kChunk, count - from);
-          const std::int32_t* const column = a.columns.read(place, place / kChunk, place % kChunk, rows, room);
+          const int64 position = e + from, rows = std::min(kChunk, count - from);
+          const std::int32_t* const column =
+              a.columns.read(position, position / kChunk, position % kChunk, rows, buffer);
           for (int64 k = 0; k < rows; ++k) {
-            if (column[k] >= 0) take(a.row(first + from + k))(column[k], a.values[place + k]);
+            if (column[k] >= 0) visit(a.row(first + from + k))(column[k], a.values[position + k]);
           }
         }
       }
@@ -188,8 +190,8 @@ struct SellMatvec {
   }
 };
 
-FormatKernels make() { return {{{"row", every_pair<SellMatvec, MatvecKernel>()}}, {}}; }
-const RegisterKernels registered("sell", kIsa, make);
+FormatKernels kernel_table() { return {{{"row", every_pair<SellMatvec, MatvecKernel>()}}, {}}; }
+const RegisterKernels registered("sell", kIsa, kernel_table);
 
 }  // namespace
 

@@ -36,7 +36,7 @@ struct Rows {
         turn(of.op.transposed) {}
 
   __device__ std::int32_t block(int64 e) const { return number ? number[e] : static_cast<std::int32_t>(e); }
-  __device__ Bitmap bitmap(int64 e) const { return turned_if(turn, stored[block(e)]); }
+  __device__ Bitmap bitmap(int64 e) const { return transpose_if(turn, stored[block(e)]); }
 };
 
 // The multiply-adds of a pair: for each k the elements of column k of one, times those of row k of the other.

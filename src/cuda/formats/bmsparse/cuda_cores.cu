@@ -29,8 +29,8 @@ __global__ void __launch_bounds__(kPlaces) sum_places(const __grid_constant__ Ca
     const Piece<V> b = call.b.piece(call.pairs[e].y);
     if (call.a.has(a, r, c)) of_a[place] = to_bits(call.a.value(a, r, c));
     if (call.b.has(b, r, c)) of_b[place] = to_bits(call.b.value(b, r, c));
-    const unsigned row = row_bits(turned_if(call.a.turned, a.bitmap), r);
-    const unsigned col = row_bits(turned_if(!call.b.turned, b.bitmap), c);
+    const unsigned row = row_bits(transpose_if(call.a.turned, a.bitmap), r);
+    const unsigned col = row_bits(transpose_if(!call.b.turned, b.bitmap), c);
     __syncthreads();
     for (unsigned left = row & col; left != 0;) {
       const int k = __clz(left) - 24;

@@ -49,7 +49,7 @@ __device__ void sum_block(unsigned p, const Call<U, V>& call) {
       U of_step_a[2] = {};
       V of_step_b[2] = {};
       bool some[2] = {true, true};  // whether a step has something on both sides, the same in all lanes
-      if (pass == Pass::full && (of_a.bitmap & of_b.bitmap) == kAllPlaces) {
+      if (pass == Pass::full && (of_a.bitmap & of_b.bitmap) == kFullBitmap) {
 #pragma unroll
         for (int s = 0; s < 2; ++s) {
           of_step_a[s] = a_places.read_full(of_a, s), of_step_b[s] = b_places.read_full(of_b, s);

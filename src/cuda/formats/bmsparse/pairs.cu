@@ -61,7 +61,7 @@ struct Search {
     if (g == end || other.col[g] != sought) return {};
     Pair pair = traversal.of_b ? Pair{a.block(g), by_column.block(e), a.bitmap(g), by_column.bitmap(e)}
                                : Pair{a.block(e), b.block(g), a.bitmap(e), b.bitmap(g)};
-    pair.met = meet(pair.of_a, pair.of_b);
+    pair.met = has_product(pair.of_a, pair.of_b);
     return pair;
   }
 };
@@ -235,8 +235,8 @@ BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& 
          indptr.as<std::int64_t>());
   CUDA_CALL(cudaStreamSynchronize(stream()));  // the plan may run in any stream
   request.on_stage("pairs");
-  return product_over(left, right, std::move(indptr), std::move(col), std::move(stored), std::move(begin),
-                      totals.values, work);
+  return build_product(left, right, std::move(indptr), std::move(col), std::move(stored), std::move(begin),
+                       totals.values, work);
 }
 
 }  // namespace diagsparse

@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(kBlock)
   const int64 t = thread_index();
   if (t >= count) return;
   const int2 pair = numbers_of(tasks[t]);
-  met[t] = meet(turned_if(a.turn, a.stored[pair.x]), turned_if(b.turn, b.stored[pair.y]));
+  met[t] = has_product(transpose_if(a.turn, a.stored[pair.x]), transpose_if(b.turn, b.stored[pair.y]));
 }
 
 // Those that meet, one after another; met: their running sum.
@@ -145,7 +145,7 @@ __global__ void __launch_bounds__(kBlock)
   unsigned long long work = 0;
   if (p < count) {
     for (int64 t = pair_begin[p] + threadIdx.x % kLanes; t < pair_begin[p + 1]; t += kLanes) {
-      const Bitmap of_a = turned_if(a.turn, a.stored[pairs[t].x]), of_b = turned_if(b.turn, b.stored[pairs[t].y]);
+      const Bitmap of_a = transpose_if(a.turn, a.stored[pairs[t].x]), of_b = transpose_if(b.turn, b.stored[pairs[t].y]);
       found |= product_of(of_a, of_b);
       work += multiply_adds(of_a, of_b);
     }
@@ -230,8 +230,8 @@ BlocksOfProduct blocks_by_tasks(const BlockOperand& left, const BlockOperand& ri
   const int64 stored = inclusive_sum(values, values, of_c);
   work->multiply_adds = download(operations.as<const std::int64_t>(), 1)[0];
   request.on_stage("T5 reduce");
-  return product_over(left, right, std::move(indptr), std::move(col), std::move(bitmap), std::move(begin), stored,
-                      work);
+  return build_product(left, right, std::move(indptr), std::move(col), std::move(bitmap), std::move(begin), stored,
+                       work);
 }
 
 }  // namespace diagsparse::cuda::bmsparse

@@ -83,29 +83,29 @@ __global__ void __launch_bounds__(kBlock)
 // A warp takes a row, and deals its leading columns to banks. It counts them first.
 template <class T>
 __global__ void __launch_bounds__(kBlock) deal_rows(const EllCsr<T> a, std::int32_t* head, T* values) {
-  __shared__ std::int32_t banks[kWarps][Deal::kBanks];
+  __shared__ std::int32_t banks[kWarps][BankOrder::kBanks];
   const int64 i = thread_index() / 32, line = i * a.width;
   const int lane = threadIdx.x % 32;
   std::int32_t* const bank_of = banks[threadIdx.x / 32];
   if (i >= a.rows) return;
-  if (lane < Deal::kBanks) bank_of[lane] = 0;
+  if (lane < BankOrder::kBanks) bank_of[lane] = 0;
   __syncwarp();
   for (int64 w = lane; w < a.width; w += 32) {
-    if (a.head.indices[line + w] >= 0) atomicAdd(bank_of + Deal::bank(a.head.indices[line + w]), 1);
+    if (a.head.indices[line + w] >= 0) atomicAdd(bank_of + BankOrder::bank(a.head.indices[line + w]), 1);
   }
   __syncwarp();
-  Deal deal;
-  for (int b = 0; b < Deal::kBanks; ++b) deal.all += deal.counts[b] = bank_of[b];
+  BankOrder bank_order;
+  for (int b = 0; b < BankOrder::kBanks; ++b) bank_order.all += bank_order.counts[b] = bank_of[b];
   __syncwarp();
-  if (lane < Deal::kBanks) bank_of[lane] = 0;  // those that came before
+  if (lane < BankOrder::kBanks) bank_of[lane] = 0;  // those that came before
   for (int64 first = 0; first < a.width; first += 32) {
     const int64 w = first + lane;
     const std::int32_t j = w < a.width ? a.head.indices[line + w] : -1;
-    const int bank = j >= 0 ? Deal::bank(j) : Deal::kBanks;
+    const int bank = j >= 0 ? BankOrder::bank(j) : BankOrder::kBanks;
     const unsigned alike = __match_any_sync(0xffffffffu, bank), before = alike & ((1u << lane) - 1);
     __syncwarp();
     int64 to = w;
-    if (j >= 0) to = deal.place(bank_of[bank] + __popc(before), bank);
+    if (j >= 0) to = bank_order.position(bank_of[bank] + __popc(before), bank);
     __syncwarp();
     if (j >= 0 && before == 0) bank_of[bank] += __popc(alike);
     if (w < a.width) head[line + to] = j, values[line + to] = a.head_values[line + w];
@@ -131,13 +131,13 @@ __global__ void __launch_bounds__(kBlock) sort_rows(const EllCsr<T> a, std::int3
 // The same matrix, where `kernel` writes what leads to new arrays.
 template <class F>
 Matrix moved_in_rows(const char* what, const Matrix& m, const F& kernel) {
-  const Shape leads = m.index("ell_indices").shape;
-  Array head = Array::empty(DType::i32, leads), values = Array::empty(m.dtype, {m.values.size()});
+  const Shape head_shape = m.index("ell_indices").shape;
+  Array head = Array::empty(DType::i32, head_shape), values = Array::empty(m.dtype, {m.values.size()});
   with_value_type(m.dtype, [&](auto zero) {
     using T = decltype(zero);
     launch(what, kernel(zero), blocks(m.rows * 32), dim3(kBlock), EllCsr<T>::of(m), head.as<std::int32_t>(),
            values.as<T>());
-    const int64 first = leads.size() * sizeof(T);
+    const int64 first = head_shape.size() * sizeof(T);
     copy_bytes(values.as<char>() + first, m.values.as<char>() + first, values.nbytes() - first);
   });
   return with_head(m, std::move(head), std::move(values));
@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(kBlock)
   if (i >= a.rows || a.indptr[i] == a.indptr[i + 1]) return;
   if (!a.fits_mirror(i, mirrored)) return report(outside, a.rows * a.width + a.indptr[i]);
   for (int64 w = 0; w < a.width; ++w) {
-    if (a.leads(i, w) >= a.follows(a.indptr[i])) return report(order, a.rows * a.width + a.indptr[i]);
+    if (a.leading_column(i, w) >= a.rest_column(a.indptr[i])) return report(order, a.rows * a.width + a.indptr[i]);
   }
 }
 
@@ -196,11 +196,11 @@ Matrix ellcsr_from_rows(const Matrix& m, int64 width, Leading leading) {
                      std::move(values));
 }
 
-Matrix dealt(const Matrix& m) {
+Matrix in_bank_order(const Matrix& m) {
   return moved_in_rows("deal rows", m, [](auto zero) { return deal_rows<decltype(zero)>; });
 }
 
-Matrix undealt(const Matrix& m) {
+Matrix in_column_order(const Matrix& m) {
   return moved_in_rows("sort rows", m, [](auto zero) { return sort_rows<decltype(zero)>; });
 }
 

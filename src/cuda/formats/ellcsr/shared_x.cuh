@@ -51,10 +51,10 @@ __global__ void __launch_bounds__(kBlock)
   unsigned long long leading = 0, following = 0;
   if (i < a.rows) {
     const auto lies_before = [&](std::int32_t j) { return j >= 0 && j < half; };
-    const int64 w = bisect(0, a.width, [&](int64 w) { return lies_before(a.leads(i, w)); });
-    const bool all = w == a.width || a.leads(i, w) < 0;  // the padding goes with them
+    const int64 w = bisect(0, a.width, [&](int64 w) { return lies_before(a.leading_column(i, w)); });
+    const bool all = w == a.width || a.leading_column(i, w) < 0;  // the padding goes with them
     const int64 begin = a.indptr[i], end = a.indptr[i + 1];
-    const int64 e = all ? bisect(begin, end, [&](int64 e) { return a.follows(e) < half; }) : begin;
+    const int64 e = all ? bisect(begin, end, [&](int64 e) { return a.rest_column(e) < half; }) : begin;
     head[i] = static_cast<std::int32_t>(all ? a.width : w);
     rest[i] = e;
     leading = head[i], following = e - begin;
@@ -158,7 +158,7 @@ __global__ void __launch_bounds__(kSharers, 1)
          static_cast<int>(stop - line) - lacks_last},
         a.rest, a.rest_values, conj, part, from);
     if (lacks_last && threadIdx.x % 32 == 0) {
-      sum += multiply(conjugate_if(conj, load(a.rest_values + odd - 1)), part[a.follows(odd - 1) - from]);
+      sum += multiply(conjugate_if(conj, load(a.rest_values + odd - 1)), part[a.rest_column(odd - 1) - from]);
     }
     sum = sum_of_lanes<32>(sum);
     if (threadIdx.x % 32 == 0) {

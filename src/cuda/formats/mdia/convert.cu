@@ -180,9 +180,9 @@ Array places_of(const Array& mask) {
 
 }  // namespace
 
-std::shared_ptr<const MaskedPlaces> masked_places(const Structure& structure) {
-  return cached<MaskedPlaces>(structure.cache(), "places", [&] {
-    return std::make_shared<MaskedPlaces>(MaskedPlaces{places_of(static_cast<const Indices&>(structure).at("mask"))});
+std::shared_ptr<const ValueStarts> value_starts(const Structure& structure) {
+  return cached<ValueStarts>(structure.cache(), "places", [&] {
+    return std::make_shared<ValueStarts>(ValueStarts{places_of(static_cast<const Indices&>(structure).at("mask"))});
   });
 }
 

@@ -82,7 +82,7 @@ std::vector<bool> columns_in_use(const Array& mask) {
   return {found.begin(), found.end()};
 }
 
-Array some_columns(const Array& mask, const std::vector<bool>& use) {
+Array select_columns(const Array& mask, const std::vector<bool>& use) {
   std::vector<std::int64_t> kept;
   for (std::size_t d = 0; d < use.size(); ++d) {
     if (use[d]) kept.push_back(static_cast<std::int64_t>(d));

@@ -19,7 +19,9 @@ struct MaskedOperand {
   const std::uint32_t* places;  // null: masks alone are read
 
   // The row of A in which the diagonal has the element of row `row` of op(A).
-  __device__ static int64 stored_row(const MaskedDiagonal& d, int64 row) { return d.turned ? row + d.offset : row; }
+  __device__ static int64 stored_row(const MaskedDiagonal& d, int64 row) {
+    return d.is_transposed ? row + d.offset : row;
+  }
 
   // Which of 32 rows from `row` on have an element; the lowest bit is `row`.
   __device__ Mask mask(const MaskedDiagonal& d, int64 row) const {
@@ -47,7 +49,7 @@ struct Reach {
 };
 // ahead: how many rows the rows asked for lie ahead of the block.
 constexpr Reach reach(const MaskedDiagonal& d, int64 diagonals, int64 ahead = 0) {
-  const int64 first = d.turned ? ahead + d.offset : ahead, blocks = first >> kMaskShift;
+  const int64 first = d.is_transposed ? ahead + d.offset : ahead, blocks = first >> kMaskShift;
   return {blocks, blocks * diagonals + d.number, static_cast<std::uint8_t>(first & (kMaskRows - 1)), d.conjugated};
 }
 
@@ -122,7 +124,7 @@ inline std::shared_ptr<ResidentDiagonals> resident_diagonals(const Structure& st
 
 template <class T>
 MaskedOperand<T> operand(const Matrix& m) {
-  return {Mdia<T>::of(m), masked_places(*m.structure)->from_block.template as<const std::uint32_t>()};
+  return {Mdia<T>::of(m), value_starts(*m.structure)->from_block.template as<const std::uint32_t>()};
 }
 
 MatvecRow by_blocks();

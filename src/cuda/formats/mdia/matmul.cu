@@ -233,7 +233,7 @@ struct PairsOfDiagonals {
 void prepare(const Plan& plan) {
   resident_pairs(plan);
   real_diagonal_first(plan);
-  for (const StructurePtr& m : {plan.a, plan.b, plan.c}) masked_places(*m);
+  for (const StructurePtr& m : {plan.a, plan.b, plan.c}) value_starts(*m);
 }
 
 }  // namespace

@@ -211,7 +211,7 @@ struct BlocksOfRows {
 
 void prepare(const Matrix& m, Op op) {
   if (in_order(*m.structure, op)) return;
-  masked_places(*m.structure);
+  value_starts(*m.structure);
   resident_diagonals(*m.structure, op);
 }
 

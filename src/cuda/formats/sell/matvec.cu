@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(kBlock) check_slices(const Sell<float> a, int6
 using namespace cuda;
 using namespace cuda::sell;
 
-int64 place_slices(const Matrix& csr, int64 height, const std::int32_t* row_order, int64* slice_indptr) {
+int64 compute_slice_indptr(const Matrix& csr, int64 height, const std::int32_t* row_order, int64* slice_indptr) {
   const int64 slices = slices_of(csr.rows, height);
   CUDA_CALL(cudaMemsetAsync(slice_indptr, 0, sizeof(int64), stream()));
   launch("measure slices", measure_slices, blocks(slices * 32), dim3(kBlock), csr.index("indptr").as<std::int64_t>(),

@@ -167,7 +167,7 @@ class Forecasts:
 
 
 def table_of_diagonals(shape: tuple[int, int], stored: int) -> int:
-    """Return the most bytes of a table of all diagonals: 8 each, where it pays (`table_pays` in C++)."""
+    """Return the most bytes of a table of all diagonals: 8 each, where it pays (`table_is_worthwhile` in C++)."""
     return 8 * min(sum(shape), 8 * stored + (1 << 16))
 
 

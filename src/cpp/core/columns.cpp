@@ -1,4 +1,4 @@
-// Short column indices: a base for each chunk, and offsets of 8 or 16 bits.
+// Compressed column indices: a base for each chunk and offsets of 8 or 16 bits.
 #include "core/columns.hpp"
 
 #include <stdexcept>
@@ -13,7 +13,7 @@ Array in_lines(const Array& indices, Lines lines) {
   return lines == Lines::rows ? indices : indices.slice(0, {indices.size(), -1});
 }
 
-// The matrix with these columns in the place of its own.
+// The matrix with its column indices replaced by these.
 Matrix with_columns(const Matrix& m, ColumnArrays columns) {
   const Shape shape = m.structure->values_shape;
   std::vector<Part> arrays{{"indices", columns.indices.slice(0, shape)}};

@@ -5,7 +5,7 @@
 
 namespace diagsparse {
 
-const Family diagonal_family{diagonals_across}, entry_family{entries_across};
+const Family diagonal_family{convert_diagonals}, entry_family{convert_entries};
 
 namespace {
 

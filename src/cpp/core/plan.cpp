@@ -1,4 +1,4 @@
-// Plans of products: how one is built, and how it runs.
+// How a plan of a product is created and run.
 #include "core/plan.hpp"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ Matrix Plan::run(const Matrix& left, const Matrix& right, Scalar alpha) const {
   return built;
 }
 
-// alpha multiplies whole sums, as in matvec.hpp: also where it is no number that terms could be scaled by.
+// alpha multiplies complete sums, as in matvec.hpp, including an alpha by which single terms cannot be scaled.
 void Plan::run_kernel(const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& out) const {
   const auto all = [&](Scalar factor, Scalar keep, Matrix& c) {
     for (std::size_t stage = 0; stage <= row->more.size(); ++stage) run_stage(stage, left, right, factor, keep, c);
@@ -158,7 +158,7 @@ Plan plan_diagonals(const Format& format, const Matrix& a, Op op_a, const Matrix
   const MatmulRow& row = choose_matmul(plan, request.kernel, a.dtype, b.dtype);
   if (request.other_order != OtherOrder::none && row.both_orders) {
     require_square(plan, inner);
-    work->other_order = product_sums(right, left, inner, *layout, request.triangle);  // a + b = b + a: C has them all
+    work->other_order = product_sums(right, left, inner, *layout, request.triangle);  // the same offsets a + b
     work->subtracted = request.other_order == OtherOrder::subtracted;
   }
   finish_plan(plan, row);
@@ -196,10 +196,10 @@ Plan plan_rows(const Format& format, const Matrix& a, Op op_a, const Matrix& b, 
   }
   Plan plan = begin_plan(a, op_a, b, op_b);
   find_matmul(format.name, request.kernel);  // raises before the work
-  RowsOfProduct found = product_rows(a, b);
+  RowsOfProduct product = product_rows(a, b);
   request.on_stage("columns");
-  plan.c = std::move(found.structure);
-  plan.work = std::make_shared<RowWork>(found.products, found.beside);
+  plan.c = std::move(product.structure);
+  plan.work = std::make_shared<RowWork>(product.products, product.workspace);
   plan.repeated = request.repeated;
   finish_plan(plan, choose_matmul(plan, request.kernel, a.dtype, b.dtype));
   return plan;

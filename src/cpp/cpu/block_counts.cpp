@@ -77,7 +77,7 @@ std::vector<int64> count_block_diagonals(const Matrix& csr, const std::vector<in
   }
   const Csr<float> a = structure_of(csr);
   const int64 count = csr.values.size();
-  if (!table_pays(a.rows, a.cols, count)) return listed_block_diagonals(a, heights);
+  if (!table_is_worthwhile(a.rows, a.cols, count)) return listed_block_diagonals(a, heights);
   std::vector<int64> found;
   for (const int64 height : heights) found.push_back(count == 0 ? 0 : block_diagonals(a, height));
   return found;
@@ -91,7 +91,7 @@ namespace {
 // is one of them. A table where that pays, else a list.
 class FirstColumns {
  public:
-  explicit FirstColumns(const Csr<float>& a) : cols_(a.cols), table_(table_pays(0, a.cols, a.indptr[a.rows])) {
+  explicit FirstColumns(const Csr<float>& a) : cols_(a.cols), table_(table_is_worthwhile(0, a.cols, a.indptr[a.rows])) {
     if (table_) marks_.resize(a.cols + 1, 0);
     else list_.reserve(2 * a.indptr[a.rows] + 1);
     add(0);

@@ -65,7 +65,7 @@ void write_long(const Array& indices, const Array* bases, const Array& to) {
   });
 }
 
-int64 count_places(const Array& indices) {
+int64 count_unpadded(const Array& indices) {
   return with_index_type(indices.dtype, [&](auto zero) {
     using I = decltype(zero);
     const I* const index = indices.as<const I>();

@@ -106,7 +106,7 @@ constexpr int64 kNowhere = std::numeric_limits<int64>::min();
 template <class F>
 void with_starts(const Matrix& csr, const Layout& layout, const F& f) {
   const auto start = [](const Span& s) { return s.start - s.row; };
-  if (!table_pays(csr.rows, csr.cols, csr.values.size())) {
+  if (!table_is_worthwhile(csr.rows, csr.cols, csr.values.size())) {
     const ByOffset place(layout.spans);
     return f([&](int64 offset) {
       const int64 found = place.find(offset);

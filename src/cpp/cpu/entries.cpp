@@ -101,7 +101,7 @@ Lines turned(const Matrix& a, Array& values, int64 extent) {
 
 }  // namespace
 
-Matrix entries_across(const Matrix& a, Op op, const Format& target) {
+Matrix convert_entries(const Matrix& a, Op op, const Format& target) {
   const auto& format = static_cast<const EntryFormat&>(target);
   const int64 rows = op.transposed ? a.cols : a.rows, cols = op.transposed ? a.rows : a.cols;
   Array values = op.conjugated ? values_as(a.dtype, a.values, true) : a.values;

@@ -217,7 +217,7 @@ struct Side : Matrix {
     const Scalar factor = subtracted ? -t.factor : t.factor;
     Op op = t.op;
     if (this->format != format.name || op.transposed) {
-      Matrix::operator=(entries_across(*this, op, format));
+      Matrix::operator=(convert_entries(*this, op, format));
       op = {};
     }
     if (dtype == type && !op.conjugated && factor == 1.0) return;

@@ -125,7 +125,7 @@ std::vector<Occupied> occupied(const Csr<float>& a) {
   using Number = typename How::Number;
   const int64 entries = a.indptr[a.rows], lowest = 1 - a.rows, diagonals = a.cols - lowest;
   if (entries == 0) return {};
-  if (!table_pays(a.rows, a.cols, entries)) return listed_diagonals(a);
+  if (!table_is_worthwhile(a.rows, a.cols, entries)) return listed_diagonals(a);
   // A table for each share of the rows; all of them take no more than the matrix.
   const int64 bytes = diagonals * static_cast<int64>(sizeof(Number));
   std::vector<std::unique_ptr<Table<Number>>> tables(shares_for(8 * entries / bytes));
@@ -188,7 +188,7 @@ int64 count_blocks(const Matrix& csr, int64 size) {
   const Csr<float> a = structure_of(csr);
   const int64 down = (a.rows + size - 1) / size, across = (a.cols + size - 1) / size, count = csr.values.size();
   const BlockOf block_of(size);
-  if (!table_pays(down, across, count)) {
+  if (!table_is_worthwhile(down, across, count)) {
     std::vector<std::uint64_t> all;  // a row of blocks above the 32 bits of a block in it
     all.reserve(count);
     for (int64 i = 0; i < a.rows; ++i) {

@@ -37,7 +37,8 @@ class QuadPlan {
     const int64 count = static_cast<int64>(plan.sums.size());
     int64 sharing = 0;
     for (int64 d = 0; d + kQuad <= count; d += kQuad) {
-      for_each_shared(plan, &plan.sums[d], [&](const Meeting* const*, std::int32_t, std::int32_t n) { sharing += n; });
+      for_each_shared(plan, &plan.sums[d],
+                      [&](const PairRange* const*, std::int32_t, std::int32_t n) { sharing += n; });
     }
     if (2 * kQuad * sharing < plan.terms()) return;
     quads.reserve(count / kQuad);
@@ -48,10 +49,10 @@ class QuadPlan {
   // Calls f(a meeting of each sum, a, n) where all four have terms of A's diagonals a, a + 1, ..., n of them.
   template <class F>
   static void for_each_shared(const Sums& plan, const Sum* sums, const F& f) {
-    const Meeting *at[kQuad], *end[kQuad];
+    const PairRange *at[kQuad], *end[kQuad];
     for (int k = 0; k < kQuad; ++k) {
-      at[k] = plan.meetings.data() + sums[k].meetings;
-      end[k] = plan.meetings.data() + sums[k].meetings_end;
+      at[k] = plan.pair_ranges.data() + sums[k].pair_ranges;
+      end[k] = plan.pair_ranges.data() + sums[k].pair_ranges_end;
       if (at[k] == end[k]) return;
     }
     for (;;) {
@@ -72,8 +73,9 @@ class QuadPlan {
     for (int k = 0; k < kQuad; ++k) {
       q.first = std::max(q.first, sums[k].first);
       q.last = std::min(q.last, sums[k].last);
-      if (sums[k].meetings == sums[k].meetings_end) continue;
-      const Meeting &head = plan.meetings[sums[k].meetings], &tail = plan.meetings[sums[k].meetings_end - 1];
+      if (sums[k].pair_ranges == sums[k].pair_ranges_end) continue;
+      const PairRange &head = plan.pair_ranges[sums[k].pair_ranges],
+                      &tail = plan.pair_ranges[sums[k].pair_ranges_end - 1];
       const int more = tail.count - 1;
       q.first = std::max(q.first, plan.term(sums[k], head.a, head.b).first);
       q.last = std::min(q.last, plan.term(sums[k], tail.a + more, tail.b - more).last);
@@ -84,7 +86,7 @@ class QuadPlan {
 
   void list_terms(const Sums& plan, Quad& q) {
     runs_.clear();
-    for_each_shared(plan, q.sums, [&](const Meeting* const* at, std::int32_t a, std::int32_t n) {
+    for_each_shared(plan, q.sums, [&](const PairRange* const* at, std::int32_t a, std::int32_t n) {
       runs_.emplace_back(a, a + n);
       for (; a < runs_.back().second; ++a) {
         SharedTerm term{plan.a[a].base, {}};
@@ -96,8 +98,8 @@ class QuadPlan {
     for (int k = 0; k < kQuad; ++k) {
       q.rest[k] = static_cast<int64>(rest.size());
       auto run = runs_.begin();
-      for (int64 m = q.sums[k].meetings; m < q.sums[k].meetings_end; ++m) {
-        const Meeting& meeting = plan.meetings[m];
+      for (int64 m = q.sums[k].pair_ranges; m < q.sums[k].pair_ranges_end; ++m) {
+        const PairRange& meeting = plan.pair_ranges[m];
         for (std::int32_t a = meeting.a; a < meeting.a + meeting.count;) {
           if (run != runs_.end() && run->first == a) {
             a = (run++)->second;

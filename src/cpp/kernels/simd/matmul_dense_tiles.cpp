@@ -92,13 +92,13 @@ class DenseTiles {
         on_(in.c.high - in.c.low + 1),
         sizes_(plan, in) {
     for (const Sum& sum : sums_.sums) {
-      if (sum.meetings < sum.meetings_end) on_[Hulls::offset_of(sums_, sum) - in_.c.low] = &sum;
+      if (sum.pair_ranges < sum.pair_ranges_end) on_[Hulls::offset_of(sums_, sum) - in_.c.low] = &sum;
     }
   }
 
   // Whether anything meets, in room that is small and in tiles that are not nearly all padding.
   static bool fits(const Plan& plan, const Hulls& in) {
-    if (plan.rows == 0 || !in.meet()) return false;
+    if (plan.rows == 0 || !in.has_terms()) return false;
     const double work = static_cast<double>(sums_of(plan).work), most = std::max(kFewAsked, kMostPaddingAsked * work);
     const auto wide = static_cast<double>(in.a.width()) * static_cast<double>(in.b.width());
     if (static_cast<double>(plan.rows) * wide > most && dense_work(plan, in) > most) return false;
@@ -130,7 +130,7 @@ class DenseTiles {
     if (first >= last) return;
     const Update<T> given(alpha_, beta_), added(alpha_, 1.0);
     for (const Sum& sum : sums_.sums) {
-      if (whole() && sum.meetings < sum.meetings_end) continue;
+      if (whole() && sum.pair_ranges < sum.pair_ranges_end) continue;
       // No term makes it, as half of cdm's rows, or C is added to: first it becomes beta C.
       T *to = c_ + sum.out + std::max(first, sum.first), *const end = c_ + sum.out + std::min(last, sum.last);
       for (; to < end; ++to) *to = given.reads ? given.beta * *to : T{};

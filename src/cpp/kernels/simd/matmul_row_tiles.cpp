@@ -39,7 +39,7 @@ class OneProduct {
  public:
   OneProduct(const Sums& sums, const Streams<U, V>& s, bool added, bool may_be_band)
       : sums_(sums), s_(s), added_(added), quads_(may_be_band ? QuadPlan(sums) : QuadPlan()) {
-    sums.keep_few_terms();
+    sums.cache_few_terms();
   }
 
   bool has_quads() const { return !quads_.quads.empty(); }

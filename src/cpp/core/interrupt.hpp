@@ -44,11 +44,11 @@ Watch* current_watch();  // nullptr if this thread has none
 void set_current_watch(Watch* watch);
 
 // Sets the thread's watch for the current scope.
-class OnWatch {
+class WatchScope {
  public:
-  explicit OnWatch(Watch* watch) : previous_(current_watch()) { set_current_watch(watch); }
-  ~OnWatch() { set_current_watch(previous_); }
-  OnWatch(const OnWatch&) = delete;
+  explicit WatchScope(Watch* watch) : previous_(current_watch()) { set_current_watch(watch); }
+  ~WatchScope() { set_current_watch(previous_); }
+  WatchScope(const WatchScope&) = delete;
 
  private:
   Watch* previous_;

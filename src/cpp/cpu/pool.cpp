@@ -16,10 +16,10 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// How long a thread looks for more work before it sleeps. Waking it takes 5 to 50 us, on a virtual machine 100 and more,
-// and Python takes 1 to 30 between two products. A thread that woke up too late for its share must not sleep again before
-// the next product comes, or it is late for ever: products of 120 us on one thread took as long on two. It yields
-// meanwhile: a library of linear algebra may have work for the processor.
+// How long a thread looks for more work before it sleeps. Waking it takes 5 to 50 us, on a virtual machine 100 and
+// more, and Python takes 1 to 30 between two products. A thread that woke up too late for its share must not sleep
+// again before the next product comes, or it is late for ever: products of 120 us on one thread took as long on two. It
+// yields meanwhile: a library of linear algebra may have work for the processor.
 constexpr auto kLooking = std::chrono::microseconds(300);
 
 inline void relax() {
@@ -63,7 +63,7 @@ class Job {
   int join() { return joined_ < shares_ ? joined_++ : 0; }
 
   void work(int number) {
-    const OnWatch here(watch_);
+    const WatchScope here(watch_);
     for (int k = 0; k < shares_; ++k) {
       Share& share = share_[(number + k) % shares_];
       int64 taken = 0;

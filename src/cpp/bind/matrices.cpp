@@ -115,7 +115,7 @@ py::list children(const Matrix& m) {
   return all;
 }
 
-// The values in the order in which a user sees them who holds exposed index arrays.
+// The values in the order of the exposed index arrays, if there are any.
 py::object stored_values(py::handle matrix) {
   const Matrix& m = as_made(matrix);
   const py::object exporter = exporter_of(matrix);

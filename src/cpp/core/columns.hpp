@@ -20,7 +20,7 @@
 namespace diagsparse {
 
 constexpr int64 kChunk = 32;
-constexpr int64 chunks_in(int64 places) { return (places + kChunk - 1) / kChunk; }
+constexpr int64 chunks_in(int64 positions) { return (positions + kChunk - 1) / kChunk; }
 
 template <class I>
 struct Columns {
@@ -33,7 +33,7 @@ struct Columns {
   static constexpr bool padding(I index) { return std::is_signed_v<I> ? index < 0 : index == static_cast<I>(-1); }
 
   // The column at a position of a chunk; negative for padding.
-  constexpr std::int32_t at(int64 place, int64 chunk) const { return of(indices[place], chunk); }
+  constexpr std::int32_t at(int64 position, int64 chunk) const { return of(indices[position], chunk); }
   constexpr std::int32_t of(I index, int64 chunk) const {
     if constexpr (std::is_signed_v<I>) return index;
     else return padding(index) ? -1 : index + (bases ? bases[chunk] : 0);
@@ -57,23 +57,22 @@ struct Columns<AnyIndex> {
     return type == DType::i32 ? static_cast<const std::int32_t*>(indices) : nullptr;
   }
   // Returns the columns at `count` <= kChunk consecutive positions, negative for padding. The first position is
-  // `place`, which is in chunk `chunk` with `within` positions of that chunk before it. The result points into the
-  // stored columns or to `room`.
-  [[gnu::always_inline]] const std::int32_t* read(int64 place, int64 chunk, int64 within, int64 count,
-                                                  std::int32_t* room) const {
-    if (wide()) return wide() + place;
-    const auto rest =
-        static_cast<std::int32_t>(kChunk - within);  // positions in this chunk; the others are in the next one
+  // `position`, which is in chunk `chunk` with `within` positions of that chunk before it. The result points into the
+  // stored columns or to `buffer`.
+  [[gnu::always_inline]] const std::int32_t* read(int64 position, int64 chunk, int64 within, int64 count,
+                                                  std::int32_t* buffer) const {
+    if (wide()) return wide() + position;
+    const auto rest = static_cast<std::int32_t>(kChunk - within);  // positions in this chunk
     const std::int32_t base = bases ? bases[chunk] : 0, next = bases && rest < count ? bases[chunk + 1] : base;
-    if (type == DType::u8) widen(static_cast<const std::uint8_t*>(indices) + place, base, rest, next, count, room);
-    else widen(static_cast<const std::uint16_t*>(indices) + place, base, rest, next, count, room);
-    return room;
+    if (type == DType::u8) widen(static_cast<const std::uint8_t*>(indices) + position, base, rest, next, count, buffer);
+    else widen(static_cast<const std::uint16_t*>(indices) + position, base, rest, next, count, buffer);
+    return buffer;
   }
-  [[gnu::always_inline]] std::int32_t at(int64 place, int64 chunk) const {
-    if (wide()) return wide()[place];
+  [[gnu::always_inline]] std::int32_t at(int64 position, int64 chunk) const {
+    if (wide()) return wide()[position];
     const bool bytes = type == DType::u8;
-    const std::int32_t index =
-        bytes ? static_cast<const std::uint8_t*>(indices)[place] : static_cast<const std::uint16_t*>(indices)[place];
+    const std::int32_t index = bytes ? static_cast<const std::uint8_t*>(indices)[position]
+                                     : static_cast<const std::uint16_t*>(indices)[position];
     if (index == (bytes ? 255 : 65535)) return -1;
     return bases ? index + bases[chunk] : index;
   }

@@ -1,4 +1,4 @@
-// What a summary asks of a matrix: counts, and where entries lie. On the CPU in cpu/, on the GPU in ../cuda.
+// Statistics of a matrix: counts and positions of entries. Implemented in cpu/ for the CPU, in ../cuda for the GPU.
 #pragma once
 
 #include "core/columns.hpp"

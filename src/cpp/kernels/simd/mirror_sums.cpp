@@ -22,7 +22,7 @@ inline std::uint64_t all_if(bool yes) { return yes ? ~std::uint64_t{0} : 0; }
 
 template <class T>
 MirrorSums sums_of(const std::uint32_t* rows, const std::int32_t* columns, const T* values, int64 count) {
-  std::uint64_t real = 0, alike = 0, opposite = 0, no_number = 0, on_diagonal = 0;
+  std::uint64_t real = 0, same_sign = 0, opposite = 0, nans = 0, on_diagonal = 0;
   for (int64 e = 0; e < count; ++e) {
     const std::uint32_t i = rows[e], j = static_cast<std::uint32_t>(columns[e]);
     const std::uint64_t low = std::min(i, j), high = std::max(i, j), place = low * kLow + high * kHigh;
@@ -34,16 +34,16 @@ MirrorSums sums_of(const std::uint32_t* rows, const std::int32_t* columns, const
       const std::uint64_t hash = mixed(~place ^ bits_of(im < 0 ? -im : im)) & all_if(im != 0);
       const std::uint64_t with_sign = (hash ^ negative) - negative;
       real += counted(mixed(place ^ bits_of(re)) & all_if(re != 0));
-      alike += counted(with_sign);
+      same_sign += counted(with_sign);
       opposite += with_sign & beside;
-      no_number -= all_if(re != re) | all_if(im != im);
+      nans -= all_if(re != re) | all_if(im != im);
       on_diagonal -= all_if(im != 0) & ~beside;
     } else {
       real += counted(mixed(place ^ bits_of(values[e])) & all_if(values[e] != 0));
-      no_number -= all_if(values[e] != values[e]);
+      nans -= all_if(values[e] != values[e]);
     }
   }
-  return {real, alike, opposite, no_number, on_diagonal};
+  return {real, same_sign, opposite, nans, on_diagonal};
 }
 
 template <class T>

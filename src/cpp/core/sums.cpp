@@ -100,10 +100,10 @@ std::vector<int64> offset_sumset(const Operand& a, const Operand& b, int64 rows,
 
 // ---- Sums -----------------------------------------------------------------------------------------
 std::pair<const Term*, const Term*> Sums::compute_terms(const Sum& sum, int64 first, int64 last,
-                                                        std::vector<Term>& room) const {
+                                                        std::vector<Term>& buffer) const {
   const auto most = static_cast<std::size_t>(sum.terms_end - sum.terms);
-  if (room.size() <= most) room.resize(most + 1);
-  Term* next = room.data();
+  if (buffer.size() <= most) buffer.resize(most + 1);
+  Term* next = buffer.data();
   for (int64 m = sum.pair_ranges; m < sum.pair_ranges_end; ++m) {
     const PairRange& pairs = pair_ranges[m];
     const Diagonal *x = &a[pairs.a], *y = &b[pairs.b];
@@ -116,7 +116,7 @@ std::pair<const Term*, const Term*> Sums::compute_terms(const Sum& sum, int64 fi
     next += begin < end;
     for (int64 k = begin + 1; k < end; ++k) *next++ = term_of(sum, x[k], y[-k], inner);
   }
-  return {room.data(), next};
+  return {buffer.data(), next};
 }
 
 std::vector<Term> Sums::all_terms() const {

@@ -98,9 +98,11 @@ class Sums {
     }
   }
   std::vector<Term> all_terms() const;
-  // The terms of a sum, or at least those that intersect the rows [first, last); valid until the next call with `room`.
-  std::pair<const Term*, const Term*> terms_of(const Sum& sum, int64 first, int64 last, std::vector<Term>& room) const {
-    if (!cached_.result.load(std::memory_order_acquire)) return compute_terms(sum, first, last, room);
+  // The terms of a sum, or at least those that intersect the rows [first, last); valid until the next call with
+  // `buffer`.
+  std::pair<const Term*, const Term*> terms_of(const Sum& sum, int64 first, int64 last,
+                                               std::vector<Term>& buffer) const {
+    if (!cached_.result.load(std::memory_order_acquire)) return compute_terms(sum, first, last, buffer);
     return {cached_.list.data() + sum.terms, cached_.list.data() + sum.terms_end};
   }
   // Caches all terms if they fit a hardware cache, where reading them is faster than computing them again.
@@ -111,7 +113,7 @@ class Sums {
 
  private:
   std::pair<const Term*, const Term*> compute_terms(const Sum& sum, int64 first, int64 last,
-                                                    std::vector<Term>& room) const;
+                                                    std::vector<Term>& buffer) const;
 
   // A copied or moved object starts empty.
   struct CachedTerms {

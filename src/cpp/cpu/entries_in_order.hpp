@@ -9,7 +9,7 @@
 
 namespace diagsparse {
 
-// The division of entries: task t writes at most slots[t + 1] - slots[t] of them, for the lines [lines[t], lines[t + 1]).
+// How entries are divided: task t writes lines [lines[t], lines[t + 1]), at most slots[t + 1] - slots[t] entries.
 struct LineChunks {
   std::vector<int64> slots{0}, lines{0};
 

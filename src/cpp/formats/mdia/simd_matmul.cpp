@@ -156,7 +156,7 @@ struct BlockMatmul {
       }
       sums += kMaskRows;
     }
-    return is_nothing(all);
+    return all_zero(all);
   }
 };
 

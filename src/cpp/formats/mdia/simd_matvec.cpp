@@ -147,7 +147,7 @@ struct BlockMatvec {
 #pragma GCC unroll 4
       for (int g = 0; g < kEights; ++g) all.part[n] += sums[0][g * parts + n] * 0;
     }
-    return is_nothing(all);
+    return all_zero(all);
   }
 
   // False, and nothing is written, where a sum is not finite.

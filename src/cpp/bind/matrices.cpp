@@ -172,7 +172,8 @@ void bind_matrices(py::module_& m) {
                                const Symmetry stored = a.structure->symmetry();
                                const bool packed =
                                    item_size(a.dtype) == 2 || packing_of(a).period > 0 || stored != Symmetry::none;
-                               // Structures of this kind equal their transpose or adjoint for any values.
+                               // Only a symmetry of the complete matrix: it equals its transpose or adjoint for any
+                               // values.
                                const int symmetry = format_of(a.format).real_diagonal ? static_cast<int>(stored) : 0;
                                return py::make_tuple(a.format, numpy_dtype(a.dtype), a.rows, a.cols, packed, symmetry);
                              })

@@ -2,8 +2,8 @@
 // member.
 //
 //       values (3 members of 2 diagonals)        vectors
+//     | member 0: [ 1 2 3 4 | 5 6 7 ]  |       | x_0 |       also one row for each member;
 //     | member 1: [ 8 9 1 2 | 3 4 5 ]  |       | x_1 |       a row stride of 0 means one vector for all
-//       | member 1: [ 8 9 1 2 | 3 4 5 ]  |       | x_1 |       a row stride of 0 means one vector for all
 //     | member 2: [ 6 7 8 9 | 1 2 3 ]  |       | x_2 |
 //
 // A single matrix may be used wherever a batch is expected as an operand; it then stands for every member.

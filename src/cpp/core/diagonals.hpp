@@ -2,6 +2,7 @@
 //
 // A diagonal is a contiguous run of stored values. The three formats differ only in the order of the runs and in where
 // each run starts:
+//
 //       matrix A (4 x 5)         dia: one row of 4 a diagonal    hm: true lengths, packed
 //     | 1  5  .  .  . |          [ 5  6  7  8 ]   offset  1      [ 1 2 3 4 | 5 6 7 8 | 9 10 11 ]
 //     | 9  2  6  .  . |          [ 1  2  3  4 ]   offset  0        offset 0     1        -1

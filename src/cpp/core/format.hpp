@@ -51,8 +51,7 @@ struct Format {
   // Throws std::invalid_argument unless the component arrays are valid. The size of the values is checked for all
   // formats.
   Mandatory<void (*)(const Matrix& m)> check;
-  // Whether the main diagonal is real, as Hermitian storage requires. Null if the format never stores Hermitian
-  // matrices.
+  // Whether the main diagonal is real, as Hermitian storage requires. Null if the format does not need it.
   bool (*real_diagonal)(const Matrix& m) = nullptr;
   // Plans a product of two matrices of this family into this format. If null, both are multiplied as another format.
   Plan (*plan)(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b,

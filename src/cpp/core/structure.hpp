@@ -39,7 +39,7 @@ class Structure : public std::enable_shared_from_this<Structure> {
     static const std::vector<Part> none;
     return none;
   }
-  virtual int64 nbytes() const = 0;  // of all parts
+  virtual int64 nbytes() const = 0;  // of all arrays
   virtual int64 stored() const = 0;  // how many entries the matrix has
   virtual Symmetry symmetry() const { return Symmetry::none; }
   virtual bool same_as(const Structure&) const = 0;  // whether each value has the same position

@@ -56,7 +56,7 @@ StructurePtr layout_over(const Format& format, int64 rows, int64 cols, std::vect
   const auto& target = static_cast<const DiagonalFormat&>(format);
   const std::string who = std::string(format.name) + "_array: ";
   if (arrays.size() != 1 || arrays[0].first != target.labels_name) {
-    throw std::invalid_argument(who + "expected " + target.labels_name + " beside the values");
+    throw std::invalid_argument(who + "expected values and " + target.labels_name);
   }
   const Array& given = arrays[0].second;
   if (given.dtype != DType::i64 || given.shape.cols >= 0) {

@@ -14,7 +14,7 @@ void require(const StructurePtr& planned, const char* name, const Matrix& m) {
   const std::string shape = std::to_string(m.rows) + " x " + std::to_string(m.cols);
   const bool result = std::string(name) == "out";  // operands may have been given in other formats
   if (result && m.format != planned->format) {
-    throw std::invalid_argument("plan: out is " + m.format + " " + shape + ", the plan makes " + planned->format);
+    throw std::invalid_argument("plan: out is " + m.format + " " + shape + ", the plan computes " + planned->format);
   }
   throw std::invalid_argument(std::string("plan: ") + name +
                               (result ? " is " + m.format + " " + shape + " with another structure"
@@ -131,7 +131,7 @@ namespace {
 
 void require_square(const Plan& plan, int64 inner) {
   if (plan.rows == inner && plan.cols == inner) return;
-  throw std::invalid_argument("matmul: A B and B A add up for square matrices of one shape, got A with " +
+  throw std::invalid_argument("matmul: a product in both orders needs square matrices of one shape, got A with " +
                               std::to_string(plan.rows) + " rows and " + std::to_string(inner) + " columns, B with " +
                               std::to_string(plan.cols) + " columns");
 }
@@ -191,8 +191,8 @@ Plan plan_rows(const Format& format, const Matrix& a, Op op_a, const Matrix& b, 
     return m.format == common->name && !op.transposed && !op.conjugated;
   };
   if (!plain(a, op_a) || !plain(b, op_b)) {
-    throw std::invalid_argument("matmul: a plan by rows takes two csr matrices as they are, got " + a.format + " and " +
-                                b.format);
+    throw std::invalid_argument("matmul: a product by rows needs two csr matrices, not transposed or conjugated, got " +
+                                a.format + " and " + b.format);
   }
   Plan plan = begin_plan(a, op_a, b, op_b);
   find_matmul(format.name, request.kernel);  // raises before the work

@@ -73,7 +73,8 @@ StructurePtr structure_of_children(const Format& format, int64 rows, int64 cols,
   if (used != arrays.size()) {
     std::string names;
     for (const Part& part : arrays) names += (names.empty() ? "" : ", ") + part.first;
-    throw std::invalid_argument(std::string(format.name) + "_array: of " + names + " some belong to none of its parts");
+    throw std::invalid_argument(std::string(format.name) + "_array: some of the arrays " + names +
+                                " belong to none of its parts");
   }
   return std::make_shared<const Several>(format.name, std::move(result));
 }

@@ -72,7 +72,7 @@ void check_shape(const Format& format, int64 rows, int64 cols) {
 }
 
 void check_parts(const Matrix& m, const std::vector<ExpectedPart>& expected) {
-  if (m.structure->parts().size() != expected.size()) throw std::logic_error(who(m.format) + "another count of parts");
+  if (m.structure->parts().size() != expected.size()) throw std::logic_error(who(m.format) + "wrong number of arrays");
   const auto describe = [](DType dtype, Shape shape) { return size_text(shape) + " of type " + dtype_name(dtype); };
   for (const ExpectedPart& e : expected) {
     const Array& given = m.index(e.name);

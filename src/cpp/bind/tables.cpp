@@ -13,7 +13,7 @@ namespace diagsparse {
 
 namespace {
 
-// The kernels of a format, or those of its own kernels that multiply values of this type.
+// The kernels of a format; if a type is given, only those that multiply values of this type.
 py::dict kernel_names(const std::string& format, const std::optional<std::string>& dtype) {
   py::dict out;
   const std::optional<DType> value_type = dtype ? find_dtype(*dtype) : DType::f64;

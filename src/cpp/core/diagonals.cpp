@@ -246,7 +246,7 @@ int64 ByOffset::find(int64 offset) const {
     return at >= 0 && at < static_cast<int64>(table_.size()) ? table_[at] : -1;
   }
   const auto position = std::lower_bound(spans_.begin(), spans_.end(), offset,
-                                         [](const Span& s, int64 wanted) { return s.offset < wanted; });
+                                         [](const Span& s, int64 target) { return s.offset < target; });
   return position != spans_.end() && position->offset == offset ? position - spans_.begin() : -1;
 }
 

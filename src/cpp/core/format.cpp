@@ -45,7 +45,7 @@ Matrix zeros_on(const DiagonalFormat& format, int64 rows, int64 cols, const std:
 Matrix convert(const Matrix& a, Op op, const std::string& format, const Options& options) {
   const Format &source = format_of(a.format), &target = format_of(format);
   if (&source == &target && !op.transposed && !op.conjugated && options.empty()) return a;
-  if (source.family && source.family == target.family) return source.family->across(a, op, target);
+  if (source.family && source.family == target.family) return source.family->convert_within(a, op, target);
   if (!source.to_csr) refuse(a, target.name, "this format cannot be converted to csr");
   if (&target != common && !target.from_csr) refuse(a, target.name, "csr cannot be converted to it");
   const bool plain = &source == common && !op.transposed && !op.conjugated;

@@ -25,7 +25,7 @@ inline const std::vector<int64>& listed(const Options& options, const char* name
 
 // Formats whose arrays are read in the same way, so that conversions among them do not go through csr.
 struct Family {
-  Matrix (*across)(const Matrix& a, Op op, const Format& format);
+  Matrix (*convert_within)(const Matrix& a, Op op, const Format& format);
 };
 extern const Family diagonal_family;  // contiguous runs: DiagonalFormat
 extern const Family entry_family;     // sorted entries: EntryFormat

@@ -45,7 +45,7 @@ std::vector<int64> listed_block_diagonals(const Csr<float> a, const std::vector<
     }
   }
   std::sort(keys.begin(), keys.end());
-  std::vector<int64> found;
+  std::vector<int64> result;
   for (const int64 height : heights) {
     const auto same_block = [height](std::uint64_t one, std::uint64_t other) {
       const auto strip = [height](std::uint64_t key) { return static_cast<int64>(key & 0xFFFFFFFF) / height; };
@@ -53,20 +53,20 @@ std::vector<int64> listed_block_diagonals(const Csr<float> a, const std::vector<
     };
     int64 blocks = keys.empty() ? 0 : 1;
     for (std::size_t k = 1; k < keys.size(); ++k) blocks += !same_block(keys[k - 1], keys[k]);
-    found.push_back(blocks);
+    result.push_back(blocks);
   }
-  return found;
+  return result;
 }
 
 int64 block_diagonals(const Csr<float> a, int64 height) {
   const int64 diagonals = a.rows + a.cols;
-  std::vector<int64> found(workers_for(a.indptr[a.rows] / diagonals), 0);
-  std::vector<std::vector<std::int32_t>> last_strips(found.size());
-  for_rows(a, found.size(), height, [&](int64 worker, int64 first, int64 last) {
+  std::vector<int64> result(workers_for(a.indptr[a.rows] / diagonals), 0);
+  std::vector<std::vector<std::int32_t>> last_strips(result.size());
+  for_rows(a, result.size(), height, [&](int64 worker, int64 first, int64 last) {
     last_strips[worker].resize(diagonals, -1);
-    found[worker] += block_diagonals_in(a, first, last, height, last_strips[worker].data());
+    result[worker] += block_diagonals_in(a, first, last, height, last_strips[worker].data());
   });
-  return std::accumulate(found.begin(), found.end(), int64{0});
+  return std::accumulate(result.begin(), result.end(), int64{0});
 }
 
 }  // namespace
@@ -78,9 +78,9 @@ std::vector<int64> count_block_diagonals(const Matrix& csr, const std::vector<in
   const Csr<float> a = structure_of(csr);
   const int64 count = csr.values.size();
   if (!table_is_worthwhile(a.rows, a.cols, count)) return listed_block_diagonals(a, heights);
-  std::vector<int64> found;
-  for (const int64 height : heights) found.push_back(count == 0 ? 0 : block_diagonals(a, height));
-  return found;
+  std::vector<int64> result;
+  for (const int64 height : heights) result.push_back(count == 0 ? 0 : block_diagonals(a, height));
+  return result;
 }
 
 // ---- Blocks of variable size -------------------------------------------------------------------------
@@ -139,14 +139,14 @@ bool same_columns(const Csr<float>& a, int64 i, int64 j) {
 VariableBlocks count_variable_blocks(const Matrix& csr) {
   const Csr<float> a = structure_of(csr);
   const FirstColumns first_columns(a);
-  VariableBlocks found{0, first_columns.count(), 0};
+  VariableBlocks result{0, first_columns.count(), 0};
   for (int64 i = 0; i < a.rows; ++i) {
     if (i % kRows == kRows - 1) checkpoint();
     if (i > 0 && same_columns(a, i - 1, i)) continue;
-    ++found.rows;
-    for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) found.blocks += first_columns.holds(a.indices[e]);
+    ++result.rows;
+    for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) result.blocks += first_columns.holds(a.indices[e]);
   }
-  return found;
+  return result;
 }
 
 }  // namespace diagsparse

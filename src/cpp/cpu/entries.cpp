@@ -1,4 +1,4 @@
-// Conversions between csr, csc and coo on the CPU, including compression by rows to compression by columns.
+// Conversions between csr, csc and coo on the CPU, including those that change between rows and columns.
 #include <algorithm>
 #include <vector>
 

@@ -43,8 +43,8 @@ int processors() {
 int threads_by_default() {
   static const int count = [] {
     const char* const text = std::getenv("OMP_NUM_THREADS");
-    const int asked = text ? std::atoi(text) : 0;
-    return asked > 0 ? asked : processors();
+    const int checked = text ? std::atoi(text) : 0;
+    return checked > 0 ? checked : processors();
   }();
   return count;
 }
@@ -77,19 +77,19 @@ int64 checkpoint_mask(int64 tasks, int64 work) {
 
 void run_tasks(int threads, int64 tasks, int64 work, void (*task)(const void* f, int64 t), const void* f) {
   const int64 mask = checkpoint_mask(tasks, work);
-  const auto asked = [=, check = work >= kSerialWork](int64 t) {
+  const auto checked = [=, check = work >= kSerialWork](int64 t) {
     if (check && (t & mask) == mask) checkpoint();
     task(f, t);
   };
   if (threads <= 1) {
-    for (int64 t = 0; t < tasks; ++t) asked(t);
+    for (int64 t = 0; t < tasks; ++t) checked(t);
     return;
   }
   std::exception_ptr failure;
   std::mutex failure_mutex;
   const auto guarded = [&](int64 t) {
     try {
-      asked(t);
+      checked(t);
     } catch (...) {
       const std::lock_guard<std::mutex> lock(failure_mutex);
       failure = std::current_exception();

@@ -89,7 +89,7 @@ class Job {
   const int64 tasks_;
   const int threads_;
   const std::unique_ptr<Chunk[]> chunks_;
-  int joined_ = 1;  // helpers including the caller, number 0; guarded by the pool's mutex
+  int joined_ = 1;  // threads so far, with the caller as number 0; guarded by the pool's mutex
   std::atomic<int64> done_{0};
 };
 

@@ -35,10 +35,10 @@ class Tally {
 
   // Clears the table and returns the previous number of distinct numbers.
   int64 cleared() {
-    const int64 found = distinct();
+    const int64 result = distinct();
     for (const std::uint32_t at : used_) slots_[at].times = 0;
     used_.clear();
-    return found;
+    return result;
   }
 
  private:
@@ -71,20 +71,20 @@ class Tally {
 Sample sample(std::span<const RowWindow> windows, std::span<const std::int32_t> lengths,
               std::span<const std::int32_t> columns, int64 per_line) {
   Tally diagonals, blocks, masks, lines;
-  Sample found;
+  Sample result;
   const auto close_blocks = [&] {
     blocks.for_each(
-        [&](std::int32_t, std::int32_t times) { found.in_full_blocks += times == kBlock * kBlock ? times : 0; });
-    found.blocks += blocks.cleared();
+        [&](std::int32_t, std::int32_t times) { result.in_full_blocks += times == kBlock * kBlock ? times : 0; });
+    result.blocks += blocks.cleared();
   };
   std::size_t row = 0, e = 0;
   for (const RowWindow& window : windows) {
     for (int64 r = 0, vectors = 0; r < window.rows; ++r, ++row) {
       const int64 i = window.first + r, now = (lengths[row] + kVector - 1) / kVector;
-      found.turns += r > 0 && now != vectors;
+      result.turns += r > 0 && now != vectors;
       vectors = now;
       if (i % kBlock == 0) close_blocks();
-      if (i % kMaskRows == 0) found.masks += masks.cleared();
+      if (i % kMaskRows == 0) result.masks += masks.cleared();
       for (const std::size_t end = e + static_cast<std::size_t>(lengths[row]); e < end; ++e) {
         const std::int32_t j = columns[e], offset = static_cast<std::int32_t>(j - i);
         diagonals.add(offset);
@@ -94,17 +94,17 @@ Sample sample(std::span<const RowWindow> windows, std::span<const std::int32_t> 
       }
     }
     close_blocks();
-    found.masks += masks.cleared();
-    found.lines += lines.cleared();
+    result.masks += masks.cleared();
+    result.lines += lines.cleared();
   }
   std::vector<std::pair<int64, int64>> occurring;
   diagonals.for_each([&](std::int32_t offset, std::int32_t times) { occurring.emplace_back(offset, times); });
   std::sort(occurring.begin(), occurring.end());
   for (const auto& [offset, times] : occurring) {
-    found.offsets.push_back(offset);
-    found.counts.push_back(times);
+    result.offsets.push_back(offset);
+    result.counts.push_back(times);
   }
-  return found;
+  return result;
 }
 
 namespace {

@@ -87,12 +87,12 @@ struct Occupied {
 
 std::vector<Occupied> listed_diagonals(const Csr<float>& a) {
   const std::vector<int64> all = sorted_offsets(a);
-  std::vector<Occupied> found;
+  std::vector<Occupied> result;
   for (std::size_t e = 0, first = 0; e < all.size(); first = e) {
     while (e < all.size() && all[e] == all[first]) ++e;
-    found.push_back({all[first], static_cast<int64>(e - first)});
+    result.push_back({all[first], static_cast<int64>(e - first)});
   }
-  return found;
+  return result;
 }
 
 // Adds up the tables; the first diagonal has offset `lowest`.
@@ -100,7 +100,7 @@ template <class How, class Tables>
 std::vector<Occupied> read_out(const Tables& tables, int64 lowest, int64 diagonals) {
   constexpr int64 part = Table<typename How::Number>::kPart;
   const auto sum = std::make_unique<typename How::Number[]>(part);
-  std::vector<Occupied> found;
+  std::vector<Occupied> result;
   for (int64 first = 0; first < diagonals; first += part) {
     bool touched = false;
     for (const auto& table : tables) {
@@ -113,13 +113,13 @@ std::vector<Occupied> read_out(const Tables& tables, int64 lowest, int64 diagona
       }
     }
     for (int64 d = 0; touched && d < part; ++d) {
-      if (sum[d]) found.push_back({first + d + lowest, sum[d]});
+      if (sum[d]) result.push_back({first + d + lowest, sum[d]});
     }
   }
-  return found;
+  return result;
 }
 
-// The diagonals with entries, ascending. Their numbers of entries are exact only if How is Count.
+// The diagonals with entries, ascending. The numbers of entries are valid only if How is Count.
 template <class How>
 std::vector<Occupied> occupied(const Csr<float>& a) {
   using Number = typename How::Number;
@@ -202,13 +202,14 @@ int64 count_blocks(const Matrix& csr, int64 size) {
     return std::unique(all.begin(), all.end()) - all.begin();
   }
   if (count == 0) return 0;
-  std::vector<int64> found(workers_for(count / block_cols), 0);
-  std::vector<std::vector<std::int32_t>> last_rows(found.size());  // of blocks with an entry, for each column of blocks
-  for_rows(a, found.size(), size, [&](int64 worker, int64 first, int64 last) {
+  std::vector<int64> result(workers_for(count / block_cols), 0);
+  // The last row of blocks with an entry, for each column of blocks.
+  std::vector<std::vector<std::int32_t>> last_rows(result.size());
+  for_rows(a, result.size(), size, [&](int64 worker, int64 first, int64 last) {
     last_rows[worker].resize(block_cols, -1);
-    found[worker] += blocks_in(a, first, last, size, last_rows[worker].data());
+    result[worker] += blocks_in(a, first, last, size, last_rows[worker].data());
   });
-  return std::accumulate(found.begin(), found.end(), int64{0});
+  return std::accumulate(result.begin(), result.end(), int64{0});
 }
 
 // ---- Rows --------------------------------------------------------------------------------------------
@@ -241,21 +242,21 @@ template <class F>
 RowLengths tally_of(int64 rows, const F& length_of) {
   constexpr int64 kShort = 256, kAtATime = 4;  // separate counters: no increment waits for the previous one
   const int64 tasks = (rows + kRows - 1) / kRows;
-  std::vector<std::map<int64, int64>> found(tasks);
+  std::vector<std::map<int64, int64>> result(tasks);
   parallel_for(tasks, rows, [&](int64 task) {
     std::array<int64, kShort * kAtATime> counts{};
     const int64 last = std::min(rows, (task + 1) * kRows);
     for (int64 i = task * kRows; i < last; ++i) {
       const int64 length = length_of(i);
       if (length < kShort) ++counts[length * kAtATime + i % kAtATime];
-      else ++found[task][length];
+      else ++result[task][length];
     }
     for (std::size_t k = 0; k < counts.size(); ++k) {
-      if (counts[k] > 0) found[task][static_cast<int64>(k) / kAtATime] += counts[k];
+      if (counts[k] > 0) result[task][static_cast<int64>(k) / kAtATime] += counts[k];
     }
   });
   std::map<int64, int64> all;
-  for (const auto& lengths : found) {
+  for (const auto& lengths : result) {
     for (const auto& [length, count] : lengths) all[length] += count;
   }
   return {all.begin(), all.end()};
@@ -277,16 +278,16 @@ LeadingEntries count_leading(const Matrix& csr, Leading leading) {
   const auto combined = [](LeadingEntries f, LeadingEntries g) {
     return LeadingEntries{std::max(f.longest, g.longest), f.all + g.all};
   };
-  std::vector<LeadingEntries> found(workers_for(a.rows));
-  for_rows(a, found.size(), 1, [&](int64 worker, int64 first, int64 last) {
+  std::vector<LeadingEntries> result(workers_for(a.rows));
+  for_rows(a, result.size(), 1, [&](int64 worker, int64 first, int64 last) {
     LeadingEntries partial{};
     for (int64 i = first; i < last; ++i) {
       const int64 count = leading.of(i, a.indices + a.indptr[i], a.indptr[i + 1] - a.indptr[i]);
       partial = combined(partial, {count, count});
     }
-    found[worker] = combined(found[worker], partial);
+    result[worker] = combined(result[worker], partial);
   });
-  return std::accumulate(found.begin(), found.end(), LeadingEntries{}, combined);
+  return std::accumulate(result.begin(), result.end(), LeadingEntries{}, combined);
 }
 
 }  // namespace diagsparse

@@ -35,10 +35,10 @@ struct Faults {
 template <class F>
 Faults in_chunks(int64 count, int64 work, const F& scan) {
   const int64 tasks = (count + kChunk - 1) / kChunk;
-  std::vector<Faults> found(tasks);
-  parallel_for(tasks, work, [&](int64 t) { found[t] = scan(t * kChunk, std::min(count, (t + 1) * kChunk)); });
+  std::vector<Faults> result(tasks);
+  parallel_for(tasks, work, [&](int64 t) { result[t] = scan(t * kChunk, std::min(count, (t + 1) * kChunk)); });
   Faults all;
-  for (const Faults& f : found) all.merge(f);
+  for (const Faults& f : result) all.merge(f);
   return all;
 }
 
@@ -87,14 +87,14 @@ Fault in_lines(const P* indptr, const I* indices, int64 count, int64 lines, int6
   return in_chunks(lines, count,
                    [&](int64 first, int64 last) {
                      if (in_order(indptr, indices, first, last, extent)) return Faults{};
-                     Faults found;
+                     Faults result;
                      for (int64 i = first; i < last; ++i) {
                        for (int64 e = indptr[i]; e < indptr[i + 1]; ++e) {
-                         if (outside(indices[e], extent)) found.merge({e, kNone});
-                         else if (e > indptr[i] && indices[e] <= indices[e - 1]) found.merge({kNone, e});
+                         if (outside(indices[e], extent)) result.merge({e, kNone});
+                         else if (e > indptr[i] && indices[e] <= indices[e - 1]) result.merge({kNone, e});
                        }
                      }
-                     return found;
+                     return result;
                    })
       .fault();
 }
@@ -120,13 +120,13 @@ Fault fault_in_pairs(const Array& row, const Array& col, int64 rows, int64 cols)
   const auto *i = row.as<const std::int32_t>(), *j = col.as<const std::int32_t>();
   return in_chunks(row.size(), row.size(),
                    [&](int64 first, int64 last) {
-                     Faults found;
+                     Faults result;
                      for (int64 e = first; e < last; ++e) {
-                       if (outside(i[e], rows) || outside(j[e], cols)) found.merge({e, kNone});
+                       if (outside(i[e], rows) || outside(j[e], cols)) result.merge({e, kNone});
                        else if (e > 0 && (i[e] < i[e - 1] || (i[e] == i[e - 1] && j[e] <= j[e - 1])))
-                         found.merge({kNone, e});
+                         result.merge({kNone, e});
                      }
-                     return found;
+                     return result;
                    })
       .fault();
 }

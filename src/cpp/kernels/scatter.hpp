@@ -108,8 +108,7 @@ class Scatter {
     const Factor<T> scale(alpha);
     const Update<T> update(0.0, beta);
     const Array buffer = Array::empty(dtype_of<T>(), {chunks.sums});
-    const auto count = static_cast<int64>(chunks.chunks.size()),
-               columns_at_once = chunks.sums == 0 ? x.cols : 1;  // columns
+    const auto count = static_cast<int64>(chunks.chunks.size()), columns_at_once = chunks.sums == 0 ? x.cols : 1;
     for (int64 column = 0; column < x.cols; column += columns_at_once) {
       parallel_for(count * columns_at_once, m_.structure->stored() * columns_at_once, [&](int64 task) {
         const ScatterChunk& chunk = chunks.chunks[task % count];

@@ -136,14 +136,14 @@ template <template <class T, class I> class Layout>
 Fault StoredRows<Layout>::fault_in_entries(const Structure& structure) {
   const auto a = Layout<float, std::int32_t>::over(structure, nullptr);
   const int64 rows = a.stored_rows(), tasks = (rows + kRowsOfTask - 1) / kRowsOfTask;
-  std::vector<FirstFaults> found(tasks);
+  std::vector<FirstFaults> results(tasks);
   parallel_for(tasks, structure.values_shape.size() + rows, [&](int64 task) {
     for (int64 p = task * kRowsOfTask; p < std::min(rows, (task + 1) * kRowsOfTask); ++p) {
-      found[task].update(faults_in_row(a, p));
+      results[task].update(faults_in_row(a, p));
     }
   });
   FirstFaults all;
-  for (const FirstFaults& one : found) all.update(one);
+  for (const FirstFaults& one : results) all.update(one);
   return all.fault();
 }
 

@@ -10,7 +10,7 @@ namespace {
 StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays) {
   const Array& indices = arrays.front().second;
   const Shape shape = indices.shape;
-  const int64 stored = indices.dtype == DType::i32 ? count_places(indices) : 0;  // `check` refuses others
+  const int64 stored = indices.dtype == DType::i32 ? count_unpadded(indices) : 0;  // `check` refuses others
   return std::make_shared<const Indices>(format.name, rows, cols, std::move(arrays), shape, stored);
 }
 

@@ -1,4 +1,4 @@
-// Batches in Python: a `Matrix` whose values have a row for each member, as core/batch.hpp says.
+// Python bindings of batches: a `Matrix` whose values have a row for each member (core/batch.hpp).
 #include <pybind11/complex.h>
 
 #include "bind/device.hpp"

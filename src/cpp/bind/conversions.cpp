@@ -1,4 +1,4 @@
-// Conversions in Python: between formats, copies of diagonals, and what has to be known beforehand.
+// Python bindings of conversions: between formats, copies of diagonals, and the statistics needed to plan a conversion.
 #include <pybind11/complex.h>
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
@@ -23,9 +23,9 @@ void bind_conversions(py::module_& m) {
         [](const std::string& format, int64 rows, int64 cols, py::handle data, const std::vector<int64>& offsets) {
           const DiagonalFormat& f = diagonal_format(format);
           check_shape(f, rows, cols);
-          const Array given = array_from(data);
-          const Entry entry(given.device);
-          return realigned(f, rows, cols, given, offsets);
+          const Array values = array_from(data);
+          const Entry entry(values.device);
+          return realigned(f, rows, cols, values, offsets);
         });
   m.def("differing_diagonal", [](const Matrix& packed, const Matrix& full) {
     std::optional<int64> offset;
@@ -37,12 +37,12 @@ void bind_conversions(py::module_& m) {
   });
   const auto of_diagonals = [&m](const char* name, const std::vector<int64>& (*find)(const Matrix&, Op)) {
     m.def(name, [find](const Matrix& a, int op) {
-      const std::vector<int64>* found = nullptr;  // alive as long as the structure of `a`
+      const std::vector<int64>* result = nullptr;  // valid as long as the structure of `a`
       {
         const Entry entry(a.device(), {&a});
-        found = &find(a, op_from(op));
+        result = &find(a, op_from(op));
       }
-      return py::array_t<int64>(static_cast<py::ssize_t>(found->size()), found->data());
+      return py::array_t<int64>(static_cast<py::ssize_t>(result->size()), result->data());
     });
   };
   of_diagonals("occupied_diagonals", occupied_diagonals);
@@ -53,13 +53,13 @@ void bind_conversions(py::module_& m) {
   });
   m.def("leading_entries", [](const Matrix& a, int op, const Options& which) {
     const auto limit = [&](const char* name) { return option(which, name, kAnyExtent); };
-    LeadingEntries found{};
+    LeadingEntries result{};
     {
       const Entry entry(a.device(), {&a});
-      found = leading_entries(a, op_from(op),
-                              {limit("entries"), limit("column"), limit("reach"), option(which, "lower", 0) != 0});
+      result = leading_entries(a, op_from(op),
+                               {limit("entries"), limit("column"), limit("reach"), option(which, "lower", 0) != 0});
     }
-    return std::pair(found.longest, found.all);
+    return std::pair(result.longest, result.all);
   });
   m.def("places_in_slices", [](const Matrix& a, int op, int64 height, int64 sigma) {
     const Entry entry(a.device(), {&a});

@@ -1,4 +1,4 @@
-// What the binding needs from its device: device_cpu.cpp for `_core`, src/cuda/bind for `_cuda`.
+// The part of the bindings that depends on the device: device_cpu.cpp for `_core`, src/cuda/bind for `_cuda`.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -13,20 +13,21 @@
 
 namespace diagsparse {
 
-// Between Python's arrays and ours, without a copy.
+// Conversions between Python's arrays and those of C++, without a copy.
 Dense dense_from(pybind11::handle object);       // a vector or block that a kernel reads or writes
-Array array_from(pybind11::handle object);       // contiguous memory, kept alive by the result
+Array array_from(pybind11::handle object);       // contiguous memory, which the result keeps alive
 pybind11::object to_python(const Array& array);  // a view that keeps the memory alive
 
-// What Python passes as a name; the same in both modules.
+// The dtype of a name that Python passes; the same in both modules.
 DType dtype_from_name(const std::string& name);
 
-// NumPy's dtype, and host memory as a NumPy array; the same in both modules.
+// The NumPy dtype, and host memory as a NumPy array; the same in both modules.
 pybind11::dtype numpy_dtype(DType t);
 pybind11::object to_numpy(const Array& array);
 
-// Lives while native code works: other Python threads run, a signal ends the work between blocks, and a GPU module
-// works on this device and on the caller's stream. The arrays of `used` stay whole until that work is done.
+// Guards a call into native code. While it exists, other Python threads can run, and a signal interrupts the work
+// between blocks. A GPU module works on this device and on the caller's stream, and the arrays of `used` stay allocated
+// until that work is complete.
 class Entry {
  public:
   explicit Entry(int device, std::initializer_list<const Matrix*> used = {})
@@ -40,14 +41,14 @@ class Entry {
     bool interrupted() override { return on_main_thread() && unlocked_.interrupted(); }
     Unlocked unlocked_;
   };
-  struct State;  // what only one module has
+  struct State;  // members that only one module has
 
   std::unique_ptr<State> state_;
   Caller caller_;
-  OnWatch on_watch_{&caller_};
+  WatchScope watch_scope_{&caller_};
 };
 
-void bind_device(pybind11::module_& module);  // what one module has and the other has not
-void bind_module(pybind11::module_& module);  // all of it; the entry into each module calls it
+void bind_device(pybind11::module_& module);  // bindings that only one module has
+void bind_module(pybind11::module_& module);  // all bindings; called by the entry point of each module
 
 }  // namespace diagsparse

@@ -1,4 +1,4 @@
-// The binding's side of the CPU: NumPy arrays in and out, threads, the memory-reading yardstick.
+// The CPU part of the bindings: NumPy arrays as arguments and results, threads, and the benchmark of memory bandwidth.
 #include <pybind11/complex.h>
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
@@ -34,7 +34,7 @@ DType dtype_from(const py::array& a) {
   return *known;
 }
 
-// Memory of the machine's own types, in one or two dimensions, each element where its type wants it.
+// An aligned NumPy array in native byte order, with one or two dimensions.
 py::array as_numpy(py::handle object) {
   if (!py::isinstance<py::array>(object)) throw py::type_error("expected a NumPy array");
   py::array a = py::reinterpret_borrow<py::array>(object);
@@ -65,14 +65,14 @@ py::dict sampled(const std::vector<std::pair<int64, int64>>& rows, const Numbers
   if (count != lengths.size() || std::accumulate(of_rows.begin(), of_rows.end(), int64{0}) != columns.size()) {
     throw std::logic_error("sample: the lengths of the rows do not fit");
   }
-  const Sample found = sample(windows, of_rows, all, per_line);
+  const Sample result = sample(windows, of_rows, all, per_line);
   const auto numbers = [](const std::vector<int64>& v) {
     return py::array_t<int64>(static_cast<py::ssize_t>(v.size()), v.data());
   };
   using namespace py::literals;
-  return py::dict("offsets"_a = numbers(found.offsets), "counts"_a = numbers(found.counts), "blocks"_a = found.blocks,
-                  "in_full_blocks"_a = found.in_full_blocks, "masks"_a = found.masks, "lines"_a = found.lines,
-                  "turns"_a = found.turns);
+  return py::dict("offsets"_a = numbers(result.offsets), "counts"_a = numbers(result.counts),
+                  "blocks"_a = result.blocks, "in_full_blocks"_a = result.in_full_blocks, "masks"_a = result.masks,
+                  "lines"_a = result.lines, "turns"_a = result.turns);
 }
 
 }  // namespace
@@ -111,15 +111,15 @@ Entry::~Entry() = default;
 
 namespace {
 
-// op(A) x for a vector of A's own type that kernels walk as it is; None for any other, which takes the long way.
+// op(A) x for a contiguous vector of A's type. Returns None for all other operands, which take the general path.
 py::object times_vector(const Matrix& a, int op, const py::array& x) {
-  const Op seen = op_from(op);
+  const Op applied = op_from(op);
   const bool known = item_size(a.dtype) > 2 && x.dtype().ptr() == numpy_dtype(a.dtype).ptr();
   constexpr int plain =
       static_cast<int>(py::array::c_style) | static_cast<int>(py::detail::npy_api::NPY_ARRAY_ALIGNED_);
-  const bool walked = x.ndim() == 1 && (x.flags() & plain) == plain;
-  if (!known || !walked || x.size() != (seen.transposed ? a.rows : a.cols)) return py::none();
-  const std::vector<py::ssize_t> shape{seen.transposed ? a.cols : a.rows};
+  const bool contiguous = x.ndim() == 1 && (x.flags() & plain) == plain;
+  if (!known || !contiguous || x.size() != (applied.transposed ? a.rows : a.cols)) return py::none();
+  const std::vector<py::ssize_t> shape{applied.transposed ? a.cols : a.rows};
   py::array y(numpy_dtype(a.dtype), shape);
   const auto vector = [&a](const py::array& v) {
     return Dense{const_cast<void*>(v.data()), a.dtype, v.size(), 1, 1, v.size()};
@@ -127,7 +127,7 @@ py::object times_vector(const Matrix& a, int op, const py::array& x) {
   const Dense in = vector(x), out = vector(y);
   {
     const Entry entry(0, {&a});
-    matvec(a, seen, 1.0, in, 0.0, out, "");
+    matvec(a, applied, 1.0, in, 0.0, out, "");
   }
   return y;
 }
@@ -135,7 +135,7 @@ py::object times_vector(const Matrix& a, int op, const py::array& x) {
 }  // namespace
 
 void bind_device(py::module_& m) {
-  // Whether lines of another library's arrays are in order; ValueError where they would be read out of bounds.
+  // Whether the lines of another library's arrays are sorted; raises ValueError if kernels would read out of bounds.
   m.def("lines_in_order", [](const std::string& who, py::array indptr, py::array indices, int64 lines, int64 extent) {
     const Array pointers = array_from(indptr), columns = array_from(indices);
     const Entry entry(0);
@@ -192,12 +192,12 @@ void bind_device(py::module_& m) {
     return count_block_diagonals(csr, heights);
   });
   m.def("variable_blocks", [](const Matrix& csr) {
-    VariableBlocks found;
+    VariableBlocks result;
     {
       const Entry entry(csr.device(), {&csr});
-      found = count_variable_blocks(csr);
+      result = count_variable_blocks(csr);
     }
-    return std::tuple(found.rows, found.cols, found.blocks);
+    return std::tuple(result.rows, result.cols, result.blocks);
   });
   m.def("times_vector", &times_vector);
   m.def("instruction_set", &instruction_set);

@@ -1,4 +1,4 @@
-// Sums, element-wise products and diagonals in Python, as core/elementwise.hpp says.
+// Python bindings of sums, elementwise products and diagonals (core/elementwise.hpp).
 #include "core/elementwise.hpp"
 
 #include <pybind11/complex.h>
@@ -20,7 +20,7 @@ void bind_elementwise(py::module_& m) {
                       const std::string& dtype) {
     std::vector<ScaledMatrix> terms;
     std::vector<const Matrix*> used;
-    std::vector<py::detail::make_caster<Matrix>> arguments(list.size());  // which live while the matrices are read
+    std::vector<py::detail::make_caster<Matrix>> arguments(list.size());  // keep the matrices alive
     for (std::size_t i = 0; i < list.size(); ++i) {
       const auto t = list[i].cast<py::tuple>();
       used.push_back(&py::detail::cast_op<const Matrix&>(py::detail::load_type(arguments[i], t[0])));

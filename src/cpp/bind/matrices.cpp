@@ -1,4 +1,5 @@
-// Matrices in Python: made of parts that pass validation, taken apart again, and their structure with other values.
+// Python bindings of matrices: creation from component arrays with validation, access to these arrays, and new values
+// on the same structure.
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
@@ -30,17 +31,17 @@ Matrix checked(Matrix m) {
   return m;
 }
 
-// The options of a matrix of diagonals that save bytes; none for the other formats.
+// The packing of a diagonal matrix; empty for other formats.
 Packing packing_of(const Matrix& m) {
   const auto* layout = dynamic_cast<const Layout*>(m.structure.get());
   return layout ? layout->packing : Packing{};
 }
 
-// A matrix with the structure of m and other values, which nobody has checked.
-Matrix over(const Matrix& m, py::object values) { return {m.structure, array_from(values)}; }
+// A matrix with the structure of m and other values, which have not been validated.
+Matrix with_structure_of(const Matrix& m, py::object values) { return {m.structure, array_from(values)}; }
 
 // A row for each diagonal of op(m): offset, first row, length, start in the value array, phase in the period, and
-// whether the values' conjugates lie there.
+// whether the values are conjugated.
 py::array spans(const Matrix& m, int op) {
   const std::vector<Span> all = packed_spans_of(m.layout(), op_from(op));
   py::array_t<int64> out({static_cast<py::ssize_t>(all.size()), py::ssize_t{6}});
@@ -66,19 +67,19 @@ Matrix diagonal_matrix(const std::string& format, int64 rows, int64 cols, std::v
   return checked({std::move(layout), array_from(values)});
 }
 
-// A matrix of a format made of index arrays, to which nobody may write from here on.
+// A matrix in a format that consists of index arrays, which must not be modified afterwards.
 Matrix indexed_matrix(const std::string& format, int64 rows, int64 cols, py::object values,
                       const std::vector<std::pair<std::string, py::object>>& arrays) {
   std::vector<Part> parts;
   for (const auto& [name, array] : arrays) parts.emplace_back(name, array_from(array));
-  Array given = array_from(values);
-  const Entry entry(given.device);
-  Matrix result = {structure_over(format, rows, cols, std::move(parts)), std::move(given)};
+  Array memory = array_from(values);
+  const Entry entry(memory.device);
+  Matrix result = {structure_over(format, rows, cols, std::move(parts)), std::move(memory)};
   check_matrix(result);
   return result;
 }
 
-// The matrix as it was made, whatever was written to arrays that it gave out since.
+// The matrix as it was created, without changes to arrays that were exposed to Python later.
 const Matrix& as_made(py::handle matrix) {
   if (!py::isinstance<Matrix>(matrix)) throw py::type_error("expected a matrix");
   return *owned(matrix).get();
@@ -94,27 +95,27 @@ py::object exporter_of(py::handle matrix) {
   return owned(matrix).exported() ? owned(matrix).exports().exporter() : py::none();
 }
 
-// The transpose on the same memory, in the format that stores it so.
+// The transpose on the same memory, in the dual format.
 py::object dual(py::handle matrix) {
   const Matrix& m = as_made(matrix);
   py::object result =
       py::cast(Matrix(dynamic_cast<const Indices&>(*m.structure).transposed(format_of(m.format).dual), m.values));
-  owned(result).take(owned(matrix).exports().join());
+  owned(result).adopt(owned(matrix).exports().add_owner());
   return result;
 }
 
-// Parts of several matrices in one, which stays as it is: so do they.
+// The children of a matrix that consists of several. They are read-only, because the matrix must not change.
 py::list children(const Matrix& m) {
   py::list all;
   for (Matrix& child : children_of(m)) {
     const py::object result = py::cast(std::move(child));
-    owned(result).take(new Exports(true));
+    owned(result).adopt(new Exports(true));
     all.append(result);
   }
   return all;
 }
 
-// The values as whoever holds the index arrays that were given out sees them: in their order.
+// The values in the order of the exposed index arrays, if there are any.
 py::object stored_values(py::handle matrix) {
   const Matrix& m = as_made(matrix);
   const py::object exporter = exporter_of(matrix);
@@ -122,7 +123,7 @@ py::object stored_values(py::handle matrix) {
 }
 
 Matrix with_values(const Matrix& m, py::object values) {
-  Matrix out = over(m, values);
+  Matrix out = with_structure_of(m, values);
   check_values(out, m.values.shape);
   if (out.structure->symmetry() == Symmetry::hermitian) {
     const Entry entry(out.device(), {&out});
@@ -131,17 +132,17 @@ Matrix with_values(const Matrix& m, py::object values) {
   return out;
 }
 
-// Whether two matrices have the same structure and the same values, bit by bit. On a GPU the call waits for the answer.
-// A GPU compares words of four bytes, so 16-bit values that begin between two words count as different ones.
+// Whether two matrices have the same structure and bitwise the same values. On a GPU, the call waits for the result. A
+// GPU compares 4-byte words, so 16-bit values that are not aligned to a word are reported as different.
 bool same_parts(const Matrix& a, const Matrix& b) {
-  const auto between = [](const Array& x) { return reinterpret_cast<std::uintptr_t>(x.data) % 4 != 0; };
-  if (between(a.values) || between(b.values)) return false;
+  const auto misaligned = [](const Array& x) { return reinterpret_cast<std::uintptr_t>(x.data) % 4 != 0; };
+  if (misaligned(a.values) || misaligned(b.values)) return false;
   const Entry entry(a.device(), {&a, &b});
   return a.dtype == b.dtype && (a.structure == b.structure || a.structure->same_as(*b.structure)) &&
          a.values.size() == b.values.size() && same_bytes(a.values.data, b.values.data, a.values.nbytes());
 }
 
-// The fewest elements after which a vector on the host repeats itself: its length less that of its longest border.
+// The period of a vector on the host: its length minus the length of its longest border.
 int64 period_of(const py::array& vector) {
   const auto n = static_cast<int64>(vector.size());
   const char* bytes = static_cast<const char*>(vector.data());
@@ -155,7 +156,7 @@ int64 period_of(const py::array& vector) {
 
 void bind_matrices(py::module_& m) {
   py::class_<Matrix, Owned<Matrix>>(m, "Matrix", py::module_local())
-      // What no index array changes is asked of the matrix as it was made, without its exporter.
+      // Properties that do not depend on index arrays are read from the matrix as created, without its exporter.
       .def_property_readonly("format", [](py::handle matrix) { return as_made(matrix).format; })
       .def_property_readonly("rows", [](py::handle matrix) { return as_made(matrix).rows; })
       .def_property_readonly("cols", [](py::handle matrix) { return as_made(matrix).cols; })
@@ -165,13 +166,14 @@ void bind_matrices(py::module_& m) {
       .def_property_readonly("strips", [](const Matrix& a) { return strips_of(a.layout().spans).size(); })
       .def_property_readonly("symmetry",
                              [](py::handle matrix) { return static_cast<int>(as_made(matrix).structure->symmetry()); })
-      .def_property_readonly("description",  // what Python's matrix keeps of it, asked for at once
+      .def_property_readonly("description",  // what the Python matrix caches, in one call
                              [](py::handle matrix) {
                                const Matrix& a = as_made(matrix);
                                const Symmetry stored = a.structure->symmetry();
                                const bool packed =
                                    item_size(a.dtype) == 2 || packing_of(a).period > 0 || stored != Symmetry::none;
-                               // Of the whole matrix, so that it is its own transpose or adjoint whatever its values.
+                               // Only a symmetry of the complete matrix: it equals its transpose or adjoint for any
+                               // values.
                                const int symmetry = format_of(a.format).real_diagonal ? static_cast<int>(stored) : 0;
                                return py::make_tuple(a.format, numpy_dtype(a.dtype), a.rows, a.cols, packed, symmetry);
                              })
@@ -185,13 +187,13 @@ void bind_matrices(py::module_& m) {
       .def("with_values", &with_values)
       .def("with_members",
            [](const Matrix& m, py::object values) {
-             Matrix all = over(m, values);
+             Matrix all = with_structure_of(m, values);
              check_members(all);
              return all;
            })
       .def("dual", &dual)
       .def_property_readonly("stored_values", &stored_values)
-      // Of index arrays that were given out to be written to: bind/exports.hpp.
+      // For index arrays that are exposed for writing: bind/exports.hpp.
       .def_property_readonly("sealed", [](py::handle a) { return exports_of(a).sealed(); })
       .def_property_readonly("as_made", [](py::handle a) { return Matrix(as_made(a)); })
       .def_property_readonly("exporter", &exporter_of)

@@ -1,5 +1,5 @@
-// The Python side of the C++ core, put together. No format is named in this folder but in what a device adds; every
-// call takes plain arguments that python/diagsparse/_matrix has checked in the user's words.
+// Assembles the bindings. Apart from what a device adds, no format is named in this folder. All arguments are plain
+// values that python/diagsparse/_matrix has already checked, with errors for the user.
 #include "bind/device.hpp"
 #include "bind/subjects.hpp"
 #include "core/commit.hpp"
@@ -9,11 +9,11 @@ namespace py = pybind11;
 namespace diagsparse {
 
 void bind_module(py::module_& m) {
-  on_main_thread();  // which thread that is, is found while Python's lock is held
+  on_main_thread();  // determines the main thread while the GIL is held
   py::register_local_exception_translator([](std::exception_ptr thrown) {
     try {
       if (thrown) std::rethrow_exception(thrown);
-    } catch (const Interrupted&) {  // Python's own exception is set
+    } catch (const Interrupted&) {  // the Python exception is already set
     }
   });
   bind_matrices(m);

@@ -1,4 +1,4 @@
-// Host memory of ours as NumPy arrays that keep it alive, and NumPy's names for the types of values.
+// Host memory as NumPy arrays that keep it alive, and the NumPy dtypes of value types.
 #include <pybind11/numpy.h>
 
 #include <atomic>
@@ -16,8 +16,8 @@ DType dtype_from_name(const std::string& name) {
 }
 
 py::dtype numpy_dtype(DType t) {
-  static std::atomic<PyObject*> known[kAllTypes];  // NumPy has one object for each: two threads that ask find the same
-  std::atomic<PyObject*>& type = known[static_cast<int>(t)];
+  static std::atomic<PyObject*> cached[kAllTypes];  // one object for each in NumPy, so threads agree
+  std::atomic<PyObject*>& type = cached[static_cast<int>(t)];
   if (!type) type = py::module_::import("diagsparse._backends.types").attr("named_dtype")(dtype_name(t)).release().ptr();
   return py::reinterpret_borrow<py::dtype>(type.load());
 }

@@ -1,4 +1,4 @@
-// Products of matrices in Python: planned, and run by a plan.
+// Python bindings of products of matrices: creating plans and running them.
 #include <pybind11/complex.h>
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
@@ -45,7 +45,7 @@ void bind_class(py::module_& m) {
       .def_property_readonly("work", [](const Plan& p) { return p.work ? p.work->operations() : 0; })
       .def_property_readonly("both_orders", &Plan::both_orders)
       .def_property_readonly("workspace_nbytes",
-                             [](const Plan& p) {  // a thread that makes what is counted may ask for Python's lock
+                             [](const Plan& p) {  // make() of a cache may need the GIL
                                const Unlocked unlocked;
                                return p.workspace_nbytes();
                              })
@@ -70,14 +70,14 @@ void bind_class(py::module_& m) {
              p.check_into(a, b, out);
            })
       .def_property_readonly("stages", &Plan::stages)
-      .def("run_stage",  // of operands and a result that fit; for who measures them
+      .def("run_stage",  // for operands and a result that fit; for measurements
            [](const Plan& p, std::size_t stage, const Matrix& a, const Matrix& b, Matrix& out) {
              p.check_into(a, b, out);
              const Entry entry(p.device, {&a, &b, &out});
              p.run_stage(stage, a, b, 1.0, 0.0, out);
            })
       .def("run", &run_plan, py::arg(), py::arg(), py::arg("alpha") = 1.0)
-      .def("run_into",  // the plain product, without a look at factors
+      .def("run_into",  // the plain product, without checks of alpha and beta
            [](const Plan& p, const Matrix& a, const Matrix& b, Matrix& out) { run_plan_into(p, a, b, out, 1.0, 0.0); })
       .def("run_into", &run_plan_into);
 }
@@ -101,23 +101,23 @@ void bind_plans(py::module_& m) {
       py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg("triangle") = 0,
       py::arg("extra") = std::vector<int64>(), py::arg("other_order") = 0, py::arg("repeated") = false,
       py::arg("symmetry") = 0, py::arg("passed") = nullptr);
-  // Plan and product of matrices of diagonals in one call, in A's format; None for any others, where their shapes do
-  // not fit, and where it is no small matter.
+  // Plans and runs a small product of diagonal matrices in one call, in A's format. Returns None for other formats, for
+  // shapes that do not fit, and for larger products.
   m.def("multiply",
-        [](const Matrix& a, int seen_a, const Matrix& b, int seen_b, int64 most_pairs,
-           int64 most_bytes) -> std::optional<Matrix> {
-          const Op op_a = op_from(seen_a), op_b = op_from(seen_b);
-          const auto plain = [&a](const Matrix& m) {  // of A's type, which is wide, and not packed
+        [](const Matrix& a, int op_a_bits, const Matrix& b, int op_b_bits, int64 max_pairs,
+           int64 max_bytes) -> std::optional<Matrix> {
+          const Op op_a = op_from(op_a_bits), op_b = op_from(op_b_bits);
+          const auto plain = [&a](const Matrix& m) {  // same type as A, not 16-bit, not packed
             const auto* layout = dynamic_cast<const Layout*>(m.structure.get());
             return layout && !layout->packing && m.dtype == a.dtype && item_size(m.dtype) > 2;
           };
           if (!plain(a) || !plain(b) || (op_a.transposed ? a.rows : a.cols) != (op_b.transposed ? b.cols : b.rows)) {
             return std::nullopt;
           }
-          if (static_cast<int64>(a.layout().spans.size() * b.layout().spans.size()) > most_pairs) return std::nullopt;
+          if (static_cast<int64>(a.layout().spans.size() * b.layout().spans.size()) > max_pairs) return std::nullopt;
           const Entry entry(a.device(), {&a, &b});
           const Plan plan = plan_matmul(a, op_a, b, op_b, {a.format, "", Triangle::both, {}});
-          if (plan.nbytes() > most_bytes) return std::nullopt;
+          if (plan.nbytes() > max_bytes) return std::nullopt;
           return plan.run(a, b, 1.0);
         });
   m.def("product_offsets",

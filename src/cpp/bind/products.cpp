@@ -1,4 +1,4 @@
-// Products with vectors and blocks in Python, and chains of them.
+// Python bindings of products with vectors and blocks, and of chains of products.
 #include <pybind11/complex.h>
 #include <pybind11/stl.h>
 

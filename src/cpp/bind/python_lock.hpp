@@ -1,8 +1,8 @@
-// Python's lock, given back while native code works; and Python objects that native code keeps alive.
+// Releasing the GIL while native code runs, and Python objects that native code keeps alive.
 //
-// A thread that outlives the interpreter (a daemon thread inside a product at exit) is ended by Python when it asks for
-// the lock again: its stack is unwound, through destructors that may not throw, and the process would abort. Such a
-// thread waits for the end of the process instead, as Python 3.14 lets it.
+// If a thread outlives the interpreter (a daemon thread inside a product at exit), Python terminates it when it
+// requests the GIL again: its stack is unwound through destructors that must not throw, and the process would abort.
+// Such a thread waits for the end of the process instead, as it does in Python 3.14.
 #pragma once
 
 #include <cxxabi.h>
@@ -13,7 +13,7 @@
 
 namespace diagsparse {
 
-// Runs f(), which asks for Python's lock, on a thread that Python may want to end there.
+// Runs f(), which acquires the GIL and may therefore be terminated by Python.
 template <class F>
 void unless_python_ends(const F& f) noexcept {
   try {
@@ -23,14 +23,14 @@ void unless_python_ends(const F& f) noexcept {
   }
 }
 
-// Whether this is the thread to which Python brings signals.
+// Whether this is the thread in which Python handles signals.
 inline bool on_main_thread() {
   static const auto main =
       pybind11::module_::import("threading").attr("main_thread")().attr("ident").cast<unsigned long>();
   return PyThread_get_thread_ident() == main;
 }
 
-// Other Python threads run while one lives.
+// Releases the GIL for the lifetime of the object.
 class Unlocked {
  public:
   Unlocked() : thread_(PyEval_SaveThread()) {}
@@ -39,7 +39,7 @@ class Unlocked {
   }
   Unlocked(const Unlocked&) = delete;
 
-  // Whether a signal (Ctrl-C) wants the work to end; its Python exception is set then.
+  // Whether a signal (Ctrl-C) requests an interrupt; its Python exception is then set.
   bool interrupted() {
     bool raised = false;
     unless_python_ends([&] {
@@ -54,14 +54,14 @@ class Unlocked {
   PyThreadState* thread_;
 };
 
-// A share in a Python object, given up on whatever thread its last owner ends; get() is `data`.
+// A reference to a Python object with get() == data. It may be released on any thread.
 inline std::shared_ptr<void> keep_alive(pybind11::handle object, void* data) {
   object.inc_ref();
-  return std::shared_ptr<void>(data, [kept = object.ptr()](void*) {
+  return std::shared_ptr<void>(data, [held = object.ptr()](void*) {
     if (!Py_IsInitialized()) return;
-    unless_python_ends([kept] {
+    unless_python_ends([held] {
       const pybind11::gil_scoped_acquire locked;
-      Py_DECREF(kept);
+      Py_DECREF(held);
     });
   });
 }

@@ -1,4 +1,4 @@
-// What a module is put together of: a file for each subject, the same in both modules.
+// The subjects of the bindings: one file each, the same in both modules.
 #pragma once
 
 #include <pybind11/pybind11.h>

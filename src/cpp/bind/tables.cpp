@@ -1,4 +1,4 @@
-// What the tables of the formats say: their kernels, the shapes they store, the labels for some diagonals.
+// Python bindings of the format tables: kernels, supported shapes, and labels of diagonals.
 #include <pybind11/stl.h>
 
 #include "bind/device.hpp"
@@ -13,13 +13,13 @@ namespace diagsparse {
 
 namespace {
 
-// Of a format; those that multiply values of this type by their own.
+// The kernels of a format; if a type is given, only those that multiply values of this type.
 py::dict kernel_names(const std::string& format, const std::optional<std::string>& dtype) {
   py::dict out;
-  const std::optional<DType> found = dtype ? find_dtype(*dtype) : DType::f64;
-  if (!found) throw py::type_error("values of type " + *dtype);
-  const DType stored = *found;
-  const DType wide = static_cast<int>(stored) < kValueTypes ? stored : DType::f32;  // what it is multiplied by
+  const std::optional<DType> value_type = dtype ? find_dtype(*dtype) : DType::f64;
+  if (!value_type) throw py::type_error("values of type " + *dtype);
+  const DType stored = *value_type;
+  const DType wide = static_cast<int>(stored) < kValueTypes ? stored : DType::f32;  // the type of the other operand
   const auto list = [&](const char* operation, const auto& rows, DType left) {
     py::list names;
     for (const auto& row : rows) {

@@ -1,5 +1,5 @@
-// Scalar arithmetic over the value types, the same for real and complex operands. constexpr, so that GPU kernels
-// may call it too (nvcc --expt-relaxed-constexpr).
+// Scalar arithmetic over the value types, for real and complex operands alike. It is constexpr so that GPU kernels can
+// call it, too (nvcc --expt-relaxed-constexpr).
 #pragma once
 
 #include "core/types.hpp"
@@ -42,7 +42,7 @@ constexpr bool equal(T u, T v) {
   else return u == v;
 }
 
-// Whether two values are the same, all that are no numbers among them.
+// Whether two values are the same; all NaNs count as the same.
 template <class T>
 constexpr bool same(T u, T v) {
   if constexpr (is_complex<T>) return same(u.re, v.re) && same(u.im, v.im);
@@ -70,7 +70,7 @@ constexpr Complex<R> operator*(Complex<R> a, R b) {
   return {a.re * b, a.im * b};
 }
 
-// u * v in the product's type.
+// u * v in the type of the product.
 template <class U, class V>
 constexpr Product<U, V> multiply(U u, V v) {
   using R = Wider<U, V>;
@@ -80,7 +80,7 @@ constexpr Product<U, V> multiply(U u, V v) {
   else return static_cast<R>(u) * static_cast<R>(v);
 }
 
-// alpha or beta. A real factor stays real: (1 + 0i) times an infinity would hold a NaN.
+// alpha or beta. A real factor stays real, because (1 + 0i) times an infinity would give a NaN.
 template <class T>
 class Factor {
  public:
@@ -105,12 +105,12 @@ class Factor {
   bool real_, one_;
 };
 
-// out = alpha * sum + beta * out, with the common cases known beforehand.
+// out = alpha * sum + beta * out, with flags for the common cases.
 template <class T>
 struct Update {
   Factor<T> alpha, beta;
   bool plain, add;  // alpha == 1 and beta == 0; alpha == 1 and beta == 1
-  bool reads;       // beta != 0: out is read
+  bool reads;       // beta != 0, so out is read
 
   Update(Scalar a, Scalar b)
       : alpha(a), beta(b), plain(a == 1.0 && b == 0.0), add(a == 1.0 && b == 1.0), reads(b != 0.0) {}

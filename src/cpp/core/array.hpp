@@ -1,4 +1,4 @@
-// A typed run of memory on this module's device, and who keeps it alive.
+// A typed array in the memory of this module's device, together with the object that owns the memory.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace diagsparse {
 
-// One or two extents; columns == -1 marks a flat array.
+// One or two extents; cols == -1 marks a one-dimensional array.
 struct Shape {
   int64 rows = 0, cols = -1;
 
@@ -20,10 +20,10 @@ struct Array {
   void* data = nullptr;
   DType dtype = DType::f64;
   Shape shape;
-  std::shared_ptr<const void> owner;  // the allocation, the layout, or the Python object whose memory this is
+  std::shared_ptr<const void> owner;  // the allocation, the layout or the Python object that owns the memory
   bool writeable = true;
   int device = 0;        // index of the GPU that the memory is on; 0 on the CPU
-  bool on_host = false;  // labels lie in host memory also where values are on a GPU
+  bool on_host = false;  // labels are in host memory even if the values are on a GPU
 
   int64 size() const { return shape.size(); }
   int64 nbytes() const { return size() * item_size(dtype); }
@@ -33,7 +33,7 @@ struct Array {
     return static_cast<T*>(data);
   }
 
-  // Neighbouring elements of it, as an array over the same memory.
+  // A view of consecutive elements.
   Array slice(int64 first, Shape part) const {
     Array a = *this;
     a.data = static_cast<char*>(data) + first * item_size(dtype);
@@ -60,7 +60,7 @@ struct Array {
   }
 };
 
-// A copy of what lies in the memory of the host, on this module's device; and one element of an array.
+// Copies a host vector to this module's device; reads one element of an array.
 template <class T>
 Array array_of(const std::vector<T>& items) {
   Array result = Array::empty(dtype_of<T>(), {static_cast<int64>(items.size())});
@@ -74,7 +74,7 @@ T element(const Array& array, int64 at) {
   return value;
 }
 
-// A dense vector (cols == 1) or block that a kernel reads or writes; strides count elements.
+// A dense vector (cols == 1) or block that a kernel reads or writes; strides are in elements.
 struct Dense {
   void* data;
   DType dtype;
@@ -90,7 +90,7 @@ struct Dense {
 // All elements of an array as one vector.
 inline Dense flat(const Array& a) { return {a.data, a.dtype, a.size(), 1, 1, a.size()}; }
 
-// Whether two blocks may share memory: the ranges from their first to their last element meet.
+// Whether two blocks may share memory, that is, whether the ranges from their first to their last element overlap.
 bool overlap(const Dense& x, const Dense& y);
 bool overlap(const Dense& x, const Array& y);
 bool overlap(const Array& x, const Array& y);

@@ -1,4 +1,4 @@
-// What each of the two modules defines for its device: the CPU's in cpu/, the GPU's in ../cuda.
+// What each of the two modules implements for its device: the CPU module in cpu/, the GPU module in ../cuda.
 #pragma once
 
 #include <memory>
@@ -9,11 +9,11 @@
 
 namespace diagsparse {
 
-extern const char* const device_kind;  // "cpu" or "cuda", as messages name it
-int kernel_set();                      // which of the registered sets of kernels is in use
-int current_device();                  // index of the device that allocate() takes memory of; 0 on the CPU
+extern const char* const device_kind;  // "cpu" or "cuda", as in error messages
+int kernel_set();                      // the set of registered kernels that is in use
+int current_device();                  // index of the device on which allocate() allocates; 0 on the CPU
 
-// Memory of the device, not initialised.
+// Uninitialised memory on the device.
 std::shared_ptr<void> allocate(int64 bytes);
 
 // Bytes [first, last) of an array.
@@ -23,7 +23,7 @@ struct Bytes {
 void fill_zero(void* data, const std::vector<Bytes>& ranges);
 bool same_bytes(const void* a, const void* b, int64 count);
 void copy_bytes(void* to, const void* from, int64 count);
-void copy_to_host(void* to, const void* from, int64 count);    // whole when it returns
-void copy_from_host(void* to, const void* from, int64 count);  // `from` is free when it returns
+void copy_to_host(void* to, const void* from, int64 count);    // complete when it returns
+void copy_from_host(void* to, const void* from, int64 count);  // `from` may be reused when it returns
 
 }  // namespace diagsparse

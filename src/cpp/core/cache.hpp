@@ -1,4 +1,4 @@
-// What a kernel keeps with a structure from one call to the next: lists on the device, a library's descriptors.
+// What kernels cache with a structure between calls: lists on the device, descriptors of a library.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace diagsparse {
 
-// Safe to share between threads. A copy starts empty: what is kept can always be made again.
+// Thread-safe. A copy starts empty, because everything in the cache can be computed again.
 class Cache {
  public:
   Cache() = default;
@@ -21,7 +21,7 @@ class Cache {
   Cache(Cache&& other) noexcept : objects_(std::move(other.objects_)), nbytes_(other.nbytes_) {}
   Cache& operator=(const Cache&) { return *this; }
 
-  // The object under this key, made by make() -> std::shared_ptr<T> the first time.
+  // The object stored under this key; make() -> std::shared_ptr<T> creates it on the first call.
   template <class T, class Make>
   std::shared_ptr<T> get(const std::string& key, const Make& make) const {
     const std::lock_guard<std::recursive_mutex> lock(mutex_);
@@ -31,8 +31,8 @@ class Cache {
     return std::static_pointer_cast<T>(object.pointer);
   }
 
-  // Bytes of the objects whose make() said how many they take.
-  void count(std::int64_t bytes) const { nbytes_ += bytes; }  // by make()
+  // Total size of the objects whose make() reported their bytes through count().
+  void count(std::int64_t bytes) const { nbytes_ += bytes; }  // to be called by make()
   std::int64_t nbytes() const {
     const std::lock_guard<std::recursive_mutex> lock(mutex_);
     return nbytes_;
@@ -44,7 +44,7 @@ class Cache {
     std::type_index type = typeid(void);
   };
 
-  mutable std::recursive_mutex mutex_;  // make() may ask for another object
+  mutable std::recursive_mutex mutex_;  // make() may request another object
   mutable std::map<std::string, Object> objects_;
   mutable std::int64_t nbytes_ = 0;
 };

@@ -1,4 +1,4 @@
-// Short column indices: a base for each chunk, and offsets of 8 or 16 bits.
+// Compressed column indices: a base for each chunk and offsets of 8 or 16 bits.
 #include "core/columns.hpp"
 
 #include <stdexcept>
@@ -13,7 +13,7 @@ Array in_lines(const Array& indices, Lines lines) {
   return lines == Lines::rows ? indices : indices.slice(0, {indices.size(), -1});
 }
 
-// The matrix with these columns in the place of its own.
+// The matrix with its column indices replaced by these.
 Matrix with_columns(const Matrix& m, ColumnArrays columns) {
   const Shape shape = m.structure->values_shape;
   std::vector<Part> arrays{{"indices", columns.indices.slice(0, shape)}};
@@ -41,9 +41,9 @@ ColumnArrays shortened(const Array& columns, DType type, int64 cols, const std::
   if (has_bases(type, cols)) result.bases = Array::empty(DType::i32, ColumnArrays::bases_for(columns.shape));
   const int64 chunk = write_short(columns, result);
   if (chunk < 0) return result;
-  throw std::invalid_argument(who + ": columns of " + std::to_string(8 * item_size(type)) + " bits: those of chunk " +
+  throw std::invalid_argument(who + ": columns of " + std::to_string(8 * item_size(type)) + " bits: in chunk " +
                               std::to_string(chunk) + ", " + std::to_string(kChunk) +
-                              " neighbouring places, lie more than " + std::to_string(reach_of(type)) +
+                              " consecutive positions, columns are more than " + std::to_string(reach_of(type)) +
                               " apart; pass column_bits=" + (type == DType::u8 ? "16 or 32" : "32"));
 }
 

@@ -1,11 +1,12 @@
-// Columns of entries: in 32 bits, or short, in 16 or 8 bits that count from a base.
+// Column indices of entries, stored in 32 bits or compressed to 16 or 8 bits relative to a base.
 //
-//     columns        300 304 307 ... 511 | 520 ...        a chunk is 32 neighbouring places of a line
+//     columns        300 304 307 ... 511 | 520 ...        a chunk is 32 consecutive positions of a line
 //     indices (u8)     0   4   7 ... 211 |   0 ...        bases [ 300 520 ]
 //
-// The places of a format are lines of one length, and a chunk ends with its line. The base of a chunk is its lowest
-// column; where the type holds every column of the matrix, there are no bases, and indices are columns. Padding is -1
-// in 32 bits, else the largest number of the type: so 255 and 65535 are no index of an entry.
+// The positions of a format form lines of equal length, and a chunk never extends past the end of its line. The base of
+// a chunk is its lowest column. If the type can hold every column of the matrix, there are no bases and the indices are
+// the columns themselves. Padding is -1 in 32 bits, otherwise the largest number of the type, so 255 and 65535 are
+// never the index of an entry.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@
 namespace diagsparse {
 
 constexpr int64 kChunk = 32;
-constexpr int64 chunks_in(int64 places) { return (places + kChunk - 1) / kChunk; }
+constexpr int64 chunks_in(int64 positions) { return (positions + kChunk - 1) / kChunk; }
 
 template <class I>
 struct Columns {
@@ -31,15 +32,15 @@ struct Columns {
   }
   static constexpr bool padding(I index) { return std::is_signed_v<I> ? index < 0 : index == static_cast<I>(-1); }
 
-  // Of a place and its chunk; negative where it is padding.
-  constexpr std::int32_t at(int64 place, int64 chunk) const { return of(indices[place], chunk); }
+  // The column at a position of a chunk; negative for padding.
+  constexpr std::int32_t at(int64 position, int64 chunk) const { return of(indices[position], chunk); }
   constexpr std::int32_t of(I index, int64 chunk) const {
     if constexpr (std::is_signed_v<I>) return index;
     else return padding(index) ? -1 : index + (bases ? bases[chunk] : 0);
   }
 };
 
-// Columns of a type that is known when they are read, a run at a time: no kernel for each type.
+// Columns whose type is known only at run time. They are read in runs, so that no kernel is needed for each type.
 struct AnyIndex {};
 template <>
 struct Columns<AnyIndex> {
@@ -51,26 +52,27 @@ struct Columns<AnyIndex> {
     return {indices.dtype, indices.data, bases ? bases->as<const std::int32_t>() : nullptr};
   }
 
-  // The columns, where they have 32 bits; else null.
+  // The columns if they have 32 bits, otherwise null.
   [[gnu::always_inline]] const std::int32_t* wide() const {
     return type == DType::i32 ? static_cast<const std::int32_t*>(indices) : nullptr;
   }
-  // The columns of neighbouring places, up to kChunk of them, negative where they are padding; in `room` unless they
-  // lie in memory. The first is `place`, in the chunk `chunk`, where `within` places come before it.
-  [[gnu::always_inline]] const std::int32_t* read(int64 place, int64 chunk, int64 within, int64 count,
-                                                  std::int32_t* room) const {
-    if (wide()) return wide() + place;
-    const auto rest = static_cast<std::int32_t>(kChunk - within);  // places of this chunk; others are of the next one
+  // Returns the columns at `count` <= kChunk consecutive positions, negative for padding. The first position is
+  // `position`, which is in chunk `chunk` with `within` positions of that chunk before it. The result points into the
+  // stored columns or to `buffer`.
+  [[gnu::always_inline]] const std::int32_t* read(int64 position, int64 chunk, int64 within, int64 count,
+                                                  std::int32_t* buffer) const {
+    if (wide()) return wide() + position;
+    const auto rest = static_cast<std::int32_t>(kChunk - within);  // positions in this chunk
     const std::int32_t base = bases ? bases[chunk] : 0, next = bases && rest < count ? bases[chunk + 1] : base;
-    if (type == DType::u8) widen(static_cast<const std::uint8_t*>(indices) + place, base, rest, next, count, room);
-    else widen(static_cast<const std::uint16_t*>(indices) + place, base, rest, next, count, room);
-    return room;
+    if (type == DType::u8) widen(static_cast<const std::uint8_t*>(indices) + position, base, rest, next, count, buffer);
+    else widen(static_cast<const std::uint16_t*>(indices) + position, base, rest, next, count, buffer);
+    return buffer;
   }
-  [[gnu::always_inline]] std::int32_t at(int64 place, int64 chunk) const {
-    if (wide()) return wide()[place];
+  [[gnu::always_inline]] std::int32_t at(int64 position, int64 chunk) const {
+    if (wide()) return wide()[position];
     const bool bytes = type == DType::u8;
-    const std::int32_t index =
-        bytes ? static_cast<const std::uint8_t*>(indices)[place] : static_cast<const std::uint16_t*>(indices)[place];
+    const std::int32_t index = bytes ? static_cast<const std::uint8_t*>(indices)[position]
+                                     : static_cast<const std::uint16_t*>(indices)[position];
     if (index == (bytes ? 255 : 65535)) return -1;
     return bases ? index + bases[chunk] : index;
   }
@@ -86,8 +88,8 @@ struct Columns<AnyIndex> {
   }
 };
 
-// The column of an index that counts from `base`, where neither has been checked: none that a matrix has where they
-// make no number of 32 bits.
+// The column of an index relative to `base`, where neither has been checked. If their sum does not fit 32 bits, the
+// result is a column that no matrix has.
 template <class I>
 constexpr std::int32_t column_from(I index, int64 base) {
   if (Columns<I>::padding(index)) return -1;
@@ -95,7 +97,7 @@ constexpr std::int32_t column_from(I index, int64 base) {
   return base < 0 || column > most ? static_cast<std::int32_t>(most) : static_cast<std::int32_t>(column);
 }
 
-// How far a column may lie from the base of its chunk: the largest index of this type.
+// The largest index of this type: how far a column may be from the base of its chunk.
 constexpr int64 reach_of(DType type) {
   return type == DType::u8 ? 254 : type == DType::u16 ? 65534 : std::numeric_limits<std::int32_t>::max();
 }
@@ -103,7 +105,7 @@ inline bool is_index_type(DType type) { return type == DType::u8 || type == DTyp
 inline bool has_bases(DType type, int64 cols) { return cols > reach_of(type) + 1; }
 DType index_type(int64 bits);  // 32, 16 or 8; std::invalid_argument
 
-// Calls f(I{}) with the type of indices.
+// Calls f(I{}) with the index type.
 template <class F>
 decltype(auto) with_index_type(DType type, F&& f) {
   switch (type) {
@@ -114,34 +116,34 @@ decltype(auto) with_index_type(DType type, F&& f) {
   }
 }
 
-// Index arrays that belong together. Flat ones are one line; else each row is a line.
+// Index arrays that belong together. A one-dimensional array is a single line; otherwise each row is a line.
 struct ColumnArrays {
   Array indices;
   std::optional<Array> bases;
 
-  // A flat array of bases for these indices.
+  // The shape of the bases, a one-dimensional array, for these indices.
   static Shape bases_for(Shape indices) {
     const bool flat = indices.cols < 0;
     return {flat ? chunks_in(indices.rows) : indices.rows * chunks_in(indices.cols), -1};
   }
 };
 
-// Columns of 32 bits as short ones of a matrix with so many columns. std::invalid_argument, in the name of `who`, where
-// the columns of a chunk lie too far apart.
+// Compresses the 32-bit columns of a matrix with `cols` columns. Throws std::invalid_argument, with a message that
+// starts with `who`, if the columns of a chunk are too far apart.
 ColumnArrays shortened(const Array& columns, DType type, int64 cols, const std::string& who);
-// In 32 bits; indices of any type. What overflows is an invalid column.
+// Expands indices of any type to 32 bits. An index that overflows becomes an invalid column.
 Array lengthened(const Array& indices, const Array* bases);
 
-// The same of a matrix whose columns are its part `indices`, with the part `bases` after all others: on the same
-// values.
-enum class Lines { rows, one };  // each row of `indices` is a line; all of them together are one
+// The same for a matrix whose columns are its component array `indices`, with `bases` as its last component array. The
+// result shares the values.
+enum class Lines { rows, one };  // each row of `indices` is a line, or the whole array is one line
 Matrix shortened(const Matrix& m, DType type, Lines lines);
 Matrix lengthened(const Matrix& m, Lines lines);
 
-// ---- Each device's own -----------------------------------------------------------------------------
-// Writes indices and, where there are any, bases; returns the first chunk whose columns lie too far apart, else -1.
+// ---- Implemented by each backend --------------------------------------------------------------------
+// Writes the indices and the bases, if any; returns the first chunk whose columns are too far apart, or -1.
 int64 write_short(const Array& columns, const ColumnArrays& to);
 void write_long(const Array& indices, const Array* bases, const Array& to);
-int64 count_places(const Array& indices);  // those that are no padding; any type of index
+int64 count_unpadded(const Array& indices);  // positions that are not padding, for any index type
 
 }  // namespace diagsparse

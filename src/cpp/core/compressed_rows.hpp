@@ -1,12 +1,12 @@
-// Rows of entries as csr stores them, the layout that every other one converts to and from (formats/csr/layout.hpp
-// draws it): `common` in core/format.hpp.
+// Rows of entries as csr stores them (drawn in formats/csr/layout.hpp). Every other format converts to and from this
+// layout, which is `common` in core/format.hpp.
 #pragma once
 
 #include "core/format.hpp"
 
 namespace diagsparse {
 
-// Row i holds the entries from indptr[i] to indptr[i + 1]: A[i, indices[e]] = values[e].
+// Row i holds the entries e from indptr[i] to indptr[i + 1] - 1: A[i, indices[e]] = values[e].
 template <class T>
 struct Csr {
   int64 rows, cols;

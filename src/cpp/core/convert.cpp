@@ -1,4 +1,4 @@
-// Conversions that need no arithmetic, and the structures of diagonals.
+// Conversions that need no arithmetic, and structures of the diagonal formats.
 #include "core/convert.hpp"
 
 #include <algorithm>
@@ -34,21 +34,21 @@ Matrix realigned(const DiagonalFormat& format, int64 rows, int64 cols, const Arr
   if (width < 0 || data.shape.rows != static_cast<int64>(offsets.size())) {
     throw std::invalid_argument(std::string(format.name) + "_array: data needs a row for each offset");
   }
-  // By column is one more way to place runs, so the copy is that of any two layouts.
-  auto theirs = std::make_shared<Layout>("dia by column", "offsets", rows, cols, std::vector<int64>{});
-  theirs->values_shape = data.shape;
+  // Data aligned by column is another arrangement of runs, so the copy is the same as between any two layouts.
+  auto source = std::make_shared<Layout>("dia by column", "offsets", rows, cols, std::vector<int64>{});
+  source->values_shape = data.shape;
   std::vector<int64> inside;
   for (std::size_t d = 0; d < offsets.size(); ++d) {
     const int64 k = offsets[d];
     if (k <= -rows || k >= cols || rows == 0) continue;
     const int64 row = first_row(k), length = std::min(diagonal_length(rows, cols, k), width - row - k);
     inside.push_back(k);
-    if (length > 0) theirs->spans.push_back({k, row, length, static_cast<int64>(d) * width + row + k});
+    if (length > 0) source->spans.push_back({k, row, length, static_cast<int64>(d) * width + row + k});
   }
-  sort_spans(*theirs);
+  sort_spans(*source);
   std::sort(inside.begin(), inside.end());
   Matrix result = zeros_on(format, rows, cols, inside, data.dtype);
-  add_diagonals(1.0, Matrix(theirs, data), {}, result, false);
+  add_diagonals(1.0, Matrix(source, data), {}, result, false);
   return result;
 }
 
@@ -56,7 +56,7 @@ StructurePtr layout_over(const Format& format, int64 rows, int64 cols, std::vect
   const auto& target = static_cast<const DiagonalFormat&>(format);
   const std::string who = std::string(format.name) + "_array: ";
   if (arrays.size() != 1 || arrays[0].first != target.labels_name) {
-    throw std::invalid_argument(who + "expected " + target.labels_name + " beside the values");
+    throw std::invalid_argument(who + "expected values and " + target.labels_name);
   }
   const Array& given = arrays[0].second;
   if (given.dtype != DType::i64 || given.shape.cols >= 0) {
@@ -87,7 +87,7 @@ Matrix diagonals_from_csr(const Matrix& csr, const Format& format, const Options
   return result;
 }
 
-Matrix diagonals_across(const Matrix& a, Op op, const Format& format) {
+Matrix convert_diagonals(const Matrix& a, Op op, const Format& format) {
   const auto& target = static_cast<const DiagonalFormat&>(format);
   std::vector<int64> offsets;
   for (const Span& s : spans_of(a.layout(), op)) offsets.push_back(s.offset);
@@ -103,8 +103,8 @@ Matrix compressed(const Format& format, int64 rows, int64 cols, Array indices, A
 }
 
 Matrix entries_from_csr(const Matrix& csr, const Format& format, const Options&) {
-  return entries_across(csr, {}, format);
+  return convert_entries(csr, {}, format);
 }
-Matrix entries_to_csr(const Matrix& a, Op op) { return entries_across(a, op, *common); }
+Matrix entries_to_csr(const Matrix& a, Op op) { return convert_entries(a, op, *common); }
 
 }  // namespace diagsparse

@@ -1,4 +1,5 @@
-// Between layouts: copies of diagonals, csr -> diagonals, diagonals -> csr. On the CPU in cpu/, on the GPU in ../cuda.
+// Conversions between layouts: copies of diagonals, csr -> diagonals, diagonals -> csr. Implemented in cpu/ and
+// ../cuda.
 #pragma once
 
 #include <optional>
@@ -7,54 +8,55 @@
 
 namespace diagsparse {
 
-// Elements 0 <= t < length of a diagonal, here and there, conjugated on the way or not.
+// Elements 0 <= t < length of a diagonal in the source and in the target, conjugated by the copy if `conjugated`.
 struct Move {
   Elements from, to;
   int64 offset, length;
   bool conjugated;
 };
-// What op(from) has on the diagonals that `to` stores; of a `to` with a period, its first one.
+// The diagonals of op(from) that `to` stores. If `to` has a period, only its first period.
 std::vector<Move> shared_diagonals(const Matrix& from, Op op, const Matrix& to);
 
-// values of `to` (+)= alpha op(from) on the diagonals that both store; the rest of `to` stays. Either may be packed.
-// The one routine behind copies of views, conversions inside the family, astype, and A + B.
+// Adds alpha op(from) to `to`, or assigns it, on the diagonals that both store; the other values of `to` are unchanged.
+// Either matrix may be packed. Copies of views, conversions within the family, astype and A + B all use this routine.
 void add_diagonals(Scalar alpha, const Matrix& from, Op op, Matrix& to, bool accumulate);
 
-// A diagonal format from data[d, j] = A[j - offsets[d], j], the alignment of SciPy and CuPy; data has a row of any
-// width for each offset, and what it lacks is 0. Offsets outside of the matrix are left out.
+// A matrix in a diagonal format from data[d, j] = A[j - offsets[d], j], the alignment of SciPy and CuPy. data has a row
+// for each offset, of any width; missing elements are 0. Offsets outside the matrix are ignored.
 Matrix realigned(const DiagonalFormat& format, int64 rows, int64 cols, const Array& data,
                  const std::vector<int64>& offsets);
 
-// The lowest offset of those that both store on which `full` is not what `packed` says; none: std::nullopt. The main
-// diagonal of a Hermitian one has to be real.
+// The lowest offset stored by both on which `full` differs from what `packed` represents, or std::nullopt if there is
+// none. The main diagonal of a Hermitian matrix has to be real.
 std::optional<int64> differing_diagonal(const Matrix& packed, const Matrix& full);
 
-// What each row of a csr matrix has beyond its first `width` entries. Each device's own.
+// The entries of each row of a csr matrix beyond the first `width`. Implemented by each backend.
 Matrix rest_of_rows(const Matrix& csr, int64 width);
-// What a csr matrix has beside these diagonals. Each device's own.
+// The entries of a csr matrix outside these diagonals. Implemented by each backend.
 Matrix entries_outside(const Matrix& csr, const Layout& diagonals);
 
-// ---- For the tables of the formats ------------------------------------------------------------------
+// ---- For the format tables --------------------------------------------------------------------------
 Matrix diagonals_from_csr(const Matrix& csr, const Format& format, const Options& options);
-// Stored zeros are dropped: padding and explicit zeros look alike in a diagonal format.
+// Drops stored zeros, since a diagonal format cannot distinguish explicit zeros from padding.
 Matrix csr_from_diagonals(const Matrix& a, Op op);
-Matrix diagonals_across(const Matrix& a, Op op, const Format& format);
-// The structure of a diagonal format over its labels as an array.
+Matrix convert_diagonals(const Matrix& a, Op op, const Format& format);
+// The structure of a diagonal format, given its labels as an array.
 StructurePtr layout_over(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays);
-// The values of a csr matrix at their places in `to`, which is of zeros; those on other diagonals are left out.
-void scatter_to_diagonals(const Matrix& csr, Matrix& to);  // each device's own
+// Writes the values of a csr matrix to their positions in `to`, which holds zeros. Entries on other diagonals are
+// skipped.
+void scatter_to_diagonals(const Matrix& csr, Matrix& to);  // implemented by each backend
 
-// A matrix in compressed lines, of csr or csc.
+// A csr or csc matrix from its arrays.
 Matrix compressed(const Format& format, int64 rows, int64 cols, Array indices, Array indptr, Array values);
-// op(a) in another of the formats entry by entry (csr, csc, coo); values that stay in order are shared. Each device's
-// own.
-Matrix entries_across(const Matrix& a, Op op, const Format& format);
+// op(a) in another format that stores single entries (csr, csc, coo); values whose order does not change are shared.
+// Implemented by each backend.
+Matrix convert_entries(const Matrix& a, Op op, const Format& format);
 Matrix entries_from_csr(const Matrix& csr, const Format& format, const Options& options);
 Matrix entries_to_csr(const Matrix& a, Op op);
 
-bool main_diagonal_is_real(const Matrix& a);  // of diagonals
-// What the formats by diagonals have alike.
-void check_layout(const Matrix& m);  // its labels were checked when its diagonals were placed
+bool main_diagonal_is_real(const Matrix& a);  // for diagonal formats
+// What all diagonal formats have in common.
+void check_layout(const Matrix& m);  // the labels were checked when the diagonals were placed
 constexpr Format diagonal_table(const char* name) {
   return {.name = name,
           .family = &diagonal_family,

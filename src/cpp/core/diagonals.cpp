@@ -1,4 +1,4 @@
-// Diagonals as contiguous runs of values: layouts, packings and their transposes.
+// Diagonals as contiguous runs of values: layouts, packed storage and transposes.
 #include "core/diagonals.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace diagsparse {
 
 namespace {
 
-// Where the diagonal lies in the transpose: its values stay where they are.
+// The span of the same values in the transpose.
 Span transposed(Span s) {
   s.row += s.offset;
   s.offset = -s.offset;
@@ -27,7 +27,7 @@ int64 Layout::stored() const {
 }
 
 std::vector<Part> Layout::parts() const {
-  // The layout's own vector as an array: read-only, since every matrix on the layout shares it.
+  // Exposes a vector of the layout as an array, read-only because all matrices with this layout share it.
   const auto shared = [this](const std::vector<int64>& vector) {
     Array a;
     a.data = const_cast<int64*>(vector.data());
@@ -108,37 +108,38 @@ std::vector<Span> packed_spans_of(const Layout& layout, Op op) {
 
 namespace {
 
-// Which of the labels a span belongs to.
+// The number of the label that a span belongs to.
 std::size_t label_of(const Layout& layout, const Span& s) {
   if (layout.values_shape.cols >= 0) return static_cast<std::size_t>(s.start / layout.values_shape.cols);
   return std::lower_bound(layout.starts.begin(), layout.starts.end(), s.start) - layout.starts.begin();
 }
 
-// Leaves one of two opposite diagonals, and refuses both. (Of cdm's row n/2 each half is the other's mirror image.)
+// Keeps one of two opposite diagonals; throws if two labels store both. (In row n/2 of cdm, the two halves mirror each
+// other.)
 void drop_mirrored(Layout& full) {
   const std::string who = std::string(full.format) + "_array: ";
   if (full.rows != full.cols) {
     throw std::invalid_argument(who + "symmetric storage is for square matrices, got " + std::to_string(full.rows) +
                                 " x " + std::to_string(full.cols));
   }
-  std::vector<Span> kept;
+  std::vector<Span> remaining;
   const ByOffset all(full.spans);
   for (const Span& s : full.spans) {
     const int64 opposite = s.offset < 0 ? all.find(-s.offset) : -1;
     if (opposite < 0) {
-      kept.push_back(s);
+      remaining.push_back(s);
     } else if (label_of(full, s) != label_of(full, full.spans[opposite])) {
       throw std::invalid_argument(who + "diagonals " + std::to_string(-s.offset) + " and " + std::to_string(s.offset) +
                                   " are both given; symmetric storage holds one of them");
     }
   }
-  full.spans = std::move(kept);
+  full.spans = std::move(remaining);
 }
 
-// Shortens every run to one period.
-void keep_a_period(Layout& full, int64 period) {
+// Truncates every run to one period.
+void truncate_to_period(Layout& full, int64 period) {
   const int64 row = full.values_shape.cols;
-  if (row >= 0) {  // a row of the array for each label
+  if (row >= 0) {  // each label has a row of the array
     const int64 width = std::min(row, period);
     full.values_shape.cols = full.halves * width;
     for (Span& s : full.spans) {
@@ -160,7 +161,7 @@ void keep_a_period(Layout& full, int64 period) {
 
 Layout pack(Layout full, Packing packing) {
   if (packing.symmetry != Symmetry::none) drop_mirrored(full);
-  if (packing.period > 0 && !full.spans.empty()) keep_a_period(full, packing.period);
+  if (packing.period > 0 && !full.spans.empty()) truncate_to_period(full, packing.period);
   full.packing = packing;
   return full;
 }
@@ -180,9 +181,9 @@ std::vector<int64> packed_labels(const Layout& full, Packing packing) {
     needed.insert(label_of(full, s));
     for (const int64 k : offsets[label_of(full, s)]) covered.insert({k, -k});
   }
-  std::vector<int64> kept;
-  for (const std::size_t d : needed) kept.push_back(full.labels[d]);
-  return kept;
+  std::vector<int64> remaining;
+  for (const std::size_t d : needed) remaining.push_back(full.labels[d]);
+  return remaining;
 }
 
 int64 checked_product(int64 a, int64 b) {
@@ -202,12 +203,12 @@ void sort_spans(Layout& layout) {
 void check_labels(const char* format, const char* what, const std::vector<int64>& labels, int64 low, int64 high,
                   int64 rows, int64 cols) {
   const auto fail = [&](int64 label, const std::string& why) {
-    std::string told =
-        std::string(format) + "_array: " + what + " [";  // no stream: they break where libstdc++ is static
-    for (std::size_t i = 0; i < labels.size() && i < 8; ++i) told += (i ? ", " : "") + std::to_string(labels[i]);
-    return std::invalid_argument(told + (labels.size() > 8 ? ", ...] " : "] ") + why + " " + std::to_string(label));
+    std::string message =
+        std::string(format) + "_array: " + what + " [";  // no stream: they fail if libstdc++ is linked statically
+    for (std::size_t i = 0; i < labels.size() && i < 8; ++i) message += (i ? ", " : "") + std::to_string(labels[i]);
+    return std::invalid_argument(message + (labels.size() > 8 ? ", ...] " : "] ") + why + " " + std::to_string(label));
   };
-  const bool empty = rows == 0 || cols == 0;  // no diagonal lies in it
+  const bool empty = rows == 0 || cols == 0;  // an empty matrix has no diagonals
   for (int64 k : labels) {
     if (k < low || k > high || empty) {
       throw std::invalid_argument(fail(k, "hold").what() + std::string(", outside ") + std::to_string(low) + ".." +
@@ -218,9 +219,9 @@ void check_labels(const char* format, const char* what, const std::vector<int64>
   std::vector<int64> sorted;
   if (!std::is_sorted(labels.begin(), labels.end())) {
     sorted = labels;
-    const auto turn = std::is_sorted_until(sorted.begin(), sorted.end());  // in hm's order they descend from there
-    std::reverse(turn, sorted.end());
-    std::rotate(sorted.begin(), turn, sorted.end());
+    const auto descent = std::is_sorted_until(sorted.begin(), sorted.end());
+    std::reverse(descent, sorted.end());
+    std::rotate(sorted.begin(), descent, sorted.end());
     if (!std::is_sorted(sorted.begin(), sorted.end())) std::sort(sorted.begin(), sorted.end());
   }
   const std::vector<int64>& s = sorted.empty() ? labels : sorted;
@@ -231,7 +232,7 @@ void check_labels(const char* format, const char* what, const std::vector<int64>
 }
 
 ByOffset::ByOffset(const std::vector<Span>& spans) : spans_(spans) {
-  if (spans.size() < 8) return;  // a table would take longer to make
+  if (spans.size() < 8) return;  // building a table would take longer
   low_ = spans.front().offset;
   const int64 reach = spans.back().offset - low_ + 1;
   if (reach > 64 * static_cast<int64>(spans.size()) + 1024) return;
@@ -244,9 +245,9 @@ int64 ByOffset::find(int64 offset) const {
     const int64 at = offset - low_;
     return at >= 0 && at < static_cast<int64>(table_.size()) ? table_[at] : -1;
   }
-  const auto found = std::lower_bound(spans_.begin(), spans_.end(), offset,
-                                      [](const Span& s, int64 wanted) { return s.offset < wanted; });
-  return found != spans_.end() && found->offset == offset ? found - spans_.begin() : -1;
+  const auto position = std::lower_bound(spans_.begin(), spans_.end(), offset,
+                                         [](const Span& s, int64 target) { return s.offset < target; });
+  return position != spans_.end() && position->offset == offset ? position - spans_.begin() : -1;
 }
 
 }  // namespace diagsparse

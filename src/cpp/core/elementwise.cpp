@@ -1,4 +1,4 @@
-// Sums of diagonals, and single diagonals of any matrix.
+// Sums of matrices by diagonals, and single diagonals of any matrix.
 #include "core/elementwise.hpp"
 
 #include <algorithm>
@@ -37,12 +37,12 @@ Matrix combine(const Format& format, const std::vector<ScaledMatrix>& terms, Com
 
 Matrix combine_diagonals(const Format& format, const std::vector<ScaledMatrix>& terms, Combine how, bool, DType dtype) {
   const ScaledMatrix &a = terms.front(), &b = terms.back();
-  if (how == Combine::product) {  // by a kernel that takes the narrower operand on the left
+  if (how == Combine::product) {  // the kernel takes the narrower operand on the left
     return is_double(a.matrix->dtype) ? multiplied_diagonals(b, a, format.name)
                                       : multiplied_diagonals(a, b, format.name);
   }
   if (a.matrix->format == format.name && as_stored(*a.matrix, a.op, dtype) && as_stored(*b.matrix, b.op, dtype) &&
-      a.matrix->structure->same_as(*b.matrix->structure)) {  // then whole arrays are added, padding and all
+      a.matrix->structure->same_as(*b.matrix->structure)) {  // adds the complete arrays, including padding
     return {a.matrix->structure, weighted_sum(a.factor, a.matrix->values, b.factor, b.matrix->values)};
   }
   const std::vector<int64> left = offsets_of(*a.matrix, a.op), right = offsets_of(*b.matrix, b.op);
@@ -56,7 +56,7 @@ Matrix combine_diagonals(const Format& format, const std::vector<ScaledMatrix>& 
 
 Array diagonal(const Matrix& a, Op op, int64 k, bool shared) {
   const int64 rows = op.transposed ? a.cols : a.rows, cols = op.transposed ? a.rows : a.cols;
-  const bool outside = k <= -rows || k >= cols;  // asked first: numbers that far out have no length
+  const bool outside = k <= -rows || k >= cols;  // checked first: lengths are undefined far outside
   if (outside || diagonal_length(rows, cols, k) == 0) return Array::empty(a.dtype, {0});
   if (!dynamic_cast<const Layout*>(a.structure.get())) return entries_on_diagonal(a, op, k);
   const std::vector<Span> spans = packed_spans_of(a.layout(), op);
@@ -65,7 +65,7 @@ Array diagonal(const Matrix& a, Op op, int64 k, bool shared) {
   if (shared && stored && a.layout().packing.period == 0 && found->conjugated == op.conjugated) {
     return a.values.slice(found->start, {found->length});
   }
-  auto layout = std::make_shared<const Layout>(diagonal_format("hm").place(rows, cols, {k}));  // it alone
+  auto layout = std::make_shared<const Layout>(diagonal_format("hm").place(rows, cols, {k}));  // this diagonal alone
   if (!stored) return Array::zeros(a.dtype, layout->values_shape);
   Matrix alone(layout, Array::empty(a.dtype, layout->values_shape));
   add_diagonals(1.0, a, op, alone, false);

@@ -5,7 +5,7 @@
 
 namespace diagsparse {
 
-const Family diagonal_family{diagonals_across}, entry_family{entries_across};
+const Family diagonal_family{convert_diagonals}, entry_family{convert_entries};
 
 namespace {
 
@@ -45,9 +45,9 @@ Matrix zeros_on(const DiagonalFormat& format, int64 rows, int64 cols, const std:
 Matrix convert(const Matrix& a, Op op, const std::string& format, const Options& options) {
   const Format &source = format_of(a.format), &target = format_of(format);
   if (&source == &target && !op.transposed && !op.conjugated && options.empty()) return a;
-  if (source.family && source.family == target.family) return source.family->across(a, op, target);
-  if (!source.to_csr) refuse(a, target.name, "the format has no way out");
-  if (&target != common && !target.from_csr) refuse(a, target.name, "that format has no way in");
+  if (source.family && source.family == target.family) return source.family->convert_within(a, op, target);
+  if (!source.to_csr) refuse(a, target.name, "this format cannot be converted to csr");
+  if (&target != common && !target.from_csr) refuse(a, target.name, "csr cannot be converted to it");
   const bool plain = &source == common && !op.transposed && !op.conjugated;
   const Matrix entries = plain ? a : source.to_csr(a, op);
   return &target == common ? entries : target.from_csr(entries, target, options);

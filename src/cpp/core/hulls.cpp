@@ -1,4 +1,4 @@
-// The hulls of the operands of a product: the ranges of offsets that they cover.
+// The hulls of the operands of a product: the ranges of offsets that they span.
 #include "core/hulls.hpp"
 
 #include <algorithm>
@@ -21,16 +21,16 @@ Hulls::Hulls(const Plan& plan)
     : a(sums_of(plan).a, sums_of(plan).inner), b(sums_of(plan).b, plan.cols), c({}, plan.cols) {
   const Sums& sums = sums_of(plan);
   for (const Sum& sum : sums.sums) {
-    if (sum.meetings == sum.meetings_end) continue;
+    if (sum.pair_ranges == sum.pair_ranges_end) continue;
     const int64 offset = offset_of(sums, sum);
-    const bool first = !meet();
+    const bool first = !has_terms();
     c.low = first ? offset : std::min(c.low, offset);
     c.high = first ? offset : std::max(c.high, offset);
   }
 }
 
 int64 Hulls::offset_of(const Sums& sums, const Sum& sum) {
-  const Meeting& first = sums.meetings[sum.meetings];
+  const PairRange& first = sums.pair_ranges[sum.pair_ranges];
   return sums.a[first.a].shift + sums.b[first.b].shift;
 }
 

@@ -1,12 +1,12 @@
-// Products of diagonals as if all diagonals between the outermost ones were stored: where these lie, and how many
-// multiply-adds that takes.
+// Products of diagonals treated as if all diagonals between the outermost ones were stored: the ranges of offsets and
+// the number of multiply-adds.
 #pragma once
 
 #include "core/plan.hpp"
 
 namespace diagsparse {
 
-// The offsets of diagonals from low to high, and the range of columns that they give to a range of rows.
+// The range of offsets [low, high], and the range of columns that it covers in each row.
 struct Hull {
   int64 low, high, cols;
 
@@ -16,16 +16,16 @@ struct Hull {
   int64 end(int64 row) const;
 };
 
-// Of A, of B, and of the diagonals of C that have terms.
+// The hulls of A, of B, and of the diagonals of C that have terms.
 struct Hulls {
   Hull a, b, c;
 
   explicit Hulls(const Plan& plan);
-  static int64 offset_of(const Sums& sums, const Sum& sum);  // of one that has terms
-  bool meet() const { return c.low <= c.high; }
+  static int64 offset_of(const Sums& sums, const Sum& sum);  // for a sum that has terms
+  bool has_terms() const { return c.low <= c.high; }
 };
 
-// The multiply-adds of a row of C within the hulls, about, from some of its terms; and of all rows, from some of them.
+// Estimates of the multiply-adds within the hulls, by sampling: of one row of C, and of all rows.
 double row_work(const Hulls& in, int64 row);
 double dense_work(const Plan& plan, const Hulls& in);
 

@@ -1,4 +1,4 @@
-// The watch of the current thread, by which native work asks whether it is to stop.
+// The watch of the current thread, which native code queries to see whether it should stop.
 #include "core/interrupt.hpp"
 
 namespace diagsparse {

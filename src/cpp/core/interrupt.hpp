@@ -1,4 +1,4 @@
-// Long work that its caller may end: between blocks it asks, a few times a second, whether to go on.
+// Interruptible work: between blocks, long operations check a few times a second whether to continue.
 #pragma once
 
 #include <atomic>
@@ -8,20 +8,21 @@
 
 namespace diagsparse {
 
-// Thrown by work that its caller has ended.
+// Thrown by work that its caller interrupted.
 struct Interrupted : std::exception {
   const char* what() const noexcept override { return "interrupted"; }
 };
 
-// One for each call into native code; every thread that works for the call has it as its own.
+// One watch for each call into native code. Every thread that works for the call sets it as its current watch.
 class Watch {
  public:
   virtual ~Watch() = default;
 
-  // Throws Interrupted where the work is to end. Only the thread that made the watch asks; the others hear of it.
+  // Throws Interrupted if the work should stop. Only the thread that created the watch calls interrupted(); the other
+  // threads read its result.
   void check() {
     if (ended_.load(std::memory_order_relaxed)) throw Interrupted();
-    if (std::this_thread::get_id() != asks_) return;
+    if (std::this_thread::get_id() != owner_) return;
     const auto now = std::chrono::steady_clock::now();
     const bool fresh = next_ == std::chrono::steady_clock::time_point();
     if (!fresh && now < next_) return;
@@ -35,25 +36,25 @@ class Watch {
   virtual bool interrupted() = 0;
 
   std::atomic<bool> ended_{false};
-  std::thread::id asks_ = std::this_thread::get_id();
+  std::thread::id owner_ = std::this_thread::get_id();
   std::chrono::steady_clock::time_point next_{};
 };
 
-Watch* current_watch();  // this thread's, nullptr where it has none
+Watch* current_watch();  // nullptr if this thread has none
 void set_current_watch(Watch* watch);
 
-// The thread's watch, from here to the end of the scope.
-class OnWatch {
+// Sets the thread's watch for the current scope.
+class WatchScope {
  public:
-  explicit OnWatch(Watch* watch) : before_(current_watch()) { set_current_watch(watch); }
-  ~OnWatch() { set_current_watch(before_); }
-  OnWatch(const OnWatch&) = delete;
+  explicit WatchScope(Watch* watch) : previous_(current_watch()) { set_current_watch(watch); }
+  ~WatchScope() { set_current_watch(previous_); }
+  WatchScope(const WatchScope&) = delete;
 
  private:
-  Watch* before_;
+  Watch* previous_;
 };
 
-// For loops inside of a long task.
+// For loops inside long tasks.
 inline void checkpoint() {
   if (Watch* watch = current_watch()) watch->check();
 }

@@ -1,4 +1,5 @@
-// The tables of kernels: named rows, the first one the default; each with a function for every pair of value types.
+// The kernel tables. A row is a named kernel, with a function for every pair of value types; the first row is the
+// default.
 #pragma once
 
 #include <string>
@@ -19,10 +20,10 @@ using MatvecKernel = void (*)(const Matrix& a, Op op, Scalar alpha, const Dense&
 // C = alpha op(A) op(B) + beta C, with C's structure fixed by a plan.
 using MatmulKernel = void (*)(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c);
 
-// y = the sum of a recurrence in op(A) that begins with x; x and y of one type.
+// y = the sum of a recurrence in op(A) that starts with x; x and y have the same type.
 using ChainKernel = void (*)(const Matrix& a, Op op, const Recurrence& r, const Dense& x, const Dense& y);
 
-// A kernel for every pair of value types that it supports (nullptr elsewhere).
+// A kernel's function for each pair of value types, nullptr for unsupported pairs.
 template <class Function>
 struct Typed {
   Function at[kStoredTypes][kValueTypes] = {};
@@ -36,7 +37,7 @@ struct Typed {
 struct MatvecRow {
   std::string name;
   Typed<MatvecKernel> typed;
-  void (*prepare)(const Matrix& a, Op op) = nullptr;  // makes what the kernel keeps with A, before its first call
+  void (*prepare)(const Matrix& a, Op op) = nullptr;  // computes what the kernel caches with A, before its first call
 };
 struct MatmulStage {
   const char* name;
@@ -45,12 +46,12 @@ struct MatmulStage {
 struct MatmulRow {
   std::string name;
   Typed<MatmulKernel> typed;
-  void (*prepare)(const Plan& plan) = nullptr;  // the same for a plan
-  std::vector<MatmulStage> more = {};           // stages that go on with what `typed` left in C
-  const char* first = "multiply";               // the name of the first stage
-  bool both_orders = false;                     // it runs plans of A B + B A and A B - B A
-  // The name of the row that runs where this one cannot multiply values of these types by a plan; else nullptr. (Not of
-  // a row with more stages.)
+  void (*prepare)(const Plan& plan) = nullptr;  // computes what the kernel caches with the plan
+  std::vector<MatmulStage> more = {};           // stages that continue with what `typed` left in C
+  const char* first = "multiply";               // name of the first stage
+  bool both_orders = false;                     // it can run plans of A B + B A and A B - B A
+  // The name of the row to use if this one cannot multiply values of these types by a plan, else nullptr. (Rows with
+  // more stages have no fallback.)
   const char* (*fallback)(const Plan& plan, DType a, DType b) = nullptr;
 };
 
@@ -64,39 +65,40 @@ struct FormatKernels {
   std::vector<MatvecRow> matvec;
   std::vector<MatmulRow> matmul;
   std::vector<ChainRow> chain = {chain_steps()};
-  // The name of the row for this product of values of types a and b; by default the first one.
+  // The name of the row for a product of values of types a and b; the first row if null.
   const char* (*choose_matmul)(const Plan& plan, DType a, DType b) = nullptr;
 };
 
-// Kernel files register the function that makes their table; only the best set that this machine can run is ever
-// called. (So nothing else in those files may run at start.) The CPU's files are compiled once for each
-// instruction set, a set each; the GPU has one set.
-constexpr int kEverySet = 0;  // for kernels without vectors: they serve wherever a format has none for a better set
+// Kernel files register the function that creates their table. Only the functions of the best set that this machine
+// supports are ever called, so these files must not run any other code at start-up. The CPU's files are compiled once
+// for each instruction set, and each build is one set; the GPU has a single set.
+constexpr int kEverySet = 0;  // for kernels without SIMD code: used where a format has none for a better set
 struct RegisterKernels {
   RegisterKernels(const char* format, int set, FormatKernels (*make)());
 };
 const FormatKernels& kernels(const std::string& format);
 
-// The row under this name ("" = the default); std::invalid_argument lists the names there are.
+// The row of this name ("" = the default); std::invalid_argument lists the existing names.
 const MatvecRow& find_matvec(const std::string& format, const std::string& kernel);
 const MatmulRow& find_matmul(const std::string& format, const std::string& kernel);
 const ChainRow& find_chain(const std::string& format, const std::string& kernel);
-// The row that runs a plan, of a product of values of types a and b; "" = what its format's table chooses.
+// The row that runs a plan with values of types a and b; "" = the choice of the format's table.
 const MatmulRow& choose_matmul(const Plan& plan, const std::string& kernel, DType a, DType b);
-// The row that multiplies values of these types by a plan: this one, or its fallback.
+// The row that multiplies values of these types by a plan: the given one or its fallback.
 const MatmulRow& row_that_runs(const MatmulRow& row, const Plan& plan, DType a, DType b);
-// Throws where a row does not multiply values of these types.
+// Throws if a row does not multiply values of these types.
 void check_types(const MatmulRow& row, DType a, DType b);
-// Its function for these types.
+// The function of a row for these types.
 MatvecKernel matvec_kernel(const MatvecRow& row, DType a, DType x);
 ChainKernel chain_kernel(const ChainRow& row, DType a, DType x);
 
-// The pairs that a kernel of this kind supports. A chain's product is multiplied again, so it is of the type of x.
+// The pairs that a kernel of this kind supports. The product in a chain is multiplied again, so it must have the type
+// of x.
 template <class Function, class U, class V>
 constexpr bool pair_in_table = pair_supported<U, V> &&
                                (!std::is_same_v<Function, ChainKernel> || std::is_same_v<Product<U, V>, V>);
 
-// Fills a table of `Kernel<U, V>::run` over these pairs of value types.
+// Fills a table with `Kernel<U, V>::run` for these pairs of value types.
 template <template <class, class> class Kernel, class U, class V, class Function>
 void fill_cell(Typed<Function>& typed) {
   if constexpr (pair_in_table<Function, U, V>) {
@@ -119,7 +121,7 @@ Typed<Function> every_pair() {
   fill_row<Kernel, Complex<double>>(typed);
   return typed;
 }
-// Operands of one type alone.
+// Operands of the same type only.
 template <template <class, class> class Kernel, class Function>
 Typed<Function> one_type() {
   Typed<Function> typed;
@@ -129,7 +131,7 @@ Typed<Function> one_type() {
   fill_cell<Kernel, Complex<double>, Complex<double>>(typed);
   return typed;
 }
-// Every pair, and with a left operand that is stored in 16 bits.
+// Every pair, and in addition left operands stored in 16 bits.
 template <template <class, class> class Kernel, class Function>
 Typed<Function> every_stored_pair() {
   Typed<Function> typed = every_pair<Kernel, Function>();

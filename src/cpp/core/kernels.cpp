@@ -1,4 +1,4 @@
-// The kernel tables: one for each format and set of kernels, the best set in use.
+// The kernel tables: one for each format and set of kernels; the best set is used.
 #include <iterator>
 #include <map>
 
@@ -10,10 +10,10 @@ namespace diagsparse {
 
 namespace {
 
-using Makers = std::map<std::string, std::map<int, FormatKernels (*)()>>;
-// Never destroyed, nor are the tables: a daemon thread may multiply while the process ends.
-Makers& makers() {
-  static auto* all = new Makers;
+using Factories = std::map<std::string, std::map<int, FormatKernels (*)()>>;
+// Neither this map nor the tables are ever destroyed, because a daemon thread may multiply while the process exits.
+Factories& factories() {
+  static auto* all = new Factories;
   return *all;
 }
 
@@ -31,12 +31,15 @@ const Row& find_row(const std::vector<Row>& table, const std::string& kernel, co
 
 }  // namespace
 
-RegisterKernels::RegisterKernels(const char* format, int set, FormatKernels (*make)()) { makers()[format][set] = make; }
+RegisterKernels::RegisterKernels(const char* format, int set, FormatKernels (*make)()) {
+  factories()[format][set] = make;
+}
 
 const FormatKernels& kernels(const std::string& format) {
   static const auto* tables = [] {
     auto* result = new std::map<std::string, FormatKernels>;
-    for (const auto& [name, by_set] : makers()) (*result)[name] = std::prev(by_set.upper_bound(kernel_set()))->second();
+    for (const auto& [name, by_set] : factories())
+      (*result)[name] = std::prev(by_set.upper_bound(kernel_set()))->second();
     return result;
   }();
   const auto found = tables->find(format);

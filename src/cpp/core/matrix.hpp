@@ -1,4 +1,4 @@
-// The only owner class: a matrix of any format is values and the structure that says where they belong.
+// A matrix of any format: its values, and the structure that gives their positions.
 #pragma once
 
 #include "core/diagonals.hpp"
@@ -9,7 +9,7 @@ namespace diagsparse {
 struct Matrix {
   StructurePtr structure;
   Array values;
-  // What is asked most often of the two.
+  // Copies of frequently used members of the two.
   std::string format;
   DType dtype = DType::f64;
   int64 rows = 0, cols = 0;
@@ -17,11 +17,11 @@ struct Matrix {
   Matrix() = default;
   Matrix(StructurePtr structure, Array values);
 
-  const Layout& layout() const { return dynamic_cast<const Layout&>(*structure); }  // of a format of diagonals
+  const Layout& layout() const { return dynamic_cast<const Layout&>(*structure); }  // for diagonal formats
   const Array& index(const char* name) const { return dynamic_cast<const Indices&>(*structure).at(name); }
   const Cache& cache() const { return structure->cache(); }
 
-  std::vector<Part> parts() const;  // every array by name, the values first
+  std::vector<Part> parts() const;  // all component arrays by name, the values first
   int64 nbytes() const { return values.nbytes() + structure->nbytes(); }
   int device() const { return values.device; }
 };

@@ -1,14 +1,14 @@
-// Products with dense operands: sizes, types and overlaps are compared, then the kernel runs.
+// Products with dense operands: checks sizes, types and overlap, then runs the kernel.
 #include "core/matvec.hpp"
 
 namespace diagsparse {
 
 namespace {
 
-// The block with rows and columns exchanged: the same elements.
-Dense flipped(const Dense& d) { return {d.data, d.dtype, d.cols, d.rows, d.col_stride, d.row_stride}; }
+// The transposed view of the same elements.
+Dense transposed_view(const Dense& d) { return {d.data, d.dtype, d.cols, d.rows, d.col_stride, d.row_stride}; }
 
-// A block of zeros that is walked as `like` is.
+// A block of zeros with the same storage order as `like`.
 Dense zeros_like(const Dense& like, Array& memory) {
   memory = Array::zeros(like.dtype, {like.rows * like.cols});
   if (like.col_stride == 1 && like.row_stride != 1)
@@ -16,10 +16,10 @@ Dense zeros_like(const Dense& like, Array& memory) {
   return {memory.data, like.dtype, like.rows, like.cols, 1, like.rows};
 }
 
-// y = alpha s + beta y, along the axis in which both have neighbours.
+// y = alpha s + beta y, along the axis that is contiguous in both.
 void add_scaled(Scalar alpha, const Dense& s, Scalar beta, const Dense& y) {
   if (s.row_stride == 1) axpby(alpha, s, beta, y);
-  else axpby(alpha, flipped(s), beta, flipped(y));
+  else axpby(alpha, transposed_view(s), beta, transposed_view(y));
 }
 
 }  // namespace

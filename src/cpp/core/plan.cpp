@@ -1,4 +1,4 @@
-// Plans of products: how one is built, and how it runs.
+// How a plan of a product is created and run.
 #include "core/plan.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ void require(const StructurePtr& planned, const char* name, const Matrix& m) {
   const std::string shape = std::to_string(m.rows) + " x " + std::to_string(m.cols);
   const bool result = std::string(name) == "out";  // operands may have been given in other formats
   if (result && m.format != planned->format) {
-    throw std::invalid_argument("plan: out is " + m.format + " " + shape + ", the plan makes " + planned->format);
+    throw std::invalid_argument("plan: out is " + m.format + " " + shape + ", the plan computes " + planned->format);
   }
   throw std::invalid_argument(std::string("plan: ") + name +
                               (result ? " is " + m.format + " " + shape + " with another structure"
@@ -32,7 +32,7 @@ Matrix Plan::run(const Matrix& left, const Matrix& right, Scalar alpha) const {
   return built;
 }
 
-// alpha multiplies whole sums, as in matvec.hpp: also where it is no number that terms could be scaled by.
+// alpha multiplies complete sums, as in matvec.hpp, including an alpha by which single terms cannot be scaled.
 void Plan::run_kernel(const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& out) const {
   const auto all = [&](Scalar factor, Scalar keep, Matrix& c) {
     for (std::size_t stage = 0; stage <= row->more.size(); ++stage) run_stage(stage, left, right, factor, keep, c);
@@ -131,7 +131,7 @@ namespace {
 
 void require_square(const Plan& plan, int64 inner) {
   if (plan.rows == inner && plan.cols == inner) return;
-  throw std::invalid_argument("matmul: A B and B A add up for square matrices of one shape, got A with " +
+  throw std::invalid_argument("matmul: a product in both orders needs square matrices of one shape, got A with " +
                               std::to_string(plan.rows) + " rows and " + std::to_string(inner) + " columns, B with " +
                               std::to_string(plan.cols) + " columns");
 }
@@ -158,7 +158,7 @@ Plan plan_diagonals(const Format& format, const Matrix& a, Op op_a, const Matrix
   const MatmulRow& row = choose_matmul(plan, request.kernel, a.dtype, b.dtype);
   if (request.other_order != OtherOrder::none && row.both_orders) {
     require_square(plan, inner);
-    work->other_order = product_sums(right, left, inner, *layout, request.triangle);  // a + b = b + a: C has them all
+    work->other_order = product_sums(right, left, inner, *layout, request.triangle);  // the same offsets a + b
     work->subtracted = request.other_order == OtherOrder::subtracted;
   }
   finish_plan(plan, row);
@@ -191,15 +191,15 @@ Plan plan_rows(const Format& format, const Matrix& a, Op op_a, const Matrix& b, 
     return m.format == common->name && !op.transposed && !op.conjugated;
   };
   if (!plain(a, op_a) || !plain(b, op_b)) {
-    throw std::invalid_argument("matmul: a plan by rows takes two csr matrices as they are, got " + a.format + " and " +
-                                b.format);
+    throw std::invalid_argument("matmul: a product by rows needs two csr matrices, not transposed or conjugated, got " +
+                                a.format + " and " + b.format);
   }
   Plan plan = begin_plan(a, op_a, b, op_b);
   find_matmul(format.name, request.kernel);  // raises before the work
-  RowsOfProduct found = product_rows(a, b);
+  RowsOfProduct product = product_rows(a, b);
   request.on_stage("columns");
-  plan.c = std::move(found.structure);
-  plan.work = std::make_shared<RowWork>(found.products, found.beside);
+  plan.c = std::move(product.structure);
+  plan.work = std::make_shared<RowWork>(product.products, product.workspace);
   plan.repeated = request.repeated;
   finish_plan(plan, choose_matmul(plan, request.kernel, a.dtype, b.dtype));
   return plan;

@@ -1,4 +1,4 @@
-// Polynomials in a matrix, step by step.
+// Polynomials in a matrix, one step at a time.
 #include "core/recurrence.hpp"
 
 #include "core/matvec.hpp"
@@ -7,7 +7,7 @@ namespace diagsparse {
 
 namespace {
 
-// A block like `like`, over the memory of `spare`; its columns are neighbours.
+// A block of the shape of `like` in the memory of `spare`, with contiguous columns.
 Dense over(Array& spare, const Dense& like) {
   if (spare.data == nullptr) spare = Array::empty(like.dtype, {like.rows * like.cols});
   return {spare.data, like.dtype, like.rows, like.cols, 1, like.rows};
@@ -22,7 +22,7 @@ struct Steps {
 
 }  // namespace
 
-void Neighbours::find_reach() {
+void Neighbours::compute_reach() {
   below = above = 0;
   for (const Term& t : terms) {
     below = std::max(below, -t.v);
@@ -30,19 +30,19 @@ void Neighbours::find_reach() {
   }
 }
 
-Neighbours::Neighbours(const RowSums& sums, int64 n, bool may_go_around) : terms(sums.terms) {
-  find_reach();
-  if (!may_go_around) return;
+Neighbours::Neighbours(const RowSums& sums, int64 n, bool may_wrap) : terms(sums.terms) {
+  compute_reach();
+  if (!may_wrap) return;
   const int64 straight = both();
   for (Term& t : terms) {
     if (t.v > n / 2) t.v -= n;
     else if (t.v < -(n / 2)) t.v += n;
   }
-  find_reach();
-  around = 2 * both() < straight;  // that of diagonals all over the matrix is about halved, which gains nothing
+  compute_reach();
+  around = 2 * both() < straight;  // wrapping diagonals all over the matrix about halves it, which gains nothing
   if (around) return;
   terms = sums.terms;
-  find_reach();
+  compute_reach();
 }
 
 ChainRow chain_steps() { return {"steps", every_stored_pair<Steps, ChainKernel>()}; }
@@ -54,7 +54,7 @@ void run_steps(const Matrix& a, Op op, const Recurrence& r, const Dense& x, cons
   axpby(r.c[0], x, 0.0, y);
   for (int64 j = 0; j < r.steps(); ++j) {
     if (j % kStepsPerCheckpoint == kStepsPerCheckpoint - 1) checkpoint();
-    // v_{j+1} takes the place of v_{j-1}, once that is no longer x.
+    // v_{j+1} overwrites v_{j-1}, unless that is still x.
     const Dense next = over(spares[j % 2], x);
     if (j == 1 && r.back(j) != 0.0) axpby(1.0, before, 0.0, next);
     if (finite(r.alpha[j], next.dtype)) multiply(a, op, r.alpha[j], v, r.back(j), next);

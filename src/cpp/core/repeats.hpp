@@ -1,4 +1,4 @@
-// Whether rows repeat further down, and after how many.
+// Detects rows that repeat periodically.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +9,11 @@
 
 namespace diagsparse {
 
-// The shortest distance after which `count` things repeat, `count` where they do not (Knuth, Morris, Pratt); same(i, j)
-// tells whether two are the same.
+// The smallest period of `count` items, or `count` if they do not repeat (Knuth, Morris, Pratt); same(i, j) compares
+// two.
 template <class Same>
 int64 shortest_period(int64 count, const Same& same) {
-  std::vector<int64> border(count + 1, 0);  // of the first i of them
+  std::vector<int64> border(count + 1, 0);  // of the first i items
   for (int64 i = 1, k = 0; i < count; border[++i] = k) {
     while (k > 0 && !same(i, k)) k = border[k];
     if (same(i, k)) ++k;
@@ -21,8 +21,8 @@ int64 shortest_period(int64 count, const Same& same) {
   return std::max<int64>(1, count - border[count]);
 }
 
-// Whether row i + by holds the values of row i, each on the diagonal on which it lies there: of those that lie on
-// diagonals of both rows. Zeros are no entries. constexpr, so that GPU kernels may ask too.
+// Whether rows i and i + by hold the same values on the same diagonals, considering only diagonals that cross both
+// rows. Explicit zeros are ignored. constexpr, so that GPU kernels can call it.
 template <class T>
 constexpr bool row_repeats(const Csr<T>& a, int64 i, int64 by) {
   const int64 end = a.indptr[i + 1], end_below = a.indptr[i + by + 1];

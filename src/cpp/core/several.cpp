@@ -1,4 +1,4 @@
-// Formats of several matrices in one: conversions, validation and products, child by child.
+// Formats that consist of several matrices: conversion, validation and products, child by child.
 #include "core/several.hpp"
 
 #include <cstring>
@@ -13,25 +13,25 @@ namespace {
 
 const Several& several(const Matrix& m) { return dynamic_cast<const Several&>(*m.structure); }
 
-void run_in_turn(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+void run_children(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
   for (const Matrix& child : children_of(a)) {
     matvec_kernel(find_matvec(child.format, ""), child.dtype, x.dtype)(child, op, alpha, x, beta, y);
     beta = 1.0;  // the others add to it
   }
 }
 
-void prepare_in_turn(const Matrix& a, Op op) {
+void prepare_children(const Matrix& a, Op op) {
   for (const Matrix& child : children_of(a)) {
     const MatvecRow& row = find_matvec(child.format, "");
     if (row.prepare) row.prepare(child, op);
   }
 }
 
-// One function for any types: its children's kernels know theirs.
+// The same function for all types: the kernels of the children depend on them.
 template <class U, class V>
-struct InTurn {
+struct EachChild {
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    run_in_turn(a, op, alpha, x, beta, y);
+    run_children(a, op, alpha, x, beta, y);
   }
 };
 
@@ -60,20 +60,21 @@ Matrix joined(const Format& format, const std::vector<Matrix>& children) {
 StructurePtr structure_of_children(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays,
                                    const std::vector<const char*>& children) {
   std::vector<StructurePtr> result;
-  std::size_t taken = 0;
+  std::size_t used = 0;
   for (const char* child : children) {
     const std::string prefix = std::string(child) + "_";
-    std::vector<Part> own;
+    std::vector<Part> child_arrays;
     for (const Part& part : arrays) {
-      if (part.first.starts_with(prefix)) own.emplace_back(part.first.substr(prefix.size()), part.second);
+      if (part.first.starts_with(prefix)) child_arrays.emplace_back(part.first.substr(prefix.size()), part.second);
     }
-    taken += own.size();
-    result.push_back(structure_over(child, rows, cols, std::move(own)));
+    used += child_arrays.size();
+    result.push_back(structure_over(child, rows, cols, std::move(child_arrays)));
   }
-  if (taken != arrays.size()) {
+  if (used != arrays.size()) {
     std::string names;
     for (const Part& part : arrays) names += (names.empty() ? "" : ", ") + part.first;
-    throw std::invalid_argument(std::string(format.name) + "_array: of " + names + " some belong to none of its parts");
+    throw std::invalid_argument(std::string(format.name) + "_array: some of the arrays " + names +
+                                " belong to none of its parts");
   }
   return std::make_shared<const Several>(format.name, std::move(result));
 }
@@ -97,6 +98,8 @@ Matrix children_to_csr(const Matrix& m, Op op) {
   return sum;
 }
 
-FormatKernels children_in_turn() { return {{{"children", every_pair<InTurn, MatvecKernel>(), prepare_in_turn}}, {}}; }
+FormatKernels children_kernels() {
+  return {{{"children", every_pair<EachChild, MatvecKernel>(), prepare_children}}, {}};
+}
 
 }  // namespace diagsparse

@@ -1,4 +1,4 @@
-// Structures of index arrays, and of several matrices in one.
+// Structures of index arrays, and of several matrices.
 #include "core/structure.hpp"
 
 #include <cstring>
@@ -26,7 +26,7 @@ std::shared_ptr<const Indices> Indices::as(const char* format, int64 rows, int64
 
 std::vector<Part> Indices::parts() const {
   std::vector<Part> all = arrays_;
-  for (Part& part : all) part.second.writeable = false;  // other matrices may share it, and kernels trust it
+  for (Part& part : all) part.second.writeable = false;  // other matrices may share it, and kernels rely on it
   return all;
 }
 

@@ -10,7 +10,7 @@ namespace diagsparse {
 
 namespace {
 
-// Values of a diagonal that lie side by side, and how often the diagonal repeats them.
+// Contiguous values of a diagonal, and how often the diagonal repeats them.
 struct CountedRun {
   ValueRun run;
   int64 times;
@@ -45,9 +45,9 @@ std::vector<int64> count_nonzero(const Matrix& a) {
   const std::vector<CountedRun> runs = runs_of(spans, layout->packing.period);
   std::vector<ValueRun> plain;
   for (const CountedRun& r : runs) plain.push_back(r.run);
-  const std::vector<int64> found = count_runs(a, plain);
+  const std::vector<int64> nonzero = count_runs(a, plain);
   std::vector<int64> counts(spans.size(), 0);
-  for (std::size_t r = 0; r < runs.size(); ++r) counts[runs[r].diagonal] += runs[r].times * found[r];
+  for (std::size_t r = 0; r < runs.size(); ++r) counts[runs[r].diagonal] += runs[r].times * nonzero[r];
   return counts;
 }
 

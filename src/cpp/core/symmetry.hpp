@@ -1,4 +1,4 @@
-// The symmetries that values can have, as bits. constexpr, so that GPU kernels may ask too.
+// The symmetries of values, as bits. constexpr, so that GPU kernels can use them.
 #pragma once
 
 #include "core/arithmetic.hpp"
@@ -7,7 +7,7 @@ namespace diagsparse {
 
 constexpr unsigned kSymmetric = 1, kHermitian = 2, kSkewSymmetric = 4, kEverySymmetry = 7;
 
-// Which of them a value and its mirror image break; what is no number breaks all.
+// The symmetries that a value and its mirror image violate; a NaN violates all of them.
 template <class T>
 constexpr unsigned symmetries_broken_by(T value, T mirror) {
   if constexpr (is_complex<T>) {

@@ -1,4 +1,4 @@
-// The one list of value and index types, and the step from a run-time dtype to a C++ type.
+// The list of value and index types, and the dispatch from a run-time dtype to a C++ type.
 #pragma once
 
 #include <bit>
@@ -13,19 +13,19 @@ namespace diagsparse {
 
 using int64 = std::int64_t;
 
-// A complex value with NumPy's bits. std::complex is avoided in kernels: its product checks for NaN.
+// A complex value with the memory layout of NumPy. Kernels avoid std::complex because its product checks for NaN.
 template <class R>
 struct Complex {
   R re, im;
 };
 
-// Values that are stored in 16 bits. Arithmetic widens them: they are operands on the left only, never results.
+// Values stored in 16 bits. Arithmetic converts them to wider types: they are left operands only, never results.
 struct Float16 {
   std::uint16_t bits;  // IEEE half precision: sign, 5 bits of exponent, 10 of fraction
 
   constexpr operator float() const {
     const std::uint32_t magnitude = bits & 0x7fffu, sign = (bits & 0x8000u) << 16;
-    // The exponent's bias grows from 15 to 127; what was infinite or no number stays so.
+    // The bias of the exponent grows from 15 to 127; infinities and NaNs stay what they are.
     const auto widened = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude << 13) * 0x1p112f);
     return std::bit_cast<float>(widened | sign | (magnitude >= 0x7c00u ? 0x7f800000u : 0u));
   }
@@ -37,10 +37,10 @@ struct BFloat16 {
 };
 
 enum class DType : std::uint8_t { f32, f64, c64, c128, f16, bf16, i32, i64, u8, u16, u32, u64 };
-constexpr int kValueTypes = 4;   // the first four: arithmetic is done in them
-constexpr int kStoredTypes = 6;  // and two that some formats store values in; the others are indices and bitmaps
+constexpr int kValueTypes = 4;   // the first four: the types of arithmetic
+constexpr int kStoredTypes = 6;  // two more in which some formats store values; the others are for indices and bitmaps
 
-// What the world calls them.
+// Their names outside this library.
 struct TypeName {
   const char* name;  // NumPy's
   char kind;         // float, complex, brain float, int, unsigned int
@@ -56,7 +56,7 @@ constexpr const char* dtype_name(DType t) { return kTypes[static_cast<int>(t)].n
 constexpr int item_size(DType t) { return kTypes[static_cast<int>(t)].size; }
 constexpr bool has_complex_values(DType t) { return kTypes[static_cast<int>(t)].kind == 'c'; }
 
-// The type for which `holds` is true of its names.
+// The first type whose TypeName satisfies `holds`.
 template <class F>
 constexpr std::optional<DType> dtype_where(F&& holds) {
   for (int t = 0; t < kAllTypes; ++t) {
@@ -123,7 +123,7 @@ constexpr DType dtype_of<std::uint64_t>() {
   return DType::u64;
 }
 
-// Calls f(T{}) with the value type that `t` names.
+// Calls f(T{}) with the value type T for `t`.
 template <class F>
 decltype(auto) with_value_type(DType t, F&& f) {
   switch (t) {
@@ -135,7 +135,7 @@ decltype(auto) with_value_type(DType t, F&& f) {
   }
 }
 
-// The same, and with the types that values are stored in.
+// The same, including the 16-bit storage types.
 template <class F>
 decltype(auto) with_stored_type(DType t, F&& f) {
   if (t == DType::f16) return f(Float16{});
@@ -156,13 +156,13 @@ using Real = typename RealOf<T>::type;
 template <class T>
 constexpr bool is_complex = !std::is_same_v<T, Real<T>>;
 
-// The type of a product of the two: the wider precision, complex if either is.
+// The type of a product: the wider precision, complex if either factor is.
 template <class U, class V>
 using Wider = std::conditional_t<(sizeof(Real<U>) > sizeof(Real<V>)), Real<U>, Real<V>>;
 template <class U, class V>
 using Product = std::conditional_t<is_complex<U> || is_complex<V>, Complex<Wider<U, V>>, Wider<U, V>>;
 
-// Pairs of types that are multiplied often: kernels that are long to compile have loops of their own for these alone.
+// Common pairs of types; kernels that compile slowly have specialised loops only for these.
 template <class U, class V>
 constexpr bool kCommonPair = std::is_same_v<U, V> || !(is_complex<U> || is_complex<V>);
 
@@ -172,16 +172,16 @@ inline DType product_dtype(DType a, DType b) {
   return complex ? (wide ? DType::c128 : DType::c64) : (wide ? DType::f64 : DType::f32);
 }
 
-// alpha and beta cross the binding in the widest type.
+// The type of alpha and beta in the bindings: the widest one.
 using Scalar = std::complex<double>;
 
-// op(A): the operand as it is, transposed, conjugated, or both (the adjoint).
+// op(A): the operand itself, its transpose, its conjugate, or both (the adjoint).
 struct Op {
   bool transposed = false;
   bool conjugated = false;
 };
 
-// Kernels take a left operand in the same precision as the right one, or in a narrower one.
+// Kernels support a left operand in the same precision as the right one, or in a narrower one.
 template <class U, class V>
 constexpr bool pair_supported = sizeof(Real<U>) <= sizeof(Real<V>);
 

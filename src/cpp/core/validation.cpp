@@ -1,4 +1,4 @@
-// Validation that all formats share.
+// Validation code that all formats share.
 #include "core/validation.hpp"
 
 #include <limits>
@@ -12,13 +12,13 @@ namespace {
 
 std::string who(const std::string& format) { return format + "_array: "; }
 
-std::string words(Shape s) {
+std::string size_text(Shape s) {
   return std::to_string(s.rows) + (s.cols < 0 ? "" : " x " + std::to_string(s.cols)) + " values";
 }
 
 const Layout* layout_of(const Matrix& m) { return dynamic_cast<const Layout*>(m.structure.get()); }
 
-// Whether a format stores 16-bit values: its products with vectors read them then.
+// Whether a format stores 16-bit values, which its matvec kernel then reads.
 bool stores_narrow(const std::string& format) {
   return find_matvec(format, "").typed(DType::f16, DType::f32) != nullptr;
 }
@@ -72,13 +72,13 @@ void check_shape(const Format& format, int64 rows, int64 cols) {
 }
 
 void check_parts(const Matrix& m, const std::vector<ExpectedPart>& expected) {
-  if (m.structure->parts().size() != expected.size()) throw std::logic_error(who(m.format) + "another count of parts");
-  const auto told = [](DType dtype, Shape shape) { return words(shape) + " of type " + dtype_name(dtype); };
+  if (m.structure->parts().size() != expected.size()) throw std::logic_error(who(m.format) + "wrong number of arrays");
+  const auto describe = [](DType dtype, Shape shape) { return size_text(shape) + " of type " + dtype_name(dtype); };
   for (const ExpectedPart& e : expected) {
     const Array& given = m.index(e.name);
     if (given.dtype != e.dtype || given.shape != e.shape) {
-      throw std::invalid_argument(who(m.format) + e.name + " holds " + told(given.dtype, given.shape) + ", expected " +
-                                  told(e.dtype, e.shape));
+      throw std::invalid_argument(who(m.format) + e.name + " holds " + describe(given.dtype, given.shape) +
+                                  ", expected " + describe(e.dtype, e.shape));
     }
     if (given.device != m.values.device) throw std::invalid_argument(who(m.format) + "parts on different devices");
   }
@@ -116,9 +116,9 @@ void check_values(const Matrix& m, Shape expected) {
     const Layout* layout = layout_of(m);
     const std::string of = layout ? std::to_string(layout->labels.size()) + " " + layout->labels_name + " of a "
                                   : "the structure of this ";
-    throw std::invalid_argument(who(m.format) + "values hold " + words(m.values.shape) + ", but " + of +
+    throw std::invalid_argument(who(m.format) + "values hold " + size_text(m.values.shape) + ", but " + of +
                                 std::to_string(m.rows) + " x " + std::to_string(m.cols) + " matrix need" +
-                                (layout ? " " : "s ") + words(expected));
+                                (layout ? " " : "s ") + size_text(expected));
   }
 }
 
@@ -127,7 +127,7 @@ void check_members(const Matrix& all) {
   const Layout* layout = layout_of(all);
   const int64 size = layout ? layout->values_shape.size() : 0;
   if (!layout || layout->packing || all.values.shape.cols != size) {
-    throw std::invalid_argument("batch_array: got " + words(all.values.shape) + ", expected a row of " +
+    throw std::invalid_argument("batch_array: got " + size_text(all.values.shape) + ", expected a row of " +
                                 std::to_string(size) + " for each member");
   }
 }

@@ -1,26 +1,27 @@
-// Validation: every matrix that Python makes of parts passes it, whoever gave them. Kernels never look again.
+// Validation of every matrix that Python builds from component arrays, whoever supplied them. Kernels do not check
+// again.
 #pragma once
 
 #include "core/format.hpp"
 
 namespace diagsparse {
 
-// std::invalid_argument unless the matrix is what its format says: types, dimensions and sizes of all parts, indices in
-// range and in order, a real main diagonal where the storage is Hermitian.
+// Throws std::invalid_argument unless the matrix is valid in its format: types, dimensions and sizes of all component
+// arrays, indices in range and in order, and a real main diagonal for Hermitian storage.
 void check_matrix(const Matrix& m);
-// The same of types and sizes alone, for new values on the structure of a matrix that has passed.
+// Checks types and sizes only, for new values on the structure of a valid matrix.
 void check_values(const Matrix& m, Shape expected);
 void check_main_diagonal(const Matrix& m);
-// Of a batch: a row of values for each member.
+// Checks a batch, which has a row of values for each member.
 void check_members(const Matrix& all);
 
 Op op_from(int bits);  // 1: transposed, 2: conjugated
 Packing packing_from(int symmetry, int64 period);
 void check_shape(const char* format, int64 rows, int64 cols);
-void check_shape(const Format& format, int64 rows, int64 cols);  // those that it can name
+void check_shape(const Format& format, int64 rows, int64 cols);  // also below the format's limit
 
-// ---- What the formats' own checks are made of ------------------------------------------------------
-// The index arrays under these names, of these types and sizes, and values for each of `count` entries.
+// ---- For the check functions of the formats ---------------------------------------------------------
+// Checks that the index arrays of these names have these types and sizes.
 struct ExpectedPart {
   const char* name;
   DType dtype;
@@ -28,26 +29,27 @@ struct ExpectedPart {
 };
 void check_parts(const Matrix& m, const std::vector<ExpectedPart>& expected);
 
-// What is wrong with index arrays, and at which element.
+// An error in index arrays and the position of the element.
 struct Fault {
   enum Kind { none, pointers, outside, order } kind = none;
   int64 at = 0;
 };
-// indptr (lines + 1) rises from 0 to the count of indices; these lie in [0, extent) and rise in each line. `order` is
-// told only where all else is right. Each device's own.
+// Checks that indptr (lines + 1) does not decrease from 0 to the number of indices, and that the indices are in [0,
+// extent) and ascend within each line. `order` is reported only if everything else is valid. Implemented by each
+// backend.
 Fault fault_in_lines(const Array& indptr, const Array& indices, int64 lines, int64 extent);
-// (row, col) lie in the matrix; `order`: they do not rise row by row.
+// Checks that all (row, col) are in the matrix; `order`: they are not sorted by rows.
 Fault fault_in_pairs(const Array& row, const Array& col, int64 rows, int64 cols);
-// Whether values[first : first + count] are real numbers. Each device's own.
+// Whether values[first : first + count] are real. Implemented by each backend.
 bool all_real(const Array& values, int64 first, int64 count);
 
-// Expects an array of this name with the bases of indices that have this type and shape (core/columns.hpp) where
-// columns up to `cols` need them; throws where the matrix has them for nothing.
+// Adds to `expected` an array of this name with the bases of indices of this type and shape (core/columns.hpp), if
+// columns up to `cols` need them; throws if the matrix lacks bases that it needs, or has superfluous ones.
 void check_bases(const Matrix& m, const char* name, DType type, Shape indices, int64 cols,
                  std::vector<ExpectedPart>& expected);
 
-// Throws for compressed lines that are not right, and calls their arrays by these names; returns whether they are in
-// order.
+// Throws if the arrays of compressed rows or columns are invalid, using these names for the arrays; returns whether the
+// indices are in order.
 bool check_lines(const std::string& who, const Array& indptr, const Array& indices, int64 lines, int64 extent,
                  const char* indptr_name = "indptr", const char* indices_name = "indices");
 

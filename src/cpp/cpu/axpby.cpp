@@ -1,4 +1,4 @@
-// y = alpha x + beta y on the CPU: what is left of a step of a chain when the matrix has been multiplied.
+// y = alpha x + beta y on the CPU: the terms of a step of a chain other than the matrix product.
 #include "core/recurrence.hpp"
 #include "cpu/parallel.hpp"
 
@@ -6,7 +6,7 @@ namespace diagsparse {
 
 namespace {
 
-constexpr int64 kChunk = 1 << 14;  // rows a task
+constexpr int64 kChunk = 1 << 14;  // rows of a task
 
 template <class T>
 void rows_of_column(Scalar alpha, const T* x, Scalar beta, T* y, int64 first, int64 last) {

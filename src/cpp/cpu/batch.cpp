@@ -1,5 +1,5 @@
-// Batches on the CPU: the default kernel for each member. Threads share the members out where one is small, and work
-// together on each where it is large. No sum depends on that: the same bits as of the members one by one.
+// Batches on the CPU: the default kernel for each member. Small members are distributed among the threads; on a large
+// member, all threads work together. No sum depends on that, so the result is bitwise the same as member by member.
 #include "core/batch.hpp"
 
 #include "cpu/parallel.hpp"
@@ -8,9 +8,9 @@ namespace diagsparse {
 
 namespace {
 
-constexpr int64 kRunWork = 1 << 14;  // multiply-adds of the members that a task takes
+constexpr int64 kRunWork = 1 << 14;  // multiply-adds of the members that a task processes
 
-// Calls f(first, last) for runs of members, of which each takes `work` multiply-adds.
+// Calls f(first, last) for runs of members, where each member needs `work` multiply-adds.
 template <class F>
 void by_members(int64 count, int64 work, const F& f) {
   if (work >= kSerialWork) return f(0, count);
@@ -19,7 +19,7 @@ void by_members(int64 count, int64 work, const F& f) {
                [&](int64 run) { f(run * each, std::min(count, (run + 1) * each)); });
 }
 
-// Lets `one` be the member after the one that it is: cheaper than another Matrix.
+// Makes `one` the next member, which is cheaper than constructing another Matrix.
 void advance(Matrix& one, int64 stride) { one.values.data = one.values.as<char>() + stride * item_size(one.dtype); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Short columns on the CPU.
+// Compressed column indices on the CPU.
 #include "core/columns.hpp"
 
 #include <algorithm>
@@ -10,15 +10,15 @@ namespace diagsparse {
 
 namespace {
 
-constexpr int64 kAtOnce = 1 << 10;  // chunks a task
+constexpr int64 kChunksPerTask = 1 << 10;  // chunks of a task
 
-// Calls f(chunk, first, last) with the places of every chunk.
+// Calls f(chunk, first, last) with the range of positions of every chunk.
 template <class F>
 void for_each_chunk(Shape shape, const F& f) {
   const int64 length = shape.cols < 0 ? shape.rows : shape.cols, of_line = chunks_in(length);
   const int64 count = ColumnArrays::bases_for(shape).rows;
-  parallel_for((count + kAtOnce - 1) / kAtOnce, shape.size(), [&](int64 task) {
-    for (int64 c = task * kAtOnce; c < std::min(count, (task + 1) * kAtOnce); ++c) {
+  parallel_for((count + kChunksPerTask - 1) / kChunksPerTask, shape.size(), [&](int64 task) {
+    for (int64 c = task * kChunksPerTask; c < std::min(count, (task + 1) * kChunksPerTask); ++c) {
       const int64 line = c / of_line * length, first = c % of_line * kChunk;
       f(c, line + first, line + std::min(length, first + kChunk));
     }
@@ -43,7 +43,7 @@ int64 write_short(const Array& columns, const ColumnArrays& to) {
       const std::int32_t base = bases && high >= 0 ? low : 0;
       if (bases) bases[chunk] = base;
       if (high - base > reach_of(to.indices.dtype)) {
-        for (int64 told = unfit; chunk < told && !unfit.compare_exchange_weak(told, chunk);) continue;
+        for (int64 current = unfit; chunk < current && !unfit.compare_exchange_weak(current, chunk);) continue;
         return;
       }
       for (int64 e = first; e < last; ++e) indices[e] = static_cast<I>(from[e] < 0 ? -1 : from[e] - base);
@@ -65,7 +65,7 @@ void write_long(const Array& indices, const Array* bases, const Array& to) {
   });
 }
 
-int64 count_places(const Array& indices) {
+int64 count_unpadded(const Array& indices) {
   return with_index_type(indices.dtype, [&](auto zero) {
     using I = decltype(zero);
     const I* const index = indices.as<const I>();

@@ -1,4 +1,4 @@
-// Element-wise comparisons of sorted entries on the CPU.
+// Elementwise comparison of sorted entries on the CPU.
 #include "cpu/comparisons.hpp"
 
 #include "cpu/merge.hpp"
@@ -16,22 +16,22 @@ std::vector<Part> unequal_places(const std::string& name, const ScaledMatrix& fi
   const Side a(first, format, dtype), b(second, format, dtype);
   return with_value_type(dtype, [&](auto zero) {
     using T = decltype(zero);
-    return with_places(a, [&](auto* places) {
-      using Places = std::remove_pointer_t<decltype(places)>;
-      if (!a.structure->same_as(*b.structure)) return walked<T, Places, Join::unequal>(a, b, false).places;
+    return with_positions(a, [&](auto* positions) {
+      using Positions = std::remove_pointer_t<decltype(positions)>;
+      if (!a.structure->same_as(*b.structure)) return merged<T, Positions, Join::unequal>(a, b, false).positions;
       const T *u = a.values.template as<T>(), *v = b.values.template as<T>();
       const auto differ = [=](int64 e) { return !equal(u[e], v[e]); };
-      return filtered<T, Places, false>(a, static_cast<const T*>(nullptr), differ).places;
+      return filtered<T, Positions, false>(a, static_cast<const T*>(nullptr), differ).positions;
     });
   });
 }
 
 std::vector<Part> named_places(const Matrix& a, const bool* keep) {
   const Side all({&a, {}, 1.0}, format_of(a.format), a.dtype);
-  return with_places(all, [&](auto* places) {
-    using Places = std::remove_pointer_t<decltype(places)>;
+  return with_positions(all, [&](auto* positions) {
+    using Positions = std::remove_pointer_t<decltype(positions)>;
     const float* const none = nullptr;
-    return filtered<float, Places, false>(all, none, [=](int64 e) { return keep[e]; }).places;
+    return filtered<float, Positions, false>(all, none, [=](int64 e) { return keep[e]; }).positions;
   });
 }
 

@@ -1,4 +1,4 @@
-// Conversions on the CPU: copies of diagonals, csr to diagonals and back, rows beyond a width.
+// Conversions on the CPU: copies of diagonals, csr to diagonals and back, entries outside given diagonals.
 #include "core/convert.hpp"
 
 #include <algorithm>
@@ -14,19 +14,19 @@ namespace diagsparse {
 
 namespace {
 
-constexpr int64 kRows = 16384;  // rows a task
+constexpr int64 kRows = 16384;  // rows of a task
 
 // A task: elements [first, last) of a move.
-struct Piece {
+struct MoveChunk {
   const Move* move;
   int64 first, last;
 };
 
-struct Pieces {
-  std::vector<Piece> all;
+struct MoveChunks {
+  std::vector<MoveChunk> all;
   int64 elements = 0;
 
-  explicit Pieces(const std::vector<Move>& moves) {
+  explicit MoveChunks(const std::vector<Move>& moves) {
     for (const Move& m : moves) {
       for (int64 t = 0; t < m.length; t += kRows) all.push_back({&m, t, std::min(m.length, t + kRows)});
       elements += m.length;
@@ -36,10 +36,10 @@ struct Pieces {
 };
 
 template <class S, class T>
-void move_values(const Pieces& pieces, const S* in, T* out, Scalar alpha, bool accumulate) {
+void move_values(const MoveChunks& move_chunks, const S* in, T* out, Scalar alpha, bool accumulate) {
   const Factor<T> scale(alpha);
-  parallel_for(pieces.count(), pieces.elements, [&](int64 task) {
-    const auto [move, first, last] = pieces.all[task];
+  parallel_for(move_chunks.count(), move_chunks.elements, [&](int64 task) {
+    const auto [move, first, last] = move_chunks.all[task];
     const auto each = [&, move = move, first = first, last = last](auto from, auto to) {
       for (int64 t = first; t < last; ++t) {
         const T value = scale * convert<T>(conjugate_if(move->conjugated, in[from(t)]));
@@ -59,13 +59,13 @@ void move_values(const Pieces& pieces, const S* in, T* out, Scalar alpha, bool a
 
 void add_diagonals(Scalar alpha, const Matrix& from, Op op, Matrix& to, bool accumulate) {
   const std::vector<Move> moves = shared_diagonals(from, op, to);
-  const Pieces pieces(moves);
+  const MoveChunks move_chunks(moves);
   with_value_type(from.dtype, [&](auto s) {
     with_value_type(to.dtype, [&](auto t) {
       using S = decltype(s);
       using T = decltype(t);
       if constexpr (is_complex<T> || !is_complex<S>) {
-        move_values(pieces, from.values.as<S>(), to.values.as<T>(), alpha, accumulate);
+        move_values(move_chunks, from.values.as<S>(), to.values.as<T>(), alpha, accumulate);
       } else {
         throw std::invalid_argument(std::string("astype: ") + dtype_name(from.dtype) + " values do not fit " +
                                     dtype_name(to.dtype) + "; the imaginary parts would be lost");
@@ -77,55 +77,55 @@ void add_diagonals(Scalar alpha, const Matrix& from, Op op, Matrix& to, bool acc
 std::optional<int64> differing_diagonal(const Matrix& packed, const Matrix& full) {
   const bool hermitian = packed.layout().packing.symmetry == Symmetry::hermitian;
   const std::vector<Move> moves = shared_diagonals(packed, {}, full);
-  const Pieces pieces(moves);
-  std::vector<char> differs(pieces.all.size(), 0);
+  const MoveChunks move_chunks(moves);
+  std::vector<char> differs(move_chunks.all.size(), 0);
   with_value_type(full.dtype, [&](auto zero) {
     using T = decltype(zero);
-    const T *in = packed.values.as<T>(), *wanted = full.values.as<T>();
-    parallel_for(pieces.count(), pieces.elements, [&](int64 task) {
-      const auto [move, first, last] = pieces.all[task];
+    const T *in = packed.values.as<T>(), *expected = full.values.as<T>();
+    parallel_for(move_chunks.count(), move_chunks.elements, [&](int64 task) {
+      const auto [move, first, last] = move_chunks.all[task];
       const bool real = hermitian && move->offset == 0;
       for (int64 t = first; t < last; ++t) {
-        const T v = wanted[move->to.at(t)];
+        const T v = expected[move->to.at(t)];
         const T u = conjugate_if(move->conjugated, in[move->from.at(t)]);
         if (!same(u, v) || (real && !same(v, conjugate_if(true, v)))) differs[task] = 1;
       }
     });
   });
-  for (std::size_t p = 0; p < pieces.all.size(); ++p) {
-    if (differs[p]) return pieces.all[p].move->offset;
+  for (std::size_t p = 0; p < move_chunks.all.size(); ++p) {
+    if (differs[p]) return move_chunks.all[p].move->offset;
   }
   return std::nullopt;
 }
 
 namespace {
 
-constexpr int64 kNowhere = std::numeric_limits<int64>::min();
+constexpr int64 kNotStored = std::numeric_limits<int64>::min();
 
-// Calls f(first), where first(offset) is where row 0 of a diagonal would be stored, kNowhere where it is not.
+// Calls f(first), where first(offset) is the position of row 0 of a diagonal, or kNotStored if it is not stored.
 template <class F>
 void with_starts(const Matrix& csr, const Layout& layout, const F& f) {
   const auto start = [](const Span& s) { return s.start - s.row; };
-  if (!table_pays(csr.rows, csr.cols, csr.values.size())) {
-    const ByOffset place(layout.spans);
+  if (!table_is_worthwhile(csr.rows, csr.cols, csr.values.size())) {
+    const ByOffset spans_by_offset(layout.spans);
     return f([&](int64 offset) {
-      const int64 found = place.find(offset);
-      return found < 0 ? kNowhere : start(layout.spans[found]);
+      const int64 index = spans_by_offset.find(offset);
+      return index < 0 ? kNotStored : start(layout.spans[index]);
     });
   }
-  std::vector<int64> base(csr.rows + csr.cols, kNowhere);
+  std::vector<int64> base(csr.rows + csr.cols, kNotStored);
   for (const Span& s : layout.spans) base[s.offset + csr.rows - 1] = start(s);
   f([&](int64 offset) { return base[offset + csr.rows - 1]; });
 }
 
-// values[first(offset) + i] = A[i, i + offset] for every entry.
+// values[first(offset) + i] = A[i, i + offset] for every entry on a stored diagonal.
 template <class T, class F>
 void scatter_rows(const Csr<T>& a, T* values, const F& first) {
   parallel_for((a.rows + kRows - 1) / kRows, a.indptr[a.rows], [&](int64 task) {
     for (int64 i = task * kRows; i < std::min(a.rows, (task + 1) * kRows); ++i) {
       for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
         const int64 row_0 = first(a.indices[e] - i);
-        if (row_0 != kNowhere) values[row_0 + i] = a.values[e];
+        if (row_0 != kNotStored) values[row_0 + i] = a.values[e];
       }
     }
   });
@@ -146,19 +146,19 @@ Matrix entries_outside(const Matrix& csr, const Layout& diagonals) {
   with_value_type(csr.dtype, [&](auto zero) {
     using T = decltype(zero);
     const Csr<T> a = Csr<T>::of(csr);
-    LineShares shares;
+    LineChunks chunks;
     for (int64 i = 0; i < a.rows; i += kRows) {
       const int64 end = std::min(a.rows, i + kRows);
-      shares.add(a.indptr[end], end);
+      chunks.add(a.indptr[end], end);
     }
     with_starts(csr, diagonals, [&](const auto& first) {
-      result = entries_in_order({DType::i32, csr.dtype}, shares, indptr.as<int64>(),
+      result = entries_in_order({DType::i32, csr.dtype}, chunks, indptr.as<int64>(),
                                 [&](const auto& arrays, int64 t, int64 to) {
                                   auto* const columns = arrays[0].template as<std::int32_t>();
                                   T* const values = arrays[1].template as<T>();
-                                  for (int64 i = shares.lines[t]; i < shares.lines[t + 1]; ++i) {
+                                  for (int64 i = chunks.lines[t]; i < chunks.lines[t + 1]; ++i) {
                                     for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
-                                      if (first(a.indices[e] - i) != kNowhere) continue;
+                                      if (first(a.indices[e] - i) != kNotStored) continue;
                                       columns[to] = a.indices[e];
                                       values[to++] = a.values[e];
                                     }
@@ -173,12 +173,12 @@ Matrix entries_outside(const Matrix& csr, const Layout& diagonals) {
 
 namespace {
 
-// A diagonal that some rows cross: its element in row i is values[from + i], in column i + offset.
+// A diagonal that intersects some rows: its element in row i is values[from + i], in column i + offset.
 struct Crossed {
   int64 from, offset;
 };
 
-// Calls f(first, last, diagonals) for runs of rows that cross the same diagonals, which are in order of their columns.
+// Calls f(first, last, diagonals) for runs of rows that intersect the same diagonals, in ascending order of columns.
 template <class F>
 void for_each_run(const std::vector<Span>& spans, int64 first, int64 last, const F& f) {
   std::vector<int64> cuts{first, last};
@@ -199,9 +199,9 @@ void for_each_run(const std::vector<Span>& spans, int64 first, int64 last, const
   }
 }
 
-// How rows are shared out, with room for what is not zero in them.
+// Divides the rows into chunks, with space for their nonzero values.
 template <class T>
-LineShares shares_of_rows(const std::vector<Span>& spans, const T* values, int64 rows) {
+LineChunks chunks_of_rows(const std::vector<Span>& spans, const T* values, int64 rows) {
   const int64 tasks = (rows + kRows - 1) / kRows;
   int64 stored = 0;
   for (const Span& s : spans) stored += s.length;
@@ -213,9 +213,9 @@ LineShares shares_of_rows(const std::vector<Span>& spans, const T* values, int64
       if (first < last) counts[task] += std::count_if(begin + first, begin + last, [](T v) { return !is_zero(v); });
     }
   });
-  LineShares shares;
-  for (int64 t = 0; t < tasks; ++t) shares.add(shares.room.back() + counts[t], std::min(rows, (t + 1) * kRows));
-  return shares;
+  LineChunks chunks;
+  for (int64 t = 0; t < tasks; ++t) chunks.add(chunks.slots.back() + counts[t], std::min(rows, (t + 1) * kRows));
+  return chunks;
 }
 
 }  // namespace
@@ -230,12 +230,12 @@ Matrix csr_from_diagonals(const Matrix& a, Op op) {
   with_value_type(a.dtype, [&](auto zero) {
     using T = decltype(zero);
     const T* values = a.values.as<T>();
-    const LineShares shares = shares_of_rows(spans, values, rows);
-    result = entries_in_order({DType::i32, a.dtype}, shares, start, [&](const auto& arrays, int64 t, int64 to) {
+    const LineChunks chunks = chunks_of_rows(spans, values, rows);
+    result = entries_in_order({DType::i32, a.dtype}, chunks, start, [&](const auto& arrays, int64 t, int64 to) {
       auto* columns = arrays[0].template as<std::int32_t>();
       T* data = arrays[1].template as<T>();
-      const int64 full = to + shares.room[t + 1] - shares.room[t];  // also where a thread changes zeros meanwhile
-      for_each_run(spans, shares.lines[t], shares.lines[t + 1], [&](int64 first, int64 last, const auto& crossed) {
+      const int64 full = to + chunks.slots[t + 1] - chunks.slots[t];  // even if another thread changes zeros
+      for_each_run(spans, chunks.lines[t], chunks.lines[t + 1], [&](int64 first, int64 last, const auto& crossed) {
         const Crossed* const end = crossed.data() + crossed.size();
         for (int64 i = first; i < last; ++i) {
           for (const Crossed* d = crossed.data(); d != end; ++d) {

@@ -1,4 +1,4 @@
-// Between csr, csc and coo on the CPU: what is compressed by rows is turned into what is compressed by columns.
+// Conversions between csr, csc and coo on the CPU, including those that change between rows and columns.
 #include <algorithm>
 #include <vector>
 
@@ -10,14 +10,14 @@ namespace diagsparse {
 
 namespace {
 
-constexpr int64 kPerCheckpoint = 1 << 12;  // lines between two questions whether to go on
+constexpr int64 kPerCheckpoint = 1 << 12;  // lines between two checks for interrupts
 
-// Entries in order: line i (a row, or a column) has the indices [indptr[i], indptr[i + 1]).
+// Sorted entries: line i (a row or a column) has the indices [indptr[i], indptr[i + 1]).
 struct Lines {
   Array indptr, indices;
 };
 
-// Where each line begins, of ascending line numbers.
+// The pointers to the start of each line, from ascending line numbers.
 Array pointers_of(const Array& lines, int64 extent) {
   Array indptr = Array::empty(DType::i64, {extent + 1});
   int64* start = indptr.as<int64>();
@@ -30,7 +30,7 @@ Array pointers_of(const Array& lines, int64 extent) {
   return indptr;
 }
 
-// The number of its line for each entry.
+// The line number of each entry.
 Array line_numbers(const Array& indptr, int64 count) {
   Array lines = Array::empty(DType::i32, {count});
   const int64* start = indptr.as<int64>();
@@ -68,10 +68,10 @@ void for_each_entry(const Matrix& a, const F& f) {
   }
 }
 
-// Rows become columns, columns rows, of which there are `extent`: a counting sort, so each new line is in order.
-// I counts entries.
+// Sorts the entries by their other index, which is below `extent`, with a stable counting sort. The type I counts
+// entries.
 template <class T, class I>
-Lines turned(const Matrix& a, Array& values, int64 extent) {
+Lines transpose_lines(const Matrix& a, Array& values, int64 extent) {
   const int64 count = values.size();
   Lines result{Array::empty(DType::i64, {extent + 1}), Array::empty(DType::i32, {count})};
   const auto* index = a.index(entry_format(a.format).pointers ? "indices" : "col").as<std::int32_t>();
@@ -89,11 +89,11 @@ Lines turned(const Matrix& a, Array& values, int64 extent) {
   const T* from = values.as<T>();
   auto* line = result.indices.as<std::int32_t>();
   T* to = sorted.as<T>();
-  I* const place_of = next.data();
+  I* const position_of = next.data();
   for_each_entry(a, [=](int64 e, std::int32_t i) {
-    const auto place = place_of[index[e]]++;
-    line[place] = i;
-    to[place] = from[e];
+    const auto position = position_of[index[e]]++;
+    line[position] = i;
+    to[position] = from[e];
   });
   values = std::move(sorted);
   return result;
@@ -101,7 +101,7 @@ Lines turned(const Matrix& a, Array& values, int64 extent) {
 
 }  // namespace
 
-Matrix entries_across(const Matrix& a, Op op, const Format& target) {
+Matrix convert_entries(const Matrix& a, Op op, const Format& target) {
   const auto& format = static_cast<const EntryFormat&>(target);
   const int64 rows = op.transposed ? a.cols : a.rows, cols = op.transposed ? a.rows : a.cols;
   Array values = op.conjugated ? values_as(a.dtype, a.values, true) : a.values;
@@ -109,8 +109,8 @@ Matrix entries_across(const Matrix& a, Op op, const Format& target) {
     using T = decltype(zero);
     if (by_columns(a, op) == format.by_column) return lines_of(a);
     const int64 extent = format.by_column ? cols : rows;
-    return values.size() < int64{1} << 32 ? turned<T, std::uint32_t>(a, values, extent)
-                                          : turned<T, int64>(a, values, extent);
+    return values.size() < int64{1} << 32 ? transpose_lines<T, std::uint32_t>(a, values, extent)
+                                          : transpose_lines<T, int64>(a, values, extent);
   });
   if (format.pointers) return compressed(format, rows, cols, lines.indices, lines.indptr, std::move(values));
   const int64 count = values.size();

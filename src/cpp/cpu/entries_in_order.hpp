@@ -1,4 +1,4 @@
-// Entries that tasks write one behind another, when nobody knows beforehand how many of them stay.
+// Concatenates entries that tasks write, when the number of entries of each task is not known in advance.
 #pragma once
 
 #include <cstring>
@@ -9,19 +9,19 @@
 
 namespace diagsparse {
 
-// How entries are shared out: task t writes room[t + 1] - room[t] of them at most, and lines [lines[t], lines[t + 1]).
-struct LineShares {
-  std::vector<int64> room{0}, lines{0};
+// How entries are divided: task t writes lines [lines[t], lines[t + 1]), at most slots[t + 1] - slots[t] entries.
+struct LineChunks {
+  std::vector<int64> slots{0}, lines{0};
 
-  void add(int64 room_end, int64 line_end) {
-    room.push_back(room_end);
+  void add(int64 slots_end, int64 line_end) {
+    slots.push_back(slots_end);
     lines.push_back(line_end);
   }
-  int64 tasks() const { return static_cast<int64>(room.size()) - 1; }
-  int64 work() const { return 4 * (room.back() + lines.back()); }
+  int64 tasks() const { return static_cast<int64>(slots.size()) - 1; }
+  int64 work() const { return 4 * (slots.back() + lines.back()); }
 };
 
-// The first `count` entries: as they lie where they fill half of the arrays or more, else a copy.
+// The first `count` entries: a view if they fill at least half of the array, otherwise a copy.
 inline Array shortened(const Array& loose, int64 count) {
   if (2 * count >= loose.size()) return loose.slice(0, {count});
   Array result = Array::empty(loose.dtype, {count});
@@ -29,36 +29,36 @@ inline Array shortened(const Array& loose, int64 count) {
   return result;
 }
 
-// Arrays of these types. write(arrays, t, to) writes the entries of task t from `to` on, sets start[i + 1] of each of
-// its lines to where the line ends (there may be no lines), and returns where it stopped.
+// Returns arrays of these types. write(arrays, t, to) writes the entries of task t to positions from `to` on, sets
+// start[i + 1] to the end of each of its lines i (`start` is null if there are no lines), and returns the end position.
 template <class F>
-std::vector<Array> entries_in_order(const std::vector<DType>& types, const LineShares& shares, int64* start,
+std::vector<Array> entries_in_order(const std::vector<DType>& types, const LineChunks& chunks, int64* start,
                                     const F& write) {
-  const std::vector<int64>& room = shares.room;
-  const int64 tasks = shares.tasks();
+  const std::vector<int64>& slots = chunks.slots;
+  const int64 tasks = chunks.tasks();
   std::vector<Array> arrays;
-  for (const DType type : types) arrays.push_back(Array::empty(type, {room.back()}));
+  for (const DType type : types) arrays.push_back(Array::empty(type, {slots.back()}));
   std::vector<int64> ends(tasks + 1, 0);
   if (start) start[0] = 0;
-  const int threads = thread_count_for(tasks, shares.work());
-  if (threads == 1) {  // then no task leaves a gap behind it
+  const int threads = thread_count_for(tasks, chunks.work());
+  if (threads == 1) {  // then no task leaves a gap
     parallel_for(
-        tasks, shares.work(), [&](int64 t) { ends[t + 1] = write(arrays, t, ends[t]); }, 1);
+        tasks, chunks.work(), [&](int64 t) { ends[t + 1] = write(arrays, t, ends[t]); }, 1);
     for (Array& array : arrays) array = shortened(array, ends[tasks]);
     return arrays;
   }
   parallel_for(
-      tasks, shares.work(), [&](int64 t) { ends[t + 1] = write(arrays, t, room[t]) - room[t]; }, threads);
+      tasks, chunks.work(), [&](int64 t) { ends[t + 1] = write(arrays, t, slots[t]) - slots[t]; }, threads);
   for (int64 t = 0; t < tasks; ++t) ends[t + 1] += ends[t];
-  if (ends[tasks] == room.back()) return arrays;
+  if (ends[tasks] == slots.back()) return arrays;
   std::vector<Array> result;
   for (const DType type : types) result.push_back(Array::empty(type, {ends[tasks]}));
-  parallel_for(tasks, shares.work(), [&](int64 t) {
+  parallel_for(tasks, chunks.work(), [&](int64 t) {
     for (std::size_t k = 0; k < result.size(); ++k) {
       const int64 item = item_size(types[k]), bytes = (ends[t + 1] - ends[t]) * item;
-      if (bytes > 0) std::memcpy(result[k].as<char>() + ends[t] * item, arrays[k].as<char>() + room[t] * item, bytes);
+      if (bytes > 0) std::memcpy(result[k].as<char>() + ends[t] * item, arrays[k].as<char>() + slots[t] * item, bytes);
     }
-    for (int64 i = shares.lines[t]; start && i < shares.lines[t + 1]; ++i) start[i + 1] -= room[t] - ends[t];
+    for (int64 i = chunks.lines[t]; start && i < chunks.lines[t + 1]; ++i) start[i + 1] -= slots[t] - ends[t];
   });
   return result;
 }

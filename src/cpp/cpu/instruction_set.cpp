@@ -1,5 +1,5 @@
-// The instruction sets of the CPU: the kernels are compiled for some (CMakeLists.txt), and the best of these that this
-// processor has is used.
+// The instruction sets of the CPU. The kernels are compiled for several (CMakeLists.txt); the best one that the
+// processor supports is used.
 #include <cstdlib>
 #include <iterator>
 #include <map>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* names[] = {"portable", "avx2", "avx512"};
 
-// The numbers of the sets that are compiled and that this processor has, ascending.
+// The indices of the compiled sets that this processor supports, ascending.
 std::vector<int> usable() {
   std::vector<int> sets{0};
 #if defined(__x86_64__)
@@ -37,16 +37,16 @@ std::vector<int> usable() {
 
 int best() {
   const std::vector<int> sets = usable();
-  if (const char* wanted = std::getenv("DIAGSPARSE_ISA")) {
+  if (const char* requested = std::getenv("DIAGSPARSE_ISA")) {
     for (const int set : sets) {
-      if (std::string(wanted) == names[set]) return set;
+      if (std::string(requested) == names[set]) return set;
     }
   }
   return sets.back();
 }
 
 template <class Function>
-std::map<int, Function>& compiled() {  // by the numbers of sets
+std::map<int, Function>& compiled() {  // by index of the set
   static auto* all = new std::map<int, Function>;
   return *all;
 }

@@ -1,4 +1,4 @@
-// The memory-reading yardstick of compare and bench.
+// The benchmark of memory bandwidth for compare and bench.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace diagsparse {
 
-// Sums `count` doubles (rounded down to 64 Ki) by threads; the caller times it.
+// Sums `count` doubles (rounded down to a multiple of 64 Ki) with all threads; the caller measures the time.
 using Reader = double (*)(const double* data, int64 count);
 
-std::string instruction_set();                // the one in use: "portable", "avx2" or "avx512"
-std::vector<std::string> instruction_sets();  // those that may be used: compiled, and of this processor
+std::string instruction_set();                // in use: "portable", "avx2" or "avx512"
+std::vector<std::string> instruction_sets();  // compiled and supported by this processor
 
 }  // namespace diagsparse

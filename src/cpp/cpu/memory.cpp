@@ -1,5 +1,5 @@
-// Host memory: aligned to a cache line. Large blocks lie on huge pages. All but small blocks that were freed are kept
-// for the next result of the same size: asking the system for fresh pages costs several times the writing of them.
+// Host memory, aligned to cache lines. Large blocks use huge pages. Freed blocks, except small ones, are cached for the
+// next result of the same size: getting new pages from the system takes several times as long as writing them.
 #include <pthread.h>
 #include <sys/mman.h>
 
@@ -18,16 +18,16 @@ namespace diagsparse {
 
 namespace {
 
-constexpr int64 kSmall = 1 << 17;     // up to here freed blocks are left to the C library
-constexpr int64 kStep = 1 << 14;      // between the sizes of those beyond
-constexpr int64 kPage = 1 << 21;      // of huge pages
-constexpr int64 kLarge = 2 * kPage;   // from here on a block has pages of its own
-constexpr int64 kLine = 64;           // of the caches
-constexpr int64 kKeep = 256ll << 20;  // bytes of freed blocks kept at most
+constexpr int64 kSmall = 1 << 17;          // smaller blocks are freed by the C library
+constexpr int64 kStep = 1 << 14;           // granularity of larger blocks
+constexpr int64 kPage = 1 << 21;           // size of a huge page
+constexpr int64 kLarge = 2 * kPage;        // blocks of at least this size have their own pages
+constexpr int64 kLine = 64;                // size of a cache line
+constexpr int64 kMaxCached = 256ll << 20;  // maximum size of cached blocks in bytes
 
 int64 round_up(int64 bytes, int64 unit) { return (bytes + unit - 1) / unit * unit; }
 
-// Fresh pages of the system's own, aligned to a huge page (what malloc returns may lie on old small pages).
+// New pages from the system, aligned to a huge page (memory from malloc may be on old small pages).
 void* map_pages(int64 bytes) {
   void* p = mmap(nullptr, bytes + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED) throw std::bad_alloc();
@@ -47,9 +47,9 @@ void* align(int64 bytes) {
   return p;
 }
 
-// Of malloc and aligned here: aligned_alloc searches longer where blocks come and go.
+// Uses malloc and aligns here: aligned_alloc has to search longer when blocks are allocated and freed frequently.
 std::shared_ptr<void> small(int64 bytes) {
-#ifdef __SANITIZE_ADDRESS__  // which knows where a block ends only if nothing lies behind it
+#ifdef __SANITIZE_ADDRESS__  // detects overruns only if the block is not padded
   bytes = round_up(std::max<int64>(bytes, 1), kLine);
   return std::shared_ptr<void>(align(bytes), std::free);
 #endif
@@ -60,12 +60,12 @@ std::shared_ptr<void> small(int64 bytes) {
                                [block](void*) { std::free(block); });
 }
 
-void give_back(void* p, int64 bytes) {
+void release(void* p, int64 bytes) {
   if (bytes < kLarge) std::free(p);
   else munmap(p, bytes);
 }
 
-// The blocks freed last, the oldest given back first.
+// The most recently freed blocks; the oldest is released first.
 class FreedBlocks {
  public:
   void* find(int64 bytes) {
@@ -79,25 +79,25 @@ class FreedBlocks {
     }
     return nullptr;
   }
-  void keep(void* p, int64 bytes) {
+  void store(void* p, int64 bytes) {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       blocks_.emplace_back(p, bytes);
       held_ += bytes;
     }
-    give_back_beyond(kKeep);
+    shrink_to(kMaxCached);
   }
-  // The oldest ones, until no more than so many bytes are held.
-  void give_back_beyond(int64 bytes) {
+  // Releases the oldest blocks until at most `bytes` bytes are held.
+  void shrink_to(int64 bytes) {
     const std::lock_guard<std::mutex> lock(mutex_);
     while (held_ > bytes) {
       const auto [oldest, size] = blocks_.front();
       blocks_.pop_front();
       held_ -= size;
-      give_back(oldest, size);
+      release(oldest, size);
     }
   }
-  // Around a fork no other thread is in here, so that the child can go on.
+  // Held during a fork, so that the child never inherits a locked mutex.
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }
 
@@ -107,7 +107,7 @@ class FreedBlocks {
   int64 held_ = 0;
 };
 
-// Never destroyed: arrays may outlive every static object of this module.
+// Never destroyed, because arrays may outlive every static object of this module.
 FreedBlocks& freed() {
   static auto* blocks = new FreedBlocks;
   return *blocks;
@@ -120,15 +120,15 @@ FreedBlocks& freed() {
 std::shared_ptr<void> allocate(int64 bytes) {
   if (bytes < kSmall) return small(bytes);
   const int64 size = round_up(bytes, bytes < kLarge ? kStep : kPage);
-  const auto fresh = [size] { return size < kLarge ? align(size) : map_pages(size); };
+  const auto allocate_block = [size] { return size < kLarge ? align(size) : map_pages(size); };
   void* p = freed().find(size);
   try {
-    if (p == nullptr) p = fresh();
+    if (p == nullptr) p = allocate_block();
   } catch (const std::bad_alloc&) {
-    freed().give_back_beyond(0);
-    p = fresh();
+    freed().shrink_to(0);
+    p = allocate_block();
   }
-  return std::shared_ptr<void>(p, [size](void* block) { freed().keep(block, size); });
+  return std::shared_ptr<void>(p, [size](void* block) { freed().store(block, size); });
 }
 
 int current_device() { return 0; }

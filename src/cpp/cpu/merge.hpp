@@ -1,4 +1,4 @@
-// Two lists of sorted entries of csr, csc or coo, walked side by side on the CPU.
+// Two lists of sorted entries of csr, csc or coo, merged on the CPU.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 
 namespace diagsparse::merging {
 
-constexpr int64 kEntries = 1 << 15;  // of both operands and their lines, a task
+constexpr int64 kEntries = 1 << 15;  // entries of both operands plus lines of a task
 
-// The places of entries in lines of csr or csc, and where they are written to.
+// The positions of entries in lines of csr or csc, readable and writable.
 struct InLines {
   using Key = std::int32_t;
   std::int32_t* index;
@@ -26,7 +26,7 @@ struct InLines {
   void set(int64 e, Key key) const { index[e] = key; }
 };
 
-// The places of entries in coo: one line of pairs.
+// The positions of entries of coo: a single line of (row, col) pairs.
 struct InPairs {
   using Key = int64;
   std::int32_t *row, *col;
@@ -42,24 +42,25 @@ struct InPairs {
   }
 };
 
-template <class Places>
-std::vector<Array> places_of(const Matrix& m) {
+template <class Positions>
+std::vector<Array> positions_of(const Matrix& m) {
   std::vector<Array> all;
-  for (const char* name : Places::names()) all.push_back(m.index(name));
+  for (const char* name : Positions::names()) all.push_back(m.index(name));
   return all;
 }
 
-template <class T, class Places>
+template <class T, class Positions>
 struct Entries {
-  Places places;
+  Positions positions;
   T* values;
 
-  explicit Entries(const Matrix& m) : places(places_of<Places>(m)), values(m.values.as<T>()) {}
+  explicit Entries(const Matrix& m) : positions(positions_of<Positions>(m)), values(m.values.as<T>()) {}
   // The last array holds the values, if there are any.
-  explicit Entries(const std::vector<Array>& arrays) : places(arrays), values(arrays.back().as<T>()) {}
+  explicit Entries(const std::vector<Array>& arrays) : positions(arrays), values(arrays.back().as<T>()) {}
 };
 
-// What is made of two entries of one place, of one of `a` alone and of one of `b` alone. `unequal` makes places alone.
+// How the entries of `a` and `b` at one position are combined, including those of only one operand. `unequal` yields
+// positions without values.
 enum class Join { sum, difference, product, unequal };
 
 template <Join How>
@@ -83,48 +84,48 @@ T join_right(T right) {
   else return right;
 }
 
-// Where a task begins: so many lines of csr and csc lie before it, so many entries of a and of b.
+// The start of a task: the number of lines (of csr and csc) and of entries of a and b before it.
 struct Cut {
   int64 line, a, b;
 };
 using Cuts = std::vector<Cut>;
 
-inline LineShares shares_of(const Cuts& cuts) {
-  LineShares shares;
-  for (std::size_t t = 1; t < cuts.size(); ++t) shares.add(cuts[t].a + cuts[t].b, cuts[t].line);
-  return shares;
+inline LineChunks chunks_of(const Cuts& cuts) {
+  LineChunks chunks;
+  for (std::size_t t = 1; t < cuts.size(); ++t) chunks.add(cuts[t].a + cuts[t].b, cuts[t].line);
+  return chunks;
 }
 
-// A task: the entries of a and b from one cut to the next, to those of `out` from `to` on.
-template <class T, class Places, Join How>
+// A task: merges the entries of a and b between two cuts, and writes them to `out` from position `to` on.
+template <class T, class Positions, Join How>
 struct MergeTask {
-  Entries<T, Places> a, b, out;
-  const int64 *a_start, *b_start;  // of the lines, as `start`; null in pairs
+  Entries<T, Positions> a, b, out;
+  const int64 *a_start, *b_start;  // of the lines, as is `start`; null for pairs
   int64* start;
   bool zeros;
 
   int64 operator()(const Cut& cut, const Cut& end, int64 to) const {
-    const MergeTask here = *this;  // so that nothing of it is read again
-    if constexpr (!Places::in_lines) return walk(here, cut.a, end.a, cut.b, end.b, to);
+    const MergeTask self = *this;  // a local copy, so that no member is reloaded
+    if constexpr (!Positions::in_lines) return merge(self, cut.a, end.a, cut.b, end.b, to);
     for (int64 i = cut.line; i < end.line; ++i) {
-      to = walk(here, here.a_start[i], here.a_start[i + 1], here.b_start[i], here.b_start[i + 1], to);
-      here.start[i + 1] = to;
+      to = merge(self, self.a_start[i], self.a_start[i + 1], self.b_start[i], self.b_start[i + 1], to);
+      self.start[i + 1] = to;
     }
     return to;
   }
 
  private:
-  [[gnu::always_inline]] static int64 walk(const MergeTask& w, int64 i, int64 i_end, int64 j, int64 j_end, int64 to) {
-    const bool keeps_lone = w.zeros && How != Join::product;
+  [[gnu::always_inline]] static int64 merge(const MergeTask& w, int64 i, int64 i_end, int64 j, int64 j_end, int64 to) {
+    const bool keep_unmatched = w.zeros && How != Join::product;
     const auto put = [&w, &to](auto key, T value, bool stays) {
-      w.out.places.set(to, key);
+      w.out.positions.set(to, key);
       if constexpr (has_values<How>) w.out.values[to] = value;
       to += stays || !is_zero(value);
     };
-    const auto put_a = [&](auto key) { put(key, join_left<How>(w.a.values[i++]), keeps_lone); };
-    const auto put_b = [&](auto key) { put(key, join_right<How>(w.b.values[j++]), keeps_lone); };
+    const auto put_a = [&](auto key) { put(key, join_left<How>(w.a.values[i++]), keep_unmatched); };
+    const auto put_b = [&](auto key) { put(key, join_right<How>(w.b.values[j++]), keep_unmatched); };
     while (i < i_end && j < j_end) {
-      const auto x = w.a.places[i], y = w.b.places[j];
+      const auto x = w.a.positions[i], y = w.b.positions[j];
       if (x == y) {
         const T u = w.a.values[i++], v = w.b.values[j++];
         if constexpr (has_values<How>) put(x, join<How>(u, v), w.zeros);
@@ -135,15 +136,15 @@ struct MergeTask {
         put_b(y);
       }
     }
-    while (i < i_end) put_a(w.a.places[i]);
-    while (j < j_end) put_b(w.b.places[j]);
+    while (i < i_end) put_a(w.a.positions[i]);
+    while (j < j_end) put_b(w.b.positions[j]);
     return to;
   }
 };
 
 inline int64 tasks_of(int64 work) { return work / kEntries + 1; }
 
-// The first number in [low, high] that is not before the cut; before(low), ... are true up to there.
+// The first number in [low, high] for which before() is false; before() must be true for all smaller ones.
 template <class F>
 int64 bisect(int64 low, int64 high, const F& before) {
   while (low < high) {
@@ -154,20 +155,20 @@ int64 bisect(int64 low, int64 high, const F& before) {
   return low;
 }
 
-// Cuts between lines, of which a and b begin at these entries.
+// Cuts between lines, given the pointers to the lines of a and b.
 inline Cuts cuts_in_lines(const int64* a, const int64* b, int64 lines) {
   const auto work = [=](int64 line) { return a[line] + b[line] + line; };
   const int64 tasks = tasks_of(work(lines));
   Cuts cuts;
   for (int64 t = 0; t <= tasks; ++t) {
-    const int64 wanted = work(lines) / tasks * t;
-    const int64 line = t == tasks ? lines : bisect(0, lines, [&](int64 i) { return work(i) < wanted; });
+    const int64 target = work(lines) / tasks * t;
+    const int64 line = t == tasks ? lines : bisect(0, lines, [&](int64 i) { return work(i) < target; });
     cuts.push_back({line, a[line], b[line]});
   }
   return cuts;
 }
 
-// Cuts that leave entries of one place together.
+// Cuts that do not separate entries at the same position.
 inline Cuts cuts_in_pairs(const InPairs& a, int64 a_count, const InPairs& b, int64 b_count) {
   const int64 tasks = tasks_of(a_count + b_count);
   Cuts cuts;
@@ -183,41 +184,42 @@ inline Cuts cuts_in_pairs(const InPairs& a, int64 a_count, const InPairs& b, int
   return cuts;
 }
 
-// Entries as they were made: the arrays of their structure, and the values where there are any.
-struct Made {
-  std::vector<Part> places;
+// Merged entries: the arrays of their structure, and the values if there are any.
+struct MergedEntries {
+  std::vector<Part> positions;
   Array values;
 };
 
-// Runs `make(cuts)`, which says how tasks write entries, and returns what they wrote.
-template <class T, class Places, bool Values, class F>
-Made made_by(const Cuts& cuts, int64 lines, const F& make) {
-  std::vector<DType> types(Places::names().size(), DType::i32);
+// Lets tasks write entries by write_task(out, start, t, to), and returns what they wrote.
+template <class T, class Positions, bool Values, class F>
+MergedEntries entries_by_tasks(const Cuts& cuts, int64 lines, const F& write_task) {
+  std::vector<DType> types(Positions::names().size(), DType::i32);
   if (Values) types.push_back(dtype_of<T>());
   Array indptr;
-  if (Places::in_lines) indptr = Array::empty(DType::i64, {lines + 1});
+  if (Positions::in_lines) indptr = Array::empty(DType::i64, {lines + 1});
   auto* start = indptr.as<int64>();
   const auto write = [&](const std::vector<Array>& arrays, int64 t, int64 to) {
-    return make(Entries<T, Places>(arrays), start, t, to);
+    return write_task(Entries<T, Positions>(arrays), start, t, to);
   };
-  std::vector<Array> arrays = entries_in_order(types, shares_of(cuts), start, write);
-  Made result;
+  std::vector<Array> arrays = entries_in_order(types, chunks_of(cuts), start, write);
+  MergedEntries result;
   if (Values) {
     result.values = std::move(arrays.back());
     arrays.pop_back();
   }
-  for (std::size_t k = 0; k < arrays.size(); ++k) result.places.emplace_back(Places::names()[k], std::move(arrays[k]));
-  if (Places::in_lines) result.places.emplace_back("indptr", std::move(indptr));
+  for (std::size_t k = 0; k < arrays.size(); ++k)
+    result.positions.emplace_back(Positions::names()[k], std::move(arrays[k]));
+  if (Positions::in_lines) result.positions.emplace_back("indptr", std::move(indptr));
   return result;
 }
 
-// One operand as it is walked: in the format of the result, with values in its type that hold the factor.
+// An operand in the format of the result, with values in its type that include the factor.
 struct Side : Matrix {
   Side(const ScaledMatrix& t, const Format& format, DType type, bool subtracted = false) : Matrix(*t.matrix) {
     const Scalar factor = subtracted ? -t.factor : t.factor;
     Op op = t.op;
     if (this->format != format.name || op.transposed) {
-      Matrix::operator=(entries_across(*this, op, format));
+      Matrix::operator=(convert_entries(*this, op, format));
       op = {};
     }
     if (dtype == type && !op.conjugated && factor == 1.0) return;
@@ -227,31 +229,32 @@ struct Side : Matrix {
   int64 lines() const { return index("indptr").size() - 1; }
 };
 
-template <class T, class Places, Join How>
-Made walked(const Side& a, const Side& b, bool zeros) {
+template <class T, class Positions, Join How>
+MergedEntries merged(const Side& a, const Side& b, bool zeros) {
   const int64 *u = nullptr, *v = nullptr;
   int64 lines = 0;
   Cuts cuts;
-  if constexpr (Places::in_lines) {
+  if constexpr (Positions::in_lines) {
     u = a.start(), v = b.start(), lines = a.lines();
     cuts = cuts_in_lines(u, v, lines);
   } else {
-    cuts =
-        cuts_in_pairs(InPairs(places_of<InPairs>(a)), a.values.size(), InPairs(places_of<InPairs>(b)), b.values.size());
+    cuts = cuts_in_pairs(InPairs(positions_of<InPairs>(a)), a.values.size(), InPairs(positions_of<InPairs>(b)),
+                         b.values.size());
   }
-  const Entries<T, Places> left(a), right(b);
-  return made_by<T, Places, has_values<How>>(cuts, lines, [&](const auto& out, int64* start, int64 t, int64 to) {
-    return MergeTask<T, Places, How>{left, right, out, u, v, start, zeros}(cuts[t], cuts[t + 1], to);
-  });
+  const Entries<T, Positions> left(a), right(b);
+  return entries_by_tasks<T, Positions, has_values<How>>(
+      cuts, lines, [&](const auto& out, int64* start, int64 t, int64 to) {
+        return MergeTask<T, Positions, How>{left, right, out, u, v, start, zeros}(cuts[t], cuts[t + 1], to);
+      });
 }
 
-// The entries of `a` that keep(e) names, with these values or without any.
-template <class T, class Places, bool Values, class F>
-Made filtered(const Side& a, const T* values, const F& keep) {
+// The entries e of `a` for which keep(e) is true, with these values or without values.
+template <class T, class Positions, bool Values, class F>
+MergedEntries filtered(const Side& a, const T* values, const F& keep) {
   const int64* from = nullptr;
   int64 lines = 0;
   Cuts cuts;
-  if constexpr (Places::in_lines) {
+  if constexpr (Positions::in_lines) {
     from = a.start(), lines = a.lines();
     const std::vector<int64> nothing(lines + 1, 0);
     cuts = cuts_in_lines(from, nothing.data(), lines);
@@ -259,38 +262,38 @@ Made filtered(const Side& a, const T* values, const F& keep) {
     for (int64 e = 0; e < a.values.size(); e += kEntries) cuts.push_back({0, e, 0});
     cuts.push_back({0, a.values.size(), 0});
   }
-  const Places places(places_of<Places>(a));
-  return made_by<T, Places, Values>(cuts, lines, [&](const auto& out, int64* start, int64 t, int64 to) {
-    const auto take = [&, out](int64 first, int64 last) {
+  const Positions positions(positions_of<Positions>(a));
+  return entries_by_tasks<T, Positions, Values>(cuts, lines, [&](const auto& out, int64* start, int64 t, int64 to) {
+    const auto copy = [&, out](int64 first, int64 last) {
       for (int64 e = first; e < last; ++e) {
-        out.places.set(to, places[e]);
+        out.positions.set(to, positions[e]);
         if constexpr (Values) out.values[to] = values[e];
         to += keep(e);
       }
     };
-    if constexpr (Places::in_lines) {
+    if constexpr (Positions::in_lines) {
       for (int64 i = cuts[t].line; i < cuts[t + 1].line; ++i) {
-        take(from[i], from[i + 1]);
+        copy(from[i], from[i + 1]);
         start[i + 1] = to;
       }
     } else {
-      take(cuts[t].a, cuts[t + 1].a);
+      copy(cuts[t].a, cuts[t + 1].a);
     }
     return to;
   });
 }
 
-// Calls f with the way in which a format names places.
+// Calls f with the type that describes the positions in a format.
 template <class F>
-auto with_places(const Side& a, const F& f) {
+auto with_positions(const Side& a, const F& f) {
   if (!entry_format(a.format).pointers) return f(static_cast<InPairs*>(nullptr));
   return f(static_cast<InLines*>(nullptr));
 }
 
-inline Matrix matrix_of(const Side& like, Made result) {
+inline Matrix matrix_of(const Side& like, MergedEntries result) {
   const int64 count = result.values.size();
   return {
-      std::make_shared<const Indices>(like.structure->format, like.rows, like.cols, std::move(result.places), count),
+      std::make_shared<const Indices>(like.structure->format, like.rows, like.cols, std::move(result.positions), count),
       std::move(result.values)};
 }
 

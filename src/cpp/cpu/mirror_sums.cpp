@@ -1,4 +1,4 @@
-// Symmetries by sums of hashes, on the CPU.
+// Symmetry detection by sums of hashes, on the CPU.
 #include "cpu/mirror_sums.hpp"
 
 #include <atomic>
@@ -11,7 +11,7 @@ namespace diagsparse {
 
 namespace {
 
-constexpr int64 kAsked = 64;  // entries whose mirror images are looked up first
+constexpr int64 kSampled = 64;  // entries whose mirror images are looked up first
 constexpr unsigned kHalves = kSymmetric | kHermitian;
 
 template <class T>
@@ -24,12 +24,12 @@ bool is_mirrored(const Csr<T>& a, int64 e) {
   return (symmetries_broken_by(a.values[e], a.values[found - a.indices]) & kHalves) != kHalves;
 }
 
-// Whether some entries here and there are: most matrices that are not symmetric are told by the first ones. Those at
-// equal distances could all lie on one diagonal.
+// Checks the mirror images of a sample of entries, which rejects most matrices that are not symmetric. The sample is
+// pseudo-random, because entries at equal distances might all be on one diagonal.
 template <class T>
-bool few_are_mirrored(const Csr<T>& a) {
-  const int64 entries = a.indptr[a.rows], asked = std::min(kAsked, entries);
-  for (int64 k = 0; k < asked; ++k) {
+bool sample_is_mirrored(const Csr<T>& a) {
+  const int64 entries = a.indptr[a.rows], sampled = std::min(kSampled, entries);
+  for (int64 k = 0; k < sampled; ++k) {
     if (!is_mirrored(a, static_cast<int64>((k * kSpread) % static_cast<std::uint64_t>(entries)))) return false;
   }
   return true;
@@ -39,21 +39,22 @@ bool few_are_mirrored(const Csr<T>& a) {
 
 unsigned seeming_symmetries(const Matrix& csr) {
   if (csr.rows != csr.cols) return 0;
-  if (!with_value_type(csr.dtype, [&](auto zero) { return few_are_mirrored(Csr<decltype(zero)>::of(csr)); })) return 0;
+  if (!with_value_type(csr.dtype, [&](auto zero) { return sample_is_mirrored(Csr<decltype(zero)>::of(csr)); }))
+    return 0;
   const AddMirrors add = ForEachSet<AddMirrors>::best();
-  std::vector<MirrorSums> sums(shares_for(csr.rows));
+  std::vector<MirrorSums> sums(workers_for(csr.rows));
   std::atomic<bool> broken = false;
-  for_rows(structure_of(csr), sums.size(), 1, [&](int64 share, int64 first, int64 last) {
+  for_rows(structure_of(csr), sums.size(), 1, [&](int64 worker, int64 first, int64 last) {
     if (broken) return;
-    const MirrorSums mine = add(csr, first, last);
-    if (mine.no_number > 0) broken = true;
-    sums[share] += mine;
+    const MirrorSums partial = add(csr, first, last);
+    if (partial.nans > 0) broken = true;
+    sums[worker] += partial;
   });
   MirrorSums found;
   for (const MirrorSums& one : sums) found += one;
   if (broken || found.real != 0) return 0;
   const bool hermitian = found.opposite == 0 && found.on_diagonal == 0;
-  return (found.alike == 0 ? kSymmetric : 0) | (hermitian ? kHermitian : 0);
+  return (found.same_sign == 0 ? kSymmetric : 0) | (hermitian ? kHermitian : 0);
 }
 
 }  // namespace diagsparse

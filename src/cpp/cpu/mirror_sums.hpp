@@ -1,7 +1,8 @@
-// Which symmetries the values of csr have, almost surely, in one pass in storage order: no mirror image is looked up.
+// Detects the symmetries of a csr matrix with high probability, in one pass in storage order, without looking up mirror
+// images.
 //
-// Every entry is hashed with the place above the diagonal that it or its mirror image has. The hashes of those above
-// count up, those of the others down: where all are mirrored the sum is 0.
+// Each entry is hashed with the position above the diagonal of itself or its mirror image. Hashes of entries above the
+// diagonal are added, those of entries below it are subtracted. If every entry has an equal mirror image, the sum is 0.
 #pragma once
 
 #include "core/matrix.hpp"
@@ -9,27 +10,27 @@
 
 namespace diagsparse {
 
-// Bits of core/symmetry.hpp, of which skew symmetry is not asked for. What is not told is surely broken. What is told
-// is wrong for one matrix in 2^64, of those that nobody made to fool it.
+// Bits of core/symmetry.hpp, except skew symmetry. A symmetry that is not reported is certainly broken. One that is
+// reported is wrong with a probability of 2^-64, unless the matrix was constructed to deceive this test.
 unsigned seeming_symmetries(const Matrix& csr);
 
 struct MirrorSums {
-  std::uint64_t real = 0;         // of real parts
-  std::uint64_t alike = 0;        // of imaginary ones with their signs
-  std::uint64_t opposite = 0;     // the same, all counted up
-  std::uint64_t no_number = 0;    // values that are none
-  std::uint64_t on_diagonal = 0;  // imaginary parts there
+  std::uint64_t real = 0;         // sum for real parts
+  std::uint64_t same_sign = 0;    // for imaginary parts, with their signs
+  std::uint64_t opposite = 0;     // for imaginary parts, all added
+  std::uint64_t nans = 0;         // number of NaNs
+  std::uint64_t on_diagonal = 0;  // imaginary parts on the diagonal that are not 0
 
   void operator+=(const MirrorSums& other) {
     real += other.real;
-    alike += other.alike;
+    same_sign += other.same_sign;
     opposite += other.opposite;
-    no_number += other.no_number;
+    nans += other.nans;
     on_diagonal += other.on_diagonal;
   }
 };
 
-// Those of the rows [first, last); a kernel for each instruction set.
+// The sums for the rows [first, last); one kernel for each instruction set.
 using AddMirrors = MirrorSums (*)(const Matrix& csr, int64 first, int64 last);
 
 }  // namespace diagsparse

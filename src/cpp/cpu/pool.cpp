@@ -16,11 +16,11 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// How long a thread looks for more work before it sleeps. Waking it takes 5 to 50 us, on a virtual machine 100 and more,
-// and Python takes 1 to 30 between two products. A thread that woke up too late for its share must not sleep again before
-// the next product comes, or it is late for ever: products of 120 us on one thread took as long on two. It yields
-// meanwhile: a library of linear algebra may have work for the processor.
-constexpr auto kLooking = std::chrono::microseconds(300);
+// How long a thread looks for more work before it sleeps. Waking a thread takes 5 to 50 us, 100 us or more on a virtual
+// machine, and Python needs 1 to 30 us between two products. If a thread wakes too late for its chunk and falls asleep
+// again before the next product, it is always late: products of 120 us on one thread then took as long on two threads.
+// While it looks for work it yields, since a linear algebra library may need the processor.
+constexpr auto kPollTime = std::chrono::microseconds(300);
 
 inline void relax() {
 #if defined(__x86_64__)
@@ -30,9 +30,9 @@ inline void relax() {
 #endif
 }
 
-// Calls done() until it holds: at once, then between calls of the system that lets other threads run.
+// Polls done() until it is true: first in a busy loop, then with yields so that other threads can run.
 template <class F>
-bool look(const F& done, steady_clock::time_point until) {
+bool poll(const F& done, steady_clock::time_point until) {
   for (int round = 0;; ++round) {
     for (int n = 0; n < 64; ++n) {
       if (done()) return true;
@@ -43,43 +43,43 @@ bool look(const F& done, steady_clock::time_point until) {
   }
 }
 
-struct alignas(64) Share {
+struct alignas(64) Chunk {
   std::atomic<int64> next;
   int64 end;
 };
 
-// What one caller has to do. The threads that help may outlive it, with nothing left to take.
+// The tasks of one call. Helper threads may hold a job longer than its caller, when no task is left.
 class Job {
  public:
   Job(int threads, int64 tasks, void (*task)(const void*, int64), const void* f)
-      : task_(task), f_(f), watch_(current_watch()), tasks_(tasks), shares_(threads), share_(new Share[threads]) {
+      : task_(task), f_(f), watch_(current_watch()), tasks_(tasks), threads_(threads), chunks_(new Chunk[threads]) {
     for (int k = 0; k < threads; ++k) {
-      share_[k].next = tasks * k / threads;
-      share_[k].end = tasks * (k + 1) / threads;
+      chunks_[k].next = tasks * k / threads;
+      chunks_[k].end = tasks * (k + 1) / threads;
     }
   }
 
-  // A number for a thread that helps, 0 where there are enough.
-  int join() { return joined_ < shares_ ? joined_++ : 0; }
+  // A number for another helper thread; 0 if there are enough.
+  int join() { return joined_ < threads_ ? joined_++ : 0; }
 
   void work(int number) {
-    const OnWatch here(watch_);
-    for (int k = 0; k < shares_; ++k) {
-      Share& share = share_[(number + k) % shares_];
-      int64 taken = 0;
-      while (share.next.load(std::memory_order_relaxed) < share.end) {
-        const int64 t = share.next.fetch_add(1, std::memory_order_relaxed);
-        if (t >= share.end) break;
+    const WatchScope scope(watch_);
+    for (int k = 0; k < threads_; ++k) {
+      Chunk& chunk = chunks_[(number + k) % threads_];
+      int64 finished = 0;
+      while (chunk.next.load(std::memory_order_relaxed) < chunk.end) {
+        const int64 t = chunk.next.fetch_add(1, std::memory_order_relaxed);
+        if (t >= chunk.end) break;
         task_(f_, t);
-        ++taken;
+        ++finished;
       }
-      if (taken > 0) done_.fetch_add(taken, std::memory_order_release);
+      if (finished > 0) done_.fetch_add(finished, std::memory_order_release);
     }
   }
 
   void wait() const {
     const auto all = [&] { return done_.load(std::memory_order_acquire) == tasks_; };
-    look(all, steady_clock::time_point::max());
+    poll(all, steady_clock::time_point::max());
   }
 
  private:
@@ -87,9 +87,9 @@ class Job {
   const void* const f_;
   Watch* const watch_;
   const int64 tasks_;
-  const int shares_;
-  const std::unique_ptr<Share[]> share_;
-  int joined_ = 1;  // of which the caller is number 0; the pool's mutex guards it
+  const int threads_;
+  const std::unique_ptr<Chunk[]> chunks_;
+  int joined_ = 1;  // threads so far, with the caller as number 0; guarded by the pool's mutex
   std::atomic<int64> done_{0};
 };
 
@@ -115,7 +115,7 @@ class Pool {
   void start(int helpers) {
     try {
       for (; started_ < helpers; ++started_) std::thread([this] { help(); }).detach();
-    } catch (const std::system_error&) {  // the system gives no more: those that there are do the work
+    } catch (const std::system_error&) {  // the system provides no more threads; the existing ones do the work
     }
   }
 
@@ -126,7 +126,7 @@ class Pool {
         job->work(number);
         continue;
       }
-      if (look([&] { return posted_.load(std::memory_order_relaxed) != seen; }, steady_clock::now() + kLooking))
+      if (poll([&] { return posted_.load(std::memory_order_relaxed) != seen; }, steady_clock::now() + kPollTime))
         continue;
       ++asleep_;
       posted_.wait(seen);
@@ -145,13 +145,13 @@ class Pool {
   std::mutex mutex_;
   std::vector<std::shared_ptr<Job>> jobs_;
   int started_ = 0;
-  std::atomic<int> posted_{0}, asleep_{0};  // jobs so far; threads that wait to be told of the next one
+  std::atomic<int> posted_{0}, asleep_{0};  // jobs so far; threads that wait for a notification
 };
 
 }  // namespace
 
-void share_out(int threads, int64 tasks, void (*task)(const void*, int64), const void* f) {
-  static Pool& pool = *new Pool;  // never ends: its threads live as long as the process
+void run_on_pool(int threads, int64 tasks, void (*task)(const void*, int64), const void* f) {
+  static Pool& pool = *new Pool;  // never destroyed: its threads live as long as the process
   pool.run(std::make_shared<Job>(threads, tasks, task, f), threads);
 }
 

@@ -1,4 +1,4 @@
-// Whether the diagonals of csr repeat, on the CPU.
+// Detects whether the diagonals of a csr matrix repeat, on the CPU.
 #include "core/repeats.hpp"
 
 #include <atomic>
@@ -11,7 +11,7 @@ namespace diagsparse {
 
 namespace {
 
-// Whether each of the rows [first, last) is, bit by bit and in whole, the row `by` below it.
+// Whether each of the rows [first, last) equals the row `by` below it, bitwise and entirely.
 template <class T>
 bool rows_repeat(const Csr<T>& a, int64 first, int64 last, int64 by) {
   if (!columns_repeat(a, first, last, by)) return false;
@@ -22,7 +22,7 @@ bool rows_repeat(const Csr<T>& a, int64 first, int64 last, int64 by) {
 template <class T>
 bool all_repeat(const Csr<T>& a, int64 by) {
   std::atomic<bool> differ = false;
-  for_rows(a, shares_for(a.rows), 1, [&](int64, int64 first, int64 last) {
+  for_rows(a, workers_for(a.rows), 1, [&](int64, int64 first, int64 last) {
     last = std::min(last, a.rows - by);
     for (int64 i = first, next; i < last && !differ; i = next) {
       next = std::min(last, i + kRowsAtOnce);

@@ -1,4 +1,4 @@
-// What lies in windows of rows.
+// Statistics of windows of rows.
 #include "cpu/sample.hpp"
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace {
 
 constexpr int64 kBlock = 8, kMaskRows = 32, kVector = 8;
 
-// How often each of some numbers occurs since it was cleared: a hash table. Where it is cleared after each group of rows,
-// it is as large as what one group has, and stays in the caches.
+// Counts how often each number occurs since the last clear, in a hash table. If it is cleared after each group of rows,
+// it stays as small as the counts of one group, and in the cache.
 class Tally {
  public:
   void add(std::int32_t number) {
@@ -27,18 +27,18 @@ class Tally {
 
   int64 distinct() const { return static_cast<int64>(used_.size()); }
 
-  // Calls f(number, times) for each, in the order in which they came.
+  // Calls f(number, times) for each number, in the order of first occurrence.
   template <class F>
   void for_each(const F& f) const {
     for (const std::uint32_t at : used_) f(slots_[at].number, slots_[at].times);
   }
 
-  // What was counted distinct; the table is empty then.
+  // Clears the table and returns the previous number of distinct numbers.
   int64 cleared() {
-    const int64 found = distinct();
+    const int64 result = distinct();
     for (const std::uint32_t at : used_) slots_[at].times = 0;
     used_.clear();
-    return found;
+    return result;
   }
 
  private:
@@ -71,21 +71,20 @@ class Tally {
 Sample sample(std::span<const RowWindow> windows, std::span<const std::int32_t> lengths,
               std::span<const std::int32_t> columns, int64 per_line) {
   Tally diagonals, blocks, masks, lines;
-  Sample found;
+  Sample result;
   const auto close_blocks = [&] {
-    blocks.for_each([&](std::int32_t, std::int32_t times) {
-      found.in_full_blocks += times == kBlock * kBlock ? times : 0;
-    });
-    found.blocks += blocks.cleared();
+    blocks.for_each(
+        [&](std::int32_t, std::int32_t times) { result.in_full_blocks += times == kBlock * kBlock ? times : 0; });
+    result.blocks += blocks.cleared();
   };
   std::size_t row = 0, e = 0;
   for (const RowWindow& window : windows) {
     for (int64 r = 0, vectors = 0; r < window.rows; ++r, ++row) {
       const int64 i = window.first + r, now = (lengths[row] + kVector - 1) / kVector;
-      found.turns += r > 0 && now != vectors;
+      result.turns += r > 0 && now != vectors;
       vectors = now;
       if (i % kBlock == 0) close_blocks();
-      if (i % kMaskRows == 0) found.masks += masks.cleared();
+      if (i % kMaskRows == 0) result.masks += masks.cleared();
       for (const std::size_t end = e + static_cast<std::size_t>(lengths[row]); e < end; ++e) {
         const std::int32_t j = columns[e], offset = static_cast<std::int32_t>(j - i);
         diagonals.add(offset);
@@ -95,17 +94,17 @@ Sample sample(std::span<const RowWindow> windows, std::span<const std::int32_t> 
       }
     }
     close_blocks();
-    found.masks += masks.cleared();
-    found.lines += lines.cleared();
+    result.masks += masks.cleared();
+    result.lines += lines.cleared();
   }
-  std::vector<std::pair<int64, int64>> met;
-  diagonals.for_each([&](std::int32_t offset, std::int32_t times) { met.emplace_back(offset, times); });
-  std::sort(met.begin(), met.end());
-  for (const auto& [offset, times] : met) {
-    found.offsets.push_back(offset);
-    found.counts.push_back(times);
+  std::vector<std::pair<int64, int64>> occurring;
+  diagonals.for_each([&](std::int32_t offset, std::int32_t times) { occurring.emplace_back(offset, times); });
+  std::sort(occurring.begin(), occurring.end());
+  for (const auto& [offset, times] : occurring) {
+    result.offsets.push_back(offset);
+    result.counts.push_back(times);
   }
-  return found;
+  return result;
 }
 
 namespace {

@@ -1,4 +1,4 @@
-// What lies in windows of rows, which stand for a whole matrix.
+// Statistics of windows of rows that represent a whole matrix.
 #pragma once
 
 #include <span>
@@ -9,25 +9,25 @@
 namespace diagsparse {
 
 struct Sample {
-  std::vector<int64> offsets, counts;  // of the diagonals that are met, ascending, and how many entries lie on each
-  int64 blocks = 0;                    // 8 x 8 blocks that hold entries
-  int64 in_full_blocks = 0;            // entries in blocks that hold 64
-  int64 masks = 0;                     // pieces of 32 rows of a diagonal that hold entries
-  int64 lines = 0;                     // lines of x that a window reads
-  int64 turns = 0;                     // rows that fill another number of vectors than the row before
+  std::vector<int64> offsets, counts;  // of the diagonals with entries, ascending; entries on each
+  int64 blocks = 0;                    // 8 x 8 blocks with entries
+  int64 in_full_blocks = 0;            // entries in blocks with all 64 entries
+  int64 masks = 0;                     // segments of 32 rows of a diagonal with entries
+  int64 lines = 0;                     // cache lines of x that a window reads
+  int64 turns = 0;                     // rows that fill another number of SIMD vectors than the previous row
 };
 
-// Rows behind one another, from a multiple of 32 on.
+// Consecutive rows, starting at a multiple of 32.
 struct RowWindow {
   int64 first, rows;
 };
 
-// `lengths` and `columns` are those of all windows in a row; a line of x holds `per_line` values.
+// `lengths` and `columns` are those of all windows, concatenated; a cache line of x holds `per_line` values.
 Sample sample(std::span<const RowWindow> windows, std::span<const std::int32_t> lengths,
               std::span<const std::int32_t> columns, int64 per_line);
 
-// After how many rows the diagonals repeat that lie in all of some rows behind one another; 0: not within half of them.
-// The rows start with row `first` of a matrix of `cols` columns.
+// The period of the diagonals that intersect all of some consecutive rows; 0 if it is more than half of these rows. The
+// first of them is row `first` of a matrix of `cols` columns.
 int64 period_of_rows(int64 first, int64 cols, std::span<const std::int32_t> lengths,
                      std::span<const std::int32_t> columns, const Array& values);
 

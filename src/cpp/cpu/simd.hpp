@@ -1,9 +1,9 @@
-// Functions that are compiled for each instruction set, of which the best that this processor has is taken.
+// Functions that are compiled for each instruction set; the best one that this processor supports is used.
 #pragma once
 
 namespace diagsparse {
 
-// One static object of each set makes its function known. src/cpp/cpu/instruction_set.cpp names the types.
+// A static object for each set registers its function. The types are instantiated in src/cpp/cpu/instruction_set.cpp.
 template <class Function>
 struct ForEachSet {
   ForEachSet(int isa, Function function);

@@ -13,15 +13,15 @@ namespace diagsparse {
 
 namespace {
 
-constexpr int64 kValues = 1 << 15;  // values a task
-constexpr int64 kLines = 1 << 12;   // rows or columns a task
-constexpr int64 kShort = 64;        // entries of a line that are read sooner than bisected
-constexpr int64 kAtOnce = 64;       // entries of coo that are looked at before one is copied
+constexpr int64 kValues = 1 << 15;  // values of a task
+constexpr int64 kLines = 1 << 12;   // rows or columns of a task
+constexpr int64 kShort = 64;        // entries of a line below which linear search is faster than bisection
+constexpr int64 kAtOnce = 64;       // entries of coo that are checked before one is copied
 
-// Calls f(first, last) for pieces of [0, count), on several threads where there is much to do.
+// Calls f(first, last) for chunks of [0, count), in parallel if there is enough work.
 template <class F>
-void in_pieces(int64 count, int64 piece, int64 work, const F& f) {
-  parallel_for((count + piece - 1) / piece, work, [&](int64 t) { f(t * piece, std::min(count, (t + 1) * piece)); });
+void in_chunks(int64 count, int64 chunk, int64 work, const F& f) {
+  parallel_for((count + chunk - 1) / chunk, work, [&](int64 t) { f(t * chunk, std::min(count, (t + 1) * chunk)); });
 }
 
 // Calls f(e, i, j) for each entry, which is A[i, j].
@@ -31,7 +31,7 @@ void for_each_entry(const Matrix& a, const F& f) {
   const EntryFormat& format = entry_format(a.format);
   if (!format.pointers) {
     const auto *row = a.index("row").as<std::int32_t>(), *col = a.index("col").as<std::int32_t>();
-    in_pieces(count, kValues, count, [&](int64 first, int64 last) {
+    in_chunks(count, kValues, count, [&](int64 first, int64 last) {
       for (int64 e = first; e < last; ++e) f(e, row[e], col[e]);
     });
     return;
@@ -40,7 +40,7 @@ void for_each_entry(const Matrix& a, const F& f) {
   const int64* start = a.index("indptr").as<int64>();
   const auto* index = a.index("indices").as<std::int32_t>();
   const int64 lines = by_row ? a.rows : a.cols;
-  in_pieces(lines, kLines, count + lines, [&](int64 first, int64 last) {
+  in_chunks(lines, kLines, count + lines, [&](int64 first, int64 last) {
     for (int64 line = first; line < last; ++line) {
       for (int64 e = start[line]; e < start[line + 1]; ++e) {
         if (by_row) f(e, line, index[e]);
@@ -62,7 +62,7 @@ Array values_as(DType dtype, const Array& values, bool conjugated, Scalar factor
         const Factor<T> scale(factor);
         const S* from = values.as<S>();
         T* to = result.as<T>();
-        in_pieces(values.size(), kValues, values.size(), [&](int64 first, int64 last) {
+        in_chunks(values.size(), kValues, values.size(), [&](int64 first, int64 last) {
           for (int64 e = first; e < last; ++e) to[e] = scale * convert<T>(conjugate_if(conjugated, from[e]));
         });
       } else {
@@ -92,7 +92,7 @@ Array weighted_sum(Scalar alpha, const Array& a, Scalar beta, const Array& b) {
     const Factor<T> left(alpha), right(beta);
     const T *u = a.as<T>(), *v = b.as<T>();
     T* to = result.as<T>();
-    in_pieces(a.size(), kValues, a.size(), [&](int64 first, int64 last) {
+    in_chunks(a.size(), kValues, a.size(), [&](int64 first, int64 last) {
       if (alpha == 1.0 && beta == 1.0) {
         for (int64 e = first; e < last; ++e) to[e] = u[e] + v[e];
       } else if (alpha == 1.0 && beta == -1.0) {
@@ -123,7 +123,7 @@ Matrix scaled_by(const Matrix& a, bool conjugated, const Dense& dense) {
     for (const Span& s : a.layout().spans) {
       const T* factor = factors + s.row * row_step + (s.row + s.offset) * col_step;
       const int64 step = row_step + col_step;
-      in_pieces(s.length, kValues, s.length, [&](int64 first, int64 last) {
+      in_chunks(s.length, kValues, s.length, [&](int64 first, int64 last) {
         for (int64 t = first; t < last; ++t) {
           to[s.start + t] = conjugate_if(conjugated, from[s.start + t]) * factor[t * step];
         }
@@ -154,7 +154,7 @@ void add_to_dense(Scalar alpha, const Matrix& a, Op op, const Dense& to, bool ac
           return;
         }
         const std::vector<Span>& spans = a.layout().spans;
-        in_pieces(a.rows, kLines, a.structure->stored(), [&](int64 first, int64 last) {
+        in_chunks(a.rows, kLines, a.structure->stored(), [&](int64 first, int64 last) {
           for (const Span& s : spans) {
             for (int64 i = std::max(first, s.row); i < std::min(last, s.row + s.length); ++i) {
               put(s.start + i - s.row, out + i * row_step + (i + s.offset) * col_step);
@@ -180,12 +180,12 @@ Array entries_on_diagonal(const Matrix& a, Op op, int64 k) {
     if (!format.pointers) {
       const auto *i = a.index("row").as<std::int32_t>(), *j = a.index("col").as<std::int32_t>();
       const auto offset = static_cast<std::int32_t>(stored);
-      in_pieces(a.values.size(), kValues, a.values.size(), [&](int64 first, int64 last) {
+      in_chunks(a.values.size(), kValues, a.values.size(), [&](int64 first, int64 last) {
         for (; first < last; first += kAtOnce) {
           const int64 end = std::min(last, first + kAtOnce);
-          int met = 0;
-          for (int64 e = first; e < end; ++e) met += j[e] - i[e] == offset;
-          for (int64 e = first; met > 0 && e < end; ++e) {
+          int matches = 0;
+          for (int64 e = first; e < end; ++e) matches += j[e] - i[e] == offset;
+          for (int64 e = first; matches > 0 && e < end; ++e) {
             if (j[e] - i[e] == offset) to[i[e] - row] = conjugate_if(op.conjugated, values[e]);
           }
         }
@@ -196,13 +196,13 @@ Array entries_on_diagonal(const Matrix& a, Op op, int64 k) {
     const int64* start = a.index("indptr").as<int64>();
     const auto* index = a.index("indices").as<std::int32_t>();
     const int64 line = by_row ? row : row + stored, other = by_row ? row + stored : row;  // of the first element
-    in_pieces(length, kLines, 8 * length, [&](int64 first, int64 last) {
+    in_chunks(length, kLines, 8 * length, [&](int64 first, int64 last) {
       for (int64 t = first; t < last; ++t) {
         const std::int32_t *found = index + start[line + t], *end = index + start[line + t + 1];
-        const auto wanted = static_cast<std::int32_t>(other + t);
-        if (end - found > kShort) found = std::lower_bound(found, end, wanted);
-        while (found != end && *found < wanted) ++found;
-        if (found != end && *found == wanted) to[t] = conjugate_if(op.conjugated, values[found - index]);
+        const auto target = static_cast<std::int32_t>(other + t);
+        if (end - found > kShort) found = std::lower_bound(found, end, target);
+        while (found != end && *found < target) ++found;
+        if (found != end && *found == target) to[t] = conjugate_if(op.conjugated, values[found - index]);
       }
     });
   });

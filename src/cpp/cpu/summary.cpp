@@ -1,4 +1,4 @@
-// What is asked of a matrix before it is converted, on the CPU.
+// Statistics of a matrix before a conversion, on the CPU.
 #include "core/summary.hpp"
 
 #include <array>
@@ -12,24 +12,24 @@
 
 namespace diagsparse {
 
-constexpr int64 kRows = 16384;  // rows a task
+constexpr int64 kRows = 16384;  // rows of a task
 
 // ---- Diagonals ---------------------------------------------------------------------------------------
 
 namespace {
 
-// How a table takes in that `rows` entries lie on a diagonal.
+// How a table records that `rows` entries are on a diagonal.
 struct Mark {
   using Number = bool;
-  static void add(bool& met, int64) { met = true; }
+  static void add(bool& touched, int64) { touched = true; }
 };
 struct Count {
   using Number = std::int32_t;
   static void add(std::int32_t& count, int64 rows) { count += static_cast<std::int32_t>(rows); }
 };
 
-// A number for each diagonal, from the lowest on, and in which parts of them some were met: the system brings pages of
-// zeros where a number is written, and the other parts are not read out.
+// A number for each diagonal in ascending order, and a flag for each part of the diagonals that has been written. The
+// system provides zeroed pages only where numbers are written, and other parts are not read.
 template <class Number>
 class Table {
  public:
@@ -37,30 +37,30 @@ class Table {
   static constexpr int64 kPart = 1 << kBits;  // diagonals
 
   explicit Table(int64 diagonals)
-      : numbers_(static_cast<Number*>(std::calloc(diagonals, sizeof(Number)))), met_(diagonals / kPart + 1, 0) {
+      : numbers_(static_cast<Number*>(std::calloc(diagonals, sizeof(Number)))), touched_(diagonals / kPart + 1, 0) {
     if (!numbers_) throw std::bad_alloc();
   }
 
   struct View {
     Number* numbers;
-    std::uint16_t* met;  // no bytes, which could be anything's: what else is written would be read again
+    std::uint16_t* touched;  // not bytes: they may alias anything, so the compiler would reload other values
     [[gnu::always_inline]] Number& at(int64 d) const {
-      met[static_cast<std::uint64_t>(d) >> kBits] = 1;
+      touched[static_cast<std::uint64_t>(d) >> kBits] = 1;
       return numbers[d];
     }
   };
-  View view() { return {numbers_.get(), met_.data()}; }
-  const Number* part(int64 number) const { return met_[number] ? numbers_.get() + number * kPart : nullptr; }
+  View view() { return {numbers_.get(), touched_.data()}; }
+  const Number* part(int64 number) const { return touched_[number] ? numbers_.get() + number * kPart : nullptr; }
 
  private:
   struct Free {
     void operator()(Number* p) const { std::free(p); }
   };
   std::unique_ptr<Number[], Free> numbers_;
-  std::vector<std::uint16_t> met_;
+  std::vector<std::uint16_t> touched_;
 };
 
-// Of the rows [first, last).
+// Records the entries of the rows [first, last).
 template <class How>
 void add_diagonals_of(const Csr<float> a, int64 first, int64 last, typename Table<typename How::Number>::View table) {
   for_repeated_rows(a, first, last, [=](int64 i, int64 rows) {
@@ -87,51 +87,51 @@ struct Occupied {
 
 std::vector<Occupied> listed_diagonals(const Csr<float>& a) {
   const std::vector<int64> all = sorted_offsets(a);
-  std::vector<Occupied> found;
+  std::vector<Occupied> result;
   for (std::size_t e = 0, first = 0; e < all.size(); first = e) {
     while (e < all.size() && all[e] == all[first]) ++e;
-    found.push_back({all[first], static_cast<int64>(e - first)});
+    result.push_back({all[first], static_cast<int64>(e - first)});
   }
-  return found;
+  return result;
 }
 
-// What tables say together; the diagonals begin with the lowest.
+// Adds up the tables; the first diagonal has offset `lowest`.
 template <class How, class Tables>
 std::vector<Occupied> read_out(const Tables& tables, int64 lowest, int64 diagonals) {
   constexpr int64 part = Table<typename How::Number>::kPart;
   const auto sum = std::make_unique<typename How::Number[]>(part);
-  std::vector<Occupied> found;
+  std::vector<Occupied> result;
   for (int64 first = 0; first < diagonals; first += part) {
-    bool met = false;
+    bool touched = false;
     for (const auto& table : tables) {
       const auto* const numbers = table->part(first / part);
       if (numbers == nullptr) continue;
-      if (!met) std::fill_n(sum.get(), part, typename How::Number{});
-      met = true;
+      if (!touched) std::fill_n(sum.get(), part, typename How::Number{});
+      touched = true;
       for (int64 d = 0; d < std::min(part, diagonals - first); ++d) {
         if (numbers[d]) How::add(sum[d], numbers[d]);
       }
     }
-    for (int64 d = 0; met && d < part; ++d) {
-      if (sum[d]) found.push_back({first + d + lowest, sum[d]});
+    for (int64 d = 0; touched && d < part; ++d) {
+      if (sum[d]) result.push_back({first + d + lowest, sum[d]});
     }
   }
-  return found;
+  return result;
 }
 
-// Those on which entries lie, ascending; how many do only where they are counted.
+// The diagonals with entries, ascending. The numbers of entries are valid only if How is Count.
 template <class How>
 std::vector<Occupied> occupied(const Csr<float>& a) {
   using Number = typename How::Number;
   const int64 entries = a.indptr[a.rows], lowest = 1 - a.rows, diagonals = a.cols - lowest;
   if (entries == 0) return {};
-  if (!table_pays(a.rows, a.cols, entries)) return listed_diagonals(a);
-  // A table for each share of the rows; all of them take no more than the matrix.
+  if (!table_is_worthwhile(a.rows, a.cols, entries)) return listed_diagonals(a);
+  // Each worker has a table; together they need no more memory than the matrix.
   const int64 bytes = diagonals * static_cast<int64>(sizeof(Number));
-  std::vector<std::unique_ptr<Table<Number>>> tables(shares_for(8 * entries / bytes));
-  for_rows(a, tables.size(), 1, [&](int64 share, int64 first, int64 last) {
-    if (!tables[share]) tables[share] = std::make_unique<Table<Number>>(diagonals);
-    add_diagonals_of<How>(a, first, last, tables[share]->view());
+  std::vector<std::unique_ptr<Table<Number>>> tables(workers_for(8 * entries / bytes));
+  for_rows(a, tables.size(), 1, [&](int64 worker, int64 first, int64 last) {
+    if (!tables[worker]) tables[worker] = std::make_unique<Table<Number>>(diagonals);
+    add_diagonals_of<How>(a, first, last, tables[worker]->view());
   });
   std::erase(tables, nullptr);
   return read_out<How>(tables, lowest, diagonals);
@@ -155,7 +155,7 @@ std::vector<int64> count_on_diagonals(const Matrix& csr) {
 
 namespace {
 
-// column / size, by a product: divisions take longer.
+// column / size by a multiplication, which is faster than a division.
 struct BlockOf {
   double inverse;
   explicit BlockOf(int64 size) : inverse(1.0 / static_cast<double>(size)) {}
@@ -164,19 +164,20 @@ struct BlockOf {
   }
 };
 
-// Of the rows [first, last), which begin with a block; `last_row` of each column of blocks is where one was met.
+// The blocks of the rows [first, last), which start with a block. last_row[c] is the last row of blocks with an entry
+// in column c of blocks.
 int64 blocks_in(const Csr<float> a, int64 first, int64 last, int64 size, std::int32_t* last_row) {
   const BlockOf block_of(size);
   int64 blocks = 0;
   for (int64 top = first; top < last; top += size) {
     const auto row = static_cast<std::int32_t>(top / size);
-    const auto meet = [=, &blocks](std::int32_t block) {
+    const auto visit = [=, &blocks](std::int32_t block) {
       blocks += last_row[block] != row;
       last_row[block] = row;
     };
     for_repeated_rows(a, top, std::min(last, top + size), [=](int64 i, int64 rows) {
-      for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) meet(block_of(a.indices[e]));
-      for (int64 e = a.indptr[i]; rows > 1 && e < a.indptr[i + 1]; ++e) meet(block_of(a.indices[e] + rows - 1));
+      for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) visit(block_of(a.indices[e]));
+      for (int64 e = a.indptr[i]; rows > 1 && e < a.indptr[i + 1]; ++e) visit(block_of(a.indices[e] + rows - 1));
     });
   }
   return blocks;
@@ -186,10 +187,11 @@ int64 blocks_in(const Csr<float> a, int64 first, int64 last, int64 size, std::in
 
 int64 count_blocks(const Matrix& csr, int64 size) {
   const Csr<float> a = structure_of(csr);
-  const int64 down = (a.rows + size - 1) / size, across = (a.cols + size - 1) / size, count = csr.values.size();
+  const int64 block_rows = (a.rows + size - 1) / size, block_cols = (a.cols + size - 1) / size,
+              count = csr.values.size();
   const BlockOf block_of(size);
-  if (!table_pays(down, across, count)) {
-    std::vector<std::uint64_t> all;  // a row of blocks above the 32 bits of a block in it
+  if (!table_is_worthwhile(block_rows, block_cols, count)) {
+    std::vector<std::uint64_t> all;  // a row of blocks above the 32 bits of a column of blocks
     all.reserve(count);
     for (int64 i = 0; i < a.rows; ++i) {
       if (i % kRows == kRows - 1) checkpoint();
@@ -200,20 +202,21 @@ int64 count_blocks(const Matrix& csr, int64 size) {
     return std::unique(all.begin(), all.end()) - all.begin();
   }
   if (count == 0) return 0;
-  std::vector<int64> found(shares_for(count / across), 0);
-  std::vector<std::vector<std::int32_t>> last_rows(found.size());  // of blocks where one was met, for each column
-  for_rows(a, found.size(), size, [&](int64 share, int64 first, int64 last) {
-    last_rows[share].resize(across, -1);
-    found[share] += blocks_in(a, first, last, size, last_rows[share].data());
+  std::vector<int64> result(workers_for(count / block_cols), 0);
+  // The last row of blocks with an entry, for each column of blocks.
+  std::vector<std::vector<std::int32_t>> last_rows(result.size());
+  for_rows(a, result.size(), size, [&](int64 worker, int64 first, int64 last) {
+    last_rows[worker].resize(block_cols, -1);
+    result[worker] += blocks_in(a, first, last, size, last_rows[worker].data());
   });
-  return std::accumulate(found.begin(), found.end(), int64{0});
+  return std::accumulate(result.begin(), result.end(), int64{0});
 }
 
 // ---- Rows --------------------------------------------------------------------------------------------
 
 namespace {
 
-// Of a matrix by diagonals.
+// The row lengths of a diagonal matrix.
 std::vector<std::int32_t> entries_of_rows(const Matrix& a, const Layout& layout, Op op) {
   std::vector<std::int32_t> counts(op.transposed ? a.cols : a.rows, 0);
   const auto rows = static_cast<int64>(counts.size());
@@ -234,26 +237,26 @@ std::vector<std::int32_t> entries_of_rows(const Matrix& a, const Layout& layout,
   return counts;
 }
 
-// How many of the rows have each length.
+// The number of rows of each length.
 template <class F>
 RowLengths tally_of(int64 rows, const F& length_of) {
-  constexpr int64 kShort = 256, kAtATime = 4;  // neighbours are counted apart: none waits for the sum of the one before
+  constexpr int64 kShort = 256, kAtATime = 4;  // separate counters: no increment waits for the previous one
   const int64 tasks = (rows + kRows - 1) / kRows;
-  std::vector<std::map<int64, int64>> found(tasks);
+  std::vector<std::map<int64, int64>> result(tasks);
   parallel_for(tasks, rows, [&](int64 task) {
     std::array<int64, kShort * kAtATime> counts{};
     const int64 last = std::min(rows, (task + 1) * kRows);
     for (int64 i = task * kRows; i < last; ++i) {
       const int64 length = length_of(i);
       if (length < kShort) ++counts[length * kAtATime + i % kAtATime];
-      else ++found[task][length];
+      else ++result[task][length];
     }
     for (std::size_t k = 0; k < counts.size(); ++k) {
-      if (counts[k] > 0) found[task][static_cast<int64>(k) / kAtATime] += counts[k];
+      if (counts[k] > 0) result[task][static_cast<int64>(k) / kAtATime] += counts[k];
     }
   });
   std::map<int64, int64> all;
-  for (const auto& lengths : found) {
+  for (const auto& lengths : result) {
     for (const auto& [length, count] : lengths) all[length] += count;
   }
   return {all.begin(), all.end()};
@@ -272,19 +275,19 @@ RowLengths count_row_lengths(const Matrix& a, Op op) {
 
 LeadingEntries count_leading(const Matrix& csr, Leading leading) {
   const Csr<float> a = structure_of(csr);
-  const auto joined = [](LeadingEntries f, LeadingEntries g) {
+  const auto combined = [](LeadingEntries f, LeadingEntries g) {
     return LeadingEntries{std::max(f.longest, g.longest), f.all + g.all};
   };
-  std::vector<LeadingEntries> found(shares_for(a.rows));
-  for_rows(a, found.size(), 1, [&](int64 share, int64 first, int64 last) {
-    LeadingEntries mine{};
+  std::vector<LeadingEntries> result(workers_for(a.rows));
+  for_rows(a, result.size(), 1, [&](int64 worker, int64 first, int64 last) {
+    LeadingEntries partial{};
     for (int64 i = first; i < last; ++i) {
       const int64 count = leading.of(i, a.indices + a.indptr[i], a.indptr[i + 1] - a.indptr[i]);
-      mine = joined(mine, {count, count});
+      partial = combined(partial, {count, count});
     }
-    found[share] = joined(found[share], mine);
+    result[worker] = combined(result[worker], partial);
   });
-  return std::accumulate(found.begin(), found.end(), LeadingEntries{}, joined);
+  return std::accumulate(result.begin(), result.end(), LeadingEntries{}, combined);
 }
 
 }  // namespace diagsparse

@@ -13,14 +13,14 @@ namespace diagsparse {
 namespace {
 
 constexpr int64 kNone = std::numeric_limits<int64>::max();
-constexpr int64 kChunk = 1 << 15;   // lines, entries or values a task
-constexpr int64 kAtOnce = 1 << 12;  // indices that are counted before their lines are
+constexpr int64 kChunk = 1 << 15;   // lines, entries or values of a task
+constexpr int64 kAtOnce = 1 << 12;  // indices that are counted before their lines
 
-// The first places that are wrong, in the words of Fault.
-struct Firsts {
+// The first positions with each kind of fault.
+struct Faults {
   int64 outside = kNone, order = kNone;
 
-  void take(const Firsts& other) {
+  void merge(const Faults& other) {
     outside = std::min(outside, other.outside);
     order = std::min(order, other.order);
   }
@@ -31,14 +31,14 @@ struct Firsts {
   }
 };
 
-// What scan(first, last) finds in [0, count), a task for each chunk.
+// The combined result of scan(first, last) over [0, count), with one task for each chunk.
 template <class F>
-Firsts in_chunks(int64 count, int64 work, const F& scan) {
+Faults in_chunks(int64 count, int64 work, const F& scan) {
   const int64 tasks = (count + kChunk - 1) / kChunk;
-  std::vector<Firsts> found(tasks);
-  parallel_for(tasks, work, [&](int64 t) { found[t] = scan(t * kChunk, std::min(count, (t + 1) * kChunk)); });
-  Firsts all;
-  for (const Firsts& f : found) all.take(f);
+  std::vector<Faults> result(tasks);
+  parallel_for(tasks, work, [&](int64 t) { result[t] = scan(t * kChunk, std::min(count, (t + 1) * kChunk)); });
+  Faults all;
+  for (const Faults& f : result) all.merge(f);
   return all;
 }
 
@@ -47,24 +47,24 @@ bool outside(I index, int64 extent) {
   return index < 0 || static_cast<int64>(index) >= extent;
 }
 
-// Whether the lines [first, last) are right, in a few operations an index, as many at once as a vector holds: indices
-// fall only where a line begins, and neither i nor extent - 1 - i has its sign bit set.
+// Whether the lines [first, last) are valid, with few and vectorizable operations per index: indices decrease only
+// where a line begins, and neither i nor extent - 1 - i has its sign bit set.
 template <class P, class I>
 bool in_order(const P* indptr, const I* indices, int64 first, int64 last, int64 extent) {
   using Bits = std::make_unsigned_t<I>;
   const int64 begin = indptr[first], end = indptr[last];
   if (begin == end) return true;
-  const auto most = static_cast<Bits>(std::min<int64>(extent, std::numeric_limits<I>::max()) - 1);
-  Bits signs = static_cast<Bits>(indices[begin]) | (most - static_cast<Bits>(indices[begin]));
+  const auto last_index = static_cast<Bits>(std::min<int64>(extent, std::numeric_limits<I>::max()) - 1);
+  Bits signs = static_cast<Bits>(indices[begin]) | (last_index - static_cast<Bits>(indices[begin]));
   int64 falls = 0;
   for (int64 e = begin + 1, stop; e < end; e = stop) {
     stop = std::min(end, e + kAtOnce);
-    I here = 0;  // a count that is as wide as an index
+    I falls_here = 0;  // a count of the same width as an index
     for (int64 i = e; i < stop; ++i) {
-      signs |= static_cast<Bits>(indices[i]) | (most - static_cast<Bits>(indices[i]));
-      here += indices[i] <= indices[i - 1];
+      signs |= static_cast<Bits>(indices[i]) | (last_index - static_cast<Bits>(indices[i]));
+      falls_here += indices[i] <= indices[i - 1];
     }
-    falls += here;
+    falls += falls_here;
   }
   for (int64 i = first; i < last; ++i) {
     const int64 e = indptr[i];
@@ -76,25 +76,25 @@ bool in_order(const P* indptr, const I* indices, int64 first, int64 last, int64 
 template <class P, class I>
 Fault in_lines(const P* indptr, const I* indices, int64 count, int64 lines, int64 extent) {
   if (indptr[0] != 0) return {Fault::pointers, 0};
-  const Firsts falling = in_chunks(lines, lines, [&](int64 first, int64 last) {
+  const Faults falling = in_chunks(lines, lines, [&](int64 first, int64 last) {
     for (int64 i = first; i < last; ++i) {
-      if (indptr[i + 1] < indptr[i]) return Firsts{i + 1, kNone};
+      if (indptr[i + 1] < indptr[i]) return Faults{i + 1, kNone};
     }
-    return Firsts{};
+    return Faults{};
   });
   if (falling.outside < kNone) return {Fault::pointers, falling.outside};
   if (indptr[lines] != count) return {Fault::pointers, lines};
   return in_chunks(lines, count,
                    [&](int64 first, int64 last) {
-                     if (in_order(indptr, indices, first, last, extent)) return Firsts{};
-                     Firsts found;
+                     if (in_order(indptr, indices, first, last, extent)) return Faults{};
+                     Faults result;
                      for (int64 i = first; i < last; ++i) {
                        for (int64 e = indptr[i]; e < indptr[i + 1]; ++e) {
-                         if (outside(indices[e], extent)) found.take({e, kNone});
-                         else if (e > indptr[i] && indices[e] <= indices[e - 1]) found.take({kNone, e});
+                         if (outside(indices[e], extent)) result.merge({e, kNone});
+                         else if (e > indptr[i] && indices[e] <= indices[e - 1]) result.merge({kNone, e});
                        }
                      }
-                     return found;
+                     return result;
                    })
       .fault();
 }
@@ -120,13 +120,13 @@ Fault fault_in_pairs(const Array& row, const Array& col, int64 rows, int64 cols)
   const auto *i = row.as<const std::int32_t>(), *j = col.as<const std::int32_t>();
   return in_chunks(row.size(), row.size(),
                    [&](int64 first, int64 last) {
-                     Firsts found;
+                     Faults result;
                      for (int64 e = first; e < last; ++e) {
-                       if (outside(i[e], rows) || outside(j[e], cols)) found.take({e, kNone});
+                       if (outside(i[e], rows) || outside(j[e], cols)) result.merge({e, kNone});
                        else if (e > 0 && (i[e] < i[e - 1] || (i[e] == i[e - 1] && j[e] <= j[e - 1])))
-                         found.take({kNone, e});
+                         result.merge({kNone, e});
                      }
-                     return found;
+                     return result;
                    })
       .fault();
 }
@@ -138,9 +138,9 @@ bool all_real(const Array& values, int64 first, int64 count) {
       const T* v = values.as<const T>() + first;
       return in_chunks(count, count, [&](int64 begin, int64 end) {
                for (int64 t = begin; t < end; ++t) {
-                 if (v[t].im != 0) return Firsts{t, kNone};
+                 if (v[t].im != 0) return Faults{t, kNone};
                }
-               return Firsts{};
+               return Faults{};
              }).outside == kNone;
     } else {
       return true;

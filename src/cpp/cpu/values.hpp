@@ -1,11 +1,11 @@
-// Stored values in another type, conjugated, or with a factor.
+// Stored values converted to another type, conjugated or scaled.
 #pragma once
 
 #include "core/array.hpp"
 
 namespace diagsparse {
 
-// factor * values, or their conjugates, in a type that holds them; std::invalid_argument where it does not.
+// factor * values, conjugated if requested, in type `dtype`; std::invalid_argument if it cannot hold them.
 Array values_as(DType dtype, const Array& values, bool conjugated, Scalar factor = 1.0);
 
 }  // namespace diagsparse

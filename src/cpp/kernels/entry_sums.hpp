@@ -1,4 +1,4 @@
-// The inner loop of formats that store rows entry by entry, on the CPU.
+// The inner loop of row formats with single entries, on the CPU.
 #pragma once
 
 #include <algorithm>
@@ -8,17 +8,18 @@
 
 namespace diagsparse {
 
-// Calls for entries that come soon: where caches fetch in pages of 4096 bytes at most, each page would begin with a wait.
+// Prefetches entries far ahead. Hardware prefetchers stop at pages of 4096 bytes, so without it each page starts with a
+// miss.
 template <class I, class U>
-[[gnu::always_inline]] inline void fetch_ahead(const I* column, const U* value) {
+[[gnu::always_inline]] inline void prefetch_ahead(const I* column, const U* value) {
   constexpr int64 kAhead = 256;  // entries
   __builtin_prefetch(column + kAhead);
   __builtin_prefetch(value + kAhead);
 }
 
-// The sum of product(value[e], column[e]) for 0 <= e < count. A long row adds up in four sums, every fourth entry each,
-// so that an addition need not wait for the one before it; a short one from left to right. Always inlined, since it is
-// compiled for several instruction sets under one name.
+// The sum of product(value[e], column[e]) for 0 <= e < count. A long row is summed in four interleaved partial sums, so
+// that no addition waits for the previous one; a short row from left to right. Always inlined, because it is compiled
+// for several instruction sets under the same name.
 template <class T, class I, class U, class Multiply>
 [[gnu::always_inline]] inline T sum_entries(const I* column, const U* value, int64 count, const Multiply& product) {
   constexpr int64 kLong = 24;
@@ -27,7 +28,7 @@ template <class T, class I, class U, class Multiply>
   if (count >= kLong) {
     T second{}, third{}, fourth{};
     for (; stop - column >= 4; column += 4, value += 4) {
-      fetch_ahead(column, value);
+      prefetch_ahead(column, value);
       sum += product(value[0], column[0]);
       second += product(value[1], column[1]);
       third += product(value[2], column[2]);
@@ -36,7 +37,7 @@ template <class T, class I, class U, class Multiply>
     sum = (sum + second) + (third + fourth);
   }
   for (; stop - column >= 4; column += 4, value += 4) {
-    fetch_ahead(column, value);
+    prefetch_ahead(column, value);
     sum += product(value[0], column[0]);
     sum += product(value[1], column[1]);
     sum += product(value[2], column[2]);
@@ -46,8 +47,8 @@ template <class T, class I, class U, class Multiply>
   return sum;
 }
 
-// The same for the places from `begin` to `end`, none of them padding, of a line that starts at place `line` and at
-// chunk `chunk`: of short columns a chunk at a time, since they have a base each.
+// The same for the positions from `begin` to `end` - 1, without padding, of a line that starts at position `line` and
+// chunk `chunk`. Compressed columns are read chunk by chunk, because each chunk has its own base.
 template <class T, class I, class U, class Multiply>
 [[gnu::always_inline]] inline T sum_line(const Columns<I>& columns, int64 line, int64 chunk, const U* values,
                                          int64 begin, int64 end, const Multiply& product) {

@@ -1,4 +1,4 @@
-// Rows by their lengths, on the CPU.
+// Sorting rows by length, on the CPU.
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -10,10 +10,9 @@ namespace diagsparse {
 
 namespace {
 
-constexpr int64 kCounted =
-    4096;  // entries of the longest row, up to which rows of each length are counted: a short table
+constexpr int64 kCounted = 4096;  // if no row is longer, a counting sort is used, whose table is short
 
-// Writes the rows of a window by descending length, of equal ones the first first.
+// Writes the rows of a window by descending length; rows of equal length stay in order.
 void order_window(const int64* start, int64 first, int64 last, std::vector<std::int32_t>& next, std::int32_t* order) {
   const auto length = [=](int64 i) { return start[i + 1] - start[i]; };
   int64 longest = 0;
@@ -25,7 +24,7 @@ void order_window(const int64* start, int64 first, int64 last, std::vector<std::
               [=](std::int32_t i, std::int32_t j) { return length(i) != length(j) ? length(i) > length(j) : i < j; });
     return;
   }
-  next.assign(longest + 2, 0);  // where the next row of each length goes
+  next.assign(longest + 2, 0);  // position of the next row of each length
   for (int64 i = first; i < last; ++i) ++next[longest - length(i) + 1];
   std::partial_sum(next.begin(), next.end(), next.begin());
   for (int64 i = first; i < last; ++i) out[next[longest - length(i)]++] = static_cast<std::int32_t>(i);
@@ -34,7 +33,7 @@ void order_window(const int64* start, int64 first, int64 last, std::vector<std::
 }  // namespace
 
 Array rows_by_length(const Matrix& csr, int64 window) {
-  constexpr int64 few = 512;  // rows of a task, in whole windows
+  constexpr int64 few = 512;  // rows of a task, as complete windows
   Array rows = Array::empty(DType::i32, {csr.rows});
   const int64* const start = csr.index("indptr").as<int64>();
   const int64 of_task = std::max(window, few / window * window);

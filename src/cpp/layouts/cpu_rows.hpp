@@ -1,4 +1,4 @@
-// StoredRows on the CPU: a task takes a few hundred stored rows.
+// StoredRows on the CPU: each task processes a few hundred stored rows.
 #pragma once
 
 #include <algorithm>
@@ -82,28 +82,28 @@ void StoredRows<Layout>::fill(const Matrix& m, const Matrix& to) {
 template <template <class T, class I> class Layout>
 Fault StoredRows<Layout>::fault_in_row_order(const Structure& structure) {
   const auto a = Layout<float, std::int32_t>::over(structure, nullptr);
-  std::vector<bool> named(a.row_order ? a.rows : 0);
-  for (int64 p = 0; p < static_cast<int64>(named.size()); ++p) {
+  std::vector<bool> seen(a.row_order ? a.rows : 0);
+  for (int64 p = 0; p < static_cast<int64>(seen.size()); ++p) {
     if (p % (1 << 16) == 0) checkpoint();
     const int64 i = a.row_order[p];
     if (i < 0 || i >= a.rows) return {Fault::outside, p};
-    if (named[i] || !a.follows(p)) return {Fault::order, p};
-    named[i] = true;
+    if (seen[i] || !a.follows(p)) return {Fault::order, p};
+    seen[i] = true;
   }
   return {};
 }
 
-// The first that is wrong of each kind.
+// The first fault of each kind.
 struct FirstFaults {
   static constexpr int64 kNone = std::numeric_limits<int64>::max();
   int64 range = kNone, outside = kNone, order = kNone, lengths = kNone;
 
-  static void meet(int64& first, int64 at) { first = std::min(first, at); }
-  void meet(const FirstFaults& other) {
-    meet(range, other.range);
-    meet(outside, other.outside);
-    meet(order, other.order);
-    meet(lengths, other.lengths);
+  static void update(int64& first, int64 at) { first = std::min(first, at); }
+  void update(const FirstFaults& other) {
+    update(range, other.range);
+    update(outside, other.outside);
+    update(order, other.order);
+    update(lengths, other.lengths);
   }
   Fault fault() const {
     if (range < kNone) return {Fault::pointers, range};
@@ -113,7 +113,7 @@ struct FirstFaults {
   }
 };
 
-// Those of stored row p.
+// The faults in stored row p.
 template <class A>
 FirstFaults faults_in_row(const A& a, int64 p) {
   const StoredRow r = a.stored_row(p);
@@ -124,9 +124,9 @@ FirstFaults faults_in_row(const A& a, int64 p) {
   std::int32_t before = 0;
   for (int64 e = r.begin, w = 0; e < r.end; e += r.step, ++w) {
     const std::int32_t j = a.column(e);
-    if (j < -1 || j >= a.cols || (j >= 0 && p >= a.rows)) first.meet(first.outside, e);
-    else if (j >= 0 && w > 0 && (before < 0 || j <= before)) first.meet(first.order, e);
-    else if (given && (j >= 0) != (w < length)) first.meet(first.lengths, p);
+    if (j < -1 || j >= a.cols || (j >= 0 && p >= a.rows)) first.update(first.outside, e);
+    else if (j >= 0 && w > 0 && (before < 0 || j <= before)) first.update(first.order, e);
+    else if (given && (j >= 0) != (w < length)) first.update(first.lengths, p);
     before = j;
   }
   return first;
@@ -136,14 +136,14 @@ template <template <class T, class I> class Layout>
 Fault StoredRows<Layout>::fault_in_entries(const Structure& structure) {
   const auto a = Layout<float, std::int32_t>::over(structure, nullptr);
   const int64 rows = a.stored_rows(), tasks = (rows + kRowsOfTask - 1) / kRowsOfTask;
-  std::vector<FirstFaults> found(tasks);
+  std::vector<FirstFaults> results(tasks);
   parallel_for(tasks, structure.values_shape.size() + rows, [&](int64 task) {
     for (int64 p = task * kRowsOfTask; p < std::min(rows, (task + 1) * kRowsOfTask); ++p) {
-      found[task].meet(faults_in_row(a, p));
+      results[task].update(faults_in_row(a, p));
     }
   });
   FirstFaults all;
-  for (const FirstFaults& one : found) all.meet(one);
+  for (const FirstFaults& one : results) all.update(one);
   return all.fault();
 }
 

@@ -1,13 +1,13 @@
-// Layouts that store the entries of a row at equal steps: ell, sell, jds. What such a format needs besides the
-// description of its layout is written once for each device: layouts/cpu_rows.hpp, and layouts/rows.cuh for GPUs.
+// Layouts that store the entries of a row at a constant stride: ell, sell, jds. What such a format needs apart from the
+// description of its layout is written once per backend: layouts/cpu_rows.hpp, and layouts/rows.cuh for GPUs.
 //
-// The description is a view Layout<T, I>, of values T and column indices I (here always of 32 bits), with
+// The description is a view Layout<T, I> with values T and column indices I (here always 32 bits). It has
 //   rows, cols                  of the matrix
-//   stored_rows()               how many rows are stored; those from `rows` on are padding
-//   stored_row(p)               where the entries of stored row p are
+//   stored_rows()               number of stored rows; those from `rows` on are padding
+//   stored_row(p)               the positions of the entries of stored row p
 //   column(e)                   the column at position e, negative in the padding at the end of a row
 //   row_order, row_lengths      arrays of `rows` elements, or null
-//   follows(p)                  whether stored row p may come after the one before it
+//   follows(p)                  whether stored row p may follow the previous one
 //   of(m), over(structure, values)
 #pragma once
 
@@ -16,7 +16,8 @@
 
 namespace diagsparse {
 
-// The positions begin, begin + step, ... before `end` belong to row `row` of the matrix; to none if it is negative.
+// The positions begin, begin + step, ... before `end` belong to row `row` of the matrix, or to no row if it is
+// negative.
 struct StoredRow {
   int64 row, begin, end, step;
 };
@@ -24,17 +25,18 @@ struct StoredRow {
 template <template <class T, class I> class Layout>
 struct StoredRows {
   static Matrix to_csr(const Matrix& m);
-  // Writes the entries of a csr matrix to the positions of `to`, as many of each row as it has; -1 and 0 to its
-  // padding; and the lengths of the rows if it stores them.
+  // Writes the entries of a csr matrix to the positions of `to`, as many of each row as fit, -1 and 0 to the padding,
+  // and the row lengths if the layout stores them.
   static void fill(const Matrix& csr, const Matrix& to);
-  // outside: row_order[at] is no row; order: it is named before, or does not follow the one before it.
+  // outside: row_order[at] is not a row. order: the row occurs before, or must not follow the previous one.
   static Fault fault_in_row_order(const Structure& structure);
-  // pointers: row_lengths[at] is not the count of entries; outside, order: the column at position `at`, which does not
-  // lie in the matrix, or not after the one before it in its row.
+  // pointers: row_lengths[at] is not the number of entries. outside, order: the column at position `at` is not in the
+  // matrix, or is not greater than the previous one in its row.
   static Fault fault_in_entries(const Structure& structure);
 };
 
-// The rows of a csr matrix by descending length, stable, within windows of so many rows. int32 (m). Each device's own.
+// The rows of a csr matrix sorted by descending length, stably, within windows of `window` rows: int32 (m). Implemented
+// by each backend.
 Array rows_by_length(const Matrix& csr, int64 window);
 
 }  // namespace diagsparse

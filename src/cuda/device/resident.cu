@@ -14,15 +14,15 @@ constexpr Term turn(const Term& t) { return {t.v, t.u, t.first, t.last, t.shift,
 
 // A warp writes the terms of a sum, a thread every 32nd of a meeting.
 __global__ void __launch_bounds__(kBlock)
-    list_terms(const Sum* sums, int64 count, const Meeting* meetings, const Diagonal* a, const Diagonal* b, int64 inner,
-               bool turned, Term* terms) {
+    list_terms(const Sum* sums, int64 count, const PairRange* pair_ranges, const Diagonal* a, const Diagonal* b,
+               int64 inner, bool turned, Term* terms) {
   const int lane = threadIdx.x % 32;
   const int64 warps = static_cast<int64>(gridDim.x) * (kBlock / 32);
   for (int64 d = thread_index() / 32; d < count; d += warps) {
     const Sum sum = sums[d];
     Term* next = terms + sum.terms;
-    for (int64 m = sum.meetings; m < sum.meetings_end; ++m) {
-      const Meeting meeting = meetings[m];
+    for (int64 m = sum.pair_ranges; m < sum.pair_ranges_end; ++m) {
+      const PairRange meeting = pair_ranges[m];
       for (int k = lane; k < meeting.count; k += 32) {
         const Term term = term_of(sum, a[meeting.a + k], b[meeting.b - k], inner);
         next[k] = turned ? turn(term) : term;
@@ -33,11 +33,11 @@ __global__ void __launch_bounds__(kBlock)
 }
 
 Array made_on_device(const Sums& s, bool turned, const Array& sums) {
-  const Array meetings = upload(s.meetings), a = upload(s.a), b = upload(s.b);
+  const Array pair_ranges = upload(s.pair_ranges), a = upload(s.a), b = upload(s.b);
   Array terms = Array::empty(DType::i64, {s.terms() * static_cast<int64>(sizeof(Term) / sizeof(int64))});
   const int64 count = static_cast<int64>(s.sums.size());
   launch("list terms", list_terms, blocks(32 * count), dim3(kBlock), sums.as<const Sum>(), count,
-         meetings.as<const Meeting>(), a.as<const Diagonal>(), b.as<const Diagonal>(), s.inner, turned,
+         pair_ranges.as<const PairRange>(), a.as<const Diagonal>(), b.as<const Diagonal>(), s.inner, turned,
          terms.as<Term>());
   return terms;
 }

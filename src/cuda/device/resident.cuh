@@ -21,7 +21,7 @@ std::shared_ptr<T> cached(const Cache& cache, const char* key, const Make& make)
   return object;
 }
 
-// The lists of sums. Where terms are many, they are made on the device from the meetings. Those of B A are turned: u in
+// The lists of sums. Where terms are many, they are made on the device from the pair_ranges. Those of B A are turned: u in
 // A's values, v in B's.
 struct ResidentSums {
   Array sums, terms;

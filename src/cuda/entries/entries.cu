@@ -184,7 +184,7 @@ Matrix combine_entries(const Format& format, const std::vector<ScaledMatrix>& te
   });
 }
 
-Matrix entries_across(const Matrix& a, Op op, const Format& format) {
+Matrix convert_entries(const Matrix& a, Op op, const Format& format) {
   const int64 rows = op.transposed ? a.cols : a.rows, cols = op.transposed ? a.rows : a.cols;
   return combine_entries(format, {{&a, op, 1.0}}, Combine::sum, true, a.dtype);
 }

@@ -83,7 +83,7 @@ void write_long(const Array& indices, const Array* bases, const Array& to) {
   });
 }
 
-int64 count_places(const Array& indices) {
+int64 count_unpadded(const Array& indices) {
   const Scratch<unsigned long long> found(1);
   CUDA_CALL(cudaMemsetAsync(found.get(), 0, sizeof(unsigned long long), stream()));
   with_index_type(indices.dtype, [&](auto zero) {

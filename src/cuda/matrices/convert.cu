@@ -59,7 +59,7 @@ struct AmongSpans {
 // Calls f with one of them.
 template <class F>
 void with_starts(const Matrix& csr, const Layout& layout, const F& f) {
-  if (!table_pays(csr.rows, csr.cols, csr.values.size())) {
+  if (!table_is_worthwhile(csr.rows, csr.cols, csr.values.size())) {
     const Array spans = upload(layout.spans);
     return f(AmongSpans{spans.as<const Span>(), static_cast<int64>(layout.spans.size())});
   }

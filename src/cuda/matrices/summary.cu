@@ -196,7 +196,7 @@ Tally tally_of_diagonals(const Matrix& csr, bool counted) {
   if (csr.rows == 0 || csr.cols == 0) return {};
   const Csr<float> a = structure_of(csr);
   const Coordinates places = Coordinates::of(csr, {});
-  if (!table_pays(a.rows, a.cols, entries)) {
+  if (!table_is_worthwhile(a.rows, a.cols, entries)) {
     const std::shared_ptr<void> list = allocate(entries * static_cast<int64>(sizeof(Key)));
     launch("list diagonals", list_diagonals, blocks(entries), dim3(kBlock), a, entries, places,
            static_cast<Key*>(list.get()));

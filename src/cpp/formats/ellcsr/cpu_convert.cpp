@@ -47,14 +47,14 @@ Matrix ellcsr_from_rows(const Matrix& m, int64 width, Leading leading) {
     for_each_row(m.rows, m.values.size(), [&](int64 i) {
       const std::int32_t* const columns = structure.indices + csr.indptr[i];
       const int64 count = csr.indptr[i + 1] - csr.indptr[i];
-      start[i + 1] = leading.kept(i, columns, count) - leading.of(i, columns, count);
+      start[i + 1] = leading.count_stored(i, columns, count) - leading.of(i, columns, count);
     });
     std::partial_sum(start, start + m.rows + 1, start);
     rest = Array::empty(DType::i32, {start[m.rows]});
     values = Array::empty(m.dtype, {positions + start[m.rows]});
     for_each_row(m.rows, positions + m.values.size(), [&](int64 i) {
       const int64 from = csr.indptr[i];
-      const int64 end = from + leading.kept(i, csr.indices + from, csr.indptr[i + 1] - from);
+      const int64 end = from + leading.count_stored(i, csr.indices + from, csr.indptr[i + 1] - from);
       const int64 middle = end - (start[i + 1] - start[i]);
       std::int32_t* const columns = head.as<std::int32_t>() + i * width;
       T* const leading_values = values.as<T>() + i * width;

@@ -23,7 +23,7 @@ struct Mirrored {
     const MirrorOps conj = mirror_ops(m, op);
     const int64 columns = mirrored_columns(m), positions = a.rows * a.width, step = Plain ? 1 : x.row_stride;
     if (columns == 0 || positions == 0) return;
-    const int64 ranges = std::clamp<int64>(positions / (kImageCost * columns), 1, std::min(kMostShares, a.rows));
+    const int64 ranges = std::clamp<int64>(positions / (kImageCost * columns), 1, std::min(kMaxChunks, a.rows));
     const Array partial_sums = Array::empty(dtype_of<T>(), {ranges * columns});
     for (int64 c = 0; c < x.cols; ++c) {
       const V* const in = x.as<V>() + c * x.col_stride;
@@ -36,8 +36,8 @@ struct Mirrored {
           update.one(out + i * y.row_stride, row(a, i, conj, in, step, images));
         }
       });
-      parallel_for(kMostShares, ranges * columns, [&](int64 task) {
-        for (int64 j = columns * task / kMostShares; j < columns * (task + 1) / kMostShares; ++j) {
+      parallel_for(kMaxChunks, ranges * columns, [&](int64 task) {
+        for (int64 j = columns * task / kMaxChunks; j < columns * (task + 1) / kMaxChunks; ++j) {
           T sum = partial_sums.as<T>()[j];
           for (int64 range = 1; range < ranges; ++range) sum += partial_sums.as<T>()[range * columns + j];
           update.one(out + j * y.row_stride, sum);
@@ -66,7 +66,7 @@ struct Mirrored {
       const int64 stop = std::min(count, first + kChunk);
       int64 w = first;
       for (; w + 4 <= stop; w += 4) {
-        fetch_ahead(indices + w, values + w);
+        prefetch_ahead(indices + w, values + w);
         const int64 j0 = base + indices[w], j1 = base + indices[w + 1], j2 = base + indices[w + 2],
                     j3 = base + indices[w + 3];
         sum += term(w, j0), second += term(w + 1, j1), third += term(w + 2, j2), fourth += term(w + 3, j3);

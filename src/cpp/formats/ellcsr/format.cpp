@@ -36,7 +36,7 @@ StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part
   if (arrays.size() >= 2 && is_index_type(arrays.front().second.dtype)) {  // `check` rejects others
     const Array &head = arrays[0].second, &rest = arrays[1].second;
     positions = head.size() + rest.size();
-    stored = count_places(head) * (symmetry == Symmetry::none ? 1 : 2) + rest.size();
+    stored = count_unpadded(head) * (symmetry == Symmetry::none ? 1 : 2) + rest.size();
   }
   return std::make_shared<const Indices>(format.name, rows, cols, std::move(arrays), Shape{positions, -1}, stored,
                                          symmetry);

@@ -4,6 +4,6 @@
 
 namespace diagsparse {
 
-static const RegisterKernels registered("hyb", kEverySet, children_in_turn);
+static const RegisterKernels registered("hyb", kEverySet, children_kernels);
 
 }  // namespace diagsparse

@@ -16,7 +16,7 @@ namespace {
 class DiagonalNumbers {
  public:
   DiagonalNumbers(const std::vector<int64>& offsets, const Matrix& m) : offsets_(offsets), low_(1 - m.rows) {
-    if (!table_pays(m.rows, m.cols, m.values.size())) return;
+    if (!table_is_worthwhile(m.rows, m.cols, m.values.size())) return;
     table_.resize(std::max<int64>(0, m.rows + m.cols - 1), -1);
     for (std::size_t d = 0; d < offsets.size(); ++d) table_[offsets[d] - low_] = static_cast<std::int32_t>(d);
   }

@@ -163,7 +163,7 @@ struct BlockMatmul {
       }
       sums += kMaskRows;
     }
-    return is_nothing(all);
+    return all_zero(all);
   }
 };
 

@@ -148,7 +148,7 @@ struct BlockMatvec {
 #pragma GCC unroll 4
       for (int g = 0; g < kEights; ++g) all.part[n] += sums[0][g * parts + n] * 0;
     }
-    return is_nothing(all);
+    return all_zero(all);
   }
 
   // Stores the products of a block with a real x. Returns false, and writes nothing, if a sum is not finite.

@@ -10,7 +10,7 @@ namespace {
 StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays) {
   const Shape shape = arrays.empty() ? Shape{} : arrays.front().second.shape;
   const bool readable = !arrays.empty() && is_index_type(arrays.front().second.dtype);  // `check` rejects others
-  const int64 stored = readable ? count_places(arrays.front().second) : 0;
+  const int64 stored = readable ? count_unpadded(arrays.front().second) : 0;
   return std::make_shared<const Indices>(format.name, rows, cols, std::move(arrays), shape, stored);
 }
 

@@ -1,5 +1,5 @@
-// Four neighbouring diagonals of C at once. Where B's diagonals are neighbours too, as in a band, the four share
-// their terms' values of A: one load of A serves four multiply-adds, 1.25 loads for each instead of 2.
+// Computes four neighbouring diagonals of C together. If B's diagonals are also neighbours, as in a band, the four sums
+// use the same values of A: one load of A serves four multiply-adds, which is 1.25 loads for each instead of 2.
 #pragma once
 
 #include <algorithm>
@@ -12,46 +12,48 @@ namespace diagsparse::DIAGSPARSE_ISA {
 
 constexpr int kQuad = 4;
 
-// A stream of A that all four sums read, and the four streams of B that it meets.
-struct SharedTerm {
+// A stream of A that all four sums read, and the four streams of B that it is multiplied by.
+struct CommonTerm {
   int64 u, v[kQuad];
 };
 
-// Four sums, split into the terms that they share and the rest of each.
+// Four sums, split into their common terms and the remaining terms of each.
 struct Quad {
   const Sum* sums;           // four of them
-  int64 shared, shared_end;  // in QuadPlan::shared
+  int64 common, common_end;  // in QuadPlan::common
   int64 rest[kQuad + 1];     // in QuadPlan::rest: sum k has [rest[k], rest[k + 1])
-  int64 first, last;         // the rows on which every term of all four is whole; without any, none is listed
+  int64 first, last;         // rows covered by every term of all four; if there are none, no term is listed
 };
 
 class QuadPlan {
  public:
   std::vector<Quad> quads;
-  std::vector<SharedTerm> shared;
+  std::vector<CommonTerm> common;
   std::vector<Term> rest;
 
   QuadPlan() = default;
-  // Empty where sharing would not pay: too few shared terms.
+  // Empty if there are too few common terms to be worth it.
   explicit QuadPlan(const Sums& plan) {
     const int64 count = static_cast<int64>(plan.sums.size());
-    int64 sharing = 0;
+    int64 common_terms = 0;
     for (int64 d = 0; d + kQuad <= count; d += kQuad) {
-      for_each_shared(plan, &plan.sums[d], [&](const Meeting* const*, std::int32_t, std::int32_t n) { sharing += n; });
+      for_each_common(plan, &plan.sums[d],
+                      [&](const PairRange* const*, std::int32_t, std::int32_t n) { common_terms += n; });
     }
-    if (2 * kQuad * sharing < plan.terms()) return;
+    if (2 * kQuad * common_terms < plan.terms()) return;
     quads.reserve(count / kQuad);
     for (int64 d = 0; d + kQuad <= count; d += kQuad) add(plan, &plan.sums[d]);
   }
 
  private:
-  // Calls f(a meeting of each sum, a, n) where all four have terms of A's diagonals a, a + 1, ..., n of them.
+  // Calls f(the current pair range of each sum, a, n) for runs of n diagonals a, a + 1, ... of A with terms in all four
+  // sums.
   template <class F>
-  static void for_each_shared(const Sums& plan, const Sum* sums, const F& f) {
-    const Meeting *at[kQuad], *end[kQuad];
+  static void for_each_common(const Sums& plan, const Sum* sums, const F& f) {
+    const PairRange *at[kQuad], *end[kQuad];
     for (int k = 0; k < kQuad; ++k) {
-      at[k] = plan.meetings.data() + sums[k].meetings;
-      end[k] = plan.meetings.data() + sums[k].meetings_end;
+      at[k] = plan.pair_ranges.data() + sums[k].pair_ranges;
+      end[k] = plan.pair_ranges.data() + sums[k].pair_ranges_end;
       if (at[k] == end[k]) return;
     }
     for (;;) {
@@ -68,12 +70,13 @@ class QuadPlan {
   }
 
   void add(const Sums& plan, const Sum* sums) {
-    Quad q{sums, static_cast<int64>(shared.size()), 0, {}, sums[0].first, sums[0].last};
+    Quad q{sums, static_cast<int64>(common.size()), 0, {}, sums[0].first, sums[0].last};
     for (int k = 0; k < kQuad; ++k) {
       q.first = std::max(q.first, sums[k].first);
       q.last = std::min(q.last, sums[k].last);
-      if (sums[k].meetings == sums[k].meetings_end) continue;
-      const Meeting &head = plan.meetings[sums[k].meetings], &tail = plan.meetings[sums[k].meetings_end - 1];
+      if (sums[k].pair_ranges == sums[k].pair_ranges_end) continue;
+      const PairRange &head = plan.pair_ranges[sums[k].pair_ranges],
+                      &tail = plan.pair_ranges[sums[k].pair_ranges_end - 1];
       const int more = tail.count - 1;
       q.first = std::max(q.first, plan.term(sums[k], head.a, head.b).first);
       q.last = std::min(q.last, plan.term(sums[k], tail.a + more, tail.b - more).last);
@@ -84,26 +87,26 @@ class QuadPlan {
 
   void list_terms(const Sums& plan, Quad& q) {
     runs_.clear();
-    for_each_shared(plan, q.sums, [&](const Meeting* const* at, std::int32_t a, std::int32_t n) {
+    for_each_common(plan, q.sums, [&](const PairRange* const* at, std::int32_t a, std::int32_t n) {
       runs_.emplace_back(a, a + n);
       for (; a < runs_.back().second; ++a) {
-        SharedTerm term{plan.a[a].base, {}};
+        CommonTerm term{plan.a[a].base, {}};
         for (int k = 0; k < kQuad; ++k) term.v[k] = plan.b[at[k]->b - (a - at[k]->a)].base + plan.a[a].shift;
-        shared.push_back(term);
+        common.push_back(term);
       }
     });
-    q.shared_end = static_cast<int64>(shared.size());
+    q.common_end = static_cast<int64>(common.size());
     for (int k = 0; k < kQuad; ++k) {
       q.rest[k] = static_cast<int64>(rest.size());
       auto run = runs_.begin();
-      for (int64 m = q.sums[k].meetings; m < q.sums[k].meetings_end; ++m) {
-        const Meeting& meeting = plan.meetings[m];
-        for (std::int32_t a = meeting.a; a < meeting.a + meeting.count;) {
+      for (int64 m = q.sums[k].pair_ranges; m < q.sums[k].pair_ranges_end; ++m) {
+        const PairRange& pairs = plan.pair_ranges[m];
+        for (std::int32_t a = pairs.a; a < pairs.a + pairs.count;) {
           if (run != runs_.end() && run->first == a) {
             a = (run++)->second;
             continue;
           }
-          rest.push_back(plan.term(q.sums[k], a, meeting.b - (a - meeting.a)));
+          rest.push_back(plan.term(q.sums[k], a, pairs.b - (a - pairs.a)));
           ++a;
         }
       }
@@ -111,27 +114,27 @@ class QuadPlan {
     q.rest[kQuad] = static_cast<int64>(rest.size());
   }
 
-  std::vector<std::pair<std::int32_t, std::int32_t>> runs_;  // of A's diagonals, that the four share
+  std::vector<std::pair<std::int32_t, std::int32_t>> runs_;  // runs of A's diagonals that all four sums use
 };
 
-// Asks for the cache lines of the next block of rows while this one is computed: a band has more streams than
-// the hardware prefetchers follow, and C's lines would be fetched only when they are written.
+// Prefetches the next block of rows while the current one is computed. A band has more streams than the hardware
+// prefetchers can follow, and the cache lines of C would be fetched only when they are written.
 template <class U, class V>
 class Prefetch {
  public:
   Prefetch(const Sums& sums, const Streams<U, V>& s, int64 rows) : rows_(rows) {
-    const int64 lead = sums.a.empty() ? 0 : sums.a.back().shift;  // the window of B runs ahead of the rows by so much
+    const int64 lead = sums.a.empty() ? 0 : sums.a.back().shift;  // the window of B is ahead of the rows by this
     streams_.reserve(sums.a.size() + sums.b.size() + sums.sums.size());
     for (const Diagonal& x : sums.a) add(s.u + x.base, sizeof(U), false);
     for (const Diagonal& x : sums.b) add(s.v + x.base + lead, sizeof(V), false);
     for (const Sum& c : sums.sums) add(s.out + c.out, sizeof(Product<U, V>), true);
   }
 
-  // Part `piece` of `pieces` of what the rows [first, first + rows) need.
-  void piece(int64 piece, int64 pieces, int64 first) const {
-    asm volatile("");  // GCC takes a function that only prefetches for one without effect, and drops its calls
+  // Prefetches chunk `chunk` of `chunks` of the data for the rows [first, first + rows).
+  void chunk(int64 chunk, int64 chunks, int64 first) const {
+    asm volatile("");  // GCC would remove calls of a function that only prefetches, as having no effect
     const int64 count = static_cast<int64>(streams_.size());
-    for (int64 n = count * piece / pieces; n < count * (piece + 1) / pieces; ++n) {
+    for (int64 n = count * chunk / chunks; n < count * (chunk + 1) / chunks; ++n) {
       const Stream& s = streams_[n];
       const char* line = s.row0 + first * s.size;
       for (const char* end = line + rows_ * s.size; line < end; line += 64) {
@@ -143,7 +146,7 @@ class Prefetch {
 
  private:
   struct Stream {
-    const char* row0;  // where row 0 would be
+    const char* row0;  // address of row 0
     int64 size;
     bool written;
   };
@@ -167,12 +170,12 @@ class BandTiles {
  public:
   static constexpr int64 rows = N * step;
 
-  // The rows [i, i + rows) of the four sums; all terms are whole there.
+  // Computes the rows [i, i + rows) of the four sums; every term covers all of them.
   [[gnu::always_inline]] static void tile(const S& s, const QuadPlan& plan, const Quad& q, int64 i) {
     typename M::Acc acc[kQuad][N];
     const U* u = s.u + i;
     const V* v = s.v + i;
-    for (const SharedTerm *t = plan.shared.data() + q.shared, *end = plan.shared.data() + q.shared_end; t < end; ++t) {
+    for (const CommonTerm *t = plan.common.data() + q.common, *end = plan.common.data() + q.common_end; t < end; ++t) {
 #pragma GCC unroll 4
       for (int j = 0; j < N; ++j) {
         const auto left = M::left(u + t->u + j * step);

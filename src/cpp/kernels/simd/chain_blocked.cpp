@@ -2,14 +2,14 @@
 // powers kernel with ghost zones of Demmel, Hoemmen, Mohiyuddin and Yelick, IPDPS 2008).
 //
 //   A: n x n, D diagonals that reach `below` and `above` rows.  x, y: n (columns of a block one after the other).
-//   Bytes at least: A + x + y for each pass of s steps, where "steps" reads A in every step.
+//   Minimum traffic in bytes: A + x + y for each pass of s steps, whereas "steps" reads A in every step.
 //
-// A thread takes blocks of rows whose part of A fits the cache. Its last step computes the rows of the block, the step
-// before those and `below` more in front and `above` behind, and so on: a trapezoid, whose slopes the neighbours
-// compute again. The vectors of a block lie in two windows of its own; of the pass, only the last two are written back.
-// It wins where the slopes are short beside the block, and does what "steps" does where no number of steps pays, and
-// for packed layouts and 16-bit values. Blocks and tiles depend on the matrix alone: the same bits for any number of
-// threads.
+// A thread processes blocks of rows whose part of A fits the cache. The last step computes the rows of the block. The
+// step before computes also `below` more rows in front and `above` more behind, and so on: a trapezoid, whose slopes
+// the neighbouring blocks compute, too. Each block has its own two windows of the vectors; only the last two vectors of
+// a pass are written back. This wins if the slopes are short compared to the block. If no number of steps is worth it,
+// and for packed layouts and 16-bit values, it falls back to "steps". Blocks and tiles depend on the matrix only, so
+// the result is bitwise the same for any number of threads.
 #include "core/recurrence.hpp"
 #include "cpu/parallel.hpp"
 #include "kernels/simd/diagonal_kernels.hpp"
@@ -19,10 +19,10 @@ namespace diagsparse::DIAGSPARSE_ISA {
 
 namespace {
 
-constexpr int64 kCache = 1 << 20;  // bytes of a block with its slopes: half the L2 of a server
-constexpr int64 kTile = 1024;      // rows whose sums stay in the nearest cache until they have become the next vector
+constexpr int64 kCache = 1 << 20;  // bytes of a block with its slopes: half the L2 cache of a server
+constexpr int64 kTile = 1024;      // rows whose sums stay in the L1 cache until the step completes
 
-// Calls f with the zero of the narrowest type that holds these factors of values of type T.
+// Calls f(S{}) for the narrowest type S that represents these factors of values of type T.
 template <class T, class F>
 void with_factor_type(std::initializer_list<Scalar> factors, const F& f) {
   const auto is_real = [](Scalar s) { return s.imag() == 0; };
@@ -32,8 +32,8 @@ void with_factor_type(std::initializer_list<Scalar> factors, const F& f) {
 
 // next = alpha sum + beta v + gamma before, for the rows [begin, end); next may be `before`.
 template <class T>
-void take_step(Scalar alpha, const T* sum, Scalar beta, const T* v, Scalar gamma, const T* before, T* next, int64 begin,
-               int64 end) {
+void compute_step(Scalar alpha, const T* sum, Scalar beta, const T* v, Scalar gamma, const T* before, T* next,
+                  int64 begin, int64 end) {
   with_factor_type<T>({alpha, beta, gamma}, [&](auto type) {
     using S = decltype(type);
     const S a = from_scalar<S>(alpha), b = from_scalar<S>(beta), c = from_scalar<S>(gamma);
@@ -41,9 +41,9 @@ void take_step(Scalar alpha, const T* sum, Scalar beta, const T* v, Scalar gamma
 #pragma GCC ivdep
       for (int64 i = begin; i < end; ++i) next[i] = value(i);
     };
-    const bool stays = beta != 0.0, back = gamma != 0.0;
-    if (stays && back) each([=](int64 i) { return a * sum[i] + b * v[i] + c * before[i]; });
-    else if (stays) each([=](int64 i) { return a * sum[i] + b * v[i]; });
+    const bool has_v = beta != 0.0, back = gamma != 0.0;
+    if (has_v && back) each([=](int64 i) { return a * sum[i] + b * v[i] + c * before[i]; });
+    else if (has_v) each([=](int64 i) { return a * sum[i] + b * v[i]; });
     else if (back) each([=](int64 i) { return a * sum[i] + c * before[i]; });
     else each([=](int64 i) { return a * sum[i]; });
   });
@@ -61,31 +61,31 @@ void add_to_sum(Scalar c, const T* v, T* y, int64 n, bool fresh) {
   });
 }
 
-// How the work is cut: `steps` a pass, and blocks of `rows`.
+// The division of the work: `steps` per pass, and blocks of `rows`.
 struct Cut {
   int64 steps, rows;
 };
 
-// As many steps as make one of them cheapest, A from memory counting 1 and A from cache kCached (measured with 11
-// diagonals on one thread: 5 and 1.75 ns a row): a pass of s steps reads the block and its slopes from memory once, and
-// walks over half of the slopes on average.
+// Chooses the number of steps with the lowest cost per step. Reading A from memory costs 1, from the cache kCached
+// (measured with 11 diagonals on one thread: 5 and 1.75 ns per row). A pass of s steps reads the block and its slopes
+// from memory once, and in each step computes half of the slopes on average.
 Cut choose_cut(int64 k, int64 row_bytes, int64 reach) {
-  constexpr int64 kMostSteps = 64;
+  constexpr int64 kMaxSteps = 64;
   constexpr double kCached = 0.35;
   Cut best{1, 0};
   double least = 1 + kCached;
-  for (int64 s = 2; s <= std::min(k, kMostSteps); ++s) {
+  for (int64 s = 2; s <= std::min(k, kMaxSteps); ++s) {
     const int64 slopes = (s - 1) * reach, rows = kCache / row_bytes - slopes;
     if (rows <= slopes) break;
-    const double part = static_cast<double>(slopes) / static_cast<double>(rows);
-    const double cost = (1 + part) / static_cast<double>(s) + kCached * (1 + part / 2);
+    const double ratio = static_cast<double>(slopes) / static_cast<double>(rows);
+    const double cost = (1 + ratio) / static_cast<double>(s) + kCached * (1 + ratio / 2);
     if (cost < least) best = {s, rows}, least = cost;
   }
   return best;
 }
 
-// One pass over the rows [first, last). Rows that the slopes reach lie in the matrix, or go around: then row i < 0
-// stands for n + i, row i >= n for i - n.
+// One pass for the rows [first, last). Rows on the slopes are clipped to the matrix or wrap around: then row i < 0
+// stands for n + i, and row i >= n for i - n.
 template <class U, class T>
 class Trapezoid {
  public:
@@ -98,7 +98,7 @@ class Trapezoid {
     const auto [begin, end] = rows_of(0);
     const auto memory = allocate((2 * (end - begin) + kTile) * static_cast<int64>(sizeof(T)));
     T* sums = static_cast<T*>(memory.get());
-    // Row i of a window is at [i]. A step writes over the vector before the last one.
+    // Row i of a window has index i. A step overwrites the vector before the previous one.
     T* windows[2] = {sums + kTile - begin, sums + kTile + (end - begin) - begin};
     const T *v = pass_.v, *before = pass_.before;
     if (begin < 0 || end > n_) {
@@ -117,7 +117,7 @@ class Trapezoid {
   }
 
  private:
-  // The rows that step t of the pass computes; of step 0, those of v that it needs.
+  // The rows that step t of the pass computes; for t = 0, the rows of v that the pass needs.
   std::pair<int64, int64> rows_of(int64 t) const {
     const int64 left = pass_.steps - t, begin = first_ - left * near_.below, end = last_ + left * near_.above;
     if (near_.around) return {begin, end};
@@ -132,9 +132,10 @@ class Trapezoid {
       const int64 around = i - within(i);  // a multiple of n
       tile_end = std::min({end, i + kTile, around + n_});
       multiply(v + around, sums - (i - around), i - around, tile_end - around);
-      take_step(r_.alpha[j], sums - i, r_.beta[j], v, r_.back(j), before, next, i, tile_end);
-      const int64 own = std::max(i, first_), own_end = std::min(tile_end, last_);
-      if (pass_.y && own < own_end) add_to_sum(r_.c[j + 1], next + own, pass_.y + own, own_end - own, false);
+      compute_step(r_.alpha[j], sums - i, r_.beta[j], v, r_.back(j), before, next, i, tile_end);
+      const int64 owned = std::max(i, first_), owned_end = std::min(tile_end, last_);
+      if (pass_.y && owned < owned_end)
+        add_to_sum(r_.c[j + 1], next + owned, pass_.y + owned, owned_end - owned, false);
     }
   }
 

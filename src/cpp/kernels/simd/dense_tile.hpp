@@ -1,10 +1,10 @@
-// A tile of a dense product: kRows x kCols sums in registers, of panels of A and of B that are packed.
+// A tile of a dense product: kRows x kCols sums in registers, from packed panels of A and B.
 //
-//   a: steps x kRows, b: steps x kCols, out: kRows x kCols, each row behind the one before.
+//   a: steps x kRows, b: steps x kCols, out: kRows x kCols, in row-major order.
 //
-// Each step multiplies kCols values of B by kRows values of A; complex ones by the real parts and by the imaginary
-// parts, whose sums are added up at the end. With AVX-512 12 rows of one vector fill 12 of 32 registers (24 for complex
-// values), with AVX2 6 rows of two vectors 12 of 16.
+// Each step multiplies kCols values of B by kRows values of A. Complex values of B are multiplied by the real and the
+// imaginary parts of A separately, and these sums are combined at the end. With AVX-512, 12 rows of one vector use 12
+// of 32 registers (24 for complex values); with AVX2, 6 rows of two vectors use 12 of 16.
 #pragma once
 
 #include "core/types.hpp"
@@ -53,15 +53,15 @@ struct DenseTile {
     }
   }
 
-  // Whether no sum is infinite or no number.
+  // Whether all sums are finite.
   static bool all_finite(const T* sums) {
     const auto* const parts = reinterpret_cast<const R*>(sums);
-    R none = 0;
-    for (int n = 0; n < kRows * kCols * kParts; ++n) none += parts[n] - parts[n];
-    return none == 0;
+    R differences = 0;
+    for (int n = 0; n < kRows * kCols * kParts; ++n) differences += parts[n] - parts[n];
+    return differences == 0;
   }
 
-  // Elements of a diagonal, to places of a panel that is `Width` wide.
+  // Copies elements of a diagonal to a panel of width `Width`.
   template <int Width>
   [[gnu::always_inline]] static void spread(const T* from, int64 count, bool conj, T* to) {
     if (count == Width) {

@@ -1,4 +1,4 @@
-// The kernels that dia, hm and cdm share; each format's table names the ones it offers.
+// The kernels for dia, hm and cdm; the table of each format lists those that it offers.
 #pragma once
 
 #include "core/plan.hpp"
@@ -8,11 +8,12 @@ namespace diagsparse::DIAGSPARSE_ISA {
 
 // y = alpha op(A) x + beta y
 Typed<MatvecKernel> matvec_row_tiles();
-// The same kernel, and after each block of rows [first, last) of y, while it is in the caches: then(of, first, last).
+// The same kernel, with a callback then(of, first, last) after each block of rows [first, last) of y, while it is
+// cached.
 struct AfterRows {
   void (*then)(const void* of, int64 first, int64 last);
   const void* of;
-  const int64* before = nullptr;  // its multiply-adds in the rows before each one, and in all, a column; none
+  const int64* before = nullptr;  // multiply-adds of `then` per column before each row, and in total; or null
 };
 using MatvecThen = void (*)(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y,
                             AfterRows after);
@@ -22,9 +23,9 @@ Typed<MatvecKernel> matvec_sequential();
 // C = alpha op(A) op(B) + beta C
 Typed<MatmulKernel> matmul_row_tiles();
 Typed<MatmulKernel> matmul_sequential();
-// Of wide bands of one type; falls back to row_tiles.
+// For wide bands of one type; falls back to row_tiles.
 MatmulRow matmul_dense_tiles();
-// Which of row_tiles and dense_tiles is quicker.
+// The faster one of row_tiles and dense_tiles.
 const char* choose_diagonal_matmul(const Plan& plan, DType a, DType b);
 
 // The sum of a recurrence in op(A)

@@ -1,19 +1,19 @@
-// Kernel "dense_tiles" of dia, hm and cdm: C = alpha op(A) op(B) + beta C of wide bands, as a dense product in tiles.
+// Kernel "dense_tiles" of dia, hm and cdm: C = alpha op(A) op(B) + beta C for wide bands, as a dense product in tiles.
 //
-//   A: m x k, B: k x n, C: m x n, by diagonals. Between the lowest and the highest diagonal most are stored.
+//   A: m x k, B: k x n, C: m x n, by diagonals. Most diagonals between the lowest and the highest one are stored.
 //
-//                  j0     j0 + kCols            A: the elements of kRows rows, one column after another
-//     i0            +-----+                     B: those of kCols columns, one row after another
-//                   |  C  |                     both with zeros where nothing is stored
+//                  j0     j0 + kCols            A: the elements of kRows rows, column by column
+//     i0            +-----+                     B: the elements of kCols columns, row by row
+//                   |  C  |                     both padded with zeros where nothing is stored
 //     i0 + kRows    +-----+
 //
 // A tile of C stays in registers (dense_tile.hpp) while k runs over the columns in which its rows of A and its columns
-// of B have elements. B's columns are packed once for each run of rows that a thread takes, A's rows once. Where the
-// packed columns of B would take more than kMostPacked, k goes in stretches, and C is added to. Beside an infinity or
-// no number the zeros would make what no term makes, so such tiles are done again from what is stored. The same bits
-// for any number of threads.
+// of B have elements. A thread packs the columns of B once for its run of rows, and the rows of A once. If the packed
+// columns of B would need more than kMaxPacked, k is processed in slices, and each adds to C. Padding zeros times an
+// infinity or NaN would give wrong NaNs, so tiles with results that are not finite are computed again from the stored
+// elements. The result is bitwise the same for any number of threads.
 //
-// Multiply-adds at least: one for each pair of diagonals and row. Bytes at least: A, B and C.
+// Minimum work: one multiply-add for each pair of diagonals and row. Minimum traffic: A, B and C.
 #include <algorithm>
 #include <vector>
 
@@ -26,19 +26,19 @@ namespace diagsparse::DIAGSPARSE_ISA {
 
 namespace {
 
-constexpr int64 kMostPacked = 16 << 20;  // bytes of B that a thread keeps packed, or kLeastStretch rows of it
-constexpr int64 kLeastStretch = 256;
-constexpr int64 kMostRoom = 64 << 20;  // bytes that a thread takes; where it would be more, row_tiles runs
-// Diagonals of A and of B from which on this kernel is the default. Zen 4, one thread, GFLOP/s of row_tiles and of this
-// one with AVX-512: 151 diagonals 23 and 24, 301 23 and 32, 1001 11 and 55; in float32 181 45 and 42, 221 44 and 50,
-// 1001 20 and 107; in complex128 145 32 and 32, 301 32 and 41, in complex64 171 60 and 58, 301 60 and 74. With AVX2 it
-// is ahead at 121 already, in float32 at 181. MKL's dense product does 51.
+constexpr int64 kMaxPacked = 16 << 20;  // bytes of packed B of a thread, but at least kMinDepth rows of it
+constexpr int64 kMinDepth = 256;
+constexpr int64 kMaxWorkspace = 64 << 20;  // temporary bytes of a thread; if more are needed, row_tiles runs
+// The numbers of diagonals of A and of B above which this kernel is the default. Measured on Zen 4, one thread, GFLOP/s
+// of row_tiles and of this kernel with AVX-512: 151 diagonals 23 and 24, 301 23 and 32, 1001 11 and 55; in float32 181
+// 45 and 42, 221 44 and 50, 1001 20 and 107; in complex128 145 32 and 32, 301 32 and 41, in complex64 171 60 and 58,
+// 301 60 and 74. With AVX2, it is faster from 121 diagonals on, in float32 from 181. MKL's dense product reaches 51.
 template <class T>
-constexpr int64 kLeastWidth = sizeof(Real<T>) == 8 ? 144 : 200;
-constexpr double kMostPadding = 1.5;  // of multiply-adds
-// The same where this kernel is asked for by its name, as on a GPU, unless the multiply-adds are so few.
-constexpr double kMostPaddingAsked = 64, kFewAsked = 1 << 27;
-constexpr int kPanels = 4;  // of kRows rows, that columns of B are multiplied with one after another
+constexpr int64 kMinWidth = sizeof(Real<T>) == 8 ? 144 : 200;
+constexpr double kMaxPadding = 1.5;  // multiply-adds relative to those of stored elements
+// The limit if this kernel is requested by name, as on a GPU, and a number of multiply-adds that is always accepted.
+constexpr double kMaxPaddingRequested = 64, kAlwaysAccepted = 1 << 27;
+constexpr int kPanels = 4;  // of kRows rows, by which packed columns of B are multiplied in turn
 
 template <class T>
 class DenseTiles {
@@ -46,20 +46,20 @@ class DenseTiles {
   static constexpr int kRows = Tile::kRows, kCols = Tile::kCols;
   static constexpr int64 kBlock = kPanels * kRows;
 
-  // How far k goes at a time, in how many places columns of B are packed, kCols of them in each, and values packed of
-  // A, of B, and of a block of C.
+  // The depth of a slice of k, the number of slots for packed columns of B (kCols columns each), and the number of
+  // packed values of A, of B, and of a block of C.
   struct Sizes {
-    int64 stretch, slots, of_a, of_b, of_c;
+    int64 depth, slots, of_a, of_b, of_c;
 
     Sizes(const Plan& plan, const Hulls& in) {
       const int64 inner = sums_of(plan).inner, diagonals = in.c.high - in.c.low + 1;
       const int64 window = std::min(plan.cols, kBlock + diagonals) + 2 * kCols;
-      const int64 deep = std::min(inner, in.b.high - in.b.low + kCols);
-      const int64 most = kMostPacked / (window * static_cast<int64>(sizeof(T)));
-      stretch = deep <= most ? inner : std::max<int64>(kLeastStretch, most);
+      const int64 rows_of_b = std::min(inner, in.b.high - in.b.low + kCols);
+      const int64 most = kMaxPacked / (window * static_cast<int64>(sizeof(T)));
+      depth = rows_of_b <= most ? inner : std::max<int64>(kMinDepth, most);
       slots = window / kCols + 1;
-      of_a = kBlock * std::min(stretch, in.a.high - in.a.low + kRows);
-      of_b = slots * kCols * std::min(stretch, deep);
+      of_a = kBlock * std::min(depth, in.a.high - in.a.low + kRows);
+      of_b = slots * kCols * std::min(depth, rows_of_b);
       of_c = kBlock * diagonals;
     }
   };
@@ -70,13 +70,13 @@ class DenseTiles {
   T* c_;
   const Scalar alpha_, beta_;
   const Hulls& in_;
-  std::vector<const Sum*> on_;  // C's diagonals from in_.c.low on, null where there is none
+  std::vector<const Sum*> on_;  // C's diagonals from in_.c.low on, null where none is stored
   const Sizes sizes_;
 
-  // Columns j to j + kCols lie in place j / kCols % slots.
+  // Columns j to j + kCols - 1 are in slot j / kCols % slots.
   struct Packed {
     std::vector<T> values;
-    std::vector<int64> column;  // the first one of each place
+    std::vector<int64> column;  // the first column in each slot
   };
 
  public:
@@ -92,25 +92,27 @@ class DenseTiles {
         on_(in.c.high - in.c.low + 1),
         sizes_(plan, in) {
     for (const Sum& sum : sums_.sums) {
-      if (sum.meetings < sum.meetings_end) on_[Hulls::offset_of(sums_, sum) - in_.c.low] = &sum;
+      if (sum.pair_ranges < sum.pair_ranges_end) on_[Hulls::offset_of(sums_, sum) - in_.c.low] = &sum;
     }
   }
 
-  // Whether anything meets, in room that is small and in tiles that are not nearly all padding.
+  // Whether there are any terms, the workspace is small enough, and the tiles are not nearly all padding.
   static bool fits(const Plan& plan, const Hulls& in) {
-    if (plan.rows == 0 || !in.meet()) return false;
-    const double work = static_cast<double>(sums_of(plan).work), most = std::max(kFewAsked, kMostPaddingAsked * work);
+    if (plan.rows == 0 || !in.has_terms()) return false;
+    const double work = static_cast<double>(sums_of(plan).work),
+                 most = std::max(kAlwaysAccepted, kMaxPaddingRequested * work);
     const auto wide = static_cast<double>(in.a.width()) * static_cast<double>(in.b.width());
     if (static_cast<double>(plan.rows) * wide > most && dense_work(plan, in) > most) return false;
     const Sizes sizes(plan, in);
-    return (sizes.of_a + sizes.of_b + sizes.of_c) * static_cast<int64>(sizeof(T)) <= kMostRoom;
+    return (sizes.of_a + sizes.of_b + sizes.of_c) * static_cast<int64>(sizeof(T)) <= kMaxWorkspace;
   }
 
   void run() const {
     const int64 blocks = (plan_.rows + kBlock - 1) / kBlock, least = std::min<int64>(blocks, concurrent_tasks());
-    const int64 worth = plan_.rows / (2 * (in_.a.width() + in_.b.width()) + kBlock);  // long enough to pack B for
-    const int64 tasks = std::clamp<int64>(worth, least, std::min(blocks, 4 * least));
-    std::vector<int64> work(blocks + 1);  // of the blocks before
+    const int64 worthwhile =
+        plan_.rows / (2 * (in_.a.width() + in_.b.width()) + kBlock);  // runs long enough to pack B for
+    const int64 tasks = std::clamp<int64>(worthwhile, least, std::min(blocks, 4 * least));
+    std::vector<int64> work(blocks + 1);  // work before each block
     for (int64 b = 0; b < blocks; ++b) {
       const int64 row = std::min(plan_.rows - 1, kBlock * b + kBlock / 2);
       work[b + 1] = work[b] + 1 + static_cast<int64>(row_work(in_, row));
@@ -124,31 +126,31 @@ class DenseTiles {
   }
 
  private:
-  bool whole() const { return sizes_.stretch >= sums_.inner; }  // whether an element of C is summed at once
+  bool single_pass() const { return sizes_.depth >= sums_.inner; }  // whether an element of C is computed in one go
 
   void rows(int64 first, int64 last) const {
     if (first >= last) return;
     const Update<T> given(alpha_, beta_), added(alpha_, 1.0);
     for (const Sum& sum : sums_.sums) {
-      if (whole() && sum.meetings < sum.meetings_end) continue;
-      // No term makes it, as half of cdm's rows, or C is added to: first it becomes beta C.
+      if (single_pass() && sum.pair_ranges < sum.pair_ranges_end) continue;
+      // C is first set to beta C where no term contributes, as in half of the rows of cdm, or if slices of k add to it.
       T *to = c_ + sum.out + std::max(first, sum.first), *const end = c_ + sum.out + std::min(last, sum.last);
       for (; to < end; ++to) *to = given.reads ? given.beta * *to : T{};
     }
     Packed b{std::vector<T>(sizes_.of_b), {}};
     std::vector<T> sheared(sizes_.of_c), a(sizes_.of_a);
-    // What k can be here. Stretches begin at the same k on every thread.
+    // The range of k for these rows. Slices begin at the same k on every thread.
     const int64 from = in_.a.begin(first), to = in_.a.end(last - 1);
-    for (int64 k0 = from / sizes_.stretch * sizes_.stretch; k0 < std::max(to, from + 1); k0 += sizes_.stretch) {
+    for (int64 k0 = from / sizes_.depth * sizes_.depth; k0 < std::max(to, from + 1); k0 += sizes_.depth) {
       b.column.assign(sizes_.slots, -1);
       for (int64 i = first; i < last; i += kBlock) {
         checkpoint();
-        block(i, std::min(last, i + kBlock), k0, k0 + sizes_.stretch, a, b, sheared, whole() ? given : added);
+        block(i, std::min(last, i + kBlock), k0, k0 + sizes_.depth, a, b, sheared, single_pass() ? given : added);
       }
     }
   }
 
-  // Rows i to last, and k from k0 to k1.
+  // Computes rows i to last - 1, for k from k0 to k1 - 1.
   void block(int64 i, int64 last, int64 k0, int64 k1, std::vector<T>& a, Packed& b, std::vector<T>& sheared,
              const Update<T>& update) const {
     struct Panel {
@@ -168,9 +170,9 @@ class DenseTiles {
       begin = std::min(begin, p0);
       end = std::max(end, p1);
     }
-    // The columns that these rows of C have elements in; where C is added to, those that k reaches here.
-    const int64 low = whole() ? i + in_.c.low : in_.b.begin(begin);
-    const int64 high = whole() ? last + in_.c.high : begin < end ? in_.b.end(end - 1) : 0;
+    // The columns in which these rows of C have elements; if slices of k add to C, those that this slice reaches.
+    const int64 low = single_pass() ? i + in_.c.low : in_.b.begin(begin);
+    const int64 high = single_pass() ? last + in_.c.high : begin < end ? in_.b.end(end - 1) : 0;
     const int64 first_column = std::max<int64>(0, low) / kCols * kCols, end_column = std::min(plan_.cols, high);
     for (int64 j = first_column; j < end_column; j += kCols) {
       const int64 q0 = std::max(k0, first_row_of(j)), q1 = std::min(k1, last_row_of(j + kCols - 1));
@@ -190,7 +192,8 @@ class DenseTiles {
     write(i, last, first_column, end_column, sheared.data(), update);
   }
 
-  // The rows of B that have elements in this column and those after it, or before it.
+  // The first row of B with elements in this or a later column, and the end of those with elements in this or an
+  // earlier one.
   int64 first_row_of(int64 column) const { return std::clamp<int64>(column - in_.b.high, 0, sums_.inner); }
   int64 last_row_of(int64 column) const { return std::clamp<int64>(column - in_.b.low + 1, 0, sums_.inner); }
 
@@ -204,7 +207,7 @@ class DenseTiles {
     }
   }
 
-  // Columns j to j + kCols of B, rows k0 to k1.
+  // Packs columns j to j + kCols - 1 of B, rows k0 to k1 - 1.
   const T* packed_columns(int64 j, int64 k0, int64 k1, Packed& b) const {
     const int64 slot = j / kCols % sizes_.slots;
     T* const to = b.values.data() + slot * (static_cast<int64>(b.values.size()) / sizes_.slots);
@@ -221,12 +224,12 @@ class DenseTiles {
     return to;
   }
 
-  // Puts a tile where its diagonals lie, kBlock rows of each side by side; row `at` of them is row i.
+  // Stores a tile by diagonals, with kBlock consecutive rows of each; index `at` of them is row i.
   void put(int64 i, int64 at, int64 rows, int64 j, int64 k0, int64 k1, T* sums, T* sheared) const {
     if (!Tile::all_finite(sums)) from_stored(i, rows, j, k0, k1, sums);
     const int64 cols = std::min<int64>(kCols, plan_.cols - j);
     for (int64 r = 0; r < rows; ++r) {
-      const int64 number = j - (i + r) - in_.c.low;  // of the first element's diagonal
+      const int64 number = j - (i + r) - in_.c.low;  // the diagonal of the first element
       const int64 from = std::max<int64>(0, -number), past = std::min(cols, static_cast<int64>(on_.size()) - number);
       T* to = sheared + (number + from) * kBlock + at + r;
       if (from == 0 && past == kCols) {
@@ -238,7 +241,7 @@ class DenseTiles {
     }
   }
 
-  // Writes rows i to last of the diagonals that have elements in the columns from begin to end.
+  // Writes rows i to last - 1 of the diagonals that have elements in the columns from begin to end - 1.
   void write(int64 i, int64 last, int64 begin, int64 end, const T* sheared, const Update<T>& update) const {
     const int64 first_number = std::max<int64>(0, begin - (last - 1) - in_.c.low);
     const int64 end_number = std::min<int64>(static_cast<int64>(on_.size()), end - i - in_.c.low);
@@ -256,7 +259,7 @@ class DenseTiles {
     }
   }
 
-  // The sums of a tile over the pairs of diagonals that meet.
+  // The sums of a tile over the stored pairs of diagonals.
   [[gnu::noinline]] void from_stored(int64 i, int64 rows, int64 j, int64 k0, int64 k1, T* sums) const {
     for (int64 r = 0; r < rows; ++r) {
       for (int64 c = 0; c < std::min<int64>(kCols, plan_.cols - j); ++c) {
@@ -301,11 +304,11 @@ const char* choose_diagonal_matmul(const Plan& plan, DType a, DType b) {
   if (a != b) return "row_tiles";
   return with_value_type(a, [&](auto zero) {
     using T = decltype(zero);
-    if (plan.rows < kLeastWidth<T>) return "row_tiles";  // small products ask no more
+    if (plan.rows < kMinWidth<T>) return "row_tiles";  // small products need no further checks
     const Hulls in(plan);
-    if (std::min(in.a.width(), in.b.width()) < kLeastWidth<T> || !DenseTiles<T>::fits(plan, in)) return "row_tiles";
+    if (std::min(in.a.width(), in.b.width()) < kMinWidth<T> || !DenseTiles<T>::fits(plan, in)) return "row_tiles";
     const double work = static_cast<double>(sums_of(plan).work);
-    return dense_work(plan, in) <= kMostPadding * work ? "dense_tiles" : "row_tiles";
+    return dense_work(plan, in) <= kMaxPadding * work ? "dense_tiles" : "row_tiles";
   });
 }
 

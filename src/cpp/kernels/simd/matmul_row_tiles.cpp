@@ -1,12 +1,12 @@
 // Kernel "row_tiles" of dia, hm and cdm: C = alpha op(A) op(B) + beta C from a plan, diagonal by diagonal.
 //
-//   A: m x k, B: k x n, C: m x n, each diagonal of C a sum over the pairs of diagonals (a, b) that meet on it.
-//   Bytes at least: A + B + C, once each.
+//   A: m x k, B: k x n, C: m x n. Each diagonal of C is a sum over the pairs of diagonals (a, b) with a + b = c.
+//   Minimum traffic in bytes: A + B + C, once each.
 //
-// A thread takes a block of rows and computes it on every diagonal of C: the rows of A and the window of B
-// that the block needs stay in cache, and each value of C is summed in a register and written once. Bands are
-// taken four diagonals at a time (band_tiles.hpp). Of A B + B A or A B - B A a block of a diagonal takes the terms of
-// A B, then those of B A, while it is in the first-level cache. The same bits for any number of threads.
+// A thread computes a block of rows on every diagonal of C: the rows of A and the window of B for the block stay in
+// cache, and each value of C is summed in a register and written once. For bands, four diagonals are computed at a time
+// (band_tiles.hpp). For A B + B A or A B - B A, a block of a diagonal gets the terms of A B, then those of B A, while
+// it is in the L1 cache. The result is bitwise the same for any number of threads.
 #include <optional>
 
 #include "cpu/parallel.hpp"
@@ -17,52 +17,52 @@ namespace diagsparse::DIAGSPARSE_ISA {
 
 namespace {
 
-// Rows in a block. Bands: a block of A and its window of B stay in the first-level cache. Scattered diagonals: the
-// search for a block's terms is shared by many rows, and A's rows stay in the second-level cache; but where most
-// of the work is writing C (few terms a sum), long runs along each diagonal.
+// Rows in a block. Bands: a block of A and its window of B stay in the L1 cache. Scattered diagonals: many rows share
+// the search for a block's terms, and A's rows stay in the L2 cache; but if most of the work is writing C (few terms
+// per sum), long runs along each diagonal are used.
 constexpr int64 kBandRows = 64;
 constexpr int64 kScatteredRows = 256;
 constexpr int64 kWritingRows = 4096;
 constexpr int64 kFewTerms = 4;
 constexpr int64 kSumsPerTask = 256;
 
-// A product, as it is taken by blocks of rows: on one diagonal of C or on four neighbours at a time.
+// One product A B, computed in blocks of rows, on one diagonal of C or on four neighbouring ones at a time.
 template <class U, class V>
 class OneProduct {
   using Tiles = BandTiles<U, V>;
 
   const Sums& sums_;
   const Streams<U, V> s_;
-  const bool added_;  // to what C has by then
+  const bool added_;  // whether it adds to the present values of C
   const QuadPlan quads_;
 
  public:
   OneProduct(const Sums& sums, const Streams<U, V>& s, bool added, bool may_be_band)
       : sums_(sums), s_(s), added_(added), quads_(may_be_band ? QuadPlan(sums) : QuadPlan()) {
-    sums.keep_few_terms();
+    sums.cache_few_terms();
   }
 
   bool has_quads() const { return !quads_.quads.empty(); }
-  Prefetch<U, V> ahead() const { return {sums_, s_, kBandRows}; }
+  Prefetch<U, V> prefetch() const { return {sums_, s_, kBandRows}; }
 
-  [[gnu::noinline]] void diagonal(int64 d, int64 first, int64 last, std::vector<Term>& room) const {
+  [[gnu::noinline]] void diagonal(int64 d, int64 first, int64 last, std::vector<Term>& buffer) const {
     const Sum& sum = sums_.sums[d];
     first = std::max(first, sum.first);
     last = std::min(last, sum.last);
     if (first >= last) return;
     Streams<U, V> on_diagonal = s_;
     on_diagonal.out += sum.out;
-    const auto [begin, end] = sums_.terms_of(sum, first, last, room);
+    const auto [begin, end] = sums_.terms_of(sum, first, last, buffer);
     if (begin == end && added_) return;
-    if (begin == end && !s_.update.reads) {  // of cdm's rows the half that the product does not reach
+    if (begin == end && !s_.update.reads) {  // the half of a row of cdm that has no terms
       std::fill(on_diagonal.out + first, on_diagonal.out + last, Product<U, V>{});
       return;
     }
     RowTiles<U, V, 1>::run(on_diagonal, begin, end, first, last);
   }
 
-  void quad(int64 n, int64 first, int64 last, std::vector<Term>& room) const {
-    int64 begin = first, i = first;  // before the one, and from the other on, terms are ragged
+  void quad(int64 n, int64 first, int64 last, std::vector<Term>& buffer) const {
+    int64 begin = first, i = first;  // outside [begin, i), terms do not cover complete tiles
     if (has_quads()) {
       const Quad& q = quads_.quads[n];
       i = std::max(first, q.first);
@@ -71,8 +71,8 @@ class OneProduct {
       if (begin == first && i >= last) return;
     }
     for (int64 d = kQuad * n; d < kQuad * (n + 1); ++d) {
-      diagonal(d, first, begin, room);
-      diagonal(d, std::min(i, last), last, room);
+      diagonal(d, first, begin, buffer);
+      diagonal(d, std::min(i, last), last, buffer);
     }
   }
 };
@@ -110,28 +110,28 @@ struct MatmulRowTiles {
     parallel_for(blocks * chunks, plan.work->operations(), [&](int64 task) {
       const int64 first = task / chunks * rows;
       const int64 begin = task % chunks * kSumsPerTask, end = std::min(count, begin + kSumsPerTask);
-      std::vector<Term> room;
+      std::vector<Term> buffer;
       for (int64 d = begin; d < end; ++d) {
-        ab.diagonal(d, first, first + rows, room);
-        if (ba) ba->diagonal(d, first, first + rows, room);
+        ab.diagonal(d, first, first + rows, buffer);
+        if (ba) ba->diagonal(d, first, first + rows, buffer);
       }
     });
   }
 
   static void band(const Plan& plan, const OneProduct<U, V>& ab, const Other& ba) {
-    const Prefetch<U, V> ahead = ab.ahead();
+    const Prefetch<U, V> prefetch = ab.prefetch();
     const int64 count = static_cast<int64>(sums_of(plan).sums.size()), quads = count / kQuad;
     parallel_for((plan.rows + kBandRows - 1) / kBandRows, plan.work->operations(), [&](int64 block) {
       const int64 first = block * kBandRows, last = first + kBandRows;
-      std::vector<Term> room;
+      std::vector<Term> buffer;
       for (int64 n = 0; n < quads; ++n) {
-        ahead.piece(n, quads, last);
-        ab.quad(n, first, last, room);
-        if (ba) ba->quad(n, first, last, room);
+        prefetch.chunk(n, quads, last);
+        ab.quad(n, first, last, buffer);
+        if (ba) ba->quad(n, first, last, buffer);
       }
       for (int64 d = kQuad * quads; d < count; ++d) {
-        ab.diagonal(d, first, last, room);
-        if (ba) ba->diagonal(d, first, last, room);
+        ab.diagonal(d, first, last, buffer);
+        if (ba) ba->diagonal(d, first, last, buffer);
       }
     });
   }

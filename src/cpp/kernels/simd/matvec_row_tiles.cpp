@@ -1,14 +1,13 @@
 // Kernel "row_tiles" of dia, hm and cdm: y = alpha op(A) x + beta y, by tiles of rows in registers.
 //
-//   A: m x n, D diagonals.  x: n, or n x k.  y: m, or m x k.  Bytes at least: A + x + y, once each.
+//   A: m x n, D diagonals.  x: n, or n x k.  y: m, or m x k.  Minimum traffic in bytes: A + x + y, once each.
 //
-// A thread takes blocks of rows with equal work. In a block, a few diagonals at a time: the hardware prefetchers
-// follow about a dozen streams, so more diagonals than that are taken in groups, with the block of y in cache.
-// Blocks, groups and tiles depend on the matrix alone: the same bits for any number of threads.
-// Packed layouts are read as they are: an opposite diagonal of symmetric storage is a second term over the same values;
-// of a layout with a period the rows between two wraps are a full layout's.
-// A block x in C order (contiguous rows) is multiplied row by row, in F order by columns; other strides
-// are gathered first.
+// A thread processes blocks of rows with equal work. Within a block, a few diagonals are processed at a time: the
+// hardware prefetchers follow about a dozen streams, so more diagonals are divided into groups, with the block of y in
+// cache. Blocks, groups and tiles depend on the matrix only, so the result is bitwise the same for any number of
+// threads. Packed layouts are read directly: in symmetric storage, the opposite diagonal is a second term with the same
+// values; in a layout with a period, the rows between two wraps are read like those of a full layout. A block x in C
+// order (contiguous rows) is multiplied row by row, in F order column by column; other strides are gathered first.
 #include <limits>
 #include <vector>
 
@@ -21,19 +20,22 @@ namespace diagsparse::DIAGSPARSE_ISA {
 
 namespace {
 
-constexpr int64 kRepeatedRows = 2048;  // of a layout with a short period: a copy that stays in cache
+constexpr int64 kRepeatedRows = 2048;  // for short periods: rows of repeated copies that stay in cache
 
-// Blocks of rows with equal work, which follow from the matrix. `before`: what else is multiplied in the rows before
-// each one, null: nothing.
+// Divides the rows into blocks of equal work, which depend on the matrix only. before[i] is the number of other
+// multiply-adds before row i; null means none.
 class Blocks {
  public:
   Blocks(int64 rows, int64 of_diagonals, const int64* before)
-      : rows_(rows), each_(of_diagonals / std::max<int64>(1, rows) + 1), before_(before), work_(work_before(rows)) {
+      : rows_(rows),
+        work_per_row_(of_diagonals / std::max<int64>(1, rows) + 1),
+        before_(before),
+        work_(work_before(rows)) {
     count_ = (rows + kRows - 1) / kRows;
-    if (work_ >= kSerialWork) count_ = std::max(count_, kFew);
+    if (work_ >= kSerialWork) count_ = std::max(count_, kMinBlocks);
   }
 
-  int64 work() const { return work_; }  // multiply-adds, a column
+  int64 work() const { return work_; }  // multiply-adds per column
   int64 count() const { return count_; }
   int64 start(int64 block) const {
     const int64 row = border(rows_, work_, count_, block, [&](int64 i) { return work_before(i); });
@@ -41,19 +43,18 @@ class Blocks {
   }
 
  private:
-  static constexpr int64 kRows = 8192;   // of a block, where all have equal work: y stays in the caches
-  static constexpr int64 kFew = 4;       // blocks at least, where threads pay
-  static constexpr int64 kAligned = 64;  // rows
+  static constexpr int64 kRows = 8192;    // rows of a block if all have equal work: y stays in cache
+  static constexpr int64 kMinBlocks = 4;  // minimum number of blocks for several threads
+  static constexpr int64 kAligned = 64;   // granularity in rows
 
-  int64 work_before(int64 row) const { return row * each_ + (before_ ? before_[row] : 0); }
+  int64 work_before(int64 row) const { return row * work_per_row_ + (before_ ? before_[row] : 0); }
 
-  int64 rows_, each_;
+  int64 rows_, work_per_row_;
   const int64* before_;
   int64 work_, count_;
 };
 
-// The values of a layout; those of one with a period, repeated where they are few, so that long runs of rows meet no
-// wrap.
+// The values of a layout. Short periods are repeated in a copy, so that long runs of rows do not wrap.
 template <class U>
 class Repeated {
  public:
@@ -63,16 +64,17 @@ class Repeated {
     if (width_ == period) return;
     copies_.resize(terms.size() * width_);
     for (std::size_t k = 0; k < terms.size(); ++k) {
-      const int64 given = std::min(period, values.size() - terms[k].u);
+      const int64 available = std::min(period, values.size() - terms[k].u);
       U* copy = copies_.data() + k * width_;
-      for (int64 r = 0; r < width_; r += period) std::copy_n(u_ + terms[k].u, given, copy + r);
+      for (int64 r = 0; r < width_; r += period) std::copy_n(u_ + terms[k].u, available, copy + r);
     }
   }
 
   const U* values() const { return copies_.empty() ? u_ : copies_.data(); }
 
-  // Lets the terms [begin, begin + local.size()) of the list read from row i on, and returns where the first one wraps.
-  int64 turn(std::vector<Term>& local, const Term* begin, const std::vector<Term>& all, int64 i) const {
+  // Sets the terms [begin, begin + local.size()) of the list up for rows from i on; returns the row where the first one
+  // wraps.
+  int64 advance(std::vector<Term>& local, const Term* begin, const std::vector<Term>& all, int64 i) const {
     int64 stop = std::numeric_limits<int64>::max();
     for (std::size_t k = 0; k < local.size(); ++k) {
       const int64 at = (begin[k].shift + i) % width_;
@@ -114,7 +116,7 @@ struct MatvecRowTiles {
       }
       std::vector<Term> local(begin, end);
       for (int64 i = first; i < last;) {
-        const int64 stop = std::min(last, repeated.turn(local, begin, sums.terms, i));
+        const int64 stop = std::min(last, repeated.advance(local, begin, sums.terms, i));
         groups(task, repeated.values(), local.data(), local.data() + local.size(), i, stop);
         i = stop;
       }
@@ -131,18 +133,19 @@ struct MatvecRowTiles {
     const Dense& y;
   };
 
-  // Rows [first, last) of the sum over [begin, end), a group of terms after the other. Out of line: it is all of the
-  // kernel, and called in two places.
+  // Computes the rows [first, last) of the sum over [begin, end), one group of terms after another. Not inlined,
+  // because it is almost the complete kernel and called in two places.
   [[gnu::noinline]] static void groups(const Task& task, const U* u, const Term* begin, const Term* end, int64 first,
                                        int64 last) {
     const Dense &x = task.x, &y = task.y;
     const bool row_major = y.cols > 1 && x.col_stride == 1 && y.col_stride == 1;
     const Term* t = begin;
     do {
-      const bool turned = t < end && t->conjugated;
+      const bool conjugated_group = t < end && t->conjugated;
       const Term* group_end = t;
-      while (group_end < end && group_end->conjugated == turned && (row_major || group_end < t + kGroup)) ++group_end;
-      const bool conj = task.conj != turned;
+      while (group_end < end && group_end->conjugated == conjugated_group && (row_major || group_end < t + kGroup))
+        ++group_end;
+      const bool conj = task.conj != conjugated_group;
       const Update<T> update(task.alpha, t == begin ? task.beta : 1.0);
       if (row_major) {
         const RowMajor<U, V> kernel{u, x.as<V>(), y.as<T>(), x.row_stride, y.row_stride, conj, update};

@@ -1,4 +1,4 @@
-// The yardstick: how fast this machine reads memory, with the same threads and vectors as the kernels.
+// A benchmark of memory bandwidth: reads memory with the same threads and vectors as the kernels.
 #include <numeric>
 #include <vector>
 

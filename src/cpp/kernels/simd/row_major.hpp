@@ -1,5 +1,5 @@
-// y = A x for a block x whose rows are contiguous (C order): for each row of y, as many columns as a
-// few vectors hold stay in registers while one value of every diagonal is spread over them.
+// y = A x for a block x with contiguous rows (C order). For each row of y, as many columns as fit a few vectors stay in
+// registers, while one value of every diagonal is broadcast and multiplied by them.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +44,8 @@ class RowMajor {
   }
 
  private:
-  // Width values in each of N vectors. u (a + ib) times x is a x + b (i x): two real multiples of x's lanes.
+  // Computes Width values in each of N vectors. u = a + ib times x is a x + b (i x): two real multiples of the lanes of
+  // x.
   template <int Width, int N>
   [[gnu::always_inline]] void columns(const Term* begin, const Term* end, int64 i, int64 c) const {
     constexpr int lanes = Width * (is_complex<T> ? 2 : 1);
@@ -87,8 +88,8 @@ class RowMajor {
   Vec total(Vec p, Vec q) const {
     if constexpr (is_complex<U>) {
       constexpr int lanes = sizeof(Vec) / sizeof(R);
-      const Vec turned = swap_pairs(q, std::make_index_sequence<lanes>{});
-      for (int l = 0; l < lanes; ++l) p[l] += (l % 2 == 0) != conj_u ? -turned[l] : turned[l];
+      const Vec swapped = swap_pairs(q, std::make_index_sequence<lanes>{});
+      for (int l = 0; l < lanes; ++l) p[l] += (l % 2 == 0) != conj_u ? -swapped[l] : swapped[l];
     }
     return p;
   }

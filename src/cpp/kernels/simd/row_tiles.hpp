@@ -1,9 +1,9 @@
-// The inner loop of the diagonal family: a sum of products of streams, for a tile of rows held in
-// registers.  out[i] = sum over terms of u[t.u + i] * v[t.v + i]   (see core/sums.hpp).
+// The inner loop of the diagonal formats: a sum of products of streams, for a tile of rows held in registers.
+//   out[i] = sum over terms of u[t.u + i] * v[t.v + i]   (see core/sums.hpp).
 //
-// The terms of a sum are ordered so that those which hold a whole tile are neighbours: the tile takes
-// them in vectors, and adds the few that begin or end inside it value by value. Where such a border
-// falls into a tile, a narrower one is taken, down to one vector.
+// The terms of a sum are ordered so that those which cover a complete tile are consecutive. The tile processes these
+// terms in vectors, and adds the few terms that begin or end inside it value by value. If a term begins or ends in a
+// tile, a narrower tile is used, down to one vector.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace diagsparse::DIAGSPARSE_ISA {
 
 constexpr int64 kGroup = 12;  // terms at a time: the hardware prefetchers follow about a dozen streams
 
-// The terms that meet some row of [first, last).
+// The terms that intersect the rows [first, last).
 inline std::pair<const Term*, const Term*> terms_in(const std::vector<Term>& terms, int64 first, int64 last) {
   const Term *begin = terms.data(), *end = begin + terms.size();
   while (begin < end && begin->first >= last) ++begin;
@@ -52,31 +52,31 @@ struct Streams {
   }
 };
 
-// Which terms meet the rows [i, i + n), and which hold all of them. Moves with the tile.
+// The terms that intersect the rows [i, i + n), and those that cover all of them. Moves with the tile.
 class Window {
  public:
   Window(const Term* begin, const Term* end)
-      : begin_(begin), end_(end), some(begin), whole(begin), whole_end(end), some_end(end) {}
+      : begin_(begin), end_(end), some(begin), full(begin), full_end(end), some_end(end) {}
 
   [[gnu::always_inline]] void move(int64 i, int64 n) {
     while (some < end_ && some->first >= i + n) ++some;
     while (some > begin_ && some[-1].first < i + n) --some;
-    while (whole < end_ && whole->first > i) ++whole;
-    while (whole > begin_ && whole[-1].first <= i) --whole;
+    while (full < end_ && full->first > i) ++full;
+    while (full > begin_ && full[-1].first <= i) --full;
     while (some_end > begin_ && some_end[-1].last <= i) --some_end;
-    while (whole_end > begin_ && whole_end[-1].last < i + n) --whole_end;
-    while (whole_end < end_ && whole_end->last >= i + n) ++whole_end;
+    while (full_end > begin_ && full_end[-1].last < i + n) --full_end;
+    while (full_end < end_ && full_end->last >= i + n) ++full_end;
   }
-  bool ragged() const { return some < whole || whole_end < some_end; }
+  bool ragged() const { return some < full || full_end < some_end; }
 
  private:
   const Term *begin_, *end_;
 
  public:
-  const Term *some, *whole, *whole_end, *some_end;
+  const Term *some, *full, *full_end, *some_end;
 };
 
-// Adds terms that may begin or end in the rows [i, i + n), value by value, to `columns` sums of each row.
+// Adds terms that may begin or end within the rows [i, i + n), value by value, to `columns` sums of each row.
 template <class U, class V>
 [[gnu::noipa]] void add_ragged(const Streams<U, V> s, const Term* begin, const Term* end, int64 i, int64 n, int columns,
                                Product<U, V>* sums) {
@@ -95,14 +95,15 @@ class RowTiles {
   using M = typename S::M;
   using T = typename S::T;
   static constexpr int step = M::step;
-  // As many accumulators as the registers hold beside the operands: 8, shared by K columns and,
-  // for complex x complex, by the two sums.
+  // As many accumulators as fit the registers next to the operands: 8, divided among K columns and, for complex x
+  // complex, two sums.
   static constexpr int N = std::max(1, 8 / (K * (M::both ? 2 : 1)));
 
  public:
   // The rows [first, last) of the sum over [begin, end).
-  [[gnu::always_inline]] static void run(const S& given, const Term* begin, const Term* end, int64 first, int64 last) {
-    const S s = given;  // for nobody else to see, so that it stays in registers
+  [[gnu::always_inline]] static void run(const S& streams, const Term* begin, const Term* end, int64 first,
+                                         int64 last) {
+    const S s = streams;  // a local copy that nothing can alias, so that it stays in registers
     Window w(begin, end);
     for (int64 i = first; i < last;) {
       const int64 rest = last - i;
@@ -113,25 +114,25 @@ class RowTiles {
         write(s, i, rest, sums);
         return;
       }
-      int vectors = N;  // the widest tile that fits and that no term begins or ends in, or one vector
+      int vectors = N;  // the widest tile that fits and in which no term begins or ends, or one vector
       while (vectors * step > rest) vectors /= 2;
       for (w.move(i, vectors * step); vectors > 1 && w.ragged(); w.move(i, vectors * step)) vectors /= 2;
-      whole_tile<N>(vectors, s, w, i);
+      full_tile<N>(vectors, s, w, i);
       i += vectors * step;
     }
   }
 
  private:
   template <int Vectors>
-  [[gnu::always_inline]] static void whole_tile(int vectors, const S& s, const Window& w, int64 i) {
+  [[gnu::always_inline]] static void full_tile(int vectors, const S& s, const Window& w, int64 i) {
     if (vectors == Vectors) return tile<Vectors>(s, w, i);
-    if constexpr (Vectors > 1) whole_tile<Vectors / 2>(vectors, s, w, i);
+    if constexpr (Vectors > 1) full_tile<Vectors / 2>(vectors, s, w, i);
   }
 
   template <int Vectors>
   [[gnu::always_inline]] static void tile(const S& s, const Window& w, int64 i) {
     typename M::Acc acc[K][Vectors];
-    for (const Term* t = w.whole; t < w.whole_end; ++t) {
+    for (const Term* t = w.full; t < w.full_end; ++t) {
       const U* u = s.u + (t->u + i);
       const V* v = s.v + (t->v + i);
 #pragma GCC unroll 8
@@ -145,8 +146,8 @@ class RowTiles {
       if (w.ragged()) {
         T sums[K][step];
         for (int k = 0; k < K; ++k) store(raw(sums[k]), M::total(acc[k][0], s.signs));
-        add_ragged(s, w.some, std::min(w.whole, w.some_end), i, step, K, sums[0]);
-        add_ragged(s, std::max({w.whole, w.whole_end, w.some}), w.some_end, i, step, K, sums[0]);
+        add_ragged(s, w.some, std::min(w.full, w.some_end), i, step, K, sums[0]);
+        add_ragged(s, std::max({w.full, w.full_end, w.some}), w.some_end, i, step, K, sums[0]);
         write(s, i, step, sums);
         return;
       }

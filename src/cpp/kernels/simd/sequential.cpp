@@ -1,5 +1,5 @@
-// Kernels "sequential" of dia, hm and cdm: the plain loops over diagonals, one thread, one value at a time.
-// The CPU column of the tables of Haque, Parvez and Hossain (2024), and the slow, obvious reference.
+// Kernels "sequential" of dia, hm and cdm: plain loops over diagonals, on one thread, one value at a time. They provide
+// the CPU column of the tables of Haque, Parvez and Hossain (2024), and a slow but simple reference.
 #include <algorithm>
 
 #include "core/interrupt.hpp"
@@ -9,8 +9,8 @@ namespace diagsparse::DIAGSPARSE_ISA {
 
 namespace {
 
-// Asks now and then whether to go on.
-class Pause {
+// Checks for interrupts from time to time.
+class InterruptCheck {
  public:
   void after(int64 steps) {
     if ((steps_ += steps) < kPerCheckpoint) return;
@@ -23,7 +23,7 @@ class Pause {
   int64 steps_ = 0;
 };
 
-// out = beta out, which is not read for beta = 0.
+// out = beta out; out is not read if beta = 0.
 template <class T>
 void begin_sums(Scalar beta, T* out, int64 count) {
   const Update<T> update(0.0, beta);
@@ -31,8 +31,8 @@ void begin_sums(Scalar beta, T* out, int64 count) {
   for (int64 i = 0; update.reads && i < count; ++i) update.one(out + i, T{});
 }
 
-// out[i] += scale * u[i] v[i] for first <= i < last. The common cases have loops of their own: the compiler, which
-// would make one for each case of every flag, is told not to.
+// out[i] += scale * u[i] v[i] for first <= i < last. The common cases have separate loops, written so that the compiler
+// does not create one for every combination of flags.
 template <class U, class V, class T>
 void add_products(const Factor<T>& scale, const U* u, bool conj_u, const V* v, bool conj_v, T* out, int64 first,
                   int64 last) {
@@ -61,8 +61,8 @@ struct MatvecSequential {
     const RowSums sums = row_sums(packed_spans_of(a.layout(), op), period);
     const U* values = a.values.as<U>();
     const Factor<T> scale(alpha);
-    const bool neighbours = period == 0 && x.row_stride == 1 && y.row_stride == 1;
-    Pause pause;
+    const bool contiguous = period == 0 && x.row_stride == 1 && y.row_stride == 1;
+    InterruptCheck interrupt_check;
     for (int64 c = 0; c < x.cols; ++c) {
       const V* in = x.as<V>() + c * x.col_stride;
       T* out = y.as<T>() + c * y.col_stride;
@@ -70,9 +70,9 @@ struct MatvecSequential {
       else
         for (int64 i = 0; i < y.rows; ++i) begin_sums(beta, out + i * y.row_stride, 1);
       for (const Term& t : sums.terms) {
-        pause.after(t.last - t.first);
+        interrupt_check.after(t.last - t.first);
         const bool conj = op.conjugated != t.conjugated;
-        if (neighbours) {
+        if (contiguous) {
           add_products(scale, values + t.u, conj, in + t.v, false, out, t.first, t.last);
           continue;
         }
@@ -103,14 +103,14 @@ struct MatmulSequential {
     const U* u = a.values.as<U>();
     const V* v = b.values.as<V>();
     const Factor<T> scale(alpha);
-    Pause pause;
-    std::vector<Term> room;
+    InterruptCheck interrupt_check;
+    std::vector<Term> buffer;
     for (const Sum& s : sums.sums) {
       begin_sums(beta, out + s.out + s.first, s.last - s.first);
-      const auto [begin, end] = sums.terms_of(s, s.first, s.last, room);
+      const auto [begin, end] = sums.terms_of(s, s.first, s.last, buffer);
       for (const Term* t = begin; t < end; ++t) {
         const Term& term = *t;
-        pause.after(term.last - term.first);
+        interrupt_check.after(term.last - term.first);
         add_products(scale, u + term.u, op_a.conjugated, v + term.v, op_b.conjugated, out + s.out, term.first,
                      term.last);
       }

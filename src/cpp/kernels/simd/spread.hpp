@@ -1,4 +1,4 @@
-// Eight neighbouring places of which some are stored, as vectors: their values lie side by side.
+// Vectors for eight consecutive positions, some of which are stored: their values are contiguous in memory.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace diagsparse::DIAGSPARSE_ISA {
 template <class T>
 constexpr bool kReal = std::is_same_v<T, double> || std::is_same_v<T, float>;
 
-// Eight values, in as many vectors as that takes.
+// Eight values, in as many vectors as needed.
 template <class T>
 struct Row {
   static constexpr int lanes = std::min<int>(8, kVectorBytes / sizeof(T)), parts = 8 / lanes;
@@ -28,17 +28,17 @@ struct Row {
   }
 };
 
-// spread(set, p, enough): those of eight places that are set, the first one in the lowest bit, get the values that lie
-// side by side from p on, others 0. Enough: eight values may be read from there.
+// spread(set, p, in_bounds): expands the contiguous values at p to the positions whose bits are set (position 0 is the
+// lowest bit); other positions get 0. `in_bounds`: eight values may be read from p.
 #if defined(__AVX2__)
-constexpr bool kSpreads = true;  // it takes no loop
+constexpr bool kSpreads = true;  // without a loop
 
-// Which value each place takes, an empty one the last.
+// The index of the value for each position; 7 for an empty one.
 struct Lanes {
   std::uint8_t row[256][8] = {};
   constexpr Lanes() {
     for (unsigned set = 0; set < 256; ++set) {
-      for (int place = 0, lane = 0; place < 8; ++place) row[set][place] = set >> place & 1 ? lane++ : 7;
+      for (int position = 0, lane = 0; position < 8; ++position) row[set][position] = set >> position & 1 ? lane++ : 7;
     }
   }
 };
@@ -51,32 +51,32 @@ constexpr bool kSpreads = false;
 #endif
 
 #if defined(__AVX512VL__)
-// Quicker than the processor's own expansion.
-inline Row<double> spread(unsigned set, const double* p, bool enough) {
+// Faster than the expand instruction.
+inline Row<double> spread(unsigned set, const double* p, bool in_bounds) {
   const auto first = static_cast<__mmask8>((1u << std::popcount(set)) - 1);
-  const __m512i lanes = _mm512_maskz_cvtepu8_epi64(0xff, lanes_of(set));  // GCC warns of the plain one
-  const __m512d some = enough ? _mm512_loadu_pd(p) : _mm512_maskz_loadu_pd(first, p);
+  const __m512i lanes = _mm512_maskz_cvtepu8_epi64(0xff, lanes_of(set));  // GCC warns about the unmasked intrinsic
+  const __m512d some = in_bounds ? _mm512_loadu_pd(p) : _mm512_maskz_loadu_pd(first, p);
   return {{_mm512_maskz_permutexvar_pd(static_cast<__mmask8>(set), lanes, some)}};
 }
-inline Row<float> spread(unsigned set, const float* p, bool enough) {
+inline Row<float> spread(unsigned set, const float* p, bool in_bounds) {
   const auto first = static_cast<__mmask8>((1u << std::popcount(set)) - 1);
-  const __m256 some = enough ? _mm256_loadu_ps(p) : _mm256_maskz_loadu_ps(first, p);
+  const __m256 some = in_bounds ? _mm256_loadu_ps(p) : _mm256_maskz_loadu_ps(first, p);
   return {{_mm256_maskz_permutexvar_ps(static_cast<__mmask8>(set), _mm256_cvtepu8_epi32(lanes_of(set)), some)}};
 }
 #elif defined(__AVX2__)
-// As many lanes as values are loaded, the others are 0; then each place takes its lane, an empty one the last, which is
-// 0. Tables: by how many values, and by which places.
+// Loads only as many lanes as there are values and sets the others to 0; then selects a lane for each position, the
+// last one (0) for empty positions. Tables by the number of values and by the set of positions.
 struct SpreadTables {
-  alignas(32) std::int32_t first[9][8] = {};  // of 32 bits
-  alignas(32) std::int32_t half[16][8] = {};  // lanes of 32 bits for four places of 64
+  alignas(32) std::int32_t first[9][8] = {};  // masks of 32-bit lanes
+  alignas(32) std::int32_t half[16][8] = {};  // 32-bit lanes for four positions of 64 bits
   constexpr SpreadTables() {
     for (int n = 0; n <= 8; ++n) {
       for (int l = 0; l < n; ++l) first[n][l] = -1;
     }
     for (unsigned set = 0; set < 16; ++set) {
-      for (int place = 0, lane = 0; place < 4; ++place) {
-        const int from = set >> place & 1 ? lane++ : 3;
-        half[set][2 * place] = 2 * from, half[set][2 * place + 1] = 2 * from + 1;
+      for (int position = 0, lane = 0; position < 4; ++position) {
+        const int from = set >> position & 1 ? lane++ : 3;
+        half[set][2 * position] = 2 * from, half[set][2 * position + 1] = 2 * from + 1;
       }
     }
   }
@@ -100,19 +100,19 @@ inline Row<float> spread(unsigned set, const float* p, bool) {
 #else
 template <class T>
 Row<T> spread(unsigned set, const T* p, bool) {
-  T places[8] = {};
-  for (; set != 0; set &= set - 1) places[std::countr_zero(set)] = *p++;
-  return Row<T>::at(places);
+  T positions[8] = {};
+  for (; set != 0; set &= set - 1) positions[std::countr_zero(set)] = *p++;
+  return Row<T>::at(positions);
 }
 #endif
 
-// The other way: those of eight values whose places are set, side by side from p on. Enough: whatever is behind them
-// may be overwritten, eight values in all.
+// The inverse: stores the values at the positions in the set contiguously at p. `in_bounds`: eight values may be
+// written from p on, including arbitrary ones after the last.
 template <class T>
-[[gnu::always_inline]] inline void pack(unsigned set, const Row<T>& row, T* p, [[maybe_unused]] bool enough) {
+[[gnu::always_inline]] inline void pack(unsigned set, const Row<T>& row, T* p, [[maybe_unused]] bool in_bounds) {
   if (set == 255) return row.put(p);
 #if defined(__AVX512VL__)
-  if (enough) {
+  if (in_bounds) {
     Row<T> packed;
     const auto some = static_cast<__mmask8>(set);
     if constexpr (sizeof(T) == 8) packed.part[0] = _mm512_maskz_compress_pd(some, row.part[0]);
@@ -125,25 +125,25 @@ template <class T>
   for (; set != 0; set &= set - 1) *p++ = values[std::countr_zero(set)];
 }
 
-// `count` values in the type V: those that are stored in another one are widened to `room`. There are as many as a
-// vector holds, or more.
+// `count` values as type V, converted in `buffer` if they are stored as another type. `count` must be at least the
+// number of lanes of a vector.
 template <class V, class U>
-const V* widened(const U* values, int count, V* room) {
+const V* widened(const U* values, int count, V* buffer) {
   if constexpr (std::is_same_v<U, V>) {
     return values;
   } else {
     constexpr int lanes = Row<V>::lanes;
     for (int k = 0; k < count; k += lanes) {
       const int at = std::min(k, count - lanes);
-      store(room + at, load_as<V, lanes>(values + at));
+      store(buffer + at, load_as<V, lanes>(values + at));
     }
-    return room;
+    return buffer;
   }
 }
 
-// Whether eight values are 0; what is no number is not.
+// Whether eight values are all 0; false if any is NaN.
 template <class T>
-[[gnu::always_inline]] inline bool is_nothing(const Row<T>& row) {
+[[gnu::always_inline]] inline bool all_zero(const Row<T>& row) {
   T all = 0;
   for (int n = 0; n < Row<T>::parts; ++n) {
     for (int l = 0; l < Row<T>::lanes; ++l) all += row.part[n][l];
@@ -151,7 +151,7 @@ template <class T>
   return all == 0;
 }
 
-// Of numbers that are a multiple of eight.
+// Whether all values are finite; the number of real values must be a multiple of eight.
 template <class T>
 bool all_finite(const T* values, std::size_t count) {
   using R = Row<Real<T>>;
@@ -161,7 +161,7 @@ bool all_finite(const T* values, std::size_t count) {
     const R some = R::at(parts + k);
     for (int n = 0; n < R::parts; ++n) none.part[n] += some.part[n] * 0;
   }
-  return is_nothing(none);
+  return all_zero(none);
 }
 
 }  // namespace diagsparse::DIAGSPARSE_ISA

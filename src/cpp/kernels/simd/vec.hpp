@@ -1,8 +1,8 @@
-// Vectors of the instruction set that this file is being compiled for, and the one arithmetic step
-// of the diagonal kernels on them: a multiply-accumulate over any pair of value types.
+// Vectors of the instruction set for which this file is compiled, and the arithmetic step of the diagonal kernels: a
+// multiply-accumulate for any pair of value types.
 //
-// Written with the compiler's vector extensions (GCC 12 or later), so the same lines serve SSE2, AVX2,
-// AVX-512 and NEON. Everything here has a name of its own in each instruction set.
+// Uses the compiler's vector extensions (GCC 12 or later), so the same code serves SSE2, AVX2, AVX-512 and NEON.
+// Everything here is in a separate namespace for each instruction set.
 #pragma once
 
 #include <cstring>
@@ -51,13 +51,13 @@ inline void store(R* p, V v) {
 }
 
 #if defined(__AVX512F__) || defined(__F16C__)
-// Half precision by the processor's own conversion, which compilers do not find by themselves.
+// Half precision by the conversion instruction, which compilers do not generate by themselves.
 template <int Lanes>
 inline Vector<float, Lanes> load_half(const Float16* p) {
 #if defined(__AVX512F__)
   if constexpr (Lanes == 16) {
     return _mm512_maskz_cvtph_ps(
-        0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));  // GCC warns of the plain one
+        0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));  // GCC warns about the unmasked intrinsic
   } else
 #endif
       if constexpr (Lanes == 8) {
@@ -72,30 +72,30 @@ inline Vector<float, Lanes> load_half(const Float16* p) {
   }
 }
 #else
-// As Float16's operator float() widens one.
+// The vector version of Float16's operator float().
 template <int Lanes>
 inline Vector<float, Lanes> load_half(const Float16* p) {
   using Bits = Vector<std::uint32_t, Lanes>;
-  const auto given = load<std::uint16_t, Lanes>(reinterpret_cast<const std::uint16_t*>(p));
-  const Bits bits = __builtin_convertvector(given, Bits), magnitude = bits & 0x7fffu, sign = (bits & 0x8000u) << 16;
+  const auto stored = load<std::uint16_t, Lanes>(reinterpret_cast<const std::uint16_t*>(p));
+  const Bits bits = __builtin_convertvector(stored, Bits), magnitude = bits & 0x7fffu, sign = (bits & 0x8000u) << 16;
   const auto widened = reinterpret_cast<Vector<float, Lanes>>(magnitude << 13) * 0x1p112f;
   const auto special = reinterpret_cast<Bits>(magnitude >= 0x7c00u) & 0x7f800000u;
   return reinterpret_cast<Vector<float, Lanes>>(reinterpret_cast<Bits>(widened) | sign | special);
 }
 #endif
 
-// Loads values that are stored in 16 bits.
+// Loads values that are stored in 16 bits as float.
 template <int Lanes, class S>
 inline Vector<float, Lanes> load_widened(const S* p) {
   if constexpr (std::is_same_v<S, Float16>) {
     return load_half<Lanes>(p);
   } else {
-    const auto given = load<std::uint16_t, Lanes>(reinterpret_cast<const std::uint16_t*>(p));
-    return reinterpret_cast<Vector<float, Lanes>>(__builtin_convertvector(given, Vector<std::uint32_t, Lanes>) << 16);
+    const auto stored = load<std::uint16_t, Lanes>(reinterpret_cast<const std::uint16_t*>(p));
+    return reinterpret_cast<Vector<float, Lanes>>(__builtin_convertvector(stored, Vector<std::uint32_t, Lanes>) << 16);
   }
 }
 
-// Loads `Lanes` values and widens them to R.
+// Loads `Lanes` values and converts them to R.
 template <class R, int Lanes, class S>
 inline Vector<R, Lanes> load_as(const S* p) {
   if constexpr (std::is_same_v<R, S>) return load<S, Lanes>(p);
@@ -122,9 +122,9 @@ inline W twice(V v, std::index_sequence<I...>) {
   return __builtin_shufflevector(v, v, static_cast<int>(I / 2)...);
 }
 
-// acc += u * v for `step` neighbouring pairs of values. A complex product is kept as two real sums,
+// acc += u * v for `step` consecutive pairs of values. A complex product is accumulated as two real sums,
 //     p = u * (re v, re v),   q = u * (im v, im v),
-// and put together once at the end, so that the loop holds no swap; conj(u), conj(v) are signs there.
+// which are combined once at the end, so that the loop needs no swap. conj(u) and conj(v) become signs there.
 template <class U, class V>
 struct Mac {
   using T = Product<U, V>;
@@ -144,7 +144,7 @@ struct Mac {
 
   static const Real<U>* raw(const U* u) { return reinterpret_cast<const Real<U>*>(u); }
 
-  // A vector of one operand, ready to be used with many of the other.
+  // A vector of one operand, in the form in which it is combined with several of the other operand.
   static Vec left(const U* u) {
     if constexpr (!is_complex<U> && is_complex<V>) return twice<Vec>(load_as<R, lanes / 2>(u), Index{});
     else return load_as<R, lanes>(reinterpret_cast<const Real<U>*>(u));
@@ -178,19 +178,19 @@ struct Mac {
   }
 };
 
-// out = alpha * sums + beta * out, of any factors. Out of line: it is the same for all tiles that end in it.
+// out = alpha * sums + beta * out for any factors. Not inlined, because all tiles end with the same code.
 template <class T>
 [[gnu::noipa]] void put_sums(const Update<T> update, T* out, const T* sums, int64 count) {
   for (int64 r = 0; r < count; ++r) update.one(out + r, sums[r]);
 }
 
-// The same for K times N vectors of sums, from the registers that they are in; out(k) is where the k-th N of them go.
+// The same for K times N vectors of sums in registers; out(k) is the destination of the k-th N of them.
 template <class T, class Vec, int K, int N, class Out>
 [[gnu::always_inline]] inline void put_vectors(const Update<T>& update, const Vec (&sums)[K][N], const Out& out) {
   using R = Real<T>;
   constexpr int lanes = sizeof(Vec) / sizeof(R);
   if constexpr (is_complex<T>) {
-    if (!update.alpha.real() || !update.beta.real()) {  // calls come last: no register holds anything across them
+    if (!update.alpha.real() || !update.beta.real()) {  // calls at the end, so that no register is live across them
       T scaled[K][N * lanes / 2];
       std::memcpy(scaled, sums, sizeof scaled);
       for (int k = 0; k < K; ++k) put_sums(update, out(k), scaled[k], N * lanes / 2);

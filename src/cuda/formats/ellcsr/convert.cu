@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(kBlock) count_rest(const Csr<float> csr, Leadi
   if (i >= csr.rows) return;
   const std::int32_t* const columns = csr.indices + csr.indptr[i];
   const int64 count = csr.indptr[i + 1] - csr.indptr[i];
-  counts[i] = leading.kept(i, columns, count) - leading.of(i, columns, count);
+  counts[i] = leading.count_stored(i, columns, count) - leading.of(i, columns, count);
 }
 
 // A warp takes a row.
@@ -45,7 +45,8 @@ __global__ void __launch_bounds__(kBlock)
                std::int32_t* rest, T* values) {
   const int64 i = thread_index() / 32, lane = threadIdx.x % 32;
   if (i >= csr.rows) return;
-  const int64 begin = csr.indptr[i], end = begin + leading.kept(i, csr.indices + begin, csr.indptr[i + 1] - begin);
+  const int64 begin = csr.indptr[i],
+              end = begin + leading.count_stored(i, csr.indices + begin, csr.indptr[i + 1] - begin);
   const int64 middle = end - (indptr[i + 1] - indptr[i]);
   for (int64 w = lane; w < width; w += 32) {
     const bool entry = begin + w < middle;

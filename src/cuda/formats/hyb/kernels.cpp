@@ -4,6 +4,6 @@
 
 namespace diagsparse::cuda {
 
-static const RegisterKernels registered("hyb", 0, children_in_turn);
+static const RegisterKernels registered("hyb", 0, children_kernels);
 
 }  // namespace diagsparse::cuda

@@ -67,7 +67,7 @@ struct AmongOffsets {
 template <class F>
 void with_numbers(const Matrix& csr, const std::vector<int64>& offsets, const Array& resident, const F& f) {
   const auto count = static_cast<int64>(offsets.size());
-  if (!table_pays(csr.rows, csr.cols, csr.values.size())) {
+  if (!table_is_worthwhile(csr.rows, csr.cols, csr.values.size())) {
     return f(AmongOffsets{resident.as<const std::int64_t>(), count});
   }
   std::vector<std::int32_t> numbers(csr.rows + csr.cols, -1);

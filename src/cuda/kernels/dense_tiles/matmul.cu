@@ -67,7 +67,7 @@ std::shared_ptr<ResidentTables> resident(const Plan& plan) {
     std::vector<Result> results(std::max<int64>(0, in.c.high - in.c.low + 1), Result{0, 0, 0}), empty;
     for (const Sum& sum : sums.sums) {
       const Result result{sum.out, sum.first, sum.last};
-      if (sum.meetings == sum.meetings_end) empty.push_back(result);
+      if (sum.pair_ranges == sum.pair_ranges_end) empty.push_back(result);
       else results[Hulls::offset_of(sums, sum) - in.c.low] = result;
     }
     built->product.a = table_of(sums.a, in.a, built->a);
@@ -145,7 +145,7 @@ const char* fallback(const Plan& plan, DType a, DType b) {
 
 double padding(const Plan& plan) {
   const Hulls in(plan);
-  if (!in.meet()) return std::numeric_limits<double>::infinity();
+  if (!in.has_terms()) return std::numeric_limits<double>::infinity();
   const auto of = [](int64 width, int64 more) { return 1.0 + static_cast<double>(more) / static_cast<double>(width); };
   return dense_work(plan, in) * of(in.a.width(), 18) * of(in.b.width(), 10) / static_cast<double>(sums_of(plan).work);
 }

@@ -1,5 +1,5 @@
-// Kernel "cusparse" of C = A B: cuSPARSE's reusable product. Its analysis is kept with the plan, one for each stream; a
-// call multiplies values only. What cuSPARSE cannot do raises: its count of entries is held against the plan's.
+// Kernel "cusparse" of C = A B: the reusable product of cuSPARSE. Its analysis is cached with the plan, once for each
+// stream; a call only multiplies values. If cuSPARSE finds another structure than the plan has, an error is raised.
 #include "device/device_array.hpp"
 #include "kernels/cusparse/cusparse.hpp"
 #include "kernels/rows/kernels.hpp"
@@ -27,7 +27,7 @@ std::shared_ptr<void> with_workspace(const char* call, const Step& step) {
   return memory;
 }
 
-// A matrix of the plan's without its values, which are given later.
+// A matrix with a structure of the plan but without values, which are set later.
 Matrix on_structure(const StructurePtr& structure, DType dtype) {
   Array values;
   values.dtype = dtype;

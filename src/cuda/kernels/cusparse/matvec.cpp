@@ -1,11 +1,11 @@
-// Kernels "cusparse": NVIDIA's library on our arrays, as the peer to measure against and to fall back on.
-// "cusparse_alg1" and "cusparse_alg2" name the algorithm for vectors, "cusparse" leaves it to the library.
+// Kernels "cusparse": NVIDIA's library on our arrays, as a reference for speed and as an alternative. "cusparse_alg1"
+// and "cusparse_alg2" select the algorithm for vectors, "cusparse" leaves the choice to the library.
 //
-// cuSPARSE takes operands of one type, with 32-bit pointers beside 32-bit indices: what differs is converted in a
-// temporary. Descriptors, workspace and its preprocessing are kept with the matrix, one set for each of its operations
-// and each stream. Sums may differ in their last bits from run to run where cuSPARSE says so. Of sell it takes A times
-// a vector, where rows are in their own order; transposes and blocks of sell, and what is empty, go to the format's
-// default.
+// cuSPARSE requires operands of one type, and pointers and indices of the same width; operands that differ are
+// converted into temporaries. Descriptors, workspace and preprocessing are cached with the matrix, once for each
+// operation and each stream. Sums may differ in their last bits from run to run where cuSPARSE documents this. For
+// sell, the library computes A times a vector if the rows are not reordered; transposes and blocks of columns of sell,
+// and empty products, are computed by the format's default kernel.
 #include "device/device_array.hpp"
 #include "formats/csc/layout.hpp"
 #include "formats/sell/layout.hpp"
@@ -16,7 +16,7 @@ namespace diagsparse::cuda::cusparse {
 
 namespace {
 
-// Values of op(A) for cuSPARSE, which knows no conjugate without a transpose.
+// Values of op(A) for cuSPARSE, which has no operation that conjugates without transposing.
 Array values_for(const Matrix& a, Op op, DType dtype) {
   const Array values = converted(a.values, dtype);
   const bool complex = a.dtype == DType::c64 || a.dtype == DType::c128;
@@ -24,14 +24,14 @@ Array values_for(const Matrix& a, Op op, DType dtype) {
   return map(Map::conjugate, DeviceArray::of(values), 0.0).array();
 }
 
-// A real matrix has no adjoint in cuSPARSE, only a transpose.
+// For real matrices, cuSPARSE has only a transpose, no adjoint.
 cusparseOperation_t operation(Op op, DType dtype) {
   op.conjugated &= dtype == DType::c64 || dtype == DType::c128;
   if (!op.transposed) return CUSPARSE_OPERATION_NON_TRANSPOSE;
   return op.conjugated ? CUSPARSE_OPERATION_CONJUGATE_TRANSPOSE : CUSPARSE_OPERATION_TRANSPOSE;
 }
 
-// What is kept for products of a matrix with vectors (or blocks of one width) on one stream.
+// What is cached for products of a matrix with vectors (or blocks of one width) on one stream.
 struct Prepared {
   std::mutex mutex;
   std::shared_ptr<OneWidth> indices;
@@ -132,7 +132,7 @@ void multiply(cusparseSpMVAlg_t algorithm, const Matrix& a, Op op, Scalar alpha,
   }
   refuse_sorted_rows(a);
   const bool vector = x.cols == 1 && x.row_stride == 1 && y.row_stride == 1;
-  const bool empty = a.values.size() == 0 || a.rows == 0 || a.cols == 0 || x.cols == 0;  // which cuSPARSE refuses
+  const bool empty = a.values.size() == 0 || a.rows == 0 || a.cols == 0 || x.cols == 0;  // which cuSPARSE rejects
   if (empty || (a.format == sell.name && (op.transposed || !vector))) {
     return matvec_kernel(find_matvec(a.format, ""), a.dtype, x.dtype)(a, op, alpha, x, beta, y);
   }

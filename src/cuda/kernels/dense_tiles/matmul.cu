@@ -1,22 +1,22 @@
 // Kernel "dense_tiles" of dia, hm and cdm: C = alpha op(A) op(B) + beta C of wide bands, as a dense product in tiles.
 //
-//   op(A): m x l, op(B): l x n, C: m x n of one type. Between the lowest and the highest diagonal most are stored.
+//   op(A): m x l, op(B): l x n, C: m x n of one type. Most diagonals between the lowest and the highest are stored.
 //
-// A block takes a tile of C that diagonals with terms pass through, and walks the k that A's rows and B's columns meet
-// in. The tiles of A and of B come into shared memory value by value, along their diagonals, zero where nothing is
-// stored, a few steps ahead of the FP64 matrix units, which add up C's tile in registers. Where the band ends inside a
-// tile, runs of 16 rows or 8 columns that nothing passes through are left out. The tile of C goes through shared memory
-// too, and is written once, along its diagonals.
+// A block computes a tile of C that contains diagonals with terms, and loops over the k for which both A's rows and B's
+// columns have elements. The tiles of A and B are copied into shared memory value by value, along their diagonals, with
+// zeros for elements that are not stored, a few steps ahead of the FP64 matrix units, which accumulate C's tile in
+// registers. If the band ends inside a tile, ranges of 16 rows or 8 columns without diagonals are skipped. The tile of
+// C passes through shared memory, too, and is written once, along its diagonals.
 //
 //                    j0
-//                 \  |  \  |                   the rows of A and the columns of B that a tile of C takes, of bands
-//     i0  -----\---+-----+                     as of dense matrices and triangles
+//                 \  |  \  |                   the rows of A and the columns of B that a tile of C needs; the same
+//     i0  -----\---+-----+                     scheme serves bands, triangles and dense matrices
 //                \ |  C  |
 //         --------\+-----+--
 //
-// All types run in double precision, complex products as four real ones. A sum that is infinite or no number is done
-// again over the stored pairs alone, for zero times an infinity is no term. Sums add up in the order of k: the same
-// bits on every run.
+// All types are computed in double precision, complex products as four real ones. A sum that is not finite is
+// recomputed from the stored pairs only, because elements that are not stored must not multiply an infinity. The terms
+// of a sum are added in the order of k, so every run gives the same bits.
 //
 // Multiply-adds at least: one for each pair of diagonals and row. Bytes at least: A, B and C.
 #include "core/hulls.hpp"
@@ -35,12 +35,12 @@ template <class T>
 using Large = TileShape<T, 128, 64, 4, 2, 3, 2>;
 template <class T>
 using Small = std::conditional_t<is_complex<T>, TileShape<T, 64, 64, 2, 4, 3, 2>, TileShape<T, 64, 64, 4, 2, 2, 3>>;
-constexpr double kLargeFrom = 1200;  // k that an element of C meets, in the mean
-constexpr double kMostPadding = 64;  // else the tiles hold next to nothing, and "block" runs
+constexpr double kLargeFrom = 1200;  // mean number of k per element of C
+constexpr double kMostPadding = 64;  // beyond this the tiles are nearly empty, and "block" runs
 
 struct ResidentTables {
   Array a, b, c, empty;
-  DenseProduct product{};  // but for what the tiles decide
+  DenseProduct product{};  // except for what depends on the tile shape
   int empty_count = 0;
   bool pays = false, large = false;
 
@@ -87,7 +87,7 @@ std::shared_ptr<ResidentTables> resident(const Plan& plan) {
   });
 }
 
-// Two operands of one type: other pairs are rare, and not compiled for.
+// Both operands have the same type; other pairs are rare, and not compiled.
 template <class T, class>
 struct Matmul {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
@@ -106,7 +106,7 @@ struct Matmul {
     with_shape(*kept, with);
   }
 
-  // Whether the tiles hold enough, and the GPU has shared memory for them.
+  // Whether the tiles are full enough, and fit into the GPU's shared memory.
   static bool fits(const Plan& plan) {
     const auto kept = resident(plan);
     bool room = false;

@@ -1,18 +1,18 @@
 // Kernel "row" of dia, hm and cdm, the default of all three: y = alpha op(A) x + beta y.
 //
-//   op(A): m x n, D diagonals, each a term of the list (core/diagonals.hpp): row i has its value at values[u + i] and
-//   meets x[v + i], for first <= i < last.  x: n, or n x k.  y: m, or m x k.  Bytes at least: A + x + y.
+//   op(A): m x n, D diagonals, each a term of the list (core/diagonals.hpp): its value of row i is values[u + i] and
+//   multiplies x[v + i], for first <= i < last.  x: n, or n x k.  y: m, or m x k.  Bytes at least: A + x + y.
 //
-// Large matrices times blocks of columns, and times vectors whose values are wider than the stored ones, bring their
-// diagonals and X through shared memory: window/kernel.cuh, for contiguous X. Other blocks of columns: blocks.cuh.
-// Layouts with a period: period/matvec.cu. All other vectors are multiplied here.
+// For large matrices times blocks of columns, or times vectors whose values are wider than the stored ones, the
+// diagonals and X are staged in shared memory: window/kernel.cuh, for contiguous X. Other blocks of columns:
+// matvec/blocks.cuh. Layouts with a period: period/matvec.cu. All other vectors: matvec/vectors.cuh, as follows.
 //
-// A thread takes a few rows, 32 apart; it walks the diagonals that meet them, several at a time, and keeps its sums in
-// registers. A's values are read once, past the caches, by whole warps at neighbouring addresses, wherever a diagonal
-// starts; x comes from the caches, where the rows nearby have brought it. A block has the list of diagonals in shared
-// memory; the blocks between the ends of the diagonals, nearly all, test nothing. Of small matrices the warps of a
-// block share the rows, each a part of the diagonals. A sum adds up in an order that the matrix alone decides: the same
-// bits on every run.
+// A thread processes a few rows, 32 apart. It loops over the diagonals that have elements in these rows, several at a
+// time, and accumulates the sums in registers. A's values are read once, bypassing the caches, by complete warps at
+// neighbouring addresses, wherever a diagonal starts; x is read through the caches, where neighbouring rows have
+// already loaded it. A block holds the list of diagonals in shared memory. Blocks for which all diagonals are complete
+// (nearly all blocks) skip the range checks. For small matrices, the warps of a block process the same rows, and each
+// handles part of the diagonals. The order of a sum depends only on the matrix, so every run gives the same bits.
 #include "device/dense.cuh"
 #include "device/resident.cuh"
 #include "device/values.cuh"

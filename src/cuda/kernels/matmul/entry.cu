@@ -1,13 +1,13 @@
 // Kernel "entry" of dia, hm and cdm: the first approach of Haque, Parvez and Hossain (2024), a thread for every entry
 // of C.
 //
-//   C = alpha op(A) op(B) + beta C; sums and terms as in row.cu.  before: one for each sum, how many entries of C lie
-//   on the diagonals before it.
+//   C = alpha op(A) op(B) + beta C; sums and terms as in row.cu.  before: for each sum, the number of entries of C on the
+//   diagonals before it.
 //
-// A thread finds its diagonal by bisection and walks the pairs that meet on it; neighbours read neighbours, but where a
-// diagonal ends. There they sit on different diagonals, with different numbers of pairs: this is the divergence that
-// the paper sees. It is here to be compared with. A sum adds up in the order of A's offsets: the same bits on every
-// run.
+// A thread finds its diagonal by bisection and loops over the pairs whose product is on it. Neighbouring threads read
+// neighbouring elements, except at the end of a diagonal. There they process different diagonals, with different
+// numbers of pairs: this is the divergence that the paper observes. The kernel exists for comparison. The terms of a
+// sum are added in the order of A's offsets, so every run gives the same bits.
 #include "device/bisection.cuh"
 #include "device/resident.cuh"
 #include "device/values.cuh"
@@ -17,7 +17,7 @@ namespace diagsparse::cuda::matmul {
 
 namespace {
 
-// `before[d]` entries of C lie on the diagonals before d.
+// `before[d]` entries of C are on the diagonals before d.
 template <class U, class V>
 __global__ void __launch_bounds__(kBlock)
     entries(const Sum* sums, const int64* before, int64 count, int64 total, const Term* terms, const U* a, bool conj_a,

@@ -2,13 +2,13 @@
 //
 // In cdm, with all indices modulo n,   C[r, i] = sum over k of A[k, i] B[r - k, i + k].
 //
-//   op(A), op(B), C: n x n, their stored rows of n values.  a_rows, b_rows: where each row of op(A) and op(B) is found.
-//   b_table: n numbers, a label's row of op(B), or -1.  c_labels, c_starts: one for each row of C.
+//   op(A), op(B), C: n x n, their stored rows of n values.  a_rows, b_rows: where each row of op(A) and op(B) is stored.
+//   b_table: n numbers, the row of op(B) with this label, or -1.  c_labels, c_starts: one for each row of C.
 //
-// A block of T x T threads computes T rows of C at T neighbouring columns. It brings tiles of T stored rows of A into
-// shared memory, one after another; B is read from global memory, its rows found in a dense table of starts. Every
-// value of C is written once, and sums add up in the order of A's rows: the same bits on every run. It is here to be
-// compared with.
+// A block of T x T threads computes T rows of C at T neighbouring columns. It loads tiles of T stored rows of A into
+// shared memory, one after another. B is read from global memory; its rows are looked up in a dense table of starts.
+// Every value of C is written once, and sums are added in the order of A's rows, so every run gives the same bits. The
+// kernel exists for comparison.
 #include "device/resident.cuh"
 #include "device/values.cuh"
 #include "kernels/diagonals/kernels.hpp"
@@ -75,7 +75,7 @@ struct ResidentRows {
   }
 };
 
-// The rows of op(A), by label. StoredRow k of the transpose is row n - k, shifted: A.T[i, i + k] = A[i + k, i].
+// The rows of op(A), sorted by label. StoredRow k of the transpose is row n - k, shifted: A.T[i, i + k] = A[i + k, i].
 std::vector<StoredRow> rows_of(const Layout& layout, Op op) {
   const int64 n = layout.rows;
   std::vector<StoredRow> rows;

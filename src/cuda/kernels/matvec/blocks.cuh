@@ -1,10 +1,10 @@
-// Y = A X: what kernel "row" runs for blocks of columns, where window/kernel.cuh does not serve. `block_pieces` where a
-// row of X lies together and comes in pieces of 16 bytes, else `block_rows`.
+// Y = A X: what kernel "row" runs for blocks of columns that window/kernel.cuh does not support. `block_packets` if a
+// row of X is contiguous and consists of aligned packets of 16 bytes, otherwise `block_rows`.
 //
-//   op(A): m x n, as in row.cu.  X: n x k, Y: m x k, of any strides.
+//   op(A): m x n, as in diagonals/row.cu.  X: n x k, Y: m x k, of any strides.
 //
-// Neighbouring threads read neighbouring elements of X, and each value of A once for all columns that a block takes. A
-// sum adds up in the order of the list: the same bits on every run.
+// Neighbouring threads read neighbouring elements of X, and each value of A is read once for all columns of a block.
+// The terms of a sum are added in the order of the list, so every run gives the same bits.
 #pragma once
 
 #include "core/diagonals.hpp"
@@ -16,16 +16,16 @@
 
 namespace diagsparse::cuda::matvec {
 
-constexpr int kPasses = 2;  // pieces that a thread takes, of as many rows
-constexpr int kAhead = 8;   // values of A that a thread brings at a time
+constexpr int kPasses = 2;  // packets per thread, one in each of as many rows
+constexpr int kAhead = 8;  // values of A that a thread loads at a time
 
-// Threads that share a row: a power of two, 32 at most, each with a piece.
+// Threads per row, with one packet each: a power of two, 32 at most.
 inline int pieces_a_row(int64 pieces) { return static_cast<int>(std::min<int64>(pieces & -pieces, 32)); }
 inline __host__ __device__ int rows_a_warp(int pieces) { return kPasses * 32 / pieces; }
 
-// `pieces` lanes share a row, so that a warp reads x in whole sectors; a warp takes as many rows at a time as that
-// leaves, kPasses times. It brings its rows of A, of several diagonals at a time, through shared memory: read once, and
-// whole sectors too. blockIdx.y counts the pieces beyond the first ones.
+// `packets` lanes process a row, so that a warp reads complete sectors of x. A warp processes kPasses times as many
+// rows as its lanes cover at once. It loads the values of A for its rows and several diagonals at a time through shared
+// memory, so that they are read once and in complete sectors, too. blockIdx.y counts groups of packets along a row.
 template <class U, class V, class Rest>
 __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 && !is_complex<U> ? 4 : 2)
     block_pieces(const Term* terms, int count, const __grid_constant__ Interior interior, const U* values, bool conj,
@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 && !is_complex<U> ? 4 :
   }
 }
 
-// Whether X and Y lie so.
+// Whether X and Y can be accessed in packets.
 template <class V>
 bool in_pieces(const Dense& x, const Dense& y) {
   constexpr int width = kPiece<V>;
@@ -110,7 +110,7 @@ bool in_pieces(const Dense& x, const Dense& y) {
          reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0;
 }
 
-// Where row i of a term has its value: behind that of the row before.
+// Position of a term's value in row i: one after that of row i - 1.
 struct Neighbouring {
   struct Row {
     int64 i;
@@ -121,8 +121,8 @@ struct Neighbouring {
   __device__ Row row(int64 i) const { return {i}; }
 };
 
-// A thread takes one row and Columns columns of the block, `groups` apart. Threads run along the axis on which
-// x is contiguous. Where: of the values.
+// A thread processes one row and Columns columns of the block, `groups` apart. Consecutive threads follow the axis on
+// which x is contiguous. Where: the positions of the values.
 template <int Columns, class Where, class U, class V, class Rest>
 __global__ void __launch_bounds__(kBlock)
     block_rows(const Term* terms, int count, const Where where, const U* values, bool conj, const Block<const V> x,
@@ -162,13 +162,13 @@ void multiply_block(const ResidentTerms& kept, const Where& where, const U* valu
          x.cols, groups, x.col_stride == 1, rest, update);
 }
 
-// Where X and Y lie in pieces.
+// For X and Y that can be accessed in packets.
 template <class U, class V, class Rest>
 void multiply_pieces(const ResidentTerms& kept, const U* values, bool conj, const Dense& x, const Dense& y,
                      const Rest& rest, const Update<Product<U, V>>& update) {
   const int64 all = x.cols / kPiece<V>;
   const int pieces = pieces_a_row(all);
-  const int64 groups = all / pieces, most = 65535;  // groups of pieces, and how many of them a grid may count in y
+  const int64 groups = all / pieces, most = 65535;  // number of groups of packets, and the limit of a grid in y
   const auto rows = static_cast<unsigned>(ceil_div(y.rows, kBlock / 32 * rows_a_warp(pieces)));
   Block<const V> in(x);
   Block<Product<U, V>> out(y);

@@ -1,5 +1,5 @@
-// y = A x, of diagonals and perhaps a rest beside them: what kernel "row" of dia, hm, cdm and qband runs for vectors.
-// row.cu says how it works.
+// y = A x of diagonals, and of entries outside of them if there are any: what kernel "row" of dia, hm, cdm and qband
+// runs for vectors. diagonals/row.cu describes it.
 #pragma once
 
 #include "core/diagonals.hpp"
@@ -10,21 +10,21 @@
 
 namespace diagsparse::cuda::matvec {
 
-// Item k of a list [begin, end) that is taken from both ends in turns.
+// Item k of a list [begin, end) that is read alternately from both ends.
 inline __device__ int in_turns(int k, int begin, int end) { return k % 2 == 0 ? begin + k / 2 : end - 1 - k / 2; }
 
-// Blocks that a multiprocessor is to hold, which limits their registers: four leave 64 a thread, and read float64 at
-// the copy's speed on an H200; without a limit they took 96, and 19 % more time. Types that need fewer have five, pairs
-// that need more three.
+// Number of blocks per multiprocessor to aim for, which limits their registers. Four blocks allow 64 per thread, and
+// read float64 at the speed of a copy on an H200; without a limit the kernel used 96, and 19 % more time. Types that
+// need fewer registers run with five blocks, pairs that need more with three.
 template <class U, class V>
 constexpr int kBlocksFor = sizeof(V) == 4 && !is_complex<U>    ? 5
                            : sizeof(V) == 16 && sizeof(U) <= 8 ? 3
                                                                : 4;
 
-// A block takes neighbouring rows, a warp 32 Rows of them, a thread every 32nd; At terms at a time, so that their
-// values are on their way together. Shared: all warps take the same rows, each its share of the terms. Mirrored: the
-// terms are taken from both ends of the list in turns, so that opposite diagonals of symmetric storage meet in cache.
-// Rest: what a row has beside the diagonals (rest.cuh).
+// A block processes neighbouring rows, a warp 32 Rows of them, and a thread every 32nd of these. It reads At terms at a
+// time, so that all of their loads are in flight together. Shared: all warps process the same rows, and each handles a
+// part of the terms. mirrored: the terms are read alternately from both ends of the list, so that opposite diagonals of
+// symmetric storage are in cache at the same time. Rest: entries of a row outside of the diagonals (rest.cuh).
 template <int Rows, int At, bool Shared, class U, class V, class Rest>
 __global__ void __launch_bounds__(kBlock, kBlocksFor<U, V>)
     vector_rows(const Term* terms, int count, const __grid_constant__ Interior interior, const U* values, bool conj,
@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(kBlock, kBlocksFor<U, V>)
                 const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
   constexpr int warps = kBlock / 32, shares = Shared ? warps : 1, block_rows = (Shared ? 32 : kBlock) * Rows;
-  __shared__ NearTerm near[kTerms + shares * At];  // and room to look past their end
+  __shared__ NearTerm near[kTerms + shares * At];  // with padding, because threads look past the end
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int64 start = static_cast<int64>(blockIdx.x) * block_rows, stop = start + block_rows;
   const int64 i = start + (Shared ? 0 : warp * (32 * Rows)) + lane;
@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(kBlock, kBlocksFor<U, V>)
   }
 }
 
-// Calls it for neighbouring elements of x and y.
+// Launches the kernel for contiguous x and y.
 template <class U, class V, class Rest>
 void multiply_vector(const ResidentTerms& kept, const U* values, bool conj, bool mirrored, const Dense& x,
                      const Dense& y, const Rest& rest, const Update<Product<U, V>>& update) {

@@ -1,11 +1,11 @@
-// y = alpha op(A) x + beta y where A's layout has a period: kernel "row" for such matrices.
+// y = alpha op(A) x + beta y for layouts of A with a period: kernel "row" for such matrices.
 //
-//   op(A): m x n, D diagonals of which `period` values are stored: in row i a term has values[u + (shift + i) % period]
-//   and meets x[v + i], for first <= i < last.  x: n, or n x k.  y: m, or m x k.  Bytes at least: x + y.
+//   op(A): m x n, D diagonals of which `period` values are stored: in row i a term has values[u + (shift + i) % period],
+//   which multiplies x[v + i], for first <= i < last.  x: n, or n x k.  y: m, or m x k.  Bytes at least: x + y.
 //
-// Of A the kernels read one period of each diagonal, which stays in the caches; constant diagonals (period 1) are a
-// number each, in shared memory. So nearly all that comes from memory is x. A thread takes a few rows. A sum adds up in
-// the order of the list: the same bits on every run.
+// The kernels read one period of each diagonal of A, which stays in the caches; constant diagonals (period 1) are one
+// number each, in shared memory. So nearly all memory traffic is x and y. A thread processes a few rows. The terms of a
+// sum are added in the order of the list, so every run gives the same bits.
 #include "device/dense.cuh"
 #include "device/values.cuh"
 #include "kernels/matvec/blocks.cuh"
@@ -19,7 +19,7 @@ namespace {
 
 using namespace matvec;
 
-// Where row i stands in its period, and where the value of a diagonal with this shift is for such a row.
+// The position of row i in its period, and the position of the value of a diagonal with this shift in such a row.
 struct Period {
   std::uint32_t rows;
 
@@ -38,7 +38,7 @@ struct Period {
   }
 };
 
-// A thread takes Rows rows, 32 apart, and At diagonals at a time.
+// A thread processes Rows rows, 32 apart, and At diagonals at a time.
 template <int Rows, int At, class U, class V>
 __global__ void __launch_bounds__(kBlock, 3)
     period_rows(const Term* terms, int count, const __grid_constant__ Interior interior, const U* values,
@@ -104,11 +104,11 @@ struct Sequence {
   int term, length;
 };
 
-// Constant diagonals. A thread takes as many neighbouring rows as 16 bytes of x hold; of a sequence of
-// diagonals it reads each piece of x once, for all of them. A block takes one tile of rows after the other. Tiles at
-// the ends of the diagonals take theirs one by one.
-constexpr int kConstantBlocks = 4;  // on a multiprocessor
-constexpr int kGroups = 2;          // of neighbouring rows that a thread takes
+// Constant diagonals. A thread processes as many neighbouring rows as there are values of x in 16 bytes, and reads each
+// of these packets once for all diagonals of a sequence. A block processes every gridDim.x-th tile of rows. In tiles at
+// the ends of the diagonals, the diagonals are processed one by one.
+constexpr int kConstantBlocks = 4;  // per multiprocessor
+constexpr int kGroups = 2;  // groups of neighbouring rows per thread
 
 template <class U, class V>
 __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 ? kConstantBlocks : 1)
@@ -191,7 +191,7 @@ __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 ? kConstantBlocks : 1)
   }
 }
 
-// What a matrix of constant diagonals keeps beside its list: the sequences among the terms of the interior.
+// What a matrix of constant diagonals caches in addition to its list: the sequences among the terms of the interior.
 struct ResidentSequences {
   Array sequences;
   int count = 0;

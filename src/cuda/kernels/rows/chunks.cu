@@ -1,4 +1,4 @@
-// Rows of csr, dealt to blocks of threads.
+// Divides the rows of csr into chunks for thread blocks.
 #include "device/resident.cuh"
 #include "entries/coordinates.cuh"
 #include "kernels/rows/chunks.hpp"
@@ -7,10 +7,10 @@ namespace diagsparse::cuda::rows {
 
 namespace {
 
-constexpr int kEntry = 4;                    // steps of an entry, in shares of whole rows
-constexpr int64 kShares = 1024, kFew = 256;  // shares that fill a GPU; entries that are worth a block
+constexpr int kEntry = 4;  // steps per entry, in chunks of complete rows
+constexpr int64 kShares = 1024, kFew = 256;  // chunks that fill a GPU; entries that are worth a block
 
-// The steps that a share has, and those of an entry; the end of a row is one. whole: shares of whole rows.
+// The number of steps of a chunk, and of an entry; the end of a row is one step. whole: chunks of complete rows.
 struct Cut {
   int64 steps;
   int entry;
@@ -23,8 +23,9 @@ __global__ void __launch_bounds__(kBlock)
   if (share > count) return;
   const auto begin = [&](int64 i) { return cut.entry * indptr[i] + i; };
   const int64 all = begin(rows), step = min(share * cut.steps, all);
-  const int64 next = bisect(0, rows, [&](int64 i) { return begin(i) < step; });  // the first to begin there
-  const bool within = next == rows || begin(next) > step;                        // a row that began before goes on
+  const int64 next = bisect(0, rows, [&](int64 i) { return begin(i) < step; });  // the first row that begins at this
+                                                                                 // step or later
+  const bool within = next == rows || begin(next) > step;  // the previous row continues here
   first[share] = !cut.whole && within && step < all ? next - 1 : next;
 }
 
@@ -36,10 +37,10 @@ __global__ void __launch_bounds__(kBlock)
   if (threadIdx.x % 32 == 0) atomicMax(longest, mine);
 }
 
-// cut_of(longest row) says how the rows are shared out.
+// cut_of(rows, longest row) determines how the rows are divided.
 template <class CutOf>
 std::shared_ptr<ResidentShares> shares_of(const Matrix& a, Op op, const std::string& name, const CutOf& cut_of) {
-  // Other formats, and the transpose, may share what is kept: the index says whose rows these are.
+  // Other formats and the transpose may share this cache. The address of the pointers identifies the rows.
   const RowIndex index = rows_of(a, op.transposed);
   const std::string key = name + ", " + std::to_string(reinterpret_cast<std::uintptr_t>(index.indptr));
   return cached<ResidentShares>(a.cache(), key.c_str(), [&] {
@@ -72,7 +73,8 @@ std::shared_ptr<ResidentShares> shares_of_steps(const Matrix& a, Op op, int step
 
 std::shared_ptr<ResidentShares> shares_of_rows(const Matrix& a, Op op, int entries) {
   return shares_of(a, op, "rows of " + std::to_string(entries) + " entries", [&](int64 rows, int64 longest) {
-    // Rows begin among the first `most` entries of a share, so one of up to entries - most always fits.
+    // Rows begin within the first `most` entries of a chunk, so one more row of up to entries - most entries always
+    // fits.
     const int64 nnz = a.structure->stored(), mean = nnz / std::max<int64>(rows, 1);
     const int64 most = std::max<int64>(entries - std::min(longest, 128 + mean), entries / 2);
     const int64 even = (nnz + rows / kEntry) / kShares;

@@ -1,26 +1,26 @@
-// C = alpha A B + beta C of csr by rows, sums in shared memory: "hash".
+// C = alpha A B + beta C of csr by rows, with sums in shared memory: "hash".
 //
-//   A: m x l, B: l x n, C: m x n, whose structure (indptr, indices) the plan has: row i of C is the sum of A[i, k]
-//   times row k of B.
+//   A: m x l, B: l x n, C: m x n, whose structure (indptr, indices) is in the plan: row i of C is the sum of A[i, k] times
+//   row k of B.
 //
-// Some threads of a warp take a row of C:
+// A group of threads of a warp computes a row of C:
 //
 //     indices of C     2   3   7  11            the row's columns
-//     keys          .  7   .   2  11   .   3    each in a slot that its number leads to, or in the next free one
+//     keys          .  7   .   2  11   .   3    each in its home slot, or in the next free one
 //     sums          .  0   .   0   0   .   0    its sum, in the same slot
 //
-// They walk k in order and share out row k of B, whose columns are distinct, so that no two of them meet in a slot; at
-// the end they write the row, once, in order. Where the columns of a row lie so close together that each could have a
-// slot of its own, as in a band, the slot is the column's distance from the first. No atomics on values: the same bits
-// on every run.
+// The threads loop over k in order and divide row k of B among them. The columns of this row are distinct, so no two
+// threads update the same slot. At the end they write the row once, in order. If the columns of a row span no more than
+// the number of slots, as in a band, the slot is the column's distance from the first one. There are no atomics on
+// values, so every run gives the same bits.
 //
-// Where a row of C or of A has many entries, blocks take stretches of the row of C, and each warp a part of a stretch:
-// of row k of B, what lies between its columns, found by bisection.
+// If a row of C or of A has many entries, blocks process segments of the row of C, and each warp a part of a segment:
+// from row k of B it needs the entries in its range of columns, which it finds by bisection.
 //
-// A slot's number is that of the column times a number, of which some bits count. Columns of a grid fall together by
-// some multipliers, everywhere alike, and by others nowhere: so the plan tries a few on some rows, and takes the best.
-// The plan keeps the rows in order of the slots that they need; all of one size run at once, with as much shared memory
-// as it takes. More threads take a row where rows of B are longer.
+// The home slot of a column consists of some bits of the column times a multiplier. For the regular columns of a grid,
+// some multipliers cause collisions in all rows, and others in none. Therefore the plan tries several of them on some
+// rows, and selects the best. The plan sorts the rows by the number of slots that they need; all rows of one size run
+// in one launch, with as much shared memory as they need. Rows are assigned more threads if the rows of B are longer.
 #include "device/resident.cuh"
 #include "kernels/rows/hash.cuh"
 #include "kernels/rows/kernels.hpp"
@@ -29,13 +29,13 @@ namespace diagsparse::cuda::rows {
 
 namespace {
 
-constexpr int kShared = 48 << 10;       // bytes a block: what any GPU gives
-constexpr int kLongOfA = kMostEntries;  // entries of a row of A that a block walks
+constexpr int kShared = 48 << 10;  // bytes per block that every GPU supports
+constexpr int kLongOfA = kMostEntries;  // most entries of a row of A for one group of threads
 
-// Rows by size, the small ones first; last, as size kSizes, stretches of long ones.
+// Rows sorted by size, smallest first; the last group (size kSizes) are the segments of long rows.
 struct ResidentStretches {
   Array keys;
-  int64 first[kSizes + 2] = {};  // those of each size
+  int64 first[kSizes + 2] = {};  // range of the keys of each size
   unsigned multiplier = 0;
 
   template <class F>
@@ -51,7 +51,7 @@ __device__ int size_of(int64 entries, int64 of_a) {
   return size;
 }
 
-// The stretches of row i.
+// The number of segments of row i.
 __device__ int64 stretches_in(int64 entries, int64 of_a) {
   return entries == 0 ? 0 : size_of(entries, of_a) < kSizes ? 1 : (entries + kOfBlock - 1) / kOfBlock;
 }
@@ -88,7 +88,7 @@ __global__ void find_sizes(const Key* keys, int64 count, std::int64_t* first) {
 constexpr int kMultipliers = 16, kTried = kWarps;  // rows
 __host__ __device__ constexpr unsigned multiplier_of(int m) { return 0x9e3779b1u * (2 * m + 1) ^ m << 1; }
 
-// A block takes a multiplier, and a warp of it a row: how many columns come to a slot that another one has.
+// A block tests a multiplier, and each of its warps a row: it counts the columns whose slot is already in use.
 __global__ void __launch_bounds__(kBlock)
     try_multipliers(const int64* indptr, const std::int32_t* indices, int64 rows, std::int64_t* together) {
   __shared__ unsigned taken[kTried][kMostSlots / 32];
@@ -142,7 +142,7 @@ std::shared_ptr<ResidentStretches> stretches_of(const Plan& plan) {
   });
 }
 
-// As many threads as the mean row of B keeps busy, and more where a row takes much memory.
+// As many threads as a mean row of B can use, and more if a row needs much memory.
 int lanes_for(int64 mean, int slots) {
   const int lanes = mean <= 4 ? 4 : mean <= 8 ? 8 : mean <= 24 ? 16 : 32;
   return std::max(lanes, std::min(32, slots / 16));

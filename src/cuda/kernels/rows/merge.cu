@@ -1,13 +1,14 @@
-// y = alpha op(A) x + beta y by rows, work shared out evenly whatever the lengths of rows: "merge".
+// y = alpha op(A) x + beta y by rows, with equal work per thread whatever the lengths of the rows: "merge".
 //
 //   op(A): m x n, by rows (rows.cuh).  x: n, or n x k.  y: m, or m x k.
 //
-// The steps of the work (shares.hpp) are shared out: kSteps to a block and kEach to a thread, found by bisection: step
-// s is entry e and row i with e + i = s. The block multiplies its entries, neighbouring threads neighbouring ones, and
-// puts the products into shared memory. Then each thread adds up its own; what it has of a row that it does not end
-// goes to the thread that does, by a scan over the block, and from the block's last row to `carries`: a second kernel
-// adds those to the rows that they belong to. The order of a sum is fixed: the same bits on every run. It is meant for
-// rows of very different lengths; a row costs as much as an entry, so short rows are better off with a thread each.
+// The steps of the work (chunks.hpp) are divided evenly: kSteps per block and kEach per thread. The position of step s,
+// entry e and row i with e + i = s, is found by bisection. The block multiplies its entries, neighbouring threads
+// neighbouring ones, and stores the products in shared memory. Then each thread adds its own products. The partial sum
+// of a row that a thread does not end is passed to the thread that does, by a scan over the block. The partial sum of
+// the block's last row is written to `carries`, and a second kernel adds these to their rows. The order of a sum is
+// fixed, so every run gives the same bits. The kernel is meant for rows of very different lengths. A row costs as much
+// as an entry, so for short rows a thread per row is faster.
 #include <cub/block/block_scan.cuh>
 
 #include "device/bisection.cuh"
@@ -23,7 +24,7 @@ namespace {
 
 constexpr int kThreads = 128, kEach = 7, kSteps = kThreads * kEach;
 
-// What threads have of a row that they do not end, counted from the block's first; and what a block has.
+// The partial sum of a row that a thread does not end (rows count from the block's first), and that of a block.
 template <class T>
 struct Left {
   int row;
@@ -41,7 +42,7 @@ struct Join {
   }
 };
 
-// The row of a step: as many rows have ended before it.
+// The row of a step: the number of rows that end before it.
 template <class Ends>
 __device__ int64 row_at(const Ends& row_end, int64 step, int64 rows, int64 entries) {
   const int64 first = step > entries ? step - entries : 0;
@@ -73,7 +74,7 @@ __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 8)
     U values[kEach];
     std::int32_t columns[kEach];
 #pragma unroll
-    for (int k = 0; k < kEach; ++k) {  // all of them on their way at once
+    for (int k = 0; k < kEach; ++k) {  // all loads are in flight together
       const int e = threadIdx.x + k * kThreads;
       if (e >= entries) continue;
       values[k] = a.value_once(entry + e);
@@ -93,7 +94,7 @@ __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 8)
     int i = static_cast<int>(row_at([&](int64 r) { return static_cast<int64>(ends[r]); }, step, rows, entries));
     int e = step - i;
     const int mine = i;  // the first row that this thread may end
-    T sum{}, head{};     // head: what it adds to that one
+    T sum{}, head{};  // head: its contribution to this row
     for (int s = step; s < stop; ++s) {
       if (i < rows && e == ends[i]) {
         if (i == mine) head = sum;
@@ -104,7 +105,7 @@ __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 8)
         sum += products[e++];
       }
     }
-    // What the threads before it have of the first row that it ends.
+    // The partial sum of the previous threads for the first row that this thread ends.
     Left<T> before, all;
     Scan(scan).ExclusiveScan(Left<T>{i, sum}, before, Left<T>{-1, T{}}, Join<T>{}, all);
     if (i > mine) {
@@ -116,8 +117,8 @@ __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 8)
   }
 }
 
-// A warp takes the first of the blocks that end within one row, and adds all that they carry to y, where a later block
-// ended the row.
+// For each row that several blocks end in, a warp (that of the first such block) adds everything that they carry to y,
+// where a later block ended the row.
 template <class T>
 __global__ void __launch_bounds__(kBlock)
     add_carries(const Carry<T>* carries, int64 count, int64 rows, const Block<T> y, int64 cols,

@@ -1,4 +1,4 @@
-// The rows of op(A), as kernels that gather read them.
+// The rows of op(A) in the form that gathering kernels read.
 #pragma once
 
 #include "device/values.cuh"
@@ -11,9 +11,9 @@ template <class U>
 struct Rows {
   const std::int64_t* indptr;
   const std::int32_t* indices;
-  const std::int64_t* places;  // null where entry e has the value values[e], else values[places[e]]
+  const std::int64_t* places;  // if null, entry e has the value values[e], otherwise values[positions[e]]
   const U* values;
-  int64 count, nnz;  // rows, and their entries: values in the padding of A belong to none
+  int64 count, nnz;  // rows, and their entries: values in the padding of A do not count
 
   static Rows of(const Matrix& a, Op op) {
     const RowIndex index = rows_of(a, op.transposed);
@@ -22,7 +22,7 @@ struct Rows {
   }
 
   __device__ U value(int64 e) const { return load(values + (places ? places[e] : e)); }
-  // Of an entry that is read once: leaves the caches to x.
+  // For an entry that is read once: leaves the caches to x.
   __device__ U value_once(int64 e) const { return places ? load(values + places[e]) : load_once(values + e); }
 };
 

@@ -1,24 +1,25 @@
-// y = alpha op(A) x + beta y by rows, entries read in long runs: "stream", the default of csr, csc and coo.
+// y = alpha op(A) x + beta y by rows, with coalesced reads of the entries: "stream", the default of csr, csc and coo.
 //
 //   op(A): m x n, by rows (rows.cuh).  x: n, or n x k.  y: m, or m x k.
 //
-// A block takes whole rows that have up to kProducts entries together (shares.hpp). Its threads read the entries,
-// neighbouring threads neighbouring ones, all that a thread has at once (stream_share.cuh).
+// A block processes complete rows that have up to kProducts entries together (chunks.hpp). Neighbouring threads read
+// neighbouring entries, and each thread loads all of its entries at once (stream_chunk.cuh).
 //
-// Of a vector they multiply them and put the products into shared memory. There 1 to 8 threads add up each row, more of
-// them the longer the rows are, and a warp a row that is much longer than the others of its share:
+// For a vector, the threads multiply the entries and store the products in shared memory. Then 1 to 8 threads sum each
+// row, depending on the mean length of the rows, and a warp sums each row that is much longer than the others of its
+// chunk:
 //
 //     entries    e0 e1 e2 e3 e4 e5 e6 e7      read in order, whatever the lengths of rows
 //     products   p0 p1 p2 p3 p4 p5 p6 p7      in shared memory
 //     y          p0+p1  p2+p3+p4+p5+p6  p7    a row each
 //
-// Of a block of columns the entries themselves lie in shared memory, and serve up to kColumns columns
+// For a block of columns, the entries themselves are stored in shared memory, and used for up to kColumns columns
 // (stream_block.cuh).
 //
-// A last row that is too long for the shared memory is summed by the whole block. Other kernels take over where the
-// mean row is so long that a warp reads it in long runs itself ("warp_per_row", of vectors), and where one row is so
-// long that no block should have it alone ("merge"). The order of a sum follows from the matrix, the number of columns
-// and whether rows or columns of x lie together: the same bits on every run.
+// A last row that does not fit into shared memory is summed by the complete block. Other kernels are called if the mean
+// row is so long that a warp reads it efficiently by itself ("warp_per_row", for vectors), and if one row is too long
+// for a single block ("merge"). The order of a sum depends only on the matrix, the number of columns, and whether rows
+// or columns of x are contiguous, so every run gives the same bits.
 #include <cstdint>
 #include <cstdlib>
 
@@ -36,9 +37,9 @@ namespace {
 
 using namespace stream;
 
-constexpr int kColumns = 32;                        // of x, that a block takes at most
-constexpr int64 kBlocks = 1024;                     // that fill a GPU
-constexpr int64 kLongMean = 256, kLongest = 32768;  // beyond these, other kernels are faster
+constexpr int kColumns = 32;  // most columns of x per block
+constexpr int64 kBlocks = 1024;  // blocks that fill a GPU
+constexpr int64 kLongMean = 256, kLongest = 32768;  // above these limits, other kernels are faster
 
 template <class U, class V>
 __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 8)
@@ -61,7 +62,7 @@ __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 8)
                [&](int k, int e) { products[e] = multiply(conjugate_if(conj, fetched.values[k]), elements[k]); });
   __syncthreads();
 
-  for (int base = 0; base < share.rows; base += kThreads / lanes) {  // all lanes of a warp go on together
+  for (int base = 0; base < share.rows; base += kThreads / lanes) {  // all lanes of a warp advance together
     const int i = base + threadIdx.x / lanes;
     const Row row(share, i);
     const bool much = row.end - row.begin > kMuch * lanes;
@@ -145,7 +146,7 @@ struct Stream {
       if (in_pairs<V>(x)) kernel = stream_block<true, U, V>;
     }
     const Columns by = columns_for(x, count);
-    const int64 most = int64{65535} * by.columns;  // columns of x that a grid takes
+    const int64 most = int64{65535} * by.columns;  // columns of x in a grid
     for (int64 c = 0; c < x.cols; c += most) {
       const int cols = static_cast<int>(std::min(x.cols - c, most));
       launch("matvec", kernel, dim3(count, static_cast<unsigned>(ceil_div(cols, by.columns))), dim3(kThreads), rows,

@@ -1,4 +1,4 @@
-// The rows that a block of the kernels "stream" takes, and their entries, read in long runs (stream.cu).
+// The rows that a block of the "stream" kernels processes, and their entries, which it reads in order (stream.cu).
 #pragma once
 
 #include "device/dense.cuh"
@@ -7,15 +7,15 @@
 namespace diagsparse::cuda::rows::stream {
 
 constexpr int kThreads = 256, kWarps = kThreads / 32, kEach = 4, kProducts = kThreads * kEach;
-constexpr int kMuch = 32;                   // times as many entries as threads: a longer row goes on the list
-constexpr int kListed = kProducts / kMuch;  // rows on it, with the last one
+constexpr int kMuch = 32;  // ratio of entries to threads above which a row is put on the list
+constexpr int kListed = kProducts / kMuch;  // rows on the list, including the last one
 
-// A block's rows, and their entries from the first on. The last row may be too long to count among them.
+// A block's rows, and their entries from the first on. If the last row is too long, it is not counted among them.
 struct Share {
   const std::int64_t* indptr;  // of the first row
   int64 entry;
   int row, rows, entries;
-  bool alone;  // one more row follows, of more entries than fit
+  bool alone;  // one more row follows, with more entries than fit
 
   __device__ Share(const std::int64_t* of_all, const std::int64_t* first)
       : row(static_cast<int>(first[blockIdx.x])), rows(static_cast<int>(first[blockIdx.x + 1]) - row) {
@@ -31,7 +31,7 @@ struct Share {
   __device__ int mean() const { return entries / max(rows, 1); }
 };
 
-// Bounds of row i, none of a row that is not there.
+// Bounds of row i; empty if the row does not exist.
 struct Row {
   int begin = 0, end = 0;
 
@@ -40,7 +40,7 @@ struct Row {
   }
 };
 
-// The entries of a share, of which thread t has t, t + kThreads, ..., all on their way at once.
+// The entries of a chunk. Thread t holds t, t + kThreads, ..., all loaded at once.
 template <class U>
 struct Fetched {
   U values[kEach];

@@ -1,20 +1,20 @@
-// Y = A X where a block of threads brings all that its rows need into shared memory at once: what kernel "row" runs for
-// large matrices where X is contiguous, what a good number of rows needs finds room, and
-//   - X is a block of columns whose rows come in pieces of 16 bytes, or
-//   - X is a vector, and the stored values of A are narrower than its own.
+// Y = A X, where a thread block first copies everything that its rows need into shared memory. Kernel "row" runs it for
+// large matrices if X is contiguous, the data of enough rows fits into shared memory, and
+//   - X is a block of columns whose rows consist of packets of 16 bytes, or
+//   - X is a vector, and the stored values of A are narrower than those of X.
 //
-//   op(A): m x n, as in matvec/row.cu.  X: n x k, rows one after the other.  Y: m x k.  A sum adds up in the order of
-//   the list: the same bits on every run.
+//   op(A): m x n, as in diagonals/row.cu.  X: n x k, rows one after the other.  Y: m x k.  The terms of a sum are added in
+//   the order of the list, so every run gives the same bits.
 //
-// By bulk copies (see fetch.cuh) come a run of each diagonal, and each row of X once. Rows of a few strips, which are
+// A segment of each diagonal is copied by a bulk copy (see fetch.cuh), and each row of X once. A few strips, which are
 // neighbouring lines of a stencil's grid, together need fewer rows of X:
 //
-//     . x x x x x x .     strips; a block takes the rows y of four of them and brings the rows x of six,
-//     . x y y y y x .     where four blocks of one strip each would bring three
+//     . x x x x x x .     strips; a block computes the rows y of four of them and copies the rows x of six,
+//     . x y y y y x .     whereas four blocks of one strip each would copy three
 //     . x y y y y x .
-//     . x y y y y x .     Of a block of columns a thread takes 16 bytes of three neighbouring rows of Y. Of
-//     . x y y y y x .     neighbouring diagonals it reads one row of X each: the others are those of the diagonal
-//     . x x x x x x .     before. Of a vector it takes two rows, 32 apart: a warp reads and writes neighbours.
+//     . x y y y y x .     For a block of columns, a thread computes 16 bytes of three neighbouring rows of Y. For
+//     . x y y y y x .     neighbouring diagonals it reads only one row of X each: the others are those of the previous
+//     . x x x x x x .     diagonal. For a vector it computes two rows, 32 apart: a warp reads and writes neighbours.
 #pragma once
 
 #include "device/dense.cuh"
@@ -26,7 +26,7 @@
 
 namespace diagsparse::cuda::window {
 
-// What products keep with a matrix, for rows of X of so many bytes.
+// What products cache with a matrix, for rows of X of this size in bytes.
 struct ResidentWindows {
   Share share;
   Slabs slabs;
@@ -54,7 +54,7 @@ struct ResidentWindows {
         list(upload(list.items)),
         pay(choice.pay) {}
 
-  // Threads that leave as few idle as may be, of rows in so many pieces.
+  // The number of threads that leaves the fewest idle, if a row consists of this many packets.
   int threads(int pieces) const {
     const int all = slabs.strips * (slabs.stretch / share.rows) * pieces, rounds = (all + kBlock - 1) / kBlock;
     return ((all + rounds - 1) / rounds + 31) / 32 * 32;
@@ -76,7 +76,7 @@ inline std::shared_ptr<ResidentWindows> windows_of(const Share& share, const Mat
   });
 }
 
-// What a thread takes of a row at once.
+// The part of a row that a thread processes at once.
 template <class V>
 struct OfBlocks {
   using Piece = uint4;
@@ -88,7 +88,7 @@ struct OfVectors {
   static constexpr Share share = kOfVectors;
 };
 
-// The blocks at the ends of the matrix, which are slow, come first.
+// The blocks at the ends of the matrix, which are slow, have the lowest indices.
 template <class Way, class U, class V>
 __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 && !is_complex<U> ? 4 : 2)
     rows_in_windows(const __grid_constant__ Slabs slabs, const __grid_constant__ Room room, const Brought* list,
@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 && !is_complex<U> ? 4 :
   using T = Product<U, V>;
   using Piece = typename Way::Piece;
   constexpr int width = sizeof(Piece) / sizeof(V), item = sizeof(U), each = Way::share.rows, apart = Way::share.apart;
-  constexpr bool one = apart > 1;  // a piece is a row
+  constexpr bool one = apart > 1;  // a packet is a row
   constexpr int unroll = one ? 4 : 2;
   extern __shared__ __align__(kSector) char shared[];
   __shared__ Copies copies;
@@ -189,7 +189,7 @@ __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 && !is_complex<U> ? 4 :
   }
 }
 
-// Whether it has multiplied.
+// Returns whether the product has been computed.
 template <class Way, class U, class V>
 bool multiply_windows(const Matrix& a, Op op, const matvec::ResidentTerms& kept, const Dense& x, const Dense& y,
                       const Update<Product<U, V>>& update) {

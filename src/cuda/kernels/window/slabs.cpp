@@ -1,4 +1,4 @@
-// Windows of x: which rows share one in shared memory.
+// Windows of x: selects the rows that share one in shared memory.
 #include "kernels/window/slabs.hpp"
 
 #include <algorithm>
@@ -9,10 +9,10 @@ namespace diagsparse::cuda::window {
 
 namespace {
 
-constexpr int kMostRuns = 1024;  // a block
+constexpr int kMostRuns = 1024;  // most runs per block
 
-// The commonest distance of neighbouring groups of near diagonals: of a stencil, from strip to strip of its grid. 0:
-// there is one group.
+// The most common distance between neighbouring groups of close diagonals: for a stencil, the distance between the
+// strips of its grid. 0 if there is only one group.
 int64 common_stride(const Term* begin, const Term* end) {
   constexpr int64 near = 64;
   std::map<int64, int> distances;
@@ -47,8 +47,8 @@ BroughtList::BroughtList(const Term* begin, const Term* end, const Slabs& slabs,
     if (windows.empty() || w.from > windows.back().to) windows.push_back(w);
     else windows.back().to = std::max(windows.back().to, w.to);
   }
-  // All lie as far behind a 32-byte border as in memory, or half of it. Copies of both neighbours may reach into the
-  // 16 bytes between windows of narrower rows.
+  // All windows have the same misalignment to 32 bytes as in memory, or half of it. For narrower rows, the copies of
+  // both neighbours may reach into the 16 bytes between windows.
   const int border = std::max(2, 32 / row), between = row < 16 ? 16 / row : 0;
   for (Window& w : windows) {
     if (rows > 0) rows += between;
@@ -72,7 +72,7 @@ BroughtList::BroughtList(const Term* begin, const Term* end, const Slabs& slabs,
 Room::Room(const Slabs& slabs, const BroughtList& list, int item, int row) : row(row) {
   const auto next = [](int64 bytes) { return (bytes + kSector - 1) / kSector * kSector; };
   const int64 begin = next((row < 16 ? kSector : kSector / 2) + static_cast<int64>(list.rows) * row);
-  a_stride = static_cast<int>(next(slabs.stretch * item)) + kSector;  // a run lies behind a border
+  a_stride = static_cast<int>(next(slabs.stretch * item)) + kSector;  // a run may be misaligned
   const int64 end = begin + static_cast<int64>(list.runs) * a_stride;
   const int64 all = end + static_cast<int64>(list.runs) * static_cast<int64>(sizeof(BroughtTerm));
   a = static_cast<int>(begin);

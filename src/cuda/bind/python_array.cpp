@@ -32,7 +32,7 @@ DeviceArray compact(const DeviceArray& a, DType dtype) {
 }
 DeviceArray contiguous(const DeviceArray& a) { return a.contiguous() ? a : compact(a, a.dtype); }
 
-// To the host, in C order. The array is written while no Python thread can see it.
+// Copies to the host, in C order. The result is written before any other Python thread can access it.
 py::array get(const DeviceArray& a) {
   py::array out(numpy_dtype(a.dtype), std::vector<py::ssize_t>(a.shape.begin(), a.shape.end()));
   void* to = out.mutable_data();
@@ -47,7 +47,7 @@ void require_writeable(const DeviceArray& a) {
   if (!a.writeable) throw py::value_error("the array is read-only; .copy() makes one that may be written to");
 }
 
-// To the device, over what is there.
+// Copies to the device, and overwrites the array.
 void write(const DeviceArray& a, const py::array& values) {
   const py::array host = py::array::ensure(values, py::array::c_style);
   if (!host || host.dtype().attr("name").cast<std::string>() != dtype_name(a.dtype) || host.size() != a.size()) {
@@ -78,7 +78,7 @@ DeviceArray astype(const DeviceArray& a, const py::object& dtype) {
   return compact(a, wanted);
 }
 
-// f(a, s) in the type that NumPy gives the result.
+// f(a, s) in the type that NumPy's promotion gives the result.
 template <Map F>
 DeviceArray mapped(const DeviceArray& a, const py::object& scalar) {
   const py::object result = py::module_::import("numpy").attr("result_type")(numpy_dtype(a.dtype), scalar);
@@ -104,7 +104,7 @@ DeviceArray sliced(const DeviceArray& a, const py::slice& slice) {
   return view;
 }
 
-// The same memory in C order as an array of this shape, of as many elements.
+// The same memory in C order as an array of this shape, with the same number of elements.
 DeviceArray reshape(const DeviceArray& a, const std::vector<int64>& shape) {
   if (!a.contiguous()) throw py::value_error("reshape: the array is not contiguous");
   DeviceArray view = a;
@@ -119,7 +119,7 @@ DeviceArray reshape(const DeviceArray& a, const std::vector<int64>& shape) {
 
 DeviceArray ravel(const DeviceArray& a) { return reshape(a, {a.size()}); }
 
-// Lets the work of a consumer's stream (DLPack's number for it; None and -1: no matter) wait for ours.
+// Makes the consumer's stream (DLPack's number for it; None and -1: no synchronization) wait for ours.
 void hand_over(const DeviceArray& a, const py::object& consumer) {
   if (consumer.is_none()) return;
   const auto number = consumer.cast<std::intptr_t>();
@@ -133,7 +133,7 @@ void hand_over(const DeviceArray& a, const py::object& consumer) {
   CUDA_CALL(cudaEventDestroy(ready));
 }
 
-// What a consumer may write to: the array itself, or a copy of one that is read-only.
+// An array to which a consumer may write: the array itself, or a copy of one that is read-only.
 DeviceArray handed_over(const DeviceArray& a, const py::object& consumer, const py::kwargs& options) {
   DeviceArray given = a;
   const py::object copy = options.contains("copy") ? py::object(options["copy"]) : py::none();
@@ -143,7 +143,7 @@ DeviceArray handed_over(const DeviceArray& a, const py::object& consumer, const 
   if (!a.writeable || (!copy.is_none() && copy.cast<bool>())) {
     const Entry entry = enter(a);
     given = compact(a, a.dtype);
-    CUDA_CALL(cudaStreamSynchronize(stream()));  // whole, whatever stream its owner uses it on
+    CUDA_CALL(cudaStreamSynchronize(stream()));  // complete, whichever stream its owner uses
   }
   hand_over(given, consumer);
   return given;
@@ -173,7 +173,7 @@ void bind_device_array(py::module_& m) {
       .def_property_readonly("ptr", [](const DeviceArray& a) { return reinterpret_cast<std::uintptr_t>(a.data); })
       .def_property_readonly("T", &transposed)
       .def_property_readonly("__cuda_array_interface__",
-                             [](const DeviceArray& a) {  // whose readers do not all heed that an array is read-only
+                             [](const DeviceArray& a) {  // not all of its readers respect that an array is read-only
                                if (!a.writeable) throw py::attribute_error("the array is read-only: DLPack copies it");
                                return array_interface(a);
                              })

@@ -1,11 +1,10 @@
-// Products in a loop: y = alpha A x + beta y with arrays that lie like those of the call before, which was checked in
-// full. They are known by little: their type, and what that type says quickest.
+// Products in a loop: y = alpha A x + beta y for arrays with the same layout as those of the previous call, which were
+// checked completely. Arrays are identified with little effort, by their type and by what is fastest for it:
 //
-//     PyTorch       DLPack's functions: type, shape, strides, place, stream; and two questions to the tensor: whether
-//     it
+//     PyTorch       DLPack's functions: type, shape, strides, device, stream; and two queries of the tensor: whether it
 //                   takes part in a gradient, and whether it has to be resolved
 //     CuPy          the attributes dtype, shape, strides and data: 0.5 us
-//     any other     not here
+//     any other     not supported here
 #include "bind/repeated.hpp"
 
 #include <algorithm>
@@ -24,16 +23,17 @@ namespace diagsparse::cuda {
 
 namespace {
 
-constexpr double kLarge = 1e300;  // factors beyond this are asked whether the result's type holds them
+constexpr double kLarge = 1e300;  // for larger factors, the complete check determines whether the result's type can
+                                  // represent them
 
-// A Python error on the way means that the array is none that is known; the way that checks all will say what it is.
+// A Python error means that the array is not of a known kind; the path with complete checks reports what it is.
 py::object attribute(py::handle object, PyObject* name) {
   py::object found = py::reinterpret_steal<py::object>(PyObject_GetAttr(object.ptr(), name));
   if (!found) PyErr_Clear();
   return found;
 }
 
-PyObject* interned(const char* name) { return PyUnicode_InternFromString(name); }  // kept for ever
+PyObject* interned(const char* name) { return PyUnicode_InternFromString(name); }  // never released
 
 struct Names {
   PyObject *dtype = interned("dtype"), *shape = interned("shape"), *strides = interned("strides"),
@@ -59,10 +59,10 @@ const dlpack::ExchangeApi* exchange_api(py::handle type) {
   return api != nullptr && api->tensor_from_object != nullptr && api->current_stream != nullptr ? api : nullptr;
 }
 
-// How an array lay. It finds out where another one begins that lies the same.
+// The layout of an array. For another array with the same layout, it determines where its data begins.
 class Known {
  public:
-  // Empty where its library is none that is known.
+  // Empty if the library of x is not supported.
   static std::optional<Known> of(py::handle x, const DeviceArray& view) {
     Known result(x, view);
     if (result.api_ == nullptr) {
@@ -79,7 +79,7 @@ class Known {
   const dlpack::ExchangeApi* api() const { return api_; }
   Dense dense() const { return dense_; }
 
-  // Sets where x begins; false if it lies another way.
+  // Sets where x begins; returns false if its layout differs.
   bool finds(py::handle x, Dense& found) const {
     if (reinterpret_cast<PyObject*>(Py_TYPE(x.ptr())) != type_.ptr()) return false;
     const bool same = api_ != nullptr ? by_exchange(x, found) : by_attributes(x, found);
@@ -96,7 +96,7 @@ class Known {
     differentiable_ = attribute(type_, names().requires_grad) && attribute(type_, names().is_neg);
   }
 
-  // The library's own type and layout. Tensors that PyTorch would have to resolve first are not for here.
+  // The library's own type and layout. Tensors that PyTorch would have to resolve first are rejected.
   bool by_exchange(py::handle x, Dense& found) const {
     if (differentiable_) {
       const auto asked = [&](PyObject* name) {
@@ -143,7 +143,7 @@ class Known {
   } lies_;
   Dense dense_;
   bool differentiable_ = false;
-  py::object dtype_, shape_, strides_;  // of a library without DLPack's functions
+  py::object dtype_, shape_, strides_;  // for a library without DLPack's functions
 };
 
 class Repeated {
@@ -156,7 +156,8 @@ class Repeated {
         y_(std::move(y)),
         current_(std::move(current)) {}
 
-  // Whether the product was made: x and y lie like the first ones, and the factors are plain numbers.
+  // Whether the product has been computed: x and y have the same layout as the first ones, and the factors are plain
+  // numbers.
   bool call(py::handle x, py::handle y, py::handle alpha, py::handle beta) const {
     const std::optional<double> by = factor(alpha), with = factor(beta);
     Dense in = x_.dense(), out = y_.dense();
@@ -181,7 +182,7 @@ class Repeated {
     return result;
   }
 
-  // The library's current stream, where it was met before.
+  // The library's current stream, if it is already known.
   StreamPtr callers_stream() const {
     void* handle = nullptr;
     if (x_.api() != nullptr) {

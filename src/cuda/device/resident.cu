@@ -1,4 +1,4 @@
-// Data of a matrix or a plan that stays on the GPU.
+// Data of a matrix or a plan that is cached on the GPU.
 #include <algorithm>
 
 #include "device/resident.cuh"
@@ -7,12 +7,12 @@ namespace diagsparse::cuda {
 
 namespace {
 
-constexpr int64 kFew = 1 << 12;  // terms, that are sent sooner than what they are made from
+constexpr int64 kFew = 1 << 12;  // terms, which are faster to upload than to create on the device
 
-// A term with u in B's values and v in A's, the other way round: numbers multiply in any order.
+// Exchanges u (a position in B's values) and v (in A's). Multiplication of numbers commutes.
 constexpr Term turn(const Term& t) { return {t.v, t.u, t.first, t.last, t.shift, t.conjugated}; }
 
-// A warp writes the terms of a sum, a thread every 32nd of a meeting.
+// A warp writes the terms of a sum, and a thread every 32nd of a meeting.
 __global__ void __launch_bounds__(kBlock)
     list_terms(const Sum* sums, int64 count, const Meeting* meetings, const Diagonal* a, const Diagonal* b, int64 inner,
                bool turned, Term* terms) {

@@ -1,4 +1,4 @@
-// Where the entries of csr, csc and coo belong, and an index of their rows.
+// The coordinates of the entries of csr, csc and coo, and an index of their rows.
 #include "device/bisection.cuh"
 #include "device/resident.cuh"
 #include "entries/coordinates.cuh"
@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(kBlock)
   minor[e] = static_cast<std::int32_t>(keys[e] & 0xffffffffu);
 }
 
-// pointers[line] = how many keys lie before the line
+// pointers[line] = the number of keys before the line
 __global__ void __launch_bounds__(kBlock)
     point_lines(const Key* keys, int64 count, std::int64_t* pointers, int64 lines) {
   const int64 line = thread_index();
@@ -90,8 +90,8 @@ __global__ void __launch_bounds__(kBlock) to_places(const double* numbers, int64
   if (e < count) places[e] = static_cast<std::int64_t>(numbers[e]) - 1;
 }
 
-// Of any format: the csr of a matrix whose values are the places of its values, counted from 1, for zeros may be
-// dropped.
+// For any format: converts a matrix whose values are the positions of the values to csr. Positions count from 1,
+// because the conversion may drop zeros.
 std::shared_ptr<ResidentIndex> by_conversion(const Matrix& a, bool transposed) {
   Array numbers = Array::empty(DType::f64, a.structure->values_shape);
   launch("count up", count_up, blocks(numbers.size()), dim3(kBlock), numbers.as<double>(), numbers.size());
@@ -109,7 +109,7 @@ RowIndex rows_of(const Matrix& a, bool transposed) {
   if (a.format == (transposed ? csc : csr).name) {
     return {a.index("indptr").as<std::int64_t>(), a.index("indices").as<std::int32_t>(), nullptr, nullptr};
   }
-  // csr and the csc of its transpose share what is kept: the one index that they lack is the same.
+  // csr and the csc of its transpose share a cache, because the index that both lack is the same.
   const bool compressed = a.format == csr.name || a.format == csc.name;
   const char* key = compressed ? "crossed lines" : transposed ? "columns" : "rows";
   const auto result = cached<ResidentIndex>(a.cache(), key, [&] {

@@ -21,7 +21,7 @@ __global__ void __launch_bounds__(kBlock)
   if (e < count) to[e] = factor * convert<T>(conjugate_if(conj, from[e]));
 }
 
-// What becomes of the entries of one key, of which the first is e: their value, and whether it stays.
+// Combines the entries with the same key, of which e is the first; returns whether the result is stored.
 template <class T>
 __device__ bool combine(const Key* keys, const int64* places, const T* values, int64 e, int64 count, Combine how,
                         bool zeros, T* out) {
@@ -46,7 +46,8 @@ __global__ void __launch_bounds__(kBlock) mark_kept(const Key* keys, const int64
   kept[e] = head && combine(keys, places, values, e, count, how, zeros, &value);
 }
 
-// The key of entry e goes to place kept[e] - 1 of the result, where kept counts those that stay.
+// The key of entry e is written to position stored[e] - 1 of the result, where `stored` is the running count of stored
+// entries.
 template <class T>
 __global__ void __launch_bounds__(kBlock)
     gather_kept(const Key* keys, const int64* places, const T* values, int64 count, Combine how, bool zeros,
@@ -59,7 +60,7 @@ __global__ void __launch_bounds__(kBlock)
   out_values[kept[e] - 1] = value;
 }
 
-// A matrix over sorted distinct keys.
+// A matrix with these sorted distinct keys.
 Matrix over_keys(const EntryFormat& format, int64 rows, int64 cols, const Key* keys, Array values) {
   const int64 count = values.size();
   if (!format.pointers) {
@@ -72,7 +73,7 @@ Matrix over_keys(const EntryFormat& format, int64 rows, int64 cols, const Key* k
   return compressed(format, rows, cols, lines.indices, lines.indptr, std::move(values));
 }
 
-// The matrix of these keys and the values at their places.
+// The matrix with these keys and the values at their positions.
 template <class T>
 Matrix from_keys(const EntryFormat& format, int64 rows, int64 cols, Keys& keys, const T* values, Combine how,
                  bool zeros) {
@@ -93,7 +94,7 @@ Matrix from_keys(const EntryFormat& format, int64 rows, int64 cols, Keys& keys, 
 
 namespace {
 
-// Keys of entries that nobody has checked. *wrong = 1 where an index lies outside.
+// Keys of entries that have not been validated. *wrong = 1 if an index is out of range.
 template <class I>
 __global__ void __launch_bounds__(kBlock)
     read_entries(const I* first, const I* second, int64 count, bool pointers, int64 lines, int64 major_extent,
@@ -192,7 +193,7 @@ Matrix entries_across(const Matrix& a, Op op, const Format& format) {
 namespace cuda {
 namespace {
 
-// A thread takes a row: how many entries it has beyond the first `width`, and then what they are.
+// A thread processes a row: it counts the entries beyond the first `width`, and then copies them.
 __global__ void __launch_bounds__(kBlock)
     count_rest(const std::int64_t* indptr, int64 rows, int64 width, std::int64_t* counts) {
   const int64 i = thread_index();

@@ -14,7 +14,8 @@ namespace {
 constexpr int kBlockOfRow = 128;               // threads of a block that marks a row
 constexpr int kLargeBlock = 1024;              // of a large one
 constexpr std::int64_t kLittleRoom = 1 << 28;  // bytes
-// Entries of a row of B from which on it waits: for a warp, for each lane that would mark it; for all threads.
+// Lengths of rows of B above which they are deferred: to a warp (entries per lane that would mark it), or to all
+// threads.
 constexpr int kWaits = 32, kForAll = 1024;
 
 template <int Threads>
@@ -25,7 +26,7 @@ struct Waiting {
   std::int64_t begin[kMost], end[kMost];
 };
 
-// The threads that take a row together, a warp or a block, and the words that they mark at once.
+// The threads that process a row together, a warp or a block, and the words that they mark at once.
 template <int Threads>
 struct Team {
   static constexpr int kTeams = Threads == 32 ? kBlock / 32 : 1, kBlockSize = Threads * kTeams;
@@ -42,7 +43,7 @@ struct Team {
     else __syncthreads();
   }
 
-  // Marks the columns of row i from `first` on; returns how many words there are.
+  // Marks the columns of row i from `first` on; returns the number of words.
   __device__ int mark(const Csr<float>& a, const Csr<float>& b, int64 i, Range range, int64 first) {
     const int words = static_cast<int>(min(static_cast<int64>(most), (range.high - first) / 32 + 1));
     for (int w = thread(); w < words; w += Threads) bits[w] = 0;
@@ -64,8 +65,8 @@ struct Team {
         if (at[0] >= window) break;
       }
     };
-    // Some lanes take an entry of A, one where there are many. A row of B that is too long for them waits, for a
-    // warp or for all threads.
+    // A few lanes process an entry of A, or one lane if there are many. A row of B that is too long for them is
+    // deferred to a warp, or to all threads.
     const int64 last = a.indptr[i + 1];
     const int lanes = Threads == kLargeBlock && last - a.indptr[i] > 4 * Threads ? 1 : kGroup, lane = thread() % lanes;
     for (int64 chunk = a.indptr[i]; chunk < last; chunk += Threads) {
@@ -99,7 +100,7 @@ struct Team {
     return words;
   }
 
-  // Of a value of each thread the sum of those before it; `total` of all.
+  // The exclusive prefix sum of a value of each thread; `total`: the sum of all.
   __device__ int before(int value, int& total) {
     const int lane = thread() % 32, warp = thread() / 32;
     int sum = value;
@@ -142,7 +143,7 @@ __global__ void __launch_bounds__(Team<Threads>::kBlockSize)
   int64 to = col ? counts[i] : 0;
   for (int64 first = range.low; first <= range.high; first += 32 * most) {
     const int words = team.mark(a, b, i, range, first);
-    const int each = (words + Threads - 1) / Threads | 1;  // words of a thread; odd, for the banks
+    const int each = (words + Threads - 1) / Threads | 1;  // words per thread; odd, to avoid bank conflicts
     const int begin = min(words, T::thread() * each), end = min(words, begin + each);
     int mine = 0, total;
     for (int w = begin; w < end; ++w) mine += __popc(team.bits[w]);
@@ -177,7 +178,7 @@ RowsOfProduct MarkedRows::rows() {
   auto* const counts = indptr.as<std::int64_t>();
   const auto* const ranges = ranges_.as<const Range>();
   const auto end_of = [&](Kind kind) { return ends_[static_cast<int>(kind)]; };
-  // Sorting takes 4 bytes for each product; where that is much, blocks mark what they would sort.
+  // Sorting needs 4 bytes per product; if that is too much, blocks mark bits instead.
   const std::int64_t room = 4 * block_sorted_;
   const bool blocks_sort = room <= kLittleRoom || room <= static_cast<std::int64_t>(memory(current_device()).free / 4);
   const std::int64_t listed = ends_[kKinds - 1];
@@ -218,7 +219,7 @@ RowsOfProduct MarkedRows::rows() {
   take(col.as<std::int32_t>());
   launch("copy sorted", copy_sorted, blocks(kGroup * sorted_rows), dim3(kBlock), list.get(), sorted_rows,
          products_up_to.get(), sorted.get(), counts, col.as<std::int32_t>());
-  CUDA_CALL(cudaStreamSynchronize(stream()));  // the plan may run in any stream
+  CUDA_CALL(cudaStreamSynchronize(stream()));  // because the plan may run in any stream
   const int64 count = col.size();
   std::vector<Part> arrays{{"indices", std::move(col)}, {"indptr", std::move(indptr)}};
   return {std::make_shared<const Indices>(common->name, a_.rows, b_.cols, std::move(arrays), count), products_};

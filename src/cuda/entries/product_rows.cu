@@ -1,5 +1,5 @@
-// The structure of C = A B for csr on the device. The columns of each row are marked or sorted (marked_rows.cuh); where
-// that would take too long, the places of all products are listed and sorted, and the distinct ones kept.
+// The structure of C = A B for csr on the device. The columns of each row are marked or sorted (marked_rows.cuh); if
+// that would take too long, the coordinates of all products are listed and sorted, and duplicates are dropped.
 #include "core/plan.hpp"
 #include "entries/marked_rows.cuh"
 #include "entries/row_products.cuh"
@@ -9,7 +9,7 @@ namespace diagsparse {
 namespace cuda {
 namespace {
 
-// A thread takes a product of a range and writes (row - first_row, column of B).
+// A thread processes a product of a range and writes (row - first_row, column of B).
 __global__ void __launch_bounds__(kBlock) write_places(const RowProducts products, const RowRange range, Key* keys) {
   const int64 t = thread_index();
   if (t >= range.count) return;
@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(kBlock) mark_heads(const Key* keys, int64 coun
   if (e < count) heads[e] = e == 0 || keys[e] != keys[e - 1];
 }
 
-// The distinct keys' columns, and how many lie in each row.
+// Writes the columns of the distinct keys, and counts them in each row.
 __global__ void __launch_bounds__(kBlock)
     take_heads(const Key* keys, int64 count, const std::int64_t* places, std::int32_t* columns, int64 first_row,
                unsigned long long* in_row) {
@@ -72,7 +72,7 @@ RowsOfProduct product_rows(const Matrix& left, const Matrix& right) {
   }
   inclusive_sum(indptr.as<std::int64_t>(), indptr.as<std::int64_t>(), left.rows + 1);
   const Array indices = joined(parts);
-  CUDA_CALL(cudaStreamSynchronize(stream()));  // the plan may run in any stream
+  CUDA_CALL(cudaStreamSynchronize(stream()));  // because the plan may run in any stream
   std::vector<Part> arrays{{"indices", indices}, {"indptr", indptr}};
   return {std::make_shared<const Indices>(common->name, left.rows, right.cols, std::move(arrays), indices.size()),
           list.total()};

@@ -16,7 +16,7 @@ struct Sorter {
   static constexpr int kMost = Lanes == 32 ? kWarpSorts : kHalfWarpSorts;  // products
 
   int lane;
-  unsigned mask;  // of the lanes in their warp
+  unsigned mask;  // of these lanes in their warp
 
   __device__ Sorter() : lane(threadIdx.x % Lanes), mask(Lanes == 32 ? kAllLanes : 0xffffu << (threadIdx.x % 32 & 16)) {}
 
@@ -29,7 +29,7 @@ struct Sorter {
     return __ballot_sync(mask, yes) >> (Lanes == 32 ? 0 : threadIdx.x % 32 & 16);
   }
 
-  // Sorts Lanes Items numbers, of which lane l has those at l, l + Lanes, ... (bitonic).
+  // Sorts Lanes Items numbers; lane l holds those at l, l + Lanes, ... (bitonic sort).
   template <int Items>
   __device__ void sort(int (&x)[Items]) const {
 #pragma unroll
@@ -51,15 +51,15 @@ struct Sorter {
     }
   }
 
-  // Writes the distinct columns of a list in order; returns how many there are.
+  // Writes the distinct columns of a list in order; returns their number.
   template <int Items>
   __device__ int take_distinct(const int* list, int products, std::int32_t* col) const {
-    constexpr int behind = 0x7fffffff;  // every column
+    constexpr int behind = 0x7fffffff;  // greater than every column
     int x[Items];
 #pragma unroll
     for (int r = 0; r < Items; ++r) x[r] = Lanes * r + lane < products ? list[Lanes * r + lane] : behind;
     sort(x);
-    int last = -1, count = 0;  // of those before
+    int last = -1, count = 0;  // of the previous ones
 #pragma unroll
     for (int r = 0; r < Items; ++r) {
       const int before = below(x[r], 1);
@@ -79,14 +79,15 @@ struct Sorter {
   }
 };
 
-// Rows of few products, those from `first` to `last` in the list: the lanes put their columns side by side, sort them
-// and take each once, into room for all products of the row, which ends at products_up_to[p].
+// Rows with few products, those from `first` to `last` in the list: the lanes gather their columns, sort them and write
+// each distinct one once. The output has space for all products of the row, and ends at products_up_to[p].
 template <int Lanes>
 __global__ void __launch_bounds__(kBlock, 6)
     sort_rows(const Csr<float> a, const Csr<float> b, const std::int32_t* rows, int64 first, int64 last,
               const std::int64_t* products_up_to, std::int64_t* counts, std::int32_t* sorted) {
   using S = Sorter<Lanes>;
-  __shared__ int lists[kBlock / Lanes][S::kMost + Lanes % 32];  // those of a warp in banks of their own
+  __shared__ int lists[kBlock / Lanes][S::kMost + Lanes % 32];  // padded so that the lists of a warp begin in different
+                                                                // banks
   const S lanes;
   int* const list = lists[threadIdx.x / Lanes];
   const int lane = lanes.lane, group = lane / kGroup;
@@ -97,7 +98,7 @@ __global__ void __launch_bounds__(kBlock, 6)
   int filled = 0;
   for (int64 entry = a.indptr[i]; entry < stop; entry += Lanes) {
     const int here = static_cast<int>(min(static_cast<int64>(Lanes), stop - entry));
-    // Each lane: where a row of B begins, its length, and how many products come before it.
+    // Each lane: where a row of B begins, its length, and the number of products before it.
     int64 begin = 0;
     int length = 0;
     if (lane < here) {
@@ -124,7 +125,7 @@ __global__ void __launch_bounds__(kBlock, 6)
   if (lane == 0) counts[i + 1] = count;
 }
 
-// The same by a block of threads (radix sort).
+// The same by a thread block (radix sort).
 constexpr int kSortBlock = 128;
 static_assert(kBlockSorts == 16 * kSortBlock, "what its threads hold at most");
 
@@ -150,10 +151,10 @@ struct BlockSorter {
   int low, span;  // columns
 
   __device__ unsigned column(int p, int products) const {
-    return p < products ? static_cast<unsigned>(shared.gathered.list[p] - low) : ~0u;  // behind every column
+    return p < products ? static_cast<unsigned>(shared.gathered.list[p] - low) : ~0u;  // greater than every column
   }
 
-  // Writes the distinct columns of the list in order; returns how many there are.
+  // Writes the distinct columns of the list in order; returns their number.
   template <int Items>
   __device__ int take_distinct(int products, typename Sort<Items>::TempStorage& storage, std::int32_t* col) {
     const int t = static_cast<int>(threadIdx.x);
@@ -161,7 +162,7 @@ struct BlockSorter {
 #pragma unroll
     for (int r = 0; r < Items; ++r) x[r] = column(r * kSortBlock + t, products);
     __syncthreads();
-    Sort<Items>(storage).Sort(x, 0, 32 - __clz(span + 1));  // all ones is more than span
+    Sort<Items>(storage).Sort(x, 0, 32 - __clz(span + 1));  // all ones is greater than span
     __syncthreads();
     shared.taken.last[t] = x[Items - 1];
     __syncthreads();
@@ -220,7 +221,7 @@ __global__ void __launch_bounds__(kSortBlock)
   if (t == 0) counts[i + 1] = count;
 }
 
-// A group writes them where they belong.
+// A group copies the columns of a row to their final position.
 __global__ void __launch_bounds__(kBlock)
     copy_sorted(const std::int32_t* rows, int64 count_of_rows, const std::int64_t* products_up_to,
                 const std::int32_t* sorted, const std::int64_t* counts, std::int32_t* col) {

@@ -1,24 +1,24 @@
-// The kernel "row" of formats whose rows lie at places that are equally far apart, those of neighbouring rows side by
-// side: ell and sell.
+// The kernel "row" of formats whose rows are stored at equal steps, with neighbouring rows next to each other: ell and
+// sell.
 //
 // y = alpha A x + beta y.
-//   A: stored row p is row a.row(p) of the matrix; its entries lie at the places from a.begin(p) to a.end(p), a.step()
-//   apart, of a.columns and a.values; its entry w is in the chunk a.chunk(p, w, place). Where its padding begins, a
-//   column is negative.  x: n, or n x k.  y: m, or m x k.
+//   A: stored row p is row a.row(p) of the matrix; its entries are at the positions from a.begin(p) to a.end(p),
+//   a.step() apart, of a.columns and a.values; its entry w is in the chunk a.chunk(p, w, position). Where its padding
+//   begins, a column is negative.  x: n, or n x k.  y: m, or m x k.
 //
-// A thread walks over the places of a row: neighbouring threads read neighbouring entries, and of x what these ask for,
-// through the caches. It ends at a.end(p), or where padding begins, so that nothing of it is multiplied. Where rows
-// are few and long, so that a thread each would leave the GPU idle, a block takes 32 of them and each of its warps a
-// part of every row:
+// A thread loops over the positions of a row: neighbouring threads read neighbouring entries, and the corresponding
+// elements of x through the caches. It stops at a.end(p), or where padding begins, so padding is not multiplied. If
+// rows are few and long, so that one thread per row would leave the GPU idle, a block processes 32 of them, and each of
+// its warps a part of every row:
 //
 //     entry      0  1  2  3  4  5  6  7  8  9 10 ...
-//     warp       0  1  2  3  4  5  6  7  0  1  2      their sums meet in shared memory, in order
+//     warp       0  1  2  3  4  5  6  7  0  1  2      their sums are added in shared memory, in order
 //
-// Where a few rows are much longer than others, a thread takes the first 64 entries of each, and then blocks take so
-// what is left.
+// If a few rows are much longer than others, a thread processes the first 64 entries of each row, and then blocks
+// process the rest of the long ones in this way.
 //
-// A row of blocks takes every gridDim.y-th column of x. The order of a sum follows from the matrix: the same bits on
-// every run.
+// A row of blocks processes every gridDim.y-th column of x. The order of a sum depends only on the matrix, so every run
+// gives the same bits.
 #pragma once
 
 #include "core/columns.hpp"
@@ -27,7 +27,7 @@
 
 namespace diagsparse::cuda {
 
-// The index of a column on its way, and its base.
+// A column index that has been loaded, and its base.
 template <class I>
 struct Fetched {
   I index = static_cast<I>(-1);  // padding
@@ -37,18 +37,18 @@ struct Fetched {
   __device__ Fetched(const Columns<I>& columns, int64 place, int64 chunk) : index(load(columns.indices + place)) {
     if (!std::is_signed_v<I> && columns.bases) base = load(columns.bases + chunk);
   }
-  // Negative where it is padding.
+  // Negative for padding.
   __device__ std::int32_t column() const {
     if constexpr (std::is_signed_v<I>) return index;
     else return Columns<I>::padding(index) ? -1 : index + base;
   }
 };
 
-// The sum over the places from `place` to `end` of stored row p, `step` of its entries apart. The first one is entry w.
+// The sum over the positions from `position` to `end` of stored row p, every `step`-th entry. The first one is entry w.
 template <class T, class A, class V>
 __device__ T sum_places(const A& a, int64 p, int64 place, int64 end, int64 w, int step, bool conj, const V* x,
                         int64 x_row) {
-  constexpr int each = 4;  // on their way at once
+  constexpr int each = 4;  // loaded together
   const int64 apart = step * a.step();
   T sum{};
   for (; place < end; place += each * apart, w += each * step) {
@@ -71,7 +71,7 @@ __device__ T sum_places(const A& a, int64 p, int64 place, int64 end, int64 w, in
   return sum;
 }
 
-// The first `most` entries of each row.
+// Multiplies the first `most` entries of each row.
 template <class A, class U, class V>
 __global__ void __launch_bounds__(kBlock)
     walk_rows(const A a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols, int64 most,
@@ -85,9 +85,9 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-constexpr int kUnit = 32, kWarps = kBlock / kUnit;  // rows of a block; warps, each with a part of them
+constexpr int kUnit = 32, kWarps = kBlock / kUnit;  // rows per block; warps, each with a part of them
 
-// The entries of each row from the one that is number `from` on; rows of blocks without any are left as they are.
+// Multiplies the entries of each row from number `from` on; rows without any are not changed.
 template <class A, class U, class V>
 __global__ void __launch_bounds__(kBlock)
     multiply_rows_together(const A a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
@@ -111,13 +111,14 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// `places` are those of all rows, `longest` those of the longest one.
+// `positions`: number of positions of all rows; `longest`: that of the longest one.
 template <class A, class U, class V>
 void multiply_all_rows(const char* name, const A& a, int64 places, int64 longest, Op op, Scalar alpha, const Dense& x,
                        Scalar beta, const Dense& y) {
   using T = Product<U, V>;
   constexpr int64 few = 1 << 18, width = 32;  // threads that a large GPU runs at a time; entries
-  constexpr int64 alone = 64, much = 8;       // entries that a thread takes of a row where others are so much shorter
+  constexpr int64 alone = 64, much = 8;       // entries of a row for its own thread if others are much shorter; ratio
+                                              // of lengths
   const auto walk = [&](auto kernel, int64 threads, int64 entry, Scalar keep) {
     launch(name, kernel, blocks_by_columns(threads, x.cols), dim3(kBlock), a, op.conjugated, Block<const V>(x),
            Block<T>(y), x.cols, entry, Update<T>(alpha, keep));

@@ -1,4 +1,4 @@
-// Rows by their lengths, on the GPU: sorted keys.
+// Sorts rows by their lengths on the GPU.
 #include "entries/sorted_keys.cuh"
 #include "layouts/rows.hpp"
 
@@ -8,7 +8,7 @@ namespace cuda {
 
 namespace {
 
-// Sorted, the rows of a window stay together, long ones first.
+// When sorted by these keys, the rows of a window stay together, longest first.
 __global__ void __launch_bounds__(kBlock)
     write_length_keys(const std::int64_t* indptr, int64 rows, int64 window, Key* keys, int64* numbers) {
   const int64 i = thread_index();

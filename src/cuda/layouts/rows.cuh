@@ -1,4 +1,4 @@
-// StoredRows on the GPU: a thread takes a stored row, so neighbouring threads read neighbouring positions.
+// StoredRows on the GPU: a thread processes a stored row, so neighbouring threads read neighbouring positions.
 #pragma once
 
 #include "core/compressed_rows.hpp"

@@ -1,4 +1,4 @@
-// Short columns on the GPU: a warp takes a chunk, a lane a place.
+// Narrow columns on the GPU: a warp processes a chunk, and a lane a position.
 #include "core/columns.hpp"
 #include "device/faults.cuh"
 #include "device/lanes.cuh"
@@ -9,10 +9,10 @@ namespace cuda {
 
 namespace {
 
-// Where the chunk of this warp lies: chunks of lines of `length` places.
+// The position of this warp's chunk: lines of `length` positions are divided into chunks.
 struct Chunk {
   int64 number, place;
-  bool within;  // whether this lane has a place in it
+  bool within;  // whether this lane has a position in it
 
   __device__ Chunk(int64 length, int64 of_line) {
     number = thread_index() / kChunk;

@@ -1,4 +1,4 @@
-// Between layouts on the device: copies of diagonals, csr -> diagonals, diagonals -> csr.
+// Conversions on the device: copies of diagonals, csr -> diagonals, diagonals -> csr.
 #include "core/compressed_rows.hpp"
 #include "core/convert.hpp"
 #include "core/summary.hpp"
@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// differs[m] becomes 1 where a value of move m is not the same here and there. Stores race, all with the same value.
+// Sets differs[m] to 1 if a value of move m differs. A benign race: all stores have the same value.
 template <class T>
 __global__ void __launch_bounds__(kBlock)
     compare_runs(const __grid_constant__ Runs<Move> moves, const T* from, const T* to, bool hermitian, int* differs) {
@@ -39,8 +39,8 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// Where row 0 of a diagonal would be stored, kNowhere where it is not: in a table of all diagonals, or found among the
-// spans.
+// The position at which row 0 of a diagonal would be stored, kNowhere if the diagonal is not stored: from a table of
+// all diagonals, or by a search in the spans.
 constexpr int64 kNowhere = -(int64{1} << 62);
 struct InTable {
   const int64* base;
@@ -69,7 +69,7 @@ void with_starts(const Matrix& csr, const Layout& layout, const F& f) {
   f(InTable{table.as<const int64>(), csr.rows});
 }
 
-// A warp takes a row and puts its entries where their diagonals are stored.
+// A warp processes a row and writes its entries to their diagonals.
 template <class T, class Base>
 __global__ void __launch_bounds__(kBlock) scatter_rows(const Csr<T> a, const Base base, T* values) {
   const int64 i = thread_index() / 32;
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(kBlock) scatter_rows(const Csr<T> a, const Bas
   }
 }
 
-// A thread takes a row: how many of its entries lie on no stored diagonal, and then what they are.
+// A thread processes a row: it counts the entries that are on no stored diagonal, and then copies them.
 template <class Base>
 __global__ void __launch_bounds__(kBlock) count_beside(const Csr<float> a, const Base base, std::int64_t* counts) {
   const int64 i = thread_index();
@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// A thread takes a row: counts its nonzeros (out == nullptr) or writes them, by ascending column.
+// A thread processes a row: it counts its nonzeros (out == nullptr) or writes them, by ascending column.
 template <class T>
 __global__ void __launch_bounds__(kBlock)
     gather_row(const Span* spans, int64 count, const T* values, bool conj, int64 rows, std::int64_t* counts,

@@ -1,4 +1,4 @@
-// Counting, scaling and reading the stored values of any format.
+// Counts, scales and reads the stored values of any format.
 #include "core/convert.hpp"
 #include "core/elementwise.hpp"
 #include "core/summary.hpp"

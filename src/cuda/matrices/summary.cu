@@ -1,4 +1,4 @@
-// What is asked of a matrix before it is converted, on the device: only the answers come to the host.
+// Statistics of a matrix for its conversion, computed on the device: only the results are copied to the host.
 #include "core/compressed_rows.hpp"
 #include "core/summary.hpp"
 #include "core/symmetry.hpp"
@@ -37,9 +37,9 @@ __global__ void __launch_bounds__(kBlock) count_lines(const std::int64_t* indptr
 constexpr int kTogether = 64;  // entries of a row that are counted together with those of its neighbours
 constexpr unsigned kWarp = 0xffffffffu;
 
-// counts[d] = how many entries lie on diagonal d, counted from the lowest one. A warp takes 32 rows: the w-th entries
-// of neighbouring rows often lie on one diagonal, and are added as one. What a row has beyond kTogether entries is
-// shared out among the warp.
+// counts[d] = number of entries on diagonal d, counted from the lowest one. A warp processes 32 rows: the w-th entries
+// of neighbouring rows are often on the same diagonal, and are added in one operation. The entries of a row beyond
+// kTogether are divided among the warp.
 __global__ void __launch_bounds__(kBlock) count_entries(const Csr<float> a, unsigned* counts) {
   const int64 i = thread_index(), lowest = 1 - a.rows;
   const int lane = threadIdx.x % 32;
@@ -65,7 +65,8 @@ __global__ void __launch_bounds__(kBlock) count_entries(const Csr<float> a, unsi
   }
 }
 
-// counts[d] = 1 where entries lie on diagonal d: a warp takes a row. Stores race, all with the same value.
+// counts[d] = 1 if there are entries on diagonal d: a warp processes a row. A benign race: all stores have the same
+// value.
 __global__ void __launch_bounds__(kBlock) mark_diagonals(const Csr<float> a, unsigned* counts) {
   const int64 i = thread_index() / 32;
   if (i >= a.rows) return;
@@ -82,7 +83,7 @@ __global__ void __launch_bounds__(kBlock)
   if (e < count) diagonals[e] = static_cast<Key>(a.indices[e] - places.row_of(e) + a.rows - 1);
 }
 
-// heads[t] = 1 where something is counted in a table, and where a number first stands in a sorted list.
+// heads[t] = 1 if the count in a table is not zero, or at the first occurrence of a number in a sorted list.
 __global__ void __launch_bounds__(kBlock) mark_counted(const unsigned* counts, int64 size, std::int64_t* heads) {
   const int64 t = thread_index();
   if (t < size) heads[t] = counts[t] != 0;
@@ -92,7 +93,7 @@ __global__ void __launch_bounds__(kBlock) mark_first(const Key* sorted, int64 si
   if (t < size) heads[t] = t == 0 || sorted[t] != sorted[t - 1];
 }
 
-// With heads summed up: the numbers that occur, and how often they do, or where they begin.
+// With the running sum of heads: the numbers that occur, and how often they do, or where they begin.
 __global__ void __launch_bounds__(kBlock) take_counted(const unsigned* counts, const std::int64_t* heads, int64 size,
                                                        std::int64_t* numbers, std::int64_t* times) {
   const int64 t = thread_index();
@@ -108,13 +109,13 @@ __global__ void __launch_bounds__(kBlock)
   begins[heads[t] - 1] = t;
 }
 
-// The first entry of row i whose column is not below `column`; the end of the row where there is none.
+// The first entry of row i whose column is not less than `column`; the end of the row if there is none.
 template <class T>
 __device__ int64 entry_from(const Csr<T>& a, int64 i, int64 column) {
   return bisect(a.indptr[i], a.indptr[i + 1], [&](int64 e) { return a.indices[e] < column; });
 }
 
-// A thread takes a row: found[0] and found[1] are the most and all entries in columns below `column`.
+// A thread processes a row: found[0] and found[1] are the largest number and the sum of leading entries.
 __global__ void __launch_bounds__(kBlock) add_leading(const Csr<float> a, Leading leading, unsigned long long* found) {
   const int64 i = thread_index();
   if (i >= a.rows) return;
@@ -176,7 +177,7 @@ Tally tally_of_table(const unsigned* counts, int64 size) {
   return {download(numbers.get(), found), download(times.get(), found)};
 }
 
-// Of numbers below 2^bits in any order.
+// For numbers below 2^bits in any order.
 Tally tally_of_list(std::shared_ptr<void> list, int64 size, int bits) {
   sort_keys(list, size, bits);
   const auto* sorted = static_cast<const Key*>(list.get());
@@ -190,7 +191,7 @@ Tally tally_of_list(std::shared_ptr<void> list, int64 size, int bits) {
   return result;
 }
 
-// The diagonals on which entries lie, counted from the lowest one; how many lie on each only where they are `counted`.
+// The diagonals that have entries, counted from the lowest one; the number of entries on each only if `counted`.
 Tally tally_of_diagonals(const Matrix& csr, bool counted) {
   const int64 entries = csr.values.size();
   if (csr.rows == 0 || csr.cols == 0) return {};

@@ -1,4 +1,4 @@
-// Validation on a GPU: index arrays and diagonals, read once, and the first fault brought to the host.
+// Validation on a GPU: index arrays and diagonals are read once, and the first fault is copied to the host.
 #include "core/validation.hpp"
 #include "device/bisection.cuh"
 #include "device/faults.cuh"
@@ -9,7 +9,8 @@ namespace diagsparse {
 namespace cuda {
 namespace {
 
-// A thread takes a line: its pointer is not below the one before it; the first is 0, the last the count of indices.
+// A thread checks a line: its pointer is not less than the previous one; the first is 0, the last the number of
+// indices.
 __global__ void __launch_bounds__(kBlock)
     check_pointers(const std::int64_t* indptr, int64 lines, int64 count, Position* wrong) {
   const int64 line = thread_index();
@@ -19,7 +20,7 @@ __global__ void __launch_bounds__(kBlock)
   if (falls || (line == lines && here != count)) report(wrong, line);
 }
 
-// A thread takes an index: it lies in the matrix, and after the one before it unless it begins a line.
+// A thread checks an index: it is inside the matrix, and greater than the previous one unless it begins a line.
 __global__ void __launch_bounds__(kBlock)
     check_indices(const std::int64_t* indptr, int64 lines, const std::int32_t* indices, int64 count, int64 extent,
                   Position* outside, Position* order) {
@@ -32,7 +33,7 @@ __global__ void __launch_bounds__(kBlock)
   if (indptr[line] != e) report(order, e);
 }
 
-// A thread takes an entry: it lies in the matrix, and after the one before it.
+// A thread checks an entry: it is inside the matrix, and after the previous one.
 __global__ void __launch_bounds__(kBlock) check_pairs(const std::int32_t* row, const std::int32_t* col, int64 count,
                                                       int64 rows, int64 cols, Position* outside, Position* order) {
   const int64 e = thread_index();

@@ -1,8 +1,8 @@
-// Sums of blocks of C: what kernels that multiply pairs of blocks read, and how they end.
+// Sums of blocks of C: the arguments of kernels that multiply pairs of blocks, and how they write their results.
 //
-// Lane l of a warp has elements (l / 4, 2 (l % 4)) and its neighbour of a block of C. Places that are not stored are
-// multiplied as zeros. So a sum that is infinite or no number is left, and noted; a second launch sums such elements
-// from what is stored alone, and ends at once where nothing was noted.
+// Lane l of a warp holds elements (l / 4, 2 (l % 4)) and the next one of a block of C. Elements that are not stored are
+// multiplied as zeros. Therefore a sum that is not finite is not written, but recorded; a second launch recomputes such
+// sums from the stored elements only, and ends immediately if none was recorded.
 #pragma once
 
 #include <atomic>
@@ -13,9 +13,9 @@
 
 namespace diagsparse::cuda::bmsparse {
 
-constexpr int kWarps = kBlock / 32;  // of a block of threads
+constexpr int kWarps = kBlock / 32;  // per thread block
 
-// Whether a run of the plan met a sum that is infinite or no number: the number of the last such run.
+// Whether a sum in a run of the plan was not finite: the number of the last such run.
 struct Wrong {
   Array run = Array::zeros(DType::u64, {1});
   std::atomic<unsigned long long> runs{0};
@@ -62,7 +62,7 @@ struct Call {
     run = ++noted->runs;
   }
 
-  // Element (r, c) of block p of C, from what is stored alone, in double precision.
+  // Element (r, c) of block p of C from the stored elements only, in double precision.
   __device__ T stored_sum(unsigned p, int r, int c) const {
     Wide<T> sum{};
     for (std::int64_t e = pair_begin[p]; e < pair_begin[p + 1]; ++e) {
@@ -76,12 +76,13 @@ struct Call {
     return convert<T>(sum);
   }
 
-  // Writes the lane's two sums where C stores them, or notes them; a careful pass writes only those.
+  // Writes those of the lane's two sums that C stores, or records that they are not finite; a careful pass writes only
+  // those that are not.
   template <bool careful, class S>
   __device__ void end(unsigned p, const S& sums) const {
     const int row = threadIdx.x % 32 / 4, col = 2 * (threadIdx.x % 4);
     const Bitmap stored = up_to(bitmap[p], kLanes * row + col + 1);
-    T* const last = values + begin[p] + __popcll(stored) - 1;  // of this lane's two
+    T* const last = values + begin[p] + __popcll(stored) - 1;  // position of the last of this lane's two
 #pragma unroll
     for (int v = 0; v < 2; ++v) {
       if (!(stored >> (1 - v) & 1)) continue;
@@ -97,8 +98,8 @@ struct Call {
   }
 };
 
-// Starts both passes; a warp takes `each` blocks of C at once.
-constexpr unsigned kCareful = 1024;  // blocks of threads that look after sums which are mostly none
+// Launches both passes; a warp computes `each` blocks of C at once.
+constexpr unsigned kCareful = 1024;  // thread blocks that look for sums to recompute, of which there are usually none
 template <class C, class Kernel>
 void start_both(const C& call, Kernel plain, Kernel careful, int each = 1) {
   const dim3 grid = blocks(32 * ceil_div(call.blocks, each));

@@ -1,4 +1,4 @@
-// bmsparse on the GPU: from rows and to rows, blocks column by column, and validation.
+// bmsparse on the GPU: conversion from and to rows, blocks in the order of columns, and validation.
 #include "core/compressed_rows.hpp"
 #include "core/convert.hpp"
 #include "device/faults.cuh"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr Key kElements = kTile * kTile;  // of a block
 
-// ---- From rows: entries are sorted by block and place, a thread takes an entry ------------------------
+// ---- From rows: entries are sorted by block and position; a thread processes an entry ----------------------
 __global__ void __launch_bounds__(kBlock)
     write_block_keys(const Coordinates from, int64 count, int64 across, Key* keys, int64* places) {
   const int64 e = thread_index();
@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(kBlock) mark_blocks(const Key* keys, int64 cou
   if (e < count) heads[e] = e == 0 || keys[e] / kElements != keys[e - 1] / kElements;
 }
 
-// `block`: one more than the number of each entry's block.
+// `block`: the index of each entry's block, plus one.
 __global__ void __launch_bounds__(kBlock)
     write_blocks(const Key* keys, int64 count, int64 across, const std::int64_t* block, std::int32_t* col,
                  Bitmap* bitmap, std::int64_t* begin) {
@@ -67,11 +67,11 @@ __global__ void __launch_bounds__(kBlock)
   if (e < count) gathered[e] = values[places[e]];
 }
 
-// ---- To rows: a warp takes a row of blocks, four blocks at once, and a lane one row of a block -----------
+// ---- To rows: a warp processes a row of blocks, four blocks at once, and a lane one row of a block -----------
 struct RowOfBlock {
   int64 begin, end;  // the row's blocks
   int64 row;         // of the matrix
-  int r, q;          // of the block, and which one of four
+  int r, q;          // row of the block, and which one of four blocks
 
   __device__ explicit RowOfBlock(const int64* indptr) {
     const int64 i = thread_index() / 32;
@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(kBlock)
     const Bitmap bitmap = p < mine.end ? a.bitmap[p] : 0;
     unsigned set = row_bits(bitmap, mine.r);
     const int count = __popc(set);
-    int end = count;  // with those of the blocks before
+    int end = count;  // including those of the previous blocks
     for (int step = 1; step < 4; step *= 2) {
       const int below = __shfl_up_sync(~0u, end, step * kTile);
       if (mine.q >= step) end += below;
@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// ---- By columns, and validation: a thread takes a block --------------------------------------------------
+// ---- By columns, and validation: a thread processes a block --------------------------------------------------
 __device__ int64 row_of(const Bmsparse<char>& a, int64 p) {
   return bisect(1, tiles_along(a.rows), [&](int64 i) { return a.indptr[i] <= p; }) - 1;
 }

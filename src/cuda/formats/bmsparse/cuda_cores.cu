@@ -1,11 +1,11 @@
-// Kernel "cuda_cores" of the thesis, which all that differ in their list of tasks alone multiply with (tasks.cu):
-// C = alpha op(A) op(B) + beta C without matrix units, of every pair of value types.
+// Kernel "cuda_cores" of the thesis, also used by the kernels that differ from it only in their list of tasks
+// (tasks.cu): C = alpha op(A) op(B) + beta C without matrix units, for every pair of value types.
 //
-//   64 threads take a block of C, a thread an element (r, c). For each task they put both blocks into shared memory,
-//   and the thread adds A[r, k] B[k, c] for those k where both are stored: k runs over the bits that row r of A's
-//   bitmap and column c of B's have in common.
+//   64 threads compute a block of C, one thread per element (r, c). For each task they load both blocks into shared
+//   memory, and the thread adds A[r, k] B[k, c] for those k for which both are stored: k runs over the bits that row r
+//   of A's bitmap and column c of B's have in common.
 //
-// Sums are of the precision of C. The same bits on every run.
+// Sums have the precision of C. Every run gives the same bits.
 #include "formats/bmsparse/block_sums.cuh"
 #include "formats/bmsparse/fragments.cuh"
 #include "formats/bmsparse/kernels.hpp"

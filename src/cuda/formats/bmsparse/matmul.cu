@@ -1,17 +1,17 @@
 // Kernels "fragments" and "tf32": C = alpha op(A) op(B) + beta C on the matrix units.
 //
-//   A: m x l, B: l x n, C: m x n in blocks of 8 x 8; C's structure and the pairs of each of its blocks are the plan's
-//   (core/block_products.hpp).
+//   A: m x l, B: l x n, C: m x n in blocks of 8 x 8; the plan contains C's structure and the pairs of each of its
+//   blocks (formats/bmsparse/products.hpp).
 //
-// A warp takes a block of C. Its lanes fetch what is known of 32 pairs at once, then the warp sums pair by pair: each
-// lane reads two elements of A's block and two of B's from where they lie, as fragments (fragments.cuh), and two of C's
-// stay in its registers. A step is left out where one of its halves is empty. Neighbouring warps take neighbouring
-// blocks of C, which share blocks of A in the first cache. The order is that of the pairs: the same bits on every run.
+// A warp computes a block of C. Its lanes load the bitmaps and pointers of 32 pairs at once; then the warp adds the
+// products pair by pair. Each lane reads two elements of A's block and two of B's directly from their positions, as
+// fragments (fragments.cuh), and holds two of C's in registers. A step is skipped if one of its halves is empty.
+// Neighbouring warps compute neighbouring blocks of C, which share blocks of A in the L1 cache. Products are added in
+// the order of the pairs, so every run gives the same bits.
 //
-// "fragments", the default, is of every pair of value types: sums are of double precision, also those of float32
-// values, which are rounded once; complex products are four real ones. "tf32" is of float32 alone, and rounds factors
-// to 11 bits.
-// Bytes at least: A, B, C and the pairs; from the second cache a block of B for each pair.
+// "fragments", the default, supports every pair of value types. Its sums have double precision, even for float32
+// values, and are rounded once; complex products are four real ones. "tf32" supports only float32, and rounds factors
+// to 11 bits. Bytes at least: A, B, C and the pairs; from the L2 cache, a block of B for each pair.
 #include "formats/bmsparse/block_sums.cuh"
 #include "formats/bmsparse/kernels.hpp"
 
@@ -19,10 +19,10 @@ namespace diagsparse::cuda::bmsparse {
 
 namespace {
 
-constexpr int64 kFull = 56;  // elements of a block on average from which many are likely to have all
+constexpr int64 kFull = 56;  // mean number of elements per block from which many blocks are likely to be full
 
-// What a launch is for: matrices with many blocks that store all their elements, which are read without a look at their
-// bitmaps; others; and only the sums that are infinite or no numbers, which the first pass left.
+// What a launch is for: matrices with many blocks that store all their elements, which are read without their bitmaps;
+// other matrices; and only the sums that are not finite, which the first pass has not written.
 enum class Pass { full, any, careful };
 
 template <Pass pass, class S, class U, class V>
@@ -48,7 +48,7 @@ __device__ void sum_block(unsigned p, const Call<U, V>& call) {
       const Piece<V> of_b = from_lane(lane_b, e);
       U of_step_a[2] = {};
       V of_step_b[2] = {};
-      bool some[2] = {true, true};  // whether a step has something on both sides, the same in all lanes
+      bool some[2] = {true, true};  // whether a step has elements on both sides, equal in all lanes
       if (pass == Pass::full && (of_a.bitmap & of_b.bitmap) == kAllPlaces) {
 #pragma unroll
         for (int s = 0; s < 2; ++s) {

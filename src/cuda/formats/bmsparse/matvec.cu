@@ -1,18 +1,19 @@
 // Kernel "row": y = alpha op(A) x + beta y.
 //
-//   A: m x n in blocks of 8 x 8 (formats/bmsparse.hpp).  x: n, or n x k.  y: m, or m x k.
+//   A: m x n in blocks of 8 x 8 (formats/bmsparse/layout.hpp).  x: n, or n x k.  y: m, or m x k.
 //
-// Of blocks that are not nearly empty, a half warp takes a block and a thread four neighbouring places of it
-// ("places"). Of others, and of a transpose, groups of eight threads take blocks; a thread of a group takes a row of a
-// block, whose values it reads one after another, or, of a transpose, a column of the block as it is stored, so that a
-// group reads values that lie side by side. One such team takes a row of blocks, or several share it where rows are
-// few: each takes every second block, or every fourth. What comes next of A is asked for before a block is summed. The
-// sums of a row are added in an order that follows from the matrix and the shape of x: the same bits on every run. Rows
-// with many blocks among others of few are left to a second launch, in which a block of threads takes a row. The blocks
-// of a transpose are found by an index of them column by column, kept with A: 8 bytes a block and a column of blocks.
+// If blocks are not nearly empty, a half warp processes a block, and a thread four neighbouring elements of it
+// (`sum_positions`). Otherwise, and for a transpose, groups of eight threads process blocks (`sum_rows`). A thread of a
+// group processes a row of a block, whose values it reads one after another, or, for a transpose, a column of the block
+// as it is stored, so that the group reads neighbouring values. One such team (half warp or group) processes a row of
+// blocks; if there are few rows, two or four teams do, and each processes every second or fourth block. The next block
+// of A is prefetched before a block is summed. The order of the sums of a row depends only on the matrix and the shape
+// of x, so every run gives the same bits. Rows with many more blocks than others are processed in a second launch, by a
+// thread block each. A transpose needs an index of the blocks in the order of columns, which is cached with A: 8 bytes
+// per block and per column of blocks.
 //
-// Of four columns of x and more, and where the elements of x do not lie side by side, matvec_tiles.cu takes all rows
-// but those. Bytes at least: A, x and y.
+// For four or more columns of x, or if the elements of x are not contiguous, matvec_tiles.cu processes all rows except
+// the long ones. Bytes at least: A, x and y.
 #include "device/dense.cuh"
 #include "device/lanes.cuh"
 #include "device/resident.cuh"
@@ -23,25 +24,26 @@ namespace diagsparse::cuda::bmsparse {
 
 namespace {
 
-constexpr int64 kEmpty = 10;        // elements of a block on average below which its rows are walked
+constexpr int64 kEmpty = 10;        // mean number of elements per block below which groups process the blocks by rows
 constexpr int64 kEnough = 1 << 16;  // teams that keep a device busy
 constexpr int64 kFewColumns = 3;    // of x, which are multiplied one by one
 constexpr int kHalfWarp = 16;
 constexpr int kLongBlock = 512, kLongGroups = kLongBlock / kLanes;  // for a long row
 
-// Elements of x that lie side by side, and others.
+// The stride of x if its elements are contiguous; otherwise it is a number.
 struct Beside {
   __device__ int operator*(int k) const { return k; }
 };
 
-// A pointer as it is: offsets from it stay small numbers, which the compiler would otherwise add to its parts.
+// Hides how a pointer was computed, so that offsets from it stay small. Otherwise the compiler would combine them with
+// the terms of the pointer.
 template <class T>
 __device__ T* settled(T* p) {
   asm("" : "+l"(p));
   return p;
 }
 
-// Adds what a thread of a group takes of a block in columns from x on; turned: of a transpose. Step: int64 or Beside.
+// Adds the products of this thread's part of a block with the elements of x from `x` on. Step: int64 or UnitStride.
 template <bool turned, class U, class V, class Step>
 __device__ void add_block(bool conj, const Piece<U>& block, const V* x, Step step, Product<U, V>& sum) {
   const int lane = threadIdx.x % kLanes;
@@ -72,7 +74,7 @@ __device__ void add_block(bool conj, const Piece<U>& block, const V* x, Step ste
   }
 }
 
-// The sum of every `each`th block of `count` blocks from `begin` on; a row has less than 2^31 of them.
+// The sum of every `each`-th of `count` blocks from `begin` on; a row has less than 2^31 of them.
 template <bool turned, class U, class V, class Step>
 __device__ Product<U, V> sum_of_blocks(const Walked<U>& a, std::int64_t begin, int count, int part, int each,
                                        const V* x, Step step) {
@@ -97,13 +99,13 @@ __device__ Product<U, V> sum_of_blocks(const Walked<U>& a, std::int64_t begin, i
   return sum;
 }
 
-// What a team of `Lanes` threads has to do: part of a row of blocks, which 2^shared teams take.
+// The work of a team of `Lanes` threads: part of a row of blocks, which is divided among 2^shared teams.
 template <int Lanes>
 struct Share {
-  int64 i, row;  // of blocks, and this thread's of A
+  int64 i, row;  // row of blocks, and this thread's row of A
   int part, each, count;
   std::int64_t begin;
-  bool writes;  // this thread has the row's sum at the end
+  bool writes;  // whether this thread has the row's sum at the end
 
   template <class U>
   __device__ Share(const Walked<U>& a, int64 rows, int shared) {
@@ -119,7 +121,7 @@ struct Share {
     writes = part == 0 && lane % of_row == 0 && row < a.rows && length <= a.most;
   }
 
-  // The sum over all threads that have some of a row.
+  // The sum over all threads that process the same row.
   template <class T>
   __device__ T together(T sum) const {
     if (Lanes > kLanes) sum += of_lane_after(sum, 1);
@@ -128,7 +130,7 @@ struct Share {
   }
 };
 
-// Half warps take blocks. Elements of x lie side by side.
+// Half warps process blocks. The elements of x are contiguous.
 template <class U, class V>
 __global__ void __launch_bounds__(kBlock, 5)
     sum_places(const Walked<U> a, int64 rows, int shared, const Block<const V> x, const Block<Product<U, V>> y,
@@ -175,7 +177,7 @@ __global__ void __launch_bounds__(kBlock, 5)
   }
 }
 
-// Groups take blocks. Elements of x lie side by side.
+// Groups process blocks. The elements of x are contiguous.
 template <bool turned, class U, class V>
 __global__ void __launch_bounds__(kBlock, turned ? 4 : 5)
     sum_rows(const Walked<U> a, int64 rows, int shared, const Block<const V> x, const Block<Product<U, V>> y,
@@ -188,7 +190,7 @@ __global__ void __launch_bounds__(kBlock, turned ? 4 : 5)
   }
 }
 
-// A block of threads takes a row of blocks that is long.
+// A thread block processes a long row of blocks.
 template <bool turned, class U, class V>
 __global__ void __launch_bounds__(kLongBlock)
     sum_long_rows(const Walked<U> a, const std::int64_t* rows, const Block<const V> x, const Block<Product<U, V>> y,

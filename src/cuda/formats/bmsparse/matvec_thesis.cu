@@ -1,11 +1,12 @@
 // Kernels "base" and "batch" of the thesis: y = alpha op(A) x + beta y.
 //
-//   A: m x n in blocks of 8 x 8 (formats/bmsparse.hpp).  x: n, or n x k.  y: m, or m x k.
+//   A: m x n in blocks of 8 x 8 (formats/bmsparse/layout.hpp).  x: n, or n x k.  y: m, or m x k.
 //
-//   "base"   64 threads take a row of blocks, one block after another: a thread has a place of it
-//   "batch"  256 threads take a row of blocks, four blocks at once: a warp has a row of these
+//   "base"   64 threads process a row of blocks, one block after another: a thread handles one element of each
+//   "batch"  256 threads process a row of blocks, four blocks at once: a warp handles one row of these
 //
-// The threads of a row of A add up at the end, by shuffles: the same bits on every run. Bytes at least: A, x and y.
+// The threads of a row of A add their sums by shuffles at the end, so every run gives the same bits. Bytes at least: A,
+// x and y.
 #include "device/dense.cuh"
 #include "device/lanes.cuh"
 #include "formats/bmsparse/kernels.hpp"

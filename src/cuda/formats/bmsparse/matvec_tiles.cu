@@ -1,10 +1,10 @@
-// Products with several columns of x, and with x whose elements do not lie side by side: y = alpha op(A) x + beta y.
+// Products with several columns of x, and with x whose elements are not contiguous: y = alpha op(A) x + beta y.
 //
-//   A: m x n in blocks of 8 x 8 (formats/bmsparse.hpp).  x: n x k.  y: m x k.
+//   A: m x n in blocks of 8 x 8 (formats/bmsparse/layout.hpp).  x: n x k.  y: m x k.
 //
-// A warp takes a row of blocks and eight columns, on the FP64 matrix units (fragments.cuh). A place that is not stored
-// counts as zero there, so sums that are infinite or no numbers are done again from what is stored alone. Rows of
-// many blocks among others of few are left to matvec.cu. Bytes at least: A, x and y.
+// A warp computes a row of blocks for eight columns, on the FP64 matrix units (fragments.cuh). Elements that are not
+// stored count as zeros there, so sums that are not finite are recomputed from the stored elements only. Rows with many
+// more blocks than others are left to matvec.cu. Bytes at least: A, x and y.
 #include "device/dense.cuh"
 #include "formats/bmsparse/kernels.hpp"
 #include "formats/bmsparse/walked.cuh"
@@ -14,7 +14,7 @@ namespace diagsparse::cuda::bmsparse {
 
 namespace {
 
-// Element (r, c) of the tile of y, from what is stored alone.
+// Element (r, c) of the tile of y from the stored elements only.
 template <class U, class V>
 __device__ __noinline__ Product<U, V> stored_sum(const Walked<U>& a, int64 i, int r, const V* x, int64 x_step) {
   Wide<Product<U, V>> sum{};
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(kBlock)
   const Bitmap half = a.blocks.turned ? kTop : kLeft;
   const std::int64_t end = a.indptr[i + 1];
   for (int64 c = blockIdx.y * kTile; c < cols; c += gridDim.y * kTile) {
-    const bool inside = c + row < cols;  // this lane's column of x
+    const bool inside = c + row < cols;  // whether this lane's column of x exists
     const V* const in = x.data + (c + row) * x.col;
     Sums<Product<U, V>> sums;
     for (std::int64_t first = a.indptr[i]; first < end; first += 32) {

@@ -1,17 +1,17 @@
-// Factors of 16 bits, sums in float32, on the matrix units that multiply 16 x 16 tiles. Values are of float32, and
-// rounded as they are read: to float16, of 11 bits and up to 65504, or to bfloat16, of 8 bits. Kernels "fp16" and
-// "bf16", and "tc_naive", "tc_2blk" and "tc_2tsk" of the thesis, in float16.
+// Products with 16-bit factors and sums in float32, on the matrix units that multiply 16 x 16 tiles. Values are
+// float32, and are rounded when they are read: to float16, with 11 bits and up to 65504, or to bfloat16, with 8 bits.
+// Kernels "fp16" and "bf16", and "tc_naive", "tc_2blk" and "tc_2tsk" of the thesis, in float16.
 //
-//   "tc_naive"  a warp takes a block of C; a task is a quarter of a tile, put together in shared memory
-//   "tc_2blk"   a warp takes two blocks of C, and a task of each: the two quarters on the diagonal
-//   "tc_2tsk"   a warp takes two blocks of C, and two tasks of each: all quarters
+//   "tc_naive"  a warp computes a block of C; a task is a quarter of a tile, which is assembled in shared memory
+//   "tc_2blk"   a warp computes two blocks of C, one task of each at a time: the two quarters on the diagonal
+//   "tc_2tsk"   a warp computes two blocks of C, two tasks of each at a time: all quarters
 //
 //      A           B           C                A            B            C
 //    | A1  .  |  | B1  .  |  | C1  . |        | A1 A1' |  | B1  B2  |  | C1 ... |
 //    | .   A2 |  | .   B2 |  | .  C2 |        | A2 A2' |  | B1' B2' |  | ... C2 |
 //
-// "fp16" and "bf16" multiply as "tc_2blk" does. All but "tc_naive" read fragments from where the values lie. A sum that
-// overflows is made again in float32 (block_sums.cuh).
+// "fp16" and "bf16" multiply like "tc_2blk". All except "tc_naive" read fragments directly from the positions of the
+// values. A sum that overflows is recomputed in float32 (block_sums.cuh).
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <mma.h>
@@ -23,7 +23,7 @@ namespace diagsparse::cuda::bmsparse {
 
 namespace {
 
-// Two neighbours of a fragment of halves H, the lower one first.
+// Two neighbouring elements of a fragment, in type H, the first one in the lower half.
 template <class H>
 __device__ unsigned both(float low, float high) {
   unsigned bits;
@@ -37,8 +37,8 @@ __device__ unsigned both(float low, float high) {
   return bits;
 }
 
-// c += a b on a 16 x 16, a 16 x 8 and a 16 x 8 tile. a: the quarters above on the left and below it, then those on the
-// right; b: the halves above and below; c: those of the sums.
+// c += a b for a 16 x 16, a 16 x 8 and a 16 x 8 tile. a: the upper left and lower left quarters, then those on the
+// right; b: the upper and lower halves; c: those of the sums.
 template <class H>
 __device__ void multiply_tiles(float (&above)[2], float (&below)[2], const unsigned (&a)[4], unsigned top,
                                unsigned low) {
@@ -58,7 +58,7 @@ __device__ void multiply_tiles(float (&above)[2], float (&below)[2], const unsig
   }
 }
 
-constexpr int kTileSide = 16, kStride = kTileSide + 8;  // elements; the latter spreads rows over the banks
+constexpr int kTileSide = 16, kStride = kTileSide + 8;  // elements; the stride avoids bank conflicts
 using Call32 = Call<float, float>;
 
 template <bool careful>
@@ -115,9 +115,9 @@ __global__ void __launch_bounds__(kBlock) sum_two(const __grid_constant__ Call32
       end[v] = v < here ? call.pair_begin[first + v + 1] : 0;
     }
     SingleSums sums[2];
-    float beside[2][2] = {};  // what the unit sums besides
+    float beside[2][2] = {};  // the other sums that the unit computes, which are not used
     while (next[0] < end[0] || next[1] < end[1]) {
-      unsigned a[4] = {}, b[2][2] = {};  // a[2 task + block], b[block][task]; zeros where there are no more tasks
+      unsigned a[4] = {}, b[2][2] = {};  // a[2 task + block], b[block][task]; zeros if there are no more tasks
 #pragma unroll
       for (int v = 0; v < 2; ++v) {
 #pragma unroll
@@ -129,7 +129,7 @@ __global__ void __launch_bounds__(kBlock) sum_two(const __grid_constant__ Call32
           b[v][t] = both<H>(b_places.read(of_b, 0), b_places.read(of_b, 1));
         }
       }
-      if constexpr (Tasks == 1) {  // A's quarters beside the diagonal are zeros: B's two lie one above the other
+      if constexpr (Tasks == 1) {  // A's quarters off the diagonal are zeros, and B's two are stacked
         multiply_tiles<H>(sums[0].sum, sums[1].sum, a, b[0][0], b[1][0]);
       } else {
         multiply_tiles<H>(sums[0].sum, beside[0], a, b[0][0], b[0][1]);

@@ -1,18 +1,19 @@
-// op(A) of a product with vectors, as kernels walk it.
+// op(A) of a product with vectors, in the form that kernels read.
 #pragma once
 
 #include "formats/bmsparse/fragments.cuh"
 
 namespace diagsparse::cuda::bmsparse {
 
-// Blocks of a row at most; one with more, long among the others or one of few, is left to a block of threads.
+// Most blocks of a row that is not long. Rows with more blocks are long relative to the others, or to the number of
+// rows, and are processed by a thread block each.
 inline std::int64_t most_blocks(const BlockOperand& of) {
   constexpr std::int64_t few_rows = 1 << 13, alone = 128;
   const std::int64_t most = std::max<std::int64_t>(32, 4 * of.blocks() / std::max<std::int64_t>(1, of.rows));
   return of.rows < few_rows ? std::min(most, alone) : most;
 }
 
-// op(A), row by row of blocks.
+// op(A) by rows of blocks.
 template <class T>
 struct Walked {
   int64 rows, cols;   // of op(A)

@@ -1,4 +1,4 @@
-// ellcsr on the GPU: from rows and to rows, and validation.
+// ellcsr on the GPU: conversion from and to rows, and validation.
 #include "core/compressed_rows.hpp"
 #include "core/convert.hpp"
 #include "device/faults.cuh"
@@ -18,7 +18,7 @@ Csr<float> structure_of(const Matrix& m) {
   return {m.rows, m.cols, m.index("indptr").as<int64>(), m.index("indices").as<std::int32_t>(), nullptr};
 }
 
-// A thread takes an entry.
+// A thread processes an entry.
 __global__ void __launch_bounds__(kBlock)
     find_lone(const Csr<float> a, int64 count, const Coordinates places, int64 column, unsigned* lone) {
   const int64 e = thread_index();
@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(kBlock)
   if (mirror == end || a.indices[mirror] != i) *lone = 1;
 }
 
-// A thread takes a row: how many of its entries do not lead.
+// A thread processes a row: it counts its entries outside of the leading part.
 __global__ void __launch_bounds__(kBlock) count_rest(const Csr<float> csr, Leading leading, std::int64_t* counts) {
   const int64 i = thread_index();
   if (i >= csr.rows) return;
@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(kBlock) count_rest(const Csr<float> csr, Leadi
   counts[i] = leading.kept(i, columns, count) - leading.of(i, columns, count);
 }
 
-// A warp takes a row.
+// A warp processes a row.
 template <class T>
 __global__ void __launch_bounds__(kBlock)
     split_rows(const Csr<T> csr, int64 width, Leading leading, const std::int64_t* indptr, std::int32_t* head,
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(kBlock) measure_rows(const EllCsr<float> a, st
   if (i < a.rows) lengths[i] = a.leading(i) + a.indptr[i + 1] - a.indptr[i];
 }
 
-// A warp takes a row.
+// A warp processes a row.
 template <class T>
 __global__ void __launch_bounds__(kBlock)
     join_rows(const EllCsr<T> a, const std::int64_t* indptr, std::int32_t* indices, T* values) {
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// A warp takes a row, and deals its leading columns to banks. It counts them first.
+// A warp processes a row, and distributes its leading columns over banks. It counts them first.
 template <class T>
 __global__ void __launch_bounds__(kBlock) deal_rows(const EllCsr<T> a, std::int32_t* head, T* values) {
   __shared__ std::int32_t banks[kWarps][Deal::kBanks];
@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(kBlock) deal_rows(const EllCsr<T> a, std::int3
   Deal deal;
   for (int b = 0; b < Deal::kBanks; ++b) deal.all += deal.counts[b] = bank_of[b];
   __syncwarp();
-  if (lane < Deal::kBanks) bank_of[lane] = 0;  // those that came before
+  if (lane < Deal::kBanks) bank_of[lane] = 0;  // from now on, the entries of each bank that have been placed
   for (int64 first = 0; first < a.width; first += 32) {
     const int64 w = first + lane;
     const std::int32_t j = w < a.width ? a.head.indices[line + w] : -1;
@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(kBlock) deal_rows(const EllCsr<T> a, std::int3
   }
 }
 
-// A warp takes a row, a lane counts what comes before an entry in ascending order, padding last.
+// A warp processes a row. A lane counts the entries that precede its own in ascending order; padding is last.
 template <class T>
 __global__ void __launch_bounds__(kBlock) sort_rows(const EllCsr<T> a, std::int32_t* head, T* values) {
   const int64 i = thread_index() / 32, line = i * a.width;
@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(kBlock) sort_rows(const EllCsr<T> a, std::int3
   }
 }
 
-// The same matrix, where `kernel` writes what leads to new arrays.
+// The same matrix, with new arrays for the leading part, which `kernel` writes.
 template <class F>
 Matrix moved_in_rows(const char* what, const Matrix& m, const F& kernel) {
   const Shape leads = m.index("ell_indices").shape;
@@ -143,7 +143,7 @@ Matrix moved_in_rows(const char* what, const Matrix& m, const F& kernel) {
   return with_head(m, std::move(head), std::move(values));
 }
 
-// A thread takes a leading column: it lies in the matrix or is padding, and comes after the one before it in its row.
+// A thread checks a leading column: it is inside the matrix or padding, and greater than the previous one of its row.
 __global__ void __launch_bounds__(kBlock)
     check_leading(const EllCsr<float> a, int64 mirrored, Position* outside, Position* order) {
   const int64 e = thread_index();
@@ -154,7 +154,7 @@ __global__ void __launch_bounds__(kBlock)
   if (j >= 0 && e % a.width > 0 && (before < 0 || j <= before)) report(order, e);
 }
 
-// A thread takes a row: the rest of it comes after all that leads.
+// A thread checks a row: the columns of its rest are greater than all leading ones.
 __global__ void __launch_bounds__(kBlock)
     check_rest(const EllCsr<float> a, int64 mirrored, Position* outside, Position* order) {
   const int64 i = thread_index();

@@ -4,15 +4,16 @@
 //   A: m x n; row i has values[w + i width] in column head[i, w] up to the first -1, and then values[m width + e] in
 //   column rest[e] for indptr[i] <= e < indptr[i + 1].  x: n, or n x k.  y: m, or m x k.
 //
-// "warp_per_row": a warp takes a row, every 32nd entry of its leading part and then of the rest a lane, and the lanes'
-// sums meet by shuffles. "shared_x", the default: shared_x.cuh. The others are those of Mahmoud, Hoffmann and Reza
-// (2018), with shuffles in the place of their shared memory. "warp2", as their text has it: one warp takes the leading
-// part, its neighbour the rest, and the first adds both. "block_16", "block_32" and "block_64", as algorithm 7 lists
-// it: "warp_per_row" in blocks of so many threads; those of 16 have half a warp for a row. Lanes read neighbouring
-// entries, and of x what these ask for, through the caches. A row of blocks takes every gridDim.y-th column of x. The
-// order of a sum follows from the matrix: the same bits on every run. They are meant for long rows. A transpose is
-// gathered by rows, over an index of them. Of a matrix of which one triangle leads they take the rest; what leads is
-// added with its mirror image, by mirrored.cuh.
+// "warp_per_row": a warp processes a row; each lane adds every 32nd entry, first of the leading part and then of the
+// rest, and the lanes' sums are added by shuffles. "shared_x", the default: shared_x.cuh. The others are those of
+// Mahmoud, Hoffmann and Reza (2018), with shuffles instead of their shared memory. "warp2", as described in their text:
+// one warp processes the leading part, the next one the rest, and the first adds both. "block_16", "block_32" and
+// "block_64", as in their algorithm 7: "warp_per_row" in blocks of so many threads; those of 16 have half a warp per
+// row. Lanes read neighbouring entries, and the corresponding elements of x through the caches. A row of blocks
+// processes every gridDim.y-th column of x. The order of a sum depends only on the matrix, so every run gives the same
+// bits. The kernels are meant for long rows. A transpose is gathered by rows, with an index of them. If the leading
+// part is one triangle of the matrix, the kernels multiply only the rest; the leading part and its mirror image are
+// added by mirrored.cuh.
 #include "device/dense.cuh"
 #include "device/lanes.cuh"
 #include "formats/ellcsr/layout.hpp"
@@ -26,7 +27,7 @@ namespace {
 
 constexpr int kWarps = kBlock / 32;
 
-// The part of a lane in the sum of row i over its leading entries, and over the rest of it.
+// A lane's part of the sum of row i over its leading entries, and over its rest.
 template <int Lanes = 32, class I, class U, class V>
 __device__ Product<U, V> lead(const EllCsr<U, I>& a, int64 i, bool conj, const V* x, int64 step) {
   Product<U, V> sum{};
@@ -81,7 +82,7 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// `threads` take a row.
+// `threads` threads process a row.
 template <class U, class V, class A, class Kernel>
 void walk(Kernel kernel, int threads, const A& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y,
           int block = kBlock) {
@@ -90,7 +91,7 @@ void walk(Kernel kernel, int threads, const A& a, Op op, Scalar alpha, const Den
          op.conjugated, Block<const V>(x), Block<T>(y), x.cols, Update<T>(alpha, beta));
 }
 
-// What leads of a matrix with mirror images, alone.
+// The leading part of a matrix with mirror images, by itself.
 struct ResidentTriangle {
   StructurePtr structure;
   Array indptr;
@@ -108,7 +109,7 @@ Matrix triangle_of(const Matrix& m) {
   return {kept->structure, m.values.slice(0, kept->structure->values_shape)};
 }
 
-// y += alpha op(E + its mirror image) x: in one pass, or in two where shared memory has no room.
+// y += alpha op(E + its mirror image) x: in one pass, or in two if it does not fit into shared memory.
 template <class U, class V, class I>
 void add_triangle(const Matrix& m, Op op, Scalar alpha, const Dense& x, const Dense& y) {
   if (add_in_one_pass<U, V, I>(m, EllCsr<U, I>::of(m), op, alpha, x, y)) return;
@@ -118,8 +119,8 @@ void add_triangle(const Matrix& m, Op op, Scalar alpha, const Dense& x, const De
   rows::gather_transpose<U, V>(triangle, {true, conj.images}, alpha, x, 1.0, y);
 }
 
-// Calls f with a matrix and the view of it by its type of index; a transpose needs no view. Of a matrix with mirror
-// images that is the rest, and what leads is added.
+// Calls f with a matrix and its view for the type of its indices; a transpose needs no view. For a matrix with mirror
+// images, that is the rest, and the leading part is added afterwards.
 template <class U, class V, class F>
 void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y, const F& f) {
   if (has_mirror(m)) {
@@ -133,7 +134,7 @@ void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, cons
 }
 
 void prepare_rest(const Matrix& m, Op op) {
-  if (has_mirror(m)) mirrored_columns(m);  // which asks the GPU
+  if (has_mirror(m)) mirrored_columns(m);  // which reads from the GPU
   rows::prepare_transpose(has_mirror(m) ? rest_of(m) : m, op);
 }
 
@@ -162,7 +163,7 @@ void walk_in_blocks(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar
     return Warp<T, T>::run(m, op, alpha, x, beta, y);
   walk<T, T>(walk_rows<std::int32_t, T, T, lanes>, lanes, EllCsr<T>::of(m), op, alpha, x, beta, y, Threads);
 }
-// In double precision and with columns of 32 bits, as the paper has them; else "warp_per_row".
+// In double precision and with 32-bit columns, as in the paper; otherwise "warp_per_row".
 template <int Threads>
 MatvecRow row_in_blocks(const char* name) {
   MatvecRow row{name, every_pair<Warp, MatvecKernel>(), prepare_rest};

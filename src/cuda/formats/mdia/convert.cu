@@ -1,4 +1,4 @@
-// mdia on the GPU: from rows and to rows, counts, and validation.
+// mdia on the GPU: conversion from and to rows, counts, and validation.
 #include "core/compressed_rows.hpp"
 #include "core/convert.hpp"
 #include "core/summary.hpp"
@@ -13,8 +13,8 @@ namespace cuda::mdia {
 
 namespace {
 
-// ---- A warp takes a block of rows, and its lanes the diagonals ------------------------------------------
-// in_block[b]: the bits of block b; on_diagonal grows by those of this diagonal (-1: of none).
+// ---- A warp processes a block of rows, and its lanes the diagonals ------------------------------------------
+// in_block[b]: the bits of block b; on_diagonal is increased by those of this diagonal (-1: of none).
 __global__ void __launch_bounds__(kBlock) count_bits(const Mask* mask, int64 blocks, int64 diagonals, int64 diagonal,
                                                      std::int64_t* in_block, unsigned long long* on_diagonal) {
   const int64 b = thread_index() / 32;
@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(kBlock) count_bits(const Mask* mask, int64 blo
   if (threadIdx.x % 32 == 0) in_block[b] = count;
 }
 
-// places[b, d]: the bits of block b on the diagonals before d.
+// positions[b, d]: the bits of block b on the diagonals before d.
 __global__ void __launch_bounds__(kBlock)
     find_places(const Mask* mask, int64 blocks, int64 diagonals, std::uint32_t* places) {
   const int64 b = thread_index() / 32;
@@ -49,8 +49,8 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// ---- From rows: a thread takes a row ----------------------------------------------------------------------
-// The number of a diagonal by its offset, negative where it is none of them.
+// ---- From rows: a thread processes a row ----------------------------------------------------------------------
+// The index of a diagonal by its offset; negative if there is no such diagonal.
 struct InTable {
   const std::int32_t* number;
   int64 rows;
@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// ---- To rows: a thread takes a row of op(A) ---------------------------------------------------------------
+// ---- To rows: a thread processes a row of op(A) ---------------------------------------------------------------
 __global__ void __launch_bounds__(kBlock) count_row(const MaskedOperand<char> a, const MaskedDiagonal* diagonals,
                                                     int count, int64 rows, std::int64_t* lengths) {
   const int64 i = thread_index();
@@ -243,7 +243,7 @@ Fault fault_in_masks(const Structure& structure) {
   return fault.kind != Fault::none ? fault : begins.fault(Fault::pointers);
 }
 
-// Its offset is the lowest one, so its values come first in each block.
+// The main diagonal has the lowest offset, so its values are the first of each block.
 bool masked_diagonal_is_real(const Matrix& m) {
   const std::vector<int64>& offsets = offsets_of(*m.structure);
   if (offsets.empty() || offsets.front() != 0) return true;

@@ -1,5 +1,5 @@
-// Hollow diagonals as GPU kernels read them. A warp takes a block of rows, and a lane one of them; or a thread looks
-// for the element of its row.
+// Masked diagonals in the form that GPU kernels read. Either a warp processes a block of rows, and a lane one of them;
+// or a thread looks up the element of its row.
 #pragma once
 
 #include "device/resident.cuh"
@@ -9,25 +9,25 @@
 
 namespace diagsparse::cuda::mdia {
 
-// Bits below the one of a lane.
+// The bits below that of a lane.
 inline __device__ Mask below(int bit) { return (Mask{1} << bit) - 1; }
 
-// op(A), by its diagonals as they are read.
+// op(A), addressed by its diagonals.
 template <class T>
 struct MaskedOperand {
   Mdia<T> a;
-  const std::uint32_t* places;  // null: masks alone are read
+  const std::uint32_t* places;  // null: only masks are read
 
-  // The row of A in which the diagonal has the element of row `row` of op(A).
+  // The row of A in which the diagonal stores the element of row `row` of op(A).
   __device__ static int64 stored_row(const MaskedDiagonal& d, int64 row) { return d.turned ? row + d.offset : row; }
 
-  // Which of 32 rows from `row` on have an element; the lowest bit is `row`.
+  // The rows among the 32 from `row` on that have an element; the lowest bit is `row`.
   __device__ Mask mask(const MaskedDiagonal& d, int64 row) const {
     const int64 first = stored_row(d, row), block = first >> kMaskShift;
     return __funnelshift_r(a.mask_at(block, d.number), a.mask_at(block + 1, d.number), static_cast<unsigned>(first));
   }
 
-  // The place of this row's element among the values, negative where there is none.
+  // The position of this row's element among the values, negative if there is none.
   __device__ int64 place(const MaskedDiagonal& d, int64 row) const {
     const int64 stored = stored_row(d, row), block = stored >> kMaskShift;
     const int bit = static_cast<int>(stored & (kMaskRows - 1));
@@ -39,20 +39,20 @@ struct MaskedOperand {
   __device__ T value(const MaskedDiagonal& d, int64 place) const { return conjugate_if(d.conjugated, a.values[place]); }
 };
 
-// Where the elements of a diagonal of op(A) in a block of 32 rows are stored: in the rows of A from `shift` on of the
-// block that lies `blocks` further on, and in the block after that.
+// Where A stores the elements of a diagonal of op(A) in a block of 32 rows: in the rows from `shift` on of the block
+// that is `blocks` further on, and in the block after that.
 struct Reach {
-  std::int64_t blocks, masks;  // how far on: in blocks, and in masks
+  std::int64_t blocks, masks;  // distance in blocks, and in masks
   std::uint8_t shift, conjugated;
 };
-// ahead: how many rows the rows asked for lie ahead of the block.
+// ahead: the distance of the requested rows from the block.
 constexpr Reach reach(const MaskedDiagonal& d, int64 diagonals, int64 ahead = 0) {
   const int64 first = d.turned ? ahead + d.offset : ahead, blocks = first >> kMaskShift;
   return {blocks, blocks * diagonals + d.number, static_cast<std::uint8_t>(first & (kMaskRows - 1)), d.conjugated};
 }
 
-// The elements of a diagonal in 32 rows, packed: rank r of them is values[r] or, from rank `split` on, which is where
-// the next block of A begins, values[r + jump].
+// The elements of a diagonal in 32 rows, packed: the element of rank r is values[r], or values[r + jump] from rank
+// `split` on, where the next block of A begins.
 template <class T>
 struct Window {
   const T* values;
@@ -61,7 +61,7 @@ struct Window {
 
   static constexpr std::uint32_t kConjugated = 64;  // added to split
 
-  // lower: the bits below the one of the row.
+  // lower: the bits below that of the row.
   __device__ const T* place(Mask lower) const {
     std::uint32_t rank = __popc(rows & lower);
     if (rank >= (is_complex<T> ? split % kConjugated : split)) rank += jump;
@@ -72,10 +72,10 @@ struct Window {
   }
 };
 
-// A block of masks of A that has been looked at, before the places of its values are.
+// The masks of a diagonal in a block of rows, which are loaded before the positions of its values.
 struct Sight {
   int64 block;
-  const Mask* mask;  // may lie outside
+  const Mask* mask;  // may be outside of the array
   Mask low, high;    // of this block and the next
   Mask rows;
 
@@ -88,7 +88,7 @@ struct Sight {
     rows = __funnelshift_r(low, high, to.shift);
   }
 };
-// The window of what was seen, of which `rows` is not 0.
+// The window of these masks, for which `rows` is not 0.
 template <class T>
 __device__ Window<T> window(const MaskedOperand<T>& a, const Sight& seen, const Reach& to) {
   const std::uint32_t* const place = a.places + (seen.mask - a.a.mask);
@@ -101,7 +101,7 @@ __device__ Window<T> window(const MaskedOperand<T>& a, const Sight& seen, const 
   return {a.a.values + first, seen.rows, split + flag, static_cast<std::uint32_t>(next - first)};
 }
 
-// The diagonals of op(A) on the device, kept with A.
+// The diagonals of op(A) on the device, cached with A.
 struct ResidentDiagonals {
   Array list;
   int count;

@@ -1,15 +1,16 @@
 // Kernel "block": y = alpha op(A) x + beta y.
 //
-//   A: m x n masked diagonals (formats/mdia.hpp).  x: n, or n x k.  y: m, or m x k.
+//   A: m x n masked diagonals (formats/mdia/layout.hpp).  x: n, or n x k.  y: m, or m x k.
 //
-// A warp takes a block of 32 rows, a lane a row. The lanes look at 32 diagonals at a time and list those that have
-// elements here. Then each lane takes the element of its row from four of them together: so values are read side by
-// side, and so are the elements of x. Of A as it lies the lanes count bits to know where the values of a diagonal
-// begin; of a transpose, and of a half that is not stored, they read it: the places of A's blocks are kept with A, 4
-// bytes a mask. Blocks x take A once for four columns. The same bits on every run. Bytes at least: A, x and y.
+// A warp processes a block of 32 rows, and a lane a row. The lanes check 32 diagonals at a time and list those that
+// have elements in the block. Then each lane loads the elements of its row for four diagonals at once; these reads are
+// coalesced, and so are those of x. If A is read in the order in which it is stored, the lanes count bits to determine
+// where the values of a diagonal begin. For a transpose, and for a triangle that is not stored, they read it: the
+// positions in A's blocks are cached with A, 4 bytes per mask. For blocks of columns x, A is read once for four
+// columns. Every run gives the same bits. Bytes at least: A, x and y.
 //
-// H200, float64, Heisenberg chain of 20 sites: 43 us, 0.6 of the copy rate. Far elements of x come from L2, and those
-// reads take as long as A's. Eight diagonals together take up to twice as long.
+// H200, float64, Heisenberg chain of 20 sites: 43 us, 0.6 of the copy rate. Distant elements of x are read from L2,
+// which takes as long as reading A. Processing eight diagonals at once takes up to twice as long.
 #include "device/dense.cuh"
 #include "formats/mdia/masks.cuh"
 
@@ -18,14 +19,14 @@ namespace diagsparse::cuda::mdia {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kTogether = 4;  // diagonals whose values are asked for at once
-constexpr int kColumns = 4;   // of a block x, that A is taken once for
+constexpr int kTogether = 4;  // diagonals whose values are loaded together
+constexpr int kColumns = 4;   // columns of x for which A is read once
 
-// ---- What the lanes list ------------------------------------------------------------------------------------
-// In which rows a diagonal has elements, where they are, and how many bytes on x lies; laid out so that a lane has all
-// of it in one read or two.
+// ---- The listed diagonals ---------------------------------------------------------------------------------------
+// The rows in which a diagonal has elements, the positions of these, and the distance to the elements of x in bytes,
+// laid out so that a lane needs only one or two loads.
 
-// Of A as it lies.
+// For A in the order in which it is stored.
 template <class U>
 class InOrder {
  public:
@@ -49,11 +50,11 @@ class InOrder {
 
   __device__ InOrder(const Matrix& a, int64 block) : a_(a), block_(block), next_(a.a.values + a.a.begin[block]) {}
 
-  // What lane `lane` lists of diagonals `base` to `base` + 31; all lanes of the warp call it.
+  // What lane `lane` lists for diagonals `base` to `base` + 31; all lanes of the warp call it.
   __device__ Listed look(int64 base, int lane, int64 row_bytes) {
     const int64 d = base + lane;
     const Mask mine = d < a_.a.diagonals ? a_.a.mask[block_ * a_.a.diagonals + d] : 0;
-    std::uint32_t end = __popc(mine);  // with those of the lanes before
+    std::uint32_t end = __popc(mine);  // including those of the previous lanes
     for (int step = 1; step < 32; step *= 2) {
       const std::uint32_t other = __shfl_up_sync(~0u, end, step);
       if (lane >= step) end += other;
@@ -72,7 +73,7 @@ class InOrder {
   const U *values_ = nullptr, *next_;
 };
 
-// Of diagonals that are turned.
+// For transposed diagonals.
 template <class U>
 class Turned {
  public:
@@ -114,8 +115,8 @@ class Turned {
   int64 block_;
 };
 
-// ---- The kernel ---------------------------------------------------------------------------------------------
-// Blocks of threads on a multiprocessor: so a thread has 48 registers, or 64 where values are looked for.
+// ---- The kernel -------------------------------------------------------------------------------------------------
+// Thread blocks per multiprocessor: a thread has 48 registers, or 64 if positions are looked up.
 template <bool in_order, class T>
 constexpr int kMinBlocks = in_order && !is_complex<T> ? 10 : 8;
 

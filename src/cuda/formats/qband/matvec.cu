@@ -1,13 +1,13 @@
 // Kernel "row" of qband, the default: y = alpha (op(Ab) + op(As)) x + beta y.
 //
-//   op(A): m x n; the bands as dia has them, the rest by rows (of a transpose by an index of its rows that is kept with
-//   A).  x: n, or n x k.  y: m, or m x k.  Bytes at least: A + x + y.
+//   op(A): m x n; the bands as in dia, the rest by rows (for a transpose, with an index of its rows that is cached with
+//   A). x: n, or n x k.  y: m, or m x k.  Bytes at least: A + x + y.
 //
-// It is the kernel of dia (matvec/row.cu): a thread takes a few rows and walks the diagonals that meet them. Before it
-// writes a sum it adds what the row has beside the bands, entry by entry; so y is written once. A row of more than
-// kLong entries is cut into chunks. A kernel that runs first sums each, a block a chunk, and the thread adds the sums
-// of the chunks, in order. So a dense row beside a band costs what its entries take to read. The order of a sum follows
-// from the matrix: the same bits on every run.
+// It is the kernel of dia (kernels/diagonals/row.cu): a thread processes a few rows and loops over the diagonals that
+// have elements in them. Before it writes a sum, it adds the entries of the row outside of the bands, one by one, so y
+// is written once. A row with more than kLong such entries is divided into chunks. A kernel that runs first computes
+// their sums, with a block per chunk, and the thread adds these in order. So a dense row costs no more than reading its
+// entries. The order of a sum depends only on the matrix, so every run gives the same bits.
 #include "device/lanes.cuh"
 #include "formats/coosr/lines_and_pairs.hpp"
 #include "formats/csr/layout.hpp"
@@ -20,7 +20,7 @@ namespace diagsparse::cuda::qband {
 
 namespace {
 
-// counts[i] = the chunks of row i, 0 where it is not long; is_long[i] whether it is.
+// counts[i] = number of chunks of row i, 0 if it is not long; is_long[i]: whether it is.
 __global__ void __launch_bounds__(kBlock)
     count_chunks(const std::int64_t* indptr, int64 rows, std::int64_t* is_long, std::int64_t* counts) {
   const int64 i = thread_index();
@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(kBlock)
   counts[i] = entries > kLong ? (entries + kChunk - 1) / kChunk : 0;
 }
 
-// Both are sums by now.
+// Both arrays are running sums here.
 __global__ void __launch_bounds__(kBlock) list_long_rows(const std::int64_t* is_long, const std::int64_t* counts,
                                                          int64 rows, std::int32_t* list, std::int32_t* chunks) {
   const int64 i = thread_index();
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(kBlock) list_long_rows(const std::int64_t* is_
   chunks[is_long[i]] = static_cast<std::int32_t>(counts[i]);
 }
 
-// A block sums a chunk, of every gridDim.y-th column.
+// A block sums a chunk, for every gridDim.y-th column.
 template <class U, class V>
 __global__ void __launch_bounds__(kBlock)
     sum_chunks(const RestRows<U, V> rest, const Block<const V> x, int64 cols, Product<U, V>* sums) {
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// The bands by the kernels of dia, and to each row what `rest` adds.
+// Multiplies the bands with the kernels of dia, which add `rest` to each row.
 template <class U, class V, class Rest>
 void multiply(const Matrix& bands, Op op, const Dense& x, const Dense& y, const Rest& rest,
               const Update<Product<U, V>>& update) {
@@ -140,7 +140,7 @@ std::shared_ptr<ResidentRest> resident_rest(const QuasiBand& a) {
            result->rows.as<std::int32_t>(), result->chunks.as<std::int32_t>());
     return result;
   });
-  if (a.op.transposed) rows_of(places_of_rest(a), true);  // notes the index on this stream
+  if (a.op.transposed) rows_of(places_of_rest(a), true);  // records that this stream uses the index
   return result;
 }
 

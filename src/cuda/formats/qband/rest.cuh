@@ -1,4 +1,4 @@
-// The rest of op(A), rows of coosr, as the kernels of diagonals add it to theirs (matvec/rest.cuh).
+// The rest of op(A), rows of coosr, in the form in which the kernels of diagonals add it (matvec/rest.cuh).
 #pragma once
 
 #include "device/dense.cuh"
@@ -9,13 +9,13 @@
 
 namespace diagsparse::cuda::qband {
 
-// The rest as a csr matrix whose values nobody reads: for who asks where its entries lie.
+// The rest as a csr matrix without values, for callers that need only its structure.
 Matrix places_of_rest(const QuasiBand& a);
 
-constexpr int kLong = 128;    // entries; a longer row is summed in chunks before, by blocks of threads
+constexpr int kLong = 128;    // entries; a longer row is summed beforehand in chunks, by thread blocks
 constexpr int kChunk = 2048;  // entries of a chunk
 
-// The rows of the rest of op(A), and those that are long with their chunks.
+// The rows of the rest of op(A), and the long ones with their chunks.
 struct ResidentRest {
   RowIndex index;
   Array rows;    // int32, ascending: the long ones
@@ -28,7 +28,7 @@ struct ResidentRest {
     f(chunks);
   }
 };
-std::shared_ptr<ResidentRest> resident_rest(const QuasiBand& a);  // kept with A
+std::shared_ptr<ResidentRest> resident_rest(const QuasiBand& a);  // cached with A
 
 template <class U, class V>
 struct RestRows {

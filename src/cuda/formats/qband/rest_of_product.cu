@@ -1,5 +1,5 @@
-// Where the rest of a product of quasi-bands has entries, and the terms of each: all products are listed with the place
-// in C that they belong to, and sorted by it.
+// Computes the positions of the entries in the rest of a product of quasi-bands, and the terms of each: all products
+// are listed with their position in C, and sorted by it.
 #include "formats/coosr/layout.hpp"
 #include "formats/qband/products.cuh"
 #include "formats/qband/rest.cuh"
@@ -10,7 +10,7 @@ namespace diagsparse {
 namespace cuda::qband {
 namespace {
 
-// How many products entry e of As has with Bs.
+// The number of products of entry e of As with Bs.
 __global__ void __launch_bounds__(kBlock)
     count_products(const std::int32_t* columns, int64 entries, const std::int64_t* indptr, std::int64_t* counts) {
   const int64 e = thread_index();
@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(kBlock)
   of_entries[e] = static_cast<std::int32_t>(bisect(1, rows, [&](int64 i) { return indptr[i] <= e; }) - 1);
 }
 
-// Places (row << bits | column), and past all others for numbers without a product.
+// Positions (row << bits | column). Numbers without a product get one after all others.
 template <class K>
 __global__ void __launch_bounds__(kBlock)
     write_places(const RestProductsOnDevice products, int64 count, int bits, K* places, std::uint32_t* numbers) {
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(kBlock) mark_heads(const K* places, int64 coun
   if (t < count) heads[t] = t == 0 || places[t] != places[t - 1];
 }
 
-// Of each sum: where its terms begin, and whether it lies beside the bands.
+// For each sum: where its terms begin, and whether it is outside of the bands.
 template <class K>
 __global__ void __launch_bounds__(kBlock)
     begin_sums(const K* keys, const std::int64_t* heads, int64 count, int bits, const Bands bands, std::int32_t* first,
@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(kBlock)
   beside[sum] = bands.place(keys[t] >> bits, keys[t] & ((Key{1} << bits) - 1)) < 0;
 }
 
-// Where each sum goes; row and column of those beside the bands, and how many lie in each row.
+// The target of each sum; row and column of those outside of the bands, and their number in each row.
 __global__ void __launch_bounds__(kBlock)
     place_sums(const Key* places, const std::int64_t* beside, int64 count, int bits, const Bands bands,
                int64 rest_first, int64* targets, std::int32_t* row, std::int32_t* col, unsigned long long* in_row) {
@@ -85,10 +85,10 @@ __global__ void __launch_bounds__(kBlock) find_end(const K* places, int64 count,
   if (thread_index() == 0) *found = bisect(0, count, [&](int64 t) { return places[t] < end; });
 }
 
-// Where in C the sums are, and which products each has.
+// The positions of the sums in C, and the products of each.
 struct Found {
-  std::shared_ptr<void> places;  // Key, of each sum
-  Array beside;                  // int64: of each sum how many up to it lie beside the bands
+  std::shared_ptr<void> places;  // Key, for each sum
+  Array beside;                  // int64: for each sum, the number of sums up to it that are outside of the bands
   std::shared_ptr<RestOnGpu> work;
 };
 
@@ -172,7 +172,7 @@ void RestOnGpu::used_here(const Plan& plan) const {
   products.visit(used_on_this_stream);
   for (const Array* array : {&first, &pairs, &targets, &many}) used_on_this_stream(*array);
   for (const QuasiBand& of : {QuasiBand(*plan.a, plan.op_a), QuasiBand(*plan.b, plan.op_b)}) {
-    if (of.op.transposed) rows_of(places_of_rest(of), true);  // which notes its index
+    if (of.op.transposed) rows_of(places_of_rest(of), true);  // which records the use of its index
   }
 }
 

@@ -1,9 +1,9 @@
 // C = alpha (op(Ab) + op(As)) (op(Bb) + op(Bs)) + beta C of quasi-bands: "terms", the default.
 //
-// The product of the bands is one of diagonals, by the kernel that its plan chose. The rest is a list of sums, each
-// with a place in C (rest_of_product.cu): beside the bands it is written, on a band it is added. The plan lists the
-// terms, 8 bytes each and 12 a sum, and rows/pairs.cuh adds them up. So nothing is searched for and each element is
-// written once, or twice where the rest reaches the bands. The same bits on every run.
+// The product of the bands is a product of diagonals, with the kernel that its plan selected. The rest is a list of
+// sums, each with a position in C (rest_of_product.cu): outside of the bands they are written, on a band they are
+// added. The plan lists the terms, 8 bytes per term and 12 per sum, and rows/pairs.cuh adds them. So no searches are
+// needed, and each element is written once, or twice if the rest has terms on the bands. Every run gives the same bits.
 #include "formats/qband/kernels.hpp"
 #include "formats/qband/products.cuh"
 #include "kernels/rows/pairs.cuh"
@@ -12,7 +12,7 @@ namespace diagsparse::cuda::qband {
 
 namespace {
 
-// Where a sum of the rest goes.
+// Writes a sum of the rest to its position.
 template <class T>
 struct ToPlace {
   T* c;

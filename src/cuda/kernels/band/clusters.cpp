@@ -7,8 +7,8 @@ namespace diagsparse::cuda::band {
 
 namespace {
 
-constexpr int64 kGap = 4;  // least offset difference between neighbouring diagonals of different bands
-constexpr int64 kWidest = 50;  // most diagonals of a band, including those that are not stored
+constexpr int64 kGap = 4;            // least offset difference between neighbouring diagonals of different bands
+constexpr int64 kWidest = 50;        // most diagonals of a band, including those that are not stored
 constexpr std::size_t kMost = 1024;  // most products of two bands
 
 Diagonal diagonal_of(const Span& s) { return {s.start - s.row, s.row, s.row + s.length}; }
@@ -94,7 +94,7 @@ std::vector<Cluster> find_clusters(const Plan& plan) {
     Cluster cluster;
     const int64 low = group.low;
     cluster.c = Band{low, std::vector<Diagonal>(a_width + b_width - 1, Diagonal{0, 0, 0}), false};
-    if (next != c.end() && next->offset < low) return {};  // a diagonal without terms
+    if (next != c.end() && next->offset < low) return {};           // a diagonal without terms
     for (; next != c.end() && next->offset < group.high; ++next) {  // diagonals of the next group have higher offsets
       cluster.c.diagonals[next->offset - low] = diagonal_of(*next);
     }

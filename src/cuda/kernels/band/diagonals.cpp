@@ -84,8 +84,9 @@ bool find_bands(const Plan& plan, Band& a, Band& b, Band& c) {
     b = cyclic_diagonals_of(layout_of(plan.b), plan.op_b);
     c = cyclic_diagonals_of(layout_of(plan.c), {});
     if (diagonal_work(plan).triangle != Triangle::both) return false;
-    if (2 * (a.width() + b.width()) + 24 > plan.rows) return false;  // so that a block's diagonals wrap around at most
-                                                                     // once
+    if (2 * (a.width() + b.width()) + 24 > plan.rows)
+      return false;  // so that a block's diagonals wrap around at most
+                     // once
   } else {
     a = diagonals_of(spans_of(layout_of(plan.a), plan.op_a));
     b = diagonals_of(spans_of(layout_of(plan.b), plan.op_b));

@@ -22,7 +22,7 @@ struct BandBlock {
   const Bands& bands;
   const Room& room;
   char* shared;
-  int rows, met;  // of C, of B
+  int rows, met;    // of C, of B
   unsigned number;  // of the block, counted down C
   int64 i0 = static_cast<int64>(number) * bands.step;
   int mine = static_cast<int>(min(int64(rows), bands.rows - i0));
@@ -187,7 +187,7 @@ template <int First, int Count, class T, class Again>
 inline __device__ void write_band(const Tile<T> (&sums)[Count], const BandBlock<T>& block, const WarpPart& warp, T* c,
                                   const Update<T>& update, const Again& again) {
   constexpr int item = sizeof(T);
-  __syncthreads();  // all warps have read A's and B's diagonals
+  __syncthreads();       // all warps have read A's and B's diagonals
   int at[Count + 1][2];  // start of the diagonals of C that contain this lane's columns, for the rows 8 below and for
                          // its own rows
 #pragma unroll

@@ -29,7 +29,7 @@ namespace {
 struct ResidentBands {
   bool are_bands = false;
   Array diagonals;
-  Bands bands{};  // except for what depends on operands and launch
+  Bands bands{};      // except for what depends on operands and launch
   int64 c_bases = 0;  // bitwise or of the indices at which C's diagonals start
 
   template <class F>

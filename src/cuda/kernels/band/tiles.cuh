@@ -15,14 +15,14 @@ constexpr int kWarpRows = 16;  // rows of C per warp
 struct Bands {
   const Diagonal* diagonals;  // A's, B's and C's, with diagonals that are not stored before and after C's
   int a_width, b_width;
-  int tile, tile_end;  // range of the tiles of C that contain diagonals to write
-  int64 a_low;  // offset of A's first diagonal
+  int tile, tile_end;             // range of the tiles of C that contain diagonals to write
+  int64 a_low;                    // offset of A's first diagonal
   int64 inner_first, inner_last;  // range of rows in which all stored diagonals are complete
-  int64 rows, n;  // of C; of a cyclic diagonal
+  int64 rows, n;                  // of C; of a cyclic diagonal
   bool cyclic;
   bool mirrored;  // B is A transposed: A's values are read from B's diagonals
-  int step;  // distance between blocks in rows: less than a block computes if diagonals are not aligned to
-             // kWritten bytes
+  int step;       // distance between blocks in rows: less than a block computes if diagonals are not aligned to
+                  // kWritten bytes
 
   __device__ Diagonal a(int d) const { return diagonals[d]; }
   __device__ Diagonal b(int e) const { return diagonals[a_width + e]; }
@@ -134,7 +134,7 @@ inline __device__ Section written(Section section, const Diagonal& diagonal, con
 //     sections +-----------------------------+--------------------------+
 //              | what the block computes of each diagonal of C          |  c_width() Sections
 //         a_at +--------------------------------------------------------+
-//              | -15 ... -1 | 0 ... table - 1                           |  tables: where each diagonal begins, including
+//              | -15 ... -1 | 0 ... table - 1                           |  tables: where each diagonal begins, and also
 //         b_at +--------------------------------------------------------+  those outside of the operands and the result
 //              |  -7 ... -1 | 0 ... table - 1                           |  that tiles at the edges reach: A's and B's
 //         c_at +--------------------------------------------------------+  are `zeros` there, C's -1

@@ -20,9 +20,9 @@ namespace {
 
 using matvec::kTerms;  // terms that a block holds in shared memory at a time
 
-constexpr int64 kSmallRows = 1 << 17;  // of y: from here on, a launch for each member costs nothing
+constexpr int64 kSmallRows = 1 << 17;    // of y: from here on, a launch for each member costs nothing
 constexpr int64 kSmallResult = 1 << 21;  // elements of C on the longest diagonals; as above
-constexpr int kAt = 4;  // terms whose values a thread loads together
+constexpr int kAt = 4;                   // terms whose values a thread loads together
 
 // The work item of a thread: item `number` of a member that has `each` items.
 struct Item {

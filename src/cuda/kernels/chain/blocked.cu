@@ -220,8 +220,8 @@ __global__ void __launch_bounds__(kThreads, 2)
 template <class U, class T>
 Cut choose_cut(int64 k, int64 n, const ResidentPartners& partners, const Limits& device) {
   constexpr double kLaunch = 4, kCopied = 4.3e6;  // bytes per microsecond
-  constexpr int kSteepest = 4;  // least number of rows per ghost row
-  constexpr int64 kReserved = 1024;  // bytes per block that the system reserves
+  constexpr int kSteepest = 4;                    // least number of rows per ghost row
+  constexpr int64 kReserved = 1024;               // bytes per block that the system reserves
   const int64 room = (device.shared - kReserved) / 2;
   const int64 fair = std::max<int64>(kThreads / 2, ceil_div(n, 2 * device.multiprocessors));
   Cut best;

@@ -12,19 +12,19 @@ MatvecRow row();
 
 // C = alpha op(A) op(B) + beta C
 namespace matmul {
-MatmulRow row();  // a thread processes rows of a diagonal of C
-MatmulRow block();  // a block processes rows of all diagonals of C
-MatmulRow staged();  // the same for one real type, in shared memory; falls back to "block"
+MatmulRow row();           // a thread processes rows of a diagonal of C
+MatmulRow block();         // a block processes rows of all diagonals of C
+MatmulRow staged();        // the same for one real type, in shared memory; falls back to "block"
 MatmulRow tiled();         // Algorithm 1 of Haque, Parvez and Hossain (2024); cdm only
 MatmulRow atomic();        // its Algorithm 2
 MatmulRow atomic_split();  // the variant with less divergence that the paper suggests
-MatmulRow entry();  // the paper's first approach
+MatmulRow entry();         // the paper's first approach
 // The fraction of the offsets between C's lowest and highest that C stores.
 double density_of(const Plan& plan);
 }  // namespace matmul
 namespace band {
 MatmulRow matmul();  // bands of one type, on the matrix units; falls back to "row"
-MatmulRow bands();  // several separate bands, of float64; falls back to "block"
+MatmulRow bands();   // several separate bands, of float64; falls back to "block"
 }  // namespace band
 
 namespace dense_tiles {

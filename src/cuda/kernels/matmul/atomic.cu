@@ -1,7 +1,8 @@
 // Kernels "atomic" and "atomic_split" of hm: Algorithm 2 (Haque, Parvez, Hossain 2024, section 6.2).
 //
-//   C = alpha op(A) op(B) + beta C; C is scaled first.  diagonals: those of A by ascending start; pairs: for each of them
-//   the diagonals of B with which it has products, with the rows of these and the diagonal of C to which they are added.
+//   C = alpha op(A) op(B) + beta C; C is scaled first.  diagonals: those of A by ascending start; pairs: for each of
+//   them the diagonals of B with which it has products, with the rows of these and the diagonal of C to which they are
+//   added.
 //
 // A thread processes one stored entry of A. It finds its diagonal by bisection over the starts, loops over the
 // diagonals of B, and adds every product to C atomically. Neighbouring threads read neighbouring elements of A once,

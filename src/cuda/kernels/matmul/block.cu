@@ -1,8 +1,8 @@
 // Kernel "block" of dia, hm and cdm: C = alpha op(A) op(B) + beta C, planned from the offset sumset.
 //
-//   op(A): m x l, op(B): l x n, C: m x n, any of the layouts.  sums: one for each diagonal of C, whose rows first <= i <
-//   last are c[out + i].  terms: the pairs of diagonals whose product is on it: a[u + i] b[v + i], for first <= i < last.
-//   orders: those of A B; in a plan of A B + B A or A B - B A also those of B A, which are added after them.
+//   op(A): m x l, op(B): l x n, C: m x n, any of the layouts.  sums: one for each diagonal of C, whose rows first <= i
+//   < last are c[out + i].  terms: the pairs of diagonals whose product is on it: a[u + i] b[v + i], for first <= i <
+//   last. orders: those of A B; in a plan of A B + B A or A B - B A also those of B A, which are added after them.
 //
 // A block processes a range of rows of all diagonals of C, or of some of them. Each of its warps computes one diagonal
 // at a time, and then takes the next one that is free. A thread holds a few rows in registers, loops over the pairs,

@@ -1,8 +1,8 @@
 // Kernel "entry" of dia, hm and cdm: the first approach of Haque, Parvez and Hossain (2024), a thread for every entry
 // of C.
 //
-//   C = alpha op(A) op(B) + beta C; sums and terms as in row.cu.  before: for each sum, the number of entries of C on the
-//   diagonals before it.
+//   C = alpha op(A) op(B) + beta C; sums and terms as in row.cu.  before: for each sum, the number of entries of C on
+//   the diagonals before it.
 //
 // A thread finds its diagonal by bisection and loops over the pairs whose product is on it. Neighbouring threads read
 // neighbouring elements, except at the end of a diagonal. There they process different diagonals, with different

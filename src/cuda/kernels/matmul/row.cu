@@ -1,8 +1,8 @@
 // Kernel "row" of dia, hm and cdm: C = alpha op(A) op(B) + beta C, planned from the offset sumset.
 //
-//   op(A): m x l, op(B): l x n, C: m x n, any of the layouts.  sums: one for each diagonal of C, whose rows first <= i <
-//   last are c[out + i].  terms: the pairs of diagonals whose product is on it: a[u + i] b[v + i], for first <= i < last.
-//   orders: those of A B; in a plan of A B + B A or A B - B A also those of B A, which are added after them.
+//   op(A): m x l, op(B): l x n, C: m x n, any of the layouts.  sums: one for each diagonal of C, whose rows first <= i
+//   < last are c[out + i].  terms: the pairs of diagonals whose product is on it: a[u + i] b[v + i], for first <= i <
+//   last. orders: those of A B; in a plan of A B + B A or A B - B A also those of B A, which are added after them.
 //
 // A block processes a range of rows of one diagonal of C. A thread accumulates the sums of one or a few of these rows
 // in registers, loops over the pairs, and writes each value once. Neighbouring threads read neighbouring elements of A

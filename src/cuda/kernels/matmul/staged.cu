@@ -1,8 +1,8 @@
 // Kernel "staged" of dia, hm and cdm: C = alpha op(A) op(B) + beta C of many diagonals, of float64 or of float32.
 //
 //   op(A): m x l, op(B): l x n, C: m x n, any of the layouts.  tiles, stages: how C and its operands are divided
-//   (stages.hpp).  pairs: those of each diagonal of C, a << 16 | b, in the order of A's offsets; b then decreases, so the
-//   pairs of a stage are consecutive.
+//   (stages.hpp).  pairs: those of each diagonal of C, a << 16 | b, in the order of A's offsets; b then decreases, so
+//   the pairs of a stage are consecutive.
 //
 // A block computes a tile of C, a warp ten of its diagonals, and a thread a few rows of each, whose sums stay in
 // registers. Stage after stage, the block copies diagonals of A and B into shared memory, with one bulk copy each

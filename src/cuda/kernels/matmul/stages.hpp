@@ -36,7 +36,7 @@ struct Stage {
   std::int32_t a, a_end, b, b_end;
 };
 struct Tile {
-  std::int64_t low;  // the offset of its first diagonal
+  std::int64_t low;                // the offset of its first diagonal
   std::int32_t first, last, span;  // diagonals first <= d < last of C; the highest offset minus the lowest
   std::int32_t stage, stage_end;
 };

@@ -2,8 +2,8 @@
 //
 // In cdm, with all indices modulo n,   C[r, i] = sum over k of A[k, i] B[r - k, i + k].
 //
-//   op(A), op(B), C: n x n, their stored rows of n values.  a_rows, b_rows: where each row of op(A) and op(B) is stored.
-//   b_table: n numbers, the row of op(B) with this label, or -1.  c_labels, c_starts: one for each row of C.
+//   op(A), op(B), C: n x n, their stored rows of n values.  a_rows, b_rows: where each row of op(A) and op(B) is
+//   stored. b_table: n numbers, the row of op(B) with this label, or -1.  c_labels, c_starts: one for each row of C.
 //
 // A block of T x T threads computes T rows of C at T neighbouring columns. It loads tiles of T stored rows of A into
 // shared memory, one after another. B is read from global memory; its rows are looked up in a dense table of starts.

@@ -17,7 +17,7 @@
 namespace diagsparse::cuda::matvec {
 
 constexpr int kPasses = 2;  // packets per thread, one in each of as many rows
-constexpr int kAhead = 8;  // values of A that a thread loads at a time
+constexpr int kAhead = 8;   // values of A that a thread loads at a time
 
 // Threads per row, with one packet each: a power of two, 32 at most.
 inline int pieces_a_row(int64 pieces) { return static_cast<int>(std::min<int64>(pieces & -pieces, 32)); }

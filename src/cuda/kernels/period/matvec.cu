@@ -1,7 +1,8 @@
 // y = alpha op(A) x + beta y for layouts of A with a period: kernel "row" for such matrices.
 //
-//   op(A): m x n, D diagonals of which `period` values are stored: in row i a term has values[u + (shift + i) % period],
-//   which multiplies x[v + i], for first <= i < last.  x: n, or n x k.  y: m, or m x k.  Bytes at least: x + y.
+//   op(A): m x n, D diagonals of which `period` values are stored: in row i a term has values[u + (shift + i) %
+//   period], which multiplies x[v + i], for first <= i < last.  x: n, or n x k.  y: m, or m x k.  Bytes at least: x +
+//   y.
 //
 // The kernels read one period of each diagonal of A, which stays in the caches; constant diagonals (period 1) are one
 // number each, in shared memory. So nearly all memory traffic is x and y. A thread processes a few rows. The terms of a
@@ -108,7 +109,7 @@ struct Sequence {
 // of these packets once for all diagonals of a sequence. A block processes every gridDim.x-th tile of rows. In tiles at
 // the ends of the diagonals, the diagonals are processed one by one.
 constexpr int kConstantBlocks = 4;  // per multiprocessor
-constexpr int kGroups = 2;  // groups of neighbouring rows per thread
+constexpr int kGroups = 2;          // groups of neighbouring rows per thread
 
 template <class U, class V>
 __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 ? kConstantBlocks : 1)

@@ -7,7 +7,7 @@ namespace diagsparse::cuda::rows {
 
 namespace {
 
-constexpr int kEntry = 4;  // steps per entry, in chunks of complete rows
+constexpr int kEntry = 4;                    // steps per entry, in chunks of complete rows
 constexpr int64 kShares = 1024, kFew = 256;  // chunks that fill a GPU; entries that are worth a block
 
 // The number of steps of a chunk, and of an entry; the end of a row is one step. whole: chunks of complete rows.
@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(kBlock)
   const int64 all = begin(rows), step = min(share * cut.steps, all);
   const int64 next = bisect(0, rows, [&](int64 i) { return begin(i) < step; });  // the first row that begins at this
                                                                                  // step or later
-  const bool within = next == rows || begin(next) > step;  // the previous row continues here
+  const bool within = next == rows || begin(next) > step;                        // the previous row continues here
   first[share] = !cut.whole && within && step < all ? next - 1 : next;
 }
 

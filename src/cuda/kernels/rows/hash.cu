@@ -1,7 +1,7 @@
 // C = alpha A B + beta C of csr by rows, with sums in shared memory: "hash".
 //
-//   A: m x l, B: l x n, C: m x n, whose structure (indptr, indices) is in the plan: row i of C is the sum of A[i, k] times
-//   row k of B.
+//   A: m x l, B: l x n, C: m x n, whose structure (indptr, indices) is in the plan: row i of C is the sum of A[i, k]
+//   times row k of B.
 //
 // A group of threads of a warp computes a row of C:
 //
@@ -29,7 +29,7 @@ namespace diagsparse::cuda::rows {
 
 namespace {
 
-constexpr int kShared = 48 << 10;  // bytes per block that every GPU supports
+constexpr int kShared = 48 << 10;       // bytes per block that every GPU supports
 constexpr int kLongOfA = kMostEntries;  // most entries of a row of A for one group of threads
 
 // Rows sorted by size, smallest first; the last group (size kSizes) are the segments of long rows.

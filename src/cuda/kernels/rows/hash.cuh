@@ -23,7 +23,7 @@ __host__ __device__ inline Key stretch_key(int64 row, int64 stripe, int size) {
 struct Stretch {
   int64 row, begin, end;
   int lane, lanes;
-  unsigned mine;  // these threads in their warp
+  unsigned mine;             // these threads in their warp
   std::int32_t least, most;  // columns
 
   __device__ Stretch(int64 i, int64 first, int64 last, const std::int32_t* indices, int threads)

@@ -1,7 +1,7 @@
 // C = alpha A B + beta C of csr, by rows: "warp_per_row", "row" and "sequential".
 //
-//   A: m x l, B: l x n, C: m x n, whose structure (indptr, indices) is in the plan: row i of C is the sum of A[i, k] times
-//   row k of B.
+//   A: m x l, B: l x n, C: m x n, whose structure (indptr, indices) is in the plan: row i of C is the sum of A[i, k]
+//   times row k of B.
 //
 // `lanes` threads compute a row of C. They loop over k in order and divide row k of B among them. The columns of this
 // row are distinct, so no two threads update the same value of C, whose position is found by bisection. The lanes read
@@ -36,9 +36,8 @@ __global__ void __launch_bounds__(kBlock)
       int64 at = begin;
       for (int64 f = b.indptr[k] + lane; f < b.indptr[k + 1]; f += lanes) {
         const std::int32_t column = b.indices[f];
-        at =
-            bisect(at, end, [&](int64 g) { return indices[g] < column; });  // columns ascend, so the search continues
-                                                                            // from here
+        at = bisect(at, end, [&](int64 g) { return indices[g] < column; });  // columns ascend, so the search continues
+                                                                             // from here
         c[at] += alpha * multiply(left, load(b.values + f));
       }
       if (lanes > 1) __syncwarp();

@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 8)
     int i = static_cast<int>(row_at([&](int64 r) { return static_cast<int64>(ends[r]); }, step, rows, entries));
     int e = step - i;
     const int mine = i;  // the first row that this thread may end
-    T sum{}, head{};  // head: its contribution to this row
+    T sum{}, head{};     // head: its contribution to this row
     for (int s = step; s < stop; ++s) {
       if (i < rows && e == ends[i]) {
         if (i == mine) head = sum;

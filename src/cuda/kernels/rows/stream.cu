@@ -37,8 +37,8 @@ namespace {
 
 using namespace stream;
 
-constexpr int kColumns = 32;  // most columns of x per block
-constexpr int64 kBlocks = 1024;  // blocks that fill a GPU
+constexpr int kColumns = 32;                        // most columns of x per block
+constexpr int64 kBlocks = 1024;                     // blocks that fill a GPU
 constexpr int64 kLongMean = 256, kLongest = 32768;  // above these limits, other kernels are faster
 
 template <class U, class V>

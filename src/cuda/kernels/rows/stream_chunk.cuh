@@ -7,7 +7,7 @@
 namespace diagsparse::cuda::rows::stream {
 
 constexpr int kThreads = 256, kWarps = kThreads / 32, kEach = 4, kProducts = kThreads * kEach;
-constexpr int kMuch = 32;  // ratio of entries to threads above which a row is put on the list
+constexpr int kMuch = 32;                   // ratio of entries to threads above which a row is put on the list
 constexpr int kListed = kProducts / kMuch;  // rows on the list, including the last one
 
 // A block's rows, and their entries from the first on. If the last row is too long, it is not counted among them.

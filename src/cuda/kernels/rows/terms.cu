@@ -1,7 +1,7 @@
 // C = alpha A B + beta C of csr, entry by entry of C, from lists: "terms".
 //
-//   A: m x l, B: l x n, C: m x n, whose structure is in the plan. Entry c of C is the sum of the terms t from first[c] to
-//   first[c + 1], each A.values[left[t]] times B.values[right[t]], in the order of A's columns.
+//   A: m x l, B: l x n, C: m x n, whose structure is in the plan. Entry c of C is the sum of the terms t from first[c]
+//   to first[c + 1], each A.values[left[t]] times B.values[right[t]], in the order of A's columns.
 //
 // The plan lists the terms, with 8 bytes per term and 4 per entry of C; pairs.cuh adds them. C is written once, no
 // thread waits for the row of another, and the lengths of rows do not matter. It is the fastest kernel if there is
@@ -19,7 +19,7 @@ namespace {
 
 struct ResidentTerms {
   Array first, pairs, many;  // int32; left << 32 | right; the entries with many terms
-  int64 count = 0;  // of entries of C
+  int64 count = 0;           // of entries of C
 
   template <class F>
   void visit(const F& f) const {

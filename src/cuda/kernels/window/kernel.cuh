@@ -3,8 +3,8 @@
 //   - X is a block of columns whose rows consist of packets of 16 bytes, or
 //   - X is a vector, and the stored values of A are narrower than those of X.
 //
-//   op(A): m x n, as in diagonals/row.cu.  X: n x k, rows one after the other.  Y: m x k.  The terms of a sum are added in
-//   the order of the list, so every run gives the same bits.
+//   op(A): m x n, as in diagonals/row.cu.  X: n x k, rows one after the other.  Y: m x k.  The terms of a sum are added
+//   in the order of the list, so every run gives the same bits.
 //
 // A segment of each diagonal is copied by a bulk copy (see fetch.cuh), and each row of X once. A few strips, which are
 // neighbouring lines of a stencil's grid, together need fewer rows of X:

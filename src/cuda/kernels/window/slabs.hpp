@@ -13,8 +13,8 @@ namespace diagsparse::cuda::window {
 struct Share {
   int rows, apart;
   int step, fewest, most;  // rows of a strip per block: multiples of `step`; at least `fewest` of all strips
-  int bytes;  // most shared memory per block
-  int64 matrix_rows;  // rows of the matrix from which windows are faster
+  int bytes;               // most shared memory per block
+  int64 matrix_rows;       // rows of the matrix from which windows are faster
 };
 // The number of rows is odd, which avoids bank conflicts. Four blocks per multiprocessor. 20000 rows, 9 diagonals, 8
 // columns of float64 on an H200: 10.5 us with windows and 7.0 us without; 4096 x 4096 rows 0.80 and 1.27 ms.
@@ -29,7 +29,7 @@ constexpr Share kOfVectors{2, 32, 64, 256, 1024, 74 << 10, 1 << 21};
 // Blocks are numbered along the strips, slab by slab; in those from `first` to `last`, the same diagonals are complete.
 struct Slabs {
   int64 rows, stride;
-  int strips, stretch;  // rows per segment
+  int strips, stretch;         // rows per segment
   unsigned stretches, blocks;  // segments per strip
   unsigned first = 0, last = 0;
 
@@ -61,7 +61,7 @@ struct Slabs {
 // For a block that starts at row 0: the values of a term for the rows of one strip, or a window, which is a range of
 // rows of X.
 struct Brought {
-  int64 from;  // the first value; the first row of X
+  int64 from;    // the first value; the first row of X
   int at, rows;  // position among the rows of all windows; for a term, that of the row of X for the first row of the
                  // strip
   bool follows;  // the rows of X are those of the previous term, shifted by one

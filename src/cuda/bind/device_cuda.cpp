@@ -70,8 +70,8 @@ void use_allocator(const py::object& fn) {
     const py::handle call(static_cast<PyObject*>(shared.get()));
     const py::tuple result = call(bytes, device, reinterpret_cast<std::uintptr_t>(on));
     void* p = reinterpret_cast<void*>(result[0].cast<std::uintptr_t>());
-    const py::object kept = result[1];
-    const std::shared_ptr<void> owner = keep_alive(kept, kept.ptr());
+    const py::object memory_owner = result[1];
+    const std::shared_ptr<void> owner = keep_alive(memory_owner, memory_owner.ptr());
     return std::shared_ptr<void>(p, [owner](void*) {});
   });
 }

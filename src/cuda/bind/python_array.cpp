@@ -37,8 +37,9 @@ py::array get(const DeviceArray& a) {
   py::array out(numpy_dtype(a.dtype), std::vector<py::ssize_t>(a.shape.begin(), a.shape.end()));
   void* to = out.mutable_data();
   const Entry entry = enter(a);
-  const DeviceArray whole = contiguous(a);
-  if (a.size() > 0) CUDA_CALL(cudaMemcpyAsync(to, whole.data, whole.nbytes(), cudaMemcpyDeviceToHost, stream()));
+  const DeviceArray compacted = contiguous(a);
+  if (a.size() > 0)
+    CUDA_CALL(cudaMemcpyAsync(to, compacted.data, compacted.nbytes(), cudaMemcpyDeviceToHost, stream()));
   CUDA_CALL(cudaStreamSynchronize(stream()));
   return out;
 }
@@ -88,7 +89,7 @@ DeviceArray mapped(const DeviceArray& a, const py::object& scalar) {
   return map(F, a.dtype == wanted ? contiguous(a) : compact(a, wanted), s);
 }
 template <Map F>
-DeviceArray mapped_alone(const DeviceArray& a) {
+DeviceArray mapped_unary(const DeviceArray& a) {
   const Entry entry = enter(a);
   return map(F, contiguous(a), 0.0);
 }
@@ -120,7 +121,7 @@ DeviceArray reshape(const DeviceArray& a, const std::vector<int64>& shape) {
 DeviceArray ravel(const DeviceArray& a) { return reshape(a, {a.size()}); }
 
 // Makes the consumer's stream (DLPack's number for it; None and -1: no synchronization) wait for ours.
-void hand_over(const DeviceArray& a, const py::object& consumer) {
+void make_consumer_wait(const DeviceArray& a, const py::object& consumer) {
   if (consumer.is_none()) return;
   const auto number = consumer.cast<std::intptr_t>();
   const auto theirs = number == 1 ? cudaStream_t{} : reinterpret_cast<cudaStream_t>(number);
@@ -134,7 +135,7 @@ void hand_over(const DeviceArray& a, const py::object& consumer) {
 }
 
 // An array to which a consumer may write: the array itself, or a copy of one that is read-only.
-DeviceArray handed_over(const DeviceArray& a, const py::object& consumer, const py::kwargs& options) {
+DeviceArray exported_view(const DeviceArray& a, const py::object& consumer, const py::kwargs& options) {
   DeviceArray given = a;
   const py::object copy = options.contains("copy") ? py::object(options["copy"]) : py::none();
   if (!a.writeable && !copy.is_none() && !copy.cast<bool>()) {
@@ -145,7 +146,7 @@ DeviceArray handed_over(const DeviceArray& a, const py::object& consumer, const 
     given = compact(a, a.dtype);
     CUDA_CALL(cudaStreamSynchronize(stream()));  // complete, whichever stream its owner uses
   }
-  hand_over(given, consumer);
+  make_consumer_wait(given, consumer);
   return given;
 }
 
@@ -180,7 +181,7 @@ void bind_device_array(py::module_& m) {
       .def(
           "__dlpack__",
           [](const DeviceArray& a, const py::object& stream, const py::kwargs& options) {
-            return export_dlpack(handed_over(a, stream, options));
+            return export_dlpack(exported_view(a, stream, options));
           },
           py::arg("stream") = py::none())
       .def("__dlpack_device__", [](const DeviceArray& a) { return py::make_tuple(2, a.device); })
@@ -231,9 +232,9 @@ void bind_device_array(py::module_& m) {
              const Entry entry = enter(a);
              return any(contiguous(a));
            })
-      .def("conj", &mapped_alone<Map::conjugate>)
-      .def("__neg__", &mapped_alone<Map::negative>)
-      .def("__abs__", &mapped_alone<Map::absolute>)
+      .def("conj", &mapped_unary<Map::conjugate>)
+      .def("__neg__", &mapped_unary<Map::negative>)
+      .def("__abs__", &mapped_unary<Map::absolute>)
       .def("__mul__", &mapped<Map::multiply>)
       .def("__rmul__", &mapped<Map::multiply>)
       .def("__truediv__", &mapped<Map::divide>)

@@ -72,7 +72,7 @@ class Known {
       if (!result.dtype_ || !result.shape_ || !result.strides_) return std::nullopt;
     }
     Dense found = result.dense_;
-    if (!result.finds(x, found) || found.data != view.data) return std::nullopt;
+    if (!result.locate(x, found) || found.data != view.data) return std::nullopt;
     return result;
   }
 
@@ -80,7 +80,7 @@ class Known {
   Dense dense() const { return dense_; }
 
   // Sets where x begins; returns false if its layout differs.
-  bool finds(py::handle x, Dense& found) const {
+  bool locate(py::handle x, Dense& found) const {
     if (reinterpret_cast<PyObject*>(Py_TYPE(x.ptr())) != type_.ptr()) return false;
     const bool same = api_ != nullptr ? by_exchange(x, found) : by_attributes(x, found);
     return same && reinterpret_cast<std::uintptr_t>(found.data) % item_size(found.dtype) == 0;
@@ -91,7 +91,7 @@ class Known {
       : type_(py::type::of(x)),
         api_(exchange_api(type_)),
         device_(view.device),
-        lies_{view.shape, view.strides},
+        layout_{view.shape, view.strides},
         dense_(view.dense()) {
     differentiable_ = attribute(type_, names().requires_grad) && attribute(type_, names().is_neg);
   }
@@ -99,21 +99,21 @@ class Known {
   // The library's own type and layout. Tensors that PyTorch would have to resolve first are rejected.
   bool by_exchange(py::handle x, Dense& found) const {
     if (differentiable_) {
-      const auto asked = [&](PyObject* name) {
+      const auto is_false = [&](PyObject* name) {
         const py::object answer = py::reinterpret_steal<py::object>(PyObject_CallMethodNoArgs(x.ptr(), name));
         return answer.ptr() == Py_False;
       };
       const py::object gradient = attribute(x, names().requires_grad);
-      if (gradient.ptr() != Py_False || !asked(names().is_neg)) return PyErr_Clear(), false;
-      if (has_complex_values(found.dtype) && !asked(names().is_conj)) return PyErr_Clear(), false;
+      if (gradient.ptr() != Py_False || !is_false(names().is_neg)) return PyErr_Clear(), false;
+      if (has_complex_values(found.dtype) && !is_false(names().is_conj)) return PyErr_Clear(), false;
     }
     dlpack::Tensor t;
     if (api_->tensor_from_object(x.ptr(), &t) != 0) return PyErr_Clear(), false;
-    const auto ndim = static_cast<std::int32_t>(lies_.shape.size());
+    const auto ndim = static_cast<std::int32_t>(layout_.shape.size());
     if (t.device.type != dlpack::kCuda || t.device.id != device_ || t.ndim != ndim || t.strides == nullptr)
       return false;
-    if (!std::equal(t.shape, t.shape + ndim, lies_.shape.begin()) ||
-        !std::equal(t.strides, t.strides + ndim, lies_.strides.begin()) || !of_type(t.dtype, found.dtype)) {
+    if (!std::equal(t.shape, t.shape + ndim, layout_.shape.begin()) ||
+        !std::equal(t.strides, t.strides + ndim, layout_.strides.begin()) || !of_type(t.dtype, found.dtype)) {
       return false;
     }
     found.data = static_cast<char*>(t.data) + t.byte_offset;
@@ -140,7 +140,7 @@ class Known {
   int device_;
   struct {
     std::vector<int64> shape, strides;  // strides in elements
-  } lies_;
+  } layout_;
   Dense dense_;
   bool differentiable_ = false;
   py::object dtype_, shape_, strides_;  // for a library without DLPack's functions
@@ -161,7 +161,7 @@ class Repeated {
   bool call(py::handle x, py::handle y, py::handle alpha, py::handle beta) const {
     const std::optional<double> by = factor(alpha), with = factor(beta);
     Dense in = x_.dense(), out = y_.dense();
-    if (!by || !with || std::abs(*by) + std::abs(*with) >= kLarge || !x_.finds(x, in) || !y_.finds(y, out))
+    if (!by || !with || std::abs(*by) + std::abs(*with) >= kLarge || !x_.locate(x, in) || !y_.locate(y, out))
       return false;
     const StreamPtr on = callers_stream();
     if (!on || overlap(out, in)) return false;

@@ -12,9 +12,9 @@ using Position = unsigned long long;
 constexpr Position kNoPosition = std::numeric_limits<Position>::max();
 
 // The first invalid positions, on the device.
-class Firsts {
+class FirstFaults {
  public:
-  Firsts() { CUDA_CALL(cudaMemsetAsync(positions_.get(), 0xff, 2 * sizeof(Position), stream())); }
+  FirstFaults() { CUDA_CALL(cudaMemsetAsync(positions_.get(), 0xff, 2 * sizeof(Position), stream())); }
 
   Position* outside() const { return positions_.get(); }
   Position* order() const { return positions_.get() + 1; }

@@ -43,7 +43,7 @@ struct Copy {
   int item, count, first, last, wrap;
 
   __device__ bool stored() const { return first < last; }
-  __device__ bool whole() const { return first <= 0 && last >= count && wrap >= count; }
+  __device__ bool complete() const { return first <= 0 && last >= count && wrap >= count; }
 };
 
 // The copies of a block to its shared memory; this object is in shared memory, too. In each round, every thread starts
@@ -74,7 +74,7 @@ class Copies {
   __device__ bool start(const Copy& copy) {
     const int shift = since_border(copy.to, 16), all = (shift + copy.item * copy.count + 15) / 16 * 16;
     const char* from = copy.from - shift;
-    if (!kBulkCopies || !copy.whole() || since_border(from, 16) != 0 || from < copy.begin || from + all > copy.end) {
+    if (!kBulkCopies || !copy.complete() || since_border(from, 16) != 0 || from < copy.begin || from + all > copy.end) {
       return false;
     }
     start(copy.to, copy.from, copy.item * copy.count);
@@ -140,8 +140,8 @@ inline __device__ void start_by_warp(const Copy& copy, int64 n) {
 template <class T>
 inline __device__ void start_store(T* to, const T* from, int begin, int end) {
   if (begin >= end) return;
-  const auto alone = [&] { to[begin] = from[begin], ++begin; };
-  while (begin < end && since_border(to + begin, 16) != 0) alone();
+  const auto store_one = [&] { to[begin] = from[begin], ++begin; };
+  while (begin < end && since_border(to + begin, 16) != 0) store_one();
 #if __CUDA_ARCH__ >= 900
   if (const int bytes = (end - begin) * static_cast<int>(sizeof(T)) / 16 * 16;
       bytes > 0 && since_border(from + begin, 16) == 0) {
@@ -151,7 +151,7 @@ inline __device__ void start_store(T* to, const T* from, int begin, int end) {
     begin += bytes / static_cast<int>(sizeof(T));
   }
 #endif
-  while (begin < end) alone();
+  while (begin < end) store_one();
 }
 
 // Called by threads that started stores: waits until shared memory has been read.

@@ -37,9 +37,9 @@ struct Limits {
 template <auto kernel>
 const Limits& limits() {
   static Limits known[kMostDevices];
-  static std::once_flag asked[kMostDevices];
+  static std::once_flag initialized[kMostDevices];
   const int device = current_device();
-  std::call_once(asked[device], [&] {
+  std::call_once(initialized[device], [&] {
     cudaFuncAttributes attributes;
     CUDA_CALL(cudaFuncGetAttributes(&attributes, kernel));
     Limits found;

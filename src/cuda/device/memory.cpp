@@ -86,9 +86,9 @@ cudaMemPool_t own_pool(int device) {
 
 // Records which streams used a block, and frees it. Never throws, because at the end of a process CUDA may have shut
 // down.
-class Giveback {
+class Deleter {
  public:
-  Giveback(StreamPtr home, std::shared_ptr<void> pooled) : state_(std::make_shared<State>()) {
+  Deleter(StreamPtr home, std::shared_ptr<void> pooled) : state_(std::make_shared<State>()) {
     state_->home = std::move(home);
     state_->pooled = std::move(pooled);
   }
@@ -133,7 +133,7 @@ class Giveback {
 
 std::string megabytes(std::size_t bytes) { return std::to_string(bytes / 1000000) + " MB"; }
 
-void* take(int64 bytes) {
+void* allocate_from_pool(int64 bytes) {
   void* p = nullptr;
   const cudaMemPool_t pool = own_pool(current->device);
   cudaError_t result = cudaMallocFromPoolAsync(&p, bytes, pool, current->handle);
@@ -156,7 +156,7 @@ void* take(int64 bytes) {
 }  // namespace
 
 void used_on_this_stream(const Array& array) {
-  if (const auto* block = std::get_deleter<Giveback>(array.owner)) block->used_on(current);
+  if (const auto* block = std::get_deleter<Deleter>(array.owner)) block->used_on(current);
 }
 
 void use_pool(Pool pool) {
@@ -211,9 +211,9 @@ std::shared_ptr<void> allocate(int64 bytes) {
   if (pool) {
     std::shared_ptr<void> pooled = pool(bytes, current->device, current->handle);
     void* p = pooled.get();
-    return std::shared_ptr<void>(p, Giveback(current, std::move(pooled)));
+    return std::shared_ptr<void>(p, Deleter(current, std::move(pooled)));
   }
-  return std::shared_ptr<void>(take(bytes), Giveback(current, nullptr));
+  return std::shared_ptr<void>(allocate_from_pool(bytes), Deleter(current, nullptr));
 }
 
 }  // namespace diagsparse

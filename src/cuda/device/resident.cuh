@@ -9,10 +9,10 @@ namespace diagsparse::cuda {
 
 // The object with this key, created the first time. When it is returned it is complete for every stream, and its memory
 // outlives the work of the current one. T::visit(f) calls f with each of its arrays.
-template <class T, class Make>
-std::shared_ptr<T> cached(const Cache& cache, const char* key, const Make& make) {
+template <class T, class Build>
+std::shared_ptr<T> cached(const Cache& cache, const char* key, const Build& build) {
   const std::shared_ptr<T> object = cache.get<T>(key, [&] {
-    std::shared_ptr<T> result = make();
+    std::shared_ptr<T> result = build();
     CUDA_CALL(cudaStreamSynchronize(stream()));
     result->visit([&](const Array& array) { cache.count(array.nbytes()); });
     return result;
@@ -26,7 +26,7 @@ std::shared_ptr<T> cached(const Cache& cache, const char* key, const Make& make)
 struct ResidentSums {
   Array sums, terms;
 
-  explicit ResidentSums(const Sums& s, bool turned = false);
+  explicit ResidentSums(const Sums& s, bool swapped = false);
   const Sum* sums_begin() const { return sums.as<const Sum>(); }
   const Term* terms_begin() const { return terms.as<const Term>(); }
 

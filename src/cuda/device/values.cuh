@@ -59,17 +59,17 @@ inline __device__ T load_once(const T* p) {
 template <int N, class T>
 inline __device__ void load_once(const T* p, T (&out)[N]) {
   constexpr int bytes = N * sizeof(T);
-  using Piece = std::conditional_t<
+  using Packet = std::conditional_t<
       bytes % 16 == 0, uint4,
       std::conditional_t<bytes == 8, uint2, std::conditional_t<bytes == 4, unsigned, unsigned short>>>;
   if constexpr (N == 1) {
     out[0] = load_once(p);
   } else {
-    static_assert(bytes % sizeof(Piece) == 0);
+    static_assert(bytes % sizeof(Packet) == 0);
 #pragma unroll
-    for (int k = 0; k < bytes / static_cast<int>(sizeof(Piece)); ++k) {
-      const Piece piece = __ldcs(reinterpret_cast<const Piece*>(p) + k);
-      __builtin_memcpy(reinterpret_cast<char*>(out) + k * sizeof(Piece), &piece, sizeof(Piece));
+    for (int k = 0; k < bytes / static_cast<int>(sizeof(Packet)); ++k) {
+      const Packet packet = __ldcs(reinterpret_cast<const Packet*>(p) + k);
+      __builtin_memcpy(reinterpret_cast<char*>(out) + k * sizeof(Packet), &packet, sizeof(Packet));
     }
   }
 }

@@ -60,7 +60,7 @@ struct Lines {
 struct RowIndex {
   const std::int64_t* indptr;
   const std::int32_t* indices;
-  const std::int64_t* places;
+  const std::int64_t* positions;
   std::shared_ptr<void> memory;
 };
 RowIndex rows_of(const Matrix& a, bool transposed);

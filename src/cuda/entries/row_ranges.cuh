@@ -60,7 +60,7 @@ struct Found {
   unsigned long long products = 0;
 
   // Examines every `each`-th entry of row i of A, from `first` on.
-  __device__ void look_at(const Csr<float>& a, const Csr<float>& b, int64 i, int first, int each) {
+  __device__ void examine(const Csr<float>& a, const Csr<float>& b, int64 i, int first, int each) {
     for (int64 e = a.indptr[i] + first; e < a.indptr[i + 1]; e += each) {
       const int64 begin = b.indptr[a.indices[e]], end = b.indptr[a.indices[e] + 1];
       if (begin == end) continue;
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(kBlock)
   constexpr int rows = kBlock / kGroup;
   __shared__ Totals of_block;
   __shared__ int long_rows[rows], long_count;
-  __shared__ Found together;
+  __shared__ Found combined;
   if (threadIdx.x == 0) of_block = Totals{}, long_count = 0;
   __syncthreads();
   // Records the range of a row, which only the lane with `mine` has; all lanes of a warp call it. Rows of A with many
@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(kBlock)
   const int lane = threadIdx.x % kGroup;
   const bool is_long = i < a.rows && a.indptr[i + 1] - a.indptr[i] > kManyEntries;
   Found found;
-  if (i < a.rows && !is_long) found.look_at(a, b, i, lane, kGroup);
+  if (i < a.rows && !is_long) found.examine(a, b, i, lane, kGroup);
   __syncwarp();
   for (int step = 1; step < kGroup; step *= 2) {
     found.low = min(found.low, __shfl_xor_sync(kAllLanes, found.low, step));
@@ -111,15 +111,15 @@ __global__ void __launch_bounds__(kBlock)
   __syncthreads();
   for (int r = 0; r < long_count; ++r) {
     const int64 row = static_cast<int64>(blockIdx.x) * rows + long_rows[r];
-    if (threadIdx.x == 0) together = Found{};
+    if (threadIdx.x == 0) combined = Found{};
     __syncthreads();
     Found mine;
-    mine.look_at(a, b, row, threadIdx.x, kBlock);
-    atomicMin(&together.low, mine.low);
-    atomicMax(&together.high, mine.high);
-    atomicAdd(&together.products, mine.products);
+    mine.examine(a, b, row, threadIdx.x, kBlock);
+    atomicMin(&combined.low, mine.low);
+    atomicMax(&combined.high, mine.high);
+    atomicAdd(&combined.products, mine.products);
     __syncthreads();
-    if (threadIdx.x < 32) end(row, together, threadIdx.x == 0, kMany);
+    if (threadIdx.x < 32) end(row, combined, threadIdx.x == 0, kMany);
     __syncthreads();
   }
   constexpr int count = sizeof(Totals) / sizeof(unsigned long long);
@@ -135,10 +135,10 @@ struct OfKinds {
 };
 
 // Lists the rows by kind; those of a kind begin at begin.of[kind]. Rows of a block stay in order. The order of blocks
-// varies from run to run, which has no effect on the result. taken: the number listed so far; products: of each listed
-// row that is sorted.
+// varies from run to run, which has no effect on the result. cursors: the next free slot of each kind; products: of
+// each listed row that is sorted.
 __global__ void __launch_bounds__(kBlock)
-    list_rows(int64 rows, const Range* ranges, const __grid_constant__ OfKinds begin, int* taken, std::int32_t* list,
+    list_rows(int64 rows, const Range* ranges, const __grid_constant__ OfKinds begin, int* cursors, std::int32_t* list,
               std::int64_t* products) {
   constexpr int warps = kBlock / 32;
   __shared__ int of_warp[kKinds][warps], first[kKinds];
@@ -146,10 +146,10 @@ __global__ void __launch_bounds__(kBlock)
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const Range range = i < rows ? ranges[i] : Range{0, -1, 0};
   const Kind kind = kind_of(range);
-  unsigned with_me = 0;  // the lanes of this kind
+  unsigned peers = 0;  // the lanes of this kind
   for (int k = 0; k < kKinds; ++k) {
     const unsigned these = __ballot_sync(kAllLanes, kind == static_cast<Kind>(k));
-    if (kind == static_cast<Kind>(k)) with_me = these;
+    if (kind == static_cast<Kind>(k)) peers = these;
     if (lane == 0) of_warp[k][warp] = __popc(these);
   }
   __syncthreads();
@@ -159,12 +159,12 @@ __global__ void __launch_bounds__(kBlock)
       const int before = sum;
       sum += count, count = before;
     }
-    first[threadIdx.x] = begin.of[threadIdx.x] + (sum > 0 ? atomicAdd(&taken[threadIdx.x], sum) : 0);
+    first[threadIdx.x] = begin.of[threadIdx.x] + (sum > 0 ? atomicAdd(&cursors[threadIdx.x], sum) : 0);
   }
   __syncthreads();
   if (kind == Kind::none) return;
   const int k = static_cast<int>(kind);
-  const int64 at = static_cast<int64>(first[k]) + of_warp[k][warp] + __popc(with_me & ((1u << lane) - 1));
+  const int64 at = static_cast<int64>(first[k]) + of_warp[k][warp] + __popc(peers & ((1u << lane) - 1));
   list[at] = static_cast<std::int32_t>(i);
   if (is_sorted(kind)) products[at] = range.products;
 }

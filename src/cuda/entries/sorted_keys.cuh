@@ -15,12 +15,12 @@ inline __host__ __device__ Key make_key(int64 major, int64 minor) {
 }
 
 struct Keys {
-  std::shared_ptr<void> keys, places;  // Key, int64: the index of the key's value
+  std::shared_ptr<void> keys, positions;  // Key, int64: the index of the key's value
   int64 count = 0;
 
-  explicit Keys(int64 n) : keys(allocate(8 * n)), places(allocate(8 * n)), count(n) {}
+  explicit Keys(int64 n) : keys(allocate(8 * n)), positions(allocate(8 * n)), count(n) {}
   Key* key() const { return static_cast<Key*>(keys.get()); }
-  int64* place() const { return static_cast<int64*>(places.get()); }
+  int64* position() const { return static_cast<int64*>(positions.get()); }
 };
 
 // The number of bits of the numbers up to n: only these bits of a key have to be sorted.

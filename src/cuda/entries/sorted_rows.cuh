@@ -25,7 +25,7 @@ struct Sorter {
     return __shfl_sync(mask, v, other, Lanes);
   }
   __device__ int below(int v, int distance) const { return __shfl_up_sync(mask, v, distance, Lanes); }
-  __device__ unsigned those(bool yes) const {
+  __device__ unsigned ballot(bool yes) const {
     return __ballot_sync(mask, yes) >> (Lanes == 32 ? 0 : threadIdx.x % 32 & 16);
   }
 
@@ -53,7 +53,7 @@ struct Sorter {
 
   // Writes the distinct columns of a list in order; returns their number.
   template <int Items>
-  __device__ int take_distinct(const int* list, int products, std::int32_t* col) const {
+  __device__ int write_distinct(const int* list, int products, std::int32_t* col) const {
     constexpr int behind = 0x7fffffff;  // greater than every column
     int x[Items];
 #pragma unroll
@@ -63,19 +63,19 @@ struct Sorter {
 #pragma unroll
     for (int r = 0; r < Items; ++r) {
       const int before = below(x[r], 1);
-      const bool takes = x[r] != behind && x[r] != (lane == 0 ? last : before);
-      const unsigned taken = those(takes);
-      if (takes) col[count + __popc(taken & ((1u << lane) - 1))] = x[r];
-      count += __popc(taken);
+      const bool selects = x[r] != behind && x[r] != (lane == 0 ? last : before);
+      const unsigned selected = ballot(selects);
+      if (selects) col[count + __popc(selected & ((1u << lane) - 1))] = x[r];
+      count += __popc(selected);
       last = from(x[r], Lanes - 1);
     }
     return count;
   }
-  __device__ int take_distinct(const int* list, int products, std::int32_t* col) const {
-    if (products <= Lanes) return take_distinct<1>(list, products, col);
-    if (products <= 2 * Lanes) return take_distinct<2>(list, products, col);
-    if (products <= 4 * Lanes || Lanes < 32) return take_distinct<4>(list, products, col);
-    return take_distinct<8>(list, products, col);
+  __device__ int write_distinct(const int* list, int products, std::int32_t* col) const {
+    if (products <= Lanes) return write_distinct<1>(list, products, col);
+    if (products <= 2 * Lanes) return write_distinct<2>(list, products, col);
+    if (products <= 4 * Lanes || Lanes < 32) return write_distinct<4>(list, products, col);
+    return write_distinct<8>(list, products, col);
   }
 };
 
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(kBlock, 6)
     filled += all;
   }
   __syncwarp(lanes.mask);
-  const int count = lanes.take_distinct(list, products, sorted + from_here);
+  const int count = lanes.write_distinct(list, products, sorted + from_here);
   if (lane == 0) counts[i + 1] = count;
 }
 
@@ -144,7 +144,7 @@ struct BlockSorter {
     struct {
       Scan::TempStorage scan;
       unsigned last[kSortBlock];
-    } taken;
+    } selected;
   };
 
   Shared& shared;
@@ -156,7 +156,7 @@ struct BlockSorter {
 
   // Writes the distinct columns of the list in order; returns their number.
   template <int Items>
-  __device__ int take_distinct(int products, typename Sort<Items>::TempStorage& storage, std::int32_t* col) {
+  __device__ int write_distinct(int products, typename Sort<Items>::TempStorage& storage, std::int32_t* col) {
     const int t = static_cast<int>(threadIdx.x);
     unsigned x[Items];
 #pragma unroll
@@ -164,19 +164,19 @@ struct BlockSorter {
     __syncthreads();
     Sort<Items>(storage).Sort(x, 0, 32 - __clz(span + 1));  // all ones is greater than span
     __syncthreads();
-    shared.taken.last[t] = x[Items - 1];
+    shared.selected.last[t] = x[Items - 1];
     __syncthreads();
-    const auto takes = [&](int r) {
-      const unsigned before = r > 0 ? x[r > 0 ? r - 1 : 0] : t > 0 ? shared.taken.last[t - 1] : ~0u;
+    const auto selects = [&](int r) {
+      const unsigned before = r > 0 ? x[r > 0 ? r - 1 : 0] : t > 0 ? shared.selected.last[t - 1] : ~0u;
       return x[r] != ~0u && x[r] != before;
     };
     int mine = 0, at, total;
 #pragma unroll
-    for (int r = 0; r < Items; ++r) mine += takes(r);
-    Scan(shared.taken.scan).ExclusiveSum(mine, at, total);
+    for (int r = 0; r < Items; ++r) mine += selects(r);
+    Scan(shared.selected.scan).ExclusiveSum(mine, at, total);
 #pragma unroll
     for (int r = 0; r < Items; ++r) {
-      if (takes(r)) col[at++] = static_cast<std::int32_t>(x[r]) + low;
+      if (selects(r)) col[at++] = static_cast<std::int32_t>(x[r]) + low;
     }
     return total;
   }
@@ -215,9 +215,9 @@ __global__ void __launch_bounds__(kSortBlock)
   }
   BlockSorter sorter{shared, ranges[i].low, ranges[i].high - ranges[i].low};
   std::int32_t* const col = sorted + from_here;
-  const int count = products <= 4 * kSortBlock   ? sorter.take_distinct<4>(products, shared.of_4, col)
-                    : products <= 8 * kSortBlock ? sorter.take_distinct<8>(products, shared.of_8, col)
-                                                 : sorter.take_distinct<16>(products, shared.of_16, col);
+  const int count = products <= 4 * kSortBlock   ? sorter.write_distinct<4>(products, shared.of_4, col)
+                    : products <= 8 * kSortBlock ? sorter.write_distinct<8>(products, shared.of_8, col)
+                                                 : sorter.write_distinct<16>(products, shared.of_16, col);
   if (t == 0) counts[i + 1] = count;
 }
 

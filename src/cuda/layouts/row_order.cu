@@ -31,10 +31,10 @@ using namespace cuda;
 Array rows_by_length(const Matrix& csr, int64 window) {
   Keys keys(csr.rows);
   launch("write length keys", write_length_keys, blocks(csr.rows), dim3(kBlock), csr.index("indptr").as<std::int64_t>(),
-         csr.rows, window, keys.key(), keys.place());
+         csr.rows, window, keys.key(), keys.position());
   sort(keys);
   Array rows = Array::empty(DType::i32, {csr.rows});
-  launch("narrow", narrow, blocks(csr.rows), dim3(kBlock), keys.place(), csr.rows, rows.as<std::int32_t>());
+  launch("narrow", narrow, blocks(csr.rows), dim3(kBlock), keys.position(), csr.rows, rows.as<std::int32_t>());
   return rows;
 }
 

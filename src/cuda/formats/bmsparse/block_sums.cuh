@@ -16,7 +16,7 @@ namespace diagsparse::cuda::bmsparse {
 constexpr int kWarps = kBlock / 32;  // per thread block
 
 // Whether a sum in a run of the plan was not finite: the number of the last such run.
-struct Wrong {
+struct NonFinite {
   Array run = Array::zeros(DType::u64, {1});
   std::atomic<unsigned long long> runs{0};
 
@@ -25,10 +25,10 @@ struct Wrong {
     f(run);
   }
 };
-inline std::shared_ptr<Wrong> wrong_of(const Plan& plan) {
-  return cached<Wrong>(plan.cache, "wrong", [] { return std::make_shared<Wrong>(); });
+inline std::shared_ptr<NonFinite> non_finite_of(const Plan& plan) {
+  return cached<NonFinite>(plan.cache, "wrong", [] { return std::make_shared<NonFinite>(); });
 }
-inline void prepare_sums(const Plan& plan) { wrong_of(plan); }
+inline void prepare_sums(const Plan& plan) { non_finite_of(plan); }
 
 // A run of a plan.
 template <class U, class V>
@@ -43,7 +43,7 @@ struct Call {
   const int2* pairs;
   T* values;
   Update<T> update;
-  unsigned long long *wrong, run;
+  unsigned long long *non_finite, run;
 
   Call(const Plan& plan, const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& c)
       : a(left, plan.op_a),
@@ -57,8 +57,8 @@ struct Call {
         update(alpha, beta) {
     used_on_this_stream(block_work(plan).indptr);
     used_on_this_stream(block_work(plan).pairs);
-    const std::shared_ptr<Wrong> noted = wrong_of(plan);
-    wrong = noted->run.as<unsigned long long>();
+    const std::shared_ptr<NonFinite> noted = non_finite_of(plan);
+    non_finite = noted->run.as<unsigned long long>();
     run = ++noted->runs;
   }
 
@@ -66,8 +66,8 @@ struct Call {
   __device__ T stored_sum(unsigned p, int r, int c) const {
     Wide<T> sum{};
     for (std::int64_t e = pair_begin[p]; e < pair_begin[p + 1]; ++e) {
-      const Piece<U> of_a = a.piece(pairs[e].x);
-      const Piece<V> of_b = b.piece(pairs[e].y);
+      const BlockView<U> of_a = a.view(pairs[e].x);
+      const BlockView<V> of_b = b.view(pairs[e].y);
       for (int k = 0; k < kLanes; ++k) {
         if (!a.has(of_a, r, k) || !b.has(of_b, k, c)) continue;
         sum += multiply(convert<Wide<U>>(a.value(of_a, r, k)), convert<Wide<V>>(b.value(of_b, k, c)));
@@ -88,7 +88,7 @@ struct Call {
       if (!(stored >> (1 - v) & 1)) continue;
       T* const to = last - (v == 0 ? static_cast<int>(stored & 1) : 0);
       if (sums.finite(v) == careful) {
-        if constexpr (!careful) atomicMax(wrong, run);
+        if constexpr (!careful) atomicMax(non_finite, run);
         continue;
       }
       if constexpr (careful) update.one(to, stored_sum(p, row, col + v));

@@ -25,7 +25,7 @@ struct Rows {
   const std::int32_t* col;
   const std::int32_t* number;  // index of a block in A; null: in order
   const Bitmap* stored;
-  bool turn;
+  bool transpose;
 
   explicit Rows(const BlockOperand& of)
       : rows(of.rows),
@@ -33,10 +33,10 @@ struct Rows {
         col(of.col.as<std::int32_t>()),
         number(of.number),
         stored(Bmsparse<char>::over(of.structure, nullptr).bitmap),
-        turn(of.op.transposed) {}
+        transpose(of.op.transposed) {}
 
   __device__ std::int32_t block(int64 e) const { return number ? number[e] : static_cast<std::int32_t>(e); }
-  __device__ Bitmap bitmap(int64 e) const { return turned_if(turn, stored[block(e)]); }
+  __device__ Bitmap bitmap(int64 e) const { return turned_if(transpose, stored[block(e)]); }
 };
 
 // The multiply-adds of a pair: for each k, the elements of column k of one block times those of row k of the other.
@@ -48,6 +48,6 @@ __device__ inline int multiply_adds(Bitmap a, Bitmap b) {
 
 // The elements of a block up to this position, row by row. The last bit is set if that element is stored. The number of
 // set bits is the number of values up to and including it.
-__device__ inline Bitmap up_to(Bitmap bitmap, int place) { return bitmap >> (63 - place); }
+__device__ inline Bitmap up_to(Bitmap bitmap, int position) { return bitmap >> (63 - position); }
 
 }  // namespace diagsparse::cuda::bmsparse

@@ -29,37 +29,37 @@ template <Pass pass, class S, class U, class V>
 __device__ void sum_block(unsigned p, const Call<U, V>& call) {
   const int lane = threadIdx.x % 32, row = lane / 4, inner = lane % 4;
   const std::int64_t begin = call.pair_begin[p], end = call.pair_begin[p + 1];
-  const Places<U> a_places(call.a, row, inner, 0, 4);
-  const Places<V> b_places(call.b, inner, row, 4, 0);
-  const Bitmap a_half = call.a.turned ? kTop : kLeft, b_half = call.b.turned ? kLeft : kTop;
+  const Positions<U> a_positions(call.a, row, inner, 0, 4);
+  const Positions<V> b_positions(call.b, inner, row, 4, 0);
+  const Bitmap a_half = call.a.transpose ? kTop : kLeft, b_half = call.b.transpose ? kLeft : kTop;
   S sums;
   for (std::int64_t first = begin; first < end; first += 32) {
-    Piece<U> lane_a{};
-    Piece<V> lane_b{};
+    BlockView<U> lane_a{};
+    BlockView<V> lane_b{};
     if (first + lane < end) {
       const int2 pair = call.pairs[first + lane];
-      lane_a = call.a.piece(pair.x);
-      lane_b = call.b.piece(pair.y);
+      lane_a = call.a.view(pair.x);
+      lane_b = call.b.view(pair.y);
     }
     const int here = static_cast<int>(min(static_cast<std::int64_t>(32), end - first));
 #pragma unroll 1
     for (int e = 0; e < here; ++e) {
-      const Piece<U> of_a = from_lane(lane_a, e);
-      const Piece<V> of_b = from_lane(lane_b, e);
+      const BlockView<U> of_a = from_lane(lane_a, e);
+      const BlockView<V> of_b = from_lane(lane_b, e);
       U of_step_a[2] = {};
       V of_step_b[2] = {};
       bool some[2] = {true, true};  // whether a step has elements on both sides, equal in all lanes
       if (pass == Pass::full && (of_a.bitmap & of_b.bitmap) == kAllPlaces) {
 #pragma unroll
         for (int s = 0; s < 2; ++s) {
-          of_step_a[s] = a_places.read_full(of_a, s), of_step_b[s] = b_places.read_full(of_b, s);
+          of_step_a[s] = a_positions.read_full(of_a, s), of_step_b[s] = b_positions.read_full(of_b, s);
         }
       } else {
         some[0] = (of_a.bitmap & a_half) != 0 && (of_b.bitmap & b_half) != 0;
         some[1] = (of_a.bitmap & ~a_half) != 0 && (of_b.bitmap & ~b_half) != 0;
 #pragma unroll
         for (int s = 0; s < 2; ++s) {
-          if (some[s]) of_step_a[s] = a_places.read(of_a, s), of_step_b[s] = b_places.read(of_b, s);
+          if (some[s]) of_step_a[s] = a_positions.read(of_a, s), of_step_b[s] = b_positions.read(of_b, s);
         }
       }
       sums.add(of_step_a, of_step_b, some);
@@ -71,7 +71,7 @@ __device__ void sum_block(unsigned p, const Call<U, V>& call) {
 template <Pass pass, class S, class U, class V>
 __global__ void __launch_bounds__(kBlock, pass == Pass::careful || is_complex<Product<U, V>> ? 4 : 6)
     sum_pairs(const __grid_constant__ Call<U, V> call) {
-  if (pass == Pass::careful && *call.wrong < call.run) return;
+  if (pass == Pass::careful && *call.non_finite < call.run) return;
   const auto blocks = static_cast<unsigned>(call.blocks);
   for (unsigned p = blockIdx.x * kWarps + threadIdx.x / 32; p < blocks; p += gridDim.x * kWarps) {
     sum_block<pass, S>(p, call);

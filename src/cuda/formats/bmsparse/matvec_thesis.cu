@@ -18,7 +18,7 @@ namespace {
 
 template <int Blocks, class U, class V>
 __global__ void __launch_bounds__(64 * Blocks)
-    sum_blocks(const Walked<U> a, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
+    sum_blocks(const OperandRows<U> a, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
                const __grid_constant__ Update<Product<U, V>> update) {
   constexpr int lanes = kLanes * Blocks;  // of a row of A
   const int r = threadIdx.x / lanes, lane = threadIdx.x % lanes, k = lane % kLanes;
@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(64 * Blocks)
   for (int64 c = blockIdx.y; c < cols; c += gridDim.y) {
     Product<U, V> sum{};
     for (std::int64_t e = a.indptr[i] + lane / kLanes; e < a.indptr[i + 1]; e += Blocks) {
-      const Piece<U> block = a.piece(e);
+      const BlockView<U> block = a.view(e);
       if (!a.blocks.has(block, r, k)) continue;
       const V other = load(x.data + (kTile * a.col[e] + k) * x.row + c * x.col);
       sum += multiply(arithmetic(a.blocks.value(block, r, k)), other);
@@ -38,21 +38,21 @@ __global__ void __launch_bounds__(64 * Blocks)
 }
 
 template <int Blocks>
-struct Taken {
+struct BlocksAtOnce {
   template <class U, class V>
   struct Rows {
     static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
       const BlockOperand of(*m.structure, op);
       const dim3 grid(static_cast<unsigned>(of.rows), static_cast<unsigned>(std::min<int64>(x.cols, 1024)));
-      launch("bmsparse matvec", sum_blocks<Blocks, U, V>, grid, dim3(64 * Blocks), Walked<U>(m, of), Block<const V>(x),
-             Block<Product<U, V>>(y), x.cols, Update<Product<U, V>>(alpha, beta));
+      launch("bmsparse matvec", sum_blocks<Blocks, U, V>, grid, dim3(64 * Blocks), OperandRows<U>(m, of),
+             Block<const V>(x), Block<Product<U, V>>(y), x.cols, Update<Product<U, V>>(alpha, beta));
     }
   };
 };
 
 }  // namespace
 
-MatvecRow by_base() { return {"base", every_stored_pair<Taken<1>::Rows, MatvecKernel>()}; }
-MatvecRow by_batch() { return {"batch", every_stored_pair<Taken<4>::Rows, MatvecKernel>()}; }
+MatvecRow by_base() { return {"base", every_stored_pair<BlocksAtOnce<1>::Rows, MatvecKernel>()}; }
+MatvecRow by_batch() { return {"batch", every_stored_pair<BlocksAtOnce<4>::Rows, MatvecKernel>()}; }
 
 }  // namespace diagsparse::cuda::bmsparse

@@ -32,7 +32,7 @@ struct Candidates {
 struct Pair {
   std::int32_t a = 0, b = 0;
   Bitmap of_a = 0, of_b = 0;
-  bool met = false;
+  bool nonzero = false;
 };
 
 // Where the pairs of a candidate are searched for.
@@ -61,7 +61,7 @@ struct Search {
     if (g == end || other.col[g] != sought) return {};
     Pair pair = traversal.of_b ? Pair{a.block(g), by_column.block(e), a.bitmap(g), by_column.bitmap(e)}
                                : Pair{a.block(e), b.block(g), a.bitmap(e), b.bitmap(g)};
-    pair.met = meet(pair.of_a, pair.of_b);
+    pair.nonzero = meet(pair.of_a, pair.of_b);
     return pair;
   }
 };
@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(kUnion)
     const auto traversal = search.traversal(i, c.col[s]);
     for (int64 e = traversal.begin + lane; e < traversal.end; e += kLanes) {
       const Pair pair = search.pair_at(traversal, e, i, c.col[s]);
-      if (!pair.met) continue;
+      if (!pair.nonzero) continue;
       found |= product_of(pair.of_a, pair.of_b);
       operations += multiply_adds(pair.of_a, pair.of_b);
       ++pairs;
@@ -134,14 +134,14 @@ __global__ void __launch_bounds__(kUnion)
     for (int64 first = traversal.begin; first < traversal.end; first += kLanes) {
       Pair pair;
       if (first + lane < traversal.end) pair = search.pair_at(traversal, first + lane, i, c.col[s]);
-      const unsigned met = __ballot_sync(group_lanes(), pair.met) >> shift & 0xffu;
-      if (pair.met) c_blocks.pairs[to + __popc(met & ((1u << lane) - 1))] = make_int2(pair.a, pair.b);
-      to += __popc(met);
+      const unsigned nonzero = __ballot_sync(group_lanes(), pair.nonzero) >> shift & 0xffu;
+      if (pair.nonzero) c_blocks.pairs[to + __popc(nonzero & ((1u << lane) - 1))] = make_int2(pair.a, pair.b);
+      to += __popc(nonzero);
     }
   }
 }
 
-__global__ void __launch_bounds__(kBlock) point_kept(const Candidates c, const std::int64_t* sums, const Totals totals,
+__global__ void __launch_bounds__(kBlock) point_rows(const Candidates c, const std::int64_t* sums, const Totals totals,
                                                      const StoredBlocks c_blocks, std::int64_t* indptr) {
   const int64 i = thread_index();
   if (i > c.rows) return;
@@ -197,8 +197,8 @@ BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& 
   if (const TaskList list = task_list_of(request.kernel); list != TaskList::none) {
     return blocks_by_tasks(left, right, list, request);
   }
-  constexpr int64 kLong = 24;    // searches per candidate from which an index of B's columns is worthwhile
-  constexpr int64 kInVain = 16;  // searches per pair above which a sorted list of tasks is faster
+  constexpr int64 kLong = 24;          // searches per candidate from which an index of B's columns is worthwhile
+  constexpr int64 kMostSearches = 16;  // searches per pair above which a sorted list of tasks is faster
   const RowsOfProduct found = product_rows(left.pattern(), right.pattern());
   request.on_stage("candidates");
   const Candidates c{left.rows, found.structure->stored(), found.structure->at("indptr").as<std::int64_t>(),
@@ -209,11 +209,11 @@ BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& 
   if (needed > kLong * c.count) {
     // The columns of op(B) are the rows of its transpose; their blocks are transposed if those of op(B) are.
     search.by_column = Rows(columns.emplace(right.structure, Op{!right.op.transposed, false}));
-    search.by_column.turn = right.op.transposed;
+    search.by_column.transpose = right.op.transposed;
     search.long_rows = true;
     needed = searches(search, c);
   }
-  if (needed > kInVain * found.products && kBytesOfTask * found.products < memory(current_device()).free / 2) {
+  if (needed > kMostSearches * found.products && kBytesOfTask * found.products < memory(current_device()).free / 2) {
     return blocks_by_tasks(left, right, TaskList::short_segments, request);
   }
   const Scratch<Bitmap> bitmap(c.count);
@@ -231,7 +231,7 @@ BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& 
   const bmsparse::StoredBlocks c_blocks{col.as<std::int32_t>(), stored.as<Bitmap>(), begin.as<std::int64_t>(),
                                         work->indptr.as<std::int64_t>(), reinterpret_cast<int2*>(work->pairs.data)};
   launch("write pairs", write_pairs, grid, dim3(kUnion), search, c, bitmap.get(), counts.get(), totals, c_blocks);
-  launch("point rows", point_kept, blocks(c.rows + 1), dim3(kBlock), c, counts.get(), totals, c_blocks,
+  launch("point rows", point_rows, blocks(c.rows + 1), dim3(kBlock), c, counts.get(), totals, c_blocks,
          indptr.as<std::int64_t>());
   CUDA_CALL(cudaStreamSynchronize(stream()));  // because the plan may run in any stream
   request.on_stage("pairs");

@@ -92,20 +92,20 @@ __global__ void __launch_bounds__(kBlock)
 }
 
 __global__ void __launch_bounds__(kBlock)
-    mark_met(const Rows a, const Rows b, const int64* tasks, int64 count, std::int64_t* met) {
+    mark_nonzero(const Rows a, const Rows b, const int64* tasks, int64 count, std::int64_t* nonzero) {
   const int64 t = thread_index();
   if (t >= count) return;
   const int2 pair = numbers_of(tasks[t]);
-  met[t] = meet(turned_if(a.turn, a.stored[pair.x]), turned_if(b.turn, b.stored[pair.y]));
+  nonzero[t] = meet(turned_if(a.transpose, a.stored[pair.x]), turned_if(b.transpose, b.stored[pair.y]));
 }
 
 // Gathers the tasks whose product has elements. nonzero: the running sum of their marks.
-__global__ void __launch_bounds__(kBlock)
-    gather_met(const Key* keys, const int64* tasks, int64 count, const std::int64_t* met, Key* met_keys, int2* pairs) {
+__global__ void __launch_bounds__(kBlock) gather_nonzero(const Key* keys, const int64* tasks, int64 count,
+                                                         const std::int64_t* nonzero, Key* nonzero_keys, int2* pairs) {
   const int64 t = thread_index();
-  if (t >= count || met[t] == (t == 0 ? 0 : met[t - 1])) return;
-  met_keys[met[t] - 1] = keys[t];
-  pairs[met[t] - 1] = numbers_of(tasks[t]);
+  if (t >= count || nonzero[t] == (t == 0 ? 0 : nonzero[t - 1])) return;
+  nonzero_keys[nonzero[t] - 1] = keys[t];
+  pairs[nonzero[t] - 1] = numbers_of(tasks[t]);
 }
 
 __global__ void __launch_bounds__(kBlock) mark_first(const Key* keys, int64 count, std::int64_t* first) {
@@ -146,7 +146,8 @@ __global__ void __launch_bounds__(kBlock)
   unsigned long long work = 0;
   if (p < count) {
     for (int64 t = pair_begin[p] + threadIdx.x % kLanes; t < pair_begin[p + 1]; t += kLanes) {
-      const Bitmap of_a = turned_if(a.turn, a.stored[pairs[t].x]), of_b = turned_if(b.turn, b.stored[pairs[t].y]);
+      const Bitmap of_a = turned_if(a.transpose, a.stored[pairs[t].x]),
+                   of_b = turned_if(b.transpose, b.stored[pairs[t].y]);
       found |= product_of(of_a, of_b);
       work += multiply_adds(of_a, of_b);
     }
@@ -188,7 +189,7 @@ BlocksOfProduct blocks_by_tasks(const BlockOperand& left, const BlockOperand& ri
   const int64 count = inclusive_sum(ends.get(), ends.get(), of_a);
   Keys tasks(count);
   launch("list tasks", list_tasks, groups(of_a), dim3(kBlock), a, b, of_a, ends.get(), list == TaskList::triples,
-         tasks.key(), tasks.place());
+         tasks.key(), tasks.position());
   request.on_stage("T3 list");
 
   if (is_segmented(list, count, a.rows)) {
@@ -202,25 +203,25 @@ BlocksOfProduct blocks_by_tasks(const BlockOperand& left, const BlockOperand& ri
   request.on_stage("T4 sort");
 
   if (list == TaskList::triples) {
-    launch("find blocks", find_blocks, blocks(count), dim3(kBlock), a, b, tasks.key(), count, tasks.place());
+    launch("find blocks", find_blocks, blocks(count), dim3(kBlock), a, b, tasks.key(), count, tasks.position());
   }
   const Scratch<std::int64_t> sums(count);
-  launch("mark met", mark_met, blocks(count), dim3(kBlock), a, b, tasks.place(), count, sums.get());
-  const int64 met = inclusive_sum(sums.get(), sums.get(), count);
+  launch("mark met", mark_nonzero, blocks(count), dim3(kBlock), a, b, tasks.position(), count, sums.get());
+  const int64 nonzero = inclusive_sum(sums.get(), sums.get(), count);
   const auto work = std::make_shared<BlockWork>();
-  work->pairs = Array::empty(DType::i32, {2 * met});
+  work->pairs = Array::empty(DType::i32, {2 * nonzero});
   auto* const pairs = reinterpret_cast<int2*>(work->pairs.data);
-  const Scratch<Key> keys(met);
-  launch("gather met", gather_met, blocks(count), dim3(kBlock), tasks.key(), tasks.place(), count, sums.get(),
+  const Scratch<Key> keys(nonzero);
+  launch("gather met", gather_nonzero, blocks(count), dim3(kBlock), tasks.key(), tasks.position(), count, sums.get(),
          keys.get(), pairs);
-  launch("mark first", mark_first, blocks(met), dim3(kBlock), keys.get(), met, sums.get());
-  const int64 of_c = inclusive_sum(sums.get(), sums.get(), met);
+  launch("mark first", mark_first, blocks(nonzero), dim3(kBlock), keys.get(), nonzero, sums.get());
+  const int64 of_c = inclusive_sum(sums.get(), sums.get(), nonzero);
   const Scratch<Key> block_keys(of_c);
   Array indptr = Array::empty(DType::i64, {a.rows + 1}), col = Array::empty(DType::i32, {of_c});
   Array bitmap = Array::empty(DType::u64, {of_c}), begin = Array::zeros(DType::i64, {of_c + 1});
   work->indptr = Array::zeros(DType::i64, {of_c + 1});
   auto* const pair_begin = work->indptr.as<std::int64_t>();
-  launch("reduce keys", reduce_keys, blocks(met), dim3(kBlock), keys.get(), met, sums.get(),
+  launch("reduce keys", reduce_keys, blocks(nonzero), dim3(kBlock), keys.get(), nonzero, sums.get(),
          Reduced{block_keys.get(), col.as<std::int32_t>(), pair_begin});
   launch("point rows", point_rows, blocks(a.rows + 1), dim3(kBlock), block_keys.get(), of_c, a.rows,
          indptr.as<std::int64_t>());

@@ -129,11 +129,11 @@ const RegisterKernels registered("csb", 0, make);
 
 // ---- From rows and to rows: entries are sorted; a thread processes an entry ------------------------------
 __global__ void __launch_bounds__(kBlock)
-    write_block_keys(const Coordinates from, int64 count, const Blocks blocks, Key* keys, int64* places) {
+    write_block_keys(const Coordinates from, int64 count, const Blocks blocks, Key* keys, int64* positions) {
   const int64 e = thread_index();
   if (e >= count) return;
   keys[e] = static_cast<Key>(from.row_of(e) / blocks.size * blocks.across + from.col_of(e) / blocks.size);
-  places[e] = e;
+  positions[e] = e;
 }
 
 // A thread processes a block: it begins at the number of keys of previous blocks.
@@ -145,11 +145,11 @@ __global__ void __launch_bounds__(kBlock)
 }
 
 template <class T, class I>
-__global__ void __launch_bounds__(kBlock) place_entries(const Coordinates from, const T* values, const int64* places,
+__global__ void __launch_bounds__(kBlock) place_entries(const Coordinates from, const T* values, const int64* positions,
                                                         int64 count, int64 size, I* row, I* col, T* placed) {
   const int64 e = thread_index();
   if (e >= count) return;
-  const int64 origin = places[e];
+  const int64 origin = positions[e];
   row[e] = static_cast<I>(from.row_of(origin) % size);
   col[e] = static_cast<I>(from.col_of(origin) % size);
   placed[e] = values[origin];
@@ -162,20 +162,20 @@ __device__ int64 block_of(const Csb<float, I>& a, int64 e) {
 
 template <class I>
 __global__ void __launch_bounds__(kBlock)
-    write_row_keys(const Csb<float, I> a, int64 count, bool transposed, Key* keys, int64* places) {
+    write_row_keys(const Csb<float, I> a, int64 count, bool transposed, Key* keys, int64* positions) {
   const int64 e = thread_index();
   if (e >= count) return;
   const int64 p = block_of(a, e), size = a.blocks.size;
   const int64 i = p / a.blocks.across * size + a.row[e], j = p % a.blocks.across * size + a.col[e];
   keys[e] = transposed ? make_key(j, i) : make_key(i, j);
-  places[e] = e;
+  positions[e] = e;
 }
 
 template <class T>
 __global__ void __launch_bounds__(kBlock)
-    gather_values(const T* values, const int64* places, int64 count, bool conj, T* gathered) {
+    gather_values(const T* values, const int64* positions, int64 count, bool conj, T* gathered) {
   const int64 e = thread_index();
-  if (e < count) gathered[e] = conjugate_if(conj, values[places[e]]);
+  if (e < count) gathered[e] = conjugate_if(conj, values[positions[e]]);
 }
 
 // ---- Validation ---------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ Matrix csb_from_rows(const Matrix& m, Blocks blocks) {
   const Coordinates from = Coordinates::of(m, {});
   Keys keys(count);
   launch("write keys", write_block_keys, cuda::blocks(count), dim3(kBlock), from, count, blocks, keys.key(),
-         keys.place());
+         keys.position());
   sort(keys);
   launch("point blocks", point_blocks, cuda::blocks(blocks.count() + 1), dim3(kBlock), keys.key(), count,
          result.index("block_indptr").as<std::int64_t>(), blocks.count());
@@ -213,7 +213,7 @@ Matrix csb_from_rows(const Matrix& m, Blocks blocks) {
     with_local_type(blocks.size, [&](auto index) {
       using I = decltype(index);
       launch("place entries", place_entries<T, I>, cuda::blocks(count), dim3(kBlock), from, m.values.as<T>(),
-             keys.place(), count, blocks.size, result.index("local_row").as<I>(), result.index("local_col").as<I>(),
+             keys.position(), count, blocks.size, result.index("local_row").as<I>(), result.index("local_col").as<I>(),
              result.values.as<T>());
     });
   });
@@ -226,15 +226,15 @@ Matrix rows_from_csb(const Matrix& m, Op op) {
   with_local_type(blocks_of(*m.structure).size, [&](auto index) {
     using I = decltype(index);
     launch("write keys", write_row_keys<I>, cuda::blocks(count), dim3(kBlock),
-           Csb<float, I>::over(*m.structure, nullptr), count, op.transposed, keys.key(), keys.place());
+           Csb<float, I>::over(*m.structure, nullptr), count, op.transposed, keys.key(), keys.position());
   });
   sort(keys);
   Lines lines(keys.key(), count, rows);
   const Array values = Array::empty(m.dtype, {count});
   with_value_type(m.dtype, [&](auto zero) {
     using T = decltype(zero);
-    launch("gather values", gather_values<T>, cuda::blocks(count), dim3(kBlock), m.values.as<T>(), keys.place(), count,
-           op.conjugated, values.as<T>());
+    launch("gather values", gather_values<T>, cuda::blocks(count), dim3(kBlock), m.values.as<T>(), keys.position(),
+           count, op.conjugated, values.as<T>());
   });
   return compressed(*common, rows, cols, std::move(lines.indices), std::move(lines.indptr), values);
 }
@@ -247,7 +247,7 @@ Fault fault_in_csb(const Structure& structure) {
     if (const Fault fault = fault_in_pointers(a.indptr, a.blocks.count(), count); fault.kind != Fault::none) {
       return fault;
     }
-    const Firsts entries;
+    const FirstFaults entries;
     launch("check entries", check_entries<I>, cuda::blocks(count), dim3(kBlock), a, count, entries.outside(),
            entries.order());
     return entries.fault(Fault::outside);

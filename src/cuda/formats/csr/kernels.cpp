@@ -17,7 +17,7 @@ static const char* choose(const Plan& plan, DType, DType) {
     // 1.39 against 0.90 ms, 21 (340 M) 2.9 against 1.25 ms.
     if (products > 100'000'000 && products > 12 * plan.c->stored()) return "hash";
     // H200: lengths by a power law, 10 M products, 120 M reads of entries: 2.5 against 11 ms in total.
-  } else if (products < 1'000'000 || rows::hash_walks(plan) < 3 * products) {
+  } else if (products < 1'000'000 || rows::hash_reads(plan) < 3 * products) {
     return "hash";
   }
   return rows::terms_nbytes(plan) <= memory(plan.device).free / 2 ? "terms" : "hash";

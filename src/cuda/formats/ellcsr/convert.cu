@@ -20,13 +20,13 @@ Csr<float> structure_of(const Matrix& m) {
 
 // A thread processes an entry.
 __global__ void __launch_bounds__(kBlock)
-    find_lone(const Csr<float> a, int64 count, const Coordinates places, int64 column, unsigned* lone) {
+    find_unmatched(const Csr<float> a, int64 count, const Coordinates positions, int64 column, unsigned* unmatched) {
   const int64 e = thread_index();
   if (e >= count) return;
-  const int64 i = places.row_of(e), j = a.indices[e], end = a.indptr[j + 1];
+  const int64 i = positions.row_of(e), j = a.indices[e], end = a.indptr[j + 1];
   if (min(i, j) >= column) return;
   const int64 mirror = bisect(a.indptr[j], end, [&](int64 k) { return a.indices[k] < i; });
-  if (mirror == end || a.indices[mirror] != i) *lone = 1;
+  if (mirror == end || a.indices[mirror] != i) *unmatched = 1;
 }
 
 // A thread processes a row: it counts its entries outside of the leading part.
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(kBlock) count_rest(const Csr<float> csr, Leadi
   if (i >= csr.rows) return;
   const std::int32_t* const columns = csr.indices + csr.indptr[i];
   const int64 count = csr.indptr[i + 1] - csr.indptr[i];
-  counts[i] = leading.kept(i, columns, count) - leading.of(i, columns, count);
+  counts[i] = leading.resident_data(i, columns, count) - leading.of(i, columns, count);
 }
 
 // A warp processes a row.
@@ -45,7 +45,8 @@ __global__ void __launch_bounds__(kBlock)
                std::int32_t* rest, T* values) {
   const int64 i = thread_index() / 32, lane = threadIdx.x % 32;
   if (i >= csr.rows) return;
-  const int64 begin = csr.indptr[i], end = begin + leading.kept(i, csr.indices + begin, csr.indptr[i + 1] - begin);
+  const int64 begin = csr.indptr[i],
+              end = begin + leading.resident_data(i, csr.indices + begin, csr.indptr[i + 1] - begin);
   const int64 middle = end - (indptr[i + 1] - indptr[i]);
   for (int64 w = lane; w < width; w += 32) {
     const bool entry = begin + w < middle;
@@ -102,12 +103,12 @@ __global__ void __launch_bounds__(kBlock) deal_rows(const EllCsr<T> a, std::int3
     const int64 w = first + lane;
     const std::int32_t j = w < a.width ? a.head.indices[line + w] : -1;
     const int bank = j >= 0 ? Deal::bank(j) : Deal::kBanks;
-    const unsigned alike = __match_any_sync(0xffffffffu, bank), before = alike & ((1u << lane) - 1);
+    const unsigned same_bank = __match_any_sync(0xffffffffu, bank), before = same_bank & ((1u << lane) - 1);
     __syncwarp();
     int64 to = w;
     if (j >= 0) to = deal.place(bank_of[bank] + __popc(before), bank);
     __syncwarp();
-    if (j >= 0 && before == 0) bank_of[bank] += __popc(alike);
+    if (j >= 0 && before == 0) bank_of[bank] += __popc(same_bank);
     if (w < a.width) head[line + to] = j, values[line + to] = a.head_values[line + w];
   }
 }
@@ -130,7 +131,7 @@ __global__ void __launch_bounds__(kBlock) sort_rows(const EllCsr<T> a, std::int3
 
 // The same matrix, with new arrays for the leading part, which `kernel` writes.
 template <class F>
-Matrix moved_in_rows(const char* what, const Matrix& m, const F& kernel) {
+Matrix with_new_head(const char* what, const Matrix& m, const F& kernel) {
   const Shape leads = m.index("ell_indices").shape;
   Array head = Array::empty(DType::i32, leads), values = Array::empty(m.dtype, {m.values.size()});
   with_value_type(m.dtype, [&](auto zero) {
@@ -174,11 +175,11 @@ using namespace cuda::ellcsr;
 
 bool entries_have_mirrors(const Matrix& m, int64 column) {
   const int64 count = m.values.size();
-  const Scratch<unsigned> lone(1);
-  CUDA_CALL(cudaMemsetAsync(lone.get(), 0, sizeof(unsigned), stream()));
-  launch("find lone entries", find_lone, blocks(count), dim3(kBlock), structure_of(m), count, Coordinates::of(m, {}),
-         column, lone.get());
-  return download(lone.get(), 1)[0] == 0;
+  const Scratch<unsigned> unmatched(1);
+  CUDA_CALL(cudaMemsetAsync(unmatched.get(), 0, sizeof(unsigned), stream()));
+  launch("find lone entries", find_unmatched, blocks(count), dim3(kBlock), structure_of(m), count,
+         Coordinates::of(m, {}), column, unmatched.get());
+  return download(unmatched.get(), 1)[0] == 0;
 }
 
 Matrix ellcsr_from_rows(const Matrix& m, int64 width, Leading leading) {
@@ -197,11 +198,11 @@ Matrix ellcsr_from_rows(const Matrix& m, int64 width, Leading leading) {
 }
 
 Matrix dealt(const Matrix& m) {
-  return moved_in_rows("deal rows", m, [](auto zero) { return deal_rows<decltype(zero)>; });
+  return with_new_head("deal rows", m, [](auto zero) { return deal_rows<decltype(zero)>; });
 }
 
 Matrix undealt(const Matrix& m) {
-  return moved_in_rows("sort rows", m, [](auto zero) { return sort_rows<decltype(zero)>; });
+  return with_new_head("sort rows", m, [](auto zero) { return sort_rows<decltype(zero)>; });
 }
 
 Matrix rows_from_ellcsr(const Matrix& m) {
@@ -220,7 +221,7 @@ Matrix rows_from_ellcsr(const Matrix& m) {
 }
 
 Fault fault_in_ellcsr(const EllCsr<float>& a, int64 mirrored) {
-  const Firsts found;
+  const FirstFaults found;
   launch("check leading", check_leading, blocks(a.rows * a.width), dim3(kBlock), a, mirrored, found.outside(),
          found.order());
   launch("check rest", check_rest, blocks(a.rows), dim3(kBlock), a, mirrored, found.outside(), found.order());

@@ -25,7 +25,7 @@
 
 namespace diagsparse::cuda::ellcsr {
 
-constexpr int kSharers = 1024;  // threads per block
+constexpr int kThreads = 1024;  // threads per block
 
 // Neighbouring positions that a lane processes at once: more than one for narrow columns, for which widths are
 // multiples of 4.
@@ -51,8 +51,8 @@ __global__ void __launch_bounds__(kBlock)
   const int64 i = thread_index();
   unsigned long long leading = 0, following = 0;
   if (i < a.rows) {
-    const auto lies_before = [&](std::int32_t j) { return j >= 0 && j < half; };
-    const int64 w = bisect(0, a.width, [&](int64 w) { return lies_before(a.leads(i, w)); });
+    const auto is_before = [&](std::int32_t j) { return j >= 0 && j < half; };
+    const int64 w = bisect(0, a.width, [&](int64 w) { return is_before(a.leads(i, w)); });
     const bool all = w == a.width || a.leads(i, w) < 0;  // including the padding
     const int64 begin = a.indptr[i], end = a.indptr[i + 1];
     const int64 e = all ? bisect(begin, end, [&](int64 e) { return a.follows(e) < half; }) : begin;
@@ -75,15 +75,15 @@ std::shared_ptr<ResidentHalves> halves_of(const Matrix& m, const A& a) {
     CUDA_CALL(cudaMemsetAsync(before.get(), 0, 2 * sizeof(unsigned long long), stream()));
     launch("find halves", find_halves<A>, blocks(a.rows), dim3(kBlock), a, ceil_div(a.cols, 2),
            result->head.template as<std::int32_t>(), result->rest.template as<std::int64_t>(), before.get());
-    const auto told = download(static_cast<const unsigned long long*>(before.get()), 2);
-    result->leading = static_cast<double>(told[0]), result->following = static_cast<double>(told[1]);
+    const auto totals = download(static_cast<const unsigned long long*>(before.get()), 2);
+    result->leading = static_cast<double>(totals[0]), result->following = static_cast<double>(totals[1]);
     return result;
   });
 }
 
 // Positions from `begin` to `end` of a line that starts at position `first`, `into` positions after the start of
 // `chunk`.
-struct Stretch {
+struct Segment {
   int64 first, chunk;
   int into, begin, end;
 };
@@ -91,7 +91,7 @@ struct Stretch {
 // A lane's sum over them: `Each` neighbouring ones at once, with `Ahead` times as many loads in flight. part[j - from]
 // is the element of x in column j.
 template <int Each, int Ahead, class T, class U, class I, class V>
-__device__ T sum_stretch(const Stretch s, const Columns<I>& columns, const U* values, bool conj, const V* part,
+__device__ T sum_segment(const Segment s, const Columns<I>& columns, const U* values, bool conj, const V* part,
                          int from) {
   T sum{};
   const U* const value = values + s.first;
@@ -131,7 +131,7 @@ __device__ T sum_stretch(const Stretch s, const Columns<I>& columns, const U* va
 // rows to `others`, which is null if there is one part. `odd` is the number of entries of the rest if that is odd: then
 // the last one has no neighbour with which it could be read. Otherwise -1.
 template <class I, class U, class V>
-__global__ void __launch_bounds__(kSharers, 1)
+__global__ void __launch_bounds__(kThreads, 1)
     sum_parts(const EllCsr<U, I> a, bool conj, const V* x, int64 half, const std::int32_t* head,
               const std::int64_t* rest, int64 odd, int first_blocks, Product<U, V>* y, Product<U, V>* others,
               const __grid_constant__ Update<Product<U, V>> update) {
@@ -141,21 +141,21 @@ __global__ void __launch_bounds__(kSharers, 1)
   V* const part = reinterpret_cast<V*>(shared);
   const bool second = static_cast<int>(blockIdx.x) >= first_blocks;
   const int from = second ? static_cast<int>(half) : 0, to = static_cast<int>(second ? a.cols : half);
-  for (int j = from + threadIdx.x; j < to; j += kSharers) part[j - from] = load(x + j);
+  for (int j = from + threadIdx.x; j < to; j += kThreads) part[j - from] = load(x + j);
   __syncthreads();
 
-  const int64 warps = (second ? gridDim.x - first_blocks : first_blocks) * (kSharers / 32);
-  int64 i = (second ? blockIdx.x - first_blocks : blockIdx.x) * (kSharers / 32) + threadIdx.x / 32;
+  const int64 warps = (second ? gridDim.x - first_blocks : first_blocks) * (kThreads / 32);
+  int64 i = (second ? blockIdx.x - first_blocks : blockIdx.x) * (kThreads / 32) + threadIdx.x / 32;
   for (; i < a.rows; i += warps) {
     const int middle = head ? load(head + i) : static_cast<int>(a.width);
     const int64 first = load(second ? rest + i : a.indptr + i);
     const int64 stop = load(second || !rest ? a.indptr + i + 1 : rest + i);
-    T sum = sum_stretch < kLeading<I>, sizeof(I) < 4 ? 1 : ahead,
+    T sum = sum_segment < kLeading<I>, sizeof(I) < 4 ? 1 : ahead,
       T > ({i * a.width, i * a.chunks, 0, second ? middle : 0, second ? static_cast<int>(a.width) : middle}, a.head,
            a.head_values, conj, part, from);
     const int64 line = first / kFollowing<I> * kFollowing<I>;
     const bool lacks_last = stop == odd && stop > first;
-    sum += sum_stretch<kFollowing<I>, ahead, T>(
+    sum += sum_segment<kFollowing<I>, ahead, T>(
         {line, line / kChunk, static_cast<int>(line % kChunk), static_cast<int>(first - line),
          static_cast<int>(stop - line) - lacks_last},
         a.rest, a.rest_values, conj, part, from);
@@ -179,15 +179,15 @@ __global__ void __launch_bounds__(kBlock)
 
 // Whether rows are long enough, and aligned for wide loads.
 template <class I, class U>
-bool worth_sharing(const EllCsr<U, I>& a, int64 places, const void* values) {
+bool worth_sharing(const EllCsr<U, I>& a, int64 positions, const void* values) {
   constexpr int64 few = 1 << 20;  // positions that a GPU reads in the time of a launch
-  const bool whole =
+  const bool aligned =
       kLeading<I> == 1 || (a.width % kLeading<I> == 0 && reinterpret_cast<std::uintptr_t>(values) % 16 == 0);
-  return whole && places > few && places > 64 * a.rows && places > 16 * a.cols;
+  return aligned && positions > few && positions > 64 * a.rows && positions > 16 * a.cols;
 }
 
 // Builds what is cached with A.
-inline void prepare_to_share_x(const Matrix& m) {
+inline void prepare_shared_x(const Matrix& m) {
   constexpr int64 most = 1 << 17;  // columns for which x may fit into shared memory
   with_index_type(m.index("ell_indices").dtype, [&](auto zero) {
     const auto a = EllCsr<float, decltype(zero)>::over(*m.structure, nullptr);
@@ -204,7 +204,8 @@ double work(double leading, double following) {
 
 // Runs the kernel if it is worthwhile and x fits into shared memory; returns whether it did.
 template <class U, class V, class I>
-bool share_x(const Matrix& m, const EllCsr<U, I>& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+bool multiply_shared_x(const Matrix& m, const EllCsr<U, I>& a, Op op, Scalar alpha, const Dense& x, Scalar beta,
+                       const Dense& y) {
   using T = Product<U, V>;
   if (x.cols != 1 || x.row_stride != 1 || y.row_stride != 1 || !worth_sharing(a, m.values.size(), a.head_values)) {
     return false;
@@ -219,16 +220,16 @@ bool share_x(const Matrix& m, const EllCsr<U, I>& a, Op op, Scalar alpha, const 
   const Update<T> update(alpha, beta);
   const int64 follow = m.values.size() - a.rows * a.width, odd = follow % kFollowing<I> ? follow : -1;
   if (!cut) {
-    launch_shared("ellcsr matvec", sum_parts<I, U, V>, dim3(count), dim3(kSharers), shared, a, op.conjugated,
+    launch_shared("ellcsr matvec", sum_parts<I, U, V>, dim3(count), dim3(kThreads), shared, a, op.conjugated,
                   x.as<const V>(), half, nullptr, nullptr, odd, count, y.as<T>(), nullptr, update);
     return true;
   }
   const std::shared_ptr<ResidentHalves> halves = halves_of(m, a);
   const double leading = static_cast<double>(a.rows) * a.width;
-  const double share = work<U>(halves->leading, halves->following) / work<U>(leading, m.values.size() - leading);
-  const int first = std::clamp(static_cast<int>(count * share + 0.5), 1, count - 1);
+  const double fraction = work<U>(halves->leading, halves->following) / work<U>(leading, m.values.size() - leading);
+  const int first = std::clamp(static_cast<int>(count * fraction + 0.5), 1, count - 1);
   const Scratch<T> sums(2 * a.rows);
-  launch_shared("ellcsr matvec", sum_parts<I, U, V>, dim3(count), dim3(kSharers), shared, a, op.conjugated,
+  launch_shared("ellcsr matvec", sum_parts<I, U, V>, dim3(count), dim3(kThreads), shared, a, op.conjugated,
                 x.as<const V>(), half, halves->head.template as<const std::int32_t>(),
                 halves->rest.template as<const std::int64_t>(), odd, first, y.as<T>(), sums.get(), update);
   launch("add parts", add_parts<T>, blocks(a.rows), dim3(kBlock), static_cast<const T*>(sums.get()), a.rows, y.as<T>(),

@@ -120,10 +120,12 @@ struct SectionKernel {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     using T = Product<U, V>;
     if (op.transposed) return rows::gather_transpose<U, V>(m, op, alpha, x, beta, y);
-    const std::shared_ptr<ResidentBlocks> shares = blocks_of(m);
-    const dim3 grid(static_cast<unsigned>(shares->count), static_cast<unsigned>(std::min<int64>(x.cols, 1024)));
-    launch("jds matvec", sum_sections<U, V>, grid, dim3(kBlock), Jds<U>::of(m), shares->first.as<std::int64_t>(),
-           op.conjugated, Block<const V>(x), Block<T>(y), x.cols, Update<T>(alpha, beta));
+    const std::shared_ptr<ResidentBlocks> resident_blocks = blocks_of(m);
+    const dim3 grid(static_cast<unsigned>(resident_blocks->count),
+                    static_cast<unsigned>(std::min<int64>(x.cols, 1024)));
+    launch("jds matvec", sum_sections<U, V>, grid, dim3(kBlock), Jds<U>::of(m),
+           resident_blocks->first.as<std::int64_t>(), op.conjugated, Block<const V>(x), Block<T>(y), x.cols,
+           Update<T>(alpha, beta));
   }
 };
 
@@ -225,7 +227,7 @@ Matrix StoredRows<Jds>::to_csr(const Matrix& m) {
 template <>
 Fault StoredRows<Jds>::fault_in_entries(const Structure& structure) {
   const Jds<float> a = Jds<float>::over(structure, nullptr);
-  const Firsts found;
+  const FirstFaults found;
   launch("check columns", check_columns, blocks(a.stored), dim3(kBlock), a, found.outside(), found.order());
   return found.fault(Fault::outside);
 }
@@ -233,7 +235,7 @@ Fault StoredRows<Jds>::fault_in_entries(const Structure& structure) {
 template struct StoredRows<Jds>;  // the remaining members
 
 Fault fault_in_sections(const Jds<float>& a) {
-  const Firsts found;
+  const FirstFaults found;
   launch("check sections", check_sections, blocks(a.sections + 1), dim3(kBlock), a, found.outside(), found.order());
   return found.fault(Fault::pointers);
 }

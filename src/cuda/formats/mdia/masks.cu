@@ -44,9 +44,9 @@ __global__ void __launch_bounds__(kBlock) mark_columns(const Mask* mask, int64 b
 }
 
 __global__ void __launch_bounds__(kBlock)
-    copy_columns(const Mask* from, int64 blocks, int64 diagonals, const std::int64_t* kept, int64 count, Mask* to) {
+    copy_columns(const Mask* from, int64 blocks, int64 diagonals, const std::int64_t* columns, int64 count, Mask* to) {
   const int64 at = thread_index();
-  if (at < blocks * count) to[at] = from[at / count * diagonals + kept[at % count]];
+  if (at < blocks * count) to[at] = from[at / count * diagonals + columns[at % count]];
 }
 
 }  // namespace
@@ -83,13 +83,13 @@ std::vector<bool> columns_in_use(const Array& mask) {
 }
 
 Array some_columns(const Array& mask, const std::vector<bool>& use) {
-  std::vector<std::int64_t> kept;
+  std::vector<std::int64_t> columns;
   for (std::size_t d = 0; d < use.size(); ++d) {
-    if (use[d]) kept.push_back(static_cast<std::int64_t>(d));
+    if (use[d]) columns.push_back(static_cast<std::int64_t>(d));
   }
-  const auto count = static_cast<int64>(kept.size());
+  const auto count = static_cast<int64>(columns.size());
   Array result = Array::empty(DType::u32, {mask.shape.rows, count});
-  const Array resident = upload(kept);
+  const Array resident = upload(columns);
   launch("copy columns", copy_columns, cuda::blocks(result.size()), dim3(kBlock), mask.as<const Mask>(),
          mask.shape.rows, mask.shape.cols, resident.as<const std::int64_t>(), count, result.as<Mask>());
   return result;

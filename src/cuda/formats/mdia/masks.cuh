@@ -16,7 +16,7 @@ inline __device__ Mask below(int bit) { return (Mask{1} << bit) - 1; }
 template <class T>
 struct MaskedOperand {
   Mdia<T> a;
-  const std::uint32_t* places;  // null: only masks are read
+  const std::uint32_t* positions;  // null: only masks are read
 
   // The row of A in which the diagonal stores the element of row `row` of op(A).
   __device__ static int64 stored_row(const MaskedDiagonal& d, int64 row) { return d.turned ? row + d.offset : row; }
@@ -28,15 +28,17 @@ struct MaskedOperand {
   }
 
   // The position of this row's element among the values, negative if there is none.
-  __device__ int64 place(const MaskedDiagonal& d, int64 row) const {
+  __device__ int64 position(const MaskedDiagonal& d, int64 row) const {
     const int64 stored = stored_row(d, row), block = stored >> kMaskShift;
     const int bit = static_cast<int>(stored & (kMaskRows - 1));
     const Mask rows = a.mask_at(block, d.number);
     if ((rows >> bit & 1) == 0) return -1;
-    return a.begin[block] + places[block * a.diagonals + d.number] + __popc(rows & below(bit));
+    return a.begin[block] + positions[block * a.diagonals + d.number] + __popc(rows & below(bit));
   }
 
-  __device__ T value(const MaskedDiagonal& d, int64 place) const { return conjugate_if(d.conjugated, a.values[place]); }
+  __device__ T value(const MaskedDiagonal& d, int64 position) const {
+    return conjugate_if(d.conjugated, a.values[position]);
+  }
 };
 
 // Where A stores the elements of a diagonal of op(A) in a block of 32 rows: in the rows from `shift` on of the block
@@ -62,7 +64,7 @@ struct Window {
   static constexpr std::uint32_t kConjugated = 64;  // added to split
 
   // lower: the bits below that of the row.
-  __device__ const T* place(Mask lower) const {
+  __device__ const T* position(Mask lower) const {
     std::uint32_t rank = __popc(rows & lower);
     if (rank >= (is_complex<T> ? split % kConjugated : split)) rank += jump;
     return values + rank;
@@ -73,14 +75,14 @@ struct Window {
 };
 
 // The masks of a diagonal in a block of rows, which are loaded before the positions of its values.
-struct Sight {
+struct LoadedMasks {
   int64 block;
   const Mask* mask;  // may be outside of the array
   Mask low, high;    // of this block and the next
   Mask rows;
 
   template <class T>
-  __device__ Sight(const Mdia<T>& a, const Reach& to, int64 from, int64 first_mask)
+  __device__ LoadedMasks(const Mdia<T>& a, const Reach& to, int64 from, int64 first_mask)
       : block(from + to.blocks), mask(a.mask + first_mask + to.masks) {
     const auto blocks = static_cast<std::uint64_t>(a.blocks());
     low = static_cast<std::uint64_t>(block) < blocks ? mask[0] : 0;
@@ -90,15 +92,15 @@ struct Sight {
 };
 // The window of these masks, for which `rows` is not 0.
 template <class T>
-__device__ Window<T> window(const MaskedOperand<T>& a, const Sight& seen, const Reach& to) {
-  const std::uint32_t* const place = a.places + (seen.mask - a.a.mask);
-  const std::uint32_t split = __popc(seen.low >> to.shift);
+__device__ Window<T> window(const MaskedOperand<T>& a, const LoadedMasks& loaded, const Reach& to) {
+  const std::uint32_t* const position = a.positions + (loaded.mask - a.a.mask);
+  const std::uint32_t split = __popc(loaded.low >> to.shift);
   int64 first = 0, next = 0;
-  if (seen.low != 0) first = a.a.begin[seen.block] + place[0] + (__popc(seen.low) - split);
-  if (seen.high != 0) next = a.a.begin[seen.block + 1] + place[a.a.diagonals] - split;
-  if (seen.low == 0) first = next;
+  if (loaded.low != 0) first = a.a.begin[loaded.block] + position[0] + (__popc(loaded.low) - split);
+  if (loaded.high != 0) next = a.a.begin[loaded.block + 1] + position[a.a.diagonals] - split;
+  if (loaded.low == 0) first = next;
   const std::uint32_t flag = is_complex<T> && to.conjugated ? Window<T>::kConjugated : 0;
-  return {a.a.values + first, seen.rows, split + flag, static_cast<std::uint32_t>(next - first)};
+  return {a.a.values + first, loaded.rows, split + flag, static_cast<std::uint32_t>(next - first)};
 }
 
 // The diagonals of op(A) on the device, cached with A.

@@ -37,11 +37,11 @@ __global__ void __launch_bounds__(kBlock)
   if (block >= blocks) return;
   for (int64 d = 0; d < diagonals; ++d) {
     const MaskedTerms t = terms[d];
-    const int64 in_a = t.a.number < 0 ? -1 : a.place(t.a, row), in_b = t.b.number < 0 ? -1 : b.place(t.b, row);
-    bool kept = in_a >= 0 && in_b >= 0;
-    if (in_a >= 0 && in_b < 0) kept = !is_finite(a.value(t.a, in_a));
-    if (in_b >= 0 && in_a < 0) kept = !is_finite(b.value(t.b, in_b));
-    const Mask rows = __ballot_sync(~0u, kept);
+    const int64 in_a = t.a.number < 0 ? -1 : a.position(t.a, row), in_b = t.b.number < 0 ? -1 : b.position(t.b, row);
+    bool is_stored = in_a >= 0 && in_b >= 0;
+    if (in_a >= 0 && in_b < 0) is_stored = !is_finite(a.value(t.a, in_a));
+    if (in_b >= 0 && in_a < 0) is_stored = !is_finite(b.value(t.b, in_b));
+    const Mask rows = __ballot_sync(~0u, is_stored);
     if (threadIdx.x % 32 == 0) mask[block * diagonals + d] = rows;
   }
 }
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(kBlock)
     const Mask rows = c.mask[block * c.diagonals + d];
     if (rows >> lane & 1) {
       const MaskedTerms t = terms[d];
-      const int64 in_a = t.a.number < 0 ? -1 : a.place(t.a, row), in_b = t.b.number < 0 ? -1 : b.place(t.b, row);
+      const int64 in_a = t.a.number < 0 ? -1 : a.position(t.a, row), in_b = t.b.number < 0 ? -1 : b.position(t.b, row);
       out[__popc(rows & below(lane))] = merged_element(how, a, alpha, b, beta, t, in_a, in_b);
     }
     out += __popc(rows);

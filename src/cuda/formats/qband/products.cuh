@@ -19,7 +19,7 @@ enum class Pairing { sparse_by_bands, bands_by_sparse, sparse_by_sparse };
 
 struct RestProduct {
   int64 row, col, left, right;  // in C; in the values of A and of B
-  bool there;
+  bool exists;
 };
 
 // The bands of C, in the form in which kernels search them.
@@ -28,7 +28,7 @@ struct Bands {
   int64 count;
 
   // The position of element (i, j) among the values of C, -1 outside of the bands.
-  __device__ int64 place(int64 i, int64 j) const {
+  __device__ int64 position(int64 i, int64 j) const {
     const int64 d = bisect(0, count, [&](int64 k) { return spans[k].offset < j - i; });
     return d < count && spans[d].offset == j - i ? spans[d].start + i - spans[d].row : -1;
   }
@@ -37,13 +37,13 @@ struct Bands {
 // The arguments of kernels; RestProducts owns the arrays.
 struct RestProductsOnDevice {
   const Span *a_spans, *b_spans;
-  const std::int64_t *a_indptr, *b_indptr, *a_places, *b_places;
+  const std::int64_t *a_indptr, *b_indptr, *a_positions, *b_positions;
   const std::int32_t *a_columns, *b_columns, *a_rows, *b_rows;  // of each entry
   int64 a_diagonals, b_diagonals, a_entries, b_entries, a_first, b_first, rows, inner, cols;
   const std::int64_t* ends;  // for As Bs: the number of products up to the end of each entry of As
 
-  __device__ int64 left_of(int64 e) const { return a_first + (a_places ? a_places[e] : e); }
-  __device__ int64 right_of(int64 f) const { return b_first + (b_places ? b_places[f] : f); }
+  __device__ int64 left_of(int64 e) const { return a_first + (a_positions ? a_positions[e] : e); }
+  __device__ int64 right_of(int64 f) const { return b_first + (b_positions ? b_positions[f] : f); }
 
   int64 parts[3];  // the count of numbers of each part
 
@@ -75,15 +75,15 @@ struct RestProductsOnDevice {
     const auto [e, d] = divided(t, b_diagonals);
     const int64 k = a_columns[e];
     const Span s = b_spans[d];
-    const bool there = k >= s.row && k < s.row + s.length;
-    return {a_rows[e], k + s.offset, left_of(e), s.start + k - s.row, there};
+    const bool exists = k >= s.row && k < s.row + s.length;
+    return {a_rows[e], k + s.offset, left_of(e), s.start + k - s.row, exists};
   }
   __device__ RestProduct bands_by_sparse(int64 t) const {
     const auto [f, d] = divided(t, a_diagonals);
     const Span s = a_spans[d];
     const int64 i = b_rows[f] - s.offset;
-    const bool there = i >= s.row && i < s.row + s.length;
-    return {i, b_columns[f], s.start + i - s.row, right_of(f), there};
+    const bool exists = i >= s.row && i < s.row + s.length;
+    return {i, b_columns[f], s.start + i - s.row, right_of(f), exists};
   }
   __device__ RestProduct sparse_by_sparse(int64 t) const {
     const int64 e = bisect(0, a_entries, [&](int64 k) { return ends[k] <= t; });

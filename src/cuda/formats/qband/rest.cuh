@@ -10,7 +10,7 @@
 namespace diagsparse::cuda::qband {
 
 // The rest as a csr matrix without values, for callers that need only its structure.
-Matrix places_of_rest(const QuasiBand& a);
+Matrix structure_of_rest(const QuasiBand& a);
 
 constexpr int kLong = 128;    // entries; a longer row is summed beforehand in chunks, by thread blocks
 constexpr int kChunk = 2048;  // entries of a chunk
@@ -42,15 +42,15 @@ struct RestRows {
   int64 chunk_count;
 
   __device__ void add(int64 i, int64 c, T& sum, const V* x, int64 row, int part = 0, int parts = 1) const {
-    T piece[1]{sum};
-    add_to<1>(i, c, piece, part, parts, [&](int64 j, V(&out)[1]) { out[0] = load(x + j * row); });
-    sum = piece[0];
+    T packet[1]{sum};
+    add_to<1>(i, c, packet, part, parts, [&](int64 j, V(&out)[1]) { out[0] = load(x + j * row); });
+    sum = packet[0];
   }
   template <int Width>
-  __device__ void add_piece(int64 i, int64 column, T (&of_row)[Width], const Block<const V>& x) const {
+  __device__ void add_packet(int64 i, int64 column, T (&of_row)[Width], const Block<const V>& x) const {
     add_to<Width>(i, column, of_row, 0, 1, [&](int64 j, V(&out)[Width]) {
-      const uint4 piece = __ldg(reinterpret_cast<const uint4*>(x.data + j * x.row + column));
-      memcpy(out, &piece, sizeof out);
+      const uint4 packet = __ldg(reinterpret_cast<const uint4*>(x.data + j * x.row + column));
+      memcpy(out, &packet, sizeof out);
     });
   }
 

@@ -23,7 +23,7 @@ struct Result {
 
   __device__ T* find(int64 i, int64 j) const {
     const int64 end = indptr[i + 1], e = bisect(indptr[i], end, [&](int64 k) { return columns[k] < j; });
-    return e < end && columns[e] == j ? rest + e : values + bands.place(i, j);
+    return e < end && columns[e] == j ? rest + e : values + bands.position(i, j);
   }
 };
 
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(kBlock)
   const int64 t = thread_index();
   if (t >= count) return;
   const RestProduct p = products.at<Of>(t);
-  if (!p.there) return;
+  if (!p.exists) return;
   atomic_add(c.find(p.row, p.col),
              alpha * multiply(conjugate_if(conj_a, load(a + p.left)), conjugate_if(conj_b, load(b + p.right))));
 }

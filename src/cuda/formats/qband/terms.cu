@@ -14,15 +14,15 @@ namespace {
 
 // Writes a sum of the rest to its position.
 template <class T>
-struct ToPlace {
+struct ToPosition {
   T* c;
   const int64* targets;
   int64 rest_first;
-  Update<T> beside, onto;
+  Update<T> outside, onto;
 
   __device__ void operator()(int64 s, T sum) const {
-    const int64 place = targets[s];
-    (place < rest_first ? onto : beside).one(c + place, sum);
+    const int64 position = targets[s];
+    (position < rest_first ? onto : outside).one(c + position, sum);
   }
 };
 
@@ -34,8 +34,8 @@ struct AddRest {
     rest.used_here(plan);
     const rows::PairValues<U, V> values{left.values.as<const U>(), right.values.as<const V>(), plan.op_a.conjugated,
                                         plan.op_b.conjugated};
-    const ToPlace<T> put{c.values.as<T>(), rest.targets.as<const int64>(), QuasiBand(*plan.c, {}).rest_first,
-                         Update<T>(alpha, beta), Update<T>(alpha, 1.0)};
+    const ToPosition<T> put{c.values.as<T>(), rest.targets.as<const int64>(), QuasiBand(*plan.c, {}).rest_first,
+                            Update<T>(alpha, beta), Update<T>(alpha, 1.0)};
     rows::add_listed("qband matmul", values, rest.first, rest.pairs, rest.count, rest.many, put);
   }
 };

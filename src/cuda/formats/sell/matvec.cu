@@ -24,7 +24,7 @@ namespace {
 
 // The number of positions of a row in the longest slice; cached with A.
 struct LongestSlice {
-  int64 places = 0;
+  int64 positions = 0;
 
   template <class F>
   void visit(const F&) const {}
@@ -33,10 +33,10 @@ int64 longest_slice(const Matrix& m) {
   return cached<LongestSlice>(m.cache(), "longest slice",
                               [&] {
                                 const auto a = Sell<float>::over(*m.structure, nullptr);
-                                const int64 places = rows::longest_of(a.slice_indptr, a.slices);
-                                return std::make_shared<LongestSlice>(LongestSlice{places / a.height});
+                                const int64 positions = rows::longest_of(a.slice_indptr, a.slices);
+                                return std::make_shared<LongestSlice>(LongestSlice{positions / a.height});
                               })
-      ->places;
+      ->positions;
 }
 
 template <class U, class V>
@@ -75,12 +75,12 @@ __global__ void __launch_bounds__(kBlock) measure_slices(const std::int64_t* ind
 }
 
 // ---- Validation ---------------------------------------------------------------------------------------
-__global__ void __launch_bounds__(kBlock) check_slices(const Sell<float> a, int64 places, Position* wrong) {
+__global__ void __launch_bounds__(kBlock) check_slices(const Sell<float> a, int64 positions, Position* invalid) {
   const int64 s = thread_index();
   if (s > a.slices) return;
   const int64 at = a.slice_indptr[s], before = s > 0 ? a.slice_indptr[s - 1] : 0;
-  const bool ends = (s > 0 || at == 0) && (s < a.slices || at == places);
-  if (at < before || at > places || at % a.height != 0 || !ends) report(wrong, s);
+  const bool ends = (s > 0 || at == 0) && (s < a.slices || at == positions);
+  if (at < before || at > positions || at % a.height != 0 || !ends) report(invalid, s);
 }
 
 }  // namespace
@@ -98,9 +98,9 @@ int64 place_slices(const Matrix& csr, int64 height, const std::int32_t* row_orde
   return inclusive_sum(slice_indptr + 1, slice_indptr + 1, slices);
 }
 
-Fault fault_in_slices(const Sell<float>& a, int64 places) {
-  const Firsts found;
-  launch("check slices", check_slices, blocks(a.slices + 1), dim3(kBlock), a, places, found.outside());
+Fault fault_in_slices(const Sell<float>& a, int64 positions) {
+  const FirstFaults found;
+  launch("check slices", check_slices, blocks(a.slices + 1), dim3(kBlock), a, positions, found.outside());
   return found.fault(Fault::pointers);
 }
 

@@ -29,9 +29,9 @@ std::vector<Band> bands_of(const std::vector<Span>& spans) {
 }
 
 bool full_enough(const std::vector<Band>& bands, std::size_t stored) {
-  std::size_t places = 0;
-  for (const Band& band : bands) places += band.diagonals.size();
-  return places > 0 && 5 * stored >= 3 * places;
+  std::size_t positions = 0;
+  for (const Band& band : bands) positions += band.diagonals.size();
+  return positions > 0 && 5 * stored >= 3 * positions;
 }
 
 struct Pair {

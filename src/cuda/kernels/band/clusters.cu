@@ -78,16 +78,17 @@ struct Matmul {
   using T = U;
 
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
-    const auto kept = resident(plan);
-    with_tiles_of(kept->widest, [&]<int Tiles>() {
+    const auto resident_data = resident(plan);
+    with_tiles_of(resident_data->widest, [&]<int Tiles>() {
       constexpr auto kernel = cluster_tiles<Tiles, T>;
       constexpr int groups = most_groups<T>(Tiles);
-      const Room room = room_of<Tiles>(kept->widest);
-      const int step = rows_apart<T>(groups * kWarpRows, kept->c_bases, c);
-      launch_shared("matmul bands", kernel, dim3(static_cast<unsigned>(ceil_div(plan.rows, step) * kept->count)),
-                    dim3(32 * groups), room.total, kept->products.template as<const Bands>(),
-                    kept->clusters.template as<const int>(), static_cast<unsigned>(kept->count), step, room,
-                    Source<T>(a), plan.op_a.conjugated, Source<T>(b), plan.op_b.conjugated, c.values.as<T>(),
+      const Room room = room_of<Tiles>(resident_data->widest);
+      const int step = row_step<T>(groups * kWarpRows, resident_data->c_bases, c);
+      launch_shared("matmul bands", kernel,
+                    dim3(static_cast<unsigned>(ceil_div(plan.rows, step) * resident_data->count)), dim3(32 * groups),
+                    room.total, resident_data->products.template as<const Bands>(),
+                    resident_data->clusters.template as<const int>(), static_cast<unsigned>(resident_data->count), step,
+                    room, Source<T>(a), plan.op_a.conjugated, Source<T>(b), plan.op_b.conjugated, c.values.as<T>(),
                     Update<T>(alpha, beta));
     });
   }
@@ -100,11 +101,11 @@ void prepare(const Plan& plan) {
 
 const char* fallback(const Plan& plan, DType a, DType b) {
   if (a != DType::f64 || b != DType::f64) return "block";
-  const auto kept = resident(plan);
-  bool fits = kept->count > 0;
+  const auto resident_data = resident(plan);
+  bool fits = resident_data->count > 0;
   if (fits) {
-    with_tiles_of(kept->widest, [&]<int Tiles>() {
-      fits = room_of<Tiles>(kept->widest).total <= limits<cluster_tiles<Tiles, double>>().shared;
+    with_tiles_of(resident_data->widest, [&]<int Tiles>() {
+      fits = room_of<Tiles>(resident_data->widest).total <= limits<cluster_tiles<Tiles, double>>().shared;
     });
   }
   return fits ? nullptr : "block";

@@ -96,12 +96,12 @@ bool find_bands(const Plan& plan, Band& a, Band& b, Band& c) {
   // Every diagonal of C is within the range that the product reaches.
   const int64 low = a.low + b.low, high = low + a.width() + b.width() - 1;
   if (c.diagonals.empty() || c.low < low || c.low + c.width() > high) return false;
-  Band whole;
-  whole.low = low;
-  whole.cyclic = c.cyclic;
-  whole.diagonals.assign(high - low, Diagonal{0, 0, 0});
-  std::copy(c.diagonals.begin(), c.diagonals.end(), whole.diagonals.begin() + (c.low - low));
-  c = std::move(whole);
+  Band complete;
+  complete.low = low;
+  complete.cyclic = c.cyclic;
+  complete.diagonals.assign(high - low, Diagonal{0, 0, 0});
+  std::copy(c.diagonals.begin(), c.diagonals.end(), complete.diagonals.begin() + (c.low - low));
+  c = std::move(complete);
   return true;
 }
 

@@ -22,11 +22,11 @@ struct BandBlock {
   const Bands& bands;
   const Room& room;
   char* shared;
-  int rows, met;    // of C, of B
-  unsigned number;  // of the block, counted down C
+  int rows, b_rows;  // of C, of B
+  unsigned number;   // of the block, counted down C
   int64 i0 = static_cast<int64>(number) * bands.step;
   int mine = static_cast<int>(min(int64(rows), bands.rows - i0));
-  bool inside = kBulkCopies && i0 >= bands.inner_first && i0 + met <= bands.inner_last;
+  bool inside = kBulkCopies && i0 >= bands.inner_first && i0 + b_rows <= bands.inner_last;
   int diagonals = min(bands.c_width(), 8 * bands.tile_end);  // of C
   Section* sections = reinterpret_cast<Section*>(shared + room.sections);
   int *a_at = reinterpret_cast<int*>(shared + room.a_at) + Room::a_front,
@@ -40,17 +40,17 @@ struct BandBlock {
   __device__ Diagonal operand(int l) const { return bands.a(bands.a_width - bands.fetched_a() + l); }
 
   // Starts the copies of the operands. `own`: the first diagonal of each thread.
-  __device__ void bring(Copies& copies, const Source<T>& a, const Source<T>& b, const Diagonal& own) const {
+  __device__ void copy_operands(Copies& copies, const Source<T>& a, const Source<T>& b, const Diagonal& own) const {
     const auto bytes = [](const T* p) { return reinterpret_cast<const char*>(p); };
     const int a_diagonals = bands.fetched_a();
     // Sets the table entry of diagonal l, whose values begin at `from`, and returns their address in shared memory.
-    const auto place_of = [&](int l, const char* from, bool stored) {
+    const auto set_position = [&](int l, const char* from, bool stored) {
       const int e = l - a_diagonals, d = bands.a_width - 1 - e;
       const int row = e < 0 ? item * l * room.a_stride : room.b + item * e * room.b_stride,
-                place = row + since_border(from - row, kSector);
-      (e < 0 ? a_at[l] : b_at[e]) = stored ? place : room.nothing;
-      if (bands.mirrored) a_at[d] = stored ? place + item * d : room.nothing;
-      return shared + place;
+                position = row + since_border(from - row, kSector);
+      (e < 0 ? a_at[l] : b_at[e]) = stored ? position : room.zeros;
+      if (bands.mirrored) a_at[d] = stored ? position + item * d : room.zeros;
+      return shared + position;
     };
     if (inside) {
 #pragma unroll 1
@@ -58,8 +58,8 @@ struct BandBlock {
         const Diagonal diagonal = l == across_warps() ? own : operand(l);
         const bool of_a = l < a_diagonals;
         const char* from = bytes((of_a ? a.values + i0 : b.values + i0 + bands.a_low) + diagonal.base);
-        char* to = place_of(l, from, diagonal.stored());
-        if (diagonal.stored()) copies.start(to, from, item * (of_a ? rows : met));
+        char* to = set_position(l, from, diagonal.stored());
+        if (diagonal.stored()) copies.start(to, from, item * (of_a ? rows : b_rows));
       }
       return;
     }
@@ -70,16 +70,16 @@ struct BandBlock {
       Copy copy{};
       if (l < fetched()) {
         const Section section =
-            section_of(l0 == 0 ? own : operand(l), of_a ? i0 : i0 + bands.a_low, of_a ? mine : met, bands);
+            section_of(l0 == 0 ? own : operand(l), of_a ? i0 : i0 + bands.a_low, of_a ? mine : b_rows, bands);
         const T* values = of_a ? a.values : b.values;
         const char* from = bytes(values + section.at);
-        char* to = place_of(l, from, section.stored());
+        char* to = set_position(l, from, section.stored());
         copy = {from,
                 bytes(values),
                 bytes(values + (of_a ? a.size : b.size)),
                 to,
                 item,
-                of_a ? rows : met,
+                of_a ? rows : b_rows,
                 section.first,
                 section.last,
                 section.wrap};
@@ -102,11 +102,11 @@ struct BandBlock {
       c_at[l] = section.stored() ? row + since_border(to - row, 16) : -1;
       if (l >= 0 && l < diagonals) sections[l] = section;
       if (l < room.table) {
-        if (l < 0 || l >= bands.a_width) a_at[l] = room.nothing;
-        if (l >= -Room::b_front && (l < 0 || l >= bands.b_width)) b_at[l] = room.nothing;
+        if (l < 0 || l >= bands.a_width) a_at[l] = room.zeros;
+        if (l >= -Room::b_front && (l < 0 || l >= bands.b_width)) b_at[l] = room.zeros;
       }
     }
-    for (int x = threadIdx.x; x < room.b_stride; x += blockDim.x) reinterpret_cast<T*>(shared + room.nothing)[x] = T{};
+    for (int x = threadIdx.x; x < room.b_stride; x += blockDim.x) reinterpret_cast<T*>(shared + room.zeros)[x] = T{};
   }
 
   __device__ const T* sums(int diagonal) const { return reinterpret_cast<const T*>(shared + c_at[diagonal]); }
@@ -131,7 +131,7 @@ struct BandBlock {
         if (x < section.first) continue;
         T sum = sums(l)[x];
         if (!is_finite(sum)) sum = again(i0 + x, l);
-        update.one(c + section.place(x, bands.n), sum);
+        update.one(c + section.position(x, bands.n), sum);
       }
     }
   }
@@ -197,7 +197,7 @@ inline __device__ void write_band(const Tile<T> (&sums)[Count], const BandBlock<
       at[t][v] = block.c_at[8 * (First + warp.part * Count + t - 1) + warp.column() + v - warp.row()];
     }
   }
-  bool wrong = false;  // whether a sum is not finite
+  bool non_finite = false;  // whether a sum is not finite
   char* own_rows = block.shared + item * (warp.first + warp.row());
 #pragma unroll
   for (int t = 0; t < Count; ++t) {
@@ -205,14 +205,14 @@ inline __device__ void write_band(const Tile<T> (&sums)[Count], const BandBlock<
     if (tile < block.bands.tile || tile >= block.bands.tile_end) continue;
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
-      const int place = v < 2 ? at[t + 1][v] : at[t][v - 2], below = v < 2 ? 0 : 8;
+      const int position = v < 2 ? at[t + 1][v] : at[t][v - 2], below = v < 2 ? 0 : 8;
       const T sum = sums[t].value(v);
-      if (place >= 0) *reinterpret_cast<T*>(own_rows + place + item * below) = sum;
-      wrong |= !is_finite(sum);
+      if (position >= 0) *reinterpret_cast<T*>(own_rows + position + item * below) = sum;
+      non_finite |= !is_finite(sum);
     }
   }
   before_copies();
-  const bool careful = __syncthreads_or(wrong) || !update.plain;
+  const bool careful = __syncthreads_or(non_finite) || !update.plain;
   if (kBulkCopies && !careful) block.store(c);
   else block.update(c, update, again);
 }
@@ -226,11 +226,11 @@ __global__ void __launch_bounds__(32 * most_groups<T>(Tiles) * Parts, (band_bloc
   __shared__ Copies copies;
   const int groups = blockDim.x / (32 * Parts), own = threadIdx.x / 32;
   const WarpPart warp{own / groups, own % groups * kWarpRows};
-  const BandBlock<T> block{bands, room, shared, groups * kWarpRows, met_rows(bands, groups), blockIdx.x};
+  const BandBlock<T> block{bands, room, shared, groups * kWarpRows, rows_of_b(bands, groups), blockIdx.x};
   const Diagonal own_operand = block.operand(across_warps()), own_result = bands.c(block.front());  // loaded ahead
   if (threadIdx.x == 0) copies.begin(blockDim.x);
   __syncthreads();
-  block.bring(copies, a, b, own_operand);
+  block.copy_operands(copies, a, b, own_operand);
   block.prepare(c, own_result);
   copies.started();
   copies.wait(0);
@@ -270,14 +270,14 @@ __global__ void __launch_bounds__(32 * most_groups<T>(Tiles), cluster_blocks<T>(
       bands.step = step;
     }
     __syncthreads();
-    const BandBlock<T> block{bands, room, shared, groups * kWarpRows, met_rows(bands, groups), blockIdx.x / across};
-    block.bring(copies, a, b, block.operand(across_warps()));
+    const BandBlock<T> block{bands, room, shared, groups * kWarpRows, rows_of_b(bands, groups), blockIdx.x / across};
+    block.copy_operands(copies, a, b, block.operand(across_warps()));
     block.prepare(c, bands.c(block.front()));
     copies.started();
     copies.wait(p);
     add_band<Tiles, 0, 2 * Tiles, 1>(sums, block, warp, conj_a, conj_b);
   }
-  const BandBlock<T> block{bands, room, shared, groups * kWarpRows, met_rows(bands, groups), blockIdx.x / across};
+  const BandBlock<T> block{bands, room, shared, groups * kWarpRows, rows_of_b(bands, groups), blockIdx.x / across};
   write_band<0>(sums, block, warp, c, update, [&](int64 i, int diagonal) {
     T sum{};
     for (int p = begin; p < begin + count; ++p) {
@@ -299,10 +299,10 @@ void with_tiles(int tiles, const F& f) {
 // to kWritten bytes, because blocks write only complete aligned units. c_bases: bitwise or of the indices at which C's
 // diagonals start.
 template <class T>
-int rows_apart(int rows, int64 c_bases, const Matrix& c) {
-  constexpr int together = kWritten<T> / static_cast<int>(sizeof(T));
-  const bool beside = c_bases % together != 0 || reinterpret_cast<std::uintptr_t>(c.values.data) % kWritten<T> != 0;
-  return rows - (beside ? together : 0);
+int row_step(int rows, int64 c_bases, const Matrix& c) {
+  constexpr int unit = kWritten<T> / static_cast<int>(sizeof(T));
+  const bool misaligned = c_bases % unit != 0 || reinterpret_cast<std::uintptr_t>(c.values.data) % kWritten<T> != 0;
+  return rows - (misaligned ? unit : 0);
 }
 
 }  // namespace diagsparse::cuda::band

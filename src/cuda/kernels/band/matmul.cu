@@ -60,15 +60,15 @@ std::shared_ptr<ResidentBands> resident(const Plan& plan) {
 template <class T, class>
 struct Matmul {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
-    const auto kept = resident(plan);
-    Bands bands = kept->bands;
+    const auto resident_data = resident(plan);
+    Bands bands = resident_data->bands;
     bands.mirrored =
         plan.op_a.transposed != plan.op_b.transposed && a.structure == b.structure && a.values.data == b.values.data;
     with_kernel(
         bands, [&]<auto kernel, int Parts, int Tiles>() {
           const int groups = groups_of<kernel, Tiles>(bands);
           const Room room = room_of<Tiles>(bands, groups);
-          bands.step = rows_apart<T>(groups * kWarpRows, kept->c_bases, c);
+          bands.step = row_step<T>(groups * kWarpRows, resident_data->c_bases, c);
           launch_shared("matmul band", kernel, dim3(static_cast<unsigned>(ceil_div(plan.rows, bands.step))),
                         dim3(32 * Parts * groups), room.total, bands, room, Source<T>(a), plan.op_a.conjugated,
                         Source<T>(b), plan.op_b.conjugated, c.values.as<T>(), Update<T>(alpha, beta));
@@ -77,9 +77,10 @@ struct Matmul {
 
   // Whether the operands are bands that are narrow enough for the kernel and for the GPU's shared memory.
   static bool fits(const Plan& plan) {
-    const auto kept = resident(plan);
-    const Bands& bands = kept->bands;
-    if (!kept->are_bands || tiles_of(std::max(bands.a_width, bands.b_width)) > most_tiles(is_complex<T>)) return false;
+    const auto resident_data = resident(plan);
+    const Bands& bands = resident_data->bands;
+    if (!resident_data->are_bands || tiles_of(std::max(bands.a_width, bands.b_width)) > most_tiles(is_complex<T>))
+      return false;
     bool room = false;
     with_kernel(
         bands, [&]<auto kernel, int, int Tiles>() { room = groups_of<kernel, Tiles>(bands) > 0; });
@@ -98,7 +99,7 @@ struct Matmul {
   static int groups_of(const Bands& bands) {
     int groups = most_groups<T>(Tiles);
     while (groups > 0 && (room_of<Tiles>(bands, groups).total > limits<kernel>().shared ||
-                          (bands.cyclic && groups > 1 && met_rows(bands, groups) > bands.n))) {
+                          (bands.cyclic && groups > 1 && rows_of_b(bands, groups) > bands.n))) {
       groups /= 2;
     }
     return groups;

@@ -53,15 +53,15 @@ inline void append_diagonals(std::vector<Diagonal>& all, const Band& a, const Ba
 inline Bands bands_without_diagonals(const Plan& plan, const Band& a, const Band& b, const Band& c) {
   const auto first = std::find_if(c.diagonals.begin(), c.diagonals.end(), std::mem_fn(&Diagonal::stored));
   const auto last = std::find_if(c.diagonals.rbegin(), c.diagonals.rend(), std::mem_fn(&Diagonal::stored));
-  constexpr int64 beside = kSector;  // elements that copies may read outside of a section
+  constexpr int64 margin = kSector;  // elements that copies may read outside of a section
   return {.diagonals = nullptr,
           .a_width = a.width(),
           .b_width = b.width(),
           .tile = static_cast<int>(first - c.diagonals.begin()) / 8,
           .tile_end = static_cast<int>(c.diagonals.rend() - last + kWarpRows - 2) / 8 + 1,
           .a_low = a.low,
-          .inner_first = std::max({a.first(), b.first() - a.low, c.first()}) + beside,
-          .inner_last = std::min({a.last(), b.last() - a.low, c.last()}) - beside,
+          .inner_first = std::max({a.first(), b.first() - a.low, c.first()}) + margin,
+          .inner_last = std::min({a.last(), b.last() - a.low, c.last()}) - margin,
           .rows = plan.rows,
           .n = plan.rows,
           .cyclic = a.cyclic,
@@ -70,7 +70,7 @@ inline Bands bands_without_diagonals(const Plan& plan, const Band& a, const Band
 }
 
 // Number of rows of B that a block of `groups` times 16 rows needs.
-inline __host__ __device__ int met_rows(const Bands& bands, int groups) {
+inline __host__ __device__ int rows_of_b(const Bands& bands, int groups) {
   return (groups - 1) * kWarpRows + 8 * bands.inner_steps();
 }
 
@@ -82,7 +82,7 @@ struct alignas(16) Section {
 
   __device__ bool stored() const { return first < last; }
   __device__ bool holds(int x) const { return x >= first && x < last; }
-  __device__ int64 place(int x, int64 n) const { return at + x - (x >= wrap ? n : 0); }
+  __device__ int64 position(int x, int64 n) const { return at + x - (x >= wrap ? n : 0); }
 };
 
 // Elements x0 ... x0 + count - 1 of the diagonal; count <= n.
@@ -113,8 +113,8 @@ constexpr int kWritten = std::is_same_v<T, double> ? kSector : 16;
 template <class T>
 inline __device__ Section written(Section section, const Diagonal& diagonal, const T* c, const Bands& bands,
                                   unsigned block) {
-  constexpr int item = sizeof(T), together = kWritten<T> / item;
-  const int late = (together - since_border(c + diagonal.base, kWritten<T>) / item) % together;
+  constexpr int item = sizeof(T), unit = kWritten<T> / item;
+  const int late = (unit - since_border(c + diagonal.base, kWritten<T>) / item) % unit;
   if (block > 0) section.first = max(static_cast<int>(section.first), late);
   section.last = min(static_cast<int>(section.last), bands.step + late);
   return section;
@@ -145,7 +145,7 @@ inline __device__ Section written(Section section, const Diagonal& diagonal, con
 // Positions are in bytes from the beginning, strides in elements.
 struct Room {
   int a_stride, b_stride, c_stride;
-  int b, nothing, sections, a_at, b_at, c_at, table, total;
+  int b, zeros, sections, a_at, b_at, c_at, table, total;
 
   static constexpr int a_front = kWarpRows - 1, b_front = 7, c_front = kWarpRows - 1;  // of the tables
 
@@ -154,11 +154,11 @@ struct Room {
     const auto next = [](int least, int rest, int step) { return least + (rest - least % step + step) % step; };
     const int rows = groups * kWarpRows, shift = kSector / item - 1;  // space for misaligned diagonals
     a_stride = next(rows + shift, 32 / item, 64 / item);
-    b_stride = next(met_rows(bands, groups) + shift, 4, 8);
+    b_stride = next(rows_of_b(bands, groups) + shift, 4, 8);
     c_stride = next(rows + 16 / item - 1, 16 / item, 128 / item);
     b = next(item * bands.fetched_a() * a_stride, 0, 16);
-    nothing = b + item * bands.b_width * b_stride;
-    sections = next(std::max(nothing + item * b_stride, item * bands.c_width() * c_stride), 0, 16);
+    zeros = b + item * bands.b_width * b_stride;
+    sections = next(std::max(zeros + item * b_stride, item * bands.c_width() * c_stride), 0, 16);
     a_at = sections + static_cast<int>(sizeof(Section)) * bands.c_width();
     b_at = a_at + 4 * (a_front + table);
     c_at = b_at + 4 * (b_front + table);
@@ -180,7 +180,9 @@ inline __device__ void add_tiles(Tile<T> (&sums)[Count], const Bands& bands, con
   constexpr int item = sizeof(T), begin = First < Tiles ? 0 : First - Tiles + 1;  // the first step that contributes to
                                                                                   // these tiles
   const int row = threadIdx.x % 32 / 4, inner = threadIdx.x % 4, steps = bands.inner_steps();
-  const auto at = [&](int place, bool conj) { return conjugate_if(conj, *reinterpret_cast<const T*>(memory + place)); };
+  const auto at = [&](int position, bool conj) {
+    return conjugate_if(conj, *reinterpret_cast<const T*>(memory + position));
+  };
 #pragma unroll
   for (int g = begin; g <= Tiles && g < First + Count; ++g) {
     if (g >= steps) break;
@@ -207,7 +209,8 @@ __device__ __noinline__ T stored_sum(const Bands& bands, const T* a, bool conj_a
     const Section left = section_of(bands.a(d), i, 1, bands),
                   right = section_of(bands.b(diagonal - d), i + bands.a_low + d, 1, bands);
     if (!left.holds(0) || !right.holds(0)) continue;
-    sum += multiply(conjugate_if(conj_a, a[left.place(0, bands.n)]), conjugate_if(conj_b, b[right.place(0, bands.n)]));
+    sum += multiply(conjugate_if(conj_a, a[left.position(0, bands.n)]),
+                    conjugate_if(conj_b, b[right.position(0, bands.n)]));
   }
   return sum;
 }

@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(kBlock)
                 int64 members, unsigned rows, const __grid_constant__ Update<Product<U, V>> update) {
   __shared__ SmallTerm near[kTerms + kAt];  // with padding, because threads look past the end
   const Item item(rows);
-  const bool takes = item.member < members;
+  const bool active = item.member < members;
   const int i = static_cast<int>(item.number);
   values += item.member * strides.u + i;
   x += item.member * strides.v + i;
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(kBlock)
       near[k] = {term.u, term.v, static_cast<int>(term.first), static_cast<int>(term.last)};
     }
     __syncthreads();
-    for (int t = 0; takes && t < some; t += kAt) {
+    for (int t = 0; active && t < some; t += kAt) {
       U u[kAt];
       V v[kAt];
 #pragma unroll
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(kBlock)
       }
     }
   }
-  if (takes) update.one(y + item.member * strides.out + i, sum);
+  if (active) update.one(y + item.member * strides.out + i, sum);
 }
 
 // `length` items for each diagonal of C; items past the end of shorter diagonals do nothing.
@@ -125,10 +125,10 @@ template <class U, class V>
 struct MemberRows {
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     using T = Product<U, V>;
-    const auto kept = matvec::resident_terms(a, op);
+    const auto resident_data = matvec::resident_terms(a, op);
     const Strides strides{member_stride(a), x.row_stride, y.row_stride};
     by_launches(y.rows, y.cols, [&](int64 first, int64 members, dim3 grid) {
-      launch("batch matvec", member_rows<U, V>, grid, dim3(kBlock), kept->terms_begin(), kept->count,
+      launch("batch matvec", member_rows<U, V>, grid, dim3(kBlock), resident_data->terms_begin(), resident_data->count,
              a.values.as<U>() + first * strides.u, op.conjugated, x.as<V>() + first * strides.v,
              y.as<T>() + first * strides.out, strides, members, static_cast<unsigned>(y.cols), Update<T>(alpha, beta));
     });
@@ -139,15 +139,15 @@ template <class U, class V>
 struct MemberDiagonals {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
     using T = Product<U, V>;
-    const auto kept = resident_sums(plan);
+    const auto resident_data = resident_sums(plan);
     const Strides strides{member_stride(a), member_stride(b), member_stride(c)};
     const int64 length = std::min(plan.rows, plan.cols),
                 each = length * static_cast<int64>(diagonal_work(plan).sums.sums.size());
     by_launches(c.values.shape.rows, each, [&](int64 first, int64 members, dim3 grid) {
-      launch("batch matmul", member_diagonals<U, V>, grid, dim3(kBlock), kept->sums_begin(), kept->terms_begin(),
-             static_cast<unsigned>(each), static_cast<unsigned>(length), a.values.as<U>() + first * strides.u,
-             plan.op_a.conjugated, b.values.as<V>() + first * strides.v, plan.op_b.conjugated,
-             c.values.as<T>() + first * strides.out, strides, members, Update<T>(alpha, beta));
+      launch("batch matmul", member_diagonals<U, V>, grid, dim3(kBlock), resident_data->sums_begin(),
+             resident_data->terms_begin(), static_cast<unsigned>(each), static_cast<unsigned>(length),
+             a.values.as<U>() + first * strides.u, plan.op_a.conjugated, b.values.as<V>() + first * strides.v,
+             plan.op_b.conjugated, c.values.as<T>() + first * strides.out, strides, members, Update<T>(alpha, beta));
     });
   }
 };

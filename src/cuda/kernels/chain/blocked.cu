@@ -41,9 +41,9 @@ struct Cut {
   int steps = 1, rows = 0, below = 0, above = 0, count = 0;
   bool around = false;
 
-  __host__ __device__ int slopes(int steps_left) const { return steps_left * (below + above); }
-  __host__ __device__ int width() const { return rows + slopes(steps); }
-  __host__ __device__ int depth() const { return rows + slopes(steps - 1); }
+  __host__ __device__ int ghost_rows(int steps_left) const { return steps_left * (below + above); }
+  __host__ __device__ int width() const { return rows + ghost_rows(steps); }
+  __host__ __device__ int depth() const { return rows + ghost_rows(steps - 1); }
 };
 
 template <class U, class T>
@@ -117,7 +117,7 @@ struct Trapezoid {
     return i;
   }
 
-  __device__ void bring_vectors() {
+  __device__ void load_vectors() {
     const int count = static_cast<int>(end_with(cut.steps) - v_first);
     for (int i = threadIdx.x; i < count; i += kThreads) {
       const int64 row = within(v_first + i);
@@ -134,38 +134,39 @@ struct Trapezoid {
   }
 
   // Returns whether each of the partners is stored in all rows of the block's part of A. Synchronizes all threads.
-  __device__ bool bring_partners(const Partner* from) {
-    bool whole = true;
+  __device__ bool load_partners(const Partner* from) {
+    bool complete = true;
     for (int k = threadIdx.x; k < cut.count; k += kThreads) {
       partners[k] = from[k];
-      whole = whole && partners[k].holds(a_first, a_first + a_rows, n);
+      complete = complete && partners[k].holds(a_first, a_first + a_rows, n);
     }
-    return __syncthreads_and(whole);
+    return __syncthreads_and(complete);
   }
 
-  template <bool Whole>
-  __device__ void bring_values(const U* values, bool conj) {
+  template <bool Complete>
+  __device__ void load_values(const U* values, bool conj) {
     for (int i = threadIdx.x; i < a_rows; i += kThreads) {
       const int64 row = within(a_first + i);
 #pragma unroll 8
       for (int k = 0; k < cut.count; ++k) {
-        const int64 place = partners[k].place(row);
-        if (Whole || place >= 0) a[k * cut.depth() + i] = to_bits(conjugate_if(conj, load_once(values + place)));
+        const int64 position = partners[k].position(row);
+        if (Complete || position >= 0)
+          a[k * cut.depth() + i] = to_bits(conjugate_if(conj, load_once(values + position)));
       }
     }
   }
 
-  template <bool Whole>
+  template <bool Complete>
   __device__ void step(const Step<T>& step, int left) {
     const int end = static_cast<int>(end_with(left) - a_first), shift = static_cast<int>(a_first - v_first);
     const int own = static_cast<int>(first - a_first), own_end = static_cast<int>(last - a_first);
     for (int i = static_cast<int>(begin_with(left) - a_first) + threadIdx.x; i < end; i += kThreads) {
       const Bits<T>* v = now + (i + shift);
-      const int64 row = Whole ? 0 : within(a_first + i);
+      const int64 row = Complete ? 0 : within(a_first + i);
       T sum{};
 #pragma unroll 8
       for (int k = 0; k < cut.count; ++k) {
-        if (Whole || partners[k].place(row) >= 0) {
+        if (Complete || partners[k].position(row) >= 0) {
           sum += multiply(from_bits<U>(a[k * cut.depth() + i]), from_bits<T>(v[partners[k].offset]));
         }
       }
@@ -183,11 +184,11 @@ struct Trapezoid {
     now = result;
   }
 
-  template <bool Whole>
+  template <bool Complete>
   __device__ void run(const U* values, bool conj) {
-    bring_values<Whole>(values, conj);
+    load_values<Complete>(values, conj);
     __syncthreads();
-    for (int t = 0; t < cut.steps; ++t) step<Whole>(pass.step[t], cut.steps - 1 - t);
+    for (int t = 0; t < cut.steps; ++t) step<Complete>(pass.step[t], cut.steps - 1 - t);
   }
 
   __device__ void write_back() {
@@ -206,8 +207,8 @@ __global__ void __launch_bounds__(kThreads, 2)
                const __grid_constant__ PassOnDevice<T> pass) {
   extern __shared__ __align__(16) unsigned char memory[];
   Trapezoid<U, T> rows(cut, pass, n, memory);
-  rows.bring_vectors();
-  if (rows.bring_partners(partners)) rows.template run<true>(values, conj);
+  rows.load_vectors();
+  if (rows.load_partners(partners)) rows.template run<true>(values, conj);
   else rows.template run<false>(values, conj);
   rows.write_back();
 }
@@ -220,7 +221,7 @@ __global__ void __launch_bounds__(kThreads, 2)
 template <class U, class T>
 Cut choose_cut(int64 k, int64 n, const ResidentPartners& partners, const Limits& device) {
   constexpr double kLaunch = 4, kCopied = 4.3e6;  // bytes per microsecond
-  constexpr int kSteepest = 4;                    // least number of rows per ghost row
+  constexpr int kRowsPerGhostRow = 4;             // least number of rows per ghost row
   constexpr int64 kReserved = 1024;               // bytes per block that the system reserves
   const int64 room = (device.shared - kReserved) / 2;
   const int64 fair = std::max<int64>(kThreads / 2, ceil_div(n, 2 * device.multiprocessors));
@@ -235,12 +236,12 @@ Cut choose_cut(int64 k, int64 n, const ResidentPartners& partners, const Limits&
     Cut cut{s, 0, 0, 0, static_cast<int>(partners.count), partners.around};
     cut.below = static_cast<int>(partners.below);
     cut.above = static_cast<int>(partners.above);
-    const int64 slopes = cut.slopes(s - 1), fixed = shared_bytes<U, T>(cut);
+    const int64 ghost_rows = cut.ghost_rows(s - 1), fixed = shared_bytes<U, T>(cut);
     const int64 each = static_cast<int64>(3 * sizeof(T) + partners.count * sizeof(U));
     if (fixed >= room) break;
-    cut.rows = static_cast<int>(std::min((room - fixed) / each, std::max(fair, kSteepest * slopes)));
-    if (cut.rows < kSteepest * slopes) break;
-    const double part = static_cast<double>(slopes) / cut.rows;
+    cut.rows = static_cast<int>(std::min((room - fixed) / each, std::max(fair, kRowsPerGhostRow * ghost_rows)));
+    if (cut.rows < kRowsPerGhostRow * ghost_rows) break;
+    const double part = static_cast<double>(ghost_rows) / cut.rows;
     const double cost = (kLaunch + memory * (1 + part)) / s + cached * (1 + part / 2);
     if (cost < least) best = cut, least = cost;
   }

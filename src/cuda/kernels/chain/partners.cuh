@@ -16,7 +16,7 @@ struct alignas(16) Partner {
   int count = 0;
 
   // Position of the value of this row, -1 if it is not stored.
-  __device__ int64 place(int64 i) const {
+  __device__ int64 position(int64 i) const {
     if (i >= first[0] && i < last[0]) return at[0] + i;
     return i >= first[1] && i < last[1] ? at[1] + i : -1;
   }

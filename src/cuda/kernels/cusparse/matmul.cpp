@@ -98,15 +98,15 @@ struct ReusedGemm {
     const Array a = converted(left.values, type), b = converted(right.values, type);
     const bool update = beta != 0.0;
     const Array result = update ? Array::empty(type, {c.values.size()}) : c.values;
-    const auto kept = prepared(plan, type, a.data, b.data, result.data);
-    const std::lock_guard<std::mutex> lock(kept->mutex);
-    CUDA_CALL(cusparseSpMatSetValues(kept->a, a.data));
-    CUDA_CALL(cusparseSpMatSetValues(kept->b, b.data));
-    CUDA_CALL(cusparseSpMatSetValues(kept->c, result.data));
+    const auto state = prepared(plan, type, a.data, b.data, result.data);
+    const std::lock_guard<std::mutex> lock(state->mutex);
+    CUDA_CALL(cusparseSpMatSetValues(state->a, a.data));
+    CUDA_CALL(cusparseSpMatSetValues(state->b, b.data));
+    CUDA_CALL(cusparseSpMatSetValues(state->c, result.data));
     const Number one(alpha, type), zero(0.0, type);
     const auto none = CUSPARSE_OPERATION_NON_TRANSPOSE;
-    CUDA_CALL(cusparseSpGEMMreuse_compute(cusparse_handle(), none, none, one.bytes, kept->a, kept->b, zero.bytes,
-                                          kept->c, value_type(type), CUSPARSE_SPGEMM_DEFAULT, kept->gemm));
+    CUDA_CALL(cusparseSpGEMMreuse_compute(cusparse_handle(), none, none, one.bytes, state->a, state->b, zero.bytes,
+                                          state->c, value_type(type), CUSPARSE_SPGEMM_DEFAULT, state->gemm));
     if (update) add_scaled(DeviceArray::of(result), beta, DeviceArray::of(c.values));
   }
 };

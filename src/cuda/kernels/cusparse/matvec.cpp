@@ -59,21 +59,21 @@ void multiply_vector(cusparseSpMVAlg_t algorithm, const Matrix& a, Op op, Scalar
   DenseVector from, to;
   CUDA_CALL(cusparseCreateDnVec(from.address(), x.rows, in.data, value_type(y.dtype)));
   CUDA_CALL(cusparseCreateDnVec(to.address(), y.rows, y.data, value_type(y.dtype)));
-  const auto kept = prepared(a, op, y.dtype, "vector " + std::to_string(algorithm));
-  const std::lock_guard<std::mutex> lock(kept->mutex);
-  CUDA_CALL(cusparseSpMatSetValues(kept->matrix, values.data));
+  const auto state = prepared(a, op, y.dtype, "vector " + std::to_string(algorithm));
+  const std::lock_guard<std::mutex> lock(state->mutex);
+  CUDA_CALL(cusparseSpMatSetValues(state->matrix, values.data));
   const auto type = value_type(y.dtype);
-  if (!kept->ready) {
+  if (!state->ready) {
     std::size_t bytes = 0;
-    CUDA_CALL(cusparseSpMV_bufferSize(handle, operation(op, y.dtype), one.bytes, kept->matrix, from, two.bytes, to,
+    CUDA_CALL(cusparseSpMV_bufferSize(handle, operation(op, y.dtype), one.bytes, state->matrix, from, two.bytes, to,
                                       type, algorithm, &bytes));
-    kept->workspace = allocate(static_cast<int64>(bytes));
-    CUDA_CALL(cusparseSpMV_preprocess(handle, operation(op, y.dtype), one.bytes, kept->matrix, from, two.bytes, to,
-                                      type, algorithm, kept->workspace.get()));
-    kept->ready = true;
+    state->workspace = allocate(static_cast<int64>(bytes));
+    CUDA_CALL(cusparseSpMV_preprocess(handle, operation(op, y.dtype), one.bytes, state->matrix, from, two.bytes, to,
+                                      type, algorithm, state->workspace.get()));
+    state->ready = true;
   }
-  CUDA_CALL(cusparseSpMV(handle, operation(op, y.dtype), one.bytes, kept->matrix, from, two.bytes, to, type, algorithm,
-                         kept->workspace.get()));
+  CUDA_CALL(cusparseSpMV(handle, operation(op, y.dtype), one.bytes, state->matrix, from, two.bytes, to, type, algorithm,
+                         state->workspace.get()));
 }
 
 void describe(DenseMatrix& result, const Dense& d, void* data, DType dtype, bool by_columns) {
@@ -100,24 +100,24 @@ void multiply_block(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar
   DenseMatrix from, to;
   describe(from, in, in.data, y.dtype, by_columns);
   describe(to, y, y.data, y.dtype, by_columns);
-  const auto kept = prepared(a, op, y.dtype, std::string(by_columns ? "columns " : "rows ") + std::to_string(y.cols));
-  const std::lock_guard<std::mutex> lock(kept->mutex);
-  CUDA_CALL(cusparseSpMatSetValues(kept->matrix, values.data));
+  const auto state = prepared(a, op, y.dtype, std::string(by_columns ? "columns " : "rows ") + std::to_string(y.cols));
+  const std::lock_guard<std::mutex> lock(state->mutex);
+  CUDA_CALL(cusparseSpMatSetValues(state->matrix, values.data));
   const auto type = value_type(y.dtype);
   const auto algorithm =
       a.format == csr.name && !by_columns && !op.transposed ? CUSPARSE_SPMM_CSR_ALG2 : CUSPARSE_SPMM_ALG_DEFAULT;
   const auto none = CUSPARSE_OPERATION_NON_TRANSPOSE;
-  if (!kept->ready) {
+  if (!state->ready) {
     std::size_t bytes = 0;
-    CUDA_CALL(cusparseSpMM_bufferSize(handle, operation(op, y.dtype), none, one.bytes, kept->matrix, from, two.bytes,
+    CUDA_CALL(cusparseSpMM_bufferSize(handle, operation(op, y.dtype), none, one.bytes, state->matrix, from, two.bytes,
                                       to, type, algorithm, &bytes));
-    kept->workspace = allocate(static_cast<int64>(bytes));
-    CUDA_CALL(cusparseSpMM_preprocess(handle, operation(op, y.dtype), none, one.bytes, kept->matrix, from, two.bytes,
-                                      to, type, algorithm, kept->workspace.get()));
-    kept->ready = true;
+    state->workspace = allocate(static_cast<int64>(bytes));
+    CUDA_CALL(cusparseSpMM_preprocess(handle, operation(op, y.dtype), none, one.bytes, state->matrix, from, two.bytes,
+                                      to, type, algorithm, state->workspace.get()));
+    state->ready = true;
   }
-  CUDA_CALL(cusparseSpMM(handle, operation(op, y.dtype), none, one.bytes, kept->matrix, from, two.bytes, to, type,
-                         algorithm, kept->workspace.get()));
+  CUDA_CALL(cusparseSpMM(handle, operation(op, y.dtype), none, one.bytes, state->matrix, from, two.bytes, to, type,
+                         algorithm, state->workspace.get()));
 }
 
 void refuse_sorted_rows(const Matrix& a) {

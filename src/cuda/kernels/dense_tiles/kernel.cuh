@@ -66,7 +66,7 @@ struct TileShape {
 // number: the diagonal of line 0 and k = 0. Step: 1 if the number of the diagonal increases with k, as in A, or -1.
 // row: of line 0 and k = 0 on its diagonal. Only lines below `lines` and k below `deep` have values.
 template <class T, int Lines, int Threads, int LinePitch, int DeepPitch, int Step>
-__device__ void bring(T* to, const Table& operand, const T* values, int number, int64 row, int lines, int deep) {
+__device__ void copy_operand(T* to, const Table& operand, const T* values, int number, int64 row, int lines, int deep) {
   const int k = threadIdx.x % 16;
 #pragma unroll
   for (int round = 0; round < Lines * 16 / Threads; ++round) {
@@ -118,9 +118,9 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks)
     if (step < steps) {
       T* const to = shared + step % S::kStages * S::kStage;
       const int k = step * S::kDeep, deep = static_cast<int>(min(end - begin - k, int64(S::kDeep)));
-      bring<T, S::kRows, S::kThreads, S::kPitchA, 1, 1>(to, p.a, a, k - k_of_i0, i0, mine, deep);
-      bring<T, S::kCols, S::kThreads, 1, S::kPitchB, -1>(to + S::kRows * S::kPitchA, p.b, b,
-                                                         p.b.width - 1 - k + k_of_j0, begin + k, columns, deep);
+      copy_operand<T, S::kRows, S::kThreads, S::kPitchA, 1, 1>(to, p.a, a, k - k_of_i0, i0, mine, deep);
+      copy_operand<T, S::kCols, S::kThreads, 1, S::kPitchB, -1>(to + S::kRows * S::kPitchA, p.b, b,
+                                                                p.b.width - 1 - k + k_of_j0, begin + k, columns, deep);
     }
     asm volatile("cp.async.commit_group;" ::: "memory");
   };
@@ -138,19 +138,19 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks)
         shared + step % S::kStages * S::kStage + S::kRows * S::kPitchA + inner * S::kPitchB + S::column(0) + row;
     // Whether the diagonals between the outermost ones pass through a range of rows or columns in this step. `at` is
     // the number of the diagonal at its first line and first k.
-    const auto meets = [](int at, int lines, int width) {
+    const auto overlaps = [](int at, int lines, int width) {
       return static_cast<unsigned>(at + S::kDeep - 1) < static_cast<unsigned>(width + S::kDeep + lines - 2);
     };
-    bool meets_a[S::kDown], meets_b[S::kAcross], whole = true;
+    bool overlaps_a[S::kDown], overlaps_b[S::kAcross], complete = true;
 #pragma unroll
     for (int m = 0; m < S::kDown; ++m) {
-      meets_a[m] = meets(step * S::kDeep - k_of_i0 - S::row(m), 16, p.a.width);
-      whole = whole && meets_a[m];
+      overlaps_a[m] = overlaps(step * S::kDeep - k_of_i0 - S::row(m), 16, p.a.width);
+      complete = complete && overlaps_a[m];
     }
 #pragma unroll
     for (int n = 0; n < S::kAcross; ++n) {
-      meets_b[n] = meets(step * S::kDeep - k_of_j0 - S::column(n), 8, p.b.width);
-      whole = whole && meets_b[n];
+      overlaps_b[n] = overlaps(step * S::kDeep - k_of_j0 - S::column(n), 8, p.b.width);
+      complete = complete && overlaps_b[n];
     }
 #pragma unroll
     for (int k = 0; k < S::kDeep; k += 4) {
@@ -165,7 +165,7 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks)
       for (int n = 0; n < S::kAcross; ++n) {
         right[n] = conjugate_if(conj_b, of_b[k * S::kPitchB + S::column(n) - S::column(0)]);
       }
-      if (whole) {
+      if (complete) {
 #pragma unroll
         for (int m = 0; m < S::kDown; ++m) {
 #pragma unroll
@@ -177,7 +177,7 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks)
       for (int m = 0; m < S::kDown; ++m) {
 #pragma unroll
         for (int n = 0; n < S::kAcross; ++n) {
-          if (meets_a[m] && meets_b[n]) sums[m][n].add(low[m], high[m], right[n]);
+          if (overlaps_a[m] && overlaps_b[n]) sums[m][n].add(low[m], high[m], right[n]);
         }
       }
     }

@@ -42,7 +42,7 @@ struct ResidentTables {
   Array a, b, c, empty;
   DenseProduct product{};  // except for what depends on the tile shape
   int empty_count = 0;
-  bool pays = false, large = false;
+  bool worthwhile = false, large = false;
 
   template <class F>
   void visit(const F& f) const {
@@ -60,8 +60,8 @@ Table table_of(const std::vector<Diagonal>& diagonals, const Hull& hull, Array& 
 std::shared_ptr<ResidentTables> resident(const Plan& plan) {
   return cached<ResidentTables>(plan.cache, "dense_tiles", [&] {
     auto built = std::make_shared<ResidentTables>();
-    built->pays = padding(plan) <= kMostPadding;
-    if (!built->pays) return built;
+    built->worthwhile = padding(plan) <= kMostPadding;
+    if (!built->worthwhile) return built;
     const Sums& sums = sums_of(plan);
     const Hulls in(plan);
     std::vector<Result> results(std::max<int64>(0, in.c.high - in.c.low + 1), Result{0, 0, 0}), empty;
@@ -91,45 +91,46 @@ std::shared_ptr<ResidentTables> resident(const Plan& plan) {
 template <class T, class>
 struct Matmul {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
-    const auto kept = resident(plan);
+    const auto resident_data = resident(plan);
     const Update<T> update(alpha, beta);
     const auto with = [&]<class S>() {
       constexpr auto kernel = multiply_tiles<S, T>;
-      clear_empty(*kept, std::min(plan.rows, plan.cols), update, c);
-      DenseProduct product = kept->product;
+      clear_empty(*resident_data, std::min(plan.rows, plan.cols), update, c);
+      DenseProduct product = resident_data->product;
       product.across = static_cast<int>(ceil_div(std::min<int64>(plan.cols, product.c_width + S::kRows - 1), S::kCols));
       const int64 tiles = ceil_div(plan.rows, S::kRows) * product.across;
       launch_shared("matmul dense_tiles", kernel, dim3(static_cast<unsigned>(tiles)), dim3(S::kThreads), S::kShared,
                     product, a.values.as<const T>(), plan.op_a.conjugated, b.values.as<const T>(), plan.op_b.conjugated,
                     c.values.as<T>(), update);
     };
-    with_shape(*kept, with);
+    with_shape(*resident_data, with);
   }
 
   // Whether the tiles are full enough, and fit into the GPU's shared memory.
   static bool fits(const Plan& plan) {
-    const auto kept = resident(plan);
+    const auto resident_data = resident(plan);
     bool room = false;
-    with_shape(*kept, [&]<class S>() { room = S::kShared <= limits<multiply_tiles<S, T>>().shared; });
-    return kept->pays && room;
+    with_shape(*resident_data, [&]<class S>() { room = S::kShared <= limits<multiply_tiles<S, T>>().shared; });
+    return resident_data->worthwhile && room;
   }
 
  private:
   template <class F>
-  static void with_shape(const ResidentTables& kept, const F& f) {
+  static void with_shape(const ResidentTables& resident_data, const F& f) {
     if constexpr (!is_complex<T>) {
-      if (kept.large) return f.template operator()<Large<T>>();
+      if (resident_data.large) return f.template operator()<Large<T>>();
     }
     f.template operator()<Small<T>>();
   }
 
   static constexpr int kMostLines = 65535;  // of a grid
 
-  static void clear_empty(const ResidentTables& kept, int64 longest, const Update<T>& update, Matrix& c) {
-    for (int first = 0; first < kept.empty_count; first += kMostLines) {
-      const dim3 grid(blocks(longest, 16).x, static_cast<unsigned>(std::min(kMostLines, kept.empty_count - first)));
+  static void clear_empty(const ResidentTables& resident_data, int64 longest, const Update<T>& update, Matrix& c) {
+    for (int first = 0; first < resident_data.empty_count; first += kMostLines) {
+      const dim3 grid(blocks(longest, 16).x,
+                      static_cast<unsigned>(std::min(kMostLines, resident_data.empty_count - first)));
       launch("matmul dense_tiles, sums without terms", empty_sums<T>, grid, dim3(kBlock),
-             kept.empty.template as<const Result>() + first, c.values.as<T>(), update);
+             resident_data.empty.template as<const Result>() + first, c.values.as<T>(), update);
     }
   }
 };

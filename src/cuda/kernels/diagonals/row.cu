@@ -30,20 +30,21 @@ template <class U, class V>
 struct RowMatvec {
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     if (a.layout().packing.period > 0) return period::matvec(dtype_of<U>(), dtype_of<V>())(a, op, alpha, x, beta, y);
-    const auto kept = resident_terms(a, op);
+    const auto resident_data = resident_terms(a, op);
     const bool mirrored = a.layout().packing.symmetry != Symmetry::none;
     const Update<Product<U, V>> update(alpha, beta);
     const U* values = a.values.as<U>();
     if (x.cols == 1 && x.row_stride == 1 && y.row_stride == 1) {
       if constexpr (sizeof(U) < sizeof(V)) {
-        if (!mirrored && window::multiply_windows<window::OfVectors<V>, U, V>(a, op, *kept, x, y, update)) return;
+        if (!mirrored && window::multiply_windows<window::OfVectors<V>, U, V>(a, op, *resident_data, x, y, update))
+          return;
       }
-      multiply_vector<U, V>(*kept, values, op.conjugated, mirrored, x, y, NoRest(), update);
-    } else if (in_pieces<V>(x, y)) {
-      if (window::multiply_windows<window::OfBlocks<V>, U, V>(a, op, *kept, x, y, update)) return;
-      multiply_pieces<U, V>(*kept, values, op.conjugated, x, y, NoRest(), update);
+      multiply_vector<U, V>(*resident_data, values, op.conjugated, mirrored, x, y, NoRest(), update);
+    } else if (in_packets<V>(x, y)) {
+      if (window::multiply_windows<window::OfBlocks<V>, U, V>(a, op, *resident_data, x, y, update)) return;
+      multiply_packets<U, V>(*resident_data, values, op.conjugated, x, y, NoRest(), update);
     } else {
-      multiply_block<U, V>(*kept, Neighbouring(), values, op.conjugated, x, y, NoRest(), update);
+      multiply_block<U, V>(*resident_data, Neighbouring(), values, op.conjugated, x, y, NoRest(), update);
     }
   }
 };

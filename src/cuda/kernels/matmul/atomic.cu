@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-std::shared_ptr<ResidentPairs> make_pairs(const Plan& plan) {
+std::shared_ptr<ResidentPairs> build_pairs(const Plan& plan) {
   const std::vector<Span> spans = spans_of(layout_of(plan.a), plan.op_a);
   const std::vector<Span> spans_b = spans_of(layout_of(plan.b), plan.op_b);
   std::vector<std::vector<std::pair<int64, Pair>>> of_a(spans.size());  // for each diagonal: B's offset and the pair
@@ -111,7 +111,7 @@ std::shared_ptr<ResidentPairs> make_pairs(const Plan& plan) {
 }
 
 std::shared_ptr<ResidentPairs> resident(const Plan& plan) {
-  return cached<ResidentPairs>(plan.cache, "atomic", [&] { return make_pairs(plan); });
+  return cached<ResidentPairs>(plan.cache, "atomic", [&] { return build_pairs(plan); });
 }
 void prepare(const Plan& plan) {
   resident(plan);
@@ -122,26 +122,26 @@ template <int Parts, class U, class V>
 struct Scatter {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
     using T = Product<U, V>;
-    const auto kept = resident(plan);
+    const auto resident_data = resident(plan);
     const auto sums = resident_sums(plan);
     const int64 count = static_cast<int64>(diagonal_work(plan).sums.sums.size());
     const dim3 grid(blocks(std::min(plan.rows, plan.cols)).x, static_cast<unsigned>(std::min<int64>(count, 65535)));
     launch("matmul atomic", scale_diagonals<T>, grid, dim3(kBlock), sums->sums_begin(), count, c.values.as<T>(),
            Update<T>(0.0, beta));
-    launch("matmul atomic", scatter<Parts, U, V>, dim3(blocks(kept->total).x, Parts), dim3(kBlock),
-           kept->diagonals.template as<const StoredDiagonal>(), kept->count, kept->pairs.template as<const Pair>(),
-           a.values.as<U>(), kept->total, plan.op_a.conjugated, b.values.as<V>(), plan.op_b.conjugated,
-           c.values.as<T>(), Factor<T>(alpha));
+    launch("matmul atomic", scatter<Parts, U, V>, dim3(blocks(resident_data->total).x, Parts), dim3(kBlock),
+           resident_data->diagonals.template as<const StoredDiagonal>(), resident_data->count,
+           resident_data->pairs.template as<const Pair>(), a.values.as<U>(), resident_data->total, plan.op_a.conjugated,
+           b.values.as<V>(), plan.op_b.conjugated, c.values.as<T>(), Factor<T>(alpha));
   }
 };
 template <class U, class V>
-struct Whole : Scatter<1, U, V> {};
+struct Unsplit : Scatter<1, U, V> {};
 template <class U, class V>
 struct Split : Scatter<3, U, V> {};
 
 }  // namespace
 
-MatmulRow atomic() { return {"atomic", every_pair<Whole, MatmulKernel>(), prepare}; }
+MatmulRow atomic() { return {"atomic", every_pair<Unsplit, MatmulKernel>(), prepare}; }
 MatmulRow atomic_split() { return {"atomic_split", every_pair<Split, MatmulKernel>(), prepare}; }
 
 }  // namespace diagsparse::cuda::matmul

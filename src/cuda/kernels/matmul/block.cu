@@ -79,15 +79,15 @@ __global__ void __launch_bounds__(32 * kMostWarps, 1)
     for (const OneOrder* of = orders.of; of != orders.of + orders.count; ++of) {
       if (orders.subtracted) change_sign(totals);
       const Term *t = of->terms + of->sums[d].terms, *const end = of->terms + of->sums[d].terms_end;
-      Term on_its_way = t != end ? *t : Term{};
+      Term prefetched = t != end ? *t : Term{};
       while (t != end) {
-        const Term term = on_its_way;
-        if (++t != end) on_its_way = *t;
-        const Rows met(term.first, term.last, i0, rows);
-        if (met.none()) continue;
+        const Term term = prefetched;
+        if (++t != end) prefetched = *t;
+        const Rows valid(term.first, term.last, i0, rows);
+        if (valid.none()) continue;
         const U* const left = a_rows + term.u;
         const V* const right = b_rows + term.v;
-        if (met.all(rows)) {
+        if (valid.all(rows)) {
           U lefts[each];
 #pragma unroll
           for (int r = 0; r < each; ++r) lefts[r] = conjugate_if(conj_a, load(left + 32 * r));
@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(32 * kMostWarps, 1)
         }
 #pragma unroll
         for (int r = 0; r < each; ++r) {
-          if (!met.holds(lane + 32 * r)) continue;
+          if (!valid.holds(lane + 32 * r)) continue;
           totals[r] += multiply(conjugate_if(conj_a, load(left + 32 * r)), conjugate_if(conj_b, load(right + 32 * r)));
         }
       }
@@ -133,17 +133,17 @@ struct BlockMatmul {
              plan.op_b.conjugated, c.values.as<T>(), Update<T>(alpha, beta));
     };
     constexpr auto kernel = block_rows<false, U, V>;
-    const int64 runs = ceil_div(plan.rows, 32 * kEach<T>);
+    const int64 ranges = ceil_div(plan.rows, 32 * kEach<T>);
     // If there are few ranges of rows, several blocks divide the diagonals of one: three blocks per multiprocessor.
     const int64 wanted = 3 * limits<kernel>().multiprocessors;
-    const int64 shares =
-        std::clamp<int64>(wanted / std::max<int64>(1, runs), 1, std::clamp<int64>(ceil_div(count, warps), 1, 65535));
+    const int64 splits =
+        std::clamp<int64>(wanted / std::max<int64>(1, ranges), 1, std::clamp<int64>(ceil_div(count, warps), 1, 65535));
     if constexpr (std::is_same_v<U, V> && std::is_floating_point_v<U>) {  // as for "staged"
-      if (shares > 1 && count > kNeighbours && density_of(plan) >= 0.5) {
-        return launch_with(block_rows<true, U, V>, ceil_div(count, kNeighbours), runs);
+      if (splits > 1 && count > kNeighbours && density_of(plan) >= 0.5) {
+        return launch_with(block_rows<true, U, V>, ceil_div(count, kNeighbours), ranges);
       }
     }
-    launch_with(kernel, runs, shares);
+    launch_with(kernel, ranges, splits);
   }
 };
 

@@ -67,10 +67,10 @@ template <class U, class V>
 struct EntryMatmul {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
     using T = Product<U, V>;
-    const auto kept = resident(plan);
-    launch("matmul entry", entries<U, V>, blocks(kept->total), dim3(kBlock), kept->sums_begin(),
-           kept->before.template as<const int64>(), static_cast<int64>(diagonal_work(plan).sums.sums.size()),
-           kept->total, kept->terms_begin(), a.values.as<U>(), plan.op_a.conjugated, b.values.as<V>(),
+    const auto resident_data = resident(plan);
+    launch("matmul entry", entries<U, V>, blocks(resident_data->total), dim3(kBlock), resident_data->sums_begin(),
+           resident_data->before.template as<const int64>(), static_cast<int64>(diagonal_work(plan).sums.sums.size()),
+           resident_data->total, resident_data->terms_begin(), a.values.as<U>(), plan.op_a.conjugated, b.values.as<V>(),
            plan.op_b.conjugated, c.values.as<T>(), Update<T>(alpha, beta));
   }
 };

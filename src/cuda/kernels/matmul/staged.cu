@@ -131,7 +131,7 @@ __device__ T stored_sum(const Pairs& lists, const Sum& sum, int64 i, const T* a,
 }
 
 // What a block holds of a stage in shared memory: the address of each diagonal's rows, 0 if no row is stored.
-struct Places {
+struct Positions {
   std::uint32_t a[kMostInStage], b[kMostInStage];
 };
 
@@ -158,7 +158,7 @@ __device__ void add_pair(T (&totals)[sizeof...(Row)], std::uint32_t left, std::u
 
 // Starts the copies of a stage; all threads take part.
 template <class T>
-__device__ void start_stage(Copies& copies, Places& places, char* shared, const Pairs& lists, const Tile& tile,
+__device__ void start_stage(Copies& copies, Positions& positions, char* shared, const Pairs& lists, const Tile& tile,
                             const Stage& stage, int64 i0, const Source<T>& a, const Source<T>& b) {
   constexpr int item = sizeof(T), rows = kRows<T>;
   const int a_stride = stage_stride(rows, item), b_stride = stage_stride(rows + tile.span, item);
@@ -177,10 +177,12 @@ __device__ void start_stage(Copies& copies, Places& places, char* shared, const 
       const auto within = [&](int64 x) { return static_cast<int>(min(max(x - row, int64(0)), int64(count))); };
       const auto bytes = [](const T* p) { return reinterpret_cast<const char*>(p); };
       const char* from = bytes(values + diagonal.base + row);
-      const int place = (is_a ? l * a_stride : of_a * a_stride + (l - of_a) * b_stride) + since_border(from, kSector);
-      copy = {from,  bytes(values),          bytes(values + size),  shared + place, item,
-              count, within(diagonal.first), within(diagonal.last), count};
-      (is_a ? places.a[l] : places.b[l - of_a]) = copy.stored() ? shared_address(shared + place) : 0;
+      const int position =
+          (is_a ? l * a_stride : of_a * a_stride + (l - of_a) * b_stride) + since_border(from, kSector);
+      copy = {from, bytes(values), bytes(values + size),   shared + position,
+              item, count,         within(diagonal.first), within(diagonal.last),
+              count};
+      (is_a ? positions.a[l] : positions.b[l - of_a]) = copy.stored() ? shared_address(shared + position) : 0;
       left = copy.stored() && !copies.start(copy);
     }
     for (unsigned todo = __ballot_sync(~0u, left); todo != 0; todo &= todo - 1) {
@@ -197,7 +199,7 @@ __global__ void __launch_bounds__(32 * kWarps, 1)
   constexpr int diagonals = kDiagonals, each = kThreadRows<T>;
   extern __shared__ __align__(kSector) char shared[];
   __shared__ Copies copies;
-  __shared__ Places places;
+  __shared__ Positions positions;
   __shared__ Tile tile;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int64 i0 = static_cast<int64>(blockIdx.x / tiles) * kRows<T>;
@@ -232,7 +234,7 @@ __global__ void __launch_bounds__(32 * kWarps, 1)
       const int t = __shfl_sync(~0u, next, e) + lane;
       first[e] = t < __shfl_sync(~0u, end, e) ? __ldg(lists.pairs + t) : 0;
     }
-    start_stage(copies, places, shared, lists, tile, stage, i0, a, b);
+    start_stage(copies, positions, shared, lists, tile, stage, i0, a, b);
     copies.wait(n - tile.stage);
 #pragma unroll
     for (int e = 0; e < diagonals; ++e) {
@@ -243,8 +245,8 @@ __global__ void __launch_bounds__(32 * kWarps, 1)
         const bool here = t + lane < t_end && static_cast<int>(pair & 0xffff) >= stage.b;
         std::uint32_t left = 0, right = 0;
         if (here) {
-          left = places.a[static_cast<int>(pair >> 16) - stage.a];
-          right = places.b[static_cast<int>(pair & 0xffff) - stage.b];
+          left = positions.a[static_cast<int>(pair >> 16) - stage.a];
+          right = positions.b[static_cast<int>(pair & 0xffff) - stage.b];
         }
         const int count = __popc(__ballot_sync(~0u, here));
         unsigned stored = __ballot_sync(~0u, left != 0 && right != 0);
@@ -266,13 +268,13 @@ __global__ void __launch_bounds__(32 * kWarps, 1)
       if (lane == e) next = t;
     }
   }
-  bool wrong = false;  // whether a sum is not finite
+  bool non_finite = false;  // whether a sum is not finite
 #pragma unroll
   for (int e = 0; e < diagonals; ++e) {
 #pragma unroll
-    for (int r = 0; r < each; ++r) wrong |= !is_finite(totals[e][r]);
+    for (int r = 0; r < each; ++r) non_finite |= !is_finite(totals[e][r]);
   }
-  const bool careful = __syncthreads_or(wrong) || !update.plain;
+  const bool careful = __syncthreads_or(non_finite) || !update.plain;
   if (!careful) {
 #pragma unroll
     for (int e = 0; e < diagonals; ++e) {

@@ -13,7 +13,7 @@ struct NoRest {
   __device__ void add(int64, int64, T&, const V*, int64, int = 0, int = 1) const {}
   // The same for the columns of a packet, which starts at `column`.
   template <class T, int Width, class V>
-  __device__ void add_piece(int64, int64, T (&)[Width], const Block<const V>&) const {}
+  __device__ void add_packet(int64, int64, T (&)[Width], const Block<const V>&) const {}
 };
 
 }  // namespace diagsparse::cuda::matvec

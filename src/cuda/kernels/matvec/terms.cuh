@@ -11,13 +11,13 @@ namespace diagsparse::cuda::matvec {
 constexpr int kTerms = 128;  // terms that a block holds in shared memory at a time
 
 // A term in shared memory.
-struct NearTerm {
+struct SharedTerm {
   int64 u, v, first, last;
   bool conjugated;
 
   __device__ bool holds(int64 i) const { return i >= first && i < last; }
 };
-inline __device__ NearTerm near_term(const Term& t) {
+inline __device__ SharedTerm shared_term(const Term& t) {
   return {t.u, t.v, t.first, t.last, static_cast<bool>(t.conjugated)};
 }
 

@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(kBlock, 3)
                 const Period period, bool conj, const V* x, Product<U, V>* y, int64 rows,
                 const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
-  __shared__ NearTerm near[kTerms + At];
+  __shared__ SharedTerm near[kTerms + At];
   __shared__ std::uint32_t shifts[kTerms + At];
   const int64 start = static_cast<int64>(blockIdx.x) * (kBlock * Rows), stop = start + kBlock * Rows;
   const int64 i = start + threadIdx.x / 32 * (32 * Rows) + threadIdx.x % 32;
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(kBlock, 3)
 #pragma unroll
   for (int r = 1; r < Rows; ++r) in_period[r] = period.value(32 % period.rows, in_period[r - 1]);
   T sums[Rows] = {};
-  const auto walk = [&](int end, auto holds) {
+  const auto add_terms = [&](int end, auto holds) {
     for (int t = 0; t < end; t += At) {
       U u[At][Rows];
       V v[At][Rows];
@@ -86,12 +86,12 @@ __global__ void __launch_bounds__(kBlock, 3)
     const int some = min(end - t, kTerms);
     __syncthreads();
     for (int k = threadIdx.x; k < some; k += kBlock) {
-      near[k] = near_term(terms[t + k]);
+      near[k] = shared_term(terms[t + k]);
       shifts[k] = terms[t + k].shift;
     }
     __syncthreads();
-    if (inside) walk(some, [](const NearTerm&, int64) { return true; });
-    else walk(some, [](const NearTerm& term, int64 row) { return term.holds(row); });
+    if (inside) add_terms(some, [](const SharedTerm&, int64) { return true; });
+    else add_terms(some, [](const SharedTerm& term, int64 row) { return term.holds(row); });
   }
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
@@ -118,7 +118,8 @@ __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 ? kConstantBlocks : 1)
                   int64 rows, const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
   using A = decltype(arithmetic(U{}));
-  constexpr int width = 16 / static_cast<int>(sizeof(V)), ahead = 2, groups = kGroups, a_tile = kBlock * width * groups;
+  constexpr int width = 16 / static_cast<int>(sizeof(V)), ahead = 2, groups = kGroups,
+                rows_per_tile = kBlock * width * groups;
   __shared__ Bits<A> constants[kTerms];
   __shared__ Sequence near[kTerms];
   for (int k = threadIdx.x; k < interior.term_end - interior.term; k += kBlock) {
@@ -127,32 +128,32 @@ __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 ? kConstantBlocks : 1)
   }
   for (int k = threadIdx.x; k < sequence_count; k += kBlock) near[k] = sequences[k];
   __syncthreads();
-  const int aside = static_cast<int>(reinterpret_cast<std::uintptr_t>(x) / sizeof(V) % width);
-  for (int64 start = static_cast<int64>(blockIdx.x) * a_tile; start < rows;
-       start += static_cast<int64>(gridDim.x) * a_tile) {
+  const int misalignment = static_cast<int>(reinterpret_cast<std::uintptr_t>(x) / sizeof(V) % width);
+  for (int64 start = static_cast<int64>(blockIdx.x) * rows_per_tile; start < rows;
+       start += static_cast<int64>(gridDim.x) * rows_per_tile) {
     const int64 i = start + static_cast<int64>(threadIdx.x) * width;
     T sums[groups][width] = {};
-    if (start - width >= interior.first && start + a_tile + (ahead + 1) * width <= interior.last) {
+    if (start - width >= interior.first && start + rows_per_tile + (ahead + 1) * width <= interior.last) {
       for (int n = 0; n < sequence_count; ++n) {
         const Sequence sequence = near[n];
-        const int before = static_cast<int>((sequence.v % width + width + aside) % width);
+        const int before = static_cast<int>((sequence.v % width + width + misalignment) % width);
         const auto* from = reinterpret_cast<const uint4*>(x + i + sequence.v - before);
         const Bits<A>* factors = constants + sequence.term - interior.term;
-        uint4 pieces[groups][ahead + 1];
+        uint4 packets[groups][ahead + 1];
 #pragma unroll
-        for (int g = 0; g < groups; ++g) pieces[g][ahead] = __ldg(from + g * kBlock);
+        for (int g = 0; g < groups; ++g) packets[g][ahead] = __ldg(from + g * kBlock);
         for (int d = -before; d < sequence.length; d += ahead * width) {
 #pragma unroll
           for (int g = 0; g < groups; ++g) {
-            pieces[g][0] = pieces[g][ahead];
+            packets[g][0] = packets[g][ahead];
 #pragma unroll
-            for (int q = 1; q <= ahead; ++q) pieces[g][q] = __ldg(from + g * kBlock + q);  // perhaps past the sequence
+            for (int q = 1; q <= ahead; ++q) packets[g][q] = __ldg(from + g * kBlock + q);  // perhaps past the sequence
           }
           from += ahead;
           const std::uint32_t live =
               (~0u << max(-d, 0)) & ~(sequence.length - d < ahead * width ? ~0u << (sequence.length - d) : 0u);
           V of_x[groups][(ahead + 1) * width];
-          memcpy(of_x, pieces, sizeof of_x);
+          memcpy(of_x, packets, sizeof of_x);
 #pragma unroll
           for (int k = 0; k < ahead * width; ++k) {
             if (!(live >> k & 1)) continue;
@@ -182,7 +183,7 @@ __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 ? kConstantBlocks : 1)
     for (int g = 0; g < groups; ++g) {
       const int64 row = i + g * kBlock * width;
       if (row + width <= rows) {
-        update_piece(update, y + row, sums[g]);
+        update_packet(update, y + row, sums[g]);
       } else {
         for (int r = 0; r < width; ++r) {
           if (row + r < rows) update.one(y + row + r, sums[g][r]);
@@ -224,8 +225,8 @@ struct Matvec {
   using T = Product<U, V>;
 
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    const auto kept = resident_terms(a, op);
-    const Interior& interior = kept->interior;
+    const auto resident_data = resident_terms(a, op);
+    const Interior& interior = resident_data->interior;
     const Update<T> update(alpha, beta);
     const U* values = a.values.as<U>();
     const Period period{static_cast<std::uint32_t>(a.layout().packing.period)};
@@ -236,14 +237,15 @@ struct Matvec {
       const int64 tiles = ceil_div(y.rows, kBlock * kGroups * 16 / static_cast<int64>(sizeof(V)));
       const int64 at_once = kConstantBlocks * limits<constant_rows<U, V>>().multiprocessors;
       launch("matvec row", constant_rows<U, V>, dim3(static_cast<unsigned>(std::min(tiles, at_once))), dim3(kBlock),
-             kept->terms_begin(), kept->count, sequences->sequences.template as<const Sequence>(), sequences->count,
-             interior, values, op.conjugated, x.as<V>(), y.as<T>(), y.rows, update);
+             resident_data->terms_begin(), resident_data->count, sequences->sequences.template as<const Sequence>(),
+             sequences->count, interior, values, op.conjugated, x.as<V>(), y.as<T>(), y.rows, update);
     } else if (vector) {
       constexpr int each = 4, at_once = 2;
-      launch("matvec row", period_rows<each, at_once, U, V>, grid(kBlock * each), dim3(kBlock), kept->terms_begin(),
-             kept->count, interior, values, period, op.conjugated, x.as<V>(), y.as<T>(), y.rows, update);
+      launch("matvec row", period_rows<each, at_once, U, V>, grid(kBlock * each), dim3(kBlock),
+             resident_data->terms_begin(), resident_data->count, interior, values, period, op.conjugated, x.as<V>(),
+             y.as<T>(), y.rows, update);
     } else {
-      multiply_block<U, V>(*kept, period, values, op.conjugated, x, y, matvec::NoRest(), update);
+      multiply_block<U, V>(*resident_data, period, values, op.conjugated, x, y, matvec::NoRest(), update);
     }
   }
 };

@@ -16,7 +16,7 @@
 
 namespace diagsparse::cuda::rows {
 
-struct ResidentShares {
+struct ResidentChunks {
   Array first;  // int64 (count + 1): the first row of each; first[count] = rows
   int64 count = 0;
   int64 longest = 0;  // entries of the longest row
@@ -28,11 +28,11 @@ struct ResidentShares {
 };
 
 // Chunks of `steps` steps of the rows of op(A); cached with A.
-std::shared_ptr<ResidentShares> shares_of_steps(const Matrix& a, Op op, int steps);
+std::shared_ptr<ResidentChunks> chunks_of_steps(const Matrix& a, Op op, int steps);
 
 // Chunks of complete rows with at most `entries` entries. Only the last row of a chunk may be too long; without it the
 // chunk has at most as many entries. Matrices with few entries have smaller chunks. Cached with A.
-std::shared_ptr<ResidentShares> shares_of_rows(const Matrix& a, Op op, int entries);
+std::shared_ptr<ResidentChunks> chunks_of_rows(const Matrix& a, Op op, int entries);
 
 // The number of entries of the longest of the rows with these pointers.
 int64 longest_of(const std::int64_t* indptr, int64 rows);

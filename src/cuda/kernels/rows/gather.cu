@@ -45,8 +45,8 @@ __global__ void __launch_bounds__(kBlock)
 
 // "sequential": one thread processes all rows.
 template <class U, class V>
-__global__ void gather_alone(const Rows<U> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y,
-                             int64 cols, const __grid_constant__ Update<Product<U, V>> update) {
+__global__ void gather_sequential(const Rows<U> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y,
+                                  int64 cols, const __grid_constant__ Update<Product<U, V>> update) {
   for (int64 i = 0; i < a.count; ++i) {
     for (int64 c = 0; c < cols; ++c) {
       Product<U, V> sum{};
@@ -89,9 +89,9 @@ struct Threads {
   }
 };
 template <class U, class V>
-struct Alone {
+struct Sequential {
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    run_rows<U, V>(gather_alone<U, V>, dim3(1), dim3(1), a, op, alpha, x, beta, y);
+    run_rows<U, V>(gather_sequential<U, V>, dim3(1), dim3(1), a, op, alpha, x, beta, y);
   }
 };
 
@@ -102,6 +102,6 @@ void prepare(const Matrix& a, Op op) { rows_of(a, op.transposed); }
 MatvecRow gather_by_threads() { return {"threads_per_row", every_pair<Threads, MatvecKernel>(), prepare}; }
 MatvecRow gather_by_row() { return {"row", every_pair<Row, MatvecKernel>(), prepare}; }
 MatvecRow gather_by_warp() { return {"warp_per_row", every_pair<Warp, MatvecKernel>(), prepare}; }
-MatvecRow gather_by_one() { return {"sequential", every_pair<Alone, MatvecKernel>(), prepare}; }
+MatvecRow gather_by_one() { return {"sequential", every_pair<Sequential, MatvecKernel>(), prepare}; }
 
 }  // namespace diagsparse::cuda::rows

@@ -38,7 +38,7 @@ MatmulRow multiply_by_row();    // "row": a thread computes a row
 MatmulRow multiply_by_one();    // "sequential": one thread computes all rows
 
 // Number of entries of A that "hash" reads: those of a row once for each segment of the corresponding row of C.
-int64 hash_walks(const Plan& plan);
+int64 hash_reads(const Plan& plan);
 
 // The bytes that "terms" caches with a plan, and whether 32 bits suffice for its numbers.
 int64 terms_nbytes(const Plan& plan);

@@ -26,7 +26,7 @@ constexpr int kThreads = 128, kEach = 7, kSteps = kThreads * kEach;
 
 // The partial sum of a row that a thread does not end (rows count from the block's first), and that of a block.
 template <class T>
-struct Left {
+struct Partial {
   int row;
   T sum;
 };
@@ -36,9 +36,9 @@ struct Carry {
   T sum;
 };
 template <class T>
-struct Join {
-  __device__ Left<T> operator()(const Left<T>& a, const Left<T>& b) const {
-    return a.row == b.row ? Left<T>{b.row, a.sum + b.sum} : b;
+struct AddPartials {
+  __device__ Partial<T> operator()(const Partial<T>& a, const Partial<T>& b) const {
+    return a.row == b.row ? Partial<T>{b.row, a.sum + b.sum} : b;
   }
 };
 
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 8)
           const __grid_constant__ Update<Product<U, V>> update, const std::int64_t* first,
           Carry<Product<U, V>>* carries) {
   using T = Product<U, V>;
-  using Scan = cub::BlockScan<Left<T>, kThreads, cub::BLOCK_SCAN_WARP_SCANS>;
+  using Scan = cub::BlockScan<Partial<T>, kThreads, cub::BLOCK_SCAN_WARP_SCANS>;
   __shared__ typename Scan::TempStorage scan;
   __shared__ T products[kSteps];
   __shared__ std::int32_t ends[kSteps];  // of the block's rows, counted from its first entry
@@ -106,8 +106,8 @@ __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 8)
       }
     }
     // The partial sum of the previous threads for the first row that this thread ends.
-    Left<T> before, all;
-    Scan(scan).ExclusiveScan(Left<T>{i, sum}, before, Left<T>{-1, T{}}, Join<T>{}, all);
+    Partial<T> before, all;
+    Scan(scan).ExclusiveScan(Partial<T>{i, sum}, before, Partial<T>{-1, T{}}, AddPartials<T>{}, all);
     if (i > mine) {
       const T begun = before.row == mine ? before.sum + head : head;
       update.one(y.data + (row + mine) * y.row + c * y.col, begun);
@@ -144,19 +144,19 @@ template <class U, class V>
 struct Merge {
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     using T = Product<U, V>;
-    const std::shared_ptr<ResidentShares> shares = shares_of_steps(a, op, kSteps);
-    const int64 count = shares->count;
+    const std::shared_ptr<ResidentChunks> chunks = chunks_of_steps(a, op, kSteps);
+    const int64 count = chunks->count;
     if (count == 0 || x.cols == 0) return;
     dim3 grid(static_cast<unsigned>(count), static_cast<unsigned>(std::min<int64>(x.cols, 1024)));
     const Scratch<Carry<T>> carries(count * x.cols);
     launch("merge matvec", merge<U, V>, grid, dim3(kThreads), Rows<U>::of(a, op), op.conjugated, Block<const V>(x),
-           Block<T>(y), x.cols, Update<T>(alpha, beta), shares->first.as<const std::int64_t>(), carries.get());
+           Block<T>(y), x.cols, Update<T>(alpha, beta), chunks->first.as<const std::int64_t>(), carries.get());
     launch("add carries", add_carries<T>, blocks(std::min<int64>(count * x.cols, 1 << 20) * 32), dim3(kBlock),
            static_cast<const Carry<T>*>(carries.get()), count, y.rows, Block<T>(y), x.cols, Factor<T>(alpha));
   }
 };
 
-void prepare(const Matrix& a, Op op) { shares_of_steps(a, op, kSteps); }
+void prepare(const Matrix& a, Op op) { chunks_of_steps(a, op, kSteps); }
 
 }  // namespace
 

@@ -66,9 +66,9 @@ std::shared_ptr<ResidentTerms> list_terms(const Plan& plan) {
   for (const RowRange& range : list.ranges()) {
     Keys keys(range.count);
     launch("write entries", write_entries, blocks(range.count), dim3(kBlock), list.on_device(), range, indptr,
-           c.at("indices").as<const std::int32_t>(), keys.key(), keys.place());
+           c.at("indices").as<const std::int32_t>(), keys.key(), keys.position());
     sort(keys, width_in_bits(result->count));
-    CUDA_CALL(cudaMemcpyAsync(result->pairs.as<Key>() + range.first, keys.place(), 8 * range.count,
+    CUDA_CALL(cudaMemcpyAsync(result->pairs.as<Key>() + range.first, keys.position(), 8 * range.count,
                               cudaMemcpyDeviceToDevice, stream()));
     launch("find first", find_first, blocks(range.count), dim3(kBlock), static_cast<const Key*>(keys.key()), range,
            indptr, first);

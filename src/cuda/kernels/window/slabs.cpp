@@ -30,7 +30,7 @@ int64 common_stride(const Term* begin, const Term* end) {
 
 }  // namespace
 
-BroughtList::BroughtList(const Term* begin, const Term* end, const Slabs& slabs, int row) {
+StagedList::StagedList(const Term* begin, const Term* end, const Slabs& slabs, int row) {
   struct Window {
     int64 from, to;
     int at;
@@ -39,7 +39,7 @@ BroughtList::BroughtList(const Term* begin, const Term* end, const Slabs& slabs,
   for (int strip = 0; strip < slabs.strips; ++strip) {
     for (const Term* t = begin; t != end; ++t) {
       const int64 from = strip * slabs.stride + t->v;
-      all.push_back({from, from + slabs.stretch, 0});
+      all.push_back({from, from + slabs.segment, 0});
     }
   }
   std::sort(all.begin(), all.end(), [](const Window& a, const Window& b) { return a.from < b.from; });
@@ -69,31 +69,31 @@ BroughtList::BroughtList(const Term* begin, const Term* end, const Slabs& slabs,
   for (const Window& w : windows) items.push_back({w.from, w.at, static_cast<int>(w.to - w.from), false, false});
 }
 
-Room::Room(const Slabs& slabs, const BroughtList& list, int item, int row) : row(row) {
+Room::Room(const Slabs& slabs, const StagedList& list, int item, int row) : row(row) {
   const auto next = [](int64 bytes) { return (bytes + kSector - 1) / kSector * kSector; };
   const int64 begin = next((row < 16 ? kSector : kSector / 2) + static_cast<int64>(list.rows) * row);
-  a_stride = static_cast<int>(next(slabs.stretch * item)) + kSector;  // a run may be misaligned
+  a_stride = static_cast<int>(next(slabs.segment * item)) + kSector;  // a run may be misaligned
   const int64 end = begin + static_cast<int64>(list.runs) * a_stride;
-  const int64 all = end + static_cast<int64>(list.runs) * static_cast<int64>(sizeof(BroughtTerm));
+  const int64 all = end + static_cast<int64>(list.runs) * static_cast<int64>(sizeof(StagedTerm));
   a = static_cast<int>(begin);
   terms = static_cast<int>(end);
   total = static_cast<int>(std::min<int64>(all, std::numeric_limits<int>::max()));
 }
 
-Choice choose(const Share& share, const Term* begin, const Term* end, int64 first, int64 last, int64 rows, int item,
+Choice choose(const Policy& policy, const Term* begin, const Term* end, int64 first, int64 last, int64 rows, int item,
               int64 row) {
-  Choice best{Slabs(rows, rows, 1, share.step)};
-  if (begin == end || row > share.bytes) return best;
+  Choice best{Slabs(rows, rows, 1, policy.step)};
+  if (begin == end || row > policy.bytes) return best;
   const int64 stride = common_stride(begin, end);
   int64 least = std::numeric_limits<int64>::max();
   for (const int strips : {1, 4}) {
     if ((end - begin) * strips > kMostRuns || (strips > 1 && (stride == 0 || stride > rows / strips))) continue;
-    for (int stretch = share.fewest / strips; stretch <= share.most; stretch += share.step) {
-      Slabs slabs(rows, strips > 1 ? stride : rows, strips, stretch);
+    for (int segment = policy.fewest / strips; segment <= policy.most; segment += policy.step) {
+      Slabs slabs(rows, strips > 1 ? stride : rows, strips, segment);
       slabs.set_inside(first, last);
       const int64 blocks = slabs.blocks, inside = slabs.last - slabs.first;
-      const Room room(slabs, BroughtList(begin, end, slabs, static_cast<int>(row)), item, static_cast<int>(row));
-      if (room.total > share.bytes) break;
+      const Room room(slabs, StagedList(begin, end, slabs, static_cast<int>(row)), item, static_cast<int>(row));
+      if (room.total > policy.bytes) break;
       if (4 * inside >= 3 * blocks && blocks * room.total < least) {
         best = {slabs, true};
         least = blocks * room.total;

@@ -135,8 +135,8 @@ struct OfKinds {
 };
 
 // Lists the rows by kind; those of a kind begin at begin.of[kind]. Rows of a block stay in order. The order of blocks
-// varies from run to run, which has no effect on the result. cursors: the next free slot of each kind; products: of
-// each listed row that is sorted.
+// varies from run to run, which has no effect on the result. cursors: the number of rows of each kind listed so far;
+// products: of each listed row that is sorted.
 __global__ void __launch_bounds__(kBlock)
     list_rows(int64 rows, const Range* ranges, const __grid_constant__ OfKinds begin, int* cursors, std::int32_t* list,
               std::int64_t* products) {

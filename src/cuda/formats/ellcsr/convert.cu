@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(kBlock)
 
 // A warp processes a row, and distributes its leading columns over banks. It counts them first.
 template <class T>
-__global__ void __launch_bounds__(kBlock) deal_rows(const EllCsr<T> a, std::int32_t* head, T* values) {
+__global__ void __launch_bounds__(kBlock) distribute_rows(const EllCsr<T> a, std::int32_t* head, T* values) {
   __shared__ std::int32_t banks[kWarps][Deal::kBanks];
   const int64 i = thread_index() / 32, line = i * a.width;
   const int lane = threadIdx.x % 32;
@@ -198,7 +198,7 @@ Matrix ellcsr_from_rows(const Matrix& m, int64 width, Leading leading) {
 }
 
 Matrix dealt(const Matrix& m) {
-  return with_new_head("deal rows", m, [](auto zero) { return deal_rows<decltype(zero)>; });
+  return with_new_head("deal rows", m, [](auto zero) { return distribute_rows<decltype(zero)>; });
 }
 
 Matrix undealt(const Matrix& m) {

@@ -139,7 +139,7 @@ class Known {
   const dlpack::ExchangeApi* api_;
   int device_;
   struct {
-    std::vector<int64> shape, strides;  // strides in elements
+    std::vector<int64> shape, strides;  // strides are in elements
   } layout_;
   Dense dense_;
   bool differentiable_ = false;

@@ -11,7 +11,7 @@ namespace diagsparse::cuda {
 struct DeviceArray {
   char* data = nullptr;
   DType dtype = DType::f64;
-  std::vector<int64> shape, strides;  // in elements
+  std::vector<int64> shape, strides;  // strides are in elements
   int device = 0;
   std::shared_ptr<const void> owner;
   bool writeable = true;
@@ -23,7 +23,7 @@ struct DeviceArray {
     return n;
   }
   int64 nbytes() const { return size() * item_size(dtype); }
-  bool contiguous() const;  // in C order
+  bool contiguous() const;  // whether it is contiguous in C order
   Dense dense() const;      // requires one or two dimensions
   Array array() const;      // requires a contiguous array
 
@@ -38,8 +38,9 @@ void assign(const DeviceArray& from, const DeviceArray& to);
 enum class Map { negative, absolute, conjugate, multiply, divide, power };
 // f(a[i], s) for a contiguous array; only `absolute` changes the type (complex to real).
 DeviceArray map(Map f, const DeviceArray& a, Scalar s);
-void fill(const DeviceArray& a, Scalar value);                              // contiguous
-void add_scaled(const DeviceArray& a, Scalar beta, const DeviceArray& to);  // to = a + beta to; contiguous
+void fill(const DeviceArray& a, Scalar value);                              // requires a contiguous array
+void add_scaled(const DeviceArray& a, Scalar beta, const DeviceArray& to);  // to = a + beta to; requires contiguous
+                                                                            // arrays
 bool any(const DeviceArray& a);                                             // contiguous; waits for the result
 
 }  // namespace diagsparse::cuda

@@ -12,8 +12,8 @@ using namespace columns_of_product;
 namespace {
 
 constexpr int kBlockOfRow = 128;                   // threads of a block that marks a row
-constexpr int kLargeBlock = 1024;                  // of a large one
-constexpr std::int64_t kSmallWorkspace = 1 << 28;  // bytes
+constexpr int kLargeBlock = 1024;                  // threads of a large block
+constexpr std::int64_t kSmallWorkspace = 1 << 28;  // bytes of workspace that are always acceptable
 // Lengths of rows of B above which they are deferred: to a warp (entries per lane that would mark it), or to all
 // threads.
 constexpr int kDeferFrom = 32, kForAll = 1024;
@@ -33,7 +33,7 @@ struct Team {
 
   unsigned* bits;
   int* of_warp;
-  int most;  // words
+  int most;  // most words of `bits`
   Deferred<Threads>* deferred;
 
   __device__ static int thread() { return static_cast<int>(threadIdx.x) % Threads; }
@@ -185,7 +185,8 @@ RowsOfProduct MarkedRows::rows() {
   const std::int64_t listed = ends_[kKinds - 1];
   const std::int64_t sorted_rows = end_of(blocks_sort ? Kind::block_sorts : Kind::warp_sorts);
   const Scratch<std::int32_t> list(listed);
-  const Scratch<std::int64_t> products_up_to(end_of(Kind::block_sorts));  // of the products of each row that is sorted
+  const Scratch<std::int64_t> products_up_to(end_of(Kind::block_sorts));  // running sum of the products of each sorted
+                                                                          // row
   const Scratch<int> cursors(kKinds);
   CUDA_CALL(cudaMemsetAsync(cursors.get(), 0, kKinds * sizeof(int), stream()));
   OfKinds begin{};

@@ -11,7 +11,7 @@ namespace diagsparse::cuda {
 
 class MarkedRows {
  public:
-  MarkedRows(const Csr<float>& a, const Csr<float>& b);  // without values
+  MarkedRows(const Csr<float>& a, const Csr<float>& b);  // the values of a and b are not used
 
   // Whether this is faster than listing and sorting all products. A word takes a thirtieth of the time of sorting a
   // product. (n = 2 10^5, 8 random nonzeros per row: 1.25 G words 5 ms, 12.8 M products 1.7 ms.)
@@ -21,10 +21,10 @@ class MarkedRows {
  private:
   Csr<float> a_, b_;
   Array ranges_;               // the Range of each row
-  std::int64_t words_;         // of 32 columns, in all rows that blocks mark
-  std::int64_t products_;      // of an entry of A and one of B
-  std::int64_t block_sorted_;  // of these, in rows that blocks sort
-  std::int64_t ends_[6] = {};  // of the rows of each kind (row_ranges.cuh), listed by kind
+  std::int64_t words_;         // words of 32 columns, in all rows that blocks mark
+  std::int64_t products_;      // products of an entry of A and one of B
+  std::int64_t block_sorted_;  // those of rows that blocks sort
+  std::int64_t ends_[6] = {};  // ends of the rows of each kind (row_ranges.cuh) in the list, which is sorted by kind
 };
 
 }  // namespace diagsparse::cuda

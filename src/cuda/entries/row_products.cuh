@@ -16,7 +16,7 @@ constexpr int64 kProducts = 1 << 26;  // most products at a time, unless a row h
 
 // The arguments of kernels.
 struct RowProducts {
-  Csr<float> a, b;           // without values
+  Csr<float> a, b;           // the operands, without values
   const std::int64_t* ends;  // number of products up to the end of each entry of A
 
   struct Product {
@@ -32,7 +32,7 @@ struct RowProducts {
 
 // Complete rows of A with at most kProducts products together, but at least one row.
 struct RowRange {
-  int64 first_row, end_row, first, count;  // rows; products
+  int64 first_row, end_row, first, count;  // a range of rows, and its range of products
 };
 
 // Counts the products and divides them into ranges of rows.

@@ -9,7 +9,7 @@ namespace diagsparse::cuda::columns_of_product {
 
 constexpr unsigned kAllLanes = 0xffffffffu;
 constexpr int kGroup = 8;          // threads that examine a row together, because many rows are short
-constexpr int kManyEntries = 512;  // of a row of A, which all threads of a block examine
+constexpr int kManyEntries = 512;  // entries of a row of A above which all threads of a block examine it
 
 // How the columns of a row are determined: those of its products are sorted, by half a warp, a warp or a thread block;
 // or bits are marked, by a warp, a block or a large block.
@@ -17,7 +17,8 @@ enum class Kind { half_warp_sorts, warp_sorts, block_sorts, warp_marks, block_ma
 constexpr int kKinds = static_cast<int>(Kind::none);
 constexpr int kHalfWarpSorts = 64, kWarpSorts = 256, kBlockSorts = 2048;  // most products
 constexpr int kWarpMarks = 64, kBlockMarks = 4096;                        // most words of 32 columns
-constexpr int kLargeBlockMarks = 48 << 10;                                // at once, if the device has as much memory
+constexpr int kLargeBlockMarks = 48 << 10;                                // most words that are marked at once, if the
+                                                                          // device has as much memory
 constexpr int kMany = 1 << 13;  // products of a row from which a large block marks it
 
 // The first column of a row and its last one, which is less if the row is empty; and the number of its products, which
@@ -42,7 +43,7 @@ __device__ inline bool is_sorted(Kind kind) { return kind <= Kind::block_sorts; 
 
 // Totals of all rows.
 struct Totals {
-  unsigned long long words, products;  // of rows that blocks mark; of all
+  unsigned long long words, products;  // words of rows that blocks mark; products of all rows
   unsigned long long block_sorted;     // products of rows that blocks sort
   unsigned long long rows[kKinds];
 };

@@ -26,10 +26,10 @@ struct Keys {
 // The number of bits of the numbers up to n: only these bits of a key have to be sorted.
 inline int width_in_bits(int64 n) { return std::max<int>(1, std::bit_width(static_cast<std::uint64_t>(n))); }
 
-void sort(Keys& keys, int bits = 64);  // by the lowest bits, stable
+void sort(Keys& keys, int bits = 64);  // stable, by the lowest bits
 // The same by all bits, within each segment: segment s begins at begin[s], the last one ends at begin[segments].
 void sort_segments(Keys& keys, const std::int64_t* begin, int64 segments);
-void running_sum(const std::int64_t* in, std::int64_t* out, int64 n);     // inclusive
+void running_sum(const std::int64_t* in, std::int64_t* out, int64 n);     // an inclusive prefix sum
 int64 inclusive_sum(const std::int64_t* in, std::int64_t* out, int64 n);  // the same; waits for the last element and
                                                                           // returns it
 

@@ -13,10 +13,10 @@ static_assert(kHalfWarpSorts == 4 * 16 && kWarpSorts == 8 * 32, "what lanes hold
 // The lanes that sort a row together, half a warp or a warp.
 template <int Lanes>
 struct Sorter {
-  static constexpr int kMost = Lanes == 32 ? kWarpSorts : kHalfWarpSorts;  // products
+  static constexpr int kMost = Lanes == 32 ? kWarpSorts : kHalfWarpSorts;  // most products of a row
 
   int lane;
-  unsigned mask;  // of these lanes in their warp
+  unsigned mask;  // mask of these lanes in their warp
 
   __device__ Sorter() : lane(threadIdx.x % Lanes), mask(Lanes == 32 ? kAllLanes : 0xffffu << (threadIdx.x % 32 & 16)) {}
 
@@ -59,7 +59,7 @@ struct Sorter {
 #pragma unroll
     for (int r = 0; r < Items; ++r) x[r] = Lanes * r + lane < products ? list[Lanes * r + lane] : behind;
     sort(x);
-    int last = -1, count = 0;  // of the previous ones
+    int last = -1, count = 0;  // last column and count of the previous items
 #pragma unroll
     for (int r = 0; r < Items; ++r) {
       const int before = below(x[r], 1);
@@ -148,7 +148,7 @@ struct BlockSorter {
   };
 
   Shared& shared;
-  int low, span;  // columns
+  int low, span;  // the first column, and the last one minus the first
 
   __device__ unsigned column(int p, int products) const {
     return p < products ? static_cast<unsigned>(shared.gathered.list[p] - low) : ~0u;  // greater than every column

@@ -30,7 +30,7 @@ namespace diagsparse::cuda {
 // A column index that has been loaded, and its base.
 template <class I>
 struct Fetched {
-  I index = static_cast<I>(-1);  // padding
+  I index = static_cast<I>(-1);  // initially padding
   std::int32_t base = 0;
 
   Fetched() = default;
@@ -48,7 +48,7 @@ struct Fetched {
 template <class T, class A, class V>
 __device__ T sum_positions(const A& a, int64 p, int64 position, int64 end, int64 w, int step, bool conj, const V* x,
                            int64 x_row) {
-  constexpr int each = 4;  // loaded together
+  constexpr int each = 4;  // entries that are loaded together
   const int64 apart = step * a.step();
   T sum{};
   for (; position < end; position += each * apart, w += each * step) {

@@ -48,7 +48,7 @@ struct InTable {
   __device__ int64 operator()(int64 offset) const { return base[offset + rows - 1]; }
 };
 struct AmongSpans {
-  const Span* spans;  // by ascending offset
+  const Span* spans;  // sorted by offset
   int64 count;
   __device__ int64 operator()(int64 offset) const {
     const int64 d = bisect(0, count, [&](int64 s) { return spans[s].offset < offset; });

@@ -13,7 +13,7 @@
 
 namespace diagsparse::cuda::bmsparse {
 
-constexpr int kWarps = kBlock / 32;  // per thread block
+constexpr int kWarps = kBlock / 32;  // warps per thread block
 
 // Whether a sum in a run of the plan was not finite: the number of the last such run.
 struct NonFinite {
@@ -37,7 +37,7 @@ struct Call {
 
   Source<U> a;
   Source<V> b;
-  int64 blocks;  // of C
+  int64 blocks;  // number of blocks of C
   const Bitmap* bitmap;
   const std::int64_t *begin, *pair_begin;
   const int2* pairs;

@@ -10,7 +10,7 @@
 namespace diagsparse::cuda::bmsparse {
 
 constexpr unsigned kAllLanes = 0xffffffffu;
-constexpr int kLanes = static_cast<int>(kTile);  // of a group
+constexpr int kLanes = static_cast<int>(kTile);  // threads per group
 constexpr int kGroups = kBlock / kLanes;
 
 // The lanes of this thread's group.
@@ -20,7 +20,7 @@ inline dim3 groups(int64 count) { return blocks(kLanes * count); }
 
 // The structure of op(A) by rows of blocks, without values.
 struct Rows {
-  int64 rows;  // of blocks
+  int64 rows;  // number of rows of blocks
   const std::int64_t* indptr;
   const std::int32_t* col;
   const std::int32_t* number;  // index of a block in A; null: in order

@@ -12,7 +12,7 @@ namespace cuda::bmsparse {
 
 namespace {
 
-constexpr Key kElements = kTile * kTile;  // of a block
+constexpr Key kElements = kTile * kTile;  // elements per block
 
 // ---- From rows: entries are sorted by block and position; a thread processes an entry ----------------------
 __global__ void __launch_bounds__(kBlock)
@@ -69,8 +69,8 @@ __global__ void __launch_bounds__(kBlock)
 
 // ---- To rows: a warp processes a row of blocks, four blocks at once, and a lane one row of a block -----------
 struct RowOfBlock {
-  int64 begin, end;  // the row's blocks
-  int64 row;         // of the matrix
+  int64 begin, end;  // range of the row's blocks
+  int64 row;         // row of the matrix
   int r, q;          // row of the block, and which one of four blocks
 
   __device__ explicit RowOfBlock(const int64* indptr) {

@@ -26,9 +26,9 @@ namespace {
 
 constexpr int64 kEmpty = 10;        // mean number of elements per block below which groups process the blocks by rows
 constexpr int64 kEnough = 1 << 16;  // teams that keep a device busy
-constexpr int64 kFewColumns = 3;    // of x, which are multiplied one by one
+constexpr int64 kFewColumns = 3;    // most columns of x that are multiplied one by one
 constexpr int kHalfWarp = 16;
-constexpr int kLongBlock = 512, kLongGroups = kLongBlock / kLanes;  // for a long row
+constexpr int kLongBlock = 512, kLongGroups = kLongBlock / kLanes;  // threads and groups that process a long row
 
 // The stride of x if its elements are contiguous; otherwise it is a number.
 struct UnitStride {

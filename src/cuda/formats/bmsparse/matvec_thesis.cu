@@ -20,7 +20,7 @@ template <int Blocks, class U, class V>
 __global__ void __launch_bounds__(64 * Blocks)
     sum_blocks(const OperandRows<U> a, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
                const __grid_constant__ Update<Product<U, V>> update) {
-  constexpr int lanes = kLanes * Blocks;  // of a row of A
+  constexpr int lanes = kLanes * Blocks;  // threads per row of A
   const int r = threadIdx.x / lanes, lane = threadIdx.x % lanes, k = lane % kLanes;
   const int64 i = blockIdx.x, row = kTile * i + r;
   for (int64 c = blockIdx.y; c < cols; c += gridDim.y) {

@@ -16,7 +16,7 @@ inline std::int64_t most_blocks(const BlockOperand& of) {
 // op(A) by rows of blocks.
 template <class T>
 struct OperandRows {
-  int64 rows, cols;   // of op(A)
+  int64 rows, cols;   // shape of op(A)
   std::int64_t most;  // blocks of a row that is not long
   const std::int64_t* indptr;
   const std::int32_t *col, *number;

@@ -29,7 +29,7 @@ namespace {
 constexpr unsigned kAllLanes = 0xffffffffu;
 constexpr int kWarps = kBlock / 32;
 template <class T>
-constexpr int kSums = 4096 / static_cast<int>(sizeof(T));  // of a warp's copy: 32 KiB for all of them
+constexpr int kSums = 4096 / static_cast<int>(sizeof(T));  // sums in a warp's copy: 32 KiB for all of them
 
 template <class T>
 __device__ T from_lane_below(T v, int step) {
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(kBlock)
                                int64 cols, const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
   __shared__ Bits<T> memory[kWarps][kSums<T>];
-  __shared__ int64 begins[kBlock], ends[kBlock];  // of this part's segments, in kBlock blocks at a time
+  __shared__ int64 begins[kBlock], ends[kBlock];  // ranges of this part's segments, in kBlock blocks at a time
   const int64 size = a.blocks.size, part = min(size, static_cast<int64>(kSums<T>));
   const int64 first = blockIdx.x * part, block_row = first / size, low = first % size;
   const int count = static_cast<int>(min(part, a.rows - first));

@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(kBlock) distribute_rows(const EllCsr<T> a, std
   Deal deal;
   for (int b = 0; b < Deal::kBanks; ++b) deal.all += deal.counts[b] = bank_of[b];
   __syncwarp();
-  if (lane < Deal::kBanks) bank_of[lane] = 0;  // from now on, the entries of each bank that have been placed
+  if (lane < Deal::kBanks) bank_of[lane] = 0;  // from now on, counts the entries of each bank that have been placed
   for (int64 first = 0; first < a.width; first += 32) {
     const int64 w = first + lane;
     const std::int32_t j = w < a.width ? a.head.indices[line + w] : -1;

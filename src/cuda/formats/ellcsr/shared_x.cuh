@@ -37,7 +37,7 @@ constexpr int kFollowing = sizeof(I) < 4 ? 2 : 1;
 // Where the second half of the columns begins in each row.
 struct ResidentHalves {
   Array head, rest;           // int32 (m): leading positions before it; int64 (m): positions of the rest before it
-  double leading, following;  // of all rows together
+  double leading, following;  // totals over all rows
 
   template <class F>
   void visit(const F& f) const {

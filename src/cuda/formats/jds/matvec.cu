@@ -232,7 +232,7 @@ Fault StoredRows<Jds>::fault_in_entries(const Structure& structure) {
   return found.fault(Fault::outside);
 }
 
-template struct StoredRows<Jds>;  // the remaining members
+template struct StoredRows<Jds>;  // instantiates the remaining members
 
 Fault fault_in_sections(const Jds<float>& a) {
   const FirstFaults found;

@@ -61,7 +61,7 @@ struct Window {
   Mask rows;
   std::uint32_t split, jump;
 
-  static constexpr std::uint32_t kConjugated = 64;  // added to split
+  static constexpr std::uint32_t kConjugated = 64;  // a flag in split
 
   // lower: the bits below that of the row.
   __device__ const T* position(Mask lower) const {
@@ -78,7 +78,7 @@ struct Window {
 struct LoadedMasks {
   int64 block;
   const Mask* mask;  // may be outside of the array
-  Mask low, high;    // of this block and the next
+  Mask low, high;    // masks of this block and the next
   Mask rows;
 
   template <class T>

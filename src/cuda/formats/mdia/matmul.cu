@@ -17,7 +17,7 @@ namespace diagsparse::cuda::mdia {
 
 namespace {
 
-constexpr int kWarps = 4;  // per thread block
+constexpr int kWarps = 4;  // warps per thread block
 constexpr int kList = 64;  // pairs that are listed before they are multiplied
 constexpr int64 kEnoughWarps = 8192;
 constexpr int kMostParts = 8;
@@ -45,7 +45,7 @@ struct alignas(16) PairWindows {
   Mask rows_a, rows_b;
   std::uint32_t split_a, split_b, jump_a, jump_b;
   Mask rows_c;
-  std::uint32_t position_c;  // of its first value in this block
+  std::uint32_t position_c;  // position of C's first value in this block
 
   __device__ Window<U> a() const { return {values_a, rows_a, split_a, jump_a}; }
   __device__ Window<V> b() const { return {values_b, rows_b, split_b, jump_b}; }
@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(32 * kWarps, kMinBlocks<Product<U, V>>)
   const bool real = is_complex<T> && real_first && c.a.mask[first_c] != 0;
 
   T sum{};
-  Mask rows = 0;  // of the current diagonal of C, and the position of its first value
+  Mask rows = 0;  // rows of the current diagonal of C; below, the position of its first value
   std::uint32_t position = kNotStored;
   const auto write = [&] {
     if ((rows & mine) == 0) return;

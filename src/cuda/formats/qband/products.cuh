@@ -18,13 +18,13 @@ namespace diagsparse::cuda::qband {
 enum class Pairing { sparse_by_bands, bands_by_sparse, sparse_by_sparse };
 
 struct RestProduct {
-  int64 row, col, left, right;  // in C; in the values of A and of B
+  int64 row, col, left, right;  // coordinates in C; positions in the values of A and of B
   bool exists;
 };
 
 // The bands of C, in the form in which kernels search them.
 struct Bands {
-  const Span* spans;  // by ascending offset
+  const Span* spans;  // sorted by offset
   int64 count;
 
   // The position of element (i, j) among the values of C, -1 outside of the bands.
@@ -38,9 +38,9 @@ struct Bands {
 struct RestProductsOnDevice {
   const Span *a_spans, *b_spans;
   const std::int64_t *a_indptr, *b_indptr, *a_positions, *b_positions;
-  const std::int32_t *a_columns, *b_columns, *a_rows, *b_rows;  // of each entry
+  const std::int32_t *a_columns, *b_columns, *a_rows, *b_rows;  // coordinates of each entry
   int64 a_diagonals, b_diagonals, a_entries, b_entries, a_first, b_first, rows, inner, cols;
-  const std::int64_t* ends;  // for As Bs: the number of products up to the end of each entry of As
+  const std::int64_t* ends;  // number of products of As Bs up to the end of each entry of As
 
   __device__ int64 left_of(int64 e) const { return a_first + (a_positions ? a_positions[e] : e); }
   __device__ int64 right_of(int64 f) const { return b_first + (b_positions ? b_positions[f] : f); }
@@ -123,7 +123,7 @@ struct RestOnGpu : Work {
   Array targets;  // int64 (count): position of a sum among C's values
   Array many;     // int32: the sums with many terms
   int64 count = 0;
-  int64 sums = 0;  // products
+  int64 sums = 0;  // number of products
 
   explicit RestOnGpu(RestProducts result) : products(std::move(result)) {}
   int64 nbytes() const override {

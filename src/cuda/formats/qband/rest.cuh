@@ -37,8 +37,8 @@ struct RestRows {
   rows::Rows<U> a;
   bool conj;
   const std::int32_t *long_rows, *chunks;
-  std::int32_t count;  // of long rows
-  const T* sums;       // of their chunks, one column after another
+  std::int32_t count;  // number of long rows
+  const T* sums;       // sums of their chunks, one column after another
   int64 chunk_count;
 
   __device__ void add(int64 i, int64 c, T& sum, const V* x, int64 row, int part = 0, int parts = 1) const {

@@ -18,7 +18,7 @@ template <class T>
 struct Result {
   T *values, *rest;
   Bands bands;
-  const std::int64_t* indptr;  // of the entries outside of the bands
+  const std::int64_t* indptr;  // row pointers of the entries outside of the bands
   const std::int32_t* columns;
 
   __device__ T* find(int64 i, int64 j) const {

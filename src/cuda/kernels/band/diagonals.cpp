@@ -33,7 +33,7 @@ Band cyclic_diagonals_of(const Layout& layout, Op op) {
     const int64 shift = op.transposed ? (n - k) % n : 0;
     if (op.transposed) k = (n - k) % n;
     if (2 * k > n) k -= n;
-    const int64 base = static_cast<int64>(r) * n + shift;  // of row 0
+    const int64 base = static_cast<int64>(r) * n + shift;  // position of row 0
     found.push_back({k, 2 * shift > n ? Diagonal{base - n, n - shift, n} : Diagonal{base, 0, n - shift}});
   }
   Band band;

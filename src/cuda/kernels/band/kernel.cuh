@@ -22,12 +22,12 @@ struct BandBlock {
   const Bands& bands;
   const Room& room;
   char* shared;
-  int rows, b_rows;  // of C, of B
-  unsigned number;   // of the block, counted down C
+  int rows, b_rows;  // rows of C, and of B
+  unsigned number;   // number of the block, counted down C
   int64 i0 = static_cast<int64>(number) * bands.step;
   int mine = static_cast<int>(min(int64(rows), bands.rows - i0));
   bool inside = kBulkCopies && i0 >= bands.inner_first && i0 + b_rows <= bands.inner_last;
-  int diagonals = min(bands.c_width(), 8 * bands.tile_end);  // of C
+  int diagonals = min(bands.c_width(), 8 * bands.tile_end);  // diagonals of C
   Section* sections = reinterpret_cast<Section*>(shared + room.sections);
   int *a_at = reinterpret_cast<int*>(shared + room.a_at) + Room::a_front,
       *b_at = reinterpret_cast<int*>(shared + room.b_at) + Room::b_front,

@@ -18,7 +18,7 @@ struct Bands {
   int tile, tile_end;             // range of the tiles of C that contain diagonals to write
   int64 a_low;                    // offset of A's first diagonal
   int64 inner_first, inner_last;  // range of rows in which all stored diagonals are complete
-  int64 rows, n;                  // of C; of a cyclic diagonal
+  int64 rows, n;                  // rows of C; length of a cyclic diagonal
   bool cyclic;
   bool mirrored;  // B is A transposed: A's values are read from B's diagonals
   int step;       // distance between blocks in rows: less than a block computes if diagonals are not aligned to
@@ -147,7 +147,8 @@ struct Room {
   int a_stride, b_stride, c_stride;
   int b, zeros, sections, a_at, b_at, c_at, table, total;
 
-  static constexpr int a_front = kWarpRows - 1, b_front = 7, c_front = kWarpRows - 1;  // of the tables
+  static constexpr int a_front = kWarpRows - 1, b_front = 7, c_front = kWarpRows - 1;  // entries of the tables before
+                                                                                       // entry 0
 
   // `table` diagonals of each operand. The strides avoid bank conflicts in the skewed accesses to the tiles' fragments.
   Room(const Bands& bands, int item, int groups, int table) : table(table) {

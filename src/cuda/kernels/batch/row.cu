@@ -20,7 +20,7 @@ namespace {
 
 using matvec::kTerms;  // terms that a block holds in shared memory at a time
 
-constexpr int64 kSmallRows = 1 << 17;    // of y: from here on, a launch for each member costs nothing
+constexpr int64 kSmallRows = 1 << 17;    // rows of y from which a launch for each member costs nothing
 constexpr int64 kSmallResult = 1 << 21;  // elements of C on the longest diagonals; as above
 constexpr int kAt = 4;                   // terms whose values a thread loads together
 
@@ -65,7 +65,7 @@ template <class U, class V>
 __global__ void __launch_bounds__(kBlock)
     member_rows(const Term* terms, int count, const U* values, bool conj, const V* x, Product<U, V>* y, Strides strides,
                 int64 members, unsigned rows, const __grid_constant__ Update<Product<U, V>> update) {
-  __shared__ SmallTerm near[kTerms + kAt];  // with padding, because threads look past the end
+  __shared__ SmallTerm near[kTerms + kAt];  // padded, because threads read past the end
   const Item item(rows);
   const bool active = item.member < members;
   const int i = static_cast<int>(item.number);

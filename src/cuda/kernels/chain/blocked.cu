@@ -220,7 +220,7 @@ __global__ void __launch_bounds__(kThreads, 2)
 // diagonals: 87 and 135, so these are not blocked).
 template <class U, class T>
 Cut choose_cut(int64 k, int64 n, const ResidentPartners& partners, const Limits& device) {
-  constexpr double kLaunch = 4, kCopied = 4.3e6;  // bytes per microsecond
+  constexpr double kLaunch = 4, kCopied = 4.3e6;  // us per launch; bytes per us
   constexpr int kRowsPerGhostRow = 4;             // least number of rows per ghost row
   constexpr int64 kReserved = 1024;               // bytes per block that the system reserves
   const int64 room = (device.shared - kReserved) / 2;

@@ -132,7 +132,8 @@ void multiply(cusparseSpMVAlg_t algorithm, const Matrix& a, Op op, Scalar alpha,
   }
   refuse_sorted_rows(a);
   const bool vector = x.cols == 1 && x.row_stride == 1 && y.row_stride == 1;
-  const bool empty = a.values.size() == 0 || a.rows == 0 || a.cols == 0 || x.cols == 0;  // which cuSPARSE rejects
+  const bool empty = a.values.size() == 0 || a.rows == 0 || a.cols == 0 || x.cols == 0;  // cuSPARSE rejects empty
+                                                                                         // products
   if (empty || (a.format == sell.name && (op.transposed || !vector))) {
     return matvec_kernel(find_matvec(a.format, ""), a.dtype, x.dtype)(a, op, alpha, x, beta, y);
   }

@@ -52,7 +52,7 @@ struct TileShape {
   static constexpr int kDown = Rows / 16 / WarpsDown, kAcross = Cols / 8 / WarpsAcross;  // tiles of a warp
   static constexpr int kPitchA = kDeep + 4, kPitchB = Cols + (item == 8 ? 4 : item == 4 ? 8 : 2);
   static constexpr int kPitchC = Cols + (item == 16 ? 4 : 8);
-  static constexpr int kStage = Rows * kPitchA + kDeep * kPitchB;  // values
+  static constexpr int kStage = Rows * kPitchA + kDeep * kPitchB;  // values per stage
   static constexpr int kShared = item * std::max(Stages * kStage, Rows* kPitchC);
 
   __device__ static int row(int tile) { return 16 * (tile * WarpsDown + threadIdx.x / 32 / WarpsAcross); }

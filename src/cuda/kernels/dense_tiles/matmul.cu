@@ -123,7 +123,7 @@ struct Matmul {
     f.template operator()<Small<T>>();
   }
 
-  static constexpr int kMostLines = 65535;  // of a grid
+  static constexpr int kMostLines = 65535;  // limit of a grid in y
 
   static void clear_empty(const ResidentTables& resident_data, int64 longest, const Update<T>& update, Matrix& c) {
     for (int first = 0; first < resident_data.empty_count; first += kMostLines) {

@@ -16,7 +16,7 @@ MatmulRow row();           // a thread processes rows of a diagonal of C
 MatmulRow block();         // a block processes rows of all diagonals of C
 MatmulRow staged();        // the same for one real type, in shared memory; falls back to "block"
 MatmulRow tiled();         // Algorithm 1 of Haque, Parvez and Hossain (2024); cdm only
-MatmulRow atomic();        // its Algorithm 2
+MatmulRow atomic();        // Algorithm 2 of the same paper
 MatmulRow atomic_split();  // the variant with less divergence that the paper suggests
 MatmulRow entry();         // the paper's first approach
 // The fraction of the offsets between C's lowest and highest that C stores.

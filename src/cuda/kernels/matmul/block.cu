@@ -138,7 +138,7 @@ struct BlockMatmul {
     const int64 wanted = 3 * limits<kernel>().multiprocessors;
     const int64 splits =
         std::clamp<int64>(wanted / std::max<int64>(1, ranges), 1, std::clamp<int64>(ceil_div(count, warps), 1, 65535));
-    if constexpr (std::is_same_v<U, V> && std::is_floating_point_v<U>) {  // as for "staged"
+    if constexpr (std::is_same_v<U, V> && std::is_floating_point_v<U>) {  // the types of "staged"
       if (splits > 1 && count > kNeighbours && density_of(plan) >= 0.5) {
         return launch_with(block_rows<true, U, V>, ceil_div(count, kNeighbours), ranges);
       }

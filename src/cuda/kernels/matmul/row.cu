@@ -61,7 +61,7 @@ struct RowMatmul {
   }
 
  private:
-  static constexpr int64 kSmall = 1 << 21;  // values of C
+  static constexpr int64 kSmall = 1 << 21;  // values of C below which a product is small
 
   template <int Rows>
   static void multiply(const Plan& plan, const Orders& orders, const Matrix& a, const Matrix& b, Scalar alpha,

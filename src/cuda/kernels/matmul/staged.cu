@@ -59,7 +59,7 @@ struct Pairs {
 
 struct ResidentPairs {
   Array sums, pairs, tiles, stages, a, b, above;
-  int count = 0;  // of tiles
+  int count = 0;  // number of tiles
 
   operator Pairs() const {
     return {sums.as<const Sum>(),          pairs.as<const std::uint32_t>(),

@@ -19,7 +19,7 @@
 namespace diagsparse::cuda::matmul {
 
 struct TileShape {
-  int rows, diagonals;  // of C
+  int rows, diagonals;  // rows and diagonals of C per tile
   int item;             // bytes of a value
   int shared;           // bytes of shared memory for a stage
 };

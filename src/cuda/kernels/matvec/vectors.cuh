@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(kBlock, kBlocksFor<U, V>)
                 const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
   constexpr int warps = kBlock / 32, splits = Shared ? warps : 1, block_rows = (Shared ? 32 : kBlock) * Rows;
-  __shared__ SharedTerm near[kTerms + splits * At];  // with padding, because threads look past the end
+  __shared__ SharedTerm near[kTerms + splits * At];  // padded, because threads read past the end
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int64 start = static_cast<int64>(blockIdx.x) * block_rows, stop = start + block_rows;
   const int64 i = start + (Shared ? 0 : warp * (32 * Rows)) + lane;
@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(kBlock, kBlocksFor<U, V>)
 template <class U, class V, class Rest>
 void multiply_vector(const ResidentTerms& resident_data, const U* values, bool conj, bool mirrored, const Dense& x,
                      const Dense& y, const Rest& rest, const Update<Product<U, V>>& update) {
-  constexpr int64 small = 1 << 17;  // rows
+  constexpr int64 small = 1 << 17;  // rows below which a matrix is small
   constexpr int each = sizeof(U) <= 8 ? 2 : 1;
   const auto run = [&](auto kernel, int block_rows) {
     launch("matvec row", kernel, dim3(static_cast<unsigned>(ceil_div(y.rows, block_rows))), dim3(kBlock),

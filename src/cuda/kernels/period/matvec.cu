@@ -108,7 +108,7 @@ struct Sequence {
 // Constant diagonals. A thread processes as many neighbouring rows as there are values of x in 16 bytes, and reads each
 // of these packets once for all diagonals of a sequence. A block processes every gridDim.x-th tile of rows. In tiles at
 // the ends of the diagonals, the diagonals are processed one by one.
-constexpr int kConstantBlocks = 4;  // per multiprocessor
+constexpr int kConstantBlocks = 4;  // blocks per multiprocessor
 constexpr int kGroups = 2;          // groups of neighbouring rows per thread
 
 template <class U, class V>

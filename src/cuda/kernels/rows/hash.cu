@@ -85,7 +85,7 @@ __global__ void find_sizes(const Key* keys, int64 count, std::int64_t* first) {
 }
 
 // ---- The multiplier ------------------------------------------------------------------------------------
-constexpr int kMultipliers = 16, kTried = kWarps;  // rows
+constexpr int kMultipliers = 16, kTried = kWarps;  // multipliers, and rows on which they are tried
 __host__ __device__ constexpr unsigned multiplier_of(int m) { return 0x9e3779b1u * (2 * m + 1) ^ m << 1; }
 
 // A block tests a multiplier, and each of its warps a row: it counts the columns whose slot is already in use.

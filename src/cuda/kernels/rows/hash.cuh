@@ -12,7 +12,7 @@ namespace diagsparse::cuda::rows {
 constexpr int kFewestSlots = 32, kSizes = 7, kMostSlots = kFewestSlots << (kSizes - 1), kMostEntries = kMostSlots / 2;
 constexpr int kWarps = kBlock / 32, kPerWarp = 128,
               kPerBlock = kWarps * kPerWarp;     // entries of a segment of a long row
-constexpr int kSegmentBits = 22, kSizeBits = 3;  // of a segment's key, below its row: n < 2^31 has fewer segments
+constexpr int kSegmentBits = 22, kSizeBits = 3;  // fields of a segment's key below its row: n < 2^31 has fewer segments
 
 static_assert(kSizes < 1 << kSizeBits && static_cast<int64>(kPerBlock) << kSegmentBits >= int64{1} << 31);
 
@@ -25,7 +25,7 @@ struct Segment {
   int64 row, begin, end;
   int lane, lanes;
   unsigned mine;             // these threads in their warp
-  std::int32_t least, most;  // columns
+  std::int32_t least, most;  // first and last column
 
   __device__ Segment(int64 i, int64 first, int64 last, const std::int32_t* indices, int threads)
       : row(i),

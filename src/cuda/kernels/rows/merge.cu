@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 8)
   using Scan = cub::BlockScan<Partial<T>, kThreads, cub::BLOCK_SCAN_WARP_SCANS>;
   __shared__ typename Scan::TempStorage scan;
   __shared__ T products[kSteps];
-  __shared__ std::int32_t ends[kSteps];  // of the block's rows, counted from its first entry
+  __shared__ std::int32_t ends[kSteps];  // ends of the block's rows, counted from its first entry
 
   const int64 first_step = static_cast<int64>(blockIdx.x) * kSteps;
   const int64 row = first[blockIdx.x], entry = first_step - row, next = first[blockIdx.x + 1];

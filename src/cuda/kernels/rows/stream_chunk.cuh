@@ -12,7 +12,7 @@ constexpr int kListed = kProducts / kLongFactor;  // rows on the list, including
 
 // A block's rows, and their entries from the first on. If the last row is too long, it is not counted among them.
 struct Chunk {
-  const std::int64_t* indptr;  // of the first row
+  const std::int64_t* indptr;  // pointer of the first row
   int64 entry;
   int row, rows, entries;
   bool oversized;  // one more row follows, with more entries than fit

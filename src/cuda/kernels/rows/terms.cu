@@ -19,7 +19,7 @@ namespace {
 
 struct ResidentTerms {
   Array first, pairs, many;  // int32; left << 32 | right; the entries with many terms
-  int64 count = 0;           // of entries of C
+  int64 count = 0;           // number of entries of C
 
   template <class F>
   void visit(const F& f) const {

@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 && !is_complex<U> ? 4 :
     copies.started();
     copies.wait(0);
   }
-  const auto a_row = [&] { return one ? static_cast<int>(sizeof(Packet)) : room.row; };  // bytes
+  const auto a_row = [&] { return one ? static_cast<int>(sizeof(Packet)) : room.row; };  // bytes per row
   const int packets = a_row() / static_cast<int>(sizeof(Packet)), groups = slabs.segment / each;
 #pragma unroll 1
   for (int e = threadIdx.x; e < slabs.strips * groups * packets; e += blockDim.x) {

@@ -71,7 +71,7 @@ struct StagedItem {
 // The terms of each strip, followed by the windows: every row of X that the block needs, once.
 struct StagedList {
   std::vector<StagedItem> items;
-  int runs = 0, rows = 0;  // of the windows
+  int runs = 0, rows = 0;  // number of runs; rows of all windows
 
   StagedList(const Term* begin, const Term* end, const Slabs& slabs, int row);  // row: bytes of a row of X
 };

@@ -146,7 +146,7 @@ void* allocate_from_pool(int64 bytes) {
   if (result == cudaErrorMemoryAllocation) {
     cudaGetLastError();
     const Free f = memory(current->device);
-    throw OutOfMemory("the GPU has no " + megabytes(bytes) + " in one piece; " + megabytes(f.free) + " of " +
+    throw OutOfMemory("the GPU has no free block of " + megabytes(bytes) + "; " + megabytes(f.free) + " of " +
                       megabytes(f.total) + " are free");
   }
   CUDA_CALL(result);

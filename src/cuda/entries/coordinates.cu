@@ -98,7 +98,7 @@ std::shared_ptr<ResidentIndex> by_conversion(const Matrix& a, bool transposed) {
   const Matrix rows = format_of(a.format).to_csr({a.structure, numbers}, {transposed, false});
   const int64 count = rows.values.size();
   const Array positions = Array::empty(DType::i64, {count});
-  launch("to places", to_positions, blocks(count), dim3(kBlock), rows.values.as<double>(), count,
+  launch("to positions", to_positions, blocks(count), dim3(kBlock), rows.values.as<double>(), count,
          positions.as<std::int64_t>());
   return std::make_shared<ResidentIndex>(ResidentIndex{rows.index("indptr"), rows.index("indices"), positions});
 }

@@ -80,7 +80,7 @@ Matrix from_keys(const EntryFormat& format, int64 rows, int64 cols, Keys& keys, 
   sort(keys);
   const int64 n = keys.count;
   const Scratch<std::int64_t> stored(n);
-  launch("mark kept", mark_stored<T>, blocks(n), dim3(kBlock), keys.key(), keys.position(), values, n, how, zeros,
+  launch("mark stored", mark_stored<T>, blocks(n), dim3(kBlock), keys.key(), keys.position(), values, n, how, zeros,
          stored.get());
   const int64 count = inclusive_sum(stored.get(), stored.get(), n);
   const Scratch<Key> distinct(count);

@@ -207,7 +207,7 @@ RowsOfProduct MarkedRows::rows() {
   const auto count_or_write = [&](std::int32_t* col) {
     const auto start = [&](auto kernel, Kind kind, int threads, int teams, int most) {
       const int64 first = ends_[static_cast<int>(kind) - 1], rows = end_of(kind) - first;
-      launch_shared("take rows", kernel, dim3(static_cast<unsigned>(ceil_div(rows, teams))), dim3(threads * teams),
+      launch_shared("process rows", kernel, dim3(static_cast<unsigned>(ceil_div(rows, teams))), dim3(threads * teams),
                     4 * most * teams, a_, b_, list.get() + first, rows, ranges, most, counts, col);
     };
     const int most = std::min(kLargeBlockMarks, limits<process_rows<kLargeBlock>>().shared / 4);

@@ -60,7 +60,7 @@ RowsOfProduct product_rows(const Matrix& left, const Matrix& right) {
   std::vector<Array> parts;
   for (const RowRange& range : list.ranges()) {
     std::shared_ptr<void> keys = allocate(8 * range.count);
-    launch("write places", write_coordinates, blocks(range.count), dim3(kBlock), list.on_device(), range,
+    launch("write coordinates", write_coordinates, blocks(range.count), dim3(kBlock), list.on_device(), range,
            static_cast<Key*>(keys.get()));
     sort_keys(keys, range.count, 32 + width_in_bits(range.end_row - range.first_row));
     const Scratch<std::int64_t> heads(range.count);
@@ -68,7 +68,7 @@ RowsOfProduct product_rows(const Matrix& left, const Matrix& right) {
     launch("mark heads", mark_heads, blocks(range.count), dim3(kBlock), sorted, range.count, heads.get());
     const int64 distinct = inclusive_sum(heads.get(), heads.get(), range.count);
     parts.push_back(Array::empty(DType::i32, {distinct}));
-    launch("take heads", write_heads, blocks(range.count), dim3(kBlock), sorted, range.count, heads.get(),
+    launch("write heads", write_heads, blocks(range.count), dim3(kBlock), sorted, range.count, heads.get(),
            parts.back().as<std::int32_t>(), range.first_row, in_row);
   }
   inclusive_sum(indptr.as<std::int64_t>(), indptr.as<std::int64_t>(), left.rows + 1);

@@ -88,7 +88,7 @@ int64 count_places(const Array& indices) {
   CUDA_CALL(cudaMemsetAsync(found.get(), 0, sizeof(unsigned long long), stream()));
   with_index_type(indices.dtype, [&](auto zero) {
     using I = decltype(zero);
-    launch("count places", count_columns<I>, blocks(indices.size(), 4), dim3(kBlock), indices.as<const I>(),
+    launch("count columns", count_columns<I>, blocks(indices.size(), 4), dim3(kBlock), indices.as<const I>(),
            indices.size(), found.get());
   });
   return static_cast<int64>(download(found.get(), 1)[0]);

@@ -183,13 +183,13 @@ Matrix entries_outside(const Matrix& m, const Layout& diagonals) {
   auto* const start = indptr.as<std::int64_t>();
   with_starts(m, diagonals, [&](const auto& base) {
     using Base = std::decay_t<decltype(base)>;
-    launch("count beside", count_outside<Base>, blocks(m.rows), dim3(kBlock), Csr<float>::of(m), base, start + 1);
+    launch("count outside", count_outside<Base>, blocks(m.rows), dim3(kBlock), Csr<float>::of(m), base, start + 1);
     const int64 count = inclusive_sum(start + 1, start + 1, m.rows);
     indices = Array::empty(DType::i32, {count});
     values = Array::empty(m.dtype, {count});
     with_value_type(m.dtype, [&](auto zero) {
       using T = decltype(zero);
-      launch("copy beside", copy_outside<T, Base>, blocks(m.rows), dim3(kBlock), Csr<T>::of(m), base, start,
+      launch("copy outside", copy_outside<T, Base>, blocks(m.rows), dim3(kBlock), Csr<T>::of(m), base, start,
              indices.as<std::int32_t>(), values.as<T>());
     });
   });

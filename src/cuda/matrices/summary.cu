@@ -172,7 +172,7 @@ Tally tally_of_table(const unsigned* counts, int64 size) {
   launch("mark counted", mark_counted, blocks(size), dim3(kBlock), counts, size, heads.get());
   const int64 found = inclusive_sum(heads.get(), heads.get(), size);
   const Scratch<std::int64_t> numbers(found), times(found);
-  launch("take counted", compact_counts, blocks(size), dim3(kBlock), counts, heads.get(), size, numbers.get(),
+  launch("compact counts", compact_counts, blocks(size), dim3(kBlock), counts, heads.get(), size, numbers.get(),
          times.get());
   return {download(numbers.get(), found), download(times.get(), found)};
 }
@@ -185,7 +185,7 @@ Tally tally_of_list(std::shared_ptr<void> list, int64 size, int bits) {
   launch("mark first", mark_first, blocks(size), dim3(kBlock), sorted, size, heads.get());
   const int64 found = inclusive_sum(heads.get(), heads.get(), size);
   const Scratch<std::int64_t> numbers(found), begins(found);
-  launch("take first", compact_heads, blocks(size), dim3(kBlock), sorted, heads.get(), size, numbers.get(),
+  launch("compact heads", compact_heads, blocks(size), dim3(kBlock), sorted, heads.get(), size, numbers.get(),
          begins.get());
   Tally result{download(numbers.get(), found), download(begins.get(), found)};
   for (int64 t = 0; t < found; ++t) result.times[t] = (t + 1 < found ? result.times[t + 1] : size) - result.times[t];

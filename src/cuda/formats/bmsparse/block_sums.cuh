@@ -26,7 +26,7 @@ struct NonFinite {
   }
 };
 inline std::shared_ptr<NonFinite> non_finite_of(const Plan& plan) {
-  return cached<NonFinite>(plan.cache, "wrong", [] { return std::make_shared<NonFinite>(); });
+  return cached<NonFinite>(plan.cache, "non-finite sums", [] { return std::make_shared<NonFinite>(); });
 }
 inline void prepare_sums(const Plan& plan) { non_finite_of(plan); }
 

@@ -206,14 +206,14 @@ BlocksOfProduct blocks_by_tasks(const BlockOperand& left, const BlockOperand& ri
     launch("find blocks", find_blocks, blocks(count), dim3(kBlock), a, b, tasks.key(), count, tasks.position());
   }
   const Scratch<std::int64_t> sums(count);
-  launch("mark met", mark_nonzero, blocks(count), dim3(kBlock), a, b, tasks.position(), count, sums.get());
+  launch("mark nonzero", mark_nonzero, blocks(count), dim3(kBlock), a, b, tasks.position(), count, sums.get());
   const int64 nonzero = inclusive_sum(sums.get(), sums.get(), count);
   const auto work = std::make_shared<BlockWork>();
   work->pairs = Array::empty(DType::i32, {2 * nonzero});
   auto* const pairs = reinterpret_cast<int2*>(work->pairs.data);
   const Scratch<Key> keys(nonzero);
-  launch("gather met", gather_nonzero, blocks(count), dim3(kBlock), tasks.key(), tasks.position(), count, sums.get(),
-         keys.get(), pairs);
+  launch("gather nonzero", gather_nonzero, blocks(count), dim3(kBlock), tasks.key(), tasks.position(), count,
+         sums.get(), keys.get(), pairs);
   launch("mark first", mark_first, blocks(nonzero), dim3(kBlock), keys.get(), nonzero, sums.get());
   const int64 of_c = inclusive_sum(sums.get(), sums.get(), nonzero);
   const Scratch<Key> block_keys(of_c);

@@ -177,7 +177,7 @@ bool entries_have_mirrors(const Matrix& m, int64 column) {
   const int64 count = m.values.size();
   const Scratch<unsigned> unmatched(1);
   CUDA_CALL(cudaMemsetAsync(unmatched.get(), 0, sizeof(unsigned), stream()));
-  launch("find lone entries", find_unmatched, blocks(count), dim3(kBlock), structure_of(m), count,
+  launch("find unmatched entries", find_unmatched, blocks(count), dim3(kBlock), structure_of(m), count,
          Coordinates::of(m, {}), column, unmatched.get());
   return download(unmatched.get(), 1)[0] == 0;
 }
@@ -198,7 +198,7 @@ Matrix ellcsr_from_rows(const Matrix& m, int64 width, Leading leading) {
 }
 
 Matrix dealt(const Matrix& m) {
-  return with_new_head("deal rows", m, [](auto zero) { return distribute_rows<decltype(zero)>; });
+  return with_new_head("distribute rows", m, [](auto zero) { return distribute_rows<decltype(zero)>; });
 }
 
 Matrix undealt(const Matrix& m) {

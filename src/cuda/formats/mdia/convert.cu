@@ -173,7 +173,7 @@ namespace {
 
 Array positions_of(const Array& mask) {
   Array result = Array::empty(DType::u32, {mask.size()});
-  launch("find places", find_positions, cuda::blocks(32 * mask.shape.rows), dim3(kBlock), mask.as<const Mask>(),
+  launch("find positions", find_positions, cuda::blocks(32 * mask.shape.rows), dim3(kBlock), mask.as<const Mask>(),
          mask.shape.rows, mask.shape.cols, result.as<std::uint32_t>());
   return result;
 }
@@ -181,7 +181,7 @@ Array positions_of(const Array& mask) {
 }  // namespace
 
 std::shared_ptr<const MaskedPlaces> masked_places(const Structure& structure) {
-  return cached<MaskedPlaces>(structure.cache(), "places", [&] {
+  return cached<MaskedPlaces>(structure.cache(), "positions", [&] {
     return std::make_shared<MaskedPlaces>(
         MaskedPlaces{positions_of(static_cast<const Indices&>(structure).at("mask"))});
   });

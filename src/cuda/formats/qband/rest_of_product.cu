@@ -99,7 +99,7 @@ Found find_sums(RestProducts products, int bits, const Bands bands) {
   const std::shared_ptr<void> memory = allocate(total * sizeof(K)), count_up = allocate(4 * total);
   auto* positions = static_cast<K*>(memory.get());
   auto* numbers = static_cast<std::uint32_t*>(count_up.get());
-  launch("write places", write_positions<K>, blocks(total), dim3(kBlock), on, total, bits, positions, numbers);
+  launch("write positions", write_positions<K>, blocks(total), dim3(kBlock), on, total, bits, positions, numbers);
   const Sorted<K> sorted = sorted_by(positions, numbers, total, bits + width_in_bits(on.rows));
   const Scratch<std::int64_t> end(1);
   launch("find end", find_end<K>, dim3(1), dim3(32), sorted.key(), total, static_cast<K>(on.rows) << bits, end.get());
@@ -187,7 +187,7 @@ RestOfProduct rest_of_product(const QuasiBand& a, const QuasiBand& b, const Layo
   const int64 values = std::max(a.rest_first + a.entries(), b.rest_first + b.entries());
   if (products.total() >= most || values >= most) {
     throw std::invalid_argument(
-        "matmul: quasi-bands list fewer than 2^31 products beside those of the bands, and take "
+        "matmul: quasi-bands list fewer than 2^31 products outside of the bands, and have "
         "fewer than 2^31 values; there are " +
         std::to_string(products.total()) + " products, and " + std::to_string(values) + " values");
   }
@@ -204,7 +204,7 @@ RestOfProduct rest_of_product(const QuasiBand& a, const QuasiBand& b, const Layo
   const Array row = Array::empty(DType::i32, {count}), col = Array::empty(DType::i32, {count});
   const Array indptr = Array::zeros(DType::i64, {rows + 1});
   work.targets = Array::empty(DType::i64, {work.count});
-  launch("place sums", locate_sums, blocks(work.count), dim3(kBlock), static_cast<const Key*>(found.positions.get()),
+  launch("locate sums", locate_sums, blocks(work.count), dim3(kBlock), static_cast<const Key*>(found.positions.get()),
          outside, work.count, bits, on_device, rest_first, work.targets.as<int64>(), row.as<std::int32_t>(),
          col.as<std::int32_t>(), reinterpret_cast<unsigned long long*>(indptr.as<std::int64_t>() + 1));
   inclusive_sum(indptr.as<std::int64_t>(), indptr.as<std::int64_t>(), rows + 1);

@@ -87,7 +87,8 @@ std::shared_ptr<PreparedGemm> prepared(const Plan& plan, DType dtype, void* a, v
 }
 
 void prepare_matmul(const Plan& plan) {
-  if (index_of(plan, "indices").size() > 0x7fffffff) throw Error("cuSPARSE multiplies into fewer than 2^31 entries");
+  if (index_of(plan, "indices").size() > 0x7fffffff)
+    throw Error("cuSPARSE supports fewer than 2^31 entries in a product");
 }
 
 template <class U, class V>

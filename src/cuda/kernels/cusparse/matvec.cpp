@@ -122,7 +122,8 @@ void multiply_block(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar
 
 void refuse_sorted_rows(const Matrix& a) {
   if (a.format != sell.name || !static_cast<const Indices&>(*a.structure).find("row_order")) return;
-  throw std::invalid_argument("matvec: kernel \"cusparse\" takes no sorted rows (row_order), which sigma=1 leaves out");
+  throw std::invalid_argument(
+      "matvec: kernel \"cusparse\" does not support sorted rows (row_order); sigma=1 avoids them");
 }
 
 void multiply(cusparseSpMVAlg_t algorithm, const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta,

@@ -50,7 +50,7 @@ std::shared_ptr<ResidentChunks> chunks_of(const Matrix& a, Op op, const std::str
     const Cut cut = cut_of(rows, result->longest);
     result->count = ceil_div(cut.entry * a.structure->stored() + rows, cut.steps);
     result->first = Array::empty(DType::i64, {result->count + 1});
-    launch("find shares", find_first, blocks(result->count + 1), dim3(kBlock), index.indptr, rows, result->count, cut,
+    launch("find chunks", find_first, blocks(result->count + 1), dim3(kBlock), index.indptr, rows, result->count, cut,
            result->first.as<std::int64_t>());
     return result;
   });
@@ -66,7 +66,7 @@ int64 longest_of(const std::int64_t* indptr, int64 rows) {
 }
 
 std::shared_ptr<ResidentChunks> chunks_of_steps(const Matrix& a, Op op, int steps) {
-  return chunks_of(a, op, "shares of " + std::to_string(steps) + " steps", [&](int64, int64) {
+  return chunks_of(a, op, "chunks of " + std::to_string(steps) + " steps", [&](int64, int64) {
     return Cut{steps, 1, false};
   });
 }

@@ -113,15 +113,15 @@ const std::int32_t* indices_of(const StructurePtr& rows) {
 }
 
 std::shared_ptr<ResidentSegments> segments_of(const Plan& plan) {
-  return cached<ResidentSegments>(plan.cache, "stretches", [&] {
+  return cached<ResidentSegments>(plan.cache, "segments", [&] {
     const auto result = std::make_shared<ResidentSegments>();
     const int64 *of_c = pointers(plan.c), *of_a = pointers(plan.a);
     const Scratch<std::int64_t> ends(plan.rows), first(kSizes + 2 + kMultipliers);
     std::int64_t* const collisions = first.get() + kSizes + 2;
-    launch("count stretches", count_segments, blocks(plan.rows), dim3(kBlock), of_c, of_a, plan.rows, ends.get());
+    launch("count segments", count_segments, blocks(plan.rows), dim3(kBlock), of_c, of_a, plan.rows, ends.get());
     const int64 count = inclusive_sum(ends.get(), ends.get(), plan.rows);
     std::shared_ptr<void> keys = allocate(8 * count);
-    launch("list stretches", list_segments, blocks(plan.rows), dim3(kBlock), of_c, of_a, plan.rows, ends.get(),
+    launch("list segments", list_segments, blocks(plan.rows), dim3(kBlock), of_c, of_a, plan.rows, ends.get(),
            static_cast<Key*>(keys.get()));
     sort_keys(keys, count, kSizeBits);  // stable: rows of one size stay in order
     launch("find sizes", find_sizes, dim3(1), dim3(kSizes + 2), static_cast<const Key*>(keys.get()), count,
@@ -185,7 +185,7 @@ void prepare(const Plan& plan) { segments_of(plan); }
 
 int64 hash_reads(const Plan& plan) {
   const Scratch<std::int64_t> reads(plan.rows);
-  launch("count walks", count_reads, blocks(plan.rows), dim3(kBlock), pointers(plan.c), pointers(plan.a), plan.rows,
+  launch("count reads", count_reads, blocks(plan.rows), dim3(kBlock), pointers(plan.c), pointers(plan.a), plan.rows,
          reads.get());
   return plan.rows > 0 ? inclusive_sum(reads.get(), reads.get(), plan.rows) : 0;
 }

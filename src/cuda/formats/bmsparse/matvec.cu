@@ -18,7 +18,7 @@
 #include "device/lanes.cuh"
 #include "device/resident.cuh"
 #include "formats/bmsparse/kernels.hpp"
-#include "formats/bmsparse/walked.cuh"
+#include "formats/bmsparse/operand_rows.cuh"
 
 namespace diagsparse::cuda::bmsparse {
 

@@ -10,7 +10,7 @@
 #include "device/dense.cuh"
 #include "device/lanes.cuh"
 #include "formats/bmsparse/kernels.hpp"
-#include "formats/bmsparse/walked.cuh"
+#include "formats/bmsparse/operand_rows.cuh"
 
 namespace diagsparse::cuda::bmsparse {
 

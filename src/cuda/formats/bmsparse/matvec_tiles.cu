@@ -7,7 +7,7 @@
 // more blocks than others are left to matvec.cu. Bytes at least: A, x and y.
 #include "device/dense.cuh"
 #include "formats/bmsparse/kernels.hpp"
-#include "formats/bmsparse/walked.cuh"
+#include "formats/bmsparse/operand_rows.cuh"
 #include "formats/bmsparse/warp_sums.cuh"
 
 namespace diagsparse::cuda::bmsparse {

@@ -4,7 +4,7 @@
 #include "device/dense.cuh"
 #include "device/resident.cuh"
 #include "formats/qband/products.hpp"
-#include "kernels/matvec/pieces.cuh"
+#include "kernels/matvec/packets.cuh"
 #include "kernels/rows/rows.cuh"
 
 namespace diagsparse::cuda::qband {

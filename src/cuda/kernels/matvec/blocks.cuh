@@ -10,7 +10,7 @@
 #include "core/diagonals.hpp"
 #include "device/dense.cuh"
 #include "device/values.cuh"
-#include "kernels/matvec/pieces.cuh"
+#include "kernels/matvec/packets.cuh"
 #include "kernels/matvec/rest.cuh"
 #include "kernels/matvec/terms.cuh"
 

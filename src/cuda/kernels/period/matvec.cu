@@ -10,7 +10,7 @@
 #include "device/dense.cuh"
 #include "device/values.cuh"
 #include "kernels/matvec/blocks.cuh"
-#include "kernels/matvec/pieces.cuh"
+#include "kernels/matvec/packets.cuh"
 #include "kernels/matvec/terms.cuh"
 #include "kernels/period/matvec.hpp"
 

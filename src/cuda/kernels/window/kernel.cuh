@@ -20,7 +20,7 @@
 #include "device/dense.cuh"
 #include "device/fetch.cuh"
 #include "device/values.cuh"
-#include "kernels/matvec/pieces.cuh"
+#include "kernels/matvec/packets.cuh"
 #include "kernels/matvec/terms.cuh"
 #include "kernels/window/slabs.hpp"
 

@@ -54,8 +54,8 @@ __global__ void __launch_bounds__(kMirrorWarps * 32, 1)
   for (int64 i = static_cast<int64>(blockIdx.x) * warps + warp; i < a.rows;
        i += static_cast<int64>(gridDim.x) * warps) {
     const V factor = load(x + i * x_step);
-    T whole{};  // y[i], loaded early
-    if (lane == 0) whole = y[i * y_step];
+    T updated{};  // y[i], loaded early
+    if (lane == 0) updated = y[i * y_step];
     const int64 line = i * a.width;
     T sum{};
     for (int at = 0; at < width; at += 32 * each * steps) {
@@ -98,8 +98,8 @@ __global__ void __launch_bounds__(kMirrorWarps * 32, 1)
     }
     sum = sum_of_lanes<32>(sum);
     if (lane == 0) {
-      update.one(&whole, sum);
-      y[i * y_step] = whole;
+      update.one(&updated, sum);
+      y[i * y_step] = updated;
     }
   }
   __syncthreads();
@@ -134,11 +134,12 @@ bool add_in_one_pass(const Matrix& m, const EllCsr<U, I>& a, Op op, Scalar alpha
   using T = Product<U, V>;
   const Limits& device = limits<add_mirrored<I, U, V>>();
   const int64 columns = mirrored_columns(m), part = ceil_div(columns * static_cast<int64>(sizeof(V)), 16) * 16;
-  const int64 room = columns > 0 ? (device.shared - part) / (columns * static_cast<int64>(sizeof(T))) : kMirrorWarps;
-  const bool whole = a.width % kNeighbours == 0 && a.head.bases == nullptr &&
-                     reinterpret_cast<std::uintptr_t>(a.head_values) % 16 == 0;
-  if (room < 2 || !whole) return false;
-  const int warps = static_cast<int>(std::min<int64>(room, kMirrorWarps));
+  const int64 capacity =
+      columns > 0 ? (device.shared - part) / (columns * static_cast<int64>(sizeof(T))) : kMirrorWarps;
+  const bool aligned = a.width % kNeighbours == 0 && a.head.bases == nullptr &&
+                       reinterpret_cast<std::uintptr_t>(a.head_values) % 16 == 0;
+  if (capacity < 2 || !aligned) return false;
+  const int warps = static_cast<int>(std::min<int64>(capacity, kMirrorWarps));
   const int count = static_cast<int>(std::min<int64>(device.multiprocessors, ceil_div(a.rows, warps)));
   if (columns == 0 || count == 0) return true;
   const Update<T> update(alpha, 1.0);

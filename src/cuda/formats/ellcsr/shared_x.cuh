@@ -211,9 +211,9 @@ bool multiply_shared_x(const Matrix& m, const EllCsr<U, I>& a, Op op, Scalar alp
     return false;
   }
   const Limits& device = limits<sum_parts<I, U, V>>();
-  const int64 room = device.shared / static_cast<int64>(sizeof(V));
-  if (a.cols > 2 * room) return false;
-  const bool cut = a.cols > room;
+  const int64 capacity = device.shared / static_cast<int64>(sizeof(V));
+  if (a.cols > 2 * capacity) return false;
+  const bool cut = a.cols > capacity;
   const int64 half = cut ? ceil_div(a.cols, 2) : a.cols;
   const int shared = static_cast<int>(half * sizeof(V));
   const int count = device.multiprocessors;

@@ -69,7 +69,7 @@ void with_tiles_of(const Bands& widest, const F& f) {
 }
 
 template <int Tiles>
-Room room_of(const Bands& widest) {
+SharedLayout shared_layout_of(const Bands& widest) {
   return {widest, sizeof(double), most_groups<double>(Tiles), 8 * (Tiles + 1)};
 }
 
@@ -82,14 +82,14 @@ struct Matmul {
     with_tiles_of(resident_data->widest, [&]<int Tiles>() {
       constexpr auto kernel = cluster_tiles<Tiles, T>;
       constexpr int groups = most_groups<T>(Tiles);
-      const Room room = room_of<Tiles>(resident_data->widest);
+      const SharedLayout shared_layout = shared_layout_of<Tiles>(resident_data->widest);
       const int step = row_step<T>(groups * kWarpRows, resident_data->c_bases, c);
       launch_shared("matmul bands", kernel,
                     dim3(static_cast<unsigned>(ceil_div(plan.rows, step) * resident_data->count)), dim3(32 * groups),
-                    room.total, resident_data->products.template as<const Bands>(),
+                    shared_layout.total, resident_data->products.template as<const Bands>(),
                     resident_data->clusters.template as<const int>(), static_cast<unsigned>(resident_data->count), step,
-                    room, Source<T>(a), plan.op_a.conjugated, Source<T>(b), plan.op_b.conjugated, c.values.as<T>(),
-                    Update<T>(alpha, beta));
+                    shared_layout, Source<T>(a), plan.op_a.conjugated, Source<T>(b), plan.op_b.conjugated,
+                    c.values.as<T>(), Update<T>(alpha, beta));
     });
   }
 };
@@ -105,7 +105,7 @@ const char* fallback(const Plan& plan, DType a, DType b) {
   bool fits = resident_data->count > 0;
   if (fits) {
     with_tiles_of(resident_data->widest, [&]<int Tiles>() {
-      fits = room_of<Tiles>(resident_data->widest).total <= limits<cluster_tiles<Tiles, double>>().shared;
+      fits = shared_layout_of<Tiles>(resident_data->widest).total <= limits<cluster_tiles<Tiles, double>>().shared;
     });
   }
   return fits ? nullptr : "block";

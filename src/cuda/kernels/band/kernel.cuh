@@ -20,7 +20,7 @@ struct BandBlock {
   static constexpr int item = sizeof(T);
 
   const Bands& bands;
-  const Room& room;
+  const SharedLayout& shared_layout;
   char* shared;
   int rows, b_rows;  // rows of C, and of B
   unsigned number;   // number of the block, counted down C
@@ -28,14 +28,14 @@ struct BandBlock {
   int mine = static_cast<int>(min(int64(rows), bands.rows - i0));
   bool inside = kBulkCopies && i0 >= bands.inner_first && i0 + b_rows <= bands.inner_last;
   int diagonals = min(bands.c_width(), 8 * bands.tile_end);  // diagonals of C
-  Section* sections = reinterpret_cast<Section*>(shared + room.sections);
-  int *a_at = reinterpret_cast<int*>(shared + room.a_at) + Room::a_front,
-      *b_at = reinterpret_cast<int*>(shared + room.b_at) + Room::b_front,
-      *c_at = reinterpret_cast<int*>(shared + room.c_at) + Room::c_front;
+  Section* sections = reinterpret_cast<Section*>(shared + shared_layout.sections);
+  int *a_at = reinterpret_cast<int*>(shared + shared_layout.a_at) + SharedLayout::a_front,
+      *b_at = reinterpret_cast<int*>(shared + shared_layout.b_at) + SharedLayout::b_front,
+      *c_at = reinterpret_cast<int*>(shared + shared_layout.c_at) + SharedLayout::c_front;
 
   // The diagonals of A and B are numbered together, those of C separately. Each thread processes one diagonal at a
   // time.
-  __device__ static int front() { return static_cast<int>(threadIdx.x) - Room::c_front; }
+  __device__ static int front() { return static_cast<int>(threadIdx.x) - SharedLayout::c_front; }
   __device__ int fetched() const { return bands.fetched_a() + bands.b_width; }
   __device__ Diagonal operand(int l) const { return bands.a(bands.a_width - bands.fetched_a() + l); }
 
@@ -46,10 +46,10 @@ struct BandBlock {
     // Sets the table entry of diagonal l, whose values begin at `from`, and returns their address in shared memory.
     const auto set_position = [&](int l, const char* from, bool stored) {
       const int e = l - a_diagonals, d = bands.a_width - 1 - e;
-      const int row = e < 0 ? item * l * room.a_stride : room.b + item * e * room.b_stride,
+      const int row = e < 0 ? item * l * shared_layout.a_stride : shared_layout.b + item * e * shared_layout.b_stride,
                 position = row + since_border(from - row, kSector);
-      (e < 0 ? a_at[l] : b_at[e]) = stored ? position : room.zeros;
-      if (bands.mirrored) a_at[d] = stored ? position + item * d : room.zeros;
+      (e < 0 ? a_at[l] : b_at[e]) = stored ? position : shared_layout.zeros;
+      if (bands.mirrored) a_at[d] = stored ? position + item * d : shared_layout.zeros;
       return shared + position;
     };
     if (inside) {
@@ -93,20 +93,21 @@ struct BandBlock {
 
   // Fills the rest of the tables and the zeros. `own`: the first diagonal of C of each thread.
   __device__ void prepare(const T* c, const Diagonal& own) const {
-    for (int l = front(); l < room.c_table(); l += blockDim.x) {
+    for (int l = front(); l < shared_layout.c_table(); l += blockDim.x) {
       const Diagonal diagonal = l == front() ? own : bands.c(l);
       Section section = inside ? inner_section(diagonal, i0, rows) : section_of(diagonal, i0, mine, bands);
       if (bands.step < rows) section = written(section, diagonal, c, bands, number);
-      const int row = item * l * room.c_stride;
+      const int row = item * l * shared_layout.c_stride;
       const auto to = reinterpret_cast<const char*>(c + section.at);
       c_at[l] = section.stored() ? row + since_border(to - row, 16) : -1;
       if (l >= 0 && l < diagonals) sections[l] = section;
-      if (l < room.table) {
-        if (l < 0 || l >= bands.a_width) a_at[l] = room.zeros;
-        if (l >= -Room::b_front && (l < 0 || l >= bands.b_width)) b_at[l] = room.zeros;
+      if (l < shared_layout.table) {
+        if (l < 0 || l >= bands.a_width) a_at[l] = shared_layout.zeros;
+        if (l >= -SharedLayout::b_front && (l < 0 || l >= bands.b_width)) b_at[l] = shared_layout.zeros;
       }
     }
-    for (int x = threadIdx.x; x < room.b_stride; x += blockDim.x) reinterpret_cast<T*>(shared + room.zeros)[x] = T{};
+    for (int x = threadIdx.x; x < shared_layout.b_stride; x += blockDim.x)
+      reinterpret_cast<T*>(shared + shared_layout.zeros)[x] = T{};
   }
 
   __device__ const T* sums(int diagonal) const { return reinterpret_cast<const T*>(shared + c_at[diagonal]); }
@@ -220,13 +221,14 @@ inline __device__ void write_band(const Tile<T> (&sums)[Count], const BandBlock<
 // `Parts` warps process the same 16 rows, with `Count` tiles of C each.
 template <int Tiles, int First, int Count, int Parts, class T>
 __global__ void __launch_bounds__(32 * most_groups<T>(Tiles) * Parts, (band_blocks<T>(Tiles, Count, Parts)))
-    band_tiles(const __grid_constant__ Bands bands, const __grid_constant__ Room room, const Source<T> a, bool conj_a,
-               const Source<T> b, bool conj_b, T* c, const __grid_constant__ Update<T> update) {
+    band_tiles(const __grid_constant__ Bands bands, const __grid_constant__ SharedLayout shared_layout,
+               const Source<T> a, bool conj_a, const Source<T> b, bool conj_b, T* c,
+               const __grid_constant__ Update<T> update) {
   extern __shared__ __align__(kSector) char shared[];
   __shared__ Copies copies;
   const int groups = blockDim.x / (32 * Parts), own = threadIdx.x / 32;
   const WarpPart warp{own / groups, own % groups * kWarpRows};
-  const BandBlock<T> block{bands, room, shared, groups * kWarpRows, rows_of_b(bands, groups), blockIdx.x};
+  const BandBlock<T> block{bands, shared_layout, shared, groups * kWarpRows, rows_of_b(bands, groups), blockIdx.x};
   const Diagonal own_operand = block.operand(across_warps()), own_result = bands.c(block.front());  // loaded ahead
   if (threadIdx.x == 0) copies.begin(blockDim.x);
   __syncthreads();
@@ -252,8 +254,8 @@ constexpr int cluster_blocks(int tiles) {
 template <int Tiles, class T>
 __global__ void __launch_bounds__(32 * most_groups<T>(Tiles), cluster_blocks<T>(Tiles))
     cluster_tiles(const Bands* products, const int* clusters, unsigned across, int step,
-                  const __grid_constant__ Room room, const Source<T> a, bool conj_a, const Source<T> b, bool conj_b,
-                  T* c, const __grid_constant__ Update<T> update) {
+                  const __grid_constant__ SharedLayout shared_layout, const Source<T> a, bool conj_a, const Source<T> b,
+                  bool conj_b, T* c, const __grid_constant__ Update<T> update) {
   extern __shared__ __align__(kSector) char shared[];
   __shared__ Copies copies;
   __shared__ Bands bands;
@@ -270,14 +272,16 @@ __global__ void __launch_bounds__(32 * most_groups<T>(Tiles), cluster_blocks<T>(
       bands.step = step;
     }
     __syncthreads();
-    const BandBlock<T> block{bands, room, shared, groups * kWarpRows, rows_of_b(bands, groups), blockIdx.x / across};
+    const BandBlock<T> block{
+        bands, shared_layout, shared, groups * kWarpRows, rows_of_b(bands, groups), blockIdx.x / across};
     block.copy_operands(copies, a, b, block.operand(across_warps()));
     block.prepare(c, bands.c(block.front()));
     copies.started();
     copies.wait(p);
     add_band<Tiles, 0, 2 * Tiles, 1>(sums, block, warp, conj_a, conj_b);
   }
-  const BandBlock<T> block{bands, room, shared, groups * kWarpRows, rows_of_b(bands, groups), blockIdx.x / across};
+  const BandBlock<T> block{
+      bands, shared_layout, shared, groups * kWarpRows, rows_of_b(bands, groups), blockIdx.x / across};
   write_band<0>(sums, block, warp, c, update, [&](int64 i, int diagonal) {
     T sum{};
     for (int p = begin; p < begin + count; ++p) {

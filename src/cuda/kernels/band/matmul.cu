@@ -67,11 +67,12 @@ struct Matmul {
     with_kernel(
         bands, [&]<auto kernel, int Parts, int Tiles>() {
           const int groups = groups_of<kernel, Tiles>(bands);
-          const Room room = room_of<Tiles>(bands, groups);
+          const SharedLayout shared_layout = shared_layout_of<Tiles>(bands, groups);
           bands.step = row_step<T>(groups * kWarpRows, resident_data->c_bases, c);
           launch_shared("matmul band", kernel, dim3(static_cast<unsigned>(ceil_div(plan.rows, bands.step))),
-                        dim3(32 * Parts * groups), room.total, bands, room, Source<T>(a), plan.op_a.conjugated,
-                        Source<T>(b), plan.op_b.conjugated, c.values.as<T>(), Update<T>(alpha, beta));
+                        dim3(32 * Parts * groups), shared_layout.total, bands, shared_layout, Source<T>(a),
+                        plan.op_a.conjugated, Source<T>(b), plan.op_b.conjugated, c.values.as<T>(),
+                        Update<T>(alpha, beta));
         });
   }
 
@@ -81,15 +82,15 @@ struct Matmul {
     const Bands& bands = resident_data->bands;
     if (!resident_data->are_bands || tiles_of(std::max(bands.a_width, bands.b_width)) > most_tiles(is_complex<T>))
       return false;
-    bool room = false;
+    bool enough = false;
     with_kernel(
-        bands, [&]<auto kernel, int, int Tiles>() { room = groups_of<kernel, Tiles>(bands) > 0; });
-    return room;
+        bands, [&]<auto kernel, int, int Tiles>() { enough = groups_of<kernel, Tiles>(bands) > 0; });
+    return enough;
   }
 
  private:
   template <int Tiles>
-  static Room room_of(const Bands& bands, int groups) {
+  static SharedLayout shared_layout_of(const Bands& bands, int groups) {
     return {bands, sizeof(T), groups, 8 * (Tiles + 1)};
   }
 
@@ -98,7 +99,7 @@ struct Matmul {
   template <auto kernel, int Tiles>
   static int groups_of(const Bands& bands) {
     int groups = most_groups<T>(Tiles);
-    while (groups > 0 && (room_of<Tiles>(bands, groups).total > limits<kernel>().shared ||
+    while (groups > 0 && (shared_layout_of<Tiles>(bands, groups).total > limits<kernel>().shared ||
                           (bands.cyclic && groups > 1 && rows_of_b(bands, groups) > bands.n))) {
       groups /= 2;
     }

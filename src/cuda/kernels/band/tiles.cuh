@@ -143,7 +143,7 @@ inline __device__ Section written(Section section, const Diagonal& diagonal, con
 //
 // A diagonal has the same misalignment as in global memory (relative to 32 bytes for A and B, 16 for C): the dots.
 // Positions are in bytes from the beginning, strides in elements.
-struct Room {
+struct SharedLayout {
   int a_stride, b_stride, c_stride;
   int b, zeros, sections, a_at, b_at, c_at, table, total;
 
@@ -151,7 +151,7 @@ struct Room {
                                                                                        // entry 0
 
   // `table` diagonals of each operand. The strides avoid bank conflicts in the skewed accesses to the tiles' fragments.
-  Room(const Bands& bands, int item, int groups, int table) : table(table) {
+  SharedLayout(const Bands& bands, int item, int groups, int table) : table(table) {
     const auto next = [](int least, int rest, int step) { return least + (rest - least % step + step) % step; };
     const int rows = groups * kWarpRows, shift = kSector / item - 1;  // space for misaligned diagonals
     a_stride = next(rows + shift, 32 / item, 64 / item);

@@ -223,10 +223,10 @@ Cut choose_cut(int64 k, int64 n, const ResidentPartners& partners, const Limits&
   constexpr double kLaunch = 4, kCopied = 4.3e6;  // us per launch; bytes per us
   constexpr int kRowsPerGhostRow = 4;             // least number of rows per ghost row
   constexpr int64 kReserved = 1024;               // bytes per block that the system reserves
-  const int64 room = (device.shared - kReserved) / 2;
+  const int64 capacity = (device.shared - kReserved) / 2;
   const int64 fair = std::max<int64>(kThreads / 2, ceil_div(n, 2 * device.multiprocessors));
   Cut best;
-  if (partners.below + partners.above > room || partners.count > room)
+  if (partners.below + partners.above > capacity || partners.count > capacity)
     return best;  // from here on everything fits into an int
   const auto count = static_cast<double>(partners.count), rows = static_cast<double>(n);
   const double memory = rows * (count * sizeof(U) + 2 * sizeof(T)) / kCopied;
@@ -238,8 +238,8 @@ Cut choose_cut(int64 k, int64 n, const ResidentPartners& partners, const Limits&
     cut.above = static_cast<int>(partners.above);
     const int64 ghost_rows = cut.ghost_rows(s - 1), fixed = shared_bytes<U, T>(cut);
     const int64 each = static_cast<int64>(3 * sizeof(T) + partners.count * sizeof(U));
-    if (fixed >= room) break;
-    cut.rows = static_cast<int>(std::min((room - fixed) / each, std::max(fair, kRowsPerGhostRow * ghost_rows)));
+    if (fixed >= capacity) break;
+    cut.rows = static_cast<int>(std::min((capacity - fixed) / each, std::max(fair, kRowsPerGhostRow * ghost_rows)));
     if (cut.rows < kRowsPerGhostRow * ghost_rows) break;
     const double part = static_cast<double>(ghost_rows) / cut.rows;
     const double cost = (kLaunch + memory * (1 + part)) / s + cached * (1 + part / 2);

@@ -109,9 +109,9 @@ struct Matmul {
   // Whether the tiles are full enough, and fit into the GPU's shared memory.
   static bool fits(const Plan& plan) {
     const auto resident_data = resident(plan);
-    bool room = false;
-    with_shape(*resident_data, [&]<class S>() { room = S::kShared <= limits<multiply_tiles<S, T>>().shared; });
-    return resident_data->worthwhile && room;
+    bool fits_shared = false;
+    with_shape(*resident_data, [&]<class S>() { fits_shared = S::kShared <= limits<multiply_tiles<S, T>>().shared; });
+    return resident_data->worthwhile && fits_shared;
   }
 
  private:

@@ -30,7 +30,7 @@ namespace diagsparse::cuda::window {
 struct ResidentWindows {
   Policy policy;
   Slabs slabs;
-  Room room;
+  SharedLayout shared_layout;
   int terms, staged;
   Array list;
   bool worthwhile = false;
@@ -42,13 +42,13 @@ struct ResidentWindows {
     const Choice choice = choose(policy, begin, end, interior.first, interior.last, rows, item, row);
     const int bytes = choice.worthwhile ? static_cast<int>(row) : 16;
     const StagedList list(begin, choice.worthwhile ? end : begin, choice.slabs, bytes);
-    return std::make_shared<ResidentWindows>(policy, choice, list, Room(choice.slabs, list, item, bytes));
+    return std::make_shared<ResidentWindows>(policy, choice, list, SharedLayout(choice.slabs, list, item, bytes));
   }
 
-  ResidentWindows(const Policy& policy, const Choice& choice, const StagedList& list, const Room& room)
+  ResidentWindows(const Policy& policy, const Choice& choice, const StagedList& list, const SharedLayout& shared_layout)
       : policy(policy),
         slabs(choice.slabs),
-        room(room),
+        shared_layout(shared_layout),
         terms(list.runs / slabs.strips),
         staged(static_cast<int>(list.items.size())),
         list(upload(list.items)),
@@ -91,9 +91,10 @@ struct OfVectors {
 // The blocks at the ends of the matrix, which are slow, have the lowest indices.
 template <class Way, class U, class V>
 __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 && !is_complex<U> ? 4 : 2)
-    rows_in_windows(const __grid_constant__ Slabs slabs, const __grid_constant__ Room room, const StagedItem* list,
-                    int staged, int per_strip, const Term* terms, int count, const U* values, bool conj, const V* x,
-                    const Block<Product<U, V>> y, const __grid_constant__ Update<Product<U, V>> update) {
+    rows_in_windows(const __grid_constant__ Slabs slabs, const __grid_constant__ SharedLayout shared_layout,
+                    const StagedItem* list, int staged, int per_strip, const Term* terms, int count, const U* values,
+                    bool conj, const V* x, const Block<Product<U, V>> y,
+                    const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
   using Packet = typename Way::Packet;
   constexpr int width = sizeof(Packet) / sizeof(V), item = sizeof(U), each = Way::policy.rows,
@@ -102,8 +103,8 @@ __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 && !is_complex<U> ? 4 :
   constexpr int unroll = one ? 4 : 2;
   extern __shared__ __align__(kSector) char shared[];
   __shared__ Copies copies;
-  StagedTerm* near = reinterpret_cast<StagedTerm*>(shared + room.terms);
-  const unsigned turned = blockIdx.x + slabs.last, block = turned < slabs.blocks ? turned : turned - slabs.blocks;
+  StagedTerm* near = reinterpret_cast<StagedTerm*>(shared + shared_layout.terms);
+  const unsigned rotated = blockIdx.x + slabs.last, block = rotated < slabs.blocks ? rotated : rotated - slabs.blocks;
   const bool inside = block >= slabs.first && block < slabs.last;
   const int64 in_strip = static_cast<int64>(block % slabs.segments) * slabs.segment;
   const int64 start = block / slabs.segments * (slabs.strips * slabs.stride) + in_strip;
@@ -113,22 +114,22 @@ __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 && !is_complex<U> ? 4 :
     StagedItem b = list[min(own, staged - 1)];
     if (threadIdx.x == 0) copies.begin(blockDim.x);
     __syncthreads();
-    const char *from_x = all_x + start * room.row, *from_a = reinterpret_cast<const char*>(values + start);
+    const char *from_x = all_x + start * shared_layout.row, *from_a = reinterpret_cast<const char*>(values + start);
     const int shift = since_border(from_x, kSector);
 #pragma unroll 1
     for (int k = own; k < staged; k += blockDim.x) {
       if (k != own) b = list[k];
       const bool run = k < runs;
-      const int at = shift + b.at * room.row;
-      const char* from = run ? from_a + b.from * item : from_x + b.from * room.row;
-      const int to = run ? room.a + k * room.a_stride + since_border(from, kSector) : at;
+      const int at = shift + b.at * shared_layout.row;
+      const char* from = run ? from_a + b.from * item : from_x + b.from * shared_layout.row;
+      const int to = run ? shared_layout.a + k * shared_layout.a_stride + since_border(from, kSector) : at;
       if (run) near[k] = {to, at, b.follows, b.conjugated};
-      copies.start(shared + to, from, run ? slabs.segment * item : b.rows * room.row);
+      copies.start(shared + to, from, run ? slabs.segment * item : b.rows * shared_layout.row);
     }
     copies.started();
     copies.wait(0);
   }
-  const auto a_row = [&] { return one ? static_cast<int>(sizeof(Packet)) : room.row; };  // bytes per row
+  const auto a_row = [&] { return one ? static_cast<int>(sizeof(Packet)) : shared_layout.row; };  // bytes per row
   const int packets = a_row() / static_cast<int>(sizeof(Packet)), groups = slabs.segment / each;
 #pragma unroll 1
   for (int e = threadIdx.x; e < slabs.strips * groups * packets; e += blockDim.x) {
@@ -140,8 +141,8 @@ __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 && !is_complex<U> ? 4 :
     if (own <= 0) continue;
     Packet of_x[each];
     T sums[each][width] = {};
-    const auto add = [&](int p, bool turned, U value) {
-      const auto factor = conjugate_if(turned, arithmetic(value));
+    const auto add = [&](int p, bool conjugate, U value) {
+      const auto factor = conjugate_if(conjugate, arithmetic(value));
       V columns[width];
       memcpy(columns, &of_x[p], sizeof columns);
 #pragma unroll
@@ -160,9 +161,9 @@ __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 && !is_complex<U> ? 4 :
         for (int p = 0; p + 1 < each; ++p) of_x[p] = !one && term.follows ? of_x[p + 1] : row_of_x(p);
         of_x[each - 1] = row_of_x(each - 1);
         const Bits<U>* own_a = reinterpret_cast<const Bits<U>*>(local_a + term.a);
-        const bool turned = is_complex<U> && conj != static_cast<bool>(term.conjugated);
+        const bool conjugate = is_complex<U> && conj != static_cast<bool>(term.conjugated);
 #pragma unroll
-        for (int p = 0; p < each; ++p) add(p, turned, from_bits<U>(own_a[p * apart]));
+        for (int p = 0; p < each; ++p) add(p, conjugate, from_bits<U>(own_a[p * apart]));
       }
     } else {
 #pragma unroll unroll
@@ -201,12 +202,12 @@ bool multiply_windows(const Matrix& a, Op op, const matvec::ResidentTerms& resid
   if (!limits.bulk_copies) return false;
   const std::shared_ptr<ResidentWindows> windows =
       windows_of(Way::policy, a, op, sizeof(U), x.cols * static_cast<int64>(sizeof(V)));
-  if (!windows->worthwhile || windows->room.total > limits.shared) return false;
+  if (!windows->worthwhile || windows->shared_layout.total > limits.shared) return false;
   launch_shared("matvec row", kernel, dim3(windows->slabs.blocks),
-                dim3(static_cast<unsigned>(windows->threads(windows->room.row / packet))), windows->room.total,
-                windows->slabs, windows->room, windows->list.as<const StagedItem>(), windows->staged, windows->terms,
-                resident_data.terms_begin(), resident_data.count, a.values.as<U>(), op.conjugated, x.as<V>(),
-                Block<Product<U, V>>(y), update);
+                dim3(static_cast<unsigned>(windows->threads(windows->shared_layout.row / packet))),
+                windows->shared_layout.total, windows->slabs, windows->shared_layout,
+                windows->list.as<const StagedItem>(), windows->staged, windows->terms, resident_data.terms_begin(),
+                resident_data.count, a.values.as<U>(), op.conjugated, x.as<V>(), Block<Product<U, V>>(y), update);
   return true;
 }
 

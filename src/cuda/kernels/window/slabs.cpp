@@ -69,7 +69,7 @@ StagedList::StagedList(const Term* begin, const Term* end, const Slabs& slabs, i
   for (const Window& w : windows) items.push_back({w.from, w.at, static_cast<int>(w.to - w.from), false, false});
 }
 
-Room::Room(const Slabs& slabs, const StagedList& list, int item, int row) : row(row) {
+SharedLayout::SharedLayout(const Slabs& slabs, const StagedList& list, int item, int row) : row(row) {
   const auto next = [](int64 bytes) { return (bytes + kSector - 1) / kSector * kSector; };
   const int64 begin = next((row < 16 ? kSector : kSector / 2) + static_cast<int64>(list.rows) * row);
   a_stride = static_cast<int>(next(slabs.segment * item)) + kSector;  // a run may be misaligned
@@ -92,11 +92,12 @@ Choice choose(const Policy& policy, const Term* begin, const Term* end, int64 fi
       Slabs slabs(rows, strips > 1 ? stride : rows, strips, segment);
       slabs.set_inside(first, last);
       const int64 blocks = slabs.blocks, inside = slabs.last - slabs.first;
-      const Room room(slabs, StagedList(begin, end, slabs, static_cast<int>(row)), item, static_cast<int>(row));
-      if (room.total > policy.bytes) break;
-      if (4 * inside >= 3 * blocks && blocks * room.total < least) {
+      const SharedLayout shared_layout(slabs, StagedList(begin, end, slabs, static_cast<int>(row)), item,
+                                       static_cast<int>(row));
+      if (shared_layout.total > policy.bytes) break;
+      if (4 * inside >= 3 * blocks && blocks * shared_layout.total < least) {
         best = {slabs, true};
-        least = blocks * room.total;
+        least = blocks * shared_layout.total;
       }
     }
   }

@@ -83,10 +83,10 @@ struct alignas(16) StagedTerm {
 };
 
 // The shared memory of a block: windows, runs, and the terms of these. In bytes.
-struct Room {
+struct SharedLayout {
   int row, a, a_stride, terms, total;
 
-  Room(const Slabs& slabs, const StagedList& list, int item, int row);
+  SharedLayout(const Slabs& slabs, const StagedList& list, int item, int row);
 };
 
 // The rows of a block, chosen so that all blocks together copy the fewest bytes, for values of `item` bytes and rows of
